@@ -18,7 +18,7 @@ use crate::compare::CompareArgs;
 use crate::limits::LimitArgs;
 use crate::ops::args::OpsArgs;
 use crate::part::Part;
-use crate::report::ReportArgs;
+use crate::report::{ModelReportArgs, ReportArgs};
 use crate::rewrite::RewriteArgs;
 use crate::run::RunArgs;
 
@@ -300,6 +300,8 @@ pub(crate) struct PrintArgs {
     /// Print what could be decoded of a file with errors; the exit status remains 1.
     #[arg(long)]
     pub(crate) keep_going: bool,
+    #[command(flatten)]
+    pub(crate) report: ModelReportArgs,
     #[command(flatten)]
     pub(crate) input: InputArgs,
     #[command(flatten)]

@@ -93,6 +93,22 @@ impl Failure {
         Self { faults: Some(Box::new(faults)), ..Self::new(format_args!("{name}: the text has errors")) }
     }
 
+    /// A file that cannot be read.
+    pub(crate) fn not_readable(message: impl fmt::Display) -> Self {
+        Self { rule: &failures::FILE_NOT_READABLE, ..Self::new(message) }
+    }
+
+    /// A file that cannot be written.
+    pub(crate) fn not_writable(message: impl fmt::Display) -> Self {
+        Self { rule: &failures::FILE_NOT_WRITABLE, ..Self::new(message) }
+    }
+
+    /// A failure that only a defect of this program explains.
+    pub(crate) fn defect(message: impl fmt::Display) -> Self {
+        Self::new(message)
+            .help("this is a defect of this program: please report it, with the file if you can")
+    }
+
     /// A file whose bytes are not a model.
     pub(crate) fn not_a_model(message: impl fmt::Display) -> Self {
         Self { rule: &failures::NOT_A_MODEL, ..Self::new(message) }
@@ -140,6 +156,29 @@ impl Failure {
         Self { help: Some(help.into()), ..self }
     }
 
+    /// How to proceed: the advice, or that of failures of this kind.
+    pub(crate) fn advice(&self, command: &str) -> String {
+        if let Some(help) = &self.help {
+            return help.clone();
+        }
+        match self.limit {
+            Some(limit) => {
+                format!("`--limit {limit}=N` raises the limit; `onnx explain {limit}` describes it")
+            }
+            None if *self.rule == failures::FILE_NOT_READABLE => {
+                "check the name and the permissions of the file".to_owned()
+            }
+            None if *self.rule == failures::FILE_NOT_WRITABLE => {
+                "check the path, the permissions and the free space".to_owned()
+            }
+            None if *self.rule == failures::NOT_A_MODEL => {
+                "give the format with `--from`, or get the file again if it is truncated".to_owned()
+            }
+            None if command.is_empty() => "`onnx --help` lists the commands".to_owned(),
+            None => format!("`onnx {command} --help` describes the arguments"),
+        }
+    }
+
     /// The same, and nothing is written to standard output any more.
     pub(crate) fn and_closes_output(self) -> Self {
         Self { closes_output: true, ..self }
@@ -185,7 +224,7 @@ pub(crate) trait LibraryError: fmt::Display {
     }
 
     /// How to proceed.
-    fn help(&self) -> Option<&'static str> {
+    fn help(&self) -> Option<String> {
         None
     }
 }
@@ -201,7 +240,7 @@ impl From<Stopped> for Failure {
 impl<E: LibraryError> From<E> for Failure {
     fn from(error: E) -> Self {
         let failure = Self::new(error.message()).with(error.rule(), error.limit());
-        Self { help: error.help().map(str::to_owned), ..failure }
+        Self { help: error.help(), ..failure }
     }
 }
 
@@ -263,9 +302,9 @@ impl LibraryError for FileError {
         if self.operation == "read" { &failures::FILE_NOT_READABLE } else { &failures::FILE_NOT_WRITABLE }
     }
 
-    fn help(&self) -> Option<&'static str> {
+    fn help(&self) -> Option<String> {
         let yields = self.refusal().is_some_and(Refusal::yields_to_force);
-        yields.then_some("`--force` replaces it anyway")
+        yields.then(|| "`--force` replaces it anyway".to_owned())
     }
 }
 
@@ -285,7 +324,7 @@ impl LibraryError for SaveError {
         }
     }
 
-    fn help(&self) -> Option<&'static str> {
+    fn help(&self) -> Option<String> {
         match self {
             Self::File(error) => error.help(),
             _ => None,

@@ -128,14 +128,18 @@ fn page(rule: &Rule) -> Result<String, Failure> {
     if !rule.spec.is_empty() {
         writeln!(text, "{} {}", paint(DIM, "specification:    "), rule.spec)?;
     }
-    let reference = match rule.reference {
-        Reference::Enforced => "rejects models that have this defect",
-        Reference::Partly => "rejects some models that have this defect, and accepts others",
-        Reference::NotEnforced => "accepts models that have this defect",
-    };
-    writeln!(text, "{} {reference}", paint(DIM, "reference checker:"))?;
-    if can_be_silenced(rule) {
-        writeln!(text, "{} onnx check --allow {} FILE", paint(DIM, "to silence it:    "), rule.slug)?;
+    let family = Family::of(rule);
+    if family.is_about_models() {
+        let reference = match rule.reference {
+            Reference::Enforced => "rejects models that have this defect",
+            Reference::Partly => "rejects some models that have this defect, and accepts others",
+            Reference::NotEnforced => "accepts models that have this defect",
+        };
+        writeln!(text, "{} {reference}", paint(DIM, "reference checker:"))?;
+    }
+    writeln!(text, "{} {}", paint(DIM, "reported by:      "), family.commands())?;
+    if let Some(command) = family.silencing(rule) {
+        writeln!(text, "{} {command}", paint(DIM, "to silence it:    "))?;
     }
     if onnx_check::ON_REQUEST.contains(&rule) {
         writeln!(
@@ -154,12 +158,62 @@ fn page(rule: &Rule) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// Returns `true` if a file that violates a rule can still be processed: a text with syntax errors is not a model, and a
-/// failure is not a diagnostic.
-fn can_be_silenced(rule: &Rule) -> bool {
-    let is_text = onnx_text::rules::ALL.contains(&rule);
-    let is_text_error = is_text && rule.severity == Severity::Error;
-    !is_text_error && !crate::failures::ALL.contains(&rule)
+/// The rules of one part of the program, which determines who reports them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Family {
+    Text,
+    Reading,
+    Checking,
+    Inference,
+    Runs,
+    Comparison,
+    Failures,
+}
+
+impl Family {
+    fn of(rule: &Rule) -> Self {
+        let is_in = |rules: &[&Rule]| rules.contains(&rule);
+        match rule {
+            _ if *rule == onnx_eval::fault::OUTPUT_DIFFERS => Self::Comparison,
+            _ if is_in(onnx_eval::fault::RULES) => Self::Runs,
+            _ if is_in(onnx_shape_infer::fault::RULES) => Self::Inference,
+            _ if is_in(onnx_text::rules::ALL) => Self::Text,
+            _ if is_in(&onnx_check::RULES) => Self::Checking,
+            _ if is_in(crate::failures::ALL) || *rule == onnx_diag::STOPPED => Self::Failures,
+            _ => Self::Reading,
+        }
+    }
+
+    /// Whether the defect is one of models, so that the reference can have an opinion.
+    const fn is_about_models(self) -> bool {
+        !matches!(self, Self::Runs | Self::Comparison | Self::Failures)
+    }
+
+    const fn commands(self) -> &'static str {
+        match self {
+            Self::Text => "commands that read ONNX text",
+            Self::Reading => "commands that read a model",
+            Self::Checking => "onnx check",
+            Self::Inference => "onnx infer, onnx check --full, and onnx run for the shapes of inputs",
+            Self::Runs => "onnx run, onnx compare",
+            Self::Comparison => "onnx compare",
+            Self::Failures => "all commands",
+        }
+    }
+
+    /// A command that does not report a rule; `None` if what it reports ends the command, as errors of a text and of a run do.
+    fn silencing(self, rule: &Rule) -> Option<String> {
+        let slug = rule.slug;
+        let is_error = rule.severity == Severity::Error;
+        match self {
+            Self::Text | Self::Runs if is_error => None,
+            Self::Failures => None,
+            Self::Text | Self::Reading | Self::Checking => Some(format!("onnx check --allow {slug} FILE")),
+            Self::Inference => Some(format!("onnx check --full --allow {slug} FILE")),
+            Self::Runs => Some(format!("onnx run --allow {slug} MODEL")),
+            Self::Comparison => Some("onnx compare A B, with a greater --rtol, --atol or --ulps".to_owned()),
+        }
+    }
 }
 
 /// Markdown for a terminal: headings are highlighted, and code is indented instead of fenced; the rest is unchanged.

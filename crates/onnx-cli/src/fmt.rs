@@ -62,7 +62,7 @@ impl Formatted {
         let name = display_name(&path);
         let bytes = if is_stdin(&path) { read_stdin()? } else { read(&path, ReadMode::Memory)? };
         let text = std::str::from_utf8(&bytes)
-            .map_err(|error| Failure::new(format_args!("this is not UTF-8: {error}")).about(&name));
+            .map_err(|error| Failure::not_a_model(format_args!("this is not UTF-8: {error}")).about(&name));
         let both = text.and_then(|text| Ok((text, formatted(text, &name, execution)?)));
         let (before, text) = both.map_err(|failure| match not_text(&bytes, FOR_TEXT_ONLY) {
             Some(reason) => reason.about(&name),
@@ -109,7 +109,7 @@ fn formatted(text: &str, name: &str, execution: &Execution) -> Result<String, Fa
         }
         FormatError::Changed => changed(&error).about(name),
         FormatError::Print(error) => Failure::from(error).about(name),
-        error => Failure::new(error).about(name),
+        error => Failure::defect(error).about(name),
     })?;
     // Unknown elements cannot be encoded; that both models print the same text was proved.
     if elided(&formatted.before) > 0 {
@@ -125,7 +125,7 @@ fn formatted(text: &str, name: &str, execution: &Execution) -> Result<String, Fa
 }
 
 fn changed(error: &FormatError) -> Failure {
-    Failure::new(error).help("this is a defect of this program: please report it, with the file if you can")
+    Failure::defect(error)
 }
 
 #[cfg(test)]

@@ -56,7 +56,7 @@ pub(crate) fn run(args: &InferArgs, out: &mut Out) -> Result<Outcome, Failure> {
         Merge::Refine => MergePolicy::Refine,
         Merge::Override => MergePolicy::Override,
     };
-    inference.apply(&mut loaded.model, policy).map_err(Failure::new)?;
+    inference.apply(&mut loaded.model, policy).map_err(Failure::defect)?;
     if args.write_guards {
         inference.apply_guards(&mut loaded.model);
     }

@@ -90,7 +90,7 @@ impl Loaded {
         let mut files = InputFiles::default();
         if let Some((path, _)) = &self.place.model {
             let added = files.add(path, &self.model);
-            added.map_err(|error| Failure::new(format_args!("{}: {error}", self.name)))?;
+            added.map_err(|error| Failure::not_readable(format_args!("{}: {error}", self.name)))?;
         }
         if let Some(directory) = &self.place.directory {
             files.add_data(directory, &self.model);
@@ -320,7 +320,7 @@ pub(crate) fn read_stdin() -> Result<Bytes, Failure> {
         .lock()
         .take(MAX_STREAM_BYTES + 1)
         .read_to_end(&mut bytes)
-        .map_err(|error| Failure::new(format_args!("<stdin>: cannot be read: {error}")))?;
+        .map_err(|error| Failure::not_readable(format_args!("<stdin>: cannot be read: {error}")))?;
     if bytes.len() as u64 > MAX_STREAM_BYTES {
         return Err(Failure::new(format_args!("standard input gives more than {MAX_STREAM_BYTES} bytes"))
             .help("store the model in a file first"));
@@ -363,7 +363,8 @@ pub(crate) fn expand(paths: &[PathBuf], extensions: &[&str]) -> Vec<Result<PathB
         if files.len() == before {
             let extension = extensions.first().copied().unwrap_or_default();
             let message = format_args!("there is no *.{extension} file under `{}`", path.display());
-            files.push(Err(Failure::new(message)));
+            let help = format!("name a file, or a directory with *.{extension} files");
+            files.push(Err(Failure::new(message).help(help)));
         }
     }
     files
@@ -396,7 +397,7 @@ fn walk(root: &Path, extensions: &[&str], files: &mut Vec<Result<PathBuf, Failur
             }
             Err(error) => {
                 let message = format_args!("{}: cannot be read: {error}", path.display());
-                files.push(Err(Failure::new(message)));
+                files.push(Err(Failure::not_readable(message)));
             }
         }
     }

@@ -32,7 +32,7 @@ pub(crate) fn in_order<T: Send>(
         });
     }
     let pool = ThreadPoolBuilder::new().num_threads(threads).stack_size(STACK).build();
-    let pool = pool.map_err(Failure::new)?;
+    let pool = pool.map_err(|error| Failure::new(error).help("`--jobs 1` needs no threads"))?;
     // Threads wait until their results are taken: those of fast files do not accumulate.
     let (send, receive) = sync_channel(threads);
     let process = &process;

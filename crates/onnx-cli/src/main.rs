@@ -64,6 +64,7 @@ fn main() -> ExitCode {
     if let Some(path) = cli.command.report_file() {
         out.report_to(path);
     }
+    out.name_inputs(&cli.command.inputs());
     let result = match cli.command {
         Command::Check(args) => check::run(&args, &mut out),
         Command::Info(args) => info::run(&args, &mut out),
@@ -81,7 +82,7 @@ fn main() -> ExitCode {
         Command::Debug(DebugArgs { command: DebugCommand::Verify(args) }) => verify::run(&args, &mut out),
     };
     let outcome = result.unwrap_or_else(|failure| {
-        out.refused(None, &failure).map_or(Outcome::CouldNotRun, |()| failure.outcome())
+        out.end_with(&failure).map_or(Outcome::CouldNotRun, |()| failure.outcome())
     });
     out.finish(outcome).into()
 }

@@ -174,7 +174,8 @@ impl Out {
             self.findings(&faults.findings, &options);
             return;
         }
-        self.remark(BAD, "error", &failure.message, failure.help.as_deref());
+        let advice = failure.advice(self.collected.command());
+        self.remark(BAD, &format!("error[{}]", failure.rule.id()), &failure.message, Some(&advice));
     }
 
     /// Writes findings to standard error.

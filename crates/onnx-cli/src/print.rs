@@ -23,6 +23,8 @@ use crate::store::{Destination, Effect, Written};
 use crate::{store, syntax, weights};
 
 pub(crate) fn run(args: &PrintArgs, out: &mut Out) -> Result<Outcome, Failure> {
+    let path = args.output_file.as_deref().unwrap_or(Path::new("-"));
+    args.report.check(Some(&args.input_file), Some(path), out)?;
     let progress = Progress::start("printing", 1);
     progress.begin(&display_name(&args.input_file));
     let mut loaded = load_as(&args.input_file, &args.input, args.part)?;

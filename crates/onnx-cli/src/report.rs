@@ -11,7 +11,7 @@ use onnx_ir::{Model, Selectors};
 
 use crate::args::{Command, DebugArgs, DebugCommand};
 use crate::exit::{Failure, Outcome};
-use crate::input::{Loaded, is_stdin, is_stream};
+use crate::input::{Loaded, display_name, is_stdin, is_stream};
 use crate::interrupt;
 use crate::output::Out;
 
@@ -88,8 +88,9 @@ impl ModelReportArgs {
             // Nor is this failure reported there.
             out.collected.file = None;
             return Err(Failure::new(
-                "`--report` takes the name of a file that is not the input or the output",
-            ));
+                "`--report` takes the name of a file that is not the input, the output or a stream",
+            )
+            .help("name another file: `--report FILE`"));
         }
         Ok(())
     }
@@ -103,8 +104,30 @@ impl Command {
             Self::Convert(args) => args.output.report.file.as_deref(),
             Self::Rewrite(args) => args.output.report.file.as_deref(),
             Self::Smith(args) => args.output.report.file.as_deref(),
+            Self::Print(args) => args.report.file.as_deref(),
             Self::Ops(args) => args.report_file(),
             _ => None,
+        }
+    }
+
+    /// The models and documents that the arguments name, in order.
+    pub(crate) fn inputs(&self) -> Vec<&Path> {
+        fn all(paths: &[PathBuf]) -> Vec<&Path> {
+            paths.iter().map(PathBuf::as_path).collect()
+        }
+        match self {
+            Self::Check(args) => all(&args.files),
+            Self::Info(args) => all(&args.files),
+            Self::Fmt(args) => all(&args.files),
+            Self::Infer(args) => vec![&args.input_file],
+            Self::Run(args) => vec![&args.input_file],
+            Self::Convert(args) => vec![&args.input_file],
+            Self::Rewrite(args) => vec![&args.input_file],
+            Self::Print(args) => vec![&args.input_file],
+            Self::Compare(args) => vec![&args.a, &args.b],
+            Self::Ops(args) => args.model().into_iter().collect(),
+            Self::Debug(DebugArgs { command: DebugCommand::Verify(args) }) => all(&args.files),
+            Self::Explain(_) | Self::Smith(_) | Self::Completions(_) => Vec::new(),
         }
     }
 
@@ -143,7 +166,8 @@ impl Command {
             Self::Debug(DebugArgs { command: DebugCommand::Verify(args) }) => args.report.format,
             Self::Ops(args) => args.format(),
             Self::Fmt(args) => args.report.format,
-            Self::Print(_) | Self::Completions(_) => ReportFormat::Text,
+            Self::Print(args) => args.report.effective_format(),
+            Self::Completions(_) => ReportFormat::Text,
         }
     }
 }
@@ -166,13 +190,20 @@ pub(crate) struct Collected {
     items: Vec<String>,
     /// The file for the report instead of standard output, and what it will contain.
     file: Option<(PathBuf, String)>,
+    /// The inputs that the arguments name.
+    named: Vec<String>,
 }
 
 impl Collected {
     pub(crate) fn new(command: &str, format: ReportFormat) -> Self {
         let mut report = Report::new(TOOL, command);
         report.is_fixable = |rule: &Rule| onnx_check::is_fixable(rule);
-        Self { format, report, kind: None, items: Vec::new(), file: None }
+        Self { format, report, kind: None, items: Vec::new(), file: None, named: Vec::new() }
+    }
+
+    /// The command that reports.
+    pub(crate) fn command(&self) -> &str {
+        &self.report.command
     }
 
     /// The result: an object with its kind and the list of all items.
@@ -227,6 +258,7 @@ impl Out {
                     kind: collected.kind,
                     items,
                     file: None,
+                    named: Vec::new(),
                     format: ReportFormat::Jsonl,
                 };
                 one.report.is_fixable = collected.report.is_fixable;
@@ -300,16 +332,21 @@ impl Out {
             return Ok(());
         }
         let report = &mut self.collected.report;
-        let input = input.or(failure.input.as_deref()).map(|name| {
-            match report.inputs.iter().position(|input| input.name == name) {
+        // A message about an input begins with its name.
+        let is_about = |input: &onnx_diag::Input| {
+            failure.message.strip_prefix(input.name.as_str()).is_some_and(|rest| rest.starts_with(": "))
+        };
+        let input = match input.or(failure.input.as_deref()) {
+            Some(name) => Some(match report.inputs.iter().position(|input| input.name == name) {
                 Some(known) => known,
                 None => report.input(name, None, None, Sink::new()),
-            }
-        });
+            }),
+            None => report.inputs.iter().position(is_about),
+        };
         let failure = onnx_diag::Failure {
             rule: failure.rule,
             message: failure.message.clone(),
-            help: failure.help.clone(),
+            help: Some(failure.advice(&report.command)),
             input,
             limit: failure.limit.map(str::to_owned),
         };
@@ -318,8 +355,8 @@ impl Out {
             && let Some(name) = input
         {
             let report = Report::new(self.collected.report.tool, self.collected.report.command.clone());
-            let mut one =
-                Collected { report, kind: None, items: Vec::new(), file: None, format: ReportFormat::Jsonl };
+            let mut one = Collected::new("", ReportFormat::Jsonl);
+            one.report = report;
             let name = self.collected.report.inputs.get(name).map_or("", |input| input.name.as_str());
             let index = one.report.input(name, None, None, Sink::new());
             one.report.failures.push(onnx_diag::Failure { input: Some(index), ..failure });
@@ -327,6 +364,24 @@ impl Out {
             return self.report_text(&line);
         }
         Ok(())
+    }
+
+    /// Sets the inputs that the arguments name.
+    pub(crate) fn name_inputs(&mut self, paths: &[&Path]) {
+        let files = paths.iter().filter(|path| !path.is_dir());
+        self.collected.named = files.map(|path| display_name(path)).collect();
+    }
+
+    /// Reports a failure that ends the command. The report lists all inputs that the arguments name, also those that were not
+    /// read.
+    pub(crate) fn end_with(&mut self, failure: &Failure) -> Result<(), Failure> {
+        let Collected { report, named, .. } = &mut self.collected;
+        for name in named.drain(..) {
+            if !report.inputs.iter().any(|input| input.name == name) {
+                report.input(name, None, None, Sink::new());
+            }
+        }
+        self.refused(None, failure)
     }
 
     /// Writes the report, and returns how the command ends: as the report says, or worse.

@@ -52,7 +52,7 @@ fn schema(name: &str, opset: Option<i64>) -> Result<SchemaId, Failure> {
         let failure = Failure::new(format_args!("ONNX has no operator `{}` there", shown(name)));
         return Err(match suggest_op(op) {
             Some(other) => failure.help(format!("did you mean `{other}`, or another version?")),
-            None => failure,
+            None => failure.help("`onnx ops search WORD` looks for a part of a name"),
         });
     };
     // The version that a newer one has deprecated is the one to make.

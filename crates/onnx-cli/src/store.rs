@@ -268,7 +268,10 @@ pub(crate) fn check_standard_output(inputs: &InputFiles) -> Result<(), Failure> 
     match standard_output_file() {
         Some(file) => inputs
             .check_stream(&file)
-            .map_err(|refusal| Failure::new(format_args!("cannot write to standard output: {refusal}")))
+            .map_err(|refusal| {
+                Failure::not_writable(format_args!("cannot write to standard output: {refusal}"))
+                    .help("write to another file")
+            })
             .map_err(Failure::and_closes_output),
         None => Ok(()),
     }

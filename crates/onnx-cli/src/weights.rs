@@ -148,8 +148,8 @@ fn options(to: &Placement<'_>) -> Result<ExternalizeOptions, Failure> {
     options.everything = args.all_tensors;
     options.checksum = args.checksum;
     if let Some(align) = args.align {
-        let align =
-            u32::try_from(align).map_err(|_| Failure::new("`--align` is too large: at most 65536"))?;
+        let align = u32::try_from(align)
+            .map_err(|_| Failure::new("`--align` is too large").help("give at most 65536"))?;
         (options.alignment, options.large_alignment) = (align, align);
     }
     Ok(options)

@@ -1,5 +1,6 @@
 //! The help of the program: commands in groups, and a short form for each command that fits one screen.
 
+use std::ffi::OsString;
 use std::fmt::Write as _;
 
 use clap::{Arg, Command, CommandFactory as _, FromArgMatches as _};
@@ -17,8 +18,27 @@ const GROUPS: [(&str, &[&str]); 5] = [
 
 /// Reads the arguments of the process.
 pub(crate) fn parse() -> Result<Cli, clap::Error> {
-    let matches = command().try_get_matches()?;
+    let matches = command().try_get_matches_from(with_show(std::env::args_os().collect()))?;
     Cli::from_arg_matches(&matches)
+}
+
+/// The arguments with `onnx ops OP` written out as `onnx ops show OP`. Names of operators have a capital letter or a domain,
+/// and names of subcommands have neither.
+fn with_show(mut words: Vec<OsString>) -> Vec<OsString> {
+    let cli = Cli::command();
+    let is_command = |word: &OsString| word.to_str().is_some_and(|word| cli.find_subcommand(word).is_some());
+    let command = words.iter().skip(1).position(is_command).map(|index| index + 1);
+    let Some(index) = command.filter(|&index| words.get(index).is_some_and(|word| word == "ops")) else {
+        return words;
+    };
+    let is_operator = |word: &OsString| {
+        let word = word.to_str().unwrap_or_default();
+        !word.starts_with('-') && (word.contains('.') || word.starts_with(|c: char| c.is_ascii_uppercase()))
+    };
+    if words.get(index + 1).is_some_and(is_operator) {
+        words.insert(index + 1, "show".into());
+    }
+    words
 }
 
 /// The command as users see it.
@@ -28,6 +48,8 @@ fn command() -> Command {
 
 /// Options that every command has.
 const EVERYWHERE: [&str; 3] = ["--color WHEN", "-q", "-v"];
+/// Options that only the long help of a command has, although another command has them in both.
+const LONG_ONLY: [(&str, &str); 3] = [("run", "rtol"), ("run", "atol"), ("run", "ulps")];
 /// Examples that a short help has at most.
 const EXAMPLES: usize = 5;
 
@@ -46,7 +68,14 @@ fn brief(command: Command) -> Command {
         text.push_str(if index == 0 { "\n\nExamples:\n" } else { "\n" });
         text.push_str(example);
     }
-    let command = command.mut_args(|arg| if is_common(&arg) { arg.hide_short_help(true) } else { arg });
+    let is_long_only = |arg: &Arg| LONG_ONLY.contains(&(command.get_name(), arg.get_id().as_str()));
+    let hidden: Vec<clap::Id> = command
+        .get_arguments()
+        .filter(|arg| is_common(arg) || is_long_only(arg))
+        .map(|arg| arg.get_id().clone())
+        .collect();
+    let command =
+        command.mut_args(|arg| if hidden.contains(arg.get_id()) { arg.hide_short_help(true) } else { arg });
     command.after_help(text).after_long_help(long).mut_subcommands(brief)
 }
 

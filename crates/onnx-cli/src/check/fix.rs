@@ -40,7 +40,9 @@ pub(super) struct Repaired {
 /// Repairs the model in a file, unless this is only to show what would be done.
 pub(super) fn repair(path: &Path, args: &CheckArgs) -> Result<Repaired, Failure> {
     if is_stream(path) || args.part != Part::Model {
-        return Err(Failure::new("only models in files can be repaired"));
+        return Err(
+            Failure::new("only models in files can be repaired").help("name a file, and leave `--as` away")
+        );
     }
     let mut loaded = match load_as(path, &args.input, Part::Model) {
         Ok(loaded) => loaded,

@@ -40,7 +40,8 @@ pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Outcome, Failure> {
             .help("`--ir-version` and `--opset` are for parts: see `--as`"));
     }
     if args.part != Part::Model && !args.shapes.is_empty() {
-        return Err(Failure::new("`--shapes` is for whole models, and a part of one is given"));
+        return Err(Failure::new("`--shapes` is for whole models, and a part of one is given")
+            .help("leave `--shapes` or `--as` away"));
     }
     let registry = args.documents.registry()?;
     let extensions: &[&str] = if args.part == Part::Model { &["onnx", "onnxops"] } else { &["pb"] };
@@ -101,7 +102,9 @@ struct Checked {
 fn checked(path: &Path, args: &CheckArgs, policy: &Policy, registry: &Registry) -> Result<Checked, Failure> {
     if args.part == Part::Model && args.input.from.is_none() && documents::is_document(path) {
         if args.fix {
-            return Err(Failure::new("only models are repaired").about(&display_name(path)));
+            return Err(Failure::new("only models are repaired")
+                .about(&display_name(path))
+                .help("leave `--fix` away to see what is wrong with the document"));
         }
         let sink = Sink::with(profile(args).severities(policy.clone()), caps(args));
         return operator_set::check(path, sink, registry);

@@ -19,9 +19,12 @@ pub(super) fn check(path: &Path, mut sink: Sink, registry: &Registry) -> Result<
     let Read { document, signatures, findings } = documents::load(path)?;
     let bytes = path.metadata().ok().map(|metadata| metadata.len());
     sink.merge(findings);
-    let set = declared(&document, signatures.as_ref()).map_err(Failure::new);
+    let wrong = |error: &dyn std::fmt::Display| {
+        Failure::new(error).help("correct the document, or the signatures next to it")
+    };
+    let set = declared(&document, signatures.as_ref()).map_err(|error| wrong(&error));
     // Bodies may call the other operators of their document.
-    let with_own = set.and_then(|set| registry.with(&set).map_err(Failure::new));
+    let with_own = set.and_then(|set| registry.with(&set).map_err(|error| wrong(&error)));
     let (registry, contradiction) = match with_own {
         Ok(registry) => (registry, None),
         Err(failure) => (registry.clone(), Some(failure.about(&display_name(path)))),

@@ -19,10 +19,11 @@ pub(super) fn test(
 ) -> Result<(), Failure> {
     let mut given: Vec<(ValueId, Vec<i64>)> = Vec::new();
     for text in &args.shapes {
-        for (name, sizes) in parse_shapes(text).map_err(Failure::new)? {
+        for (name, sizes) in parse_shapes(text).map_err(not_shapes)? {
             let input = input(&loaded.model, &name)?;
             if given.iter().any(|&(known, _)| known == input) {
-                return Err(Failure::new(format_args!("two shapes are given for input `{}`", shown(&name))));
+                return Err(Failure::new(format_args!("two shapes are given for input `{}`", shown(&name)))
+                    .help("give one shape for each input"));
             }
             given.push((input, sizes));
         }
@@ -35,6 +36,10 @@ pub(super) fn test(
     Ok(())
 }
 
+fn not_shapes(error: impl std::fmt::Display) -> Failure {
+    Failure::new(error).help("write the name of an input and its sizes: `--shapes x=2x128,length=1`")
+}
+
 fn input(model: &Model, name: &str) -> Result<ValueId, Failure> {
     let inputs = model.graph(model.main_graph()).inputs();
     let found = inputs.iter().find(|&&input| model.str(model.value(input).name()) == name);
@@ -45,6 +50,9 @@ fn input(model: &Model, name: &str) -> Result<ValueId, Failure> {
             .map(|&input| format!("`{}`", shown(model.str(model.value(input).name()))))
             .collect();
         let failure = Failure::new(format_args!("the model has no input `{}`", shown(name)));
-        if known.is_empty() { failure } else { failure.help(format!("its inputs are {}", known.join(", "))) }
+        match known.as_slice() {
+            [] => failure.help("it has no inputs at all"),
+            known => failure.help(format!("its inputs are {}", known.join(", "))),
+        }
     })
 }

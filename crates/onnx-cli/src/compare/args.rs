@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
+use onnx_eval::compare::Tolerances;
 
 use crate::args::{DocumentArgs, InputArgs};
 use crate::report::ReportArgs;
@@ -45,15 +46,8 @@ pub(crate) struct CompareArgs {
     /// Compute nodes on at most N threads; without this, one for each processor. Results do not depend on it.
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub(crate) threads: Option<NonZeroUsize>,
-    /// Relative tolerance of floats.
-    #[arg(long, value_name = "R", value_parser = tolerance)]
-    pub(crate) rtol: Option<f64>,
-    /// Absolute tolerance of floats.
-    #[arg(long, value_name = "A", value_parser = tolerance)]
-    pub(crate) atol: Option<f64>,
-    /// Tolerance of floats in units in the last place.
-    #[arg(long, value_name = "U")]
-    pub(crate) ulps: Option<u64>,
+    #[command(flatten)]
+    pub(crate) tolerances: ToleranceArgs,
     /// Also compare inner values of the same name, and name the first node after which they differ.
     #[arg(long)]
     pub(crate) inner: bool,
@@ -66,6 +60,32 @@ pub(crate) struct CompareArgs {
     pub(crate) report: ReportArgs,
     #[command(flatten)]
     pub(crate) input: InputArgs,
+}
+
+/// How far floats may be apart.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct ToleranceArgs {
+    /// Relative tolerance of floats.
+    #[arg(long, value_name = "R", value_parser = tolerance)]
+    pub(crate) rtol: Option<f64>,
+    /// Absolute tolerance of floats.
+    #[arg(long, value_name = "A", value_parser = tolerance)]
+    pub(crate) atol: Option<f64>,
+    /// Tolerance of floats in units in the last place.
+    #[arg(long, value_name = "U")]
+    pub(crate) ulps: Option<u64>,
+}
+
+impl ToleranceArgs {
+    /// The tolerances: the given ones, or the defaults of each element type.
+    pub(crate) fn tolerances(self) -> Tolerances {
+        Tolerances::default().with_rtol(self.rtol).with_atol(self.atol).with_ulps(self.ulps)
+    }
+
+    /// Whether one is given.
+    pub(crate) const fn is_given(self) -> bool {
+        self.rtol.is_some() || self.atol.is_some() || self.ulps.is_some()
+    }
 }
 
 /// Reads a tolerance.

@@ -4,7 +4,7 @@ mod args;
 mod show;
 
 use onnx_diag::{Diagnostic, Locus, Quoted, Sink};
-use onnx_eval::compare::{CompareFailure, CompareOptions, Compared, Comparison, Pair, Side, Tolerances};
+use onnx_eval::compare::{CompareFailure, CompareOptions, Compared, Comparison, Pair, Side};
 use onnx_eval::{Failure as EvalFailure, Value, fault};
 use onnx_ir::Places;
 use onnx_shape_infer::{InferOptions, Inference};
@@ -19,7 +19,8 @@ use crate::run::{
     read_given, refuse_partial,
 };
 
-pub(crate) use args::CompareArgs;
+pub(crate) use args::{CompareArgs, ToleranceArgs};
+pub(crate) use show::{difference as difference_text, difference_item};
 
 /// Runs on generated inputs of one size, unless the user says how many.
 const RUNS: u32 = 3;
@@ -60,7 +61,8 @@ struct NotRun {
 
 pub(crate) fn run(args: &CompareArgs, out: &mut Out) -> Result<Outcome, Failure> {
     if is_stdin(&args.a) && is_stdin(&args.b) {
-        return Err(Failure::new("only one model can come from standard input"));
+        return Err(Failure::new("only one model can come from standard input")
+            .help("write the other one to a file: `onnx compare FILE -`"));
     }
     let sets = combinations(&args.sizes)?;
     let progress = Progress::start("comparing", 1);
@@ -76,8 +78,8 @@ pub(crate) fn run(args: &CompareArgs, out: &mut Out) -> Result<Outcome, Failure>
     refuse_partial(&a.model, &given, args.feeds.seed)?;
     let sources = [a.source()?, b.source()?];
     let inference = a.infer(InferOptions::default().with_data(&sources[0]).with_registry(&registry))?;
-    let tolerances = Tolerances::default().with_rtol(args.rtol).with_atol(args.atol).with_ulps(args.ulps);
-    let options = CompareOptions::default().with_tolerances(tolerances).with_inner(args.inner);
+    let options =
+        CompareOptions::default().with_tolerances(args.tolerances.tolerances()).with_inner(args.inner);
     let [run_a, run_b] = sources
         .each_ref()
         .map(|source| eval_options(&a.execution, 0, &registry, args.threads).with_data(source));
@@ -128,8 +130,16 @@ fn nothing_compared(models: &Models<'_>, runs: &[Run]) -> Failure {
         return Failure::new(format_args!("nothing was compared: {} {what}", b.name))
             .help("outputs of the second model are compared with values of the first one");
     }
+    let open = runs.iter().find_map(|run| run.sizes.iter().find(|(dim, _)| run.open.contains(dim)));
+    let help = match open {
+        Some((dim, size)) => {
+            let larger = size.saturating_mul(16).max(16);
+            format!("give other sizes, such as `--set {}={larger}`, or inputs (`--feeds DIR`)", shown(dim))
+        }
+        None => "give inputs with which it runs (`--feeds DIR`)".to_owned(),
+    };
     Failure::new(format_args!("nothing was compared: {} does not run on any of the inputs", a.name))
-        .help("give other sizes (`--set N=4`), or inputs (`--feeds DIR`)")
+        .help(help)
 }
 
 /// The sizes of each run: all combinations of what is given, or `None` without any.
@@ -140,7 +150,8 @@ fn combinations(sizes: &[String]) -> Result<Option<Vec<Vec<Set>>>, Failure> {
         let choices: Vec<Vec<Set>> =
             list.split(',').map(|size| parse_set(&format!("{dims}={size}"))).collect::<Result<_, _>>()?;
         if all.len().saturating_mul(choices.len()) > MOST_COMBINATIONS {
-            return Err(Failure::new(format_args!("`--set` describes more than {MOST_COMBINATIONS} runs")));
+            return Err(Failure::new(format_args!("`--set` describes more than {MOST_COMBINATIONS} runs"))
+                .help("give fewer sizes: the models run with each combination"));
         }
         all = all
             .iter()

@@ -67,7 +67,7 @@ fn words(difference: &Difference) -> String {
 }
 
 /// How an output differs, as plain text.
-pub(super) fn difference(difference: &Difference) -> String {
+pub(crate) fn difference(difference: &Difference) -> String {
     match (&difference.mismatch, &difference.first) {
         (Some(mismatch), _) => mismatch.clone(),
         (None, Some(first)) => {
@@ -169,17 +169,28 @@ pub(super) fn item(models: &Models<'_>, run: &Run) -> String {
 }
 
 fn compared(models: &Models<'_>, selectors: &Selectors<'_>, compared: &Compared) -> Json {
-    let difference = &compared.difference;
-    let finite = |number: f64| number.is_finite().then_some(number);
-    let first = difference.first.as_ref().map(|first| {
-        json!({ "path": first.path, "index": first.index, "a": first.a, "b": first.b, "within": first.is_within })
-    });
-    json!({
+    let mut item = json!({
         "name": compared.name,
         "selector": selectors.text(Element::Value(compared.value)),
         "node": compared.node.map(|node| node_name(&models.b.model, node)),
         "op": compared.node.map(|node| models.b.model.str(models.b.model.node(node).op())),
         "type": compared.ty,
+    });
+    if let (Some(fields), Json::Object(difference)) =
+        (item.as_object_mut(), difference_item(&compared.difference))
+    {
+        fields.extend(difference);
+    }
+    item
+}
+
+/// A difference as JSON.
+pub(crate) fn difference_item(difference: &Difference) -> Json {
+    let finite = |number: f64| number.is_finite().then_some(number);
+    let first = difference.first.as_ref().map(|first| {
+        json!({ "path": first.path, "index": first.index, "a": first.a, "b": first.b, "within": first.is_within })
+    });
+    json!({
         "agrees": difference.agrees(),
         "elements": difference.elements,
         "differing": difference.differing,

@@ -88,7 +88,7 @@ pub(super) fn items(
             .collect()
     });
     let item = Item { name: &loaded.name, report, explain, guards };
-    Ok(vec![terminal_safe(&serde_json::to_string(&item).map_err(Failure::new)?)])
+    Ok(vec![terminal_safe(&serde_json::to_string(&item).map_err(Failure::defect)?)])
 }
 
 /// A name, cut if it is long: an origin with a long name is in many entries.

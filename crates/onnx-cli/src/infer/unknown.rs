@@ -1,5 +1,6 @@
 //! What `--why` and `--unknown` write: the parts of values that stay unknown.
 
+use std::collections::HashMap;
 use std::fmt::{self, Write as _};
 
 use onnx_ir::{Def, Model, ValueId};
@@ -75,7 +76,10 @@ pub(super) fn write(
 
 /// The values of this name in the main graph and the graphs nested in it, in order.
 pub(super) fn named(model: &Model, name: &str) -> Result<Vec<ValueId>, Failure> {
-    let missing = || Failure::new(format_args!("there is no value `{}`", shown(name)));
+    let missing = || {
+        Failure::new(format_args!("there is no value `{}`", shown(name)))
+            .help("`onnx print MODEL` shows the names of all values")
+    };
     let name = model.names().get(name).ok_or_else(missing)?;
     let mut values = Vec::new();
     for graph in model.graphs_in(model.main_graph()) {
@@ -150,7 +154,57 @@ fn explain_part(
     stream.line(format_args!("    to recover it, declare {wanted}"))
 }
 
+/// Values that a report lists one by one; more are grouped by their cause.
+const FEW: usize = 10;
+/// Values of a group that are named.
+const SHOWN_OF_GROUP: usize = 6;
+
 fn report(stream: &mut Stream<'_>, model: &Model, report: &Report) -> Result<(), Failure> {
+    if report.unknown.len() > FEW {
+        groups(stream, model, report)?
+    } else {
+        listed(stream, model, report)?
+    }
+    if report.dropped > 0 {
+        let dropped = plural(report.dropped, "more line");
+        stream.line(format_args!("{dropped} left out (raise the limit `report_entries` to see them)"))?;
+    }
+    let values = plural(report.values, "value");
+    stream.line(format_args!("{} of {values} not known completely", report.incomplete))
+}
+
+/// One line for each cause, in the order of their first values.
+fn groups(stream: &mut Stream<'_>, model: &Model, report: &Report) -> Result<(), Failure> {
+    let mut groups: Vec<(&Unknown, String, Vec<ValueId>)> = Vec::new();
+    let mut known: HashMap<(ValueId, String), usize> = HashMap::new();
+    for unknown in &report.unknown {
+        let missing = part(&unknown.missing_at_origin);
+        let index = *known.entry((unknown.origin, missing.clone())).or_insert(groups.len());
+        match groups.get_mut(index) {
+            Some((_, _, values)) => values.push(unknown.value),
+            None => groups.push((unknown, missing, vec![unknown.value])),
+        }
+    }
+    for (unknown, missing, mut values) in groups {
+        values.dedup();
+        let names = values.iter().take(SHOWN_OF_GROUP).map(|&value| quoted(model, value));
+        let mut names: Vec<String> = names.collect();
+        let hidden = values.len().saturating_sub(names.len());
+        if hidden > 0 {
+            names.push(format!("{hidden} more"));
+        }
+        let count = plural(values.len() as u64, "value");
+        stream.line(format_args!(
+            "{missing} of {}{}: {count}: {}",
+            made_by(model, unknown.origin),
+            paint(DIM, lost_here(unknown)),
+            names.join(", ")
+        ))?;
+    }
+    stream.line(format_args!("each line is a cause; `--format json` lists every value with its own"))
+}
+
+fn listed(stream: &mut Stream<'_>, model: &Model, report: &Report) -> Result<(), Failure> {
     for unknown in &report.unknown {
         let made_by = made_by(model, unknown.origin);
         let place = if unknown.origin == unknown.value {
@@ -165,12 +219,7 @@ fn report(stream: &mut Stream<'_>, model: &Model, report: &Report) -> Result<(),
             paint(DIM, lost_here(unknown))
         ))?;
     }
-    if report.dropped > 0 {
-        let dropped = plural(report.dropped, "more line");
-        stream.line(format_args!("{dropped} left out (raise the limit `report_entries` to see them)"))?;
-    }
-    let values = plural(report.values, "value");
-    stream.line(format_args!("{} of {values} not known completely", report.incomplete))
+    Ok(())
 }
 
 fn lost_here(unknown: &Unknown) -> &'static str {

@@ -52,6 +52,8 @@ pub(super) enum OpsetStatus {
     Unknown,
     /// A domain of the model's own functions.
     Functions,
+    /// A domain of operators that onnxruntime adds.
+    Onnxruntime,
     /// A domain that ONNX does not define.
     Custom,
 }
@@ -112,6 +114,8 @@ pub(super) enum OperatorStatus {
     Known,
     /// The model defines it.
     Function,
+    /// onnxruntime defines it.
+    Onnxruntime,
     /// Its domain is none of ONNX.
     Custom,
     /// ONNX defines it, but it is deprecated in the imported version.

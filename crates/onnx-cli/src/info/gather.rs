@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use onnx_ir::{FunctionId, GraphId, Model, NodeId, OpsetImport, Owner, ValueId};
-use onnx_schema::{lookup, opset_versions, releases, versions};
+use onnx_schema::{lookup, onnxruntime, opset_versions, releases, versions};
 use onnx_types::Symbol;
 
 use super::facts::{
@@ -75,12 +75,18 @@ fn opset(model: &Model, import: &OpsetImport, own: &HashSet<Symbol>) -> Opset {
         Some(versions) if versions.contains(&version) => OpsetStatus::Known,
         Some(_) => OpsetStatus::Unknown,
         None if own.contains(&domain) => OpsetStatus::Functions,
+        None if is_of_onnxruntime(model.str(domain)) => OpsetStatus::Onnxruntime,
         None => OpsetStatus::Custom,
     };
     let has_it = |opset: Option<i64>| opset.is_some_and(|newest| newest >= version);
     let release = releases().iter().find(|release| has_it(release.opset(domain)));
     let release = release.filter(|_| status == OpsetStatus::Known).map(|release| release.name());
     Opset { domain: domain_name(model, domain), version, release, status }
+}
+
+/// Whether onnxruntime adds operators to a domain that is none of ONNX.
+fn is_of_onnxruntime(domain: &str) -> bool {
+    onnxruntime::all().iter().any(|schema| schema.domain() == domain)
 }
 
 fn graphs(model: &Model) -> GraphFacts {
@@ -187,7 +193,8 @@ impl Usage {
         let mut merged: HashMap<(Symbol, Symbol), (u64, OperatorStatus)> = HashMap::new();
         #[expect(clippy::iter_over_hash_type, reason = "sums and maxima do not depend on the order")]
         for (&(domain, op, version, is_call), &count) in &self.operators {
-            let status = if is_call { OperatorStatus::Function } else { status(domain, op, version) };
+            let status =
+                if is_call { OperatorStatus::Function } else { status(model, (domain, op), version) };
             let entry = merged.entry((domain, op)).or_insert((0, status));
             entry.0 += count;
             entry.1 = entry.1.max(status);
@@ -208,8 +215,12 @@ impl Usage {
     }
 }
 
-fn status(domain: Symbol, op: Symbol, version: Option<i64>) -> OperatorStatus {
+fn status(model: &Model, (domain, op): (Symbol, Symbol), version: Option<i64>) -> OperatorStatus {
     if opset_versions(domain).is_none() {
+        let (domain, op) = (model.str(domain), model.str(op));
+        if onnxruntime::lookup(domain, op, version.unwrap_or(i64::MAX)).is_some() {
+            return OperatorStatus::Onnxruntime;
+        }
         return OperatorStatus::Custom;
     }
     if versions(domain, op).is_empty() {

@@ -53,6 +53,6 @@ fn show(loaded: &mut Loaded, all: bool, is_first: bool, out: &mut Out) -> Result
         return out.input(loaded, findings);
     }
     report::select(&loaded.model, &mut findings);
-    let item = terminal_safe(&serde_json::to_string(&facts).map_err(Failure::new)?);
+    let item = terminal_safe(&serde_json::to_string(&facts).map_err(Failure::defect)?);
     out.input_of(&loaded.name, Some(loaded.format.id()), Some(loaded.bytes), findings, vec![item])
 }

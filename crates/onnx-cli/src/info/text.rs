@@ -290,6 +290,7 @@ const fn remark(status: OperatorStatus) -> (&'static str, Style) {
     match status {
         OperatorStatus::Known => ("", DIM),
         OperatorStatus::Function => ("function of the model", DIM),
+        OperatorStatus::Onnxruntime => ("onnxruntime", DIM),
         OperatorStatus::Custom => ("custom", WARN),
         OperatorStatus::Deprecated => ("deprecated", WARN),
         OperatorStatus::Version => ("not in the imported version", BAD),
@@ -307,6 +308,7 @@ fn opset_text(opset: &Opset) -> String {
             format!("{name} {}", paint(WARN, "(a version this program does not know)"))
         }
         (OpsetStatus::Functions, _) => format!("{name} (functions of the model)"),
+        (OpsetStatus::Onnxruntime, _) => format!("{name} (onnxruntime)"),
         (OpsetStatus::Custom, _) => format!("{name} {}", paint(WARN, "(custom)")),
     }
 }

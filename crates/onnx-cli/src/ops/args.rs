@@ -12,7 +12,7 @@ Examples:
   onnx ops list --domain ai.onnx.ml
   onnx ops search softmax
   onnx ops show Resize                                      signature, types, versions, what changed
-  onnx ops show Resize --version 10
+  onnx ops show com.microsoft.FusedMatMul                   an operator of onnxruntime
   onnx ops export --opset 21 -o onnx-21.onnxops             a standard set as a document
   onnx ops export --functions-of model.onnx --domain com.acme -o acme.onnxops
   onnx ops list --ops acme.onnxops --domain com.acme";
@@ -36,7 +36,7 @@ pub(crate) enum OpsCommand {
     List(ListArgs),
     /// Find operators by a part of their name, or of the name of an attribute.
     Search(SearchArgs),
-    /// Show all there is to know about an operator.
+    /// Show all there is to know about an operator; `onnx ops OP` is short for it.
     #[command(disable_version_flag = true)]
     Show(ShowArgs),
     /// Write an operator set as a document.
@@ -48,6 +48,14 @@ impl OpsArgs {
     pub(crate) fn report_file(&self) -> Option<&Path> {
         match &self.command {
             OpsCommand::Export(args) => args.report.file.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// The model that the subcommand reads, if it reads one.
+    pub(crate) fn model(&self) -> Option<&Path> {
+        match &self.command {
+            OpsCommand::Export(args) => args.functions_of.as_deref(),
             _ => None,
         }
     }
@@ -120,10 +128,15 @@ pub(crate) struct ExportArgs {
     /// Make an operator set of the functions that a model has in the domain.
     #[arg(long, value_name = "MODEL", value_hint = ValueHint::FilePath)]
     pub(crate) functions_of: Option<PathBuf>,
-    /// Output file; the signatures are written to a file next to it that ends in `.signatures.json`. With the extension
-    /// `.textproto` the document is text. `-` writes only the document, to standard output.
+    /// Output file, and next to it the signatures: `*.signatures.json`; without this, text on standard output.
+    ///
+    /// With the extension `.textproto` the document is text. `-` writes only the document, in the binary form, to standard
+    /// output.
     #[arg(short, long = "output", value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) output_file: PathBuf,
+    pub(crate) output_file: Option<PathBuf>,
+    /// Do all the work and print the summary, but write no file.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     #[command(flatten)]
     pub(crate) report: ModelReportArgs,
     #[command(flatten)]

@@ -37,7 +37,9 @@ pub(crate) fn registry(files: &[PathBuf]) -> Result<Registry, Failure> {
         let set = declared(&document, signatures.as_ref()).map_err(Failure::new).map_err(|failure| {
             about(failure).help("`onnx check FILE.onnxops` reports what is wrong with a document")
         })?;
-        registry = registry.with(&set).map_err(Failure::new).map_err(about)?;
+        let with_set = registry.with(&set).map_err(Failure::new).map_err(about);
+        registry = with_set
+            .map_err(|failure| failure.help("load documents that declare an operator set only once"))?;
     }
     Ok(registry)
 }
@@ -47,13 +49,13 @@ pub(crate) fn registry(files: &[PathBuf]) -> Result<Registry, Failure> {
 pub(crate) fn registry_with_onnxruntime(files: &[PathBuf]) -> Result<Registry, Failure> {
     let documents = registry(files)?;
     let mut pack = contrib::pack();
-    for set in onnxruntime::operator_sets().map_err(Failure::new)? {
+    for set in onnxruntime::operator_sets().map_err(Failure::defect)? {
         if !set.domain().is_empty() && documents.declared_versions(set.domain()).is_none() {
             pack = pack.with_open_set(set);
         }
     }
-    let registry = documents.with(pack).map_err(Failure::new)?;
-    registry.with(onnx_eval::contrib::pack()).map_err(Failure::new)
+    let registry = documents.with(pack).map_err(Failure::defect)?;
+    registry.with(onnx_eval::contrib::pack()).map_err(Failure::defect)
 }
 
 /// Reads a document, and its companion where that exists.
@@ -71,7 +73,11 @@ fn signatures(path: &Path) -> Result<OperatorSet, Failure> {
     let bytes = read(path, ReadMode::Memory)?;
     let text = std::str::from_utf8(&bytes).map_err(Failure::new);
     let set = text.and_then(|text| signatures_from_json(text).map_err(Failure::new));
-    set.map_err(|failure| failure.about(&display_name(path)))
+    set.map_err(|failure| {
+        failure
+            .about(&display_name(path))
+            .help("write the signatures again: `onnx ops export -o FILE.onnxops`")
+    })
 }
 
 /// Whether a file holds an operator set document: by its extension, or in the text format of protobuf by its first field.
@@ -102,7 +108,7 @@ fn encoded(path: &Path, bytes: Bytes) -> Result<Bytes, Failure> {
     if !is_text(path) {
         return Ok(bytes);
     }
-    let text = std::str::from_utf8(&bytes).map_err(Failure::new)?;
+    let text = std::str::from_utf8(&bytes).map_err(Failure::not_a_model)?;
     Ok(onnx_formats::operator_set_from_text(text)?)
 }
 
@@ -115,6 +121,15 @@ fn companion(path: &Path) -> PathBuf {
     path.with_extension("signatures.json")
 }
 
+/// The bytes of a document, as text or in the binary form, and the format.
+pub(crate) fn bytes(document: &OperatorSetDocument, is_text: bool) -> Result<(Bytes, &'static str), Failure> {
+    let bytes = encode_operator_set(document, &EncodeOptions::default())?.into_bytes();
+    Ok(match is_text {
+        true => (onnx_formats::operator_set_to_text(bytes)?.text.into(), "textproto"),
+        false => (bytes, "onnxops"),
+    })
+}
+
 /// Writes a document, and its signatures next to it if there are any. Returns the files with
 /// their formats and sizes.
 pub(crate) fn save(
@@ -123,15 +138,11 @@ pub(crate) fn save(
     signatures: Option<&OperatorSet>,
     options: &WriteOptions,
 ) -> Result<Vec<(PathBuf, &'static str, u64)>, Failure> {
-    let bytes = encode_operator_set(document, &EncodeOptions::default())?.into_bytes();
-    let (bytes, format) = match is_text(path) {
-        true => (onnx_formats::operator_set_to_text(bytes)?.text.into(), "textproto"),
-        false => (bytes, "onnxops"),
-    };
+    let (bytes, format) = bytes(document, is_text(path))?;
     write_file(path, Kind::Message, options, |out| out.write_all(&bytes))?;
     let mut files = vec![(path.to_owned(), format, bytes.len() as u64)];
     if let Some(set) = signatures {
-        let text = signatures_to_json(set).map_err(Failure::new)?;
+        let text = signatures_to_json(set).map_err(Failure::defect)?;
         let companion = companion(path);
         write_file(&companion, Kind::Json, options, |out| out.write_all(text.as_bytes()))?;
         files.push((companion, "json", text.len() as u64));

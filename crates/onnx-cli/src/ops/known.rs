@@ -22,6 +22,33 @@ pub(super) fn history(registry: &Registry, domain: &str, op: &str) -> Vec<Declar
     history
 }
 
+/// Who defines an operator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    Onnx,
+    Document,
+    Onnxruntime,
+}
+
+impl Source {
+    /// Who defines an operator of a domain. The sets of onnxruntime are open, and those of documents are not.
+    pub(super) fn of(registry: &Registry, domain: &str, op: &str) -> Self {
+        let symbols = onnx_schema::domain_symbol(domain).zip(onnx_schema::op_symbol(op));
+        if symbols.is_some_and(|(domain, op)| !versions(domain, op).is_empty()) {
+            return Self::Onnx;
+        }
+        if registry.declared_versions(domain).is_some() { Self::Document } else { Self::Onnxruntime }
+    }
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Onnx => "onnx",
+            Self::Document => "document",
+            Self::Onnxruntime => "onnxruntime",
+        }
+    }
+}
+
 /// The domains that are known.
 pub(super) fn domains(registry: &Registry) -> Vec<String> {
     let standard = onnx_schema::domains().filter_map(known_name).map(str::to_owned);
@@ -55,7 +82,7 @@ pub(super) fn set(registry: &Registry, domain: &str, version: i64) -> Result<Ope
             Some(onnx_schema::SchemaRef::Declared(schema)) => schema.clone(),
             None => continue,
         };
-        set.add_schema(schema).map_err(Failure::new)?;
+        set.add_schema(schema).map_err(Failure::defect)?;
     }
     Ok(set)
 }

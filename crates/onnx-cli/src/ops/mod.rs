@@ -6,12 +6,16 @@ mod known;
 mod list;
 mod show;
 
+use std::path::Path;
+
+use onnx_codec::InputFiles;
 use onnx_codec::operator_set::{document, document_of_functions};
-use onnx_codec::{EncodeOptions, InputFiles, encode_operator_set};
-use onnx_schema::Registry;
+use onnx_ir::OperatorSetDocument;
+use onnx_schema::{OperatorSet, Registry};
 
 use crate::args::{InputArgs, SeverityArgs};
 use crate::exit::{Failure, Outcome};
+use crate::format::Format;
 use crate::input::{is_stream, load};
 use crate::limits::LimitArgs;
 use crate::output::{Out, shown};
@@ -20,7 +24,7 @@ use crate::store;
 use args::{ExportArgs, OpsArgs, OpsCommand};
 
 pub(crate) fn run(args: &OpsArgs, out: &mut Out) -> Result<Outcome, Failure> {
-    let registry = documents::registry(&args.ops)?;
+    let registry = documents::registry_with_onnxruntime(&args.ops)?;
     let text = match &args.command {
         OpsCommand::List(args) => list::list(args, &registry, out)?,
         OpsCommand::Search(args) => list::search(args, &registry, out)?,
@@ -32,46 +36,59 @@ pub(crate) fn run(args: &OpsArgs, out: &mut Out) -> Result<Outcome, Failure> {
 }
 
 fn export(args: &ExportArgs, registry: &Registry, out: &mut Out) -> Result<Outcome, Failure> {
-    args.report.check(args.functions_of.as_deref(), Some(&args.output_file), out)?;
-    let mut inputs = InputFiles::default();
-    let (document, signatures) = match &args.functions_of {
-        Some(model) => {
-            let input = InputArgs {
-                from: None,
-                no_map: true,
-                data_dir: None,
-                bounds: LimitArgs::default(),
-                severity: SeverityArgs::default(),
-            };
-            let loaded = load(model, &input)?;
-            inputs = loaded.files()?;
-            let document = document_of_functions(&loaded.model, &args.domain, args.opset.unwrap_or(1))
-                .map_err(Failure::new)?;
-            if document.operators.is_empty() {
-                let domain = shown(&args.domain);
-                let message = format_args!("the model has no function in domain `{domain}`");
-                return Err(Failure::new(message).about(&loaded.name).help("`--domain` says which is meant"));
-            }
-            (document, None)
+    let path = args.output_file.as_deref().unwrap_or(Path::new("-"));
+    args.report.check(args.functions_of.as_deref(), Some(path), out)?;
+    let (document, signatures, inputs) = exported(args, registry)?;
+    let operators = plural(document.operators.len().try_into().unwrap_or(u64::MAX), "operator");
+    if is_stream(path) {
+        let is_text = args.output_file.is_none();
+        let (bytes, format) = documents::bytes(&document, is_text)?;
+        if !is_text {
+            store::refuse_terminal(path, Format::Onnx)?;
         }
-        None => {
-            let domain = known::known_domain(registry, &args.domain)?;
-            let version = known::version(registry, &domain, args.opset)?;
-            let set = known::set(registry, &domain, version)?;
-            (document(&set).map_err(Failure::new)?, Some(set))
+        out.output(path, Some(format), bytes.len() as u64, !args.dry_run);
+        if args.dry_run {
+            out.summary(&format!("would write {}: {operators}", path.to_string_lossy()));
+        } else {
+            store::stream(path, &inputs, [bytes.as_ref()], out)?;
         }
-    };
-    if is_stream(&args.output_file) {
-        let bytes = encode_operator_set(&document, &EncodeOptions::default())?.into_bytes();
-        store::stream(&args.output_file, &inputs, [bytes.as_ref()], out)?;
-        out.output(&args.output_file, Some("onnxops"), bytes.len() as u64, true);
         return Ok(Outcome::Fine);
     }
-    let options = store::options(args.output, inputs);
-    let files = documents::save(&args.output_file, &document, signatures.as_ref(), &options)?;
-    files.iter().for_each(|(path, format, bytes)| out.output(path, Some(format), *bytes, true));
+    let options = store::options(args.output, inputs).with_dry_run(args.dry_run);
+    let files = documents::save(path, &document, signatures.as_ref(), &options)?;
+    files.iter().for_each(|(path, format, bytes)| out.output(path, Some(format), *bytes, !args.dry_run));
     let names: Vec<String> = files.iter().map(|(path, ..)| shown(&path.to_string_lossy())).collect();
-    let count = plural(document.operators.len().try_into().unwrap_or(u64::MAX), "operator");
-    out.summary(&format!("wrote {}: {count}", names.join(" and ")));
+    let verb = if args.dry_run { "would write" } else { "wrote" };
+    out.summary(&format!("{verb} {}: {operators}", names.join(" and ")));
     Ok(Outcome::Fine)
+}
+
+/// The document that the arguments request, its signatures if it needs them, and the files of the input.
+fn exported(
+    args: &ExportArgs,
+    registry: &Registry,
+) -> Result<(OperatorSetDocument, Option<OperatorSet>, InputFiles), Failure> {
+    let Some(model) = &args.functions_of else {
+        let domain = known::known_domain(registry, &args.domain)?;
+        let version = known::version(registry, &domain, args.opset)?;
+        let set = known::set(registry, &domain, version)?;
+        let document = document(&set).map_err(Failure::defect)?;
+        return Ok((document, Some(set), InputFiles::default()));
+    };
+    let input = InputArgs {
+        from: None,
+        no_map: true,
+        data_dir: None,
+        bounds: LimitArgs::default(),
+        severity: SeverityArgs::default(),
+    };
+    let loaded = load(model, &input)?;
+    let inputs = loaded.files()?;
+    let document = document_of_functions(&loaded.model, &args.domain, args.opset.unwrap_or(1))
+        .map_err(|error| Failure::new(error).help("`--opset N` and `--domain` say which set it is"))?;
+    if document.operators.is_empty() {
+        let message = format_args!("the model has no function in domain `{}`", shown(&args.domain));
+        return Err(Failure::new(message).about(&loaded.name).help("`--domain` says which is meant"));
+    }
+    Ok((document, None, inputs))
 }

@@ -5,13 +5,13 @@ use std::fmt::Write as _;
 use onnx_formats::signatures_to_json;
 use onnx_schema::{
     Change, DeclaredAttribute, DeclaredFormal, DeclaredSchema, OperatorSet, Registry, changes, domain_symbol,
-    op_symbol, schema_since,
+    onnxruntime, op_symbol, schema_since,
 };
-use onnx_shape_infer::follows_values;
+use onnx_shape_infer::{contrib, follows_values};
 use serde_json::{Value, json};
 
 use super::args::ShowArgs;
-use super::known::{domain_name, domains, history, known_domain, newest};
+use super::known::{Source, domain_name, domains, history, known_domain, newest};
 use crate::exit::Failure;
 use crate::output::{DIM, HEADING, KEY, Out, WARN, paint, shown, terminal_safe};
 
@@ -33,10 +33,10 @@ pub(super) fn show(args: &ShowArgs, registry: &Registry, out: &mut Out) -> Resul
         return Err(failure.help(format!("it exists since version {first}")));
     };
     if out.is_for_people() {
-        return text(schema, &history, newest);
+        return text(registry, schema, &history, newest);
     }
     out.result_kind("operators/1", "operators");
-    out.items(vec![json(schema, &history)?]);
+    out.items(vec![json(registry, schema, &history)?]);
     Ok(String::new())
 }
 
@@ -52,6 +52,13 @@ fn find(args: &ShowArgs, registry: &Registry) -> Result<Vec<DeclaredSchema>, Fai
     };
     let found = domains.iter().map(|domain| history(registry, domain, op)).filter(|found| !found.is_empty());
     let mut found: Vec<_> = found.collect();
+    // Operators of ONNX and of documents come before those of onnxruntime of the same name.
+    let is_own = |found: &Vec<DeclaredSchema>| {
+        found.first().is_some_and(|first| Source::of(registry, first.domain(), op) != Source::Onnxruntime)
+    };
+    if found.iter().any(is_own) {
+        found.retain(is_own);
+    }
     if found.len() > 1 {
         let names: Vec<&str> =
             found.iter().filter_map(|found| found.first()).map(|first| domain_name(first.domain())).collect();
@@ -72,7 +79,12 @@ fn find(args: &ShowArgs, registry: &Registry) -> Result<Vec<DeclaredSchema>, Fai
     })
 }
 
-fn text(schema: &DeclaredSchema, history: &[DeclaredSchema], newest: Option<i64>) -> Result<String, Failure> {
+fn text(
+    registry: &Registry,
+    schema: &DeclaredSchema,
+    history: &[DeclaredSchema],
+    newest: Option<i64>,
+) -> Result<String, Failure> {
     let mut text = String::new();
     let last = until(schema, history).or(newest).unwrap_or(schema.since_version());
     let (first, domain) = (schema.since_version(), shown(domain_name(schema.domain())));
@@ -90,7 +102,7 @@ fn text(schema: &DeclaredSchema, history: &[DeclaredSchema], newest: Option<i64>
             writeln!(text, "  {:<widest$}  {}", shown(&constraint.variable), constraint.types)?;
         }
     }
-    facts(&mut text, schema)?;
+    facts(&mut text, registry, schema)?;
     writeln!(text, "\n{}", paint(HEADING, "Versions"))?;
     for (index, version) in history.iter().enumerate().rev() {
         let before = index.checked_sub(1).and_then(|index| history.get(index));
@@ -147,13 +159,14 @@ fn attributes(text: &mut String, attributes: &[DeclaredAttribute]) -> Result<(),
     Ok(())
 }
 
-fn facts(text: &mut String, schema: &DeclaredSchema) -> Result<(), Failure> {
+fn facts(text: &mut String, registry: &Registry, schema: &DeclaredSchema) -> Result<(), Failure> {
     let mut facts: Vec<String> = Vec::new();
     if schema.is_deprecated {
         facts.push(paint(WARN, "deprecated: models of these versions must not use it").to_string());
     }
     facts.extend(schema.remarks());
-    facts.extend(inferred(schema));
+    facts.extend(inferred(registry, schema));
+    facts.extend(computed(registry, schema));
     if !facts.is_empty() {
         writeln!(text, "\n{}\n  {}", paint(HEADING, "Facts"), facts.join("\n  "))?;
     }
@@ -166,11 +179,44 @@ fn follows(schema: &DeclaredSchema) -> Option<bool> {
     schema_since(domain, name, schema.since_version()).map(follows_values)
 }
 
-/// What inference does about a standard operator.
-fn inferred(schema: &DeclaredSchema) -> Option<String> {
+/// What inference does about an operator, unless a document defines it.
+fn inferred(registry: &Registry, schema: &DeclaredSchema) -> Option<String> {
+    let (domain, name) = (schema.domain(), schema.name());
+    if Source::of(registry, domain, name) == Source::Onnxruntime {
+        let mut without = contrib::uncovered();
+        let has_rule = !without.any(|other| other.domain() == domain && other.name() == name);
+        let what = if has_rule { "inference has a rule" } else { "inference has no rule" };
+        let version = onnxruntime::RUNTIME_VERSION;
+        return Some(format!(
+            "an operator of onnxruntime {version}, not of ONNX; {what}: docs/generated/onnxruntime.md"
+        ));
+    }
     let follows = if follows(schema)? { "follows small values" } else { "follows no values" };
     let (domain, name) = (domain_name(schema.domain()), schema.name());
     Some(format!("inference {follows} of it: docs/generated/operators/{domain}/{name}.md"))
+}
+
+/// Whether a kernel computes an operator in the version of its schema.
+fn has_kernel(registry: &Registry, schema: &DeclaredSchema) -> bool {
+    let (domain, name, since) = (schema.domain(), schema.name(), schema.since_version());
+    let symbols = domain_symbol(domain).zip(op_symbol(name));
+    let standard = symbols.and_then(|(domain, name)| schema_since(domain, name, since));
+    match standard {
+        Some(standard) => onnx_eval::has_kernel(standard),
+        None => onnx_eval::has_custom_kernel(registry, domain, name, since),
+    }
+}
+
+/// Whether `onnx run` computes an operator, if that is not what readers expect.
+fn computed(registry: &Registry, schema: &DeclaredSchema) -> Option<String> {
+    let is_standard = Source::of(registry, schema.domain(), schema.name()) == Source::Onnx;
+    match has_kernel(registry, schema) {
+        true if is_standard => None,
+        true => Some("`onnx run` has a kernel".to_owned()),
+        // A function is computed through its body.
+        false if schema.is_function() => None,
+        false => Some("`onnx run` has no kernel".to_owned()),
+    }
 }
 
 fn widest<'a>(names: impl Iterator<Item = &'a String>) -> usize {
@@ -178,11 +224,11 @@ fn widest<'a>(names: impl Iterator<Item = &'a String>) -> usize {
 }
 
 /// The signature in the form of the companions of documents, with the history.
-fn json(schema: &DeclaredSchema, history: &[DeclaredSchema]) -> Result<String, Failure> {
+fn json(registry: &Registry, schema: &DeclaredSchema, history: &[DeclaredSchema]) -> Result<String, Failure> {
     let mut set = OperatorSet::new(schema.domain(), schema.since_version());
-    set.add_schema(schema.clone()).map_err(Failure::new)?;
-    let signatures = signatures_to_json(&set).map_err(Failure::new)?;
-    let mut value: Value = serde_json::from_str(&signatures).map_err(Failure::new)?;
+    set.add_schema(schema.clone()).map_err(Failure::defect)?;
+    let signatures = signatures_to_json(&set).map_err(Failure::defect)?;
+    let mut value: Value = serde_json::from_str(&signatures).map_err(Failure::defect)?;
     let mut operator = value.pointer_mut("/operators/0").map(Value::take).unwrap_or_default();
     let versions = history.iter().enumerate().map(|(index, version)| {
         let before = index.checked_sub(1).and_then(|index| history.get(index));
@@ -196,6 +242,9 @@ fn json(schema: &DeclaredSchema, history: &[DeclaredSchema]) -> Result<String, F
         fields.insert("until_version".to_owned(), until(schema, history).into());
         fields.insert("function".to_owned(), schema.is_function().into());
         fields.insert("follows_values".to_owned(), follows(schema).into());
+        let source = Source::of(registry, schema.domain(), schema.name());
+        fields.insert("source".to_owned(), source.name().into());
+        fields.insert("kernel".to_owned(), has_kernel(registry, schema).into());
         fields.insert("versions".to_owned(), versions.into());
     }
     Ok(terminal_safe(&operator.to_string()))

@@ -7,6 +7,7 @@ use clap::{Args, ValueHint};
 
 use super::files::ValueFormat;
 use crate::args::{DocumentArgs, InputArgs, OutputArgs};
+use crate::compare::ToleranceArgs;
 use crate::report::ReportArgs;
 
 const RUN_EXAMPLES: &str = "\
@@ -17,6 +18,8 @@ Examples:
   onnx run model.onnx                                 on generated inputs
   onnx run model.onnx --feed x=x.npy -o outputs.npz   on given inputs
   onnx run model.onnx --feeds test_data_set_0 -o out  input_K.pb or NAME.npy; writes output_K.pb
+  onnx run model.onnx --save-inputs case -o case      records a run
+  onnx run model.onnx --feeds case --expect case      repeats it, and compares the outputs
   onnx run model.onnx --set batch=2 --stats           where do time and memory go?
   onnx run model.onnx --at /layer.0/Softmax           inner values, too";
 
@@ -38,10 +41,20 @@ pub(crate) struct RunArgs {
     /// The files in the directory: `output_K.pb` (the default), or `NAME.npy`.
     #[arg(long, value_enum, value_name = "FORMAT", requires = "output")]
     pub(crate) to: Option<ValueFormat>,
-    /// Also print inner values: a name of a value or node, or another selector (repeatable).
+    /// Write the inputs into this directory, to repeat the run with `--feeds DIR`.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) save_inputs: Option<PathBuf>,
+    /// Compare the outputs with those recorded in a directory, or in an archive `.npz`.
+    ///
+    /// The directory has `output_K.pb` or `NAME.npy`. If an output is beyond its tolerance, the exit status is 1.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::AnyPath)]
+    pub(crate) expect: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) tolerances: ToleranceArgs,
+    /// Also print inner values: the name of a value or node, or a selector.
     #[arg(long, value_name = "SEL")]
     pub(crate) at: Vec<String>,
-    /// List the nodes with the longest run time and those that run with the most memory.
+    /// List the nodes that take the most time and memory.
     #[arg(long)]
     pub(crate) stats: bool,
     /// Compute nodes on at most N threads; without this, one for each processor. Results do not depend on it.

@@ -1,10 +1,11 @@
 //! Inputs that the user gives in files.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use onnx_eval::Value;
 use onnx_ir::{Model, ValueId};
+use onnx_types::Execution;
 
 use super::args::FeedArgs;
 use super::files;
@@ -26,12 +27,12 @@ pub(crate) fn name(model: &Model, value: ValueId) -> &str {
 
 /// Reads the files that the arguments name, for a model.
 pub(crate) fn read(args: &FeedArgs, loaded: &Loaded) -> Result<Given, Failure> {
+    let model = &loaded.model;
+    let ports = Ports { model, values: inputs(model).to_vec(), kind: "input" };
     let mut given = match &args.feeds {
-        Some(path) if files::extension(path) == "npz" && !path.is_dir() => archive(path, loaded)?,
-        Some(path) => directory(path, loaded)?,
+        Some(path) => ports.read(path, &loaded.execution)?,
         None => Given::new(),
     };
-    let model = &loaded.model;
     let mut fed = Vec::new();
     for feed in &args.feed {
         let (input, path) = split(feed, model)?;
@@ -41,7 +42,8 @@ pub(crate) fn read(args: &FeedArgs, loaded: &Loaded) -> Result<Given, Failure> {
                 .help(format!("write the name of a file `.npy`, `.npz` or `.pb`: `--feed {own}=FILE`")));
         }
         if fed.contains(&input) {
-            return Err(Failure::new(format_args!("two values are given for the input `{own}`")));
+            return Err(Failure::new(format_args!("two values are given for the input `{own}`"))
+                .help("keep one `--feed` for each input"));
         }
         fed.push(input);
         let value = files::value(Path::new(path), name(model, input), model.ty(input), &loaded.execution)?;
@@ -60,52 +62,89 @@ fn split<'a>(feed: &'a str, model: &Model) -> Result<(ValueId, &'a str), Failure
         }
     }
     let Some((wanted, _)) = feed.split_once('=') else {
-        return Err(Failure::new(format_args!("`{}` is not NAME=FILE", shown(feed))));
+        return Err(Failure::new(format_args!("`{}` is not NAME=FILE", shown(feed)))
+            .help("write the name of an input and of a file `.npy`, `.npz` or `.pb`: `--feed x=x.npy`"));
     };
-    Err(unknown(model, wanted))
+    Err(Ports { model, values: inputs(model).to_vec(), kind: "input" }.unknown(wanted))
 }
 
-/// The model has no input of this name.
-pub(crate) fn unknown(model: &Model, wanted: &str) -> Failure {
-    let known: Vec<String> =
-        inputs(model).iter().take(20).map(|&input| format!("`{}`", shown(name(model, input)))).collect();
-    let failure = Failure::new(format_args!("the model has no input `{}`", shown(wanted)));
-    if known.is_empty() { failure } else { failure.help(format!("its inputs are {}", known.join(", "))) }
+/// The inputs or outputs of a model, whose values are in files.
+pub(super) struct Ports<'m> {
+    pub(super) model: &'m Model,
+    pub(super) values: Vec<ValueId>,
+    /// `input` or `output`, which is also the beginning of the names of files by index.
+    pub(super) kind: &'static str,
 }
 
-fn archive(path: &Path, loaded: &Loaded) -> Result<Given, Failure> {
-    let arrays = files::archive(path, &loaded.execution)?;
-    let model = &loaded.model;
-    let mut given = Given::new();
-    for (wanted, bytes) in arrays {
-        let input = inputs(model).iter().find(|&&input| name(model, input) == wanted);
-        let &input = input.ok_or_else(|| unknown(model, &wanted).about(&path.to_string_lossy()))?;
-        let value = files::array(&bytes, model.ty(input));
-        given.insert(wanted, value.map_err(|failure| failure.about(&path.to_string_lossy()))?);
+impl Ports<'_> {
+    /// The values in a directory, or in an archive `.npz`.
+    pub(super) fn read(&self, path: &Path, execution: &Execution) -> Result<Given, Failure> {
+        if files::extension(path) == "npz" && !path.is_dir() {
+            return self.archive(path, execution);
+        }
+        self.directory(path, execution)
     }
-    Ok(given)
-}
 
-/// The files of a directory: `input_K.pb`, where K is the index of the input, or `NAME.npy`.
-fn directory(path: &Path, loaded: &Loaded) -> Result<Given, Failure> {
-    if !path.is_dir() {
-        return Err(Failure::new(format_args!("`{}` is not a directory", path.display()))
-            .help("`--feed NAME=FILE` gives the value of one input"));
+    fn archive(&self, path: &Path, execution: &Execution) -> Result<Given, Failure> {
+        let arrays = files::archive(path, execution)?;
+        let model = self.model;
+        let mut given = Given::new();
+        for (wanted, bytes) in arrays {
+            let port = self.values.iter().find(|&&port| name(model, port) == wanted);
+            let &port = port.ok_or_else(|| self.unknown(&wanted).about(&path.to_string_lossy()))?;
+            let value = files::array(&bytes, model.ty(port), execution);
+            given.insert(wanted, value.map_err(|failure| failure.about(&path.to_string_lossy()))?);
+        }
+        Ok(given)
     }
-    let model = &loaded.model;
-    let mut given = Given::new();
-    for (index, &input) in inputs(model).iter().enumerate() {
-        let own = name(model, input);
-        let named = ["npy", "pb"].map(|extension| path.join(files::file_name(own, extension)));
-        let by_index = path.join(format!("input_{index}.pb"));
-        let file = named.into_iter().chain([by_index]).find(|file| file.exists());
-        if let Some(file) = file {
-            given.insert(own.to_owned(), files::value(&file, own, model.ty(input), &loaded.execution)?);
+
+    /// The model has no input or output of this name.
+    fn unknown(&self, wanted: &str) -> Failure {
+        let (model, kind) = (self.model, self.kind);
+        let known = self.values.iter().take(20).map(|&port| format!("`{}`", shown(name(model, port))));
+        let known: Vec<String> = known.collect();
+        let failure = Failure::new(format_args!("the model has no {kind} `{}`", shown(wanted)));
+        match known.as_slice() {
+            [] => failure.help(format!("it has no {kind}s at all")),
+            known => failure.help(format!("its {kind}s are {}", known.join(", "))),
         }
     }
-    if given.is_empty() {
-        return Err(Failure::new(format_args!("`{}` has no file of an input", path.display()))
-            .help("their files are `input_0.pb`, or NAME.npy for the input NAME"));
+
+    /// The files that can hold the value of an input or output in a directory: by name, which comes first, or by index.
+    pub(super) fn files(&self, path: &Path, index: usize) -> Option<[PathBuf; 3]> {
+        let own = name(self.model, *self.values.get(index)?);
+        let [npy, pb] = ["npy", "pb"].map(|extension| path.join(files::file_name(own, extension)));
+        Some([npy, pb, self.by_index(path, index)])
     }
-    Ok(given)
+
+    /// The file of an index: `input_0.pb`.
+    pub(super) fn by_index(&self, path: &Path, index: usize) -> PathBuf {
+        path.join(format!("{}_{index}.pb", self.kind))
+    }
+
+    /// The files of a directory: `input_K.pb`, where K is the index of the input, or `NAME.npy`.
+    fn directory(&self, path: &Path, execution: &Execution) -> Result<Given, Failure> {
+        let kind = self.kind;
+        if !path.is_dir() {
+            let failure = Failure::new(format_args!("`{}` is not a directory", path.display()));
+            return Err(match kind {
+                "input" => failure.help("`--feed NAME=FILE` gives the value of one input"),
+                _ => failure.help("name a directory with files `output_K.pb`, or an archive `.npz`"),
+            });
+        }
+        let model = self.model;
+        let mut given = Given::new();
+        for (index, &port) in self.values.iter().enumerate() {
+            let own = name(model, port);
+            let file = self.files(path, index).into_iter().flatten().find(|file| file.exists());
+            if let Some(file) = file {
+                given.insert(own.to_owned(), files::value(&file, own, model.ty(port), execution)?);
+            }
+        }
+        if given.is_empty() {
+            return Err(Failure::new(format_args!("`{}` has no file of an {kind}", path.display()))
+                .help(format!("their files are `{kind}_0.pb`, or NAME.npy for the {kind} NAME")));
+        }
+        Ok(given)
+    }
 }

@@ -1,16 +1,20 @@
 //! `onnx run`: runs a model on given or generated inputs.
 
 mod args;
+mod divisors;
 mod files;
 mod given;
 mod prepare;
+mod recorded;
 mod show;
 mod sizes;
 mod stats;
 
 use std::num::NonZeroUsize;
+use std::path::Path;
 
-use onnx_eval::{EvalOptions, Evaluator, FailureKind, Value};
+use onnx_diag::{Caps, Diagnostic, Policy, Sink};
+use onnx_eval::{EvalOptions, Evaluator, FailureKind, Value, first_not_finite};
 use onnx_ir::{Element, Model, Selectors, ValueId};
 use onnx_schema::Registry;
 use onnx_shape_infer::InferOptions;
@@ -31,7 +35,8 @@ pub(crate) use show::number;
 pub(crate) use sizes::{Set, Sized, parse as parse_set};
 pub(crate) use stats::node_name;
 
-use files::Place;
+use files::{Place, WrittenFile};
+use recorded::{Compared, Expected};
 use stats::{Stats, Watcher};
 
 pub(crate) fn run(args: &RunArgs, out: &mut Out) -> Result<Outcome, Failure> {
@@ -46,47 +51,139 @@ pub(crate) fn run(args: &RunArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let given = given::read(&args.feeds, &loaded)?;
     refuse_partial(&loaded.model, &given, args.feeds.seed)?;
     let wanted = selected(&loaded.model, &args.at)?;
-    let names = output_names(&loaded.model);
-    let place = args.output.as_deref().map(|path| Place::new(path, args.to, &names)).transpose()?;
+    let files = Files::new(args, &loaded)?;
     let source = loaded.source()?;
     let inference = loaded.infer(InferOptions::default().with_data(&source).with_registry(&registry))?;
     let limits = &loaded.execution.limits;
     let sized = Sized { set: &set, declared: &[] };
     let mut prepared = Preparation::new(&loaded.model, &inference, &given, &sized, seed, limits)?;
     let inputs = prepared.inputs()?;
-    progress.aside(|| findings(&loaded, &inputs, out));
+    progress.aside(|| findings(&loaded, &inputs.findings, out));
     if inputs.is_refused {
+        progress.aside(|| suggest(prepared.suggested(), out));
         out.input(&loaded, inputs.findings)?;
         return Ok(Outcome::Findings);
     }
     progress.aside(|| announce(&inputs, seed, out));
+    files.save_inputs(&inputs, &progress, out)?;
     let options = eval_options(&loaded.execution, seed, &registry, args.threads).with_data(&source);
     let runner = Runner { loaded: &loaded, options: &options, wanted: &wanted, progress: &progress };
     let (inputs, retried, ran) = match runner.run(inputs, &mut prepared) {
         Ok(ran) => ran,
         Err(failure) => return failed(&loaded, failure, out),
     };
-    let (outputs, inner, stats) = ran;
     if let Some(retried) = &retried {
+        let message = format!("retried, because the model fails on small inputs: {}", retried.message);
         progress.aside(|| {
-            out.warning(
-                &format!("retried, because the model fails on small inputs: {}", retried.message),
-                None,
-            );
+            let sizes: Vec<String> =
+                inputs.sizes.iter().map(|(dim, size)| format!("--set {}={size}", shown(dim))).collect();
+            out.warning(&message, Some(&format!("`{}` chooses these sizes", sizes.join(" "))));
             announce(&inputs, seed, out);
         });
+        files.save_inputs(&inputs, &progress, out)?;
     }
-    if let (Some(path), Some(place)) = (&args.output, &place) {
-        let options = store::options(args.write, loaded.files()?);
-        let written = files::write(place, &outputs, &options, &loaded.execution)?;
-        let files = plural(written.len() as u64, "file");
-        written.iter().for_each(|(path, format, bytes)| out.output(path, Some(format), *bytes, true));
-        progress.aside(|| out.summary(&format!("wrote {files} to {}", path.to_string_lossy())));
+    files.write_outputs(&ran.outputs, &progress, out)?;
+    let compared = files.compare(&ran.outputs, &progress, out)?;
+    let found = judged(args, &loaded.model, &ran.findings, compared.as_deref())?;
+    progress.aside(|| findings(&loaded, &found, out));
+    let outcome = if found.has_errors() { Outcome::Findings } else { Outcome::Fine };
+    let found = merged(&inputs.findings, found);
+    let stats = args.stats.then_some(&ran.stats);
+    let shown = Shown { inputs: &inputs, retried, seed, ran: &ran, stats, compared: compared.as_deref() };
+    progress.aside(|| shown.describe(&loaded, found, out))?;
+    Ok(outcome)
+}
+
+/// The files of a run other than the model.
+struct Files<'a> {
+    args: &'a RunArgs,
+    loaded: &'a Loaded,
+    place: Option<Place<'a>>,
+    expected: Option<Expected>,
+}
+
+impl<'a> Files<'a> {
+    fn new(args: &'a RunArgs, loaded: &'a Loaded) -> Result<Self, Failure> {
+        let names = output_names(&loaded.model);
+        let place = args.output.as_deref().map(|path| Place::new(path, args.to, &names)).transpose()?;
+        if let Some(path) = &args.save_inputs {
+            recorded::check_directory(path, &loaded.model)?;
+        }
+        Ok(Self { args, loaded, place, expected: Expected::read(args, loaded)? })
     }
-    let stats = args.stats.then_some(stats);
-    let shown = Shown { inputs, retried, seed, outputs: &outputs, inner: &inner, stats: stats.as_ref() };
-    progress.aside(|| shown.describe(&loaded, out))?;
-    Ok(Outcome::Fine)
+
+    fn save_inputs(&self, inputs: &Inputs, progress: &Progress, out: &mut Out) -> Result<(), Failure> {
+        let Some(path) = &self.args.save_inputs else { return Ok(()) };
+        let options = store::options(self.args.write, self.loaded.files()?);
+        let written = recorded::save(path, self.loaded, inputs, &options)?;
+        written_files(&written, path, progress, out);
+        Ok(())
+    }
+
+    fn write_outputs(
+        &self,
+        outputs: &[(String, Value)],
+        progress: &Progress,
+        out: &mut Out,
+    ) -> Result<(), Failure> {
+        let (Some(path), Some(place)) = (&self.args.output, &self.place) else { return Ok(()) };
+        let options = store::options(self.args.write, self.loaded.files()?);
+        let written = files::write(place, outputs, &options, &self.loaded.execution)?;
+        written_files(&written, path, progress, out);
+        Ok(())
+    }
+
+    fn compare(
+        &self,
+        outputs: &[(String, Value)],
+        progress: &Progress,
+        out: &Out,
+    ) -> Result<Option<Vec<Compared>>, Failure> {
+        let (Some(path), Some(expected)) = (&self.args.expect, &self.expected) else { return Ok(None) };
+        let compared = expected.compare(self.args, outputs, &self.loaded.execution)?;
+        progress.aside(|| {
+            for name in expected.missing(outputs) {
+                let message = format!("no value is recorded for the output `{}`", shown(name));
+                out.warning(&message, Some("`onnx run -o DIR` writes the values of all outputs"));
+            }
+            out.summary(&recorded::summary(&compared, path));
+        });
+        Ok(Some(compared))
+    }
+}
+
+fn written_files(written: &[WrittenFile], path: &Path, progress: &Progress, out: &mut Out) {
+    let files = plural(written.len() as u64, "file");
+    written.iter().for_each(|(path, format, bytes)| out.output(path, Some(format), *bytes, true));
+    progress.aside(|| out.summary(&format!("wrote {files} to {}", path.to_string_lossy())));
+}
+
+/// What a run shows about a model, with the severities that the user wants.
+fn judged(
+    args: &RunArgs,
+    model: &Model,
+    found: &[Diagnostic],
+    compared: Option<&[Compared]>,
+) -> Result<Sink, Failure> {
+    let severity = &args.input.severity;
+    let caps = severity.caps().unwrap_or(Caps::DEFAULT);
+    let mut sink = Sink::with(severity.policy(Policy::new())?, caps);
+    for diagnostic in found {
+        sink.report(diagnostic.clone());
+    }
+    recorded::report(model, compared.unwrap_or_default(), &mut sink);
+    crate::report::select(model, &mut sink);
+    Ok(sink)
+}
+
+/// The diagnostics of both, with the severities that they have.
+fn merged(first: &Sink, second: Sink) -> Sink {
+    let all = first.diagnostics().iter().chain(second.diagnostics());
+    let policy = all.fold(Policy::new(), |policy, found| policy.set(found.rule, found.severity));
+    let mut merged = Sink::with(policy, Caps::NONE);
+    merged.merge(first.clone());
+    merged.merge(second);
+    merged
 }
 
 fn output_names(model: &Model) -> Vec<&str> {
@@ -99,9 +196,10 @@ fn selected(model: &Model, at: &[String]) -> Result<Vec<ValueId>, Failure> {
     let selectors = Selectors::new(model);
     let mut values = Vec::new();
     for text in at {
-        let selector = selectors
-            .parse(text)
-            .map_err(|error| Failure::new(format_args!("`{}` is not a selector: {error}", shown(text))))?;
+        let selector = selectors.parse(text).map_err(|error| {
+            Failure::new(format_args!("`{}` is not a selector: {error}", shown(text)))
+                .help("write the name of a value or node; quote other names: `\"a name\"`")
+        })?;
         let found = selectors.values(&selector);
         if found.is_empty() {
             return Err(Failure::new(format_args!("the model has no value `{}`", shown(text)))
@@ -112,8 +210,17 @@ fn selected(model: &Model, at: &[String]) -> Result<Vec<ValueId>, Failure> {
     Ok(values)
 }
 
-/// The outputs by name, the selected inner values, and what the nodes took.
-type Ran = (Vec<(String, Value)>, Vec<(ValueId, Option<Value>)>, Stats);
+/// What a run gave.
+struct Ran {
+    /// The outputs by name.
+    outputs: Vec<(String, Value)>,
+    /// The selected inner values.
+    inner: Vec<(ValueId, Option<Value>)>,
+    /// What the nodes took.
+    stats: Stats,
+    /// What the values show about the model.
+    findings: Vec<Diagnostic>,
+}
 
 /// The sizes with which a model fails that runs with larger ones.
 struct Retried {
@@ -166,10 +273,17 @@ impl Runner<'_> {
             let found = inputs.values.iter().find(|(known, _)| known == name(model, input));
             found.map(|(_, value)| value.clone())
         };
-        let outputs = evaluator.run_observed(given::inputs(model).iter().map(known).collect(), &watcher)?;
+        let values: Vec<Option<Value>> = given::inputs(model).iter().map(known).collect();
+        for (&input, value) in given::inputs(model).iter().zip(&values) {
+            value.iter().for_each(|value| watcher.declare(input, value));
+        }
+        let outputs = evaluator.run_observed(values.clone(), &watcher)?;
         let graph = model.graph(model.main_graph());
-        let names = graph.outputs().iter().map(|output| name(model, output.value()).to_owned());
-        let outputs = names.zip(outputs).collect();
+        for (output, value) in graph.outputs().iter().zip(&outputs) {
+            watcher.declare(output.value(), value);
+        }
+        let mut findings = watcher.findings();
+        findings.extend(first_not_finite(evaluator, &values, &outputs)?);
         let inner = self.wanted.iter().map(|&value| {
             let of_input = || given::inputs(model).contains(&value).then(|| known(&value)).flatten();
             let constant = || {
@@ -178,7 +292,9 @@ impl Runner<'_> {
             };
             (value, watcher.value(value).or_else(of_input).or_else(constant))
         });
-        Ok((outputs, inner.collect(), watcher.stats()))
+        let inner = inner.collect();
+        let names = graph.outputs().iter().map(|output| name(model, output.value()).to_owned());
+        Ok(Ran { outputs: names.zip(outputs).collect(), inner, stats: watcher.stats(), findings })
     }
 }
 
@@ -197,10 +313,20 @@ pub(crate) fn eval_options<'a>(
 }
 
 /// Lists what contradicts the model on standard error.
-pub(crate) fn findings(loaded: &Loaded, inputs: &Inputs, out: &Out) {
-    if !inputs.findings.is_empty() {
+pub(crate) fn findings(loaded: &Loaded, found: &Sink, out: &Out) {
+    if !found.is_empty() {
         let options = onnx_diag::render::text::Options::new(&loaded.name).with_style(&Colours);
-        out.findings(&inputs.findings, &options);
+        out.findings(found, &options);
+    }
+}
+
+/// Tells which sizes satisfy the conditions that those of the user do not.
+fn suggest(sizes: &[Set], out: &Out) {
+    if !sizes.is_empty() {
+        let sizes: Vec<String> =
+            sizes.iter().map(|(dim, size)| format!("--set {}={size}", shown(dim))).collect();
+        let help = format!("`{}` satisfies them", sizes.join(" "));
+        out.warning("the sizes that `--set` gives contradict the conditions of the model", Some(&help));
     }
 }
 
@@ -227,7 +353,7 @@ pub(crate) fn failed(
     if is_failure_of_command(failure.kind()) {
         return Err(as_failure(failure).about(&loaded.name));
     }
-    let mut sink = onnx_diag::Sink::new();
+    let mut sink = Sink::new();
     sink.report(failure.diagnostic().clone());
     crate::report::select(&loaded.model, &mut sink);
     let options = onnx_diag::render::text::Options::new(&loaded.name).with_style(&Colours);
@@ -254,21 +380,25 @@ impl LibraryError for onnx_eval::Failure {
     fn rule(&self) -> &'static onnx_diag::Rule {
         self.diagnostic().rule
     }
+
+    fn help(&self) -> Option<String> {
+        self.diagnostic().help.clone()
+    }
 }
 
-/// What a run gave.
+/// A run as users see it.
 struct Shown<'a> {
-    inputs: Inputs,
+    inputs: &'a Inputs,
     retried: Option<Retried>,
     seed: u64,
-    outputs: &'a [(String, Value)],
-    inner: &'a [(ValueId, Option<Value>)],
+    ran: &'a Ran,
     stats: Option<&'a Stats>,
+    compared: Option<&'a [Compared]>,
 }
 
 impl Shown<'_> {
     /// Writes the values.
-    fn describe(self, loaded: &Loaded, out: &mut Out) -> Result<(), Failure> {
+    fn describe(self, loaded: &Loaded, findings: Sink, out: &mut Out) -> Result<(), Failure> {
         let (text, items) = match out.is_for_people() {
             true => (self.text(loaded, out)?, Vec::new()),
             false => (String::new(), vec![self.item(loaded)?]),
@@ -276,22 +406,23 @@ impl Shown<'_> {
         out.text(&text)?;
         out.result_kind("run/1", "models");
         let (format, bytes) = (loaded.format.id(), loaded.bytes);
-        out.input_of(&loaded.name, Some(format), Some(bytes), self.inputs.findings, items)
+        out.input_of(&loaded.name, Some(format), Some(bytes), findings, items)
     }
 
     fn text(&self, loaded: &Loaded, out: &Out) -> Result<String, Failure> {
         let (model, interrupt) = (&loaded.model, &loaded.execution.interrupt);
         let mut text = String::new();
-        for (value, found) in self.inner {
+        for (value, found) in &self.ran.inner {
             match found {
                 Some(found) => text.push_str(&show::text(name(model, *value), found, interrupt)?),
                 None => {
                     let name = shown(name(model, *value));
-                    out.warning(&format!("`{name}` has no value: its node did not run"), None);
+                    let help = "the node is in a branch or loop body that no input reached";
+                    out.warning(&format!("`{name}` has no value: its node did not run"), Some(help));
                 }
             }
         }
-        for (name, value) in self.outputs {
+        for (name, value) in &self.ran.outputs {
             text.push_str(&show::text(name, value, interrupt)?);
         }
         if let Some(stats) = self.stats {
@@ -313,12 +444,12 @@ impl Shown<'_> {
             }
             Ok::<_, Failure>(object)
         };
-        let outputs = model.graph(model.main_graph()).outputs().iter().zip(self.outputs);
+        let outputs = model.graph(model.main_graph()).outputs().iter().zip(&self.ran.outputs);
         let outputs: Vec<_> = outputs
             .map(|(output, (_, value))| listed(output.value(), Some(value)))
             .collect::<Result<_, _>>()?;
         let inner: Vec<_> =
-            self.inner.iter().map(|(id, value)| listed(*id, value.as_ref())).collect::<Result<_, _>>()?;
+            self.ran.inner.iter().map(|(id, value)| listed(*id, value.as_ref())).collect::<Result<_, _>>()?;
         let sizes = |sizes: &[(String, i64)]| -> Vec<_> {
             sizes.iter().map(|(dim, size)| json!({ "dim": dim, "size": size })).collect()
         };
@@ -331,6 +462,7 @@ impl Shown<'_> {
             "retried": retried.map(|first| json!({ "sizes": sizes(&first.sizes), "message": first.message })),
             "outputs": outputs,
             "inner": inner,
+            "expected": self.compared.map(recorded::items),
             "stats": self.stats,
         });
         Ok(terminal_safe(&item.to_string()))

@@ -8,7 +8,7 @@ use onnx_shape_infer::{Inference, Strength, Violation};
 use onnx_types::Limits;
 
 use super::given::{Given, inputs, name};
-use super::sizes::{Sized, Sizes};
+use super::sizes::{Set, Sized, Sizes};
 use crate::exit::Failure;
 use crate::output::shown;
 
@@ -75,6 +75,11 @@ impl<'a> Preparation<'a> {
             .collect();
         let sizes = Sizes::choose(model, inference, &shapes, sized, seed)?;
         Ok(Self { model, inference, given, seed, limits, shapes, sizes })
+    }
+
+    /// Sizes that would satisfy the conditions that those of the user do not.
+    pub(crate) fn suggested(&self) -> &[Set] {
+        self.sizes.suggested()
     }
 
     /// Chooses larger sizes; returns `false` if there are none.

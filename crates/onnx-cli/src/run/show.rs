@@ -113,34 +113,41 @@ fn elements(tensor: &Tensor) -> Result<Vec<Json>, Failure> {
     let single = |number: f32| number.to_string().parse().map_or_else(|_| float(number.into()), float);
     Ok(match (tensor.elem(), tensor.elem().class()) {
         (_, ElemClass::String) => {
-            let texts = tensor.string_bytes().map_err(Failure::new)?.iter().take(MOST);
+            let texts = tensor.string_bytes().map_err(unreadable)?.iter().take(MOST);
             texts.map(|text| json!(String::from_utf8_lossy(text))).collect()
         }
         (ElemType::Bool, _) => {
-            let view = tensor.view::<bool>(&NoData).map_err(Failure::new)?;
+            let view = tensor.view::<bool>(&NoData).map_err(unreadable)?;
             view.iter().take(MOST).map(|element| json!(element)).collect()
         }
         (ElemType::Uint64, _) => {
-            let view = tensor.view::<u64>(&NoData).map_err(Failure::new)?;
+            let view = tensor.view::<u64>(&NoData).map_err(unreadable)?;
             view.iter().take(MOST).map(|element| json!(element)).collect()
         }
         (ElemType::Float, _) => {
-            let view = tensor.view::<f32>(&NoData).map_err(Failure::new)?;
+            let view = tensor.view::<f32>(&NoData).map_err(unreadable)?;
             view.iter().take(MOST).map(single).collect()
         }
         (ElemType::Complex64, _) => {
-            let view = tensor.view::<Complex<f32>>(&NoData).map_err(Failure::new)?;
+            let view = tensor.view::<Complex<f32>>(&NoData).map_err(unreadable)?;
             view.iter().take(MOST).map(|element| json!(element.to_string())).collect()
         }
         (ElemType::Complex128, _) => {
-            let view = tensor.view::<Complex<f64>>(&NoData).map_err(Failure::new)?;
+            let view = tensor.view::<Complex<f64>>(&NoData).map_err(unreadable)?;
             view.iter().take(MOST).map(|element| json!(element.to_string())).collect()
         }
         (elem, _) if elem.is_float() => {
-            tensor.iter_f64(&NoData).map_err(Failure::new)?.take(MOST).map(float).collect()
+            tensor.iter_f64(&NoData).map_err(unreadable)?.take(MOST).map(float).collect()
         }
-        _ => tensor.iter_i64(&NoData).map_err(Failure::new)?.take(MOST).map(|n| json!(n)).collect(),
+        _ => tensor.iter_i64(&NoData).map_err(unreadable)?.take(MOST).map(|n| json!(n)).collect(),
     })
+}
+
+/// Elements that cannot be read.
+pub(super) fn unreadable(error: impl std::fmt::Display) -> Failure {
+    Failure::new(error).help(
+        "the elements are in another file, or not valid: `onnx check --data MODEL` reports what is wrong",
+    )
 }
 
 /// A value as JSON. Of sequences and maps, the values of the first level are listed, at most six.

@@ -5,6 +5,7 @@ use onnx_ir::{Model, ValueId};
 use onnx_shape_infer::{Inference, Relation, Violation};
 use onnx_types::{Dim, Symbol};
 
+use super::divisors;
 use super::given::{inputs, name};
 use crate::exit::Failure;
 use crate::output::shown;
@@ -44,6 +45,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Set>, Failure> {
 }
 
 /// A variable whose size is chosen.
+#[derive(Clone)]
 struct Variable {
     symbol: Symbol,
     label: String,
@@ -58,6 +60,8 @@ struct Variable {
 const LADDER: [i64; 20] = [1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 32, 48, 64, 96, 128, 224, 256, 384, 512, 1024];
 /// Number of choices until the search ends.
 const TRIES: usize = 400;
+/// Conditions that are satisfied one after the other, and those that are tried at a time.
+const ROUNDS: usize = 4;
 /// Factors of sizes for models that fail on small ones.
 const FACTORS: [i64; 3] = [4, 16, 64];
 /// Variables that grow one at a time; more grow together only.
@@ -69,6 +73,8 @@ pub(crate) struct Sizes {
     /// The sizes before any growth, and the number of growths that were tried.
     chosen: Vec<i64>,
     growths: usize,
+    /// Sizes that contradict nothing, for variables whose sizes the user sets to others.
+    suggested: Vec<Set>,
 }
 
 impl Sizes {
@@ -83,7 +89,12 @@ impl Sizes {
     ) -> Result<Self, Failure> {
         let shapes: Vec<(ValueId, &[i64])> = given.iter().map(|(id, dims)| (*id, dims.as_slice())).collect();
         let (solved, _) = inference.solve(&shapes);
-        let mut sizes = Self { variables: variables(model, inference, seed), chosen: Vec::new(), growths: 0 };
+        let mut sizes = Self {
+            variables: variables(model, inference, seed),
+            chosen: Vec::new(),
+            growths: 0,
+            suggested: Vec::new(),
+        };
         for (symbol, size) in solved {
             sizes.fix(symbol, size)?;
         }
@@ -99,7 +110,9 @@ impl Sizes {
                 sizes.fix(symbol, size)?;
             }
         }
-        sizes.search(model, inference, given);
+        if !sizes.search(model, inference, given) {
+            sizes.suggested = sizes.instead(model, inference, given, sized.set);
+        }
         sizes.chosen = sizes.variables.iter().map(|variable| variable.size).collect();
         Ok(sizes)
     }
@@ -142,7 +155,8 @@ impl Sizes {
         };
         if !variable.is_free && variable.size != size {
             let (label, known) = (shown(&variable.label), variable.size);
-            return Err(Failure::new(format_args!("`{label}` cannot be both {known} and {size}")));
+            return Err(Failure::new(format_args!("`{label}` cannot be both {known} and {size}"))
+                .help(format!("set it once: `--set {label}={known}`, or leave it to the given inputs")));
         }
         (variable.size, variable.is_free) = (size, false);
         Ok(())
@@ -174,8 +188,35 @@ impl Sizes {
         Some(dims.iter().map(|&dim| inference.exprs().eval(dim, &|symbol| self.value(symbol))).collect())
     }
 
-    /// Increases free sizes that contradict declarations or guards.
-    fn search(&mut self, model: &Model, inference: &Inference, given: &[(ValueId, Vec<i64>)]) {
+    /// Sizes that would satisfy the conditions that those of the user do not.
+    pub(crate) fn suggested(&self) -> &[Set] {
+        &self.suggested
+    }
+
+    /// Searches sizes for the variables that the user sets, too.
+    fn instead(
+        &self,
+        model: &Model,
+        inference: &Inference,
+        given: &[(ValueId, Vec<i64>)],
+        set: &[Set],
+    ) -> Vec<Set> {
+        let is_set = |variable: &&Variable| set.iter().any(|(dim, _)| *dim == variable.label);
+        let mut other =
+            Self { variables: self.variables.clone(), chosen: Vec::new(), growths: 0, suggested: Vec::new() };
+        for variable in other.variables.iter_mut().filter(|variable| is_set(&&**variable)) {
+            variable.is_free = true;
+        }
+        other.variables.iter_mut().for_each(|variable| variable.next = 0);
+        if !other.search(model, inference, given) {
+            return Vec::new();
+        }
+        let set = other.variables.iter().filter(is_set);
+        set.map(|variable| (variable.label.clone(), variable.size)).collect()
+    }
+
+    /// Changes free sizes that contradict declarations or guards; returns `false` if no sizes are found.
+    fn search(&mut self, model: &Model, inference: &Inference, given: &[(ValueId, Vec<i64>)]) -> bool {
         let initial: Vec<i64> = self.variables.iter().map(|variable| variable.size).collect();
         for _ in 0..TRIES {
             let contradicted = self.contradicted(model, inference, given);
@@ -192,14 +233,66 @@ impl Sizes {
                     variable.size = bound.filter(|_| variable.next == 0).unwrap_or(next);
                     variable.next += 1;
                 }
-                None if contradicted.is_empty() => return,
+                None if contradicted.is_empty() => return true,
                 None => break,
             }
         }
+        // The ladder does not have every divisor.
+        self.resize(&initial);
+        if self.search_divisors(model, inference, given) {
+            return true;
+        }
         // Nothing fits: the contradiction is reported for the small sizes.
-        for (variable, size) in self.variables.iter_mut().zip(initial) {
+        self.resize(&initial);
+        false
+    }
+
+    fn resize(&mut self, sizes: &[i64]) {
+        for (variable, &size) in self.variables.iter_mut().zip(sizes) {
             variable.size = size;
         }
+    }
+
+    /// Changes free sizes to divisors of the numbers in conditions that do not hold, one condition at a time.
+    fn search_divisors(
+        &mut self,
+        model: &Model,
+        inference: &Inference,
+        given: &[(ValueId, Vec<i64>)],
+    ) -> bool {
+        let free = self.variables.iter().filter(|variable| variable.is_free);
+        let free: Vec<Symbol> = free.map(|variable| variable.symbol).collect();
+        for _ in 0..ROUNDS {
+            let violations = self.violations(model, inference, given);
+            let failing = violations.len();
+            let relations = violations.iter().filter_map(|violation| match violation {
+                Violation::Fact(fact) | Violation::Scoped(fact) => Some(fact.relation),
+                Violation::Size { .. } | Violation::Rank { .. } => None,
+            });
+            let relations: Vec<Relation> = relations.take(ROUNDS).collect();
+            let before: Vec<i64> = self.variables.iter().map(|variable| variable.size).collect();
+            let mut best: (usize, Option<Vec<i64>>) = (failing, None);
+            for relation in relations {
+                for chosen in divisors::choices(inference, relation, &free, &|symbol| self.value(symbol)) {
+                    for variable in &mut self.variables {
+                        let found = chosen.iter().find(|(symbol, _)| *symbol == variable.symbol);
+                        variable.size = found.map_or(variable.size, |&(_, size)| size);
+                    }
+                    let left = self.violations(model, inference, given).len();
+                    if left == 0 {
+                        return true;
+                    }
+                    if left < best.0 {
+                        let sizes = self.variables.iter().map(|variable| variable.size).collect();
+                        best = (left, Some(sizes));
+                    }
+                    self.resize(&before);
+                }
+            }
+            let Some(sizes) = best.1 else { return false };
+            self.resize(&sizes);
+        }
+        false
     }
 
     /// The symbols of everything that does not hold for these sizes, each with the number that it must equal or reach if the
@@ -210,16 +303,7 @@ impl Sizes {
         inference: &Inference,
         given: &[(ValueId, Vec<i64>)],
     ) -> Vec<(Symbol, Option<i64>)> {
-        let mut shapes: Vec<(ValueId, Vec<i64>)> = given.to_vec();
-        for &input in inputs(model) {
-            if !given.iter().any(|(known, _)| *known == input)
-                && let Some(dims) = self.shape(inference, input).and_then(|dims| dims.into_iter().collect())
-            {
-                shapes.push((input, dims));
-            }
-        }
-        let shapes: Vec<(ValueId, &[i64])> = shapes.iter().map(|(id, dims)| (*id, dims.as_slice())).collect();
-        let (_, violations) = inference.solve(&shapes);
+        let violations = self.violations(model, inference, given);
         let dims = violations.into_iter().flat_map(|violation| match violation {
             Violation::Size { dim, .. } => vec![(dim, None)],
             Violation::Fact(fact) | Violation::Scoped(fact) => match fact.relation {
@@ -234,6 +318,25 @@ impl Sizes {
             inference.exprs().symbols(dim).into_iter().map(move |symbol| (symbol, bound))
         })
         .collect()
+    }
+
+    /// Everything that does not hold for these sizes.
+    fn violations(
+        &self,
+        model: &Model,
+        inference: &Inference,
+        given: &[(ValueId, Vec<i64>)],
+    ) -> Vec<Violation> {
+        let mut shapes: Vec<(ValueId, Vec<i64>)> = given.to_vec();
+        for &input in inputs(model) {
+            if !given.iter().any(|(known, _)| *known == input)
+                && let Some(dims) = self.shape(inference, input).and_then(|dims| dims.into_iter().collect())
+            {
+                shapes.push((input, dims));
+            }
+        }
+        let shapes: Vec<(ValueId, &[i64])> = shapes.iter().map(|(id, dims)| (*id, dims.as_slice())).collect();
+        inference.solve(&shapes).1
     }
 }
 
@@ -281,9 +384,14 @@ fn find(
             Some(Dim::Known(known)) if known == size => Ok(None),
             Some(dim) => {
                 let text = inference.text(model, dim).unwrap_or_else(|| "unknown".to_owned());
-                Err(Failure::new(format_args!("`{}` is {} in this model", shown(wanted), shown(&text))))
+                Err(Failure::new(format_args!("`{}` is {} in this model", shown(wanted), shown(&text)))
+                    .help("only variables have a size that can be set: leave it away"))
             }
-            None => Err(Failure::new(format_args!("axis `{}` does not exist", shown(wanted)))),
+            None => {
+                let rank = inference.shape(input).map_or(0, <[_]>::len);
+                Err(Failure::new(format_args!("axis `{}` does not exist", shown(wanted)))
+                    .help(format!("`{}` has {rank} axes with known sizes or variables", shown(of))))
+            }
         };
     }
     let failure = Failure::new(format_args!("no input has the dimension variable `{}`", shown(wanted)));

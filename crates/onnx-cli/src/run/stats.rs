@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use onnx_eval::{NodeRun, Observer, Value};
+use onnx_diag::Diagnostic;
+use onnx_eval::{DeclaredTypes, NodeRun, Observer, Value};
 use onnx_ir::{Model, NodeId, ValueId};
 
 use super::given::name;
@@ -20,15 +21,24 @@ pub(super) struct Watcher<'a> {
     /// The inner values to keep.
     wanted: &'a [ValueId],
     progress: &'a Progress,
-    state: Mutex<State>,
+    state: Mutex<State<'a>>,
 }
 
-#[derive(Default)]
-struct State {
+struct State<'a> {
     /// Nodes that run, with the time when they began and the time that nodes inside of them took.
     active: Vec<(NodeId, Instant, Duration)>,
     costs: HashMap<NodeId, Cost>,
     values: HashMap<ValueId, Value>,
+    declared: DeclaredTypes<'a>,
+    /// Values that contradict their declared types, in the order of execution.
+    findings: Vec<Diagnostic>,
+}
+
+impl State<'_> {
+    fn declare(&mut self, id: ValueId, value: &Value) {
+        let found = self.declared.check(id, value);
+        self.findings.extend(found);
+    }
 }
 
 /// What a node took, in all its runs.
@@ -86,9 +96,9 @@ impl Observer for Watcher<'_> {
         cost.live_bytes = cost.live_bytes.max(run.live_bytes);
         cost.output_bytes = cost.output_bytes.max(made);
         for (&output, value) in self.model.node(run.node).outputs().iter().zip(run.outputs) {
-            if let (Some(output), Some(value)) = (output, value)
-                && self.wanted.contains(&output)
-            {
+            let (Some(output), Some(value)) = (output, value) else { continue };
+            state.declare(output, value);
+            if self.wanted.contains(&output) {
                 state.values.insert(output, value.clone());
             }
         }
@@ -99,11 +109,28 @@ impl<'a> Watcher<'a> {
     /// An observer that counts the nodes of the main graph as progress.
     pub(super) fn new(model: &'a Model, wanted: &'a [ValueId], progress: &'a Progress) -> Self {
         progress.count(model.nodes(model.main_graph()).count() as u64, "nodes");
-        Self { model, wanted, progress, state: Mutex::default() }
+        let state = State {
+            active: Vec::new(),
+            costs: HashMap::new(),
+            values: HashMap::new(),
+            declared: DeclaredTypes::new(model),
+            findings: Vec::new(),
+        };
+        Self { model, wanted, progress, state: Mutex::new(state) }
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+    fn state(&self) -> std::sync::MutexGuard<'_, State<'a>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Compares an input or output of the model with its declared type.
+    pub(super) fn declare(&self, id: ValueId, value: &Value) {
+        self.state().declare(id, value);
+    }
+
+    /// The values that contradict their declared types.
+    pub(super) fn findings(&self) -> Vec<Diagnostic> {
+        self.state().findings.clone()
     }
 
     /// The inner values of the last run of their nodes.

@@ -11,7 +11,9 @@ fn exit_codes_tell_fine_from_wrong_from_unreadable() {
     onnx(&folder, "check good.onnx").exits(0).says("good.onnx: no findings");
     onnx(&folder, "check odd.onnx").exits(1).says("error[ONNX1003]").says("node #0 Elu");
     onnx(&folder, "check wrong.onnx").exits(1).says("Rellu");
-    onnx(&folder, "check missing.onnx").exits(2).says("error: missing.onnx: cannot be read: No such file");
+    onnx(&folder, "check missing.onnx")
+        .exits(2)
+        .says("error[ONNX8001]: missing.onnx: cannot be read: No such file");
     onnx(&folder, "check good.onnx odd.onnx missing.onnx")
         .exits(2)
         .says("3 models: 1 without errors, 1 with errors");
@@ -22,7 +24,7 @@ fn exit_codes_tell_fine_from_wrong_from_unreadable() {
 fn a_truncated_file_cannot_be_checked() {
     let whole = models::small();
     let folder = Folder::with("cut.onnx", &whole[..whole.len() / 2]);
-    onnx(&folder, "check cut.onnx").exits(2).says("error: cut.onnx: cannot be read: at byte 16: ");
+    onnx(&folder, "check cut.onnx").exits(2).says("error[ONNX8002]: cut.onnx: cannot be read: at byte 16: ");
     // A graph whose only node claims to have 100 bytes.
     folder.put("node.onnx", b"\x08\x08\x3a\x04\x0a\x64\x0a\x01");
     onnx(&folder, "check node.onnx")

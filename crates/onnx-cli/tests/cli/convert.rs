@@ -110,7 +110,10 @@ fn what_was_written_is_summarized() {
     let run = onnx(&folder, "convert in.onnx -o x.onnx --weights external=w.data --threshold 4K -q").exits(0);
     assert_eq!(run.err, "");
     let run = onnx(&folder, "convert missing.onnx -o x.onnx -q").exits(2);
-    assert_eq!(run.err, "error: missing.onnx: cannot be read: No such file or directory\n");
+    assert_eq!(
+        run.err,
+        "error[ONNX8001]: missing.onnx: cannot be read: No such file or directory\n   = help: check the name and the permissions of the file\n"
+    );
     // Times are figures, and so not a part of what is the same for the same input.
     let run = onnx(&folder, "convert in.onnx -o v.onnx -v").exits(0);
     assert!(run.err.starts_with("read in.onnx: ONNX, ") && run.err.ends_with(" ms\n"), "{}", run.err);
@@ -198,7 +201,7 @@ fn failures_leave_everything_as_it_was() {
         "convert in.onnx -o old.json --weights external=old.json",
         "convert in.onnx -o old.onnx --weights external=w.data --align 3",
     ] {
-        onnx(&folder, args).exits(2).says("error: ");
+        onnx(&folder, args).exits(2).says("error");
         assert_eq!(folder.list(), before, "{args}");
         assert_eq!(folder.get("old.onnx"), b"old", "{args}");
     }

@@ -287,3 +287,25 @@ fn former_spellings_are_corrected() {
     onnx(&folder, "convert in.onnx -o out.json --color never").exits(0);
     onnx(&folder, "verify in.onnx").exits(2).says("`verify` is now `debug verify`");
 }
+
+/// The advice is that of the family of a rule.
+#[test]
+fn rules_say_who_reports_them_and_how_to_silence_them() {
+    let folder = Folder::new();
+    for (rule, reported, silenced) in [
+        ("value-defined-twice", "onnx check", Some("onnx check --allow value-defined-twice FILE")),
+        ("ONNX5004", "onnx run, onnx compare", None),
+        ("ONNX5013", "onnx run, onnx compare", Some("onnx run --allow computed-value-differs MODEL")),
+        ("ONNX5012", "onnx compare", Some("onnx compare A B, with a greater --rtol, --atol or --ulps")),
+        ("ONNX8000", "all commands", None),
+        ("ONNX0011", "commands that read ONNX text", None),
+    ] {
+        let page = onnx(&folder, &format!("explain {rule}")).exits(0).out;
+        let line = |start: &str| page.lines().find_map(|line| line.strip_prefix(start)).map(str::trim);
+        assert_eq!(line("reported by:"), Some(reported), "{page}");
+        assert_eq!(line("to silence it:"), silenced, "{page}");
+        let is_about_models = rule == "value-defined-twice" || rule == "ONNX0011";
+        assert_eq!(line("reference checker:").is_some(), is_about_models, "{page}");
+    }
+    onnx(&folder, "explain ONNX3001").exits(0).says("onnx check --full --allow ");
+}

@@ -200,3 +200,39 @@ fn a_contradiction_in_a_branch_is_a_warning() {
     let run = onnx(&folder, "infer in.onnxtxt -o out.onnxtxt --strict").exits(0);
     assert!(run.err.contains("warning[ONNX3021]"), "{}", run.err);
 }
+
+/// Twelve values are unknown for two reasons.
+#[test]
+fn many_unknown_values_are_grouped_by_cause() {
+    let chain = |name: &str| -> String {
+        (0..6).map(|index| format!("{name}{} = Relu ({name}{index})\n", index + 1)).collect()
+    };
+    let (a, b) = (chain("a"), chain("b"));
+    let model = format!(
+        "<ir_version: 10, opset_import: [\"\": 20]>
+        g (float[2, 3] x, int64[2] s, int64[2] n) => (a6, b6) {{
+            a0 = Reshape (x, s)
+            {a}b0 = Reshape (x, n)
+            {b}
+        }}"
+    );
+    let folder = Folder::with("m.onnxtxt", model);
+    let run = onnx(&folder, "infer m.onnxtxt --unknown").exits(0);
+    let lines: Vec<&str> = run.out.lines().collect();
+    assert_eq!(
+        lines.first(),
+        Some(
+            &"the sizes of axes 0-1 of `a0` = Reshape  (lost here): 7 values: `a0`, `a1`, `a2`, `a3`, `a4`, `a5`, 1 more"
+        ),
+        "{}",
+        run.out
+    );
+    assert!(lines[1].contains("of `b0` = Reshape") && lines[1].contains(": 7 values: `b0`, "), "{}", run.out);
+    assert_eq!(lines.iter().filter(|line| line.contains("lost here")).count(), 2, "{}", run.out);
+    let report = onnx(&folder, "infer m.onnxtxt --unknown --format json").exits(0).json();
+    assert_eq!(
+        report["result"]["models"][0]["report"]["unknown"].as_array().map(Vec::len),
+        Some(14),
+        "{report}"
+    );
+}

@@ -20,6 +20,7 @@ mod ops;
 mod reports;
 mod run;
 mod run_models;
+mod run_recorded;
 mod run_values;
 mod smith;
 mod status;

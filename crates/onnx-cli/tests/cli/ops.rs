@@ -190,3 +190,50 @@ fn a_document_does_not_take_the_place_of_a_model() {
         onnx(&folder, "ops export --functions-of m.onnx --domain com.acme -o acme.onnxops").exits(0);
     }
 }
+
+#[test]
+fn operators_of_onnxruntime_are_known() {
+    let folder = Folder::with("empty", "");
+    let shown = onnx(&folder, "ops com.microsoft.FusedMatMul").exits(0).out;
+    for text in [
+        "FusedMatMul  com.microsoft, version 1",
+        "  transA       INT = 0\n",
+        "an operator of onnxruntime ",
+        "inference has a rule: docs/generated/onnxruntime.md",
+        "`onnx run` has a kernel",
+    ] {
+        assert!(shown.contains(text), "{text}\n{shown}");
+    }
+    assert_eq!(onnx(&folder, "ops show FusedMatMul").exits(0).out, shown);
+    assert_eq!(onnx(&folder, "--color never ops FusedMatMul").exits(0).out, shown);
+    // The operator of ONNX is meant, unless the domain says otherwise.
+    onnx(&folder, "ops Attention").exits(0).says("Attention  ai.onnx, ");
+    onnx(&folder, "ops com.microsoft.Attention").exits(0).says("Attention  com.microsoft, ");
+    onnx(&folder, "ops list --domain com.microsoft").exits(0).says("  QuickGelu ");
+    onnx(&folder, "ops lst").exits(2).says("unrecognized subcommand");
+    let json = onnx(&folder, "ops com.microsoft.FusedMatMul --format json").exits(0).json();
+    let json = &json["result"]["operators"][0];
+    assert_eq!((&json["source"], &json["kernel"]), (&"onnxruntime".into(), &true.into()));
+    folder.put(
+        "m.onnxtxt",
+        "<ir_version: 10, opset_import: [\"\": 20, \"com.microsoft\": 1]>
+        g (float[2, 2] x) => (float[2, 2] y) { t = com.microsoft.FusedMatMul (x, x) y = com.microsoft.Odd (t) }",
+    );
+    let info = onnx(&folder, "info m.onnxtxt").exits(0).out;
+    assert!(info.contains("com.microsoft 1 (onnxruntime)"), "{info}");
+    assert!(
+        info.contains("FusedMatMul  1  onnxruntime") && info.contains("Odd          1  custom"),
+        "{info}"
+    );
+}
+
+#[test]
+fn documents_are_printed_without_an_output() {
+    let folder = Folder::with("empty", "");
+    let text = onnx(&folder, "ops export --domain ai.onnx.preview.training").exits(0).out;
+    assert!(text.contains("magic: \"ONNXOPSET\"") && text.contains("op_type: \"Adam\""), "{text}");
+    onnx(&folder, "ops export --domain ai.onnx.ml --opset 3 -o ml.onnxops --dry-run")
+        .exits(0)
+        .says("would write ml.onnxops and ml.signatures.json: ");
+    assert_eq!(folder.list(), ["empty"]);
+}

@@ -22,7 +22,29 @@ impl Run {
     #[track_caller]
     pub(crate) fn exits(self, code: i32) -> Self {
         assert_eq!(self.code, code, "{}\n{}", self.out, self.err);
+        if code >= 2 {
+            self.explains_failures();
+        }
         self
+    }
+
+    /// Asserts that every failure has a code and says how to proceed, on standard error and in a report as JSON. What is wrong
+    /// with arguments is followed by their usage instead.
+    #[track_caller]
+    fn explains_failures(&self) {
+        let is_usage = ["For more information, try '--help'", "\nUsage: onnx "];
+        if is_usage.iter().any(|text| self.err.contains(text)) {
+            return;
+        }
+        let errors: Vec<&str> = self.err.lines().filter(|line| line.starts_with("error")).collect();
+        assert!(!errors.is_empty(), "{}\n{}", self.out, self.err);
+        let is_coded = errors.iter().all(|line| line.starts_with("error[ONNX"));
+        let is_explained = self.err.contains("= help: ") || self.err.contains("raise the limit");
+        assert!(is_coded && is_explained, "{}", self.err);
+        let Ok(report) = serde_json::from_str::<Value>(&self.out) else { return };
+        for failure in report["failures"].as_array().into_iter().flatten() {
+            assert!(failure["code"].is_string() && failure["help"].is_string(), "{report}");
+        }
     }
 
     /// Standard output as one JSON document.

@@ -407,3 +407,15 @@ y" # c
     }
     assert_eq!(onnx_with(&folder, "fmt -", run.out.as_bytes()).exits(0).out, run.out);
 }
+
+#[test]
+fn the_report_of_printing_is_a_file() {
+    let folder = Folder::with("in.onnx", models::small());
+    let printed = onnx(&folder, "print in.onnx").exits(0).out;
+    assert_eq!(onnx(&folder, "print in.onnx --report r.json").exits(0).out, printed);
+    let report: serde_json::Value = serde_json::from_slice(&folder.get("r.json")).unwrap();
+    assert_eq!((&report["command"], &report["inputs"][0]["name"]), (&"print".into(), &"in.onnx".into()));
+    onnx(&folder, "print in.onnx --format json").exits(2).says("cannot both be written to standard output");
+    let report = onnx(&folder, "print in.onnx -o out.onnxtxt --format json").exits(0).json();
+    assert_eq!(report["outputs"][0]["name"], "out.onnxtxt");
+}

@@ -34,15 +34,16 @@ pub(crate) fn value(
     match extension(path).as_str() {
         "npy" => {
             let bytes = read(path, ReadMode::Memory)?;
-            npy::read(&bytes, elem(ty)).map(Value::from).map_err(about)
+            npy::read(&bytes, elem(ty), execution).map(Value::from).map_err(about)
         }
         "npz" => {
             let mut arrays = archive(path, execution)?;
             let only = (arrays.len() == 1).then(|| arrays.pop_first()).flatten().map(|(_, bytes)| bytes);
-            let bytes = only
-                .or_else(|| arrays.remove(name))
-                .ok_or_else(|| about(Failure::new(format_args!("has no array `{name}`"))))?;
-            npy::read(&bytes, elem(ty)).map(Value::from).map_err(about)
+            let bytes = only.or_else(|| arrays.remove(name)).ok_or_else(|| {
+                about(Failure::new(format_args!("has no array `{name}`")))
+                    .help("save the array under this name, or as the only one: `numpy.savez`")
+            })?;
+            npy::read(&bytes, elem(ty), execution).map(Value::from).map_err(about)
         }
         "pb" => message(&read(path, ReadMode::Memory)?, ty, execution).map_err(about),
         _ => Err(about(Failure::new("is not a file of a value")).help("use a file `.npy`, `.npz` or `.pb`")),
@@ -50,8 +51,8 @@ pub(crate) fn value(
 }
 
 /// The value of an array of an archive.
-pub(crate) fn array(bytes: &Bytes, ty: Option<&Type>) -> Result<Value, Failure> {
-    npy::read(bytes, elem(ty)).map(Value::from)
+pub(crate) fn array(bytes: &Bytes, ty: Option<&Type>, execution: &Execution) -> Result<Value, Failure> {
+    npy::read(bytes, elem(ty), execution).map(Value::from)
 }
 
 pub(crate) fn extension(path: &Path) -> String {
@@ -67,7 +68,9 @@ fn elem(ty: Option<&Type>) -> Option<ElemType> {
 
 /// The arrays of an archive by their names, which together take at most what the values of a run may.
 pub(crate) fn archive(path: &Path, execution: &Execution) -> Result<BTreeMap<String, Bytes>, Failure> {
-    let about = |error: zip::result::ZipError| Failure::new(error).about(&display_name(path));
+    let about = |error: zip::result::ZipError| {
+        Failure::new(error).about(&display_name(path)).help("write the archive with `numpy.savez`")
+    };
     let mut archive = ZipArchive::new(Cursor::new(read(path, ReadMode::Memory)?)).map_err(about)?;
     let mut arrays = BTreeMap::new();
     let mut left = execution.limits.run_bytes;
@@ -79,7 +82,10 @@ pub(crate) fn archive(path: &Path, execution: &Execution) -> Result<BTreeMap<Str
         loop {
             execution.interrupt.check()?;
             let taken = file.by_ref().take(PIECE as u64).read_to_end(&mut bytes);
-            let taken = taken.map_err(|error| Failure::new(error).about(&display_name(path)))?;
+            let taken = taken.map_err(|error| {
+                let failure = Failure::not_readable(error).about(&display_name(path));
+                failure.help("write the archive again: it is damaged")
+            })?;
             if taken == 0 {
                 break;
             }
@@ -108,7 +114,7 @@ impl LibraryError for TooLarge {
 
 fn message(bytes: &Bytes, ty: Option<&Type>, execution: &Execution) -> Result<Value, Failure> {
     if bytes.is_empty() {
-        return Err(Failure::new("is empty: it holds no value"));
+        return Err(Failure::new("is empty: it holds no value").help("write the file again"));
     }
     let kind = match ty.map(|ty| &ty.kind) {
         Some(TypeKind::Sequence(_)) => ValueMessageKind::Sequence,
@@ -142,12 +148,16 @@ fn from_message(message: ValueMessage) -> Result<Value, Failure> {
     })
 }
 
+fn not_a_tensor(error: impl std::fmt::Display) -> Failure {
+    Failure::new(error).help("write the file again: `onnx.numpy_helper.from_array` makes such messages")
+}
+
 /// The tensor with its elements in memory, if it is valid.
 fn checked(tensor: &Tensor) -> Result<Tensor, Failure> {
     use onnx_types::tensor::Payload;
     let payload = match tensor.elem() {
-        ElemType::String => Payload::strings(tensor.string_bytes().map_err(Failure::new)?.to_vec()),
-        _ => Payload::Raw(tensor.bytes(&NoData).map_err(Failure::new)?),
+        ElemType::String => Payload::strings(tensor.string_bytes().map_err(not_a_tensor)?.to_vec()),
+        _ => Payload::Raw(tensor.bytes(&NoData).map_err(not_a_tensor)?),
     };
     Ok(Tensor::from_parts(tensor.data_type(), tensor.dims().iter().copied().collect(), payload))
 }
@@ -265,7 +275,8 @@ impl<'a> Place<'a> {
             "npz" if to.is_some() => {
                 return Err(Failure::new(
                     "`--to` is for directories: an archive `.npz` holds arrays of NumPy",
-                ));
+                )
+                .help("leave `--to` away, or name a directory"));
             }
             "npz" => None,
             "npy" => Some(ValueFormat::Npy),
@@ -279,7 +290,8 @@ impl<'a> Place<'a> {
         }
         match of_file {
             Some(format) if to.is_some_and(|to| to != format) => {
-                Err(Failure::new("the extension of the file and `--to` are different formats"))
+                Err(Failure::new("the extension of the file and `--to` are different formats")
+                    .help("leave `--to` away"))
             }
             Some(format) if names.len() == 1 => Ok(Self::File(path, format)),
             Some(_) => Err(Failure::new(format_args!("one file cannot hold {} outputs", names.len()))
@@ -305,13 +317,16 @@ fn by_name(name: &str, before: Option<&[&str]>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes values, in the order of the outputs. Returns the files with their formats and sizes.
+/// A file that was written, with its format and size.
+pub(crate) type WrittenFile = (PathBuf, &'static str, u64);
+
+/// Writes values, in the order of the outputs.
 pub(crate) fn write(
     place: &Place<'_>,
     values: &[(String, Value)],
     options: &WriteOptions,
     execution: &Execution,
-) -> Result<Vec<(PathBuf, &'static str, u64)>, Failure> {
+) -> Result<Vec<WrittenFile>, Failure> {
     let mut files: Vec<File> = Vec::new();
     if let Place::Archive(path) = place {
         let pieces = vec![pack(values, execution)?.into()];
@@ -330,15 +345,46 @@ pub(crate) fn write(
         files.push(File::new(path, format, name, value, execution)?);
     }
     if let Place::Directory(path, _) = place {
-        std::fs::create_dir_all(path)
-            .map_err(|error| Failure::new(format_args!("{}: cannot be created: {error}", path.display())))?;
+        create_directory(path)?;
     }
+    let is_archive = matches!(place, Place::Archive(_));
+    write_all(files, is_archive, options, execution)
+}
+
+/// Writes values as messages into files of a directory.
+pub(crate) fn write_messages(
+    directory: &Path,
+    values: &[(PathBuf, &str, &Value)],
+    options: &WriteOptions,
+    execution: &Execution,
+) -> Result<Vec<WrittenFile>, Failure> {
+    let files = values.iter().map(|&(ref path, name, value)| {
+        execution.interrupt.check()?;
+        File::new(path.clone(), ValueFormat::Pb, name, value, execution)
+    });
+    let files = files.collect::<Result<_, _>>()?;
+    create_directory(directory)?;
+    write_all(files, false, options, execution)
+}
+
+fn create_directory(path: &Path) -> Result<(), Failure> {
+    std::fs::create_dir_all(path).map_err(|error| {
+        Failure::not_writable(format_args!("{}: cannot be created: {error}", path.display()))
+    })
+}
+
+fn write_all(
+    files: Vec<File>,
+    is_archive: bool,
+    options: &WriteOptions,
+    execution: &Execution,
+) -> Result<Vec<WrittenFile>, Failure> {
     let mut written = Vec::new();
     for file in files {
         file.write(options, execution)?;
-        let format = match (place, file.kind) {
-            (Place::Archive(_), _) => "npz",
-            (_, Kind::Array) => "npy",
+        let format = match file.kind {
+            _ if is_archive => "npz",
+            Kind::Array => "npy",
             _ => "pb",
         };
         let len = file.len();
@@ -360,11 +406,15 @@ fn pack(values: &[(String, Value)], execution: &Execution) -> Result<Vec<u8>, Fa
     for (name, value) in values {
         let about = |failure: Failure| failure.about(name);
         let pieces = npy::write(tensor(value).map_err(about)?, execution).map_err(about)?;
-        archive.start_file(format!("{name}.npy"), stored).map_err(Failure::new).map_err(about)?;
+        archive.start_file(format!("{name}.npy"), stored).map_err(not_an_archive).map_err(about)?;
         for piece in pieces.iter().flat_map(|piece| piece.chunks(PIECE)) {
             execution.interrupt.check()?;
-            archive.write_all(piece).map_err(|error| about(Failure::new(error)))?;
+            archive.write_all(piece).map_err(|error| about(not_an_archive(error)))?;
         }
     }
-    Ok(archive.finish().map_err(Failure::new)?.into_inner())
+    Ok(archive.finish().map_err(not_an_archive)?.into_inner())
+}
+
+fn not_an_archive(error: impl std::fmt::Display) -> Failure {
+    Failure::new(error).help("write a directory: `-o DIR`")
 }

@@ -3,15 +3,22 @@
 use bytes::Bytes;
 use onnx_codec::EncodeError;
 use onnx_types::tensor::{NoData, Payload, Tensor};
-use onnx_types::{ElemType, Execution};
+use onnx_types::{ElemType, Execution, Interrupt, Stopped};
 
+use super::super::show::unreadable;
+use super::PIECE;
 use crate::exit::Failure;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
 /// The tensor in a file. An array of opaque elements, which is what extensions of NumPy write, has the declared type.
-pub(super) fn read(bytes: &Bytes, declared: Option<ElemType>) -> Result<Tensor, Failure> {
-    let malformed = || Failure::new("is not an array in the format of NumPy");
+pub(super) fn read(
+    bytes: &Bytes,
+    declared: Option<ElemType>,
+    execution: &Execution,
+) -> Result<Tensor, Failure> {
+    let malformed =
+        || Failure::new("is not an array in the format of NumPy").help("write it with `numpy.save`");
     let rest = bytes.strip_prefix(MAGIC).ok_or_else(malformed)?;
     let (length, rest) = match *rest {
         [1, _, a, b, ref rest @ ..] => (usize::from(u16::from_le_bytes([a, b])), rest),
@@ -21,7 +28,7 @@ pub(super) fn read(bytes: &Bytes, declared: Option<ElemType>) -> Result<Tensor, 
     let (header, data) = rest.split_at_checked(length).ok_or_else(malformed)?;
     let header = Header::parse(std::str::from_utf8(header).map_err(|_| malformed())?)?;
     let data = bytes.slice_ref(data);
-    header.tensor(&data, declared)
+    header.tensor(&data, declared, &execution.interrupt)
 }
 
 /// What the header says: a dictionary in the notation of Python.
@@ -35,7 +42,10 @@ struct Header {
 
 impl Header {
     fn parse(text: &str) -> Result<Self, Failure> {
-        let malformed = || Failure::new("has a header that is not of an array of numbers or strings");
+        let malformed = || {
+            Failure::new("has a header that is not of an array of numbers or strings")
+                .help("save an array of numbers or strings with `numpy.save`")
+        };
         let after = |key: &str| {
             let quoted = [format!("'{key}'"), format!("\"{key}\"")];
             let found = quoted.iter().find_map(|key| Some(text.split_once(key.as_str())?.1));
@@ -92,29 +102,38 @@ impl Header {
                     Failure::new("holds objects of Python").help("save an array of fixed-width strings")
                 );
             }
-            (kind, size) => return Err(Failure::new(format_args!("has elements of type `{kind}{size}`"))),
+            (kind, size) => {
+                return Err(Failure::new(format_args!("has elements of type `{kind}{size}`"))
+                    .help("convert the array to a type that ONNX has (`numpy.ndarray.astype`)"));
+            }
         })
     }
 
-    fn tensor(&self, data: &Bytes, declared: Option<ElemType>) -> Result<Tensor, Failure> {
+    fn tensor(
+        &self,
+        data: &Bytes,
+        declared: Option<ElemType>,
+        interrupt: &Interrupt,
+    ) -> Result<Tensor, Failure> {
         let elem = self.elem(declared)?;
         let width = if self.kind == 'U' { self.size.checked_mul(4) } else { Some(self.size) };
         let count =
             self.dims.iter().try_fold(1_usize, |count, &dim| count.checked_mul(usize::try_from(dim).ok()?));
         let count = if self.dims.contains(&0) { Some(0) } else { count };
-        let too_large = || Failure::new("is shorter than its header says");
+        let too_large =
+            || Failure::new("is shorter than its header says").help("write the file again: it is truncated");
         let width = width.ok_or_else(too_large)?;
         let length = count.and_then(|count| count.checked_mul(width)).ok_or_else(too_large)?;
         let mut data = if length <= data.len() { data.slice(..length) } else { return Err(too_large()) };
         if self.is_fortran_order && self.dims.len() > 1 && !data.is_empty() {
-            data = from_fortran(&data, width, &self.dims).into();
+            data = from_fortran(&data, width, &self.dims, interrupt)?.into();
         }
         let payload = if elem == ElemType::String {
-            Payload::strings(self.strings(&data, width, count.unwrap_or_default())?)
+            Payload::strings(self.strings(&data, width, count.unwrap_or_default(), interrupt)?)
         } else {
             let unit = if self.kind == 'c' { width / 2 } else { width };
             if self.is_big_endian && unit > 1 {
-                data = data.chunks_exact(unit).flat_map(|chunk| chunk.iter().rev().copied()).collect();
+                data = swapped(&data, unit, interrupt)?.into();
             }
             Payload::Raw(data)
         };
@@ -122,7 +141,13 @@ impl Header {
     }
 
     /// Strings of fixed width, which end at zeros.
-    fn strings(&self, data: &[u8], width: usize, count: usize) -> Result<Vec<Bytes>, Failure> {
+    fn strings(
+        &self,
+        data: &[u8],
+        width: usize,
+        count: usize,
+        interrupt: &Interrupt,
+    ) -> Result<Vec<Bytes>, Failure> {
         if width == 0 {
             return Ok(vec![Bytes::new(); count]);
         }
@@ -138,13 +163,36 @@ impl Header {
             let text: Option<String> = codes.map(char::from_u32).collect();
             Some(text?.trim_end_matches('\0').to_owned().into())
         };
-        let texts: Option<Vec<Bytes>> = data.chunks_exact(width).map(text).collect();
-        texts.ok_or_else(|| Failure::new("has a string that is not valid Unicode"))
+        let mut texts = Vec::new();
+        for (index, chunk) in data.chunks_exact(width).enumerate() {
+            check_each(index, width, interrupt)?;
+            texts.push(text(chunk).ok_or_else(|| {
+                Failure::new("has a string that is not valid Unicode")
+                    .help("save strings as `numpy.str_`, or write protobuf (`.pb`)")
+            })?);
+        }
+        Ok(texts)
     }
 }
 
+/// Checks the interrupt once for each piece of elements of this width.
+fn check_each(index: usize, width: usize, interrupt: &Interrupt) -> Result<(), Stopped> {
+    let step = (PIECE / width.max(1)).max(1);
+    if index.is_multiple_of(step) { interrupt.check() } else { Ok(()) }
+}
+
+/// The elements with the bytes of each unit in reverse order.
+fn swapped(data: &[u8], unit: usize, interrupt: &Interrupt) -> Result<Vec<u8>, Stopped> {
+    let mut swapped = Vec::with_capacity(data.len());
+    for (index, chunk) in data.chunks_exact(unit).enumerate() {
+        check_each(index, unit, interrupt)?;
+        swapped.extend(chunk.iter().rev());
+    }
+    Ok(swapped)
+}
+
 /// The elements of an array whose first axis varies fastest, in the order in which the last one does.
-fn from_fortran(data: &[u8], width: usize, dims: &[i64]) -> Vec<u8> {
+fn from_fortran(data: &[u8], width: usize, dims: &[i64], interrupt: &Interrupt) -> Result<Vec<u8>, Stopped> {
     let dims: Vec<usize> = dims.iter().map(|&dim| usize::try_from(dim).unwrap_or_default()).collect();
     let mut strides = Vec::with_capacity(dims.len());
     let mut stride = width;
@@ -155,8 +203,11 @@ fn from_fortran(data: &[u8], width: usize, dims: &[i64]) -> Vec<u8> {
     let mut ordered = Vec::with_capacity(data.len());
     let mut index = vec![0_usize; dims.len()];
     let mut offset = 0_usize;
-    while ordered.len() < data.len() {
-        let Some(element) = data.get(offset..offset + width) else { break };
+    for count in 0.. {
+        check_each(count, width, interrupt)?;
+        let Some(element) = data.get(offset..offset + width).filter(|_| ordered.len() < data.len()) else {
+            break;
+        };
         ordered.extend_from_slice(element);
         // The next index, with the last axis varying fastest.
         for ((at, &dim), &stride) in index.iter_mut().zip(&dims).zip(&strides).rev() {
@@ -169,14 +220,14 @@ fn from_fortran(data: &[u8], width: usize, dims: &[i64]) -> Vec<u8> {
             *at = 0;
         }
     }
-    ordered
+    Ok(ordered)
 }
 
 /// The bytes of a file with a tensor, in pieces.
 pub(super) fn write(tensor: &Tensor, execution: &Execution) -> Result<Vec<Bytes>, Failure> {
     use ElemType as E;
     let (descr, data) = match tensor.elem() {
-        E::String => strings(tensor).map(|(descr, data)| (descr, vec![data]))?,
+        E::String => strings(tensor, &execution.interrupt).map(|(descr, data)| (descr, vec![data]))?,
         elem => {
             let descr = match elem {
                 E::Bool => "|b1",
@@ -212,8 +263,9 @@ pub(super) fn write(tensor: &Tensor, execution: &Execution) -> Result<Vec<Bytes>
     let filled = (MAGIC.len() + 4 + header.len() + 1).next_multiple_of(64) - (MAGIC.len() + 4 + 1);
     header.extend(std::iter::repeat_n(' ', filled - header.len()));
     header.push('\n');
-    let length =
-        u16::try_from(header.len()).map_err(|_| Failure::new("the tensor has too many dimensions"))?;
+    let length = u16::try_from(header.len()).map_err(|_| {
+        Failure::new("the tensor has too many dimensions").help("write protobuf: `-o DIR --to pb`")
+    })?;
     let first = [MAGIC, &[1, 0], &length.to_le_bytes(), header.as_bytes()].concat();
     Ok(std::iter::once(first.into()).chain(data).collect())
 }
@@ -225,12 +277,17 @@ fn pieces(tensor: &Tensor, execution: &Execution) -> Result<Vec<Bytes>, Failure>
     if is_splat && size > limit {
         return Err(EncodeError::SplatTooLarge { limit }.into());
     }
-    Ok(tensor.chunks(&NoData).map_err(Failure::new)?.collect())
+    let mut pieces = Vec::new();
+    for piece in tensor.chunks(&NoData).map_err(unreadable)? {
+        execution.interrupt.check()?;
+        pieces.push(piece);
+    }
+    Ok(pieces)
 }
 
 /// Strings as code points of fixed width, with the type of the elements.
-fn strings(tensor: &Tensor) -> Result<(String, Bytes), Failure> {
-    let texts: Result<Vec<&str>, _> = tensor.strings().map_err(Failure::new)?.collect();
+fn strings(tensor: &Tensor, interrupt: &Interrupt) -> Result<(String, Bytes), Failure> {
+    let texts: Result<Vec<&str>, _> = tensor.strings().map_err(unreadable)?.collect();
     let texts = texts.map_err(|_| {
         Failure::new("a string is not UTF-8, which NumPy cannot hold")
             .help("write protobuf: `-o DIR --to pb`")
@@ -242,7 +299,8 @@ fn strings(tensor: &Tensor) -> Result<(String, Bytes), Failure> {
             .help("write protobuf: `-o DIR --to pb`"));
     }
     let mut data = Vec::new();
-    for text in texts {
+    for (index, text) in texts.into_iter().enumerate() {
+        check_each(index, width * 4, interrupt)?;
         let end = data.len() + width * 4;
         for c in text.chars() {
             data.extend_from_slice(&u32::from(c).to_le_bytes());
@@ -276,7 +334,7 @@ mod tests {
             let bytes = write(&tensor, &Execution::DEFAULT).unwrap().concat();
             let length = u16::from_le_bytes([bytes[8], bytes[9]]);
             assert_eq!((10 + usize::from(length)) % 64, 0);
-            let read = read(&bytes.into(), None).unwrap();
+            let read = read(&bytes.into(), None, &Execution::DEFAULT).unwrap();
             assert_eq!((read.elem(), read.dims()), (tensor.elem(), tensor.dims()));
             assert!(read.same_meaning(&tensor, &NoData));
         }
@@ -284,17 +342,31 @@ mod tests {
 
     #[test]
     fn orders_of_bytes_and_axes() {
-        let big = read(&file(">i2", MATRIX, &[0, 1, 0, 2, 0, 3, 0, 4]), None).unwrap();
+        let big = read(&file(">i2", MATRIX, &[0, 1, 0, 2, 0, 3, 0, 4]), None, &Execution::DEFAULT).unwrap();
         assert_eq!(big.to_vec::<i16>(&NoData).unwrap(), [1, 2, 3, 4]);
         let fortran = "'fortran_order': True, 'shape': (2, 3), ";
-        let columns = read(&file("|u1", fortran, &[1, 4, 2, 5, 3, 6]), None).unwrap();
+        let columns = read(&file("|u1", fortran, &[1, 4, 2, 5, 3, 6]), None, &Execution::DEFAULT).unwrap();
         assert_eq!(columns.to_vec::<u8>(&NoData).unwrap(), [1, 2, 3, 4, 5, 6]);
+    }
+
+    /// Conversions of elements, in both directions.
+    #[test]
+    fn an_interrupt_ends_conversions() {
+        let execution = Execution::DEFAULT.with_interrupt(Interrupt::when(|| true));
+        let stopped = |failure: Failure| assert_eq!(failure.outcome(), crate::exit::Outcome::Limit);
+        let fortran = "'fortran_order': True, 'shape': (2, 3), ";
+        stopped(read(&file("|u1", fortran, &[1, 4, 2, 5, 3, 6]), None, &execution).unwrap_err());
+        stopped(read(&file(">i2", MATRIX, &[0; 8]), None, &execution).unwrap_err());
+        stopped(read(&file("<U1", MATRIX, &[0; 16]), None, &execution).unwrap_err());
+        for tensor in [Tensor::vector(&[1_i64]), Tensor::from_strings([1], ["a"]).unwrap()] {
+            stopped(write(&tensor, &execution).unwrap_err());
+        }
     }
 
     #[test]
     fn opaque_elements_have_the_declared_type() {
         let bytes = file("|V2", "'fortran_order': False, 'shape': (1,), ", &[0x80, 0x3f]);
-        let read_as = |elem| read(&bytes, elem);
+        let read_as = |elem| read(&bytes, elem, &Execution::DEFAULT);
         assert_eq!(read_as(Some(ElemType::Bfloat16)).unwrap().elem(), ElemType::Bfloat16);
         assert!(read_as(Some(ElemType::Float)).is_err());
         assert!(read_as(None).is_err());
@@ -313,7 +385,7 @@ mod tests {
             Bytes::from_static(b"\x93NUMPY"),
             Bytes::new(),
         ] {
-            read(&bytes, None).unwrap_err();
+            read(&bytes, None, &Execution::DEFAULT).unwrap_err();
         }
     }
 }
