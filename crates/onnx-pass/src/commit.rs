@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use foldhash::fast::RandomState;
 use onnx_diag::Quoted;
-use onnx_ir::{MetadataEntry, Model, NodeId, OpsetImport, ValueId};
+use onnx_ir::{Def, MetadataEntry, Model, NodeId, OpsetImport, ValueId};
 use onnx_schema::ir_version_for;
 use onnx_shape_infer::Justification;
 
@@ -13,6 +13,7 @@ use crate::cx::{Entry, PassCx};
 use crate::equivalence::Equivalence;
 use crate::patch::{Draft, Level, Patch, Proof, Refusal};
 use crate::prove::{Verdict, prove};
+use crate::query::label;
 use crate::static_levels::{self, Types};
 use crate::structure::{self, Plan};
 
@@ -72,6 +73,20 @@ impl Patch<'_, '_> {
 
     /// The levels after structure.
     fn prove(&mut self) -> Result<Proof, Failed> {
+        let unrequested =
+            || Verdict::Untested("its values are not compared: that was not requested".to_owned());
+        let compares_values = self.cx.options.level == Level::Values;
+        if self.is_congruent() {
+            return Ok(Proof { verdict: Verdict::Proved("congruence"), is_cached: false });
+        }
+        if !compares_values && self.makes_constants_only() {
+            let types = static_levels::types_in_place(self.cx.model, &self.cx.inference, &self.draft.pairs);
+            let label =
+                |output: usize| self.draft.pairs.get(output).map(|&(old, _)| label(self.model(), old));
+            self.judge(types, |output| label(output).unwrap_or_default())
+                .map_err(|reason| (Level::Types, reason, None))?;
+            return Ok(Proof { verdict: unrequested(), is_cached: false });
+        }
         let eq = match self.extract(false) {
             Ok(eq) => eq,
             Err(reason) => {
@@ -79,37 +94,62 @@ impl Patch<'_, '_> {
             }
         };
         let error = static_levels::new_error(&eq, self.cx.options.registry);
-        let (verdict, is_cached) = match self.cx.options.level {
-            Level::Values => self.verdict(&eq),
-            _ => (Verdict::Untested("its values are not compared: that was not requested".to_owned()), false),
-        };
+        let (verdict, is_cached) = if compares_values { self.verdict(&eq) } else { (unrequested(), false) };
         let proof = Proof { verdict, is_cached };
         if let Some(error) = error {
             return Err((Level::Rules, error, Some(proof.verdict)));
         }
-        match static_levels::types(&eq, self.cx.options.registry) {
-            Types::Finer => {}
-            Types::Coarser(output, reason) => {
-                let is_known = self.draft.pairs.get(output).is_some_and(|&(old, _)| {
-                    self.model().is_known_output(old) && self.model().ty(old).is_none()
-                });
-                if is_known {
-                    let label = eq.output_label(output);
-                    let reason = format!("the output `{label}` of the model is less precise: {reason}");
-                    return Err((Level::Types, reason, Some(proof.verdict)));
-                }
-            }
-            Types::Contradiction(output, reason) => {
-                let label = eq.output_label(output);
-                let reason = format!("the type of what replaces `{label}` contradicts it: {reason}");
-                return Err((Level::Types, reason, Some(proof.verdict)));
-            }
+        let types = static_levels::types(&eq, self.cx.options.registry);
+        if let Err(reason) = self.judge(types, |output| Quoted(&eq.output_label(output)).to_string()) {
+            return Err((Level::Types, reason, Some(proof.verdict)));
         }
         if let Verdict::Refuted(counterexample) = &proof.verdict {
             let reason = format!("the results differ\n{counterexample}");
             return Err((Level::Values, reason, Some(proof.verdict)));
         }
         Ok(proof)
+    }
+
+    /// Whether each old value and the new one are the same output of nodes that compute the same from the same operands.
+    /// Then there is no claim to extract: whatever holds for one holds for the other.
+    fn is_congruent(&self) -> bool {
+        let (model, data) = (self.model(), self.cx.options.data);
+        let is_same = |&(old, new): &(ValueId, ValueId)| {
+            let place = |value: ValueId| match model.get_value(value)?.def() {
+                Def::Output { node, index } => Some((node, index)),
+                _ => None,
+            };
+            let (Some((one, index)), Some((two, other))) = (place(old), place(new)) else { return false };
+            index == other && model.same_meaning(one, two, data)
+        };
+        self.draft.versions.is_empty() && self.draft.pairs.iter().all(is_same)
+    }
+
+    /// Whether the patch makes no nodes. Then it breaks no rule about nodes, and its types can be compared in the model.
+    fn makes_constants_only(&self) -> bool {
+        let draft = &self.draft;
+        draft.nodes.is_empty() && draft.functions.is_empty() && draft.versions.is_empty()
+    }
+
+    /// Why the types of the new values are refused; `label` names an old one.
+    fn judge(&self, types: Types, label: impl Fn(usize) -> String) -> Result<(), String> {
+        match types {
+            Types::Finer => Ok(()),
+            Types::Contradiction(output, reason) => {
+                Err(format!("the type of what replaces {} contradicts it: {reason}", label(output)))
+            }
+            Types::Coarser(output, reason) => {
+                let is_known = self.draft.pairs.get(output).is_some_and(|&(old, _)| {
+                    self.model().is_known_output(old) && self.model().ty(old).is_none()
+                });
+                match is_known {
+                    true => {
+                        Err(format!("the output {} of the model is less precise: {reason}", label(output)))
+                    }
+                    false => Ok(()),
+                }
+            }
+        }
     }
 
     /// Proves that nodes that stay compute the same in the new versions of operator sets. Equal nodes are proved once.

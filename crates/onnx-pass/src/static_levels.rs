@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use onnx_check::{CheckOptions, check};
 use onnx_diag::{Severity, Step};
+use onnx_ir::{Model, ValueId};
 use onnx_schema::Registry;
 use onnx_shape_infer::{InferOptions, Inference, Ty, infer};
 use onnx_types::{Dim, ElemType};
@@ -65,6 +66,26 @@ pub(crate) fn types(eq: &Equivalence, registry: &Registry) -> Types {
                     result = Types::Coarser(index, reason);
                 }
             }
+            Order::Contradiction(reason) => return Types::Contradiction(index, reason),
+        }
+    }
+    result
+}
+
+/// Compares the inferred types of a value and of the one that replaces it, in the model itself. A new constant has the type
+/// of its tensor.
+pub(crate) fn types_in_place(model: &Model, inference: &Inference, pairs: &[(ValueId, ValueId)]) -> Types {
+    let mut result = Types::Finer;
+    for (index, &(old, new)) in pairs.iter().enumerate() {
+        let before = inference.ty(old);
+        let after = match model.constant_tensor(new) {
+            Some(tensor) => Ty::tensor(tensor.elem(), tensor.dims().iter().copied().map(Dim::Known)),
+            None => inference.ty(new),
+        };
+        match compare(inference, &before, &after) {
+            Order::Finer => {}
+            Order::Coarser(reason) if result == Types::Finer => result = Types::Coarser(index, reason),
+            Order::Coarser(_) => {}
             Order::Contradiction(reason) => return Types::Contradiction(index, reason),
         }
     }

@@ -83,6 +83,11 @@ impl Report {
         self.counts.get(count).copied().unwrap_or(0)
     }
 
+    /// Everything that cases counted, by name.
+    pub fn counts(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.counts.iter().map(|(name, &count)| (name.as_str(), count))
+    }
+
     /// The name of the suite.
     #[must_use]
     pub const fn suite(&self) -> &'static str {

@@ -60,6 +60,8 @@ fn is_candidate(model: &Model, node: NodeId) -> bool {
     let mut operands = record.inputs().flatten().peekable();
     record.nested_graphs().next().is_none()
         && !record.is(op::CONSTANT)
+        // One that stays connects a constant with an output.
+        && !record.is(op::IDENTITY)
         && operands.peek().is_some()
         && operands.all(is_constant)
 }
@@ -70,7 +72,11 @@ fn fold(patch: &mut Patch<'_, '_>, node: NodeId) -> Result<(), Reason> {
     for operand in operands {
         size = size.saturating_add(bytes(&patch.try_constant(operand)?));
     }
-    let outputs: Vec<ValueId> = patch.model().node(node).outputs().iter().flatten().copied().collect();
+    let outputs = patch.model().node(node).outputs().iter().flatten().copied();
+    let outputs: Vec<ValueId> = outputs.filter(|&output| patch.model().value(output).is_used()).collect();
+    if outputs.is_empty() {
+        return Err("nothing uses it".into());
+    }
     for output in outputs {
         // The claim has the constants, since the edit depends on their elements.
         let tensor = patch.evaluate(output)?;

@@ -83,6 +83,10 @@ fn materialize(patch: &mut Patch<'_, '_>, node: NodeId) -> Result<(), Reason> {
     let mut is_any = false;
     let mut reason = None;
     for output in outputs {
+        // The node stays if it has another output that is used; this one is done then.
+        if !patch.model().value(output).is_used() {
+            continue;
+        }
         match known(patch, output) {
             Ok(tensor) => {
                 let new = patch.new_constant(Position::Before(node), tensor)?;

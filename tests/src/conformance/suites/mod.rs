@@ -12,6 +12,7 @@ pub mod inline;
 pub mod models;
 mod models_eval;
 mod observed;
+pub mod passes;
 pub mod roundtrip;
 pub mod smith;
 pub mod text;
@@ -36,6 +37,7 @@ pub fn all() -> Result<Vec<Box<dyn Suite>>, String> {
         Box::new(backend::BackendSuite::default()),
         Box::new(bodies::BodiesSuite::default()),
         Box::new(inline::InlineSuite::default()),
+        Box::new(passes::PassesSuite::default()),
         Box::new(smith::SmithSuite::default()),
         Box::new(eval::EvalSuite::new()?),
         Box::new(models_eval::ModelsEval::default()),

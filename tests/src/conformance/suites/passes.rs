@@ -1,0 +1,237 @@
+//! Passes preserve what models compute: each pass alone, and all of them in one pipeline, on generated and on real models.
+//!
+//! Every edit is proved at all levels. None may be refuted: the proof would have kept it from the model, but the pass is wrong
+//! then. The model before and after runs on the same inputs, for several sizes of its dimension variables, and returns
+//! equal outputs: bit for bit after edits that are exact, and otherwise within rounding. The checker finds no new error,
+//! and inference contradicts nothing.
+//!
+//! `--count N` sets the number of generated models, `--seed S` the first seed, `--models DIR` a folder of real models, whose
+//! large weights are random after `fill_weights.py`.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use bytes::Bytes;
+use onnx_check::{CheckOptions, check};
+use onnx_codec::{DecodeOptions, decode};
+use onnx_diag::Severity;
+use onnx_eval::compare::{CompareOptions, Compared, Side, Tolerances, compare};
+use onnx_eval::generate::Generator;
+use onnx_eval::{EvalOptions, Limits, Value, contrib};
+use onnx_ir::{Model, ValueId};
+use onnx_pass::{Exactness, Level, Pass, PassOptions, Pipeline, PipelineReport, Verdict};
+use onnx_schema::Registry;
+use onnx_smith::from_seed;
+use onnx_types::Dim;
+
+use super::smith;
+use crate::conformance::data::{Case, Data, Feed, Group};
+use crate::conformance::report::{Failure, Report};
+use crate::conformance::runner::{Outcome, Suite};
+
+/// Default number of generated models.
+const COUNT: usize = 60;
+
+/// Sizes of all dimension variables in a run.
+const SIZES: [i64; 3] = [3, 1, 0];
+
+/// Passes that undo others or change the interface, which no pipeline has together with the others.
+const APART: [&str; 4] = [
+    "initializers-as-constants",
+    "explicit-default-attributes",
+    "no-initializer-inputs",
+    "initializers-as-inputs",
+];
+
+/// The suite.
+#[derive(Default)]
+pub struct PassesSuite {
+    folder: Mutex<PathBuf>,
+}
+
+impl Suite for PassesSuite {
+    fn name(&self) -> &'static str {
+        "passes"
+    }
+
+    fn cases(&self, data: &Data, feed: &mut Feed<'_>) -> Result<(), String> {
+        if let Some(folder) = data.models.as_ref().filter(|folder| folder.is_dir()) {
+            folder.clone_into(&mut *self.folder.lock().unwrap_or_else(PoisonError::into_inner));
+            let entries = folder.read_dir().map_err(|error| format!("{}: {error}", folder.display()))?;
+            let mut names: Vec<String> = entries
+                .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+                .filter(|name| name.ends_with(".onnx"))
+                .collect();
+            names.sort();
+            return names
+                .into_iter()
+                .try_for_each(|id| feed(Case { id, group: Group::Model, bytes: Bytes::new() }));
+        }
+        if !data.is_bundled() {
+            return Ok(());
+        }
+        let first = data.seed.unwrap_or(0);
+        for index in 0..data.count.unwrap_or(COUNT) {
+            let id = format!("passes/{:06}", first.saturating_add(index as u64));
+            feed(Case { id, group: Group::Generated, bytes: Bytes::new() })?;
+        }
+        Ok(())
+    }
+
+    fn has_bundled_cases(&self) -> bool {
+        true
+    }
+
+    fn check(&self, case: &Case) -> Outcome {
+        let mut outcome = Outcome::default();
+        let model = match case.id.strip_prefix("passes/").and_then(|seed| seed.parse().ok()) {
+            Some(seed) => Ok(from_seed(seed, &smith::options(seed)).model),
+            None => self.read(&case.id),
+        };
+        let model = match model {
+            Ok(model) => model,
+            Err(error) => {
+                outcome.failures.push(Failure::new("unreadable", error));
+                return outcome;
+            }
+        };
+        outcome.counts.push("models".to_owned());
+        let errors = errors(&model);
+        let passes = Pass::standard();
+        let all = passes.iter().filter(|pass| !APART.contains(&pass.name())).cloned();
+        let pipelines = passes.iter().map(|pass| (pass.name(), Pipeline::new().then([pass.clone()])));
+        for (name, pipeline) in pipelines.chain([("all", Pipeline::new().then_repeat(all))]) {
+            run(name, &pipeline, &model, errors, &mut outcome);
+        }
+        outcome
+    }
+
+    fn summary(&self, report: &Report) -> String {
+        let counts = [
+            "models",
+            "edits proved",
+            "edits tested",
+            "edits untested",
+            "edits refused",
+            "results compared",
+            "results with random numbers",
+            "results that cannot be compared",
+        ];
+        let mut lines: Vec<String> =
+            counts.iter().map(|count| format!("passes: {} {count}", report.count(count))).collect();
+        let untested = report.counts().filter(|(name, _)| name.starts_with("untested: "));
+        lines.extend(untested.map(|(name, count)| format!("passes: {count} {name}")));
+        lines.join("\n")
+    }
+}
+
+impl PassesSuite {
+    fn read(&self, name: &str) -> Result<Model, String> {
+        let path = self.folder.lock().unwrap_or_else(PoisonError::into_inner).join(name);
+        let bytes = std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok(decode(bytes.into(), &DecodeOptions::default()).map_err(|error| error.to_string())?.model)
+    }
+}
+
+/// Number of errors that the checker finds.
+fn errors(model: &Model) -> usize {
+    let found = check(model, &CheckOptions::default());
+    found.diagnostics().iter().filter(|found| found.severity == Severity::Error).count()
+}
+
+/// Runs passes on a copy of a model and compares the result.
+fn run(name: &str, pipeline: &Pipeline, before: &Model, known: usize, outcome: &mut Outcome) {
+    let mut after = before.clone();
+    let registry = Registry::standard().with(contrib::pack()).unwrap_or_default();
+    let options = PassOptions::default().with_level(Level::Values).with_registry(&registry);
+    let done = pipeline.run(&mut after, options);
+    let mut fail = |kind: &'static str, detail: String| {
+        outcome.failures.push(Failure::new(kind, format!("{name}: {detail}")));
+    };
+    if let Err(faults) = after.verify() {
+        fail("not in order", format!("{faults:?}"));
+    }
+    if let Some(ended) = done.ended {
+        let most = done.passes.iter().max_by_key(|pass| pass.report.edits);
+        fail("ended early", format!("{ended}; most edits are of {:?}", most.map(|pass| &pass.name)));
+    }
+    for refusal in done.passes.iter().flat_map(|pass| &pass.report.refusals) {
+        if refusal.verdict.as_ref().is_some_and(Verdict::is_refuted) || refusal.level > Level::Structure {
+            fail("refuted", refusal.to_string());
+        }
+    }
+    if errors(&after) > known {
+        fail("new errors", "the checker finds more errors".to_owned());
+    }
+    count(&done, outcome);
+    if done.edits() == 0 {
+        return;
+    }
+    // Random numbers depend on the names of nodes, and on nothing that a model can state.
+    let is_random = |node| !before.has_deterministic_operator(node, &registry);
+    if before.all_graphs().any(|graph| before.nodes(graph).any(is_random)) {
+        outcome.counts.push("results with random numbers".to_owned());
+        return;
+    }
+    let is_exact = done.journal.iter().all(|entry| entry.class == Exactness::Exact);
+    for size in SIZES {
+        match same(before, &after, size, is_exact) {
+            Ok(true) => outcome.counts.push("results compared".to_owned()),
+            Ok(false) => outcome.counts.push("results that cannot be compared".to_owned()),
+            Err((kind, detail)) => outcome.failures.push(Failure::new(kind, format!("{name}: {detail}"))),
+        }
+    }
+}
+
+fn count(done: &PipelineReport, outcome: &mut Outcome) {
+    for entry in &done.journal {
+        let kind = match &entry.verdict {
+            Verdict::Proved(_) => "edits proved",
+            Verdict::Tested { .. } => "edits tested",
+            _ => "edits untested",
+        };
+        outcome.counts.extend((0..entry.edits).map(|_| kind.to_owned()));
+        if let Verdict::Untested(reason) = &entry.verdict {
+            outcome.counts.push(format!("untested: {}: {reason}", entry.pass));
+        }
+    }
+    for pass in &done.passes {
+        outcome.counts.extend(pass.report.refusals.iter().map(|_| "edits refused".to_owned()));
+    }
+}
+
+/// Whether two models could be compared on generated inputs; an error if they differ.
+fn same(before: &Model, after: &Model, size: i64, is_exact: bool) -> Result<bool, (&'static str, String)> {
+    let sizes = |value: ValueId| {
+        let shape = before.ty(value)?.shape()?;
+        Some(shape.dims().iter().map(|dim: &Dim| dim.known().or(Some(size))).collect())
+    };
+    let limits =
+        Limits { run_elements: 1 << 24, run_bytes: 1 << 30, run_steps: 1 << 32, ..Limits::default() };
+    let generator = Generator::new(before, 0, &sizes);
+    let mut inputs: Vec<(&str, Value)> = Vec::new();
+    for &input in before.graph(before.main_graph()).inputs() {
+        if before.value(input).initializer().is_some() {
+            continue;
+        }
+        let Ok(value) = generator.value(input, &limits) else { return Ok(false) };
+        inputs.push((before.str(before.value(input).name()), value));
+    }
+    let registry = Registry::standard().with(contrib::pack()).unwrap_or_default();
+    let options = EvalOptions::default().with_limits(limits).with_registry(&registry);
+    let tolerances = if is_exact { Tolerances::EXACT } else { Tolerances::default() };
+    let compared = CompareOptions::default().with_tolerances(tolerances);
+    match compare((before, &options), (after, &options), &inputs, &compared) {
+        Err(failure) if failure.side == Side::A => Ok(false),
+        Err(failure) => Err(("does not run", format!("{:?}", failure.failure))),
+        Ok(compared) if compared.agrees() => Ok(true),
+        Ok(compared) => {
+            let differs = |output: &&Compared| !output.difference.agrees();
+            let first = compared.outputs.iter().find(differs);
+            Err((
+                "different",
+                format!("size {size}: {first:?} {:?} {:?}", compared.only_in_a, compared.only_in_b),
+            ))
+        }
+    }
+}
