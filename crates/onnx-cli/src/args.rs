@@ -1,6 +1,7 @@
 //! The command line.
 
 mod convert;
+mod functions;
 mod groups;
 mod infer;
 mod input;
@@ -23,6 +24,7 @@ use crate::rewrite::RewriteArgs;
 use crate::run::RunArgs;
 
 pub(crate) use convert::ConvertArgs;
+pub(crate) use functions::{InlineArgs, MergeArgs, Names, OutlineArgs};
 pub(crate) use groups::parse;
 pub(crate) use infer::{GuardFormat, InferArgs, Merge, Runtime, Symbols};
 pub(crate) use input::{COMMON, DocumentArgs, InputArgs, SeverityArgs};
@@ -41,8 +43,8 @@ Exit status: 0 success, 1 negative result, 2 the command failed, 3 a limit was e
 Examples:
   onnx info model.onnx                   what is in it?
   onnx check model.onnx                  what is wrong with it?
-  onnx infer model.onnx --unknown        which shapes are not known, and why?
   onnx convert model.onnx -o model.json  the same in another format
+  onnx infer model.onnx --unknown        which shapes are not known, and why?
   onnx explain value-defined-twice       what does this diagnostic mean?";
 
 /// Inspect ONNX models, check them, and convert between their formats.
@@ -91,6 +93,12 @@ pub(crate) enum Command {
     Convert(ConvertArgs),
     /// Apply passes, with a proof of each edit.
     Rewrite(RewriteArgs),
+    /// Add the functions of a library that the model calls.
+    Merge(MergeArgs),
+    /// Replace calls of functions by their bodies.
+    Inline(InlineArgs),
+    /// Replace repeated blocks of nodes by functions.
+    Outline(OutlineArgs),
     /// Show a model, or a part of it, as text.
     Print(PrintArgs),
     /// Format text models in place; comments stay.
@@ -206,6 +214,7 @@ Weights are not read, so this is quick for models of any size.
 Examples:
   onnx info model.onnx
   onnx info --all model.onnx                    without cutting long lists
+  onnx info --functions model.onnx              what do functions need, and what do they cost?
   onnx info --format json model.onnx | jq '.result.models[].operators[].name'
   onnx info --format jsonl models/*.onnx        one line of JSON for each model";
 
@@ -221,6 +230,9 @@ pub(crate) struct InfoArgs {
     /// Do not cut long lists.
     #[arg(long)]
     pub(crate) all: bool,
+    /// Show the functions of the model only: calls, signature, operator sets, and the nodes that a call of each creates.
+    #[arg(long)]
+    pub(crate) functions: bool,
     #[command(flatten)]
     pub(crate) input: InputArgs,
 }

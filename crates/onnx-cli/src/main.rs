@@ -3,12 +3,13 @@
 //! One file for each subcommand; what they share is [`args`] (the command line), [`input`] (from a path to a model),
 //! [`format`](mod@format) (the formats a model can be stored in), [`part`] (parts of a model in separate files),
 //! [`syntax`] (the tokens of ONNX text), [`output`] (terminal and colours), [`store`] (from a model to a file),
-//! [`weights`] (where the weights of an output are), [`jobs`] (several files at a time), [`spelling`] (former options),
+//! [`weights`] (where the weights of an output are), [`change`] (reports of edits), [`jobs`] (several files at a time), [`spelling`] (former options),
 //! [`interrupt`] (signals), [`progress`], [`wrap`](mod@wrap) (narrow terminals) and [`exit`] (exit codes and failures).
 //! Functions that are useful to users of the library are in the library crates.
 #![forbid(unsafe_code)]
 
 mod args;
+mod change;
 mod check;
 mod compare;
 mod completions;
@@ -21,11 +22,14 @@ mod fmt;
 mod format;
 mod infer;
 mod info;
+mod inline;
 mod input;
 mod interrupt;
 mod jobs;
 mod limits;
+mod merge;
 mod ops;
+mod outline;
 mod output;
 mod part;
 mod print;
@@ -73,6 +77,9 @@ fn main() -> ExitCode {
         Command::Compare(args) => compare::run(&args, &mut out),
         Command::Convert(args) => convert::run(&args, &mut out),
         Command::Rewrite(args) => rewrite::run(&args, &mut out),
+        Command::Merge(args) => merge::run(&args, &mut out),
+        Command::Inline(args) => inline::run(&args, &mut out),
+        Command::Outline(args) => outline::run(&args, &mut out),
         Command::Print(args) => print::run(&args, &mut out),
         Command::Fmt(args) => fmt::run(&args, &mut out),
         Command::Explain(args) => explain::run(&args, &mut out),

@@ -116,6 +116,11 @@ impl<'a> Costs<'a> {
         self.bodies.get(function).map(|sum| sum.created).unwrap_or_default()
     }
 
+    /// Number of nodes that one call of a function creates.
+    pub(crate) fn of_call(&self, function: FunctionId) -> u64 {
+        self.bodies.get(function).map(|sum| sum.total().nodes).unwrap_or_default()
+    }
+
     /// The cost of the bodies that take the place of calls in a graph.
     pub(crate) fn of_graph(&self, graph: GraphId) -> Cost {
         self.sum(graph).created

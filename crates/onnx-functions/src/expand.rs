@@ -175,6 +175,7 @@ impl<'a> Expander<'a> {
         let record = self.model.node(node);
         let mut entry = InlinedCall {
             function: (record.domain(), record.op(), record.overload()),
+            node,
             name: record.name(),
             origin: self.model.node_origin(node),
             parent,
@@ -302,7 +303,7 @@ impl<'a> Expander<'a> {
 }
 
 /// Adds operator sets to the imports that apply to a graph.
-fn add_imports(model: &mut Model, graph: GraphId, missing: &[(Symbol, i64)]) {
+pub(crate) fn add_imports(model: &mut Model, graph: GraphId, missing: &[(Symbol, i64)]) {
     for &(domain, version) in missing {
         if model.versions_in(graph).get(domain).is_some() {
             continue;

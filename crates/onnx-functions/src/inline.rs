@@ -124,6 +124,8 @@ impl Inlined {
 pub struct InlinedCall {
     /// The domain, name and overload of the function.
     pub function: (Symbol, Symbol, Symbol),
+    /// The call. It is in the model only if it stays.
+    pub node: NodeId,
     /// The name of the node.
     pub name: Symbol,
     /// The origin of the node: its place in the file, or the derivation from the call and the body that it comes from.
@@ -211,6 +213,11 @@ pub(crate) fn inline_calls(
 /// See [`inline`].
 pub fn inline_all(model: &mut Model, options: &InlineOptions<'_>) -> Result<Inlined, InlineError> {
     inline(model, options, |_, _, _| true)
+}
+
+/// All calls of functions of a model.
+pub(crate) fn all_calls(model: &Model, registry: &Registry) -> Calls {
+    calls(model, registry, &mut |_, _, _| true)
 }
 
 /// The selected calls.

@@ -35,7 +35,7 @@ pub fn outline(
 }
 
 /// The first IR version with functions.
-const IR_WITH_FUNCTIONS: i64 = 8;
+pub(crate) const IR_WITH_FUNCTIONS: i64 = 8;
 
 /// Nodes of one graph that can become a function.
 ///

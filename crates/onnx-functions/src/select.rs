@@ -67,6 +67,79 @@ impl fmt::Display for FunctionPattern {
     }
 }
 
+/// A set of functions, as text: patterns that are joined (`,` or `|`), intersected (`&`) or removed (`~`), from left to right.
+///
+/// ```
+/// use onnx_functions::FunctionSelector;
+/// use onnx_text::{ParseOptions, parse_model};
+///
+/// let text = r#"<ir_version: 10, opset_import: ["": 20, "my": 1]>
+/// g (float x) => (float y) { y = my.Scale (x) }
+/// <domain: "my", opset_import: ["": 20]> Scale (p) => (q) { q = Neg (p) }
+/// <domain: "my", opset_import: ["": 20]> Shift (p) => (q) { q = Abs (p) }"#;
+/// let model = parse_model(text, &ParseOptions::default())?;
+/// let selected = |text: &str| {
+///     let selector = FunctionSelector::new(text);
+///     model.functions().iter().filter(|&&function| selector.matches(&model, function)).count()
+/// };
+/// assert_eq!(selected("my.Scale, my.Shift"), 2);
+/// assert_eq!(selected("my.*() ~ my.Shift"), 1);
+/// assert_eq!(selected("my.* & *.Sc*"), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct FunctionSelector {
+    terms: Vec<(Operation, FunctionPattern)>,
+}
+
+/// What a pattern does to the set of those before it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Operation {
+    Union,
+    Intersection,
+    Difference,
+}
+
+impl FunctionSelector {
+    /// The set that a text denotes.
+    #[must_use]
+    pub fn new(text: &str) -> Self {
+        let (mut terms, mut rest, mut operation) = (Vec::new(), text, Operation::Union);
+        loop {
+            let end = rest.find([',', '|', '&', '~']).unwrap_or(rest.len());
+            let (pattern, after) = rest.split_at(end);
+            terms.push((operation, FunctionPattern::new(pattern.trim())));
+            let mut characters = after.chars();
+            operation = match characters.next() {
+                None => return Self { terms },
+                Some('&') => Operation::Intersection,
+                Some('~') => Operation::Difference,
+                Some(_) => Operation::Union,
+            };
+            rest = characters.as_str();
+        }
+    }
+
+    /// Returns `true` if the set contains a function.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the function is not of this model or was removed.
+    #[must_use]
+    pub fn matches(&self, model: &Model, function: FunctionId) -> bool {
+        self.terms.iter().fold(false, |selected, (operation, pattern)| match operation {
+            Operation::Union => selected || pattern.matches(model, function),
+            Operation::Intersection => selected && pattern.matches(model, function),
+            Operation::Difference => selected && !pattern.matches(model, function),
+        })
+    }
+
+    /// The patterns, each of which should match a function.
+    pub fn patterns(&self) -> impl Iterator<Item = &FunctionPattern> {
+        self.terms.iter().map(|(_, pattern)| pattern)
+    }
+}
+
 /// Returns `true` if a text matches a pattern in which `*` is any text. It takes at most the product of the lengths in steps.
 fn is_match(pattern: &[u8], text: &[u8]) -> bool {
     let (mut p, mut t) = (0, 0);

@@ -11,9 +11,10 @@ use smallvec::SmallVec;
 
 use crate::attr::{AttrValue, Attribute};
 use crate::constant::{Constant, SparseTensor};
-use crate::entity::{GraphId, NodeId, ValueId};
+use crate::entity::{FunctionId, GraphId, NodeId, ValueId};
 use crate::model::Model;
-use crate::resolve::Callee;
+use crate::node::Node;
+use crate::resolve::{Callee, OpsetScope};
 
 impl Model {
     /// Whether two nodes are the same computation on the same values: they call the same operator or function, with the same
@@ -35,6 +36,41 @@ impl Model {
     pub fn same_meaning(&self, a: NodeId, b: NodeId, source: &dyn DataSource) -> bool {
         let mut comparison = Comparison::new(self, source);
         comparison.nodes(a, b) && comparison.finish()
+    }
+
+    /// Returns `true` if two nodes are the same computation on operands that correspond: like [`same_meaning`](Self::same_meaning),
+    /// but of the operands only those that are omitted are compared.
+    ///
+    /// # Panics
+    ///
+    /// Panics if a node is not of this model or was erased.
+    #[must_use]
+    pub fn same_operator_meaning(&self, a: NodeId, b: NodeId, source: &dyn DataSource) -> bool {
+        let mut comparison = Comparison::new(self, source);
+        a == b
+            || (same_arity(&self.nodes[a], &self.nodes[b])
+                && comparison.operators(a, b)
+                && comparison.finish())
+    }
+
+    /// Returns `true` if two functions declare and compute the same, whatever their identities, as
+    /// [`same_graph_meaning`](Self::same_graph_meaning) compares their bodies.
+    ///
+    /// # Panics
+    ///
+    /// Panics if a function is not of this model or was removed.
+    #[must_use]
+    pub fn same_function_meaning(&self, a: FunctionId, b: FunctionId, source: &dyn DataSource) -> bool {
+        let (first, second) = (self.function(a), self.function(b));
+        let has_equal = |default: &Attribute| {
+            let mut others = second.defaults.iter();
+            others.any(|other| self.same_attribute_meaning(default, other, source))
+        };
+        first.attributes == second.attributes
+            && self.versions_of(OpsetScope::Function(a)) == self.versions_of(OpsetScope::Function(b))
+            && first.defaults.len() == second.defaults.len()
+            && first.defaults.iter().all(has_equal)
+            && self.same_graph_meaning(first.body(), second.body(), source)
     }
 
     /// Whether two graphs compute the same from the same inputs, up to the names of their values: the same nodes in the same
@@ -65,17 +101,27 @@ impl Model {
     ///
     /// Panics if the node is not of this model or was erased.
     pub fn hash_meaning(&self, node: NodeId, source: &dyn DataSource, state: &mut impl Hasher) {
-        let schema = self.callee(node, Registry::STANDARD).standard();
-        let node = &self.nodes[node];
-        (node.domain(), node.op, node.overload).hash(state);
-        node.input_count().hash(state);
-        for input in node.inputs() {
+        self.hash_operator(node, source, state);
+        for input in self.nodes[node].inputs() {
             // Initializers of equal elements are equal operands.
             match input.and_then(|input| self.values[input].constant()) {
                 Some(constant) => constant.hash_meaning(source, state),
                 None => input.hash(state),
             }
         }
+    }
+
+    /// Feeds a hash that nodes share which are the same computation on any operands: see
+    /// [`same_operator_meaning`](Self::same_operator_meaning).
+    ///
+    /// # Panics
+    ///
+    /// Panics if the node is not of this model or was erased.
+    pub fn hash_operator(&self, node: NodeId, source: &dyn DataSource, state: &mut impl Hasher) {
+        let schema = self.callee(node, Registry::STANDARD).standard();
+        let node = &self.nodes[node];
+        (node.domain(), node.op, node.overload).hash(state);
+        node.input_count().hash(state);
         node.outputs().len().hash(state);
         // The order of attributes does not count, so their hashes are added.
         let sum = given(node.attributes(), schema).fold(0_u64, |sum, attribute| {
@@ -86,6 +132,15 @@ impl Model {
         });
         sum.hash(state);
     }
+}
+
+/// Returns `true` if two nodes have as many operands and results, and omit the same ones.
+fn same_arity(a: &Node, b: &Node) -> bool {
+    let same = |(a, b): (Option<ValueId>, Option<ValueId>)| a.is_some() == b.is_some();
+    a.input_count() == b.input_count()
+        && a.outputs().len() == b.outputs().len()
+        && a.inputs().zip(b.inputs()).all(same)
+        && a.outputs().iter().copied().zip(b.outputs().iter().copied()).all(same)
 }
 
 /// The attributes that are not the default of the operator.
@@ -259,19 +314,24 @@ impl<'a> Comparison<'a> {
             return true;
         }
         let model = self.model;
-        let Some(schema) = self.callees(a, b) else { return false };
         let (first, second) = (&model.nodes[a], &model.nodes[b]);
-        let same_shape = first.input_count() == second.input_count()
-            && first.outputs().len() == second.outputs().len()
-            && first.outputs().iter().zip(second.outputs()).all(|(a, b)| a.is_some() == b.is_some());
-        let same_operand = |comparison: &mut Self, pair: (Option<ValueId>, Option<ValueId>)| match pair {
-            (None, None) => true,
-            (Some(a), Some(b)) => comparison.operands(a, b),
-            _ => false,
-        };
-        if !same_shape || !first.inputs().zip(second.inputs()).all(|pair| same_operand(self, pair)) {
+        if !same_arity(first, second) {
             return false;
         }
+        let mut pairs = first.inputs().flatten().zip(second.inputs().flatten());
+        if !pairs.all(|(a, b)| self.operands(a, b)) || !self.operators(a, b) {
+            return false;
+        }
+        for (a, b) in first.outputs().iter().flatten().zip(second.outputs().iter().flatten()) {
+            self.values.insert(*a, *b);
+        }
+        true
+    }
+
+    /// Compares what two nodes call, and their attributes; pairs of nested graphs are noted.
+    fn operators(&mut self, a: NodeId, b: NodeId) -> bool {
+        let Some(schema) = self.callees(a, b) else { return false };
+        let (first, second) = (&self.model.nodes[a], &self.model.nodes[b]);
         let others: SmallVec<[&Attribute; 8]> = given(second.attributes(), schema).collect();
         let mut count = 0_usize;
         for attribute in given(first.attributes(), schema) {
@@ -281,9 +341,6 @@ impl<'a> Comparison<'a> {
                 return false;
             }
         }
-        for (a, b) in first.outputs().iter().flatten().zip(second.outputs().iter().flatten()) {
-            self.values.insert(*a, *b);
-        }
         count == others.len()
     }
 
@@ -291,7 +348,7 @@ impl<'a> Comparison<'a> {
     fn callees(&self, a: NodeId, b: NodeId) -> Option<Option<&'static Schema>> {
         let model = self.model;
         let (first, second) = (&model.nodes[a], &model.nodes[b]);
-        let identity = |node: &crate::Node| (node.domain(), node.op, node.overload);
+        let identity = |node: &Node| (node.domain(), node.op, node.overload);
         if identity(first) != identity(second) {
             return None;
         }

@@ -71,6 +71,8 @@ const EDGES: &[(&str, &[&str])] = &[
             "onnx-check",
             "onnx-eval",
             "onnx-shape-infer",
+            "onnx-functions",
+            "onnx-pass",
             "onnx-smith",
         ],
     ),

@@ -11,7 +11,7 @@ use super::{COMMON, Cli, STYLES};
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Inspect a model", &["info", "print"]),
     ("Judge a model", &["check", "infer", "run", "compare"]),
-    ("Change a model", &["rewrite", "convert"]),
+    ("Change a model", &["convert", "rewrite", "merge", "inline", "outline"]),
     ("Write and test tools", &["fmt", "smith"]),
     ("Look up", &["ops", "explain", "completions"]),
 ];
@@ -50,8 +50,10 @@ fn command() -> Command {
 const EVERYWHERE: [&str; 3] = ["--color WHEN", "-q", "-v"];
 /// Options that only the long help of a command has, although another command has them in both.
 const LONG_ONLY: [(&str, &str); 3] = [("run", "rtol"), ("run", "atol"), ("run", "ulps")];
-/// Examples that a short help has at most.
+/// Examples that the short help of a command has at most.
 const EXAMPLES: usize = 5;
+/// Examples that the short help of the program has at most, which lists the commands, too.
+const PROGRAM_EXAMPLES: usize = 2;
 
 /// The command with a short help (`-h`), in which common options are named only.
 fn brief(command: Command) -> Command {
@@ -64,7 +66,8 @@ fn brief(command: Command) -> Command {
     let long = command.get_after_help().cloned().unwrap_or_default();
     let examples = long.to_string();
     let examples = examples.lines().filter(|line| line.starts_with("  "));
-    for (index, example) in examples.take(EXAMPLES).enumerate() {
+    let most = if command.get_name() == "onnx" { PROGRAM_EXAMPLES } else { EXAMPLES };
+    for (index, example) in examples.take(most).enumerate() {
         text.push_str(if index == 0 { "\n\nExamples:\n" } else { "\n" });
         text.push_str(example);
     }
@@ -132,7 +135,7 @@ mod tests {
         let help = command().render_help().to_string();
         assert!(help.lines().count() <= 40, "{help}");
         assert!(help.lines().all(|line| line.chars().count() <= 100), "{help}");
-        assert_eq!(help.lines().filter(|line| line.starts_with("  onnx ")).count(), 5);
+        assert_eq!(help.lines().filter(|line| line.starts_with("  onnx ")).count(), PROGRAM_EXAMPLES);
     }
 
     /// The words of the first command in an example, without the comment after it.

@@ -136,6 +136,21 @@ pub(super) struct FunctionFacts {
     pub(super) overload: String,
     pub(super) calls: u64,
     pub(super) nodes: u64,
+    /// Number of nodes that inlining one call creates; `null` if it does not end.
+    pub(super) expanded_nodes: Option<u64>,
+    pub(super) inputs: Vec<String>,
+    pub(super) outputs: Vec<String>,
+    /// Attributes that every call must give, and those with a default.
+    pub(super) attributes: Vec<String>,
+    pub(super) optional_attributes: Vec<String>,
+    pub(super) opsets: Vec<FunctionOpset>,
+}
+
+/// An opset import of a function.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct FunctionOpset {
+    pub(super) domain: String,
+    pub(super) version: i64,
 }
 
 /// Weights: initializers of all graphs, and tensors in attributes.

@@ -2,12 +2,14 @@
 
 use std::collections::{HashMap, HashSet};
 
-use onnx_ir::{FunctionId, GraphId, Model, NodeId, OpsetImport, Owner, ValueId};
-use onnx_schema::{lookup, onnxruntime, opset_versions, releases, versions};
+use onnx_functions::{FunctionSize, function_sizes};
+use onnx_ir::{GraphId, Model, NodeId, OpsetImport, Owner, ValueId};
+use onnx_schema::{Registry, lookup, onnxruntime, opset_versions, releases, versions};
 use onnx_types::Symbol;
 
 use super::facts::{
-    Facts, Findings, FunctionFacts, GraphFacts, Operator, OperatorStatus, Opset, OpsetStatus, Port, Property,
+    Facts, Findings, FunctionFacts, FunctionOpset, GraphFacts, Operator, OperatorStatus, Opset, OpsetStatus,
+    Port, Property,
 };
 use super::{types, weights};
 use crate::input::Loaded;
@@ -43,7 +45,7 @@ pub(super) fn gather(loaded: &Loaded) -> Facts {
             .iter()
             .map(|output| port(model, output.value(), output.own().and_then(|own| own.ty.as_deref())))
             .collect(),
-        functions: model.functions().iter().map(|&function| usage.function(model, function)).collect(),
+        functions: functions(model),
         operators: usage.operators(model),
         weights: weights::gather(loaded),
         findings: Findings { errors: counts.errors, warnings: counts.warnings, notes: counts.notes },
@@ -87,6 +89,35 @@ fn opset(model: &Model, import: &OpsetImport, own: &HashSet<Symbol>) -> Opset {
 /// Whether onnxruntime adds operators to a domain that is none of ONNX.
 fn is_of_onnxruntime(domain: &str) -> bool {
     onnxruntime::all().iter().any(|schema| schema.domain() == domain)
+}
+
+fn functions(model: &Model) -> Vec<FunctionFacts> {
+    let sizes = function_sizes(model, Registry::STANDARD);
+    sizes.iter().map(|size| function(model, size)).collect()
+}
+
+fn function(model: &Model, size: &FunctionSize) -> FunctionFacts {
+    let record = model.function(size.function);
+    let body = model.graph(record.body());
+    let text = |symbol: Symbol| model.str(symbol).to_owned();
+    let name = |value: ValueId| text(model.value(value).name());
+    let opsets = record.opset_imports.iter().map(|import| FunctionOpset {
+        domain: domain_name(model, import.domain()),
+        version: import.version(),
+    });
+    FunctionFacts {
+        domain: domain_name(model, record.domain()),
+        name: text(record.name()),
+        overload: text(record.overload()),
+        calls: size.calls,
+        nodes: size.nodes,
+        expanded_nodes: size.expanded,
+        inputs: body.inputs().iter().copied().map(name).collect(),
+        outputs: body.outputs().iter().map(|output| name(output.value())).collect(),
+        attributes: record.attributes.iter().copied().map(text).collect(),
+        optional_attributes: record.defaults.iter().map(|default| text(default.name())).collect(),
+        opsets: opsets.collect(),
+    }
 }
 
 fn graphs(model: &Model) -> GraphFacts {
@@ -139,9 +170,6 @@ fn imports_of(imports: &[OpsetImport]) -> HashMap<Symbol, i64> {
 struct Usage {
     /// By domain, operator and imported version.
     operators: HashMap<(Symbol, Symbol, Option<i64>, bool), u64>,
-    calls: HashMap<FunctionId, u64>,
-    /// The nodes of each function with those nested in it.
-    nodes: HashMap<FunctionId, u64>,
 }
 
 impl Usage {
@@ -149,19 +177,12 @@ impl Usage {
         let mut usage = Self::default();
         let main_imports = imports_of(&model.info().opset_imports);
         for root in model.roots() {
-            let function = match model.graph(root).owner() {
-                Owner::Function(function) => Some(function),
-                _ => None,
-            };
-            let imports = match function {
-                Some(function) => &imports_of(&model.function(function).opset_imports),
-                None => &main_imports,
+            let imports = match model.graph(root).owner() {
+                Owner::Function(function) => &imports_of(&model.function(function).opset_imports),
+                _ => &main_imports,
             };
             for node in model.graphs_in(root).flat_map(|graph| model.nodes(graph)) {
                 usage.node(model, node, imports);
-                if let Some(function) = function {
-                    *usage.nodes.entry(function).or_default() += 1;
-                }
             }
         }
         usage
@@ -170,22 +191,8 @@ impl Usage {
     fn node(&mut self, model: &Model, node: NodeId, imports: &HashMap<Symbol, i64>) {
         let record = model.node(node);
         let callee = model.function_called(record);
-        if let Some(function) = callee {
-            *self.calls.entry(function).or_default() += 1;
-        }
         let version = imports.get(&record.domain()).copied();
         *self.operators.entry((record.domain(), record.op(), version, callee.is_some())).or_default() += 1;
-    }
-
-    fn function(&self, model: &Model, function: FunctionId) -> FunctionFacts {
-        let record = model.function(function);
-        FunctionFacts {
-            domain: domain_name(model, record.domain()),
-            name: model.str(record.name()).to_owned(),
-            overload: model.str(record.overload()).to_owned(),
-            calls: self.calls.get(&function).copied().unwrap_or_default(),
-            nodes: self.nodes.get(&function).copied().unwrap_or_default(),
-        }
     }
 
     /// The operators, the most frequent first.

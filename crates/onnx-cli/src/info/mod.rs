@@ -1,8 +1,9 @@
 //! `onnx info`: what is in a model.
 //!
-//! [`facts`] is the data, [`gather`] finds it, [`text`] makes a page of it; its JSON form is the data as it is.
+//! [`facts`] is the data, [`gather`] finds it, [`text`] makes a page of it, [`functions`] one of the functions; its JSON form is the data as it is.
 
 mod facts;
+mod functions;
 mod gather;
 mod text;
 pub(crate) mod types;
@@ -29,7 +30,7 @@ pub(crate) fn run(args: &InfoArgs, out: &mut Out) -> Result<Outcome, Failure> {
         match file.and_then(|path| load(&path, &args.input)) {
             Ok(mut loaded) => {
                 loaded.judge(&args.input.severity)?;
-                progress.aside(|| show(&mut loaded, args.all, is_first, out))?;
+                progress.aside(|| show(&mut loaded, args, is_first, out))?;
                 is_first = false;
             }
             Err(failure) => {
@@ -43,11 +44,14 @@ pub(crate) fn run(args: &InfoArgs, out: &mut Out) -> Result<Outcome, Failure> {
 }
 
 /// Shows what is in one model, or adds it to the report.
-fn show(loaded: &mut Loaded, all: bool, is_first: bool, out: &mut Out) -> Result<(), Failure> {
+fn show(loaded: &mut Loaded, args: &InfoArgs, is_first: bool, out: &mut Out) -> Result<(), Failure> {
     let facts = gather::gather(loaded);
     let mut findings = std::mem::take(&mut loaded.findings);
     if out.is_for_people() {
-        let page = text::page(&facts, all)?;
+        let page = match args.functions {
+            true => functions::page(&facts, args.all)?,
+            false => text::page(&facts, args.all)?,
+        };
         out.text(if is_first { "" } else { "\n" })?;
         out.text(&wrap::for_terminal(&page))?;
         return out.input(loaded, findings);

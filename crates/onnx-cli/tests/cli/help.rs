@@ -3,13 +3,17 @@
 use crate::models;
 use crate::run::{Folder, onnx};
 
-const SUBCOMMANDS: [&str; 11] = [
+const SUBCOMMANDS: [&str; 15] = [
     "check",
     "info",
     "infer",
     "run",
     "compare",
     "convert",
+    "rewrite",
+    "merge",
+    "inline",
+    "outline",
     "print",
     "fmt",
     "explain",
@@ -110,6 +114,11 @@ fn folder_of_examples() -> Folder {
         folder.put(to, "");
         onnx(&folder, &format!("convert {from}.onnxtxt -o {to}")).exits(0);
     }
+    let library = "<ir_version: 10, opset_import: [\"\": 20, \"com.acme\": 1]> g () => () { }
+        <domain: \"com.acme\", opset_import: [\"\": 20]> Thrice (a) => (b) { b = Sum (a, a, a) }";
+    folder.put("library.onnxtxt", library);
+    folder.put("library.onnx", "");
+    onnx(&folder, "convert library.onnxtxt -o library.onnx").exits(0);
     onnx(&folder, "print model.onnx --at node(0) -o node.onnxtxt").exits(0);
     onnx(&folder, "print model.onnx -o edited.onnxtxt").exits(0);
     onnx(&folder, "print model.onnx -o tests/model.onnxtxt").exits(2);

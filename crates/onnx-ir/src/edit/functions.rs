@@ -3,7 +3,7 @@
 use onnx_types::Symbol;
 
 use crate::attr::Attribute;
-use crate::changes::{Aspects, Edit};
+use crate::changes::{Aspects, Edit, Entity};
 use crate::edit::EditError;
 use crate::entity::FunctionId;
 use crate::graph::{Function, FunctionInfo, Graph, Owner};
@@ -31,6 +31,66 @@ impl Model {
         function
     }
 
+    /// Gives functions other identities: domain, name and overload. Calls keep theirs, and call the first function that has it,
+    /// if there is one. It takes time linear in the functions of the model, however many get another identity.
+    ///
+    /// # Panics
+    ///
+    /// Panics if a function is not of this model or was removed.
+    pub fn set_function_identities(
+        &mut self,
+        identities: impl IntoIterator<Item = (FunctionId, (Symbol, Symbol, Symbol))>,
+    ) {
+        let mut changed = false;
+        for (function, identity) in identities {
+            let record = &mut self.functions[function];
+            if (record.domain, record.name, record.overload) != identity {
+                (record.domain, record.name, record.overload) = identity;
+                changed = true;
+                self.record(function, Aspects::INTERFACE);
+            }
+        }
+        if changed {
+            self.index_functions();
+            // Calls of the old and the new identities can mean another function now.
+            self.record(Entity::Model, Aspects::VERSIONS);
+        }
+    }
+
+    /// Sets the order of the functions in the file. Of several functions of one identity, the first is called.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the list is not that of all functions of the model, each once.
+    pub fn set_function_order(&mut self, order: &[FunctionId]) -> Result<(), EditError> {
+        let mut seen = slotmap::SecondaryMap::new();
+        let is_new = |&function: &FunctionId| {
+            self.functions.contains_key(function) && seen.insert(function, ()).is_none()
+        };
+        if order.len() != self.function_order.len() || !order.iter().all(is_new) {
+            return Err(EditError::Gone);
+        }
+        if order == self.function_order.as_slice() {
+            return Ok(());
+        }
+        self.function_order = order.to_vec();
+        let old = self.function_index.clone();
+        self.index_functions();
+        let changed = if old == self.function_index { Aspects::NAME } else { Aspects::VERSIONS };
+        self.record(Entity::Model, changed);
+        Ok(())
+    }
+
+    /// Finds the first function of each identity.
+    fn index_functions(&mut self) {
+        self.function_index.clear();
+        for &function in &self.function_order {
+            let record = &self.functions[function];
+            let key = (record.domain(), record.name, record.overload);
+            self.function_index.entry(key).or_insert(function);
+        }
+    }
+
     /// Removes a function with its body; calls of it stay, and mean nothing the model defines any more.
     ///
     /// # Errors
@@ -50,10 +110,6 @@ impl Model {
             self.record(function, Aspects::ERASED);
             graphs.push(record.body);
             graphs.extend(record.defaults.iter().flat_map(|default| default.value().graphs()));
-            let key = (record.domain(), record.name, record.overload);
-            if self.function_index.get(&key) == Some(&function) {
-                self.function_index.remove(&key);
-            }
         }
         if removed == 0 {
             return 0;
@@ -62,11 +118,7 @@ impl Model {
         self.function_order.retain(|&function| left.contains_key(function));
         self.drop_graphs(graphs);
         // The next function of a removed identity takes its place.
-        for &function in &self.function_order {
-            let record = &self.functions[function];
-            let key = (record.domain(), record.name, record.overload);
-            self.function_index.entry(key).or_insert(function);
-        }
+        self.index_functions();
         removed
     }
 

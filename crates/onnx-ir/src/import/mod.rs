@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
-use onnx_types::tensor::{DataSource, NoData};
+use onnx_types::tensor::NoData;
 use onnx_types::{FieldForms, Symbol};
 use slotmap::SecondaryMap;
 
@@ -19,7 +19,6 @@ use crate::info::OpsetImport;
 use crate::model::Model;
 use crate::node::NewNode;
 use crate::order::Position;
-use crate::resolve::OpsetScope;
 use crate::value::Def;
 
 /// Copies parts of one model into another.
@@ -208,7 +207,7 @@ impl<'a> Importer<'a> {
         let made = self.made.split_off(start);
         let result = match (filled, existing) {
             (Ok(()), None) => Ok(copy),
-            (Ok(()), Some(known)) if same_function(into, known, copy) => Ok(known),
+            (Ok(()), Some(known)) if into.same_function_meaning(known, copy, &NoData) => Ok(known),
             (Ok(()), Some(_)) => Err(EditError::FunctionExists),
             (Err(error), _) => Err(error),
         };
@@ -492,17 +491,4 @@ fn erase_unresolved(into: &mut Model, values: Vec<ValueId>) -> Result<(), EditEr
         |value: ValueId| into.get_value(value).is_some_and(|value| matches!(value.def(), Def::Unresolved(_)));
     let unresolved: Vec<ValueId> = values.into_iter().filter(|&value| is_unresolved(value)).collect();
     unresolved.into_iter().try_for_each(|value| into.erase_value(value))
-}
-
-/// Whether two functions of a model declare and compute the same.
-fn same_function(model: &Model, a: FunctionId, b: FunctionId) -> bool {
-    let (first, second) = (model.function(a), model.function(b));
-    let source: &dyn DataSource = &NoData;
-    first.attributes == second.attributes
-        && model.versions_of(OpsetScope::Function(a)) == model.versions_of(OpsetScope::Function(b))
-        && first.defaults.len() == second.defaults.len()
-        && first.defaults.iter().all(|default| {
-            second.defaults.iter().any(|other| model.same_attribute_meaning(default, other, source))
-        })
-        && model.same_graph_meaning(first.body(), second.body(), source)
 }

@@ -1,0 +1,128 @@
+//! Arguments of the commands that edit functions: `onnx inline`, `onnx outline` and `onnx merge`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum, ValueHint};
+
+use super::{InPlaceArgs, InputArgs, ModelOutputArgs};
+
+const INLINE_EXAMPLES: &str = "\
+SEL is a function, `DOMAIN.NAME` or `DOMAIN.NAME:OVERLOAD`, in which `*` is any text; several with `,`,
+without others with `~`. Other selectors denote nodes. Functions that nothing calls afterwards are removed.
+
+Examples:
+  onnx inline model.onnx                                  what would be inlined?
+  onnx inline model.onnx -o flat.onnx
+  onnx inline model.onnx --only 'com.acme.*() ~ com.acme.Attention' -o out.onnx
+  onnx inline model.onnx --except com.acme.Twice -o out.onnx
+  onnx inline model.onnx --names path -o flat.onnx        all new names begin with the path of calls
+  onnx inline model.onnx --format json | jq '.result.models[].functions[]'";
+
+/// Arguments of `onnx inline`.
+#[derive(Debug, Args)]
+#[command(after_help = INLINE_EXAMPLES)]
+pub(crate) struct InlineArgs {
+    /// The model; `-` is standard input.
+    #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
+    pub(crate) input_file: PathBuf,
+    #[command(flatten)]
+    pub(crate) output: ModelOutputArgs,
+    #[command(flatten)]
+    pub(crate) in_place: InPlaceArgs,
+    /// Inline only calls of these functions, or these calls; without this, all calls of functions of the model.
+    #[arg(long, value_name = "SEL")]
+    pub(crate) only: Vec<String>,
+    /// Do not inline calls of these functions, nor these calls.
+    #[arg(long, value_name = "SEL")]
+    pub(crate) except: Vec<String>,
+    /// Names of new nodes and values: those of the body unless they are taken, or always with the path of calls.
+    #[arg(long, value_enum, value_name = "NAMES", default_value_t = Names::Body)]
+    pub(crate) names: Names,
+    /// Write the model even if what was found is denied or the file has errors; the exit status remains 1.
+    #[arg(long, hide_short_help = true)]
+    pub(crate) keep_going: bool,
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+}
+
+/// Names of new nodes and values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Names {
+    /// Those of the body; the path of calls is a prefix of a name that is taken.
+    Body,
+    /// The path of calls is a prefix of every name.
+    Path,
+}
+
+const MERGE_EXAMPLES: &str = "\
+A library is a model with functions. Those that the model calls and does not define are added, with
+those that they call. A function that the model already has is not replaced.
+
+Examples:
+  onnx merge model.onnx --link library.onnx               what would be added?
+  onnx merge model.onnx --link library.onnx -o linked.onnx
+  onnx merge model.onnx --link library.onnx --in-place";
+
+/// Arguments of `onnx merge`.
+#[derive(Debug, Args)]
+#[command(after_help = MERGE_EXAMPLES)]
+pub(crate) struct MergeArgs {
+    /// The model; `-` is standard input.
+    #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
+    pub(crate) input_file: PathBuf,
+    #[command(flatten)]
+    pub(crate) output: ModelOutputArgs,
+    #[command(flatten)]
+    pub(crate) in_place: InPlaceArgs,
+    /// Add the functions of this library that the model calls (repeatable).
+    #[arg(long, value_name = "LIB", required = true, value_hint = ValueHint::FilePath)]
+    pub(crate) link: Vec<PathBuf>,
+    /// Write the model even if the file has errors; the exit status remains 1.
+    #[arg(long, hide_short_help = true)]
+    pub(crate) keep_going: bool,
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+}
+
+const OUTLINE_EXAMPLES: &str = "\
+Repeated blocks are sets of nodes of the main graph that are equal but for the values that they use,
+such as the layers of a transformer. `onnx inline` is the inverse.
+
+Examples:
+  onnx outline model.onnx                                 what would be outlined?
+  onnx outline model.onnx -o short.onnx
+  onnx outline model.onnx --min-nodes 10 -o short.onnx
+  onnx outline model.onnx --only 'near(s, 1)' --function com.acme.Part -o out.onnx";
+
+/// Arguments of `onnx outline`.
+#[derive(Debug, Args)]
+#[command(after_help = OUTLINE_EXAMPLES)]
+pub(crate) struct OutlineArgs {
+    /// The model; `-` is standard input.
+    #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
+    pub(crate) input_file: PathBuf,
+    #[command(flatten)]
+    pub(crate) output: ModelOutputArgs,
+    #[command(flatten)]
+    pub(crate) in_place: InPlaceArgs,
+    /// Replace repeated blocks of the main graph by calls of functions; the default.
+    #[arg(long, conflicts_with = "only")]
+    pub(crate) repeated: bool,
+    /// Replace these nodes by one call of one function.
+    #[arg(long, value_name = "SEL")]
+    pub(crate) only: Option<String>,
+    /// The function for `--only`: DOMAIN.NAME.
+    #[arg(long, value_name = "NAME", requires = "only", default_value = "outlined.Part")]
+    pub(crate) function: String,
+    /// The domain of the functions of repeated blocks.
+    #[arg(long, value_name = "DOMAIN", conflicts_with = "only", default_value = "outlined")]
+    pub(crate) domain: String,
+    /// Blocks of fewer nodes stay.
+    #[arg(long, value_name = "N", conflicts_with = "only", default_value_t = 4)]
+    pub(crate) min_nodes: usize,
+    /// Write the model even if the file has errors; the exit status remains 1.
+    #[arg(long, hide_short_help = true)]
+    pub(crate) keep_going: bool,
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+}

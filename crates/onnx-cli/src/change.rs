@@ -1,0 +1,69 @@
+//! What commands that change a model report: diagnostics, and the result for programs.
+
+use onnx_diag::render::text;
+use onnx_diag::{Caps, Policy, Sink};
+use onnx_ir::Model;
+use onnx_types::Symbol;
+use serde::Serialize;
+
+use crate::args::SeverityArgs;
+use crate::exit::Failure;
+use crate::input::Loaded;
+use crate::output::{Colours, Out, terminal_safe};
+use crate::report;
+
+/// Diagnostics of an edit, with the severities that the user wants.
+pub(crate) struct Judged {
+    found: Sink,
+}
+
+impl Judged {
+    pub(crate) fn new(found: Sink, loaded: &Loaded, severity: &SeverityArgs) -> Result<Self, Failure> {
+        let caps = severity.caps().unwrap_or(Caps::DEFAULT);
+        let mut judged = Sink::with(severity.policy(Policy::new())?, caps);
+        judged.merge(found);
+        report::select(&loaded.model, &mut judged);
+        Ok(Self { found: judged })
+    }
+
+    /// Returns `true` if a diagnostic is an error, so that the output is not written.
+    pub(crate) fn is_refused(&self) -> bool {
+        self.found.has_errors()
+    }
+}
+
+/// Lists the diagnostics on standard error, and adds them and the result to the report.
+pub(crate) fn report(
+    loaded: &Loaded,
+    judged: &Judged,
+    (kind, item): (&'static str, &impl Serialize),
+    out: &mut Out,
+) -> Result<(), Failure> {
+    if !judged.found.is_empty() {
+        let options = text::Options::new(&loaded.name).with_style(&Colours).with_concise(true);
+        out.findings(&judged.found, &options);
+    }
+    let mut found = judged.found.clone();
+    found.merge(loaded.findings.clone());
+    if out.is_for_people() {
+        return out.input(loaded, found);
+    }
+    out.result_kind(kind, "models");
+    let item = terminal_safe(&serde_json::to_string(item).map_err(Failure::new)?);
+    out.input_of(&loaded.name, Some(loaded.format.id()), Some(loaded.bytes), found, vec![item])
+}
+
+/// The identity of a function as selectors write it: `domain.name:overload`.
+pub(crate) fn identity(model: &Model, (domain, name, overload): (Symbol, Symbol, Symbol)) -> String {
+    let mut text = String::new();
+    if !domain.is_empty() {
+        text.push_str(model.str(domain));
+        text.push('.');
+    }
+    text.push_str(model.str(name));
+    if !overload.is_empty() {
+        text.push(':');
+        text.push_str(model.str(overload));
+    }
+    text
+}

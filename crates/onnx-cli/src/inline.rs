@@ -1,0 +1,222 @@
+//! `onnx inline`: calls of functions are replaced by the bodies.
+
+use std::collections::HashSet;
+
+use onnx_diag::Sink;
+use onnx_functions::{
+    FunctionSelector, InlineError, InlineOptions, Inlined, InlinedFunction, Naming, inline,
+};
+use onnx_ir::{FunctionId, Model, NodeId, Selectors};
+use serde::Serialize;
+
+use crate::args::{Changed, ExternalArgs, InlineArgs, Names};
+use crate::change::{self, Judged};
+use crate::exit::{Failure, LibraryError, Outcome};
+use crate::input::{Loaded, display_name, load_to_copy};
+use crate::output::{Out, shown};
+use crate::progress::Progress;
+use crate::{size, store, weights};
+
+pub(crate) fn run(args: &InlineArgs, out: &mut Out) -> Result<Outcome, Failure> {
+    let in_place = args.in_place.in_place;
+    let changed = Changed { path: &args.input_file, from: args.input.from, in_place };
+    let placement = args.output.placement(Some(&changed), &ExternalArgs::DEFAULT, out)?;
+    let progress = Progress::start("inlining", 1);
+    progress.begin(&display_name(&args.input_file));
+    let mut loaded = load_to_copy(&args.input_file, &args.input)?;
+    progress.aside(|| loaded.report(&args.input.severity, args.keep_going, out))?;
+    let selection = Selection::new(&loaded.model, args)?;
+    let inputs = loaded.files()?;
+    let naming = match args.names {
+        Names::Body => Naming::OnCollision,
+        Names::Path => Naming::Always,
+    };
+    let options = InlineOptions::default().with_naming(naming).with_execution(loaded.execution.clone());
+    let before = loaded.model.node_count();
+    let done = inline(&mut loaded.model, &options, |_, node, function| selection.selects(node, function));
+    let is_endless = done.is_err();
+    let (done, found) = match done {
+        Ok(done) => {
+            let found = done.findings(&loaded.model);
+            (done, found)
+        }
+        Err(error) => (Inlined::default(), cycle(error)?),
+    };
+    let judged = Judged::new(found, &loaded, &args.input.severity)?;
+    let item = Item::new(&loaded, &done, before);
+    progress.aside(|| {
+        if !is_endless {
+            describe(&loaded.model, &done, before, out);
+        }
+        change::report(&loaded, &judged, ("inline/1", &item), out)
+    })?;
+    if is_endless || (judged.is_refused() && !args.keep_going) {
+        return Ok(Outcome::Findings);
+    }
+    let to = placement.destination(loaded.execution.clone(), args.output.write, inputs);
+    let files = weights::place(&mut loaded, &placement, out)?;
+    store::write(&loaded.model, &to, &files, progress, out)?;
+    Ok(Outcome::Fine)
+}
+
+/// The diagnostic for functions that call themselves; other errors are failures of the command.
+fn cycle(error: InlineError) -> Result<Sink, Failure> {
+    match (error.diagnostic(), error) {
+        (Some(diagnostic), _) => {
+            let mut sink = Sink::new();
+            sink.report(diagnostic);
+            Ok(sink)
+        }
+        (None, InlineError::Stopped(stopped)) => Err(stopped.into()),
+        (None, error) => Err(error.into()),
+    }
+}
+
+impl LibraryError for InlineError {
+    fn limit(&self) -> Option<&'static str> {
+        self.limit()
+    }
+
+    fn help(&self) -> Option<&'static str> {
+        let help = "`onnx info --functions` lists the nodes that a call of each function creates";
+        self.limit().map(|_| help)
+    }
+}
+
+/// The calls that are inlined.
+struct Selection {
+    only: Option<Set>,
+    except: Set,
+}
+
+/// Calls: those of functions, and nodes.
+#[derive(Default)]
+struct Set {
+    functions: HashSet<FunctionId>,
+    nodes: HashSet<NodeId>,
+}
+
+impl Set {
+    /// Reads selectors; each must denote a function or a call.
+    fn new(model: &Model, texts: &[String]) -> Result<Self, Failure> {
+        let mut set = Self::default();
+        for text in texts {
+            let selector = FunctionSelector::new(text);
+            let functions = model.functions().iter().copied();
+            let functions: Vec<FunctionId> =
+                functions.filter(|&function| selector.matches(model, function)).collect();
+            let nodes = if functions.is_empty() { nodes(model, text) } else { Vec::new() };
+            if functions.is_empty() && nodes.is_empty() {
+                let message = format!("no function and no call of the model matches `{}`", shown(text));
+                return Err(Failure::new(message).help("`onnx info --functions` lists the functions"));
+            }
+            set.functions.extend(functions);
+            set.nodes.extend(nodes);
+        }
+        Ok(set)
+    }
+
+    fn contains(&self, node: NodeId, function: FunctionId) -> bool {
+        self.functions.contains(&function) || self.nodes.contains(&node)
+    }
+}
+
+/// The calls of functions that a selector of nodes denotes.
+fn nodes(model: &Model, text: &str) -> Vec<NodeId> {
+    let selectors = Selectors::new(model);
+    let mut nodes = selectors.parse(text).map(|selector| selectors.nodes(&selector)).unwrap_or_default();
+    nodes.retain(|&node| model.function_called(model.node(node)).is_some());
+    nodes
+}
+
+impl Selection {
+    fn new(model: &Model, args: &InlineArgs) -> Result<Self, Failure> {
+        let only = (!args.only.is_empty()).then(|| Set::new(model, &args.only)).transpose()?;
+        Ok(Self { only, except: Set::new(model, &args.except)? })
+    }
+
+    fn selects(&self, node: NodeId, function: FunctionId) -> bool {
+        let is_wanted = self.only.as_ref().is_none_or(|only| only.contains(node, function));
+        is_wanted && !self.except.contains(node, function)
+    }
+}
+
+/// Tells what was inlined.
+fn describe(model: &Model, done: &Inlined, before: usize, out: &Out) {
+    for function in done.by_function() {
+        let InlinedFunction { inlined, nodes, ref kept, .. } = function;
+        let name = change::identity(model, function.function);
+        let calls = size::plural(inlined as u64, "call");
+        let stay = if kept.is_empty() { String::new() } else { format!(", {} stay", kept.len()) };
+        out.detail(1, &format!("{name}: {calls} inlined, {}{stay}", size::plural(nodes, "node")));
+    }
+    let calls = size::plural(done.inlined() as u64, "call");
+    let removed = size::plural(done.removed_functions as u64, "function");
+    let [before, after] = [before, model.node_count()].map(|count| size::grouped(count as u64));
+    out.summary(&format!("inlined {calls}, removed {removed}: {before} -> {after} nodes"));
+}
+
+/// A model, as an item of `inline/1`.
+#[derive(Serialize)]
+struct Item<'a> {
+    name: &'a str,
+    nodes_before: u64,
+    nodes_after: u64,
+    removed_functions: u64,
+    functions: Vec<Function>,
+    /// The number of calls that stay beyond those that are listed.
+    dropped: u64,
+}
+
+#[derive(Serialize)]
+struct Function {
+    function: String,
+    inlined: u64,
+    /// Number of nodes that took the place of the calls.
+    nodes: u64,
+    kept: Vec<Kept>,
+}
+
+/// A call that stays.
+#[derive(Serialize)]
+struct Kept {
+    /// The functions around it, the outermost first, and its own.
+    path: String,
+    selector: Option<String>,
+    reason: String,
+}
+
+impl<'a> Item<'a> {
+    fn new(loaded: &'a Loaded, done: &Inlined, before: usize) -> Self {
+        let model = &loaded.model;
+        let selectors = Selectors::new(model);
+        let (mut left, mut dropped) = (loaded.execution.limits.report_entries, 0);
+        let mut functions = Vec::new();
+        for function in done.by_function() {
+            let listed = function.kept.len().min(left);
+            left -= listed;
+            dropped += (function.kept.len() - listed) as u64;
+            let calls = function.kept.iter().take(listed).filter_map(|&index| done.calls.get(index));
+            let kept = calls.filter_map(|call| {
+                let reason = call.result.as_ref().err()?.to_string();
+                let node = model.get_node(call.node).map(|_| onnx_ir::Element::Node(call.node));
+                let selector = node.and_then(|node| selectors.text(node));
+                Some(Kept { path: done.path(call, model), selector, reason })
+            });
+            functions.push(Function {
+                function: change::identity(model, function.function),
+                inlined: function.inlined as u64,
+                nodes: function.nodes,
+                kept: kept.collect(),
+            });
+        }
+        Item {
+            name: &loaded.name,
+            nodes_before: before as u64,
+            nodes_after: model.node_count() as u64,
+            removed_functions: done.removed_functions as u64,
+            functions,
+            dropped,
+        }
+    }
+}

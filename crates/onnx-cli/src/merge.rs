@@ -1,0 +1,155 @@
+//! `onnx merge`: functions of libraries become functions of a model.
+
+use onnx_diag::Sink;
+use onnx_functions::{Identity, LinkError, LinkedFunction, link};
+use onnx_ir::Model;
+use onnx_schema::Registry;
+use serde::Serialize;
+
+use crate::args::{Changed, ExternalArgs, MergeArgs};
+use crate::change::{self, Judged};
+use crate::exit::{Failure, LibraryError, Outcome};
+use crate::input::{Loaded, display_name, is_stdin, load, load_to_copy};
+use crate::output::{Out, shown};
+use crate::progress::Progress;
+use crate::{size, store, weights};
+
+pub(crate) fn run(args: &MergeArgs, out: &mut Out) -> Result<Outcome, Failure> {
+    if args.link.iter().chain([&args.input_file]).filter(|path| is_stdin(path)).count() > 1 {
+        return Err(Failure::new("only one model can come from standard input"));
+    }
+    let in_place = args.in_place.in_place;
+    let changed = Changed { path: &args.input_file, from: args.input.from, in_place };
+    let placement = args.output.placement(Some(&changed), &ExternalArgs::DEFAULT, out)?;
+    let progress = Progress::start("merging", 1);
+    progress.begin(&display_name(&args.input_file));
+    let mut loaded = load_to_copy(&args.input_file, &args.input)?;
+    progress.aside(|| loaded.report(&args.input.severity, args.keep_going, out))?;
+    let inputs = loaded.files()?;
+    let mut libraries = Vec::new();
+    for path in &args.link {
+        let mut library = load(path, &args.input)?;
+        progress.aside(|| library.report(&args.input.severity, args.keep_going, out))?;
+        libraries.push(library);
+    }
+    let linked = link_all(&mut loaded.model, &libraries)?;
+    loaded.execution.interrupt.check()?;
+    let judged = Judged::new(Sink::new(), &loaded, &args.input.severity)?;
+    let item = Item::new(&loaded, &linked);
+    progress.aside(|| {
+        describe(&loaded.model, &libraries, &linked, out);
+        change::report(&loaded, &judged, ("merge/1", &item), out)?;
+        libraries.iter().try_for_each(|library| {
+            let bytes = Some(library.bytes);
+            out.input_of(
+                &library.name,
+                Some(library.format.id()),
+                bytes,
+                library.findings.clone(),
+                Vec::new(),
+            )
+        })
+    })?;
+    let to = placement.destination(loaded.execution.clone(), args.output.write, inputs);
+    let files = weights::place(&mut loaded, &placement, out)?;
+    store::write(&loaded.model, &to, &files, progress, out)?;
+    Ok(Outcome::Fine)
+}
+
+/// Functions that were linked, each with the index of its library.
+type Linked = Vec<(usize, LinkedFunction)>;
+
+/// Links libraries until none has a function that is called and not defined: a function of one can call those of others.
+fn link_all(model: &mut Model, libraries: &[Loaded]) -> Result<Linked, Failure> {
+    let mut linked: Linked = Vec::new();
+    loop {
+        let before = linked.len();
+        for (index, library) in libraries.iter().enumerate() {
+            let new = link(model, &library.model, Registry::STANDARD)
+                .map_err(|error| Failure::from(error).about(&library.name))?;
+            linked.extend(new.into_iter().map(|function| (index, function)));
+        }
+        if linked.len() == before {
+            return Ok(linked);
+        }
+    }
+}
+
+impl LibraryError for LinkError {
+    fn help(&self) -> Option<&'static str> {
+        match self {
+            Self::ExternalData { .. } => Some("`onnx convert LIB -o NEW --weights embed` embeds it"),
+            _ => None,
+        }
+    }
+}
+
+/// Tells what was linked.
+fn describe(model: &Model, libraries: &[Loaded], linked: &Linked, out: &Out) {
+    let mut nodes = 0;
+    for (index, function) in linked {
+        let library = libraries.get(*index).map_or("", |library| library.name.as_str());
+        let name = shown(&of_function(model, function));
+        let note = match function.renamed_from {
+            Some(old) => {
+                let old = shown(&change::identity(model, old));
+                out.warning(
+                    &format!("the model has another function `{old}`: that of {library} is now `{name}`"),
+                    None,
+                );
+                format!(", was {old}")
+            }
+            None => String::new(),
+        };
+        out.detail(1, &format!("linked {name} from {library}{note}"));
+        nodes += body_nodes(model, function);
+    }
+    for (index, library) in libraries.iter().enumerate() {
+        if !linked.iter().any(|(of, _)| *of == index) {
+            let message = format!("the model calls no function that only {} defines", library.name);
+            out.warning(&message, Some("`onnx info --functions` lists functions with their domains"));
+        }
+    }
+    let functions = size::plural(linked.len() as u64, "function");
+    out.summary(&format!("linked {functions} of {}", size::plural(nodes, "node")));
+}
+
+fn of_function(model: &Model, linked: &LinkedFunction) -> String {
+    let record = model.function(linked.function);
+    let identity: Identity = (record.domain(), record.name(), record.overload());
+    change::identity(model, identity)
+}
+
+fn body_nodes(model: &Model, linked: &LinkedFunction) -> u64 {
+    model.nodes_in(model.function(linked.function).body()).count() as u64
+}
+
+/// A model, as an item of `merge/1`.
+#[derive(Serialize)]
+struct Item<'a> {
+    name: &'a str,
+    linked: Vec<Function>,
+}
+
+#[derive(Serialize)]
+struct Function {
+    function: String,
+    /// The identity in the library, if the model has another function of that.
+    renamed_from: Option<String>,
+    /// The position of the library on the command line.
+    library: usize,
+    nodes: u64,
+}
+
+impl<'a> Item<'a> {
+    fn new(loaded: &'a Loaded, linked: &Linked) -> Self {
+        let model = &loaded.model;
+        let linked = linked.iter().map(|(library, function)| Function {
+            function: of_function(model, function),
+            renamed_from: function.renamed_from.map(|old| change::identity(model, old)),
+            library: *library,
+            nodes: body_nodes(model, function),
+        });
+        Item { name: &loaded.name, linked: linked.collect() }
+    }
+}

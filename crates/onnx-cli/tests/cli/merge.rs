@@ -1,0 +1,121 @@
+//! `onnx merge --link`, and `onnx info --functions`.
+
+use crate::run::{Folder, onnx};
+
+/// A model that calls a function that it does not define, and one with a function of its own.
+pub(crate) const CALLS: &str = r#"<ir_version: 8, opset_import: ["": 13, "my": 1]>
+g (float[N, M] x) => (float[N, M] y) { y = my.Scale <by = 4.0> (x) }
+"#;
+
+/// Functions of which one calls another one, and a third that nothing calls.
+const LIBRARY: &str = r#"<ir_version: 10, opset_import: ["": 20, "lib": 3]> g () => () { }
+<domain: "lib", opset_import: ["": 20, "lib": 3]> Outer <by: float = 2.0> (p) => (q) {
+   h = lib.Inner (p)
+   f = Constant <value_float: float = @by> ()
+   q = Mul (h, f)
+}
+<domain: "lib", opset_import: ["": 20]> Inner (p) => (q) { q = Neg (p) }
+<domain: "lib", opset_import: ["": 20]> Other (p) => (q) { q = Abs (p) }
+"#;
+
+#[test]
+fn functions_that_are_called_are_linked() {
+    let folder = Folder::with("library.onnxtxt", LIBRARY);
+    let model =
+        r#"<ir_version: 7, opset_import: ["": 20]> g (float[N] x) => (float[N] y) { y = lib.Outer (x) }"#;
+    folder.put("in.onnxtxt", model);
+    onnx(&folder, "merge in.onnxtxt --link library.onnxtxt -o out.onnxtxt")
+        .exits(0)
+        .says("linked 2 functions of 4 nodes\n");
+    let text = String::from_utf8(folder.get("out.onnxtxt")).unwrap();
+    // The domain is imported in the version of the library, and defaults of attributes need IR version 9.
+    assert!(text.contains("ir_version: 9") && text.contains("\"lib\": 3"), "{text}");
+    assert!(!text.contains("Other"), "{text}");
+    onnx(&folder, "check out.onnxtxt").exits(0);
+    let run = onnx(&folder, "run out.onnxtxt --set N=2 --seed 3").exits(0);
+    let flat = onnx(&folder, "inline out.onnxtxt -o flat.onnxtxt").exits(0).says("inlined 2 calls");
+    assert!(flat.out.is_empty());
+    assert_eq!(onnx(&folder, "run flat.onnxtxt --set N=2 --seed 3").exits(0).out, run.out);
+    // Nothing is left to link.
+    onnx(&folder, "merge out.onnxtxt --link library.onnxtxt")
+        .exits(0)
+        .says("the model calls no function that only library.onnxtxt defines")
+        .says("linked 0 functions");
+    let report = onnx(&folder, "merge in.onnxtxt --link library.onnxtxt --format json").exits(0).json();
+    let linked = &report["result"]["models"][0]["linked"];
+    assert_eq!((&linked[0]["function"], &linked[1]["function"]), (&"lib.Inner".into(), &"lib.Outer".into()));
+    assert_eq!(report["inputs"][1]["name"], "library.onnxtxt");
+}
+
+#[test]
+fn a_function_of_the_model_is_not_replaced() {
+    let folder = Folder::with("library.onnxtxt", LIBRARY);
+    let model = r#"<ir_version: 9, opset_import: ["": 20, "lib": 1]> g (float[N] x) => (float[N] y) {
+           h = lib.Inner (x)
+           y = lib.Outer (h)
+        }
+        <domain: "lib", opset_import: ["": 20]> Inner (p) => (q) { q = Exp (p) }"#;
+    folder.put("in.onnxtxt", model);
+    onnx(&folder, "merge in.onnxtxt --link library.onnxtxt -o out.onnxtxt")
+        .exits(0)
+        .says("the model has another function `lib.Inner`: that of library.onnxtxt is now `lib.Inner_2`");
+    onnx(&folder, "inline out.onnxtxt -o flat.onnxtxt").exits(0);
+    let text = String::from_utf8(folder.get("flat.onnxtxt")).unwrap();
+    assert!(text.contains("Exp (x)") && text.contains("Neg (h)"), "{text}");
+}
+
+#[test]
+fn what_cannot_be_linked_is_refused() {
+    let folder = Folder::with("in.onnxtxt", CALLS);
+    let library = |body: &str| {
+        let function = "<domain: \"my\", opset_import: [\"\": 13, \"my\": 1]>";
+        let text = format!(
+            "<ir_version: 10, opset_import: [\"\": 13, \"my\": 1]> g () => () {{ }} {function} Scale <by> (p) => (q) {{ {body} }}"
+        );
+        folder.put("library.onnxtxt", text);
+        onnx(&folder, "merge in.onnxtxt --link library.onnxtxt -o out.onnx").exits(2)
+    };
+    library("q = my.Scale <by = 1.0> (p)")
+        .says("library.onnxtxt: the function `my.Scale` of the library calls itself");
+    library("q = Add (p, nothing)")
+        .says("library.onnxtxt: the function `my.Scale` of the library cannot be copied");
+    assert!(!folder.path().join("out.onnx").exists());
+    onnx(&folder, "merge in.onnxtxt --link missing.onnx").exits(2);
+    onnx(&folder, "merge - --link -").exits(2).says("only one model can come from standard input");
+}
+
+#[test]
+fn functions_are_listed_with_what_they_need() {
+    let folder = Folder::with("library.onnxtxt", LIBRARY);
+    let run = onnx(&folder, "info --functions library.onnxtxt").exits(0);
+    let expected = "\
+library.onnxtxt  3 functions
+
+lib.Inner (p) => (q)
+  1 call, 1 node
+  opsets     ai.onnx 20
+
+lib.Outer (p) => (q)
+  0 calls, 3 nodes, 4 with those of functions that it calls
+  optional   by
+  opsets     ai.onnx 20, lib 3
+
+lib.Other (p) => (q)
+  0 calls, 1 node
+  opsets     ai.onnx 20
+";
+    assert_eq!(run.out, expected);
+    let report = onnx(&folder, "info library.onnxtxt --format json").exits(0).json();
+    let outer = &report["result"]["models"][0]["functions"][0];
+    assert_eq!((&outer["nodes"], &outer["expanded_nodes"]), (&3.into(), &4.into()));
+    assert_eq!(outer["optional_attributes"][0], "by");
+    let cycle = r#"<ir_version: 10, opset_import: ["": 20, "d": 1]> g (float x) => (float y) { y = d.f (x) }
+        <domain: "d", opset_import: ["": 20, "d": 1]> f (x) => (y) { y = d.h (x) }
+        <domain: "d", opset_import: ["": 20, "d": 1]> h (x) => (y) { y = d.h (x) }"#;
+    folder.put("cycle.onnxtxt", cycle);
+    let report = onnx(&folder, "info cycle.onnxtxt --format json").exits(0).json();
+    for function in report["result"]["models"][0]["functions"].as_array().unwrap() {
+        assert!(function["expanded_nodes"].is_null(), "{function}");
+    }
+    onnx(&folder, "info cycle.onnxtxt --functions").exits(0).says("calls itself");
+}

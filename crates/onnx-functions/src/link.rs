@@ -1,0 +1,249 @@
+//! Linking: the functions of a library that a model calls become functions of the model.
+
+use onnx_ir::{
+    AttrValue, CallGraph, Constant, EditError, FunctionId, Importer, Model, NodeId, OpsetScope, SparseTensor,
+};
+use onnx_schema::Registry;
+use onnx_types::Symbol;
+use onnx_types::tensor::Tensor;
+use slotmap::SecondaryMap;
+
+use crate::expand::add_imports;
+use crate::housekeeping::{Identity, Taken, identity_of};
+use crate::inline::{all_calls, graphs_of, identity};
+use crate::sizes::endless;
+
+/// A function that was linked.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LinkedFunction {
+    /// The function of the model.
+    pub function: FunctionId,
+    /// Its identity in the library, if it has another one in the model: a function of the library calls it, and the model has a
+    /// different function of that identity. The symbols are those of the model.
+    pub renamed_from: Option<Identity>,
+}
+
+/// The reason why nothing was linked. The functions of the model are unchanged.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LinkError {
+    /// A function of the library that would be linked calls itself, directly or through others.
+    #[error("the function {function} of the library calls itself, directly or through others")]
+    Recursive {
+        /// The identity of the function, quoted.
+        function: String,
+    },
+    /// A function of the library has tensors in other files, at locations relative to the library.
+    #[error("the function {function} of the library has external data: embed it first")]
+    ExternalData {
+        /// The identity of the function, quoted.
+        function: String,
+    },
+    /// A function of the library cannot be copied.
+    #[error("the function {function} of the library cannot be copied: {source}")]
+    Import {
+        /// The identity of the function, quoted.
+        function: String,
+        /// The reason.
+        source: EditError,
+    },
+}
+
+/// Adds the functions of a library to a model that the model calls and does not define, with the functions that they call in turn.
+/// Returns them, callees first.
+///
+/// A function of the model is never replaced. If a function of the library calls one whose identity a different function of the
+/// model has, that one gets another name. Domains that nodes of the model call and that are not imported are imported, and the
+/// IR version becomes one that has all features of the functions. Graphs of the library that are not in functions do not matter.
+///
+/// # Errors
+///
+/// Returns an error if such a function calls itself, has external data, or uses values that nothing defines. The functions of
+/// the model are unchanged then.
+pub fn link(
+    model: &mut Model,
+    library: &Model,
+    registry: &Registry,
+) -> Result<Vec<LinkedFunction>, LinkError> {
+    let wanted = wanted(model, library, registry);
+    if wanted.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut library = library.clone();
+    let calls = all_calls(&library, registry);
+    let graph = CallGraph::of_calls(&library, |node| calls.get(&node).copied());
+    let reached = reached(&library, &graph, wanted.iter().map(|&(_, function)| function))?;
+    let mut callers: SecondaryMap<FunctionId, Vec<NodeId>> = SecondaryMap::new();
+    for (function, ()) in &reached {
+        for node in graphs_of(&library, function).flat_map(|graph| library.nodes_in(graph)) {
+            if let Some(&callee) = calls.get(&node)
+                && let Some(entry) = callers.entry(callee)
+            {
+                entry.or_default().push(node);
+            }
+        }
+    }
+    let order: Vec<FunctionId> =
+        graph.callees_first().iter().copied().filter(|&function| reached.contains_key(function)).collect();
+    let mut linker = Linker { model, library: &mut library, callers, registry, linked: Vec::new() };
+    for function in order {
+        if let Err(source) = linker.add(function) {
+            let name = name_of(linker.library, function);
+            let added: Vec<FunctionId> = linker.linked.iter().map(|linked| linked.function).collect();
+            model.remove_functions(&added);
+            return Err(LinkError::Import { function: name, source });
+        }
+    }
+    let linked = linker.linked;
+    import_domains(model, &library, &wanted);
+    raise_ir_version(model, &linked);
+    Ok(linked)
+}
+
+/// The nodes of a model that call functions of the library, and nothing that the model or the standard defines.
+fn wanted(model: &Model, library: &Model, registry: &Registry) -> Vec<(NodeId, FunctionId)> {
+    let in_library = |symbol: Symbol| library.names().get(model.str(symbol));
+    let mut wanted = Vec::new();
+    for node in model.all_graphs().flat_map(|graph| model.nodes(graph)) {
+        let record = model.node(node);
+        if model.function_called(record).is_some() || model.callee(node, registry).standard().is_some() {
+            continue;
+        }
+        let function = || {
+            let [domain, name, overload] = [record.domain(), record.op(), record.overload()].map(in_library);
+            library.find_function(domain?, name?, overload?)
+        };
+        wanted.extend(function().map(|function| (node, function)));
+    }
+    wanted
+}
+
+/// The functions that calls lead to, if they can be linked.
+fn reached(
+    library: &Model,
+    graph: &CallGraph,
+    start: impl Iterator<Item = FunctionId>,
+) -> Result<SecondaryMap<FunctionId, ()>, LinkError> {
+    let endless = endless(library, graph);
+    let mut reached = SecondaryMap::new();
+    let mut open: Vec<FunctionId> = start.collect();
+    while let Some(function) = open.pop() {
+        if reached.insert(function, ()).is_some() {
+            continue;
+        }
+        if endless.contains_key(function) {
+            return Err(LinkError::Recursive { function: name_of(library, function) });
+        }
+        if has_external_data(library, function) {
+            return Err(LinkError::ExternalData { function: name_of(library, function) });
+        }
+        open.extend(graph.callees(function).map(|(callee, _)| callee));
+    }
+    Ok(reached)
+}
+
+fn name_of(model: &Model, function: FunctionId) -> String {
+    let (domain, name, overload) = identity_of(model, function);
+    identity(model, domain, name, overload)
+}
+
+/// Returns `true` if elements of a tensor of a function are in another file.
+fn has_external_data(model: &Model, function: FunctionId) -> bool {
+    let of_value = |value: &AttrValue| match value {
+        AttrValue::Tensor(tensor) => tensor.is_external(),
+        AttrValue::Tensors(tensors) => tensors.iter().any(|tensor| tensor.is_external()),
+        AttrValue::SparseTensor(sparse) => is_external_sparse(sparse),
+        AttrValue::SparseTensors(list) => list.iter().any(|sparse| is_external_sparse(sparse)),
+        _ => false,
+    };
+    let record = model.function(function);
+    record.defaults.iter().any(|default| of_value(default.value()))
+        || graphs_of(model, function).flat_map(|graph| model.graphs_in(graph)).any(|graph| {
+            let mut nodes = model.nodes(graph);
+            let mut constants =
+                model.initializers(graph).filter_map(|value| model.value(value).initializer());
+            constants.any(|constant| is_external(constant))
+                || nodes.any(|node| {
+                    model.node(node).attributes().iter().any(|attribute| of_value(attribute.value()))
+                })
+        })
+}
+
+fn is_external(constant: &Constant) -> bool {
+    match constant {
+        Constant::Dense(tensor) => tensor.is_external(),
+        Constant::Sparse(sparse) => is_external_sparse(sparse),
+    }
+}
+
+fn is_external_sparse(sparse: &SparseTensor) -> bool {
+    [&sparse.values, &sparse.indices].into_iter().flatten().any(Tensor::is_external)
+}
+
+struct Linker<'a> {
+    model: &'a mut Model,
+    library: &'a mut Model,
+    /// The nodes of the library that call a function.
+    callers: SecondaryMap<FunctionId, Vec<NodeId>>,
+    registry: &'a Registry,
+    linked: Vec<LinkedFunction>,
+}
+
+impl Linker<'_> {
+    /// Adds a function whose callees were added.
+    fn add(&mut self, function: FunctionId) -> Result<(), EditError> {
+        let count = self.model.functions().len();
+        let added = match Importer::new(self.library).function(self.model, function) {
+            Err(EditError::FunctionExists) => return self.add_renamed(function),
+            added => added?,
+        };
+        // An equal function of the model is used as it is.
+        if self.model.functions().len() > count {
+            self.linked.push(LinkedFunction { function: added, renamed_from: None });
+        }
+        Ok(())
+    }
+
+    /// Adds a function under another name, which those who call it in the library use then.
+    fn add_renamed(&mut self, function: FunctionId) -> Result<(), EditError> {
+        let (domain, name, overload) = identity_of(self.library, function);
+        let [of_domain, of_name, of_overload] =
+            [domain, name, overload].map(|symbol| self.model.intern(self.library.str(symbol)));
+        let free = Taken::new(self.model).free_name(self.model, self.registry, of_domain, of_name);
+        let new = self.library.intern(self.model.str(free));
+        self.library.set_function_identities([(function, (domain, new, overload))]);
+        for &node in self.callers.get(function).into_iter().flatten() {
+            self.library.set_op(node, domain, new, overload);
+        }
+        let added = Importer::new(self.library).function(self.model, function)?;
+        let renamed_from = Some((of_domain, of_name, of_overload));
+        self.linked.push(LinkedFunction { function: added, renamed_from });
+        Ok(())
+    }
+}
+
+/// Imports the domains of calls where they are not imported, in the version that the library has.
+fn import_domains(model: &mut Model, library: &Model, wanted: &[(NodeId, FunctionId)]) {
+    for &(node, _) in wanted {
+        let (graph, domain) = (model.node(node).graph(), model.node(node).domain());
+        let version = library.names().get(model.str(domain));
+        let version = version.and_then(|domain| library.versions_of(OpsetScope::Model).get(domain));
+        add_imports(model, graph, &[(domain, version.unwrap_or(1))]);
+    }
+}
+
+/// Raises the IR version to the first one that has functions, defaults of their attributes, and overloads with metadata.
+fn raise_ir_version(model: &mut Model, linked: &[LinkedFunction]) {
+    let needed = linked.iter().map(|linked| {
+        let record = model.function(linked.function);
+        match (record.overload().is_empty() && record.metadata.is_empty(), record.defaults.is_empty()) {
+            (false, _) => 10,
+            (true, false) => 9,
+            (true, true) => 8,
+        }
+    });
+    let needed = needed.max().unwrap_or_default();
+    if model.info().ir_version < needed {
+        model.info_mut().ir_version = needed;
+    }
+}

@@ -1,0 +1,275 @@
+//! Blocks become functions, and their occurrences calls.
+
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+use onnx_ir::{CopyMap, FunctionId, GraphId, Model, NodeId, OpsetImport, Position, ValueId};
+use onnx_schema::Registry;
+use onnx_types::Symbol;
+
+use super::flow::{Flow, Source};
+use super::grow::Block;
+use super::names;
+use crate::expand::add_imports;
+use crate::housekeeping::Taken;
+use crate::reason::Reason;
+
+/// The function of a block and the operands of its calls.
+struct Signature {
+    /// For each operand of each node of the block, the input of the function that it is.
+    inputs: HashMap<(usize, usize), usize, RandomState>,
+    /// For each input of the function, the value of each occurrence.
+    arguments: Vec<Vec<ValueId>>,
+    /// The outputs of nodes that are outputs of the function, as slots and indices.
+    outputs: Vec<(usize, usize)>,
+}
+
+impl Signature {
+    fn new(flow: &Flow, block: &Block) -> Self {
+        let mut slots: HashMap<usize, (usize, usize), RandomState> = HashMap::default();
+        for (occurrence, nodes) in block.occurrences.iter().enumerate() {
+            for (slot, &node) in nodes.iter().enumerate() {
+                slots.insert(node, (occurrence, slot));
+            }
+        }
+        let is_inside =
+            |occurrence: usize, node: usize| slots.get(&node).is_some_and(|&(other, _)| other == occurrence);
+        let (mut inputs, mut arguments) = (HashMap::default(), Vec::<Vec<ValueId>>::new());
+        let mut known: HashMap<Vec<ValueId>, usize, RandomState> = HashMap::default();
+        // Operands are inputs in the order of the nodes of the graph, so that equal blocks have equal functions.
+        for (slot, input) in operand_slots(flow, block) {
+            let values = block.occurrences.iter().enumerate().filter_map(|(occurrence, nodes)| {
+                match flow.operands[nodes[slot]][input] {
+                    Source::Outside(value) => Some(value),
+                    Source::Node { node, value, .. } => (!is_inside(occurrence, node)).then_some(value),
+                    Source::Omitted => None,
+                }
+            });
+            let values: Vec<ValueId> = values.collect();
+            if values.is_empty() {
+                continue;
+            }
+            let index = *known.entry(values.clone()).or_insert_with(|| {
+                arguments.push(values);
+                arguments.len() - 1
+            });
+            inputs.insert((slot, input), index);
+        }
+        let mut outputs = Vec::new();
+        for slot in slots_in_order(block) {
+            let template = block.occurrences[0][slot];
+            for output in 0..flow.escapes[template].len() {
+                let is_needed = block.occurrences.iter().enumerate().any(|(occurrence, nodes)| {
+                    let node = nodes[slot];
+                    flow.escapes[node][output]
+                        || flow.uses[node]
+                            .iter()
+                            .any(|edge| edge.output == output && !is_inside(occurrence, edge.user))
+                });
+                if is_needed {
+                    outputs.push((slot, output));
+                }
+            }
+        }
+        Self { inputs, arguments, outputs }
+    }
+}
+
+/// The slots of a block in the order of the nodes of its first occurrence.
+fn slots_in_order(block: &Block) -> Vec<usize> {
+    let mut slots: Vec<usize> = (0..block.len()).collect();
+    slots.sort_by_key(|&slot| block.occurrences[0][slot]);
+    slots
+}
+
+/// The operands of a block, as slots and indices.
+fn operand_slots(flow: &Flow, block: &Block) -> Vec<(usize, usize)> {
+    let slots = slots_in_order(block).into_iter();
+    let operands = slots.flat_map(|slot| {
+        let count = flow.operands[block.occurrences[0][slot]].len();
+        (0..count).map(move |input| (slot, input))
+    });
+    operands.collect()
+}
+
+/// Puts the nodes of a graph in an order.
+pub(super) fn reorder(model: &mut Model, flow: &Flow, graph: GraphId, order: &[usize]) -> Result<(), Reason> {
+    let mut is_placed = vec![false; order.len()];
+    let mut next = 0;
+    for &node in order {
+        while is_placed.get(next).copied().unwrap_or_default() {
+            next += 1;
+        }
+        is_placed[node] = true;
+        if node != next {
+            let at = flow.nodes.get(next).map_or(Position::End(graph), |&node| Position::Before(node));
+            model.move_node(flow.nodes[node], at)?;
+        }
+    }
+    Ok(())
+}
+
+/// A function that was made of a block.
+pub(super) struct Made {
+    pub(super) function: FunctionId,
+    pub(super) calls: Vec<NodeId>,
+}
+
+/// What the blocks of a graph share.
+pub(super) struct Context<'a> {
+    pub(super) domain: Symbol,
+    pub(super) registry: &'a Registry,
+    pub(super) taken: Taken,
+    /// The outputs of calls that took the place of values of the flow.
+    pub(super) forwards: HashMap<ValueId, ValueId, RandomState>,
+}
+
+impl Context<'_> {
+    fn current(&self, value: ValueId) -> ValueId {
+        self.forwards.get(&value).copied().unwrap_or(value)
+    }
+}
+
+/// Makes a function of a block, and calls of it. The nodes of each occurrence are consecutive.
+pub(super) fn outline_block(
+    model: &mut Model,
+    flow: &Flow,
+    block: &Block,
+    cx: &mut Context<'_>,
+) -> Result<Made, Reason> {
+    let signature = Signature::new(flow, block);
+    let scopes: Vec<String> = block
+        .occurrences
+        .iter()
+        .map(|nodes| names::scope(model, &nodes.iter().map(|&node| flow.nodes[node]).collect::<Vec<_>>()))
+        .collect();
+    let scope = scopes.first().map(String::as_str).unwrap_or_default();
+    let like = model.intern(&names::function_name(scope));
+    let name = cx.taken.name_like(model, cx.registry, cx.domain, like);
+    let function = make_function(model, flow, block, (&signature, scope), (cx, name))?;
+    let mut calls = Vec::with_capacity(block.occurrences.len());
+    for (occurrence, scope) in scopes.iter().enumerate() {
+        let nodes = &block.occurrences[occurrence];
+        let arguments = signature.arguments.iter().map(|values| cx.current(values[occurrence]));
+        let arguments: Vec<ValueId> = arguments.collect();
+        let results = signature.outputs.iter().map(|&(slot, output)| {
+            model.node(flow.nodes[nodes[slot]]).outputs().get(output).copied().flatten()
+        });
+        let results: Vec<Option<ValueId>> = results.collect();
+        let mut nodes = nodes.clone();
+        nodes.sort_unstable();
+        let nodes: Vec<NodeId> = nodes.iter().map(|&node| flow.nodes[node]).collect();
+        calls.push(replace(model, &nodes, (&arguments, &results), (cx, name, scope))?);
+    }
+    Ok(Made { function, calls })
+}
+
+/// Makes a function of the first occurrence of a block.
+fn make_function(
+    model: &mut Model,
+    flow: &Flow,
+    block: &Block,
+    (signature, scope): (&Signature, &str),
+    (cx, name): (&Context<'_>, Symbol),
+) -> Result<FunctionId, Reason> {
+    let function = model.add_function(cx.domain, name, Symbol::EMPTY);
+    let body = model.function(function).body();
+    let slots = slots_in_order(block);
+    let nodes: Vec<NodeId> = slots.iter().map(|&slot| flow.nodes[block.occurrences[0][slot]]).collect();
+    let mut imports: Vec<OpsetImport> = Vec::new();
+    for &node in &nodes {
+        let record = model.node(node);
+        let version = model.versions_in(record.graph()).get(record.domain());
+        if let Some(version) = version
+            && imports.iter().all(|import| import.domain() != record.domain())
+        {
+            imports.push(OpsetImport::new(record.domain(), version));
+        }
+    }
+    model.function_mut(function).opset_imports = imports;
+    let mut map = CopyMap::new();
+    let mut formals = Vec::with_capacity(signature.arguments.len());
+    for (index, values) in signature.arguments.iter().enumerate() {
+        let value = cx.current(values[0]);
+        let name = without_scope(model.str(model.value(value).name()), scope).to_owned();
+        let is_first = signature.arguments.iter().take(index).all(|others| cx.current(others[0]) != value);
+        let name = if is_first && !name.is_empty() { name } else { format!("{name}_{index}") };
+        let formal = model.add_graph_input(body, &name, None);
+        formals.push(formal);
+        if is_first {
+            map.map(value, formal);
+        }
+    }
+    let copies = model.copy_each(&nodes, Position::End(body), &mut map)?;
+    for (&slot, &copy) in slots.iter().zip(&copies) {
+        for input in 0..model.node(copy).input_count() {
+            if let Some(&index) = signature.inputs.get(&(slot, input)) {
+                model.set_input(copy, input, Some(formals[index]));
+            }
+        }
+        strip_scope(model, copy, scope);
+    }
+    let of_slot: HashMap<usize, NodeId, RandomState> = slots.into_iter().zip(copies).collect();
+    for (slot, output) in &signature.outputs {
+        let copy = of_slot.get(slot).copied().ok_or("a node of the block was not copied")?;
+        let value = model.node(copy).output(*output).ok_or("a result of the block is omitted")?;
+        model.push_graph_output(body, value);
+    }
+    Ok(function)
+}
+
+/// A name without the scope that all nodes of a block are in: calls have the scope as their name.
+fn without_scope<'a>(name: &'a str, scope: &str) -> &'a str {
+    let inner = name.strip_prefix(scope).filter(|_| !scope.is_empty());
+    inner.and_then(|rest| rest.strip_prefix('/')).unwrap_or(name)
+}
+
+fn strip_scope(model: &mut Model, node: NodeId, scope: &str) {
+    let name = without_scope(model.str(model.node(node).name()), scope).to_owned();
+    let name = model.intern(&name);
+    model.set_node_name(node, name);
+    let outputs = model.node(node).outputs().to_vec();
+    for value in outputs.into_iter().flatten() {
+        let name = without_scope(model.str(model.value(value).name()), scope).to_owned();
+        let name = model.intern(&name);
+        model.set_value_name(value, name);
+        // Sizes of one occurrence are not those of another one.
+        model.set_type(value, None::<onnx_types::Type>);
+    }
+}
+
+/// Replaces consecutive nodes by a call.
+fn replace(
+    model: &mut Model,
+    nodes: &[NodeId],
+    (arguments, results): (&[ValueId], &[Option<ValueId>]),
+    (cx, name, scope): (&mut Context<'_>, Symbol, &str),
+) -> Result<NodeId, Reason> {
+    let first = *nodes.first().ok_or("the block has no nodes")?;
+    let graph = model.node(first).graph();
+    add_imports(model, graph, &[(cx.domain, 1)]);
+    // A result that nothing uses is omitted.
+    let present: Vec<bool> =
+        results.iter().map(|result| result.is_some_and(|value| model.value(value).is_used())).collect();
+    let mut build = model.build_at(Position::Before(first)).derive("outline", nodes);
+    let mut call = build.call_symbol(cx.domain, name).name(scope);
+    for &argument in arguments {
+        call = call.input(Some(argument));
+    }
+    let new = call.outputs_if(&present)?;
+    let mut node = None;
+    for (old, new) in results.iter().zip(new) {
+        let (Some(old), Some(new)) = (*old, new) else { continue };
+        node = model.value(new).producer();
+        model.take_name(new, old);
+        let ty = model.value(old).shared_ty().cloned();
+        model.set_type(new, ty);
+        model.replace_all_uses(old, new);
+        cx.forwards.insert(old, new);
+    }
+    // Users first; nodes outside of the occurrence do not use what is left.
+    for &node in nodes.iter().rev() {
+        model.erase_node(node)?;
+    }
+    node.ok_or_else(|| "no result of the block is used".into())
+}

@@ -1,0 +1,148 @@
+//! The data flow of one graph by indices of its nodes, as the detection of repeated blocks reads it.
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+use onnx_ir::{AttrValue, GraphId, Model, NodeId, User, ValueId, ValueRef};
+use onnx_types::tensor::NoData;
+use slotmap::SecondaryMap;
+
+/// The source of an operand.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Source {
+    /// The operand is omitted.
+    Omitted,
+    /// An output of a node of the graph.
+    Node {
+        /// The index of the node.
+        node: usize,
+        /// The index of the output.
+        output: usize,
+        value: ValueId,
+    },
+    /// A value that no node of the graph makes.
+    Outside(ValueId),
+}
+
+/// A use of an output of a node by another node of the graph.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Edge {
+    pub(super) output: usize,
+    pub(super) user: usize,
+    pub(super) input: usize,
+}
+
+/// The data flow of a graph.
+pub(super) struct Flow {
+    pub(super) nodes: Vec<NodeId>,
+    pub(super) operands: Vec<Vec<Source>>,
+    /// The uses of the outputs of each node by operands of nodes of the graph.
+    pub(super) uses: Vec<Vec<Edge>>,
+    /// The nodes that need a result of each node, those included that need it in a nested graph.
+    pub(super) successors: Vec<Vec<usize>>,
+    /// For each output of each node whether something other than an operand of a node of the graph uses it.
+    pub(super) escapes: Vec<Vec<bool>>,
+    /// A hash of the operator with its attributes; `None` for a node that cannot be part of a function.
+    pub(super) labels: Vec<Option<u64>>,
+}
+
+impl Flow {
+    pub(super) fn new(model: &Model, graph: GraphId) -> Self {
+        let nodes: Vec<NodeId> = model.nodes(graph).collect();
+        let mut index: SecondaryMap<NodeId, usize> = SecondaryMap::new();
+        for (number, &node) in nodes.iter().enumerate() {
+            index.insert(node, number);
+        }
+        let referred = referred(model);
+        let mut flow = Self {
+            operands: Vec::with_capacity(nodes.len()),
+            uses: vec![Vec::new(); nodes.len()],
+            successors: vec![Vec::new(); nodes.len()],
+            escapes: Vec::with_capacity(nodes.len()),
+            labels: Vec::with_capacity(nodes.len()),
+            nodes,
+        };
+        for number in 0..flow.nodes.len() {
+            flow.add(model, graph, number, &index, &referred);
+        }
+        flow
+    }
+
+    fn add(
+        &mut self,
+        model: &Model,
+        graph: GraphId,
+        number: usize,
+        index: &SecondaryMap<NodeId, usize>,
+        referred: &SecondaryMap<ValueId, ()>,
+    ) {
+        let node = self.nodes[number];
+        let record = model.node(node);
+        let operand = |value: Option<ValueId>| {
+            let Some(value) = value else { return Source::Omitted };
+            let producer = model.value(value).producer().and_then(|producer| index.get(producer));
+            let Some(&producer) = producer else { return Source::Outside(value) };
+            let mut outputs = model.node(self.nodes[producer]).outputs().iter();
+            let output = outputs.position(|&output| output == Some(value)).unwrap_or_default();
+            Source::Node { node: producer, output, value }
+        };
+        let operands: Vec<Source> = record.inputs().map(operand).collect();
+        for (input, &source) in operands.iter().enumerate() {
+            if let Source::Node { node, output, .. } = source {
+                self.uses[node].push(Edge { output, user: number, input });
+            }
+        }
+        self.operands.push(operands);
+        model.for_each_use_within(node, |value| {
+            if let Some(&producer) = model.value(value).producer().and_then(|producer| index.get(producer)) {
+                self.successors[producer].push(number);
+            }
+        });
+        let outputs = record.outputs();
+        let is_used_elsewhere = |&value: &ValueId| {
+            model.value(value).uses().iter().any(|at| match at.user {
+                User::Node(user) => model.node(user).graph() != graph,
+                User::Graph(_) => true,
+            })
+        };
+        let escapes = outputs.iter().map(|output| output.as_ref().is_some_and(is_used_elsewhere));
+        self.escapes.push(escapes.collect());
+        let is_plain = record.nested_graphs().next().is_none()
+            && !record.attributes().iter().any(|attribute| matches!(attribute.value(), AttrValue::Ref(_)))
+            && record.extras().is_none_or(|extras| extras.device_configurations.is_empty())
+            && !outputs.iter().flatten().any(|&output| referred.contains_key(output));
+        self.labels.push(is_plain.then(|| label(model, node)));
+    }
+}
+
+/// A hash that nodes of the same operator with the same attributes share, which omit the same operands and results.
+fn label(model: &Model, node: NodeId) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    model.hash_operator(node, &NoData, &mut hasher);
+    let record = model.node(node);
+    record.inputs().for_each(|input| input.is_some().hash(&mut hasher));
+    record.outputs().iter().for_each(|output| output.is_some().hash(&mut hasher));
+    hasher.finish()
+}
+
+/// The values that quantization annotations and training bindings refer to: they stay values of the graph.
+fn referred(model: &Model) -> SecondaryMap<ValueId, ()> {
+    let mut referred = SecondaryMap::new();
+    let mut add = |reference: ValueRef| {
+        if let ValueRef::Value(value) = reference {
+            referred.insert(value, ());
+        }
+    };
+    for graph in model.all_graphs() {
+        for annotation in &model.graph(graph).quantization {
+            add(annotation.tensor);
+            annotation.parameters.iter().for_each(|parameter| add(parameter.value));
+        }
+    }
+    for training in &model.info().training {
+        for binding in training.initialization_binding.iter().chain(&training.update_binding) {
+            add(binding.key);
+            add(binding.value);
+        }
+    }
+    referred
+}
