@@ -295,6 +295,15 @@ impl Sink {
         }
     }
 
+    /// Adds a note to each diagnostic for whose locus there is one.
+    pub fn add_notes(&mut self, note: impl Fn(&Locus) -> Option<String>) {
+        for found in &mut self.diagnostics {
+            if let Some(text) = note(&found.locus) {
+                *found = std::mem::replace(found, Diagnostic::new(found.rule, Locus::model(), "")).note(text);
+            }
+        }
+    }
+
     /// Drops the diagnostics that were kept. The counts remain.
     pub fn discard(&mut self) {
         self.diagnostics = Vec::new();

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 use onnx_diag::Quoted;
-use onnx_ir::{CallGraph, FunctionId, GraphId, Model, NodeId, Origin, Owner};
+use onnx_ir::{CallGraph, Callee, FunctionId, GraphId, Model, NodeId, Origin, Owner};
 use onnx_schema::Registry;
 use onnx_types::{Execution, Limits, Stopped, Symbol};
 use slotmap::SecondaryMap;
@@ -83,6 +83,8 @@ pub struct Inlined {
     /// The selected calls, in the order in which they were visited. A call in the body of an inlined function occurs
     /// once for each of its copies.
     pub calls: Vec<InlinedCall>,
+    /// Nodes that have the name of a function and stay, because they call the standard operator of that name.
+    pub shadowed: Vec<NodeId>,
     /// Number of functions that were removed because nothing calls them any more.
     pub removed_functions: usize,
 }
@@ -166,8 +168,9 @@ pub fn inline(
     options: &InlineOptions<'_>,
     mut select: impl FnMut(&Model, NodeId, FunctionId) -> bool,
 ) -> Result<Inlined, InlineError> {
-    let calls = calls(model, options.registry, &mut select);
-    inline_calls(model, options, calls)
+    let (calls, shadowed) = calls(model, options.registry, &mut select);
+    let done = inline_calls(model, options, calls)?;
+    Ok(Inlined { shadowed, ..done })
 }
 
 /// Inlines calls, each with the function that takes its place.
@@ -203,7 +206,7 @@ pub(crate) fn inline_calls(
     let unused: Vec<FunctionId> =
         unused.filter(|&function| used.contains_key(function) && !now.contains_key(function)).collect();
     let removed = model.remove_functions(&unused);
-    Ok(Inlined { calls, removed_functions: removed })
+    Ok(Inlined { calls, shadowed: Vec::new(), removed_functions: removed })
 }
 
 /// Inlines all calls of functions of a model, like [`inline`].
@@ -217,31 +220,33 @@ pub fn inline_all(model: &mut Model, options: &InlineOptions<'_>) -> Result<Inli
 
 /// All calls of functions of a model.
 pub(crate) fn all_calls(model: &Model, registry: &Registry) -> Calls {
-    calls(model, registry, &mut |_, _, _| true)
+    calls(model, registry, &mut |_, _, _| true).0
 }
 
-/// The selected calls.
+/// The selected calls, and the selected nodes that have the name of a function and call the standard operator of that name.
 fn calls(
     model: &Model,
     registry: &Registry,
     select: &mut impl FnMut(&Model, NodeId, FunctionId) -> bool,
-) -> Calls {
-    let mut calls = Calls::default();
+) -> (Calls, Vec<NodeId>) {
+    let (mut calls, mut shadowed) = (Calls::default(), Vec::new());
     if model.functions().is_empty() {
-        return calls;
+        return (calls, shadowed);
     }
     for graph in model.all_graphs() {
         for node in model.nodes(graph) {
             // The hash lookup comes first: most nodes call no function.
-            if model.function_called(model.node(node)).is_some()
-                && let Some(function) = model.callee(node, registry).function()
-                && select(model, node, function)
-            {
-                calls.insert(node, function);
+            let Some(named) = model.function_called(model.node(node)) else { continue };
+            match model.callee(node, registry) {
+                Callee::Function(function) if select(model, node, function) => {
+                    calls.insert(node, function);
+                }
+                Callee::Standard(_) if select(model, node, named) => shadowed.push(node),
+                _ => {}
             }
         }
     }
-    calls
+    (calls, shadowed)
 }
 
 fn refuse_recursion(model: &Model, graph: &CallGraph) -> Result<(), InlineError> {

@@ -51,7 +51,8 @@ impl Inlined {
         functions
     }
 
-    /// The calls that stay as diagnostics of the rule `call-not-inlined`, at the loci of the calls in the model that was edited.
+    /// The calls that stay as diagnostics of the rule `call-not-inlined`, at the loci of the calls in the model that was edited;
+    /// and the nodes that have the name of a function and call a standard operator.
     #[must_use]
     pub fn findings(&self, model: &Model) -> Sink {
         let (places, mut sink) = (Places::new(model), Sink::new());
@@ -69,6 +70,15 @@ impl Inlined {
                     None => found,
                     Some(_) => found.note(format!("it took the place of calls: {}", self.path(call, model))),
                 }
+            });
+        }
+        for &node in self.shadowed.iter().filter(|&&node| model.get_node(node).is_some()) {
+            sink.report_with(&rules::CALL_NOT_INLINED, || {
+                let op = onnx_diag::Quoted(model.str(model.node(node).op()));
+                let message =
+                    format!("a node calls the standard operator {op}, and not the function of this name");
+                Diagnostic::new(&rules::CALL_NOT_INLINED, places.node(node), message)
+                    .help("give the function a name or a domain that no standard operator has")
             });
         }
         sink

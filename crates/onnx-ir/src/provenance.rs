@@ -154,6 +154,33 @@ impl Model {
         self.provenance.derivations.get(id.0 as usize)
     }
 
+    /// The derivation of a node for people: the pass, and the nodes that it made the node from, the most important first; those that
+    /// were derived in turn with theirs. `None` if no pass made the node.
+    #[must_use]
+    pub fn derivation_text(&self, node: NodeId) -> Option<String> {
+        /// More sources tell nothing new.
+        const MAX_SOURCES: usize = 4;
+        /// Passes that are followed back.
+        const MAX_PASSES: usize = 8;
+        let mut origin = self.node_origin(node);
+        let mut text = String::new();
+        for pass in 0..MAX_PASSES {
+            let Origin::Derived(id) = origin else { break };
+            let derivation = self.derivation(id)?;
+            text.push_str(if pass == 0 { "made by " } else { ", which was made by " });
+            text.push_str(self.str(derivation.pass));
+            for (index, source) in derivation.sources.iter().take(MAX_SOURCES).enumerate() {
+                text.push_str(if index == 0 { " from " } else { " and " });
+                text.push_str(&onnx_diag::Quoted(self.str(source.op)).to_string());
+                if !source.name.is_empty() {
+                    text.push_str(&format!(" ({})", onnx_diag::Quoted(self.str(source.name))));
+                }
+            }
+            origin = derivation.sources.first().map_or(Origin::Unknown, |source| source.origin);
+        }
+        (!text.is_empty()).then_some(text)
+    }
+
     /// The place in the file or text that a node goes back to, through any number of passes: that of the first source of
     /// each.
     #[must_use]

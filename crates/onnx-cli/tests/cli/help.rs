@@ -275,7 +275,7 @@ fn limits_are_listed_and_can_be_changed() {
 #[test]
 fn examples_of_the_help_run() {
     let folder = Folder::with("model.onnx", models::small());
-    let help = onnx(&folder, "-h").exits(0);
+    let help = onnx(&folder, "--help").exits(0);
     let examples = help.out.lines().filter_map(|line| line.strip_prefix("  onnx "));
     let examples: Vec<&str> = examples.map(|line| line.split("  ").next().unwrap()).collect();
     assert_eq!(examples.len(), 5, "{examples:?}");

@@ -38,7 +38,7 @@ fn layers_become_calls_and_come_back() {
     assert!(text.contains("[\"/layer.3\"] h4 = outlined.layer (h3, w3, s)"), "{text}");
     onnx(&folder, "check short.onnxtxt").exits(0);
     let body = onnx(&folder, "print short.onnxtxt --at function(outlined.layer)").exits(0).out;
-    assert!(body.contains("[\"neg\"] n = Neg (h0)"), "{body}");
+    assert!(body.contains("[neg] n = Neg (h0)"), "{body}");
     onnx(&folder, "compare in.onnxtxt short.onnxtxt --rtol 0 --atol 0").exits(0);
     // The names come back as well.
     onnx(&folder, "inline short.onnxtxt --names path -o back.onnxtxt").exits(0).says("inlined 8 calls");

@@ -137,6 +137,7 @@ impl Round {
                     let record = model.node(node);
                     self.kept.push(InlinedCall {
                         function: (record.domain(), record.op(), record.overload()),
+                        node,
                         name: record.name(),
                         origin: model.node_origin(node),
                         parent: None,

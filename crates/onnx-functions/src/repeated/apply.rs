@@ -20,8 +20,16 @@ struct Signature {
     inputs: HashMap<(usize, usize), usize, RandomState>,
     /// For each input of the function, the value of each occurrence.
     arguments: Vec<Vec<ValueId>>,
-    /// The outputs of nodes that are outputs of the function, as slots and indices.
-    outputs: Vec<(usize, usize)>,
+    outputs: Vec<Output>,
+}
+
+/// An output of the function.
+struct Output {
+    slot: usize,
+    /// The index of the output of the node.
+    output: usize,
+    /// For each occurrence, whether anything else needs the value.
+    is_needed: Vec<bool>,
 }
 
 impl Signature {
@@ -57,17 +65,15 @@ impl Signature {
         }
         let mut outputs = Vec::new();
         for slot in slots_in_order(block) {
-            let template = block.occurrences[0][slot];
-            for output in 0..flow.escapes[template].len() {
-                let is_needed = block.occurrences.iter().enumerate().any(|(occurrence, nodes)| {
+            for output in 0..flow.escapes[block.occurrences[0][slot]].len() {
+                let is_needed = |(occurrence, nodes): (usize, &Vec<usize>)| {
                     let node = nodes[slot];
-                    flow.escapes[node][output]
-                        || flow.uses[node]
-                            .iter()
-                            .any(|edge| edge.output == output && !is_inside(occurrence, edge.user))
-                });
-                if is_needed {
-                    outputs.push((slot, output));
+                    let mut uses = flow.uses[node].iter().filter(|edge| edge.output == output);
+                    flow.escapes[node][output] || uses.any(|edge| !is_inside(occurrence, edge.user))
+                };
+                let is_needed: Vec<bool> = block.occurrences.iter().enumerate().map(is_needed).collect();
+                if is_needed.contains(&true) {
+                    outputs.push(Output { slot, output, is_needed });
                 }
             }
         }
@@ -152,8 +158,9 @@ pub(super) fn outline_block(
         let nodes = &block.occurrences[occurrence];
         let arguments = signature.arguments.iter().map(|values| cx.current(values[occurrence]));
         let arguments: Vec<ValueId> = arguments.collect();
-        let results = signature.outputs.iter().map(|&(slot, output)| {
-            model.node(flow.nodes[nodes[slot]]).outputs().get(output).copied().flatten()
+        let results = signature.outputs.iter().map(|output| {
+            let outputs = model.node(flow.nodes[nodes[output.slot]]).outputs();
+            outputs.get(output.output).copied().flatten().filter(|_| output.is_needed[occurrence])
         });
         let results: Vec<Option<ValueId>> = results.collect();
         let mut nodes = nodes.clone();
@@ -210,9 +217,9 @@ fn make_function(
         strip_scope(model, copy, scope);
     }
     let of_slot: HashMap<usize, NodeId, RandomState> = slots.into_iter().zip(copies).collect();
-    for (slot, output) in &signature.outputs {
-        let copy = of_slot.get(slot).copied().ok_or("a node of the block was not copied")?;
-        let value = model.node(copy).output(*output).ok_or("a result of the block is omitted")?;
+    for output in &signature.outputs {
+        let copy = of_slot.get(&output.slot).copied().ok_or("a node of the block was not copied")?;
+        let value = model.node(copy).output(output.output).ok_or("a result of the block is omitted")?;
         model.push_graph_output(body, value);
     }
     Ok(function)
@@ -248,9 +255,7 @@ fn replace(
     let first = *nodes.first().ok_or("the block has no nodes")?;
     let graph = model.node(first).graph();
     add_imports(model, graph, &[(cx.domain, 1)]);
-    // A result that nothing uses is omitted.
-    let present: Vec<bool> =
-        results.iter().map(|result| result.is_some_and(|value| model.value(value).is_used())).collect();
+    let present: Vec<bool> = results.iter().map(Option::is_some).collect();
     let mut build = model.build_at(Position::Before(first)).derive("outline", nodes);
     let mut call = build.call_symbol(cx.domain, name).name(scope);
     for &argument in arguments {

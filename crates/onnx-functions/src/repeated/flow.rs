@@ -109,7 +109,9 @@ impl Flow {
         let is_plain = record.nested_graphs().next().is_none()
             && !record.attributes().iter().any(|attribute| matches!(attribute.value(), AttrValue::Ref(_)))
             && record.extras().is_none_or(|extras| extras.device_configurations.is_empty())
-            && !outputs.iter().flatten().any(|&output| referred.contains_key(output));
+            && !outputs.iter().flatten().any(|&output| referred.contains_key(output))
+            // A call needs a result that is used.
+            && outputs.iter().flatten().any(|&output| model.value(output).is_used());
         self.labels.push(is_plain.then(|| label(model, node)));
     }
 }

@@ -161,3 +161,24 @@ fn deep_chains_of_calls_take_no_stack() {
     let longest = names.max().unwrap();
     assert!(longest < 300, "{longest}");
 }
+
+/// Sizes and cycles are known without expansion: in less than a second even in a debug build on a busy machine, where expansion
+/// would not end.
+#[test]
+fn a_million_calls_are_counted_before_they_are_made() {
+    let calls: String = (0..1000).map(|index| format!("y{index} = d.thousand (x)\n")).collect();
+    let bodies: String = (0..1000).map(|index| format!("t{index} = d.wide (x)\n")).collect();
+    let text = format!(
+        "<ir_version: 10, opset_import: [\"\": 20, \"d\": 1]>\ng (float[N] x) => (float[N] y0) {{ {calls} }}\n\
+         <domain: \"d\", opset_import: [\"\": 20, \"d\": 1]> thousand (x) => (t0) {{ {bodies} }}\n\
+         <domain: \"d\", opset_import: [\"\": 20]> wide (x) => (y) {{ a = Neg (x) b = Neg (a) c = Neg (b) d = Neg (c) e = Neg (d) f = Neg (e) h = Neg (f) i = Neg (h) j = Neg (i) y = Neg (j) }}"
+    );
+    // A million calls of ten nodes each, the calls in the bodies, and the nodes that are there.
+    assert_eq!(
+        refused(parse(&text), &Limits::default()),
+        format!(
+            "inlining would result in {} nodes; the limit `nodes` is 10000000",
+            10_000_000 + 1_000_000 + 2010
+        )
+    );
+}

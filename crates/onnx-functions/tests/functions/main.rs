@@ -5,8 +5,10 @@ mod attributes;
 mod bodies;
 mod calls;
 mod cost;
+mod housekeeping;
 mod names;
 mod outlining;
+mod repeated;
 mod versions;
 
 use onnx_check::CheckOptions;

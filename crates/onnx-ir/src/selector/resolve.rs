@@ -369,6 +369,19 @@ impl<'a> Selectors<'a> {
         node.map(Element::Node).or(value)
     }
 
+    /// The derivation of the node that a place is in, or that makes its value: `` made by inline from `Scale` (`s`) and `Mul` ``.
+    /// `None` if no pass made it. Passed to [`Sink::add_notes`](onnx_diag::Sink::add_notes), it lets a diagnostic in inlined
+    /// code name the call and the node of the function.
+    #[must_use]
+    pub fn derivation_of_locus(&self, locus: &Locus) -> Option<String> {
+        let node = match self.element(locus)? {
+            Element::Node(node) => node,
+            Element::Value(value) => self.model.value(value).producer()?,
+            Element::Graph(graph) => self.model.owner_node(graph)?,
+        };
+        self.model.derivation_text(node)
+    }
+
     /// The only value of a graph with a name that may have been cut.
     fn sole(&self, graph: GraphId, name: &Name) -> Option<ValueId> {
         let index = self.index().get(graph)?;
