@@ -116,7 +116,11 @@ fn every_kind_of_result_has_a_schema() {
         "compare good.onnx good.onnx --inner",
         "compare list.onnxtxt other.onnxtxt --inner",
         "fmt list.onnxtxt --check",
-const RESULTS: [(&str, &str); 14] = [
+        "rewrite list.onnxtxt --pass no-identities,folded-constants --prove",
+        "info functions.onnxtxt",
+        "inline functions.onnxtxt",
+        "merge calls.onnxtxt --link functions.onnxtxt",
+        "outline layers.onnxtxt",
     ] {
         let run = onnx(&folder, &format!("{arguments} --format json"));
         let report = envelope(&run.out, &run);
