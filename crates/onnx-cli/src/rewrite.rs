@@ -55,7 +55,7 @@ pub(crate) struct RewriteArgs {
     #[arg(long, requires = "prove")]
     pub(crate) strict: bool,
     /// Write the edits into this file, as JSON.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
     pub(crate) journal: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) output: ModelOutputArgs,
