@@ -77,9 +77,9 @@ impl LibraryError for InlineError {
         self.limit()
     }
 
-    fn help(&self) -> Option<&'static str> {
+    fn help(&self) -> Option<String> {
         let help = "`onnx info --functions` lists the nodes that a call of each function creates";
-        self.limit().map(|_| help)
+        self.limit().map(|_| help.to_owned())
     }
 }
 

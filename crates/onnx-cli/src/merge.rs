@@ -76,9 +76,11 @@ fn link_all(model: &mut Model, libraries: &[Loaded]) -> Result<Linked, Failure> 
 }
 
 impl LibraryError for LinkError {
-    fn help(&self) -> Option<&'static str> {
+    fn help(&self) -> Option<String> {
         match self {
-            Self::ExternalData { .. } => Some("`onnx convert LIB -o NEW --weights embed` embeds it"),
+            Self::ExternalData { .. } => {
+                Some("`onnx convert LIB -o NEW --weights embed` embeds it".to_owned())
+            }
             _ => None,
         }
     }

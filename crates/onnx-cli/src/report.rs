@@ -126,6 +126,11 @@ impl Command {
             Self::Run(args) => vec![&args.input_file],
             Self::Convert(args) => vec![&args.input_file],
             Self::Rewrite(args) => vec![&args.input_file],
+            Self::Merge(args) => {
+                std::iter::once(&args.input_file).chain(&args.link).map(PathBuf::as_path).collect()
+            }
+            Self::Inline(args) => vec![&args.input_file],
+            Self::Outline(args) => vec![&args.input_file],
             Self::Print(args) => vec![&args.input_file],
             Self::Compare(args) => vec![&args.a, &args.b],
             Self::Ops(args) => args.model().into_iter().collect(),
