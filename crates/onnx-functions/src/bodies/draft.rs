@@ -212,6 +212,7 @@ impl<'a> Draft<'a> {
         attributes: Vec<Attribute>,
         outputs: usize,
     ) -> Made<Vec<V>> {
+        self.refuse(op, inputs.len(), &attributes)?;
         let mut build = self.model.build_at(Position::End(self.at));
         let mut node = build.call_symbol(domain::ONNX, op);
         for &input in inputs {
@@ -221,6 +222,33 @@ impl<'a> Draft<'a> {
             node = node.attribute(attribute);
         }
         Ok(node.outputs_if(&vec![true; outputs])?.into_iter().flatten().collect())
+    }
+
+    /// The reason if the version in scope cannot express a node. An operator of another domain can be used together with any
+    /// version of the default domain.
+    fn refuse(&self, op: Symbol, inputs: usize, attributes: &[Attribute]) -> Made<()> {
+        let name = onnx_schema::known_name(op).unwrap_or_default();
+        let version = self.version;
+        let schema = onnx_schema::lookup(domain::ONNX, op, version);
+        let schema = schema.filter(|schema| !schema.is_deprecated());
+        let Some(schema) = schema else {
+            return Err(Reason::new(format!(
+                "the body uses `{name}`, which version {version} does not have"
+            )));
+        };
+        let unknown = attributes.iter().find(|attribute| schema.attribute(attribute.name()).is_none());
+        if let Some(attribute) = unknown {
+            let attribute = Quoted(self.model.str(attribute.name()));
+            return Err(Reason::new(format!(
+                "the body uses `{name}` with attribute {attribute}, which version {version} does not have"
+            )));
+        }
+        if !schema.allows_inputs(inputs) {
+            return Err(Reason::new(format!(
+                "the body uses `{name}` with {inputs} inputs, which version {version} does not allow"
+            )));
+        }
+        Ok(())
     }
 
     /// Adds a node with one output.

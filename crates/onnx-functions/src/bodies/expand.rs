@@ -7,6 +7,7 @@ use onnx_ir::{Event, FunctionId, Model, NodeId, ValueTypes};
 use onnx_schema::{Schema, SchemaId};
 use onnx_types::{ElemType, Stopped};
 
+use super::types::depends_on_sizes;
 use super::{body_of, fixed, has_body};
 use crate::inline::{Calls, InlineError, InlineOptions, Inlined, InlinedCall, inline_calls};
 use crate::reason::Reason;
@@ -171,7 +172,9 @@ impl Round {
         let graph = model.node(node).graph();
         let version = schema.and_then(|schema| model.versions_in(graph).get(schema.domain()));
         let elems = super::elems(model, node, types);
-        let key = schema.zip(version).filter(|&(schema, version)| fixed(schema, version).is_some());
+        let key = schema
+            .zip(version)
+            .filter(|&(schema, version)| fixed(schema, version).is_some() && !depends_on_sizes(schema));
         let shared = key.map(|(schema, version)| (schema.id(), version, elems));
         if let Some(known) = shared.as_ref().and_then(|key| self.shared.get(key)) {
             return known.clone();

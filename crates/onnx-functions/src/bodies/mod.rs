@@ -17,7 +17,7 @@ pub use expand::expand;
 
 use onnx_ir::{FunctionId, Model, NodeId, OpsetImport, ValueId, ValueTypes};
 use onnx_schema::{Registry, Schema, domain, normalize_domain, op};
-use onnx_types::{ElemType, Symbol};
+use onnx_types::{ElemType, Symbol, Type};
 
 use crate::reason::Reason;
 use draft::{Draft, Made, V, result_names};
@@ -36,9 +36,10 @@ pub fn has_body(schema: &'static Schema, version: i64) -> bool {
     facts::static_body(schema.id(), version).is_some() || depends_on_node(schema, version)
 }
 
-/// The body of the facts that is used for an operator. That of `Range` computes wrong numbers of elements: [`ops`] has another.
+/// The body of the facts that is used for an operator. Those of `Celu` and `Range` deviate from the specification: [`ops`] has
+/// others.
 fn fixed(schema: &'static Schema, version: i64) -> Option<&'static facts::StaticBody> {
-    facts::static_body(schema.id(), version).filter(|_| schema.op() != op::RANGE)
+    facts::static_body(schema.id(), version).filter(|_| ![op::CELU, op::RANGE].contains(&schema.op()))
 }
 
 /// Returns `true` if the body of an operator depends on the node.
@@ -115,8 +116,10 @@ pub fn body_as(
     let function = model.add_function(domain, name, overload);
     let made = match fixed(schema, own) {
         Some(body) => {
-            let elems: Vec<Option<ElemType>> = elems(model, node, types);
-            types::refuse_types(body, schema, version, &elems)
+            let record = model.node(node);
+            let operands: Vec<Option<Type>> =
+                record.inputs().flatten().map(|value| types.type_of(model, value)).collect();
+            types::refuse_types(body, schema, version, &operands)
                 .and_then(|()| facts::build(model, function, schema, body, version))
         }
         None => draft(model, (node, function), (schema, version), types),

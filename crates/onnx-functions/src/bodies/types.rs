@@ -1,4 +1,4 @@
-//! Element types that a body of the facts does not work for.
+//! Operands that a body of the facts does not work for.
 //!
 //! Some operators allow more types than the operators of their body: `ReduceLogSum` allows integers, and `Log` does not. The
 //! types of all values of a body follow from those of the operands by the signatures of its nodes.
@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use onnx_schema::{AttrKind, FormalType, Schema, attr, domain, op};
-use onnx_types::ElemType;
+use onnx_types::{Dim, ElemType, Shape, Type};
 
 use super::facts::{StaticAttr, StaticBody, StaticNode};
 use crate::reason::Reason;
@@ -14,19 +14,37 @@ use crate::reason::Reason;
 /// The types of values; `None` for one that is not known.
 type Types = HashMap<&'static str, Option<ElemType>>;
 
-/// The reason if the body does not work for operands of these types. A type that is not known may be any type that the operator
-/// allows.
+/// Returns `true` if it depends on sizes whether the body of an operator works.
+pub(crate) fn depends_on_sizes(schema: &Schema) -> bool {
+    schema.op() == op::AFFINE_GRID
+}
+
+/// The reason if the body does not work for operands of these types. An element type that is not known may be any that the
+/// operator allows.
 pub(crate) fn refuse_types(
     body: &StaticBody,
     schema: &'static Schema,
     version: i64,
-    operands: &[Option<ElemType>],
+    operands: &[Option<Type>],
 ) -> Result<(), Reason> {
-    let known = |index: usize| operands.get(index).copied().flatten();
+    let known = |index: usize| {
+        let elem = operands.get(index).and_then(Option::as_ref).map(Type::elem);
+        elem.filter(|&elem| elem != ElemType::Undefined)
+    };
     if schema.op() == op::SHRINK && known(0).is_none_or(|elem| !elem.is_float()) {
         return Err(
             "the body converts the bias to the element type first, which is wrong for integers".into()
         );
+    }
+    if schema.op() == op::AFFINE_GRID {
+        let size = |index: usize, axis: usize| {
+            let shape = operands.get(index).and_then(Option::as_ref).and_then(Type::shape);
+            shape.and_then(|shape: &Shape| shape.dim(axis)).and_then(Dim::known)
+        };
+        // The rows of matrices of two dimensions are squeezed without axes.
+        if size(1, 0) != Some(5) && size(0, 0).is_none_or(|batch| batch == 1) {
+            return Err("the body squeezes the batch, too, which fails for a batch of 1".into());
+        }
     }
     let allows = |index: usize, elem: ElemType| {
         schema.input_for(index).is_some_and(|formal| schema.types_of(formal).contains_tensor(elem))

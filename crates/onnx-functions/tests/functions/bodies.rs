@@ -3,7 +3,7 @@
 use onnx_functions::{InlineError, InlineOptions, body_as, body_of, expand, has_body};
 use onnx_ir::{DeclaredTypes, Model, NewNode, NodeId, OpsetImport, Position};
 use onnx_schema::{Registry, Schema, domain, latest_opset};
-use onnx_types::{Execution, Limits, Symbol, Type};
+use onnx_types::{Execution, Limits, Shape, Symbol, Type};
 
 use crate::{errors, nodes, nodes_of, parse};
 
@@ -45,7 +45,10 @@ fn sample(schema: &'static Schema, version: i64) -> Option<(Model, NodeId)> {
     for formal in schema.inputs().iter().take(schema.min_inputs()) {
         let types = schema.types_of(formal);
         let preferred = types.iter().find(|ty| ty.text() == "tensor(float)");
-        let ty: Type = preferred.or_else(|| types.iter().next())?.form().to_type();
+        let mut ty: Type = preferred.or_else(|| types.iter().next())?.form().to_type();
+        if schema.name() == "AffineGrid" {
+            ty = Type::tensor(ty.elem(), Some(Shape::known(&[5])));
+        }
         new.inputs.push(Some(model.add_graph_input(graph, formal.name, ty)));
     }
     for _ in 0..schema.min_outputs() {
@@ -119,6 +122,10 @@ fn the_reason_says_what_is_missing() {
     check_none(
         &single(20, "int32[3] x", "y = Shrink (x)"),
         "the body converts the bias to the element type first, which is wrong for integers",
+    );
+    check_none(
+        &single(20, "float[1, 2, 3] x, int64[4] s", "y = AffineGrid (x, s)"),
+        "the body squeezes the batch, too, which fails for a batch of 1",
     );
     check_none(&single(20, "float[3] x", "y = Abs (x)"), "the standard gives no body to `Abs` in version 20");
     check_none(

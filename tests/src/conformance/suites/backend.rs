@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
@@ -27,7 +28,7 @@ use crate::conformance::runner::{Outcome, Suite};
 #[derive(Default)]
 pub struct BackendSuite {
     /// The files of each test, by their path below its folder.
-    tests: Mutex<BTreeMap<String, BTreeMap<String, Bytes>>>,
+    tests: Mutex<BTreeMap<String, Files>>,
 }
 
 impl Suite for BackendSuite {
@@ -37,16 +38,7 @@ impl Suite for BackendSuite {
 
     fn cases(&self, data: &Data, feed: &mut Feed<'_>) -> Result<(), String> {
         let Some(backend) = &data.backend else { return Ok(()) };
-        let mut tests: BTreeMap<String, BTreeMap<String, Bytes>> = BTreeMap::new();
-        archive::visit(backend, &mut |mut entry| {
-            let name = entry.name.strip_prefix("backend/").unwrap_or(entry.name).to_owned();
-            let mut parts = name.splitn(3, '/');
-            if let (Some(kind), Some(test), Some(file)) = (parts.next(), parts.next(), parts.next()) {
-                let files = tests.entry(format!("{kind}/{test}")).or_default();
-                files.insert(file.to_owned(), entry.read()?.into());
-            }
-            Ok(ControlFlow::Continue(()))
-        })?;
+        let tests = read(backend)?;
         let models: Vec<(String, Bytes)> = tests
             .iter()
             .filter_map(|(test, files)| Some((test.clone(), files.get("model.onnx")?.clone())))
@@ -102,8 +94,26 @@ impl Suite for BackendSuite {
     }
 }
 
+/// The files of a test, by their path below its folder.
+pub(super) type Files = BTreeMap<String, Bytes>;
+
+/// The tests in a folder or an archive.
+pub(super) fn read(backend: &Path) -> Result<BTreeMap<String, Files>, String> {
+    let mut tests: BTreeMap<String, Files> = BTreeMap::new();
+    archive::visit(backend, &mut |mut entry| {
+        let name = entry.name.strip_prefix("backend/").unwrap_or(entry.name).to_owned();
+        let mut parts = name.splitn(3, '/');
+        if let (Some(kind), Some(test), Some(file)) = (parts.next(), parts.next(), parts.next()) {
+            let files = tests.entry(format!("{kind}/{test}")).or_default();
+            files.insert(file.to_owned(), entry.read()?.into());
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(tests)
+}
+
 /// What is wrong with a test.
-enum Problem {
+pub(super) enum Problem {
     /// A node without a kernel: its operator and the reason.
     Missing(String),
     /// The kind and the details.
@@ -116,7 +126,8 @@ fn operator(model: &Model) -> String {
     ops.into_iter().find(|&op| op != "Constant").unwrap_or("Constant").to_owned()
 }
 
-fn run(model: &Model, files: &BTreeMap<String, Bytes>) -> Result<(), Problem> {
+/// Runs a model on the data of a test.
+pub(super) fn run(model: &Model, files: &Files) -> Result<(), Problem> {
     let graph = model.graph(model.main_graph());
     let problem = |kind| move |error: String| Problem::Failed(kind, error);
     let registry = Registry::standard().with(contrib::pack());
@@ -158,7 +169,7 @@ fn run(model: &Model, files: &BTreeMap<String, Bytes>) -> Result<(), Problem> {
 }
 
 /// Whether a node of the main graph computes random numbers, which the specification does not determine, whatever the seed.
-fn is_random(model: &Model) -> bool {
+pub(super) fn is_random(model: &Model) -> bool {
     let ops = model.nodes(model.main_graph()).map(|node| model.str(model.node(node).op()));
     ops.into_iter().any(|op| op == "Bernoulli" || op == "Multinomial" || op.starts_with("Random"))
 }

@@ -158,7 +158,7 @@ fn functions(model: &Model) -> BTreeSet<String> {
 }
 
 /// Whether two models could be compared; an error if they differ.
-fn same(before: &Model, after: &Model) -> Result<bool, (&'static str, String)> {
+pub(super) fn same(before: &Model, after: &Model) -> Result<bool, (&'static str, String)> {
     let sizes = |value: ValueId| {
         let shape = before.ty(value)?.shape()?;
         Some(shape.dims().iter().map(|dim| dim.known().or(Some(SIZE))).collect())
@@ -173,8 +173,13 @@ fn same(before: &Model, after: &Model) -> Result<bool, (&'static str, String)> {
     let options = EvalOptions::default();
     match compare((before, &options), (after, &options), &inputs, &CompareOptions::default()) {
         Err(failure) if failure.side == onnx_eval::compare::Side::A => Ok(false),
-        Err(failure) => Err(("does not run", format!("{:?}", failure.failure))),
+        Err(failure) => Err(("does not run", failure.failure.to_string())),
         Ok(compared) if compared.agrees() && compared.only_in_a.is_empty() => Ok(true),
-        Ok(compared) => Err(("different", format!("{compared:?}"))),
+        Ok(compared) => {
+            let first = compared.outputs.iter().find(|output| !output.difference.agrees());
+            let first = first
+                .map(|output| format!("output {} ({}): {:?}", output.name, output.ty, output.difference));
+            Err(("different", first.unwrap_or_else(|| format!("only in one: {:?}", compared.only_in_a))))
+        }
     }
 }

@@ -7,6 +7,7 @@ mod compat;
 pub mod contrib;
 pub mod eval;
 pub mod execution;
+pub mod expand;
 pub mod infer;
 pub mod inline;
 pub mod models;
@@ -38,6 +39,7 @@ pub fn all() -> Result<Vec<Box<dyn Suite>>, String> {
         Box::new(bodies::BodiesSuite::default()),
         Box::new(inline::InlineSuite::default()),
         Box::new(passes::PassesSuite::default()),
+        Box::new(expand::ExpandSuite::default()),
         Box::new(smith::SmithSuite::default()),
         Box::new(eval::EvalSuite::new()?),
         Box::new(models_eval::ModelsEval::default()),

@@ -1,11 +1,12 @@
 //! `LinearAttention`: a `Scan` over the steps, which changes a state of `key × value` elements for each head.
 //!
 //! Steps are computed in `float`. The result is the scaled product of query and state; a scale of 0 stands for 1 divided by the
-//! root of the width of keys. Groups of queries share a state.
+//! root of the width of keys. Groups of queries share a state. The graph of the `Scan` declares the sizes that are known, so
+//! that it has a result without any steps.
 
 use onnx_ir::Attribute;
 use onnx_schema::{attr, op};
-use onnx_types::{ElemType, Shape, Symbol, Type};
+use onnx_types::{Dim, ElemType, Shape, Symbol, Type};
 
 use crate::bodies::draft::{Draft, Made, V};
 
@@ -46,7 +47,8 @@ pub(in crate::bodies) fn body(draft: &mut Draft<'_>) -> Made<Vec<V>> {
         }
         Some(scale) => draft.number(ElemType::Float, f64::from(scale))?,
     };
-    let graph = step(draft, &steps, scale)?;
+    let dims = result_dims(draft, heads(draft, attr::KV_NUM_HEADS)?, all);
+    let graph = step(draft, &steps, scale, dims)?;
     let mut inputs = vec![Some(state)];
     inputs.extend(steps.operands.iter().copied().map(Some));
     let count = steps.operands.len() as i64;
@@ -111,8 +113,16 @@ fn by_head(draft: &mut Draft<'_>, x: V, index: usize, heads: &[i64]) -> Made {
     draft.reshape(x, sizes)
 }
 
+/// The sizes of the result of a step: batch, heads, group and width.
+fn result_dims(draft: &Draft<'_>, shared: i64, all: i64) -> [Dim; 4] {
+    let dim = |index, axis| draft.size(index, axis).ok();
+    let width = dim(2, 2).map(|width| width / shared);
+    let dims = [dim(0, 0), Some(shared), Some(all / shared), width];
+    dims.map(|size| size.map_or(Dim::Unknown, Dim::Known))
+}
+
 /// The graph of a step.
-fn step(draft: &mut Draft<'_>, steps: &Steps, scale: V) -> Made<onnx_ir::GraphId> {
+fn step(draft: &mut Draft<'_>, steps: &Steps, scale: V, dims: [Dim; 4]) -> Made<onnx_ir::GraphId> {
     let ty = |rank| Some(Type::tensor(ElemType::Float, Some(Shape::unknown(rank))));
     let mut formals = vec![("state", ty(4)), ("query", ty(4)), ("key", ty(3)), ("value", ty(3))];
     if steps.has_decay {
@@ -143,9 +153,8 @@ fn step(draft: &mut Draft<'_>, steps: &Steps, scale: V) -> Made<onnx_ir::GraphId
         let state = draft.add(state, product)?;
         let read = draft.matmul(query, state)?;
         let output = draft.mul(read, scale)?;
-        for value in [state, output] {
-            draft.declare(value, Type::tensor(ElemType::Float, Some(Shape::unknown(4))));
-        }
+        draft.declare(state, Type::tensor(ElemType::Float, Some(Shape::unknown(4))));
+        draft.declare(output, Type::tensor(ElemType::Float, Some(Shape::new(dims))));
         Ok(vec![state, output])
     })
 }

@@ -1,12 +1,16 @@
 //! `CenterCropPad`: each axis padded to the size that is asked for, and then cut down to it, around the center. Of an odd
-//! number of elements, the smaller half is before the others.
+//! number of elements, the smaller half is before the others. Sizes of `int32` are converted; the reference compares them with
+//! those of the input, which are `int64`.
 
 use onnx_schema::{attr, op};
+use onnx_types::ElemType;
 
 use crate::bodies::draft::{Draft, Made, V};
 
 pub(in crate::bodies) fn body(draft: &mut Draft<'_>) -> Made<Vec<V>> {
     let (x, sizes) = (draft.input(0)?, draft.input(1)?);
+    let sizes_elem = draft.elem(1)?;
+    let sizes = draft.cast(sizes, sizes_elem, ElemType::Int64)?;
     let axes = draft.optional_ints(attr::AXES)?;
     let axes = axes.map(|axes| draft.ints(&axes)).transpose()?;
     let two = draft.ints(&[2])?;
