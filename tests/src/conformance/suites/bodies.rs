@@ -5,20 +5,22 @@
 //! magnitudes, equal ones, special ones (NaN, infinities, extremes), and with axes of size 0 and 1. Results agree bit for
 //! bit or within the tolerances of `onnx compare`.
 //!
-//! `onnx-functions` makes a body for the node, too. It must be valid, and compute on the same inputs what the reference's does,
-//! or what the kernel does where that differs.
+//! `onnx-functions` makes a body for the node, too. It must be valid, also for the checker of the reference if that is available,
+//! and compute on the same inputs what the reference's does, or what the kernel does where that differs.
 //!
 //! A case is an operator in a version and in an operator set. The kind of a failure is what differs, with the inputs and
 //! the element type: `differs-special-float`. `tests/conformance/deviations/bodies.txt` lists those that cannot agree, and states
 //! which result is correct.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
-use onnx_codec::{DecodeOptions, decode};
+use onnx_check::{CheckOptions, check};
+use onnx_codec::{DecodeOptions, EncodeOptions, decode, encode};
+use onnx_diag::Severity;
 use onnx_eval::compare::{Tolerances, compare_values};
 use onnx_eval::{EvalOptions, Failure as RunFailure, FailureKind, Value, run_node};
 use onnx_functions::body_as;
@@ -30,6 +32,7 @@ use onnx_types::{ElemType, Symbol, TypeKind};
 
 use crate::conformance::archive;
 use crate::conformance::data::{Case, Data, Feed, Group};
+use crate::conformance::reference::{Answer, Reference};
 use crate::conformance::report::{Failure, Report};
 use crate::conformance::runner::{Outcome, Suite};
 
@@ -37,10 +40,16 @@ use crate::conformance::runner::{Outcome, Suite};
 const RANDOM: &[&str] = &["Bernoulli"];
 
 /// The suite.
-#[derive(Default)]
 pub struct BodiesSuite {
+    reference: Reference,
     /// The models of each case, with their names.
     models: Mutex<BTreeMap<String, Vec<(String, Bytes)>>>,
+}
+
+impl Default for BodiesSuite {
+    fn default() -> Self {
+        Self { reference: Reference::new("check_function.py"), models: Mutex::default() }
+    }
 }
 
 impl Suite for BodiesSuite {
@@ -77,7 +86,11 @@ impl Suite for BodiesSuite {
                 Ok(decoded) => Pair::new(decoded.model),
                 Err(error) => Err(error.to_string()),
             };
-            let compared = pair.map(|pair| pair.compare(&mut outcome.counts));
+            let compared = pair.map(|pair| {
+                let mut found = self.check_ours(&pair, &mut outcome.counts);
+                found.extend(pair.compare(&mut outcome.counts));
+                found
+            });
             outcome.counts.push("models".to_owned());
             for (kind, detail) in compared.unwrap_or_else(|error| vec![("unreadable".to_owned(), error)]) {
                 let first = failures.entry(kind).or_insert_with(|| (0, format!("{name}: {detail}")));
@@ -96,7 +109,40 @@ impl Suite for BodiesSuite {
         let counts = counts.map(|name| format!("{} {name}", report.count(name)));
         let ours = ["equal", "within the tolerance", "neither runs", "as the kernel", "different"];
         let ours = ours.map(|name| format!("{} {name}", report.count(&format!("ours {name}"))));
-        format!("bodies: {} bodies, {}; ours: {}", report.cases(), counts.join(", "), ours.join(", "))
+        let valid = ["valid", "valid for the reference"].map(|name| report.count(&format!("ours {name}")));
+        format!(
+            "bodies: {} bodies, {}; ours: {}, {} valid, {} for the reference, too",
+            report.cases(),
+            counts.join(", "),
+            ours.join(", "),
+            valid[0],
+            valid[1]
+        )
+    }
+}
+
+impl BodiesSuite {
+    /// What is wrong with our body, by our checker and that of the reference.
+    fn check_ours(&self, pair: &Pair, counts: &mut Vec<String>) -> Vec<(String, String)> {
+        if pair.ours.is_err() {
+            return Vec::new();
+        }
+        let mut found = Vec::new();
+        match pair.errors.is_empty() {
+            true => counts.push("ours valid".to_owned()),
+            false => found.push(("ours-invalid".to_owned(), pair.errors.join("; "))),
+        }
+        if self.reference.absent().is_some() {
+            return found;
+        }
+        let answer = encode(&pair.model, &EncodeOptions::default())
+            .map_err(|error| error.to_string())
+            .and_then(|encoded| self.reference.ask(&encoded.into_bytes()));
+        match answer {
+            Ok(Answer::Message(_)) => counts.push("ours valid for the reference".to_owned()),
+            Ok(Answer::Refused(text)) | Err(text) => found.push(("ours-refused".to_owned(), text)),
+        }
+        found
     }
 }
 
@@ -107,6 +153,8 @@ struct Pair {
     call: NodeId,
     /// The call of our body, or the reason why there is none.
     ours: Result<NodeId, String>,
+    /// What our checker finds in our body.
+    errors: Vec<String>,
     /// The element type of the first input of the model.
     elem: ElemType,
 }
@@ -162,11 +210,12 @@ impl Pair {
         if a != b {
             return Err(format!("the body of {name} has {b} outputs instead of {a}"));
         }
-        let mut pair = Self { model, node, call, ours: Err(String::new()), elem };
+        let mut pair = Self { model, node, call, ours: Err(String::new()), errors: Vec::new(), elem };
+        let before = errors(&pair.model);
         pair.ours = pair.add_ours();
-        if pair.ours.is_ok() {
-            pair.check()?;
-        }
+        pair.model.verify().map_err(|faults| format!("{faults:?}"))?;
+        let after = errors(&pair.model);
+        pair.errors = after.difference(&before).cloned().collect();
         Ok(pair)
     }
 
@@ -196,12 +245,6 @@ impl Pair {
             present.iter().map(|&present| present.then(|| model.new_value(Symbol::EMPTY))).collect();
         let main = model.main_graph();
         model.add_node(Position::End(main), new).map_err(|error: EditError| error.to_string())
-    }
-
-    /// An error if our body is not valid.
-    fn check(&self) -> Result<(), String> {
-        self.model.verify().map_err(|faults| format!("{faults:?}"))?;
-        Ok(())
     }
 
     /// The kinds of differences, with details.
@@ -377,6 +420,13 @@ impl Pair {
         let TypeKind::Tensor(tensor) = &self.model.ty(input)?.kind else { return None };
         tensor.shape.as_ref()?.dims().iter().map(|dim| dim.known()).collect()
     }
+}
+
+/// The errors of our checker.
+pub(super) fn errors(model: &Model) -> BTreeSet<String> {
+    let findings = check(model, &CheckOptions::default());
+    let errors = findings.diagnostics().iter().filter(|found| found.severity == Severity::Error);
+    errors.map(|error| error.message.to_string()).collect()
 }
 
 /// A value of few elements.

@@ -12,9 +12,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
-use onnx_check::{CheckOptions, check};
 use onnx_codec::{DecodeOptions, decode};
-use onnx_diag::Severity;
 use onnx_functions::{InlineOptions, expand};
 use onnx_ir::{Model, NodeId};
 use onnx_schema::op;
@@ -22,6 +20,7 @@ use onnx_shape_infer::{InferOptions, infer};
 use onnx_smith::from_seed;
 use onnx_types::{ElemType, Symbol};
 
+use super::bodies::errors;
 use super::{backend, inline, smith};
 use crate::conformance::data::{Case, Data, Feed, Group};
 use crate::conformance::report::{Failure, Report};
@@ -169,11 +168,4 @@ fn rough_nodes(model: &Model) -> HashSet<NodeId> {
         ROUGH.contains(&op) || IN_FLOAT.contains(&op) && output != Some(ElemType::Float)
     };
     model.all_graphs().flat_map(|graph| model.nodes(graph)).filter(is_rough).collect()
-}
-
-/// The errors of the checker, without the names in them.
-fn errors(model: &Model) -> BTreeSet<String> {
-    let findings = check(model, &CheckOptions::default());
-    let errors = findings.diagnostics().iter().filter(|found| found.severity == Severity::Error);
-    errors.map(|error| error.message.to_string()).collect()
 }
