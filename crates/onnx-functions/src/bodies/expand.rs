@@ -12,7 +12,8 @@ use super::{body_of, fixed, has_body};
 use crate::inline::{Calls, InlineError, InlineOptions, Inlined, InlinedCall, inline_calls};
 use crate::reason::Reason;
 
-/// Most rounds of an expansion. Bodies use operators with bodies, which are at most this deep; a test finds the depth.
+/// Most rounds of an expansion. Bodies use operators with bodies, but not in a cycle, and to a depth below 8, which a test
+/// determines.
 const MAX_ROUNDS: usize = 16;
 
 /// Puts the bodies of standard operators into the place of the nodes that `select` returns `true` for: those of the model,

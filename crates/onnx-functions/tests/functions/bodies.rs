@@ -1,5 +1,7 @@
 //! Bodies of operators: which there are, for which version and types, and that they are valid.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use onnx_functions::{InlineError, InlineOptions, body_as, body_of, expand, has_body};
 use onnx_ir::{DeclaredTypes, Model, NewNode, NodeId, OpsetImport, Position};
 use onnx_schema::{Registry, Schema, domain, latest_opset};
@@ -203,4 +205,37 @@ fn expansion_is_limited_before_anything_is_replaced() {
     // One of the two nodes of each body takes the place of the call, which is counted with it.
     assert_eq!(error, InlineError::TooLarge { limit: "nodes", allowed: 150, needed: 301 });
     assert_eq!((model.node_count(), model.functions().len()), (101, 0));
+}
+
+#[test]
+fn no_operator_is_used_in_its_own_body() {
+    // The operators with a body that the body of each one uses.
+    let mut uses: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for schema in onnx_schema::all().iter().filter(|schema| schema.domain() == domain::ONNX) {
+        let last = schema.until_version().or_else(|| latest_opset(domain::ONNX)).unwrap();
+        let Some((mut model, node)) = sample(schema, last).filter(|_| has_body(schema, last)) else {
+            continue;
+        };
+        let Ok(function) = body_of(&mut model, node, &DeclaredTypes, Registry::STANDARD) else { continue };
+        for inner in model.nodes_in(model.function(function).body()) {
+            if let Some(used) = onnx_schema::lookup(domain::ONNX, model.node(inner).op(), last)
+                && has_body(used, last)
+            {
+                uses.entry(schema.name()).or_default().insert(used.name());
+            } else {
+                uses.entry(schema.name()).or_default();
+            }
+        }
+    }
+    assert!(uses.len() > 30, "{}", uses.len());
+    // Operators whose bodies use none, or only those that were removed before, are removed in rounds.
+    let mut rounds = 0;
+    while !uses.is_empty() {
+        let names: BTreeSet<&str> = uses.keys().copied().collect();
+        let before = uses.len();
+        uses.retain(|_, used| used.iter().any(|name| names.contains(name)));
+        assert!(uses.len() < before, "a cycle: {uses:?}");
+        rounds += 1;
+    }
+    assert!(rounds <= 8, "{rounds}");
 }
