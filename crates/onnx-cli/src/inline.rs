@@ -4,9 +4,11 @@ use std::collections::HashSet;
 
 use onnx_diag::Sink;
 use onnx_functions::{
-    FunctionSelector, InlineError, InlineOptions, Inlined, InlinedFunction, Naming, inline,
+    FunctionSelector, InlineError, InlineOptions, Inlined, InlinedFunction, Naming, expand, inline,
 };
-use onnx_ir::{FunctionId, Model, NodeId, Selectors};
+use onnx_ir::{FunctionId, Model, NodeId, Selectors, ValueTypes};
+use onnx_schema::Schema;
+use onnx_shape_infer::{InferOptions, infer};
 use serde::Serialize;
 
 use crate::args::{Changed, ExternalArgs, InlineArgs, Names};
@@ -33,7 +35,7 @@ pub(crate) fn run(args: &InlineArgs, out: &mut Out) -> Result<Outcome, Failure> 
     };
     let options = InlineOptions::default().with_naming(naming).with_execution(loaded.execution.clone());
     let before = loaded.model.node_count();
-    let done = inline(&mut loaded.model, &options, |_, node, function| selection.selects(node, function));
+    let done = inline_selected(&mut loaded, &options, &selection, args.bodies);
     let is_endless = done.is_err();
     let (done, found) = match done {
         Ok(done) => {
@@ -57,6 +59,28 @@ pub(crate) fn run(args: &InlineArgs, out: &mut Out) -> Result<Outcome, Failure> 
     let files = weights::place(&mut loaded, &placement, out)?;
     store::write(&loaded.model, &to, &files, progress, out)?;
     Ok(Outcome::Fine)
+}
+
+/// Inlines the selected calls of functions, and then the selected operators with bodies.
+fn inline_selected(
+    loaded: &mut Loaded,
+    options: &InlineOptions<'_>,
+    selection: &Selection,
+    bodies: bool,
+) -> Result<Inlined, InlineError> {
+    let model = &mut loaded.model;
+    let mut done = inline(model, options, |_, node, function| selection.selects(node, function))?;
+    if bodies {
+        let execution = &loaded.execution;
+        // Shapes decide about some bodies, so each round infers them anew.
+        let types = |model: &Model| -> Box<dyn ValueTypes> {
+            Box::new(infer(model, &InferOptions::default().with_execution(execution.clone())))
+        };
+        let mut expanded =
+            expand(model, options, types, |_, node, schema| selection.selects_operator(node, schema))?;
+        done.calls.append(&mut expanded.calls);
+    }
+    Ok(done)
 }
 
 /// The diagnostic for functions that call themselves; other errors are failures of the command.
@@ -94,22 +118,29 @@ struct Selection {
 struct Set {
     functions: HashSet<FunctionId>,
     nodes: HashSet<NodeId>,
+    /// The selectors, for operators.
+    selectors: Vec<FunctionSelector>,
 }
 
 impl Set {
     /// Reads selectors; each must denote a function or a call.
-    fn new(model: &Model, texts: &[String]) -> Result<Self, Failure> {
+    fn new(model: &Model, texts: &[String], bodies: bool) -> Result<Self, Failure> {
         let mut set = Self::default();
         for text in texts {
             let selector = FunctionSelector::new(text);
             let functions = model.functions().iter().copied();
             let functions: Vec<FunctionId> =
                 functions.filter(|&function| selector.matches(model, function)).collect();
-            let nodes = if functions.is_empty() { nodes(model, text) } else { Vec::new() };
-            if functions.is_empty() && nodes.is_empty() {
+            let is_operator = bodies && operators_with_bodies().any(|schema| matches(&selector, schema));
+            let nodes = match functions.is_empty() && !is_operator {
+                true => nodes(model, text, bodies),
+                false => Vec::new(),
+            };
+            if functions.is_empty() && nodes.is_empty() && !is_operator {
                 let message = format!("no function and no call of the model matches `{}`", shown(text));
                 return Err(Failure::new(message).help("`onnx info --functions` lists the functions"));
             }
+            set.selectors.push(selector);
             set.functions.extend(functions);
             set.nodes.extend(nodes);
         }
@@ -119,25 +150,43 @@ impl Set {
     fn contains(&self, node: NodeId, function: FunctionId) -> bool {
         self.functions.contains(&function) || self.nodes.contains(&node)
     }
+
+    fn contains_operator(&self, node: NodeId, schema: &Schema) -> bool {
+        self.nodes.contains(&node) || self.selectors.iter().any(|selector| matches(selector, schema))
+    }
 }
 
-/// The calls of functions that a selector of nodes denotes.
-fn nodes(model: &Model, text: &str) -> Vec<NodeId> {
+/// The operators that have bodies, in all of their versions.
+fn operators_with_bodies() -> impl Iterator<Item = &'static Schema> {
+    onnx_schema::all().iter().filter(|schema| schema.is_function())
+}
+
+fn matches(selector: &FunctionSelector, schema: &Schema) -> bool {
+    selector.matches_identity(schema.domain_name(), schema.name(), "")
+}
+
+/// The calls that a selector of nodes denotes: of functions, and with `bodies` of operators.
+fn nodes(model: &Model, text: &str, bodies: bool) -> Vec<NodeId> {
     let selectors = Selectors::new(model);
     let mut nodes = selectors.parse(text).map(|selector| selectors.nodes(&selector)).unwrap_or_default();
-    nodes.retain(|&node| model.function_called(model.node(node)).is_some());
+    nodes.retain(|&node| bodies || model.function_called(model.node(node)).is_some());
     nodes
 }
 
 impl Selection {
     fn new(model: &Model, args: &InlineArgs) -> Result<Self, Failure> {
-        let only = (!args.only.is_empty()).then(|| Set::new(model, &args.only)).transpose()?;
-        Ok(Self { only, except: Set::new(model, &args.except)? })
+        let only = (!args.only.is_empty()).then(|| Set::new(model, &args.only, args.bodies)).transpose()?;
+        Ok(Self { only, except: Set::new(model, &args.except, args.bodies)? })
     }
 
     fn selects(&self, node: NodeId, function: FunctionId) -> bool {
         let is_wanted = self.only.as_ref().is_none_or(|only| only.contains(node, function));
         is_wanted && !self.except.contains(node, function)
+    }
+
+    fn selects_operator(&self, node: NodeId, schema: &Schema) -> bool {
+        let is_wanted = self.only.as_ref().is_none_or(|only| only.contains_operator(node, schema));
+        is_wanted && !self.except.contains_operator(node, schema)
     }
 }
 

@@ -48,15 +48,25 @@ impl FunctionPattern {
     #[must_use]
     pub fn matches(&self, model: &Model, function: FunctionId) -> bool {
         let record = model.function(function);
-        let name = match model.str(record.domain()) {
-            "" => model.str(record.name()).to_owned(),
-            domain => format!("{domain}.{}", model.str(record.name())),
+        let [domain, name, overload] =
+            [record.domain(), record.name(), record.overload()].map(|part| model.str(part));
+        self.matches_identity(domain, name, overload)
+    }
+
+    /// Returns `true` if the pattern matches a domain, a name and an overload: of a function, or of an operator. Patterns for the
+    /// default domain may have the prefix `ai.onnx.`, or none.
+    #[must_use]
+    pub fn matches_identity(&self, domain: &str, name: &str, overload: &str) -> bool {
+        let is_name = |domain: &str| {
+            let full = format!("{domain}.{name}");
+            is_match(self.name.as_bytes(), full.as_bytes())
         };
-        is_match(self.name.as_bytes(), name.as_bytes())
-            && self
-                .overload
-                .as_ref()
-                .is_none_or(|overload| is_match(overload.as_bytes(), model.str(record.overload()).as_bytes()))
+        let is_named = match domain {
+            "" => is_match(self.name.as_bytes(), name.as_bytes()) || is_name("ai.onnx"),
+            domain => is_name(domain),
+        };
+        let mut of_overload = self.overload.iter();
+        is_named && of_overload.all(|pattern| is_match(pattern.as_bytes(), overload.as_bytes()))
     }
 }
 
@@ -127,10 +137,22 @@ impl FunctionSelector {
     /// Panics if the function is not of this model or was removed.
     #[must_use]
     pub fn matches(&self, model: &Model, function: FunctionId) -> bool {
-        self.terms.iter().fold(false, |selected, (operation, pattern)| match operation {
-            Operation::Union => selected || pattern.matches(model, function),
-            Operation::Intersection => selected && pattern.matches(model, function),
-            Operation::Difference => selected && !pattern.matches(model, function),
+        let record = model.function(function);
+        let [domain, name, overload] =
+            [record.domain(), record.name(), record.overload()].map(|part| model.str(part));
+        self.matches_identity(domain, name, overload)
+    }
+
+    /// Returns `true` if the set contains this domain, name and overload: of a function, or of an operator.
+    #[must_use]
+    pub fn matches_identity(&self, domain: &str, name: &str, overload: &str) -> bool {
+        self.terms.iter().fold(false, |selected, (operation, pattern)| {
+            let is_matched = || pattern.matches_identity(domain, name, overload);
+            match operation {
+                Operation::Union => selected || is_matched(),
+                Operation::Intersection => selected && is_matched(),
+                Operation::Difference => selected && !is_matched(),
+            }
         })
     }
 

@@ -15,6 +15,7 @@ Examples:
   onnx inline model.onnx -o flat.onnx
   onnx inline model.onnx --only 'com.acme.*() ~ com.acme.Attention' -o out.onnx
   onnx inline model.onnx --except com.acme.Twice -o out.onnx
+  onnx inline model.onnx --bodies -o primitive.onnx       operators with bodies, too
   onnx inline model.onnx --names path -o flat.onnx        all new names begin with the path of calls
   onnx inline model.onnx --format json | jq '.result.models[].functions[]'";
 
@@ -29,7 +30,10 @@ pub(crate) struct InlineArgs {
     pub(crate) output: ModelOutputArgs,
     #[command(flatten)]
     pub(crate) in_place: InPlaceArgs,
-    /// Inline only calls of these functions, or these calls; without this, all calls of functions of the model.
+    /// Also replace standard operators that ONNX defines by a body, such as `Clip`, until none is left.
+    #[arg(long)]
+    pub(crate) bodies: bool,
+    /// Inline only calls of these functions or operators, or these calls; without this, all calls.
     #[arg(long, value_name = "SEL")]
     pub(crate) only: Vec<String>,
     /// Do not inline calls of these functions, nor these calls.

@@ -152,3 +152,35 @@ fn models_come_and_go_as_for_other_commands() {
     assert_eq!(nodes(&folder, "in.onnx").len(), 3);
     onnx(&folder, "inline in.onnx").exits(0).says("inlined 0 calls, removed 0 functions: 3 -> 3 nodes");
 }
+
+#[test]
+fn operators_with_bodies_are_replaced_on_request() {
+    let text = r#"<ir_version: 10, opset_import: ["": 20, "my": 1]>
+        g (float[N] x) => (float[N] y) {
+           a = my.Both (x)
+           b = Selu (a)
+           y = Relu (b)
+        }
+        <domain: "my", opset_import: ["": 20]> Both (p) => (q) { h = Softsign (p) q = Relu (h) }"#;
+    let folder = Folder::with("in.onnxtxt", text);
+    let operators = |arguments: &str| {
+        onnx(&folder, &format!("inline in.onnxtxt --bodies {arguments} -o out.onnxtxt")).exits(0);
+        onnx(&folder, "compare in.onnxtxt out.onnxtxt").exits(0);
+        let report = onnx(&folder, "info out.onnxtxt --format json").exits(0).json();
+        let operators = report["result"]["models"][0]["operators"].as_array().unwrap().clone();
+        operators.iter().map(|operator| operator["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let all = operators("");
+    for name in ["Both", "Softsign", "Selu", "Relu"] {
+        assert!(!all.iter().any(|other| other == name), "{name}: {all:?}");
+    }
+    let some = operators("--only Selu");
+    assert!(some.iter().any(|name| name == "Both") && !some.iter().any(|name| name == "Selu"), "{some:?}");
+    let others = operators("--except ai.onnx.Relu");
+    assert!(
+        others.iter().any(|name| name == "Relu") && !others.iter().any(|name| name == "Selu"),
+        "{others:?}"
+    );
+    onnx(&folder, "inline in.onnxtxt --only Selu").exits(2).says("no function and no call");
+    onnx(&folder, "inline in.onnxtxt --bodies --only MatMul").exits(2).says("no function and no call");
+}

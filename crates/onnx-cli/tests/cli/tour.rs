@@ -9,7 +9,8 @@ use std::process::Command;
 use crate::run::Folder;
 
 /// The documents with blocks of commands.
-const DOCUMENTS: [&str; 3] = ["README.md", "docs/operator-sets.md", "docs/running-models.md"];
+const DOCUMENTS: [&str; 4] =
+    ["README.md", "docs/functions.md", "docs/operator-sets.md", "docs/running-models.md"];
 
 /// The files of the repository that commands may name, in addition to those of `tests/readme`.
 const FILES: [&str; 1] = ["tests/models/tf_keras_lstm_op15.onnx"];
