@@ -11,6 +11,7 @@
 pub mod edits;
 pub mod eval;
 pub mod forms;
+pub mod functions;
 pub mod samples;
 
 use bytes::Bytes;

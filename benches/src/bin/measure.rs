@@ -3,7 +3,7 @@
 //! `measure generate chain|transformer|bare|subgraphs|functions NODES PATH`, `measure generate weights BYTES PATH`,
 //! `measure generate external BYTES DIRECTORY`, `measure model PATH ROUNDS`, `measure text PATH ROUNDS OUT`,
 //! `measure forms raw|typed BYTES ROUNDS`, `measure infer PATH ROUNDS`, `measure check PATH ROUNDS`,
-//! `measure check-growth ROUNDS SIZE…`,
+//! `measure check-growth ROUNDS SIZE…`, `measure inline PATH ROUNDS`, `measure inline-growth ROUNDS SIZE…`,
 //! `measure held open|check|infer|print PATH`, `measure copy FROM TO fsync|plain`, `measure growth ROUNDS SIZE…`,
 //! `measure profile PATH ROUNDS`, `measure profile infer|check|encode PATH ROUNDS`, `measure eval FOLDER ROUNDS`,
 //! `measure eval-held FOLDER`, `measure eval-growth ROUNDS SIZE…`
@@ -51,6 +51,8 @@ fn main() -> ExitCode {
         ["profile", path, rounds] => profile(path, rounds),
         ["profile", what, path, rounds] => profile_part(what, path, rounds),
         ["check", path, rounds] => check_file(path, rounds, &mut samples),
+        ["inline", path, rounds] => onnx_benches::functions::inlining(path, rounds, &mut samples),
+        ["inline-growth", rounds, sizes @ ..] => onnx_benches::functions::growth(rounds, sizes, &mut samples),
         ["check-growth", rounds, sizes @ ..] => check_growth(rounds, sizes, &mut samples),
         ["held", operation, path] => held(operation, path, &mut samples),
         ["copy", from, to, policy] => copy(from, to, *policy == "fsync"),
@@ -59,7 +61,7 @@ fn main() -> ExitCode {
         ["eval-held", folder] => eval::held(folder, &mut samples),
         ["eval-growth", rounds, sizes @ ..] => eval::growth(rounds, sizes, &mut samples),
         _ => {
-            let commands = "generate|model|text|forms|infer|profile|check|check-growth|held|copy|growth|eval|eval-held|eval-growth";
+            let commands = "generate|model|text|forms|infer|profile|check|check-growth|inline|inline-growth|held|copy|growth|eval|eval-held|eval-growth";
             Err(format!("measure {commands}, with their arguments").into())
         }
     };

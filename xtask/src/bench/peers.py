@@ -7,6 +7,7 @@ advantage of what makes many objects.
     peers.py model PATH ROUNDS IR_ROUNDS
     peers.py text PATH ROUNDS TEXT
     peers.py check PATH ROUNDS
+    peers.py inline PATH ROUNDS
     peers.py infer PATH ROUNDS SYMBOLIC_ROUNDS
     peers.py held open|check PATH
 """
@@ -20,9 +21,11 @@ import time
 import google.protobuf
 import onnx
 import onnx.checker
+import onnx.inliner
 import onnx.parser
 import onnx.printer
 import onnx_ir
+import onnx_ir.passes.common
 from google.protobuf.internal import api_implementation
 
 SAMPLES = collections.defaultdict(list)
@@ -95,6 +98,18 @@ def verdict(model):
     return True
 
 
+def inline(path, rounds):
+    """Inlines all calls of functions, with the reference and with the graph library, interleaved."""
+    for index in range(rounds + 1):
+        if index == 1:
+            SAMPLES.clear()
+        message = onnx.load(path, load_external_data=False)
+        timed("inliner", lambda: onnx.inliner.inline_local_functions(message))
+        loaded = onnx_ir.load(path)
+        timed("inline-pass", lambda: onnx_ir.passes.common.InlinePass()(loaded))
+        del message, loaded
+
+
 def infer(path, rounds, symbolic_rounds):
     """Infers types and shapes, from bytes to bytes: with the reference, and with the symbolic inference of a runtime."""
     with open(path, "rb") as file:
@@ -154,6 +169,8 @@ def main(command, *args):
         text(args[0], int(args[1]), args[2])
     elif command == "check":
         check(args[0], int(args[1]))
+    elif command == "inline":
+        inline(args[0], int(args[1]))
     elif command == "infer":
         infer(args[0], int(args[1]), int(args[2]))
     elif command == "held":

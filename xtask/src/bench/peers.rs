@@ -3,6 +3,7 @@
 mod check;
 mod eval;
 mod forms;
+mod functions;
 mod infer;
 mod rust;
 mod text;
@@ -34,6 +35,7 @@ pub(super) const GROUPS: &[(&str, Group)] = &[
     ("text", text::text),
     ("forms", forms::forms),
     ("check", check::check),
+    ("functions", functions::functions),
     ("infer", infer::infer),
     ("eval", eval::eval),
     ("rust", rust::rust),
