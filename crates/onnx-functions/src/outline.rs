@@ -60,7 +60,8 @@ impl Region {
     /// # Errors
     ///
     /// Returns the reason if the set of nodes is not convex (a node outside it depends on one of its nodes, and another of its
-    /// nodes depends on that node), or if the nodes are not of one sorted graph, refer to attributes of a function around them
+    /// nodes depends on that node), if the order of the nodes has no place for the call, or if the nodes are not of one sorted
+    /// graph, refer to attributes of a function around them
     /// or have no results that are used.
     pub fn new(model: &Model, nodes: &[NodeId]) -> Result<Self, Reason> {
         let mut members: SecondaryMap<NodeId, ()> = SecondaryMap::new();
@@ -154,13 +155,18 @@ fn insertion_point(
     // Nodes outside of the set that depend on it.
     let mut dependent: SecondaryMap<NodeId, ()> = SecondaryMap::new();
     let (mut first, mut last) = (None, None);
+    // Nodes outside of the set that follow the first dependent one and do not depend on the set.
+    let mut late: SecondaryMap<NodeId, ()> = SecondaryMap::new();
     for node in model.nodes(graph) {
-        let (mut uses_member, mut used) = (false, None);
+        let (mut uses_member, mut used, mut needs_late) = (false, None, None);
         model.for_each_use_within(node, |value| {
             let Some(producer) = model.value(value).producer() else { return };
             uses_member |= members.contains_key(producer);
             if dependent.contains_key(producer) {
                 used = Some(value);
+            }
+            if late.contains_key(producer) {
+                needs_late = Some(value);
             }
         });
         if members.contains_key(node) {
@@ -169,10 +175,18 @@ fn insertion_point(
                 let text = "the nodes are not convex: one of them needs";
                 return Err(Reason::new(format!("{text} {value}, which depends on another one")));
             }
+            if let Some(value) = needs_late {
+                let value = Quoted(name(model, value));
+                let text =
+                    "no place for the call follows all operands and precedes all uses: move the node of";
+                return Err(Reason::new(format!("{text} {value} forward")));
+            }
             last = Some(node);
         } else if uses_member || used.is_some() {
             dependent.insert(node, ());
             first = first.or(Some(node));
+        } else if first.is_some() {
+            late.insert(node, ());
         }
     }
     Ok(match (first, last) {

@@ -51,3 +51,18 @@ fn sets_that_cannot_be_functions_have_a_reason_and_leave_no_trace() {
     check(&["c"], ("ai.onnx.ml", "Scaler"), "the operator `Scaler` exists");
     check(&["c"], ("", "Part"), "the function needs a domain");
 }
+
+#[test]
+fn a_call_follows_its_operands() {
+    // `d` needs `c`, which follows `b`, which needs `a`.
+    let text = r#"<ir_version: 8, opset_import: ["": 20]>
+        g (float[N] x) => (float[N] y) { a = Neg (x) b = Abs (a) c = Exp (x) d = Mul (a, c) y = Add (b, d) }"#;
+    let mut model = parse(text);
+    let members = ["a", "d"].map(|name| maker(&model, name));
+    let reason = outline(&mut model, &members, ("my", "Part"), Registry::STANDARD).unwrap_err();
+    assert_eq!(
+        reason.to_string(),
+        "no place for the call follows all operands and precedes all uses: move the node of `c` forward"
+    );
+    assert_eq!(nodes(&model), nodes(&parse(text)));
+}
