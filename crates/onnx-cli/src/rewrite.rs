@@ -1,10 +1,11 @@
 //! `onnx rewrite`: passes on a model, with the proof of their edits.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
 use onnx_codec::file::write_atomically;
-use onnx_ir::Model;
+use onnx_ir::{Element, Model, NodeId, Selectors};
 use onnx_pass::{
     Condition, Entry, Exactness, Level, PassOptions, PassRun, Pipeline, PipelineReport, UnknownPass, Verdict,
 };
@@ -26,6 +27,7 @@ Examples:
   onnx rewrite model.onnx --pass no-identities,no-dead-nodes -o out.onnx
   onnx rewrite model.onnx --pass known-elements --prove          what would it do, and is it right?
   onnx rewrite model.onnx --pass folded-constants --exact -o out.onnx
+  onnx rewrite model.onnx --pass no-identities --only 'near(y, 3)' -o out.onnx
   onnx rewrite model.onnx --pass unique-subexpressions --journal edits.json -o out.onnx
   onnx explain --list passes                                     all passes";
 
@@ -54,6 +56,10 @@ pub(crate) struct RewriteArgs {
     /// Refuse edits whose results cannot be compared.
     #[arg(long, requires = "prove")]
     pub(crate) strict: bool,
+    /// Only edits of these nodes: a selector, such as the name of a node or `near("NAME", 3)`. Passes that edit the model as a
+    /// whole are refused.
+    #[arg(long, value_name = "SELECTOR")]
+    pub(crate) only: Vec<String>,
     /// Write the edits into this file, as JSON.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
     pub(crate) journal: Option<PathBuf>,
@@ -96,6 +102,7 @@ pub(crate) fn run(args: &RewriteArgs, out: &mut Out) -> Result<Outcome, Failure>
     progress.aside(|| loaded.report(&args.input.severity, args.keep_going, out))?;
     let source = loaded.source()?;
     let conditions = conditions(args);
+    let only = selected(&loaded.model, &args.only)?;
     let options = PassOptions::default()
         .with_class(if args.exact { Exactness::Exact } else { Exactness::Rounding })
         .with_conditions(&conditions)
@@ -104,6 +111,7 @@ pub(crate) fn run(args: &RewriteArgs, out: &mut Out) -> Result<Outcome, Failure>
         .with_tests_required(args.strict)
         .with_registry(&registry)
         .with_data(&source)
+        .with_only(only.as_ref())
         .with_execution(loaded.execution.clone());
     let before = loaded.model.node_count();
     let done = pipeline.run(&mut loaded.model, options);
@@ -142,6 +150,32 @@ fn conditions(args: &RewriteArgs) -> Vec<Condition> {
         Assume::Guards => None,
     };
     args.assume.iter().filter_map(condition).collect()
+}
+
+/// The nodes that edits may be derived from; `None` for all. A graph stands for its nodes and those nested in them.
+fn selected(model: &Model, texts: &[String]) -> Result<Option<HashSet<NodeId>>, Failure> {
+    if texts.is_empty() {
+        return Ok(None);
+    }
+    let selectors = Selectors::new(model);
+    let mut selected = HashSet::new();
+    for text in texts {
+        let selector = selectors
+            .parse(text)
+            .map_err(|error| Failure::new(format_args!("--only {}: {error}", crate::output::shown(text))))?;
+        let graphs = selectors.elements(&selector).into_iter().filter_map(|element| match element {
+            Element::Graph(graph) => Some(graph),
+            Element::Node(_) | Element::Value(_) => None,
+        });
+        let mut nodes: Vec<NodeId> = graphs.flat_map(|graph| model.nodes_in(graph)).collect();
+        nodes.extend(selectors.nodes(&selector));
+        if nodes.is_empty() {
+            let message = format_args!("--only {}: the model has no such node", crate::output::shown(text));
+            return Err(Failure::new(message));
+        }
+        selected.extend(nodes);
+    }
+    Ok(Some(selected))
 }
 
 /// Tells what the passes did, and which edits were refused.

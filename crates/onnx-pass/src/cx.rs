@@ -38,6 +38,9 @@ pub struct PassOptions<'a> {
     pub registry: &'a Registry,
     /// Source of external weights. Default: none.
     pub data: &'a dyn DataSource,
+    /// The nodes that edits may be derived from: an edit with another source is not made, and neither is one of the whole model.
+    /// Nodes that edits make are not among them. Default: all nodes.
+    pub only: Option<&'a HashSet<NodeId>>,
     /// What ends the pass early, and bounds on the cost of inference and of each proof.
     pub execution: Execution,
 }
@@ -52,6 +55,7 @@ impl Default for PassOptions<'_> {
             require_tested: false,
             registry: Registry::STANDARD,
             data: &NoData,
+            only: None,
             execution: Execution::DEFAULT,
         }
     }
@@ -66,6 +70,7 @@ onnx_types::option_setters! {
         with_tests_required => require_tested: bool,
         with_registry => registry: &'a Registry,
         with_data => data: &'a dyn DataSource,
+        with_only => only: into Option<&'a HashSet<NodeId>>,
         with_execution => execution: into Execution,
     }
 }
@@ -246,7 +251,8 @@ impl<'m> PassCx<'m> {
         let mut report = Report::default();
         let mut cursor = Cursor::all(self.model);
         while let Some(node) = cursor.next(self.model) {
-            if !is_candidate(self.model, node) {
+            let is_selected = self.options.only.is_none_or(|only| only.contains(&node));
+            if !is_selected || !is_candidate(self.model, node) {
                 continue;
             }
             let mut patch = self.patch(pass, class);

@@ -8,8 +8,9 @@ use std::collections::HashSet;
 
 use foldhash::fast::RandomState;
 use onnx_diag::Quoted;
-use onnx_ir::{Attribute, Constant, Def, GraphId, Model, NodeId, ValueId};
+use onnx_ir::{Attribute, Constant, Def, FunctionId, GraphId, Model, NodeId, ValueId};
 use onnx_schema::{Registry, attr, op};
+use onnx_types::Symbol;
 use onnx_types::tensor::{DataSource, Tensor};
 
 use crate::assumption::Exactness;
@@ -53,6 +54,12 @@ impl PassCx<'_> {
                 self.roll_back(checkpoint);
             }
             return Report::default();
+        }
+        if self.options().only.is_some() {
+            self.roll_back(checkpoint);
+            let reason = "it edits the model as a whole, and only a part is selected".to_owned();
+            let refusal = Refusal { pass: pass.to_owned(), level: Level::Structure, reason, verdict: None };
+            return Report { refusals: vec![refusal], ..Report::default() };
         }
         let (data, registry) = (self.options().data, self.options().registry);
         let comparison =
@@ -140,10 +147,15 @@ impl Comparison<'_> {
         }
     }
 
-    /// The outputs of the main graph keep their names.
+    /// The outputs of the main graph keep their names and types.
     fn names(&self, old: impl Iterator<Item = ValueId>, new: &[onnx_ir::GraphOutput]) -> Result<(), String> {
         for (old, new) in old.zip(new) {
-            let (old, new) = (self.before.value(old).name(), self.after.value(new.value()).name());
+            let (old, new) = (self.before.value(old), self.after.value(new.value()));
+            if old.ty() != new.ty() {
+                let name = Quoted(self.before.str(old.name()));
+                return Err(format!("it changes the type of the output {name}"));
+            }
+            let (old, new) = (old.name(), new.name());
             if self.before.str(old) != self.after.str(new) {
                 return Err(format!("it renames the output {}", Quoted(self.before.str(old))));
             }
@@ -208,8 +220,8 @@ impl Comparison<'_> {
         let identity = |node: &onnx_ir::Node| (node.domain(), node.op(), node.overload());
         let version = |model: &Model, graph| model.versions_in(graph).get(new.domain());
         let is_called = self.before.function_called(old) == self.after.function_called(new);
-        if identity(old) != identity(new)
-            || !is_called
+        let is_twin = || self.calls_twin(old, new);
+        if (identity(old) != identity(new) || !is_called) && !is_twin()
             || version(self.before, old.graph()) != version(self.after, new.graph())
         {
             return Err(format!("it changes what {} calls", self.label(self.after, node)));
@@ -231,6 +243,14 @@ impl Comparison<'_> {
             }
         }
         self.outputs(node)
+    }
+
+    /// Returns `true` if both nodes call functions, and these compute the same.
+    fn calls_twin(&self, old: &onnx_ir::Node, new: &onnx_ir::Node) -> bool {
+        let functions = (self.before.function_called(old), self.after.function_called(new));
+        let (Some(one), Some(two)) = functions else { return false };
+        // What the new one was before, since its own calls may have been redirected as well.
+        self.before.functions().contains(&two) && same_function(self.before, one, two, self.data)
     }
 
     /// The attributes are the same, where one that has its default is the same as none.
@@ -311,6 +331,27 @@ impl Comparison<'_> {
     fn label(&self, model: &Model, node: NodeId) -> String {
         Quoted(model.str(model.node(node).op())).to_string()
     }
+}
+
+/// Returns `true` if two functions of one domain compute the same from the same operands and attributes.
+pub(crate) fn same_function(model: &Model, one: FunctionId, two: FunctionId, data: &dyn DataSource) -> bool {
+    let (first, second) = (model.function(one), model.function(two));
+    let imports = |function: &onnx_ir::Function| {
+        let mut imports: Vec<(Symbol, i64)> =
+            function.opset_imports.iter().map(|import| (import.domain(), import.version())).collect();
+        imports.sort_unstable();
+        imports
+    };
+    let same_defaults = || {
+        let (first, second) = (&first.defaults, &second.defaults);
+        first.len() == second.len()
+            && first.iter().zip(second.iter()).all(|(one, two)| model.same_attribute_meaning(one, two, data))
+    };
+    first.domain() == second.domain()
+        && first.attributes == second.attributes
+        && imports(first) == imports(second)
+        && same_defaults()
+        && model.same_graph_meaning(first.body(), second.body(), data)
 }
 
 /// The constant that a value is: a plain initializer, or what a `Constant` node holds.

@@ -21,6 +21,7 @@ mod models;
 mod ops;
 mod outline;
 mod reports;
+mod rewrite;
 mod run;
 mod run_models;
 mod run_recorded;

@@ -1,11 +1,13 @@
 //! The pass `known-elements`: integers that inference knows become constants.
 
+mod operands;
+mod sizes;
+
 use onnx_ir::{Model, NodeId, Position, ValueId};
-use onnx_ops::{Operator, ops};
 use onnx_schema::op;
 use onnx_shape_infer::Inference;
+use onnx_types::ElemClass;
 use onnx_types::tensor::Tensor;
-use onnx_types::{Dim, ElemClass};
 
 use super::Report;
 use crate::assumption::Exactness;
@@ -25,11 +27,12 @@ pub(super) fn pass() -> Pass {
         .after("sorted")
 }
 
-/// Replaces values of integers and truth values whose elements inference knows by constants. The operand of a `Reshape` of
-/// which one element is not known becomes a constant with −1 at its place. Exported models compute many shapes from
-/// shapes; the nodes that did so are dead afterwards and go with the edit.
+/// Replaces values of integers and truth values whose elements inference knows by constants. Operands of `Reshape`, `Expand`
+/// and `Slice` become constants where another constant means the same. Values whose elements are sizes of the inputs become
+/// an earlier value with equal elements, or are made of fewer nodes. Exported models compute many shapes from shapes; the nodes
+/// that did so are dead afterwards and go with the edit.
 pub fn materialize_elements(cx: &mut PassCx<'_>) -> Report {
-    let mut report = cx.rewrite_nodes(NAME, Exactness::Exact, is_reshape, simplify_reshape);
+    let mut report = operands::simplify(cx);
     let known: Vec<NodeId> = {
         let (model, inference) = (cx.model(), cx.inference());
         let nodes = model.all_graphs().flat_map(|graph| model.nodes(graph));
@@ -47,6 +50,9 @@ pub fn materialize_elements(cx: &mut PassCx<'_>) -> Report {
             Err(reason) => report.miss(patch.model(), node, &reason),
         }
     }
+    for later in [sizes::merge(cx), sizes::simplify(cx)] {
+        report.extend(later);
+    }
     report
 }
 
@@ -58,11 +64,6 @@ fn has_known_result(model: &Model, inference: &Inference, node: NodeId) -> bool 
             .content(output)
             .is_some_and(|content| content.iter().all(|element| element.known().is_some()))
     })
-}
-
-fn is_reshape(model: &Model, node: NodeId) -> bool {
-    let record = model.node(node);
-    record.is(op::RESHAPE) && record.input(1).is_some_and(|shape| !is_constant(model, shape))
 }
 
 fn is_constant(model: &Model, value: ValueId) -> bool {
@@ -106,45 +107,4 @@ fn known(patch: &mut Patch<'_, '_>, value: ValueId) -> Result<Tensor, Reason> {
         return Err(Reason::new(format!("{} has no integers", label(patch.model(), value))));
     }
     patch.try_constant(value)
-}
-
-/// Replaces the shape of a `Reshape` by a constant with at most one −1.
-fn simplify_reshape(patch: &mut Patch<'_, '_>, node: NodeId) -> Result<(), Reason> {
-    let reshape = ops::Reshape::of(patch.model(), node).ok_or("the node has no view")?;
-    let (Some(data), Some(reshaped)) = (reshape.data(), reshape.out_reshaped()) else {
-        return Err("an operand is left out".into());
-    };
-    let allows_zero = reshape.allowzero().or(0).ok_or("whether it copies sizes is not known")? != 0;
-    let sizes = patch.try_shape(reshaped)?;
-    let from = patch.try_shape(data)?;
-    let mut elements = Vec::with_capacity(sizes.len());
-    let mut unknown = 0_usize;
-    for (axis, &size) in sizes.iter().enumerate() {
-        let copies = |patch: &mut Patch<'_, '_>| {
-            !allows_zero && from.get(axis).is_some_and(|&from| patch.proved_eq(from, size))
-        };
-        match size {
-            Dim::Known(size) if size > 0 => elements.push(size),
-            _ if copies(patch) => elements.push(0),
-            _ => {
-                unknown += 1;
-                elements.push(-1);
-            }
-        }
-    }
-    if unknown > 1 {
-        return Err(Reason::new(format!("{unknown} sizes are not known")));
-    }
-    // The size at −1 is the quotient of the number of elements and the other sizes, which must not be 0.
-    if unknown == 1 && elements.contains(&0) {
-        return Err("a size that is copied may be 0".into());
-    }
-    let count = elements.len() as i64;
-    let tensor = Tensor::from_slice([count], &elements)?;
-    patch.tap(data);
-    let constant = patch.new_constant(Position::Before(node), tensor)?;
-    let made = patch.like(node, Position::Before(node), &[Some(data), Some(constant)])?;
-    let new = made.first().copied().flatten().ok_or("the node has no output")?;
-    patch.replace(reshaped, new);
-    Ok(())
 }

@@ -15,15 +15,19 @@ mod no_initializer_inputs;
 mod no_known_branches;
 mod no_metadata;
 mod no_nested_initializers;
+mod no_short_loops;
 mod no_unused_functions;
 mod no_unused_imports;
 mod no_unused_initializers;
 mod no_unused_outputs;
 mod no_value_info;
+mod short_names;
 mod sorted;
 mod unique_constants;
+mod unique_functions;
 mod unique_names;
 mod unique_subexpressions;
+mod value_info;
 mod version;
 
 pub use constants_as_initializers::lift_constants;
@@ -41,15 +45,19 @@ pub use no_initializer_inputs::remove_initializer_inputs;
 pub use no_known_branches::splice_conditionals;
 pub use no_metadata::remove_metadata;
 pub use no_nested_initializers::lift_initializers;
+pub use no_short_loops::unroll_short_loops;
 pub use no_unused_functions::remove_unused_functions;
 pub use no_unused_imports::remove_unused_imports;
 pub use no_unused_initializers::remove_unused_initializers;
 pub use no_unused_outputs::remove_unused_outputs;
 pub use no_value_info::remove_value_info;
+pub use short_names::shorten_names;
 pub use sorted::sort;
 pub use unique_constants::merge_constants;
+pub use unique_functions::merge_functions;
 pub use unique_names::make_names_unique;
 pub use unique_subexpressions::merge_subexpressions;
+pub use value_info::write_value_info;
 pub use version::squeeze_to_13;
 
 use std::fmt;
@@ -78,11 +86,15 @@ pub(crate) fn all() -> Vec<Pass> {
         known_elements::pass(),
         folded_constants::pass(),
         no_known_branches::pass(),
+        no_short_loops::pass(),
         unique_subexpressions::pass(),
+        unique_functions::pass(),
         folded_batch_normalization::pass(),
         no_default_attributes::pass(),
         explicit_default_attributes::pass(),
         unique_names::pass(),
+        short_names::pass(),
+        value_info::pass(),
         no_value_info::pass(),
         no_documentation::pass(),
         no_metadata::pass(),
@@ -128,6 +140,13 @@ impl Report {
         self.missed.push(Missed { node: name, reason: reason.to_string() });
     }
 
+    /// Adds the report of another step of the same pass.
+    pub fn extend(&mut self, other: Self) {
+        self.edits = self.edits.saturating_add(other.edits);
+        self.refusals.extend(other.refusals);
+        self.missed.extend(other.missed);
+    }
+
     /// Adds the report of a later run of the same pass. What a pass leaves, it reports in each run: that of the last one counts.
     pub(crate) fn add(&mut self, later: Self) {
         self.edits = self.edits.saturating_add(later.edits);
@@ -135,8 +154,11 @@ impl Report {
         self.missed = later.missed;
     }
 
-    /// Commits a patch and counts it.
+    /// Commits a patch and counts it. A patch with a source that is not [selected](crate::PassOptions::only) is dropped.
     pub fn commit(&mut self, patch: Patch<'_, '_>) {
+        if !patch.is_selected() {
+            return;
+        }
         match patch.commit() {
             Ok(_) => self.edits = self.edits.saturating_add(1),
             Err(refusal) => self.refusals.push(*refusal),

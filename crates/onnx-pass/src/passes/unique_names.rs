@@ -50,7 +50,7 @@ fn values(model: &mut Model) -> usize {
 }
 
 /// Inputs and outputs of the main graph and of functions.
-fn interface(model: &Model) -> Vec<ValueId> {
+pub(super) fn interface(model: &Model) -> Vec<ValueId> {
     let bodies = model.functions().iter().map(|&function| model.function(function).body());
     let graphs = std::iter::once(model.main_graph()).chain(bodies);
     let values = graphs.flat_map(|graph| {

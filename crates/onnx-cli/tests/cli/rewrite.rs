@@ -1,0 +1,183 @@
+//! `onnx rewrite`.
+
+use serde_json::Value;
+
+use crate::run::{Folder, onnx, onnx_with};
+
+/// Two identities, a sum of constants that rounds, and a twin.
+const MODEL: &str = r#"<ir_version: 10, opset_import: ["": 20]>
+g (float[N] x) => (float[N] y) <float a = {0.1}, float b = {0.3}> {
+   ["first"] h = Identity (x)
+   ["second"] k = Identity (h)
+   ["sum"] s = Div (a, b)
+   ["one"] p = Exp (k)
+   ["two"] q = Exp (k)
+   r = Add (p, q)
+   y = Mul (r, s)
+}
+"#;
+
+/// A size that is known only under a guard.
+const GUARDED: &str = r#"<ir_version: 10, opset_import: ["": 20]>
+g (float[N] x, float[M] z) => (float[A] y) <int64[1] one = {1}, int64[1] all = {2147483647}> {
+   a = Slice (x, one, all)
+   s = Shape (a)
+   e = Exp (a)
+   t = Shape (e)
+   c = ConstantOfShape (s)
+   d = ConstantOfShape (t)
+   y = Add (c, d)
+}
+"#;
+
+fn text_of(folder: &Folder, name: &str) -> String {
+    String::from_utf8(folder.get(name)).unwrap()
+}
+
+#[test]
+fn nothing_is_written_without_an_output() {
+    let folder = Folder::with("in.onnxtxt", MODEL);
+    let run = onnx(&folder, "rewrite in.onnxtxt --pass no-identities").exits(0);
+    assert!(run.err.contains("2 edits") && run.err.contains("7 -> 5 nodes"), "{}", run.err);
+    assert_eq!(folder.list(), ["in.onnxtxt"]);
+    assert_eq!(text_of(&folder, "in.onnxtxt"), MODEL);
+}
+
+#[test]
+fn passes_run_in_order_and_what_they_did_is_reported() {
+    let folder = Folder::with("in.onnxtxt", MODEL);
+    let args = "rewrite in.onnxtxt --pass no-identities,unique-subexpressions -o out.onnxtxt";
+    let run = onnx(&folder, &format!("{args} -v")).exits(0);
+    assert!(run.err.contains("no-identities: 2 edits, -2 nodes"), "{}", run.err);
+    assert!(run.err.contains("unique-subexpressions: 1 edit, -1 nodes"), "{}", run.err);
+    let text = text_of(&folder, "out.onnxtxt");
+    assert!(!text.contains("Identity") && text.matches("Exp (").count() == 1, "{text}");
+    let json = onnx(&folder, &format!("{args} --force --format json")).exits(0).json();
+    let model = &json["result"]["models"][0];
+    assert_eq!(model["nodes"]["before"], 7);
+    assert_eq!(model["nodes"]["after"], 4);
+    assert_eq!(model["edits"], 3);
+    // Passes that others rely on are in the list.
+    let names: Vec<&str> =
+        model["passes"].as_array().unwrap().iter().map(|pass| pass["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["no-identities", "sorted", "unique-subexpressions"]);
+}
+
+#[test]
+fn the_journal_has_every_edit() {
+    let folder = Folder::with("in.onnxtxt", MODEL);
+    onnx(&folder, "rewrite in.onnxtxt --pass no-identities --prove --journal edits.json").exits(0);
+    let journal: Value = serde_json::from_slice(&folder.get("edits.json")).unwrap();
+    let edits = journal["edits"].as_array().unwrap();
+    assert_eq!(edits.len(), 2, "{journal}");
+    for (edit, source) in edits.iter().zip(["first", "second"]) {
+        assert_eq!(edit["pass"], "no-identities");
+        assert_eq!(edit["sources"][0]["op"], "Identity");
+        assert_eq!(edit["sources"][0]["name"], source);
+        assert_eq!(edit["class"], "exact");
+    }
+    onnx(&folder, "rewrite in.onnxtxt --pass no-identities --journal dry.json --dry-run").exits(0);
+    assert_eq!(folder.list(), ["edits.json", "in.onnxtxt"]);
+}
+
+#[test]
+fn exact_edits_do_not_round() {
+    let folder = Folder::with("in.onnxtxt", MODEL);
+    let run = onnx(&folder, "rewrite in.onnxtxt --pass folded-constants -o out.onnxtxt").exits(0);
+    assert!(run.err.contains("7 -> 6 nodes"), "{}", run.err);
+    // A division rounds to nearest everywhere: the bits are the same, and so the edit is exact.
+    let exact = onnx(&folder, "rewrite in.onnxtxt --pass folded-constants --exact -o exact.onnxtxt").exits(0);
+    assert!(exact.err.contains("7 -> 6 nodes"), "{}", exact.err);
+    let rounding = MODEL.replace("Div (a, b)", "Pow (a, b)");
+    folder.put("pow.onnxtxt", rounding);
+    let run = onnx(&folder, "rewrite pow.onnxtxt --pass folded-constants").exits(0);
+    assert!(run.err.contains("7 -> 6 nodes"), "{}", run.err);
+    let run = onnx(&folder, "rewrite pow.onnxtxt --pass folded-constants --exact").exits(0);
+    assert!(
+        run.err.contains("class rounding are not allowed") && run.err.contains("7 -> 7 nodes"),
+        "{}",
+        run.err
+    );
+}
+
+#[test]
+fn edits_that_depend_on_guards_are_made_on_request() {
+    let folder = Folder::with("in.onnxtxt", GUARDED);
+    let run = onnx(&folder, "rewrite in.onnxtxt --pass known-elements -vv").exits(0);
+    assert!(run.err.contains("known under guards only") && run.err.contains("0 edits"), "{}", run.err);
+    onnx(&folder, "rewrite in.onnxtxt --pass known-elements --assume guards -o out.onnxtxt").exits(0);
+    let text = text_of(&folder, "out.onnxtxt");
+    assert!(text.contains("onnx.pass.assumed.0") && text.contains("1 <= N"), "{text}");
+    assert_eq!(text.matches("Shape (").count(), 3, "{text}");
+}
+
+#[test]
+fn proofs_are_counted_and_can_be_required() {
+    let folder = Folder::with("in.onnxtxt", MODEL);
+    onnx(&folder, "rewrite in.onnxtxt --pass no-identities").exits(0).says("2 with equal types");
+    onnx(&folder, "rewrite in.onnxtxt --pass no-identities --prove --strict").exits(0).says("2 tested");
+    onnx(&folder, "rewrite in.onnxtxt --pass no-identities --strict").exits(2).says("--prove");
+}
+
+#[test]
+fn unknown_passes_are_named() {
+    let folder = Folder::with("in.onnxtxt", MODEL);
+    let run = onnx(&folder, "rewrite in.onnxtxt --pass no-identities,no-pass -o out.onnx").exits(2);
+    assert!(run.err.contains("there is no pass `no-pass`"), "{}", run.err);
+    assert!(run.err.contains("onnx explain --list passes"), "{}", run.err);
+    assert_eq!(folder.list(), ["in.onnxtxt"]);
+    onnx(&folder, "rewrite in.onnxtxt").exits(2).says("--pass");
+}
+
+#[test]
+fn a_model_is_rewritten_in_place_and_through_streams() {
+    let folder = Folder::with("in.onnxtxt", MODEL);
+    onnx(&folder, "convert in.onnxtxt -o a.onnx").exits(0);
+    let run = onnx_with(&folder, "rewrite - --pass no-identities -o -", &folder.get("a.onnx")).exits(0);
+    onnx(&folder, "rewrite a.onnx --pass no-identities --in-place").exits(0);
+    assert!(run.bytes == folder.get("a.onnx"));
+    onnx(&folder, "rewrite a.onnx --pass no-identities --in-place -o b.onnx").exits(2);
+    onnx(&folder, "check --full a.onnx").exits(0);
+    assert_eq!(folder.list(), ["a.onnx", "in.onnxtxt"]);
+}
+
+#[test]
+fn external_weights_are_read_and_written() {
+    let model = r#"<ir_version: 10, opset_import: ["": 20]>
+g (float[4] x) => (float[4] y) <float[4] a = {1, 2, 3, 4}, float[4] b = {1, 2, 3, 4}> {
+   h = Identity (x)
+   p = Add (h, a)
+   y = Mul (p, b)
+}
+"#;
+    let folder = Folder::with("in.onnxtxt", model);
+    onnx(&folder, "convert in.onnxtxt -o a.onnx --weights external=a.data --threshold 1").exits(0);
+    let args = "rewrite a.onnx --pass unique-constants,no-identities --weights external=b.data --threshold 1";
+    onnx(&folder, &format!("{args} -o b.onnx")).exits(0);
+    assert_eq!(folder.list(), ["a.data", "a.onnx", "b.data", "b.onnx", "in.onnxtxt"]);
+    // One of the equal tensors is left.
+    assert!(folder.get("b.data").len() < folder.get("a.data").len());
+    onnx(&folder, "check --full b.onnx").exits(0);
+    onnx(&folder, "rewrite a.onnx --pass no-identities -o c.onnx --weights embed").exits(0);
+    onnx(&folder, "check --full c.onnx").exits(0);
+}
+
+#[test]
+fn only_the_selected_nodes_are_edited() {
+    let folder = Folder::with("in.onnxtxt", MODEL);
+    let run = onnx(&folder, "rewrite in.onnxtxt --pass no-identities --only first -o out.onnxtxt").exits(0);
+    assert!(run.err.contains("1 edit") && run.err.contains("7 -> 6 nodes"), "{}", run.err);
+    let text = text_of(&folder, "out.onnxtxt");
+    assert!(!text.contains("first") && text.contains("second"), "{text}");
+    // Both sources of an edit must be selected.
+    let args = "rewrite in.onnxtxt --pass unique-subexpressions";
+    onnx(&folder, &format!("{args} --only one")).exits(0).says("7 -> 7 nodes");
+    onnx(&folder, &format!("{args} --only one --only two")).exits(0).says("7 -> 6 nodes");
+    onnx(&folder, &format!("{args} --only main()")).exits(0).says("7 -> 6 nodes");
+    onnx(&folder, &format!("{args} --only none")).exits(2).says("the model has no such node");
+    onnx(&folder, &format!("{args} --only near(")).exits(2).says("of the selector");
+    // A pass that edits the model as a whole is refused, unless it has nothing to do.
+    onnx(&folder, "rewrite in.onnxtxt --pass short-names --only one")
+        .exits(0)
+        .says("edits the model as a whole");
+}

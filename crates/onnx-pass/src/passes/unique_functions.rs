@@ -1,0 +1,98 @@
+//! The pass `unique-functions`: functions of equal bodies are one.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher as _, Hash as _, Hasher};
+
+use foldhash::fast::{FixedState, RandomState};
+use onnx_ir::{AttrValue, Constant, Cursor, FunctionId, Model, NodeId};
+use onnx_types::tensor::DataSource;
+
+use super::Report;
+use crate::assumption::Exactness;
+use crate::cx::PassCx;
+use crate::pass::Pass;
+use crate::restructure::same_function;
+
+/// The name of the pass.
+const NAME: &str = "unique-functions";
+
+/// Functions with equal hashes that are compared, at most: so that the pass takes linear time.
+const MAX_TWINS: usize = 16;
+
+pub(super) fn pass() -> Pass {
+    let summary = "Lets calls of functions with equal bodies call the first of them.";
+    Pass::new(NAME, summary, Exactness::Exact, merge_functions)
+        .with_page(include_str!("unique_functions.md"))
+        .after("sorted")
+}
+
+/// Lets calls of functions of the same domain that compute the same call the first of them. The others remain;
+/// `no-unused-functions` removes them.
+pub fn merge_functions(cx: &mut PassCx<'_>) -> Report {
+    let data = cx.options().data;
+    let mut report = Report::default();
+    // Functions are equal only if they call the same ones: those that others call are merged first.
+    for _ in 0..cx.model().functions().len() {
+        let round = cx.restructure(NAME, |model| redirect(model, data));
+        let is_last = round.edits == 0;
+        report.extend(round);
+        if is_last {
+            break;
+        }
+    }
+    report
+}
+
+/// Redirects calls to the first of equal functions, and returns how many.
+fn redirect(model: &mut Model, data: &dyn DataSource) -> usize {
+    let mut known: HashMap<u64, Vec<FunctionId>, RandomState> = HashMap::default();
+    let mut twins: HashMap<FunctionId, FunctionId, RandomState> = HashMap::default();
+    for &function in model.functions() {
+        let candidates = known.entry(hash(model, function, data)).or_default();
+        match candidates.iter().find(|&&other| same_function(model, other, function, data)) {
+            Some(&other) => {
+                twins.insert(function, other);
+            }
+            None if candidates.len() < MAX_TWINS => candidates.push(function),
+            None => {}
+        }
+    }
+    if twins.is_empty() {
+        return 0;
+    }
+    let mut redirected = 0_usize;
+    let mut cursor = Cursor::all(model);
+    while let Some(node) = cursor.next(model) {
+        let called = model.function_called(model.node(node));
+        let Some(&twin) = called.and_then(|called| twins.get(&called)) else { continue };
+        let record = model.function(twin);
+        let (domain, name, overload) = (record.domain(), record.name(), record.overload());
+        model.set_op(node, domain, name, overload);
+        redirected = redirected.saturating_add(1);
+    }
+    redirected
+}
+
+/// A hash that functions of the same meaning share.
+fn hash(model: &Model, function: FunctionId, data: &dyn DataSource) -> u64 {
+    let mut state = FixedState::default().build_hasher();
+    let record = model.function(function);
+    let body = model.graph(record.body());
+    record.domain().hash(&mut state);
+    (body.inputs().len(), body.outputs().len(), body.node_count()).hash(&mut state);
+    for node in model.nodes(record.body()) {
+        hash_node(model, node, data, &mut state);
+    }
+    state.finish()
+}
+
+fn hash_node(model: &Model, node: NodeId, data: &dyn DataSource, state: &mut impl Hasher) {
+    let record = model.node(node);
+    (record.domain(), record.op(), record.overload(), record.input_count()).hash(state);
+    // The order of attributes does not count, and one that has its default is equal to none: constants differ most.
+    for attribute in record.attributes() {
+        if let AttrValue::Tensor(tensor) = attribute.value() {
+            Constant::Dense(onnx_types::tensor::Tensor::clone(tensor)).hash_meaning(data, state);
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! The pass `value-info`: the declared types of inner values are those that inference finds.
+
+use std::sync::Arc;
+
+use onnx_ir::ValueId;
+use onnx_shape_infer::MergePolicy;
+use onnx_types::Type;
+
+use super::Report;
+use super::unique_names::interface;
+use crate::assumption::Exactness;
+use crate::cx::PassCx;
+use crate::pass::Pass;
+use crate::patch::{Level, Refusal};
+
+/// The name of the pass.
+const NAME: &str = "value-info";
+
+pub(super) fn pass() -> Pass {
+    Pass::new(
+        NAME,
+        "Declares the types of inner values that inference finds.",
+        Exactness::Exact,
+        write_value_info,
+    )
+    .with_page(include_str!("value_info.md"))
+    .after("sorted")
+}
+
+/// Writes the inferred types of inner values into the model; those of inputs and outputs of the main graph and of functions stay.
+/// Types that depend on guards are written only if the options allow assumptions, with the guards in the metadata.
+pub fn write_value_info(cx: &mut PassCx<'_>) -> Report {
+    let has_guards = cx.inference().facts().guards().next().is_some();
+    if has_guards && !cx.options().allow_assumed {
+        let reason =
+            "inferred types depend on guards, which the options exclude (`allow_assumed`)".to_owned();
+        let refusal = Refusal { pass: NAME.to_owned(), level: Level::Types, reason, verdict: None };
+        return Report { refusals: vec![refusal], ..Report::default() };
+    }
+    let mut inference = cx.inference().clone();
+    cx.restructure(NAME, move |model| {
+        let fixed: Vec<(ValueId, Option<Arc<Type>>)> = interface(model)
+            .into_iter()
+            .map(|value| (value, model.ty(value).cloned().map(Arc::new)))
+            .collect();
+        // Only `Strict` can fail.
+        let Ok(applied) = inference.apply(model, MergePolicy::Refine) else { return 0 };
+        let mut written = applied.added.saturating_add(applied.changed);
+        for (value, ty) in fixed {
+            if model.ty(value) != ty.as_deref() {
+                model.set_type(value, ty);
+                written = written.saturating_sub(1);
+            }
+        }
+        if has_guards && written > 0 {
+            inference.apply_guards(model);
+        }
+        written
+    })
+}
