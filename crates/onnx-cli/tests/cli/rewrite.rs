@@ -143,16 +143,19 @@ fn a_model_is_rewritten_in_place_and_through_streams() {
 
 #[test]
 fn external_weights_are_read_and_written() {
-    let model = r#"<ir_version: 10, opset_import: ["": 20]>
-g (float[4] x) => (float[4] y) <float[4] a = {1, 2, 3, 4}, float[4] b = {1, 2, 3, 4}> {
+    let list = ["1.5"; 512].join(", ");
+    let model = format!(
+        r#"<ir_version: 10, opset_import: ["": 20]>
+g (float[512] x) => (float[512] y) <float[512] a = {{{list}}}, float[512] b = {{{list}}}> {{
    h = Identity (x)
    p = Add (h, a)
    y = Mul (p, b)
-}
-"#;
+}}
+"#
+    );
     let folder = Folder::with("in.onnxtxt", model);
-    onnx(&folder, "convert in.onnxtxt -o a.onnx --weights external=a.data --threshold 1").exits(0);
-    let args = "rewrite a.onnx --pass unique-constants,no-identities --weights external=b.data --threshold 1";
+    onnx(&folder, "convert in.onnxtxt -o a.onnx --weights external=a.data").exits(0);
+    let args = "rewrite a.onnx --pass unique-constants,no-identities --weights external=b.data";
     onnx(&folder, &format!("{args} -o b.onnx")).exits(0);
     assert_eq!(folder.list(), ["a.data", "a.onnx", "b.data", "b.onnx", "in.onnxtxt"]);
     // One of the equal tensors is left.

@@ -28,17 +28,20 @@ pub fn add_initializer_inputs(cx: &mut PassCx<'_>) -> Report {
         let mut added = 0;
         for value in values {
             let record = model.value(value);
-            let tensor = record.constant().and_then(|constant| constant.dense());
-            let (Def::Initializer(_), Some(tensor)) = (record.def(), tensor) else { continue };
+            let Some(constant) = record.constant().cloned() else { continue };
+            let (Def::Initializer(_), Some(tensor)) = (record.def(), constant.dense()) else { continue };
             let ty =
                 Type::tensor(tensor.elem(), Some(tensor.dims().iter().copied().map(Dim::Known).collect()));
             let is_declared = record.ty().is_some();
+            // Only a value without a definition can become an input.
+            model.set_initializer(graph, value, None);
             if model.push_graph_input(graph, value).is_ok() {
                 if !is_declared {
                     model.set_type(value, Some(ty));
                 }
                 added += 1;
             }
+            model.set_initializer(graph, value, Some(constant));
         }
         added
     })

@@ -5,6 +5,8 @@ use std::hash::Hasher;
 
 use foldhash::fast::RandomState;
 use onnx_ir::{Cursor, Model, NodeId, ValueId};
+use onnx_ops::{Call, is_commutative};
+use onnx_types::Symbol;
 
 use super::Report;
 use crate::assumption::Exactness;
@@ -26,12 +28,13 @@ pub(super) fn pass() -> Pass {
     .after("sorted")
 }
 
-/// Replaces nodes by earlier nodes of the same meaning, however far apart they are.
+/// Replaces nodes by earlier nodes of the same meaning, however far apart they are, and with operands that commute in any order.
 pub fn merge_subexpressions(cx: &mut PassCx<'_>) -> Report {
     let mut report = Report::default();
     let mut known: HashMap<u64, Vec<NodeId>, RandomState> = HashMap::default();
+    let mut swapped = Swapped::default();
     let (data, registry) = (cx.options().data, cx.options().registry);
-    let mut cursor = Cursor::nested(cx.model(), cx.model().main_graph());
+    let mut cursor = Cursor::all(cx.model());
     while let Some(node) = cursor.next(cx.model()) {
         let model = cx.model();
         if model.node(node).outputs().is_empty() || !is_deterministic(model, node, registry) {
@@ -45,10 +48,11 @@ pub fn merge_subexpressions(cx: &mut PassCx<'_>) -> Report {
                 && is_visible(model, earlier, node)
                 && model.same_meaning(earlier, node, data)
         };
-        let Some(&earlier) = candidates.iter().find(is_twin) else {
+        let found = candidates.iter().find(is_twin).copied();
+        if found.is_none() {
             candidates.push(node);
-            continue;
-        };
+        }
+        let Some(earlier) = found.or_else(|| swapped.find(model, node)) else { continue };
         let pairs: Vec<(ValueId, ValueId)> = outputs(model, node).zip(outputs(model, earlier)).collect();
         let mut operands: Vec<ValueId> = Vec::new();
         model.for_each_use_within(node, |value| operands.push(value));
@@ -64,6 +68,37 @@ pub fn merge_subexpressions(cx: &mut PassCx<'_>) -> Report {
         report.commit(patch);
     }
     report
+}
+
+/// Nodes of two operands that commute, by operator and operands in the order of their keys.
+#[derive(Default)]
+struct Swapped(HashMap<(Symbol, ValueId, ValueId), Vec<NodeId>, RandomState>);
+
+impl Swapped {
+    /// An earlier node with the operands of a node in the other order; the node is remembered for later ones.
+    fn find(&mut self, model: &Model, node: NodeId) -> Option<NodeId> {
+        let record = model.node(node);
+        let (Some(a), Some(b), 2) = (record.input(0), record.input(1), record.input_count()) else {
+            return None;
+        };
+        // Attributes of another node need not be the same.
+        let commutes = Call::of(model, node).is_ok_and(|call| is_commutative(&call));
+        if a == b || !commutes || !record.attributes().is_empty() {
+            return None;
+        }
+        let known = self.0.entry((record.op(), a.min(b), a.max(b))).or_default();
+        let is_twin = |&&earlier: &&NodeId| {
+            model.get_node(earlier).is_some_and(|other| {
+                let is_swapped = other.input(0) == Some(b) && other.input(1) == Some(a);
+                is_swapped && other.outputs().len() == record.outputs().len()
+            }) && is_visible(model, earlier, node)
+        };
+        let twin = known.iter().find(is_twin).copied();
+        if twin.is_none() {
+            known.push(node);
+        }
+        twin
+    }
 }
 
 fn outputs(model: &Model, node: NodeId) -> impl Iterator<Item = ValueId> + '_ {
