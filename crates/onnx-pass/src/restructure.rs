@@ -287,7 +287,7 @@ impl Comparison<'_> {
             }
             let output = schema.and_then(|schema| schema.outputs().get(index));
             let is_optional = output.is_some_and(onnx_schema::Formal::is_optional);
-            // Before version 14, the number of outputs says whether it computes the statistics of the batch.
+            // Before version 14, the number of outputs decides whether it computes the statistics of the batch.
             let is_mode =
                 new.is(op::BATCH_NORMALIZATION) && schema.is_some_and(|schema| schema.since_version() < 14);
             if two.is_some() || !is_optional || is_mode {
@@ -354,7 +354,7 @@ pub(crate) fn same_function(model: &Model, one: FunctionId, two: FunctionId, dat
         && model.same_graph_meaning(first.body(), second.body(), data)
 }
 
-/// The constant that a value is: a plain initializer, or what a `Constant` node holds.
+/// The constant that a value is: an initializer that is not an input, or what a `Constant` node holds.
 pub(crate) fn constant_of(model: &Model, value: ValueId) -> Option<std::borrow::Cow<'_, Constant>> {
     let record = model.get_value(value)?;
     if let Some(constant) = record.constant() {

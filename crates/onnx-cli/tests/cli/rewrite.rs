@@ -123,7 +123,7 @@ fn proofs_are_counted_and_can_be_required() {
 fn unknown_passes_are_named() {
     let folder = Folder::with("in.onnxtxt", MODEL);
     let run = onnx(&folder, "rewrite in.onnxtxt --pass no-identities,no-pass -o out.onnx").exits(2);
-    assert!(run.err.contains("there is no pass `no-pass`"), "{}", run.err);
+    assert!(run.err.contains("`no-pass`"), "{}", run.err);
     assert!(run.err.contains("onnx explain --list passes"), "{}", run.err);
     assert_eq!(folder.list(), ["in.onnxtxt"]);
     onnx(&folder, "rewrite in.onnxtxt").exits(2).says("--pass");

@@ -1,4 +1,4 @@
-//! The pass `no-initializer-inputs`: inputs with a default become plain initializers.
+//! The pass `no-initializer-inputs`: inputs with a default become initializers only.
 
 use onnx_ir::Def;
 
@@ -15,7 +15,7 @@ const NAME: &str = "no-initializer-inputs";
 const WITHOUT_INPUTS: i64 = 4;
 
 pub(super) fn pass() -> Pass {
-    let summary = "Makes inputs with a default plain initializers, which callers cannot override.";
+    let summary = "Makes inputs with a default initializers only, which callers cannot override.";
     Pass::new(NAME, summary, Exactness::Exact, remove_initializer_inputs)
         .with_page(include_str!("no_initializer_inputs.md"))
 }

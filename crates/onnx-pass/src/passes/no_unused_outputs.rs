@@ -24,7 +24,7 @@ pub fn remove_unused_outputs(cx: &mut PassCx<'_>) -> Report {
         let mut cursor = Cursor::all(model);
         while let Some(node) = cursor.next(model) {
             let Some(schema) = model.callee(node, registry).standard() else { continue };
-            // Before version 14, the number of outputs says whether it computes the statistics of the batch.
+            // Before version 14, the number of outputs decides whether it computes the statistics of the batch.
             if model.node(node).is(op::BATCH_NORMALIZATION) && schema.since_version() < 14 {
                 continue;
             }

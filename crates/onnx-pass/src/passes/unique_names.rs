@@ -15,7 +15,7 @@ use crate::pass::Pass;
 const NAME: &str = "unique-names";
 
 pub(super) fn pass() -> Pass {
-    Pass::new(NAME, "Gives every value and node a name of its own.", Exactness::Exact, make_names_unique)
+    Pass::new(NAME, "Gives every value and node a different name.", Exactness::Exact, make_names_unique)
         .with_page(include_str!("unique_names.md"))
 }
 
