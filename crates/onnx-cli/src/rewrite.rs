@@ -58,7 +58,7 @@ pub(crate) struct RewriteArgs {
     pub(crate) strict: bool,
     /// Only edits of these nodes: a selector, such as the name of a node or `near("NAME", 3)`. Passes that edit the model as a
     /// whole are refused.
-    #[arg(long, value_name = "SELECTOR")]
+    #[arg(long, value_name = "SELECTOR", hide_short_help = true)]
     pub(crate) only: Vec<String>,
     /// Write the edits into this file, as JSON.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
