@@ -20,8 +20,8 @@ use crate::{report, size, store, weights};
 
 const EXAMPLES: &str = "\
 Every edit is proved before it is made: that the model stays in order, breaks no rule and has no
-coarser types; with --prove, also that it computes the same on generated inputs. An edit whose proof
-fails is not made, and reported. Without -o, nothing is written: the summary states what would be.
+coarser types; with --prove, also that it computes the same on generated inputs, and at the end the
+whole model. An edit whose proof fails is not made, and reported. Without -o, nothing is written: the summary states what would be.
 
 Examples:
   onnx rewrite model.onnx --pass no-identities,no-dead-nodes -o out.onnx
@@ -107,18 +107,24 @@ pub(crate) fn run(args: &RewriteArgs, out: &mut Out) -> Result<Outcome, Failure>
         .with_class(if args.exact { Exactness::Exact } else { Exactness::Rounding })
         .with_conditions(&conditions)
         .with_assumed(args.assume.contains(&Assume::Guards))
-        .with_level(if args.prove { Level::Values } else { Level::Types })
+        .with_level(if args.prove { Level::Model } else { Level::Types })
         .with_tests_required(args.strict)
         .with_registry(&registry)
         .with_data(&source)
         .with_only(only.as_ref())
         .with_execution(loaded.execution.clone());
     let before = loaded.model.node_count();
-    let done = pipeline.run(&mut loaded.model, options);
+    let done = pipeline.run(&mut loaded.model, &options);
     if done.ended == Some(onnx_pass::Ended::Stopped) {
         loaded.execution.interrupt.check()?;
     }
     progress.aside(|| describe(&done, &loaded.model, before, out));
+    if let Some(Verdict::Refuted(counterexample)) = &done.model {
+        return Err(Failure::new(format_args!(
+            "the model computes other results after the passes:\n{counterexample}"
+        ))
+        .help("this is a defect of a pass: please report it, with the model if you can"));
+    }
     let mut findings = loaded.findings.clone();
     if out.is_for_people() {
         out.input(&loaded, findings)?;
@@ -194,6 +200,9 @@ fn describe(done: &PipelineReport, model: &Model, before: usize, out: &Out) {
     if let Some(ended) = done.ended {
         out.warning(&ended.to_string(), None);
     }
+    if let Some(verdict) = &done.model {
+        out.detail(1, &format!("the whole model: {verdict}"));
+    }
     let edits = size::plural(done.edits() as u64, "edit");
     let (was, is) = (size::grouped(before as u64), size::grouped(model.node_count() as u64));
     out.summary(&format!("{edits}{}: {was} -> {is} nodes", verdicts(&done.journal)));
@@ -240,6 +249,7 @@ fn item(loaded: &Loaded, done: &PipelineReport, before: usize) -> Value {
         "edits": done.edits(),
         "passes": done.passes.iter().map(pass).collect::<Vec<_>>(),
         "ended": done.ended.map(|ended| ended.to_string()),
+        "model": done.model.as_ref().map(ToString::to_string),
     })
 }
 

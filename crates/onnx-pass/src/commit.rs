@@ -10,6 +10,7 @@ use onnx_shape_infer::Justification;
 
 use crate::assumption::Exactness;
 use crate::cx::{Entry, PassCx};
+use crate::determinism::BY_NAME;
 use crate::equivalence::Equivalence;
 use crate::patch::{Draft, Level, Patch, Proof, Refusal};
 use crate::prove::{Verdict, prove};
@@ -37,6 +38,9 @@ impl Patch<'_, '_> {
         if self.draft.class > self.cx.options.class {
             let reason = format!("edits of class {} are not allowed", self.draft.class);
             return Err(refuse(&self.draft, Level::Class, reason, None));
+        }
+        if self.cx.refers_by_name {
+            return Err(refuse(&self.draft, Level::Structure, BY_NAME.to_owned(), None));
         }
         let plan = structure::check(self.cx.model(), &self.draft, self.cx.options.registry)
             .map_err(|reason| refuse(&self.draft, Level::Structure, reason, None))?;
@@ -75,7 +79,7 @@ impl Patch<'_, '_> {
     fn prove(&mut self) -> Result<Proof, Failed> {
         let unrequested =
             || Verdict::Untested("its values are not compared: that was not requested".to_owned());
-        let compares_values = self.cx.options.level == Level::Values;
+        let compares_values = self.cx.options.level >= Level::Values;
         if self.is_congruent() {
             return Ok(Proof { verdict: Verdict::Proved("congruence"), is_cached: false });
         }

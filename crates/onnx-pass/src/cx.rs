@@ -12,6 +12,7 @@ use onnx_types::{Execution, Symbol};
 
 use crate::assumption::{Condition, Exactness};
 use crate::commit::assumed_in;
+use crate::determinism::refers_by_name;
 use crate::extract::Known;
 use crate::passes::Report;
 use crate::patch::{Draft, Level, Patch, Proof};
@@ -30,7 +31,7 @@ pub struct PassOptions<'a> {
     /// Conditions on numbers at run time that the caller grants. Default: none.
     pub conditions: &'a [Condition],
     /// The last level at which edits are proved. [`Level::Types`] compares the sides of an edit without running them.
-    /// Default: [`Level::Values`], all of them.
+    /// Default: [`Level::Values`]. [`Level::Model`] is for a [`Pipeline`](crate::Pipeline).
     pub level: Level,
     /// Whether edits whose values could not be compared are refused. Default: `false`.
     pub require_tested: bool,
@@ -135,6 +136,8 @@ pub struct PassCx<'m> {
     pub(crate) verdicts: HashMap<u128, Verdict, RandomState>,
     /// The conditions in the metadata of the model that edits depend on.
     pub(crate) assumed: HashSet<String, RandomState>,
+    /// Whether a node refers to values by name, so that nothing is edited.
+    pub(crate) refers_by_name: bool,
 }
 
 impl<'m> PassCx<'m> {
@@ -148,7 +151,8 @@ impl<'m> PassCx<'m> {
         let inference = infer(model, &inference_options(&options));
         let (journal, verdicts) = (Vec::new(), HashMap::default());
         let (revision, assumed) = (model.revision(), assumed_in(model));
-        Self { model, inference, revision, options, journal, verdicts, assumed }
+        let refers_by_name = refers_by_name(model);
+        Self { model, inference, revision, options, journal, verdicts, assumed, refers_by_name }
     }
 
     /// The model.

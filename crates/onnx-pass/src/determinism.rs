@@ -1,7 +1,7 @@
 //! Whether a node gives the same outputs each time it runs on the same inputs.
 
 use onnx_ir::{AttrValue, Callee, Model, NodeId, OpsetVersions};
-use onnx_schema::{Determinism, Registry};
+use onnx_schema::{Determinism, Registry, domain, op};
 use onnx_types::Symbol;
 
 /// Maximum number of nested nodes that are examined; a node with more counts as not deterministic.
@@ -51,3 +51,16 @@ pub(crate) fn has_references(model: &Model, node: NodeId) -> bool {
         attributes.iter().any(|attribute| matches!(attribute.value(), AttrValue::Ref(_)))
     })
 }
+
+/// Returns `true` if a node refers to values by name: `Gradient`, which differentiates the nodes between them. No edit takes
+/// account of that.
+pub(crate) fn refers_by_name(model: &Model) -> bool {
+    let mut nodes = model.all_graphs().flat_map(|graph| model.nodes(graph));
+    nodes.any(|node| {
+        let record = model.node(node);
+        record.op() == op::GRADIENT && record.domain() == domain::PREVIEW_TRAINING
+    })
+}
+
+/// Why nothing is edited in a model with such a node.
+pub(crate) const BY_NAME: &str = "a `Gradient` of the model refers to values by name";

@@ -78,6 +78,8 @@ pub enum Level {
     Types,
     /// Both sides compute equal values.
     Values,
+    /// The whole model computes equal outputs before and after a pipeline; see [`prove_models`](crate::prove_models).
+    Model,
 }
 
 impl fmt::Display for Level {
@@ -88,6 +90,7 @@ impl fmt::Display for Level {
             Self::Rules => "rules",
             Self::Types => "types",
             Self::Values => "values",
+            Self::Model => "model",
         })
     }
 }

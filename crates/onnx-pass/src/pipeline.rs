@@ -7,9 +7,13 @@ use onnx_ir::Model;
 use onnx_schema::Registry;
 use onnx_types::Stopped;
 
+use crate::assumption::Exactness;
 use crate::cx::{Entry, PassCx, PassOptions};
+use crate::model_level::prove_models;
 use crate::pass::Pass;
 use crate::passes::Report;
+use crate::patch::Level;
+use crate::prove::Verdict;
 
 /// Rounds of a phase after which it ends although its passes still edit.
 const MAX_ROUNDS: usize = 64;
@@ -37,7 +41,7 @@ struct Phase {
 /// }"#;
 /// let mut model = parse_model(text, &ParseOptions::default())?;
 /// let pipeline = Pipeline::named(&["no-identities", "no-dead-nodes"], Registry::STANDARD)?;
-/// let done = pipeline.run(&mut model, PassOptions::default());
+/// let done = pipeline.run(&mut model, &PassOptions::default());
 /// assert_eq!((done.edits(), model.node_count()), (2, 1));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -101,6 +105,9 @@ pub struct PipelineReport {
     pub journal: Vec<Entry>,
     /// Why the pipeline ended early; `None` if it did not.
     pub ended: Option<Ended>,
+    /// The comparison of the model before and after, if the options ask for [`Level::Model`]. If it is refuted, the model is as
+    /// it was before the pipeline.
+    pub model: Option<Verdict>,
 }
 
 impl PipelineReport {
@@ -199,12 +206,22 @@ impl Pipeline {
     /// # Panics
     ///
     /// See [`PassCx::new`].
-    pub fn run(&self, model: &mut Model, options: PassOptions<'_>) -> PipelineReport {
+    pub fn run(&self, model: &mut Model, options: &PassOptions<'_>) -> PipelineReport {
         let mut report = PipelineReport::default();
-        let mut cx = PassCx::new(model, options);
+        let before = (options.level == Level::Model).then(|| model.clone());
+        let mut cx = PassCx::new(model, options.clone());
         let ended = self.phases.iter().try_for_each(|phase| run_phase(phase, &mut cx, &mut report));
         report.ended = ended.err();
         report.journal = cx.into_journal();
+        if let Some(before) = before.filter(|_| !report.journal.is_empty()) {
+            let classes = report.journal.iter().map(|entry| entry.class);
+            let class = classes.max().unwrap_or(Exactness::Exact);
+            let verdict = prove_models(&before, model, class, options);
+            if verdict.is_refuted() {
+                *model = before;
+            }
+            report.model = Some(verdict);
+        }
         report
     }
 }

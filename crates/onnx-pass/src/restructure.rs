@@ -15,6 +15,7 @@ use onnx_types::tensor::{DataSource, Tensor};
 
 use crate::assumption::Exactness;
 use crate::cx::{Entry, PassCx};
+use crate::determinism::BY_NAME;
 use crate::passes::Report;
 use crate::patch::{Level, Refusal};
 use crate::prove::Verdict;
@@ -46,6 +47,13 @@ impl PassCx<'_> {
         interface: Interface,
         edit: impl FnOnce(&mut Model) -> usize,
     ) -> Report {
+        let refuse = |reason: String| {
+            let refusal = Refusal { pass: pass.to_owned(), level: Level::Structure, reason, verdict: None };
+            Report { refusals: vec![refusal], ..Report::default() }
+        };
+        if self.refers_by_name {
+            return refuse(BY_NAME.to_owned());
+        }
         let checkpoint = self.checkpoint();
         let edits = edit(self.model_mut());
         if edits == 0 {
@@ -66,8 +74,7 @@ impl PassCx<'_> {
             Comparison { before: &checkpoint.model, after: self.model(), data, registry, interface };
         if let Err(reason) = comparison.run() {
             self.roll_back(checkpoint);
-            let refusal = Refusal { pass: pass.to_owned(), level: Level::Structure, reason, verdict: None };
-            return Report { refusals: vec![refusal], ..Report::default() };
+            return refuse(reason);
         }
         self.refresh();
         self.record(Entry::whole(pass, Exactness::Exact, Verdict::Proved("congruence"), edits));
@@ -224,7 +231,7 @@ impl Comparison<'_> {
         if (identity(old) != identity(new) || !is_called) && !is_twin()
             || version(self.before, old.graph()) != version(self.after, new.graph())
         {
-            return Err(format!("it changes what {} calls", self.label(self.after, node)));
+            return Err(format!("it changes what {} calls", self.label(self.before, node)));
         }
         if new.is(op::CONSTANT) {
             // Its value is compared where it is used.

@@ -62,7 +62,7 @@ fn result(text: &str, pipeline: &Pipeline, words: &[&str]) -> Result<String, Str
             _ => return Err(format!("`pass` does not know `{word}`")),
         }
     }
-    let done = pipeline.run(&mut model, options.with_conditions(&conditions));
+    let done = pipeline.run(&mut model, &options.with_conditions(&conditions));
     model.verify().map_err(|faults| format!("the graph does not fit together: {faults:?}"))?;
     let printed = print_model(&model, &PrintOptions::default()).map_err(|error| error.to_string())?.text;
     let mut result = String::new();

@@ -16,6 +16,7 @@ mod figures;
 mod general;
 mod normalization;
 mod pattern;
+mod pipeline;
 mod proofs;
 mod queries;
 mod reshape;

@@ -1,0 +1,149 @@
+//! The last level of a proof: the whole model before and after a pipeline, on the same inputs.
+//!
+//! Each edit is proved in isolation under what inference knows. If inference were wrong, the edit and its proof would rely on
+//! the same error; a run of the whole model relies on nothing.
+
+use onnx_eval::compare::{CompareOptions, Compared, Side, Tolerances, compare};
+use onnx_eval::generate::Generator;
+use onnx_eval::{EvalOptions, Precision, Value};
+use onnx_ir::{Model, ValueId};
+use onnx_types::Dim;
+
+use crate::assumption::Exactness;
+use crate::cx::PassOptions;
+use crate::prove::{Counterexample, Verdict};
+
+/// Sizes of all dimension variables, one for each run.
+const SIZES: [i64; 3] = [3, 1, 0];
+
+/// Runs a model before and after edits of a class on generated inputs and compares the outputs. After exact edits they are
+/// equal bit for bit. After others they are equal within the tolerances of their types, either as they are or in floats of 64
+/// bits: a threshold may amplify the rounding of a run, and constants that were folded are rounded in both. Only runs that the
+/// model before completes count.
+#[must_use]
+pub fn prove_models(before: &Model, after: &Model, class: Exactness, options: &PassOptions<'_>) -> Verdict {
+    let is_random = |&node: &onnx_ir::NodeId| !before.has_deterministic_operator(node, options.registry);
+    if let Some(node) = before.all_graphs().flat_map(|graph| before.nodes(graph)).find(is_random) {
+        let op = before.str(before.node(node).op());
+        return Verdict::Untested(format!("`{op}` is not known to be deterministic"));
+    }
+    let (mut runs, mut attempts) = (0, 0);
+    let mut reason = "no inputs can be generated".to_owned();
+    for size in SIZES {
+        attempts += 1;
+        match run(before, after, class, size, options) {
+            Ok(()) => runs += 1,
+            Err(Stop::Skipped(why)) => reason = why,
+            Err(Stop::Different(difference)) => return Verdict::Refuted(difference),
+        }
+    }
+    match runs {
+        0 => Verdict::Untested(reason),
+        runs => Verdict::Tested { runs, attempts },
+    }
+}
+
+/// Why a run is not a success.
+enum Stop {
+    /// It says nothing, for this reason.
+    Skipped(String),
+    Different(Box<Counterexample>),
+}
+
+fn run(
+    before: &Model,
+    after: &Model,
+    class: Exactness,
+    size: i64,
+    options: &PassOptions<'_>,
+) -> Result<(), Stop> {
+    let inputs = inputs(before, size, options)?;
+    let run = EvalOptions::default()
+        .with_execution(options.execution.clone())
+        .with_data(options.data)
+        .with_registry(options.registry);
+    let is_exact = class == Exactness::Exact;
+    let tolerances = if is_exact { Tolerances::EXACT } else { Tolerances::default() };
+    let compared = CompareOptions::default().with_tolerances(tolerances);
+    let difference = match difference((before, after), &run, &inputs, &compared)? {
+        Some(difference) if !is_exact => {
+            let wide = run.with_precision(Precision::Double);
+            let is_amplified =
+                matches!(self::difference((before, after), &wide, &inputs, &compared), Ok(None));
+            (!is_amplified).then_some(difference)
+        }
+        difference => difference,
+    };
+    let Some(difference) = difference else { return Ok(()) };
+    Err(Stop::Different(Box::new(Counterexample {
+        sizes: variables(before).into_iter().map(|name| (name, size)).collect(),
+        inputs: inputs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+        difference,
+        reproducer: String::new(),
+    })))
+}
+
+/// How the results of a run differ; `None` if they do not.
+fn difference(
+    (before, after): (&Model, &Model),
+    run: &EvalOptions<'_>,
+    inputs: &[(&str, Value)],
+    options: &CompareOptions,
+) -> Result<Option<String>, Stop> {
+    match compare((before, run), (after, run), inputs, options) {
+        Err(failure) if failure.side == Side::A => {
+            Err(Stop::Skipped(format!("the model before does not run: {}", failure.failure)))
+        }
+        Err(failure) => Ok(Some(format!("the model after does not run: {}", failure.failure))),
+        Ok(compared) if compared.agrees() => Ok(None),
+        Ok(compared) => {
+            let first = compared.outputs.iter().find(|output| !output.difference.agrees());
+            Ok(Some(first.map_or_else(|| "the outputs have other names".to_owned(), describe)))
+        }
+    }
+}
+
+/// Values of the inputs without defaults, by name.
+fn inputs<'a>(model: &'a Model, size: i64, options: &PassOptions<'_>) -> Result<Vec<(&'a str, Value)>, Stop> {
+    let sizes = |value: ValueId| {
+        let shape = model.ty(value)?.shape()?;
+        Some(shape.dims().iter().map(|dim: &Dim| dim.known().or(Some(size))).collect())
+    };
+    let generator = Generator::new(model, options.execution.seed, &sizes);
+    let open = model.graph(model.main_graph()).inputs().iter();
+    let open = open.filter(|&&input| model.value(input).initializer().is_none());
+    let value = |&input: &ValueId| {
+        let value = generator.value(input, &options.execution.limits);
+        let value = value.map_err(|error| Stop::Skipped(error.to_string()))?;
+        Ok((model.str(model.value(input).name()), value))
+    };
+    open.map(value).collect()
+}
+
+/// The dimension variables of the inputs.
+fn variables(model: &Model) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for &input in model.graph(model.main_graph()).inputs() {
+        let shape = model.ty(input).and_then(|ty| ty.shape());
+        for dim in shape.into_iter().flat_map(|shape| shape.dims()) {
+            if let Dim::Var(name) = dim
+                && !names.iter().any(|known| known == model.str(*name))
+            {
+                names.push(model.str(*name).to_owned());
+            }
+        }
+    }
+    names
+}
+
+fn describe(output: &Compared) -> String {
+    let name = &output.name;
+    match (&output.difference.mismatch, &output.difference.first) {
+        (Some(mismatch), _) => format!("{name}: {mismatch}"),
+        (None, Some(first)) => {
+            let index: Vec<String> = first.index.iter().map(ToString::to_string).collect();
+            format!("{name}{}[{}] is {} before and {} after", first.path, index.join(","), first.a, first.b)
+        }
+        (None, None) => format!("{name} differs"),
+    }
+}

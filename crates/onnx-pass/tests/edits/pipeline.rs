@@ -1,0 +1,280 @@
+//! Pipelines, the registry of passes, and restructurings.
+
+use std::cell::Cell;
+
+use onnx_ir::{Constant, Model};
+use onnx_pass::passes::Report;
+use onnx_pass::{Ended, Exactness, Level, Pass, PassCx, PassOptions, PassPack, Pipeline, Verdict};
+use onnx_schema::{Pack, Registry, op};
+use onnx_types::tensor::Tensor;
+use onnx_types::{Execution, Interrupt, Limits};
+
+use crate::{bytes, nodes, parse, value};
+
+fn names(pipeline: &Pipeline) -> Vec<&str> {
+    pipeline.passes().map(Pass::name).collect()
+}
+
+#[test]
+fn a_pass_follows_those_that_it_requires() {
+    let pipeline = Pipeline::named(&["no-unused-imports", "sorted"], Registry::STANDARD).unwrap();
+    assert_eq!(names(&pipeline), ["no-dead-nodes", "no-unused-functions", "no-unused-imports", "sorted"]);
+    let error = Pipeline::named(&["no-identity"], Registry::STANDARD).unwrap_err();
+    assert!(
+        error.to_string().starts_with("there is no pass `no-identity`; the known ones are sorted, "),
+        "{error}"
+    );
+    // Passes that require each other run once.
+    let pass = |name: &'static str, after: &'static str| {
+        Pass::new(name, "Nothing.", Exactness::Exact, |_| Report::default()).after(after)
+    };
+    let pack = Pack::new().with_pass(pass("a", "b")).with_pass(pass("b", "a"));
+    let registry = Registry::standard().with(pack).unwrap();
+    assert_eq!(names(&Pipeline::named(&["a"], &registry).unwrap()), ["b", "a"]);
+}
+
+#[test]
+fn every_pass_has_a_page_and_a_name_of_its_own() {
+    let all = Pass::standard();
+    for (index, pass) in all.iter().enumerate() {
+        assert!(pass.page().starts_with(&format!("# {}\n", pass.name())), "{}", pass.name());
+        assert!(pass.page().contains("\n## What it changes\n"), "{}", pass.name());
+        assert!(pass.page().contains("\n## What it does not change\n"), "{}", pass.name());
+        assert!(all.iter().skip(index + 1).all(|other| other.name() != pass.name()), "{}", pass.name());
+        for required in pass.requires() {
+            assert!(Pass::find(required, Registry::STANDARD).is_some(), "{}", pass.name());
+        }
+    }
+}
+
+const CHAIN: &str = r#"<ir_version: 10, opset_import: ["": 20]>
+    g (float[N] x) => (float[N] y) <float a = {2.0}> {
+        b = Identity (a)
+        c = Mul (b, b)
+        d = Add (c, c)
+        y = Mul (x, d)
+    }"#;
+
+#[test]
+fn a_phase_is_repeated_until_no_pass_edits() {
+    // Folding comes first and finds nothing behind the `Identity`.
+    let order =
+        ["folded-constants", "no-identities"].map(|name| Pass::find(name, Registry::STANDARD).unwrap());
+    let mut model = parse(CHAIN);
+    let once = Pipeline::new().then(order.clone()).run(&mut model, &PassOptions::default());
+    assert_eq!((once.edits(), model.node_count()), (1, 3));
+    let mut model = parse(CHAIN);
+    let done = Pipeline::new().then_repeat(order).run(&mut model, &PassOptions::default());
+    assert_eq!((done.edits(), nodes(&model)), (3, vec!["y = Mul (x, val_1)".to_owned()]));
+    let rounds: Vec<usize> = done.passes.iter().map(|pass| pass.rounds).collect();
+    // The last round has nothing to do, and a pass that found nothing since the last edit does not run again.
+    assert_eq!(rounds, [3, 2]);
+    assert!(done.ended.is_none());
+}
+
+#[test]
+fn an_interrupt_ends_a_pipeline_between_passes() {
+    let mut model = parse(CHAIN);
+    let interrupt = Interrupt::when(|| true);
+    let options = PassOptions::default().with_execution(Execution::default().with_interrupt(interrupt));
+    let done = Pipeline::named(&["no-identities"], Registry::STANDARD).unwrap().run(&mut model, &options);
+    assert_eq!((done.ended, done.edits(), model.node_count()), (Some(Ended::Stopped), 0, 4));
+}
+
+#[test]
+fn edits_beyond_the_limit_of_nodes_are_refused() {
+    let text = r#"<ir_version: 10, opset_import: ["": 20, "my": 1]>
+        g (float[N] x) => (float[N] y) { y = my.F (x) }
+        <domain: "my", opset_import: ["": 20]> F (p) => (q) { a = Exp (p) b = Exp (a) q = Exp (b) }"#;
+    for (nodes, edits) in [(6, 1), (5, 0)] {
+        let mut model = parse(text);
+        let limits = Limits { nodes, ..Limits::default() };
+        let mut cx = PassCx::new(
+            &mut model,
+            PassOptions::default().with_execution(Execution::default().with_limits(limits)),
+        );
+        let is_call = |model: &Model, node| model.callee(node, Registry::STANDARD).function().is_some();
+        let report =
+            cx.rewrite_nodes("inline", Exactness::Exact, is_call, |patch, node| patch.inline_call(node));
+        assert_eq!(
+            (report.edits, report.refusals.len()),
+            (edits, 1 - edits),
+            "{nodes}: {:?}",
+            report.refusals
+        );
+    }
+}
+
+/// Replaces a transposition of a square by its operand, which is wrong. Values of four bits are not generated for claims.
+fn wrong() -> Pass {
+    Pass::new("wrong", "Drops transpositions.", Exactness::Exact, |cx| {
+        cx.rewrite("wrong", Exactness::Exact, op::TRANSPOSE, |patch, node| {
+            let record = patch.model().node(node);
+            let (Some(x), Some(y)) = (record.input(0), record.output(0)) else {
+                return Err("no operand".into());
+            };
+            patch.tap(x);
+            patch.replace(y, x);
+            Ok(())
+        })
+    })
+}
+
+#[test]
+fn a_model_that_computes_something_else_is_restored() {
+    let text = r#"<ir_version: 10, opset_import: ["": 23]>
+        g (int4[2,2] x) => (int4[2,2] y) { t = Transpose (x) y = Reshape <allowzero = 1> (t, s) }"#
+        .replace("=> (int4[2,2] y)", "=> (int4[2,2] y) <int64[2] s = {2, 2}>");
+    let pipeline = Pipeline::new().then([wrong()]);
+    let mut model = parse(&text);
+    let before = bytes(&model);
+    let done = pipeline.run(&mut model, &PassOptions::default());
+    assert!(matches!(done.journal[0].verdict, Verdict::Untested(_)), "{:?}", done.journal);
+    assert!(bytes(&model) != before);
+    let mut model = parse(&text);
+    let done = pipeline.run(&mut model, &PassOptions::default().with_level(Level::Model));
+    let Some(Verdict::Refuted(found)) = &done.model else { panic!("{:?}", done.model) };
+    assert!(found.difference.starts_with("y[0,1] is "), "{}", found.difference);
+    assert!(bytes(&model) == before);
+}
+
+#[test]
+fn the_whole_model_is_compared_after_correct_edits() {
+    let mut model = parse(CHAIN);
+    let pipeline = Pipeline::named(&["no-identities", "folded-constants"], Registry::STANDARD).unwrap();
+    let done = pipeline.run(&mut model, &PassOptions::default().with_level(Level::Model));
+    assert_eq!(done.model.unwrap().to_string(), "tested in 3 runs (3 attempts)");
+}
+
+/// An edit under the name of a restructuring.
+fn restructures(text: &str, edit: impl FnOnce(&mut Model)) -> Result<Model, String> {
+    let mut model = parse(text);
+    let before = bytes(&model);
+    let edit = Cell::new(Some(edit));
+    let mut cx = PassCx::new(&mut model, PassOptions::default());
+    let report = cx.restructure("edit", |model| {
+        edit.take().unwrap()(model);
+        1
+    });
+    drop(cx);
+    model.verify().unwrap();
+    match report.refusals.first() {
+        None => Ok(model),
+        Some(refusal) => {
+            assert!(bytes(&model) == before, "the refused edit changed the model");
+            Err(refusal.reason.clone())
+        }
+    }
+}
+
+const MODEL: &str = r#"<ir_version: 10, opset_import: ["": 20, "my": 1]>
+    g (float[N] x, float d) => (float[N] y, float[N] z)
+    <float a = {2.0}, float same = {2.0}, float other = {3.0}, float d = {2.0}> {
+        b = Mul (x, a)
+        c = my.F <k = 1> (b)
+        y, mask = Dropout (c)
+        z = LeakyRelu <alpha = 0.01> (b)
+    }
+    <domain: "my", opset_import: ["": 20]> F <k> (p) => (q) { q = Neg (p) }"#;
+
+#[test]
+fn restructurings_that_change_a_result_are_refused() {
+    type Edit = fn(&mut Model);
+    let node = |model: &Model, name: &str| model.value(value(model, name)).producer().unwrap();
+    let refused: [(&str, Edit); 8] = [
+        ("it replaces `a` by `other`, another value", |model| {
+            let [a, other] = ["a", "other"].map(|name| value(model, name));
+            model.replace_all_uses(a, other);
+        }),
+        // Callers can override it.
+        ("it replaces `a` by `d`, another value", |model| {
+            let [a, d] = ["a", "d"].map(|name| value(model, name));
+            model.replace_all_uses(a, d);
+        }),
+        ("it replaces `b` by `x`, another value", |model| {
+            let [b, x] = ["b", "x"].map(|name| value(model, name));
+            model.replace_all_uses(b, x);
+        }),
+        ("it changes the attributes of `LeakyRelu`", |model| {
+            let node = model.value(value(model, "z")).producer().unwrap();
+            let alpha = onnx_ir::Attribute::new(onnx_schema::attr::ALPHA, 0.02_f32);
+            model.set_attribute(node, alpha).unwrap();
+        }),
+        ("it changes what `Mul` calls", |model| {
+            let node = model.value(value(model, "b")).producer().unwrap();
+            model.set_op(node, onnx_schema::domain::ONNX, op::ADD, onnx_types::Symbol::EMPTY);
+        }),
+        ("it renames the output `y`", |model| {
+            let (y, name) = (value(model, "y"), model.intern("renamed"));
+            model.set_value_name(y, name);
+        }),
+        ("it changes what `Mul` calls", |model| {
+            model.info_mut().opset_imports.iter_mut().for_each(|import| import.set_version(13));
+        }),
+        ("it replaces `a` by `a`, another value", |model| {
+            let (graph, a) = (model.main_graph(), value(model, "a"));
+            let constant = Constant::Dense(Tensor::scalar(-2.0_f32));
+            model.set_initializer(graph, a, Some(std::sync::Arc::new(constant)));
+        }),
+    ];
+    for (reason, edit) in refused {
+        assert_eq!(restructures(MODEL, edit).err().as_deref(), Some(reason));
+    }
+    let accepted: [Edit; 3] = [
+        |model| {
+            let [a, same] = ["a", "same"].map(|name| value(model, name));
+            model.replace_all_uses(a, same);
+        },
+        |model| {
+            let node = model.value(value(model, "z")).producer().unwrap();
+            assert!(model.remove_attribute(node, onnx_schema::attr::ALPHA));
+        },
+        |model| {
+            let node = model.value(value(model, "mask")).producer().unwrap();
+            model.clear_output(node, 1).unwrap();
+        },
+    ];
+    for edit in accepted {
+        restructures(MODEL, edit).unwrap();
+    }
+    let model = parse(MODEL);
+    assert!(model.node(node(&model, "z")).is(op::LEAKY_RELU));
+}
+
+#[test]
+fn an_edit_that_a_restructuring_does_not_count_is_undone() {
+    let mut model = parse(MODEL);
+    let before = bytes(&model);
+    let mut cx = PassCx::new(&mut model, PassOptions::default());
+    let report = cx.restructure("silent", |model| {
+        let z = value(model, "z");
+        let node = model.value(z).producer().unwrap();
+        model.set_op(node, onnx_schema::domain::ONNX, op::ELU, onnx_types::Symbol::EMPTY);
+        0
+    });
+    assert_eq!((report.edits, report.refusals.len(), cx.journal().len()), (0, 0, 0));
+    drop(cx);
+    assert!(bytes(&model) == before);
+}
+
+#[test]
+fn nothing_is_edited_around_a_gradient() {
+    // `xs` and `y` name values.
+    let mut model = parse(
+        r#"<ir_version: 10, opset_import: ["": 12, "ai.onnx.preview.training": 1]>
+        g (float x) => (float dx) {
+            a = Identity (x)
+            y = Mul (a, a)
+            dx = ai.onnx.preview.training.Gradient <xs = ["x"], y = "y"> (x)
+        }"#,
+    );
+    let before = bytes(&model);
+    let pipeline = Pipeline::named(&["no-identities", "no-dead-nodes"], Registry::STANDARD).unwrap();
+    let done = pipeline.run(&mut model, &PassOptions::default());
+    assert_eq!(done.edits(), 0);
+    for pass in &done.passes {
+        let [refusal] = &pass.report.refusals[..] else { panic!("{pass:?}") };
+        assert_eq!(refusal.reason, "a `Gradient` of the model refers to values by name");
+    }
+    assert!(bytes(&model) == before);
+}
