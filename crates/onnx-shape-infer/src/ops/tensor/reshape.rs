@@ -82,13 +82,16 @@ fn reshape(cx: &mut Cx<'_, '_>, wanted: &[Dim], copies: bool) -> Outcome {
 }
 
 /// A computed size as a dimension. A size that is 0 copies, unless the size copied is the same; so a size that is not known
-/// to be positive must be the dimension of the input, or the input must have no elements, or have no such dimension.
+/// to be positive must be 0 only where the dimension of the input is, too.
 fn as_size(cx: &mut Cx<'_, '_>, size: Dim, copies: bool, copied: Option<Dim>) -> Dim {
     let at_least = |cx: &Cx<'_, '_>, bound: i64| cx.dims_le(Dim::Known(bound), size) == Some(true);
     if size.is_unknown() || !at_least(cx, -1) {
         return Dim::Unknown;
     }
-    if at_least(cx, 1) || (at_least(cx, 0) && (!copies || copied == Some(size))) {
+    if at_least(cx, 1) {
+        return size;
+    }
+    if at_least(cx, 0) && (!copies || copied.is_some_and(|copied| is_zero_with(cx, copied, size))) {
         return size;
     }
     if at_least(cx, 0) {
@@ -99,6 +102,16 @@ fn as_size(cx: &mut Cx<'_, '_>, size: Dim, copies: bool, copied: Option<Dim>) ->
         return if is_assumed { size } else { Dim::Unknown };
     }
     Dim::Unknown
+}
+
+/// Returns `true` if the size that is copied is 0 wherever the size in the shape is: it is this size, a multiple of it, or this
+/// size is the other one times a number.
+fn is_zero_with(cx: &mut Cx<'_, '_>, copied: Dim, size: Dim) -> bool {
+    if copied == size {
+        return true;
+    }
+    let is_multiple = cx.dims().quotient(copied, size).is_some_and(|factor| !factor.is_unknown());
+    is_multiple || matches!(cx.dims().quotient(size, copied), Some(Dim::Known(1..)))
 }
 
 /// Finds the one size that is left, by the number of elements, and compares the numbers where all are known.
