@@ -94,7 +94,8 @@ pub(crate) fn run(args: &RewriteArgs, out: &mut Out) -> Result<Outcome, Failure>
     let changed = Changed { path: &args.input_file, from: args.input.from, in_place };
     let placement = args.output.placement(Some(&changed), &ExternalArgs::DEFAULT, out)?;
     let registry = args.documents.registry()?;
-    let pipeline = Pipeline::named(&args.passes, &registry).map_err(|error| unknown(&error))?;
+    let names: Vec<&str> = args.passes.iter().map(|name| name.trim()).collect();
+    let pipeline = Pipeline::named(&names, &registry).map_err(|error| unknown(&error))?;
     let pipeline = if args.repeat { pipeline.repeated() } else { pipeline };
     let progress = Progress::start("rewriting", 1);
     progress.begin(&display_name(&args.input_file));
@@ -187,8 +188,23 @@ fn selected(model: &Model, texts: &[String]) -> Result<Option<HashSet<NodeId>>, 
 /// Tells what the passes did, and which edits were refused.
 fn describe(done: &PipelineReport, model: &Model, before: usize, out: &Out) {
     for pass in &done.passes {
-        for refusal in &pass.report.refusals {
-            out.warning(&refusal.to_string(), Some("the edit is not made; the others are"));
+        let mut refusals: Vec<(String, usize)> = Vec::new();
+        for text in pass.report.refusals.iter().map(ToString::to_string) {
+            match refusals.iter_mut().find(|(known, _)| *known == text) {
+                Some((_, count)) => *count += 1,
+                None => refusals.push((text, 1)),
+            }
+        }
+        for (text, count) in refusals {
+            let times = if count > 1 { format!(" ({count} times)") } else { String::new() };
+            out.warning(&format!("{text}{times}"), Some("the edit is not made; the others are"));
+        }
+        let unreadable =
+            pass.report.missed.iter().filter(|missed| missed.reason.ends_with(UNREADABLE)).count();
+        if unreadable > 0 {
+            let nodes = size::plural(unreadable as u64, "node");
+            let help = "put the external data of the model where it is expected; `-vv` names the values";
+            out.warning(&format!("{} leaves {nodes}, because weights cannot be read", pass.name), Some(help));
         }
         for missed in &pass.report.missed {
             out.detail(2, &format!("{} leaves {missed}", pass.name));
@@ -208,6 +224,9 @@ fn describe(done: &PipelineReport, model: &Model, before: usize, out: &Out) {
     out.summary(&format!("{edits}{}: {was} -> {is} nodes", verdicts(&done.journal)));
 }
 
+/// How the reason ends for a node that needs weights which are not there.
+const UNREADABLE: &str = "cannot be read";
+
 /// How many edits were proved, tested and not tested, in parentheses.
 fn verdicts(journal: &[Entry]) -> String {
     let count = |is: fn(&Verdict) -> bool| -> usize {
@@ -216,7 +235,7 @@ fn verdicts(journal: &[Entry]) -> String {
     let counts = [
         (count(|verdict| matches!(verdict, Verdict::Proved(_))), "proved"),
         (count(|verdict| matches!(verdict, Verdict::Tested { .. })), "tested"),
-        (count(|verdict| matches!(verdict, Verdict::Untested(_))), "with equal types"),
+        (count(|verdict| matches!(verdict, Verdict::Untested(_))), "not compared by value"),
     ];
     let counts: Vec<String> = counts
         .into_iter()

@@ -173,6 +173,17 @@ impl<'m> PassCx<'m> {
         &self.options
     }
 
+    /// The next node of a cursor; `None` also if the interrupt of the options ends the work.
+    pub fn next(&self, cursor: &mut Cursor) -> Option<NodeId> {
+        if self.is_stopped() { None } else { cursor.next(self.model) }
+    }
+
+    /// Returns `true` if the interrupt of the options ends the work: a pass makes no further edits then.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        self.options.execution.interrupt.check().is_err()
+    }
+
     /// The patches that were committed, in order.
     #[must_use]
     pub fn journal(&self) -> &[Entry] {
@@ -254,7 +265,7 @@ impl<'m> PassCx<'m> {
     ) -> Report {
         let mut report = Report::default();
         let mut cursor = Cursor::all(self.model);
-        while let Some(node) = cursor.next(self.model) {
+        while let Some(node) = self.next(&mut cursor) {
             let is_selected = self.options.only.is_none_or(|only| only.contains(&node));
             if !is_selected || !is_candidate(self.model, node) {
                 continue;

@@ -239,6 +239,7 @@ fn run_phase(phase: &Phase, cx: &mut PassCx<'_>, report: &mut PipelineReport) ->
                 continue;
             }
             run_pass(pass, cx, report);
+            cx.options().execution.interrupt.check()?;
             let is_idle = cx.journal().len() == before;
             *idle = is_idle.then_some(before);
             has_edited |= !is_idle;

@@ -74,6 +74,12 @@ impl ModelOutputArgs {
         if let Some(Changed { path, from, .. }) = in_place {
             check_in_place(path, from.or_else(|| Format::of(path)))?;
         }
+        if let (Some(output), Some(changed)) = (self.output_file.as_deref(), changed)
+            && Format::of(output) == Some(Format::Onnxtxt)
+            && is_same_file(output, changed.path)
+        {
+            return Err(comments_would_be_lost("use another file for `-o`"));
+        }
         let output = self.output_file.as_deref().or(in_place.map(|changed| changed.path));
         let from = changed.and_then(|changed| changed.from);
         let placement = match output {
@@ -106,11 +112,19 @@ fn check_in_place(path: &Path, format: Option<Format>) -> Result<(), Failure> {
         return Err(Failure::new("`--in-place` needs a regular file").help("use `-o OUT`"));
     }
     if format == Some(Format::Onnxtxt) {
-        return Err(
-            Failure::new("a text is not replaced, because its comments would be lost").help("use `-o OUT`")
-        );
+        return Err(comments_would_be_lost("use `-o OUT`"));
     }
     Ok(())
+}
+
+fn comments_would_be_lost(help: &str) -> Failure {
+    Failure::new("a text is not replaced, because its comments would be lost").help(help)
+}
+
+/// Whether two paths name one existing file.
+fn is_same_file(a: &Path, b: &Path) -> bool {
+    let [a, b] = [a, b].map(|path| if is_stream(path) { None } else { std::fs::canonicalize(path).ok() });
+    a.is_some() && a == b
 }
 
 /// Where the weights of a model are written.

@@ -30,7 +30,7 @@ pub fn fold_constants(cx: &mut PassCx<'_>) -> Report {
     let registry = cx.options().registry;
     let mut report = Report::default();
     let mut cursor = onnx_ir::Cursor::all(cx.model());
-    while let Some(node) = cursor.next(cx.model()) {
+    while let Some(node) = cx.next(&mut cursor) {
         let model = cx.model();
         if !is_candidate(model, node) || !model.is_deterministic(node, registry) {
             continue;

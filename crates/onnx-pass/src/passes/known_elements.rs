@@ -5,7 +5,7 @@ mod sizes;
 
 use onnx_ir::{Model, NodeId, Position, ValueId};
 use onnx_schema::op;
-use onnx_shape_infer::Inference;
+use onnx_shape_infer::{Content, Inference};
 use onnx_types::ElemClass;
 use onnx_types::tensor::Tensor;
 
@@ -40,6 +40,9 @@ pub fn materialize_elements(cx: &mut PassCx<'_>) -> Report {
     };
     // Users come first: the nodes that only they need are dead then.
     for node in known.into_iter().rev() {
+        if cx.is_stopped() {
+            break;
+        }
         if cx.model().get_node(node).is_none() {
             continue;
         }
@@ -60,9 +63,8 @@ pub fn materialize_elements(cx: &mut PassCx<'_>) -> Report {
 fn has_known_result(model: &Model, inference: &Inference, node: NodeId) -> bool {
     let mut outputs = model.node(node).outputs().iter().flatten();
     outputs.any(|&output| {
-        inference
-            .content(output)
-            .is_some_and(|content| content.iter().all(|element| element.known().is_some()))
+        let is_known = |content: &Content| content.iter().all(|element| element.known().is_some());
+        model.value(output).is_used() && inference.content(output).is_some_and(is_known)
     })
 }
 

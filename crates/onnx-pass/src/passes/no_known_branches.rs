@@ -26,7 +26,7 @@ pub(super) fn pass() -> Pass {
 pub fn splice_conditionals(cx: &mut PassCx<'_>) -> Report {
     let mut report = Report::default();
     let mut cursor = Cursor::all(cx.model());
-    while let Some(node) = cursor.next(cx.model()) {
+    while let Some(node) = cx.next(&mut cursor) {
         let Some(conditional) = ops::If::of(cx.model(), node) else { continue };
         let Some(cond) = conditional.cond() else { continue };
         let branches = (conditional.then_branch().known(), conditional.else_branch().known());

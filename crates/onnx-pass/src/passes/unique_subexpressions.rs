@@ -35,7 +35,7 @@ pub fn merge_subexpressions(cx: &mut PassCx<'_>) -> Report {
     let mut swapped = Swapped::default();
     let (data, registry) = (cx.options().data, cx.options().registry);
     let mut cursor = Cursor::all(cx.model());
-    while let Some(node) = cursor.next(cx.model()) {
+    while let Some(node) = cx.next(&mut cursor) {
         let model = cx.model();
         if model.node(node).outputs().is_empty() || !is_deterministic(model, node, registry) {
             continue;

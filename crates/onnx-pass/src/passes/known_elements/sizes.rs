@@ -47,7 +47,7 @@ pub(super) fn merge(cx: &mut PassCx<'_>) -> Report {
     let mut report = Report::default();
     let mut known: HashMap<Key, Vec<ValueId>, RandomState> = HashMap::default();
     let mut cursor = Cursor::all(cx.model());
-    while let Some(node) = cursor.next(cx.model()) {
+    while let Some(node) = cx.next(&mut cursor) {
         let outputs: Vec<ValueId> = cx.model().node(node).outputs().iter().flatten().copied().collect();
         for output in outputs {
             let Some(key) = key(cx.inference(), output) else { continue };
