@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::path::PathBuf;
+use std::time::Instant;
 
 use clap::{Args, ValueEnum, ValueHint};
 use onnx_codec::file::write_atomically;
@@ -27,7 +28,7 @@ Examples:
   onnx rewrite model.onnx --pass no-identities,no-dead-nodes -o out.onnx
   onnx rewrite model.onnx --pass known-elements --prove          what would it do, and is it right?
   onnx rewrite model.onnx --pass folded-constants --exact -o out.onnx
-  onnx rewrite model.onnx --pass no-identities --only 'near(y, 3)' -o out.onnx
+  onnx rewrite model.onnx --pass no-identities --only 'near(s, 3)' -o out.onnx
   onnx rewrite model.onnx --pass unique-subexpressions --journal edits.json -o out.onnx
   onnx explain --list passes                                     all passes";
 
@@ -103,6 +104,8 @@ pub(crate) fn run(args: &RewriteArgs, out: &mut Out) -> Result<Outcome, Failure>
     progress.aside(|| loaded.report(&args.input.severity, args.keep_going, out))?;
     let source = loaded.source()?;
     let conditions = conditions(args);
+    let begin = Instant::now();
+    let clock = || begin.elapsed();
     let only = selected(&loaded.model, &args.only)?;
     let options = PassOptions::default()
         .with_class(if args.exact { Exactness::Exact } else { Exactness::Rounding })
@@ -113,6 +116,7 @@ pub(crate) fn run(args: &RewriteArgs, out: &mut Out) -> Result<Outcome, Failure>
         .with_registry(&registry)
         .with_data(&source)
         .with_only(only.as_ref())
+        .with_clock(Some(&clock))
         .with_execution(loaded.execution.clone());
     let before = loaded.model.node_count();
     let done = pipeline.run(&mut loaded.model, &options);
@@ -145,7 +149,7 @@ pub(crate) fn run(args: &RewriteArgs, out: &mut Out) -> Result<Outcome, Failure>
 }
 
 fn unknown(error: &UnknownPass) -> Failure {
-    Failure::new(format_args!("there is no pass `{}`", crate::output::shown(&error.name)))
+    Failure::new(format_args!("the pass `{}` does not exist", crate::output::shown(&error.name)))
         .help("`onnx explain --list passes` lists all")
 }
 

@@ -45,7 +45,7 @@ pub fn deduplicate(model: &mut Model, registry: &Registry) -> usize {
             continue;
         }
         let others = kept.entry(structure_hash(model, function)).or_default();
-        // Functions of one hash differ only in long tensors, so few comparisons find an equal one.
+        // Functions of one hash differ only in long tensors, and a comparison rarely fails.
         let equal = others.iter().rev().take(MAX_COMPARISONS).copied();
         let equal = equal.into_iter().find(|&other| model.same_function_meaning(other, function, &NoData));
         match equal {
@@ -134,7 +134,7 @@ pub struct Separated {
     pub renamed: Vec<(FunctionId, Identity)>,
 }
 
-/// Gives every function an identity of its own. Of several functions of one identity, calls mean the first; those that are equal to
+/// Gives every function a separate identity. Of several functions of one identity, calls mean the first; those that are equal to
 /// it are removed, and the others get another name.
 pub fn separate_functions(model: &mut Model, registry: &Registry) -> Separated {
     let mut separated = Separated::default();

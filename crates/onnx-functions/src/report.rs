@@ -86,7 +86,7 @@ impl Inlined {
 }
 
 impl InlineError {
-    /// The diagnostic for functions that call themselves; `None` for a limit or an interrupt, which are no defect of the model.
+    /// The diagnostic for functions that call themselves; `None` for a limit or an interrupt, which are not defects of the model.
     #[must_use]
     pub fn diagnostic(&self) -> Option<Diagnostic> {
         match self {

@@ -115,7 +115,7 @@ impl Patch<'_, '_> {
     }
 
     /// Whether each old value and the new one are the same output of nodes that compute the same from the same operands.
-    /// Then there is no claim to extract: whatever holds for one holds for the other.
+    /// No claim is extracted then: whatever holds for one holds for the other.
     fn is_congruent(&self) -> bool {
         let (model, data) = (self.model(), self.cx.options.data);
         let is_same = |&(old, new): &(ValueId, ValueId)| {

@@ -1,5 +1,6 @@
 //! The context of a pass: a model with its inferred results, the options of the run, and what was done.
 
+use core::time::Duration;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
@@ -42,6 +43,8 @@ pub struct PassOptions<'a> {
     /// The nodes that edits may be derived from: an edit with another source is not made, and neither is one of the whole model.
     /// Nodes that edits make are not among them. Default: all nodes.
     pub only: Option<&'a HashSet<NodeId>>,
+    /// Returns the time since some moment, to measure passes of a [`Pipeline`](crate::Pipeline). Default: none.
+    pub clock: Option<&'a (dyn Fn() -> Duration + Sync)>,
     /// What ends the pass early, and bounds on the cost of inference and of each proof.
     pub execution: Execution,
 }
@@ -57,6 +60,7 @@ impl Default for PassOptions<'_> {
             registry: Registry::STANDARD,
             data: &NoData,
             only: None,
+            clock: None,
             execution: Execution::DEFAULT,
         }
     }
@@ -72,6 +76,7 @@ onnx_types::option_setters! {
         with_registry => registry: &'a Registry,
         with_data => data: &'a dyn DataSource,
         with_only => only: into Option<&'a HashSet<NodeId>>,
+        with_clock => clock: Option<&'a (dyn Fn() -> Duration + Sync)>,
         with_execution => execution: into Execution,
     }
 }

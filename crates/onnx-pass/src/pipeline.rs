@@ -1,6 +1,6 @@
 //! Pipelines: passes in order, in phases that run once or to a fixed point.
 
-use std::time::{Duration, Instant};
+use core::time::Duration;
 
 use onnx_diag::Quoted;
 use onnx_ir::Model;
@@ -52,7 +52,7 @@ pub struct Pipeline {
 
 /// A pass of a pipeline that does not exist.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("there is no pass {}; the known ones are {}", Quoted(.name), .known.join(", "))]
+#[error("the pass {} does not exist; the known ones are {}", Quoted(.name), .known.join(", "))]
 #[non_exhaustive]
 pub struct UnknownPass {
     /// The name.
@@ -89,7 +89,7 @@ pub struct PassRun {
     pub report: Report,
     /// Times that the pass ran.
     pub rounds: usize,
-    /// The time that it took.
+    /// The time that it took, if the options have a [`clock`](PassOptions::clock).
     pub time: Duration,
     /// Change of the number of nodes.
     pub nodes: isize,
@@ -252,13 +252,15 @@ fn run_phase(phase: &Phase, cx: &mut PassCx<'_>, report: &mut PipelineReport) ->
 }
 
 fn run_pass(pass: &Pass, cx: &mut PassCx<'_>, report: &mut PipelineReport) {
-    let begin = Instant::now();
+    let clock = cx.options().clock;
+    let begin = clock.map(|clock| clock());
     let before = cx.model().node_count();
     let result = pass.run(cx);
     let change = cx.model().node_count() as isize - before as isize;
     let Some(run) = report.entry(pass) else { return };
     run.report.add(result);
     run.rounds = run.rounds.saturating_add(1);
-    run.time = run.time.saturating_add(begin.elapsed());
+    let passed = clock.zip(begin).map(|(clock, begin)| clock().saturating_sub(begin));
+    run.time = run.time.saturating_add(passed.unwrap_or_default());
     run.nodes = run.nodes.saturating_add(change);
 }

@@ -21,7 +21,7 @@ pub(super) fn show(args: &ShowArgs, registry: &Registry, out: &mut Out) -> Resul
     if let (Some(asked), Some(newest)) = (args.version, newest)
         && !(1..=newest).contains(&asked)
     {
-        let failure = Failure::new(format_args!("there is no version {asked} of the operator set"));
+        let failure = Failure::new(format_args!("version {asked} of the operator set does not exist"));
         return Err(failure.help(format!("the versions are 1 to {newest}")));
     }
     let asked = args.version.unwrap_or(i64::MAX);

@@ -2,7 +2,7 @@
 
 use crate::run::{Folder, onnx};
 
-/// A model that calls a function that it does not define, and one with a function of its own.
+/// A model that calls a function that it does not define, and one with a function.
 pub(crate) const CALLS: &str = r#"<ir_version: 8, opset_import: ["": 13, "my": 1]>
 g (float[N, M] x) => (float[N, M] y) { y = my.Scale <by = 4.0> (x) }
 "#;

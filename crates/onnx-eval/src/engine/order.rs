@@ -71,7 +71,7 @@ impl Order<'_> {
         }
     }
 
-    /// Places a delayed node after those that it needs; nothing if it is placed.
+    /// Places a delayed node after those that it needs; returns at once if it is placed.
     fn place(&mut self, node: NodeId) {
         self.open.push((node, false));
         while let Some((node, is_ready)) = self.open.pop() {

@@ -1,4 +1,4 @@
-//! Detection of repeated blocks: sets of nodes that are equal but for the values that they use, such as the layers of a
+//! Detection of repeated blocks: sets of nodes that are equal except for the values that they use, such as the layers of a
 //! transformer.
 //!
 //! Nodes are colored by hashes of their surroundings ([`seeds`]). From sets of nodes of one color, one for each occurrence,

@@ -21,7 +21,7 @@ fn a_pass_follows_those_that_it_requires() {
     assert_eq!(names(&pipeline), ["no-dead-nodes", "no-unused-functions", "no-unused-imports", "sorted"]);
     let error = Pipeline::named(&["no-identity"], Registry::STANDARD).unwrap_err();
     assert!(
-        error.to_string().starts_with("there is no pass `no-identity`; the known ones are sorted, "),
+        error.to_string().starts_with("the pass `no-identity` does not exist; the known ones are sorted, "),
         "{error}"
     );
     // Passes that require each other run once.

@@ -1,4 +1,4 @@
-//! Passes preserve what models compute: each pass alone, and all of them in one pipeline, on generated and on real models.
+//! Passes preserve what models compute: each pass in isolation, and all of them in one pipeline, on generated and on real models.
 //!
 //! Every edit is proved at all levels. None may be refuted: the proof would have kept it from the model, but the pass is wrong
 //! then. The model before and after runs on the same inputs, for several sizes of its dimension variables, and returns

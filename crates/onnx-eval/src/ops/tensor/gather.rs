@@ -54,7 +54,7 @@ enum Table<'a, U> {
 
 impl<'a, U: Unit> Table<'a, U> {
     fn read(cx: &mut Cx<'_, '_>, x: &'a Operand, rows: usize, count: usize) -> Outcome<Self> {
-        /// A row that is read by itself costs about as much as a copy of so many elements.
+        /// A row that is read by itself costs about as much as a copy of this number of elements.
         const ROW: usize = 64;
         if let Payload::Raw(bytes) = x.tensor.payload()
             && x.elem.bits().is_some_and(|bits| bits as usize == size_of::<U>() * 8)
