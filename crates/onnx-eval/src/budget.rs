@@ -6,6 +6,7 @@ use onnx_types::tensor::Tensor;
 use onnx_types::{Execution, Watch};
 
 use crate::cx::{Outcome, Stop, axes};
+use crate::pulse::Pulse;
 use crate::value::Value;
 
 /// The remaining budget of a run.
@@ -23,6 +24,7 @@ pub(crate) struct Budget {
     /// Work that is counted with the next.
     pending: Cell<u64>,
     watch: Watch,
+    pulse: Pulse,
 }
 
 /// Operations on elements between two checks of the interrupt.
@@ -47,6 +49,7 @@ impl Budget {
             reused: 0,
             pending: Cell::new(0),
             watch: Watch::new(execution, "run", 0, WATCHED_STEPS),
+            pulse: Pulse::new(execution.interrupt.clone()),
         }
     }
 
@@ -55,6 +58,11 @@ impl Budget {
         let steps = steps.saturating_add(self.pending.take());
         self.steps = self.steps.checked_sub(steps).ok_or(Stop::Limit("run_steps"))?;
         self.watch.work(steps).map_err(Stop::Interrupted)
+    }
+
+    /// The checks of the interrupt within a kernel.
+    pub(crate) const fn pulse(&mut self) -> &mut Pulse {
+        &mut self.pulse
     }
 
     /// The number of elements of a tensor. Kernels walk the axes of a tensor without elements and allocate by them, so the product

@@ -114,6 +114,7 @@ mod number;
 mod observer;
 mod ops;
 mod options;
+mod pulse;
 mod registry;
 mod statistics;
 mod threads;

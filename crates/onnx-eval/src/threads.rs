@@ -1,7 +1,8 @@
 //! Parts of a computation on several threads.
 //!
 //! A part of a result is computed from the operands just as it is in the whole, so a result has the same bits for every number of
-//! threads. Work is counted before the parts begin: a limit and an interrupt act between kernels, as on one thread.
+//! threads. Work is counted before the parts begin: a limit acts between kernels, as on one thread. Parts that may take long
+//! check the interrupt by a clone of the [`Pulse`](crate::pulse::Pulse).
 
 #[cfg(feature = "rayon")]
 use rayon::prelude::*;

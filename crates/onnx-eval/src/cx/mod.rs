@@ -20,6 +20,7 @@ pub(crate) use reuse::{Buffer, REUSED_INPUTS};
 
 use crate::budget::Budget;
 use crate::engine::is_narrow;
+use crate::pulse::Pulse;
 use crate::threads::Threads;
 use crate::value::Value;
 
@@ -183,5 +184,10 @@ impl<'m> Cx<'_, 'm> {
     /// Returns an error if the limit on work is exceeded or the run was cancelled.
     pub fn work(&mut self, steps: usize) -> Outcome {
         self.budget.work(steps as u64)
+    }
+
+    /// The checks of the interrupt in loops whose work is counted before.
+    pub(crate) const fn pulse(&mut self) -> &mut Pulse {
+        self.budget.pulse()
     }
 }

@@ -5,10 +5,11 @@
 //! and wrap.
 
 use ndarray::linalg::general_mat_mul;
-use ndarray::{ArrayView2, ArrayViewMut2, Axis, ShapeBuilder};
+use ndarray::{ArrayView2, ArrayViewMut2, Axis, LinalgScalar, ShapeBuilder};
 
 use crate::cx::{Cx, Outcome, Stop};
 use crate::number::Number;
+use crate::pulse::Pulse;
 use crate::threads::{self, Threads};
 
 /// A matrix in a slice: rows, columns, and the distances between neighbors in a column and in a row.
@@ -42,8 +43,8 @@ impl<'a, T> Matrix<'a, T> {
 /// A type whose matrices can be multiplied.
 pub(crate) trait Product: Number {
     /// `out` (`rows × columns`, row-major) becomes `a · b`.
-    fn product(a: Matrix<'_, Self>, b: Matrix<'_, Self>, out: &mut [Self]) -> Outcome {
-        Self::product_into(a, b, out, b.columns, Threads::ONE)
+    fn product(a: Matrix<'_, Self>, b: Matrix<'_, Self>, out: &mut [Self], pulse: &mut Pulse) -> Outcome {
+        Self::product_into(a, b, out, b.columns, Threads::ONE, pulse)
     }
 
     /// The rows of `out` that are `step` apart become those of `a · b`; what is between them stays.
@@ -53,6 +54,7 @@ pub(crate) trait Product: Number {
         out: &mut [Self],
         step: usize,
         threads: Threads,
+        pulse: &mut Pulse,
     ) -> Outcome;
 }
 
@@ -60,16 +62,23 @@ pub(crate) trait Product: Number {
 pub(crate) type Job<'a, T> = (Matrix<'a, T>, Matrix<'a, T>, &'a mut [T]);
 
 /// Computes products of equal sizes, whose work is counted: each by one thread if there are enough of them. They are removed.
-pub(crate) fn products<T: Product>(cx: &Cx<'_, '_>, jobs: &mut Vec<Job<'_, T>>) -> Outcome {
+pub(crate) fn products<T: Product>(cx: &mut Cx<'_, '_>, jobs: &mut Vec<Job<'_, T>>) -> Outcome {
     let Some((a, b, _)) = jobs.first() else { return Ok(()) };
     let steps = a.rows.saturating_mul(a.columns).saturating_mul(b.columns);
     let threads = cx.threads_for(steps.saturating_mul(jobs.len()));
     if jobs.len() < threads.count() {
         let threads = cx.threads_for(steps);
-        return jobs.drain(..).try_for_each(|(a, b, out)| T::product_into(a, b, out, b.columns, threads));
+        let pulse = cx.pulse();
+        return jobs
+            .drain(..)
+            .try_for_each(|(a, b, out)| T::product_into(a, b, out, b.columns, threads, pulse));
     }
+    // Parts may be too short for a check of their own.
+    cx.pulse().step(steps.saturating_mul(jobs.len()))?;
+    let pulse = cx.pulse().clone();
     let outcome = threads.for_each_part(jobs, 1, |_, jobs| {
-        jobs.iter_mut().try_for_each(|(a, b, out)| T::product(*a, *b, out))
+        let mut pulse = pulse.clone();
+        jobs.iter_mut().try_for_each(|(a, b, out)| T::product(*a, *b, out, &mut pulse))
     });
     jobs.clear();
     outcome
@@ -77,6 +86,41 @@ pub(crate) fn products<T: Product>(cx: &Cx<'_, '_>, jobs: &mut Vec<Job<'_, T>>) 
 
 /// The least number of rows or columns that a thread computes, a multiple of those of the kernels.
 const PART: usize = 16;
+
+/// The number of multiplications between two checks of the interrupt: some milliseconds. In smaller blocks, packing the operands
+/// for the kernels takes a notable part of the time.
+const BLOCK: usize = 1 << 26;
+
+/// The rows and columns of a block of a product: about as many of each, so that little is packed twice.
+fn block(rows: usize, depth: usize, columns: usize) -> [usize; 2] {
+    let area = (BLOCK / depth.max(1)).max(1);
+    if rows.saturating_mul(columns) <= area {
+        return [rows, columns];
+    }
+    let even = |size: usize| if size < PART { size.max(1) } else { size - size % PART };
+    let height = even(area.isqrt()).min(rows);
+    let width = even(area / height).min(columns);
+    [even(area / width).min(rows), width]
+}
+
+/// `out` becomes `left · right`, block by block. No sum is divided, so its order does not depend on the blocks.
+fn by_blocks<T: LinalgScalar>(
+    left: &ArrayView2<'_, T>,
+    right: &ArrayView2<'_, T>,
+    mut out: ArrayViewMut2<'_, T>,
+    [height, width]: [usize; 2],
+    pulse: &mut Pulse,
+) -> Outcome {
+    let rows = left.axis_chunks_iter(Axis(0), height).zip(out.axis_chunks_iter_mut(Axis(0), height));
+    for (left, mut out) in rows {
+        let columns = right.axis_chunks_iter(Axis(1), width).zip(out.axis_chunks_iter_mut(Axis(1), width));
+        for (right, mut out) in columns {
+            pulse.step(left.len().saturating_mul(right.ncols()))?;
+            general_mat_mul(T::one(), &left, &right, T::zero(), &mut out);
+        }
+    }
+    Ok(())
+}
 
 /// Counts the work of a product.
 pub(crate) fn work(cx: &mut Cx<'_, '_>, rows: usize, depth: usize, columns: usize) -> Outcome {
@@ -96,6 +140,7 @@ macro_rules! by_ndarray {
                 out: &mut [Self],
                 step: usize,
                 threads: Threads,
+                pulse: &mut Pulse,
             ) -> Outcome {
                 if a.rows == 0 || b.columns == 0 {
                     return Ok(());
@@ -111,9 +156,10 @@ macro_rules! by_ndarray {
                 let shape = (a.rows, b.columns).strides((step, 1));
                 let mut product = ArrayViewMut2::from_shape(shape, out).map_err(|_| outside())?;
                 if threads.count() == 1 {
-                    general_mat_mul(1.0, &left, &right, 0.0, &mut product);
-                    return Ok(());
+                    return by_blocks(&left, &right, product, block(a.rows, a.columns, b.columns), pulse);
                 }
+                pulse.step(a.rows.saturating_mul(a.columns).saturating_mul(b.columns))?;
+                let pulse = &*pulse;
                 let parts: Vec<_> = if b.columns >= a.rows {
                     let size = threads.part(b.columns, PART);
                     let columns = right.axis_chunks_iter(Axis(1), size);
@@ -125,9 +171,8 @@ macro_rules! by_ndarray {
                     let results = product.axis_chunks_iter_mut(Axis(0), size);
                     rows.zip(results).map(|(left, result)| (left, right, result)).collect()
                 };
-                threads::for_each(parts, |(left, right, mut result)| {
-                    general_mat_mul(1.0, &left, &right, 0.0, &mut result);
-                    Ok(())
+                threads::for_each(parts, |(left, right, result)| {
+                    { let size = block(left.nrows(), left.ncols(), right.ncols()); by_blocks(&left, &right, result, size, &mut pulse.clone()) }
                 })
             }
         }
@@ -145,9 +190,11 @@ macro_rules! in_order {
                 out: &mut [Self],
                 step: usize,
                 _: Threads,
+                pulse: &mut Pulse,
             ) -> Outcome {
                 for row in 0..a.rows {
                     for column in 0..b.columns {
+                        pulse.step(a.columns)?;
                         let mut sum = 0 as Self;
                         for k in 0..a.columns {
                             let x = a.elements.get(row * a.row_step + k * a.column_step);
@@ -165,3 +212,49 @@ macro_rules! in_order {
 }
 
 in_order!(i64, u64);
+
+#[cfg(test)]
+mod tests {
+    use ndarray::Array2;
+    use onnx_types::Interrupt;
+
+    use super::*;
+
+    #[test]
+    fn blocks_do_not_change_bits() {
+        for [rows, depth, columns] in [[33, 700, 65], [1, 300, 90], [130, 17, 1], [70, 1, 50]] {
+            let number = |(row, column)| ((row * 31 + column * 17 + 5) % 101) as f32 / 7.0 - 6.3;
+            let left = Array2::from_shape_fn([rows, depth], number);
+            let right = Array2::from_shape_fn([depth, columns], number);
+            let product = |size: [usize; 2]| {
+                let mut out = Array2::<f32>::zeros([rows, columns]);
+                let mut pulse = Pulse::new(Interrupt::NEVER);
+                by_blocks(&left.view(), &right.view(), out.view_mut(), size, &mut pulse).unwrap();
+                out.mapv(f32::to_bits)
+            };
+            let whole = product([rows, columns]);
+            for size in [[1, 1], [16, 16], [48, 32], [5, 7], [rows, 16], [16, columns]] {
+                assert!(product(size) == whole, "{rows}×{depth}×{columns} in blocks of {size:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn blocks_are_bounded() {
+        for [rows, depth, columns] in [
+            [4096, 4096, 4096],
+            [1, 1 << 20, 1 << 20],
+            [1 << 20, 1 << 20, 1],
+            [3, usize::MAX, 5],
+            [1 << 15, 1, 1 << 15],
+            [2000, 300, 17],
+        ] {
+            let [height, width] = block(rows, depth, columns);
+            assert!((1..=rows).contains(&height) && (1..=columns).contains(&width));
+            let area = (height * width) as u128;
+            assert!(area == 1 || area * depth as u128 <= BLOCK as u128, "{height}×{depth}×{width}");
+        }
+        assert_eq!(block(4096, 4096, 4096), [128, 128]);
+        assert_eq!(block(384, 768, 64), [384, 64]);
+    }
+}

@@ -51,8 +51,9 @@ impl Reduction {
     ) -> Outcome<Vec<R>> {
         let mut out = cx.buffer(cx.count(&self.outer.0)?)?;
         cx.work(elements.len().saturating_mul(2))?;
-        let offsets = offsets(&self.inner.0, &self.inner.1);
+        let (offsets, size) = (offsets(&self.inner.0, &self.inner.1), self.size());
         for start in places(&self.outer.0, &self.outer.1) {
+            cx.pulse().step(size)?;
             out.push(function(Set { elements, start, offsets: &offsets }));
         }
         Ok(out)

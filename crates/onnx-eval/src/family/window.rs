@@ -138,6 +138,7 @@ impl Windows {
             let (begin, end) = last.inside(along);
             let from = last.place(begin, along).saturating_sub(last.before);
             let mut window = first.clone();
+            cx.pulse().step(rows.len())?;
             for row in rows.clone() {
                 let mut places = outer.iter().zip(&window).zip(&outer_element);
                 let start = places.try_fold(0, |start, ((axis, &window), &element)| {
@@ -246,18 +247,21 @@ fn slide(axis: &mut Axis, rounds_up: bool) -> Outcome {
     let extent = extent(axis)?;
     let padded = axis.size.checked_add(axis.before).and_then(|size| size.checked_add(axis.after));
     let padded = padded.ok_or_else(|| Stop::failed("the padding is too large"))?;
-    let Some(room) = padded.checked_sub(extent) else {
-        // The formula of the standard, `floor((padded - extent) / stride) + 1`, gives 0 for less than a step.
-        if !rounds_up && extent - padded <= axis.stride {
-            axis.windows = 0;
-            return Ok(());
-        }
-        return Err(Stop::failed(format_args!(
-            "a window of {extent} elements does not fit {padded} elements"
-        )));
+    // The formula of the standard, `(padded - extent) / stride + 1`, also gives a number if no whole window fits: rounded down,
+    // it is 0 for at most a step that is missing, and rounded up, 1 for less than a step and 0 for less than two.
+    let windows = match padded.checked_sub(extent) {
+        Some(room) if rounds_up => Some(room.div_ceil(axis.stride) + 1),
+        Some(room) => Some(room / axis.stride + 1),
+        None if rounds_up => 1_usize.checked_sub((extent - padded) / axis.stride),
+        None => 1_usize.checked_sub((extent - padded).div_ceil(axis.stride)),
     };
-    axis.windows = if rounds_up { room.div_ceil(axis.stride) } else { room / axis.stride } + 1;
-    if rounds_up && (axis.windows - 1).saturating_mul(axis.stride) >= axis.size + axis.before {
+    axis.windows = windows.ok_or_else(|| {
+        Stop::failed(format_args!("a window of {extent} elements does not fit {padded} elements"))
+    })?;
+    if rounds_up
+        && axis.windows > 0
+        && (axis.windows - 1).saturating_mul(axis.stride) >= axis.size + axis.before
+    {
         axis.windows -= 1;
     }
     Ok(())

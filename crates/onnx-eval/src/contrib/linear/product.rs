@@ -183,7 +183,7 @@ fn quantized_gemm(cx: &mut Cx<'_, '_>) -> Outcome {
     let dims = [left.rows, columns];
     let mut sums = cx.filled(cx.count(&dims)?, 0.0)?;
     work(cx, left.rows, depth, columns)?;
-    f64::product(left, right, &mut sums)?;
+    f64::product(left, right, &mut sums, cx.pulse())?;
     add(cx, 6, &dims, &mut sums)?;
     let alpha = float(cx, "alpha")?.unwrap_or(1.0);
     let scales = spread(&cx.read_f64(&b_scale)?, columns)?;

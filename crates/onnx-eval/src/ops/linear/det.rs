@@ -5,6 +5,7 @@ use onnx_schema::op;
 use crate::cx::axes::product;
 use crate::cx::{Cx, Outcome, Stop};
 use crate::number::{Number, by_float};
+use crate::pulse::Pulse;
 use crate::registry::{OpKernels, eval, since};
 
 pub(super) const KERNELS: OpKernels = eval(op::DET, &[since(11, det)]).open();
@@ -22,16 +23,16 @@ fn det(cx: &mut Cx<'_, '_>) -> Outcome {
     let elements = cx.read_f64(&x)?;
     let mut out = cx.buffer(product(batch))?;
     let block = size * size;
-    out.extend(
-        (0..product(batch)).map(|at| determinant(&mut elements[at * block..(at + 1) * block].to_vec(), size)),
-    );
+    for at in 0..product(batch) {
+        out.push(determinant(&mut elements[at * block..(at + 1) * block].to_vec(), size, cx.pulse())?);
+    }
     by_float!(x.elem, T => {
         let out = out.iter().map(|&value| T::of_f64(value)).collect();
         cx.put::<T>(0, x.elem, batch, out)
     })
 }
 
-fn determinant(matrix: &mut [f64], size: usize) -> f64 {
+fn determinant(matrix: &mut [f64], size: usize, pulse: &mut Pulse) -> Outcome<f64> {
     let mut product = 1.0;
     for at in 0..size {
         let magnitude = |row: usize, matrix: &[f64]| matrix[row * size + at].abs();
@@ -48,14 +49,15 @@ fn determinant(matrix: &mut [f64], size: usize) -> f64 {
         let head = matrix[at * size + at];
         product *= head;
         if head == 0.0 {
-            return 0.0;
+            return Ok(0.0);
         }
         for row in at + 1..size {
+            pulse.step(size - at)?;
             let factor = matrix[row * size + at] / head;
             for column in at..size {
                 matrix[row * size + column] -= factor * matrix[at * size + column];
             }
         }
     }
-    product
+    Ok(product)
 }

@@ -11,6 +11,7 @@ use crate::family::gemm::{Matrix, Product, products, work};
 use crate::family::window::{Run, Windows};
 use crate::number::{Number, by_float};
 use crate::ops::quant::linear::{put_quantized, quantized, spread};
+use crate::pulse::Pulse;
 use crate::registry::{OpKernels, eval, since};
 
 pub(super) const CONV: OpKernels = eval(op::CONV, &[since(1, conv)]).open();
@@ -110,18 +111,7 @@ pub(super) fn convolved<T: Product>(cx: &mut Cx<'_, '_>, shape: &Shape, x: &[T],
         inputs.zip(w.chunks_exact((features * depth).max(1)).cycle().skip(first % shape.groups))
     };
     if features < FEW {
-        let runs = shape.windows.runs(cx, 0..shape.windows.rows())?;
-        let threads = cx.threads_for(out.len().saturating_mul(depth));
-        let block = features * plane;
-        threads.for_each_part(&mut out, block, |first, part| {
-            for ((input, weights), result) in groups(first / block).zip(part.chunks_exact_mut(block)) {
-                for (weights, result) in weights.chunks_exact(depth).zip(result.chunks_exact_mut(plane)) {
-                    let channels = weights.chunks_exact(kernel).zip(input.chunks_exact(input_plane.max(1)));
-                    channels.for_each(|(weights, input)| accumulate(&runs, weights, input, result));
-                }
-            }
-            Ok(())
-        })?;
+        few(cx, shape, groups, &mut out)?;
         return Ok(out);
     }
     if shape.is_direct() {
@@ -143,6 +133,7 @@ pub(super) fn convolved<T: Product>(cx: &mut Cx<'_, '_>, shape: &Shape, x: &[T],
         let threads = cx.threads_for(columns.len().saturating_mul(features));
         for ((input, weights), result) in groups(0).zip(out.chunks_exact_mut(features * plane)) {
             let block = kernel * part.length;
+            cx.pulse().step(columns.len())?;
             threads.for_each_part(&mut columns, block, |first, columns| {
                 let input = input.get(first / block * input_plane..).unwrap_or_default();
                 part.lay_out(input, input_plane, kernel, columns);
@@ -150,18 +141,63 @@ pub(super) fn convolved<T: Product>(cx: &mut Cx<'_, '_>, shape: &Shape, x: &[T],
             })?;
             let matrix = Matrix::new(&columns, depth, part.length);
             let result = result.get_mut(part.from..).unwrap_or_default();
-            T::product_into(Matrix::new(weights, features, depth), matrix, result, plane, threads)?;
+            T::product_into(
+                Matrix::new(weights, features, depth),
+                matrix,
+                result,
+                plane,
+                threads,
+                cx.pulse(),
+            )?;
         }
     }
     Ok(out)
 }
 
+/// Adds up the results of groups of few features without a product of matrices. `groups` are the input and the weights of the groups
+/// of all elements of the batch, from one on.
+fn few<'a, T: Product, I: Iterator<Item = (&'a [T], &'a [T])>>(
+    cx: &mut Cx<'_, '_>,
+    shape: &Shape,
+    groups: impl Fn(usize) -> I + Sync,
+    out: &mut [T],
+) -> Outcome {
+    let axes = shape.windows.axes.iter();
+    let (input_plane, kernel) =
+        axes.fold((1, 1), |(size, kernel), axis| (size * axis.size, kernel * axis.kernel));
+    let (plane, depth) = (product(&shape.windows.counts()), shape.channels * kernel);
+    let runs = shape.windows.runs(cx, 0..shape.windows.rows())?;
+    let threads = cx.threads_for(out.len().saturating_mul(depth));
+    let block = shape.features / shape.groups * plane;
+    let pulse = cx.pulse().clone();
+    threads.for_each_part(out, block, |first, part| {
+        let mut pulse = pulse.clone();
+        for ((input, weights), result) in groups(first / block).zip(part.chunks_exact_mut(block)) {
+            for (weights, result) in weights.chunks_exact(depth).zip(result.chunks_exact_mut(plane)) {
+                let channels = weights.chunks_exact(kernel).zip(input.chunks_exact(input_plane.max(1)));
+                for (weights, input) in channels {
+                    accumulate(&runs, weights, input, result, &mut pulse)?;
+                }
+            }
+        }
+        Ok(())
+    })
+}
+
 /// Adds the products of the weights of a channel with the elements that they meet in each window.
-fn accumulate<T: Number>(runs: &[Run], weights: &[T], input: &[T], result: &mut [T]) {
+fn accumulate<T: Number>(
+    runs: &[Run],
+    weights: &[T],
+    input: &[T],
+    result: &mut [T],
+    pulse: &mut Pulse,
+) -> Outcome {
     for run in runs {
+        pulse.step(run.length)?;
         let weight = weights.get(run.element).copied().unwrap_or(T::ZERO);
         run.update(input, result, |sum, _, element| *sum = sum.plus(weight.times(element)));
     }
+    Ok(())
 }
 
 /// A part of the windows: rows along the last axis, with the places of the elements that they cover.

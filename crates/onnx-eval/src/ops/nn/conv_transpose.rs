@@ -12,6 +12,7 @@ use crate::cx::{Cx, Dims, Outcome, Stop};
 use crate::family::gemm::{Matrix, Product, work};
 use crate::family::window::advance;
 use crate::number::{Number, by_float};
+use crate::pulse::Pulse;
 use crate::registry::{OpKernels, eval, since};
 
 pub(super) const KERNELS: OpKernels = eval(op::CONV_TRANSPOSE, &[since(1, transpose)]).open();
@@ -112,9 +113,9 @@ fn transpose(cx: &mut Cx<'_, '_>) -> Outcome {
                 let input = Matrix::new(&elements[first..first + depth * plane], depth, plane);
                 let first = group * depth * columns;
                 let matrix = Matrix::new(&weights[first..first + depth * columns], depth, columns);
-                T::product(matrix.transposed(), input, &mut spread)?;
+                T::product(matrix.transposed(), input, &mut spread, cx.pulse())?;
                 let at = (n * groups + group) * features * block;
-                add(&axes, &spread, *features, &mut out[at..at + features * block]);
+                add(&axes, &spread, *features, &mut out[at..at + features * block], cx.pulse())?;
             }
         }
         if let Some(b) = &b {
@@ -131,7 +132,7 @@ fn transpose(cx: &mut Cx<'_, '_>) -> Outcome {
 }
 
 /// Adds what each element of the kernel contributes to the result.
-fn add<T: Number>(axes: &[Axis], spread: &[T], features: usize, out: &mut [T]) {
+fn add<T: Number>(axes: &[Axis], spread: &[T], features: usize, out: &mut [T], pulse: &mut Pulse) -> Outcome {
     let kernel: Dims = axes.iter().map(|axis| axis.kernel).collect();
     let inputs: Dims = axes.iter().map(|axis| axis.input).collect();
     let outputs: Dims = axes.iter().map(|axis| axis.output).collect();
@@ -142,6 +143,7 @@ fn add<T: Number>(axes: &[Axis], spread: &[T], features: usize, out: &mut [T]) {
         for _ in 0..product(&kernel) {
             let values = &spread[row * plane..(row + 1) * plane];
             let mut index: Dims = inputs.iter().map(|_| 0).collect();
+            pulse.step(plane.saturating_mul(axes.len().max(1)))?;
             for value in values {
                 let places = axes.iter().zip(&index).zip(&element).zip(&own);
                 let place = places.map(|(((axis, &at), &element), &stride)| {
@@ -161,4 +163,5 @@ fn add<T: Number>(axes: &[Axis], spread: &[T], features: usize, out: &mut [T]) {
             row += 1;
         }
     }
+    Ok(())
 }

@@ -84,37 +84,39 @@ fn sample(cx: &mut Cx<'_, '_>) -> Outcome {
         return by_unit!(x.elem, U => {
             let elements = cx.units::<U>(&x)?;
             let out = cx.buffer(count)?;
-            let out = each(&x, &coordinates, &settings, out, |taps, plane| match taps {
+            let out = each(cx, &x, &coordinates, &settings, out, |taps, plane| match taps {
                 [(place, _)] => elements[plane + place].clone(),
                 _ => U::zero(),
-            });
+            })?;
             cx.put_units::<U>(0, x.elem, &dims, out)
         });
     }
-    let blend = |elements: &[f64], out: Vec<f64>| {
-        each(&x, &coordinates, &settings, out, |taps, plane| {
+    let blend = |cx: &mut Cx<'_, '_>, elements: &[f64]| {
+        let out = cx.buffer(count)?;
+        each(cx, &x, &coordinates, &settings, out, |taps, plane| {
             // The iterator's `sum` of nothing is -0.0.
             taps.iter().fold(0.0, |sum, &(place, weight)| sum + elements[plane + place] * weight)
         })
     };
     if x.elem.class() == ElemClass::Complex {
         let [real, imaginary] = cx.complex_parts(&x)?;
-        let parts = [blend(&real, cx.buffer(count)?), blend(&imaginary, cx.buffer(count)?)];
+        let parts = [blend(cx, &real)?, blend(cx, &imaginary)?];
         return cx.put_complex(0, x.elem, &dims, &parts);
     }
     let elements = cx.read_f64(&x)?;
-    let out = blend(&elements, cx.buffer(count)?);
+    let out = blend(cx, &elements)?;
     put_real(cx, 0, x.elem, &dims, &out)
 }
 
 /// The results of a function of the neighbors of each place and of the start of each channel.
 fn each<R: Clone>(
+    cx: &mut Cx<'_, '_>,
     x: &Operand,
     grid: &[f64],
     settings: &Settings,
     mut out: Vec<R>,
     function: impl Fn(&[(usize, f64)], usize) -> R,
-) -> Vec<R> {
+) -> Outcome<Vec<R>> {
     let (batch, channels, spatial) = (x.dims[0], x.dims[1], &x.dims[2..]);
     let plane = product(spatial);
     let each = grid.len() / batch.max(1);
@@ -123,12 +125,14 @@ fn each<R: Clone>(
         // Neighbors are found again for each channel, so that the memory does not grow with the grid.
         for c in 0..channels {
             let start = (n * channels + c) * plane;
-            out.extend(
-                places.chunks_exact(spatial.len()).map(|at| function(&taps(at, spatial, settings), start)),
-            );
+            for at in places.chunks_exact(spatial.len()) {
+                let taps = taps(at, spatial, settings);
+                cx.pulse().step(taps.len() + 1)?;
+                out.push(function(&taps, start));
+            }
         }
     }
-    out
+    Ok(out)
 }
 
 /// The neighbors of a place as offsets in the spatial axes, with their weights; what is zero is left out.
