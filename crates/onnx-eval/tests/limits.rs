@@ -82,3 +82,53 @@ fn an_optional_is_not_nested() {
     let failure = run(&text, &[count(1_000_000), x], &Limits::default()).unwrap_err();
     assert!(failure.to_string().contains("optional already"), "{failure}");
 }
+
+/// A model with one node, whose operands have no elements.
+#[track_caller]
+fn fails_by(
+    limits: &Limits,
+    version: i64,
+    graph: &str,
+    dims: &[(&'static str, &[i64])],
+) -> Option<&'static str> {
+    let text = format!(r#"<ir_version: 10, opset_import: ["": {version}]> {graph}"#);
+    let empty = |&(name, dims): &(&'static str, &[i64])| {
+        let count = dims.iter().product::<i64>() as usize;
+        (name, Tensor::from_slice(dims.to_vec(), &vec![1.0_f32; count]).unwrap())
+    };
+    let inputs: Vec<(&str, Tensor)> = dims.iter().map(empty).collect();
+    run(&text, &inputs, limits).unwrap_err().limit()
+}
+
+#[test]
+fn heads_without_elements_are_work() {
+    let short = Limits { run_steps: 10_000, ..Limits::default() };
+    for (heads, limits, limit) in
+        [(1_i64 << 62, Limits::default(), "run_elements"), (1 << 20, short, "run_steps")]
+    {
+        let graph = format!(
+            "g (float[1,1,0] q, float[1,1,2] k) => (float[a,b,c] y)
+            {{ y = Attention <q_num_heads = {heads}, kv_num_heads = 1> (q, k, k) }}"
+        );
+        let dims: [(&str, &[i64]); 2] = [("q", &[1, 1, 0]), ("k", &[1, 1, 2])];
+        assert_eq!(fails_by(&limits, 23, &graph, &dims), Some(limit));
+        let graph = format!(
+            "g (float[1,0,0] q, float[1,1,0] k) => (float[a,b,c] y)
+            {{ y = Attention <q_num_heads = {heads}, kv_num_heads = {heads}> (q, k, k) }}"
+        );
+        let dims: [(&str, &[i64]); 2] = [("q", &[1, 0, 0]), ("k", &[1, 1, 0])];
+        assert_eq!(fails_by(&limits, 23, &graph, &dims), Some(limit));
+    }
+}
+
+#[test]
+fn groups_and_blocks_without_elements_are_work() {
+    let groups = "g (float[1,0,1] x, float[0,0,1] w) => (float[a,b,c] y)
+        { y = ConvTranspose <group = 4611686018427387904> (x, w) }";
+    let dims: [(&str, &[i64]); 2] = [("x", &[1, 0, 1]), ("w", &[0, 0, 1])];
+    assert_eq!(fails_by(&Limits::default(), 18, groups, &dims), Some("run_elements"));
+    let blocks =
+        "g (float[1,0,8,8] x) => (float[a,b,c,d] y) { y = DepthToSpace <blocksize = 4294967295> (x) }";
+    let dims: [(&str, &[i64]); 1] = [("x", &[1, 0, 8, 8])];
+    assert_eq!(fails_by(&Limits::default(), 18, blocks, &dims), Some("run_elements"));
+}

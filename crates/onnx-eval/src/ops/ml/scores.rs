@@ -32,10 +32,15 @@ impl Transform {
             Self::None => {}
             Self::Softmax => softmax(scores, |_| true),
             Self::Logistic => scores.iter_mut().for_each(|score| *score = logistic(*score)),
-            Self::SoftmaxZero => softmax(scores, |score| !(-1e-7..=1e-7).contains(&score)),
+            Self::SoftmaxZero => softmax(scores, is_counted),
             Self::Probit => scores.iter_mut().for_each(|score| *score = probit(*score)),
         }
     }
+}
+
+/// Whether `SOFTMAX_ZERO` takes a score into account.
+pub(super) fn is_counted(score: f64) -> bool {
+    !(-1e-7..=1e-7).contains(&score)
 }
 
 /// Softmax over the scores that count; the others become 0.

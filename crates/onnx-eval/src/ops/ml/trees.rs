@@ -13,7 +13,7 @@
 //! the first in the list, the score `s` gives the scores `1 - s` and `s`, or `-s` and `s` with negative weights, and with
 //! `LOGISTIC` the logistic function of `-s` and `s`; the other transforms, and base values for both classes, are computed
 //! differently by engines and are unsupported. Any other classifier adds votes and base values for each class, and chooses the
-//! greatest sum, the first one among equals.
+//! greatest sum, the first one among equals; with `SOFTMAX_ZERO`, of the sums that the transform does not set to 0.
 
 use std::collections::HashMap;
 
@@ -23,7 +23,7 @@ use onnx_types::{ElemType, Symbol};
 
 use super::forest::{Branch, Child, Forest, Test, Votes};
 use super::label_encoder::tensor;
-use super::scores::{Transform, logistic};
+use super::scores::{Transform, is_counted, logistic};
 use super::{Labels, transform};
 use crate::cx::axes::size;
 use crate::cx::{Cx, Outcome, Stop};
@@ -157,6 +157,17 @@ fn regress(cx: &mut Cx<'_, '_>) -> Outcome {
     cx.put(0, ElemType::Float, &[rows, targets], scores.into_iter().map(|score| score as f32).collect())
 }
 
+/// The class with the greatest score, of those that the transform does not set to 0 if there are any.
+fn greatest(scores: &[f64], transform: Transform) -> usize {
+    let takes_part = |&class: &usize| transform != Transform::SoftmaxZero || is_counted(scores[class]);
+    let mut classes: Vec<usize> = (0..scores.len()).filter(takes_part).collect();
+    if classes.is_empty() {
+        classes = (0..scores.len()).collect();
+    }
+    let rounded: Vec<f32> = classes.iter().map(|&class| scores[class] as f32).collect();
+    classes[super::greatest(&rounded)]
+}
+
 fn classify(cx: &mut Cx<'_, '_>) -> Outcome {
     let names = VoteNames {
         trees: attr::CLASS_TREEIDS,
@@ -186,8 +197,7 @@ fn classify(cx: &mut Cx<'_, '_>) -> Outcome {
             let score = row[usize::from(!is_single)] as f32;
             chosen.push(usize::from(score > if is_positive { 0.5 } else { 0.0 }));
         } else {
-            let rounded: Vec<f32> = row.iter().map(|&score| score as f32).collect();
-            chosen.push(super::greatest(&rounded));
+            chosen.push(greatest(row, transform));
         }
         if is_single {
             let score = row[0];

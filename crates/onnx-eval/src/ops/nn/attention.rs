@@ -32,7 +32,7 @@ impl Heads {
     fn read(cx: &mut Cx<'_, '_>, index: usize, name: Symbol) -> Outcome<Self> {
         let operand = cx.tensor(index)?;
         let elements = cx.read_f64(&operand)?.into_vec();
-        countable(cx, &operand)?;
+        countable(cx, &operand.dims)?;
         match operand.dims[..] {
             [batch, heads, steps, width] => Ok(Self { batch, heads, steps, width, values: elements }),
             [batch, steps, all] => {
@@ -41,6 +41,8 @@ impl Heads {
                     return Err(Stop::failed(format_args!("{all} elements are not those of {heads} heads")));
                 }
                 let width = all / heads;
+                // Without elements, any number divides them.
+                countable(cx, &[batch, heads, steps, width])?;
                 let mut values = cx.buffer(elements.len())?;
                 for n in 0..batch {
                     for (head, step) in (0..heads).flat_map(|head| (0..steps).map(move |step| (head, step))) {
@@ -68,7 +70,7 @@ impl Heads {
         if [batch, heads, width] != [self.batch, self.heads, self.width] {
             return Err(Stop::failed("the past does not fit the keys or values"));
         }
-        countable(cx, past)?;
+        countable(cx, &past.dims)?;
         let earlier = cx.read_f64(past)?;
         let mut values = cx.buffer(earlier.len().saturating_add(self.values.len()))?;
         let (old, new) = (steps * width, self.steps * width);
@@ -86,10 +88,10 @@ impl Heads {
     }
 }
 
-/// Checks that the sizes can be multiplied and gone through, even if one of them is 0.
-fn countable(cx: &Cx<'_, '_>, operand: &Operand) -> Outcome {
-    let dims: Dims = operand.dims.iter().map(|&size| size.max(1)).collect();
-    cx.count(&dims).map(|_| ())
+/// Checks that the sizes can be multiplied, and counts the work of going through them, even if one of them is 0.
+fn countable(cx: &mut Cx<'_, '_>, dims: &[usize]) -> Outcome {
+    let dims: Dims = dims.iter().map(|&size| size.max(1)).collect();
+    cx.work(cx.count(&dims)?)
 }
 
 /// The bias of the scores.

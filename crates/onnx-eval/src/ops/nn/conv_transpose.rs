@@ -95,6 +95,8 @@ fn transpose(cx: &mut Cx<'_, '_>) -> Outcome {
     if channels != inputs || groups == 0 || channels % groups != 0 || spatial.len() != kernel.len() {
         return Err(Stop::failed("the weights do not fit the input"));
     }
+    // Without channels, any number divides them, and the groups are gone through.
+    cx.work(cx.count(&[(*batch).max(1), groups])?)?;
     let axes = axes(cx, spatial, kernel)?;
     let all = features.checked_mul(groups).ok_or(Stop::Limit("run_elements"))?;
     let mut dims: Dims = [*batch, all].into_iter().collect();

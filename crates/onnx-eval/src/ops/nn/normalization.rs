@@ -80,7 +80,7 @@ fn normalized(cx: &mut Cx<'_, '_>, x: &Operand, groups: usize, parts: usize) -> 
     let epsilon = f64::from(cx.float_or(attr::EPSILON, 1e-5)?);
     let (scale, bias) = (cx.read_f64(&scale)?, cx.read_f64(&bias)?);
     let group = product(&x.dims[1..]).checked_div(groups).unwrap_or(0);
-    let channel = group / (parts / groups).max(1);
+    let channel = group / parts.checked_div(groups).unwrap_or(0).max(1);
     let stretched = Stretched { epsilon, scale: &scale, bias: &bias, group, channel };
     if x.elem == ElemType::Float {
         let (elements, mut out) = (cx.read::<f32>(x)?, cx.buffer(x.count)?);

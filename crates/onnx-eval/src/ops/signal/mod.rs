@@ -4,6 +4,7 @@ mod dft;
 #[cfg(feature = "image")]
 mod image_decoder;
 mod mel_weight_matrix;
+mod re2;
 mod regex_full_match;
 mod stft;
 mod string_concat;

@@ -31,10 +31,13 @@ fn to_space(cx: &mut Cx<'_, '_>) -> Outcome {
         return Err(Stop::failed(format_args!("{c} channels do not divide by {area}")));
     }
     let channels = c / area;
+    // Without elements, nothing bounds the size of a block.
+    let (rows, columns) = (h.saturating_mul(b), w.saturating_mul(b));
+    cx.count(&[n, channels, rows, columns])?;
     if cx.text(attr::MODE)? == "CRD" {
-        return moved(cx, &[n, channels, b, b, h, w], &[0, 1, 4, 2, 5, 3], &[n, channels, h * b, w * b]);
+        return moved(cx, &[n, channels, b, b, h, w], &[0, 1, 4, 2, 5, 3], &[n, channels, rows, columns]);
     }
-    moved(cx, &[n, b, b, channels, h, w], &[0, 3, 4, 1, 5, 2], &[n, channels, h * b, w * b])
+    moved(cx, &[n, b, b, channels, h, w], &[0, 3, 4, 1, 5, 2], &[n, channels, rows, columns])
 }
 
 fn to_depth(cx: &mut Cx<'_, '_>) -> Outcome {
