@@ -2,7 +2,8 @@
 //!
 //! `\d`, `\s`, `\w` and word boundaries are those of ASCII; brackets, `&` and `~` in a class are ordinary characters. What
 //! RE2 refuses fails here too: repetitions of repetitions, more than 1000 of them, and names and escapes of the crate only.
-//! `\Q`, `\C` and surrogates are reported as unsupported. Names of groups have no effect and are left out.
+//! `\Q`, `\C`, surrogates and repetitions right after flags (`a(?i)*`) are reported as unsupported. Names of groups have no
+//! effect and are left out.
 
 use crate::cx::{Outcome, Stop};
 
