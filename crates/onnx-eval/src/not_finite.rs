@@ -1,11 +1,14 @@
 //! The origin of NaN and infinities in the outputs of a run.
 
+mod infinities;
+
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use foldhash::fast::RandomState;
 use onnx_diag::Diagnostic;
 use onnx_ir::{Def, Model, NodeId, Places, ValueId};
+use onnx_schema::Registry;
 use onnx_types::Interrupt;
 use onnx_types::tensor::{DataSource, NoData, Payload, Tensor};
 
@@ -13,6 +16,7 @@ use crate::engine::Evaluator;
 use crate::fault::{self, Failure};
 use crate::observer::{NodeRun, Observer};
 use crate::value::Value;
+use infinities::Infinities;
 
 /// Elements between two checks of the interrupt.
 const CHECKED: usize = 1 << 16;
@@ -20,6 +24,9 @@ const CHECKED: usize = 1 << 16;
 /// Finds the node where NaN in the outputs of a run come from, or infinities if no output has NaN: the first one in the order
 /// of execution that computes such elements from operands without any. If an output has such elements, the model is run a
 /// second time.
+///
+/// If the operands of the node that computes the first NaN have infinities, a label of the diagnostic names the node that
+/// computed these from finite operands.
 ///
 /// Returns `None` if no output has such elements, or if those of the inputs or of weights are the origin.
 ///
@@ -57,21 +64,38 @@ pub fn first_not_finite(
     };
     let model = evaluator.model();
     let given = evaluator.inputs().iter().zip(inputs);
-    let is_given = |value: &Option<Value>| value.as_ref().is_some_and(|value| kind.is_in(value, interrupt));
-    let values = given.filter(|(_, value)| is_given(value)).map(|(&input, _)| input).collect();
+    let having = |kind: Kind| {
+        let has =
+            move |value: &Option<Value>| value.as_ref().is_some_and(|value| kind.is_in(value, interrupt));
+        given.clone().filter(move |(_, value)| has(value)).map(|(&input, _)| input)
+    };
+    let infinities = match kind {
+        Kind::Nan => Some(Infinities::new(having(Kind::Infinity))),
+        Kind::Infinity => None,
+    };
     let tracer = Tracer {
         model,
         kind,
+        registry: evaluator.options().registry,
         data: evaluator.options().data,
         interrupt,
-        state: Mutex::new(State { values, first: None }),
+        state: Mutex::new(State { values: having(kind).collect(), first: None, infinities }),
     };
     evaluator.run_observed(inputs.to_vec(), &tracer)?;
     let first = tracer.state().first;
-    Ok(first.map(|node| {
-        let message = format!("the node computes the first {}: its operands have none", kind.name());
+    Ok(first.map(|(node, infinity)| {
+        let message = match infinity {
+            None => format!("the node computes the first {}: its operands have none", kind.name()),
+            Some(_) => "the node computes the first NaN: its operands have infinities and no NaN".to_owned(),
+        };
         let locus = Places::new(model).node(node);
-        Diagnostic::new(&fault::NOT_FINITE, locus, message).help(fault::help(&fault::NOT_FINITE))
+        let found = Diagnostic::new(&fault::NOT_FINITE, locus, message).help(fault::help(&fault::NOT_FINITE));
+        match infinity {
+            None => found,
+            Some(node) => {
+                found.label(Places::new(model).node(node), "computes the infinities from finite operands")
+            }
+        }
     }))
 }
 
@@ -132,6 +156,7 @@ impl Kind {
 struct Tracer<'a> {
     model: &'a Model,
     kind: Kind,
+    registry: &'a Registry,
     data: &'a dyn DataSource,
     interrupt: &'a Interrupt,
     state: Mutex<State>,
@@ -140,7 +165,10 @@ struct Tracer<'a> {
 struct State {
     /// Values that have such elements.
     values: HashSet<ValueId, RandomState>,
-    first: Option<NodeId>,
+    /// The node that computes the first ones, and the one that computed the infinities of its operands.
+    first: Option<(NodeId, Option<NodeId>)>,
+    /// The origins of infinities, if NaN is looked for.
+    infinities: Option<Infinities>,
 }
 
 impl Tracer<'_> {
@@ -150,22 +178,32 @@ impl Tracer<'_> {
 
     /// Whether an operand may have such elements.
     fn may_have(&self, operand: ValueId, state: &State) -> bool {
-        if state.values.contains(&operand) {
-            return true;
-        }
-        let value = self.model.value(operand);
-        if let Some(weight) = value.initializer().and_then(|constant| constant.dense()) {
-            return self.kind.is_in_tensor(weight, self.data, self.interrupt);
-        }
-        // What a body receives is not observed: it can be any value that is known to have them.
-        let is_formal = matches!(value.def(), Def::Input { graph, .. } if graph != self.model.main_graph());
-        is_formal && !state.values.is_empty()
+        state.values.contains(&operand)
+            || self.is_in_weight(self.kind, operand)
+            // What a body receives is not observed: it can be any value that is known to have them.
+            || self.is_formal(operand) && !state.values.is_empty()
+    }
+
+    fn is_in_weight(&self, kind: Kind, operand: ValueId) -> bool {
+        let weight = self.model.value(operand).initializer().and_then(|constant| constant.dense());
+        weight.is_some_and(|weight| kind.is_in_tensor(weight, self.data, self.interrupt))
+    }
+
+    fn is_formal(&self, operand: ValueId) -> bool {
+        matches!(self.model.value(operand).def(), Def::Input { graph, .. } if graph != self.model.main_graph())
     }
 }
 
 impl Observer for Tracer<'_> {
+    fn begin(&self, node: NodeId) {
+        if let State { first: None, infinities: Some(infinities), .. } = &mut *self.state() {
+            infinities.begin(node);
+        }
+    }
+
     fn end(&self, run: &NodeRun<'_>) {
-        let mut state = self.state();
+        let mut guard = self.state();
+        let state = &mut *guard;
         if state.first.is_some() {
             return;
         }
@@ -184,8 +222,12 @@ impl Observer for Tracer<'_> {
         // Infinities in constants are usually intended: masks have them.
         let is_constant = node.inputs().flatten().next().is_none();
         let is_mask = is_constant && matches!(self.kind, Kind::Infinity);
-        if is_origin && !is_mask && !node.inputs().flatten().any(|operand| self.may_have(operand, &state)) {
-            state.first = Some(run.node);
+        if is_origin && !is_mask && !node.inputs().flatten().any(|operand| self.may_have(operand, state)) {
+            let infinity =
+                state.infinities.as_ref().and_then(|known| known.origin_of_operands(self, run.node));
+            state.first = Some((run.node, infinity));
+        } else if let Some(infinities) = &mut state.infinities {
+            infinities.end(self, run);
         }
     }
 }

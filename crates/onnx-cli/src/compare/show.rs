@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use onnx_eval::compare::{Compared, Comparison, DEFAULTS, Difference, First, Side};
-use onnx_ir::{Element, Selectors};
+use onnx_ir::{Element, Model, NodeId, Selectors};
 use serde_json::{Value as Json, json};
 
 use super::{Models, Run, Verdict, title};
@@ -22,9 +22,12 @@ pub(super) fn text(models: &Models<'_>, runs: &[Run], verdict: Verdict) -> Resul
         match &run.result {
             Ok(comparison) => {
                 for output in &comparison.outputs {
-                    types.insert(output.ty.split('[').next().unwrap_or_default().to_owned());
                     line(&mut text, output)?;
                 }
+                let all = comparison.outputs.iter().chain(&comparison.inner);
+                types.extend(
+                    all.flat_map(|one| [Some(&one.ty), one.ty_in_b.as_ref()]).flatten().map(element_type),
+                );
                 rest(&mut text, models, comparison)?;
             }
             Err(not_run) => {
@@ -47,9 +50,19 @@ pub(super) fn text(models: &Models<'_>, runs: &[Run], verdict: Verdict) -> Resul
     Ok(text)
 }
 
-/// An output.
+/// The element type of a described tensor.
+fn element_type(ty: &String) -> String {
+    ty.split('[').next().unwrap_or_default().to_owned()
+}
+
+/// An output, or an inner value.
 fn line(text: &mut String, output: &Compared) -> Result<(), Failure> {
-    let (name, ty) = (shown(&output.name), paint(KEY, &output.ty));
+    let name = shown(&output.name);
+    // A mismatch names both types.
+    let ty = match output.ty_in_b.as_ref().filter(|_| output.difference.mismatch.is_none()) {
+        Some(ty) => format!("{} in A, {} in B", paint(KEY, &output.ty), paint(KEY, ty)),
+        None => paint(KEY, &output.ty).to_string(),
+    };
     writeln!(text, "  {name}  {ty}  {}", words(&output.difference))?;
     Ok(())
 }
@@ -109,18 +122,48 @@ fn rest(text: &mut String, models: &Models<'_>, comparison: &Comparison) -> Resu
     }
     match comparison.divergence() {
         None if count == 0 => {}
-        None => writeln!(text, "  {}", paint(DIM, format!("{count} inner values agree")))?,
+        None => writeln!(text, "  {}", paint(DIM, agreement(comparison)))?,
         Some(compared) => {
-            let node = compared.node.map(|node| {
-                let op = models.b.model.str(models.b.model.node(node).op());
-                format!("{} `{}`", shown(op), shown(node_name(&models.b.model, node)))
-            });
-            let node = node.unwrap_or_default();
-            writeln!(text, "  they diverge after the node {}:", paint(HEADING, node))?;
+            writeln!(text, "  they diverge after the node {}:", origin(models, compared))?;
             line(text, compared)?;
         }
     }
     Ok(())
+}
+
+/// Number of inner values, all of which agree, and of those whose types differ.
+fn agreement(comparison: &Comparison) -> String {
+    let count = comparison.inner_values();
+    let is_other = |compared: &&Compared| !compared.is_output && compared.ty_in_b.is_some();
+    match comparison.inner.iter().filter(is_other).count() {
+        0 => format!("{count} inner values agree"),
+        others => format!("{count} inner values agree; the types of {others} differ"),
+    }
+}
+
+/// The node of the second model that computes a value, and that of the first one if its operator is another one.
+fn origin(models: &Models<'_>, compared: &Compared) -> String {
+    let text = |model: &Model, node: NodeId| {
+        paint(HEADING, format!("{} `{}`", operator(model, node), shown(node_name(model, node)))).to_string()
+    };
+    let (a, b) = (&models.a.model, &models.b.model);
+    let node = compared.node.map(|node| text(b, node)).unwrap_or_default();
+    match compared.node_in_a {
+        Some(other) if compared.node.is_none_or(|node| operator(a, other) != operator(b, node)) => {
+            format!("{node} of B, in A {}", text(a, other))
+        }
+        Some(_) => format!("{node} of B"),
+        None => format!("{node} of B, in A no node"),
+    }
+}
+
+/// The operator of a node, with the domain unless it is the default one.
+fn operator(model: &Model, node: NodeId) -> String {
+    let record = model.node(node);
+    match (model.str(record.domain()), shown(model.str(record.op()))) {
+        ("" | "ai.onnx", op) => op,
+        (domain, op) => format!("{}.{op}", shown(domain)),
+    }
 }
 
 /// A run as JSON.
@@ -174,7 +217,10 @@ fn compared(models: &Models<'_>, selectors: &Selectors<'_>, compared: &Compared)
         "selector": selectors.text(Element::Value(compared.value)),
         "node": compared.node.map(|node| node_name(&models.b.model, node)),
         "op": compared.node.map(|node| models.b.model.str(models.b.model.node(node).op())),
+        "node_in_a": compared.node_in_a.map(|node| node_name(&models.a.model, node)),
+        "op_in_a": compared.node_in_a.map(|node| models.a.model.str(models.a.model.node(node).op())),
         "type": compared.ty,
+        "type_in_b": compared.ty_in_b,
     });
     if let (Some(fields), Json::Object(difference)) =
         (item.as_object_mut(), difference_item(&compared.difference))

@@ -38,11 +38,81 @@ fn a_broken_model_is_found_with_its_node() {
     let broken = CHAIN.replace("Abs", "Relu");
     let folder = folder(CHAIN, &broken);
     let run = onnx(&folder, "compare a.onnxtxt b.onnxtxt --inner").exits(1);
-    assert!(run.out.contains("they diverge after the node Relu `middle`:"), "{}", run.out);
+    assert!(
+        run.out.contains("they diverge after the node Relu `middle` of B, in A Abs `middle`:"),
+        "{}",
+        run.out
+    );
     assert!(run.out.ends_with("the models differ\n"), "{}", run.out);
     let report = onnx(&folder, "compare a.onnxtxt b.onnxtxt --inner --format json").exits(1).json();
     let divergence = &report["result"]["runs"][0]["divergence"];
     assert_eq!((&divergence["node"], &divergence["name"]), (&"middle".into(), &"t".into()));
+    assert_eq!((&divergence["op"], &divergence["op_in_a"]), (&"Relu".into(), &"Abs".into()));
+    assert_eq!(divergence["type_in_b"], serde_json::Value::Null);
+    // The operator is the same, and an operand is another one.
+    folder.put("b.onnxtxt", format!("{HEAD} g {}", CHAIN.replace("Exp (t)", "Exp (s)")));
+    let run = onnx(&folder, "compare a.onnxtxt b.onnxtxt --inner").exits(1);
+    assert!(run.out.contains("they diverge after the node Exp `u` of B:"), "{}", run.out);
+}
+
+/// The second model computes in `float16`, with inputs and outputs of `float`; 300 * 300 is beyond the range.
+#[test]
+fn a_model_in_float16_diverges_where_it_overflows() {
+    let graph = |rest: &str| format!("(float[N] x) => (float[N] y) <float k = {{300}}> {{ {rest} }}");
+    let wide = "a = Sigmoid (x) b = Add (a, k) c = Mul (b, b) d = Abs (c) y = Sqrt (d)";
+    let narrow = "h = Cast <to = 10> (x) k16 = Cast <to = 10> (k)
+        a = Sigmoid (h) b = Add (a, k16) c = Mul (b, b) d = Abs (c) e = Cast <to = 1> (d) y = Sqrt (e)";
+    let folder = folder(&graph(wide), &graph(narrow));
+    let run = onnx(&folder, "compare a.onnxtxt b.onnxtxt --inner --set N=2").exits(1);
+    for text in [
+        "they diverge after the node Mul `c` of B:\n  c  float[2] in A, float16[2] in B  2 of 2 elements differ",
+        " and inf\n",
+        "float16: |a - b| <= 1e-3 + 1e-2 * |b|\n",
+    ] {
+        assert!(run.out.contains(text), "{text}\n{}", run.out);
+    }
+    let report = onnx(&folder, "compare a.onnxtxt b.onnxtxt --inner --set N=2 --format json").exits(1).json();
+    let divergence = &report["result"]["runs"][0]["divergence"];
+    assert_eq!((&divergence["type"], &divergence["type_in_b"]), (&"float[2]".into(), &"float16[2]".into()));
+    // Without the overflow, the models agree. The tolerance can be given.
+    let small = |text: &str| graph(text).replace("300", "3");
+    folder.put("a.onnxtxt", format!("{HEAD} g {}", small(wide)));
+    folder.put("b.onnxtxt", format!("{HEAD} g {}", small(narrow)));
+    let command = "compare a.onnxtxt b.onnxtxt --inner --set N=2 --rtol 0.01";
+    onnx(&folder, command).exits(0).says("4 inner values agree; the types of 4 differ\n");
+    onnx(&folder, "compare a.onnxtxt b.onnxtxt --inner --set N=2 --rtol 0 --atol 0")
+        .exits(1)
+        .says("they diverge after the node Sigmoid `a` of B:");
+    // An output of another type is a difference at any tolerance.
+    folder.put("a.onnxtxt", format!("{HEAD} g (float[N] x) => (float[N] y) {{ y = Neg (x) }}"));
+    let cast = "(float[N] x) => (float16[N] y) { h = Cast <to = 10> (x) y = Neg (h) }";
+    folder.put("b.onnxtxt", format!("{HEAD} g {cast}"));
+    onnx(&folder, "compare a.onnxtxt b.onnxtxt --inner --set N=2 --atol 9")
+        .exits(1)
+        .says("y  float[2]  differs: float16[2] instead of float[2]");
+}
+
+#[test]
+fn the_node_of_the_first_model_is_named_if_it_is_another_operator() {
+    let folder = folder(
+        "(float[2] x) => (float[2] y) { y = Neg (x) }",
+        "(float[2] x) => (float[2] y) { y = Neg (x) }",
+    );
+    let functions = "<domain: \"acme\", opset_import: [\"\": 20]> Twice (a) => (b) { b = Add (a, a) }";
+    let head = HEAD.replace("20]", "20, \"acme\": 1]");
+    folder.put(
+        "b.onnxtxt",
+        format!("{head} g (float[2] x) => (float[2] y) {{ y = acme.Twice (x) }} {functions}"),
+    );
+    onnx(&folder, "compare a.onnxtxt b.onnxtxt --inner --common")
+        .exits(1)
+        .says("they diverge after the node acme.Twice `y` of B, in A Neg `y`:");
+    // An output of the first model that is an input, too.
+    folder.put("b.onnxtxt", format!("{HEAD} g (float[2] z) => (float[2] x) {{ x = Exp (z) }}"));
+    folder.put("a.onnxtxt", format!("{HEAD} g (float[2] x, float[2] z) => (float[2] x) {{ y = Neg (x) }}"));
+    onnx(&folder, "compare a.onnxtxt b.onnxtxt --inner")
+        .exits(1)
+        .says("they diverge after the node Exp `x` of B, in A no node:");
 }
 
 #[test]

@@ -79,6 +79,33 @@ fn the_first_node_with_nan_is_named() {
     onnx(&folder, "run large.onnxtxt").exits(0).says("the first infinity").says("Exp");
 }
 
+#[test]
+fn the_node_that_overflows_before_the_first_nan_is_named() {
+    let folder = folder(
+        "(float[3] x) => (float[3] y) <float k = {300}> {
+            h = Cast <to = 10> (x)
+            k16 = Cast <to = 10> (k)
+            s = Add (h, k16)
+            [overflow] m = Mul (s, s)
+            [culprit] p = Softmax (m)
+            y = Cast <to = 1> (p)
+        }",
+    );
+    let run = onnx(&folder, "run m.onnxtxt").exits(0);
+    for text in [
+        "warning[ONNX5014]: the node computes the first NaN: its operands have infinities and no NaN\n",
+        "Softmax \"culprit\"",
+        "::: computes the infinities from finite operands: ",
+        "Mul \"overflow\"",
+    ] {
+        assert!(run.err.contains(text), "{text}\n{}", run.err);
+    }
+    let report = onnx(&folder, "run m.onnxtxt --format json").exits(0).json();
+    let labels = report["findings"][0]["labels"].as_array().unwrap();
+    assert_eq!(labels.len(), 1, "{report}");
+    assert!(labels[0].to_string().contains("overflow"), "{report}");
+}
+
 const AFFINE: &str =
     "(float[N, 2] x, float[N] b) => (float[N, 2] y, float[N] rows) <float two = {2}, int64[1] last = {1}> {
     t = Mul (x, two)

@@ -1,11 +1,12 @@
 //! How two values differ.
 
 use onnx_diag::Locus;
-use onnx_types::Interrupt;
 use onnx_types::tensor::Tensor;
+use onnx_types::{ElemType, Interrupt};
 
 use super::elements::Tensors;
-use super::tolerance::Tolerances;
+use super::mixed::narrower;
+use super::tolerance::{Tolerance, Tolerances};
 use crate::fault::Failure;
 use crate::value::Value;
 
@@ -23,7 +24,7 @@ pub struct Difference {
     pub max_abs: f64,
     /// The greatest `|a - b| / |b|`; infinity if `b` is 0.
     pub max_rel: f64,
-    /// The greatest number of values of the type from one to the other.
+    /// The greatest number of values of the type from one to the other; of two types, the narrower one counts.
     pub max_ulps: u64,
     /// The first element that is beyond the tolerance; if none is, the first one that differs.
     pub first: Option<First>,
@@ -131,12 +132,36 @@ pub fn compare_values_within(
     tolerances: &Tolerances,
     interrupt: &Interrupt,
 ) -> Result<Difference, Failure> {
+    compare_with(a, b, &|a, b| (a == b).then(|| tolerances.of(a)), interrupt)
+}
+
+/// Compares two values as [`compare_values_within`] does, except that tensors of two float types are compared as numbers, with
+/// the tolerance of the narrower type.
+pub(super) fn compare_numbers(
+    a: &Value,
+    b: &Value,
+    tolerances: &Tolerances,
+    interrupt: &Interrupt,
+) -> Result<Difference, Failure> {
+    let tolerance = |a, b| if a == b { Some(tolerances.of(a)) } else { Some(tolerances.of(narrower(a, b)?)) };
+    compare_with(a, b, &tolerance, interrupt)
+}
+
+/// The tolerance for elements of two types; `None` if they are not compared.
+type TolerancesOfPairs<'a> = dyn Fn(ElemType, ElemType) -> Option<Tolerance> + 'a;
+
+fn compare_with(
+    a: &Value,
+    b: &Value,
+    tolerance: &TolerancesOfPairs<'_>,
+    interrupt: &Interrupt,
+) -> Result<Difference, Failure> {
     let mut found = Difference::default();
     // The last one is next, so that elements of sequences are compared in order.
     let mut open = vec![(String::new(), a, b)];
     while let Some((path, a, b)) = open.pop() {
         match (a, b) {
-            (Value::Tensor(a), Value::Tensor(b)) => found.merge(tensors(&path, a, b, tolerances, interrupt)?),
+            (Value::Tensor(a), Value::Tensor(b)) => found.merge(tensors(&path, a, b, tolerance, interrupt)?),
             (Value::Sequence(a), Value::Sequence(b)) if a.len() == b.len() => {
                 let pairs = a.iter().zip(b.iter()).enumerate();
                 open.extend(pairs.rev().map(|(index, (a, b))| (format!("{path}[{index}]"), a, b)));
@@ -170,15 +195,16 @@ fn tensors(
     path: &str,
     a: &Tensor,
     b: &Tensor,
-    tolerances: &Tolerances,
+    tolerance: &TolerancesOfPairs<'_>,
     interrupt: &Interrupt,
 ) -> Result<Difference, Failure> {
-    if a.elem() != b.elem() || a.dims() != b.dims() {
+    let tolerance = tolerance(a.elem(), b.elem()).filter(|_| a.dims() == b.dims());
+    let Some(tolerance) = tolerance else {
         let [a, b] = [a, b].map(|tensor| crate::value::describe(tensor.elem(), tensor.dims()));
         return Ok(Difference::mismatch(path, format!("{b} instead of {a}")));
-    }
+    };
     let mut found = Difference::default();
-    let tensors = Tensors { a, b, tolerance: tolerances.of(a.elem()), interrupt };
+    let tensors = Tensors { a, b, tolerance, interrupt };
     tensors.compare(&mut found).map_err(|stop| Failure::of_stop(stop, None, Locus::model()))?;
     if let Some(first) = &mut found.first {
         path.clone_into(&mut first.path);

@@ -3,15 +3,15 @@
 use onnx_types::tensor::{NoData, NumberIter, Payload, Tensor, TensorError};
 use onnx_types::{ElemClass, ElemType, Interrupt};
 
-use super::Difference;
 use super::tolerance::Tolerance;
+use super::{Difference, mixed};
 use crate::cx::{Outcome, Stop};
 use crate::number::{Elems, Unit};
 
 /// Elements that are compared at once, between two checks of the interrupt.
-const CHUNK: usize = 1 << 16;
+pub(super) const CHUNK: usize = 1 << 16;
 
-/// Two tensors of equal type and shape.
+/// Two tensors of equal shape, and of equal type or of two float types.
 #[derive(Clone, Copy)]
 pub(super) struct Tensors<'a> {
     pub(super) a: &'a Tensor,
@@ -37,6 +37,7 @@ impl Tensors<'_> {
     fn compare_elements(self, into: &mut Difference) -> Outcome {
         into.elements += self.a.element_count().unwrap_or_default();
         match self.a.elem().class() {
+            _ if self.a.elem() != self.b.elem() => mixed::floats(self, into),
             ElemClass::String => strings(self, into),
             ElemClass::Float => floats(self, into),
             ElemClass::Complex => complex(self, into),
@@ -183,7 +184,7 @@ fn number(
 }
 
 /// The shortest text that is read back as the same number of the type.
-fn shown(number: f64, bits: u32) -> String {
+pub(super) fn shown(number: f64, bits: u32) -> String {
     if bits <= 32 { format!("{:?}", number as f32) } else { format!("{number:?}") }
 }
 

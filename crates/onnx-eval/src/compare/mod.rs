@@ -1,7 +1,8 @@
 //! Comparing what two models compute: both run on the same inputs, and values of equal name are compared.
 //!
 //! Two floats are equal if they are the same number, both are NaN, or they are within a [`Tolerance`]. Integers, strings and
-//! `bool` are compared exactly. Types and shapes must be equal.
+//! `bool` are compared exactly. Types and shapes must be equal, except that an inner value may have another float type: its
+//! elements are compared as numbers, with the tolerance of the narrower type.
 //!
 //! ```
 //! use onnx_eval::compare::{CompareOptions, Side, compare};
@@ -24,6 +25,7 @@
 
 mod difference;
 mod elements;
+mod mixed;
 mod tolerance;
 
 use std::collections::{HashMap, HashSet};
@@ -40,6 +42,7 @@ use crate::fault::{self, Failure, FailureKind};
 use crate::observer::{NodeRun, Observer};
 use crate::options::EvalOptions;
 use crate::value::Value;
+use difference::compare_numbers;
 
 pub use difference::{Difference, First, compare_values, compare_values_within};
 pub use tolerance::{DEFAULTS, Tolerance, Tolerances};
@@ -51,7 +54,8 @@ pub struct CompareOptions {
     /// How far two floats may be apart.
     pub tolerances: Tolerances,
     /// Whether the outputs of nodes of the main graphs that have the same name are compared, too. Their values in the first
-    /// model stay in memory, at most [`run_bytes`](crate::Limits::run_bytes).
+    /// model stay in memory, at most [`run_bytes`](crate::Limits::run_bytes). Tensors of two float types are compared as
+    /// numbers, with the tolerance of the narrower type; [`Compared::ty_in_b`] is the other type.
     pub inner: bool,
 }
 
@@ -99,8 +103,12 @@ pub struct Compared {
     pub value: ValueId,
     /// The node of the second model that computes it, for an inner value.
     pub node: Option<NodeId>,
+    /// The node of the first model that computes it, for an inner value; `None` also if no node of the main graph does.
+    pub node_in_a: Option<NodeId>,
     /// The type and the shape in the first model.
     pub ty: String,
+    /// The type and the shape in the second model if they are others.
+    pub ty_in_b: Option<String>,
     /// Whether it is an output of the second model.
     pub is_output: bool,
     /// How the values differ.
@@ -263,7 +271,8 @@ impl<'m> Pair<'m> {
         let interrupt = &self.b.options().execution.interrupt;
         let found = Mutex::new(Ok(Vec::new()));
         let of_b = b.graph(b.main_graph()).outputs().iter().map(GraphOutput::value).collect();
-        let comparer = Comparer { model: b, outputs: of_b, known: &known, options, interrupt, found };
+        let nodes = if options.inner { nodes_by_output(a) } else { HashMap::default() };
+        let comparer = Comparer { model: b, outputs: of_b, known: &known, nodes, options, interrupt, found };
         let outputs = run(&self.b, &given, seed_b, &comparer).map_err(on(Side::B))?;
         let inner =
             comparer.found.into_inner().unwrap_or_else(PoisonError::into_inner).map_err(on(Side::B))?;
@@ -296,13 +305,27 @@ impl Comparison {
                 name: name.to_owned(),
                 value: output.value(),
                 node: None,
+                node_in_a: None,
                 ty: expected.describe(),
+                ty_in_b: other_type(expected, value),
                 is_output: true,
                 difference,
             });
         }
         Ok(())
     }
+}
+
+/// The type and the shape of the second value if they are not those of the first one.
+fn other_type(a: &Value, b: &Value) -> Option<String> {
+    Some(b.describe()).filter(|ty| *ty != a.describe())
+}
+
+/// The nodes of the main graph by the names of their outputs.
+fn nodes_by_output(model: &Model) -> HashMap<&str, NodeId, RandomState> {
+    let outputs = |node| model.node(node).outputs().iter().flatten().map(move |&output| (output, node));
+    let nodes = model.nodes(model.main_graph()).flat_map(outputs);
+    nodes.map(|(output, node)| (model.str(model.value(output).name()), node)).collect()
 }
 
 fn output_names(model: &Model) -> Vec<String> {
@@ -402,6 +425,8 @@ struct Comparer<'a> {
     model: &'a Model,
     outputs: HashSet<ValueId, RandomState>,
     known: &'a Values,
+    /// The nodes of the first model by the names of their outputs.
+    nodes: HashMap<&'a str, NodeId, RandomState>,
     options: &'a CompareOptions,
     interrupt: &'a Interrupt,
     /// What was compared, or why a value could not be.
@@ -419,12 +444,17 @@ impl Observer for Comparer<'_> {
             let Some(expected) = self.known.get(name) else { continue };
             let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
             let Ok(list) = &mut *found else { return };
-            match compare_values_within(expected, value, &self.options.tolerances, self.interrupt) {
-                Ok(difference) => {
-                    let is_output = self.outputs.contains(&id);
-                    let (name, ty) = (name.to_owned(), expected.describe());
-                    list.push(Compared { name, value: id, node: Some(run.node), ty, is_output, difference });
-                }
+            match compare_numbers(expected, value, &self.options.tolerances, self.interrupt) {
+                Ok(difference) => list.push(Compared {
+                    name: name.to_owned(),
+                    value: id,
+                    node: Some(run.node),
+                    node_in_a: self.nodes.get(name).copied(),
+                    ty: expected.describe(),
+                    ty_in_b: other_type(expected, value),
+                    is_output: self.outputs.contains(&id),
+                    difference,
+                }),
                 Err(failure) => *found = Err(failure),
             }
         }

@@ -163,3 +163,72 @@ fn inner_values_are_within_a_limit() {
     let failure = compare((&a, &options), (&a, &options), &inputs, &inner).unwrap_err();
     assert_eq!(failure.failure.kind(), FailureKind::Limit);
 }
+
+/// A model that computes in `float16` between inputs and outputs of `float`, and one that does not.
+#[test]
+fn inner_values_of_two_float_types_are_compared_as_numbers() {
+    let a = model(
+        "(float[2] x) => (float[2] y) <float k = {300}> { h = Identity (x) s = Mul (h, k) t = Mul (s, s) u = Abs (t) y = Sqrt (u) }",
+    );
+    let b = model(
+        "(float[2] x) => (float[2] y) <float k = {300}> {
+            k16 = Cast <to = 10> (k)
+            h = Cast <to = 10> (x) s = Mul (h, k16) t = Mul (s, s) u = Abs (t) v = Cast <to = 1> (u) y = Sqrt (v) }",
+    );
+    let found = compared(&a, &b).unwrap();
+    let divergence = found.divergence().unwrap();
+    assert_eq!((divergence.name.as_str(), divergence.ty.as_str()), ("t", "float[2]"));
+    assert_eq!(divergence.ty_in_b.as_deref(), Some("float16[2]"));
+    let first = divergence.difference.first.as_ref().unwrap();
+    assert_eq!((first.a.as_str(), first.b.as_str()), ("90000.0", "inf"));
+    let h = &found.inner[0];
+    assert_eq!((h.name.as_str(), h.difference.agrees()), ("h", true));
+    let of_node = |model: &Model, node: Option<NodeId>| model.str(model.node(node.unwrap()).op()).to_owned();
+    assert_eq!((of_node(&a, h.node_in_a), of_node(&b, h.node)), ("Identity".to_owned(), "Cast".to_owned()));
+    assert!(found.inner.last().is_some_and(|y| y.is_output && y.ty_in_b.is_none()));
+}
+
+#[test]
+fn the_tolerance_for_two_float_types_is_that_of_the_narrower_one() {
+    let of = |a: &Tensor, b: &Tensor, tolerances: Tolerances| {
+        compare_numbers(&a.clone().into(), &b.clone().into(), &tolerances, &Interrupt::NEVER).unwrap()
+    };
+    let (wide, narrow) = (floats(&[0.1, 1.0]), Tensor::vector(&[f16::from_f32(0.1), f16::from_f32(1.009)]));
+    for (a, b) in [(&wide, &narrow), (&narrow, &wide)] {
+        let found = of(a, b, Tolerances::default());
+        assert_eq!((found.differing, found.exceeding, found.max_ulps), (2, 0, 9), "{found:?}");
+        assert_eq!(of(a, b, Tolerances::default().with_rtol(Some(1e-4))).exceeding, 1);
+        assert_eq!(of(a, b, Tolerances::EXACT).exceeding, 2);
+        assert_eq!(of(a, b, Tolerances::EXACT.with_ulps(Some(1))).exceeding, 1);
+    }
+    let found = of(
+        &floats(&[f32::NAN, f32::INFINITY]),
+        &Tensor::vector(&[f64::NAN, f64::INFINITY]),
+        Tolerances::EXACT,
+    );
+    assert_eq!((found.differing, found.elements), (0, 2));
+    // Beyond the range of the narrower type.
+    let infinite = Tensor::vector(&[f16::from_f32(f32::INFINITY)]);
+    assert_eq!(of(&floats(&[65_520.0]), &infinite, Tolerances::EXACT.with_ulps(Some(1000))).exceeding, 1);
+    // Integers and shapes are as before.
+    assert!(of(&floats(&[1.0]), &Tensor::vector(&[1_i32]), Tolerances::default()).mismatch.is_some());
+    let column = Tensor::from_slice([2, 1], &[f16::from_f32(0.1); 2]).unwrap();
+    assert!(of(&wide, &column, Tolerances::default()).mismatch.is_some());
+    // Sequences have the rule of their tensors.
+    let sequence = |tensor: &Tensor| Value::Sequence(Arc::new(vec![tensor.clone().into()]));
+    let found =
+        compare_numbers(&sequence(&wide), &sequence(&narrow), &Tolerances::default(), &Interrupt::NEVER);
+    assert!(found.unwrap().agrees());
+}
+
+#[test]
+fn outputs_of_another_type_differ() {
+    let a = model("(float[2] x) => (float[2] y) { y = Neg (x) }");
+    let b = model("(float[2] x) => (float16[2] y) { h = Cast <to = 10> (x) y = Neg (h) }");
+    let found = compared(&a, &b).unwrap();
+    assert!(!found.agrees());
+    assert_eq!(found.outputs[0].difference.mismatch.as_deref(), Some("float16[2] instead of float[2]"));
+    assert_eq!(found.outputs[0].ty_in_b.as_deref(), Some("float16[2]"));
+    // As a value of a node, it does not diverge.
+    assert!(found.divergence().is_none());
+}
