@@ -101,9 +101,9 @@ fn the_node_that_overflows_before_the_first_nan_is_named() {
         assert!(run.err.contains(text), "{text}\n{}", run.err);
     }
     let report = onnx(&folder, "run m.onnxtxt --format json").exits(0).json();
-    let labels = report["findings"][0]["labels"].as_array().unwrap();
-    assert_eq!(labels.len(), 1, "{report}");
-    assert!(labels[0].to_string().contains("overflow"), "{report}");
+    let related = report["findings"][0]["related"].as_array().unwrap();
+    assert_eq!(related.len(), 1, "{report}");
+    assert!(related[0].to_string().contains("overflow"), "{report}");
 }
 
 const AFFINE: &str =

@@ -168,7 +168,8 @@ fn inner_values_are_within_a_limit() {
 #[test]
 fn inner_values_of_two_float_types_are_compared_as_numbers() {
     let a = model(
-        "(float[2] x) => (float[2] y) <float k = {300}> { h = Identity (x) s = Mul (h, k) t = Mul (s, s) u = Abs (t) y = Sqrt (u) }",
+        "(float[2] x) => (float[2] y) <float k = {300}> {
+            h = Identity (x) s = Mul (h, k) t = Mul (s, s) u = Abs (t) y = Sqrt (u) }",
     );
     let b = model(
         "(float[2] x) => (float[2] y) <float k = {300}> {
