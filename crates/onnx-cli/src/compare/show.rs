@@ -26,7 +26,9 @@ pub(super) fn text(models: &Models<'_>, runs: &[Run], verdict: Verdict) -> Resul
                 }
                 let all = comparison.outputs.iter().chain(&comparison.inner);
                 types.extend(
-                    all.flat_map(|one| [Some(&one.ty), one.ty_in_b.as_ref()]).flatten().map(element_type),
+                    all.flat_map(|one| [Some(&one.ty), one.ty_in_b.as_ref()])
+                        .flatten()
+                        .map(|ty| element_type(ty)),
                 );
                 rest(&mut text, models, comparison)?;
             }
@@ -51,7 +53,7 @@ pub(super) fn text(models: &Models<'_>, runs: &[Run], verdict: Verdict) -> Resul
 }
 
 /// The element type of a described tensor.
-fn element_type(ty: &String) -> String {
+fn element_type(ty: &str) -> String {
     ty.split('[').next().unwrap_or_default().to_owned()
 }
 
