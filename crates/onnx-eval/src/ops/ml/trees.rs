@@ -13,7 +13,8 @@
 //! the first in the list, the score `s` gives the scores `1 - s` and `s`, or `-s` and `s` with negative weights, and with
 //! `LOGISTIC` the logistic function of `-s` and `s`; the other transforms, and base values for both classes, are computed
 //! differently by engines and are unsupported. Any other classifier adds votes and base values for each class, and chooses the
-//! greatest sum, the first one among equals; with `SOFTMAX_ZERO`, of the sums that the transform does not set to 0.
+//! greatest sum, the first one among equals; with `SOFTMAX_ZERO`, of the sums that the transform does not set to 0. With
+//! the other transforms, a class without a vote takes part with its score 0, as in the reference; in onnxruntime it does not.
 
 use std::collections::HashMap;
 
