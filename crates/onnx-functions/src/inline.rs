@@ -62,14 +62,14 @@ pub enum InlineError {
         /// Number of functions of the cycle.
         length: usize,
     },
-    /// The result would exceed a limit. The model is unchanged.
-    #[error("inlining would result in {needed} {limit}; the limit `{limit}` is {allowed}")]
+    /// The model would exceed a limit, with the nodes of functions and of calls that are inlined in turn. It is unchanged.
+    #[error("inlining can take {needed} {limit} at a time; the limit `{limit}` is {allowed}")]
     TooLarge {
         /// The name of the limit: `nodes` or `values`. Four operands, results or elements of attributes count as a value.
         limit: &'static str,
         /// The limit.
         allowed: u64,
-        /// The number that the model would have, 2⁶⁴ - 1 for anything from that on.
+        /// The number that the model can have during the work, 2⁶⁴ - 1 for anything from that on.
         needed: u64,
     },
     /// The work was interrupted. Some of the calls are inlined.

@@ -11,7 +11,9 @@ use slotmap::SecondaryMap;
 use crate::expand::add_imports;
 use crate::housekeeping::{Identity, Taken, identity_of};
 use crate::inline::{all_calls, graphs_of, identity};
+use crate::reason::Reason;
 use crate::sizes::endless;
+use crate::versions::missing_imports;
 
 /// A function that was linked.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -27,11 +29,19 @@ pub struct LinkedFunction {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LinkError {
-    /// A function of the library that would be linked calls itself, directly or through others.
+    /// A function of the library that would be linked calls itself, directly or through others, which may be of the model.
     #[error("the function {function} of the library calls itself, directly or through others")]
     Recursive {
         /// The identity of the function, quoted.
         function: String,
+    },
+    /// A function of the library imports an operator set in another version than the model, and an operator that it uses changed.
+    #[error("the function {function} of the library does not fit the model: {reason}")]
+    Version {
+        /// The identity of the function, quoted.
+        function: String,
+        /// The reason.
+        reason: Reason,
     },
     /// A function of the library has tensors in other files, at locations relative to the library.
     #[error("the function {function} of the library has external data: embed it first")]
@@ -58,7 +68,8 @@ pub enum LinkError {
 ///
 /// # Errors
 ///
-/// Returns an error if such a function calls itself, has external data, or uses values that nothing defines. The functions of
+/// Returns an error if such a function calls itself, has external data, uses values that nothing defines, or uses operators that
+/// have another meaning in the versions that the model imports. The functions of
 /// the model are unchanged then.
 pub fn link(
     model: &mut Model,
@@ -95,9 +106,30 @@ pub fn link(
         }
     }
     let linked = linker.linked;
+    if let Err(error) = judge(model, &linked, registry) {
+        let added: Vec<FunctionId> = linked.iter().map(|linked| linked.function).collect();
+        model.remove_functions(&added);
+        return Err(error);
+    }
     import_domains(model, &library, &wanted);
     raise_ir_version(model, &linked);
     Ok(linked)
+}
+
+/// Returns an error if functions call themselves together with those of the model, or if their operators have another meaning
+/// in the versions that the model imports: a model with such a function is not valid.
+fn judge(model: &Model, linked: &[LinkedFunction], registry: &Registry) -> Result<(), LinkError> {
+    let calls = all_calls(model, registry);
+    let graph = CallGraph::of_calls(model, |node| calls.get(&node).copied());
+    let endless = endless(model, &graph);
+    for &LinkedFunction { function, .. } in linked {
+        if endless.contains_key(function) {
+            return Err(LinkError::Recursive { function: name_of(model, function) });
+        }
+        missing_imports(model, function, model.main_graph(), &[], registry)
+            .map_err(|reason| LinkError::Version { function: name_of(model, function), reason })?;
+    }
+    Ok(())
 }
 
 /// The nodes of a model that call functions of the library, and nothing that the model or the standard defines.

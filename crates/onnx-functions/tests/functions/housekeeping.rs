@@ -163,3 +163,37 @@ fn libraries_are_linked_transitively() {
         assert_eq!(nodes(&model), [format!("t = {own} (x)"), "y = Neg (t)".to_owned()]);
     }
 }
+
+#[test]
+fn a_library_that_does_not_fit_the_model_is_refused() {
+    let refused = |model: &str, library: &str| {
+        let (mut model, library) = (parse(model), parse(library));
+        let before = functions(&model);
+        let error = link(&mut model, &library, Registry::STANDARD).unwrap_err();
+        assert_eq!(functions(&model), before);
+        model.verify().unwrap();
+        error.to_string()
+    };
+    // The function of the library calls the one of the model that calls it.
+    let error = refused(
+        r#"<ir_version: 10, opset_import: ["": 20, "d": 1]>
+        g (float[N] x) => (float[N] y) { y = d.A (x) }
+        <domain: "d", opset_import: ["d": 1]> B (p) => (q) { q = d.A (p) }"#,
+        r#"<ir_version: 10, opset_import: ["": 20, "d": 1]>
+        g () => () {}
+        <domain: "d", opset_import: ["d": 1]> A (p) => (q) { q = d.B (p) }"#,
+    );
+    assert_eq!(error, "the function `d.A` of the library calls itself, directly or through others");
+    // The axes became an operand in version 13.
+    let error = refused(
+        r#"<ir_version: 10, opset_import: ["": 20, "d": 1]>
+        g (float[2,3] x) => (float[2] y) { y = d.Total (x) }"#,
+        r#"<ir_version: 10, opset_import: ["": 11, "d": 1]>
+        g () => () {}
+        <domain: "d", opset_import: ["": 11]> Total (p) => (q) { q = ReduceSum <axes = [1], keepdims = 0> (p) }"#,
+    );
+    assert!(
+        error.starts_with("the function `d.Total` of the library does not fit the model: `ReduceSum`"),
+        "{error}"
+    );
+}
