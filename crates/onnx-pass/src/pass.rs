@@ -93,7 +93,7 @@ impl Pass {
         (self.run)(cx)
     }
 
-    /// The passes of this crate, in the order in which [`Pipeline::standard`](crate::Pipeline::standard) would run them.
+    /// The passes of this crate, those that other passes rely on first.
     #[must_use]
     pub fn standard() -> Vec<Self> {
         passes::all()
