@@ -1,7 +1,7 @@
 //! Texts for symbols without a name.
 
 use std::borrow::Cow;
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use crate::symbol::{Interner, Symbol};
 
@@ -18,7 +18,7 @@ use crate::symbol::{Interner, Symbol};
 /// assert_eq!(names.name(unnamed), "unk__7");
 /// let named = names.intern("unk__7");
 /// assert_eq!(names.name(named), "unk__7");
-/// assert_eq!(names.name(unnamed), "unk__7_");
+/// assert_eq!(names.name(unnamed), "unk__7_1");
 /// ```
 pub trait SymbolNames: fmt::Debug {
     /// The text of a symbol.
@@ -29,11 +29,17 @@ impl SymbolNames for Interner {
     fn name(&self, symbol: Symbol) -> Cow<'_, str> {
         let Some(number) = symbol.number() else { return Cow::Borrowed(self.resolve(symbol)) };
         let mut text = format!("unk__{number}");
-        // Each attempt doubles the number of underscores, so names that are all taken cost no more than they are long.
-        let mut more = 1_usize;
+        // The suffix doubles, so n taken names are passed after log n attempts, and a text grows by at most a digit where a
+        // caller adds it to the interner and asks again.
+        let (mut stem, mut suffix) = (text.len(), 1_u64);
         while self.get(&text).is_some() {
-            text.extend(std::iter::repeat_n('_', more));
-            more = more.saturating_mul(2);
+            text.truncate(stem);
+            // Writing to a `String` cannot fail.
+            let _ = write!(text, "_{suffix}");
+            suffix = suffix.rotate_left(1);
+            if suffix == 1 {
+                stem = text.len();
+            }
         }
         Cow::Owned(text)
     }
@@ -46,10 +52,22 @@ mod tests {
     #[test]
     fn texts_of_unnamed_symbols_avoid_names_and_each_other() {
         let mut names = Interner::new();
-        for taken in ["unk__1", "unk__1_", "unk__1___", "unk__2"] {
+        for taken in ["unk__1", "unk__1_1", "unk__1_2", "unk__2"] {
             names.intern(taken);
         }
         let texts: Vec<_> = (0..4).map(|number| names.name(Symbol::unnamed(number)).into_owned()).collect();
-        assert_eq!(texts, ["unk__0", "unk__1_______", "unk__2_", "unk__3"]);
+        assert_eq!(texts, ["unk__0", "unk__1_4", "unk__2_1", "unk__3"]);
+    }
+
+    #[test]
+    fn texts_stay_short_where_each_becomes_a_name() {
+        let mut names = Interner::new();
+        let symbol = Symbol::unnamed(1);
+        for _ in 0..200 {
+            let text = names.name(symbol).into_owned();
+            assert!(names.get(&text).is_none(), "{text}");
+            names.intern(&text);
+        }
+        assert!(names.name(symbol).len() < 80, "{}", names.name(symbol));
     }
 }

@@ -30,9 +30,13 @@ use crate::conformance::runner::{Outcome, Suite};
 const COUNT: usize = 60;
 
 /// Passes that undo others or change the interface, which no pipeline has together with the others.
-const APART: [&str; 4] = [
+const APART: [&str; 6] = [
     "initializers-as-constants",
     "explicit-default-attributes",
+    // The opposite of `unique-names`.
+    "short-names",
+    // The opposite of `value-info`.
+    "no-value-info",
     "no-initializer-inputs",
     "initializers-as-inputs",
 ];
