@@ -1,0 +1,155 @@
+//! Rules as they are written, with all expressions flattened into nodes with one operator each.
+
+use onnx_ir::AttrValue;
+use onnx_pass::Exactness;
+
+/// The number of a variable of a rule: a value, an attribute, or the result of a nested call.
+pub(crate) type Var = usize;
+
+/// A rewrite rule: two functions with one signature, what is computed at rewrite time, and conditions.
+#[derive(Clone, Debug)]
+pub struct Rule {
+    pub(crate) name: String,
+    /// The comment before the rule, without `#`.
+    pub(crate) page: String,
+    pub(crate) class: Exactness,
+    /// The least version of the operator set of the default domain.
+    pub(crate) since: i64,
+    /// The names of the variables; empty for the result of a nested call.
+    pub(crate) names: Vec<String>,
+    pub(crate) from: Side,
+    pub(crate) lets: Vec<FlatNode>,
+    pub(crate) conditions: Vec<(usize, Condition)>,
+    pub(crate) to: Side,
+    /// The byte at which the rule begins.
+    pub(crate) at: usize,
+}
+
+impl Rule {
+    /// The name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The comment before the rule: Markdown, without the `#` of the comment.
+    #[must_use]
+    pub fn page(&self) -> &str {
+        &self.page
+    }
+
+    /// The class of its edits.
+    #[must_use]
+    pub const fn class(&self) -> Exactness {
+        self.class
+    }
+
+    /// The name of a variable in a message.
+    pub(crate) fn variable(&self, var: Var) -> &str {
+        self.names.get(var).map_or("", |name| if name.is_empty() { "a nested call" } else { name })
+    }
+}
+
+/// How many operands a variable stands for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Arity {
+    One,
+    /// `b?`: the operand may be omitted.
+    Optional,
+    /// `xs*`: any number of operands.
+    Rest,
+}
+
+/// A function of a rule.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Side {
+    pub(crate) inputs: Vec<(Var, Arity)>,
+    pub(crate) outputs: Vec<Var>,
+    /// Operands before their users.
+    pub(crate) nodes: Vec<FlatNode>,
+}
+
+/// A node. Alternatives are nodes with the same result.
+#[derive(Clone, Debug)]
+pub(crate) struct FlatNode {
+    pub(crate) domain: String,
+    pub(crate) op: String,
+    pub(crate) attributes: Vec<(String, AttributeTerm)>,
+    /// `...`: other attributes may have any value; on the right side they are copied.
+    pub(crate) is_open: bool,
+    pub(crate) operands: Vec<Operand>,
+    pub(crate) outputs: Vec<Option<Var>>,
+    /// The byte at which the operator is.
+    pub(crate) at: usize,
+}
+
+/// The value of an attribute.
+#[derive(Clone, Debug)]
+pub(crate) enum AttributeTerm {
+    Value(AttrValue),
+    Var(Var),
+}
+
+/// An operand of a node.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Operand {
+    Omitted,
+    Var(Var),
+    /// `xs*`.
+    Rest(Var),
+    /// `b : 0.0`: what stands for an omitted operand.
+    Default(Var, Literal),
+    Literal(Literal),
+}
+
+/// A number, or a list of numbers.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Literal {
+    pub(crate) numbers: Vec<f64>,
+    pub(crate) is_list: bool,
+    /// All numbers are written as integers.
+    pub(crate) is_integer: bool,
+}
+
+/// A set of element types.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Elems {
+    Class(Class),
+    List(Vec<onnx_types::ElemType>),
+    Of(Var),
+}
+
+/// A class of element types.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Class {
+    Floats,
+    Integers,
+    Signed,
+    Unsigned,
+    Numbers,
+}
+
+/// A size of a value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Size {
+    Number(i64),
+    Rank(Var),
+    Dim(Var, i64),
+}
+
+/// A condition of a rule.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Condition {
+    /// A result of `let` is true in all elements.
+    Holds(Var),
+    Elem(Var, Elems),
+    Constant(Var),
+    NotConstant(Var),
+    /// The value has one use.
+    OneUse(Var),
+    /// A value inside the pattern may have other uses.
+    Shared(Var),
+    Equal(Size, Size),
+    AtMost(Size, Size),
+    SameShape(Var, Var),
+}

@@ -1,0 +1,212 @@
+//! Checks of rules that need no model.
+
+use onnx_schema::Schema;
+use onnx_types::{ElemType, Symbol};
+
+use crate::ast::{Condition, Elems, FlatNode, Operand, Rule, Var};
+use crate::condition::is_of;
+use crate::cost::weight;
+use crate::effective::latest;
+use crate::evaluate::INTRINSICS;
+use crate::fault::Mistake;
+
+/// Everything that is wrong with a rule.
+pub(crate) fn mistakes(rule: &Rule) -> Vec<Mistake> {
+    let mut mistakes = Vec::new();
+    for node in rule.from.nodes.iter().chain(&rule.to.nodes) {
+        operator(node, &mut mistakes);
+    }
+    for node in &rule.lets {
+        if node.domain == "rule" {
+            intrinsic(node, &mut mistakes);
+        } else if node.domain.is_empty() {
+            operator(node, &mut mistakes);
+        } else {
+            mistakes.push(Mistake::meaning(node.at, "`let` has operators of the default domain and of `rule`"));
+        }
+    }
+    sides(rule, &mut mistakes);
+    copies(rule, &mut mistakes);
+    types(rule, &mut mistakes);
+    cost(rule, &mut mistakes);
+    mistakes
+}
+
+fn schema(node: &FlatNode) -> Option<&'static Schema> {
+    let names = onnx_schema::interner();
+    latest(names.get(&node.domain).unwrap_or(Symbol::EMPTY), names.get(&node.op)?)
+}
+
+/// The operator exists, and some version has the attributes and operands.
+fn operator(node: &FlatNode, mistakes: &mut Vec<Mistake>) {
+    if node.domain == "rule" {
+        mistakes.push(Mistake::meaning(node.at, "operators of the domain `rule` are for `let`"));
+        return;
+    }
+    let is_standard = node.domain.is_empty() || node.domain.starts_with("ai.onnx");
+    if !is_standard {
+        return;
+    }
+    let Some(latest) = schema(node) else {
+        mistakes.push(Mistake::meaning(node.at, format!("there is no operator `{}`", node.op)));
+        return;
+    };
+    let versions = onnx_schema::versions(latest.domain(), latest.op());
+    for (name, _) in &node.attributes {
+        let is_known = versions.iter().any(|schema| {
+            schema.attributes().iter().any(|formal| formal.text() == name)
+                || schema.inputs().iter().any(|formal| formal.name == name)
+        });
+        if !is_known {
+            mistakes.push(Mistake::meaning(node.at, format!("`{}` has no attribute `{name}`", node.op)));
+        }
+    }
+    let has_rest = node.operands.iter().any(|operand| matches!(operand, Operand::Rest(_)));
+    let (count, most) = (node.operands.len(), latest.max_inputs());
+    if !has_rest && (most.is_some_and(|most| count > most) || count < latest.min_inputs()) {
+        mistakes.push(Mistake::meaning(node.at, format!("`{}` does not have {count} operands", node.op)));
+    }
+    if has_rest && !latest.inputs().last().is_some_and(onnx_schema::Formal::is_variadic) {
+        let message = format!("`{}` does not have any number of operands", node.op);
+        mistakes.push(Mistake::meaning(node.at, message));
+    }
+    if latest.max_outputs().is_some_and(|most| node.outputs.len() > most) {
+        let message = format!("`{}` does not have {} results", node.op, node.outputs.len());
+        mistakes.push(Mistake::meaning(node.at, message));
+    }
+}
+
+fn intrinsic(node: &FlatNode, mistakes: &mut Vec<Mistake>) {
+    match INTRINSICS.iter().find(|(name, _)| *name == node.op) {
+        None => {
+            let known: Vec<String> = INTRINSICS.iter().map(|(name, _)| format!("`rule.{name}`")).collect();
+            let message = format!("there is no `rule.{}`; there are {}", node.op, known.join(", "));
+            mistakes.push(Mistake::meaning(node.at, message));
+        }
+        Some(&(name, count)) => {
+            let are_names = node.operands.iter().all(|operand| matches!(operand, Operand::Var(_)));
+            if node.operands.len() != count || !are_names || node.outputs.len() != 1 {
+                let message = format!("`rule.{name}` takes {count} names, and has one result");
+                mistakes.push(Mistake::meaning(node.at, message));
+            }
+        }
+    }
+}
+
+fn vars(node: &FlatNode) -> impl Iterator<Item = Var> + '_ {
+    node.operands.iter().filter_map(|operand| match operand {
+        Operand::Var(var) | Operand::Rest(var) | Operand::Default(var, _) => Some(*var),
+        _ => None,
+    })
+}
+
+/// The sides have the same results; the left side uses its operands and makes its results.
+fn sides(rule: &Rule, mistakes: &mut Vec<Mistake>) {
+    let made = |var: Var| rule.from.nodes.iter().any(|node| node.outputs.contains(&Some(var)));
+    for &(var, _) in &rule.from.inputs {
+        if !rule.from.nodes.iter().any(|node| vars(node).any(|other| other == var)) {
+            let message = format!("no node of the left side uses `{}`", rule.variable(var));
+            mistakes.push(Mistake::meaning(rule.at, message));
+        }
+    }
+    for &var in &rule.from.outputs {
+        if !made(var) {
+            let message = format!("no node of the left side makes `{}`", rule.variable(var));
+            mistakes.push(Mistake::meaning(rule.at, message));
+        }
+    }
+    if rule.from.outputs.len() != rule.to.outputs.len() {
+        mistakes.push(Mistake::meaning(rule.at, "the sides have different numbers of results"));
+    }
+    for node in &rule.from.nodes {
+        let is_used = node.outputs.iter().flatten().any(|&var| {
+            let is_operand = rule.from.nodes.iter().any(|node| vars(node).any(|other| other == var));
+            is_operand || rule.from.outputs.contains(&var)
+        });
+        if !is_used {
+            mistakes.push(Mistake::meaning(node.at, format!("no result needs this `{}`", node.op)));
+        }
+        let rests = node.operands.iter().filter(|operand| matches!(operand, Operand::Rest(_))).count();
+        if rests > 2 {
+            mistakes.push(Mistake::meaning(node.at, "a node has at most two operands with `*`"));
+        }
+    }
+    for (at, condition) in &rule.conditions {
+        if let Condition::Holds(var) = condition
+            && !rule.lets.iter().any(|node| node.outputs.contains(&Some(*var)))
+        {
+            let message = format!("`let` does not compute `{}`", rule.variable(*var));
+            mistakes.push(Mistake::meaning(*at, message));
+        }
+    }
+}
+
+/// What `...` copies is defined.
+fn copies(rule: &Rule, mistakes: &mut Vec<Mistake>) {
+    for node in rule.to.nodes.iter().filter(|node| node.is_open) {
+        let from = rule.from.nodes.iter().filter(|from| from.is_open && from.op == node.op).count();
+        if from != 1 {
+            let message =
+                format!("`...` copies the attributes of one `{}` with `...` on the left side, not of {from}", node.op);
+            mistakes.push(Mistake::meaning(node.at, message));
+        }
+    }
+}
+
+/// Some element type is allowed everywhere that a variable occurs on the left side.
+fn types(rule: &Rule, mistakes: &mut Vec<Mistake>) {
+    for var in 0..rule.names.len() {
+        let mut possible: Vec<ElemType> = (1..64).filter_map(ElemType::from_code).collect();
+        let before = possible.len();
+        for node in &rule.from.nodes {
+            let Some(schema) = schema(node) else { continue };
+            for (index, operand) in node.operands.iter().enumerate() {
+                if *operand == Operand::Var(var)
+                    && let Some(formal) = schema.input_for(index)
+                {
+                    possible.retain(|&elem| schema.types_of(formal).contains_tensor(elem));
+                }
+            }
+            for (index, output) in node.outputs.iter().enumerate() {
+                if *output == Some(var)
+                    && let Some(formal) = schema.output_for(index)
+                {
+                    possible.retain(|&elem| schema.types_of(formal).contains_tensor(elem));
+                }
+            }
+        }
+        let mut at = rule.at;
+        for (place, condition) in &rule.conditions {
+            let Condition::Elem(other, wanted) = condition else { continue };
+            if *other == var {
+                at = *place;
+                possible.retain(|&elem| match wanted {
+                    Elems::Class(class) => is_of(elem, *class),
+                    Elems::List(elems) => elems.contains(&elem),
+                    Elems::Of(_) => true,
+                });
+            }
+        }
+        if possible.is_empty() && before > 0 {
+            let message = format!("no element type is possible for `{}`", rule.variable(var));
+            mistakes.push(Mistake::meaning(at, message));
+        }
+    }
+}
+
+/// The right side costs less than the left side, with the cheapest alternatives.
+fn cost(rule: &Rule, mistakes: &mut Vec<Mistake>) {
+    let mut old = 0_u64;
+    for (index, node) in rule.from.nodes.iter().enumerate() {
+        let alternatives = rule.from.nodes.iter().enumerate().filter(|(_, other)| other.outputs == node.outputs);
+        let is_cheapest = alternatives.min_by_key(|(index, other)| (weight(&other.op), *index));
+        if is_cheapest.is_some_and(|(cheapest, _)| cheapest == index) {
+            old = old.saturating_add(weight(&node.op));
+        }
+    }
+    let new: u64 = rule.to.nodes.iter().map(|node| weight(&node.op)).sum();
+    if new >= old {
+        let message = format!("the cost does not decrease: {old} before, {new} after");
+        mistakes.push(Mistake::meaning(rule.at, message));
+    }
+}

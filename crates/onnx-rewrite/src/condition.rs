@@ -1,0 +1,117 @@
+//! Conditions of rules.
+
+use onnx_ir::ValueId;
+use onnx_pass::{Patch, Reason};
+use onnx_types::tensor::NoData;
+use onnx_types::{Dim, ElemClass, ElemType};
+
+use crate::ast::{Class, Condition, Elems, Rule, Size, Var};
+use crate::matching::{Bound, Match};
+
+/// Checks the conditions of a rule on a match.
+pub(crate) fn check(rule: &Rule, found: &Match, patch: &mut Patch<'_, '_>) -> Result<(), Reason> {
+    rule.conditions.iter().try_for_each(|(_, condition)| holds(rule, found, patch, condition))
+}
+
+fn holds(rule: &Rule, found: &Match, patch: &mut Patch<'_, '_>, condition: &Condition) -> Result<(), Reason> {
+    let name = |var: Var| rule.variable(var);
+    let fails = |text: String| Err(Reason::new(text));
+    match condition {
+        Condition::Holds(var) => {
+            let Some(Bound::Tensor(tensor)) = found.bound.get(*var) else {
+                return fails(format!("`{}` is not computed by `let`", name(*var)));
+            };
+            let mut elements = tensor.iter_f64(&NoData)?;
+            if elements.all(|element| element != 0.0) { Ok(()) } else { fails(format!("`{}` is false", name(*var))) }
+        }
+        Condition::Elem(var, wanted) => {
+            let elem = elem(found, patch, *var);
+            let elem = elem.ok_or_else(|| Reason::new(format!("the element type of `{}` is not known", name(*var))))?;
+            let is_one = match wanted {
+                Elems::Class(class) => is_of(elem, *class),
+                Elems::List(elems) => elems.contains(&elem),
+                Elems::Of(other) => self::elem(found, patch, *other) == Some(elem),
+            };
+            if is_one { Ok(()) } else { fails(format!("`{}` is of {elem}", name(*var))) }
+        }
+        Condition::Constant(var) => match found.bound.get(*var) {
+            Some(Bound::Value(value)) => patch.try_constant(*value).map(|_| ()),
+            _ => Ok(()),
+        },
+        Condition::NotConstant(var) => match found.bound.get(*var) {
+            Some(Bound::Value(value)) if patch.try_constant(*value).is_err() => Ok(()),
+            _ => fails(format!("`{}` is constant", name(*var))),
+        },
+        Condition::OneUse(var) => match found.value(*var) {
+            Some(value) if patch.model().value(value).uses().len() == 1 => Ok(()),
+            _ => fails(format!("`{}` has several uses", name(*var))),
+        },
+        Condition::Shared(_) => Ok(()),
+        Condition::Equal(a, b) => {
+            let (first, second) = (size(rule, found, patch, *a)?, size(rule, found, patch, *b)?);
+            let is_equal = patch.proved_eq(first, second);
+            if is_equal { Ok(()) } else { fails("two sizes are not proved to be equal".to_owned()) }
+        }
+        Condition::AtMost(a, b) => {
+            let (first, second) = (size(rule, found, patch, *a)?, size(rule, found, patch, *b)?);
+            let is_less = patch.proved_le(first, second);
+            if is_less { Ok(()) } else { fails("a size is not proved to be at most another".to_owned()) }
+        }
+        Condition::SameShape(a, b) => {
+            let (first, second) = (dims(rule, found, patch, *a)?, dims(rule, found, patch, *b)?);
+            let is_same = first.len() == second.len()
+                && first.into_iter().zip(second).all(|(a, b)| patch.proved_eq(a, b));
+            let names = (name(*a), name(*b));
+            if is_same { Ok(()) } else { fails(format!("the sizes of `{}` and `{}` differ", names.0, names.1)) }
+        }
+    }
+}
+
+/// The element type of a variable.
+pub(crate) fn elem(found: &Match, patch: &Patch<'_, '_>, var: Var) -> Option<ElemType> {
+    match found.bound.get(var)? {
+        Bound::Value(value) => patch.elem(*value),
+        Bound::Tensor(tensor) => Some(tensor.elem()),
+        Bound::Rest(values) => {
+            let first: Option<ValueId> = values.first().copied().flatten();
+            patch.elem(first?)
+        }
+        _ => None,
+    }
+}
+
+pub(crate) fn is_of(elem: ElemType, class: Class) -> bool {
+    let found = elem.class();
+    match class {
+        Class::Floats => found == ElemClass::Float,
+        Class::Integers => matches!(found, ElemClass::Int | ElemClass::Uint),
+        Class::Signed => matches!(found, ElemClass::Int | ElemClass::Float),
+        Class::Unsigned => found == ElemClass::Uint,
+        Class::Numbers => matches!(found, ElemClass::Int | ElemClass::Uint | ElemClass::Float),
+    }
+}
+
+fn dims(rule: &Rule, found: &Match, patch: &mut Patch<'_, '_>, var: Var) -> Result<Vec<Dim>, Reason> {
+    match found.bound.get(var) {
+        Some(Bound::Value(value)) => patch.try_shape(*value),
+        Some(Bound::Tensor(tensor)) => Ok(tensor.dims().iter().copied().map(Dim::Known).collect()),
+        _ => Err(Reason::new(format!("`{}` is omitted", rule.variable(var)))),
+    }
+}
+
+fn size(rule: &Rule, found: &Match, patch: &mut Patch<'_, '_>, size: Size) -> Result<Dim, Reason> {
+    match size {
+        Size::Number(number) => Ok(Dim::Known(number)),
+        Size::Rank(var) => {
+            let rank = dims(rule, found, patch, var)?.len();
+            Ok(Dim::Known(i64::try_from(rank).unwrap_or(i64::MAX)))
+        }
+        Size::Dim(var, axis) => {
+            let dims = dims(rule, found, patch, var)?;
+            let rank = i64::try_from(dims.len()).unwrap_or(i64::MAX);
+            let axis = if axis < 0 { axis.saturating_add(rank) } else { axis };
+            let dim = usize::try_from(axis).ok().and_then(|axis| dims.get(axis));
+            dim.copied().ok_or_else(|| Reason::new(format!("`{}` has no axis {axis}", rule.variable(var))))
+        }
+    }
+}

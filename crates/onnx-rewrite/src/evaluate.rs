@@ -1,0 +1,294 @@
+//! What a rule computes at rewrite time: the nodes of `let`, on constants and attributes that were matched.
+
+use onnx_eval::{EvalOptions, Value, run_node};
+use onnx_ir::{AttrValue, Model, Position, ValueId};
+use onnx_pass::{Patch, Reason};
+use onnx_text::{ParseOptions, parse_model};
+use onnx_types::tensor::Tensor;
+use onnx_types::{ElemType, Limits, Symbol};
+
+use crate::ast::{AttributeTerm, FlatNode, Literal, Operand, Rule, Var};
+use crate::effective::{latest, of_value, to_value};
+use crate::matching::{Bound, Match};
+
+/// The operators of the domain `rule`: name, and number of operands.
+pub(crate) const INTRINSICS: &[(&str, usize)] =
+    &[("Shape", 1), ("Rank", 1), ("Dims", 1), ("Axes", 2), ("Elem", 1)];
+
+/// How far the element type of an operand is fixed: a literal takes that of an attribute, and both that of a constant.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Strength {
+    Literal,
+    Attribute,
+    Constant,
+}
+
+/// A model in which single nodes run.
+#[derive(Debug)]
+pub(crate) struct Scratch {
+    model: Model,
+    inputs: Vec<ValueId>,
+}
+
+impl Scratch {
+    pub(crate) fn new() -> Self {
+        let latest = onnx_schema::latest_opset(onnx_schema::domain::ONNX).unwrap_or(1);
+        let text = format!("<ir_version: 10, opset_import: [\"\": {latest}]> g () => () {{}}");
+        let model = parse_model(text, &ParseOptions::default()).unwrap_or_default();
+        Self { model, inputs: Vec::new() }
+    }
+
+    /// The results of an operator of the default domain on constants.
+    pub(crate) fn run(
+        &mut self,
+        op: &str,
+        attributes: Vec<(String, AttrValue)>,
+        inputs: Vec<Option<Tensor>>,
+        outputs: usize,
+    ) -> Result<Vec<Option<Tensor>>, Reason> {
+        let graph = self.model.main_graph();
+        while self.inputs.len() < inputs.len() {
+            let name = format!("i{}", self.inputs.len());
+            let input = self.model.add_graph_input(graph, &name, None);
+            self.inputs.push(input);
+        }
+        let attributes: Vec<(Symbol, AttrValue)> =
+            attributes.into_iter().map(|(name, value)| (self.model.intern(&name), value)).collect();
+        let op = self.model.intern(op);
+        let operands: Vec<Option<ValueId>> =
+            inputs.iter().zip(&self.inputs).map(|(input, &value)| input.as_ref().map(|_| value)).collect();
+        let mut build = self.model.build_at(Position::End(graph));
+        let mut node = build.call_symbol(Symbol::EMPTY, op);
+        for operand in operands {
+            node = node.input(operand);
+        }
+        for (name, value) in attributes {
+            node = node.attr(name, value);
+        }
+        let made = node.outputs_if(&vec![true; outputs])?;
+        let Some(node) = made.first().copied().flatten().and_then(|value| self.model.value(value).producer()) else {
+            return Err("a node of `let` has no result".into());
+        };
+        let values: Vec<Option<Value>> = inputs.into_iter().map(|input| input.map(Value::from)).collect();
+        let result = run_node(&self.model, node, &values, &EvalOptions::default());
+        self.model.erase_node(node)?;
+        let result = result.map_err(|failure| Reason::new(failure.diagnostic().message.clone()))?;
+        let tensor = |value: &Option<Value>| value.as_ref()?.tensor().map(|tensor| Tensor::clone(tensor));
+        Ok(result.iter().map(tensor).collect())
+    }
+
+    /// The elements of a tensor in another type.
+    pub(crate) fn convert(&mut self, tensor: Tensor, elem: ElemType) -> Result<Tensor, Reason> {
+        if tensor.elem() == elem {
+            return Ok(tensor);
+        }
+        let to = vec![("to".to_owned(), AttrValue::Int(i64::from(elem as i32)))];
+        let converted = self.run("Cast", to, vec![Some(tensor)], 1)?;
+        converted.into_iter().next().flatten().ok_or_else(|| "a literal cannot be converted".into())
+    }
+}
+
+/// A literal in its own type: `int64` for integers, `float` otherwise.
+pub(crate) fn of_literal(literal: &Literal) -> Tensor {
+    match (literal.is_list, literal.is_integer) {
+        (true, true) => Tensor::vector(&literal.numbers.iter().map(|&number| number as i64).collect::<Vec<_>>()),
+        (true, false) => {
+            Tensor::vector(&literal.numbers.iter().map(|&number| number as f32).collect::<Vec<_>>())
+        }
+        (false, true) => Tensor::scalar(literal.numbers.first().copied().unwrap_or(0.0) as i64),
+        (false, false) => Tensor::scalar(literal.numbers.first().copied().unwrap_or(0.0) as f32),
+    }
+}
+
+/// Computes the nodes of `let`; the results are bound in the match.
+pub(crate) fn evaluate(
+    rule: &Rule,
+    found: &mut Match,
+    patch: &mut Patch<'_, '_>,
+    scratch: &mut Scratch,
+) -> Result<(), Reason> {
+    let mut strengths = vec![Strength::Constant; rule.names.len()];
+    for node in rule.from.nodes.iter().flat_map(|node| &node.attributes) {
+        if let (_, AttributeTerm::Var(var)) = node
+            && let Some(slot) = strengths.get_mut(*var)
+        {
+            *slot = Strength::Attribute;
+        }
+    }
+    for node in &rule.lets {
+        let mut run = Run { rule, found, patch, scratch, strengths: &strengths };
+        let (results, strength) =
+            if node.domain == "rule" { (vec![Some(run.intrinsic(node)?)], Strength::Constant) } else { run.node(node)? };
+        for (output, result) in node.outputs.iter().zip(results) {
+            let (Some(var), Some(result)) = (*output, result) else { continue };
+            if let (Some(bound), Some(slot)) = (found.bound.get_mut(var), strengths.get_mut(var)) {
+                *bound = Bound::Tensor(result);
+                *slot = strength;
+            }
+        }
+    }
+    Ok(())
+}
+
+struct Run<'a, 'p, 'm, 'c> {
+    rule: &'a Rule,
+    found: &'a Match,
+    patch: &'a mut Patch<'p, 'm>,
+    scratch: &'c mut Scratch,
+    strengths: &'a [Strength],
+}
+
+impl Run<'_, '_, '_, '_> {
+    fn constant(&mut self, var: Var) -> Result<Option<Tensor>, Reason> {
+        match self.found.bound.get(var) {
+            Some(Bound::Value(value)) => self.patch.try_constant(*value).map(Some),
+            Some(Bound::Tensor(tensor)) => Ok(Some(tensor.clone())),
+            Some(Bound::Omitted) => Ok(None),
+            _ => Err(Reason::new(format!("`{}` has no value", self.rule.variable(var)))),
+        }
+    }
+
+    fn operands(&mut self, node: &FlatNode) -> Result<Vec<(Option<Tensor>, Strength)>, Reason> {
+        let mut operands = Vec::new();
+        for operand in &node.operands {
+            match operand {
+                Operand::Omitted => operands.push((None, Strength::Literal)),
+                Operand::Literal(literal) => operands.push((Some(of_literal(literal)), Strength::Literal)),
+                Operand::Var(var) => {
+                    let strength = self.strengths.get(*var).copied().unwrap_or(Strength::Constant);
+                    operands.push((self.constant(*var)?, strength));
+                }
+                Operand::Default(var, literal) => match self.constant(*var)? {
+                    Some(tensor) => operands.push((Some(tensor), Strength::Constant)),
+                    None => operands.push((Some(of_literal(literal)), Strength::Literal)),
+                },
+                Operand::Rest(var) => {
+                    let Some(Bound::Rest(values)) = self.found.bound.get(*var) else { continue };
+                    for value in values {
+                        let tensor = value.map(|value| self.patch.try_constant(value)).transpose()?;
+                        operands.push((tensor, Strength::Constant));
+                    }
+                }
+            }
+        }
+        Ok(operands)
+    }
+
+    fn node(&mut self, node: &FlatNode) -> Result<(Vec<Option<Tensor>>, Strength), Reason> {
+        let mut operands = self.operands(node)?;
+        let op = self.scratch.model.intern(&node.op);
+        let schema = latest(Symbol::EMPTY, op).ok_or("an operator of `let` is not known")?;
+        let formal = |index: usize| schema.input_for(index).map(|formal| formal.ty);
+        for index in 0..operands.len() {
+            let Some((Some(tensor), strength)) = operands.get(index).cloned() else { continue };
+            let others = operands.iter().enumerate().filter(|(other, _)| formal(*other) == formal(index));
+            let stronger = others.filter_map(|(_, (tensor, strength))| Some((tensor.as_ref()?.elem(), *strength)));
+            let Some((elem, most)) = stronger.max_by_key(|(_, strength)| *strength) else { continue };
+            if most > strength
+                && let Some(slot) = operands.get_mut(index)
+            {
+                slot.0 = Some(self.scratch.convert(tensor, elem)?);
+            }
+        }
+        let strength = operands.iter().map(|(_, strength)| *strength).max().unwrap_or(Strength::Literal);
+        let mut attributes = Vec::new();
+        for (name, term) in &node.attributes {
+            let value = match term {
+                AttributeTerm::Value(value) => value.clone(),
+                AttributeTerm::Var(var) => {
+                    let tensor = self.constant(*var)?.ok_or("an attribute is omitted")?;
+                    let formal = schema.attributes().iter().find(|formal| formal.text() == name);
+                    let kind = formal.ok_or("an attribute is not known")?.kind;
+                    to_value(&tensor, kind).ok_or("an attribute has another kind")?
+                }
+            };
+            attributes.push((name.clone(), as_kind(value, schema, name)));
+        }
+        let inputs = operands.into_iter().map(|(tensor, _)| tensor).collect();
+        let results = self.scratch.run(&node.op, attributes, inputs, node.outputs.len())?;
+        Ok((results, strength))
+    }
+
+    fn intrinsic(&mut self, node: &FlatNode) -> Result<Tensor, Reason> {
+        let operand = |index: usize| match node.operands.get(index) {
+            Some(Operand::Var(var)) => Ok(*var),
+            _ => Err(Reason::from("an operand of an intrinsic is not a name")),
+        };
+        match node.op.as_str() {
+            "Axes" => {
+                let axes = self.constant(operand(0)?)?.ok_or("the axes are omitted")?;
+                let rank = self.constant(operand(1)?)?.ok_or("the rank is omitted")?;
+                normalized(&axes, &rank)
+            }
+            "Elem" => {
+                let elem = self.elem(operand(0)?).ok_or("the element type is not known")?;
+                Ok(Tensor::scalar(i64::from(elem as i32)))
+            }
+            op => {
+                let sizes = self.sizes(operand(0)?)?;
+                match op {
+                    "Rank" => Ok(Tensor::scalar(i64::try_from(sizes.len()).unwrap_or(0))),
+                    "Shape" => {
+                        let sizes: Option<Vec<i64>> = sizes.into_iter().collect();
+                        Ok(Tensor::vector(&sizes.ok_or("a size is not known")?))
+                    }
+                    _ => dims(&sizes),
+                }
+            }
+        }
+    }
+
+    fn elem(&self, var: Var) -> Option<ElemType> {
+        match self.found.bound.get(var)? {
+            Bound::Value(value) => self.patch.elem(*value),
+            Bound::Tensor(tensor) => Some(tensor.elem()),
+            _ => None,
+        }
+    }
+
+    fn sizes(&mut self, var: Var) -> Result<Vec<Option<i64>>, Reason> {
+        match self.found.bound.get(var) {
+            Some(Bound::Value(value)) => {
+                Ok(self.patch.try_shape(*value)?.into_iter().map(|dim| dim.known()).collect())
+            }
+            Some(Bound::Tensor(tensor)) => Ok(tensor.dims().iter().copied().map(Some).collect()),
+            _ => Err(Reason::new(format!("`{}` is omitted", self.rule.variable(var)))),
+        }
+    }
+}
+
+/// An attribute that is written as an integer, in the kind that the operator declares.
+pub(crate) fn as_kind(value: AttrValue, schema: &onnx_schema::Schema, name: &str) -> AttrValue {
+    let formal = schema.attributes().iter().find(|formal| formal.text() == name);
+    let kind = formal.map(|formal| formal.kind).filter(|&kind| value.kind() != Some(kind));
+    let converted = kind.and_then(|kind| to_value(&of_value(&value)?, kind));
+    converted.unwrap_or(value)
+}
+
+/// The operand of a `Reshape` to sizes of which at most one is not known.
+fn dims(sizes: &[Option<i64>]) -> Result<Tensor, Reason> {
+    if sizes.iter().filter(|size| size.is_none()).count() > 1 {
+        return Err("more than one size is not known".into());
+    }
+    // A 0 copies a size, and the size for a -1 cannot be computed next to it.
+    if sizes.contains(&Some(0)) {
+        return Err("a size is 0".into());
+    }
+    Ok(Tensor::vector(&sizes.iter().map(|size| size.unwrap_or(-1)).collect::<Vec<_>>()))
+}
+
+/// Axes as numbers from 0 on.
+fn normalized(axes: &Tensor, rank: &Tensor) -> Result<Tensor, Reason> {
+    let source = &onnx_types::tensor::NoData;
+    let all = axes.get_i64s(source, Limits::DEFAULT.followed_elements)?;
+    let rank = rank.get_i64s(source, 1)?.first().copied().ok_or("the rank is not known")?;
+    let mut normalized = Vec::with_capacity(all.len());
+    for axis in all {
+        let axis = if axis < 0 { axis.saturating_add(rank) } else { axis };
+        if !(0..rank).contains(&axis) || normalized.contains(&axis) {
+            return Err("an axis is out of range, or occurs twice".into());
+        }
+        normalized.push(axis);
+    }
+    Ok(Tensor::vector(&normalized))
+}

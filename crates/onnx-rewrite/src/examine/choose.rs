@@ -1,0 +1,284 @@
+//! Operands and attributes that an operator is likely to accept.
+
+use onnx_ir::AttrValue;
+use onnx_types::ElemType;
+use onnx_types::tensor::Tensor;
+
+/// A generator of numbers; the same seed gives the same models.
+#[derive(Clone, Debug)]
+pub(super) struct Rng(u64);
+
+impl Rng {
+    pub(super) const fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    pub(super) const fn next(&mut self) -> u64 {
+        // SplitMix64.
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub(super) fn below(&mut self, count: usize) -> usize {
+        usize::try_from(self.next() % (count.max(1) as u64)).unwrap_or(0)
+    }
+
+    /// `true` in this part of 100 cases.
+    pub(super) fn chance(&mut self, percent: usize) -> bool {
+        self.below(100) < percent
+    }
+
+    pub(super) fn pick<T: Clone>(&mut self, all: &[T]) -> Option<T> {
+        let index = self.below(all.len());
+        all.get(index).cloned()
+    }
+
+    fn shuffled(&mut self, count: usize) -> Vec<i64> {
+        let mut all: Vec<i64> = (0..count).filter_map(|index| i64::try_from(index).ok()).collect();
+        for index in (1..all.len()).rev() {
+            let other = self.below(index.saturating_add(1));
+            all.swap(index, other);
+        }
+        all
+    }
+}
+
+/// The sizes of a value of any rank.
+pub(super) fn sizes(rng: &mut Rng, rank: usize) -> Vec<i64> {
+    (0..rank).map(|_| rng.pick(&[1, 2, 2, 3, 3, 4]).unwrap_or(1)).collect()
+}
+
+/// The sizes of the first operand of an operator.
+pub(super) fn first_sizes(rng: &mut Rng, op: &str) -> Vec<i64> {
+    let rank = match op {
+        "Conv" | "ConvTranspose" | "MaxPool" | "AveragePool" | "GlobalAveragePool" => rng.below(2).saturating_add(3),
+        "Gemm" => 2,
+        "BatchNormalization" => rng.below(3).saturating_add(2),
+        "MatMul" => rng.pick(&[1, 2, 2, 2, 3]).unwrap_or(2),
+        _ => rng.pick(&[0, 1, 2, 2, 3, 3, 4]).unwrap_or(2),
+    };
+    let mut sizes = sizes(rng, rank);
+    if matches!(op, "Conv" | "ConvTranspose" | "MaxPool" | "AveragePool") {
+        sizes.iter_mut().skip(2).for_each(|size| *size = size.saturating_add(2));
+    } else if rng.chance(6)
+        && let Some(size) = sizes.first_mut()
+    {
+        *size = 0;
+    }
+    sizes
+}
+
+/// The sizes of a further operand, next to the first one.
+pub(super) fn other_sizes(rng: &mut Rng, op: &str, name: &str, first: &[i64], weight: Option<&[i64]>) -> Vec<i64> {
+    let at = |index: usize| first.get(index).copied().unwrap_or(1);
+    let last = first.last().copied().unwrap_or(1);
+    match (op, name) {
+        ("Conv", "W") => {
+            let mut sizes = vec![rng.pick(&[1, 2, 3]).unwrap_or(1), at(1)];
+            sizes.extend(first.iter().skip(2).map(|_| rng.pick(&[1, 2, 3]).unwrap_or(1)));
+            sizes
+        }
+        ("ConvTranspose", "W") => {
+            let mut sizes = vec![at(1), rng.pick(&[1, 2, 3]).unwrap_or(1)];
+            sizes.extend(first.iter().skip(2).map(|_| rng.pick(&[1, 2, 3]).unwrap_or(1)));
+            sizes
+        }
+        ("Conv", "B") => weight.and_then(|weight| weight.first().copied()).into_iter().collect(),
+        ("ConvTranspose", "B") => weight.and_then(|weight| weight.get(1).copied()).into_iter().collect(),
+        ("BatchNormalization" | "InstanceNormalization", _) => vec![at(1)],
+        ("LayerNormalization", _) => vec![last],
+        ("Gemm", "B") => {
+            let other = rng.pick(&[1, 2, 3]).unwrap_or(1);
+            let inner = if rng.chance(70) { last } else { at(0) };
+            if rng.chance(60) { vec![inner, other] } else { vec![other, inner] }
+        }
+        ("MatMul", _) => {
+            let mut sizes: Vec<i64> =
+                if rng.chance(70) { Vec::new() } else { first.iter().rev().skip(2).rev().copied().collect() };
+            sizes.push(last);
+            sizes.push(rng.pick(&[1, 2, 3]).unwrap_or(1));
+            sizes
+        }
+        ("Concat", _) => {
+            let mut sizes = first.to_vec();
+            let axis = rng.below(sizes.len());
+            if rng.chance(50)
+                && let Some(size) = sizes.get_mut(axis)
+            {
+                *size = rng.pick(&[1, 2, 3]).unwrap_or(1);
+            }
+            sizes
+        }
+        _ => broadcast(rng, first),
+    }
+}
+
+/// Sizes that broadcast with others: equal, a part, single elements, and rarely more axes.
+fn broadcast(rng: &mut Rng, first: &[i64]) -> Vec<i64> {
+    let mut sizes: Vec<i64> = match rng.below(6) {
+        0 => Vec::new(),
+        1 => first.last().copied().into_iter().collect(),
+        2 => {
+            let skipped = rng.below(first.len().saturating_add(1));
+            first.iter().skip(skipped).copied().collect()
+        }
+        3 => {
+            let mut sizes = first.to_vec();
+            sizes.insert(0, rng.pick(&[1, 2]).unwrap_or(1));
+            sizes
+        }
+        _ => first.to_vec(),
+    };
+    if rng.chance(30) {
+        let index = rng.below(sizes.len());
+        sizes.iter_mut().enumerate().filter(|(other, _)| *other == index).for_each(|(_, size)| *size = 1);
+    }
+    if rng.chance(12) {
+        sizes.iter_mut().for_each(|size| *size = 1);
+    }
+    sizes
+}
+
+/// A constant operand that is a list of axes, sizes or indices; `None` for operands that hold data.
+pub(super) fn parameter(rng: &mut Rng, op: &str, name: &str, first: &[i64], count: usize) -> Option<Vec<i64>> {
+    let rank = first.len();
+    let list = |rng: &mut Rng, all: &[i64], count: usize| -> Vec<i64> {
+        (0..count).map(|_| rng.pick(all).unwrap_or(0)).collect()
+    };
+    Some(match (op, name) {
+        ("Reshape", "shape") => reshaped(rng, first),
+        ("Expand", "shape") => broadcast(rng, first),
+        ("Unsqueeze", "axes") => {
+            let count = rng.below(2).saturating_add(1);
+            let all = rng.shuffled(rank.saturating_add(count));
+            signed(rng, all.into_iter().take(count).collect(), rank.saturating_add(count))
+        }
+        ("Squeeze", "axes") => {
+            let ones = first.iter().enumerate().filter(|(_, size)| **size == 1).map(|(axis, _)| axis as i64);
+            let ones: Vec<i64> = ones.filter(|_| rng.chance(60)).collect();
+            signed(rng, ones, rank)
+        }
+        (_, "axes") => {
+            let count = if op == "Slice" { count } else { rng.below(rank.saturating_add(1)) };
+            let all = rng.shuffled(rank);
+            signed(rng, all.into_iter().take(count).collect(), rank)
+        }
+        ("Slice", "starts") => list(rng, &[0, 0, 1, 1, 2, -1, -2], count),
+        ("Slice", "ends") => list(rng, &[1, 2, 3, i64::MAX, -1], count),
+        ("Slice", "steps") => list(rng, &[1, 1, 1, 2, -1], count),
+        ("Pad", "pads") => list(rng, &[0, 0, 1, 2, -1], rank.saturating_mul(2)),
+        ("Tile", "repeats") => list(rng, &[1, 1, 2, 3], rank),
+        ("Split", "split") => {
+            let total = first.first().copied().unwrap_or(0);
+            let part = total / 2;
+            vec![part, total.saturating_sub(part)]
+        }
+        (_, "indices") => list(rng, &[0, 0, 1], count),
+        _ => return None,
+    })
+}
+
+fn signed(rng: &mut Rng, axes: Vec<i64>, rank: usize) -> Vec<i64> {
+    let rank = i64::try_from(rank).unwrap_or(0);
+    axes.into_iter().map(|axis| if rng.chance(30) { axis.saturating_sub(rank) } else { axis }).collect()
+}
+
+/// The operand of a `Reshape`.
+fn reshaped(rng: &mut Rng, first: &[i64]) -> Vec<i64> {
+    let mut factors: Vec<i64> = Vec::new();
+    for &size in first {
+        match size {
+            4 if rng.chance(50) => factors.extend([2, 2]),
+            6 if rng.chance(50) => factors.extend([2, 3]),
+            _ => factors.push(size),
+        }
+    }
+    while factors.len() > 1 && rng.chance(45) {
+        let index = rng.below(factors.len().saturating_sub(1));
+        let removed = factors.remove(index);
+        if let Some(next) = factors.get_mut(index) {
+            *next = next.saturating_mul(removed);
+        }
+    }
+    if rng.chance(25) {
+        factors.insert(rng.below(factors.len().saturating_add(1)), 1);
+    }
+    if rng.chance(35) {
+        let index = rng.below(factors.len());
+        factors.iter_mut().enumerate().filter(|(other, _)| *other == index).for_each(|(_, size)| *size = -1);
+    } else if rng.chance(20)
+        && let (Some(size), Some(first)) = (factors.first_mut(), first.first())
+        && size == first
+    {
+        *size = 0;
+    }
+    factors
+}
+
+/// The value of an attribute; `None` if it is omitted.
+pub(super) fn attribute(rng: &mut Rng, op: &str, name: &str, first: &[i64]) -> Option<AttrValue> {
+    let rank = first.len();
+    let spatial = rank.saturating_sub(2);
+    let list = |rng: &mut Rng, all: &[i64], count: usize| {
+        AttrValue::Ints((0..count).map(|_| rng.pick(all).unwrap_or(0)).collect())
+    };
+    Some(match name {
+        "perm" => AttrValue::Ints(rng.shuffled(rank)),
+        "axis" | "batch_axis" => {
+            let axis = rng.pick(&rng.clone().shuffled(rank.saturating_add(usize::from(op == "Flatten"))))?;
+            let rank = i64::try_from(rank).ok()?;
+            AttrValue::Int(if rng.chance(30) && axis < rank { axis.saturating_sub(rank) } else { axis })
+        }
+        "to" | "dtype" => {
+            let elems = [
+                ElemType::Float,
+                ElemType::Double,
+                ElemType::Float16,
+                ElemType::Int64,
+                ElemType::Int32,
+                ElemType::Int8,
+                ElemType::Uint8,
+                ElemType::Bool,
+            ];
+            AttrValue::Int(i64::from(rng.pick(&elems)? as i32))
+        }
+        "kernel_shape" if !op.starts_with("Conv") => list(rng, &[1, 2, 3], spatial),
+        "strides" => list(rng, &[1, 1, 2], spatial),
+        "dilations" => list(rng, &[1, 1, 2], spatial),
+        "pads" => list(rng, &[0, 0, 1], spatial.saturating_mul(2)),
+        "keepdims" | "allowzero" | "noop_with_empty_axes" | "transA" | "transB" | "count_include_pad" => {
+            AttrValue::Int(i64::from(rng.chance(50)))
+        }
+        "epsilon" => AttrValue::Float(rng.pick(&[1e-5, 1e-3, 0.25])?),
+        "alpha" | "beta" => AttrValue::Float(rng.pick(&[1.0, 1.0, 0.5, 2.0])?),
+        "start" => AttrValue::Int(rng.pick(&[0, 0, 1, -1])?),
+        "end" => AttrValue::Int(rng.pick(&[1, 2, -1])?),
+        _ => return None,
+    })
+}
+
+/// A tensor with small numbers.
+pub(super) fn data(rng: &mut Rng, name: &str, sizes: &[i64], elem: ElemType) -> Option<Tensor> {
+    let count = sizes.iter().try_fold(1_i64, |count, &size| count.checked_mul(size))?;
+    let count = usize::try_from(count).ok().filter(|&count| count <= 4096)?;
+    let is_positive = matches!(name, "var" | "input_var" | "scale" | "x_scale" | "y_scale");
+    let zero_free = rng.chance(50);
+    let mut numbers = Vec::with_capacity(count);
+    for _ in 0..count {
+        let number = (rng.below(17) as f64 - 8.0) / 4.0;
+        numbers.push(match () {
+            () if is_positive => number.abs() + 0.25,
+            () if zero_free && number == 0.0 => 1.0,
+            () => number,
+        });
+    }
+    // Often, all elements are equal.
+    if rng.chance(15) {
+        let first = numbers.first().copied().unwrap_or(0.0);
+        numbers.iter_mut().for_each(|number| *number = first);
+    }
+    Tensor::from_slice(sizes.iter().copied(), &numbers).ok().filter(|_| elem != ElemType::String)
+}

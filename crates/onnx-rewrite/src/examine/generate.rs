@@ -1,0 +1,488 @@
+//! Models around the left side of a rule: its nodes run on the chosen operands while they are chosen, so that the model runs.
+
+use onnx_ir::{AttrValue, Builder, Constant, EditError, Model, Position, ValueId};
+use onnx_schema::{FormalType, Schema};
+use onnx_text::{ParseOptions, parse_model};
+use onnx_types::tensor::{NoData, Tensor};
+use onnx_types::{Dim, ElemType, Symbol, Type};
+
+use super::choose::{self, Rng};
+use crate::ast::{Arity, AttributeTerm, Condition, Elems, FlatNode, Operand, Var};
+use crate::condition::is_of;
+use crate::effective::latest;
+use crate::evaluate::{Scratch, as_kind, of_literal};
+use crate::form::{Argument, Form};
+use crate::matching::Pattern;
+
+/// Tries to choose the operands of one node.
+const TRIES: usize = 12;
+
+/// What a variable of the left side is in the model that is being chosen.
+#[derive(Clone, Debug)]
+enum Slot {
+    Input(Tensor),
+    Constant(Tensor),
+    /// The result of a node.
+    Result(Tensor),
+    Rest(Vec<Tensor>),
+    Attribute(Tensor),
+    Omitted,
+}
+
+impl Slot {
+    const fn tensor(&self) -> Option<&Tensor> {
+        match self {
+            Self::Input(tensor) | Self::Constant(tensor) | Self::Result(tensor) => Some(tensor),
+            _ => None,
+        }
+    }
+}
+
+/// A node that is chosen: attributes, and the operands that are no variables.
+#[derive(Clone, Debug)]
+struct Chosen {
+    node: usize,
+    attributes: Vec<(String, AttrValue)>,
+    operands: Vec<Option<Tensor>>,
+}
+
+pub(super) struct Generator<'a> {
+    pattern: &'a Pattern,
+    rng: Rng,
+    scratch: Scratch,
+    version: i64,
+    elem: ElemType,
+    slots: Vec<Option<Slot>>,
+    chosen: Vec<Chosen>,
+}
+
+impl<'a> Generator<'a> {
+    pub(super) fn new(pattern: &'a Pattern, seed: u64) -> Self {
+        Self {
+            pattern,
+            rng: Rng::new(seed ^ 0x5eed),
+            scratch: Scratch::new(),
+            version: 0,
+            elem: ElemType::Float,
+            slots: Vec::new(),
+            chosen: Vec::new(),
+        }
+    }
+
+    /// A model that contains the left side and runs; `None` if the choices do not fit.
+    pub(super) fn model(&mut self) -> Option<Model> {
+        const VERSIONS: [i64; 9] = [9, 11, 13, 13, 17, 18, 21, 23, i64::MAX];
+        const ELEMS: [ElemType; 10] = [
+            ElemType::Float,
+            ElemType::Float,
+            ElemType::Float,
+            ElemType::Double,
+            ElemType::Float16,
+            ElemType::Int64,
+            ElemType::Int32,
+            ElemType::Int8,
+            ElemType::Uint8,
+            ElemType::Bool,
+        ];
+        let latest = onnx_schema::latest_opset(onnx_schema::domain::ONNX).unwrap_or(1);
+        self.version = self.rng.pick(&VERSIONS)?.clamp(self.pattern.rule.since, latest);
+        self.elem = self.rng.pick(&ELEMS)?;
+        self.slots = vec![None; self.pattern.rule.names.len()];
+        self.chosen.clear();
+        for index in 0..self.pattern.rule.from.nodes.len() {
+            if !self.is_taken(index) {
+                continue;
+            }
+            let before = self.slots.clone();
+            let mut is_made = false;
+            for _ in 0..TRIES {
+                self.slots.clone_from(&before);
+                if self.choose(index).is_some() {
+                    is_made = true;
+                    break;
+                }
+            }
+            if !is_made {
+                return None;
+            }
+        }
+        self.build()
+    }
+
+    /// One of several alternatives is taken: the first with a chance, the last otherwise.
+    fn is_taken(&mut self, index: usize) -> bool {
+        let nodes = &self.pattern.rule.from.nodes;
+        let Some(node) = nodes.get(index) else { return false };
+        let is_made = node.outputs.iter().flatten().any(|&var| matches!(self.slots.get(var), Some(Some(_))));
+        if is_made {
+            return false;
+        }
+        let has_later = nodes.iter().skip(index.saturating_add(1)).any(|other| other.outputs == node.outputs);
+        !has_later || self.rng.chance(50)
+    }
+
+    fn choose(&mut self, index: usize) -> Option<()> {
+        let node = self.pattern.rule.from.nodes.get(index)?;
+        let names = onnx_schema::interner();
+        let schema = latest(Symbol::EMPTY, names.get(&node.op)?).filter(|_| node.domain.is_empty())?;
+        let mut operands: Vec<Option<Tensor>> = Vec::new();
+        let mut literals: Vec<Option<Tensor>> = Vec::new();
+        let count = self.rng.below(2).saturating_add(1);
+        for (place, operand) in node.operands.iter().enumerate() {
+            let (mut tensors, literal) = match operand {
+                Operand::Omitted => (vec![None], None),
+                Operand::Literal(literal) => {
+                    let tensor = self.literal(literal, schema, place, &operands)?;
+                    (vec![Some(tensor.clone())], Some(tensor))
+                }
+                Operand::Rest(var) => (self.rest(*var, node, schema, place, &operands)?, None),
+                Operand::Var(var) | Operand::Default(var, _) => {
+                    (vec![self.variable(*var, node, schema, place, &operands, count)?], None)
+                }
+            };
+            operands.append(&mut tensors);
+            literals.push(literal);
+        }
+        let first = operands.first().cloned().flatten().map(|tensor| tensor.dims().to_vec()).unwrap_or_default();
+        let attributes = self.attributes(node, schema, &first)?;
+        let results = self.scratch.run(&node.op, attributes.clone(), operands, node.outputs.len()).ok()?;
+        for (var, result) in node.outputs.iter().zip(results) {
+            if let Some(var) = var {
+                *self.slots.get_mut(*var)? = Some(Slot::Result(result?));
+            }
+        }
+        self.chosen.push(Chosen { node: index, attributes, operands: literals });
+        Some(())
+    }
+
+    fn literal(
+        &mut self,
+        literal: &crate::ast::Literal,
+        schema: &Schema,
+        place: usize,
+        before: &[Option<Tensor>],
+    ) -> Option<Tensor> {
+        let elem = self.elem_of(schema, place, before)?;
+        let tensor = self.scratch.convert(of_literal(literal), elem).ok()?;
+        if literal.is_list || self.rng.chance(70) {
+            return Some(tensor);
+        }
+        // A splat of sizes that broadcast.
+        let first = before.first().cloned().flatten()?.dims().to_vec();
+        let sizes = choose::other_sizes(&mut self.rng, "", "", &first, None);
+        let number = tensor.iter_f64(&NoData).ok()?.next()?;
+        self.scratch.convert(Tensor::splat(sizes, number).ok()?, elem).ok()
+    }
+
+    fn rest(
+        &mut self,
+        var: Var,
+        node: &FlatNode,
+        schema: &Schema,
+        place: usize,
+        before: &[Option<Tensor>],
+    ) -> Option<Vec<Option<Tensor>>> {
+        let count = self.rng.below(3);
+        let mut tensors = Vec::new();
+        for _ in 0..count {
+            let known: Vec<Option<Tensor>> = before.iter().cloned().chain(tensors.iter().cloned().map(Some)).collect();
+            let is_first = known.is_empty();
+            let elem = self.elem_of(schema, place, &known)?;
+            let sizes = if is_first {
+                choose::first_sizes(&mut self.rng, &node.op)
+            } else {
+                let first = known.first().cloned().flatten()?.dims().to_vec();
+                choose::other_sizes(&mut self.rng, &node.op, "", &first, None)
+            };
+            tensors.push(self.data("", &sizes, elem)?);
+        }
+        *self.slots.get_mut(var)? = Some(Slot::Rest(tensors.clone()));
+        Some(tensors.into_iter().map(Some).collect())
+    }
+
+    fn variable(
+        &mut self,
+        var: Var,
+        node: &FlatNode,
+        schema: &Schema,
+        place: usize,
+        before: &[Option<Tensor>],
+        count: usize,
+    ) -> Option<Option<Tensor>> {
+        match self.slots.get(var)? {
+            Some(Slot::Omitted) => return Some(None),
+            Some(slot) => return slot.tensor().cloned().map(Some),
+            None => {}
+        }
+        let arity = self.pattern.rule.from.inputs.iter().find(|(other, _)| *other == var).map(|(_, arity)| *arity);
+        if arity == Some(Arity::Optional) && self.rng.chance(35) {
+            *self.slots.get_mut(var)? = Some(Slot::Omitted);
+            return Some(None);
+        }
+        let name = schema.input_for(place)?.name;
+        let first = before.first().cloned().flatten().map(|tensor| tensor.dims().to_vec());
+        let elem = self.elem_for(var, schema, place, before)?;
+        let known = first.as_deref().unwrap_or_default();
+        let parameter = choose::parameter(&mut self.rng, &node.op, name, known, count);
+        let is_parameter = parameter.is_some();
+        let tensor = match (parameter, &first) {
+            (Some(list), Some(_)) => self.scratch.convert(Tensor::vector(&list), elem).ok()?,
+            (_, None) => {
+                let sizes = choose::first_sizes(&mut self.rng, &node.op);
+                self.data(name, &sizes, elem)?
+            }
+            (None, Some(first)) => {
+                let weight = before.get(1).cloned().flatten().map(|tensor| tensor.dims().to_vec());
+                let is_scalar = matches!(name, "constant_value" | "min" | "max" | "x_scale" | "y_scale" | "x_zero_point" | "y_zero_point");
+                let sizes = match is_scalar {
+                    true => Vec::new(),
+                    false => choose::other_sizes(&mut self.rng, &node.op, name, first, weight.as_deref()),
+                };
+                self.data(name, &sizes, elem)?
+            }
+        };
+        let slot = match self.is_constant(var, is_parameter) {
+            true => Slot::Constant(tensor.clone()),
+            false => Slot::Input(tensor.clone()),
+        };
+        *self.slots.get_mut(var)? = Some(slot);
+        Some(Some(tensor))
+    }
+
+    fn is_constant(&mut self, var: Var, is_parameter: bool) -> bool {
+        let is_excluded = self.pattern.rule.conditions.iter().any(|(_, condition)| *condition == Condition::NotConstant(var));
+        !is_excluded
+            && (self.pattern.needs_constant(var) || self.rng.chance(if is_parameter { 95 } else { 12 }))
+    }
+
+    fn data(&mut self, name: &str, sizes: &[i64], elem: ElemType) -> Option<Tensor> {
+        let tensor = choose::data(&mut self.rng, name, sizes, elem)?;
+        self.scratch.convert(tensor, elem).ok()
+    }
+
+    /// The element type of an operand: that of one with the same type variable, or the one of the model.
+    fn elem_of(&self, schema: &Schema, place: usize, before: &[Option<Tensor>]) -> Option<ElemType> {
+        let formal = schema.input_for(place)?;
+        if let FormalType::Variable(_) = formal.ty {
+            let same = before.iter().enumerate().filter(|(other, _)| {
+                schema.input_for(*other).is_some_and(|other| other.ty == formal.ty)
+            });
+            if let Some(elem) = same.filter_map(|(_, tensor)| tensor.as_ref()).map(Tensor::elem).next() {
+                return Some(elem);
+            }
+        }
+        let types = schema.types_of(formal);
+        let others = [ElemType::Float, ElemType::Int64, ElemType::Uint8, ElemType::Bool];
+        let mut candidates = std::iter::once(self.elem).chain(others);
+        candidates.find(|&elem| types.contains_tensor(elem))
+    }
+
+    fn elem_for(&mut self, var: Var, schema: &Schema, place: usize, before: &[Option<Tensor>]) -> Option<ElemType> {
+        let elem = self.elem_of(schema, place, before)?;
+        for (_, condition) in &self.pattern.rule.conditions {
+            let Condition::Elem(other, wanted) = condition else { continue };
+            if *other != var {
+                continue;
+            }
+            let is_one = match wanted {
+                Elems::Class(class) => is_of(elem, *class),
+                Elems::List(elems) => elems.contains(&elem),
+                Elems::Of(_) => true,
+            };
+            // The first operand of a node may have another type.
+            if !is_one && before.is_empty() && let Elems::List(elems) = wanted {
+                return self.rng.pick(elems);
+            }
+        }
+        Some(elem)
+    }
+
+    fn attributes(&mut self, node: &FlatNode, schema: &Schema, first: &[i64]) -> Option<Vec<(String, AttrValue)>> {
+        let mut attributes = Vec::new();
+        for (name, term) in &node.attributes {
+            match term {
+                AttributeTerm::Value(value) => {
+                    let is_operand = schema.attributes().iter().all(|formal| formal.text() != name);
+                    if is_operand {
+                        return None;
+                    }
+                    attributes.push((name.clone(), as_kind(value.clone(), schema, name)));
+                }
+                AttributeTerm::Var(var) => {
+                    if let Some(Some(Slot::Attribute(known))) = self.slots.get(*var) {
+                        let kind = schema.attributes().iter().find(|formal| formal.text() == name)?.kind;
+                        attributes.push((name.clone(), crate::effective::to_value(known, kind)?));
+                        continue;
+                    }
+                    let formal = schema.attributes().iter().find(|formal| formal.text() == name)?;
+                    if !formal.is_required && self.rng.chance(25) {
+                        continue;
+                    }
+                    let value = choose::attribute(&mut self.rng, &node.op, name, first)?;
+                    *self.slots.get_mut(*var)? = Some(Slot::Attribute(crate::effective::of_value(&value)?));
+                    attributes.push((name.clone(), value));
+                }
+            }
+        }
+        if node.is_open {
+            for formal in schema.attributes() {
+                let is_named = attributes.iter().any(|(other, _)| other == formal.text());
+                if !is_named && (formal.is_required || self.rng.chance(40)) {
+                    let value = choose::attribute(&mut self.rng, &node.op, formal.text(), first);
+                    attributes.extend(value.map(|value| (formal.text().to_owned(), value)));
+                }
+            }
+        }
+        Some(attributes)
+    }
+
+    /// The model of the choices.
+    fn build(&mut self) -> Option<Model> {
+        let ir_version = 10;
+        let text = format!("<ir_version: {ir_version}, opset_import: [\"\": {}]> g () => () {{}}", self.version);
+        let mut model = parse_model(text, &ParseOptions::default()).ok()?;
+        let graph = model.main_graph();
+        // The same size is the same variable everywhere, or a number.
+        let free = self.rng.chance(35).then(|| self.rng.pick(&[2, 3, 4])).flatten();
+        let mut values: Vec<Vec<Option<ValueId>>> = vec![Vec::new(); self.slots.len()];
+        for (var, arity) in self.pattern.rule.from.inputs.iter().map(|(var, arity)| (*var, *arity)) {
+            let slot = self.slots.get(var)?.clone();
+            let list = match slot {
+                Some(Slot::Rest(tensors)) => tensors.into_iter().map(Slot::Input).collect(),
+                Some(slot) => vec![slot],
+                // A variable of an alternative that was not taken.
+                None if arity == Arity::Rest => Vec::new(),
+                None => continue,
+            };
+            for slot in list {
+                let value = match slot {
+                    Slot::Input(tensor) => Some(input(&mut model, var, &tensor, free)),
+                    Slot::Constant(tensor) => {
+                        let name = model.intern(&format!("c{var}"));
+                        Some(model.add_initializer(graph, name, Constant::Dense(tensor)))
+                    }
+                    _ => None,
+                };
+                values.get_mut(var)?.push(value);
+            }
+        }
+        for chosen in self.chosen.clone() {
+            self.add(&mut model, &chosen, &mut values)?;
+        }
+        for &var in &self.pattern.rule.from.outputs {
+            let value = values.get(var)?.first().copied().flatten()?;
+            let output = match self.rng.chance(60) {
+                true => identity(&mut model, value).ok()?,
+                false => value,
+            };
+            model.push_graph_output(graph, output);
+        }
+        model.verify_sorted().is_ok().then_some(model)
+    }
+
+    fn add(&mut self, model: &mut Model, chosen: &Chosen, values: &mut [Vec<Option<ValueId>>]) -> Option<()> {
+        let node = self.pattern.rule.from.nodes.get(chosen.node)?;
+        let op = model.names().get(&node.op)?;
+        let schema = onnx_schema::lookup(Symbol::EMPTY, op, self.version)?;
+        let mut form = Form::default();
+        let mut index = 0_usize;
+        let tensors = |value: ValueId, model: &Model| model.constant_tensor(value).cloned();
+        let mut arguments = Vec::new();
+        for (place, operand) in node.operands.iter().enumerate() {
+            match operand {
+                Operand::Omitted => arguments.push(Argument::Omitted),
+                Operand::Literal(_) => arguments.push(Argument::Tensor(chosen.operands.get(place)?.clone()?)),
+                Operand::Var(var) | Operand::Rest(var) | Operand::Default(var, _) => {
+                    let list = values.get(*var)?;
+                    arguments.extend(list.iter().map(|value| value.map_or(Argument::Omitted, Argument::Value)));
+                }
+            }
+        }
+        for argument in &arguments {
+            form.place_operand(Some(schema), index, argument, &|value| tensors(value, model)).ok()?;
+            index = index.saturating_add(1);
+        }
+        for (name, value) in &chosen.attributes {
+            if crate::form::has_attribute(schema, name) {
+                form.set(name, value.clone());
+            } else {
+                let argument = Argument::Tensor(crate::effective::of_value(value)?);
+                form.place_attribute(Some(schema), name, &argument, &|value| tensors(value, model)).ok()?;
+            }
+        }
+        let graph = model.main_graph();
+        let mut operands = Vec::new();
+        for (place, argument) in form.operands.into_iter().enumerate() {
+            let value = match argument {
+                Argument::Omitted => None,
+                Argument::Value(value) => Some(value),
+                Argument::Tensor(tensor) | Argument::Literal(tensor) => {
+                    let name = model.intern(&format!("k{}_{place}", chosen.node));
+                    Some(model.add_initializer(graph, name, Constant::Dense(tensor)))
+                }
+            };
+            operands.push(value);
+        }
+        let attributes: Vec<(Symbol, AttrValue)> =
+            form.attributes.into_iter().map(|(name, value)| (model.intern(&name), value)).collect();
+        let present: Vec<bool> = node.outputs.iter().map(Option::is_some).collect();
+        let mut build = model.build_at(Position::End(graph));
+        let outputs = make(&mut build, op, operands, attributes, &present).ok()?;
+        for (var, value) in node.outputs.iter().zip(outputs) {
+            if let Some(var) = var {
+                *values.get_mut(*var)? = vec![value];
+            }
+        }
+        // Types that the version does not take yet.
+        let made = |value: &Option<ValueId>| value.and_then(|value| model.value(value).producer());
+        let _ = made;
+        for (index, operand) in node.operands.iter().enumerate() {
+            let Operand::Var(var) = operand else { continue };
+            let elem = self.slots.get(*var)?.as_ref().and_then(Slot::tensor).map(Tensor::elem);
+            let formal = schema.input_for(index);
+            if let (Some(elem), Some(formal)) = (elem, formal)
+                && !schema.types_of(formal).contains_tensor(elem)
+            {
+                return None;
+            }
+        }
+        Some(())
+    }
+}
+
+fn make(
+    build: &mut Builder<'_>,
+    op: Symbol,
+    operands: Vec<Option<ValueId>>,
+    attributes: Vec<(Symbol, AttrValue)>,
+    present: &[bool],
+) -> Result<Vec<Option<ValueId>>, EditError> {
+    let mut node = build.call_symbol(Symbol::EMPTY, op);
+    for operand in operands {
+        node = node.input(operand);
+    }
+    for (name, value) in attributes {
+        node = node.attr(name, value);
+    }
+    node.outputs_if(present)
+}
+
+fn identity(model: &mut Model, value: ValueId) -> Result<ValueId, EditError> {
+    let graph = model.main_graph();
+    model.build_at(Position::End(graph)).op(onnx_schema::op::IDENTITY, [value]).output()
+}
+
+/// A graph input with the type of a tensor, with a variable for one size.
+fn input(model: &mut Model, var: Var, tensor: &Tensor, free: Option<i64>) -> ValueId {
+    let graph = model.main_graph();
+    let dims: Vec<Dim> = tensor
+        .dims()
+        .iter()
+        .map(|&size| match free {
+            Some(free) if free == size => Dim::Var(model.intern("N")),
+            _ => Dim::Known(size),
+        })
+        .collect();
+    let ty = Type::tensor(tensor.elem(), Some(dims.into_iter().collect()));
+    model.add_graph_input(graph, &format!("x{var}"), Some(ty))
+}

@@ -1,0 +1,642 @@
+//! Matching: the nodes and values of a model for the variables of the left side of a rule.
+
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+use onnx_ir::{Def, Model, NodeId, ValueId};
+use onnx_ops::{Call, is_commutative};
+use onnx_types::Symbol;
+use onnx_types::tensor::Tensor;
+
+use crate::ast::{Arity, AttributeTerm, Condition, FlatNode, Operand, Rule, Var};
+use crate::effective::{Effective, Source, is_equal, is_literal, of_value};
+
+/// Maximum number of steps of the search for the matches of a rule at one node.
+const MAX_STEPS: usize = 2_000;
+
+/// What a variable stands for.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum Bound {
+    #[default]
+    Free,
+    Value(ValueId),
+    Rest(Vec<Option<ValueId>>),
+    /// An attribute, or an operand that the version in scope has as an attribute.
+    Tensor(Tensor),
+    Omitted,
+}
+
+/// The left side of a rule, prepared for matching.
+#[derive(Clone, Debug)]
+pub(crate) struct Pattern {
+    pub(crate) rule: Rule,
+    /// The nodes that make a variable: node, and output.
+    makers: Vec<Vec<(usize, usize)>>,
+    /// The result at which the search begins.
+    root: Var,
+    /// Variables whose value must be constant.
+    constants: Vec<bool>,
+    optional: Vec<bool>,
+}
+
+/// A match of a rule: the nodes and values that its left side stands for.
+#[derive(Clone, Debug)]
+pub struct Match {
+    pub(crate) bound: Vec<Bound>,
+    /// The node of the model for each node of the left side; `None` for alternatives that were not taken.
+    pub(crate) nodes: Vec<Option<NodeId>>,
+    /// Constants that were compared with literals.
+    pub(crate) read: Vec<ValueId>,
+}
+
+impl Match {
+    /// The matched nodes.
+    pub fn nodes(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.nodes.iter().flatten().copied()
+    }
+
+    pub(crate) fn value(&self, var: Var) -> Option<ValueId> {
+        match self.bound.get(var) {
+            Some(Bound::Value(value)) => Some(*value),
+            _ => None,
+        }
+    }
+}
+
+/// Why a rule does not match at a node: the number of nodes that did match, and the first difference after them.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Difference {
+    /// Number of nodes of the left side that were matched before the difference.
+    pub matched: usize,
+    /// The difference, as a clause.
+    pub reason: String,
+}
+
+impl Pattern {
+    pub(crate) fn new(rule: Rule) -> Self {
+        let count = rule.names.len();
+        let mut makers = vec![Vec::new(); count];
+        for (index, node) in rule.from.nodes.iter().enumerate() {
+            for (output, var) in node.outputs.iter().enumerate() {
+                if let Some(slot) = var.and_then(|var| makers.get_mut(var)) {
+                    slot.push((index, output));
+                }
+            }
+        }
+        let mut constants = vec![false; count];
+        for (_, condition) in &rule.conditions {
+            if let Condition::Constant(var) = condition {
+                set(&mut constants, *var);
+            }
+        }
+        for node in rule.lets.iter().filter(|node| node.domain != "rule") {
+            for operand in &node.operands {
+                if let Operand::Var(var) | Operand::Default(var, _) | Operand::Rest(var) = operand {
+                    set(&mut constants, *var);
+                }
+            }
+        }
+        let mut optional = vec![false; count];
+        for &(var, arity) in &rule.from.inputs {
+            if arity == Arity::Optional {
+                set(&mut optional, var);
+            }
+        }
+        let root = root(&rule, &makers);
+        Self { rule, makers, root, constants, optional }
+    }
+
+    /// The operators of the node at which the search begins: domain and name.
+    pub(crate) fn roots(&self) -> impl Iterator<Item = &FlatNode> {
+        let makers = self.makers.get(self.root).map(Vec::as_slice).unwrap_or_default();
+        makers.iter().filter_map(|&(node, _)| self.rule.from.nodes.get(node))
+    }
+
+    /// The matches whose root is a node, in the order of the search.
+    pub(crate) fn at<'a>(&'a self, source: Source<'a>, node: NodeId) -> Matches<'a> {
+        let mut matches = Matches {
+            pattern: self,
+            source,
+            open: Vec::new(),
+            steps: 0,
+            is_explained: false,
+            best: Difference::default(),
+        };
+        let makers = self.makers.get(self.root).map(Vec::as_slice).unwrap_or_default();
+        for &(index, _) in makers.iter().rev() {
+            let state = State {
+                needs: vec![Need::Node(index, node)],
+                bound: vec![Bound::Free; self.rule.names.len()],
+                nodes: vec![None; self.rule.from.nodes.len()],
+                read: Vec::new(),
+            };
+            matches.open.push(state);
+        }
+        matches
+    }
+
+    /// Returns `true` if the rule reads the elements of a variable at rewrite time.
+    pub(crate) fn needs_constant(&self, var: Var) -> bool {
+        Self::is_set(&self.constants, var)
+    }
+
+    fn is_set(list: &[bool], var: Var) -> bool {
+        list.get(var).copied().unwrap_or(false)
+    }
+}
+
+fn set(list: &mut [bool], var: Var) {
+    if let Some(slot) = list.get_mut(var) {
+        *slot = true;
+    }
+}
+
+/// The result from which most nodes are reached.
+fn root(rule: &Rule, makers: &[Vec<(usize, usize)>]) -> Var {
+    let reached = |output: Var| {
+        let mut seen = vec![false; rule.from.nodes.len()];
+        let mut open = vec![output];
+        while let Some(var) = open.pop() {
+            for &(node, _) in makers.get(var).map(Vec::as_slice).unwrap_or_default() {
+                if Pattern::is_set(&seen, node) {
+                    continue;
+                }
+                set(&mut seen, node);
+                let operands = rule.from.nodes.get(node).map(|node| node.operands.as_slice()).unwrap_or_default();
+                open.extend(operands.iter().filter_map(|operand| match operand {
+                    Operand::Var(var) => Some(*var),
+                    _ => None,
+                }));
+            }
+        }
+        seen.iter().filter(|&&seen| seen).count()
+    };
+    let outputs = rule.from.outputs.iter().copied();
+    // The first of those that reach most.
+    outputs.rev().max_by_key(|&output| reached(output)).unwrap_or(0)
+}
+
+/// What remains to be matched.
+#[derive(Clone, Debug)]
+enum Need {
+    Node(usize, NodeId),
+    Value(Var, ValueId),
+    /// An operand of a node.
+    Operand(NodeId, Operand, Effective),
+}
+
+#[derive(Clone, Debug)]
+struct State {
+    needs: Vec<Need>,
+    bound: Vec<Bound>,
+    nodes: Vec<Option<NodeId>>,
+    read: Vec<ValueId>,
+}
+
+/// The matches of a rule at a node.
+pub(crate) struct Matches<'a> {
+    pattern: &'a Pattern,
+    source: Source<'a>,
+    /// The choices that were not made yet, the next one last.
+    open: Vec<State>,
+    steps: usize,
+    is_explained: bool,
+    best: Difference,
+}
+
+impl Iterator for Matches<'_> {
+    type Item = Match;
+
+    fn next(&mut self) -> Option<Match> {
+        while let Some(mut state) = self.open.pop() {
+            loop {
+                self.steps = self.steps.saturating_add(1);
+                if self.steps > MAX_STEPS {
+                    self.open.clear();
+                    return None;
+                }
+                let Some(need) = state.needs.pop() else {
+                    match self.unmatched(&state) {
+                        None => {
+                            return Some(Match { bound: state.bound, nodes: state.nodes, read: state.read });
+                        }
+                        Some(index) => {
+                            self.users(&state, index);
+                            break;
+                        }
+                    }
+                };
+                let is_met = match need {
+                    Need::Node(index, node) => self.node(&mut state, index, node),
+                    Need::Value(var, value) => self.value(&mut state, var, value),
+                    Need::Operand(node, operand, found) => self.operand(&mut state, node, &operand, found),
+                };
+                if !is_met {
+                    break;
+                }
+            }
+        }
+        None
+    }
+}
+
+impl<'a> Matches<'a> {
+    /// Records the differences.
+    pub(crate) fn explained(mut self) -> Self {
+        self.is_explained = true;
+        self
+    }
+
+    /// The difference after most matched nodes.
+    pub(crate) fn difference(self) -> Difference {
+        self.best
+    }
+
+    fn differs(&mut self, state: &State, reason: impl FnOnce(&Self) -> String) -> bool {
+        if self.is_explained {
+            let matched = state.nodes.iter().flatten().count();
+            if self.best.reason.is_empty() || matched > self.best.matched {
+                self.best = Difference { matched, reason: reason(self) };
+            }
+        }
+        false
+    }
+
+    fn pattern_node(&self, index: usize) -> Option<&'a FlatNode> {
+        self.pattern.rule.from.nodes.get(index)
+    }
+
+    /// A node of the left side that no result reaches: it is found among the users of a value.
+    fn unmatched(&self, state: &State) -> Option<usize> {
+        let is_bound = |var: Var| !matches!(state.bound.get(var), Some(Bound::Free) | None);
+        self.pattern.rule.from.nodes.iter().position(|node| {
+            let outputs = node.outputs.iter().flatten();
+            outputs.clone().next().is_some() && !outputs.into_iter().any(|&var| is_bound(var))
+        })
+    }
+
+    /// Continues with each user of an operand that is known.
+    fn users(&mut self, state: &State, index: usize) {
+        let Some(node) = self.pattern_node(index) else { return };
+        let known = node.operands.iter().find_map(|operand| match operand {
+            Operand::Var(var) => match state.bound.get(*var) {
+                Some(Bound::Value(value)) => Some(*value),
+                _ => None,
+            },
+            _ => None,
+        });
+        let Some(value) = known else { return };
+        let mut users: Vec<NodeId> = self.source.model.consumers(value).collect();
+        users.dedup();
+        for user in users.into_iter().rev() {
+            if state.nodes.contains(&Some(user)) {
+                continue;
+            }
+            let mut next = state.clone();
+            next.needs.push(Need::Node(index, user));
+            self.open.push(next);
+        }
+    }
+
+    fn node(&mut self, state: &mut State, index: usize, node: NodeId) -> bool {
+        let Some(wanted) = self.pattern_node(index) else { return false };
+        let model = self.source.model;
+        match state.nodes.get(index) {
+            Some(Some(known)) => return *known == node,
+            Some(None) => {}
+            None => return false,
+        }
+        let Some(record) = model.get_node(node) else { return false };
+        if !is_operator(model, record, wanted) {
+            let made = onnx_diag::Quoted(model.str(record.op())).to_string();
+            return self.differs(state, |_| format!("the operator is {made}, not `{}`", wanted.op));
+        }
+        let call = if wanted.domain.is_empty() {
+            match Call::of(model, node) {
+                Ok(call) => Some(call),
+                Err(mismatch) => return self.differs(state, |_| mismatch.to_string()),
+            }
+        } else {
+            Call::of(model, node).ok()
+        };
+        if !has_semantics(call.as_ref()) {
+            return self.differs(state, |_| format!("`{}` has another meaning in this version", wanted.op));
+        }
+        if !self.attributes(state, wanted, node, call.as_ref()) {
+            return false;
+        }
+        for (output, value) in record.outputs().iter().enumerate() {
+            let var = wanted.outputs.get(output).copied().flatten();
+            match (var, value) {
+                (Some(var), Some(value)) => {
+                    if !self.bind(state, var, Bound::Value(*value)) {
+                        return false;
+                    }
+                }
+                (None, Some(value)) if model.value(*value).is_used() => {
+                    return self.differs(state, |_| format!("another result of `{}` is used", wanted.op));
+                }
+                _ => {}
+            }
+        }
+        let count = record.outputs().iter().rposition(Option::is_some).map_or(0, |last| last.saturating_add(1));
+        if wanted.outputs.iter().skip(count).any(Option::is_some) {
+            return self.differs(state, |_| format!("`{}` has fewer results", wanted.op));
+        }
+        if let Some(slot) = state.nodes.get_mut(index) {
+            *slot = Some(node);
+        }
+        self.operands(state, wanted, node, call.as_ref())
+    }
+
+    fn attributes(&mut self, state: &mut State, wanted: &'a FlatNode, node: NodeId, call: Option<&Call<'_>>) -> bool {
+        let model = self.source.model;
+        for (name, term) in &wanted.attributes {
+            let found = self.source.attribute(node, call, name);
+            let is_met = match (term, &found) {
+                (AttributeTerm::Var(var), Effective::Tensor(tensor)) => {
+                    self.bind(state, *var, Bound::Tensor(tensor.clone()))
+                }
+                (AttributeTerm::Var(var), Effective::Operand(value)) => {
+                    self.bind(state, *var, Bound::Value(*value))
+                }
+                (AttributeTerm::Value(value), Effective::Tensor(tensor)) => {
+                    of_value(value).is_some_and(|value| is_equal(&value, tensor))
+                }
+                (AttributeTerm::Value(value), Effective::Operand(operand)) => {
+                    state.read.push(*operand);
+                    let constant = self.source.constant(*operand);
+                    let both = of_value(value).zip(constant);
+                    both.is_some_and(|(value, constant)| is_equal(&value, &constant))
+                }
+                // A version without the attribute means its later default.
+                (AttributeTerm::Value(value), Effective::Absent) => is_later_default(call, name, value),
+                _ => false,
+            };
+            if !is_met {
+                return self.differs(state, |_| format!("the attribute `{name}` of `{}` differs", wanted.op));
+            }
+        }
+        if wanted.is_open {
+            return true;
+        }
+        let other = model.node(node).attributes().iter().find(|attribute| {
+            let name = model.str(attribute.name());
+            let is_named = wanted.attributes.iter().any(|(other, _)| other == name);
+            // An operand of the pattern may be an attribute of the version in scope.
+            let is_operand = call.is_some_and(|call| {
+                let schema = call.schema();
+                let latest = crate::effective::latest(schema.domain(), schema.op());
+                let index = latest.and_then(|latest| latest.inputs().iter().position(|formal| formal.name == name));
+                index.is_some_and(|index| index < wanted.operands.len())
+            });
+            !is_named && !is_operand && !self.source.is_default(node, call, name, attribute.value())
+        });
+        match other {
+            None => true,
+            Some(attribute) => {
+                let name = model.str(attribute.name()).to_owned();
+                self.differs(state, |_| format!("`{}` has the attribute `{name}`", wanted.op))
+            }
+        }
+    }
+
+    fn operands(&mut self, state: &mut State, wanted: &'a FlatNode, node: NodeId, call: Option<&Call<'_>>) -> bool {
+        let has_rest = wanted.operands.iter().any(|operand| matches!(operand, Operand::Rest(_)));
+        if has_rest {
+            return self.variadic(state, wanted, node);
+        }
+        let record = self.source.model.node(node);
+        let mut needs = Vec::new();
+        for (index, operand) in wanted.operands.iter().enumerate() {
+            needs.push(Need::Operand(node, operand.clone(), self.source.operand(node, call, index)));
+        }
+        if record.inputs().skip(wanted.operands.len()).any(|input| input.is_some()) {
+            return self.differs(state, |_| format!("`{}` has more operands", wanted.op));
+        }
+        let commutes = call.is_some_and(is_commutative) && record.input(0) != record.input(1);
+        if commutes
+            && let [Need::Operand(_, first, left), Need::Operand(_, second, right)] = needs.as_slice()
+            && first != second
+        {
+            let mut other = state.clone();
+            other.needs.push(Need::Operand(node, second.clone(), left.clone()));
+            other.needs.push(Need::Operand(node, first.clone(), right.clone()));
+            self.open.push(other);
+        }
+        // Operands that are known or literals come first: they exclude most.
+        needs.reverse();
+        state.needs.extend(needs);
+        true
+    }
+
+    /// `(a*, t, b*)`: the operands that `*` does not stand for, at each index.
+    fn variadic(&mut self, state: &mut State, wanted: &'a FlatNode, node: NodeId) -> bool {
+        let record = self.source.model.node(node);
+        let inputs: Vec<Option<ValueId>> = record.inputs().collect();
+        let fixed = wanted.operands.iter().filter(|operand| !matches!(operand, Operand::Rest(_))).count();
+        let Some(free) = inputs.len().checked_sub(fixed) else {
+            return self.differs(state, |_| format!("`{}` has fewer operands", wanted.op));
+        };
+        let rests = wanted.operands.len().saturating_sub(fixed);
+        let first_lengths: Vec<usize> = if rests == 1 { vec![free] } else { (0..=free).collect() };
+        for first in first_lengths.into_iter().rev() {
+            let mut next = state.clone();
+            let mut left = inputs.iter();
+            let (mut is_first, mut is_met) = (true, true);
+            for operand in &wanted.operands {
+                if let Operand::Rest(var) = operand {
+                    let length = if is_first { first } else { free.saturating_sub(first) };
+                    is_first = false;
+                    let values: Vec<_> = left.by_ref().take(length).copied().collect();
+                    is_met &= self.bind(&mut next, *var, Bound::Rest(values));
+                } else {
+                    let found = left.next().copied().flatten().map_or(Effective::Absent, Effective::Operand);
+                    next.needs.push(Need::Operand(node, operand.clone(), found));
+                }
+            }
+            if is_met {
+                self.open.push(next);
+            }
+        }
+        // The choices continue.
+        false
+    }
+
+    fn operand(&mut self, state: &mut State, node: NodeId, wanted: &Operand, found: Effective) -> bool {
+        match (wanted, found) {
+            (Operand::Omitted, Effective::Absent) => true,
+            (Operand::Var(var), Effective::Operand(value)) => {
+                state.needs.push(Need::Value(*var, value));
+                true
+            }
+            (Operand::Var(var), Effective::Tensor(tensor)) => self.bind(state, *var, Bound::Tensor(tensor)),
+            (Operand::Var(var), Effective::Absent) if Pattern::is_set(&self.pattern.optional, *var) => {
+                self.bind(state, *var, Bound::Omitted)
+            }
+            (Operand::Literal(literal), Effective::Tensor(tensor)) => {
+                is_literal(&tensor, literal, self.source.data)
+            }
+            (Operand::Literal(literal), Effective::Operand(value)) => {
+                let constant = self.source.constant(value);
+                let constant = constant.filter(|constant| is_literal(constant, literal, self.source.data));
+                if let Some(constant) = constant {
+                    state.read.push(value);
+                    return literal.is_list
+                        || self.is_absorbed(node, value, constant.dims())
+                        || self.differs(state, |_| "a constant may enlarge the result".to_owned());
+                }
+                self.differs(state, |_| {
+                    let numbers: Vec<String> = literal.numbers.iter().map(f64::to_string).collect();
+                    format!("an operand is not the constant {}", numbers.join(", "))
+                })
+            }
+            (Operand::Omitted, _) => self.differs(state, |_| "an operand is not omitted".to_owned()),
+            _ => self.differs(state, |_| "an operand is omitted".to_owned()),
+        }
+    }
+
+    /// Returns `true` if a constant of these sizes, broadcast with another operand of a node, leaves the sizes of that operand.
+    fn is_absorbed(&self, node: NodeId, constant: ValueId, dims: &[i64]) -> bool {
+        let shape = |value: ValueId| self.source.inference.and_then(|inference| inference.shape(value));
+        let others = self.source.model.node(node).inputs().flatten().filter(|&other| other != constant);
+        let fits = |value: ValueId| {
+            shape(value).is_some_and(|other| {
+                let sizes = other.iter().rev().map(|dim| dim.known()).chain(std::iter::repeat(None));
+                dims.len() <= other.len()
+                    && dims.iter().rev().zip(sizes).all(|(&size, other)| size == 1 || Some(size) == other)
+            })
+        };
+        dims.is_empty() || others.into_iter().any(fits)
+    }
+
+    fn value(&mut self, state: &mut State, var: Var, value: ValueId) -> bool {
+        if let Some(Bound::Value(known)) = state.bound.get(var) {
+            let is_same = *known == value;
+            return is_same || self.differs(state, |matches| format!("{} are two values", matches.label(var)));
+        }
+        let makers = self.pattern.makers.get(var).map(Vec::as_slice).unwrap_or_default();
+        if makers.is_empty() {
+            if Pattern::is_set(&self.pattern.constants, var) && !self.source.is_constant(value) {
+                return self.differs(state, |matches| format!("{} is not constant", matches.label(var)));
+            }
+            return self.bind(state, var, Bound::Value(value));
+        }
+        let Some(Def::Output { node, index }) = self.source.model.get_value(value).map(|record| record.def()) else {
+            return self.differs(state, |matches| format!("{} is not made by a node", matches.label(var)));
+        };
+        let outputs = self.source.model.node(node).outputs();
+        let _ = index;
+        let output = outputs.iter().position(|&made| made == Some(value));
+        let mut fitting = makers.iter().filter(|&&(_, wanted)| Some(wanted) == output).map(|&(maker, _)| maker);
+        let Some(first) = fitting.next() else { return false };
+        let others: Vec<usize> = fitting.collect();
+        for other in others.into_iter().rev() {
+            let mut next = state.clone();
+            next.needs.push(Need::Node(other, node));
+            self.open.push(next);
+        }
+        state.needs.push(Need::Node(first, node));
+        true
+    }
+
+    fn bind(&mut self, state: &mut State, var: Var, new: Bound) -> bool {
+        let Some(slot) = state.bound.get_mut(var) else { return false };
+        let is_same = match (&*slot, &new) {
+            (Bound::Free, _) => {
+                *slot = new;
+                return true;
+            }
+            (Bound::Value(a), Bound::Value(b)) => a == b,
+            (Bound::Tensor(a), Bound::Tensor(b)) => is_equal(a, b),
+            (Bound::Rest(a), Bound::Rest(b)) => a == b,
+            (Bound::Omitted, Bound::Omitted) => true,
+            _ => false,
+        };
+        is_same || self.differs(state, |matches| format!("{} has two values", matches.label(var)))
+    }
+
+    fn label(&self, var: Var) -> String {
+        let name = self.pattern.rule.variable(var);
+        if name.contains(' ') { name.to_owned() } else { format!("`{name}`") }
+    }
+}
+
+fn is_operator(model: &Model, record: &onnx_ir::Node, wanted: &FlatNode) -> bool {
+    model.str(record.op()) == wanted.op && model.str(record.domain()) == wanted.domain
+}
+
+/// The version from which on an operator has the semantics of its latest version, for operators where older versions differ in
+/// more than types and forms of operands.
+const SEMANTICS: &[(&str, i64)] = &[
+    ("Add", 7),
+    ("Sub", 7),
+    ("Mul", 7),
+    ("Div", 7),
+    ("Pow", 7),
+    ("And", 7),
+    ("Or", 7),
+    ("Xor", 7),
+    ("Equal", 7),
+    ("Greater", 7),
+    ("Less", 7),
+    ("PRelu", 7),
+    ("Gemm", 7),
+    ("Sum", 8),
+    ("Mean", 8),
+    ("Max", 8),
+    ("Min", 8),
+    ("BatchNormalization", 9),
+    ("Softmax", 13),
+    ("LogSoftmax", 13),
+    ("Hardmax", 13),
+    ("Dropout", 7),
+    ("Cast", 6),
+    ("Reshape", 5),
+    ("Resize", 13),
+    ("GroupNormalization", 21),
+];
+
+/// Returns `true` if a version does not have an attribute, and the latest one has this default.
+fn is_later_default(call: Option<&Call<'_>>, name: &str, value: &onnx_ir::AttrValue) -> bool {
+    let Some(schema) = call.map(Call::schema) else { return false };
+    let is_declared = schema.attributes().iter().any(|formal| formal.text() == name);
+    let later = crate::effective::latest(schema.domain(), schema.op());
+    let formal = later.and_then(|later| later.attributes().iter().find(|formal| formal.text() == name));
+    let default = formal.and_then(|formal| formal.default);
+    !is_declared && default.is_some_and(|default| value.is_default(default))
+}
+
+fn has_semantics(call: Option<&Call<'_>>) -> bool {
+    let Some(call) = call.filter(|call| call.schema().domain().is_empty()) else { return true };
+    let name = call.schema().name();
+    SEMANTICS.iter().find(|(op, _)| *op == name).is_none_or(|&(_, since)| call.since() >= since)
+}
+
+/// Patterns by the operators of their roots: the cost at a node does not depend on patterns of other operators.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Index {
+    by_op: Vec<(String, Vec<usize>)>,
+}
+
+impl Index {
+    pub(crate) fn new(patterns: &[Pattern]) -> Self {
+        let mut index = Self::default();
+        for (number, pattern) in patterns.iter().enumerate() {
+            for root in pattern.roots() {
+                match index.by_op.iter_mut().find(|(op, _)| *op == root.op) {
+                    Some((_, list)) if list.contains(&number) => {}
+                    Some((_, list)) => list.push(number),
+                    None => index.by_op.push((root.op.clone(), vec![number])),
+                }
+            }
+        }
+        index
+    }
+
+    /// The patterns for an operator, by the symbols of a model.
+    pub(crate) fn of_model(&self, model: &Model) -> HashMap<Symbol, Vec<usize>, RandomState> {
+        let names = self.by_op.iter();
+        names.filter_map(|(name, list)| Some((model.names().get(name)?, list.clone()))).collect()
+    }
+}

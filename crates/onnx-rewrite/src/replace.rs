@@ -1,0 +1,353 @@
+//! The right side of a rule: new nodes in the form of the version in scope, in a patch.
+
+use onnx_ir::{AttrValue, EditError, Model, NodeId, Position, User, ValueId};
+use onnx_pass::{Patch, Reason};
+use onnx_schema::{FormalType, Schema};
+use onnx_types::{ElemType, Symbol};
+use slotmap::SecondaryMap;
+
+use crate::ast::{AttributeTerm, Condition, FlatNode, Operand, Rule, Var};
+use crate::cost::weight;
+use crate::evaluate::{Scratch, as_kind, of_literal};
+use crate::form::{Argument, Form, has_attribute};
+use crate::matching::{Bound, Match};
+
+/// Builds the right side of a rule next to the match, and names the values that it replaces. Returns the new nodes.
+pub(crate) fn replace(
+    rule: &Rule,
+    found: &Match,
+    patch: &mut Patch<'_, '_>,
+    scratch: &mut Scratch,
+) -> Result<Vec<NodeId>, Reason> {
+    inner_values_have_no_other_uses(rule, found, patch.model())?;
+    lowers_cost(rule, found, patch.model())?;
+    let at = position(rule, found, patch.model())?;
+    let mut build = Build {
+        rule,
+        found,
+        patch,
+        scratch,
+        at,
+        made: vec![None; rule.names.len()],
+        elems: SecondaryMap::new(),
+        nodes: Vec::new(),
+    };
+    for node in &rule.to.nodes {
+        build.node(node)?;
+    }
+    let mut pairs = Vec::new();
+    for (&old, &new) in rule.from.outputs.iter().zip(&rule.to.outputs) {
+        let old = found.value(old).ok_or("a result of the left side is omitted")?;
+        let new = build.value(new)?;
+        pairs.push((old, new));
+    }
+    let nodes = build.nodes;
+    for (old, new) in pairs {
+        let is_new = patch.model().value(new).producer().is_some_and(|node| nodes.contains(&node));
+        if !is_new && !patch.same_type(old, new) {
+            return Err("the type of the result is not proved to be that of the operand".into());
+        }
+        patch.replace(old, new);
+    }
+    Ok(nodes)
+}
+
+/// A value inside the pattern is computed no more: nothing else may use it, unless the rule says that it is shared.
+fn inner_values_have_no_other_uses(rule: &Rule, found: &Match, model: &Model) -> Result<(), Reason> {
+    for node in &rule.from.nodes {
+        for var in node.outputs.iter().flatten() {
+            let is_shared = rule.conditions.iter().any(|(_, condition)| *condition == Condition::Shared(*var));
+            if rule.from.outputs.contains(var) || is_shared {
+                continue;
+            }
+            let Some(value) = found.value(*var) else { continue };
+            let is_inside = |user: User| match user {
+                User::Node(user) => found.nodes().any(|node| node == user),
+                User::Graph(_) => false,
+            };
+            if !model.value(value).uses().iter().all(|at| is_inside(at.user)) {
+                return Err(Reason::new(format!("{} has other uses", label(rule, *var))));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn label(rule: &Rule, var: Var) -> String {
+    let name = rule.variable(var);
+    if name.contains(' ') { format!("the result of {name}") } else { format!("`{name}`") }
+}
+
+/// The cost of the nodes that the edit erases must be more than that of the nodes that it makes.
+fn lowers_cost(rule: &Rule, found: &Match, model: &Model) -> Result<(), Reason> {
+    let replaced: Vec<ValueId> = rule.from.outputs.iter().filter_map(|&var| found.value(var)).collect();
+    let mut kept: Vec<ValueId> = Vec::new();
+    for operand in rule.to.nodes.iter().flat_map(|node| &node.operands) {
+        if let Operand::Var(var) | Operand::Rest(var) | Operand::Default(var, _) = operand {
+            kept.extend(found.value(*var));
+        }
+    }
+    kept.extend(rule.to.outputs.iter().filter_map(|&var| found.value(var)));
+    let mut dying: Vec<NodeId> = Vec::new();
+    // The nodes of the left side are in order, so users are met before their operands.
+    loop {
+        let before = dying.len();
+        for node in found.nodes() {
+            if dying.contains(&node) {
+                continue;
+            }
+            let is_unused = |value: &ValueId| {
+                let is_gone = |user: User| matches!(user, User::Node(user) if dying.contains(&user));
+                !kept.contains(value)
+                    && (replaced.contains(value)
+                        || model.value(*value).uses().iter().all(|at| is_gone(at.user)))
+            };
+            if model.node(node).outputs().iter().flatten().all(is_unused) {
+                dying.push(node);
+            }
+        }
+        if dying.len() == before {
+            break;
+        }
+    }
+    let old: u64 = dying.iter().map(|&node| weight(model.str(model.node(node).op()))).sum();
+    let new: u64 = rule.to.nodes.iter().map(|node| weight(&node.op)).sum();
+    if new < old { Ok(()) } else { Err(format!("the cost does not decrease: {old} before, {new} after").into()) }
+}
+
+/// Before the first of the nodes whose results are replaced, if everything that the right side uses is defined there;
+/// otherwise before the last one.
+fn position(rule: &Rule, found: &Match, model: &Model) -> Result<Position, Reason> {
+    let outputs = rule.from.outputs.iter().filter_map(|&var| found.value(var));
+    let mut nodes: Vec<NodeId> = outputs.filter_map(|value| model.value(value).producer()).collect();
+    let first = nodes.first().copied().ok_or("the left side has no result")?;
+    if nodes.iter().any(|&node| model.node(node).graph() != model.node(first).graph()) {
+        return Err("the results are in different graphs".into());
+    }
+    nodes.sort_by(|&a, &b| match () {
+        () if a == b => std::cmp::Ordering::Equal,
+        () if model.is_before(a, b) => std::cmp::Ordering::Less,
+        () => std::cmp::Ordering::Greater,
+    });
+    let graph = model.node(first).graph();
+    let is_defined_before = |value: ValueId, node: NodeId| match model.value(value).producer() {
+        Some(producer) if model.node(producer).graph() == graph => model.is_before(producer, node),
+        _ => true,
+    };
+    let used = |bound: &Bound| match bound {
+        Bound::Value(value) => vec![*value],
+        Bound::Rest(values) => values.iter().flatten().copied().collect(),
+        _ => Vec::new(),
+    };
+    let operands = rule.from.inputs.iter().filter_map(|&(var, _)| found.bound.get(var)).flat_map(used);
+    let operands: Vec<ValueId> = operands.collect();
+    let best = nodes.iter().copied().find(|&node| operands.iter().all(|&value| is_defined_before(value, node)));
+    Ok(Position::Before(best.or_else(|| nodes.last().copied()).unwrap_or(first)))
+}
+
+struct Build<'a, 'p, 'm> {
+    rule: &'a Rule,
+    found: &'a Match,
+    patch: &'a mut Patch<'p, 'm>,
+    scratch: &'a mut Scratch,
+    at: Position,
+    /// The values of the variables that the right side defines.
+    made: Vec<Option<ValueId>>,
+    /// Element types of the new values.
+    elems: SecondaryMap<ValueId, ElemType>,
+    nodes: Vec<NodeId>,
+}
+
+impl Build<'_, '_, '_> {
+    fn argument(&self, var: Var) -> Result<Argument, Reason> {
+        if let Some(Some(value)) = self.made.get(var) {
+            return Ok(Argument::Value(*value));
+        }
+        Ok(match self.found.bound.get(var) {
+            Some(Bound::Value(value)) => Argument::Value(*value),
+            Some(Bound::Tensor(tensor)) => Argument::Tensor(tensor.clone()),
+            Some(Bound::Omitted) => Argument::Omitted,
+            _ => return Err(Reason::new(format!("{} has no value", label(self.rule, var)))),
+        })
+    }
+
+    fn value(&mut self, var: Var) -> Result<ValueId, Reason> {
+        match self.argument(var)? {
+            Argument::Value(value) => Ok(value),
+            Argument::Tensor(tensor) | Argument::Literal(tensor) => self.patch.new_constant(self.at, tensor),
+            Argument::Omitted => Err("an operand is omitted".into()),
+        }
+    }
+
+    fn arguments(&self, node: &FlatNode) -> Result<Vec<Argument>, Reason> {
+        let mut arguments = Vec::new();
+        for operand in &node.operands {
+            match operand {
+                Operand::Omitted => arguments.push(Argument::Omitted),
+                Operand::Literal(literal) => arguments.push(Argument::Literal(of_literal(literal))),
+                Operand::Var(var) => arguments.push(self.argument(*var)?),
+                Operand::Default(var, literal) => arguments.push(match self.argument(*var)? {
+                    Argument::Omitted => Argument::Literal(of_literal(literal)),
+                    other => other,
+                }),
+                Operand::Rest(var) => {
+                    let Some(Bound::Rest(values)) = self.found.bound.get(*var) else {
+                        return Err("a list of operands has no value".into());
+                    };
+                    let argument = |value: &Option<ValueId>| value.map_or(Argument::Omitted, Argument::Value);
+                    arguments.extend(values.iter().map(argument));
+                }
+            }
+        }
+        Ok(arguments)
+    }
+
+    fn elem(&self, argument: &Argument) -> Option<ElemType> {
+        match argument {
+            Argument::Value(value) => self.elems.get(*value).copied().or_else(|| self.patch.elem(*value)),
+            Argument::Tensor(tensor) => Some(tensor.elem()),
+            _ => None,
+        }
+    }
+
+    fn node(&mut self, node: &FlatNode) -> Result<(), Reason> {
+        let (domain, op) = (self.symbol(&node.domain)?, self.symbol(&node.op)?);
+        let version = self.patch.build(self.at, |build| Ok::<_, EditError>(build.version(domain)))?;
+        let schema = version.and_then(|version| onnx_schema::lookup(domain, op, version));
+        if schema.is_none() && !onnx_schema::versions(domain, op).is_empty() {
+            let version = version.unwrap_or(0);
+            return Err(Reason::new(format!("version {version} does not have `{}`", node.op)));
+        }
+        let mut arguments = self.arguments(node)?;
+        if let Some(schema) = schema {
+            self.type_literals(&mut arguments, schema)?;
+        }
+        let mut form = Form { operands: Vec::new(), attributes: self.copied(node) };
+        let model = self.patch.model();
+        let constant = |value: ValueId| model.constant_tensor(value).cloned();
+        for (index, argument) in arguments.iter().enumerate() {
+            form.place_operand(schema, index, argument, &constant)?;
+        }
+        for (name, term) in &node.attributes {
+            let argument = match term {
+                AttributeTerm::Value(value) => {
+                    let value = schema.map_or_else(|| value.clone(), |schema| as_kind(value.clone(), schema, name));
+                    if schema.is_none_or(|schema| has_attribute(schema, name)) {
+                        form.set(name, value);
+                        continue;
+                    }
+                    Argument::Tensor(crate::effective::of_value(&value).ok_or("an attribute is not a tensor")?)
+                }
+                AttributeTerm::Var(var) => self.argument(*var)?,
+            };
+            form.place_attribute(schema, name, &argument, &constant)?;
+        }
+        let elem = schema.and_then(|schema| self.result_elem(schema, &arguments));
+        self.make(node, domain, op, form, elem)
+    }
+
+    fn make(
+        &mut self,
+        node: &FlatNode,
+        domain: Symbol,
+        op: Symbol,
+        form: Form,
+        elem: Option<ElemType>,
+    ) -> Result<(), Reason> {
+        let mut operands = Vec::new();
+        for argument in form.operands {
+            operands.push(match argument {
+                Argument::Omitted => None,
+                Argument::Value(value) => Some(value),
+                Argument::Tensor(tensor) | Argument::Literal(tensor) => {
+                    Some(self.patch.new_constant(self.at, tensor)?)
+                }
+            });
+        }
+        while operands.last() == Some(&None) {
+            operands.pop();
+        }
+        let mut attributes = Vec::new();
+        for (name, value) in form.attributes {
+            attributes.push((self.symbol(&name)?, value));
+        }
+        let present: Vec<bool> = node.outputs.iter().map(Option::is_some).collect();
+        let outputs = self.patch.build(self.at, |build| {
+            let mut made = build.call_symbol(domain, op);
+            for operand in operands {
+                made = made.input(operand);
+            }
+            for (name, value) in attributes {
+                made = made.attr(name, value);
+            }
+            made.outputs_if(&present)
+        })?;
+        for (var, value) in node.outputs.iter().zip(outputs) {
+            let (Some(var), Some(value)) = (*var, value) else { continue };
+            if let Some(slot) = self.made.get_mut(var) {
+                *slot = Some(value);
+            }
+            if let Some(elem) = elem {
+                self.elems.insert(value, elem);
+            }
+            let producer = self.patch.model().value(value).producer();
+            self.nodes.extend(producer.filter(|node| !self.nodes.contains(node)));
+        }
+        Ok(())
+    }
+
+    /// The symbol of a name in the model.
+    fn symbol(&mut self, name: &str) -> Result<Symbol, Reason> {
+        if let Some(symbol) = self.patch.model().names().get(name) {
+            return Ok(symbol);
+        }
+        let interned = self.patch.build(self.at, |build| Ok::<_, EditError>(build.model().intern(name)));
+        Ok(interned?)
+    }
+
+    /// The attributes that `...` copies.
+    fn copied(&self, node: &FlatNode) -> Vec<(String, AttrValue)> {
+        if !node.is_open {
+            return Vec::new();
+        }
+        let model = self.patch.model();
+        let from = self.rule.from.nodes.iter().zip(&self.found.nodes);
+        let source = from.filter(|(from, _)| from.is_open && from.op == node.op).find_map(|(from, node)| {
+            node.map(|node| (from, node))
+        });
+        let Some((from, matched)) = source else { return Vec::new() };
+        let all = model.node(matched).attributes().iter();
+        let all = all.map(|attribute| (model.str(attribute.name()).to_owned(), attribute.value().clone()));
+        all.filter(|(name, _)| !from.attributes.iter().any(|(other, _)| other == name)).collect()
+    }
+
+    /// Literals take the element type of the operands of the same type variable.
+    fn type_literals(&mut self, arguments: &mut [Argument], schema: &Schema) -> Result<(), Reason> {
+        let formal = |index: usize| schema.input_for(index).map(|formal| formal.ty);
+        for index in 0..arguments.len() {
+            let Some(Argument::Literal(tensor)) = arguments.get(index).cloned() else { continue };
+            let mut others = arguments.iter().enumerate().filter(|(other, _)| formal(*other) == formal(index));
+            let elem = others.find_map(|(_, argument)| self.elem(argument));
+            let elem = match elem {
+                Some(elem) => elem,
+                None if arguments.iter().all(|argument| matches!(argument, Argument::Literal(_))) => tensor.elem(),
+                None if matches!(formal(index), Some(FormalType::Variable(_))) => {
+                    return Err("the element type of a literal is not known".into());
+                }
+                None => tensor.elem(),
+            };
+            if let Some(slot) = arguments.get_mut(index) {
+                *slot = Argument::Tensor(self.scratch.convert(tensor, elem)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// The element type of the first result, if it is that of an operand.
+    fn result_elem(&self, schema: &Schema, arguments: &[Argument]) -> Option<ElemType> {
+        let output = schema.outputs().first()?.ty;
+        let index = (0..arguments.len())
+            .find(|&index| schema.input_for(index).is_some_and(|formal| formal.ty == output))?;
+        self.elem(arguments.get(index)?)
+    }
+}

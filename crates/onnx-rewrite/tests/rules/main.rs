@@ -1,0 +1,4 @@
+//! Tests of rules: syntax, matching and replacement.
+
+mod apply;
+mod examined;
