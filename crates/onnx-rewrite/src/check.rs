@@ -1,12 +1,11 @@
 //! Checks of rules that need no model.
 
 use onnx_schema::Schema;
-use onnx_types::{ElemType, Symbol};
+use onnx_types::ElemType;
 
 use crate::ast::{Condition, Elems, FlatNode, Operand, Rule, Var};
 use crate::condition::is_of;
 use crate::cost::weight;
-use crate::effective::latest;
 use crate::evaluate::INTRINSICS;
 use crate::fault::Mistake;
 
@@ -22,7 +21,8 @@ pub(crate) fn mistakes(rule: &Rule) -> Vec<Mistake> {
         } else if node.domain.is_empty() {
             operator(node, &mut mistakes);
         } else {
-            mistakes.push(Mistake::meaning(node.at, "`let` has operators of the default domain and of `rule`"));
+            mistakes
+                .push(Mistake::meaning(node.at, "`let` has operators of the default domain and of `rule`"));
         }
     }
     sides(rule, &mut mistakes);
@@ -33,8 +33,7 @@ pub(crate) fn mistakes(rule: &Rule) -> Vec<Mistake> {
 }
 
 fn schema(node: &FlatNode) -> Option<&'static Schema> {
-    let names = onnx_schema::interner();
-    latest(names.get(&node.domain).unwrap_or(Symbol::EMPTY), names.get(&node.op)?)
+    onnx_schema::lookup_by_name(&node.domain, &node.op, i64::MAX)
 }
 
 /// The operator exists, and some version has the attributes and operands.
@@ -48,7 +47,7 @@ fn operator(node: &FlatNode, mistakes: &mut Vec<Mistake>) {
         return;
     }
     let Some(latest) = schema(node) else {
-        mistakes.push(Mistake::meaning(node.at, format!("there is no operator `{}`", node.op)));
+        mistakes.push(Mistake::meaning(node.at, format!("the operator `{}` does not exist", node.op)));
         return;
     };
     let versions = onnx_schema::versions(latest.domain(), latest.op());
@@ -80,7 +79,8 @@ fn intrinsic(node: &FlatNode, mistakes: &mut Vec<Mistake>) {
     match INTRINSICS.iter().find(|(name, _)| *name == node.op) {
         None => {
             let known: Vec<String> = INTRINSICS.iter().map(|(name, _)| format!("`rule.{name}`")).collect();
-            let message = format!("there is no `rule.{}`; there are {}", node.op, known.join(", "));
+            let message =
+                format!("`rule.{}` does not exist; the intrinsics are {}", node.op, known.join(", "));
             mistakes.push(Mistake::meaning(node.at, message));
         }
         Some(&(name, count)) => {
@@ -146,8 +146,10 @@ fn copies(rule: &Rule, mistakes: &mut Vec<Mistake>) {
     for node in rule.to.nodes.iter().filter(|node| node.is_open) {
         let from = rule.from.nodes.iter().filter(|from| from.is_open && from.op == node.op).count();
         if from != 1 {
-            let message =
-                format!("`...` copies the attributes of one `{}` with `...` on the left side, not of {from}", node.op);
+            let message = format!(
+                "`...` copies the attributes of one `{}` with `...` on the left side, not of {from}",
+                node.op
+            );
             mistakes.push(Mistake::meaning(node.at, message));
         }
     }
@@ -198,7 +200,8 @@ fn types(rule: &Rule, mistakes: &mut Vec<Mistake>) {
 fn cost(rule: &Rule, mistakes: &mut Vec<Mistake>) {
     let mut old = 0_u64;
     for (index, node) in rule.from.nodes.iter().enumerate() {
-        let alternatives = rule.from.nodes.iter().enumerate().filter(|(_, other)| other.outputs == node.outputs);
+        let alternatives =
+            rule.from.nodes.iter().enumerate().filter(|(_, other)| other.outputs == node.outputs);
         let is_cheapest = alternatives.min_by_key(|(index, other)| (weight(&other.op), *index));
         if is_cheapest.is_some_and(|(cheapest, _)| cheapest == index) {
             old = old.saturating_add(weight(&node.op));

@@ -22,11 +22,16 @@ fn holds(rule: &Rule, found: &Match, patch: &mut Patch<'_, '_>, condition: &Cond
                 return fails(format!("`{}` is not computed by `let`", name(*var)));
             };
             let mut elements = tensor.iter_f64(&NoData)?;
-            if elements.all(|element| element != 0.0) { Ok(()) } else { fails(format!("`{}` is false", name(*var))) }
+            if elements.all(|element| element != 0.0) {
+                Ok(())
+            } else {
+                fails(format!("`{}` is false", name(*var)))
+            }
         }
         Condition::Elem(var, wanted) => {
             let elem = elem(found, patch, *var);
-            let elem = elem.ok_or_else(|| Reason::new(format!("the element type of `{}` is not known", name(*var))))?;
+            let elem = elem
+                .ok_or_else(|| Reason::new(format!("the element type of `{}` is not known", name(*var))))?;
             let is_one = match wanted {
                 Elems::Class(class) => is_of(elem, *class),
                 Elems::List(elems) => elems.contains(&elem),
@@ -62,7 +67,11 @@ fn holds(rule: &Rule, found: &Match, patch: &mut Patch<'_, '_>, condition: &Cond
             let is_same = first.len() == second.len()
                 && first.into_iter().zip(second).all(|(a, b)| patch.proved_eq(a, b));
             let names = (name(*a), name(*b));
-            if is_same { Ok(()) } else { fails(format!("the sizes of `{}` and `{}` differ", names.0, names.1)) }
+            if is_same {
+                Ok(())
+            } else {
+                fails(format!("the sizes of `{}` and `{}` differ", names.0, names.1))
+            }
         }
     }
 }

@@ -51,7 +51,17 @@ const SIZES: &[&str] = &["Shape", "Size", "Identity", "Reshape", "Squeeze", "Uns
 
 /// Operators that move elements.
 const MOVES: &[&str] = &[
-    "Transpose", "Slice", "Concat", "Split", "Gather", "Expand", "Tile", "Pad", "Cast", "CastLike", "Where",
+    "Transpose",
+    "Slice",
+    "Concat",
+    "Split",
+    "Gather",
+    "Expand",
+    "Tile",
+    "Pad",
+    "Cast",
+    "CastLike",
+    "Where",
 ];
 
 /// The cost of a node of an operator. One node more of any kind that computes costs more than any that moves elements.

@@ -88,7 +88,7 @@ impl Source<'_> {
     }
 
     /// Returns `true` if an attribute has the value that it has if it is omitted.
-    pub(crate) fn is_default(&self, node: NodeId, call: Option<&Call<'_>>, name: &str, value: &AttrValue) -> bool {
+    pub(crate) fn is_default(&self, call: Option<&Call<'_>>, name: &str, value: &AttrValue) -> bool {
         let Some(call) = call else { return false };
         let Some(formal) = call.schema().attributes().iter().find(|formal| formal.text() == name) else {
             return false;
@@ -100,7 +100,6 @@ impl Source<'_> {
             let dims = self.inference?.shape(value)?;
             Some(dims.iter().map(|dim| dim.known()).collect())
         };
-        let _ = node;
         let derived = derived_default(call, formal.name, &shape);
         match (value, derived) {
             (AttrValue::Ints(given), Some(derived)) => *given == derived,
@@ -119,7 +118,7 @@ impl Source<'_> {
             }
             let node = self.model.node(record.producer()?);
             if node.is(op::CONSTANT) {
-                return of_constant(self.model, node);
+                return of_constant(node);
             }
             if !node.is(op::IDENTITY) {
                 return None;
@@ -148,7 +147,7 @@ pub(crate) fn latest(domain: Symbol, op: Symbol) -> Option<&'static Schema> {
     onnx_schema::versions(domain, op).iter().max_by_key(|schema| schema.since_version())
 }
 
-fn of_constant(model: &Model, node: &onnx_ir::Node) -> Option<Tensor> {
+fn of_constant(node: &onnx_ir::Node) -> Option<Tensor> {
     const FORMS: [Symbol; 7] = [
         attr::VALUE,
         attr::VALUE_FLOAT,
@@ -159,7 +158,6 @@ fn of_constant(model: &Model, node: &onnx_ir::Node) -> Option<Tensor> {
         attr::VALUE_STRINGS,
     ];
     let given = node.attributes().iter().find(|attribute| FORMS.contains(&attribute.name()))?;
-    let _ = model;
     of_value(given.value())
 }
 
@@ -206,14 +204,15 @@ pub(crate) fn to_value(tensor: &Tensor, kind: onnx_schema::AttrKind) -> Option<A
         return None;
     }
     let integers = || tensor.get_i64s(&NoData, MAX_ELEMENTS).ok();
-    let floats = || -> Option<Vec<f32>> {
-        Some(tensor.iter_f64(&NoData).ok()?.map(|number| number as f32).collect())
-    };
+    let floats =
+        || -> Option<Vec<f32>> { Some(tensor.iter_f64(&NoData).ok()?.map(|number| number as f32).collect()) };
     let one = |count: usize| (count == 1).then_some(());
     Some(match kind {
         AttrKind::Int => AttrValue::Int(integers().filter(|all| one(all.len()).is_some())?.first().copied()?),
         AttrKind::Ints => AttrValue::Ints(integers()?),
-        AttrKind::Float => AttrValue::Float(floats().filter(|all| one(all.len()).is_some())?.first().copied()?),
+        AttrKind::Float => {
+            AttrValue::Float(floats().filter(|all| one(all.len()).is_some())?.first().copied()?)
+        }
         AttrKind::Floats => AttrValue::Floats(floats()?),
         AttrKind::String => {
             let texts = tensor.string_bytes().ok()?;

@@ -66,7 +66,8 @@ impl Scratch {
             node = node.attr(name, value);
         }
         let made = node.outputs_if(&vec![true; outputs])?;
-        let Some(node) = made.first().copied().flatten().and_then(|value| self.model.value(value).producer()) else {
+        let Some(node) = made.first().copied().flatten().and_then(|value| self.model.value(value).producer())
+        else {
             return Err("a node of `let` has no result".into());
         };
         let values: Vec<Option<Value>> = inputs.into_iter().map(|input| input.map(Value::from)).collect();
@@ -91,7 +92,9 @@ impl Scratch {
 /// A literal in its own type: `int64` for integers, `float` otherwise.
 pub(crate) fn of_literal(literal: &Literal) -> Tensor {
     match (literal.is_list, literal.is_integer) {
-        (true, true) => Tensor::vector(&literal.numbers.iter().map(|&number| number as i64).collect::<Vec<_>>()),
+        (true, true) => {
+            Tensor::vector(&literal.numbers.iter().map(|&number| number as i64).collect::<Vec<_>>())
+        }
         (true, false) => {
             Tensor::vector(&literal.numbers.iter().map(|&number| number as f32).collect::<Vec<_>>())
         }
@@ -117,8 +120,11 @@ pub(crate) fn evaluate(
     }
     for node in &rule.lets {
         let mut run = Run { rule, found, patch, scratch, strengths: &strengths };
-        let (results, strength) =
-            if node.domain == "rule" { (vec![Some(run.intrinsic(node)?)], Strength::Constant) } else { run.node(node)? };
+        let (results, strength) = if node.domain == "rule" {
+            (vec![Some(run.intrinsic(node)?)], Strength::Constant)
+        } else {
+            run.node(node)?
+        };
         for (output, result) in node.outputs.iter().zip(results) {
             let (Some(var), Some(result)) = (*output, result) else { continue };
             if let (Some(bound), Some(slot)) = (found.bound.get_mut(var), strengths.get_mut(var)) {
@@ -182,7 +188,8 @@ impl Run<'_, '_, '_, '_> {
         for index in 0..operands.len() {
             let Some((Some(tensor), strength)) = operands.get(index).cloned() else { continue };
             let others = operands.iter().enumerate().filter(|(other, _)| formal(*other) == formal(index));
-            let stronger = others.filter_map(|(_, (tensor, strength))| Some((tensor.as_ref()?.elem(), *strength)));
+            let stronger =
+                others.filter_map(|(_, (tensor, strength))| Some((tensor.as_ref()?.elem(), *strength)));
             let Some((elem, most)) = stronger.max_by_key(|(_, strength)| *strength) else { continue };
             if most > strength
                 && let Some(slot) = operands.get_mut(index)

@@ -118,7 +118,7 @@ impl Examined {
         }
     }
 
-    /// An edit that the structure of a model excludes is no fault of the rule: another reader of a value, for example.
+    /// An edit that the structure of a model excludes is not a fault of the rule: another reader of a value, for example.
     fn refuse(&mut self, refusal: &Refusal, model: &Model) {
         if refusal.level == Level::Structure {
             self.add(refusal.to_string());

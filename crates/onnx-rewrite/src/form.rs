@@ -89,24 +89,24 @@ impl Form {
             && !has_attribute(schema, name)
         {
             let index = schema.inputs().iter().position(|formal| formal.name == name);
-            let index = index.ok_or_else(|| {
-                Reason::new(format!("`{}` has no `{name}` in this version", schema.name()))
-            })?;
+            let index = index
+                .ok_or_else(|| Reason::new(format!("`{}` has no `{name}` in this version", schema.name())))?;
             self.set_operand(index, argument.clone());
             return Ok(());
         }
         let tensor = match argument {
             Argument::Omitted => return Ok(()),
             Argument::Tensor(tensor) | Argument::Literal(tensor) => tensor.clone(),
-            Argument::Value(value) => {
-                constant(*value).ok_or_else(|| Reason::new(format!("`{name}` is an attribute in this version")))?
-            }
+            Argument::Value(value) => constant(*value)
+                .ok_or_else(|| Reason::new(format!("`{name}` is an attribute in this version")))?,
         };
-        let kind = match schema.and_then(|schema| schema.attributes().iter().find(|formal| formal.text() == name)) {
-            Some(formal) => formal.kind,
-            None => natural_kind(&tensor),
-        };
-        let value = to_value(&tensor, kind).ok_or_else(|| Reason::new(format!("`{name}` has another kind")))?;
+        let kind =
+            match schema.and_then(|schema| schema.attributes().iter().find(|formal| formal.text() == name)) {
+                Some(formal) => formal.kind,
+                None => natural_kind(&tensor),
+            };
+        let value =
+            to_value(&tensor, kind).ok_or_else(|| Reason::new(format!("`{name}` has another kind")))?;
         self.set(name, value);
         Ok(())
     }

@@ -1,5 +1,66 @@
-//! Rewrite rules that are executable: pairs of functions, found in models, replaced with a proof, and tested by running them.
+//! Rewrite rules of ONNX models, written as pairs of functions, that are tested by running them.
+//!
+//! # Rules
+//!
+//! A rule replaces a computation by a cheaper one. Its left side (`from`) and its right side (`to`) are functions in the syntax of
+//! ONNX text with one signature; calls may be nested. `@p` stands for the value of an attribute. `let` computes constants at
+//! rewrite time, with the operators of ONNX, from matched constants and attributes; `where` has the conditions. The comment
+//! before a rule is its page.
+//!
+//! ```
+//! use onnx_pass::{PassCx, PassOptions};
+//! use onnx_rewrite::{ExamineOptions, RuleSet, examine};
+//! use onnx_text::{ParseOptions, parse_model};
+//!
+//! let text = "
+//! rule transpose-transpose: exact
+//! from (x) => (y) {
+//!     t = Transpose <perm = @p> (x)
+//!     y = Transpose <perm = @q> (t)
+//! }
+//! let { r = Gather (@p, @q) }
+//! to (x) => (y) { y = Transpose <perm = @r> (x) }
+//! ";
+//! let rules = RuleSet::parse(text)?;
+//!
+//! // The second transposition has no `perm`: it reverses the axes.
+//! let model = r#"<ir_version: 10, opset_import: ["": 20]>
+//! g (float[N,2,3] x) => (y) { a = Transpose <perm = [1, 0, 2]> (x) b = Transpose (a) y = Relu (b) }"#;
+//! let mut model = parse_model(model, &ParseOptions::default())?;
+//! let mut cx = PassCx::new(&mut model, PassOptions::default());
+//! let report = rules.apply(&mut cx);
+//! assert_eq!((report.edits, report.refusals.len()), (1, 0));
+//! drop(cx);
+//! let first = model.graph(model.main_graph()).first().unwrap();
+//! assert_eq!(model.node(first).ints(onnx_schema::attr::PERM), Some([2, 0, 1].as_slice()));
+//!
+//! // A rule is tested on models that are generated around its left side.
+//! let results = examine(&rules, &ExamineOptions::default());
+//! assert!(results[0].is_fine());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Matching
+//!
+//! [`RuleSet::find`] returns matches as it is advanced, and [`RuleSet::why`] says how far a match progresses at a node and what
+//! ends it. Parameters are read by the names of the latest version of an operator, so one pattern covers the versions that have
+//! them as attributes and those that have them as operands.
+//!
+//! # Rewriting
+//!
+//! [`RuleSet::apply`] applies rules until none of them applies. Each edit is a patch of `onnx-pass`: it is proved at the level of
+//! the options, and refused otherwise. Each edit lowers the cost of the model, so the application ends. [`RuleSet::pass`] makes a
+//! [`Pass`](onnx_pass::Pass) of the rules, and [`RuleSet::standard`] has the rules of this crate.
+//!
+//! # What this crate is not for
+//!
+//! Edits that depend on more than a fixed number of nodes, or on analyses of the whole model, are passes of `onnx-pass`.
 #![forbid(unsafe_code)]
+
+/// The code in the guide is compiled and run with the other doc tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/write-a-rewrite-rule.md")]
+struct WriteARewriteRule;
 
 mod ast;
 mod check;
@@ -11,6 +72,7 @@ mod examine;
 mod fault;
 mod form;
 mod matching;
+mod operators;
 mod parse;
 mod replace;
 mod rule_set;

@@ -1,15 +1,12 @@
 //! Matching: the nodes and values of a model for the variables of the left side of a rule.
 
-use std::collections::HashMap;
-
-use foldhash::fast::RandomState;
-use onnx_ir::{Def, Model, NodeId, ValueId};
+use onnx_ir::{Def, NodeId, ValueId};
 use onnx_ops::{Call, is_commutative};
-use onnx_types::Symbol;
 use onnx_types::tensor::Tensor;
 
 use crate::ast::{Arity, AttributeTerm, Condition, FlatNode, Operand, Rule, Var};
 use crate::effective::{Effective, Source, is_equal, is_literal, of_value};
+use crate::operators::{has_semantics, is_later_default, is_operator};
 
 /// Maximum number of steps of the search for the matches of a rule at one node.
 const MAX_STEPS: usize = 2_000;
@@ -162,7 +159,8 @@ fn root(rule: &Rule, makers: &[Vec<(usize, usize)>]) -> Var {
                     continue;
                 }
                 set(&mut seen, node);
-                let operands = rule.from.nodes.get(node).map(|node| node.operands.as_slice()).unwrap_or_default();
+                let operands =
+                    rule.from.nodes.get(node).map(|node| node.operands.as_slice()).unwrap_or_default();
                 open.extend(operands.iter().filter_map(|operand| match operand {
                     Operand::Var(var) => Some(*var),
                     _ => None,
@@ -328,18 +326,15 @@ impl<'a> Matches<'a> {
         for (output, value) in record.outputs().iter().enumerate() {
             let var = wanted.outputs.get(output).copied().flatten();
             match (var, value) {
-                (Some(var), Some(value)) => {
-                    if !self.bind(state, var, Bound::Value(*value)) {
-                        return false;
-                    }
-                }
+                (Some(var), Some(value)) if !self.bind(state, var, Bound::Value(*value)) => return false,
                 (None, Some(value)) if model.value(*value).is_used() => {
                     return self.differs(state, |_| format!("another result of `{}` is used", wanted.op));
                 }
                 _ => {}
             }
         }
-        let count = record.outputs().iter().rposition(Option::is_some).map_or(0, |last| last.saturating_add(1));
+        let count =
+            record.outputs().iter().rposition(Option::is_some).map_or(0, |last| last.saturating_add(1));
         if wanted.outputs.iter().skip(count).any(Option::is_some) {
             return self.differs(state, |_| format!("`{}` has fewer results", wanted.op));
         }
@@ -349,7 +344,13 @@ impl<'a> Matches<'a> {
         self.operands(state, wanted, node, call.as_ref())
     }
 
-    fn attributes(&mut self, state: &mut State, wanted: &'a FlatNode, node: NodeId, call: Option<&Call<'_>>) -> bool {
+    fn attributes(
+        &mut self,
+        state: &mut State,
+        wanted: &'a FlatNode,
+        node: NodeId,
+        call: Option<&Call<'_>>,
+    ) -> bool {
         let model = self.source.model;
         for (name, term) in &wanted.attributes {
             let found = self.source.attribute(node, call, name);
@@ -387,10 +388,11 @@ impl<'a> Matches<'a> {
             let is_operand = call.is_some_and(|call| {
                 let schema = call.schema();
                 let latest = crate::effective::latest(schema.domain(), schema.op());
-                let index = latest.and_then(|latest| latest.inputs().iter().position(|formal| formal.name == name));
+                let index =
+                    latest.and_then(|latest| latest.inputs().iter().position(|formal| formal.name == name));
                 index.is_some_and(|index| index < wanted.operands.len())
             });
-            !is_named && !is_operand && !self.source.is_default(node, call, name, attribute.value())
+            !is_named && !is_operand && !self.source.is_default(call, name, attribute.value())
         });
         match other {
             None => true,
@@ -401,7 +403,13 @@ impl<'a> Matches<'a> {
         }
     }
 
-    fn operands(&mut self, state: &mut State, wanted: &'a FlatNode, node: NodeId, call: Option<&Call<'_>>) -> bool {
+    fn operands(
+        &mut self,
+        state: &mut State,
+        wanted: &'a FlatNode,
+        node: NodeId,
+        call: Option<&Call<'_>>,
+    ) -> bool {
         let has_rest = wanted.operands.iter().any(|operand| matches!(operand, Operand::Rest(_)));
         if has_rest {
             return self.variadic(state, wanted, node);
@@ -513,7 +521,8 @@ impl<'a> Matches<'a> {
     fn value(&mut self, state: &mut State, var: Var, value: ValueId) -> bool {
         if let Some(Bound::Value(known)) = state.bound.get(var) {
             let is_same = *known == value;
-            return is_same || self.differs(state, |matches| format!("{} are two values", matches.label(var)));
+            return is_same
+                || self.differs(state, |matches| format!("{} are two values", matches.label(var)));
         }
         let makers = self.pattern.makers.get(var).map(Vec::as_slice).unwrap_or_default();
         if makers.is_empty() {
@@ -522,13 +531,14 @@ impl<'a> Matches<'a> {
             }
             return self.bind(state, var, Bound::Value(value));
         }
-        let Some(Def::Output { node, index }) = self.source.model.get_value(value).map(|record| record.def()) else {
+        let Some(Def::Output { node, .. }) = self.source.model.get_value(value).map(|record| record.def())
+        else {
             return self.differs(state, |matches| format!("{} is not made by a node", matches.label(var)));
         };
         let outputs = self.source.model.node(node).outputs();
-        let _ = index;
         let output = outputs.iter().position(|&made| made == Some(value));
-        let mut fitting = makers.iter().filter(|&&(_, wanted)| Some(wanted) == output).map(|&(maker, _)| maker);
+        let mut fitting =
+            makers.iter().filter(|&&(_, wanted)| Some(wanted) == output).map(|&(maker, _)| maker);
         let Some(first) = fitting.next() else { return false };
         let others: Vec<usize> = fitting.collect();
         for other in others.into_iter().rev() {
@@ -559,84 +569,5 @@ impl<'a> Matches<'a> {
     fn label(&self, var: Var) -> String {
         let name = self.pattern.rule.variable(var);
         if name.contains(' ') { name.to_owned() } else { format!("`{name}`") }
-    }
-}
-
-fn is_operator(model: &Model, record: &onnx_ir::Node, wanted: &FlatNode) -> bool {
-    model.str(record.op()) == wanted.op && model.str(record.domain()) == wanted.domain
-}
-
-/// The version from which on an operator has the semantics of its latest version, for operators where older versions differ in
-/// more than types and forms of operands.
-const SEMANTICS: &[(&str, i64)] = &[
-    ("Add", 7),
-    ("Sub", 7),
-    ("Mul", 7),
-    ("Div", 7),
-    ("Pow", 7),
-    ("And", 7),
-    ("Or", 7),
-    ("Xor", 7),
-    ("Equal", 7),
-    ("Greater", 7),
-    ("Less", 7),
-    ("PRelu", 7),
-    ("Gemm", 7),
-    ("Sum", 8),
-    ("Mean", 8),
-    ("Max", 8),
-    ("Min", 8),
-    ("BatchNormalization", 9),
-    ("Softmax", 13),
-    ("LogSoftmax", 13),
-    ("Hardmax", 13),
-    ("Dropout", 7),
-    ("Cast", 6),
-    ("Reshape", 5),
-    ("Resize", 13),
-    ("GroupNormalization", 21),
-];
-
-/// Returns `true` if a version does not have an attribute, and the latest one has this default.
-fn is_later_default(call: Option<&Call<'_>>, name: &str, value: &onnx_ir::AttrValue) -> bool {
-    let Some(schema) = call.map(Call::schema) else { return false };
-    let is_declared = schema.attributes().iter().any(|formal| formal.text() == name);
-    let later = crate::effective::latest(schema.domain(), schema.op());
-    let formal = later.and_then(|later| later.attributes().iter().find(|formal| formal.text() == name));
-    let default = formal.and_then(|formal| formal.default);
-    !is_declared && default.is_some_and(|default| value.is_default(default))
-}
-
-fn has_semantics(call: Option<&Call<'_>>) -> bool {
-    let Some(call) = call.filter(|call| call.schema().domain().is_empty()) else { return true };
-    let name = call.schema().name();
-    SEMANTICS.iter().find(|(op, _)| *op == name).is_none_or(|&(_, since)| call.since() >= since)
-}
-
-/// Patterns by the operators of their roots: the cost at a node does not depend on patterns of other operators.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Index {
-    by_op: Vec<(String, Vec<usize>)>,
-}
-
-impl Index {
-    pub(crate) fn new(patterns: &[Pattern]) -> Self {
-        let mut index = Self::default();
-        for (number, pattern) in patterns.iter().enumerate() {
-            for root in pattern.roots() {
-                match index.by_op.iter_mut().find(|(op, _)| *op == root.op) {
-                    Some((_, list)) if list.contains(&number) => {}
-                    Some((_, list)) => list.push(number),
-                    None => index.by_op.push((root.op.clone(), vec![number])),
-                }
-            }
-        }
-        index
-    }
-
-    /// The patterns for an operator, by the symbols of a model.
-    pub(crate) fn of_model(&self, model: &Model) -> HashMap<Symbol, Vec<usize>, RandomState> {
-        let names = self.by_op.iter();
-        names.filter_map(|(name, list)| Some((model.names().get(name)?, list.clone()))).collect()
     }
 }

@@ -147,7 +147,9 @@ impl<'a> Parser<'a> {
     }
 
     fn expected(&self, what: &str) -> Mistake {
-        let found = self.peek().map_or_else(|| "the end".to_owned(), |token| onnx_diag::Quoted(token.text).to_string());
+        let found = self
+            .peek()
+            .map_or_else(|| "the end".to_owned(), |token| onnx_diag::Quoted(token.text).to_string());
         Mistake::syntax(self.at(), format!("expected {what}, found {found}"))
     }
 
@@ -163,7 +165,8 @@ impl<'a> Parser<'a> {
 
     fn integer(&mut self) -> Result<i64> {
         let number = self.peek().filter(|token| token.kind == TokenKind::Number);
-        let number = number.and_then(|token| token.text.parse().ok()).ok_or_else(|| self.expected("an integer"))?;
+        let number =
+            number.and_then(|token| token.text.parse().ok()).ok_or_else(|| self.expected("an integer"))?;
         self.bump();
         Ok(number)
     }
@@ -177,8 +180,8 @@ impl<'a> Parser<'a> {
     fn skip_rule(&mut self) {
         self.bump();
         while let Some(token) = self.peek() {
-            let line = self.text.get(..token.at).and_then(|before| before.rsplit('\n').next());
-            if token.text == "rule" && line.is_some_and(|line| line.trim().is_empty()) {
+            let line = || self.text.get(..token.at).and_then(|before| before.rsplit('\n').next());
+            if token.text == "rule" && line().is_some_and(|line| line.trim().is_empty()) {
                 return;
             }
             self.bump();
@@ -310,8 +313,11 @@ impl<'a> Parser<'a> {
         let kind = if is_from { body::Kind::From } else { body::Kind::To };
         if !is_from {
             // The results of the right side have the names of those of the left side, and are other values.
-            let stays = |name: &str| side.inputs.iter().any(|(var, _)| self.names.get(*var).is_some_and(|other| other == name));
-            let replaced: Vec<&str> = outputs.iter().map(|(name, _)| *name).filter(|name| !stays(name)).collect();
+            let stays = |name: &str| {
+                side.inputs.iter().any(|(var, _)| self.names.get(*var).is_some_and(|other| other == name))
+            };
+            let replaced: Vec<&str> =
+                outputs.iter().map(|(name, _)| *name).filter(|name| !stays(name)).collect();
             for name in replaced {
                 self.by_name.remove(name);
             }

@@ -56,7 +56,8 @@ pub(crate) fn replace(
 fn inner_values_have_no_other_uses(rule: &Rule, found: &Match, model: &Model) -> Result<(), Reason> {
     for node in &rule.from.nodes {
         for var in node.outputs.iter().flatten() {
-            let is_shared = rule.conditions.iter().any(|(_, condition)| *condition == Condition::Shared(*var));
+            let is_shared =
+                rule.conditions.iter().any(|(_, condition)| *condition == Condition::Shared(*var));
             if rule.from.outputs.contains(var) || is_shared {
                 continue;
             }
@@ -89,7 +90,6 @@ fn lowers_cost(rule: &Rule, found: &Match, model: &Model) -> Result<(), Reason> 
     }
     kept.extend(rule.to.outputs.iter().filter_map(|&var| found.value(var)));
     let mut dying: Vec<NodeId> = Vec::new();
-    // The nodes of the left side are in order, so users are met before their operands.
     loop {
         let before = dying.len();
         for node in found.nodes() {
@@ -112,7 +112,11 @@ fn lowers_cost(rule: &Rule, found: &Match, model: &Model) -> Result<(), Reason> 
     }
     let old: u64 = dying.iter().map(|&node| weight(model.str(model.node(node).op()))).sum();
     let new: u64 = rule.to.nodes.iter().map(|node| weight(&node.op)).sum();
-    if new < old { Ok(()) } else { Err(format!("the cost does not decrease: {old} before, {new} after").into()) }
+    if new < old {
+        Ok(())
+    } else {
+        Err(format!("the cost does not decrease: {old} before, {new} after").into())
+    }
 }
 
 /// Before the first of the nodes whose results are replaced, if everything that the right side uses is defined there;
@@ -141,7 +145,8 @@ fn position(rule: &Rule, found: &Match, model: &Model) -> Result<Position, Reaso
     };
     let operands = rule.from.inputs.iter().filter_map(|&(var, _)| found.bound.get(var)).flat_map(used);
     let operands: Vec<ValueId> = operands.collect();
-    let best = nodes.iter().copied().find(|&node| operands.iter().all(|&value| is_defined_before(value, node)));
+    let best =
+        nodes.iter().copied().find(|&node| operands.iter().all(|&value| is_defined_before(value, node)));
     Ok(Position::Before(best.or_else(|| nodes.last().copied()).unwrap_or(first)))
 }
 
@@ -231,12 +236,15 @@ impl Build<'_, '_, '_> {
         for (name, term) in &node.attributes {
             let argument = match term {
                 AttributeTerm::Value(value) => {
-                    let value = schema.map_or_else(|| value.clone(), |schema| as_kind(value.clone(), schema, name));
+                    let value =
+                        schema.map_or_else(|| value.clone(), |schema| as_kind(value.clone(), schema, name));
                     if schema.is_none_or(|schema| has_attribute(schema, name)) {
                         form.set(name, value);
                         continue;
                     }
-                    Argument::Tensor(crate::effective::of_value(&value).ok_or("an attribute is not a tensor")?)
+                    Argument::Tensor(
+                        crate::effective::of_value(&value).ok_or("an attribute is not a tensor")?,
+                    )
                 }
                 AttributeTerm::Var(var) => self.argument(*var)?,
             };
@@ -312,9 +320,9 @@ impl Build<'_, '_, '_> {
         }
         let model = self.patch.model();
         let from = self.rule.from.nodes.iter().zip(&self.found.nodes);
-        let source = from.filter(|(from, _)| from.is_open && from.op == node.op).find_map(|(from, node)| {
-            node.map(|node| (from, node))
-        });
+        let source = from
+            .filter(|(from, _)| from.is_open && from.op == node.op)
+            .find_map(|(from, node)| node.map(|node| (from, node)));
         let Some((from, matched)) = source else { return Vec::new() };
         let all = model.node(matched).attributes().iter();
         let all = all.map(|attribute| (model.str(attribute.name()).to_owned(), attribute.value().clone()));
@@ -326,11 +334,14 @@ impl Build<'_, '_, '_> {
         let formal = |index: usize| schema.input_for(index).map(|formal| formal.ty);
         for index in 0..arguments.len() {
             let Some(Argument::Literal(tensor)) = arguments.get(index).cloned() else { continue };
-            let mut others = arguments.iter().enumerate().filter(|(other, _)| formal(*other) == formal(index));
+            let mut others =
+                arguments.iter().enumerate().filter(|(other, _)| formal(*other) == formal(index));
             let elem = others.find_map(|(_, argument)| self.elem(argument));
             let elem = match elem {
                 Some(elem) => elem,
-                None if arguments.iter().all(|argument| matches!(argument, Argument::Literal(_))) => tensor.elem(),
+                None if arguments.iter().all(|argument| matches!(argument, Argument::Literal(_))) => {
+                    tensor.elem()
+                }
                 None if matches!(formal(index), Some(FormalType::Variable(_))) => {
                     return Err("the element type of a literal is not known".into());
                 }

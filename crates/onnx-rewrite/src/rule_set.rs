@@ -13,7 +13,8 @@ use slotmap::SecondaryMap;
 use crate::ast::Rule;
 use crate::evaluate::{Scratch, evaluate};
 use crate::fault::RuleFileError;
-use crate::matching::{Difference, Index, Match, Pattern};
+use crate::matching::{Difference, Match, Pattern};
+use crate::operators::Index;
 use crate::parse::parse;
 use crate::{check, condition, effective, replace};
 
@@ -73,7 +74,7 @@ impl RuleSet {
         for (_, text) in crate::FILES {
             // Each file is parsed by a test.
             if let Ok(rules) = Self::parse(text) {
-                all = all.and(rules);
+                all = all.and(&rules);
             }
         }
         all
@@ -81,8 +82,9 @@ impl RuleSet {
 
     /// These rules, and then others. A rule replaces one of the same name.
     #[must_use]
-    pub fn and(self, others: Self) -> Self {
-        let is_kept = |pattern: &Pattern| others.patterns.iter().all(|other| other.rule.name != pattern.rule.name);
+    pub fn and(self, others: &Self) -> Self {
+        let is_kept =
+            |pattern: &Pattern| others.patterns.iter().all(|other| other.rule.name != pattern.rule.name);
         let rules = self.patterns.iter().filter(|pattern| is_kept(pattern)).chain(&others.patterns);
         Self::of(rules.map(|pattern| pattern.rule.clone()).collect())
     }
@@ -98,7 +100,7 @@ impl RuleSet {
         self.patterns.len()
     }
 
-    /// Returns `true` if there is no rule.
+    /// Returns `true` if the set is empty.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.patterns.is_empty()
@@ -134,7 +136,13 @@ impl RuleSet {
     /// How far the match of a rule at a node progresses, and what ends it; `None` if no rule has the name or the left side
     /// matches. Conditions are reported by [`RuleSet::why`].
     #[must_use]
-    pub fn difference(&self, model: &Model, inference: Option<&Inference>, rule: &str, node: NodeId) -> Option<Difference> {
+    pub fn difference(
+        &self,
+        model: &Model,
+        inference: Option<&Inference>,
+        rule: &str,
+        node: NodeId,
+    ) -> Option<Difference> {
         let pattern = self.patterns.iter().find(|pattern| pattern.rule.name == rule)?;
         let source = effective::Source { model, inference, data: &NoData };
         let mut matches = pattern.at(source, node).explained();
@@ -151,7 +159,8 @@ impl RuleSet {
         let numbers = cx.model().get_node(node).and_then(|record| index.get(&record.op())).cloned();
         let mut reasons = Vec::new();
         let mut scratch = Scratch::new();
-        for pattern in numbers.unwrap_or_default().into_iter().filter_map(|number| self.patterns.get(number)) {
+        for pattern in numbers.unwrap_or_default().into_iter().filter_map(|number| self.patterns.get(number))
+        {
             let found = self.difference(cx.model(), Some(cx.inference()), &pattern.rule.name, node);
             let difference = found.unwrap_or_else(|| {
                 let matched = pattern.rule.from.nodes.len();
@@ -252,7 +261,8 @@ fn attempt(cx: &mut PassCx<'_>, pattern: &Pattern, node: NodeId, scratch: &mut S
 fn neighbors(model: &Model, found: &Match) -> Vec<NodeId> {
     let mut affected = Vec::new();
     for node in found.nodes() {
-        affected.extend(model.node(node).inputs().flatten().filter_map(|value| model.value(value).producer()));
+        affected
+            .extend(model.node(node).inputs().flatten().filter_map(|value| model.value(value).producer()));
         let outputs: Vec<ValueId> = model.node(node).outputs().iter().flatten().copied().collect();
         affected.extend(outputs.into_iter().flat_map(|value| model.consumers(value).collect::<Vec<_>>()));
     }
@@ -325,7 +335,9 @@ impl<'a> Work<'a> {
                         self.push(cx.model(), node);
                         let Some(record) = cx.model().get_node(node) else { continue };
                         let outputs: Vec<ValueId> = record.outputs().iter().flatten().copied().collect();
-                        let users = outputs.into_iter().flat_map(|value| cx.model().consumers(value).collect::<Vec<_>>());
+                        let users = outputs
+                            .into_iter()
+                            .flat_map(|value| cx.model().consumers(value).collect::<Vec<_>>());
                         let users: Vec<NodeId> = users.collect();
                         users.into_iter().for_each(|user| self.push(cx.model(), user));
                     }
@@ -336,4 +348,3 @@ impl<'a> Work<'a> {
         }
     }
 }
-

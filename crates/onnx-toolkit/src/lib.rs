@@ -15,6 +15,7 @@
 //! | run models and nodes | [`eval`] | `onnx-eval` |
 //! | inline and outline functions | [`functions`] | `onnx-functions` |
 //! | passes whose edits are proved | [`pass`] | `onnx-pass` |
+//! | rewrite rules | [`rewrite`] | `onnx-rewrite` |
 //! | generate valid models | `smith` (feature) | `onnx-smith` |
 //! | element types, shapes, tensors, limits | [`types`] | `onnx-types` |
 //! | facts about operators | [`schema`] | `onnx-schema` |
@@ -178,6 +179,7 @@ pub use onnx_ir as ir;
 pub use onnx_ops as ops;
 pub use onnx_pass as pass;
 pub use onnx_proto as proto;
+pub use onnx_rewrite as rewrite;
 pub use onnx_schema as schema;
 pub use onnx_shape_infer as infer;
 #[cfg(feature = "smith")]

@@ -54,7 +54,9 @@ pub(super) fn sizes(rng: &mut Rng, rank: usize) -> Vec<i64> {
 /// The sizes of the first operand of an operator.
 pub(super) fn first_sizes(rng: &mut Rng, op: &str) -> Vec<i64> {
     let rank = match op {
-        "Conv" | "ConvTranspose" | "MaxPool" | "AveragePool" | "GlobalAveragePool" => rng.below(2).saturating_add(3),
+        "Conv" | "ConvTranspose" | "MaxPool" | "AveragePool" | "GlobalAveragePool" => {
+            rng.below(2).saturating_add(3)
+        }
         "Gemm" => 2,
         "BatchNormalization" => rng.below(3).saturating_add(2),
         "MatMul" => rng.pick(&[1, 2, 2, 2, 3]).unwrap_or(2),
@@ -72,7 +74,13 @@ pub(super) fn first_sizes(rng: &mut Rng, op: &str) -> Vec<i64> {
 }
 
 /// The sizes of a further operand, next to the first one.
-pub(super) fn other_sizes(rng: &mut Rng, op: &str, name: &str, first: &[i64], weight: Option<&[i64]>) -> Vec<i64> {
+pub(super) fn other_sizes(
+    rng: &mut Rng,
+    op: &str,
+    name: &str,
+    first: &[i64],
+    weight: Option<&[i64]>,
+) -> Vec<i64> {
     let at = |index: usize| first.get(index).copied().unwrap_or(1);
     let last = first.last().copied().unwrap_or(1);
     match (op, name) {
@@ -143,7 +151,13 @@ fn broadcast(rng: &mut Rng, first: &[i64]) -> Vec<i64> {
 }
 
 /// A constant operand that is a list of axes, sizes or indices; `None` for operands that hold data.
-pub(super) fn parameter(rng: &mut Rng, op: &str, name: &str, first: &[i64], count: usize) -> Option<Vec<i64>> {
+pub(super) fn parameter(
+    rng: &mut Rng,
+    op: &str,
+    name: &str,
+    first: &[i64],
+    count: usize,
+) -> Option<Vec<i64>> {
     let rank = first.len();
     let list = |rng: &mut Rng, all: &[i64], count: usize| -> Vec<i64> {
         (0..count).map(|_| rng.pick(all).unwrap_or(0)).collect()
@@ -209,11 +223,16 @@ fn reshaped(rng: &mut Rng, first: &[i64]) -> Vec<i64> {
     if rng.chance(35) {
         let index = rng.below(factors.len());
         factors.iter_mut().enumerate().filter(|(other, _)| *other == index).for_each(|(_, size)| *size = -1);
-    } else if rng.chance(20)
-        && let (Some(size), Some(first)) = (factors.first_mut(), first.first())
-        && size == first
-    {
-        *size = 0;
+    }
+    if rng.chance(30) {
+        // A 0 copies the size of the operand.
+        let index = rng.below(factors.len());
+        let size = first.get(index).copied();
+        factors
+            .iter_mut()
+            .enumerate()
+            .filter(|(other, factor)| *other == index && Some(**factor) == size)
+            .for_each(|(_, factor)| *factor = 0);
     }
     factors
 }

@@ -9,7 +9,6 @@ use onnx_types::{Dim, ElemType, Symbol, Type};
 use super::choose::{self, Rng};
 use crate::ast::{Arity, AttributeTerm, Condition, Elems, FlatNode, Operand, Var};
 use crate::condition::is_of;
-use crate::effective::latest;
 use crate::evaluate::{Scratch, as_kind, of_literal};
 use crate::form::{Argument, Form};
 use crate::matching::Pattern;
@@ -38,7 +37,7 @@ impl Slot {
     }
 }
 
-/// A node that is chosen: attributes, and the operands that are no variables.
+/// A node that is chosen: attributes, and the operands that are not variables.
 #[derive(Clone, Debug)]
 struct Chosen {
     node: usize,
@@ -123,8 +122,10 @@ impl<'a> Generator<'a> {
 
     fn choose(&mut self, index: usize) -> Option<()> {
         let node = self.pattern.rule.from.nodes.get(index)?;
-        let names = onnx_schema::interner();
-        let schema = latest(Symbol::EMPTY, names.get(&node.op)?).filter(|_| node.domain.is_empty())?;
+        let schema = onnx_schema::lookup_by_name(&node.domain, &node.op, i64::MAX)?;
+        if !node.domain.is_empty() {
+            return None;
+        }
         let mut operands: Vec<Option<Tensor>> = Vec::new();
         let mut literals: Vec<Option<Tensor>> = Vec::new();
         let count = self.rng.below(2).saturating_add(1);
@@ -143,7 +144,8 @@ impl<'a> Generator<'a> {
             operands.append(&mut tensors);
             literals.push(literal);
         }
-        let first = operands.first().cloned().flatten().map(|tensor| tensor.dims().to_vec()).unwrap_or_default();
+        let first =
+            operands.first().cloned().flatten().map(|tensor| tensor.dims().to_vec()).unwrap_or_default();
         let attributes = self.attributes(node, schema, &first)?;
         let results = self.scratch.run(&node.op, attributes.clone(), operands, node.outputs.len()).ok()?;
         for (var, result) in node.outputs.iter().zip(results) {
@@ -185,7 +187,8 @@ impl<'a> Generator<'a> {
         let count = self.rng.below(3);
         let mut tensors = Vec::new();
         for _ in 0..count {
-            let known: Vec<Option<Tensor>> = before.iter().cloned().chain(tensors.iter().cloned().map(Some)).collect();
+            let known: Vec<Option<Tensor>> =
+                before.iter().cloned().chain(tensors.iter().cloned().map(Some)).collect();
             let is_first = known.is_empty();
             let elem = self.elem_of(schema, place, &known)?;
             let sizes = if is_first {
@@ -214,7 +217,8 @@ impl<'a> Generator<'a> {
             Some(slot) => return slot.tensor().cloned().map(Some),
             None => {}
         }
-        let arity = self.pattern.rule.from.inputs.iter().find(|(other, _)| *other == var).map(|(_, arity)| *arity);
+        let arity =
+            self.pattern.rule.from.inputs.iter().find(|(other, _)| *other == var).map(|(_, arity)| *arity);
         if arity == Some(Arity::Optional) && self.rng.chance(35) {
             *self.slots.get_mut(var)? = Some(Slot::Omitted);
             return Some(None);
@@ -233,7 +237,16 @@ impl<'a> Generator<'a> {
             }
             (None, Some(first)) => {
                 let weight = before.get(1).cloned().flatten().map(|tensor| tensor.dims().to_vec());
-                let is_scalar = matches!(name, "constant_value" | "min" | "max" | "x_scale" | "y_scale" | "x_zero_point" | "y_zero_point");
+                let is_scalar = matches!(
+                    name,
+                    "constant_value"
+                        | "min"
+                        | "max"
+                        | "x_scale"
+                        | "y_scale"
+                        | "x_zero_point"
+                        | "y_zero_point"
+                );
                 let sizes = match is_scalar {
                     true => Vec::new(),
                     false => choose::other_sizes(&mut self.rng, &node.op, name, first, weight.as_deref()),
@@ -250,7 +263,12 @@ impl<'a> Generator<'a> {
     }
 
     fn is_constant(&mut self, var: Var, is_parameter: bool) -> bool {
-        let is_excluded = self.pattern.rule.conditions.iter().any(|(_, condition)| *condition == Condition::NotConstant(var));
+        let is_excluded = self
+            .pattern
+            .rule
+            .conditions
+            .iter()
+            .any(|(_, condition)| *condition == Condition::NotConstant(var));
         !is_excluded
             && (self.pattern.needs_constant(var) || self.rng.chance(if is_parameter { 95 } else { 12 }))
     }
@@ -264,9 +282,10 @@ impl<'a> Generator<'a> {
     fn elem_of(&self, schema: &Schema, place: usize, before: &[Option<Tensor>]) -> Option<ElemType> {
         let formal = schema.input_for(place)?;
         if let FormalType::Variable(_) = formal.ty {
-            let same = before.iter().enumerate().filter(|(other, _)| {
-                schema.input_for(*other).is_some_and(|other| other.ty == formal.ty)
-            });
+            let same = before
+                .iter()
+                .enumerate()
+                .filter(|(other, _)| schema.input_for(*other).is_some_and(|other| other.ty == formal.ty));
             if let Some(elem) = same.filter_map(|(_, tensor)| tensor.as_ref()).map(Tensor::elem).next() {
                 return Some(elem);
             }
@@ -277,7 +296,13 @@ impl<'a> Generator<'a> {
         candidates.find(|&elem| types.contains_tensor(elem))
     }
 
-    fn elem_for(&mut self, var: Var, schema: &Schema, place: usize, before: &[Option<Tensor>]) -> Option<ElemType> {
+    fn elem_for(
+        &mut self,
+        var: Var,
+        schema: &Schema,
+        place: usize,
+        before: &[Option<Tensor>],
+    ) -> Option<ElemType> {
         let elem = self.elem_of(schema, place, before)?;
         for (_, condition) in &self.pattern.rule.conditions {
             let Condition::Elem(other, wanted) = condition else { continue };
@@ -290,14 +315,22 @@ impl<'a> Generator<'a> {
                 Elems::Of(_) => true,
             };
             // The first operand of a node may have another type.
-            if !is_one && before.is_empty() && let Elems::List(elems) = wanted {
+            if !is_one
+                && before.is_empty()
+                && let Elems::List(elems) = wanted
+            {
                 return self.rng.pick(elems);
             }
         }
         Some(elem)
     }
 
-    fn attributes(&mut self, node: &FlatNode, schema: &Schema, first: &[i64]) -> Option<Vec<(String, AttrValue)>> {
+    fn attributes(
+        &mut self,
+        node: &FlatNode,
+        schema: &Schema,
+        first: &[i64],
+    ) -> Option<Vec<(String, AttrValue)>> {
         let mut attributes = Vec::new();
         for (name, term) in &node.attributes {
             match term {
@@ -339,7 +372,8 @@ impl<'a> Generator<'a> {
     /// The model of the choices.
     fn build(&mut self) -> Option<Model> {
         let ir_version = 10;
-        let text = format!("<ir_version: {ir_version}, opset_import: [\"\": {}]> g () => () {{}}", self.version);
+        let text =
+            format!("<ir_version: {ir_version}, opset_import: [\"\": {}]> g () => () {{}}", self.version);
         let mut model = parse_model(text, &ParseOptions::default()).ok()?;
         let graph = model.main_graph();
         // The same size is the same variable everywhere, or a number.
@@ -385,7 +419,6 @@ impl<'a> Generator<'a> {
         let op = model.names().get(&node.op)?;
         let schema = onnx_schema::lookup(Symbol::EMPTY, op, self.version)?;
         let mut form = Form::default();
-        let mut index = 0_usize;
         let tensors = |value: ValueId, model: &Model| model.constant_tensor(value).cloned();
         let mut arguments = Vec::new();
         for (place, operand) in node.operands.iter().enumerate() {
@@ -394,13 +427,13 @@ impl<'a> Generator<'a> {
                 Operand::Literal(_) => arguments.push(Argument::Tensor(chosen.operands.get(place)?.clone()?)),
                 Operand::Var(var) | Operand::Rest(var) | Operand::Default(var, _) => {
                     let list = values.get(*var)?;
-                    arguments.extend(list.iter().map(|value| value.map_or(Argument::Omitted, Argument::Value)));
+                    arguments
+                        .extend(list.iter().map(|value| value.map_or(Argument::Omitted, Argument::Value)));
                 }
             }
         }
-        for argument in &arguments {
+        for (index, argument) in arguments.iter().enumerate() {
             form.place_operand(Some(schema), index, argument, &|value| tensors(value, model)).ok()?;
-            index = index.saturating_add(1);
         }
         for (name, value) in &chosen.attributes {
             if crate::form::has_attribute(schema, name) {
@@ -411,18 +444,7 @@ impl<'a> Generator<'a> {
             }
         }
         let graph = model.main_graph();
-        let mut operands = Vec::new();
-        for (place, argument) in form.operands.into_iter().enumerate() {
-            let value = match argument {
-                Argument::Omitted => None,
-                Argument::Value(value) => Some(value),
-                Argument::Tensor(tensor) | Argument::Literal(tensor) => {
-                    let name = model.intern(&format!("k{}_{place}", chosen.node));
-                    Some(model.add_initializer(graph, name, Constant::Dense(tensor)))
-                }
-            };
-            operands.push(value);
-        }
+        let operands = place_constants(model, form.operands, chosen.node);
         let attributes: Vec<(Symbol, AttrValue)> =
             form.attributes.into_iter().map(|(name, value)| (model.intern(&name), value)).collect();
         let present: Vec<bool> = node.outputs.iter().map(Option::is_some).collect();
@@ -433,21 +455,37 @@ impl<'a> Generator<'a> {
                 *values.get_mut(*var)? = vec![value];
             }
         }
-        // Types that the version does not take yet.
-        let made = |value: &Option<ValueId>| value.and_then(|value| model.value(value).producer());
-        let _ = made;
-        for (index, operand) in node.operands.iter().enumerate() {
-            let Operand::Var(var) = operand else { continue };
-            let elem = self.slots.get(*var)?.as_ref().and_then(Slot::tensor).map(Tensor::elem);
-            let formal = schema.input_for(index);
-            if let (Some(elem), Some(formal)) = (elem, formal)
-                && !schema.types_of(formal).contains_tensor(elem)
-            {
-                return None;
-            }
-        }
-        Some(())
+        self.takes(node, schema).then_some(())
     }
+
+    /// Returns `true` if a version of an operator takes the types of the operands.
+    fn takes(&self, node: &FlatNode, schema: &Schema) -> bool {
+        node.operands.iter().enumerate().all(|(index, operand)| {
+            let Operand::Var(var) = operand else { return true };
+            let slot = self.slots.get(*var).and_then(Option::as_ref);
+            match (slot.and_then(Slot::tensor), schema.input_for(index)) {
+                (Some(tensor), Some(formal)) => schema.types_of(formal).contains_tensor(tensor.elem()),
+                _ => true,
+            }
+        })
+    }
+}
+
+/// The operands of a node, with an initializer for each tensor.
+fn place_constants(model: &mut Model, operands: Vec<Argument>, node: usize) -> Vec<Option<ValueId>> {
+    let graph = model.main_graph();
+    let mut values = Vec::with_capacity(operands.len());
+    for (place, argument) in operands.into_iter().enumerate() {
+        values.push(match argument {
+            Argument::Omitted => None,
+            Argument::Value(value) => Some(value),
+            Argument::Tensor(tensor) | Argument::Literal(tensor) => {
+                let name = model.intern(&format!("k{node}_{place}"));
+                Some(model.add_initializer(graph, name, Constant::Dense(tensor)))
+            }
+        });
+    }
+    values
 }
 
 fn make(

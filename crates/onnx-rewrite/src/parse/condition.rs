@@ -94,8 +94,7 @@ impl Parser<'_> {
                 Some("unsigned") => Class::Unsigned,
                 Some("numbers") => Class::Numbers,
                 _ => {
-                    let classes =
-                        "`floats`, `integers`, `signed`, `unsigned`, `numbers` or a list of types";
+                    let classes = "`floats`, `integers`, `signed`, `unsigned`, `numbers` or a list of types";
                     return Err(self.expected(classes));
                 }
             };

@@ -16,7 +16,9 @@ fn check(rules: &str, graph: &str, nodes: &str) {
     model.verify_sorted().unwrap();
     let printed = print_graph(&model, model.main_graph(), &PrintOptions::default()).unwrap().text;
     let body = printed.split_once("{\n").unwrap().1.rsplit_once('}').unwrap().0;
-    let lines = |text: &str| text.lines().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect::<Vec<_>>();
+    let lines = |text: &str| {
+        text.lines().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect::<Vec<_>>()
+    };
     assert_eq!(lines(body), lines(nodes), "{printed}");
 }
 

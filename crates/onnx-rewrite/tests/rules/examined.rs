@@ -10,7 +10,7 @@ fn every_rule_is_right_on_generated_models() {
             Ok(rules) => rules,
             Err(error) => panic!("{name}: {error}"),
         };
-        assert!(rules.len() > 0, "{name} has no rule");
+        assert!(!rules.is_empty(), "{name} has no rule");
         for result in examine(&rules, &ExamineOptions::default()) {
             if !result.is_fine() {
                 wrong.push_str(&format!("{name}: {result:#?}\n"));
@@ -31,4 +31,112 @@ fn files_are_listed() {
     found.sort();
     let listed: Vec<&str> = FILES.iter().map(|(name, _)| *name).collect();
     assert_eq!(found, listed);
+}
+
+/// Rules that are wrong, each with a part of the failure.
+const WRONG: &[(&str, &str)] = &[
+    // Negative zero.
+    (
+        "rule add-zero: exact
+         from (x) => (y) { y = Add (x, 0) }
+         where elem(x) in floats
+         to (x) => (x) {}",
+        "0.0 after",
+    ),
+    // A 0 of the outer `Reshape` copies a size of the inner one.
+    (
+        "rule reshape-reshape: exact
+         from (x, s, r) => (y) { y = Reshape (Reshape (x, s), r) }
+         to (x, r) => (y) { y = Reshape (x, r) }",
+        "",
+    ),
+    // The order of the permutations.
+    (
+        "rule transpose-transpose: exact
+         from (x) => (y) { y = Transpose <perm = @q> (Transpose <perm = @p> (x)) }
+         let { r = Gather (@q, @p) }
+         to (x) => (y) { y = Transpose <perm = @r> (x) }",
+        "",
+    ),
+    // The formula of several optimizers.
+    (
+        "rule clip-clip: rounding, since 13
+         from (x, a, b, c, d) => (y) { y = Clip (Clip (x, a, b), c, d) }
+         let { l = Max (a, c) h = Min (b, d) }
+         where elem(x) in floats
+         to (x) => (y) { y = Clip (x, l, h) }",
+        "values",
+    ),
+    // Integers that do not fit.
+    (
+        "rule cast-cast: exact
+         from (x) => (y) { y = Cast <to = @b> (Cast <to = @a> (x)) }
+         to (x) => (y) { y = Cast <to = @b> (x) }",
+        "",
+    ),
+    // The axes of the second one are those of its operand.
+    (
+        "rule squeeze-squeeze: exact, since 13
+         from (x, a, b) => (y) { y = Squeeze (Squeeze (x, a), b) }
+         let { c = Concat <axis = 0> (a, b) }
+         to (x) => (y) { y = Squeeze (x, c) }",
+        "",
+    ),
+    // The sum of a product of matrices may have other sizes than the product.
+    (
+        "rule matmul-add: rounding, since 11
+         from (a, b, c) => (y) { y = Add (MatMul (a, b), c) }
+         where elem(a) in floats, rank(a) == 2, rank(b) == 2
+         to (a, b, c) => (y) { y = Gemm (a, b, c) }",
+        "",
+    ),
+    // The declared class.
+    (
+        "rule mul-mul: exact
+         from (x, a, b) => (y) { y = Mul (Mul (x, a), b) }
+         let { c = Mul (a, b) }
+         where elem(x) in floats, not const(x)
+         to (x) => (y) { y = Mul (x, c) }",
+        "values",
+    ),
+    // The variance without its square root.
+    (
+        "rule conv-batch-normalization: rounding, since 9
+         from (x, w, scale, bias, mean, var) => (y) {
+             t = Conv <...> (x, w)
+             y = BatchNormalization <epsilon = @eps, training_mode = 0, ...> (t, scale, bias, mean, var)
+         }
+         let {
+             r = rule.Rank (x)
+             k = Div (scale, Add (var, @eps))
+             v = Mul (w, Reshape (k, Concat <axis = 0> ([-1], Expand ([1], Reshape (Sub (r, 1), [1])))))
+             d = Add (Mul (Neg (mean), k), bias)
+         }
+         where elem(scale) == elem(w), elem(mean) == elem(w)
+         to (x) => (y) { y = Conv <...> (x, v, d) }",
+        "values",
+    ),
+];
+
+#[test]
+fn wrong_rules_fail() {
+    for (text, failure) in WRONG {
+        let rules = RuleSet::parse(text).unwrap();
+        let results = examine(&rules, &ExamineOptions::default().with_edits(60));
+        let [result] = results.as_slice() else { panic!("{results:?}") };
+        assert!(!result.failures.is_empty(), "no model refutes {result:#?}");
+        assert!(result.failures.iter().any(|text| text.contains(failure)), "{result:#?}");
+    }
+}
+
+#[test]
+fn a_rule_that_matches_no_model_fails() {
+    let text = "rule never: exact
+         from (x) => (y) { y = Neg (Neg (x)) }
+         where rank(x) == 17
+         to (x) => (x) {}";
+    let results = examine(&RuleSet::parse(text).unwrap(), &ExamineOptions::default());
+    assert!(!results[0].is_fine());
+    assert_eq!(results[0].verdicts, [0, 0, 0]);
+    assert_eq!(results[0].missed[0].0, "two sizes are not proved to be equal");
 }

@@ -1,4 +1,6 @@
 //! Tests of rules: syntax, matching and replacement.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests may fail")]
 
 mod apply;
 mod examined;
+mod mistakes;
