@@ -108,7 +108,7 @@ def to_python(kind, message):
     if kind == "map":
         keys = list(message.keys) or [key.decode() for key in message.string_keys]
         values = to_python("sequence", message.values)
-        return {key: value.item() if np.ndim(value) == 0 else value for key, value in zip(keys, values)}
+        return {key: value.item() if np.size(value) == 1 else value for key, value in zip(keys, values)}
     for inner, field in (("tensor", "tensor_value"), ("sequence", "sequence_value"), ("map", "map_value")):
         if message.HasField(field):
             return to_python(inner, getattr(message, field))

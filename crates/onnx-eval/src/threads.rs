@@ -2,12 +2,15 @@
 //!
 //! A part of a result is computed from the operands just as it is in the whole, so a result has the same bits for every number of
 //! threads. Work is counted before the parts begin: a limit acts between kernels, as on one thread. Parts that may take long
-//! check the interrupt by a clone of the [`Pulse`](crate::pulse::Pulse).
+//! check the interrupt by a clone of the [`Pulse`].
 
 #[cfg(feature = "rayon")]
 use rayon::prelude::*;
 
 use crate::cx::Outcome;
+use crate::pulse::Pulse;
+#[cfg(feature = "rayon")]
+use crate::pulse::STEPS;
 
 /// The least number of operations of a part: they take much longer than passing the part to a thread.
 const LEAST: usize = 1 << 17;
@@ -53,20 +56,24 @@ impl Threads {
         })
     }
 
-    /// Appends a function of each element to an empty vector.
+    /// Appends a function of each element to a vector.
     pub(crate) fn map<T: Copy + Sync, R: Send>(
         self,
         elements: &[T],
         out: &mut Vec<R>,
+        pulse: &mut Pulse,
         function: impl Fn(T) -> R + Sync,
-    ) {
+    ) -> Outcome {
         #[cfg(feature = "rayon")]
         if self.0 > 1 {
-            let elements = elements.par_iter().with_min_len(elements.len().div_ceil(self.0));
-            elements.map(|&element| function(element)).collect_into_vec(out);
-            return;
+            for part in elements.chunks(STEPS.saturating_mul(self.0)) {
+                pulse.step(part.len())?;
+                let part = part.par_iter().with_min_len(part.len().div_ceil(self.0));
+                out.par_extend(part.map(|&element| function(element)));
+            }
+            return Ok(());
         }
-        out.extend(elements.iter().map(|&element| function(element)));
+        pulse.map(elements, out, |&element| function(element))
     }
 }
 

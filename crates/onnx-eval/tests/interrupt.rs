@@ -88,3 +88,22 @@ fn windows_end() {
     );
     stops("LRN <size = 1000> (a)", "float", &[&[1, 2, 1]], &[&[1, 1000, 100]]);
 }
+
+#[test]
+fn loops_over_one_large_tensor_end() {
+    let large: &[&[i64]] = &[&[3 << 21]];
+    for node in [
+        "Sin (a)",
+        "Neg (a)",
+        "Cast <to = 7> (a)",
+        "Softmax <axis = 0> (a)",
+        "RandomNormalLike (a)",
+        "Concat <axis = 0> (a, a)",
+        "Pow (a, a)",
+    ] {
+        let (count, is_stopped) = checks(node, "float", large, 1, usize::MAX);
+        // Reading and writing are checked before the loop; the loop is checked at least four times.
+        let around = checks(node, "float", &[&[2]], 1, usize::MAX).0;
+        assert!(!is_stopped && count >= around + 4, "{node}: {count} checks instead of {around}");
+    }
+}

@@ -304,7 +304,10 @@ fn failures_name_the_node_and_its_operands() {
     let model = in_main("g (float[2] x, float[3] y) => (float[2] z) { z = Add (x, y) }");
     let inputs = [("x", Tensor::vector(&[1.0_f32; 2])), ("y", Tensor::vector(&[1.0_f32; 3]))];
     let failure = run_with(&model, &inputs, &EvalOptions::default()).unwrap_err();
-    assert_eq!(failure.to_string(), "graph \"g\" / node #0 Add: sizes 2 and 3 do not broadcast");
+    assert_eq!(
+        failure.to_string(),
+        "graph \"g\" / node #0 Add: sizes 2 and 3 of [[2], [3]] do not broadcast"
+    );
     assert_eq!(failure.diagnostic().notes, ["the inputs are float[2], float[3]"]);
     let model = in_main(
         "g (float[2,3] x, int64[2] shape) => (float[N, M] y) { y = Reshape <allowzero = 1> (x, shape) }",

@@ -313,7 +313,10 @@ fn formulas_at_their_limits() {
     check(17, nothing, &[("x", floats(&[2, 0], &[]))], &[(&[2, 0], &[]), (&[2, 1], &[f64::NAN, f64::NAN])]);
     let slope = "g (float[1,1,2] x, float[2] s) => (float[1,2,2] y) { y = PRelu (x, s) }";
     let inputs = [("x", floats(&[1, 1, 2], &[-1.0, 1.0])), ("s", floats(&[2], &[0.5, 0.5]))];
-    assert_eq!(fails(6, slope, &inputs), "the slope does not broadcast to the input");
+    assert_eq!(
+        fails(6, slope, &inputs),
+        "a slope of the sizes [2] does not broadcast to the input [1, 1, 2]"
+    );
 }
 
 #[test]

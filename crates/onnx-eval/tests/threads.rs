@@ -87,6 +87,42 @@ fn functions_of_elements_do_not_depend_on_threads() {
     check("LSTM <hidden_size = 70> (a, b, c)", &[&[30, 5, 60], &[1, 280, 60], &[1, 280, 70]]);
 }
 
+/// Whole numbers from `low` to `high`, in a fixed sequence.
+struct Sizes(u64);
+
+impl Sizes {
+    fn next(&mut self, low: i64, high: i64) -> i64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        low + ((self.0 >> 33) % (high - low + 1).unsigned_abs()).cast_signed()
+    }
+}
+
+#[test]
+fn results_of_any_sizes_do_not_depend_on_threads() {
+    let mut sizes = Sizes(17);
+    for round in 0..6 {
+        let mut size = |low, high| sizes.next(low, high);
+        let [rows, depth, columns, batch] = [size(1, 150), size(1, 300), size(1, 150), size(1, 9)];
+        check("MatMul (a, b)", &[&[batch, rows, depth], &[batch, depth, columns]]);
+        check("MatMul (a, b)", &[&[batch, rows, depth], &[depth, columns]]);
+        let (a, b) = ([depth, rows], [depth, columns]);
+        check("Gemm <transA = 1, beta = 0.3> (a, b, c)", &[&a, &b, &[rows, 1]]);
+        let (groups, inputs, outputs) = (size(1, 5), size(1, 5), size(1, 7));
+        let [height, width, kernel] = [size(5, 40), size(5, 40), size(1, 4)];
+        let node =
+            format!("Conv <group = {groups}, pads = [1,0,0,1], strides = [1,{}]> (a, b)", 1 + round % 2);
+        let weights = [groups * outputs, inputs, kernel, kernel];
+        check(&node, &[&[batch, groups * inputs, height, width], &weights]);
+        let count = size(1 << 15, 1 << 18);
+        check("Sigmoid (s) s = Softplus (a)", &[&[count]]);
+        check("ReduceSum (a)", &[&[7, count / 7]]);
+        check("Softmax (a)", &[&[size(1, 2000), size(1, 100)]]);
+        let (heads, steps, width) = (size(1, 6), size(1, 90), size(1, 40));
+        let head = [batch, heads, steps, width];
+        check("Attention <is_causal = 1> (a, b, c)", &[&head, &head, &head]);
+    }
+}
+
 #[test]
 fn limits_and_interrupts_hold() {
     let text = "<ir_version: 10, opset_import: [\"\": 21]>

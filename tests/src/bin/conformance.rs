@@ -161,6 +161,9 @@ fn one_suite(
     println!("\n{}, {collection}:", suite.name());
     print!("{}", report.listing(arguments.list));
     println!("{summary}");
+    for stale in report.stale_deviations() {
+        println!("remark: this listed deviation explains nothing in this run: {stale}");
+    }
     let mut unexplained = 0;
     if arguments.options.only.is_none() && data.is_bundled() && suite.has_bundled_cases() {
         let bless = std::env::var_os("BLESS").is_some();

@@ -56,6 +56,11 @@ impl Stop {
         Self::Failed(reason.to_string())
     }
 
+    /// An operand, or a list, with other sizes than those that the operator expects.
+    pub(crate) fn wrong_sizes(what: &str, found: &[usize], expected: &[usize]) -> Self {
+        Self::failed(format_args!("{what} has the sizes {found:?} instead of {expected:?}"))
+    }
+
     /// A form of the operator that the kernel does not support.
     pub fn unsupported(what: impl fmt::Display) -> Self {
         Self::Unsupported(what.to_string())

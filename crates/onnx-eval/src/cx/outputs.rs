@@ -7,6 +7,7 @@ use onnx_types::tensor::{Payload, Splat, Tensor};
 
 use super::{Cx, Outcome, Stop, reuse};
 use crate::number::{Number, Unit};
+use crate::pulse::STEPS;
 use crate::value::Value;
 
 impl Cx<'_, '_> {
@@ -41,7 +42,11 @@ impl Cx<'_, '_> {
     /// See [`Cx::buffer`].
     pub fn filled<T: Clone>(&mut self, count: usize, element: T) -> Outcome<Vec<T>> {
         let mut buffer = self.buffer(count)?;
-        buffer.resize(count, element);
+        for start in (0..count).step_by(STEPS) {
+            let end = count.min(start.saturating_add(STEPS));
+            self.pulse().step(end - start)?;
+            buffer.resize(end, element.clone());
+        }
         Ok(buffer)
     }
 

@@ -1,10 +1,13 @@
 //! Broadcasting: operands of different sizes as operands of one size.
 
+use std::convert::Infallible;
+
 use onnx_schema::attr;
 use smallvec::SmallVec;
 
 use crate::cx::axes::strides;
 use crate::cx::{Cx, Dims, Operand, Outcome, Stop, axes};
+use crate::pulse::{Pulse, STEPS};
 
 /// The sizes that operands broadcast to (specification, "Multidirectional Broadcasting").
 pub(crate) fn joined(operands: &[&[usize]]) -> Outcome<Dims> {
@@ -16,7 +19,10 @@ pub(crate) fn joined(operands: &[&[usize]]) -> Outcome<Dims> {
                 (a, b) if a == b => {}
                 (1, dim) => *slot = dim,
                 (_, 1) => {}
-                (a, b) => return Err(Stop::failed(format_args!("sizes {a} and {b} do not broadcast"))),
+                (a, b) => {
+                    let all: Vec<&[usize]> = operands.to_vec();
+                    return Err(Stop::failed(format_args!("sizes {a} and {b} of {all:?} do not broadcast")));
+                }
             }
         }
     }
@@ -39,15 +45,44 @@ pub(crate) fn for_each_row<const N: usize>(
     steps: [&[usize]; N],
     mut row: impl FnMut([usize; N], [usize; N], usize),
 ) {
+    let Ok(()) = try_each_row(dims, steps, |offsets, steps, length| {
+        row(offsets, steps, length);
+        Ok::<_, Infallible>(())
+    });
+}
+
+/// Like [`for_each_row`], for rows that may be long: checks the interrupt, and divides rows into pieces between two checks.
+pub(crate) fn for_each_piece<const N: usize>(
+    pulse: &mut Pulse,
+    dims: &[usize],
+    steps: [&[usize]; N],
+    mut piece: impl FnMut([usize; N], [usize; N], usize),
+) -> Outcome {
+    try_each_row(dims, steps, |mut offsets, steps, length| {
+        for start in (0..length).step_by(STEPS) {
+            let part = STEPS.min(length - start);
+            pulse.step(part)?;
+            piece(offsets, steps, part);
+            offsets.iter_mut().zip(steps).for_each(|(offset, step)| *offset += step * part);
+        }
+        Ok(())
+    })
+}
+
+fn try_each_row<const N: usize, E>(
+    dims: &[usize],
+    steps: [&[usize]; N],
+    mut row: impl FnMut([usize; N], [usize; N], usize) -> Result<(), E>,
+) -> Result<(), E> {
     if dims.contains(&0) {
-        return;
+        return Ok(());
     }
     let axes = merged(dims, steps);
     let Some((&(length, last), outer)) = axes.split_last() else { return row([0; N], [0; N], 1) };
     let mut index: Dims = outer.iter().map(|_| 0).collect();
     let mut offsets = [0_usize; N];
     for _ in 0..outer.iter().fold(1_usize, |rows, &(dim, _)| rows.saturating_mul(dim)) {
-        row(offsets, last, length);
+        row(offsets, last, length)?;
         for (at, &(dim, steps)) in index.iter_mut().zip(outer).rev() {
             *at += 1;
             for (offset, step) in offsets.iter_mut().zip(steps) {
@@ -62,6 +97,7 @@ pub(crate) fn for_each_row<const N: usize>(
             *at = 0;
         }
     }
+    Ok(())
 }
 
 /// Sizes and distances of axes of more than one element; neighboring axes that every operand sees as one axis are one.
@@ -89,7 +125,7 @@ pub(crate) fn map2<A: Copy, B: Copy, R: Clone>(
     let dims = joined(&[a_dims, b_dims])?;
     let mut out = cx.buffer(cx.count(&dims)?)?;
     let steps = [repeated(a_dims, &dims), repeated(b_dims, &dims)];
-    for_each_row(&dims, [&steps[0], &steps[1]], |[a_at, b_at], [a_step, b_step], length| {
+    for_each_piece(cx.pulse(), &dims, [&steps[0], &steps[1]], |[a_at, b_at], [a_step, b_step], length| {
         // The compiler makes vector instructions of loops over slices only.
         match (a_step, b_step) {
             (1, 1) => {
@@ -106,19 +142,20 @@ pub(crate) fn map2<A: Copy, B: Copy, R: Clone>(
             }
             _ => out.extend((0..length).map(|i| function(a[a_at + i * a_step], b[b_at + i * b_step]))),
         }
-    });
+    })?;
     Ok((dims, out))
 }
 
 /// Replaces each element of an operand that has the sizes of the result by a function of it and the element of another one.
 pub(crate) fn update2<A: Copy, B: Copy>(
+    pulse: &mut Pulse,
     a: &mut [A],
     dims: &[usize],
     (b, b_dims): (&[B], &[usize]),
     function: impl Fn(A, B) -> A,
-) {
+) -> Outcome {
     let steps = [repeated(dims, dims), repeated(b_dims, dims)];
-    for_each_row(dims, [&steps[0], &steps[1]], |[a_at, b_at], [_, b_step], length| {
+    for_each_piece(pulse, dims, [&steps[0], &steps[1]], |[a_at, b_at], [_, b_step], length| {
         let row = &mut a[a_at..a_at + length];
         match b_step {
             1 => row.iter_mut().zip(&b[b_at..b_at + length]).for_each(|(a, &b)| *a = function(*a, b)),
@@ -130,7 +167,7 @@ pub(crate) fn update2<A: Copy, B: Copy>(
                 row.iter_mut().zip(b[b_at..].iter().step_by(b_step)).for_each(|(a, &b)| *a = function(*a, b))
             }
         }
-    });
+    })
 }
 
 /// The sizes of the second operand as the version in scope lays it along the first: before version 7, sizes are equal
@@ -141,7 +178,10 @@ pub(crate) fn aligned(cx: &Cx<'_, '_>, a: &Operand, b: &Operand) -> Outcome<Dims
     }
     if !cx.flag(attr::BROADCAST)? {
         if a.dims != b.dims {
-            return Err(Stop::failed("the operands have different sizes, and `broadcast` is not set"));
+            return Err(Stop::failed(format_args!(
+                "the operands have the sizes {:?} and {:?}, which must be equal as `broadcast` is not set",
+                a.dims, b.dims
+            )));
         }
         return Ok(b.dims.clone());
     }
@@ -149,7 +189,13 @@ pub(crate) fn aligned(cx: &Cx<'_, '_>, a: &Operand, b: &Operand) -> Outcome<Dims
     // An axis may be the rank if the second operand is a scalar.
     let axis = if b.dims.is_empty() { 0 } else { axes::axis(axis, a.rank())? };
     let after = (a.rank() - axis).checked_sub(b.rank());
-    let after = after.ok_or_else(|| Stop::failed("the second operand has axes beyond those of the first"))?;
+    let after = after.ok_or_else(|| {
+        Stop::failed(format_args!(
+            "the second operand has {} axes, but the first one has only {} from axis {axis} on",
+            b.rank(),
+            a.rank() - axis
+        ))
+    })?;
     let mut dims = b.dims.clone();
     dims.extend(std::iter::repeat_n(1, after));
     Ok(dims)

@@ -7,6 +7,7 @@ use onnx_types::ElemType;
 use super::broadcast::{aligned, joined, map2, update2};
 use crate::cx::{Cx, Dims, Operand, Outcome, Stop};
 use crate::number::{Float, Number, by_float, by_number};
+use crate::pulse::STEPS;
 
 /// A function of one number of any type.
 pub(crate) trait Map: Sync {
@@ -52,16 +53,21 @@ pub(crate) fn map_elements<T: Number>(
     let threads = cx.threads_for(x.count.saturating_mul(FUNCTION));
     let out = match cx.reuse::<T>(0, x)? {
         Ok(mut elements) => {
+            let pulse = cx.pulse().clone();
             threads.for_each_part(&mut elements, 1, |_, part| {
-                part.iter_mut().for_each(|value| *value = function(*value));
-                Ok(())
+                let mut pulse = pulse.clone();
+                part.chunks_mut(STEPS).try_for_each(|piece| {
+                    pulse.step(piece.len())?;
+                    piece.iter_mut().for_each(|value| *value = function(*value));
+                    Ok(())
+                })
             })?;
             elements
         }
         Err(x) => {
             let elements = cx.read::<T>(&x)?;
             let mut out = cx.buffer(x.count)?;
-            threads.map(&elements, &mut out, function);
+            threads.map(&elements, &mut out, cx.pulse(), function)?;
             out
         }
     };
@@ -102,7 +108,8 @@ fn combined<T: Number>(
     if dims == a_dims {
         match cx.reuse::<T>(0, a)? {
             Ok(mut out) => {
-                update2(&mut out, &dims, (&cx.read::<T>(&b)?, b_dims), &function);
+                let b = cx.read::<T>(&b)?;
+                update2(cx.pulse(), &mut out, &dims, (&b, b_dims), &function)?;
                 return Ok((dims, out));
             }
             Err(operand) => a = operand,
@@ -111,7 +118,8 @@ fn combined<T: Number>(
     if dims[..] == *b_dims {
         match cx.reuse::<T>(1, b)? {
             Ok(mut out) => {
-                update2(&mut out, &dims, (&cx.read::<T>(&a)?, &a_dims), |b, a| function(a, b));
+                let a = cx.read::<T>(&a)?;
+                update2(cx.pulse(), &mut out, &dims, (&a, &a_dims), |b, a| function(a, b))?;
                 return Ok((dims, out));
             }
             Err(operand) => b = operand,

@@ -1,8 +1,9 @@
 //! Moving elements: a result that takes its elements from one operand at regular distances.
 
 use crate::cx::{Cx, Outcome};
-use crate::family::broadcast::for_each_row;
+use crate::family::broadcast::for_each_piece;
 use crate::number::Unit;
+use crate::pulse::STEPS;
 
 /// The elements of an operand at the given offset and distances along each axis of the result. Distances may be negative.
 pub(crate) fn gathered<U: Unit>(
@@ -26,11 +27,16 @@ pub(crate) fn gathered<U: Unit>(
     let mut index = vec![0_usize; outer.len()];
     let mut offset = start;
     for _ in 0..crate::cx::axes::product(outer) {
-        if last == 1 {
-            out.extend_from_slice(elements.get(offset..offset + length).unwrap_or_default());
-        } else {
-            let places = (0..length).map(|i| offset.wrapping_add(i.wrapping_mul(last)));
-            out.extend(places.map(|place| elements[place].clone()));
+        for start in (0..length).step_by(STEPS) {
+            let part = STEPS.min(length - start);
+            cx.pulse().step(part)?;
+            let from = offset.wrapping_add(start.wrapping_mul(last));
+            if last == 1 {
+                out.extend_from_slice(elements.get(from..from + part).unwrap_or_default());
+            } else {
+                let places = (0..part).map(|i| from.wrapping_add(i.wrapping_mul(last)));
+                out.extend(places.map(|place| elements[place].clone()));
+            }
         }
         for axis in (0..outer.len()).rev() {
             index[axis] += 1;
@@ -56,12 +62,12 @@ pub(crate) fn transposed<U: Unit>(
     let new: Vec<usize> = perm.iter().map(|&axis| dims[axis]).collect();
     let steps: Vec<usize> = perm.iter().map(|&axis| strides[axis]).collect();
     let mut out = cx.buffer(cx.count(&new)?)?;
-    for_each_row(&new, [&steps], |[at], [step], length| {
+    for_each_piece(cx.pulse(), &new, [&steps], |[at], [step], length| {
         if step == 1 {
             out.extend_from_slice(&elements[at..at + length]);
         } else {
             out.extend((0..length).map(|i| elements[at + i * step].clone()));
         }
-    });
+    })?;
     Ok(out)
 }

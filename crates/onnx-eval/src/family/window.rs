@@ -66,7 +66,10 @@ impl Windows {
     ) -> Outcome<Self> {
         let count = spatial.len();
         if kernel.len() != count {
-            return Err(Stop::failed("the kernel has another number of axes than the input"));
+            return Err(Stop::failed(format_args!(
+                "the kernel has {} axes, the input has {count} spatial ones",
+                kernel.len()
+            )));
         }
         let list = |cx: &Cx<'_, '_>, name, count: usize, least: i64, otherwise: i64| -> Outcome<Vec<usize>> {
             let values = cx.ints(name)?.unwrap_or_else(|| vec![otherwise; count]);

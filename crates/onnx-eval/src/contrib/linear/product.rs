@@ -14,7 +14,7 @@ use crate::contrib::activation::Activation;
 use crate::contrib::attributes::float;
 use crate::cx::axes::product;
 use crate::cx::{Cx, Dims, Operand, Outcome, Stop};
-use crate::family::broadcast::{for_each_row, joined, repeated};
+use crate::family::broadcast::{for_each_piece, joined, repeated};
 use crate::family::gemm::{Matrix, Product, work};
 use crate::family::layout::transposed;
 use crate::number::{Elems, by_float};
@@ -206,10 +206,9 @@ fn add(cx: &mut Cx<'_, '_>, index: usize, dims: &[usize], sums: &mut [f64]) -> O
         return Ok(());
     }
     let steps = [repeated(dims, dims), repeated(&added.dims, dims)];
-    for_each_row(dims, [&steps[0], &steps[1]], |[at, from], [_, step], length| {
+    for_each_piece(cx.pulse(), dims, [&steps[0], &steps[1]], |[at, from], [_, step], length| {
         for (i, sum) in sums[at..at + length].iter_mut().enumerate() {
             *sum += values[from + i * step];
         }
-    });
-    Ok(())
+    })
 }

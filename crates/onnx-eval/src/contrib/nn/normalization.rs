@@ -19,7 +19,7 @@ use crate::contrib::Row;
 use crate::contrib::attributes::float;
 use crate::cx::axes::{axis, product};
 use crate::cx::{Cx, Dims, Operand, Outcome, Stop};
-use crate::family::broadcast::{for_each_row, joined, repeated};
+use crate::family::broadcast::{for_each_piece, joined, repeated};
 use crate::ops::math::cast::put_real;
 use crate::ops::tensor::gather::index;
 
@@ -102,12 +102,11 @@ fn add(cx: &mut Cx<'_, '_>, dims: &[usize], sums: &mut [f64], operand: &Operand)
         return Ok(());
     }
     let steps = [repeated(dims, dims), repeated(&operand.dims, dims)];
-    for_each_row(dims, [&steps[0], &steps[1]], |[at, from], [_, step], length| {
+    for_each_piece(cx.pulse(), dims, [&steps[0], &steps[1]], |[at, from], [_, step], length| {
         for (i, sum) in sums[at..at + length].iter_mut().enumerate() {
             *sum += values[from + i * step];
         }
-    });
-    Ok(())
+    })
 }
 
 fn skip(cx: &mut Cx<'_, '_>, is_centered: bool, bias: usize) -> Outcome {

@@ -6,7 +6,7 @@
 use onnx_schema::{attr, op};
 
 use crate::cx::{Cx, Dims, Outcome, Stop};
-use crate::family::broadcast::{for_each_row, joined, repeated};
+use crate::family::broadcast::{for_each_piece, joined, repeated};
 use crate::family::gemm::{Matrix, Product, products, work};
 use crate::number::{Number, by_number};
 use crate::registry::{OpKernels, eval, since};
@@ -88,11 +88,11 @@ fn computed<T: Product>(
     if let (Some(added), Some(added_dims)) = (c, &settings.added) {
         let beta = factor(beta);
         let steps = [repeated(&dims, &dims), repeated(added_dims, &dims)];
-        for_each_row(&dims, [&steps[0], &steps[1]], |[at, from], [_, step], length| {
+        for_each_piece(cx.pulse(), &dims, [&steps[0], &steps[1]], |[at, from], [_, step], length| {
             for (i, value) in out[at..at + length].iter_mut().enumerate() {
                 *value = value.plus(added[from + i * step].times(beta));
             }
-        });
+        })?;
     }
     Ok(out)
 }

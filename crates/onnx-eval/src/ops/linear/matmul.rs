@@ -49,7 +49,9 @@ pub(crate) fn multiply<T: Product>(
         return Err(too_small());
     };
     if depth != other {
-        return Err(Stop::failed(format_args!("rows have {depth} elements and columns {other}")));
+        return Err(Stop::failed(format_args!(
+            "rows of {a_dims:?} have {depth} elements, columns of {b_dims:?} have {other}"
+        )));
     }
     let batch = joined(&[a_batch, b_batch])?;
     let mut dims = batch.clone();

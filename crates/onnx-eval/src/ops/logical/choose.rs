@@ -3,7 +3,7 @@
 use onnx_schema::op;
 
 use crate::cx::{Cx, Outcome};
-use crate::family::broadcast::{for_each_row, joined, repeated};
+use crate::family::broadcast::{for_each_piece, joined, repeated};
 use crate::number::by_unit;
 use crate::registry::{OpKernels, eval, since};
 
@@ -17,12 +17,12 @@ fn choose(cx: &mut Cx<'_, '_>) -> Outcome {
     by_unit!(x.elem, U => {
         let (xs, ys) = (cx.units::<U>(&x)?, cx.units::<U>(&y)?);
         let mut out = cx.buffer(cx.count(&dims)?)?;
-        for_each_row(&dims, [&steps[0], &steps[1], &steps[2]], |[c, a, b], [dc, da, db], length| {
+        for_each_piece(cx.pulse(), &dims, [&steps[0], &steps[1], &steps[2]], |[c, a, b], [dc, da, db], length| {
             out.extend((0..length).map(|i| {
                 let chosen = if conditions[c + i * dc] != 0 { &xs[a + i * da] } else { &ys[b + i * db] };
                 U::clone(chosen)
             }));
-        });
+        })?;
         cx.put_units::<U>(0, x.elem, &dims, out)
     })
 }

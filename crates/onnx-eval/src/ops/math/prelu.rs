@@ -22,7 +22,10 @@ fn prelu(cx: &mut Cx<'_, '_>) -> Outcome {
             if x < T::ZERO { x.times(slope) } else { x }
         })?;
         if dims != x.dims {
-            return Err(Stop::failed("the slope does not broadcast to the input"));
+            return Err(Stop::failed(format_args!(
+                "a slope of the sizes {:?} does not broadcast to the input {:?}",
+                slope.dims, x.dims
+            )));
         }
         cx.put(0, x.elem, &dims, out)
     })

@@ -11,7 +11,7 @@ pub(super) const KERNELS: OpKernels = eval(op::SWI_GLU, &[since(28, swiglu)]).op
 fn swiglu(cx: &mut Cx<'_, '_>) -> Outcome {
     let (gate, linear) = (cx.tensor(0)?, cx.tensor(1)?);
     if gate.dims != linear.dims {
-        return Err(Stop::failed("the operands have different sizes"));
+        return Err(Stop::wrong_sizes("the second operand", &linear.dims, &gate.dims));
     }
     let alpha = f64::from(cx.float_or(attr::ALPHA, 1.0)?);
     by_float!(gate.elem, T => {

@@ -44,7 +44,7 @@ fn combine(cx: &mut Cx<'_, '_>, join: Join) -> Outcome {
         for index in 1..count {
             let next = cx.tensor(index)?;
             if cx.since() < 8 && next.dims != first.dims {
-                return Err(Stop::failed("the operands have different sizes"));
+                return Err(Stop::wrong_sizes("an operand", &next.dims, &first.dims));
             }
             let elements = cx.read::<T>(&next)?;
             let (joined, out) = map2(cx, (&sum, &dims), (&elements, &next.dims), |a: T, b: T| match join {

@@ -65,10 +65,11 @@ impl Heads {
     /// Puts the steps of an earlier run before these.
     fn join(&mut self, cx: &mut Cx<'_, '_>, past: &Operand) -> Outcome<usize> {
         let &[batch, heads, steps, width] = &past.dims[..] else {
-            return Err(Stop::failed("the past has not four axes"));
+            return Err(Stop::failed(format_args!("the past has {} axes instead of four", past.rank())));
         };
         if [batch, heads, width] != [self.batch, self.heads, self.width] {
-            return Err(Stop::failed("the past does not fit the keys or values"));
+            let expected = [self.batch, self.heads, steps, self.width];
+            return Err(Stop::wrong_sizes("the past of keys or values", &past.dims, &expected));
         }
         countable(cx, &past.dims)?;
         let earlier = cx.read_f64(past)?;
@@ -113,7 +114,11 @@ impl Masks {
         if let Some(lengths) = &lengths
             && (past.is_some() || lengths.len() != q.batch)
         {
-            return Err(Stop::failed("`nonpad_kv_seqlen` does not fit the batch, or there is a past, too"));
+            return Err(Stop::failed(format_args!(
+                "`nonpad_kv_seqlen` has {} elements for a batch of {}, or there is a past, too",
+                lengths.len(),
+                q.batch
+            )));
         }
         let offsets = match (&lengths, past) {
             (Some(lengths), _) => {
@@ -168,7 +173,10 @@ fn given(cx: &mut Cx<'_, '_>, mask: &Operand, full: [usize; 4]) -> Outcome<([usi
     let last = if cx.since() >= 24 { dims[3] <= full[3] } else { dims[3] == full[3] };
     let is_spread = dims[3] == 1 && full[3] != 1;
     if !fits || !(last || is_spread) || mask.rank() == 0 {
-        return Err(Stop::failed("the mask does not fit the scores"));
+        return Err(Stop::failed(format_args!(
+            "a mask of the sizes {:?} does not broadcast to the scores {full:?}",
+            mask.dims
+        )));
     }
     let mut elements = cx.read_f64(mask)?.into_vec();
     if mask.elem == ElemType::Bool {
@@ -197,7 +205,10 @@ fn attend(cx: &mut Cx<'_, '_>) -> Outcome {
     };
     let fits = q.batch == k.batch && k.batch == v.batch && q.width == k.width && k.steps == v.steps;
     if !fits || k.heads != v.heads || k.heads == 0 || q.heads % k.heads != 0 {
-        return Err(Stop::failed("queries, keys and values do not fit each other"));
+        let [q, k, v] = [&q, &k, &v].map(|heads| [heads.batch, heads.heads, heads.steps, heads.width]);
+        return Err(Stop::failed(format_args!(
+            "queries {q:?}, keys {k:?} and values {v:?} do not fit each other"
+        )));
     }
     let masks = Masks::read(cx, past, &q, k.steps)?;
     let scale = cx.float(attr::SCALE)?.map_or_else(|| 1.0 / (q.width as f64).sqrt(), f64::from);

@@ -38,7 +38,7 @@ pub(crate) fn conv(cx: &mut Cx<'_, '_>) -> Outcome {
         let mut out = convolved::<T>(cx, &shape, &elements, &weights)?;
         if let Some(bias) = bias {
             if bias.len() != shape.features {
-                return Err(Stop::failed("the bias has not one element for each feature"));
+                return Err(Stop::failed(format_args!("the bias has {} elements instead of {}, one for each feature", bias.len(), shape.features)));
             }
             let plane = product(&shape.windows.counts()).max(1);
             for (at, plane) in out.chunks_mut(plane).enumerate() {
@@ -67,7 +67,11 @@ impl Shape {
     pub(super) fn read(cx: &mut Cx<'_, '_>, x: &Operand, w: &Operand) -> Outcome<Self> {
         let ([batch, channels, spatial @ ..], [features, depth, kernel @ ..]) = (&x.dims[..], &w.dims[..])
         else {
-            return Err(Stop::failed("the input or the weights have fewer than two axes"));
+            return Err(Stop::failed(format_args!(
+                "the input and the weights have {} and {} axes, each must have at least two",
+                x.rank(),
+                w.rank()
+            )));
         };
         let groups = size(cx.int_or(attr::GROUP, 1)?)?;
         let fits = groups > 0 && depth.checked_mul(groups) == Some(*channels) && features % groups == 0;
@@ -79,7 +83,9 @@ impl Shape {
         if let Some(declared) = cx.ints(attr::KERNEL_SHAPE)?
             && !declared.iter().copied().eq(kernel.iter().map(|&size| size as i64))
         {
-            return Err(Stop::failed("`kernel_shape` differs from the sizes of the weights"));
+            return Err(Stop::failed(format_args!(
+                "`kernel_shape` is {declared:?}, the weights have the sizes {kernel:?}"
+            )));
         }
         let windows = Windows::read(cx, spatial, kernel, false)?;
         let mut dims: Dims = [*batch, *features].into_iter().collect();
@@ -262,7 +268,10 @@ fn quantized_conv(cx: &mut Cx<'_, '_>) -> Outcome {
     let one = |values: &[f64]| values.first().copied().filter(|_| values.len() == 1);
     let (x_scale, y_scale, zero) = (cx.read_f64(&x_scale)?, cx.read_f64(&y_scale)?, cx.read_f64(&y_zero)?);
     let (Some(x_scale), Some(y_scale), Some(zero)) = (one(&x_scale), one(&y_scale), one(&zero)) else {
-        return Err(Stop::failed("input and output have one scale and zero point each"));
+        return Err(Stop::failed(format_args!(
+            "the scales and the zero point of input and output have {} elements instead of one each",
+            [x_scale.len(), y_scale.len(), zero.len()].map(|count| count.to_string()).join(", ")
+        )));
     };
     let plane = product(&shape.windows.counts()).max(1);
     for (at, plane) in out.chunks_mut(plane).enumerate() {

@@ -52,7 +52,12 @@ fn axes(cx: &Cx<'_, '_>, spatial: &[usize], kernel: &[usize]) -> Outcome<Vec<Axi
         // Some exporters write the batch and the channels, too.
         Some(shape) if shape.len() == count + 2 => Some(shape[2..].to_vec()),
         Some(shape) if shape.len() == count => Some(shape),
-        Some(_) => return Err(Stop::failed("`output_shape` has the wrong length")),
+        Some(shape) => {
+            let length = shape.len();
+            return Err(Stop::failed(format_args!(
+                "`output_shape` has {length} elements instead of {count}"
+            )));
+        }
         None => None,
     };
     let mut axes = Vec::with_capacity(count);
@@ -89,11 +94,18 @@ fn transpose(cx: &mut Cx<'_, '_>) -> Outcome {
     let (x, w, b) = (cx.tensor(0)?, cx.tensor(1)?, cx.optional(2)?);
     let ([batch, channels, spatial @ ..], [inputs, features, kernel @ ..]) = (&x.dims[..], &w.dims[..])
     else {
-        return Err(Stop::failed("the input or the weights have fewer than two axes"));
+        return Err(Stop::failed(format_args!(
+            "the input and the weights have {} and {} axes, each must have at least two",
+            x.rank(),
+            w.rank()
+        )));
     };
     let groups = size(cx.int_or(attr::GROUP, 1)?)?;
     if channels != inputs || groups == 0 || channels % groups != 0 || spatial.len() != kernel.len() {
-        return Err(Stop::failed("the weights do not fit the input"));
+        return Err(Stop::failed(format_args!(
+            "the weights {:?} do not fit the input {:?} in {groups} groups: they must be [{channels}, features, kernel…]",
+            w.dims, x.dims
+        )));
     }
     // Without channels, any number divides them, and the groups are gone through.
     cx.work(cx.count(&[(*batch).max(1), groups])?)?;
@@ -123,7 +135,7 @@ fn transpose(cx: &mut Cx<'_, '_>) -> Outcome {
         if let Some(b) = &b {
             let bias = cx.read::<T>(b)?;
             if bias.len() != all {
-                return Err(Stop::failed("the bias has not one element for each feature"));
+                return Err(Stop::failed(format_args!("the bias has {} elements instead of {all}, one for each feature", bias.len())));
             }
             for (at, plane) in out.chunks_mut(block.max(1)).enumerate() {
                 plane.iter_mut().for_each(|value| *value = value.plus(bias[at % all]));

@@ -92,8 +92,8 @@ fn deform(cx: &mut Cx<'_, '_>) -> Outcome {
     let (x, w, b) = (cx.tensor(0)?, cx.tensor(1)?, cx.optional(3)?);
     let shape = Shape::read(cx, &x, &w)?;
     let displacement = Displacement::read(cx, &x, &w, &shape)?;
-    if b.as_ref().is_some_and(|b| *b.dims != [shape.features]) {
-        return Err(Stop::failed("the bias has not one element for each feature"));
+    if let Some(b) = b.as_ref().filter(|b| *b.dims != [shape.features]) {
+        return Err(Stop::wrong_sizes("the bias", &b.dims, &[shape.features]));
     }
     by_float!(x.elem, T => {
         let (elements, weights) = (cx.read::<T>(&x)?, cx.read::<T>(&w)?);

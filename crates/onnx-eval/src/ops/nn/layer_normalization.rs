@@ -8,7 +8,7 @@ use onnx_types::ElemType;
 
 use crate::cx::axes::product;
 use crate::cx::{Cx, Dims, Outcome, Stop, axes};
-use crate::family::broadcast::{for_each_row, joined, repeated};
+use crate::family::broadcast::{for_each_piece, joined, repeated};
 use crate::family::sum::sum_of;
 use crate::number::{Elems, Float};
 use crate::ops::math::cast::round_to;
@@ -88,16 +88,19 @@ pub(super) fn scaled(
     for (operand, is_scale) in [(Some(scale), true), (bias, false)] {
         let Some(operand) = operand else { continue };
         if joined(&[dims, &operand.dims])?.as_slice() != dims {
-            return Err(Stop::failed("scale or bias do not broadcast to the input"));
+            return Err(Stop::failed(format_args!(
+                "a scale or bias of the sizes {:?} does not broadcast to the input {dims:?}",
+                operand.dims
+            )));
         }
         let values = cx.read_f64(operand)?;
         let steps = [repeated(dims, dims), repeated(&operand.dims, dims)];
-        for_each_row(dims, [&steps[0], &steps[1]], |[at, from], [_, step], length| {
+        for_each_piece(cx.pulse(), dims, [&steps[0], &steps[1]], |[at, from], [_, step], length| {
             for (i, element) in elements[at..at + length].iter_mut().enumerate() {
                 let value = values[from + i * step];
                 *element = if is_scale { *element * value } else { *element + value };
             }
-        });
+        })?;
     }
     Ok(elements)
 }

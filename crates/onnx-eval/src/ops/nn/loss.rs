@@ -66,11 +66,13 @@ fn loss(cx: &mut Cx<'_, '_>, x: &Operand, logs: &[f64]) -> Outcome {
     let mut expected: Dims = x.dims.clone();
     expected.remove(1);
     if target.dims != expected {
-        return Err(Stop::failed("the sizes of the target are not those of the input without the classes"));
+        return Err(Stop::wrong_sizes("the target", &target.dims, &expected));
     }
     let weights = match weights {
         Some(weights) if weights.count == classes => Some(cx.read_f64(&weights)?),
-        Some(_) => return Err(Stop::failed("there is not one weight for each class")),
+        Some(weights) => {
+            return Err(Stop::failed(format_args!("{} weights for {classes} classes", weights.count)));
+        }
         None => None,
     };
     let ignored = cx.int(attr::IGNORE_INDEX)?;

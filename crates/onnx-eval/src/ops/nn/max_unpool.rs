@@ -43,7 +43,7 @@ fn inferred(cx: &Cx<'_, '_>, dims: &[usize]) -> Outcome<Dims> {
 fn unpool(cx: &mut Cx<'_, '_>) -> Outcome {
     let (x, indices) = (cx.tensor(0)?, cx.tensor(1)?);
     if x.dims != indices.dims {
-        return Err(Stop::failed("the indices have other sizes than the input"));
+        return Err(Stop::wrong_sizes("the tensor of indices", &indices.dims, &x.dims));
     }
     let inner = inferred(cx, &x.dims)?;
     let dims = match cx.optional_list(2)? {
@@ -51,7 +51,9 @@ fn unpool(cx: &mut Cx<'_, '_>) -> Outcome {
         None => inner.clone(),
     };
     if dims.len() != inner.len() || dims.iter().zip(&inner).any(|(size, inner)| size < inner) {
-        return Err(Stop::failed("`output_shape` is smaller than what is unpooled"));
+        return Err(Stop::failed(format_args!(
+            "`output_shape` {dims:?} is smaller than what is unpooled, {inner:?}"
+        )));
     }
     let (count, known) = (cx.count(&dims)?, product(&inner));
     let indices = cx.read::<i64>(&indices)?;

@@ -47,10 +47,13 @@ impl Area {
 fn suppress(cx: &mut Cx<'_, '_>) -> Outcome {
     let (boxes, scores) = (cx.tensor(0)?, cx.tensor(1)?);
     let (&[batch, count, 4], &[images, classes, scored]) = (&boxes.dims[..], &scores.dims[..]) else {
-        return Err(Stop::failed("the boxes or the scores have the wrong size"));
+        return Err(Stop::failed(format_args!(
+            "boxes {:?} and scores {:?} instead of [batch, boxes, 4] and [batch, classes, boxes]",
+            boxes.dims, scores.dims
+        )));
     };
     if images != batch || scored != count {
-        return Err(Stop::failed("there are not as many scores as boxes"));
+        return Err(Stop::wrong_sizes("the tensor of scores", &scores.dims, &[batch, classes, count]));
     }
     let most = if cx.has_input(2) { cx.scalar_int(2)?.max(0) } else { 0 };
     let most = usize::try_from(most).unwrap_or(usize::MAX);

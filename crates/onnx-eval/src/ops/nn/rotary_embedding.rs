@@ -38,7 +38,10 @@ fn rotate(cx: &mut Cx<'_, '_>) -> Outcome {
         _ => false,
     };
     if !fits || cosines.dims != sines.dims {
-        return Err(Stop::failed("the angles do not fit the input"));
+        return Err(Stop::failed(format_args!(
+            "cosines {:?} and sines {:?} do not fit a batch of {batch}, {steps} steps and {half} angles",
+            cosines.dims, sines.dims
+        )));
     }
     if x.count == 0 {
         return cx.put_reshaped(0, &x.tensor, &x.dims);

@@ -33,7 +33,12 @@ enum Layout {
 
 impl Layout {
     fn of(cx: &Cx<'_, '_>, x: &Operand, scale: &Operand) -> Outcome<Self> {
-        let wrong = || Stop::failed("the scales do not fit the sizes of the input");
+        let wrong = || {
+            Stop::failed(format_args!(
+                "scales {:?} do not fit an input {:?} along the axis",
+                scale.dims, x.dims
+            ))
+        };
         if scale.count == 1 && scale.rank() <= 1 {
             return Ok(Self::One);
         }
@@ -54,23 +59,28 @@ impl Layout {
 
     /// Calls a function for runs of neighboring elements, in order: their range, the index of the scale of the first one, and
     /// the distance of the scales of neighbors, 0 or 1.
-    fn for_each_run(&self, count: usize, mut run: impl FnMut(Range<usize>, usize, usize)) {
+    fn for_each_run(
+        &self,
+        count: usize,
+        mut run: impl FnMut(Range<usize>, usize, usize) -> Outcome,
+    ) -> Outcome {
         let starts = |length: usize| (0..count).step_by(length.max(1)).enumerate();
         match *self {
             Self::One => run(0..count, 0, 0),
-            Self::Axis(1, length) => starts(length).for_each(|(_, at)| run(at..at + length, 0, 1)),
+            Self::Axis(1, length) => starts(length).try_for_each(|(_, at)| run(at..at + length, 0, 1)),
             Self::Axis(inner, length) => {
-                starts(inner).for_each(|(index, at)| run(at..at + inner, index % length, 0));
+                starts(inner).try_for_each(|(index, at)| run(at..at + inner, index % length, 0))
             }
-            Self::Blocks(1, length, block, blocks) => starts(length).for_each(|(row, start)| {
+            Self::Blocks(1, length, block, blocks) => starts(length).try_for_each(|(row, start)| {
                 for index in 0..blocks {
                     let end = length.min((index + 1) * block);
-                    run(start + index * block..start + end, row * blocks + index, 0);
+                    run(start + index * block..start + end, row * blocks + index, 0)?;
                 }
+                Ok(())
             }),
-            Self::Blocks(inner, length, block, blocks) => starts(inner).for_each(|(row, start)| {
+            Self::Blocks(inner, length, block, blocks) => starts(inner).try_for_each(|(row, start)| {
                 let (outer, index) = (row / length, row % length);
-                run(start..start + inner, (outer * blocks + index / block) * inner, 1);
+                run(start..start + inner, (outer * blocks + index / block) * inner, 1)
             }),
         }
     }
@@ -80,7 +90,7 @@ impl Layout {
 fn zero_points(cx: &mut Cx<'_, '_>, index: usize, scale: &Operand) -> Outcome<Option<Elems<f64>>> {
     let Some(zero) = cx.optional(index)? else { return Ok(None) };
     if zero.count != scale.count {
-        return Err(Stop::failed("there are not as many zero points as scales"));
+        return Err(Stop::failed(format_args!("{} zero points for {} scales", zero.count, scale.count)));
     }
     cx.read_f64(&zero).map(Some)
 }
@@ -114,12 +124,13 @@ impl Scaled<'_> {
             let values = &values[range];
             if step == 0 {
                 let (scale, zero) = (self.scales[index], zero(index));
-                out.extend(values.iter().map(|&value| function(value, scale, zero)));
-            } else {
-                let indexed = values.iter().zip(index..);
-                out.extend(indexed.map(|(&value, at)| function(value, self.scales[at], zero(at))));
+                return cx.pulse().map(values, &mut out, |&value| function(value, scale, zero));
             }
-        });
+            cx.pulse().step(values.len())?;
+            let indexed = values.iter().zip(index..);
+            out.extend(indexed.map(|(&value, at)| function(value, self.scales[at], zero(at))));
+            Ok(())
+        })?;
         Ok(out)
     }
 }
@@ -244,6 +255,9 @@ pub(crate) fn spread(values: &[f64], count: usize) -> Outcome<Vec<f64>> {
     match *values {
         [value] => Ok(vec![value; count]),
         _ if values.len() == count => Ok(values.to_vec()),
-        _ => Err(Stop::failed("the scales or zero points do not fit the sizes of the operand")),
+        _ => Err(Stop::failed(format_args!(
+            "{} scales or zero points instead of one, or one for each of {count} rows or columns",
+            values.len()
+        ))),
     }
 }

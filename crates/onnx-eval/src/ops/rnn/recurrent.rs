@@ -81,10 +81,18 @@ impl Layer {
         let rows = hidden.checked_mul(kind.gates()).ok_or(Stop::Limit("run_elements"))?;
         let directions = reverse.len();
         if w.dims[..] != [directions, rows, inputs] || r.dims[..] != [directions, rows, hidden] {
-            return Err(Stop::failed("the weights do not fit the input or the directions"));
+            return Err(Stop::failed(format_args!(
+                "the weights have the sizes {:?} and {:?} instead of {:?} and {:?}",
+                w.dims,
+                r.dims,
+                [directions, rows, inputs],
+                [directions, rows, hidden]
+            )));
         }
         if cx.int(attr::HIDDEN_SIZE)?.is_some_and(|size| usize::try_from(size) != Ok(hidden)) {
-            return Err(Stop::failed("the weights do not fit `hidden_size`"));
+            return Err(Stop::failed(format_args!(
+                "the weights are for a hidden size of {hidden}, not for `hidden_size`"
+            )));
         }
         let given = cx.texts(attr::ACTIVATIONS)?.filter(|names| !names.is_empty());
         let names = given.unwrap_or_else(|| kind.functions().repeat(directions));
@@ -153,7 +161,9 @@ fn lengths(cx: &Cx<'_, '_>, steps: usize, batch: usize) -> Outcome<Vec<usize>> {
     };
     let lengths: Vec<usize> = given.iter().filter_map(|&length| usize::try_from(length).ok()).collect();
     if given.len() != batch || lengths.len() != batch || lengths.iter().any(|&length| length > steps) {
-        return Err(Stop::failed("`sequence_lens` does not fit the input"));
+        return Err(Stop::failed(format_args!(
+            "`sequence_lens` {given:?} must be {batch} numbers of at most {steps} steps"
+        )));
     }
     Ok(lengths)
 }

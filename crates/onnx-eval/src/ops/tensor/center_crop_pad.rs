@@ -5,7 +5,7 @@ use onnx_schema::{attr, op};
 
 use crate::cx::axes::strides;
 use crate::cx::{Cx, Outcome, Stop, axes};
-use crate::family::broadcast::for_each_row;
+use crate::family::broadcast::for_each_piece;
 use crate::number::{Unit, by_unit};
 use crate::registry::{OpKernels, Takes, eval, since};
 
@@ -18,7 +18,7 @@ fn center(cx: &mut Cx<'_, '_>) -> Outcome {
     let listed = cx.ints(attr::AXES)?.unwrap_or_else(|| (0..x.rank() as i64).collect());
     let listed = axes::axes(&listed, x.rank())?;
     if listed.len() != shape.len() {
-        return Err(Stop::failed("there is not one size for each axis"));
+        return Err(Stop::failed(format_args!("{} sizes for {} axes", shape.len(), listed.len())));
     }
     let mut dims = x.dims.clone();
     for (&axis, &size) in listed.iter().zip(&shape) {
@@ -35,11 +35,11 @@ fn center(cx: &mut Cx<'_, '_>) -> Outcome {
     by_unit!(x.elem, U => {
         let elements = cx.units::<U>(&x)?;
         let mut out = cx.filled(cx.count(&dims)?, U::zero())?;
-        for_each_row(&common, [&from, &to], |[a, b], [da, db], length| {
+        for_each_piece(cx.pulse(), &common, [&from, &to], |[a, b], [da, db], length| {
             for i in 0..length {
                 out[place + b + i * db] = elements[start + a + i * da].clone();
             }
-        });
+        })?;
         cx.put_units::<U>(0, x.elem, &dims, out)
     })
 }

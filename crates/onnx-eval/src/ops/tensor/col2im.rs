@@ -24,7 +24,10 @@ fn col2im(cx: &mut Cx<'_, '_>) -> Outcome {
     // Limits the elements of the image; also needed without channels.
     cx.count(&image)?;
     if block.len() != image.len() || elements == 0 || rows % elements != 0 {
-        return Err(Stop::failed("the blocks do not fit the input"));
+        return Err(Stop::failed(format_args!(
+            "blocks {block:?} of an image {image:?} do not fit an input {:?}",
+            x.dims
+        )));
     }
     let axes = axes(cx, &image, &block)?;
     let counts: Dims = axes.iter().map(|axis| axis.windows).collect();

@@ -29,7 +29,10 @@ pub(in crate::ops) fn joined(cx: &mut Cx<'_, '_>, operands: &[Operand], axis: i6
             other[axis] = dims[axis];
         }
         if !fits || other != dims {
-            return Err(Stop::failed("the operands differ in another axis, in rank or in type"));
+            return Err(Stop::failed(format_args!(
+                "{}{:?} and {}{:?} differ in another axis than {axis}, in rank or in type",
+                first.elem, first.dims, operand.elem, operand.dims
+            )));
         }
     }
     let rows = Lines::new(&dims, axis).outer;
@@ -45,7 +48,8 @@ pub(in crate::ops) fn joined(cx: &mut Cx<'_, '_>, operands: &[Operand], axis: i6
         let mut out = cx.buffer(cx.count(&dims)?)?;
         for row in 0..rows {
             for (part, &length) in parts.iter().zip(&lengths) {
-                out.extend_from_slice(part.get(row * length..(row + 1) * length).unwrap_or_default());
+                let part = part.get(row * length..(row + 1) * length).unwrap_or_default();
+                cx.pulse().copy(part, &mut out)?;
             }
         }
         cx.put_units::<U>(0, first.elem, &dims, out)

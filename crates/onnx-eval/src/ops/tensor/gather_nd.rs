@@ -19,7 +19,12 @@ fn gather(cx: &mut Cx<'_, '_>) -> Outcome {
         return Err(Stop::failed("the indices are a scalar"));
     };
     if batch > outer.len() || batch + depth > x.rank() || x.dims[..batch] != outer[..batch] {
-        return Err(Stop::failed("the coordinates do not fit the data"));
+        return Err(Stop::failed(format_args!(
+            "indices {:?} do not fit data {:?}: the first {batch} sizes must be equal, and {depth} coordinates have {} axes",
+            indices.dims,
+            x.dims,
+            x.rank().saturating_sub(batch)
+        )));
     }
     let slice = &x.dims[batch + depth..];
     let mut dims: Dims = outer.into();
@@ -39,7 +44,7 @@ fn gather(cx: &mut Cx<'_, '_>) -> Outcome {
                 for (at, axis) in list.get(begin..begin + depth).unwrap_or_default().iter().zip(batch..) {
                     from += index(*at, x.dims[axis])? * own[axis];
                 }
-                out.extend_from_slice(elements.get(from..from + length).unwrap_or_default());
+                cx.pulse().copy(elements.get(from..from + length).unwrap_or_default(), &mut out)?;
             }
         }
         cx.put_units::<U>(0, x.elem, &dims, out)

@@ -3,8 +3,8 @@
 //!
 //! Places are computed in `double`; the nearest element of a place between two is the even one. Padding applies to each
 //! neighbor of a place, as in runtimes, so `cubic` with `border` differs from the reference, which moves the place. A place
-//! that is NaN lies outside. Integers are rounded to nearest, ties to even. Strings and complex numbers can be moved, by
-//! `nearest`, and not interpolated.
+//! that is NaN lies outside. Integers are rounded to nearest, ties to even. Strings can be moved, by `nearest`, and not
+//! interpolated.
 
 use onnx_schema::{attr, op};
 use onnx_types::ElemClass;
@@ -64,7 +64,7 @@ fn sample(cx: &mut Cx<'_, '_>) -> Outcome {
         return Err(Stop::failed("the image or the grid has too few axes"));
     };
     if spatial.is_empty() || spatial.len() != places.len() || depth != spatial.len() || grids != batch {
-        return Err(Stop::failed("the grid does not fit the image"));
+        return Err(Stop::failed(format_args!("a grid {:?} does not fit an image {:?}", grid.dims, x.dims)));
     }
     let mut dims: Dims = [batch, channels].as_slice().into();
     dims.extend_from_slice(places);
@@ -90,6 +90,9 @@ fn sample(cx: &mut Cx<'_, '_>) -> Outcome {
             })?;
             cx.put_units::<U>(0, x.elem, &dims, out)
         });
+    }
+    if x.elem.class() == ElemClass::String {
+        return Err(Stop::failed("strings cannot be interpolated, only `nearest` is possible"));
     }
     let blend = |cx: &mut Cx<'_, '_>, elements: &[f64]| {
         let out = cx.buffer(count)?;

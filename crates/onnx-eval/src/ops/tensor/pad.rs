@@ -38,7 +38,11 @@ fn by_input(cx: &mut Cx<'_, '_>) -> Outcome {
         Some(listed) => {
             let mut pads = vec![0; 2 * x.rank()];
             if given.len() != 2 * listed.len() {
-                return Err(Stop::failed("the number of pads is not twice that of the axes"));
+                return Err(Stop::failed(format_args!(
+                    "{} pads for {} axes, two are needed for each",
+                    given.len(),
+                    listed.len()
+                )));
             }
             for (at, axis) in axes::axes(&listed, x.rank())?.into_iter().enumerate() {
                 pads[axis] = given[at];
@@ -51,7 +55,12 @@ fn by_input(cx: &mut Cx<'_, '_>) -> Outcome {
         Some(value) if value.count == 1 && value.elem == x.elem => by_unit!(x.elem, U => {
             U::store(x.elem, cx.units::<U>(&value)?.into_vec())
         }),
-        Some(_) => return Err(Stop::failed("the value is not one element of the type of the data")),
+        Some(value) => {
+            return Err(Stop::failed(format_args!(
+                "the value is {}{:?} instead of one element of {}",
+                value.elem, value.dims, x.elem
+            )));
+        }
         None => by_unit!(x.elem, U => U::store(x.elem, vec![U::zero()])),
     };
     pad(cx, &x, &pads, fill)
@@ -70,8 +79,11 @@ fn pad(cx: &mut Cx<'_, '_>, x: &Operand, pads: &[i64], fill: Payload) -> Outcome
     for (axis, &size) in x.dims.iter().enumerate() {
         let (before, after) = (pads[axis], pads[axis + rank]);
         let length = i128::from(before) + i128::from(after) + size as i128;
-        let length =
-            usize::try_from(length).map_err(|_| Stop::failed("more elements are removed than there are"))?;
+        let length = usize::try_from(length).map_err(|_| {
+            Stop::failed(format_args!(
+                "pads {before} and {after} remove more than the {size} elements of axis {axis}"
+            ))
+        })?;
         cx.count(&[length])?;
         let mut axis = cx.buffer(length)?;
         for at in 0..length {
@@ -131,6 +143,7 @@ fn padded<U: Unit>(
     for _ in 0..product(dims).checked_div(last.len()).unwrap_or(0) {
         let places = index.iter().zip(outer).zip(&strides);
         let start = places.map(|((&at, axis), &stride)| Some(axis[at]? * stride)).sum::<Option<usize>>();
+        cx.pulse().step(last.len())?;
         match start {
             Some(start) => out.extend(
                 last.iter()

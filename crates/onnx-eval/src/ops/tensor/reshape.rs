@@ -46,7 +46,9 @@ fn reshape(cx: &mut Cx<'_, '_>, sizes: &[i64]) -> Outcome {
             Some(0) => dims[index] = x.count / rest,
             Some(_) => {
                 let count = x.count;
-                return Err(Stop::failed(format_args!("{count} elements do not divide by {rest}")));
+                return Err(Stop::failed(format_args!(
+                    "{count} elements do not fit sizes {sizes:?}: they do not divide by {rest}"
+                )));
             }
             None => return Err(Stop::failed("a size of -1 is ambiguous if another size is 0")),
         }

@@ -15,12 +15,18 @@ fn reverse(cx: &mut Cx<'_, '_>) -> Outcome {
     let lengths = cx.list(1)?;
     let batch = axes::axis(cx.int_or(attr::BATCH_AXIS, 1)?, x.rank())?;
     let time = axes::axis(cx.int_or(attr::TIME_AXIS, 0)?, x.rank())?;
-    if batch == time || lengths.len() != x.dims[batch] {
-        return Err(Stop::failed("the lengths do not fit the batch"));
+    if batch == time {
+        return Err(Stop::failed(format_args!("axis {batch} is both that of the batch and that of time")));
+    }
+    if lengths.len() != x.dims[batch] {
+        return Err(Stop::failed(format_args!("{} lengths for a batch of {}", lengths.len(), x.dims[batch])));
     }
     let lengths = axes::sizes(&lengths)?;
-    if lengths.iter().any(|&length| length > x.dims[time]) {
-        return Err(Stop::failed("a length exceeds the time axis"));
+    if let Some(length) = lengths.iter().find(|&&length| length > x.dims[time]) {
+        return Err(Stop::failed(format_args!(
+            "length {length} exceeds the {} elements of the time axis",
+            x.dims[time]
+        )));
     }
     let own = strides(&x.dims);
     by_unit!(x.elem, U => {

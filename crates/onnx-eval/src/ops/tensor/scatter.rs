@@ -9,7 +9,7 @@ use onnx_schema::{attr, op};
 use super::gather::index;
 use crate::cx::axes::{product, strides};
 use crate::cx::{Cx, Operand, Outcome, Stop, axes};
-use crate::family::broadcast::for_each_row;
+use crate::family::broadcast::for_each_piece;
 use crate::number::{Number, by_number, by_unit};
 use crate::ops::math::variadic::{greater, smaller};
 use crate::registry::{OpKernels, Takes, eval, since};
@@ -25,7 +25,7 @@ fn scatter(cx: &mut Cx<'_, '_>) -> Outcome {
     let (x, indices, updates) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
     let axis = axes::axis(cx.int_or(attr::AXIS, 0)?, x.rank())?;
     if indices.dims != updates.dims {
-        return Err(Stop::failed("indices and updates have different sizes"));
+        return Err(Stop::wrong_sizes("the tensor of updates", &updates.dims, &indices.dims));
     }
     let list = cx.read::<i64>(&indices)?;
     let chosen = list.iter().map(|&at| index(at, x.dims[axis])).collect::<Outcome<Vec<_>>>()?;
@@ -43,17 +43,19 @@ pub(super) fn placed(
 ) -> Outcome<Vec<usize>> {
     let fits = |(at, (&size, &own)): (usize, (&usize, &usize))| at == axis || size <= own;
     if index_dims.len() != dims.len() || !index_dims.iter().zip(dims).enumerate().all(fits) {
-        return Err(Stop::failed("the indices do not fit the data"));
+        return Err(Stop::failed(format_args!(
+            "indices of the sizes {index_dims:?} exceed the data {dims:?} outside axis {axis}"
+        )));
     }
     let own = strides(dims);
     let mut steps = own.clone();
     steps[axis] = 0;
     let mut places = cx.buffer(product(index_dims))?;
     let mut chosen = chosen.iter();
-    for_each_row(index_dims, [&steps], |[at], [step], length| {
+    for_each_piece(cx.pulse(), index_dims, [&steps], |[at], [step], length| {
         let row = chosen.by_ref().take(length).enumerate();
         places.extend(row.map(|(i, &index)| at + i * step + index * own[axis]));
-    });
+    })?;
     Ok(places)
 }
 
@@ -71,8 +73,9 @@ pub(super) fn scattered(
         return by_unit!(x.elem, U => {
             let (elements, updates) = (cx.units::<U>(x)?, cx.units::<U>(updates)?);
             let mut out: Vec<U> = cx.buffer(x.count)?;
-            out.extend_from_slice(&elements);
+            cx.pulse().copy(&elements, &mut out)?;
             for (&place, block) in places.iter().zip(updates.chunks(length.max(1))) {
+                cx.pulse().step(block.len())?;
                 let slots = out.get_mut(place..place + block.len()).ok_or_else(outside)?;
                 slots.clone_from_slice(block);
             }
@@ -89,9 +92,10 @@ pub(super) fn scattered(
         };
         let (elements, updates) = (cx.read::<T>(x)?, cx.read::<T>(updates)?);
         let mut out = cx.buffer(x.count)?;
-        out.extend_from_slice(&elements);
+        cx.pulse().copy(&elements, &mut out)?;
         for (&place, block) in places.iter().zip(updates.chunks(length.max(1))) {
-            let slots = out.get_mut(place..place + block.len()).ok_or_else(outside)?;
+            cx.pulse().step(block.len())?;
+                let slots = out.get_mut(place..place + block.len()).ok_or_else(outside)?;
             for (slot, &update) in slots.iter_mut().zip(block) {
                 *slot = crate::number::fit(x.elem, combine(*slot, update));
             }

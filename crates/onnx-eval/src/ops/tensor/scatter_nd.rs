@@ -18,9 +18,12 @@ fn scatter(cx: &mut Cx<'_, '_>) -> Outcome {
     let Some((&depth, outer)) = indices.dims.split_last() else {
         return Err(Stop::failed("the indices are a scalar"));
     };
-    let fits = depth <= x.rank() && updates.dims[..] == [outer, &x.dims[depth..]].concat();
-    if !fits {
-        return Err(Stop::failed("the updates do not fit the data and the indices"));
+    let Some(slice) = x.dims.get(depth..) else {
+        return Err(Stop::failed(format_args!("{depth} coordinates for data of {} axes", x.rank())));
+    };
+    let expected = [outer, slice].concat();
+    if updates.dims[..] != expected {
+        return Err(Stop::wrong_sizes("the tensor of updates", &updates.dims, &expected));
     }
     let own = strides(&x.dims);
     let list = cx.read::<i64>(&indices)?;

@@ -41,7 +41,12 @@ fn slice(cx: &mut Cx<'_, '_>, bounds: &Bounds) -> Outcome {
     let listed = bounds.axes.clone().unwrap_or_else(|| (0..count as i64).collect());
     let steps = bounds.steps.clone().unwrap_or_else(|| vec![1; count]);
     if bounds.ends.len() != count || listed.len() != count || steps.len() != count {
-        return Err(Stop::failed("the lists of bounds have different lengths"));
+        return Err(Stop::failed(format_args!(
+            "{count} starts, {} ends, {} axes and {} steps, which must be as many",
+            bounds.ends.len(),
+            listed.len(),
+            steps.len()
+        )));
     }
     let own = strides(&x.dims);
     let (mut dims, mut start) = (x.dims.clone(), 0_usize);

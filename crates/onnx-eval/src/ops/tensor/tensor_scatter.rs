@@ -16,7 +16,10 @@ fn scatter(cx: &mut Cx<'_, '_>) -> Outcome {
     let mut expected = cache.dims.clone();
     expected[axis] = update.dims.get(axis).copied().unwrap_or(0);
     if axis == 0 || update.dims != expected || update.dims[axis] > cache.dims[axis] {
-        return Err(Stop::failed("the update does not fit the cache"));
+        return Err(Stop::failed(format_args!(
+            "an update of the sizes {:?} does not fit a cache {:?} along axis {axis}",
+            update.dims, cache.dims
+        )));
     }
     let batch = cache.dims[0];
     let starts = match cx.optional_list(2)? {
@@ -24,7 +27,7 @@ fn scatter(cx: &mut Cx<'_, '_>) -> Outcome {
         None => vec![0; batch],
     };
     if starts.len() != batch {
-        return Err(Stop::failed("there is not one index for each element of the batch"));
+        return Err(Stop::failed(format_args!("{} indices for a batch of {batch}", starts.len())));
     }
     let is_circular = cx.text(attr::MODE)? == "circular";
     let (old, new) = (Lines::new(&cache.dims, axis), Lines::new(&update.dims, axis));
@@ -32,7 +35,7 @@ fn scatter(cx: &mut Cx<'_, '_>) -> Outcome {
     by_unit!(cache.elem, U => {
         let (elements, updates) = (cx.units::<U>(&cache)?, cx.units::<U>(&update)?);
         let mut out: Vec<U> = cx.buffer(cache.count)?;
-        out.extend_from_slice(&elements);
+        cx.pulse().copy(&elements, &mut out)?;
         for outer in 0..old.outer {
             let start = starts[outer / per_batch.max(1)];
             for at in 0..new.length {

@@ -48,10 +48,10 @@ fn repeated(cx: &mut Cx<'_, '_>, repeats: &[usize]) -> Outcome {
             }
             let block = x.dims[axis] * product(&dims[axis + 1..]);
             let next = cx.buffer::<U>(tiled.len().saturating_mul(repeats[axis]).min(count))?;
-            tiled = tiled.chunks(block.max(1)).fold(next, |mut next, block| {
-                (0..repeats[axis]).for_each(|_| next.extend_from_slice(block));
-                next
-            });
+            tiled = tiled.chunks(block.max(1)).try_fold(next, |mut next, block| {
+                (0..repeats[axis]).try_for_each(|_| cx.pulse().copy(block, &mut next))?;
+                Ok::<_, Stop>(next)
+            })?;
         }
         cx.put_units(0, x.elem, &dims, tiled)
     })

@@ -16,7 +16,7 @@ fn transpose(cx: &mut Cx<'_, '_>) -> Outcome {
         None => (0..x.rank()).rev().collect(),
     };
     if perm.len() != x.rank() {
-        return Err(Stop::failed("`perm` does not name each axis"));
+        return Err(Stop::failed(format_args!("`perm` names {} of {} axes", perm.len(), x.rank())));
     }
     let dims: Dims = perm.iter().map(|&axis| x.dims[axis]).collect();
     // Axes of size 1 may move without moving elements.

@@ -243,6 +243,10 @@ impl EvalSuite {
             let op = found.ops.first().map_or_else(String::new, ToString::to_string);
             let text = print_node(model, node, &PrintOptions::default()).map(|printed| printed.text);
             let mut text = format!("{}\n    {}", detail, text.unwrap_or_default().trim_end());
+            if found.ops.len() > 1 {
+                let all: Vec<String> = found.ops.iter().map(ToString::to_string).collect();
+                text.push_str(&format!("\n    runs {}", all.join(", ")));
+            }
             for value in ours::operands(model, node) {
                 let known = run.values.get(&value).map_or_else(|| "?".to_owned(), shown);
                 text.push_str(&format!("\n    {} = {known}", model.str(model.value(value).name())));
@@ -297,7 +301,7 @@ fn differs(
         return Some(match &difference.mismatch {
             None => ("elements", format!("{}: {}", first(&difference), detail())),
             Some(what) => {
-                let elems = [ours, theirs].map(|value| value.tensor().map(|tensor| tensor.elem()));
+                let elems = [ours, theirs].map(ours::elem);
                 let kind = if matches!(elems, [Some(a), Some(b)] if a == b) { "shape" } else { "type" };
                 (kind, format!("{what}: {}", detail()))
             }

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use onnx_eval::generate::Generator;
 use onnx_eval::{EvalOptions, Evaluator, Failure, FailureKind, Limits, NodeRun, Observer, Value, run_node};
-use onnx_ir::{Callee, Model, NodeId, ValueId};
+use onnx_ir::{AttrValue, Callee, Model, NodeId, ValueId};
 use onnx_schema::{Registry, Schema};
 use onnx_shape_infer::{InferOptions, infer};
 use onnx_types::tensor::{NoData, Tensor};
@@ -98,11 +98,12 @@ impl Run {
         values.filter_map(|value| elem(self.values.get(&value)?)).collect()
     }
 
-    /// What is special about the operands of a node: `empty`, `nan` (or an infinity), `zero` (among floats).
+    /// What is special about the operands of a node and the constants in its graphs and functions: `empty`, `nan` (or an
+    /// infinity), `zero` (among floats).
     pub(super) fn conditions(&self, model: &Model, node: NodeId) -> Vec<&'static str> {
         let operands = operands(model, node);
-        let tensors: Vec<_> =
-            operands.iter().filter_map(|value| self.values.get(value)).flat_map(tensors).collect();
+        let operands = operands.iter().filter_map(|value| self.values.get(value));
+        let tensors: Vec<_> = operands.flat_map(tensors).chain(constants(model, node)).collect();
         let mut conditions = Vec::new();
         conditions.extend(tensors.iter().any(|tensor| tensor.dims().contains(&0)).then_some("empty"));
         let mut floats = tensors.iter().filter(|tensor| tensor.elem().is_float());
@@ -126,7 +127,8 @@ fn tensors(value: &Value) -> Vec<&Tensor> {
     }
 }
 
-fn elem(value: &Value) -> Option<ElemType> {
+/// The type of the elements of a value.
+pub(super) fn elem(value: &Value) -> Option<ElemType> {
     match value {
         Value::Tensor(tensor) => Some(tensor.elem()),
         Value::Sequence(items) => elem(items.first()?),
@@ -145,19 +147,43 @@ pub(super) fn operands(model: &Model, node: NodeId) -> Vec<ValueId> {
     operands
 }
 
-/// The operators of a node: its own, and those in its graphs and in the functions that it calls.
-pub(super) fn operators(model: &Model, node: NodeId) -> Vec<&'static Schema> {
+/// A node, and the nodes in its graphs and in the functions that it calls.
+fn reached(model: &Model, node: NodeId) -> Vec<NodeId> {
     let (mut open, mut functions, mut found) = (vec![node], Vec::new(), Vec::new());
     while let Some(node) = open.pop() {
+        found.push(node);
         open.extend(model.node(node).nested_graphs().flat_map(|graph| model.nodes_in(graph)));
-        match model.callee(node, Registry::STANDARD) {
-            Callee::Standard(schema) => found.push(schema),
-            Callee::Function(callee) if !functions.contains(&callee) => {
-                functions.push(callee);
-                open.extend(model.nodes_in(model.function(callee).body()));
-            }
-            _ => {}
+        if let Callee::Function(callee) = model.callee(node, Registry::STANDARD)
+            && !functions.contains(&callee)
+        {
+            functions.push(callee);
+            open.extend(model.nodes_in(model.function(callee).body()));
         }
+    }
+    found
+}
+
+/// The operators of a node: its own, and those in its graphs and in the functions that it calls.
+pub(super) fn operators(model: &Model, node: NodeId) -> Vec<&'static Schema> {
+    let schema = |node| match model.callee(node, Registry::STANDARD) {
+        Callee::Standard(schema) => Some(schema),
+        _ => None,
+    };
+    reached(model, node).into_iter().filter_map(schema).collect()
+}
+
+/// The constants in the graphs of a node and in the functions that it calls.
+fn constants(model: &Model, node: NodeId) -> Vec<&Tensor> {
+    let mut found = Vec::new();
+    for inner in reached(model, node) {
+        let record = model.node(inner);
+        let initializers = record.nested_graphs().flat_map(|graph| model.initializers(graph));
+        let dense = initializers.filter_map(|value| model.value(value).initializer()?.dense());
+        found.extend(dense);
+        found.extend(record.attributes().iter().filter_map(|attribute| match attribute.value() {
+            AttrValue::Tensor(tensor) => Some(tensor.as_ref()),
+            _ => None,
+        }));
     }
     found
 }
