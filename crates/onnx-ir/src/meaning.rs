@@ -3,10 +3,11 @@
 
 use std::hash::{Hash, Hasher};
 
+use foldhash::fast::RandomState;
 use onnx_schema::{AttrDefault, Registry, Schema};
 use onnx_types::Type;
 use onnx_types::tensor::DataSource;
-use slotmap::SecondaryMap;
+use slotmap::SparseSecondaryMap;
 use smallvec::SmallVec;
 
 use crate::attr::{AttrValue, Attribute};
@@ -263,14 +264,14 @@ struct Comparison<'a> {
     model: &'a Model,
     source: &'a dyn DataSource,
     /// Which value stands for a value of the first graphs.
-    values: SecondaryMap<ValueId, ValueId>,
+    values: SparseSecondaryMap<ValueId, ValueId, RandomState>,
     /// Pairs of graphs that remain to be compared.
     open: Vec<(GraphId, GraphId)>,
 }
 
 impl<'a> Comparison<'a> {
     fn new(model: &'a Model, source: &'a dyn DataSource) -> Self {
-        Self { model, source, values: SecondaryMap::new(), open: Vec::new() }
+        Self { model, source, values: SparseSecondaryMap::default(), open: Vec::new() }
     }
 
     /// Compares the graphs that remain.

@@ -220,6 +220,7 @@ impl Patch<'_, '_> {
     fn apply(&mut self, plan: &Plan, proof: &Proof) {
         self.cx.journal.push(Entry::new(self.cx.model, &self.draft, proof));
         let adopted = self.adopted();
+        self.cx.saved = None;
         let model = &mut *self.cx.model;
         let scope = self.draft.pairs.first().map(|&(old, _)| model.graph_of(old));
         let function = scope.and_then(|graph| structure::function_around(model, graph));

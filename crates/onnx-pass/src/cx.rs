@@ -143,6 +143,8 @@ pub struct PassCx<'m> {
     pub(crate) assumed: HashSet<String, RandomState>,
     /// Whether a node refers to values by name, so that nothing is edited.
     pub(crate) refers_by_name: bool,
+    /// The last checkpoint, if the model was not edited after it: passes that find nothing to do share one copy.
+    pub(crate) saved: Option<Checkpoint>,
 }
 
 impl<'m> PassCx<'m> {
@@ -157,7 +159,8 @@ impl<'m> PassCx<'m> {
         let (journal, verdicts) = (Vec::new(), HashMap::default());
         let (revision, assumed) = (model.revision(), assumed_in(model));
         let refers_by_name = refers_by_name(model);
-        Self { model, inference, revision, options, journal, verdicts, assumed, refers_by_name }
+        let saved = None;
+        Self { model, inference, revision, options, journal, verdicts, assumed, refers_by_name, saved }
     }
 
     /// The model.
@@ -211,7 +214,10 @@ impl<'m> PassCx<'m> {
     }
 
     /// The state to which [`roll_back`](Self::roll_back) returns.
-    pub(crate) fn checkpoint(&self) -> Checkpoint {
+    pub(crate) fn checkpoint(&mut self) -> Checkpoint {
+        if let Some(saved) = self.saved.take().filter(|saved| self.is_unchanged(saved)) {
+            return Checkpoint { journal: self.journal.len(), assumed: self.assumed.clone(), ..saved };
+        }
         Checkpoint {
             model: self.model.clone(),
             revision: self.model.revision(),

@@ -6,11 +6,11 @@ use onnx_shape_infer::{Content, Elem, Relation};
 use onnx_types::expr::ExprTable;
 use onnx_types::tensor::{DataSource, Tensor, TensorError};
 use onnx_types::{Dim, ElemClass, Symbol, Type};
-use slotmap::SecondaryMap;
 
 use crate::assumption::{Assumption, Condition, Exactness};
 use crate::determinism::{has_references, is_deterministic, is_deterministic_in};
 use crate::equivalence::{DOMAIN, Equivalence, Labels, SIDES};
+use crate::keys::{KeyMap, KeySet};
 use crate::sample::SMALL;
 use crate::transfer::{Transfer, Unsupported};
 
@@ -53,7 +53,7 @@ pub(crate) struct Region<'a> {
     pub(crate) pairs: &'a [(ValueId, ValueId)],
     pub(crate) recorded: &'a [Recorded],
     /// The values whose elements the recorded answers depend on; see [`used_elements`](crate::used_elements::used_elements).
-    pub(crate) used: &'a SecondaryMap<ValueId, ()>,
+    pub(crate) used: &'a KeySet<ValueId>,
     /// New initializers and nodes: constants among them are part of the edit.
     pub(crate) own: (&'a [ValueId], &'a [NodeId]),
     pub(crate) class: Exactness,
@@ -80,7 +80,7 @@ enum Step {
 
 struct Collector<'a> {
     region: &'a Region<'a>,
-    decisions: SecondaryMap<ValueId, Decision>,
+    decisions: KeyMap<ValueId, Decision>,
     inputs: Vec<ValueId>,
     /// Constants that are equal to an input before them, with its index: they are the same input.
     equal: Vec<(ValueId, usize)>,
@@ -90,7 +90,7 @@ struct Collector<'a> {
 
 /// The equivalence of a region, and the values that are its inputs.
 pub(crate) fn extract(region: &Region<'_>) -> Result<(Equivalence, Vec<ValueId>), Unsupported> {
-    let (decisions, inputs, equal) = (SecondaryMap::new(), Vec::new(), Vec::new());
+    let (decisions, inputs, equal) = (KeyMap::default(), Vec::new(), Vec::new());
     let mut collector = Collector { region, decisions, inputs, equal, count: 0 };
     let before = collector.side(false)?;
     let after = collector.side(true)?;
@@ -149,7 +149,7 @@ impl Collector<'_> {
     fn side(&mut self, is_after: bool) -> Result<Vec<NodeId>, Unsupported> {
         let model = self.region.model;
         let mut nodes = Vec::new();
-        let mut seen: SecondaryMap<NodeId, ()> = SecondaryMap::new();
+        let mut seen: KeySet<NodeId> = KeySet::default();
         let root = |&(old, new): &(ValueId, ValueId)| if is_after { new } else { old };
         let roots = self.region.pairs.iter().rev().map(root);
         let mut steps: Vec<Step> =

@@ -89,6 +89,7 @@ mod cx;
 mod determinism;
 mod equivalence;
 mod extract;
+mod keys;
 mod model_level;
 mod pass;
 pub mod passes;

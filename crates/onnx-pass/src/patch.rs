@@ -8,12 +8,12 @@ use onnx_ir::{
 use onnx_schema::op;
 use onnx_types::Symbol;
 use onnx_types::tensor::Tensor;
-use slotmap::SecondaryMap;
 
 use crate::assumption::Exactness;
 use crate::cx::PassCx;
 use crate::equivalence::Equivalence;
 use crate::extract::{Recorded, Region, extract};
+use crate::keys::KeySet;
 use crate::prove::Verdict;
 use crate::query::Reason;
 use crate::structure::no_version;
@@ -382,7 +382,7 @@ impl<'p, 'm> Patch<'p, 'm> {
 
 /// Erases nodes that only others of them use, users first whatever their order: that of a function's body is free.
 fn erase_nodes(model: &mut Model, nodes: &[NodeId]) {
-    let mut own: SecondaryMap<NodeId, ()> = SecondaryMap::new();
+    let mut own: KeySet<NodeId> = KeySet::default();
     for &node in nodes {
         own.insert(node, ());
     }

@@ -12,6 +12,7 @@ use onnx_types::{Dim, ElemClass, ElemType, Limits};
 use crate::assumption::Condition;
 use crate::determinism::is_deterministic;
 use crate::extract::{Recorded, in_memory};
+use crate::keys::KeyMap;
 use crate::patch::Patch;
 use crate::prove::of_run;
 use crate::sample;
@@ -231,7 +232,7 @@ impl Patch<'_, '_> {
     ///
     /// Returns the reason if the value depends on another value than constants, or a node cannot be computed.
     pub fn evaluate(&mut self, value: ValueId) -> Result<Tensor, Reason> {
-        let mut known: slotmap::SecondaryMap<ValueId, Tensor> = slotmap::SecondaryMap::new();
+        let mut known: KeyMap<ValueId, Tensor> = KeyMap::default();
         let mut open = vec![(value, false)];
         let mut count = 0_usize;
         while let Some((value, is_ready)) = open.pop() {

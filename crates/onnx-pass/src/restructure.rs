@@ -58,8 +58,9 @@ impl PassCx<'_> {
         let edits = edit(self.model_mut());
         if edits == 0 {
             // An edit that is not counted would escape the comparison.
-            if !self.is_unchanged(&checkpoint) {
-                self.roll_back(checkpoint);
+            match self.is_unchanged(&checkpoint) {
+                true => self.saved = Some(checkpoint),
+                false => self.roll_back(checkpoint),
             }
             return Report::default();
         }

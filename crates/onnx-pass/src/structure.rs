@@ -4,10 +4,10 @@ use onnx_diag::Quoted;
 use onnx_ir::{Def, FunctionId, GraphId, Model, NodeId, OpsetScope, Use, User, ValueId, ValueRef};
 use onnx_schema::{Registry, Schema};
 use onnx_types::Symbol;
-use slotmap::SecondaryMap;
 
 use crate::determinism::{is_deterministic, is_deterministic_in};
 use crate::extract::Recorded;
+use crate::keys::KeySet;
 use crate::patch::Draft;
 
 /// The changes of a commit.
@@ -169,7 +169,7 @@ fn order(model: &Model, old: ValueId, new: ValueId, dying: &[NodeId]) -> Result<
 
 /// The nodes that nothing needs after the patch, users before producers.
 fn dying(model: &Model, draft: &Draft) -> Vec<NodeId> {
-    let mut dying: SecondaryMap<NodeId, ()> = SecondaryMap::new();
+    let mut dying: KeySet<NodeId> = KeySet::default();
     let mut order = Vec::new();
     let mut open: Vec<NodeId> =
         draft.pairs.iter().filter_map(|&(old, _)| model.value(old).producer()).collect();

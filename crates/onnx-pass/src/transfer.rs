@@ -7,7 +7,8 @@ use onnx_ir::{Callee, FunctionId, GraphId, Importer, Model, NodeId, Position, Va
 use onnx_schema::Registry;
 use onnx_types::expr::ExprTable;
 use onnx_types::{Dim, Shape, Symbol, Type, TypeKind};
-use slotmap::SecondaryMap;
+
+use crate::keys::KeySet;
 
 /// Why a part of a model cannot be copied: the reason as a clause.
 pub(crate) type Unsupported = String;
@@ -25,7 +26,7 @@ pub(crate) struct Transfer<'a> {
     importer: Importer<'a>,
     variables: HashMap<Symbol, Symbol, RandomState>,
     /// The functions that copied nodes call, and those of them that are not copied yet.
-    called: SecondaryMap<FunctionId, ()>,
+    called: KeySet<FunctionId>,
     waiting: Vec<FunctionId>,
     /// Number of variables that occur once.
     fresh: usize,
@@ -43,7 +44,7 @@ impl<'a> Transfer<'a> {
             to,
             importer: Importer::anonymous(from),
             variables: HashMap::default(),
-            called: SecondaryMap::new(),
+            called: KeySet::default(),
             waiting: Vec::new(),
             fresh: 0,
             copied: 0,

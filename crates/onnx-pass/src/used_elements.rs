@@ -3,9 +3,9 @@
 use onnx_ir::{Model, ValueId};
 use onnx_shape_infer::Content;
 use onnx_types::Limits;
-use slotmap::SecondaryMap;
 
 use crate::extract::Recorded;
+use crate::keys::KeySet;
 
 /// The values whose elements an edit used, and those from which these were derived: through nodes, as long as the elements of
 /// operands are known. A constant among them keeps its elements in the claim, and nodes between them are part of it.
@@ -13,8 +13,8 @@ pub(crate) fn used_elements(
     model: &Model,
     recorded: &[Recorded],
     content: &dyn Fn(ValueId) -> Option<Content>,
-) -> SecondaryMap<ValueId, ()> {
-    let mut used = SecondaryMap::new();
+) -> KeySet<ValueId> {
+    let mut used = KeySet::default();
     let mut open: Vec<ValueId> = Vec::new();
     for recorded in recorded {
         match *recorded {

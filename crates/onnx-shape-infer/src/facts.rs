@@ -341,8 +341,7 @@ impl Facts {
     /// All conclusions of a relation, the strongest one first: several nodes can prove the same.
     pub fn conclusions(&self, relation: Relation) -> impl Iterator<Item = &Fact> {
         let first = self.primary(relation);
-        let others = first.map(|_| self.repeated.iter()).into_iter().flatten();
-        first.into_iter().chain(others.filter(move |fact| fact.relation == relation))
+        first.into_iter().chain(first.map(|_| self.others(relation)).into_iter().flatten())
     }
 
     /// Whether there can be guards; constant time.

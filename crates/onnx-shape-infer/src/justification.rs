@@ -1,8 +1,9 @@
 //! What inferred results and answers depend on.
 
+use foldhash::fast::RandomState;
 use onnx_ir::{GraphId, Model, NodeId, OpsetScope, ValueId};
 use onnx_types::Dim;
-use slotmap::SecondaryMap;
+use slotmap::SparseSecondaryMap;
 
 use crate::facts::{Fact, Relation, Scope, Strength};
 use crate::result::Inference;
@@ -102,9 +103,9 @@ impl Answer {
 /// The nodes that a result is computed by.
 #[derive(Default)]
 pub(crate) struct Slice {
-    nodes: SecondaryMap<NodeId, ()>,
+    nodes: SparseSecondaryMap<NodeId, (), RandomState>,
     /// The values that were asked about, and those that the nodes use.
-    values: SecondaryMap<ValueId, ()>,
+    values: SparseSecondaryMap<ValueId, (), RandomState>,
     open: Vec<NodeId>,
     /// Whether the result can depend on every node.
     is_everything: bool,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 use onnx_types::tensor::NoData;
 use onnx_types::{FieldForms, Symbol};
-use slotmap::SecondaryMap;
+use slotmap::{SecondaryMap, SparseSecondaryMap};
 
 use crate::attr::{AttrExtra, AttrValue, Attribute};
 use crate::edit::EditError;
@@ -48,8 +48,8 @@ use crate::value::Def;
 #[derive(Debug)]
 pub struct Importer<'a> {
     from: &'a Model,
-    values: SecondaryMap<ValueId, Option<ValueId>>,
-    functions: SecondaryMap<FunctionId, FunctionId>,
+    values: SparseSecondaryMap<ValueId, Option<ValueId>, RandomState>,
+    functions: SparseSecondaryMap<FunctionId, FunctionId, RandomState>,
     symbols: HashMap<Symbol, Symbol, RandomState>,
     attributes: Option<Vec<Attribute>>,
     /// The values that the import under way has made.
@@ -93,8 +93,8 @@ impl<'a> Importer<'a> {
     pub fn new(from: &'a Model) -> Self {
         Self {
             from,
-            values: SecondaryMap::new(),
-            functions: SecondaryMap::new(),
+            values: SparseSecondaryMap::default(),
+            functions: SparseSecondaryMap::default(),
             symbols: HashMap::default(),
             attributes: None,
             made: Vec::new(),

@@ -75,6 +75,14 @@ impl Facts {
             .min()
     }
 
+    /// The further conclusions of a relation: found by the index once that is made.
+    pub(super) fn others(&self, relation: Relation) -> impl Iterator<Item = &Fact> {
+        let positions = self.index.repeated.get(&relation).into_iter().flatten();
+        let indexed = positions.filter_map(|&at| self.repeated.get(at as usize));
+        let all: &[Fact] = if self.index.is_made { &[] } else { &self.repeated };
+        indexed.chain(all.iter().filter(move |fact| fact.relation == relation))
+    }
+
     /// Forgets that an expression is a size.
     pub(crate) fn remove_premise(&mut self, size: onnx_types::ExprId) {
         self.sizes.remove(size);

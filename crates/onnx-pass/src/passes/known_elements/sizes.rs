@@ -9,11 +9,11 @@ use onnx_schema::{domain, op};
 use onnx_shape_infer::{Elem, Inference};
 use onnx_types::tensor::Tensor;
 use onnx_types::{Dim, ElemClass, ElemType};
-use slotmap::SecondaryMap;
 
 use super::NAME;
 use crate::assumption::Exactness;
 use crate::cx::PassCx;
+use crate::keys::{KeyMap, KeySet};
 use crate::passes::Report;
 use crate::patch::Patch;
 use crate::query::{Reason, label};
@@ -99,7 +99,7 @@ fn is_defined_before(model: &Model, value: ValueId, node: NodeId) -> bool {
 ///
 /// Returns the reason if the value is computed from anything else.
 pub(super) fn tap_sizes(patch: &mut Patch<'_, '_>, value: ValueId) -> Result<(), Reason> {
-    let mut seen: SecondaryMap<NodeId, ()> = SecondaryMap::new();
+    let mut seen: KeySet<NodeId> = KeySet::default();
     let mut open = vec![value];
     let mut count = 0_usize;
     while let Some(value) = open.pop() {
@@ -267,7 +267,7 @@ impl Sources {
 
 /// The number of nodes that are only there for a node, and the node.
 fn dying(model: &Model, node: NodeId) -> usize {
-    let mut left: SecondaryMap<ValueId, usize> = SecondaryMap::new();
+    let mut left: KeyMap<ValueId, usize> = KeyMap::default();
     let mut open = vec![node];
     let mut count = 0_usize;
     while let Some(node) = open.pop() {
