@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum, ValueHint};
 use onnx_codec::file::write_atomically;
 use onnx_ir::{Element, Model, NodeId, Selectors};
 use onnx_pass::{
-    Condition, Entry, Exactness, Level, PassOptions, PassRun, Pipeline, PipelineReport, UnknownPass, Verdict,
+    Condition, Entry, Exactness, Level, OpposedPasses, PassOptions, PassRun, Pipeline, PipelineReport, UnknownPass, Verdict,
 };
 use serde_json::{Value, json};
 
@@ -97,7 +97,7 @@ pub(crate) fn run(args: &RewriteArgs, out: &mut Out) -> Result<Outcome, Failure>
     let registry = args.documents.registry()?;
     let names: Vec<&str> = args.passes.iter().map(|name| name.trim()).collect();
     let pipeline = Pipeline::named(&names, &registry).map_err(|error| unknown(&error))?;
-    let pipeline = if args.repeat { pipeline.repeated() } else { pipeline };
+    let pipeline = if args.repeat { pipeline.repeated().map_err(|error| opposed(&error))? } else { pipeline };
     let progress = Progress::start("rewriting", 1);
     progress.begin(&display_name(&args.input_file));
     let mut loaded = load_to_copy(&args.input_file, &args.input)?;
@@ -149,8 +149,16 @@ pub(crate) fn run(args: &RewriteArgs, out: &mut Out) -> Result<Outcome, Failure>
 }
 
 fn unknown(error: &UnknownPass) -> Failure {
-    Failure::new(format_args!("the pass `{}` does not exist", crate::output::shown(&error.name)))
-        .help("`onnx explain --list passes` lists all")
+    let help = "`onnx explain --list passes` lists all";
+    let help = match error.nearest() {
+        Some(name) => format!("did you mean `{name}`? {help}"),
+        None => help.to_owned(),
+    };
+    Failure::new(format_args!("the pass `{}` does not exist", crate::output::shown(&error.name))).help(&help)
+}
+
+fn opposed(error: &OpposedPasses) -> Failure {
+    Failure::new(error).help("leave out one of them, or `--repeat`: then each runs once, and the later one has the last word")
 }
 
 fn conditions(args: &RewriteArgs) -> Vec<Condition> {

@@ -6,7 +6,6 @@ use foldhash::fast::RandomState;
 use onnx_diag::Quoted;
 use onnx_ir::{Def, MetadataEntry, Model, NodeId, OpsetImport, ValueId};
 use onnx_schema::ir_version_for;
-use onnx_shape_infer::Justification;
 
 use crate::assumption::Exactness;
 use crate::cx::{Entry, PassCx};
@@ -41,6 +40,10 @@ impl Patch<'_, '_> {
         }
         if self.cx.refers_by_name {
             return Err(refuse(&self.draft, Level::Structure, BY_NAME.to_owned(), None));
+        }
+        if self.cx.is_exhausted() {
+            let reason = "as many edits are made as the options allow".to_owned();
+            return Err(refuse(&self.draft, Level::Class, reason, None));
         }
         let plan = structure::check(self.cx.model(), &self.draft, self.cx.options.registry)
             .map_err(|reason| refuse(&self.draft, Level::Structure, reason, None))?;
@@ -210,9 +213,7 @@ impl Patch<'_, '_> {
     fn adopted(&self) -> Vec<(ValueId, ValueId)> {
         let model = self.model();
         let is_adopted = |&(old, new): &(ValueId, ValueId)| {
-            let is_proved =
-                matches!(self.cx.justification(old), Justification::Proved | Justification::ProvedIn(_));
-            is_proved && model.graph_of(old) == model.graph_of(new)
+            !self.cx.inference.depends_on_guards(model, old) && model.graph_of(old) == model.graph_of(new)
         };
         self.draft.pairs.iter().copied().filter(is_adopted).collect()
     }

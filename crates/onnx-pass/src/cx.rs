@@ -43,6 +43,9 @@ pub struct PassOptions<'a> {
     /// The nodes that edits may be derived from: an edit with another source is not made, and neither is one of the whole model.
     /// Nodes that edits make are not among them. Default: all nodes.
     pub only: Option<&'a HashSet<NodeId>>,
+    /// The number of patches and restructurings after which no more is made: the model is then what the same run without this
+    /// limit has at that point. Default: none.
+    pub max_edits: Option<usize>,
     /// Returns the time since some moment, to measure passes of a [`Pipeline`](crate::Pipeline). Default: none.
     pub clock: Option<&'a (dyn Fn() -> Duration + Sync)>,
     /// What ends the pass early, and bounds on the cost of inference and of each proof.
@@ -60,6 +63,7 @@ impl Default for PassOptions<'_> {
             registry: Registry::STANDARD,
             data: &NoData,
             only: None,
+            max_edits: None,
             clock: None,
             execution: Execution::DEFAULT,
         }
@@ -76,6 +80,7 @@ onnx_types::option_setters! {
         with_registry => registry: &'a Registry,
         with_data => data: &'a dyn DataSource,
         with_only => only: into Option<&'a HashSet<NodeId>>,
+        with_max_edits => max_edits: into Option<usize>,
         with_clock => clock: Option<&'a (dyn Fn() -> Duration + Sync)>,
         with_execution => execution: into Execution,
     }
@@ -189,7 +194,12 @@ impl<'m> PassCx<'m> {
     /// Returns `true` if the interrupt of the options ends the work: a pass makes no further edits then.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
-        self.options.execution.interrupt.check().is_err()
+        self.is_exhausted() || self.options.execution.interrupt.check().is_err()
+    }
+
+    /// Returns `true` if as many patches were made as the options allow.
+    pub(crate) fn is_exhausted(&self) -> bool {
+        self.options.max_edits.is_some_and(|max| self.journal.len() >= max)
     }
 
     /// The patches that were committed, in order.
@@ -300,11 +310,10 @@ impl<'m> PassCx<'m> {
     pub(crate) fn known(&self, value: ValueId) -> Known {
         Known {
             ty: self.inference.ty(value).to_type(),
-            is_assumed: match self.justification(value) {
-                Justification::Proved | Justification::ProvedIn(_) => false,
-                Justification::Assumed { .. } => !self.options.allow_assumed,
+            is_assumed: match self.options.allow_assumed {
+                false => self.inference.depends_on_guards(self.model, value),
                 // Guards that are not known cannot be listed.
-                _ => true,
+                true => self.justification(value) == Justification::Unrecorded,
             },
             content: self.inference.content(value).cloned(),
         }

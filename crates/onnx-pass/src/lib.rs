@@ -81,6 +81,7 @@ struct Proofs;
 struct WriteAPass;
 
 mod assumption;
+mod bisect;
 mod boundary_values;
 mod calls;
 mod commit;
@@ -106,13 +107,14 @@ mod transfer;
 mod used_elements;
 
 pub use assumption::{Assumption, Condition, Exactness};
+pub use bisect::{Bisection, FirstBad, Trial, bisect};
 pub use cx::{Entry, PassCx, PassOptions};
 pub use equivalence::{DOMAIN, Equivalence, EquivalenceError, Side};
 pub use model_level::prove_models;
 pub use pass::{Pass, PassPack};
 pub use patch::{Level, Patch, Proof, Refusal};
 pub use pattern::{Match, Pattern, PatternError};
-pub use pipeline::{Ended, PassRun, Pipeline, PipelineReport, UnknownPass};
+pub use pipeline::{Ended, OpposedPasses, PassRun, Pipeline, PipelineReport, UnknownPass};
 pub use prove::{Counterexample, Verdict, prove};
 pub use query::Reason;
 pub use restructure::Interface;

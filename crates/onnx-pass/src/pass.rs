@@ -24,6 +24,7 @@ pub struct Pass {
     page: Cow<'static, str>,
     class: Exactness,
     requires: Vec<Cow<'static, str>>,
+    opposes: Vec<Cow<'static, str>>,
     run: Arc<Run>,
 }
 
@@ -41,6 +42,7 @@ impl Pass {
             page: Cow::Borrowed(""),
             class,
             requires: Vec::new(),
+            opposes: Vec::new(),
             run: Arc::new(run),
         }
     }
@@ -56,6 +58,14 @@ impl Pass {
     #[must_use]
     pub fn after(mut self, pass: impl Into<Cow<'static, str>>) -> Self {
         self.requires.push(pass.into());
+        self
+    }
+
+    /// Adds a pass that undoes what this one does: the two cannot be repeated together, since each edits what the other one
+    /// has made. It is enough that one of them names the other.
+    #[must_use]
+    pub fn against(mut self, pass: impl Into<Cow<'static, str>>) -> Self {
+        self.opposes.push(pass.into());
         self
     }
 
@@ -86,6 +96,12 @@ impl Pass {
     /// The names of the passes that run before this one.
     pub fn requires(&self) -> impl Iterator<Item = &str> {
         self.requires.iter().map(AsRef::as_ref)
+    }
+
+    /// Returns `true` if this pass and another one undo each other.
+    #[must_use]
+    pub fn opposes(&self, other: &Self) -> bool {
+        self.opposes.contains(&other.name) || other.opposes.contains(&self.name)
     }
 
     /// Runs the pass.

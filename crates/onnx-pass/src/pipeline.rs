@@ -61,6 +61,25 @@ pub struct UnknownPass {
     pub known: Vec<String>,
 }
 
+impl UnknownPass {
+    /// The name of a pass that is spelled almost like this.
+    #[must_use]
+    pub fn nearest(&self) -> Option<&str> {
+        onnx_schema::nearest(&self.name, self.known.iter().map(String::as_str))
+    }
+}
+
+/// Two passes that undo each other in a phase that is repeated until no pass edits: it would not end.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("the passes {} and {} undo each other, so that repeating both has no end", Quoted(.first), Quoted(.second))]
+#[non_exhaustive]
+pub struct OpposedPasses {
+    /// The name of the pass that comes first.
+    pub first: String,
+    /// The name of the other one.
+    pub second: String,
+}
+
 /// The end of a pipeline before its last pass.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -68,6 +87,9 @@ pub enum Ended {
     /// The interrupt ended it. The passes until then are applied.
     #[error("the pipeline was stopped before its end; the edits until then are applied")]
     Stopped,
+    /// As many patches were made as the options allow.
+    #[error("the pipeline ended after as many edits as it may make")]
+    Edits,
     /// A phase still edited after as many rounds as it may have.
     #[error("a phase of the pipeline still edits after {MAX_ROUNDS} rounds")]
     Rounds,
@@ -146,10 +168,13 @@ impl Pipeline {
     }
 
     /// Adds a phase whose passes run in order, again and again until none of them edits.
-    #[must_use]
-    pub fn then_repeat(mut self, passes: impl IntoIterator<Item = Pass>) -> Self {
-        self.phases.push(Phase { passes: passes.into_iter().collect(), is_repeated: true });
-        self
+    ///
+    /// # Errors
+    ///
+    /// Returns two passes that [oppose](Pass::opposes) each other.
+    pub fn then_repeat(mut self, passes: impl IntoIterator<Item = Pass>) -> Result<Self, OpposedPasses> {
+        self.phases.push(Phase { passes: passes.into_iter().collect(), is_repeated: false });
+        self.repeated()
     }
 
     /// A pipeline of one phase with passes by their names, each preceded by those that it [requires](Pass::requires) if they
@@ -190,10 +215,33 @@ impl Pipeline {
     }
 
     /// The same passes, with each phase repeated until none of its passes edits.
-    #[must_use]
-    pub fn repeated(mut self) -> Self {
-        self.phases.iter_mut().for_each(|phase| phase.is_repeated = true);
-        self
+    ///
+    /// ```
+    /// use onnx_pass::Pipeline;
+    /// use onnx_schema::Registry;
+    ///
+    /// let pipeline = Pipeline::named(&["value-info", "no-value-info"], Registry::STANDARD)?;
+    /// let error = pipeline.repeated().unwrap_err();
+    /// assert_eq!((error.first.as_str(), error.second.as_str()), ("value-info", "no-value-info"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns two passes of one phase that [oppose](Pass::opposes) each other. In a phase that runs once, the later one has the
+    /// last word.
+    pub fn repeated(mut self) -> Result<Self, OpposedPasses> {
+        for phase in &mut self.phases {
+            for (index, second) in phase.passes.iter().enumerate() {
+                let earlier = phase.passes.get(..index).unwrap_or_default();
+                if let Some(first) = earlier.iter().find(|first| first.opposes(second)) {
+                    let [first, second] = [first, second].map(|pass| pass.name().to_owned());
+                    return Err(OpposedPasses { first, second });
+                }
+            }
+            phase.is_repeated = true;
+        }
+        Ok(self)
     }
 
     /// The passes in order, those of all phases.
@@ -240,6 +288,9 @@ fn run_phase(phase: &Phase, cx: &mut PassCx<'_>, report: &mut PipelineReport) ->
             }
             run_pass(pass, cx, report);
             cx.options().execution.interrupt.check()?;
+            if cx.is_exhausted() {
+                return Err(Ended::Edits);
+            }
             let is_idle = cx.journal().len() == before;
             *idle = is_idle.then_some(before);
             has_edited |= !is_idle;
@@ -255,6 +306,7 @@ fn run_pass(pass: &Pass, cx: &mut PassCx<'_>, report: &mut PipelineReport) {
     let clock = cx.options().clock;
     let begin = clock.map(|clock| clock());
     let before = cx.model().node_count();
+    cx.inference.forget_dependents();
     let result = pass.run(cx);
     let change = cx.model().node_count() as isize - before as isize;
     let Some(run) = report.entry(pass) else { return };

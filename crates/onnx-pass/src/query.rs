@@ -61,6 +61,9 @@ reason_from!(EditError, MakeError, TensorError, TensorFault, onnx_functions::Rea
 impl Patch<'_, '_> {
     /// Records what inferred results of a value depend on; `false` if the options exclude it.
     fn accept(&mut self, value: ValueId) -> bool {
+        if !self.cx.options.allow_assumed {
+            return !self.cx.inference().depends_on_guards(self.model(), value);
+        }
         // A value of a nested graph exists only where its results hold.
         match self.cx.justification(value) {
             Justification::Proved | Justification::ProvedIn(_) => true,
@@ -105,7 +108,8 @@ impl Patch<'_, '_> {
 
     /// Records the guards of the type of a value. That of a constant has none.
     pub(crate) fn record_guards(&mut self, value: ValueId) {
-        if self.model().constant_tensor(value).is_none()
+        if self.cx.options.allow_assumed
+            && self.model().constant_tensor(value).is_none()
             && let Justification::Assumed { guards, .. } = self.cx.justification(value)
         {
             // The caller has asked the options.

@@ -54,6 +54,9 @@ impl PassCx<'_> {
         if self.refers_by_name {
             return refuse(BY_NAME.to_owned());
         }
+        if self.is_exhausted() {
+            return Report::default();
+        }
         let checkpoint = self.checkpoint();
         let edits = edit(self.model_mut());
         if edits == 0 {

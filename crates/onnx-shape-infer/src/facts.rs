@@ -2,7 +2,7 @@
 
 mod merge;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
 use onnx_ir::{GraphId, NodeId, ValueId};
@@ -156,6 +156,9 @@ pub struct Facts {
     has_assumed: bool,
     /// Whether conclusions are missing in `repeated`: facts of functions that were not visited for each call, or too many.
     is_incomplete: bool,
+    /// The relations that inherited facts are about, and how often their strongest conclusion has changed.
+    inherited: HashSet<Relation, RandomState>,
+    premise_changes: u64,
     /// Number of conclusions.
     concluded: u64,
     /// For updates.
@@ -351,7 +354,21 @@ impl Facts {
 
     fn note(&mut self, fact: &Fact) {
         self.has_inherited |= fact.is_inherited;
+        if fact.is_inherited {
+            self.inherited.insert(fact.relation);
+        }
         self.has_assumed |= fact.strength == Strength::Assumed && !fact.is_inherited;
+    }
+
+    /// How often the strongest conclusion of a relation that nodes rely on has changed.
+    pub(crate) const fn premise_changes(&self) -> u64 {
+        self.premise_changes
+    }
+
+    fn note_premise(&mut self, relation: Relation) {
+        if self.has_inherited && self.inherited.contains(&relation) {
+            self.premise_changes = self.premise_changes.wrapping_add(1);
+        }
     }
 
     /// Returns `true` if any fact is inherited.

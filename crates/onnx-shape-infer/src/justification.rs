@@ -1,10 +1,10 @@
 //! What inferred results and answers depend on.
 
-use foldhash::fast::RandomState;
 use onnx_ir::{GraphId, Model, NodeId, OpsetScope, ValueId};
 use onnx_types::Dim;
-use slotmap::SparseSecondaryMap;
+use slotmap::SecondaryMap;
 
+use crate::dependents::Dependents;
 use crate::facts::{Fact, Relation, Scope, Strength};
 use crate::result::Inference;
 
@@ -103,9 +103,9 @@ impl Answer {
 /// The nodes that a result is computed by.
 #[derive(Default)]
 pub(crate) struct Slice {
-    nodes: SparseSecondaryMap<NodeId, (), RandomState>,
+    nodes: SecondaryMap<NodeId, ()>,
     /// The values that were asked about, and those that the nodes use.
-    values: SparseSecondaryMap<ValueId, (), RandomState>,
+    values: SecondaryMap<ValueId, ()>,
     open: Vec<NodeId>,
     /// Whether the result can depend on every node.
     is_everything: bool,
@@ -216,7 +216,7 @@ impl Inference {
     ///
     /// The guards are those of all nodes that the value is computed by, so a guard can be listed that this result does not
     /// need. A value of a graph that need not be executed is [`Justification::ProvedIn`] that graph. Takes time linear in
-    /// these nodes if the model has guards, and constant time otherwise.
+    /// these nodes if there are guards; see [`depends_on_guards`](Self::depends_on_guards) for the answer without the list.
     ///
     /// ```
     /// use onnx_shape_infer::{Justification, InferOptions, infer};
@@ -245,8 +245,26 @@ impl Inference {
         if !self.facts.can_have_guards() {
             return Justification::new(Vec::new(), graph);
         }
+        if !self.dependents(model).has(model, value) {
+            return Justification::new(Vec::new(), graph);
+        }
         let slice = self.slice_of(model, value);
         Justification::new(self.guards_in(&slice), graph)
+    }
+
+    /// Whether the type, the shape and the elements of a value depend on guards, or on conditions that are not known: whether
+    /// [`justification`](Self::justification) lists guards, without the list. The first question takes time linear in the
+    /// model, all others constant time; after an [`update`](Self::update), the answer can be `true` where no guard is left.
+    #[must_use]
+    pub fn depends_on_guards(&self, model: &Model, value: ValueId) -> bool {
+        if model.get_value(value).is_none() || !self.facts.can_have_guards() {
+            return self.facts.is_full();
+        }
+        self.facts.is_full() || self.dependents(model).has(model, value)
+    }
+
+    fn dependents(&self, model: &Model) -> &Dependents {
+        self.dependents.get_or_init(|| Dependents::new(model, &self.facts))
     }
 
     /// What a dimension of a value depends on; `None` if the rank is not known or less, or nothing is known about the
@@ -283,6 +301,11 @@ impl Inference {
             return Justification::Assumed { guards: vec![*fact], graph };
         }
         if !self.facts.can_have_guards() {
+            return Justification::new(Vec::new(), graph);
+        }
+        if let Some(root) = fact.root
+            && !self.dependents(model).has_node(model, root, model.main_graph())
+        {
             return Justification::new(Vec::new(), graph);
         }
         let mut slice = Slice::default();
@@ -354,7 +377,7 @@ impl Inference {
     /// for a value.
     fn of_symbols(&self, model: &Model, dims: &[Dim]) -> Justification {
         let mut slice = Slice::default();
-        let mut is_empty = true;
+        let (mut is_empty, mut depends) = (true, false);
         let mut graph = None;
         for &dim in dims {
             let symbols = self.exprs.symbols(dim).into_iter();
@@ -363,12 +386,14 @@ impl Inference {
                     slice.value(model, value);
                     graph = graph.or_else(|| self.conditional_graph(model.graph_of(value)));
                     is_empty = false;
+                    depends = depends || self.depends_on_guards(model, value);
                 }
             }
         }
         match () {
             () if is_empty => Justification::Proved,
             () if self.facts.is_full() => Justification::Unrecorded,
+            () if !depends => Justification::new(Vec::new(), graph),
             () => {
                 self.close(model, &mut slice);
                 Justification::new(self.guards_in(&slice), graph)

@@ -86,6 +86,7 @@ mod bind;
 mod content;
 pub mod contrib;
 mod cx;
+mod dependents;
 mod engine;
 mod facts;
 mod family;

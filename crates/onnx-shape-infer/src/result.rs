@@ -1,6 +1,7 @@
 //! The result of a run: a table separate from the model.
 
 use std::collections::HashSet;
+use std::sync::OnceLock;
 
 use foldhash::fast::RandomState;
 use onnx_diag::{Caps, Diagnostic, Locus, STOPPED, Sink};
@@ -10,6 +11,7 @@ use onnx_types::{Dim, ElemType, Stopped, Symbol, Type};
 use slotmap::SecondaryMap;
 
 use crate::content::Content;
+use crate::dependents::Dependents;
 use crate::engine::state::{Failure, Fresh, Imported};
 use crate::engine::{Engine, Interface};
 use crate::facts::Facts;
@@ -43,6 +45,8 @@ pub struct Inference {
     pub(crate) callers: SecondaryMap<NodeId, ()>,
     pub(crate) interface: Interface,
     pub(crate) stopped: Option<Stopped>,
+    /// What depends on guards; made by the first question.
+    pub(crate) dependents: OnceLock<Dependents>,
 }
 
 /// Infers the types and shapes of all values of the main graph and of the graphs nested in it.
@@ -101,6 +105,7 @@ impl From<Engine<'_>> for Inference {
             variables: state.variables,
             conditional: state.conditional,
             callers: state.callers,
+            dependents: state.dependents,
             interface: engine.interface,
             ..Self::default()
         }
@@ -124,6 +129,7 @@ impl Default for Inference {
             callers: SecondaryMap::default(),
             interface: Interface::default(),
             stopped: None,
+            dependents: OnceLock::new(),
         }
     }
 }
@@ -193,6 +199,11 @@ impl Inference {
     /// a value that is equal in every run.
     pub fn adopt(&mut self, value: ValueId, from: ValueId) {
         self.table.adopt(value, from);
+    }
+
+    /// Lets the next [question](Self::depends_on_guards) begin anew, so that guards that updates have removed do not count.
+    pub fn forget_dependents(&mut self) {
+        self.dependents.take();
     }
 
     /// Returns `Some` if the run was [interrupted](onnx_types::Interrupt). Nothing is known about any value then, and the

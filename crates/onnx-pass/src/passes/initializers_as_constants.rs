@@ -14,6 +14,7 @@ const NAME: &str = "initializers-as-constants";
 pub(super) fn pass() -> Pass {
     Pass::new(NAME, "Makes initializers `Constant` nodes.", Exactness::Exact, lower_initializers)
         .with_page(include_str!("initializers_as_constants.md"))
+        .against("constants-as-initializers")
 }
 
 /// Makes each dense initializer a `Constant` node at the start of its graph. Defaults of inputs and outputs of graphs stay.

@@ -17,6 +17,7 @@ pub(super) fn pass() -> Pass {
         "Makes the initializers of the main graph inputs with a default, which callers can override.";
     Pass::new(NAME, summary, Exactness::Exact, add_initializer_inputs)
         .with_page(include_str!("initializers_as_inputs.md"))
+        .against("no-initializer-inputs")
 }
 
 /// Adds an input for each dense initializer of the main graph: its default. Readers of version 3 of the format need them, and

@@ -14,6 +14,7 @@ const NAME: &str = "no-value-info";
 pub(super) fn pass() -> Pass {
     Pass::new(NAME, "Removes the declared types of inner values.", Exactness::Exact, remove_value_info)
         .with_page(include_str!("no_value_info.md"))
+        .against("value-info")
 }
 
 /// Removes the declared types of values that are neither inputs nor outputs of a graph, and the lists of `value_info`.

@@ -24,6 +24,7 @@ const LETTERS: u64 = 26;
 pub(super) fn pass() -> Pass {
     Pass::new(NAME, "Gives inner values short names, and nodes none.", Exactness::Exact, shorten_names)
         .with_page(include_str!("short_names.md"))
+        .against("unique-names")
 }
 
 /// Gives each inner value a short name that no other value of the model has, and removes the names of nodes. Inputs and outputs

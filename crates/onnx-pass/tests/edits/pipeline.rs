@@ -64,7 +64,7 @@ fn a_phase_is_repeated_until_no_pass_edits() {
     let once = Pipeline::new().then(order.clone()).run(&mut model, &PassOptions::default());
     assert_eq!((once.edits(), model.node_count()), (1, 3));
     let mut model = parse(CHAIN);
-    let done = Pipeline::new().then_repeat(order).run(&mut model, &PassOptions::default());
+    let done = Pipeline::new().then_repeat(order).unwrap().run(&mut model, &PassOptions::default());
     assert_eq!((done.edits(), nodes(&model)), (3, vec!["y = Mul (x, val_1)".to_owned()]));
     let rounds: Vec<usize> = done.passes.iter().map(|pass| pass.rounds).collect();
     // The last round has nothing to do, and a pass that found nothing since the last edit does not run again.
@@ -277,4 +277,109 @@ fn nothing_is_edited_around_a_gradient() {
         assert_eq!(refusal.reason, "a `Gradient` of the model refers to values by name");
     }
     assert!(bytes(&model) == before);
+}
+
+#[test]
+fn opposite_passes_are_not_repeated() {
+    let pairs = [
+        ["value-info", "no-value-info"],
+        ["unique-names", "short-names"],
+        ["constants-as-initializers", "initializers-as-constants"],
+        ["no-default-attributes", "explicit-default-attributes"],
+        ["no-initializer-inputs", "initializers-as-inputs"],
+    ];
+    for pair in pairs {
+        let pipeline = Pipeline::named(&pair, Registry::STANDARD).unwrap();
+        let error = pipeline.repeated().unwrap_err();
+        assert_eq!([error.first.as_str(), error.second.as_str()], pair);
+        let reversed = Pipeline::named(&[pair[1], pair[0]], Registry::STANDARD).unwrap();
+        assert!(reversed.repeated().is_err(), "{pair:?}");
+    }
+    let all = Pass::standard();
+    let opposed = all.iter().flat_map(|one| all.iter().filter(|two| one.opposes(two))).count();
+    assert_eq!(opposed, 2 * pairs.len());
+    let pipeline = Pipeline::named(&["value-info", "unique-names"], Registry::STANDARD).unwrap();
+    assert!(pipeline.repeated().is_ok());
+    // Phases of their own do not meet.
+    let [one, two] = ["value-info", "no-value-info"].map(|name| Pass::find(name, Registry::STANDARD).unwrap());
+    let pipeline = Pipeline::new().then_repeat([one]).and_then(|pipeline| pipeline.then_repeat([two]));
+    assert!(pipeline.is_ok());
+}
+
+#[test]
+fn a_misspelled_pass_has_a_suggestion() {
+    let error = Pipeline::named(&["no-identites"], Registry::STANDARD).unwrap_err();
+    assert_eq!(error.nearest(), Some("no-identities"));
+    let error = Pipeline::named(&["xyz"], Registry::STANDARD).unwrap_err();
+    assert_eq!(error.nearest(), None);
+}
+
+/// Identities, twins and a dead node: patches and a restructuring.
+const SEVERAL: &str = r#"<ir_version: 10, opset_import: ["": 20]>
+g (float[N] x) => (float[N] y) {
+    a = Identity (x)
+    b = Identity (a)
+    c = Exp (b)
+    d = Exp (b)
+    dead = Neg (d)
+    y = Add (c, d)
+}"#;
+
+#[test]
+fn a_limited_pipeline_makes_the_first_edits_of_the_whole_one() {
+    let names = ["no-identities", "unique-subexpressions", "no-dead-nodes"];
+    let pipeline = Pipeline::named(&names, Registry::STANDARD).unwrap();
+    let run = |max: Option<usize>| {
+        let mut model = parse_model(SEVERAL, &ParseOptions::default()).unwrap();
+        let done = pipeline.run(&mut model, &PassOptions::default().with_max_edits(max));
+        let journal: Vec<String> = done.journal.iter().map(|entry| format!("{entry:?}")).collect();
+        (journal, model.node_count(), done.ended)
+    };
+    let (all, nodes, ended) = run(None);
+    assert_eq!((all.len(), nodes, ended), (4, 2, None));
+    let counts = [6, 5, 4, 3, 2];
+    for (max, &count) in counts.iter().enumerate() {
+        let (journal, nodes, ended) = run(Some(max));
+        assert_eq!(journal, all[..max]);
+        assert_eq!(nodes, count);
+        assert_eq!(ended, Some(Ended::Edits), "{max}");
+    }
+    assert_eq!(run(Some(9)).0, all);
+}
+
+#[test]
+fn bisection_finds_the_first_bad_patch() {
+    let names = ["no-identities", "unique-subexpressions", "no-dead-nodes"];
+    let pipeline = Pipeline::named(&names, Registry::STANDARD).unwrap();
+    let model = parse_model(SEVERAL, &ParseOptions::default()).unwrap();
+    let search = |is_bad: fn(usize) -> Trial| {
+        let mut seen = Vec::new();
+        let result = bisect(&pipeline, &model, &PassOptions::default(), |model, count| {
+            assert_eq!(model.node_count(), 6 - count);
+            seen.push(count);
+            Ok::<_, std::convert::Infallible>(is_bad(count))
+        });
+        (result.unwrap(), seen)
+    };
+    for first in 1..=4 {
+        let result = bisect(&pipeline, &model, &PassOptions::default(), |_, count| {
+            Ok::<_, std::convert::Infallible>(if count >= first { Trial::Bad } else { Trial::Good })
+        });
+        let Ok(Bisection::Found(found)) = result else { panic!("{first}") };
+        assert_eq!((found.good, found.bad, found.suspects.len()), (first - 1, first, 1));
+        let pass = ["no-identities", "no-identities", "unique-subexpressions", "no-dead-nodes"][first - 1];
+        assert_eq!(found.suspects[0].pass, pass);
+    }
+    assert!(matches!(search(|_| Trial::Good), (Bisection::Good(4), _)));
+    assert!(matches!(search(|_| Trial::Bad), (Bisection::BadBefore, seen) if seen == [0]));
+    assert!(matches!(search(|_| Trial::Undecided).0, Bisection::Undecided));
+    // Models in the middle that cannot be tried leave several suspects.
+    let (result, seen) = search(|count| match count {
+        0 => Trial::Good,
+        4 => Trial::Bad,
+        _ => Trial::Undecided,
+    });
+    let Bisection::Found(found) = result else { panic!() };
+    assert_eq!((found.good, found.bad, found.suspects.len()), (0, 4, 4));
+    assert_eq!(seen, [0, 4, 2, 3, 1]);
 }

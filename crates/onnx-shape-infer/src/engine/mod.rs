@@ -89,6 +89,7 @@ impl<'m> Engine<'m> {
             (state.table, state.fresh, state.conditional) = (before.table, before.fresh, before.conditional);
             (state.exprs, state.imported, state.callers) = (before.exprs, before.imported, before.callers);
             state.named = before.named;
+            state.dependents = before.dependents;
             state.named.begin(model.names());
             state.earlier = Some((before.facts, before.failures));
         }

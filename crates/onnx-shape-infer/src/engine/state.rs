@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::hash::BuildHasher as _;
+use std::sync::OnceLock;
 
 use foldhash::fast::RandomState;
 use onnx_diag::Rule;
@@ -14,6 +15,7 @@ use slotmap::SecondaryMap;
 
 use super::control::Known;
 use super::frame::Runs;
+use crate::dependents::Dependents;
 use crate::facts::{Answers, Fact, Facts, Premise, Question, Relation, Scope, Strength};
 use crate::fault;
 use crate::naming::Named;
@@ -130,6 +132,8 @@ pub(crate) struct State<'m> {
     pub(crate) variables: HashSet<Symbol, RandomState>,
     /// The graphs that are not known to be executed in every run.
     pub(crate) conditional: SecondaryMap<GraphId, ()>,
+    /// For updates: what depended on guards before.
+    pub(crate) dependents: OnceLock<Dependents>,
     hasher: RandomState,
     answers: RefCell<Answers>,
     /// The sizes that the node relies on not to be negative.
@@ -185,6 +189,7 @@ impl<'m> State<'m> {
             read: HashMap::default(),
             variables,
             conditional: SecondaryMap::new(),
+            dependents: OnceLock::new(),
             hasher: RandomState::default(),
             answers: RefCell::default(),
             relied: RefCell::default(),

@@ -11,6 +11,8 @@ use onnx_types::Dim;
 use super::Engine;
 use super::control::Known;
 use super::state::{State, variables};
+use crate::dependents::Dependents;
+use crate::facts::Fact;
 use crate::sequence::Members;
 
 /// What results depend on, of a node.
@@ -238,7 +240,16 @@ impl Engine<'_> {
         let mut declared: Vec<ValueId> = queue.declared.keys().copied().collect();
         declared.sort_unstable();
         declared.into_iter().for_each(|value| facts.remove_default(value));
+        let new: Vec<Fact> = match self.state.dependents.get() {
+            Some(_) => self.state.facts.every().copied().collect(),
+            None => Vec::new(),
+        };
         let is_founded = facts.merge(std::mem::take(&mut self.state.facts), order);
+        let visited = queue.outdated.keys().copied();
+        let is_kept = |known: &mut Dependents| known.update(model, &facts, &new, visited);
+        if !self.state.dependents.get_mut().is_some_and(is_kept) {
+            self.state.dependents.take();
+        }
         failures.retain(|failure| match (failure.root, failure.value) {
             (Some(root), _) => !queue.outdated.contains_key(&root),
             (None, Some(value)) => !queue.declared.contains_key(&value),

@@ -121,6 +121,7 @@ impl Facts {
         if let Some(at) = primary
             && self.list.get(at as usize).is_some_and(|fact| fact.root == root)
         {
+            self.note_premise(relation);
             match best.and_then(|(_, from)| self.repeated.get(from as usize).map(|fact| (from, *fact))) {
                 Some((from, fact)) => {
                     if let Some(slot) = self.list.get_mut(at as usize) {
@@ -198,6 +199,7 @@ impl Facts {
         let position = u32::try_from(self.list.len()).unwrap_or(u32::MAX);
         let at = *self.known.entry(fact.relation).or_insert(position);
         if at == position {
+            self.note_premise(fact.relation);
             if fact.is_inherited {
                 self.index.unfounded.push(fact.relation);
             }
@@ -207,6 +209,10 @@ impl Facts {
         let Some(known) = self.list.get_mut(at as usize) else { return };
         let is_preferred = preference(&fact, order) < preference(known, order);
         let other = if is_preferred { std::mem::replace(known, fact) } else { fact };
+        if is_preferred {
+            self.note_premise(fact.relation);
+        }
+        let Some(known) = self.list.get(at as usize) else { return };
         if known.covers(&other) {
             return;
         }

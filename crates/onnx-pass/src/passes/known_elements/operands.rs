@@ -58,6 +58,8 @@ fn set_operand(
     let old = record.output(0).ok_or("an output is left out")?;
     let data = record.input(0).ok_or("an operand is left out")?;
     if let Some(operand) = record.input(index) {
+        // The elements that are known are a part of the claim: the sizes of the result follow from them.
+        let _ = patch.content(operand);
         // What the operand is computed from may remain a part of the claim.
         let _ = tap_sizes(patch, operand);
     }
