@@ -8,7 +8,8 @@ use clap::{Args, ValueEnum, ValueHint};
 use onnx_codec::file::write_atomically;
 use onnx_ir::{Element, Model, NodeId, Selectors};
 use onnx_pass::{
-    Condition, Entry, Exactness, Level, OpposedPasses, PassOptions, PassRun, Pipeline, PipelineReport, UnknownPass, Verdict,
+    Condition, Entry, Exactness, Level, OpposedPasses, PassOptions, PassRun, Pipeline, PipelineReport,
+    UnknownPass, Verdict,
 };
 use serde_json::{Value, json};
 
@@ -154,11 +155,13 @@ fn unknown(error: &UnknownPass) -> Failure {
         Some(name) => format!("did you mean `{name}`? {help}"),
         None => help.to_owned(),
     };
-    Failure::new(format_args!("the pass `{}` does not exist", crate::output::shown(&error.name))).help(&help)
+    Failure::new(format_args!("the pass `{}` does not exist", crate::output::shown(&error.name))).help(help)
 }
 
 fn opposed(error: &OpposedPasses) -> Failure {
-    Failure::new(error).help("leave out one of them, or `--repeat`: then each runs once, and the later one has the last word")
+    Failure::new(error).help(
+        "leave out one of them, or `--repeat`: then each runs once, and the later one has the last word",
+    )
 }
 
 fn conditions(args: &RewriteArgs) -> Vec<Condition> {

@@ -100,7 +100,9 @@ impl Dependents {
             Def::Output { node, .. } => Some(node),
             _ => None,
         };
-        producer.and_then(|node| model.ancestor_in(node, main)).is_some_and(|root| self.nodes.contains_key(root))
+        producer
+            .and_then(|node| model.ancestor_in(node, main))
+            .is_some_and(|root| self.nodes.contains_key(root))
     }
 
     fn add(&mut self, model: &Model, facts: &Facts, fact: &Fact, open: &mut Vec<NodeId>) {

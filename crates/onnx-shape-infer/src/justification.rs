@@ -245,7 +245,7 @@ impl Inference {
         if !self.facts.can_have_guards() {
             return Justification::new(Vec::new(), graph);
         }
-        if !self.dependents(model).has(model, value) {
+        if !self.depends_on_guards(model, value) {
             return Justification::new(Vec::new(), graph);
         }
         let slice = self.slice_of(model, value);
@@ -260,7 +260,12 @@ impl Inference {
         if model.get_value(value).is_none() || !self.facts.can_have_guards() {
             return self.facts.is_full();
         }
-        self.facts.is_full() || self.dependents(model).has(model, value)
+        let depends = self.facts.is_full() || self.dependents(model).has(model, value);
+        debug_assert!(
+            depends || self.guards_in(&self.slice_of(model, value)).is_empty(),
+            "{value} has guards that were lost"
+        );
+        depends
     }
 
     fn dependents(&self, model: &Model) -> &Dependents {

@@ -15,6 +15,17 @@ fn run(graph: &str) -> (Model, Inference) {
     let model = parsed(graph);
     let inference = infer(&model, &InferOptions::default());
     assert!(inference.findings().diagnostics().is_empty());
+    for graph in model.graphs_in(model.main_graph()) {
+        for value in model.definitions(graph) {
+            let is_assumed = !inference.justification(&model, value).guards().is_empty();
+            assert_eq!(
+                inference.depends_on_guards(&model, value),
+                is_assumed,
+                "{}",
+                model.str(model.value(value).name())
+            );
+        }
+    }
     (model, inference)
 }
 
@@ -267,4 +278,44 @@ fn without_assumptions_what_needs_a_guard_is_unknown() {
     // No caller can give an input of a negative size.
     assert_eq!(text("e", 0).as_deref(), Some("K - 1"));
     assert_eq!(inference.justification(&model, value(&model, "y")), Justification::Proved);
+}
+
+#[test]
+fn what_depends_on_guards_is_kept_up_to_date() {
+    let text = "g (float[N] x) => (y, z) <int64[1] one = {1}, int64[1] all = {2147483647}> {
+        a = Relu (x)
+        b = Exp (a)
+        y = Neg (b)
+        z = Slice (x, one, all)
+    }";
+    let mut model = parsed(text);
+    let options = InferOptions::default();
+    let inference = infer(&model, &options);
+    let [a, b, y, z] = ["a", "b", "y", "z"].map(|name| value(&model, name));
+    assert_eq!(
+        [a, b, y, z].map(|value| inference.depends_on_guards(&model, value)),
+        [false, false, false, true]
+    );
+    // What used `a` uses a slice of it.
+    let revision = model.revision();
+    let [one, all] = ["one", "all"].map(|name| value(&model, name));
+    let exp = model.value(b).producer().unwrap();
+    let mut build = model.build_at(onnx_ir::Position::Before(exp));
+    let slice = build.op(onnx_schema::op::SLICE, [a, one, all]).output().unwrap();
+    model.set_input(exp, 0, Some(slice));
+    let mut inference = inference.update(&model, &options, &model.changes_since(&revision));
+    assert_eq!(
+        [a, slice, b, y].map(|value| inference.depends_on_guards(&model, value)),
+        [false, true, true, true]
+    );
+    // Back again: `b` is known not to depend on the guard any more, the rest at the next question that begins anew.
+    let revision = model.revision();
+    model.set_input(exp, 0, Some(a));
+    let slice = model.value(slice).producer().unwrap();
+    model.erase_node(slice).unwrap();
+    inference = inference.update(&model, &options, &model.changes_since(&revision));
+    assert_eq!([a, b].map(|value| inference.depends_on_guards(&model, value)), [false, false]);
+    assert_eq!(inference.justification(&model, y), Justification::Proved);
+    inference.forget_dependents();
+    assert_eq!([b, y, z].map(|value| inference.depends_on_guards(&model, value)), [false, false, true]);
 }

@@ -20,7 +20,7 @@ pub(super) fn pass() -> Pass {
         add_default_attributes,
     )
     .with_page(include_str!("explicit_default_attributes.md"))
-        .against("no-default-attributes")
+    .against("no-default-attributes")
 }
 
 /// Writes the attributes of standard operators that are left out and have a default, for readers that know no defaults.

@@ -4,7 +4,9 @@ use std::cell::Cell;
 
 use onnx_ir::{Constant, Model};
 use onnx_pass::passes::Report;
-use onnx_pass::{Ended, Exactness, Level, Pass, PassCx, PassOptions, PassPack, Pipeline, Verdict};
+use onnx_pass::{
+    Bisection, Ended, Exactness, Level, Pass, PassCx, PassOptions, PassPack, Pipeline, Trial, Verdict, bisect,
+};
 use onnx_schema::{Pack, Registry, op};
 use onnx_types::tensor::Tensor;
 use onnx_types::{Execution, Interrupt, Limits};
@@ -301,7 +303,8 @@ fn opposite_passes_are_not_repeated() {
     let pipeline = Pipeline::named(&["value-info", "unique-names"], Registry::STANDARD).unwrap();
     assert!(pipeline.repeated().is_ok());
     // Phases of their own do not meet.
-    let [one, two] = ["value-info", "no-value-info"].map(|name| Pass::find(name, Registry::STANDARD).unwrap());
+    let [one, two] =
+        ["value-info", "no-value-info"].map(|name| Pass::find(name, Registry::STANDARD).unwrap());
     let pipeline = Pipeline::new().then_repeat([one]).and_then(|pipeline| pipeline.then_repeat([two]));
     assert!(pipeline.is_ok());
 }
@@ -330,7 +333,7 @@ fn a_limited_pipeline_makes_the_first_edits_of_the_whole_one() {
     let names = ["no-identities", "unique-subexpressions", "no-dead-nodes"];
     let pipeline = Pipeline::named(&names, Registry::STANDARD).unwrap();
     let run = |max: Option<usize>| {
-        let mut model = parse_model(SEVERAL, &ParseOptions::default()).unwrap();
+        let mut model = parse(SEVERAL);
         let done = pipeline.run(&mut model, &PassOptions::default().with_max_edits(max));
         let journal: Vec<String> = done.journal.iter().map(|entry| format!("{entry:?}")).collect();
         (journal, model.node_count(), done.ended)
@@ -351,7 +354,7 @@ fn a_limited_pipeline_makes_the_first_edits_of_the_whole_one() {
 fn bisection_finds_the_first_bad_patch() {
     let names = ["no-identities", "unique-subexpressions", "no-dead-nodes"];
     let pipeline = Pipeline::named(&names, Registry::STANDARD).unwrap();
-    let model = parse_model(SEVERAL, &ParseOptions::default()).unwrap();
+    let model = parse(SEVERAL);
     let search = |is_bad: fn(usize) -> Trial| {
         let mut seen = Vec::new();
         let result = bisect(&pipeline, &model, &PassOptions::default(), |model, count| {
