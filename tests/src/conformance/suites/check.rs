@@ -190,11 +190,14 @@ impl Recorded {
         let output = command.arg("model.onnx").output().map_err(|error| fail(&error))?;
         let json: Value = serde_json::from_slice(&output.stdout).map_err(|error| fail(&error))?;
         let mut verdict = Verdict { is_unreadable: output.status.code() == Some(2), ..Verdict::default() };
-        let found = json.get("diagnostics").and_then(Value::as_array);
-        for found in found.into_iter().flatten() {
-            let text = |key| found.get(key).and_then(Value::as_str).unwrap_or_default();
-            if text("severity") == "error" {
-                verdict.add(text("rule"), found.get("beyond_reference") == Some(&Value::Bool(true)));
+        let findings = json.get("findings").and_then(Value::as_array).ok_or("the report has no `findings`")?;
+        for found in findings {
+            let text = |key| {
+                let text = found.get(key).and_then(Value::as_str);
+                text.ok_or_else(|| format!("a finding of the report has no `{key}`"))
+            };
+            if text("severity")? == "error" {
+                verdict.add(text("name")?, found.get("beyond_reference") == Some(&Value::Bool(true)));
             }
         }
         let expected = if verdict.is_unreadable { 2 } else { i32::from(verdict.has_errors()) };
