@@ -20,8 +20,10 @@ pub(crate) fn joined(operands: &[&[usize]]) -> Outcome<Dims> {
                 (1, dim) => *slot = dim,
                 (_, 1) => {}
                 (a, b) => {
-                    let all: Vec<&[usize]> = operands.to_vec();
-                    return Err(Stop::failed(format_args!("sizes {a} and {b} of {all:?} do not broadcast")));
+                    // A list of sizes may have any length.
+                    let are_short = operands.iter().all(|dims| dims.len() <= 16);
+                    let all = if are_short { format!(" of {operands:?}") } else { String::new() };
+                    return Err(Stop::failed(format_args!("sizes {a} and {b}{all} do not broadcast")));
                 }
             }
         }

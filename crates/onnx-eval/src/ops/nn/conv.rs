@@ -84,7 +84,7 @@ impl Shape {
             && !declared.iter().copied().eq(kernel.iter().map(|&size| size as i64))
         {
             return Err(Stop::failed(format_args!(
-                "`kernel_shape` is {declared:?}, the weights have the sizes {kernel:?}"
+                "`kernel_shape` differs from the sizes of the weights, {kernel:?}"
             )));
         }
         let windows = Windows::read(cx, spatial, kernel, false)?;

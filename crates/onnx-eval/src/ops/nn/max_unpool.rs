@@ -51,9 +51,7 @@ fn unpool(cx: &mut Cx<'_, '_>) -> Outcome {
         None => inner.clone(),
     };
     if dims.len() != inner.len() || dims.iter().zip(&inner).any(|(size, inner)| size < inner) {
-        return Err(Stop::failed(format_args!(
-            "`output_shape` {dims:?} is smaller than what is unpooled, {inner:?}"
-        )));
+        return Err(Stop::failed(format_args!("`output_shape` is smaller than what is unpooled, {inner:?}")));
     }
     let (count, known) = (cx.count(&dims)?, product(&inner));
     let indices = cx.read::<i64>(&indices)?;

@@ -162,7 +162,8 @@ fn lengths(cx: &Cx<'_, '_>, steps: usize, batch: usize) -> Outcome<Vec<usize>> {
     let lengths: Vec<usize> = given.iter().filter_map(|&length| usize::try_from(length).ok()).collect();
     if given.len() != batch || lengths.len() != batch || lengths.iter().any(|&length| length > steps) {
         return Err(Stop::failed(format_args!(
-            "`sequence_lens` {given:?} must be {batch} numbers of at most {steps} steps"
+            "`sequence_lens` has {} elements, it must have {batch} of at most {steps} steps",
+            given.len()
         )));
     }
     Ok(lengths)

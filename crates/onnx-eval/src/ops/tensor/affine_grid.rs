@@ -21,7 +21,10 @@ fn grid(cx: &mut Cx<'_, '_>) -> Outcome {
     };
     let (batch, axes) = (*batch, spatial.len());
     if !(2..=3).contains(&axes) || theta.dims[..] != [batch, axes, axes + 1] {
-        return Err(Stop::failed(format_args!("matrices {:?} do not fit `size` {size:?}", theta.dims)));
+        return Err(Stop::failed(format_args!(
+            "matrices {:?} do not fit a batch of {batch} images of {axes} axes",
+            theta.dims
+        )));
     }
     let aligned = cx.flag(attr::ALIGN_CORNERS)?;
     let mut dims: Dims = [batch].as_slice().into();

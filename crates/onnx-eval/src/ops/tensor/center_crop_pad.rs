@@ -24,6 +24,8 @@ fn center(cx: &mut Cx<'_, '_>) -> Outcome {
     for (&axis, &size) in listed.iter().zip(&shape) {
         dims[axis] = size;
     }
+    // The limits bound the products of sizes below.
+    let count = cx.count(&dims)?;
     let (from, to) = (strides(&x.dims), strides(&dims));
     // The common part begins after the removed elements of the input and after the added ones of the result.
     let (mut start, mut place, mut common) = (0, 0, dims.clone());
@@ -34,7 +36,7 @@ fn center(cx: &mut Cx<'_, '_>) -> Outcome {
     }
     by_unit!(x.elem, U => {
         let elements = cx.units::<U>(&x)?;
-        let mut out = cx.filled(cx.count(&dims)?, U::zero())?;
+        let mut out = cx.filled(count, U::zero())?;
         for_each_piece(cx.pulse(), &common, [&from, &to], |[a, b], [da, db], length| {
             for i in 0..length {
                 out[place + b + i * db] = elements[start + a + i * da].clone();

@@ -25,7 +25,9 @@ fn col2im(cx: &mut Cx<'_, '_>) -> Outcome {
     cx.count(&image)?;
     if block.len() != image.len() || elements == 0 || rows % elements != 0 {
         return Err(Stop::failed(format_args!(
-            "blocks {block:?} of an image {image:?} do not fit an input {:?}",
+            "blocks of {} axes and {elements} elements of an image of {} axes do not fit an input {:?}",
+            block.len(),
+            image.len(),
             x.dims
         )));
     }

@@ -47,7 +47,7 @@ fn reshape(cx: &mut Cx<'_, '_>, sizes: &[i64]) -> Outcome {
             Some(_) => {
                 let count = x.count;
                 return Err(Stop::failed(format_args!(
-                    "{count} elements do not fit sizes {sizes:?}: they do not divide by {rest}"
+                    "{count} elements do not divide by {rest}, the product of the other sizes"
                 )));
             }
             None => return Err(Stop::failed("a size of -1 is ambiguous if another size is 0")),

@@ -38,7 +38,7 @@ fn split(cx: &mut Cx<'_, '_>, sizes: Option<Vec<i64>>) -> Outcome {
         return Err(Stop::failed(format_args!("{} sizes for {} outputs", parts.len(), cx.output_count())));
     }
     if parts.iter().try_fold(0_usize, |sum, &part| sum.checked_add(part)) != Some(length) {
-        return Err(Stop::failed(format_args!("the parts {parts:?} do not add up to {length}")));
+        return Err(Stop::failed(format_args!("the {} parts do not add up to {length}", parts.len())));
     }
     let mut start = 0;
     for (index, part) in parts.into_iter().enumerate() {
