@@ -190,7 +190,8 @@ impl Recorded {
         let output = command.arg("model.onnx").output().map_err(|error| fail(&error))?;
         let json: Value = serde_json::from_slice(&output.stdout).map_err(|error| fail(&error))?;
         let mut verdict = Verdict { is_unreadable: output.status.code() == Some(2), ..Verdict::default() };
-        let findings = json.get("findings").and_then(Value::as_array).ok_or("the report has no `findings`")?;
+        let findings =
+            json.get("findings").and_then(Value::as_array).ok_or("the report has no `findings`")?;
         for found in findings {
             let text = |key| {
                 let text = found.get(key).and_then(Value::as_str);
