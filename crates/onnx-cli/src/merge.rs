@@ -1,8 +1,8 @@
 //! `onnx merge`: functions of libraries become functions of a model.
 
-use onnx_diag::Sink;
-use onnx_functions::{Identity, LinkError, LinkedFunction, link};
-use onnx_ir::Model;
+use onnx_diag::{Diagnostic, Locus, Quoted, Sink};
+use onnx_functions::{Identity, LinkError, LinkedFunction, link, missing_functions, rules};
+use onnx_ir::{Model, Places};
 use onnx_schema::Registry;
 use serde::Serialize;
 
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &MergeArgs, out: &mut Out) -> Result<Outcome, Failure> {
     }
     let linked = link_all(&mut loaded.model, &libraries)?;
     loaded.execution.interrupt.check()?;
-    let judged = Judged::new(Sink::new(), &loaded, &args.input.severity)?;
+    let judged = Judged::new(findings(&loaded.model, &libraries, &linked), &loaded, &args.input.severity)?;
     let item = Item::new(&loaded, &linked);
     progress.aside(|| {
         describe(&loaded.model, &libraries, &linked, out);
@@ -50,6 +50,9 @@ pub(crate) fn run(args: &MergeArgs, out: &mut Out) -> Result<Outcome, Failure> {
             )
         })
     })?;
+    if judged.is_refused() && !args.keep_going {
+        return Ok(Outcome::Findings);
+    }
     let to = placement.destination(loaded.execution.clone(), args.output.write, inputs);
     let files = weights::place(&mut loaded, &placement, out)?;
     store::write(&loaded.model, &to, &files, progress, out)?;
@@ -86,6 +89,38 @@ impl LibraryError for LinkError {
     }
 }
 
+/// The warnings about linking: functions with another name, calls of functions that nothing defines, libraries that are not
+/// needed.
+fn findings(model: &Model, libraries: &[Loaded], linked: &Linked) -> Sink {
+    let (places, mut sink) = (Places::new(model), Sink::new());
+    let name_of = |index: usize| libraries.get(index).map_or("", |library| library.name.as_str());
+    for (index, function) in linked {
+        let Some(old) = function.renamed_from else { continue };
+        let (name, library) = (of_function(model, function), name_of(*index));
+        let old = Quoted(&change::identity(model, old)).to_string();
+        let message =
+            format!("the model has another function {old}: that of {library} is now {}", Quoted(&name));
+        let locus = places.function(function.function);
+        sink.report(Diagnostic::new(&rules::LINKED_FUNCTION_RENAMED, locus, message));
+    }
+    for missing in missing_functions(model, Registry::STANDARD) {
+        let Some(&node) = missing.nodes.first() else { continue };
+        let name = change::identity(model, missing.function);
+        let calls = size::plural(missing.nodes.len() as u64, "node");
+        let message = format!("no library and no function of the model defines {}: {calls}", Quoted(&name));
+        let found = Diagnostic::new(&rules::CALLED_FUNCTION_MISSING, places.node(node), message);
+        sink.report(found.help("link a library that defines it, unless the runtime has the operator"));
+    }
+    for (index, library) in libraries.iter().enumerate() {
+        if !linked.iter().any(|(of, _)| *of == index) {
+            let message = format!("the model calls no function that only {} defines", library.name);
+            let found = Diagnostic::new(&rules::LIBRARY_NOT_USED, Locus::model(), message);
+            sink.report(found.help("`onnx info --functions` lists functions with their domains"));
+        }
+    }
+    sink
+}
+
 /// Tells what was linked.
 fn describe(model: &Model, libraries: &[Loaded], linked: &Linked, out: &Out) {
     let mut nodes = 0;
@@ -94,23 +129,12 @@ fn describe(model: &Model, libraries: &[Loaded], linked: &Linked, out: &Out) {
         let name = shown(&of_function(model, function));
         let note = match function.renamed_from {
             Some(old) => {
-                let old = shown(&change::identity(model, old));
-                out.warning(
-                    &format!("the model has another function `{old}`: that of {library} is now `{name}`"),
-                    None,
-                );
-                format!(", was {old}")
+                format!(", was {}", shown(&change::identity(model, old)))
             }
             None => String::new(),
         };
         out.detail(1, &format!("linked {name} from {library}{note}"));
         nodes += body_nodes(model, function);
-    }
-    for (index, library) in libraries.iter().enumerate() {
-        if !linked.iter().any(|(of, _)| *of == index) {
-            let message = format!("the model calls no function that only {} defines", library.name);
-            out.warning(&message, Some("`onnx info --functions` lists functions with their domains"));
-        }
     }
     let functions = size::plural(linked.len() as u64, "function");
     out.summary(&format!("linked {functions} of {}", size::plural(nodes, "node")));

@@ -1,5 +1,7 @@
 //! `onnx outline`: nodes become functions and calls of them.
 
+use std::collections::HashSet;
+
 use onnx_diag::{Diagnostic, Locus, Sink};
 use onnx_functions::{OutlineError, OutlineOptions, OutlinedBlock, Reason, outline, outline_repeated, rules};
 use onnx_ir::{Element, FunctionId, Model, NodeId, Places, Selectors};
@@ -24,9 +26,9 @@ pub(crate) fn run(args: &OutlineArgs, out: &mut Out) -> Result<Outcome, Failure>
     progress.aside(|| loaded.report(&args.input.severity, args.keep_going, out))?;
     let inputs = loaded.files()?;
     let before = main_nodes(&loaded.model);
-    let (blocks, found) = match &args.only {
-        Some(selector) => of_selection(&mut loaded.model, selector, &args.function)?,
-        None => repeated(&mut loaded, args)?,
+    let (blocks, found) = match args.only.as_slice() {
+        [] => repeated(&mut loaded, args)?,
+        texts => of_selection(&mut loaded.model, texts, &args.function)?,
     };
     let is_refused = !found.is_empty();
     let judged = Judged::new(found, &loaded, &args.input.severity)?;
@@ -61,36 +63,118 @@ fn repeated(loaded: &mut Loaded, args: &OutlineArgs) -> Result<(Vec<OutlinedBloc
     }
 }
 
-/// Outlines the nodes that a selector denotes.
+/// Outlines the nodes that selectors denote, together.
 fn of_selection(
     model: &mut Model,
-    selector: &str,
+    texts: &[String],
     function: &str,
 ) -> Result<(Vec<OutlinedBlock>, Sink), Failure> {
-    let selectors = Selectors::new(model);
-    let parsed = selectors.parse(selector).map_err(|error| {
-        Failure::new(format_args!("`{}` is not a selector: {error}", shown(selector)))
-            .help("write a name, `node(K)` or `near(SELECTOR, N)`; quote other names: `\"a name\"`")
-    })?;
-    let mut nodes = selectors.nodes(&parsed);
-    if let (true, Some(&Element::Graph(graph))) = (nodes.is_empty(), selectors.elements(&parsed).first()) {
-        nodes.extend(model.nodes(graph));
-    }
-    if nodes.is_empty() {
-        return Err(Failure::new(format_args!("no node of the model matches `{}`", shown(selector))));
-    }
-    let Some(name) = function.rsplit_once('.') else {
+    let Some((domain, name)) = function.rsplit_once('.') else {
         return Err(Failure::new(format_args!("`{}` has no domain", shown(function)))
-            .help("write `--function DOMAIN.NAME`"));
+            .help("write `--function DOMAIN.NAME` or `--function DOMAIN.NAME:OVERLOAD`"));
     };
+    let (name, overload) = name.split_once(':').unwrap_or((name, ""));
+    let nodes = selected(model, texts)?;
     let count = nodes.iter().map(|&node| model.walk_node(node).nodes().count()).sum();
-    match outline(model, &nodes, name, Registry::STANDARD) {
+    match outline(model, &nodes, (domain, name, overload), Registry::STANDARD) {
         Ok(call) => {
             let function = called(model, call)?;
             Ok((vec![OutlinedBlock { function, calls: vec![call], nodes: count }], Sink::new()))
         }
         Err(reason) => Ok((Vec::new(), refusal(model, &nodes, &reason))),
     }
+}
+
+/// The nodes that selectors denote, each once.
+fn selected(model: &Model, texts: &[String]) -> Result<Vec<NodeId>, Failure> {
+    let selectors = Selectors::new(model);
+    let (mut nodes, mut seen) = (Vec::new(), HashSet::new());
+    for text in texts {
+        let whole = matching(model, &selectors, text);
+        let found = match whole {
+            Ok(found) if !found.is_empty() => found,
+            // A name can contain a comma, so a list is what is not a selector.
+            whole => {
+                let parts = parts(text);
+                if parts.len() < 2 {
+                    whole?;
+                    return Err(unmatched(text));
+                }
+                let mut list = Vec::new();
+                for part in parts {
+                    let found = matching(model, &selectors, part)?;
+                    if found.is_empty() {
+                        return Err(unmatched(part));
+                    }
+                    list.extend(found);
+                }
+                list
+            }
+        };
+        nodes.extend(found.into_iter().filter(|&node| seen.insert(node)));
+    }
+    Ok(nodes)
+}
+
+fn unmatched(text: &str) -> Failure {
+    Failure::new(format_args!("no node of the model matches `{}`", shown(text)))
+        .help("a selector of nodes is a name, a scope such as `/layer.0`, `node(K)` or `near(SELECTOR, N)`")
+}
+
+/// The nodes that a selector denotes, those of a graph included, or those whose names are in a scope.
+fn matching(model: &Model, selectors: &Selectors<'_>, text: &str) -> Result<Vec<NodeId>, Failure> {
+    let scoped = in_scope(model, text);
+    let parsed = match selectors.parse(text) {
+        Ok(parsed) => parsed,
+        Err(_) if !scoped.is_empty() => return Ok(scoped),
+        Err(error) => {
+            let message = format!("`{}` is not a selector: {error}", shown(text));
+            return Err(Failure::new(message)
+                .help("write a name, `node(K)` or `near(SELECTOR, N)`; quote other names: `\"a name\"`"));
+        }
+    };
+    let mut nodes = selectors.nodes(&parsed);
+    if let (true, Some(&Element::Graph(graph))) = (nodes.is_empty(), selectors.elements(&parsed).first()) {
+        nodes.extend(model.nodes(graph));
+    }
+    Ok(if nodes.is_empty() { scoped } else { nodes })
+}
+
+/// The nodes of the main graph whose names are in a scope: `/layer.0`, `/layer.0/` or `/layer.0/*`.
+fn in_scope(model: &Model, text: &str) -> Vec<NodeId> {
+    let scope = text.strip_suffix("/*").unwrap_or(text);
+    let scope = scope.strip_suffix('/').unwrap_or(scope);
+    if scope.is_empty() {
+        return Vec::new();
+    }
+    let is_in = |&node: &NodeId| {
+        let rest = model.str(model.node(node).name()).strip_prefix(scope);
+        rest.is_some_and(|rest| rest.starts_with('/'))
+    };
+    model.nodes(model.main_graph()).filter(is_in).collect()
+}
+
+/// The elements of a list that commas or bars separate, outside of quotes and parentheses.
+fn parts(text: &str) -> Vec<&str> {
+    let (mut parts, mut start) = (Vec::new(), 0);
+    let (mut depth, mut is_quoted, mut is_escaped) = (0_usize, false, false);
+    for (at, character) in text.char_indices() {
+        match character {
+            _ if is_escaped => is_escaped = false,
+            '\\' if is_quoted => is_escaped = true,
+            '"' => is_quoted = !is_quoted,
+            _ if is_quoted => {}
+            '(' => depth = depth.saturating_add(1),
+            ')' => depth = depth.saturating_sub(1),
+            ',' | '|' if depth == 0 => {
+                parts.extend(text.get(start..at));
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.extend(text.get(start..));
+    parts.into_iter().map(str::trim).filter(|part| !part.is_empty()).collect()
 }
 
 fn called(model: &Model, call: NodeId) -> Result<FunctionId, Failure> {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use onnx_diag::Quoted;
 use onnx_ir::{
-    AttrValue, Attribute, Callee, CopyMap, Def, EditError, Event, FunctionId, GraphId, Model, NodeId,
+    AttrKind, AttrValue, Attribute, Callee, CopyMap, Def, EditError, FunctionId, GraphId, Model, NodeId,
     OpsetScope, Position, ValueId,
 };
 use onnx_schema::{Registry, op};
@@ -36,7 +36,8 @@ impl Call {
     /// # Errors
     ///
     /// Returns the reason if the node calls no function, has more inputs or outputs than it, or gives no value for an attribute
-    /// that an operator of the body needs, or if the body uses a value that nothing defines. So does an attribute with a default
+    /// that an operator of the body needs, or one of another kind than an operator of the body needs, or if the body uses a value that
+    /// nothing defines. So does an attribute with a default
     /// for which the call refers to an attribute of the function around it that has none: which value counts is known only where
     /// that function is called.
     pub fn bind(model: &Model, node: NodeId, registry: &Registry) -> Result<Self, Reason> {
@@ -114,6 +115,8 @@ fn not_copied(model: &Model, error: EditError) -> Reason {
 pub(crate) struct Needs {
     /// Attributes without which an operator of the body is not valid, each with the operator.
     attributes: Vec<(Symbol, Symbol)>,
+    /// The kinds of attributes that the body refers to, each with an operator that needs it.
+    kinds: Vec<(Symbol, AttrKind, Symbol)>,
 }
 
 impl Needs {
@@ -121,20 +124,15 @@ impl Needs {
     pub(crate) fn of(model: &Model, function: FunctionId, registry: &Registry) -> Result<Self, Reason> {
         let body = model.function(function).body();
         let mut needs = Self::default();
-        for event in model.walk(body) {
-            match event {
-                Event::Enter(graph) => {
-                    for output in model.graph(graph).outputs() {
-                        refuse_undefined(model, output.value())?;
-                    }
+        for graph in model.graphs_in(body) {
+            for output in model.graph(graph).outputs() {
+                refuse_undefined(model, output.value())?;
+            }
+            for node in model.nodes(graph) {
+                for value in model.node(node).inputs().flatten() {
+                    refuse_undefined(model, value)?;
                 }
-                Event::Node(node) => {
-                    for value in model.node(node).inputs().flatten() {
-                        refuse_undefined(model, value)?;
-                    }
-                    needs.add(model, node, registry);
-                }
-                Event::After(_) | Event::Leave(_) => {}
+                needs.add(model, node, registry);
             }
         }
         Ok(needs)
@@ -159,6 +157,15 @@ impl Needs {
                 }
                 _ => false,
             };
+            let kind = match (attribute.kind(), callee) {
+                (AttrKind::Undefined, Callee::Standard(schema)) => {
+                    schema.attribute(attribute.name()).map_or(AttrKind::Undefined, |formal| formal.kind)
+                }
+                (kind, _) => kind,
+            };
+            if kind != AttrKind::Undefined {
+                self.kinds.push((target, kind, record.op()));
+            }
             if is_required || record.is(op::CONSTANT) {
                 self.attributes.push((target, record.op()));
             }
@@ -166,6 +173,15 @@ impl Needs {
     }
 
     fn check(&self, model: &Model, map: &CopyMap) -> Result<(), Reason> {
+        for &(name, kind, op) in &self.kinds {
+            let given = map.attribute(name).map_or(AttrKind::Undefined, Attribute::kind);
+            if given != kind && given != AttrKind::Undefined {
+                let [name, op] = [name, op].map(|name| Quoted(model.str(name)).to_string());
+                return Err(Reason::new(format!(
+                    "the call gives attribute {name} as {given}, and {op} in the body needs {kind}"
+                )));
+            }
+        }
         match self.attributes.iter().find(|&&(name, _)| map.attribute(name).is_none()) {
             None => Ok(()),
             Some(&(name, op)) => {

@@ -118,7 +118,7 @@ fn copy_function(model: &mut Model, function: FunctionId, calls: &mut Calls) -> 
         }
     }
     for &(original, copied) in map.copied_nodes() {
-        if let Some(&callee) = calls.get(&original) {
+        if let Some(&callee) = calls.get(original) {
             calls.insert(copied, callee);
         }
     }

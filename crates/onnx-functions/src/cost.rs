@@ -11,6 +11,8 @@ use onnx_ir::{AttrValue, Attribute, Event, FunctionId, GraphId, Model, NodeId};
 use onnx_types::Symbol;
 use slotmap::SecondaryMap;
 
+use crate::inline::Calls;
+
 /// The parts that a copy consists of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Cost {
@@ -86,18 +88,14 @@ impl Sum {
 /// The costs of all functions of a model.
 pub(crate) struct Costs<'a> {
     model: &'a Model,
-    calls: &'a HashMap<NodeId, FunctionId, RandomState>,
+    calls: &'a Calls,
     bodies: SecondaryMap<FunctionId, Sum>,
     defaults: HashMap<GraphId, Cost, RandomState>,
 }
 
 impl<'a> Costs<'a> {
     /// Computes the costs of functions if `calls` are inlined. `order` lists callees before callers.
-    pub(crate) fn new(
-        model: &'a Model,
-        calls: &'a HashMap<NodeId, FunctionId, RandomState>,
-        order: &[FunctionId],
-    ) -> Self {
+    pub(crate) fn new(model: &'a Model, calls: &'a Calls, order: &[FunctionId]) -> Self {
         let mut costs = Self { model, calls, bodies: SecondaryMap::new(), defaults: HashMap::default() };
         for &function in order {
             let record = model.function(function);
@@ -142,21 +140,23 @@ impl<'a> Costs<'a> {
                         self.add(sum, node, &mut done);
                     }
                 }
-                Event::Leave(graph) => {
-                    if let Some(sum) = open.pop() {
-                        done.insert(graph, sum);
+                Event::Leave(left) => match open.pop() {
+                    Some(sum) if left == graph => return sum,
+                    Some(sum) => {
+                        done.insert(left, sum);
                     }
-                }
+                    None => {}
+                },
             }
         }
-        done.remove(&graph).unwrap_or_default()
+        Sum::default()
     }
 
     /// Adds a node to the sum of its graph; `nested` has the sums of the graphs in it.
     fn add(&self, sum: &mut Sum, node: NodeId, nested: &mut HashMap<GraphId, Sum, RandomState>) {
         sum.size += Cost::of(self.model, node);
         let record = self.model.node(node);
-        let callee = self.calls.get(&node).and_then(|&function| Some((function, self.bodies.get(function)?)));
+        let callee = self.calls.get(node).and_then(|&function| Some((function, self.bodies.get(function)?)));
         let copies = |attribute: &Attribute| {
             callee.map_or(0, |(_, body)| body.references.get(&attribute.name()).copied().unwrap_or_default())
         };

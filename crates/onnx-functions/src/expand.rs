@@ -8,12 +8,13 @@ use onnx_ir::{Event, FunctionId, GraphId, Model, NodeId, OpsetImport, OpsetScope
 use onnx_schema::domain;
 use onnx_types::{Dim, Stopped, Symbol, Type, TypeKind};
 use slotmap::SecondaryMap;
+use smallvec::SmallVec;
 
 use crate::call::{Call, Needs};
 use crate::convert::Conversions;
 use crate::cost::Cost;
 use crate::inline::{Calls, InlineOptions, InlinedCall, graphs_of, max_entries};
-use crate::names::{Names, path};
+use crate::names::Names;
 use crate::reason::Reason;
 use crate::references::redirect;
 
@@ -24,7 +25,7 @@ const IDENTITY_VERSION: i64 = 14;
 /// Work of an expansion: a stack of it takes the place of recursion on calls.
 enum Task {
     /// Expand a call.
-    Open { node: NodeId, parent: Option<u32>, path: Arc<str> },
+    Open { node: NodeId, parent: Option<u32>, path: Option<Arc<str>> },
     /// The calls in a body are expanded, and what is left of the call that it took the place of can go.
     Close(Frame),
 }
@@ -32,7 +33,7 @@ enum Task {
 /// A call whose body is in place.
 struct Frame {
     node: NodeId,
-    results: Vec<(ValueId, ValueId)>,
+    results: SmallVec<[(ValueId, ValueId); 2]>,
 }
 
 pub(crate) struct Expander<'a> {
@@ -42,12 +43,15 @@ pub(crate) struct Expander<'a> {
     calls: Calls,
     /// The results of calls.
     report: Vec<InlinedCall>,
-    needs: HashMap<FunctionId, Result<Arc<Needs>, Reason>, RandomState>,
+    needs: SecondaryMap<FunctionId, Result<Arc<Needs>, Reason>>,
+    names: Names,
     conversions: Conversions,
     /// The values that took the place of outputs of calls.
-    forwards: HashMap<ValueId, ValueId, RandomState>,
-    /// The nodes that were copied for the outermost call that is being expanded.
-    copied: HashMap<NodeId, (), RandomState>,
+    forwards: SecondaryMap<ValueId, ValueId>,
+    /// The nodes that were copied, each with the number of the outermost call for which it was.
+    copied: SecondaryMap<NodeId, u32>,
+    /// The number of the outermost call that is being expanded.
+    outermost: u32,
     /// The types of bodies, without the dimension variables of the function.
     types: HashMap<*const Type, (Arc<Type>, Arc<Type>), RandomState>,
     pass: Symbol,
@@ -61,10 +65,12 @@ impl<'a> Expander<'a> {
             options,
             calls,
             report: Vec::new(),
-            needs: HashMap::default(),
+            needs: SecondaryMap::new(),
+            names: Names::new(options.naming),
             conversions: Conversions::default(),
-            forwards: HashMap::default(),
-            copied: HashMap::default(),
+            forwards: SecondaryMap::new(),
+            copied: SecondaryMap::new(),
+            outermost: 0,
             types: HashMap::default(),
             pass,
         }
@@ -76,20 +82,23 @@ impl<'a> Expander<'a> {
     }
 
     /// Expands the calls in the functions that stay: those that were not used before, and those that are called now. A
-    /// function whose expansion was not expected and exceeds the limits stays as it is.
+    /// function whose expansion was not expected and exceeds the limits stays as it is. `is_complete` states that no node outside
+    /// of functions names one any more.
     pub(crate) fn functions(
         &mut self,
         used: &SecondaryMap<FunctionId, ()>,
         bodies: &SecondaryMap<FunctionId, Cost>,
+        is_complete: bool,
     ) -> Result<(), Stopped> {
         let model = &*self.model;
         // Converted copies have no cost: they go at the end.
         let own = model.functions().iter().copied().filter(|&function| bodies.contains_key(function));
         let mut open: Vec<FunctionId> = own.filter(|&function| !used.contains_key(function)).collect();
         open.reverse();
-        let roots = model.all_graphs().filter(|&graph| model.scope(graph) == OpsetScope::Model);
+        let is_root = |&graph: &GraphId| !is_complete && model.scope(graph) == OpsetScope::Model;
+        let roots: Vec<GraphId> = model.all_graphs().filter(is_root).collect();
         let mut met: SecondaryMap<FunctionId, ()> = open.iter().map(|&function| (function, ())).collect();
-        for graph in roots.collect::<Vec<_>>() {
+        for graph in roots {
             self.meet(graph, &mut met, &mut open);
         }
         while let Some(function) = open.pop() {
@@ -110,6 +119,11 @@ impl<'a> Expander<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Returns `true` if no call stayed so far.
+    pub(crate) fn has_inlined_all(&self) -> bool {
+        self.report.iter().all(|call| call.result.is_ok())
     }
 
     /// Adds the functions that nodes of a graph name.
@@ -133,24 +147,26 @@ impl<'a> Expander<'a> {
     /// Expands the calls in a graph and in everything nested in it, calls in the graphs of a call before the call.
     fn root(&mut self, root: GraphId) -> Result<(), Stopped> {
         let nodes = self.model.walk(root).filter_map(|event| match event {
-            Event::After(node) if self.calls.contains_key(&node) => Some(node),
+            Event::After(node) if self.calls.contains_key(node) => Some(node),
             _ => None,
         });
         let nodes: Vec<NodeId> = nodes.collect();
         if nodes.is_empty() {
             return Ok(());
         }
-        let mut names = Names::of(self.model, self.model.root(root), self.options.naming);
-        let empty: Arc<str> = Arc::from("");
+        self.names.collect(self.model, self.model.root(root));
+        self.report.reserve(nodes.len());
+        let mut tasks = Vec::new();
         for node in nodes {
-            self.copied.clear();
-            let mut tasks = vec![Task::Open { node, parent: None, path: Arc::clone(&empty) }];
+            // A model has fewer than 2^32 nodes.
+            self.outermost = self.outermost.wrapping_add(1);
+            tasks.push(Task::Open { node, parent: None, path: None });
             let mut stopped = Ok(());
             while let Some(task) = tasks.pop() {
                 match task {
                     Task::Open { .. } if stopped.is_err() => {}
                     Task::Open { node, parent, path } => {
-                        self.open(node, parent, &path, &mut names, &mut tasks);
+                        self.open(node, parent, path.as_deref(), &mut tasks);
                         stopped = self.options.execution.interrupt.check();
                     }
                     Task::Close(frame) => self.close(&frame),
@@ -162,14 +178,7 @@ impl<'a> Expander<'a> {
     }
 
     /// Puts the body into the place of a call, and adds the calls in it to the tasks.
-    fn open(
-        &mut self,
-        node: NodeId,
-        parent: Option<u32>,
-        around: &Arc<str>,
-        names: &mut Names,
-        tasks: &mut Vec<Task>,
-    ) {
+    fn open(&mut self, node: NodeId, parent: Option<u32>, around: Option<&str>, tasks: &mut Vec<Task>) {
         // A model has fewer than 2^32 nodes.
         let index = self.report.len() as u32;
         let record = self.model.node(node);
@@ -185,33 +194,33 @@ impl<'a> Expander<'a> {
             Err(reason) => entry.result = Err(reason),
             Ok(call) => {
                 entry.result = Ok(call.map.copied_nodes().len());
-                names.release(self.model, node);
-                let path: Arc<str> = path(self.model, node, around).into();
+                self.names.release(self.model, node);
+                self.names.enter(self.model, node, around.unwrap_or_default());
                 for &(original, copy) in call.map.copied_nodes() {
                     self.settle(node, original, copy);
-                    names.name(self.model, copy, &path);
+                    self.names.name(self.model, copy);
                 }
                 let results = call.results.iter().map(|&(old, result)| (old, call.map.get(result)));
                 tasks.push(Task::Close(Frame { node, results: results.collect() }));
-                let nodes = call.map.copied_nodes().iter().rev();
-                let inner = nodes.filter_map(|&(original, copy)| Some((copy, *self.calls.get(&original)?)));
-                let inner: Vec<(NodeId, FunctionId)> = inner.collect();
-                for (copy, function) in inner {
+                let mut path: Option<Arc<str>> = None;
+                for &(original, copy) in call.map.copied_nodes().iter().rev() {
+                    let Some(&function) = self.calls.get(original) else { continue };
                     self.calls.insert(copy, function);
-                    let path = Arc::clone(&path);
+                    let path = path.get_or_insert_with(|| self.names.path().into());
+                    let path = Some(Arc::clone(path));
                     tasks.push(Task::Open { node: copy, parent: Some(index), path });
                 }
             }
         }
-        self.calls.remove(&node);
+        self.calls.remove(node);
         self.report.push(entry);
     }
 
     /// Binds a call and copies the body; the model is unchanged if there is a reason against it.
     fn copy(&mut self, node: NodeId) -> Result<Call, Reason> {
-        let function = self.calls.get(&node).copied().ok_or("the node calls no function")?;
+        let function = self.calls.get(node).copied().ok_or("the node calls no function")?;
         let graph = self.model.node(node).graph();
-        let needs = match self.needs.get(&function) {
+        let needs = match self.needs.get(function) {
             Some(needs) => needs.clone(),
             None => {
                 let needs = Needs::of(self.model, function, self.options.registry).map(Arc::new);
@@ -230,13 +239,13 @@ impl<'a> Expander<'a> {
     fn settle(&mut self, call: NodeId, original: NodeId, copy: NodeId) {
         let origin = self.model.derive(self.pass, &[call, original]);
         self.model.set_node_origin(copy, origin);
-        self.copied.insert(copy, ());
+        self.copied.insert(copy, self.outermost);
         let record = self.model.node(copy);
         // Graphs that the call passes have the variables of the scope around it.
         if self.model.scope(self.model.node(original).graph()) == self.model.scope(record.graph()) {
             return;
         }
-        let mut values: Vec<ValueId> = record.outputs().iter().flatten().copied().collect();
+        let mut values: SmallVec<[ValueId; 4]> = record.outputs().iter().flatten().copied().collect();
         values.extend(
             record.nested_graphs().flat_map(|graph| self.model.graph(graph).inputs().iter().copied()),
         );
@@ -257,13 +266,14 @@ impl<'a> Expander<'a> {
     /// Replaces the outputs of a call by the results of the body, and erases the call.
     fn close(&mut self, frame: &Frame) {
         let mut named: HashSet<ValueId, RandomState> = HashSet::default();
+        let is_single = frame.results.len() < 2;
         for &(old, result) in &frame.results {
             let mut new = result;
-            while let Some(&next) = self.forwards.get(&new) {
+            while let Some(&next) = self.forwards.get(new) {
                 new = next;
             }
-            let is_copied = |producer: NodeId| self.copied.contains_key(&producer);
-            if self.model.value(new).producer().is_some_and(is_copied) && named.insert(new) {
+            let is_copied = |producer: NodeId| self.copied.get(producer) == Some(&self.outermost);
+            if self.model.value(new).producer().is_some_and(is_copied) && (is_single || named.insert(new)) {
                 self.adopt(old, new);
             }
             // A value of a cycle cannot take the place of itself.

@@ -34,7 +34,7 @@ pub fn sort_functions(model: &mut Model, registry: &Registry) -> bool {
 /// A function that has the name of a standard operator stays, because readers differ in which of the two a node calls.
 pub fn deduplicate(model: &mut Model, registry: &Registry) -> usize {
     let calls = all_calls(model, registry);
-    let order = CallGraph::of_calls(model, |node| calls.get(&node).copied()).callees_first().to_vec();
+    let order = CallGraph::of_calls(model, |node| calls.get(node).copied()).callees_first().to_vec();
     let mut kept: HashMap<u64, Vec<FunctionId>, RandomState> = HashMap::default();
     let mut replaced: SecondaryMap<FunctionId, FunctionId> = SecondaryMap::new();
     for &function in &order {
@@ -76,7 +76,7 @@ fn retarget(
     if replaced.is_empty() {
         return;
     }
-    let found = |node: NodeId| Some((node, *replaced.get(*calls.get(&node)?)?));
+    let found = |node: NodeId| Some((node, *replaced.get(*calls.get(node)?)?));
     let changes: Vec<(NodeId, FunctionId)> =
         graphs.iter().flat_map(|&graph| model.nodes_in(graph).filter_map(found)).collect();
     for (node, function) in changes {

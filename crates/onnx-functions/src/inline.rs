@@ -1,8 +1,5 @@
 //! Inlining of calls: selection, cost, and the result of each call.
 
-use std::collections::HashMap;
-
-use foldhash::fast::RandomState;
 use onnx_diag::Quoted;
 use onnx_ir::{CallGraph, Callee, FunctionId, GraphId, Model, NodeId, Origin, Owner};
 use onnx_schema::Registry;
@@ -151,7 +148,7 @@ pub(crate) fn identity(model: &Model, domain: Symbol, name: Symbol, overload: Sy
 }
 
 /// The selected calls of a model.
-pub(crate) type Calls = HashMap<NodeId, FunctionId, RandomState>;
+pub(crate) type Calls = SecondaryMap<NodeId, FunctionId>;
 
 /// Inlines the calls of functions of a model that `select` returns `true` for: in all graphs, and in bodies that take the place
 /// of calls. Functions that were called before and that nothing calls afterwards are removed.
@@ -168,8 +165,9 @@ pub fn inline(
     options: &InlineOptions<'_>,
     mut select: impl FnMut(&Model, NodeId, FunctionId) -> bool,
 ) -> Result<Inlined, InlineError> {
-    let (calls, shadowed) = calls(model, options.registry, &mut select);
-    let done = inline_calls(model, options, calls)?;
+    let named = named(model);
+    let (calls, shadowed) = calls(model, options.registry, &named, &mut select);
+    let done = inline_named(model, options, calls, &named)?;
     Ok(Inlined { shadowed, ..done })
 }
 
@@ -179,34 +177,67 @@ pub(crate) fn inline_calls(
     options: &InlineOptions<'_>,
     calls: Calls,
 ) -> Result<Inlined, InlineError> {
+    let named = named(model);
+    inline_named(model, options, calls, &named)
+}
+
+/// Like [`inline_calls`], with the functions that nodes name.
+fn inline_named(
+    model: &mut Model,
+    options: &InlineOptions<'_>,
+    calls: Calls,
+    named: &Calls,
+) -> Result<Inlined, InlineError> {
     if calls.is_empty() {
         return Ok(Inlined::default());
     }
-    let graph = CallGraph::of_calls(model, |node| calls.get(&node).copied());
+    let graph = CallGraph::of_calls(model, |node| calls.get(node).copied());
     refuse_recursion(model, &graph)?;
-    let used = used_functions(model);
-    let costs = Costs::new(model, &calls, graph.callees_first());
     let roots: Vec<GraphId> = roots(model).collect();
+    let used = reached_functions(model, &roots, |node| named.get(node).copied());
+    let costs = Costs::new(model, &calls, graph.callees_first());
     let mut cost = Cost::default();
     for &root in &roots {
         cost += costs.of_graph(root);
     }
-    for function in remaining(model, &calls, &used) {
+    for function in remaining(model, &calls, named, &used) {
         cost += costs.of_function(function);
     }
     refuse_size(model, cost, options)?;
     let bodies: SecondaryMap<FunctionId, Cost> =
         model.functions().iter().map(|&function| (function, costs.of_function(function))).collect();
+    reserve(model, cost);
+    // If every call is inlined, no node of the outermost graphs names a function any more.
+    let is_complete = options.convert.is_none() && named.keys().all(|node| calls.contains_key(node));
     let mut expander = Expander::new(model, options, calls);
-    let expanded = expander.roots(&roots).and_then(|()| expander.functions(&used, &bodies));
+    let expanded = expander.roots(&roots);
+    let is_complete = is_complete && expanded.is_ok() && expander.has_inlined_all();
+    let expanded = expanded.and_then(|()| expander.functions(&used, &bodies, is_complete));
     let calls = expander.finish();
     expanded?;
-    let now = used_functions(model);
-    let unused = model.functions().iter().copied();
-    let unused: Vec<FunctionId> =
-        unused.filter(|&function| used.contains_key(function) && !now.contains_key(function)).collect();
-    let removed = model.remove_functions(&unused);
+    let removed = remove_unused(model, &roots, &used);
     Ok(Inlined { calls, shadowed: Vec::new(), removed_functions: removed })
+}
+
+/// Makes room for the nodes that are created.
+fn reserve(model: &mut Model, cost: Cost) {
+    /// Calls that stay count in the cost; from this number of nodes on, room is made as it is needed.
+    const MAX_NODES: u64 = 1 << 18;
+    let nodes = cost.nodes.min(MAX_NODES) as usize;
+    model.reserve(nodes, nodes);
+}
+
+/// Removes the functions that were used before and that nothing names any more; returns how many there were.
+fn remove_unused(model: &mut Model, roots: &[GraphId], used: &SecondaryMap<FunctionId, ()>) -> usize {
+    let functions = || model.functions().iter().copied();
+    let others = functions().filter(|&function| !used.contains_key(function));
+    let mut stay = roots.to_vec();
+    stay.extend(others.flat_map(|function| graphs_of(model, function)));
+    let ops = FunctionNames::new(model);
+    let now = reached_functions(model, &stay, |node| ops.function_called(model, node));
+    let unused: Vec<FunctionId> =
+        functions().filter(|&function| used.contains_key(function) && !now.contains_key(function)).collect();
+    model.remove_functions(&unused)
 }
 
 /// Inlines all calls of functions of a model, like [`inline`].
@@ -220,30 +251,69 @@ pub fn inline_all(model: &mut Model, options: &InlineOptions<'_>) -> Result<Inli
 
 /// All calls of functions of a model.
 pub(crate) fn all_calls(model: &Model, registry: &Registry) -> Calls {
-    calls(model, registry, &mut |_, _, _| true).0
+    calls(model, registry, &named(model), &mut |_, _, _| true).0
+}
+
+/// The operators that are names of functions: most nodes name no function, which is known without a hash then.
+struct FunctionNames {
+    /// By the index of a name.
+    is_function: Vec<bool>,
+}
+
+impl FunctionNames {
+    fn new(model: &Model) -> Self {
+        let mut is_function = vec![false; model.names().len()];
+        for &function in model.functions() {
+            if let Some(entry) = is_function.get_mut(model.function(function).name().index() as usize) {
+                *entry = true;
+            }
+        }
+        Self { is_function }
+    }
+
+    /// Like [`Model::function_called`].
+    fn function_called(&self, model: &Model, node: NodeId) -> Option<FunctionId> {
+        let record = model.node(node);
+        let is_name = self.is_function.get(record.op().index() as usize).copied().unwrap_or_default();
+        if is_name { model.function_called(record) } else { None }
+    }
+}
+
+/// The nodes of a model that name a function, in the order of the graphs. A standard operator takes precedence over a function of
+/// its name in some readers only.
+fn named(model: &Model) -> Calls {
+    let mut named = Calls::new();
+    if model.functions().is_empty() {
+        return named;
+    }
+    let names = FunctionNames::new(model);
+    for node in model.all_graphs().flat_map(|graph| model.nodes(graph)) {
+        if let Some(function) = names.function_called(model, node) {
+            named.insert(node, function);
+        }
+    }
+    named
 }
 
 /// The selected calls, and the selected nodes that have the name of a function and call the standard operator of that name.
 fn calls(
     model: &Model,
     registry: &Registry,
+    named: &Calls,
     select: &mut impl FnMut(&Model, NodeId, FunctionId) -> bool,
 ) -> (Calls, Vec<NodeId>) {
-    let (mut calls, mut shadowed) = (Calls::default(), Vec::new());
-    if model.functions().is_empty() {
+    let (mut calls, mut shadowed) = (Calls::new(), Vec::new());
+    if named.is_empty() {
         return (calls, shadowed);
     }
-    for graph in model.all_graphs() {
-        for node in model.nodes(graph) {
-            // The hash lookup comes first: most nodes call no function.
-            let Some(named) = model.function_called(model.node(node)) else { continue };
-            match model.callee(node, registry) {
-                Callee::Function(function) if select(model, node, function) => {
-                    calls.insert(node, function);
-                }
-                Callee::Standard(_) if select(model, node, named) => shadowed.push(node),
-                _ => {}
+    for node in model.all_graphs().flat_map(|graph| model.nodes(graph)) {
+        let Some(&function) = named.get(node) else { continue };
+        match model.callee(node, registry) {
+            Callee::Function(function) if select(model, node, function) => {
+                calls.insert(node, function);
             }
+            Callee::Standard(_) if select(model, node, function) => shadowed.push(node),
+            _ => {}
         }
     }
     (calls, shadowed)
@@ -261,14 +331,18 @@ fn refuse_recursion(model: &Model, graph: &CallGraph) -> Result<(), InlineError>
     })
 }
 
-/// The functions that nodes of the model name, directly or through other functions that they name. A standard operator takes
-/// precedence over a function of its name in some readers only, so both count.
-pub(crate) fn used_functions(model: &Model) -> SecondaryMap<FunctionId, ()> {
+/// The functions that nodes of graphs name, directly or through other functions. A standard operator takes precedence over a
+/// function of its name in some readers only, so both count.
+fn reached_functions(
+    model: &Model,
+    graphs: &[GraphId],
+    named: impl Fn(NodeId) -> Option<FunctionId>,
+) -> SecondaryMap<FunctionId, ()> {
     let mut used = SecondaryMap::new();
-    let mut open: Vec<GraphId> = roots(model).collect();
+    let mut open = graphs.to_vec();
     while let Some(graph) = open.pop() {
         for node in model.nodes_in(graph) {
-            if let Some(function) = model.function_called(model.node(node))
+            if let Some(function) = named(node)
                 && used.insert(function, ()).is_none()
             {
                 open.extend(graphs_of(model, function));
@@ -292,14 +366,14 @@ pub(crate) fn graphs_of(model: &Model, function: FunctionId) -> impl Iterator<It
 }
 
 /// The functions that stay if all selected calls are inlined: those that are not used, and those that other nodes name.
-fn remaining(model: &Model, calls: &Calls, used: &SecondaryMap<FunctionId, ()>) -> Vec<FunctionId> {
-    let mut stays: SecondaryMap<FunctionId, ()> = SecondaryMap::new();
-    for graph in model.all_graphs() {
-        let others = model.nodes(graph).filter(|node| !calls.contains_key(node));
-        for function in others.filter_map(|node| model.function_called(model.node(node))) {
-            stays.insert(function, ());
-        }
-    }
+fn remaining(
+    model: &Model,
+    calls: &Calls,
+    named: &Calls,
+    used: &SecondaryMap<FunctionId, ()>,
+) -> Vec<FunctionId> {
+    let others = named.iter().filter(|&(node, _)| !calls.contains_key(node));
+    let stays: SecondaryMap<FunctionId, ()> = others.map(|(_, &function)| (function, ())).collect();
     let functions = model.functions().iter().copied();
     functions.filter(|&function| stays.contains_key(function) || !used.contains_key(function)).collect()
 }

@@ -1,5 +1,8 @@
 //! Linking: the functions of a library that a model calls become functions of the model.
 
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
 use onnx_ir::{
     AttrValue, CallGraph, Constant, EditError, FunctionId, Importer, Model, NodeId, OpsetScope, SparseTensor,
 };
@@ -82,12 +85,12 @@ pub fn link(
     }
     let mut library = library.clone();
     let calls = all_calls(&library, registry);
-    let graph = CallGraph::of_calls(&library, |node| calls.get(&node).copied());
+    let graph = CallGraph::of_calls(&library, |node| calls.get(node).copied());
     let reached = reached(&library, &graph, wanted.iter().map(|&(_, function)| function))?;
     let mut callers: SecondaryMap<FunctionId, Vec<NodeId>> = SecondaryMap::new();
     for (function, ()) in &reached {
         for node in graphs_of(&library, function).flat_map(|graph| library.nodes_in(graph)) {
-            if let Some(&callee) = calls.get(&node)
+            if let Some(&callee) = calls.get(node)
                 && let Some(entry) = callers.entry(callee)
             {
                 entry.or_default().push(node);
@@ -116,11 +119,46 @@ pub fn link(
     Ok(linked)
 }
 
+/// An operator that nodes of a model name and that nothing defines.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MissingFunction {
+    /// The domain, name and overload.
+    pub function: Identity,
+    /// The nodes that name it, in the order of the graphs.
+    pub nodes: Vec<NodeId>,
+}
+
+/// The functions that a model calls and does not define, in the order of the first call of each: nodes of domains that have no
+/// operators in ONNX or in the registry, and that have no function. Operators that only a runtime has are among them.
+#[must_use]
+pub fn missing_functions(model: &Model, registry: &Registry) -> Vec<MissingFunction> {
+    let mut indices: HashMap<Identity, usize, RandomState> = HashMap::default();
+    let mut missing: Vec<MissingFunction> = Vec::new();
+    for node in model.all_graphs().flat_map(|graph| model.nodes(graph)) {
+        let record = model.node(node);
+        let domain = record.domain();
+        let is_custom = onnx_schema::opset_versions(domain).is_none()
+            && registry.declared_versions(model.str(domain)).is_none();
+        if !is_custom || model.function_called(record).is_some() {
+            continue;
+        }
+        let function = (domain, record.op(), record.overload());
+        let index = *indices.entry(function).or_insert_with(|| {
+            missing.push(MissingFunction { function, nodes: Vec::new() });
+            missing.len().saturating_sub(1)
+        });
+        if let Some(entry) = missing.get_mut(index) {
+            entry.nodes.push(node);
+        }
+    }
+    missing
+}
+
 /// Returns an error if functions call themselves together with those of the model, or if their operators have another meaning
 /// in the versions that the model imports: a model with such a function is not valid.
 fn judge(model: &Model, linked: &[LinkedFunction], registry: &Registry) -> Result<(), LinkError> {
     let calls = all_calls(model, registry);
-    let graph = CallGraph::of_calls(model, |node| calls.get(&node).copied());
+    let graph = CallGraph::of_calls(model, |node| calls.get(node).copied());
     let endless = endless(model, &graph);
     for &LinkedFunction { function, .. } in linked {
         if endless.contains_key(function) {

@@ -1,9 +1,9 @@
 //! Names of inlined nodes and values.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
-use onnx_ir::{Event, GraphId, Model, NodeId, ValueId};
+use onnx_ir::{Def, Event, GraphId, Model, NodeId, ValueId};
 use onnx_types::Symbol;
 
 /// Number of bytes that the call path takes in a name at most; a name is not longer for being in a deeper function.
@@ -19,52 +19,130 @@ pub enum Naming {
     Always,
 }
 
+/// A multiset of names that is cleared in constant time.
+#[derive(Debug, Default)]
+struct NameSet {
+    /// By the index of a name, the number of the set that has it, and how often. A model has the names of its interner, so
+    /// indices are dense.
+    members: Vec<(u32, u32)>,
+    /// The number of the present set.
+    set: u32,
+}
+
+impl NameSet {
+    fn clear(&mut self) {
+        match self.set.checked_add(1) {
+            Some(set) => self.set = set,
+            None => *self = Self { members: Vec::new(), set: 1 },
+        }
+    }
+
+    /// The number of occurrences of a name; `None` for symbols without a text, which are not names.
+    fn count(&mut self, name: Symbol) -> Option<&mut u32> {
+        if name.number().is_some() {
+            return None;
+        }
+        let index = name.index() as usize;
+        if index >= self.members.len() {
+            self.members.resize(index.saturating_add(1).next_power_of_two(), (0, 0));
+        }
+        let (set, count) = self.members.get_mut(index)?;
+        if *set != self.set {
+            (*set, *count) = (self.set, 0);
+        }
+        Some(count)
+    }
+
+    fn add(&mut self, name: Symbol) {
+        if let Some(count) = self.count(name) {
+            *count = count.saturating_add(1);
+        }
+    }
+
+    /// Adds a name if the set does not have it, and returns `true` then.
+    fn insert(&mut self, name: Symbol) -> bool {
+        let Some(count) = self.count(name) else { return true };
+        let is_new = *count == 0;
+        if is_new {
+            *count = 1;
+        }
+        is_new
+    }
+
+    /// Removes one occurrence of a name.
+    fn remove(&mut self, name: Symbol) {
+        if let Some(count) = self.count(name) {
+            *count = count.saturating_sub(1);
+        }
+    }
+}
+
 /// The names in an outermost graph and everything nested in it. Each name is used once there, so no value hides another one.
+#[derive(Debug)]
 pub(crate) struct Names {
     naming: Naming,
-    values: HashSet<Symbol, RandomState>,
-    nodes: HashSet<Symbol, RandomState>,
+    values: NameSet,
+    nodes: NameSet,
     /// The next number to try for a prefixed name.
     counters: HashMap<Symbol, u64, RandomState>,
+    /// The path of the call that is being expanded, with a slash; a name after it.
+    text: String,
+    /// The length of that path.
+    path: usize,
 }
 
 impl Names {
-    /// Collects the names of a graph.
-    pub(crate) fn of(model: &Model, root: GraphId, naming: Naming) -> Self {
+    pub(crate) fn new(naming: Naming) -> Self {
         let (values, nodes, counters) = Default::default();
-        let mut names = Self { naming, values, nodes, counters };
-        let events = model.walk(root).with_algorithms();
-        for event in events {
+        Self { naming, values, nodes, counters, text: String::new(), path: 0 }
+    }
+
+    /// Collects the names of a graph in the place of those that were known.
+    pub(crate) fn collect(&mut self, model: &Model, root: GraphId) {
+        self.values.clear();
+        self.nodes.clear();
+        self.counters.clear();
+        for event in model.walk(root).with_algorithms() {
             match event {
                 Event::Enter(graph) => {
-                    names.values.extend(defined(model, graph).map(|value| model.value(value).name()))
+                    for value in defined(model, graph) {
+                        self.values.add(model.value(value).name());
+                    }
                 }
                 Event::Node(node) => {
                     let record = model.node(node);
-                    names.nodes.insert(record.name());
-                    // Operands are included for names that nothing defines.
-                    let used = record.inputs().flatten().chain(record.outputs().iter().flatten().copied());
-                    names.values.extend(used.map(|value| model.value(value).name()));
+                    self.nodes.add(record.name());
+                    for &value in record.outputs().iter().flatten() {
+                        self.values.add(model.value(value).name());
+                    }
+                    // Names that nothing defines are taken, too.
+                    for value in record.inputs().flatten().map(|value| model.value(value)) {
+                        if matches!(value.def(), Def::Unresolved(_)) {
+                            self.values.add(value.name());
+                        }
+                    }
                 }
                 Event::After(_) | Event::Leave(_) => {}
             }
         }
-        names
     }
 
     /// Makes the names of the graphs that a call holds available: the graphs go with the call.
     pub(crate) fn release(&mut self, model: &Model, call: NodeId) {
+        if model.node(call).nested_graphs().next().is_none() {
+            return;
+        }
         for event in model.walk_node(call) {
             match event {
                 Event::Enter(graph) => {
                     for value in defined(model, graph) {
-                        self.values.remove(&model.value(value).name());
+                        self.values.remove(model.value(value).name());
                     }
                 }
                 Event::Node(node) if node != call => {
-                    self.nodes.remove(&model.node(node).name());
+                    self.nodes.remove(model.node(node).name());
                     for value in model.node(node).outputs().iter().flatten() {
-                        self.values.remove(&model.value(*value).name());
+                        self.values.remove(model.value(*value).name());
                     }
                 }
                 Event::Node(_) | Event::After(_) | Event::Leave(_) => {}
@@ -72,21 +150,67 @@ impl Names {
         }
     }
 
+    /// Begins the names of the body of a call. `around` is the path around the call.
+    pub(crate) fn enter(&mut self, model: &Model, call: NodeId, around: &str) {
+        self.text.clear();
+        push_path(&mut self.text, model, call, around);
+        self.path = self.text.len();
+        self.text.push('/');
+    }
+
+    /// The path of the body.
+    pub(crate) fn path(&self) -> &str {
+        self.text.get(..self.path).unwrap_or_default()
+    }
+
     /// Names a new node, with its results and the inputs and initializers of its graphs.
-    pub(crate) fn name(&mut self, model: &mut Model, node: NodeId, path: &str) {
-        let record = model.node(node);
-        let old = record.name();
-        let mut values: Vec<ValueId> = record.outputs().iter().flatten().copied().collect();
-        values.extend(record.nested_graphs().flat_map(|graph| defined(model, graph)));
+    pub(crate) fn name(&mut self, model: &mut Model, node: NodeId) {
+        let old = model.node(node).name();
         if !old.is_empty() {
-            let name = free(&mut self.nodes, &mut self.counters, self.naming, model, old, path);
-            model.set_node_name(node, name);
+            let name = self.free(model, old, |names| &mut names.nodes);
+            if name != old {
+                model.set_node_name(node, name);
+            }
         }
-        for value in values {
-            let old = model.value(value).name();
-            if !old.is_empty() {
-                let name = free(&mut self.values, &mut self.counters, self.naming, model, old, path);
+        for index in 0..model.node(node).outputs().len() {
+            if let Some(value) = model.node(node).output(index) {
+                self.name_value(model, value);
+            }
+        }
+        if model.node(node).nested_graphs().next().is_some() {
+            let graphs = model.node(node).nested_graphs();
+            let values: Vec<ValueId> = graphs.flat_map(|graph| defined(model, graph)).collect();
+            values.into_iter().for_each(|value| self.name_value(model, value));
+        }
+    }
+
+    fn name_value(&mut self, model: &mut Model, value: ValueId) {
+        let old = model.value(value).name();
+        if !old.is_empty() {
+            let name = self.free(model, old, |names| &mut names.values);
+            if name != old {
                 model.set_value_name(value, name);
+            }
+        }
+    }
+
+    /// A name that a set does not have, which is added to it.
+    fn free(&mut self, model: &mut Model, old: Symbol, taken: impl Fn(&mut Self) -> &mut NameSet) -> Symbol {
+        if self.naming == Naming::OnCollision && taken(self).insert(old) {
+            return old;
+        }
+        self.text.truncate(self.path.saturating_add(1));
+        self.text.push_str(model.str(old));
+        let base = model.intern(&self.text);
+        if taken(self).insert(base) {
+            return base;
+        }
+        loop {
+            let counter = self.counters.entry(base).or_default();
+            *counter += 1;
+            let name = model.intern(&format!("{}_{counter}", self.text));
+            if taken(self).insert(name) {
+                return name;
             }
         }
     }
@@ -97,41 +221,18 @@ fn defined(model: &Model, graph: GraphId) -> impl Iterator<Item = ValueId> + '_ 
     model.graph(graph).inputs().iter().copied().chain(model.initializers(graph))
 }
 
-/// A name that a set does not have, which is added to it.
-fn free(
-    taken: &mut HashSet<Symbol, RandomState>,
-    counters: &mut HashMap<Symbol, u64, RandomState>,
-    naming: Naming,
-    model: &mut Model,
-    old: Symbol,
-    path: &str,
-) -> Symbol {
-    if naming == Naming::OnCollision && taken.insert(old) {
-        return old;
-    }
-    let text = format!("{path}/{}", model.str(old));
-    let base = model.intern(&text);
-    if taken.insert(base) {
-        return base;
-    }
-    let counter = counters.entry(base).or_default();
-    loop {
-        *counter += 1;
-        let name = model.intern(&format!("{text}_{counter}"));
-        if taken.insert(name) {
-            return name;
-        }
-    }
-}
-
-/// The call path of the body of a call: the name of the call, which has the path around it if it needs it.
-pub(crate) fn path(model: &Model, call: NodeId, around: &str) -> String {
+/// Adds the call path of the body of a call to a text: the name of the call, which has the path around it if it needs it.
+fn push_path(text: &mut String, model: &Model, call: NodeId, around: &str) {
     let record = model.node(call);
     let name = model.str(record.name());
     if !name.is_empty() && name.len() <= MAX_PATH {
-        return name.to_owned();
+        text.push_str(name);
+        return;
     }
     let op = model.str(record.op());
-    let path = if around.is_empty() { op.to_owned() } else { format!("{around}/{op}") };
-    if path.len() <= MAX_PATH { path } else { "inlined".to_owned() }
+    let separator = if around.is_empty() { "" } else { "/" };
+    match around.len().saturating_add(separator.len()).saturating_add(op.len()) {
+        ..=MAX_PATH => text.extend([around, separator, op]),
+        _ => text.push_str("inlined"),
+    }
 }

@@ -5,15 +5,15 @@ use onnx_ir::{
     AttrValue, CopyMap, FunctionId, GraphId, Model, NodeId, OpsetImport, OpsetScope, Position, User, ValueId,
 };
 use onnx_schema::{Registry, normalize_domain};
-use onnx_types::Symbol;
 use slotmap::SecondaryMap;
 
+use crate::housekeeping::Identity;
 use crate::reason::Reason;
 
 /// Moves nodes of one graph into a new function of the model, and replaces them by a call of it. Values that the nodes use
 /// become inputs of the function in the order of first use, and those of their results that are used elsewhere become
-/// outputs. Returns the call. The domain is imported at version 1 if it is not imported yet, and the IR version is raised to 8,
-/// the first one with functions.
+/// outputs. The function is given by domain, name and overload. Returns the call. The domain is imported at version 1 if it is
+/// not imported yet, and the IR version is raised to 8, the first one with functions, or to 10, the first one with overloads.
 ///
 /// # Errors
 ///
@@ -22,20 +22,24 @@ use crate::reason::Reason;
 pub fn outline(
     model: &mut Model,
     nodes: &[NodeId],
-    (domain, name): (&str, &str),
+    (domain, name, overload): (&str, &str, &str),
     registry: &Registry,
 ) -> Result<NodeId, Reason> {
     let region = Region::new(model, nodes)?;
-    let function = region.make_function(model, domain, name, registry)?;
+    let function = region.make_function(model, (domain, name, overload), registry)?;
     let call = region.replace(model, function)?;
-    if model.info().ir_version < IR_WITH_FUNCTIONS {
-        model.info_mut().ir_version = IR_WITH_FUNCTIONS;
+    let needed = if overload.is_empty() { IR_WITH_FUNCTIONS } else { IR_WITH_OVERLOADS };
+    if model.info().ir_version < needed {
+        model.info_mut().ir_version = needed;
     }
     Ok(call)
 }
 
 /// The first IR version with functions.
 pub(crate) const IR_WITH_FUNCTIONS: i64 = 8;
+
+/// The first IR version with overloads of functions.
+pub(crate) const IR_WITH_OVERLOADS: i64 = 10;
 
 /// Nodes of one graph that can become a function.
 ///
@@ -92,7 +96,7 @@ impl Region {
         Ok(Self { graph, nodes, inputs, outputs, at })
     }
 
-    /// Makes a function of copies of the nodes; nothing calls it yet.
+    /// Makes a function of copies of the nodes, with this domain, name and overload; nothing calls it yet.
     ///
     /// # Errors
     ///
@@ -101,13 +105,13 @@ impl Region {
     pub fn make_function(
         &self,
         model: &mut Model,
-        domain: &str,
-        name: &str,
+        (domain, name, overload): (&str, &str, &str),
         registry: &Registry,
     ) -> Result<FunctionId, Reason> {
-        let symbols = (normalize_domain(model.intern(domain)), model.intern(name));
-        refuse_taken_identity(model, registry, symbols)?;
-        let function = model.add_function(symbols.0, symbols.1, Symbol::EMPTY);
+        let domain = normalize_domain(model.intern(domain));
+        let (name, overload) = (model.intern(name), model.intern(overload));
+        refuse_taken_identity(model, registry, (domain, name, overload))?;
+        let function = model.add_function(domain, name, overload);
         if let Err(reason) = fill(model, function, self) {
             let _ = model.remove_function(function);
             return Err(reason);
@@ -118,7 +122,7 @@ impl Region {
     /// Replaces the nodes by a call of a function that computes the same.
     fn replace(&self, model: &mut Model, function: FunctionId) -> Result<NodeId, Reason> {
         let record = model.function(function);
-        let (domain, name) = (record.domain(), record.name());
+        let (domain, name, overload) = (record.domain(), record.name(), record.overload());
         let [domain_text, name_text] = [domain, name].map(|name| model.str(name).to_owned());
         if model.versions_in(self.graph).get(domain).is_none() {
             let import = OpsetImport::new(domain, 1);
@@ -142,7 +146,9 @@ impl Region {
         for &node in self.nodes.iter().rev() {
             model.erase_node(node)?;
         }
-        node.ok_or_else(|| "the function has no outputs".into())
+        let node = node.ok_or("the function has no outputs")?;
+        model.set_op(node, domain, name, overload);
+        Ok(node)
     }
 }
 
@@ -240,7 +246,7 @@ fn is_used_outside(
 fn refuse_taken_identity(
     model: &Model,
     registry: &Registry,
-    (domain, name): (Symbol, Symbol),
+    (domain, name, overload): Identity,
 ) -> Result<(), Reason> {
     if domain.is_empty() {
         return Err("the function needs a domain".into());
@@ -249,7 +255,7 @@ fn refuse_taken_identity(
         return Err("the function needs a name".into());
     }
     let quoted = Quoted(model.str(name));
-    if model.find_function(domain, name, Symbol::EMPTY).is_some() {
+    if model.find_function(domain, name, overload).is_some() {
         return Err(Reason::new(format!("the function {quoted} exists")));
     }
     let is_declared = registry.declared_history(model.str(domain), model.str(name)).next().is_some();
@@ -258,7 +264,7 @@ fn refuse_taken_identity(
     }
     let is_it = |node: NodeId| {
         let record = model.node(node);
-        record.op() == name && record.domain() == domain && record.overload().is_empty()
+        record.op() == name && record.domain() == domain && record.overload() == overload
     };
     if model.all_graphs().any(|graph| model.nodes(graph).any(is_it)) {
         return Err(Reason::new(format!("a node of the model calls another operator {quoted}")));

@@ -1,15 +1,16 @@
 //! References to values outside of the data flow: quantization annotations, shardings and training bindings.
 
-use std::collections::HashMap;
-use std::hash::BuildHasher;
-
 use onnx_ir::{GraphId, Model, NodeId, ValueId, ValueRef};
+use slotmap::SecondaryMap;
 
 /// Lets references to values that were replaced refer to what took their place.
-pub(crate) fn redirect<S: BuildHasher>(model: &mut Model, forwards: &HashMap<ValueId, ValueId, S>) {
+pub(crate) fn redirect(model: &mut Model, forwards: &SecondaryMap<ValueId, ValueId>) {
+    if forwards.is_empty() {
+        return;
+    }
     let new = |reference: &mut ValueRef| {
         while let ValueRef::Value(value) = *reference
-            && let Some(&next) = forwards.get(&value)
+            && let Some(&next) = forwards.get(value)
         {
             *reference = ValueRef::Value(next);
         }

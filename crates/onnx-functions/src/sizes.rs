@@ -25,12 +25,11 @@ pub struct FunctionSize {
 #[must_use]
 pub fn function_sizes(model: &Model, registry: &Registry) -> Vec<FunctionSize> {
     let calls: Calls = all_calls(model, registry);
-    let graph = CallGraph::of_calls(model, |node: NodeId| calls.get(&node).copied());
+    let graph = CallGraph::of_calls(model, |node: NodeId| calls.get(node).copied());
     let costs = Costs::new(model, &calls, graph.callees_first());
     let endless = endless(model, &graph);
     let mut counts: SecondaryMap<FunctionId, u64> = SecondaryMap::new();
-    #[expect(clippy::iter_over_hash_type, reason = "counts do not depend on the order")]
-    for &function in calls.values() {
+    for (_, &function) in &calls {
         if let Some(entry) = counts.entry(function) {
             *entry.or_default() += 1;
         }

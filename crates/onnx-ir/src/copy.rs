@@ -14,9 +14,9 @@ use crate::entity::{GraphId, NodeId, ValueId};
 use crate::extras::{Extras, ValueRef};
 use crate::graph::{Graph, Owner};
 use crate::model::Model;
-use crate::node::NewNode;
+use crate::node::{NewNode, Node, Operand};
 use crate::order::Position;
-use crate::value::{Def, InfoEntry, Value};
+use crate::value::{Def, InfoEntry, User, Value};
 
 /// The mapping from values of the original to values of a copy.
 ///
@@ -24,10 +24,50 @@ use crate::value::{Def, InfoEntry, Value};
 /// where a function's body is inlined. Afterwards it maps every value to its copy.
 #[derive(Clone, Debug, Default)]
 pub struct CopyMap {
-    /// Sparse, because a model of many calls is inlined with a map for each of them.
-    values: SparseSecondaryMap<ValueId, Option<ValueId>, RandomState>,
+    values: ValueMap,
     attributes: Option<HashMap<Symbol, Attribute, RandomState>>,
     nodes: Vec<(NodeId, NodeId)>,
+}
+
+/// Values and what takes their place. A model of many calls is inlined with a map for each of them, and most have few values.
+#[derive(Clone, Debug, Default)]
+struct ValueMap {
+    /// The entries, as long as a search among them is faster than a hash table.
+    few: SmallVec<[(ValueId, Option<ValueId>); 8]>,
+    many: SparseSecondaryMap<ValueId, Option<ValueId>, RandomState>,
+}
+
+impl ValueMap {
+    /// Number of entries from which on they are in the hash table.
+    const MANY: usize = 16;
+
+    fn get(&self, value: ValueId) -> Option<&Option<ValueId>> {
+        if self.many.is_empty() {
+            return self.few.iter().find(|(from, _)| *from == value).map(|(_, to)| to);
+        }
+        self.many.get(value)
+    }
+
+    fn insert(&mut self, from: ValueId, to: Option<ValueId>) {
+        if !self.many.is_empty() {
+            self.many.insert(from, to);
+        } else if let Some(entry) = self.few.iter_mut().find(|(other, _)| *other == from) {
+            entry.1 = to;
+        } else if self.few.len() < Self::MANY {
+            self.few.push((from, to));
+        } else {
+            self.many.extend(self.few.drain(..));
+            self.many.insert(from, to);
+        }
+    }
+
+    fn remove(&mut self, value: ValueId) -> Option<Option<ValueId>> {
+        if !self.many.is_empty() {
+            return self.many.remove(value);
+        }
+        let index = self.few.iter().position(|(from, _)| *from == value)?;
+        Some(self.few.swap_remove(index).1)
+    }
 }
 
 impl CopyMap {
@@ -134,6 +174,10 @@ impl Model {
     ) -> Result<Vec<NodeId>, EditError> {
         self.check_position(at)?;
         self.graphs.get(graph).ok_or(EditError::Gone)?;
+        if let Some(nodes) = self.flat_nodes(graph, map) {
+            self.copy_flat(graph, &nodes, at, map)?;
+            return Ok(map.nodes.iter().rev().take(nodes.len()).rev().map(|&(_, copy)| copy).collect());
+        }
         // A detached graph takes the copies first: its nodes then move, so that a copy in place cannot meet itself.
         let (target, ..) = self.neighbours(at);
         let shell = self.new_graph_in(target, Symbol::EMPTY);
@@ -150,6 +194,116 @@ impl Model {
         self.graphs.remove(shell);
         self.record(shell, Aspects::ERASED);
         Ok(nodes)
+    }
+
+    /// The nodes of a graph if nothing else is in it: no initializers, annotations and nested graphs.
+    fn flat_nodes(&self, graph: GraphId, map: &CopyMap) -> Option<SmallVec<[NodeId; 8]>> {
+        let record = &self.graphs[graph];
+        let is_flat = record.initializers.is_empty()
+            && record.value_info.is_empty()
+            && record.info.quantization.is_empty();
+        let has_graphs = |attribute: &Attribute| match (attribute.value(), &map.attributes) {
+            (AttrValue::Ref(target), Some(actual)) => {
+                actual.get(target).is_some_and(|actual| !actual.value().graphs().is_empty())
+            }
+            (value, _) => !value.graphs().is_empty(),
+        };
+        if !is_flat {
+            return None;
+        }
+        let nodes: SmallVec<[NodeId; 8]> = self.nodes(graph).collect();
+        let is_leaf = |&node: &NodeId| !self.nodes[node].attributes.iter().any(has_graphs);
+        nodes.iter().all(is_leaf).then_some(nodes)
+    }
+
+    /// Copies nodes without nested graphs, all nodes of a graph, directly to their place.
+    fn copy_flat(
+        &mut self,
+        graph: GraphId,
+        nodes: &[NodeId],
+        at: Position,
+        map: &mut CopyMap,
+    ) -> Result<(), EditError> {
+        let is_here = |node: NodeId| self.nodes[node].graph == graph;
+        for output in &self.graphs[graph].outputs {
+            if !self.values[output.value].producer().is_some_and(is_here) {
+                let value = map.operand(output.value);
+                let value = value.ok_or(EditError::NotMapped { value: output.value })?;
+                self.values.get(value).ok_or(EditError::Gone)?;
+            }
+        }
+        for input in nodes.iter().flat_map(|&node| self.nodes[node].inputs()).flatten() {
+            if map.operand(input).is_some_and(|value| !self.values.contains_key(value)) {
+                // The copy of a node of the graph takes the place of a value that is gone.
+                if !self.values[input].producer().is_some_and(is_here) {
+                    return Err(EditError::Gone);
+                }
+            }
+        }
+        let (target, mut prev, next) = self.neighbours(at);
+        for &node in nodes {
+            for index in 0..self.nodes[node].outputs.len() {
+                if let Some(value) = self.nodes[node].outputs[index] {
+                    self.copy_value(value, Def::Unresolved(target), map);
+                }
+            }
+        }
+        let mut orders = self.orders_between(prev, next, nodes.len());
+        for &node in nodes {
+            let copy = self.copy_leaf(node, target, map);
+            match orders.next() {
+                Some(order) => self.link_with(copy, target, (prev, next), order),
+                None => self.link(copy, target, prev, next),
+            }
+            prev = Some(copy);
+        }
+        Ok(())
+    }
+
+    /// Copies a node without nested graphs whose outputs have copies. The copy is in no list yet.
+    fn copy_leaf(&mut self, node: NodeId, target: GraphId, map: &mut CopyMap) -> NodeId {
+        let record = &self.nodes[node];
+        let operand = |value: Option<ValueId>| value.and_then(|value| map.operand(value));
+        let inputs = record.inputs().map(|value| Operand { value: operand(value), slot: 0 }).collect();
+        let resolved = |attribute: &Attribute| match (attribute.value(), &map.attributes) {
+            (AttrValue::Ref(target), Some(actual)) => {
+                let value = actual.get(target)?.value().clone();
+                Some(attribute.resolved(attribute.name(), value))
+            }
+            _ => Some(attribute.clone()),
+        };
+        let new = Node {
+            op: record.op,
+            domain: record.domain,
+            overload: record.overload,
+            name: record.name,
+            inputs,
+            outputs: record.outputs.iter().map(|value| value.map(|value| map.get(value))).collect(),
+            attributes: record.attributes.iter().filter_map(resolved).collect(),
+            extras: record.extras.as_deref().map(|extras| Box::new(copy_extras(extras, map))),
+            forms: record.forms,
+            graph: target,
+            prev: None,
+            next: None,
+            order: 0,
+        };
+        let copy = self.nodes.insert(new);
+        self.record(copy, Aspects::CREATED);
+        for index in 0..self.nodes[copy].inputs.len() {
+            if let Some(value) = self.nodes[copy].inputs[index].value {
+                let slot = self.link_use(value, User::Node(copy), index as u32);
+                self.nodes[copy].inputs[index].slot = slot;
+            }
+        }
+        for index in 0..self.nodes[copy].outputs.len() {
+            if let Some(value) = self.nodes[copy].outputs[index] {
+                self.values[value].def = Def::Output { node: copy, index: index as u32 };
+                self.record(value, Aspects::DEFINITION);
+            }
+        }
+        self.set_node_origin(copy, self.node_origin(node));
+        map.nodes.push((node, copy));
+        copy
     }
 
     /// Copies some nodes, with everything nested in them, to a place in another graph or the same. Weights are shared, not

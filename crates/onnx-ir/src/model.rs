@@ -78,8 +78,9 @@ impl Model {
         }
     }
 
-    /// Makes room for this many more nodes and values.
-    pub(crate) fn reserve(&mut self, nodes: usize, values: usize) {
+    /// Makes room for this many more nodes and values, so that an edit of known size does not move those that are there several
+    /// times. Room that is not used costs nothing but addresses.
+    pub fn reserve(&mut self, nodes: usize, values: usize) {
         self.nodes.reserve(nodes);
         self.values.reserve(values);
         self.provenance.reserve(nodes);

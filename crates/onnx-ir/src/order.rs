@@ -50,6 +50,17 @@ impl Model {
     /// Inserts a node, which is not in a list, between two neighbors of a graph.
     pub(crate) fn link(&mut self, node: NodeId, graph: GraphId, prev: Option<NodeId>, next: Option<NodeId>) {
         let order = self.order_between(prev, next);
+        self.link_with(node, graph, (prev, next), order);
+    }
+
+    /// Inserts a node like [`link`](Self::link), with a key between those of its neighbors.
+    pub(crate) fn link_with(
+        &mut self,
+        node: NodeId,
+        graph: GraphId,
+        (prev, next): (Option<NodeId>, Option<NodeId>),
+        order: u64,
+    ) {
         let record = &mut self.nodes[node];
         record.graph = graph;
         record.prev = prev;
@@ -88,6 +99,21 @@ impl Model {
             Some(order) if order < u64::MAX => order,
             _ => self.order_between(last, None),
         }
+    }
+
+    /// Keys for nodes that are inserted between two neighbors, evenly spread; none if the gap is too small or at an end of the
+    /// list.
+    pub(crate) fn orders_between(
+        &self,
+        prev: Option<NodeId>,
+        next: Option<NodeId>,
+        count: usize,
+    ) -> impl Iterator<Item = u64> + use<> {
+        let ends = prev.zip(next).map(|(prev, next)| (self.nodes[prev].order, self.nodes[next].order));
+        let step = |(low, high): (u64, u64)| high.saturating_sub(low) / (count as u64).saturating_add(1);
+        let (first, step) = ends.map_or((0, 0), |ends| (ends.0, step(ends)));
+        let count = if step == 0 { 0 } else { count as u64 };
+        (1..=count).map(move |index| first.saturating_add(index.saturating_mul(step)))
     }
 
     fn order_between(&mut self, prev: Option<NodeId>, next: Option<NodeId>) -> u64 {

@@ -58,7 +58,7 @@ impl Patch<'_, '_> {
     pub fn outline(&mut self, nodes: &[NodeId], domain: &str, name: &str) -> Result<NodeId, Reason> {
         let region = Region::new(self.model(), nodes)?;
         let registry = self.cx.options.registry;
-        let function = region.make_function(self.cx.model, domain, name, registry)?;
+        let function = region.make_function(self.cx.model, (domain, name, ""), registry)?;
         self.draft.functions.push(function);
         let imported = normalize_domain(self.cx.model.intern(domain));
         if self.model().versions_in(region.graph).get(imported).is_none() {

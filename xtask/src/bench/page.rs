@@ -33,6 +33,7 @@ with fresh memory.
 | text | printing and parsing, against `onnx.printer` and `onnx.parser` |
 | forms | megabytes of tensors that become protobuf's text, JSON or ONNX text in a second, and return |
 | check | a verdict, from the file and in memory, against `onnx.checker` |
+| functions | inlining calls, against decoding the model, `onnx.inliner` and the pass of onnx-ir, and its growth |
 | infer | bytes to inferred bytes, against `onnx.shape_inference` and onnxruntime's symbolic inference |
 | eval | running a real model of each family on small inputs, against onnxruntime without optimization (one thread each) and `onnx.reference`, and the cost of planning |
 | rust | bytes to the graph, against other Rust libraries, which do different amounts of work |

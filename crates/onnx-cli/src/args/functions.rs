@@ -91,12 +91,15 @@ pub(crate) struct MergeArgs {
 const OUTLINE_EXAMPLES: &str = "\
 Repeated blocks are sets of nodes of the main graph that are equal but for the values that they use,
 such as the layers of a transformer. `onnx inline` is the inverse.
+SEL is the name of a node or value, a scope of names, `node(K)`, `near(SEL, N)` or a list of these; the nodes
+become one function together, so no other node may be between them.
 
 Examples:
   onnx outline model.onnx                                 what would be outlined?
   onnx outline model.onnx -o short.onnx
   onnx outline model.onnx --min-nodes 10 -o short.onnx
-  onnx outline model.onnx --only 'near(s, 1)' --function com.acme.Part -o out.onnx";
+  onnx outline model.onnx --only /layer.0 --function com.acme.Layer -o out.onnx
+  onnx outline model.onnx --only 'q, k, near(s, 1)' --function com.acme.Part:v2 -o out.onnx";
 
 /// Arguments of `onnx outline`.
 #[derive(Debug, Args)]
@@ -112,10 +115,10 @@ pub(crate) struct OutlineArgs {
     /// Replace repeated blocks of the main graph by calls of functions; the default.
     #[arg(long, conflicts_with = "only")]
     pub(crate) repeated: bool,
-    /// Replace these nodes by one call of one function.
+    /// Replace these nodes by one call of one function (repeatable; a list with `,`).
     #[arg(long, value_name = "SEL")]
-    pub(crate) only: Option<String>,
-    /// The function for `--only`: DOMAIN.NAME.
+    pub(crate) only: Vec<String>,
+    /// The function for `--only`: DOMAIN.NAME or DOMAIN.NAME:OVERLOAD.
     #[arg(long, value_name = "NAME", requires = "only", default_value = "outlined.Part")]
     pub(crate) function: String,
     /// The domain of the functions of repeated blocks.

@@ -119,3 +119,32 @@ lib.Other (p) => (q)
     }
     onnx(&folder, "info cycle.onnxtxt --functions").exits(0).says("calls itself");
 }
+
+#[test]
+fn warnings_of_linking_have_codes_and_are_in_the_report() {
+    let folder = Folder::with("library.onnxtxt", LIBRARY);
+    let model = r#"<ir_version: 9, opset_import: ["": 20, "lib": 3]> g (float[N] x) => (float[N] y) {
+           h = lib.Inner (x)
+           i = lib.Outer (h)
+           j = lib.Missing (i)
+           y = lib.Missing (j)
+        }
+        <domain: "lib", opset_import: ["": 20]> Inner (p) => (q) { q = Exp (p) }"#;
+    folder.put("in.onnxtxt", model);
+    folder.put("other.onnxtxt", LIBRARY.replace("lib", "unrelated"));
+    let command = "merge in.onnxtxt --link library.onnxtxt --link other.onnxtxt";
+    onnx(&folder, command)
+        .exits(0)
+        .says("ONNX4004")
+        .says("no library and no function of the model defines `lib.Missing`: 2 nodes")
+        .says("the model calls no function that only other.onnxtxt defines");
+    let report = onnx(&folder, &format!("{command} --format json")).exits(0).json();
+    let mut codes: Vec<&str> = (report["findings"].as_array().unwrap().iter())
+        .map(|found| found["code"].as_str().unwrap())
+        .filter(|code| code.starts_with("ONNX40"))
+        .collect();
+    codes.sort_unstable();
+    assert_eq!(codes, ["ONNX4004", "ONNX4005", "ONNX4006"]);
+    onnx(&folder, &format!("{command} --deny warnings -o out.onnxtxt")).exits(1);
+    assert!(!folder.path().join("out.onnxtxt").exists());
+}

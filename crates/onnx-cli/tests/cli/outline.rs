@@ -75,3 +75,26 @@ fn selected_nodes_become_one_function() {
     onnx(&folder, "outline in.onnxtxt --only nothing").exits(2).says("no node of the model matches");
     onnx(&folder, "outline in.onnxtxt --only h0 --function Part").exits(2).says("has no domain");
 }
+
+#[test]
+fn lists_scopes_and_several_selectors_denote_nodes() {
+    let folder = Folder::with("in.onnxtxt", layers(2));
+    for only in [
+        "--only /layer.0",
+        "--only /layer.0/",
+        "--only /layer.0/*",
+        "--only /layer.0/neg,/layer.0/mul|/layer.0/abs,near(/layer.0/scale,1),/layer.0/add",
+        "--only /layer.0/neg,/layer.0/mul --only /layer.0/abs --only /layer.0/scale,/layer.0/add",
+    ] {
+        onnx(&folder, &format!("outline in.onnxtxt {only} --function my.Layer:v2 -o out.onnxtxt"))
+            .exits(0)
+            .says("outlined 1 function with 1 call: 12 -> 8 nodes");
+        onnx(&folder, "info --functions out.onnxtxt").exits(0).says("my.Layer:v2");
+        onnx(&folder, "compare in.onnxtxt out.onnxtxt --rtol 0 --atol 0").exits(0);
+    }
+    onnx(&folder, "outline in.onnxtxt --only /layer.0/neg,nothing")
+        .exits(2)
+        .says("no node of the model matches `nothing`");
+    let run = onnx(&folder, "outline in.onnxtxt --only /layer.0/neg --only /layer.0/abs").exits(1);
+    assert!(run.err.contains("ONNX4003") && run.err.contains("not convex"), "{}", run.err);
+}

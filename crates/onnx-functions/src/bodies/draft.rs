@@ -30,6 +30,8 @@ pub(crate) struct Draft<'a> {
     formals: Vec<V>,
     /// The graph that nodes are added to.
     at: GraphId,
+    /// The graphs that were made for nodes.
+    graphs: Vec<GraphId>,
 }
 
 impl<'a> Draft<'a> {
@@ -42,7 +44,15 @@ impl<'a> Draft<'a> {
     ) -> Self {
         let formals = formal_names(schema, model.node(node).input_count());
         let formals = formals.iter().map(|name| model.add_graph_input(body, name, None)).collect();
-        Self { model, node, schema, version, types, formals, at: body }
+        Self { model, node, schema, version, types, formals, at: body, graphs: Vec::new() }
+    }
+
+    /// Removes the graphs that no node holds, as the body was not completed.
+    pub(crate) fn drop_graphs(&mut self) {
+        for graph in std::mem::take(&mut self.graphs) {
+            // Those that a node holds stay, which is what the error states.
+            let _ = self.model.erase_graph(graph);
+        }
     }
 
     /// The version of the default operator set.
@@ -276,6 +286,7 @@ impl<'a> Draft<'a> {
     ) -> Made<GraphId> {
         let name = self.model.intern("body");
         let graph = self.model.new_graph_in(self.at, name);
+        self.graphs.push(graph);
         let inputs = inputs.iter().map(|(name, ty)| self.model.add_graph_input(graph, name, ty.clone()));
         let inputs: Vec<V> = inputs.collect();
         let around = std::mem::replace(&mut self.at, graph);

@@ -170,11 +170,16 @@ fn draft(
     }
     let body = model.function(function).body();
     let mut draft = Draft::new(model, node, (schema, version), known, body);
-    let results = write(&mut draft)?;
-    if results.len() < count {
-        return Err("the node has more outputs than the body".into());
+    let made = write(&mut draft).and_then(|results| {
+        if results.len() < count {
+            return Err("the node has more outputs than the body".into());
+        }
+        finish(&mut draft, &results, &result_names(schema, count))
+    });
+    if made.is_err() {
+        draft.drop_graphs();
     }
-    finish(&mut draft, &results, &result_names(schema, count))
+    made
 }
 
 /// The versions in scope at a node, each domain once and under its canonical name.

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
-use onnx_ir::{CopyMap, FunctionId, GraphId, Model, NodeId, OpsetImport, Position, ValueId};
+use onnx_ir::{CopyMap, Extras, FunctionId, GraphId, Model, NodeId, OpsetImport, Position, ValueId};
 use onnx_schema::Registry;
-use onnx_types::Symbol;
+use onnx_types::{Symbol, UnknownFields};
 
 use super::flow::{Flow, Source};
 use super::grow::Block;
@@ -215,6 +215,8 @@ fn make_function(
             }
         }
         strip_scope(model, copy, scope);
+        let of_slot: Vec<NodeId> = block.occurrences.iter().map(|nodes| flow.nodes[nodes[slot]]).collect();
+        keep_common(model, copy, &of_slot);
     }
     let of_slot: HashMap<usize, NodeId, RandomState> = slots.into_iter().zip(copies).collect();
     for output in &signature.outputs {
@@ -229,6 +231,40 @@ fn make_function(
 fn without_scope<'a>(name: &'a str, scope: &str) -> &'a str {
     let inner = name.strip_prefix(scope).filter(|_| !scope.is_empty());
     inner.and_then(|rest| rest.strip_prefix('/')).unwrap_or(name)
+}
+
+/// Removes documentation and metadata of a node of the function, and of its results, that is not equal in all occurrences.
+fn keep_common(model: &mut Model, copy: NodeId, nodes: &[NodeId]) {
+    let of_nodes: Vec<Option<Extras>> =
+        nodes.iter().map(|&node| model.node(node).extras().cloned()).collect();
+    if of_nodes.iter().any(Option::is_some) {
+        *model.node_extras_mut(copy) = common(of_nodes);
+    }
+    for index in 0..model.node(copy).outputs().len() {
+        let Some(value) = model.node(copy).output(index) else { continue };
+        let outputs = nodes.iter().map(|&node| model.node(node).output(index));
+        let of_values: Vec<Option<Extras>> =
+            outputs.map(|value| model.value(value?).extras().cloned()).collect();
+        if of_values.iter().any(Option::is_some) {
+            *model.value_extras_mut(value) = common(of_values);
+        }
+    }
+}
+
+/// What all of a list have.
+fn common(list: Vec<Option<Extras>>) -> Extras {
+    let mut list = list.into_iter().map(Option::unwrap_or_default);
+    let mut common = list.next().unwrap_or_default();
+    for other in list {
+        if common.doc != other.doc {
+            common.doc = Symbol::EMPTY;
+        }
+        common.metadata.retain(|entry| other.metadata.contains(entry));
+        if common.unknown != other.unknown {
+            common.unknown = UnknownFields::default();
+        }
+    }
+    common
 }
 
 fn strip_scope(model: &mut Model, node: NodeId, scope: &str) {

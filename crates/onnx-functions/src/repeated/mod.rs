@@ -94,7 +94,8 @@ pub struct OutlinedBlock {
 ///
 /// Functions are named after the common scope of the names of the nodes, without numbers; calls have the scope as their name, and
 /// names in the body are relative to it, so [`inline`](crate::inline) with [`Naming::Always`](crate::Naming::Always) restores
-/// the names. The IR version is raised to 8, the first one with functions.
+/// the names. Documentation and metadata of nodes and their results are kept in the body if they are equal in all occurrences;
+/// declared types are not kept, as sizes can differ. The IR version is raised to 8, the first one with functions.
 ///
 /// # Errors
 ///

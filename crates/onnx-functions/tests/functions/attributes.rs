@@ -118,3 +118,29 @@ fn a_default_that_the_function_around_hides_stays_in_a_function_that_stays() {
     );
     assert_eq!((done.inlined(), model.functions().len()), (0, 2));
 }
+
+#[test]
+fn an_attribute_of_another_kind_than_the_body_needs_stays() {
+    let kept = |call: &str, body: &str| {
+        let mut model = parse(&format!(
+            r#"<ir_version: 10, opset_import: ["": 20, "my": 1]>
+            g (float[N] x) => (float[N] y) {{ y = my.F <k = {call}> (x) }}
+            <domain: "my", opset_import: ["": 20]> F <k> (p) => (q) {{ q = {body} (p) }}"#
+        ));
+        let done = inline_all(&mut model, &InlineOptions::default()).unwrap();
+        done.kept().map(|(_, reason)| reason.to_string()).collect::<Vec<_>>()
+    };
+    let reason = "the call gives attribute `k` as INT, and `Elu` in the body needs FLOAT";
+    assert_eq!(kept("1", "Elu <alpha: float = @k>"), [reason]);
+    let reason = "the call gives attribute `k` as STRING, and `Elu` in the body needs FLOAT";
+    assert_eq!(kept("\"1\"", "Elu <alpha: float = @k>"), [reason]);
+    assert_eq!(kept("1.0", "Elu <alpha: float = @k>"), Vec::<String>::new());
+    // A default of the wrong kind counts where it applies.
+    let mut model = parse(
+        r#"<ir_version: 10, opset_import: ["": 20, "my": 1]>
+        g (float[N] x) => (float[N] y) { a = my.F (x) y = my.F <k = 2.0> (a) }
+        <domain: "my", opset_import: ["": 20]> F <k: int = 1> (p) => (q) { q = Elu <alpha: float = @k> (p) }"#,
+    );
+    let done = inline_all(&mut model, &InlineOptions::default()).unwrap();
+    assert_eq!((done.inlined(), done.kept().count()), (1, 1));
+}

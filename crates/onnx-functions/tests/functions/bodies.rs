@@ -7,7 +7,7 @@ use onnx_ir::{DeclaredTypes, Model, NewNode, NodeId, OpsetImport, Position};
 use onnx_schema::{Registry, Schema, domain, latest_opset};
 use onnx_types::{Execution, Limits, Shape, Symbol, Type};
 
-use crate::{errors, nodes, nodes_of, parse};
+use crate::{errors, maker, nodes, nodes_of, parse};
 
 /// The body of the first node of a model.
 #[track_caller]
@@ -238,4 +238,19 @@ fn no_operator_is_used_in_its_own_body() {
         rounds += 1;
     }
     assert!(rounds <= 8, "{rounds}");
+}
+
+#[test]
+fn a_body_that_is_refused_leaves_no_nodes() {
+    // The element type of the result is known, and the graph of the node uses a value from outside.
+    let text = r#"<ir_version: 10, opset_import: ["": 20]>
+        g (seq(float[N]) s, float[N] x) => (seq(float[N]) y) {
+            y = SequenceMap (s) <body = one (float[N] e) => (float[N] r) { r = Add (e, x) }>
+        }"#;
+    let mut model = parse(text);
+    let before = (model.node_count(), model.graph_count(), model.functions().len());
+    let node = maker(&model, "y");
+    let reason = body_of(&mut model, node, &DeclaredTypes, Registry::STANDARD).unwrap_err();
+    assert!(reason.to_string().contains("values from outside"), "{reason}");
+    assert_eq!((model.node_count(), model.graph_count(), model.functions().len()), before);
 }

@@ -1,7 +1,8 @@
 //! Order and identities of functions, and linking.
 
 use onnx_functions::{
-    InlineOptions, deduplicate, function_sizes, inline_all, link, outline, separate_functions, sort_functions,
+    InlineOptions, deduplicate, function_sizes, inline, inline_all, link, missing_functions, outline,
+    separate_functions, sort_functions,
 };
 use onnx_ir::{Model, NodeId};
 use onnx_schema::Registry;
@@ -117,7 +118,7 @@ fn outlining_equal_nodes_and_merging_gives_one_function() {
     let mut model = model("a = Neg (x) b = Abs (a) c = Neg (b) y = Abs (c)", "");
     for (names, function) in [(["a", "b"], "p"), (["c", "y"], "q")] {
         let members: Vec<NodeId> = names.iter().map(|name| maker(&model, name)).collect();
-        outline(&mut model, &members, ("d", function), Registry::STANDARD).unwrap();
+        outline(&mut model, &members, ("d", function, ""), Registry::STANDARD).unwrap();
     }
     assert_eq!(deduplicate(&mut model, Registry::STANDARD), 1);
     assert_eq!(nodes(&model), ["b = d.p (x)", "y = d.p (b)"]);
@@ -196,4 +197,48 @@ fn a_library_that_does_not_fit_the_model_is_refused() {
         error.starts_with("the function `d.Total` of the library does not fit the model: `ReduceSum`"),
         "{error}"
     );
+}
+
+#[test]
+fn functions_that_only_each_other_call_go_together() {
+    // The graph with the call of `A` goes with the call of `F`, whose body does not use it.
+    let text = r#"<ir_version: 10, opset_import: ["": 20, "d": 1]>
+        g (float[N] x) => (float[N] y) { y = d.F <b = one () => (r) { r = d.A (x) }> (x) }
+        <domain: "d", opset_import: ["": 20]> F <b> (p) => (q) { q = Neg (p) }
+        <domain: "d", opset_import: ["": 20, "d": 1]> A (p) => (q) { q = d.B (p) }
+        <domain: "d", opset_import: ["": 20, "d": 1]> B (p) => (q) { q = d.A (p) }"#;
+    let mut model = parse(text);
+    let select = |model: &Model, _, function| model.str(model.function(function).name()) == "F";
+    let done = inline(&mut model, &InlineOptions::default(), select).unwrap();
+    assert_eq!((done.inlined(), done.removed_functions), (1, 3));
+    assert_eq!(nodes(&model), ["y = Neg (x)"]);
+}
+
+#[test]
+fn what_a_function_that_nothing_calls_names_stays() {
+    // `Big` is not expanded, as its size was not expected, so it still calls `F`.
+    let text = r#"<ir_version: 10, opset_import: ["": 20, "d": 1]>
+        g (float[N] x) => (float[N] y) { y = d.F (x) }
+        <domain: "d", opset_import: ["": 20, "d": 1]> Unused (p) => (q) { q = d.F (p) }
+        <domain: "d", opset_import: ["": 20]> F (p) => (q) { q = Neg (p) }"#;
+    let mut model = parse(text);
+    let main = model.main_graph();
+    let select = |model: &Model, node, _| model.node(node).graph() == main;
+    let done = inline(&mut model, &InlineOptions::default(), select).unwrap();
+    assert_eq!((done.inlined(), done.removed_functions), (1, 0));
+    assert_eq!(model.functions().len(), 2);
+}
+
+#[test]
+fn calls_that_nothing_defines_are_listed() {
+    let text = r#"<ir_version: 10, opset_import: ["": 20, "d": 1]>
+        g (float[N] x) => (float[N] y) { a = d.F (x) b = d.G (a) c = e.G (b) y = d.G (c) }
+        <domain: "d", opset_import: ["": 20]> F (p) => (q) { q = Neg (p) }"#;
+    let model = parse(text);
+    let missing = missing_functions(&model, Registry::STANDARD);
+    let found: Vec<(&str, &str, usize)> = missing
+        .iter()
+        .map(|missing| (model.str(missing.function.0), model.str(missing.function.1), missing.nodes.len()))
+        .collect();
+    assert_eq!(found, [("d", "G", 2), ("e", "G", 1)]);
 }

@@ -112,3 +112,33 @@ fn types_in_graphs_of_a_call_keep_the_variables_of_the_caller() {
     let n = Dim::Var(model.names().get("N").unwrap());
     assert_eq!(model.ty(p).and_then(Type::shape).unwrap().dims(), [n]);
 }
+
+#[test]
+fn a_name_that_a_graph_of_a_call_shares_with_another_graph_stays_taken() {
+    // The graph goes with the call; the name `t` is still that of a value in the other branch.
+    let (model, _) = check(
+        r#"<ir_version: 10, opset_import: ["": 20, "my": 1]>
+        g (float[N] x, bool c) => (float[N] y, float[N] w) {
+            y = my.F <b = one () => (r) { t = Neg (x) r = Abs (t) }> (x)
+            w = If (c) <
+                then_branch = two () => (u) { t = Exp (x) u = Abs (t) },
+                else_branch = three () => (v) { v = Abs (x) }
+            >
+        }
+        <domain: "my", opset_import: ["": 20]> F <b> (p) => (q) { t = Exp (p) q = Log (t) }"#,
+        &[
+            "F/t = Exp (x)",
+            "y = Log (F/t)",
+            "w = If (c)",
+            "{",
+            "t = Exp (x)",
+            "u = Abs (t)",
+            "} => u",
+            "{",
+            "v = Abs (x)",
+            "} => v",
+        ],
+        &[],
+    );
+    assert!(model.functions().is_empty());
+}

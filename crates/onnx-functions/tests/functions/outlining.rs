@@ -21,7 +21,7 @@ fn a_convex_set_becomes_a_function_and_inlining_is_the_inverse() {
     let before = parse(CHAIN);
     let mut model = before.clone();
     let members: Vec<NodeId> = ["c", "b", "d"].iter().map(|name| maker(&model, name)).collect();
-    let call = outline(&mut model, &members, ("my", "Part"), Registry::STANDARD).unwrap();
+    let call = outline(&mut model, &members, ("my", "Part", ""), Registry::STANDARD).unwrap();
     model.verify_sorted().unwrap();
     assert_eq!(model.str(model.node(call).op()), "Part");
     assert_eq!(nodes(&model), ["a = Neg (x)", "b, d = my.Part (a, two)", "w = Sub (b, z)", "y = Mul (d, w)"]);
@@ -35,21 +35,21 @@ fn a_convex_set_becomes_a_function_and_inlining_is_the_inverse() {
 
 #[test]
 fn sets_that_cannot_be_functions_have_a_reason_and_leave_no_trace() {
-    let check = |names: &[&str], (domain, name): (&str, &str), expected: &str| {
+    let check = |names: &[&str], identity: (&str, &str, &str), expected: &str| {
         let mut model = parse(CHAIN);
         let members: Vec<NodeId> = names.iter().map(|name| maker(&model, name)).collect();
-        let reason = outline(&mut model, &members, (domain, name), Registry::STANDARD).unwrap_err();
+        let reason = outline(&mut model, &members, identity, Registry::STANDARD).unwrap_err();
         assert_eq!(reason.to_string(), expected);
         assert_eq!(
             (nodes(&model), model.functions().len(), model.graph_count()),
             (nodes(&parse(CHAIN)), 0, 1)
         );
     };
-    let part = ("my", "Part");
+    let part = ("my", "Part", "");
     check(&["a", "d"], part, "the nodes are not convex: one of them needs `c`, which depends on another one");
     check(&[], part, "the list of nodes is empty");
-    check(&["c"], ("ai.onnx.ml", "Scaler"), "the operator `Scaler` exists");
-    check(&["c"], ("", "Part"), "the function needs a domain");
+    check(&["c"], ("ai.onnx.ml", "Scaler", ""), "the operator `Scaler` exists");
+    check(&["c"], ("", "Part", ""), "the function needs a domain");
 }
 
 #[test]
@@ -59,10 +59,26 @@ fn a_call_follows_its_operands() {
         g (float[N] x) => (float[N] y) { a = Neg (x) b = Abs (a) c = Exp (x) d = Mul (a, c) y = Add (b, d) }"#;
     let mut model = parse(text);
     let members = ["a", "d"].map(|name| maker(&model, name));
-    let reason = outline(&mut model, &members, ("my", "Part"), Registry::STANDARD).unwrap_err();
+    let reason = outline(&mut model, &members, ("my", "Part", ""), Registry::STANDARD).unwrap_err();
     assert_eq!(
         reason.to_string(),
         "no place for the call follows all operands and precedes all uses: move the node of `c` forward"
     );
     assert_eq!(nodes(&model), nodes(&parse(text)));
+}
+
+#[test]
+fn overloads_are_functions_of_their_own() {
+    let mut model = parse(CHAIN);
+    let members = ["c", "d"].map(|name| maker(&model, name));
+    let first = outline(&mut model, &[members[0]], ("my", "Part", ""), Registry::STANDARD).unwrap();
+    let second = outline(&mut model, &[members[1]], ("my", "Part", "v2"), Registry::STANDARD).unwrap();
+    let overloads = [first, second].map(|call| model.str(model.node(call).overload()));
+    assert_eq!(overloads, ["", "v2"]);
+    // The first IR version with overloads.
+    assert_eq!((model.info().ir_version, errors(&model)), (10, Vec::new()));
+    let w = maker(&model, "w");
+    let reason = outline(&mut model, &[w], ("my", "Part", "v2"), Registry::STANDARD).unwrap_err();
+    assert_eq!(reason.to_string(), "the function `Part` exists");
+    assert_eq!(inline_all(&mut model, &InlineOptions::default()).unwrap().inlined(), 2);
 }

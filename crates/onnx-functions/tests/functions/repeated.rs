@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 
 use onnx_functions::{InlineOptions, OutlineOptions, inline_all, outline_repeated};
-use onnx_ir::Model;
+use onnx_ir::{Model, set_metadata};
 use onnx_types::{Execution, Interrupt};
 
-use crate::{errors, nodes, parse};
+use crate::{errors, maker, nodes, parse};
 
 /// The text of a model with a graph.
 fn model(body: &str) -> Model {
@@ -225,4 +225,36 @@ fn large_graphs_are_outlined() {
     chain.push_str("y = Exp (c4000)");
     let found = outlined(&model(&chain), 2);
     assert!(!found.is_empty());
+}
+
+#[test]
+fn documentation_and_metadata_that_all_occurrences_have_is_kept() {
+    let mut model = parse(
+        r#"<ir_version: 10, opset_import: ["": 20]> g (float[N] x) => (float[N] y) {
+            a = Neg (x) b = Abs (a) c = Exp (b) d = Log (c)
+            e = Neg (d) f = Abs (e) h = Exp (f) y = Log (h)
+        }"#,
+    );
+    let [kind, layer, same, other] = ["kind", "layer", "same", "other"].map(|name| model.intern(name));
+    for (name, number) in [("b", "0"), ("f", "1")] {
+        let node = maker(&model, name);
+        let value = model.node(node).output(0).unwrap();
+        let mut extras = model.node_extras_mut(node);
+        extras.doc = same;
+        set_metadata(&mut extras.metadata, kind, "attention");
+        set_metadata(&mut extras.metadata, layer, number);
+        drop(extras);
+        model.value_extras_mut(value).doc = if number == "0" { same } else { other };
+    }
+    let main = model.main_graph();
+    let blocks = outline_repeated(&mut model, main, &OutlineOptions::default()).unwrap();
+    assert_eq!(blocks.len(), 1);
+    let body = model.function(blocks[0].function).body();
+    let node = model.nodes(body).find(|&node| model.str(model.node(node).op()) == "Abs").unwrap();
+    let record = model.node(node);
+    assert_eq!(model.str(record.doc()), "same");
+    let entries: Vec<&str> = record.metadata().iter().map(|entry| model.str(entry.key())).collect();
+    assert_eq!(entries, ["kind"]);
+    let value = model.value(record.output(0).unwrap());
+    assert!(value.extras().is_none_or(|extras| extras.doc.is_empty()));
 }

@@ -32,6 +32,21 @@ impl Model {
         graph
     }
 
+    /// Removes a graph that belongs to nothing, with everything in it.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the graph is gone already or belongs to a node, a function or the model.
+    pub fn erase_graph(&mut self, graph: GraphId) -> Result<(), EditError> {
+        match self.graphs.get(graph).ok_or(EditError::Gone)?.owner {
+            Owner::Detached => {
+                self.drop_graphs(vec![graph]);
+                Ok(())
+            }
+            _ => Err(EditError::AlreadyOwned { graph }),
+        }
+    }
+
     /// Makes a training graph: `owner` is [`Owner::Initialization`] or [`Owner::Algorithm`]. It becomes part of the model
     /// when [`ModelInfo::training`](crate::ModelInfo::training) names it.
     pub fn new_training_graph(&mut self, owner: Owner) -> GraphId {

@@ -4,26 +4,43 @@ use super::{Run, output};
 use crate::TaskResult;
 use crate::bench::bars::{Bar, Outcome, Samples, time};
 
-/// Inlining 10,000 calls compared with decoding the model, with other tools, and its growth.
+/// Number of calls that the other tools inline: their time grows with the square of it.
+const CALLS_OF_PEERS: u64 = 1_000;
+
+/// Inlining 10,000 calls compared with decoding the model, fewer calls compared with other tools, and how the time grows.
 pub(super) fn functions(run: &mut Run) -> TaskResult {
     let path = run.model("functions", 10_000)?;
-    let (mut ours, mut theirs) = (Samples::default(), Samples::default());
-    for _ in 0..if run.quick { 1 } else { 5 } {
+    let turns = if run.quick { 1 } else { 5 };
+    let mut ours = Samples::default();
+    for _ in 0..turns {
         ours.add(&run.measure(&["inline", &path, "3"])?)?;
-        theirs.add(&output(run.peers().args(["inline", &path, "1"]))?)?;
     }
     let (inline, decode) = (ours.median("inline")?, ours.median("decode")?);
     let what = "inline 10k calls / decode the model".to_owned();
     run.push(Outcome::times("functions", what, inline, decode, Bar::AtMost(1.0)));
-    for (name, tool) in [("inliner", "onnx.inliner"), ("inline-pass", "ir-py InlinePass")] {
-        let what = format!("inline 10k calls / {tool}");
-        run.push(Outcome::times("functions", what, inline, theirs.median(name)?, Bar::AtMost(0.1)));
-    }
-    run.keep("inline functions 10k", ours, theirs);
+    run.keep("inline functions 10k", ours, Samples::default());
+    other_tools(run, turns)?;
     growth(run)
 }
 
-/// How the time grows with the number of nodes that are created.
+/// The same model with other tools.
+fn other_tools(run: &mut Run, turns: usize) -> TaskResult {
+    let path = run.model("functions", CALLS_OF_PEERS)?;
+    let (mut ours, mut theirs) = (Samples::default(), Samples::default());
+    for _ in 0..turns {
+        ours.add(&run.measure(&["inline", &path, "10"])?)?;
+        theirs.add(&output(run.peers().args(["inline", &path, "1"]))?)?;
+    }
+    let inline = ours.median("inline")?;
+    for (name, tool) in [("inliner", "onnx.inliner"), ("inline-pass", "ir-py InlinePass")] {
+        let what = format!("inline 1k calls / {tool}");
+        run.push(Outcome::times("functions", what, inline, theirs.median(name)?, Bar::AtMost(0.1)));
+    }
+    run.keep("inline functions 1k", ours, theirs);
+    Ok(())
+}
+
+/// How the time grows with the number of nodes that are created: a row for each number, and the exponent.
 fn growth(run: &mut Run) -> TaskResult {
     let all = ["1000", "10000", "100000", "1000000"];
     let sizes = if run.quick { &all[..3] } else { &all[..] };
@@ -32,9 +49,12 @@ fn growth(run: &mut Run) -> TaskResult {
     arguments.extend(sizes);
     ours.add(&run.measure(&arguments)?)?;
     let mut sides = Vec::new();
-    for size in [sizes.first(), sizes.last()].into_iter().flatten() {
+    for size in sizes {
         let took = ours.median(&format!("inline/{size}"))?;
-        sides.push(time(took / size.parse().unwrap_or(1.0)));
+        let of_node = took / size.parse().unwrap_or(1.0);
+        sides.push(time(of_node));
+        let what = format!("nanoseconds per node, {size} nodes created");
+        run.push(Outcome { group: "functions", what, sides: time(took), value: of_node, bar: Bar::None });
     }
     let value = ours.exponent("inline")?;
     let what = "exponent of inlining, per node created".to_owned();
