@@ -75,6 +75,39 @@ impl Call {
         Ok(Self { function, body, map, results, omits_inputs })
     }
 
+    /// Returns `true` if [`move_body`](Self::move_body) applies: operands take the place of inputs, and that is all.
+    pub(crate) fn is_movable(&self, model: &Model, needs: &Needs) -> bool {
+        let body = model.graph(self.body);
+        !self.omits_inputs
+            && !needs.has_parts
+            && body.initializer_slots() == 0
+            && body.quantization.is_empty()
+    }
+
+    /// Moves the nodes of the body to a place, and returns them. The function has no nodes and outputs any more.
+    pub(crate) fn move_body(&self, model: &mut Model, at: Position) -> Result<Vec<NodeId>, Reason> {
+        for index in (0..model.graph(self.body).outputs().len()).rev() {
+            model.remove_graph_output(self.body, index);
+        }
+        for index in 0..model.graph(self.body).inputs().len() {
+            if let Some(&formal) = model.graph(self.body).inputs().get(index) {
+                model.replace_all_uses(formal, self.map.get(formal));
+            }
+        }
+        let nodes: Vec<NodeId> = model.nodes(self.body).collect();
+        model.splice(self.body, at)?;
+        for &node in &nodes {
+            for index in 0..model.node(node).outputs().len() {
+                if let Some(value) = model.node(node).output(index) {
+                    // A name that the body has twice is not needed as it was read.
+                    let name = model.value(value).name();
+                    model.set_value_name(value, name);
+                }
+            }
+        }
+        Ok(nodes)
+    }
+
     /// Copies the body to a place, and returns the new nodes of the outermost level.
     ///
     /// # Errors
@@ -115,6 +148,9 @@ fn not_copied(model: &Model, error: EditError) -> Reason {
 pub(crate) struct Needs {
     /// Attributes without which an operator of the body is not valid, each with the operator.
     attributes: Vec<(Symbol, Symbol)>,
+    /// Whether a node of the body has a nested graph or refers to an attribute, so that a call differs from the body in more than
+    /// operands.
+    has_parts: bool,
     /// The kinds of attributes that the body refers to, each with an operator that needs it.
     kinds: Vec<(Symbol, AttrKind, Symbol)>,
 }
@@ -132,6 +168,10 @@ impl Needs {
                 for value in model.node(node).inputs().flatten() {
                     refuse_undefined(model, value)?;
                 }
+                let has_part = |attribute: &Attribute| {
+                    !attribute.value().graphs().is_empty() || matches!(attribute.value(), AttrValue::Ref(_))
+                };
+                needs.has_parts |= model.node(node).attributes().iter().any(has_part);
                 needs.add(model, node, registry);
             }
         }

@@ -54,11 +54,24 @@ pub(crate) struct Expander<'a> {
     outermost: u32,
     /// The types of bodies, without the dimension variables of the function.
     types: HashMap<*const Type, (Arc<Type>, Arc<Type>), RandomState>,
+    /// The functions that are called once: the body moves, and is not copied. Each with the call.
+    single: SecondaryMap<FunctionId, NodeId>,
+    /// Functions whose bodies moved.
+    moved: Vec<FunctionId>,
     pass: Symbol,
 }
 
+/// Nodes of a body, each with the node that took its place in a call: a copy, or itself.
+type Pairs = SmallVec<[(NodeId, NodeId); 8]>;
+
 impl<'a> Expander<'a> {
-    pub(crate) fn new(model: &'a mut Model, options: &'a InlineOptions<'a>, calls: Calls) -> Self {
+    /// `single` has the functions that only one node names, with that node.
+    pub(crate) fn new(
+        model: &'a mut Model,
+        options: &'a InlineOptions<'a>,
+        calls: Calls,
+        single: SecondaryMap<FunctionId, NodeId>,
+    ) -> Self {
         let pass = model.intern("inline");
         Self {
             model,
@@ -72,6 +85,8 @@ impl<'a> Expander<'a> {
             copied: SecondaryMap::new(),
             outermost: 0,
             types: HashMap::default(),
+            single,
+            moved: Vec::new(),
             pass,
         }
     }
@@ -138,10 +153,12 @@ impl<'a> Expander<'a> {
     }
 
     /// Ends the work: references to values that went are redirected, and copies of functions that were converted go.
-    pub(crate) fn finish(self) -> Vec<InlinedCall> {
+    ///
+    /// Returns the results of calls, and the number of functions that were removed as their bodies moved.
+    pub(crate) fn finish(self) -> (Vec<InlinedCall>, usize) {
         redirect(self.model, &self.forwards);
         self.conversions.remove(self.model);
-        self.report
+        (self.report, self.model.remove_functions(&self.moved))
     }
 
     /// Expands the calls in a graph and in everything nested in it, calls in the graphs of a call before the call.
@@ -192,18 +209,18 @@ impl<'a> Expander<'a> {
         };
         match self.copy(node) {
             Err(reason) => entry.result = Err(reason),
-            Ok(call) => {
-                entry.result = Ok(call.map.copied_nodes().len());
+            Ok((call, pairs)) => {
+                entry.result = Ok(pairs.len());
                 self.names.release(self.model, node);
                 self.names.enter(self.model, node, around.unwrap_or_default());
-                for &(original, copy) in call.map.copied_nodes() {
+                for &(original, copy) in &pairs {
                     self.settle(node, original, copy);
                     self.names.name(self.model, copy);
                 }
                 let results = call.results.iter().map(|&(old, result)| (old, call.map.get(result)));
                 tasks.push(Task::Close(Frame { node, results: results.collect() }));
                 let mut path: Option<Arc<str>> = None;
-                for &(original, copy) in call.map.copied_nodes().iter().rev() {
+                for &(original, copy) in pairs.iter().rev() {
                     let Some(&function) = self.calls.get(original) else { continue };
                     self.calls.insert(copy, function);
                     let path = path.get_or_insert_with(|| self.names.path().into());
@@ -217,7 +234,7 @@ impl<'a> Expander<'a> {
     }
 
     /// Binds a call and copies the body; the model is unchanged if there is a reason against it.
-    fn copy(&mut self, node: NodeId) -> Result<Call, Reason> {
+    fn copy(&mut self, node: NodeId) -> Result<(Call, Pairs), Reason> {
         let function = self.calls.get(node).copied().ok_or("the node calls no function")?;
         let graph = self.model.node(node).graph();
         let needs = match self.needs.get(function) {
@@ -230,9 +247,17 @@ impl<'a> Expander<'a> {
         }?;
         let known = self.conversions.get(self.model, function, graph, self.options, &mut self.calls)?;
         let mut call = Call::bind_to(self.model, node, known.function, &needs)?;
-        call.copy_body(self.model, Position::Before(node))?;
+        let is_single = self.single.get(function) == Some(&node) && known.function == function;
+        let pairs: Pairs = if is_single && call.is_movable(self.model, &needs) {
+            let nodes = call.move_body(self.model, Position::Before(node))?;
+            self.moved.push(function);
+            nodes.into_iter().map(|node| (node, node)).collect()
+        } else {
+            call.copy_body(self.model, Position::Before(node))?;
+            call.map.copied_nodes().iter().copied().collect()
+        };
         add_imports(self.model, graph, &known.missing);
-        Ok(call)
+        Ok((call, pairs))
     }
 
     /// Records where a copy comes from, and removes what its types say about variables of the function.
@@ -242,7 +267,9 @@ impl<'a> Expander<'a> {
         self.copied.insert(copy, self.outermost);
         let record = self.model.node(copy);
         // Graphs that the call passes have the variables of the scope around it.
-        if self.model.scope(self.model.node(original).graph()) == self.model.scope(record.graph()) {
+        if original != copy
+            && self.model.scope(self.model.node(original).graph()) == self.model.scope(record.graph())
+        {
             return;
         }
         let mut values: SmallVec<[ValueId; 4]> = record.outputs().iter().flatten().copied().collect();

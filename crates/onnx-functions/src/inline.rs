@@ -206,24 +206,39 @@ fn inline_named(
     refuse_size(model, cost, options)?;
     let bodies: SecondaryMap<FunctionId, Cost> =
         model.functions().iter().map(|&function| (function, costs.of_function(function))).collect();
-    reserve(model, cost);
+    let single = single_calls(named, &used);
+    reserve(model, cost, &single);
     // If every call is inlined, no node of the outermost graphs names a function any more.
     let is_complete = options.convert.is_none() && named.keys().all(|node| calls.contains_key(node));
-    let mut expander = Expander::new(model, options, calls);
+    let mut expander = Expander::new(model, options, calls, single);
     let expanded = expander.roots(&roots);
     let is_complete = is_complete && expanded.is_ok() && expander.has_inlined_all();
     let expanded = expanded.and_then(|()| expander.functions(&used, &bodies, is_complete));
-    let calls = expander.finish();
+    let (calls, moved) = expander.finish();
     expanded?;
     let removed = remove_unused(model, &roots, &used);
-    Ok(Inlined { calls, shadowed: Vec::new(), removed_functions: removed })
+    Ok(Inlined { calls, shadowed: Vec::new(), removed_functions: moved.saturating_add(removed) })
+}
+
+/// The used functions that only one node names, with the node.
+fn single_calls(named: &Calls, used: &SecondaryMap<FunctionId, ()>) -> SecondaryMap<FunctionId, NodeId> {
+    let mut single: SecondaryMap<FunctionId, Option<NodeId>> = SecondaryMap::new();
+    for (node, &function) in named {
+        if let Some(entry) = single.entry(function) {
+            entry.and_modify(|node| *node = None).or_insert(Some(node));
+        }
+    }
+    let calls = single.into_iter().filter_map(|(function, node)| Some((function, node?)));
+    calls.filter(|&(function, _)| used.contains_key(function)).collect()
 }
 
 /// Makes room for the nodes that are created.
-fn reserve(model: &mut Model, cost: Cost) {
+fn reserve(model: &mut Model, cost: Cost, single: &SecondaryMap<FunctionId, NodeId>) {
     /// Calls that stay count in the cost; from this number of nodes on, room is made as it is needed.
     const MAX_NODES: u64 = 1 << 18;
-    let nodes = cost.nodes.min(MAX_NODES) as usize;
+    let moved =
+        single.keys().map(|function| model.graph(model.function(function).body()).node_count() as u64);
+    let nodes = cost.nodes.saturating_sub(moved.sum()).min(MAX_NODES) as usize;
     model.reserve(nodes, nodes);
 }
 

@@ -99,7 +99,7 @@ Examples:
   onnx outline model.onnx -o short.onnx
   onnx outline model.onnx --min-nodes 10 -o short.onnx
   onnx outline model.onnx --only /layer.0 --function com.acme.Layer -o out.onnx
-  onnx outline model.onnx --only 'q, k, near(s, 1)' --function com.acme.Part:v2 -o out.onnx";
+  onnx outline model.onnx --only 'near(s, 1), s' --function com.acme.Part:v2 -o out.onnx";
 
 /// Arguments of `onnx outline`.
 #[derive(Debug, Args)]
