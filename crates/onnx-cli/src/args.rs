@@ -22,6 +22,7 @@ use crate::part::Part;
 use crate::report::{ModelReportArgs, ReportArgs};
 use crate::rewrite::RewriteArgs;
 use crate::run::RunArgs;
+use crate::simplify::SimplifyArgs;
 
 pub(crate) use convert::ConvertArgs;
 pub(crate) use functions::{InlineArgs, MergeArgs, Names, OutlineArgs};
@@ -79,7 +80,7 @@ pub(crate) enum Color {
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Find all defects of models and operator set documents.
+    /// Find all defects of models, operator set documents and rewrite rules.
     Check(CheckArgs),
     /// Show versions, inputs and outputs, operators and weights.
     Info(InfoArgs),
@@ -91,7 +92,9 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     /// Change the format, or the location of the weights.
     Convert(ConvertArgs),
-    /// Apply passes, with a proof of each edit.
+    /// Make a model smaller without changing what it computes.
+    Simplify(SimplifyArgs),
+    /// Apply passes and rewrite rules, with a proof of each edit.
     Rewrite(RewriteArgs),
     /// Add the functions of a library that the model calls.
     Merge(MergeArgs),
@@ -157,6 +160,9 @@ pub(crate) struct CheckArgs {
     /// Report what type and shape inference finds as well.
     #[arg(long)]
     pub(crate) full: bool,
+    /// Test the rules of rule files on models that are generated around their left sides.
+    #[arg(long)]
+    pub(crate) prove: bool,
     /// Test shapes of inputs against the declarations and the conditions of inference: `x=2x128,length=1`; a name with no
     /// sizes is a scalar.
     #[arg(long, value_name = "NAME=SIZES,…")]

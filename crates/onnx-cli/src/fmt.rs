@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use onnx_codec::file::{read, write_atomically};
 use onnx_codec::{EncodeOptions, ReadMode};
 use onnx_diag::{Clean, Sink};
+use onnx_rewrite::format_rules;
 use onnx_text::{FormatError, ParseOptions, format_model};
 use onnx_types::Execution;
 use serde_json::json;
@@ -16,6 +17,7 @@ use crate::input::{display_name, expand, is_stdin, read_stdin};
 use crate::output::{Out, terminal_safe};
 use crate::part::{Piece, elided};
 use crate::progress::Progress;
+use crate::rule_files;
 
 pub(crate) fn run(args: &FmtArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let to_output = args.files.iter().any(|path| is_stdin(path)) && !args.check && !args.dry_run;
@@ -23,7 +25,8 @@ pub(crate) fn run(args: &FmtArgs, out: &mut Out) -> Result<Outcome, Failure> {
         let failure = Failure::new("the text and the report cannot both be written to standard output");
         return Err(failure.help("use `--check` or `--dry-run`, or name a file"));
     }
-    let files = expand(&args.files, TEXT_EXTENSIONS);
+    let extensions = [TEXT_EXTENSIONS, &[rule_files::EXTENSION]].concat();
+    let files = expand(&args.files, &extensions);
     let progress = Progress::start("formatting", files.len());
     out.result_kind("fmt/1", "files");
     let mut outcome = Outcome::Fine;
@@ -59,6 +62,14 @@ struct Formatted {
 
 impl Formatted {
     fn of(path: PathBuf, execution: &Execution) -> Result<Self, Failure> {
+        if rule_files::is_rule_file(&path) {
+            let before = rule_files::text(&path)?;
+            let text = format_rules(&before).map_err(|error| {
+                let source = before.clone().into_bytes().into();
+                Failure::of_text(&display_name(&path), error.into_findings(), source)
+            })?;
+            return Ok(Self { path, bytes: before.len() as u64, is_changed: text != before, text });
+        }
         let name = display_name(&path);
         let bytes = if is_stdin(&path) { read_stdin()? } else { read(&path, ReadMode::Memory)? };
         let text = std::str::from_utf8(&bytes)

@@ -36,8 +36,10 @@ mod print;
 mod progress;
 mod report;
 mod rewrite;
+mod rule_files;
 mod rules;
 mod run;
+mod simplify;
 mod size;
 mod smith;
 mod spelling;
@@ -76,6 +78,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(&args, &mut out),
         Command::Compare(args) => compare::run(&args, &mut out),
         Command::Convert(args) => convert::run(&args, &mut out),
+        Command::Simplify(args) => simplify::run(&args, &mut out),
         Command::Rewrite(args) => rewrite::run(&args, &mut out),
         Command::Merge(args) => merge::run(&args, &mut out),
         Command::Inline(args) => inline::run(&args, &mut out),

@@ -208,6 +208,13 @@ impl Out {
         self.aside(&format!("{line}\n"));
     }
 
+    /// Tells on standard error what belongs to the summary, in lines.
+    pub(crate) fn details_of_summary(&self, lines: &str) {
+        if !self.quiet {
+            self.aside(lines);
+        }
+    }
+
     /// Tells on standard error what `-v` (1) or `-vv` (2) asks for.
     pub(crate) fn detail(&self, level: u8, text: &str) {
         if self.verbose >= level {

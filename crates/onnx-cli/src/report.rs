@@ -102,7 +102,8 @@ impl Command {
         match self {
             Self::Infer(args) => args.output.report.file.as_deref(),
             Self::Convert(args) => args.output.report.file.as_deref(),
-            Self::Rewrite(args) => args.output.report.file.as_deref(),
+            Self::Rewrite(args) => args.edits.output.report.file.as_deref(),
+            Self::Simplify(args) => args.edits.output.report.file.as_deref(),
             Self::Merge(args) => args.output.report.file.as_deref(),
             Self::Inline(args) => args.output.report.file.as_deref(),
             Self::Outline(args) => args.output.report.file.as_deref(),
@@ -126,6 +127,7 @@ impl Command {
             Self::Run(args) => vec![&args.input_file],
             Self::Convert(args) => vec![&args.input_file],
             Self::Rewrite(args) => vec![&args.input_file],
+            Self::Simplify(args) => vec![&args.input_file],
             Self::Merge(args) => {
                 std::iter::once(&args.input_file).chain(&args.link).map(PathBuf::as_path).collect()
             }
@@ -149,6 +151,7 @@ impl Command {
             Self::Compare(_) => "compare",
             Self::Convert(_) => "convert",
             Self::Rewrite(_) => "rewrite",
+            Self::Simplify(_) => "simplify",
             Self::Merge(_) => "merge",
             Self::Inline(_) => "inline",
             Self::Outline(_) => "outline",
@@ -171,7 +174,8 @@ impl Command {
             Self::Compare(args) => args.report.format,
             Self::Infer(args) => args.output.report.effective_format(),
             Self::Convert(args) => args.output.report.effective_format(),
-            Self::Rewrite(args) => args.output.report.effective_format(),
+            Self::Rewrite(args) => args.edits.output.report.effective_format(),
+            Self::Simplify(args) => args.edits.output.report.effective_format(),
             Self::Merge(args) => args.output.report.effective_format(),
             Self::Inline(args) => args.output.report.effective_format(),
             Self::Outline(args) => args.output.report.effective_format(),

@@ -1,14 +1,14 @@
 //! `onnx rewrite`: passes on a model, with the proof of their edits.
 
-use std::collections::HashSet;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::{Args, ValueEnum, ValueHint};
 use onnx_codec::file::write_atomically;
 use onnx_ir::{Element, Model, NodeId, Selectors};
 use onnx_pass::{
-    Condition, Entry, Exactness, Level, OpposedPasses, PassOptions, PassRun, Pipeline, PipelineReport,
+    Condition, Entry, Exactness, Level, OpposedPasses, Pass, PassOptions, PassRun, Pipeline, PipelineReport,
     UnknownPass, Verdict,
 };
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ use crate::exit::{Failure, Outcome};
 use crate::input::{Loaded, display_name, load_to_copy};
 use crate::output::Out;
 use crate::progress::Progress;
-use crate::{report, size, store, weights};
+use crate::{report, rule_files, size, store, weights};
 
 const EXAMPLES: &str = "\
 Every edit is proved before it is made: that the model stays in order, breaks no rule and has no
@@ -30,6 +30,7 @@ Examples:
   onnx rewrite model.onnx --pass known-elements --prove          what would it do, and is it right?
   onnx rewrite model.onnx --pass folded-constants --exact -o out.onnx
   onnx rewrite model.onnx --pass no-identities --only 'near(s, 3)' -o out.onnx
+  onnx rewrite model.onnx --rules mine.onnxrules --prove -o out.onnx
   onnx rewrite model.onnx --pass unique-subexpressions --journal edits.json -o out.onnx
   onnx explain --list passes                                     all passes";
 
@@ -41,11 +42,21 @@ pub(crate) struct RewriteArgs {
     #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
     pub(crate) input_file: PathBuf,
     /// The passes to run, in order; each is preceded by those that it relies on.
-    #[arg(long = "pass", value_name = "PASS", value_delimiter = ',', required = true)]
+    #[arg(long = "pass", value_name = "PASS", value_delimiter = ',', required_unless_present = "rules")]
     pub(crate) passes: Vec<String>,
     /// Repeat the passes until none of them edits.
     #[arg(long)]
     pub(crate) repeat: bool,
+    #[command(flatten)]
+    pub(crate) edits: EditArgs,
+}
+
+/// What edits are allowed, how they are proved, and where the result is written.
+#[derive(Debug, Args)]
+pub(crate) struct EditArgs {
+    /// A file with rewrite rules, which are applied after the passes.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) rules: Vec<PathBuf>,
     /// Only edits after which every implementation computes the same bits.
     #[arg(long)]
     pub(crate) exact: bool,
@@ -92,16 +103,67 @@ pub(crate) enum Assume {
 }
 
 pub(crate) fn run(args: &RewriteArgs, out: &mut Out) -> Result<Outcome, Failure> {
-    let in_place = args.in_place.in_place;
-    let changed = Changed { path: &args.input_file, from: args.input.from, in_place };
-    let placement = args.output.placement(Some(&changed), &ExternalArgs::DEFAULT, out)?;
-    let registry = args.documents.registry()?;
+    let registry = args.edits.documents.registry()?;
     let names: Vec<&str> = args.passes.iter().map(|name| name.trim()).collect();
-    let pipeline = Pipeline::named(&names, &registry).map_err(|error| unknown(&error))?;
+    let named = Pipeline::named(&names, &registry).map_err(|error| unknown(&error))?;
+    let mut passes: Vec<Pass> = named.passes().cloned().collect();
+    for path in &args.edits.rules {
+        passes.push(rule_files::load(path)?.pass(display_name(path)));
+    }
+    let pipeline = Pipeline::new().then(passes);
     let pipeline = if args.repeat { pipeline.repeated().map_err(|error| opposed(&error))? } else { pipeline };
-    let progress = Progress::start("rewriting", 1);
-    progress.begin(&display_name(&args.input_file));
-    let mut loaded = load_to_copy(&args.input_file, &args.input)?;
+    edit(
+        &args.input_file,
+        &args.edits,
+        &pipeline,
+        &Kind { verb: "rewriting", report: "rewrite/1", describe },
+        out,
+    )
+}
+
+/// How a command that runs a pipeline presents itself.
+pub(crate) struct Kind {
+    pub(crate) verb: &'static str,
+    pub(crate) report: &'static str,
+    /// Tells what was done: the report, the model afterwards, and the number of nodes before.
+    pub(crate) describe: fn(&PipelineReport, &Before, &Model, &Out),
+}
+
+/// What is counted before a pipeline runs.
+pub(crate) struct Before {
+    pub(crate) nodes: usize,
+    /// Number of nodes of each operator.
+    pub(crate) operators: BTreeMap<String, usize>,
+}
+
+impl Before {
+    /// Counts the nodes of a model.
+    pub(crate) fn of(model: &Model) -> Self {
+        let mut operators = BTreeMap::new();
+        for graph in model.all_graphs() {
+            for node in model.nodes(graph) {
+                *operators.entry(model.str(model.node(node).op()).to_owned()).or_default() += 1;
+            }
+        }
+        Self { nodes: model.node_count(), operators }
+    }
+}
+
+/// Runs a pipeline on a model, and writes the result.
+pub(crate) fn edit(
+    input_file: &Path,
+    args: &EditArgs,
+    pipeline: &Pipeline,
+    kind: &Kind,
+    out: &mut Out,
+) -> Result<Outcome, Failure> {
+    let registry = args.documents.registry()?;
+    let in_place = args.in_place.in_place;
+    let changed = Changed { path: input_file, from: args.input.from, in_place };
+    let placement = args.output.placement(Some(&changed), &ExternalArgs::DEFAULT, out)?;
+    let progress = Progress::start(kind.verb, 1);
+    progress.begin(&display_name(input_file));
+    let mut loaded = load_to_copy(input_file, &args.input)?;
     progress.aside(|| loaded.report(&args.input.severity, args.keep_going, out))?;
     let source = loaded.source()?;
     let conditions = conditions(args);
@@ -119,12 +181,12 @@ pub(crate) fn run(args: &RewriteArgs, out: &mut Out) -> Result<Outcome, Failure>
         .with_only(only.as_ref())
         .with_clock(Some(&clock))
         .with_execution(loaded.execution.clone());
-    let before = loaded.model.node_count();
+    let before = Before::of(&loaded.model);
     let done = pipeline.run(&mut loaded.model, &options);
     if done.ended == Some(onnx_pass::Ended::Stopped) {
         loaded.execution.interrupt.check()?;
     }
-    progress.aside(|| describe(&done, &loaded.model, before, out));
+    progress.aside(|| (kind.describe)(&done, &before, &loaded.model, out));
     if let Some(Verdict::Refuted(counterexample)) = &done.model {
         return Err(Failure::new(format_args!(
             "the model computes other results after the passes:\n{counterexample}"
@@ -135,9 +197,9 @@ pub(crate) fn run(args: &RewriteArgs, out: &mut Out) -> Result<Outcome, Failure>
     if out.is_for_people() {
         out.input(&loaded, findings)?;
     } else {
-        out.result_kind("rewrite/1", "models");
+        out.result_kind(kind.report, "models");
         report::select(&loaded.model, &mut findings);
-        let item = item(&loaded, &done, before).to_string();
+        let item = item(&loaded, &done, before.nodes).to_string();
         out.input_of(&loaded.name, Some(loaded.format.id()), Some(loaded.bytes), findings, vec![item])?;
     }
     if let Some(path) = &args.journal {
@@ -164,7 +226,7 @@ fn opposed(error: &OpposedPasses) -> Failure {
     )
 }
 
-fn conditions(args: &RewriteArgs) -> Vec<Condition> {
+fn conditions(args: &EditArgs) -> Vec<Condition> {
     let condition = |assume: &Assume| match assume {
         Assume::NoNan => Some(Condition::NoNan),
         Assume::Finite => Some(Condition::Finite),
@@ -201,7 +263,7 @@ fn selected(model: &Model, texts: &[String]) -> Result<Option<HashSet<NodeId>>, 
 }
 
 /// Tells what the passes did, and which edits were refused.
-fn describe(done: &PipelineReport, model: &Model, before: usize, out: &Out) {
+pub(crate) fn describe(done: &PipelineReport, before: &Before, model: &Model, out: &Out) {
     for pass in &done.passes {
         let mut refusals: Vec<(String, usize)> = Vec::new();
         for text in pass.report.refusals.iter().map(ToString::to_string) {
@@ -235,7 +297,7 @@ fn describe(done: &PipelineReport, model: &Model, before: usize, out: &Out) {
         out.detail(1, &format!("the whole model: {verdict}"));
     }
     let edits = size::plural(done.edits() as u64, "edit");
-    let (was, is) = (size::grouped(before as u64), size::grouped(model.node_count() as u64));
+    let (was, is) = (size::grouped(before.nodes as u64), size::grouped(model.node_count() as u64));
     out.summary(&format!("{edits}{}: {was} -> {is} nodes", verdicts(&done.journal)));
 }
 
@@ -287,12 +349,7 @@ fn item(loaded: &Loaded, done: &PipelineReport, before: usize) -> Value {
     })
 }
 
-fn write_journal(
-    path: &std::path::Path,
-    done: &PipelineReport,
-    dry_run: bool,
-    out: &mut Out,
-) -> Result<(), Failure> {
+fn write_journal(path: &Path, done: &PipelineReport, dry_run: bool, out: &mut Out) -> Result<(), Failure> {
     let entries: Vec<Value> = done.journal.iter().map(entry).collect();
     let text = format!("{:#}\n", json!({ "schema": "onnx-journal/1", "edits": entries }));
     if !dry_run {

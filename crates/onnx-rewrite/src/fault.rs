@@ -102,3 +102,9 @@ pub(crate) fn locus(text: &str, at: usize) -> Locus {
     let from_one = |count: usize| u32::try_from(count).unwrap_or(u32::MAX).saturating_add(1);
     Locus::model().at_text(from_one(line), from_one(column), 1)
 }
+
+/// The position of a rule in the text of its set.
+#[must_use]
+pub fn position(text: &str, rules: &crate::RuleSet, name: &str) -> Option<Locus> {
+    rules.rules().find(|rule| rule.name == name).map(|rule| locus(text, rule.at))
+}

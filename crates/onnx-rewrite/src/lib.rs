@@ -71,17 +71,21 @@ mod evaluate;
 mod examine;
 mod fault;
 mod form;
+mod format;
 mod matching;
 mod operators;
 mod parse;
 mod replace;
 mod rule_set;
+mod simplify;
 
 pub use ast::Rule;
 pub use examine::{ExamineOptions, Examined, examine};
-pub use fault::{IMPOSSIBLE_RULE, MALFORMED_RULE, REFUTED_RULE, RULES, RuleFileError};
+pub use fault::{IMPOSSIBLE_RULE, MALFORMED_RULE, REFUTED_RULE, RULES, RuleFileError, position};
+pub use format::format_rules;
 pub use matching::{Difference, Match};
 pub use rule_set::RuleSet;
+pub use simplify::{RULES_PASS, simplification};
 
 /// The rule files of this crate: name and text.
 pub const FILES: &[(&str, &str)] = &[

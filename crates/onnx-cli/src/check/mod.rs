@@ -22,7 +22,7 @@ use crate::output::Out;
 use crate::part::Part;
 use crate::progress::Progress;
 use crate::report::ReportFormat;
-use crate::{jobs, rules, tensors};
+use crate::{jobs, rule_files, rules, tensors};
 
 use fix::Repaired;
 use report::Totals;
@@ -44,7 +44,8 @@ pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Outcome, Failure> {
             .help("leave `--shapes` or `--as` away"));
     }
     let registry = args.documents.registry()?;
-    let extensions: &[&str] = if args.part == Part::Model { &["onnx", "onnxops"] } else { &["pb"] };
+    let extensions: &[&str] =
+        if args.part == Part::Model { &["onnx", "onnxops", "onnxrules"] } else { &["pb"] };
     let files = expand(&args.files, extensions);
     let progress = Progress::start("checking", files.len());
     let mut totals = Totals::default();
@@ -100,6 +101,24 @@ struct Checked {
 
 /// Repairs a file if that is wanted, and checks it.
 fn checked(path: &Path, args: &CheckArgs, policy: &Policy, registry: &Registry) -> Result<Checked, Failure> {
+    if args.part == Part::Model && rule_files::is_rule_file(path) {
+        if args.fix {
+            return Err(Failure::new("only models are repaired").about(&display_name(path)));
+        }
+        let text = rule_files::text(path)?;
+        let mut sink = Sink::with(profile(args).severities(policy.clone()), caps(args));
+        let execution = args.input.bounds.execution();
+        rule_files::check(&text, args.prove.then_some(&execution), &mut sink);
+        execution.interrupt.check()?;
+        return Ok(Checked {
+            sink,
+            bytes: Some(text.len() as u64),
+            source: Some(text.into_bytes().into()),
+            repaired: Repaired::default(),
+            format: rule_files::EXTENSION,
+            contradiction: None,
+        });
+    }
     if args.part == Part::Model && args.input.from.is_none() && documents::is_document(path) {
         if args.fix {
             return Err(Failure::new("only models are repaired")

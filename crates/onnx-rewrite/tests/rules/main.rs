@@ -3,4 +3,5 @@
 
 mod apply;
 mod examined;
+mod format;
 mod mistakes;

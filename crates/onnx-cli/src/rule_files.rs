@@ -1,0 +1,66 @@
+//! Files of rewrite rules: `*.onnxrules`.
+
+use std::path::Path;
+
+use onnx_codec::ReadMode;
+use onnx_codec::file::read;
+use onnx_diag::{Diagnostic, Locus, Sink};
+use onnx_rewrite::{ExamineOptions, REFUTED_RULE, RuleSet, examine};
+use onnx_types::Execution;
+
+use crate::exit::Failure;
+use crate::input::display_name;
+
+/// The extension of rule files.
+pub(crate) const EXTENSION: &str = "onnxrules";
+
+/// Returns `true` if a file has the extension of rule files.
+pub(crate) fn is_rule_file(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(EXTENSION))
+}
+
+/// The text of a rule file.
+pub(crate) fn text(path: &Path) -> Result<String, Failure> {
+    let bytes = read(path, ReadMode::Memory)?;
+    let text = std::str::from_utf8(&bytes).map_err(|error| {
+        Failure::new(format_args!("this is not UTF-8: {error}")).about(&display_name(path))
+    })?;
+    Ok(text.to_owned())
+}
+
+/// The rules of a file.
+pub(crate) fn load(path: &Path) -> Result<RuleSet, Failure> {
+    let text = text(path)?;
+    RuleSet::parse(&text).map_err(|error| {
+        Failure::of_text(&display_name(path), error.into_findings(), text.clone().into_bytes().into())
+    })
+}
+
+/// Adds to `sink` what is wrong with the rules of a text; with `prove`, also what their tests find.
+pub(crate) fn check(text: &str, prove: Option<&Execution>, sink: &mut Sink) {
+    let rules = match RuleSet::parse(text) {
+        Ok(rules) => rules,
+        Err(error) => return sink.merge(error.into_findings()),
+    };
+    let Some(execution) = prove else { return };
+    for result in examine(&rules, &ExamineOptions::default().with_execution(execution.clone())) {
+        if result.is_fine() {
+            continue;
+        }
+        let name = &result.rule;
+        let locus = onnx_rewrite::position(text, &rules, name).unwrap_or(Locus::model());
+        let message = match result.failures.first() {
+            Some(_) => format!("rule `{name}` is refuted by a generated model"),
+            None if result.verdicts == [0; 3] => format!("rule `{name}` matches no generated model"),
+            None => format!("no edit of rule `{name}` could be compared"),
+        };
+        let mut diagnostic = Diagnostic::new(&REFUTED_RULE, locus, message);
+        for failure in result.failures.iter().take(1) {
+            diagnostic = diagnostic.note(failure.trim_end());
+        }
+        for (reason, count) in result.missed.iter().take(3) {
+            diagnostic = diagnostic.note(format!("{count} models are not matched: {reason}"));
+        }
+        sink.report(diagnostic);
+    }
+}

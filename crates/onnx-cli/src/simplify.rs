@@ -1,0 +1,91 @@
+//! `onnx simplify`: common passes, rewrite rules and constant folding.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+use onnx_ir::Model;
+use onnx_pass::PipelineReport;
+use onnx_rewrite::{RULES_PASS, RuleSet, simplification};
+
+use crate::exit::{Failure, Outcome};
+use crate::output::{Out, shown};
+use crate::rewrite::{Before, EditArgs, Kind, describe, edit};
+use crate::{rule_files, size};
+
+const EXAMPLES: &str = "\
+Removes nodes that compute what is known, computes constants, merges equal nodes and applies rewrite
+rules, until nothing changes. Every edit is proved before it is made; see `onnx rewrite --help`.
+Without -o, nothing is written: the table states what would be.
+
+Examples:
+  onnx simplify model.onnx                                       what would change?
+  onnx simplify model.onnx -o small.onnx
+  onnx simplify model.onnx --exact --prove -o small.onnx         the same bits, and compared
+  onnx simplify model.onnx --rules mine.onnxrules -o small.onnx  also rules of one's own
+  onnx simplify model.onnx --journal edits.json                  each edit";
+
+/// Arguments of `onnx simplify`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct SimplifyArgs {
+    /// The model; `-` is standard input.
+    #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
+    pub(crate) input_file: PathBuf,
+    #[command(flatten)]
+    pub(crate) edits: EditArgs,
+}
+
+pub(crate) fn run(args: &SimplifyArgs, out: &mut Out) -> Result<Outcome, Failure> {
+    let registry = args.edits.documents.registry()?;
+    let mut rules = RuleSet::standard();
+    for path in &args.edits.rules {
+        rules = rules.and(&rule_files::load(path)?);
+    }
+    let pipeline = simplification(rules, &registry).map_err(Failure::new)?;
+    let kind = Kind { verb: "simplifying", report: "rewrite/1", describe: table };
+    edit(&args.input_file, &args.edits, &pipeline, &kind, out)
+}
+
+/// Tells the operators whose number changes, and the edits by pass and rule.
+fn table(done: &PipelineReport, before: &Before, model: &Model, out: &Out) {
+    describe(done, before, model, out);
+    if done.edits() == 0 {
+        return;
+    }
+    let after = Before::of(model);
+    let mut rows: Vec<(String, usize, usize)> = Vec::new();
+    for op in before.operators.keys().chain(after.operators.keys()) {
+        let count = |counts: &Before| counts.operators.get(op).copied().unwrap_or(0);
+        let row = (op.clone(), count(before), count(&after));
+        if row.1 != row.2 && !rows.contains(&row) {
+            rows.push(row);
+        }
+    }
+    // What loses most is first.
+    rows.sort_by_key(|(op, before, after)| (*after as isize - *before as isize, op.clone()));
+    for (op, before, after) in rows {
+        let (before, after) = (size::grouped(before as u64), size::grouped(after as u64));
+        out.details_of_summary(&format!("{before:>9} -> {after:>7}  {}\n", shown(&op)));
+    }
+    for (name, count) in edits(done) {
+        out.details_of_summary(&format!("{:>9} edits     {}\n", size::grouped(count as u64), shown(&name)));
+    }
+}
+
+/// Number of edits of each pass and each rule, most first.
+fn edits(done: &PipelineReport) -> Vec<(String, usize)> {
+    let is_pass = |name: &str| done.passes.iter().any(|pass| pass.name == name);
+    let mut counts: Vec<(String, usize)> = Vec::new();
+    for entry in &done.journal {
+        let name = match is_pass(&entry.pass) {
+            true => entry.pass.clone(),
+            false => format!("{RULES_PASS}/{}", entry.pass),
+        };
+        match counts.iter_mut().find(|(other, _)| *other == name) {
+            Some((_, count)) => *count += entry.edits,
+            None => counts.push((name, entry.edits)),
+        }
+    }
+    counts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    counts
+}

@@ -1,0 +1,61 @@
+//! The pipeline that makes a model smaller without changing what it computes.
+
+use onnx_pass::{Pass, Pipeline, UnknownPass};
+use onnx_schema::Registry;
+
+use crate::rule_set::RuleSet;
+
+/// The name of the pass that applies the rules.
+pub const RULES_PASS: &str = "rewrite-rules";
+
+/// What prepares the model.
+const FIRST: &[&str] = &["sorted", "constants-as-initializers", "no-dead-nodes"];
+
+/// What repeats until nothing changes: elements that are known, constants, nodes without effect and equal nodes.
+const REPEATED: &[&str] = &[
+    "no-identities",
+    "known-elements",
+    "folded-constants",
+    "no-known-branches",
+    "unique-constants",
+    "unique-subexpressions",
+];
+
+/// What removes the remains.
+const LAST: &[&str] = &["no-dead-nodes", "no-unused-initializers", "no-unused-functions"];
+
+/// A pipeline of common passes, the given rules and constant folding: what prepares the model, then a phase that is repeated
+/// until nothing changes, then what removes the remains.
+///
+/// ```
+/// use onnx_pass::PassOptions;
+/// use onnx_rewrite::{RuleSet, simplification};
+/// use onnx_schema::Registry;
+/// use onnx_text::{ParseOptions, parse_model};
+///
+/// let text = r#"<ir_version: 10, opset_import: ["": 20]>
+/// g (float[N,3] x) => (float[N,3] y) {
+///    s = Shape (x)
+///    r = Reshape (x, s)
+///    a = Transpose (r)
+///    y = Transpose (a)
+/// }"#;
+/// let mut model = parse_model(text, &ParseOptions::default())?;
+/// simplification(RuleSet::standard(), Registry::STANDARD)?.run(&mut model, &PassOptions::default());
+/// // An output that equals an input needs a node.
+/// assert_eq!(model.node_count(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// Returns an error if a pack of the registry has replaced a pass by one that requires an unknown pass.
+pub fn simplification(rules: RuleSet, registry: &Registry) -> Result<Pipeline, UnknownPass> {
+    let named = |names: &[&str]| -> Result<Vec<Pass>, UnknownPass> {
+        Ok(Pipeline::named(names, registry)?.passes().cloned().collect())
+    };
+    let mut repeated = named(REPEATED)?;
+    repeated.push(rules.pass(RULES_PASS));
+    repeated.extend(named(&["no-dead-nodes"])?);
+    Ok(Pipeline::new().then(named(FIRST)?).then_repeat(repeated).then(named(LAST)?))
+}
