@@ -67,7 +67,7 @@ pub(crate) struct EditArgs {
     #[arg(long)]
     pub(crate) prove: bool,
     /// Refuse edits whose results cannot be compared.
-    #[arg(long, requires = "prove")]
+    #[arg(long, requires = "prove", hide_short_help = true)]
     pub(crate) strict: bool,
     /// Only edits of these nodes: a selector, such as the name of a node or `near("NAME", 3)`. Passes that edit the model as a
     /// whole are refused.

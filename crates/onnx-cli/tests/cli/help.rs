@@ -3,7 +3,7 @@
 use crate::models;
 use crate::run::{Folder, onnx};
 
-const SUBCOMMANDS: [&str; 15] = [
+const SUBCOMMANDS: [&str; 16] = [
     "check",
     "info",
     "infer",
@@ -11,6 +11,7 @@ const SUBCOMMANDS: [&str; 15] = [
     "compare",
     "convert",
     "rewrite",
+    "simplify",
     "merge",
     "inline",
     "outline",
@@ -128,6 +129,8 @@ fn folder_of_examples() -> Folder {
     let header = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n";
     let length = u16::try_from(header.len()).unwrap().to_le_bytes();
     folder.put("x.npy", [b"\x93NUMPY\x01\0", &length[..], header.as_bytes(), &[0; 24]].concat());
+    let rules = "rule neg-neg: exact\nfrom (x) => (y) {\n    y = Neg (Neg (x))\n}\nto (x) => (x) {}\n";
+    folder.put("mine.onnxrules", rules);
     folder.put("test_data_set_0/x.npy", folder.get("x.npy"));
     folder
 }

@@ -26,6 +26,7 @@ mod run;
 mod run_models;
 mod run_recorded;
 mod run_values;
+mod simplify;
 mod smith;
 mod status;
 mod text;
