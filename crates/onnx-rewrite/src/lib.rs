@@ -85,7 +85,7 @@ pub use fault::{IMPOSSIBLE_RULE, MALFORMED_RULE, REFUTED_RULE, RULES, RuleFileEr
 pub use format::format_rules;
 pub use matching::{Difference, Match};
 pub use rule_set::RuleSet;
-pub use simplify::{RULES_PASS, simplification};
+pub use simplify::{RULES_PASS, SimplificationError, simplification};
 
 /// The rule files of this crate: name and text.
 pub const FILES: &[(&str, &str)] = &[

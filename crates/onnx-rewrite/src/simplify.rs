@@ -1,6 +1,6 @@
 //! The pipeline that makes a model smaller without changing what it computes.
 
-use onnx_pass::{Pass, Pipeline, UnknownPass};
+use onnx_pass::{OpposedPasses, Pass, Pipeline, UnknownPass};
 use onnx_schema::Registry;
 
 use crate::rule_set::RuleSet;
@@ -23,6 +23,18 @@ const REPEATED: &[&str] = &[
 
 /// What removes the remains.
 const LAST: &[&str] = &["no-dead-nodes", "no-unused-initializers", "no-unused-functions"];
+
+/// Why the passes of a registry cannot simplify.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SimplificationError {
+    /// A pass requires one that does not exist.
+    #[error(transparent)]
+    Unknown(#[from] UnknownPass),
+    /// A pass undoes what another one does.
+    #[error(transparent)]
+    Opposed(#[from] OpposedPasses),
+}
 
 /// A pipeline of common passes, the given rules and constant folding: what prepares the model, then a phase that is repeated
 /// until nothing changes, then what removes the remains.
@@ -49,13 +61,14 @@ const LAST: &[&str] = &["no-dead-nodes", "no-unused-initializers", "no-unused-fu
 ///
 /// # Errors
 ///
-/// Returns an error if a pack of the registry has replaced a pass by one that requires an unknown pass.
-pub fn simplification(rules: RuleSet, registry: &Registry) -> Result<Pipeline, UnknownPass> {
+/// Returns an error if a pack of the registry has replaced a pass by one that requires an unknown pass, or
+/// that undoes what another one does.
+pub fn simplification(rules: RuleSet, registry: &Registry) -> Result<Pipeline, SimplificationError> {
     let named = |names: &[&str]| -> Result<Vec<Pass>, UnknownPass> {
         Ok(Pipeline::named(names, registry)?.passes().cloned().collect())
     };
     let mut repeated = named(REPEATED)?;
     repeated.push(rules.pass(RULES_PASS));
     repeated.extend(named(&["no-dead-nodes"])?);
-    Ok(Pipeline::new().then(named(FIRST)?).then_repeat(repeated).then(named(LAST)?))
+    Ok(Pipeline::new().then(named(FIRST)?).then_repeat(repeated)?.then(named(LAST)?))
 }
