@@ -216,6 +216,29 @@ impl Model {
         roots
     }
 
+    /// The nodes of the file or text that a node goes back to, through any number of passes and all sources of each, in the order in
+    /// which the sources name them: the node itself if no pass made it. Each derivation is followed once.
+    #[must_use]
+    pub fn root_sources(&self, node: NodeId) -> Vec<DerivationSource> {
+        let record = &self.nodes[node];
+        let origin = self.node_origin(node);
+        let mut open = vec![DerivationSource { op: record.op, name: record.name, origin }];
+        let (mut seen, mut roots) = (HashSet::new(), Vec::new());
+        while let Some(source) = open.pop() {
+            match source.origin {
+                Origin::Derived(id) => {
+                    if seen.insert(id) {
+                        let sources = self.derivation(id).map_or(&[][..], |derivation| &derivation.sources);
+                        open.extend(sources.iter().rev().copied());
+                    }
+                }
+                _ if roots.contains(&source) => {}
+                _ => roots.push(source),
+            }
+        }
+        roots
+    }
+
     /// The origin of a value that is not a node output: the source position of its `ValueInfoProto` or tensor.
     #[must_use]
     pub fn value_origin(&self, value: ValueId) -> Origin {
@@ -250,6 +273,11 @@ mod tests {
         model.set_node_origin(d, origin);
         assert_eq!(model.root_origins(d), [Origin::Byte(1), Origin::Byte(2)]);
         assert_eq!(model.root_origin(d), Origin::Byte(1));
+        let origins = |node| -> Vec<Origin> {
+            model.root_sources(node).into_iter().map(|source| source.origin).collect()
+        };
+        assert_eq!(origins(d), [Origin::Byte(1), Origin::Byte(2)]);
+        assert_eq!(origins(a), [Origin::Byte(1)]);
         let Origin::Derived(id) = model.node_origin(d) else { panic!("it is derived") };
         let derivation = model.derivation(id).unwrap();
         assert_eq!((derivation.pass, derivation.sources.len(), derivation.sources[0].op), (pass, 2, op));

@@ -11,6 +11,7 @@ use crate::assumption::Exactness;
 use crate::cx::{Entry, PassCx};
 use crate::determinism::BY_NAME;
 use crate::equivalence::Equivalence;
+use crate::inherit::inherit;
 use crate::patch::{Draft, Level, Patch, Proof, Refusal};
 use crate::prove::{Verdict, prove};
 use crate::query::label;
@@ -223,6 +224,7 @@ impl Patch<'_, '_> {
         let adopted = self.adopted();
         self.cx.saved = None;
         let model = &mut *self.cx.model;
+        inherit(model, &self.draft);
         let scope = self.draft.pairs.first().map(|&(old, _)| model.graph_of(old));
         let function = scope.and_then(|graph| structure::function_around(model, graph));
         for &(old, new) in &self.draft.pairs {

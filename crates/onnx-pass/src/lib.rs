@@ -90,6 +90,7 @@ mod cx;
 mod determinism;
 mod equivalence;
 mod extract;
+mod inherit;
 mod keys;
 mod model_level;
 mod pass;

@@ -386,3 +386,40 @@ fn bisection_finds_the_first_bad_patch() {
     assert_eq!((found.good, found.bad, found.suspects.len()), (0, 4, 4));
     assert_eq!(seen, [0, 4, 2, 3, 1]);
 }
+
+#[test]
+fn new_nodes_have_the_metadata_that_their_sources_agree_on() {
+    use onnx_ir::{MetadataEntry, Position};
+
+    let mut model = parse(
+        "<ir_version: 10, opset_import: [\"\": 20]>
+        g (float[N] x) => (float[N] y) { a = Neg (x) y = Neg (a) }",
+    );
+    let graph = model.main_graph();
+    let negs: Vec<_> = model.nodes(graph).collect();
+    let [common, differs, first] = ["common", "differs", "first"].map(|key| model.intern(key));
+    for (index, &node) in negs.iter().enumerate() {
+        let mut extras = model.node_extras_mut(node);
+        extras.metadata.push(MetadataEntry::new(common, "same"));
+        extras.metadata.push(MetadataEntry::new(differs, index.to_string()));
+        extras.doc = common;
+        if index == 0 {
+            extras.metadata.push(MetadataEntry::new(first, "only"));
+        }
+    }
+    let (x, y) = (model.graph(graph).inputs()[0], model.graph(graph).outputs()[0].value());
+    let mut cx = PassCx::new(&mut model, PassOptions::default());
+    let mut patch = cx.patch("test", Exactness::Exact);
+    negs.iter().for_each(|&node| patch.source(node));
+    patch.tap(x);
+    let new = patch.build(Position::Before(negs[0]), |build| build.op(op::IDENTITY, [x]).output()).unwrap();
+    patch.replace(y, new);
+    patch.commit().unwrap();
+    drop(cx);
+    let node = model.nodes(graph).next().unwrap();
+    let record = model.node(node);
+    let metadata: Vec<(&str, String)> =
+        record.metadata().iter().map(|entry| (model.str(entry.key()), entry.value().to_string())).collect();
+    assert!(record.is(op::IDENTITY) && record.doc().is_empty());
+    assert_eq!(metadata, [("common", "same".to_owned()), ("first", "only".to_owned())]);
+}
