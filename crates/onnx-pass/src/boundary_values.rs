@@ -40,7 +40,20 @@ impl Points {
                 points.add_node(model, node);
             }
         }
+        points.add_neighbors();
         points
+    }
+
+    /// What is one more or less, after all numbers.
+    fn add_neighbors(&mut self) {
+        for number in self.floats.clone() {
+            self.add_float(number + 1.0);
+            self.add_float(number - 1.0);
+        }
+        for number in self.integers.clone() {
+            self.add_integer(number.saturating_add(1));
+            self.add_integer(number.saturating_sub(1));
+        }
     }
 
     fn add_node(&mut self, model: &Model, node: NodeId) {
@@ -80,21 +93,14 @@ impl Points {
     }
 
     fn add_float(&mut self, number: f64) {
-        if !number.is_finite() {
-            return;
-        }
-        for point in [number, number + 1.0, number - 1.0] {
-            if self.floats.len() < MAX_POINTS && !self.floats.contains(&point) {
-                self.floats.push(point);
-            }
+        if number.is_finite() && self.floats.len() < MAX_POINTS && !self.floats.contains(&number) {
+            self.floats.push(number);
         }
     }
 
     fn add_integer(&mut self, number: i64) {
-        for point in [number, number.saturating_add(1), number.saturating_sub(1)] {
-            if self.integers.len() < MAX_POINTS && !self.integers.contains(&point) {
-                self.integers.push(point);
-            }
+        if self.integers.len() < MAX_POINTS && !self.integers.contains(&number) {
+            self.integers.push(number);
         }
     }
 }

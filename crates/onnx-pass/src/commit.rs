@@ -21,6 +21,9 @@ use crate::structure::{self, Plan};
 /// Keys of the metadata that list what edits depend on.
 pub(crate) const ASSUMED_KEY: &str = "onnx.pass.assumed.";
 
+/// Why an edit is not made whose sources are not all selected.
+pub(crate) const NOT_SELECTED: &str = "a source of the edit is not among the nodes that are selected";
+
 /// The level that fails, the reason, and the result of comparing values.
 type Failed = (Level, String, Option<Verdict>);
 
@@ -30,7 +33,8 @@ impl Patch<'_, '_> {
     ///
     /// # Errors
     ///
-    /// Returns a refusal if a level fails. The model is as it was before the patch then.
+    /// Returns a refusal if a level fails, or if a source is not among the nodes that the options [select](crate::PassOptions::only).
+    /// The model is as it was before the patch then.
     pub fn commit(mut self) -> Result<Proof, Box<Refusal>> {
         let refuse = |draft: &Draft, level, reason: String, verdict| {
             Box::new(Refusal { pass: draft.pass.clone(), level, reason, verdict })
@@ -38,6 +42,9 @@ impl Patch<'_, '_> {
         if self.draft.class > self.cx.options.class {
             let reason = format!("edits of class {} are not allowed", self.draft.class);
             return Err(refuse(&self.draft, Level::Class, reason, None));
+        }
+        if !self.is_selected() {
+            return Err(refuse(&self.draft, Level::Structure, NOT_SELECTED.to_owned(), None));
         }
         if self.cx.refers_by_name {
             return Err(refuse(&self.draft, Level::Structure, BY_NAME.to_owned(), None));
@@ -77,6 +84,11 @@ impl Patch<'_, '_> {
         self.apply(&plan, &proof);
         self.is_done = true;
         Ok(proof)
+    }
+
+    /// Returns `true` if all sources are among the nodes that edits may be derived from.
+    fn is_selected(&self) -> bool {
+        self.cx.options.only.is_none_or(|only| self.draft.sources.iter().all(|node| only.contains(node)))
     }
 
     /// The levels after structure.

@@ -20,8 +20,8 @@ pub(crate) enum Equality {
     Bits,
     /// Those whose difference rounding can explain.
     Rounding {
-        /// The largest difference by output that counts as equal.
-        tolerances: Vec<f64>,
+        /// The largest difference that counts as equal, by output and element.
+        tolerances: Vec<Vec<f64>>,
         /// Whether any result is equal to a NaN of the old side.
         allow_nan: bool,
     },
@@ -33,7 +33,7 @@ pub(crate) fn difference(before: &[Value], after: &[Value], equality: &Equality)
         let tolerance = match equality {
             Equality::Bits => None,
             Equality::Rounding { tolerances, allow_nan } => {
-                tolerances.get(output).map(|&tolerance| (tolerance, *allow_nan))
+                tolerances.get(output).map(|tolerances| (&tolerances[..], *allow_nan))
             }
         };
         let (Some(first), Some(second)) = (old.tensor(), new.tensor()) else {
@@ -56,11 +56,14 @@ pub(crate) fn difference(before: &[Value], after: &[Value], equality: &Equality)
 }
 
 /// The first element that differs, with both values.
-fn tensors(a: &Tensor, b: &Tensor, tolerance: Option<(f64, bool)>) -> Option<(usize, String, String)> {
+fn tensors(a: &Tensor, b: &Tensor, tolerances: Option<(&[f64], bool)>) -> Option<(usize, String, String)> {
     if a.elem().class() == ElemClass::Float {
         let (first, second) = (a.iter_f64(&NoData).ok()?, b.iter_f64(&NoData).ok()?);
         let mut pairs = first.zip(second).enumerate();
-        let found = pairs.find(|&(_, (a, b))| !same_float(a, b, tolerance));
+        let found = pairs.find(|&(index, (a, b))| {
+            let own = |tolerances: &[f64]| tolerances.get(index).copied().unwrap_or(0.0);
+            !same_float(a, b, tolerances.map(|(tolerances, allow_nan)| (own(tolerances), allow_nan)))
+        });
         return found.map(|(index, (a, b))| (index, format!("{a:?}"), format!("{b:?}")));
     }
     if a.same_meaning(b, &NoData) {
@@ -141,22 +144,27 @@ fn indices(dims: &[i64], position: usize) -> Vec<i64> {
     indices
 }
 
-/// The largest finite magnitude in a tensor of floats, and the largest difference to another one.
-pub(crate) fn magnitude(tensor: &Value, other: Option<&Value>) -> Option<f64> {
-    let tensor = tensor.tensor().filter(|tensor| tensor.elem().class() == ElemClass::Float)?;
-    let elements = tensor.iter_f64(&NoData).ok()?;
-    let finite = |largest: f64, number: f64| {
-        if number.is_finite() { largest.max(number.abs()) } else { largest }
-    };
-    match other {
-        None => Some(elements.fold(0.0, finite)),
-        Some(other) => {
-            let other = other.tensor()?;
-            if other.dims() != tensor.dims() {
-                return None;
-            }
-            let others = other.iter_f64(&NoData).ok()?;
-            Some(elements.zip(others).map(|(a, b)| a - b).fold(0.0, finite))
-        }
-    }
+/// The elements of a tensor of floats; none of other values.
+fn floats(value: &Value) -> Option<impl Iterator<Item = f64> + '_> {
+    let tensor = value.tensor().filter(|tensor| tensor.elem().class() == ElemClass::Float)?;
+    tensor.iter_f64(&NoData).ok()
+}
+
+/// The finite magnitudes of the elements of a tensor of floats; those of others are 0.
+pub(crate) fn magnitudes(value: &Value) -> Vec<f64> {
+    let finite = |number: f64| if number.is_finite() { number.abs() } else { 0.0 };
+    floats(value).into_iter().flatten().map(finite).collect()
+}
+
+/// The finite differences of the elements of two tensors of one shape; none for others.
+pub(crate) fn distances(one: &Value, two: &Value) -> Vec<f64> {
+    let is_alike = one.tensor().zip(two.tensor()).is_some_and(|(one, two)| one.dims() == two.dims());
+    let pairs = floats(one).zip(floats(two)).filter(|_| is_alike);
+    let finite = |number: f64| if number.is_finite() { number.abs() } else { 0.0 };
+    pairs.into_iter().flat_map(|(one, two)| one.zip(two)).map(|(one, two)| finite(one - two)).collect()
+}
+
+/// The largest number; 0 if there is none.
+pub(crate) fn largest(numbers: &[f64]) -> f64 {
+    numbers.iter().copied().fold(0.0, f64::max)
 }

@@ -88,6 +88,7 @@ mod commit;
 mod compare;
 mod cx;
 mod determinism;
+mod elements;
 mod equivalence;
 mod extract;
 mod inherit;

@@ -147,11 +147,6 @@ impl<'p, 'm> Patch<'p, 'm> {
         }
     }
 
-    /// Returns `true` if all sources are among the nodes that edits may be derived from.
-    pub(crate) fn is_selected(&self) -> bool {
-        self.cx.options.only.is_none_or(|only| self.draft.sources.iter().all(|node| only.contains(node)))
-    }
-
     /// Names a value at which the replaced computation begins: the equivalence has it as an input.
     pub fn tap(&mut self, value: ValueId) {
         if !self.draft.taps.contains(&value) {

@@ -11,11 +11,11 @@ use onnx_types::{Dim, ElemClass, ElemType, Limits};
 
 use crate::assumption::Condition;
 use crate::determinism::is_deterministic;
+use crate::elements;
 use crate::extract::{Recorded, in_memory};
 use crate::keys::KeyMap;
 use crate::patch::Patch;
 use crate::prove::of_run;
-use crate::sample;
 
 /// Maximum number of `Identity` nodes between a constant and its user.
 const MAX_IDENTITIES: usize = 256;
@@ -314,7 +314,7 @@ impl Patch<'_, '_> {
                 integers.push(element.known()?);
             }
         }
-        let tensor = sample::make(elem, dims?, &floats, &integers)?;
+        let tensor = elements::make(elem, dims?, &floats, &integers)?;
         (tensor.element_count() == Some(content.len() as u64)).then_some(tensor)
     }
 

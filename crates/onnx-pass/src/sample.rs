@@ -5,24 +5,19 @@ use std::collections::BTreeMap;
 use onnx_eval::Value;
 use onnx_ir::ValueId;
 use onnx_shape_infer::{Content, Elem, Relation};
-use onnx_types::tensor::{Tensor, bf16, f16};
-use onnx_types::{Dim, ElemClass, ElemType, Symbol, TypeKind};
+use onnx_types::tensor::Tensor;
+use onnx_types::{Dim, Symbol, TypeKind};
 
-use crate::assumption::{Assumption, Condition, Exactness};
+use crate::assumption::{Assumption, Condition};
 use crate::boundary_values::Points;
+use crate::elements::{Elements, has_ties};
 use crate::equivalence::Equivalence;
 
 /// Known sizes above this are replaced by smaller ones where no assumption names them.
 pub(crate) const SMALL: i64 = 8;
 
 /// Number of rounds in which sizes are corrected until they satisfy the relations.
-const ROUNDS: usize = 8;
-
-/// Few numbers, so that elements are equal.
-const REPEATED: [f64; 3] = [2.0, 0.5, -1.0];
-
-/// Exact numbers that operators treat differently, as exponents and factors.
-const SMALL_FLOATS: [f64; 8] = [2.0, 0.5, -1.0, 1.0, 3.0, 4.0, -2.0, 0.0];
+pub(crate) const ROUNDS: usize = 8;
 
 /// SplitMix64: the numbers of a proof depend on the equivalence only.
 pub(crate) struct Rng(u64);
@@ -66,15 +61,15 @@ pub(crate) enum NoCase {
 }
 
 pub(crate) struct Sampler<'a> {
-    eq: &'a Equivalence,
+    pub(crate) eq: &'a Equivalence,
     symbols: Vec<Symbol>,
     inputs: Vec<ValueId>,
     /// Smaller sizes in the place of known ones.
     scaled: BTreeMap<i64, i64>,
     /// Smaller sizes of single axes of inputs.
     scaled_axes: Vec<(ValueId, usize, i64)>,
-    conditions: Vec<Condition>,
-    points: Points,
+    pub(crate) conditions: Vec<Condition>,
+    pub(crate) points: Points,
     max_elements: u64,
 }
 
@@ -220,7 +215,7 @@ impl<'a> Sampler<'a> {
         Ok(Case { sizes, inputs })
     }
 
-    fn eval(&self, dim: Dim, sizes: &[(Symbol, i64)]) -> Option<i64> {
+    pub(crate) fn eval(&self, dim: Dim, sizes: &[(Symbol, i64)]) -> Option<i64> {
         let value = |symbol| sizes.iter().find(|(known, _)| *known == symbol).map(|&(_, size)| size);
         self.eq.model().exprs().eval(dim, &value)
     }
@@ -228,7 +223,11 @@ impl<'a> Sampler<'a> {
     /// Sizes of all variables that satisfy the relations.
     fn sizes(&self, attempt: usize, rng: &mut Rng) -> Option<Vec<(Symbol, i64)>> {
         const DIFFERENT: [i64; 5] = [2, 3, 5, 4, 7];
-        const RANDOM: [i64; 10] = [0, 1, 1, 2, 2, 3, 3, 4, 5, 6];
+        const RANDOM: [i64; 11] = [0, 0, 1, 1, 2, 2, 3, 3, 4, 5, 6];
+        const SEVERAL: [i64; 5] = [2, 3, 3, 4, 5];
+        // Special numbers and ties need elements.
+        let is_special = has_ties(attempt) || attempt % 3 == 1;
+        let sizes_of_attempt: &[i64] = if is_special { &SEVERAL } else { &RANDOM };
         let mut sizes: Vec<(Symbol, i64)> = Vec::new();
         for (index, &symbol) in self.symbols.iter().enumerate() {
             let size = match attempt {
@@ -236,7 +235,13 @@ impl<'a> Sampler<'a> {
                 1 => Some(1),
                 2 => Some(2),
                 3 => Some(0),
-                _ => rng.pick(&RANDOM),
+                // One size is 0, and others are not.
+                10 | 22 if index == usize::from(attempt == 22) => {
+                    self.large_sizes().max().or_else(|| rng.pick(sizes_of_attempt))
+                }
+                11 if index == 0 => Some(0),
+                23 if index == 1 => Some(0),
+                _ => self.large_size(rng).or_else(|| rng.pick(sizes_of_attempt)),
             };
             sizes.push((symbol, size.unwrap_or(2)));
         }
@@ -262,6 +267,18 @@ impl<'a> Sampler<'a> {
             }
         }
         None
+    }
+
+    /// The sizes that occur in the claim, and what is one more or less, if they are larger than others.
+    fn large_sizes(&self) -> impl Iterator<Item = i64> + '_ {
+        const LARGE: core::ops::RangeInclusive<i64> = 6..=128;
+        self.points.integers.iter().copied().filter(|size| LARGE.contains(size))
+    }
+
+    /// In one of four cases, a size that occurs in the claim and is larger than others: the end of a slice.
+    fn large_size(&self, rng: &mut Rng) -> Option<i64> {
+        let sizes: Vec<i64> = self.large_sizes().collect();
+        if sizes.is_empty() || rng.below(4) > 0 { None } else { rng.pick(&sizes) }
     }
 
     /// Changes a variable of a relation that does not hold.
@@ -318,7 +335,8 @@ impl<'a> Sampler<'a> {
         let count = dims.iter().try_fold(1_i64, |count, &dim| count.checked_mul(dim));
         let count = count.filter(|&count| count >= 0 && count.unsigned_abs() <= self.max_elements);
         let count = usize::try_from(count.ok_or(NoCase::Sizes)?).map_err(|_| NoCase::Sizes)?;
-        let mut elements = Elements { sampler: self, elem: ty.elem, sizes, attempt, rng };
+        let number = self.inputs.iter().position(|&other| other == input).unwrap_or(0);
+        let mut elements = Elements { sampler: self, number, elem: ty.elem, sizes, attempt, rng };
         elements.tensor(dims, count, content.map(|content| &content[..]))
     }
 }
@@ -347,202 +365,4 @@ const fn sides(relation: Relation) -> Option<(Dim, Dim)> {
         | Relation::Broadcasts(a, b) => Some((a, b)),
         Relation::Declared(_) | Relation::Default(_) => None,
     }
-}
-
-/// The elements of one tensor.
-struct Elements<'a, 'r> {
-    sampler: &'a Sampler<'a>,
-    elem: ElemType,
-    sizes: &'a [(Symbol, i64)],
-    attempt: usize,
-    rng: &'r mut Rng,
-}
-
-impl Elements<'_, '_> {
-    fn tensor(&mut self, dims: Vec<i64>, count: usize, content: Option<&[Elem]>) -> Result<Tensor, NoCase> {
-        let content = content.filter(|content| content.len() == count);
-        let known =
-            |elements: &Self, index: usize| content.and_then(|content| elements.known(content, index));
-        if self.elem.class() == ElemClass::String {
-            const STRINGS: [&str; 4] = ["", "a", "b", "a b"];
-            let strings: Vec<&str> =
-                (0..count).map(|_| self.rng.pick(&STRINGS).unwrap_or_default()).collect();
-            return Tensor::from_strings(dims, strings).map_err(|_| NoCase::Sizes);
-        }
-        let is_float = self.elem.class() == ElemClass::Float;
-        let mut floats: Vec<f64> = Vec::new();
-        let mut integers: Vec<i64> = Vec::new();
-        for index in 0..count {
-            let known = known(self, index);
-            if is_float {
-                floats.push(known.unwrap_or_else(|| self.float(index)));
-            } else {
-                // Contents are sizes, which `f64` has exactly.
-                integers.push(known.map_or_else(|| self.integer(index), |number| number as i64));
-            }
-        }
-        make(self.elem, dims, &floats, &integers)
-            .ok_or_else(|| NoCase::Unsupported(format!("no elements of type {} are generated", self.elem)))
-    }
-
-    fn known(&self, content: &[Elem], index: usize) -> Option<f64> {
-        match *content.get(index)? {
-            Elem::Int(dim) => self.sampler.eval(dim, self.sizes).map(|number| number as f64),
-            Elem::Dyadic(dim, by) => {
-                self.sampler.eval(dim, self.sizes).map(|number| number as f64 / f64::from(by))
-            }
-            Elem::Float(number) => Some(number),
-            Elem::Unknown | Elem::Quotient(..) => None,
-        }
-    }
-
-    fn float(&mut self, index: usize) -> f64 {
-        for _ in 0..ROUNDS {
-            let number = match self.sampler.eq.class() {
-                // The first counterexample is easiest to read without special values.
-                Exactness::Exact if self.attempt > 0 => self.any_float(index),
-                _ => self.dyadic(),
-            };
-            if self.sampler.conditions.iter().all(|condition| condition.allows(number)) {
-                return number;
-            }
-        }
-        1.0
-    }
-
-    /// Numbers with which short sums and products are exact: all, positive ones, ones that are nearly equal, small ones that
-    /// repeat, other magnitudes, and those that occur in the claim.
-    fn dyadic(&mut self) -> f64 {
-        match self.attempt % 6 {
-            0 => self.rng.below(65) as f64 / 8.0 - 4.0,
-            1 => self.rng.below(32) as f64 / 8.0 + 0.125,
-            2 => 1.0 + self.rng.below(9) as f64 / 256.0,
-            3 => self.rng.pick(&REPEATED).unwrap_or(1.0),
-            4 => self.magnitude(),
-            _ => self.point().unwrap_or_else(|| self.rng.pick(&SMALL_FLOATS).unwrap_or(1.0)),
-        }
-    }
-
-    /// A number of the claim, in two of three cases if it has any.
-    fn point(&mut self) -> Option<f64> {
-        let sampler = self.sampler;
-        if sampler.points.floats.is_empty() || self.rng.below(3) == 0 {
-            return None;
-        }
-        self.rng.pick(&sampler.points.floats)
-    }
-
-    fn magnitude(&mut self) -> f64 {
-        const MAGNITUDES: [f64; 8] = [6.0, 7.5, 100.0, 1e4, 0.125, 1e-3, 1e-6, 20.0];
-        let number = self.rng.pick(&MAGNITUDES).unwrap_or(6.0);
-        if self.rng.below(2) == 0 { number } else { -number }
-    }
-
-    /// A number for an exact claim. The first element of some tensors is each special number in turn.
-    fn any_float(&mut self, index: usize) -> f64 {
-        const SPECIAL: [f64; 8] = [0.0, -0.0, 1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1.0, 1e-5];
-        let (tiny, large, step) = match self.elem {
-            ElemType::Double => (5e-324, f64::MAX, f64::EPSILON),
-            ElemType::Float16 => (6e-8, 65504.0, 9.765_625e-4),
-            ElemType::Bfloat16 => (9.2e-41, 3.389e38, 7.812_5e-3),
-            _ => (1.5e-45, f64::from(f32::MAX), f64::from(f32::EPSILON)),
-        };
-        let own = [tiny, -tiny, large, -large, 1.0 + step];
-        if self.attempt >= 4
-            && self.attempt % 3 == 1
-            && index == 0
-            && let Some(&number) = SPECIAL.get((self.attempt / 3 - 1) % SPECIAL.len())
-        {
-            return number;
-        }
-        if self.attempt % 3 == 2 && self.attempt > 2 && self.attempt % 4 != 3 {
-            // Of two numbers, so that most sets of elements have a tie.
-            return if self.rng.below(2) == 0 { 2.0 } else { -1.0 };
-        }
-        let share = if self.attempt % 4 == 3 { 2 } else { 6 };
-        match self.rng.below(share) {
-            0 => return self.rng.pick(&SPECIAL).unwrap_or(0.0),
-            1 if share > 2 && self.rng.below(4) == 0 => return self.rng.pick(&own).unwrap_or(0.0),
-            _ => {}
-        }
-        if self.attempt % 2 == 1
-            && let Some(point) = self.point()
-        {
-            return point;
-        }
-        match self.rng.below(8) {
-            0 if self.attempt > 2 => self.magnitude(),
-            _ => self.rng.below(1 << 20) as f64 / 131_072.0 - 4.0,
-        }
-    }
-
-    fn integer(&mut self, index: usize) -> i64 {
-        if self.elem == ElemType::Bool {
-            return match self.attempt {
-                0 => 1,
-                1 => 0,
-                _ => i64::from(self.rng.below(2) == 0),
-            };
-        }
-        const SMALL_NUMBERS: [i64; 8] = [0, 1, 1, 2, 2, 3, -1, 4];
-        // No float has the first, and 32 bits do not have the others.
-        const LARGE: [i64; 5] = [(1 << 53) + 1, (1 << 31) + 1, (1 << 31) - 1, 1 - (1 << 31), -1 - (1 << 31)];
-        let bits = self.elem.bits().unwrap_or(64).clamp(2, 64);
-        let highest = (u64::MAX >> 1 >> (64 - bits)).cast_signed();
-        let extremes = [highest, !highest, highest / 2 + 1, highest - 1];
-        let sampler = self.sampler;
-        if self.attempt % 2 == 1
-            && self.rng.below(3) == 0
-            && let Some(point) = self.rng.pick(&sampler.points.integers)
-        {
-            return point;
-        }
-        match self.rng.below(8) {
-            0 => self.rng.pick(self.sizes).map_or(index as i64, |(_, size)| size),
-            1 | 2 if self.attempt % 4 == 3 && bits == 64 => self.rng.pick(&LARGE).unwrap_or(0),
-            1..=4 if self.attempt % 4 == 3 => self.rng.pick(&extremes).unwrap_or(0),
-            _ => self.rng.pick(&SMALL_NUMBERS).unwrap_or(0),
-        }
-    }
-}
-
-/// A tensor of numbers; `None` for types that have no generator.
-pub(crate) fn make(elem: ElemType, dims: Vec<i64>, floats: &[f64], integers: &[i64]) -> Option<Tensor> {
-    use ElemType as E;
-    macro_rules! integers {
-        ($type:ty) => {{
-            // Extremes wrap to those of the narrower type.
-            let elements: Vec<$type> = integers.iter().map(|&number| number as $type).collect();
-            Tensor::from_slice(dims, &elements)
-        }};
-    }
-    match elem {
-        E::Float => {
-            let elements: Vec<f32> = floats.iter().map(|&number| number as f32).collect();
-            Tensor::from_slice(dims, &elements)
-        }
-        E::Double => Tensor::from_slice(dims, floats),
-        E::Float16 => {
-            let elements: Vec<f16> = floats.iter().map(|&number| f16::from_f64(number)).collect();
-            Tensor::from_slice(dims, &elements)
-        }
-        E::Bfloat16 => {
-            let elements: Vec<bf16> = floats.iter().map(|&number| bf16::from_f64(number)).collect();
-            Tensor::from_slice(dims, &elements)
-        }
-        E::Bool => {
-            let elements: Vec<bool> = integers.iter().map(|&number| number != 0).collect();
-            Tensor::from_slice(dims, &elements)
-        }
-        E::Int64 => integers!(i64),
-        E::Int32 => integers!(i32),
-        E::Int16 => integers!(i16),
-        E::Int8 => integers!(i8),
-        E::Uint64 => integers!(u64),
-        E::Uint32 => integers!(u32),
-        E::Uint16 => integers!(u16),
-        E::Uint8 => integers!(u8),
-        _ => return None,
-    }
-    .ok()
 }

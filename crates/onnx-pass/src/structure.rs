@@ -2,7 +2,7 @@
 
 use onnx_diag::Quoted;
 use onnx_ir::{Def, FunctionId, GraphId, Model, NodeId, OpsetScope, Use, User, ValueId, ValueRef};
-use onnx_schema::{Registry, Schema};
+use onnx_schema::{Registry, Schema, op};
 use onnx_types::Symbol;
 
 use crate::determinism::{is_deterministic, is_deterministic_in};
@@ -28,6 +28,7 @@ pub(crate) fn check(model: &Model, draft: &Draft, registry: &Registry) -> Result
             return Err("it makes a node that is not known to be deterministic".to_owned());
         }
         operands_are_defined(model, node)?;
+        runs_no_more(model, draft, node)?;
     }
     for (index, &(old, new)) in draft.pairs.iter().enumerate() {
         let earlier = draft.pairs.get(..index).unwrap_or_default();
@@ -141,6 +142,22 @@ fn operands_are_defined(model: &Model, node: NodeId) -> Result<(), String> {
         }
     });
     problem.map_or(Ok(()), Err)
+}
+
+/// A new node runs only where a node runs whose result it replaces: outside a branch or a loop, it may fail where the old one
+/// was not reached. Nodes that cannot fail may run more often.
+fn runs_no_more(model: &Model, draft: &Draft, node: NodeId) -> Result<(), String> {
+    const TOTAL: [Symbol; 4] = [op::CONSTANT, op::IDENTITY, op::SHAPE, op::SIZE];
+    let record = model.node(node);
+    let is_total = record.domain().is_empty() && TOTAL.contains(&record.op());
+    let home = record.graph();
+    if is_total || draft.pairs.iter().any(|&(old, _)| model.is_inside(home, model.graph_of(old))) {
+        return Ok(());
+    }
+    let op = Quoted(model.str(record.op())).to_string();
+    Err(format!(
+        "the new node {op} is outside the graphs of all values that are replaced, and may fail where they are not computed"
+    ))
 }
 
 /// The new value is defined before all users of the old one.

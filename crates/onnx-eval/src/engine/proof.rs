@@ -4,7 +4,7 @@ use std::hash::Hasher;
 use std::sync::Arc;
 
 use onnx_ir::AttrValue;
-use onnx_schema::{Schema, SchemaRef, op};
+use onnx_schema::{Schema, SchemaRef, attr, op};
 use onnx_types::tensor::{DataSource, Payload, Splat, Tensor};
 use onnx_types::{ElemType, Symbol};
 
@@ -108,6 +108,11 @@ pub(crate) fn perturb(cx: &mut Cx<'_, '_>, perturbation: Perturbation) -> Outcom
         _ => 0,
     };
     if cx.input_count() <= exact {
+        return Ok(());
+    }
+    // A scatter that does not accumulate copies its operands.
+    let is_scatter = matches!(cx.op(), op::SCATTER_ELEMENTS | op::SCATTER_ND);
+    if is_scatter && !matches!(cx.text(attr::REDUCTION)?, "add" | "mul") {
         return Ok(());
     }
     let call = hash_of_call(cx, perturbation.seed);

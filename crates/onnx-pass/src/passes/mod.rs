@@ -65,6 +65,7 @@ use std::fmt;
 use onnx_diag::Quoted;
 use onnx_ir::{Model, NodeId};
 
+use crate::commit::NOT_SELECTED;
 use crate::pass::Pass;
 use crate::patch::{Patch, Refusal};
 use crate::query::Reason;
@@ -156,11 +157,9 @@ impl Report {
 
     /// Commits a patch and counts it. A patch with a source that is not [selected](crate::PassOptions::only) is dropped.
     pub fn commit(&mut self, patch: Patch<'_, '_>) {
-        if !patch.is_selected() {
-            return;
-        }
         match patch.commit() {
             Ok(_) => self.edits = self.edits.saturating_add(1),
+            Err(refusal) if refusal.reason == NOT_SELECTED => {}
             Err(refusal) => self.refusals.push(*refusal),
         }
     }

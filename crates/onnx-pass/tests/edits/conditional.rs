@@ -59,8 +59,8 @@ fn splicing_without_knowing_the_condition_is_refuted() {
         &[
             "the results differ",
             "c = bool[] {0}",
-            "x = float[1] {3.4028234663852886e38}",
-            "y[0] is -3.4028234663852886e38 before and 3.4028234663852886e38 after",
+            "x = float[1] {1.0000001192092896}",
+            "y[0] is -1.0000001192092896 before and 1.0000001192092896 after",
         ],
     );
 }

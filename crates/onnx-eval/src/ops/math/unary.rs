@@ -120,6 +120,9 @@ impl Map for Sign {
             T::ONE
         } else if value < T::ZERO {
             T::ZERO.minus(T::ONE)
+        } else if value == T::ZERO {
+            // Also of −0.0.
+            T::ZERO
         } else {
             value
         }

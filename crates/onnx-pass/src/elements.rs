@@ -1,0 +1,280 @@
+//! The elements of the inputs of the runs of an equivalence: numbers on which operators differ.
+
+use onnx_shape_infer::Elem;
+use onnx_types::tensor::{Tensor, bf16, f16};
+use onnx_types::{ElemClass, ElemType, Symbol};
+
+use crate::assumption::Exactness;
+use crate::sample::{NoCase, ROUNDS, Rng, Sampler};
+
+/// Few numbers, so that elements are equal.
+const REPEATED: [f64; 3] = [2.0, 0.5, -1.0];
+
+/// Exact numbers that operators treat differently, as exponents and factors.
+const SMALL_FLOATS: [f64; 8] = [2.0, 0.5, -1.0, 1.0, 3.0, 4.0, -2.0, 0.0];
+
+/// Returns `true` for attempts in which floats are of two numbers, so that most sets of elements have a tie.
+pub(crate) const fn has_ties(attempt: usize) -> bool {
+    attempt > 2 && attempt % 3 == 2 && attempt % 4 != 3
+}
+
+/// The elements of one tensor.
+pub(crate) struct Elements<'a, 'r> {
+    pub(crate) sampler: &'a Sampler<'a>,
+    /// The index of the input.
+    pub(crate) number: usize,
+    pub(crate) elem: ElemType,
+    pub(crate) sizes: &'a [(Symbol, i64)],
+    pub(crate) attempt: usize,
+    pub(crate) rng: &'r mut Rng,
+}
+
+impl Elements<'_, '_> {
+    pub(crate) fn tensor(
+        &mut self,
+        dims: Vec<i64>,
+        count: usize,
+        content: Option<&[Elem]>,
+    ) -> Result<Tensor, NoCase> {
+        let content = content.filter(|content| content.len() == count);
+        let known =
+            |elements: &Self, index: usize| content.and_then(|content| elements.known(content, index));
+        if self.elem.class() == ElemClass::String {
+            const STRINGS: [&str; 4] = ["", "a", "b", "a b"];
+            let strings: Vec<&str> =
+                (0..count).map(|_| self.rng.pick(&STRINGS).unwrap_or_default()).collect();
+            return Tensor::from_strings(dims, strings).map_err(|_| NoCase::Sizes);
+        }
+        let is_float = self.elem.class() == ElemClass::Float;
+        let mut floats: Vec<f64> = Vec::new();
+        let mut integers: Vec<i64> = Vec::new();
+        for index in 0..count {
+            let known = known(self, index);
+            if is_float {
+                floats.push(known.unwrap_or_else(|| self.float(index)));
+            } else {
+                // Contents are sizes, which `f64` has exactly.
+                integers.push(known.map_or_else(|| self.integer(index), |number| number as i64));
+            }
+        }
+        make(self.elem, dims, &floats, &integers)
+            .ok_or_else(|| NoCase::Unsupported(format!("no elements of type {} are generated", self.elem)))
+    }
+
+    fn known(&self, content: &[Elem], index: usize) -> Option<f64> {
+        match *content.get(index)? {
+            Elem::Int(dim) => self.sampler.eval(dim, self.sizes).map(|number| number as f64),
+            Elem::Dyadic(dim, by) => {
+                self.sampler.eval(dim, self.sizes).map(|number| number as f64 / f64::from(by))
+            }
+            Elem::Float(number) => Some(number),
+            Elem::Unknown | Elem::Quotient(..) => None,
+        }
+    }
+
+    fn float(&mut self, index: usize) -> f64 {
+        for _ in 0..ROUNDS {
+            let number = match self.sampler.eq.class() {
+                // The first counterexample is easiest to read without special values.
+                Exactness::Exact if self.attempt > 0 => self.any_float(index),
+                _ => self.dyadic(index),
+            };
+            if self.sampler.conditions.iter().all(|condition| condition.allows(number)) {
+                return number;
+            }
+        }
+        1.0
+    }
+
+    /// Numbers with which short sums and products are exact: all, positive ones, ones that are nearly equal, small ones that
+    /// repeat, other magnitudes, those that occur in the claim, tiny ones and large ones.
+    fn dyadic(&mut self, index: usize) -> f64 {
+        if self.attempt > 4
+            && index == 0
+            && self.attempt % 2 == 1
+            && let Some(point) = self.point()
+        {
+            return point;
+        }
+        if self.attempt % 12 == 5 {
+            return self.rng.pick(&REPEATED).unwrap_or(1.0);
+        }
+        match self.attempt % 8 {
+            0 => self.coarse(),
+            1 => self.rng.below(32) as f64 / 8.0 + 0.125,
+            2 => 1.0 + self.rng.below(9) as f64 / 256.0,
+            3 => self.rng.pick(&REPEATED).unwrap_or(1.0),
+            4 => self.magnitude(),
+            5 => self.point().unwrap_or_else(|| self.rng.pick(&SMALL_FLOATS).unwrap_or(1.0)),
+            6 => self.coarse() / 1024.0,
+            _ => self.coarse() * 64.0,
+        }
+    }
+
+    /// A multiple of 1/8, so that halves are ties of roundings.
+    fn coarse(&mut self) -> f64 {
+        self.rng.below(65) as f64 / 8.0 - 4.0
+    }
+
+    /// A number with all digits that its type has, so that sums and products are rounded.
+    fn full(&mut self) -> f64 {
+        self.rng.below(1 << 53) as f64 / (1_u64 << 50) as f64 - 4.0
+    }
+
+    /// A number of the claim or one close to it, in two of three cases if it has any.
+    fn point(&mut self) -> Option<f64> {
+        let sampler = self.sampler;
+        if sampler.points.floats.is_empty() || self.rng.below(3) == 0 {
+            return None;
+        }
+        let point = self.rng.pick(&sampler.points.floats)?;
+        if self.rng.below(2) == 0 {
+            return Some(point);
+        }
+        // All distances are equally likely, so that thresholds that differ a little are told apart.
+        let distance = f64::from(2.0_f32).powi(-(self.rng.below(23) as i32) - 1);
+        let distance = distance * if point == 0.0 { 1.0 } else { point };
+        Some(if self.rng.below(2) == 0 { point + distance } else { point - distance })
+    }
+
+    fn magnitude(&mut self) -> f64 {
+        const MAGNITUDES: [f64; 8] = [6.0, 7.5, 100.0, 1e4, 0.125, 1e-3, 1e-6, 20.0];
+        let number = self.rng.pick(&MAGNITUDES).unwrap_or(6.0);
+        if self.rng.below(2) == 0 { number } else { -number }
+    }
+
+    /// A number for an exact claim. The first element of some tensors is each special number in turn.
+    fn any_float(&mut self, index: usize) -> f64 {
+        const SPECIAL: [f64; 8] = [-0.0, f64::NAN, f64::INFINITY, 0.0, f64::NEG_INFINITY, 1.0, -1.0, 1e-5];
+        let (tiny, large, step) = match self.elem {
+            ElemType::Double => (5e-324, f64::MAX, f64::EPSILON),
+            ElemType::Float16 => (6e-8, 65504.0, 9.765_625e-4),
+            ElemType::Bfloat16 => (9.2e-41, 3.389e38, 7.812_5e-3),
+            _ => (1.5e-45, f64::from(f32::MAX), f64::from(f32::EPSILON)),
+        };
+        // Products with the last two overflow or lose digits.
+        let own = [tiny, large, 1.0 + step, -tiny, -large, large / 3.0, tiny * 3.0];
+        // Two neighboring inputs have the same numbers there, so that one is compared with itself, and others do not.
+        let in_turn = |list: &[f64]| {
+            // The first attempt of those that are multiples of 3 has no elements.
+            let first = if self.attempt.is_multiple_of(3) { 2 } else { 1 };
+            let turn = (self.attempt / 3).checked_sub(first)?.saturating_add(self.number / 2 * 3);
+            list.get(turn.checked_rem(list.len())?).copied()
+        };
+        let special = match (self.attempt % 3, index) {
+            (1, 0) => in_turn(&SPECIAL),
+            (0, 0) => in_turn(&self.sampler.points.floats),
+            (0, 1) => in_turn(&own),
+            _ => None,
+        };
+        if let Some(special) = special {
+            return special;
+        }
+        if has_ties(self.attempt) && self.attempt % 12 == 8 {
+            // Halves of these are ties of roundings.
+            return self.rng.below(17) as f64 / 4.0 - 2.0;
+        }
+        if has_ties(self.attempt) {
+            return if self.rng.below(2) == 0 { 2.0 } else { -1.0 };
+        }
+        let share = if self.attempt % 4 == 3 { 2 } else { 6 };
+        match self.rng.below(share) {
+            0 => return self.rng.pick(&SPECIAL).unwrap_or(0.0),
+            1 if share > 2 && self.rng.below(4) == 0 => return self.rng.pick(&own).unwrap_or(0.0),
+            _ => {}
+        }
+        if self.attempt % 2 == 1
+            && let Some(point) = self.point()
+        {
+            return point;
+        }
+        match self.rng.below(8) {
+            0 if self.attempt > 2 => self.magnitude(),
+            1 | 2 => self.coarse(),
+            3 => self.coarse() * 16.0,
+            _ => self.full(),
+        }
+    }
+
+    fn integer(&mut self, index: usize) -> i64 {
+        if self.elem == ElemType::Bool {
+            return match self.attempt {
+                0 => 1,
+                1 => 0,
+                _ => i64::from(self.rng.below(2) == 0),
+            };
+        }
+        const SMALL_NUMBERS: [i64; 8] = [0, 1, 1, 2, 2, 3, -1, 4];
+        // No float has the first, and 32 bits do not have the others.
+        const LARGE: [i64; 5] = [(1 << 53) + 1, (1 << 31) + 1, (1 << 31) - 1, 1 - (1 << 31), -1 - (1 << 31)];
+        let bits = self.elem.bits().unwrap_or(64).clamp(2, 64);
+        let highest = (u64::MAX >> 1 >> (64 - bits)).cast_signed();
+        let extremes = [!highest, highest, highest / 2 + 1, highest - 1];
+        let sampler = self.sampler;
+        let in_turn = |list: &[i64]| {
+            let at = (self.attempt / 4).checked_rem(list.len())?;
+            list.get(at).copied().filter(|_| index == 0)
+        };
+        let special = match self.attempt % 4 {
+            1 => in_turn(&sampler.points.integers),
+            3 => in_turn(&extremes),
+            _ => None,
+        };
+        if let Some(special) = special {
+            return special;
+        }
+        if self.attempt % 2 == 1
+            && self.rng.below(3) == 0
+            && let Some(point) = self.rng.pick(&sampler.points.integers)
+        {
+            return point;
+        }
+        match self.rng.below(8) {
+            0 => self.rng.pick(self.sizes).map_or(index as i64, |(_, size)| size),
+            1 | 2 if self.attempt % 4 == 3 && bits == 64 => self.rng.pick(&LARGE).unwrap_or(0),
+            1..=4 if self.attempt % 4 == 3 => self.rng.pick(&extremes).unwrap_or(0),
+            _ => self.rng.pick(&SMALL_NUMBERS).unwrap_or(0),
+        }
+    }
+}
+
+/// A tensor of numbers; `None` for types that have no generator.
+pub(crate) fn make(elem: ElemType, dims: Vec<i64>, floats: &[f64], integers: &[i64]) -> Option<Tensor> {
+    use ElemType as E;
+    macro_rules! integers {
+        ($type:ty) => {{
+            // Extremes wrap to those of the narrower type.
+            let elements: Vec<$type> = integers.iter().map(|&number| number as $type).collect();
+            Tensor::from_slice(dims, &elements)
+        }};
+    }
+    match elem {
+        E::Float => {
+            let elements: Vec<f32> = floats.iter().map(|&number| number as f32).collect();
+            Tensor::from_slice(dims, &elements)
+        }
+        E::Double => Tensor::from_slice(dims, floats),
+        E::Float16 => {
+            let elements: Vec<f16> = floats.iter().map(|&number| f16::from_f64(number)).collect();
+            Tensor::from_slice(dims, &elements)
+        }
+        E::Bfloat16 => {
+            let elements: Vec<bf16> = floats.iter().map(|&number| bf16::from_f64(number)).collect();
+            Tensor::from_slice(dims, &elements)
+        }
+        E::Bool => {
+            let elements: Vec<bool> = integers.iter().map(|&number| number != 0).collect();
+            Tensor::from_slice(dims, &elements)
+        }
+        E::Int64 => integers!(i64),
+        E::Int32 => integers!(i32),
+        E::Int16 => integers!(i16),
+        E::Int8 => integers!(i8),
+        E::Uint64 => integers!(u64),
+        E::Uint32 => integers!(u32),
+        E::Uint16 => integers!(u16),
+        E::Uint8 => integers!(u8),
+        _ => return None,
+    }
+    .ok()
+}
