@@ -134,7 +134,7 @@ fn mutations_of_correct_claims_are_refuted() {
     assert_eq!(problems, Vec::<String>::new());
     assert!(only.is_some() || wrong >= 1000, "{wrong} wrong claims");
     // What a particular number tells apart is not always found.
-    assert!(missed * 100 <= wrong, "{missed} of {wrong} wrong claims are accepted");
+    assert!(only.is_some() || missed * 100 <= wrong, "{missed} of {wrong} wrong claims are accepted");
 }
 
 /// Judges a mutant. If it is accepted although inputs show that it is wrong, returns them. A mutant that no inputs show to be
