@@ -131,7 +131,7 @@ impl Elements<'_, '_> {
         if self.rng.below(2) == 0 {
             return Some(point);
         }
-        // All distances are equally likely, so that thresholds that differ a little are told apart.
+        // All distances are equally likely, so that thresholds that differ a little are distinguished.
         let distance = f64::from(2.0_f32).powi(-(self.rng.below(23) as i32) - 1);
         let distance = distance * if point == 0.0 { 1.0 } else { point };
         Some(if self.rng.below(2) == 0 { point + distance } else { point - distance })

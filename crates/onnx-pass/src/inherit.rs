@@ -6,7 +6,7 @@ use onnx_types::Symbol;
 use crate::patch::Draft;
 
 /// Gives the new nodes of a patch the metadata of its sources: an entry that all sources with its key agree on. A node that has
-/// metadata of its own, such as a copy, keeps that. Names, documentation, fields of other versions and device configurations are
+/// own metadata, such as a copy, keeps that. Names, documentation, fields of other versions and device configurations are
 /// about the one node that has them, and are not inherited.
 pub(crate) fn inherit(model: &mut Model, draft: &Draft) {
     let entries = common(model, &draft.sources);

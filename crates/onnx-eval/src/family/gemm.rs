@@ -73,7 +73,7 @@ pub(crate) fn products<T: Product>(cx: &mut Cx<'_, '_>, jobs: &mut Vec<Job<'_, T
             .drain(..)
             .try_for_each(|(a, b, out)| T::product_into(a, b, out, b.columns, threads, pulse));
     }
-    // Parts may be too short for a check of their own.
+    // A part may be too short to check the interrupt itself.
     cx.pulse().step(steps.saturating_mul(jobs.len()))?;
     let pulse = cx.pulse().clone();
     let outcome = threads.for_each_part(jobs, 1, |_, jobs| {

@@ -302,7 +302,7 @@ fn opposite_passes_are_not_repeated() {
     assert_eq!(opposed, 2 * pairs.len());
     let pipeline = Pipeline::named(&["value-info", "unique-names"], Registry::STANDARD).unwrap();
     assert!(pipeline.repeated().is_ok());
-    // Phases of their own do not meet.
+    // Separate phases do not meet.
     let [one, two] =
         ["value-info", "no-value-info"].map(|name| Pass::find(name, Registry::STANDARD).unwrap());
     let pipeline = Pipeline::new().then_repeat([one]).and_then(|pipeline| pipeline.then_repeat([two]));
