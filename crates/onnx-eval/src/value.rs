@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use onnx_types::ElemType;
-use onnx_types::tensor::Tensor;
+use onnx_types::tensor::{Tensor, TensorFault};
 
 /// A value of a run. Cloning it copies no elements.
 #[derive(Clone, PartialEq)]
@@ -67,6 +67,16 @@ impl Value {
             Self::Optional(Some(value)) => value.tensor_count(),
             Self::Sequence(items) => items.iter().map(Self::tensor_count).sum(),
             Self::Map(entries) => entries.values().map(Self::tensor_count).sum(),
+        }
+    }
+
+    /// The first structural fault of a tensor in the value, such as dimensions whose product is too large. Reads no element.
+    pub(crate) fn fault(&self) -> Option<TensorFault> {
+        match self {
+            Self::Tensor(tensor) => tensor.validate().err(),
+            Self::Optional(value) => value.as_ref()?.fault(),
+            Self::Sequence(items) => items.iter().find_map(Self::fault),
+            Self::Map(entries) => entries.values().find_map(Self::fault),
         }
     }
 

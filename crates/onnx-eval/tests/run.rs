@@ -410,3 +410,19 @@ fn a_scan_output_of_no_iteration_has_a_declared_type() {
     assert_eq!(dims(&graph("float[N, M] scan", "o")).unwrap(), (float, vec![0, 0]));
     assert_eq!(dims(&graph("scan", "o")).unwrap_err().kind(), FailureKind::Missing);
 }
+
+#[test]
+fn inputs_that_are_no_valid_tensors_are_refused() {
+    let model = in_main("g (float[a,b,c] x) => (float[a,b,c] y) { y = Identity (x) }");
+    let tensor = |dims: [i64; 3], bytes: usize| {
+        let payload = Payload::Raw(vec![0; bytes].into());
+        Tensor::from_parts(onnx_types::ElemType::Float.code(), dims.into_iter().collect(), payload)
+    };
+    let options = EvalOptions::default();
+    // The product exceeds the range before the zero ends it.
+    let message = fails(&model, &[("x", tensor([4, i64::MAX, 0], 0))], &options, FailureKind::Input);
+    assert!(message.contains("more elements than 64 bits"), "{message}");
+    let message = fails(&model, &[("x", tensor([1, 1, 2], 4))], &options, FailureKind::Input);
+    assert!(message.contains("8 bytes"), "{message}");
+    assert!(run_with(&model, &[("x", tensor([0, 5, 4], 0))], &options).is_ok());
+}

@@ -11,7 +11,7 @@ use super::{COMMON, Cli, STYLES};
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Inspect a model", &["info", "print"]),
     ("Judge a model", &["check", "infer", "run", "compare"]),
-    ("Change a model", &["convert", "rewrite", "merge", "inline", "outline"]),
+    ("Change a model", &["simplify", "rewrite", "convert", "merge", "inline", "outline"]),
     ("Write and test tools", &["fmt", "smith"]),
     ("Look up", &["ops", "explain", "completions"]),
 ];

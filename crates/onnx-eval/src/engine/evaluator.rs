@@ -135,13 +135,14 @@ impl<'m> Evaluator<'m> {
         match value {
             None if record.initializer().is_some() => Ok(()),
             None => Err(fail(&fault::INPUT_MISSING, format!("input {name} has no value"))),
-            Some(value) => match record
-                .ty()
-                .and_then(|ty| difference(ty, value, self.options.precision, "given"))
-            {
-                Some(difference) => Err(fail(&fault::INPUT_DIFFERS, format!("input {name}: {difference}"))),
-                None => Ok(()),
-            },
+            Some(value) => {
+                let declared = record.ty();
+                let differs = || difference(declared?, value, self.options.precision, "given");
+                match value.fault().map(|fault| fault.to_string()).or_else(differs) {
+                    Some(problem) => Err(fail(&fault::INPUT_DIFFERS, format!("input {name}: {problem}"))),
+                    None => Ok(()),
+                }
+            }
         }
     }
 }
