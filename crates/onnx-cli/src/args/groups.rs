@@ -8,9 +8,8 @@ use clap::{Arg, Command, CommandFactory as _, FromArgMatches as _};
 use super::{COMMON, Cli, STYLES};
 
 /// The groups in the order of the help, with the names of their commands.
-const GROUPS: [(&str, &[&str]); 5] = [
-    ("Inspect a model", &["info", "print"]),
-    ("Judge a model", &["check", "infer", "run", "compare"]),
+const GROUPS: [(&str, &[&str]); 4] = [
+    ("Inspect and run a model", &["info", "print", "check", "infer", "run", "compare"]),
     ("Change a model", &["simplify", "rewrite", "convert", "merge", "inline", "outline"]),
     ("Write and test tools", &["fmt", "smith"]),
     ("Look up", &["ops", "explain", "completions"]),

@@ -184,3 +184,78 @@ fn only_the_selected_nodes_are_edited() {
         .exits(0)
         .says("edits the model as a whole");
 }
+
+#[cfg(unix)]
+#[test]
+fn bisection_names_the_first_edit_after_which_a_command_fails() {
+    let folder = Folder::with("in.onnxtxt", MODEL);
+    let search = |script: &str| {
+        folder.put("try.sh", script);
+        onnx(
+            &folder,
+            "rewrite in.onnxtxt --pass no-identities,unique-subexpressions --bisect -- sh try.sh {}",
+        )
+    };
+    // The second edit removes the last `Identity`.
+    let run = search("grep -q Identity \"$1\"").exits(0);
+    let found = "edit 2 is the first after which the command fails: no-identities at `Identity` (second)";
+    assert!(run.err.contains(found), "{}", run.err);
+    assert_eq!(search("grep -q Identity \"$1\"").exits(0).err, run.err);
+    let run = search("exit 0").exits(0);
+    assert!(
+        run.err.contains("the command succeeds on the input, and after 3 edits (2 trials)"),
+        "{}",
+        run.err
+    );
+    let run = search("exit 1").exits(2);
+    assert!(run.err.contains("the command fails on the model as it is before the first edit"), "{}", run.err);
+    let run = search("exit 125").exits(2);
+    assert!(run.err.contains("cannot try the model"), "{}", run.err);
+    let run = search("exit 127").exits(2);
+    assert!(run.err.contains("the command `sh` ended with status 127"), "{}", run.err);
+    let run =
+        onnx(&folder, "rewrite in.onnxtxt --pass no-identities --bisect -- no-such-program {}").exits(2);
+    assert!(run.err.contains("the command `no-such-program` cannot be run"), "{}", run.err);
+    // No model is left behind.
+    assert_eq!(folder.list(), ["in.onnxtxt", "try.sh"]);
+}
+
+#[test]
+fn the_journal_has_the_sources_of_every_node() {
+    let folder = Folder::with("in.onnxtxt", TWO_STEPS);
+    let args =
+        "rewrite in.onnxtxt --pass known-elements --journal edits.json --journal-metadata -o out.onnxtxt";
+    onnx(&folder, args).exits(0);
+    let journal: Value = serde_json::from_slice(&folder.get("edits.json")).unwrap();
+    let nodes = journal["nodes"].as_array().unwrap();
+    let made: Vec<&Value> = nodes.iter().filter(|node| !node["pass"].is_null()).collect();
+    assert_eq!(made.len(), 1, "{journal}");
+    assert_eq!(made[0]["op"], "Reshape");
+    assert_eq!(made[0]["pass"], "known-elements");
+    assert_eq!(made[0]["sources"][0]["name"], "reshape");
+    let kept = nodes.iter().find(|node| node["op"] == "Exp").unwrap();
+    assert_eq!((kept["pass"].is_null(), &kept["sources"][0]["name"]), (true, &Value::from("exp")));
+    let text = text_of(&folder, "out.onnxtxt");
+    assert!(text.contains("known-elements") && text.contains("Reshape reshape"), "{text}");
+}
+
+/// A `Reshape` whose operand becomes a constant.
+const TWO_STEPS: &str = r#"<ir_version: 10, opset_import: ["": 20]>
+g (float[N,4] x) => (float[N,2,2] y) <int64[2] two = {2,2}, int64[1] zero = {0}, int64[1] one = {1}> {
+   ["exp"] e = Exp (x)
+   ["shape"] s = Shape (e)
+   ["batch"] n = Slice (s, zero, one)
+   ["concat"] c = Concat <axis = 0> (n, two)
+   ["reshape"] y = Reshape (e, c)
+}
+"#;
+
+#[test]
+fn opposite_and_misspelled_passes_are_refused() {
+    let folder = Folder::with("in.onnxtxt", MODEL);
+    let run = onnx(&folder, "rewrite in.onnxtxt --pass value-info,no-value-info --repeat").exits(2);
+    assert!(run.err.contains("the passes `value-info` and `no-value-info` undo each other"), "{}", run.err);
+    onnx(&folder, "rewrite in.onnxtxt --pass value-info,no-value-info").exits(0);
+    let run = onnx(&folder, "rewrite in.onnxtxt --pass no-identites").exits(2);
+    assert!(run.err.contains("did you mean `no-identities`?"), "{}", run.err);
+}

@@ -1,6 +1,10 @@
 //! `onnx rewrite`: passes on a model, with the proof of their edits.
 
+mod bisect;
+mod journal;
+
 use std::collections::{BTreeMap, HashSet};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -20,6 +24,8 @@ use crate::output::Out;
 use crate::progress::Progress;
 use crate::{report, rule_files, size, store, weights};
 
+const USAGE: &str = "onnx rewrite [OPTIONS] --pass <PASS> <IN>";
+
 const EXAMPLES: &str = "\
 Every edit is proved before it is made: that the model stays in order, breaks no rule and has no
 coarser types; with --prove, also that it computes the same on generated inputs, and at the end the
@@ -36,7 +42,7 @@ Examples:
 
 /// Arguments of `onnx rewrite`.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, override_usage = USAGE)]
 pub(crate) struct RewriteArgs {
     /// The model; `-` is standard input.
     #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
@@ -73,7 +79,17 @@ pub(crate) struct EditArgs {
     /// whole are refused.
     #[arg(long, value_name = "SELECTOR", hide_short_help = true)]
     pub(crate) only: Vec<String>,
-    /// Write the edits into this file, as JSON.
+    /// Find the first edit after which a command fails: `--bisect -- COMMAND {}`, where `{}` is the file of a model. Nothing is
+    /// written. The command succeeds with status 0; 125 means that the model cannot be tried, 126 and 127 end the search.
+    #[arg(long, requires = "command", hide_short_help = true)]
+    pub(crate) bisect: bool,
+    /// The command of `--bisect`, and its arguments.
+    #[arg(last = true, value_name = "COMMAND", requires = "bisect", hide_short_help = true)]
+    pub(crate) command: Vec<OsString>,
+    /// Write into the metadata of each node that a pass made the name of the pass and the nodes of the input that it goes back to.
+    #[arg(long, hide_short_help = true)]
+    pub(crate) journal_metadata: bool,
+    /// Write the edits, and for each node of the result its pass and its source nodes, into this file, as JSON.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
     pub(crate) journal: Option<PathBuf>,
     #[command(flatten)]
@@ -181,6 +197,9 @@ pub(crate) fn edit(
         .with_only(only.as_ref())
         .with_clock(Some(&clock))
         .with_execution(loaded.execution.clone());
+    if args.bisect {
+        return bisect::run(input_file, &args.command, &loaded, pipeline, &options, progress, out);
+    }
     let before = Before::of(&loaded.model);
     let done = pipeline.run(&mut loaded.model, &options);
     if done.ended == Some(onnx_pass::Ended::Stopped) {
@@ -203,7 +222,10 @@ pub(crate) fn edit(
         out.input_of(&loaded.name, Some(loaded.format.id()), Some(loaded.bytes), findings, vec![item])?;
     }
     if let Some(path) = &args.journal {
-        write_journal(path, &done, args.output.dry_run, out)?;
+        write_journal(path, &done, &loaded.model, args.output.dry_run, out)?;
+    }
+    if args.journal_metadata {
+        journal::annotate(&mut loaded.model)?;
     }
     let to = placement.destination(loaded.execution.clone(), args.output.write, loaded.files()?);
     let files = weights::place(&mut loaded, &placement, out)?;
@@ -211,6 +233,7 @@ pub(crate) fn edit(
     Ok(Outcome::Fine)
 }
 
+/// The passes that were asked for.
 fn unknown(error: &UnknownPass) -> Failure {
     let help = "`onnx explain --list passes` lists all";
     let help = match error.nearest() {
@@ -349,9 +372,18 @@ fn item(loaded: &Loaded, done: &PipelineReport, before: usize) -> Value {
     })
 }
 
-fn write_journal(path: &Path, done: &PipelineReport, dry_run: bool, out: &mut Out) -> Result<(), Failure> {
+fn write_journal(
+    path: &Path,
+    done: &PipelineReport,
+    model: &Model,
+    dry_run: bool,
+    out: &mut Out,
+) -> Result<(), Failure> {
     let entries: Vec<Value> = done.journal.iter().map(entry).collect();
-    let text = format!("{:#}\n", json!({ "schema": "onnx-journal/1", "edits": entries }));
+    let text = format!(
+        "{:#}\n",
+        json!({ "schema": "onnx-journal/1", "edits": entries, "nodes": journal::nodes(model) })
+    );
     if !dry_run {
         write_atomically(path, |file| file.write_all(text.as_bytes()))?;
     }
