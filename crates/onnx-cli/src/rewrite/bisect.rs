@@ -29,7 +29,7 @@ impl Drop for Temporary {
 }
 
 impl Temporary {
-    /// A file next to the input, so that external data is found from there; from a stream, there is none.
+    /// A file next to the input, so that external data is found from there; a stream has none.
     fn beside(input: &Path) -> Self {
         let folder =
             if is_stream(input) { Some(std::env::temp_dir()) } else { input.parent().map(Path::to_path_buf) };
@@ -101,7 +101,7 @@ fn try_model(model: &Model, path: &Path, command: &[OsString]) -> Result<Trial, 
     if !command.iter().any(|argument| is_place(&argument)) {
         words.push(path.as_os_str());
     }
-    let (program, arguments) = words.split_first().ok_or_else(|| Failure::new("there is no command"))?;
+    let (program, arguments) = words.split_first().ok_or_else(|| Failure::new("a command is missing"))?;
     let mut child = Command::new(program);
     child.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let shown = program.to_string_lossy();
