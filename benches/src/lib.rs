@@ -12,6 +12,7 @@ pub mod edits;
 pub mod eval;
 pub mod forms;
 pub mod functions;
+pub mod passes;
 pub mod samples;
 
 use bytes::Bytes;

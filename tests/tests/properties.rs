@@ -105,6 +105,11 @@ fn smith() {
 }
 
 #[test]
+fn rules() {
+    holds("rules");
+}
+
+#[test]
 fn forms() {
     holds("forms");
 }

@@ -1,8 +1,9 @@
 //! Measures this workspace for `cargo xtask bench --peers`, and prints the samples as a JSON object.
 //!
-//! `measure generate chain|transformer|bare|subgraphs|functions NODES PATH`, `measure generate weights BYTES PATH`,
+//! `measure generate chain|transformer|bare|redundant|subgraphs|functions NODES PATH`, `measure generate weights BYTES PATH`,
 //! `measure generate external BYTES DIRECTORY`, `measure model PATH ROUNDS`, `measure text PATH ROUNDS OUT`,
 //! `measure forms raw|typed BYTES ROUNDS`, `measure infer PATH ROUNDS`, `measure check PATH ROUNDS`,
+//! `measure passes PATH ROUNDS`, `measure pipeline PATH ROUNDS`, `measure pipeline-growth KIND ROUNDS SIZE…`,
 //! `measure check-growth ROUNDS SIZE…`, `measure inline PATH ROUNDS`, `measure inline-growth ROUNDS SIZE…`,
 //! `measure held open|check|infer|print PATH`, `measure copy FROM TO fsync|plain`, `measure growth ROUNDS SIZE…`,
 //! `measure profile PATH ROUNDS`, `measure profile infer|check|encode PATH ROUNDS`, `measure eval FOLDER ROUNDS`,
@@ -20,7 +21,7 @@ use std::process::ExitCode;
 use bytes::Bytes;
 use onnx_benches::forms::forms;
 use onnx_benches::samples::Samples;
-use onnx_benches::{decode, decode_messages, edits, encode, eval, status};
+use onnx_benches::{decode, decode_messages, edits, encode, eval, passes, status};
 use onnx_check::{CheckOptions, ExternalFiles, check};
 use onnx_codec::file::{read, write_segments};
 use onnx_codec::{FileSource, ReadMode};
@@ -28,7 +29,7 @@ use onnx_ir::Model;
 use onnx_proto::wire::Segments;
 use onnx_shape_infer::{InferOptions, MergePolicy, infer};
 use onnx_tests::models::{
-    Transformer, chain, external_weights, fan_out, functions, inline_weights, subgraphs,
+    Transformer, chain, external_weights, fan_out, functions, inline_weights, redundant, subgraphs,
 };
 use onnx_text::{ParseOptions, PrintOptions, parse_model, print_model};
 use prost::Message as _;
@@ -53,6 +54,9 @@ fn main() -> ExitCode {
         ["check", path, rounds] => check_file(path, rounds, &mut samples),
         ["inline", path, rounds] => onnx_benches::functions::inlining(path, rounds, &mut samples),
         ["inline-growth", rounds, sizes @ ..] => onnx_benches::functions::growth(rounds, sizes, &mut samples),
+        ["passes", path, rounds] => passes::each(path, rounds, &mut samples),
+        ["pipeline", path, rounds] => passes::pipeline(path, rounds, &mut samples),
+        ["pipeline-growth", kind, rounds, sizes @ ..] => pipeline_growth(kind, rounds, sizes, &mut samples),
         ["check-growth", rounds, sizes @ ..] => check_growth(rounds, sizes, &mut samples),
         ["held", operation, path] => held(operation, path, &mut samples),
         ["copy", from, to, policy] => copy(from, to, *policy == "fsync"),
@@ -61,7 +65,7 @@ fn main() -> ExitCode {
         ["eval-held", folder] => eval::held(folder, &mut samples),
         ["eval-growth", rounds, sizes @ ..] => eval::growth(rounds, sizes, &mut samples),
         _ => {
-            let commands = "generate|model|text|forms|infer|profile|check|check-growth|inline|inline-growth|held|copy|growth|eval|eval-held|eval-growth";
+            let commands = "generate|model|text|forms|infer|profile|check|check-growth|inline|inline-growth|passes|pipeline|pipeline-growth|held|copy|growth|eval|eval-held|eval-growth";
             Err(format!("measure {commands}, with their arguments").into())
         }
     };
@@ -77,13 +81,32 @@ fn main() -> ExitCode {
     }
 }
 
+/// The bytes of a generated model; `None` if there is no such kind.
+fn made(kind: &str, size: usize) -> Option<Bytes> {
+    Some(match kind {
+        "chain" => chain(size),
+        "transformer" => Transformer { value_info: true, ..Transformer::with_nodes(size) }.build(),
+        "bare" => Transformer::with_nodes(size).build(),
+        "redundant" => redundant(size),
+        "subgraphs" => subgraphs(size),
+        "functions" => functions(size),
+        _ => return None,
+    })
+}
+
+/// Runs the pipeline on generated models of these sizes.
+fn pipeline_growth(kind: &str, rounds: &str, sizes: &[&str], samples: &mut Samples) -> Result {
+    for size in sizes {
+        let bytes = made(kind, size.parse()?).ok_or("there is no such model")?;
+        for _ in 0..rounds.parse::<usize>()? {
+            passes::sample(&bytes, &format!("pipeline/{size}"), samples)?;
+        }
+    }
+    Ok(())
+}
+
 fn generate(kind: &str, size: &str, path: &str) -> Result {
     let bytes = match kind {
-        "chain" => chain(size.parse()?),
-        "transformer" => Transformer { value_info: true, ..Transformer::with_nodes(size.parse()?) }.build(),
-        "bare" => Transformer::with_nodes(size.parse()?).build(),
-        "subgraphs" => subgraphs(size.parse()?),
-        "functions" => functions(size.parse()?),
         "weights" => {
             write_plain(path, &inline_weights(size.parse()?))?;
             // What is measured later shall not wait for these pages to reach the disk.
@@ -94,7 +117,7 @@ fn generate(kind: &str, size: &str, path: &str) -> Result {
             let model = external_weights(Path::new(path), size.parse()?)?;
             return Ok(File::open(model.with_file_name("weights.bin"))?.sync_all()?);
         }
-        other => return Err(format!("there is no model `{other}`").into()),
+        other => made(other, size.parse()?).ok_or_else(|| format!("there is no model `{other}`"))?,
     };
     Ok(std::fs::write(path, bytes)?)
 }

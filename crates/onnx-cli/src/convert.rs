@@ -4,18 +4,21 @@ use std::path::Path;
 
 use clap::ValueEnum as _;
 use onnx_codec::EncodeOptions;
+use onnx_diag::Sink;
+use onnx_diag::render::text;
 use onnx_text::PrintOptions;
+use onnx_version::{ConvertOptions, VersionError};
 
 use crate::args::{Changed, ConvertArgs};
 use crate::elided;
 use crate::exit::{Failure, Outcome};
 use crate::format::Format;
 use crate::input::{Loaded, display_name, load_as, load_to_copy};
-use crate::output::Out;
+use crate::output::{Colours, Out};
 use crate::part::{Part, Piece};
 use crate::progress::Progress;
 use crate::store::{self, Destination};
-use crate::weights;
+use crate::{size, weights};
 
 pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let in_place = args.in_place.in_place;
@@ -29,7 +32,13 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure>
         (None, part) => load_as(&args.input_file, &args.input, part)?,
     };
     progress.aside(|| loaded.report(&args.input.severity, args.keep_going, out))?;
-    out.input(&loaded, loaded.findings.clone())?;
+    let refused = progress.aside(|| change_versions(&mut loaded, args, out))?;
+    let mut found = refused.clone();
+    found.merge(loaded.findings.clone());
+    out.input(&loaded, found)?;
+    if !refused.is_empty() {
+        return Ok(Outcome::Findings);
+    }
     let to = placement.destination(loaded.execution.clone(), args.output.write, loaded.files()?);
     if !matches!(loaded.piece, Piece::Model) {
         drop(progress);
@@ -38,6 +47,34 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure>
     let files = weights::place(&mut loaded, &placement, out)?;
     store::write(&loaded.model, &to, &files, progress, out)?;
     Ok(Outcome::Fine)
+}
+
+/// Converts the model to the versions of operator sets that the user names. Returns what prevents it.
+fn change_versions(loaded: &mut Loaded, args: &ConvertArgs, out: &Out) -> Result<Sink, Failure> {
+    let mut model = loaded.model.clone();
+    for (name, version) in &args.opset {
+        let set = model.intern(name);
+        let done =
+            match onnx_version::convert(&mut model, *version, &ConvertOptions::default().with_domain(set)) {
+                Ok(done) => done,
+                Err(error @ VersionError::Refused(_)) => {
+                    let found = error.findings(&model);
+                    out.findings(
+                        &found,
+                        &text::Options::new(&loaded.name).with_style(&Colours).with_concise(true),
+                    );
+                    return Ok(found);
+                }
+                Err(error) => return Err(Failure::new(error)),
+            };
+        let changed = size::plural(done.changed as u64, "node");
+        let name = if name.is_empty() { "ai.onnx" } else { name };
+        out.summary(&format!("{name} {} -> {version}: changed {changed}", done.from));
+    }
+    if !args.opset.is_empty() {
+        loaded.model = model;
+    }
+    Ok(Sink::new())
 }
 
 /// Reads a text in which tensors are elided.

@@ -37,6 +37,7 @@ pub(crate) fn all() -> Vec<&'static Rule> {
         .chain(RULES)
         .chain(onnx_shape_infer::fault::RULES.iter().copied())
         .chain(onnx_functions::rules::ALL.iter().copied())
+        .chain(onnx_version::rules::ALL.iter().copied())
         .chain(onnx_eval::fault::RULES.iter().copied())
         .chain(onnx_rewrite::RULES.iter().copied())
         .chain([&BROKEN_INVARIANT, &onnx_diag::STOPPED])

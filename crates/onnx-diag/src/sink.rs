@@ -1,6 +1,7 @@
 //! Collection of diagnostics: [`Sink`], with its [`Policy`], its [`Caps`] and its exact [`Counts`].
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use crate::diagnostic::Diagnostic;
 use crate::locus::Locus;
@@ -241,6 +242,22 @@ impl Sink {
     /// Orders what was kept by position in the file. Findings without a position come first; ties keep their order.
     pub fn sort_by_position(&mut self) {
         self.diagnostics.sort_by_key(|diagnostic| diagnostic.locus.position());
+    }
+
+    /// The first diagnostic with its position, and the number of further errors: one line for a returned error.
+    pub fn summary(&self) -> impl fmt::Display + '_ {
+        fmt::from_fn(|f| {
+            if let Some(first) = self.diagnostics.first() {
+                if let Some(position) = first.locus.position() {
+                    write!(f, "{position}: ")?;
+                }
+                f.write_str(&first.message)?;
+            }
+            match self.counts.errors {
+                0 | 1 => Ok(()),
+                errors => write!(f, " (and {} more)", errors.saturating_sub(1)),
+            }
+        })
     }
 
     /// The diagnostics that were kept.

@@ -35,11 +35,12 @@ impl Call {
     ///
     /// # Errors
     ///
-    /// Returns the reason if the node calls no function, has more inputs or outputs than it, or gives no value for an attribute
-    /// that an operator of the body needs, or one of another kind than an operator of the body needs, or if the body uses a value that
-    /// nothing defines. So does an attribute with a default
-    /// for which the call refers to an attribute of the function around it that has none: which value counts is known only where
-    /// that function is called.
+    /// Returns the reason if
+    /// - the node calls no function, or has more inputs or outputs than the function;
+    /// - an attribute that an operator of the body needs has no value, or one of another kind;
+    /// - the body uses a value that nothing defines;
+    /// - the call gives an attribute that has a default by a reference to an attribute, without default, of the function
+    ///   around the call: which of the two values applies is known only where that function is called.
     pub fn bind(model: &Model, node: NodeId, registry: &Registry) -> Result<Self, Reason> {
         model.get_node(node).ok_or("the node is gone")?;
         let function = model.callee(node, registry).function().ok_or("the node calls no function")?;

@@ -72,6 +72,27 @@ impl AttrValue {
         })
     }
 
+    /// The value as a tensor: numbers and texts have rank 0, lists rank 1. `None` for graphs, types, sparse tensors, lists of
+    /// tensors, references, and texts that are not UTF-8.
+    #[must_use]
+    pub fn to_tensor(&self) -> Option<Tensor> {
+        let texts = |texts: &[Bytes]| -> Option<Vec<String>> {
+            texts.iter().map(|text| std::str::from_utf8(text).ok().map(str::to_owned)).collect()
+        };
+        Some(match self {
+            Self::Int(value) => Tensor::scalar(*value),
+            Self::Ints(values) => Tensor::vector(values),
+            Self::Float(value) => Tensor::scalar(*value),
+            Self::Floats(values) => Tensor::vector(values),
+            Self::String(text) => Tensor::from_strings([], texts(std::slice::from_ref(text))?).ok()?,
+            Self::Strings(values) => {
+                Tensor::from_strings([i64::try_from(values.len()).ok()?], texts(values)?).ok()?
+            }
+            Self::Tensor(tensor) => Tensor::clone(tensor),
+            _ => return None,
+        })
+    }
+
     /// The nested graphs that the value owns.
     #[must_use]
     pub fn graphs(&self) -> &[GraphId] {

@@ -1,6 +1,7 @@
 //! Nodes: calls of operators.
 
-use onnx_schema::normalize_domain;
+use onnx_schema::{CONSTANT_VALUES, normalize_domain, op};
+use onnx_types::tensor::Tensor;
 use onnx_types::{FieldForms, Symbol, UnknownField};
 use smallvec::SmallVec;
 
@@ -66,6 +67,15 @@ impl Node {
     #[must_use]
     pub const fn overload(&self) -> Symbol {
         self.overload
+    }
+
+    /// The tensor that the attribute of a `Constant` gives, in whichever form. `None` for other operators, sparse tensors, and
+    /// nodes without exactly one attribute.
+    #[must_use]
+    pub fn constant_tensor(&self) -> Option<Tensor> {
+        let [attribute] = self.attributes() else { return None };
+        let is_constant = self.is(op::CONSTANT) && CONSTANT_VALUES.contains(&attribute.name());
+        is_constant.then(|| attribute.value().to_tensor()).flatten()
     }
 
     /// Whether the node calls this operator of the default domain.

@@ -36,6 +36,23 @@ impl Patch<'_, '_> {
     /// Returns a refusal if a level fails, or if a source is not among the nodes that the options [select](crate::PassOptions::only).
     /// The model is as it was before the patch then.
     pub fn commit(mut self) -> Result<Proof, Box<Refusal>> {
+        let (plan, proof) = self.decide()?;
+        self.apply(&plan, &proof);
+        self.is_done = true;
+        Ok(proof)
+    }
+
+    /// Proves the patch like [`commit`](Self::commit), and leaves the model as it was before the patch.
+    ///
+    /// # Errors
+    ///
+    /// Returns the refusal with which a commit would fail.
+    pub fn verify(mut self) -> Result<Proof, Box<Refusal>> {
+        self.decide().map(|(_, proof)| proof)
+    }
+
+    /// The effect of a commit, and its proof.
+    fn decide(&mut self) -> Result<(Plan, Proof), Box<Refusal>> {
         let refuse = |draft: &Draft, level, reason: String, verdict| {
             Box::new(Refusal { pass: draft.pass.clone(), level, reason, verdict })
         };
@@ -81,9 +98,7 @@ impl Patch<'_, '_> {
             let reason = format!("the pass was stopped: {stopped}");
             return Err(refuse(&self.draft, Level::Values, reason, None));
         }
-        self.apply(&plan, &proof);
-        self.is_done = true;
-        Ok(proof)
+        Ok((plan, proof))
     }
 
     /// Returns `true` if all sources are among the nodes that edits may be derived from.

@@ -152,16 +152,19 @@ fn floats(value: &Value) -> Option<impl Iterator<Item = f64> + '_> {
 
 /// The finite magnitudes of the elements of a tensor of floats; those of others are 0.
 pub(crate) fn magnitudes(value: &Value) -> Vec<f64> {
-    let finite = |number: f64| if number.is_finite() { number.abs() } else { 0.0 };
-    floats(value).into_iter().flatten().map(finite).collect()
+    floats(value).into_iter().flatten().map(finite_magnitude).collect()
+}
+
+fn finite_magnitude(number: f64) -> f64 {
+    if number.is_finite() { number.abs() } else { 0.0 }
 }
 
 /// The finite differences of the elements of two tensors of one shape; none for others.
 pub(crate) fn distances(one: &Value, two: &Value) -> Vec<f64> {
     let is_alike = one.tensor().zip(two.tensor()).is_some_and(|(one, two)| one.dims() == two.dims());
     let pairs = floats(one).zip(floats(two)).filter(|_| is_alike);
-    let finite = |number: f64| if number.is_finite() { number.abs() } else { 0.0 };
-    pairs.into_iter().flat_map(|(one, two)| one.zip(two)).map(|(one, two)| finite(one - two)).collect()
+    let differences = pairs.into_iter().flat_map(|(one, two)| one.zip(two)).map(|(one, two)| one - two);
+    differences.map(finite_magnitude).collect()
 }
 
 /// The largest number; 0 if there is none.

@@ -7,6 +7,9 @@ use onnx_types::{ElemClass, ElemType, Symbol};
 use crate::assumption::Exactness;
 use crate::sample::{NoCase, ROUNDS, Rng, Sampler};
 
+/// Number of elements of a tensor that are made. It is a prime, so that no rows of equal numbers come about.
+const DIFFERENT: usize = 2039;
+
 /// Few numbers, so that elements are equal.
 const REPEATED: [f64; 3] = [2.0, 0.5, -1.0];
 
@@ -16,6 +19,13 @@ const SMALL_FLOATS: [f64; 8] = [2.0, 0.5, -1.0, 1.0, 3.0, 4.0, -2.0, 0.0];
 /// Returns `true` for attempts in which floats are of two numbers, so that most sets of elements have a tie.
 pub(crate) const fn has_ties(attempt: usize) -> bool {
     attempt > 2 && attempt % 3 == 2 && attempt % 4 != 3
+}
+
+/// Repeats the elements of a list until it has this many; an empty one stays empty.
+fn repeat<T: Copy>(list: &mut Vec<T>, count: usize) {
+    while let Some(left) = count.checked_sub(list.len()).filter(|&left| left > 0 && !list.is_empty()) {
+        list.extend_from_within(..left.min(list.len()));
+    }
 }
 
 /// The elements of one tensor.
@@ -48,7 +58,9 @@ impl Elements<'_, '_> {
         let is_float = self.elem.class() == ElemClass::Float;
         let mut floats: Vec<f64> = Vec::new();
         let mut integers: Vec<i64> = Vec::new();
-        for index in 0..count {
+        // The rest of a large tensor repeats its beginning, since making numbers takes longer than computing with them.
+        let different = if content.is_some() { count } else { count.min(DIFFERENT) };
+        for index in 0..different {
             let known = known(self, index);
             if is_float {
                 floats.push(known.unwrap_or_else(|| self.float(index)));
@@ -57,6 +69,8 @@ impl Elements<'_, '_> {
                 integers.push(known.map_or_else(|| self.integer(index), |number| number as i64));
             }
         }
+        repeat(&mut floats, count);
+        repeat(&mut integers, count);
         make(self.elem, dims, &floats, &integers)
             .ok_or_else(|| NoCase::Unsupported(format!("no elements of type {} are generated", self.elem)))
     }

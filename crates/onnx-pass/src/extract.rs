@@ -13,6 +13,7 @@ use crate::equivalence::{DOMAIN, Equivalence, Labels, SIDES};
 use crate::keys::{KeyMap, KeySet};
 use crate::sample::SMALL;
 use crate::transfer::{Transfer, Unsupported};
+use crate::used_elements::Used;
 
 /// Integer, Boolean and string constants of at most this many elements stay constants in the equivalence, although the
 /// edit did not read them: as free operands (axes, shapes, indices), they would make almost every run fail.
@@ -52,8 +53,8 @@ pub(crate) struct Region<'a> {
     pub(crate) taps: &'a [ValueId],
     pub(crate) pairs: &'a [(ValueId, ValueId)],
     pub(crate) recorded: &'a [Recorded],
-    /// The values whose elements the recorded answers depend on; see [`used_elements`](crate::used_elements::used_elements).
-    pub(crate) used: &'a KeySet<ValueId>,
+    /// What the recorded answers depend on.
+    pub(crate) used: &'a Used,
     /// New initializers and nodes: constants among them are part of the edit.
     pub(crate) own: (&'a [ValueId], &'a [NodeId]),
     pub(crate) class: Exactness,
@@ -126,7 +127,7 @@ impl Region<'_> {
 
     /// Returns `true` if the edit depends on the elements of a value.
     fn uses_content(&self, value: ValueId) -> bool {
-        self.used.contains_key(value)
+        self.used.elements.contains_key(value)
     }
 
     /// The constant that an input of the equivalence is.
@@ -487,6 +488,9 @@ impl Assembly<'_> {
             if let Recorded::Shape(value) = *recorded {
                 assume.extend(self.shape_assumptions(value));
             }
+        }
+        for &value in &region.used.sizes {
+            assume.extend(self.shape_assumptions(value));
         }
         for (input, &value) in self.inputs.iter().enumerate() {
             if !values_of(self.equal, input, value).any(|value| region.uses_content(value)) {

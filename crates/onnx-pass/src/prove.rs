@@ -176,20 +176,39 @@ impl<'a> Runner<'a> {
 
     fn verdict(&self) -> Verdict {
         let mut sampler = Sampler::new(self.eq, self.execution.limits.proof_elements);
+        let mut smaller = None;
         if sampler.scale() {
             match self.runs(&sampler) {
-                Verdict::Untested(_) => sampler.unscale(),
+                Verdict::Untested(_) => {}
+                refuted @ Verdict::Refuted(_) => smaller = Some((refuted, sampler.scaled_sizes())),
                 verdict => return verdict,
             }
+            sampler.unscale();
         }
         let verdict = self.runs(&sampler);
-        if matches!(verdict, Verdict::Untested(_)) && sampler.scale_spatial() {
-            let smaller = self.runs(&sampler);
-            if !matches!(smaller, Verdict::Untested(_)) {
-                return smaller;
+        match (verdict, smaller) {
+            (verdict @ Verdict::Tested { .. }, _) => verdict,
+            (Verdict::Refuted(_), Some((smaller, _))) => smaller,
+            (_, Some((smaller, sizes))) => self.confirmed(&mut sampler, smaller, sizes),
+            (verdict @ Verdict::Untested(_), None) if sampler.scale_spatial() => match self.runs(&sampler) {
+                Verdict::Untested(_) => verdict,
+                smaller => smaller,
+            },
+            (verdict, None) => verdict,
+        }
+    }
+
+    /// What a difference at smaller sizes says if those of the claim cannot be run. The claim is about its own sizes: if the
+    /// sides do not differ as soon as one of them is what it is, they depend on this size.
+    fn confirmed(&self, sampler: &mut Sampler<'_>, smaller: Verdict, sizes: Vec<i64>) -> Verdict {
+        for size in sizes {
+            sampler.scale_but(size);
+            let verdict = self.runs(sampler);
+            if matches!(verdict, Verdict::Tested { .. }) {
+                return verdict;
             }
         }
-        verdict
+        smaller
     }
 
     fn runs(&self, sampler: &Sampler<'_>) -> Verdict {

@@ -9,9 +9,9 @@ use std::collections::HashSet;
 use foldhash::fast::RandomState;
 use onnx_diag::Quoted;
 use onnx_ir::{Attribute, Constant, Def, FunctionId, GraphId, Model, NodeId, ValueId};
-use onnx_schema::{Registry, attr, op};
+use onnx_schema::{Registry, op};
 use onnx_types::Symbol;
-use onnx_types::tensor::{DataSource, Tensor};
+use onnx_types::tensor::DataSource;
 
 use crate::assumption::Exactness;
 use crate::cx::{Entry, PassCx};
@@ -372,29 +372,5 @@ pub(crate) fn constant_of(model: &Model, value: ValueId) -> Option<std::borrow::
         return Some(std::borrow::Cow::Borrowed(constant));
     }
     let Def::Output { node, .. } = record.def() else { return None };
-    let node = model.node(node);
-    if !node.is(op::CONSTANT) {
-        return None;
-    }
-    let [attribute] = node.attributes() else { return None };
-    constant_attribute(attribute).map(std::borrow::Cow::Owned)
-}
-
-/// The constant of an attribute of a `Constant` node; `None` for a reference to an attribute of a function.
-fn constant_attribute(attribute: &Attribute) -> Option<Constant> {
-    let tensor = match attribute.name() {
-        attr::VALUE => return attribute.as_tensor().map(|tensor| Constant::Dense(Tensor::clone(tensor))),
-        attr::VALUE_INT => Tensor::scalar(attribute.as_int()?),
-        attr::VALUE_FLOAT => Tensor::scalar(attribute.as_float()?),
-        attr::VALUE_INTS => {
-            let list = attribute.as_ints()?;
-            Tensor::from_slice([list.len() as i64], list).ok()?
-        }
-        attr::VALUE_FLOATS => {
-            let list = attribute.as_floats()?;
-            Tensor::from_slice([list.len() as i64], list).ok()?
-        }
-        _ => return None,
-    };
-    Some(Constant::Dense(tensor))
+    model.node(node).constant_tensor().map(|tensor| std::borrow::Cow::Owned(Constant::Dense(tensor)))
 }

@@ -94,14 +94,19 @@ impl<'a> Sampler<'a> {
         sampler
     }
 
-    /// Replaces large sizes that no assumption names by small ones; returns `false` if there are none.
+    /// Replaces large sizes that no assumption names by small ones; returns `false` if there are none, or if an assumption
+    /// names a size that the old side computes from others.
     pub(crate) fn scale(&mut self) -> bool {
         let mut fixed: Vec<i64> = self.named_dims().iter().filter_map(|dim| dim.known()).collect();
+        let free = self.free_dims();
+        if fixed.iter().any(|&size| size > SMALL && !free.contains(&Dim::Known(size))) {
+            return false;
+        }
         for &input in &self.inputs {
             fixed.extend(self.eq.constant(input).map_or(&[][..], Tensor::dims));
         }
         let mut next = 4;
-        for dim in self.free_dims() {
+        for dim in free {
             if let Dim::Known(size) = dim
                 && size > SMALL
                 && !fixed.contains(&size)
@@ -141,6 +146,17 @@ impl<'a> Sampler<'a> {
 
     pub(crate) fn unscale(&mut self) {
         self.scaled.clear();
+    }
+
+    /// The known sizes that [`scale`](Self::scale) replaces.
+    pub(crate) fn scaled_sizes(&self) -> Vec<i64> {
+        self.scaled.keys().copied().collect()
+    }
+
+    /// Lets one of these sizes be what it is, and replaces the others.
+    pub(crate) fn scale_but(&mut self, size: i64) {
+        self.scale();
+        self.scaled.remove(&size);
     }
 
     fn dims_of(&self, input: ValueId) -> Option<&[Dim]> {

@@ -7,20 +7,29 @@ use onnx_types::Limits;
 use crate::extract::Recorded;
 use crate::keys::KeySet;
 
-/// The values whose elements an edit used, and those from which these were derived: through nodes, as long as the elements of
-/// operands are known. A constant among them keeps its elements in the claim, and nodes between them are part of it.
+/// What the answers about elements depend on.
+#[derive(Default)]
+pub(crate) struct Used {
+    /// The values whose elements an edit used, and those from which these were derived: through nodes, as long as the elements
+    /// of operands are known. A constant among them keeps its elements in the claim, and nodes between them are part of it.
+    pub(crate) elements: KeySet<ValueId>,
+    /// The values at which that ends: known elements were derived from their sizes.
+    pub(crate) sizes: Vec<ValueId>,
+}
+
+/// What recorded answers depend on.
 pub(crate) fn used_elements(
     model: &Model,
     recorded: &[Recorded],
     content: &dyn Fn(ValueId) -> Option<Content>,
-) -> KeySet<ValueId> {
-    let mut used = KeySet::default();
+) -> Used {
+    let mut used = Used::default();
     let mut open: Vec<ValueId> = Vec::new();
     for recorded in recorded {
         match *recorded {
             Recorded::Content(value) => open.push(value),
             Recorded::Constant(value) => {
-                used.insert(value, ());
+                used.elements.insert(value, ());
             }
             _ => {}
         }
@@ -31,12 +40,17 @@ pub(crate) fn used_elements(
     };
     while let Some(value) = open.pop() {
         let Some(record) = model.get_value(value) else { continue };
-        if used.insert(value, ()).is_some() || model.constant_tensor(value).is_some() {
+        if used.elements.insert(value, ()).is_some() || model.constant_tensor(value).is_some() {
             continue;
         }
         let Some(node) = record.producer() else { continue };
-        let operands = model.node(node).inputs().flatten();
-        open.extend(operands.filter(|&operand| content(operand).is_some() || is_small_constant(operand)));
+        for operand in model.node(node).inputs().flatten() {
+            if content(operand).is_some() || is_small_constant(operand) {
+                open.push(operand);
+            } else if !used.sizes.contains(&operand) {
+                used.sizes.push(operand);
+            }
+        }
     }
     used
 }

@@ -86,7 +86,8 @@ fn intrinsic(node: &FlatNode, mistakes: &mut Vec<Mistake>) {
         Some(&(name, count)) => {
             let are_names = node.operands.iter().all(|operand| matches!(operand, Operand::Var(_)));
             if node.operands.len() != count || !are_names || node.outputs.len() != 1 {
-                let message = format!("`rule.{name}` takes {count} names, and has one result");
+                let names = if count == 1 { "a name" } else { "two names" };
+                let message = format!("`rule.{name}` takes {names}, and has one result");
                 mistakes.push(Mistake::meaning(node.at, message));
             }
         }
@@ -160,20 +161,24 @@ fn types(rule: &Rule, mistakes: &mut Vec<Mistake>) {
     for var in 0..rule.names.len() {
         let mut possible: Vec<ElemType> = (1..64).filter_map(ElemType::from_code).collect();
         let before = possible.len();
-        for node in &rule.from.nodes {
+        // Alternatives may accept different types.
+        let is_alternative = |node: &FlatNode| {
+            rule.from.nodes.iter().filter(|other| other.outputs == node.outputs).count() > 1
+        };
+        for node in rule.from.nodes.iter().filter(|node| !is_alternative(node)) {
             let Some(schema) = schema(node) else { continue };
             for (index, operand) in node.operands.iter().enumerate() {
                 if *operand == Operand::Var(var)
                     && let Some(formal) = schema.input_for(index)
                 {
-                    possible.retain(|&elem| schema.types_of(formal).contains_tensor(elem));
+                    retain(&mut possible, schema, formal);
                 }
             }
             for (index, output) in node.outputs.iter().enumerate() {
                 if *output == Some(var)
                     && let Some(formal) = schema.output_for(index)
                 {
-                    possible.retain(|&elem| schema.types_of(formal).contains_tensor(elem));
+                    retain(&mut possible, schema, formal);
                 }
             }
         }
@@ -193,6 +198,14 @@ fn types(rule: &Rule, mistakes: &mut Vec<Mistake>) {
             let message = format!("no element type is possible for `{}`", rule.variable(var));
             mistakes.push(Mistake::meaning(at, message));
         }
+    }
+}
+
+/// Leaves the element types of a parameter; those of sequences and other types are not compared.
+fn retain(possible: &mut Vec<ElemType>, schema: &Schema, formal: &onnx_schema::Formal) {
+    let types = schema.types_of(formal);
+    if (1..64).filter_map(ElemType::from_code).any(|elem| types.contains_tensor(elem)) {
+        possible.retain(|&elem| types.contains_tensor(elem));
     }
 }
 

@@ -3,7 +3,7 @@
 
 use onnx_ir::{AttrValue, Model, NodeId, ValueId};
 use onnx_ops::{Call, derived_default};
-use onnx_schema::{AttrDefault, Schema, attr, op};
+use onnx_schema::{AttrDefault, Schema, op};
 use onnx_shape_infer::Inference;
 use onnx_types::Symbol;
 use onnx_types::tensor::{DataSource, NoData, Tensor};
@@ -37,7 +37,7 @@ impl Source<'_> {
         let record = self.model.node(node);
         let given = record.attributes().iter().find(|attribute| self.model.str(attribute.name()) == name);
         if let Some(given) = given {
-            return of_value(given.value()).map_or(Effective::Unknown, Effective::Tensor);
+            return given.value().to_tensor().map_or(Effective::Unknown, Effective::Tensor);
         }
         let Some(call) = call else { return Effective::Absent };
         let schema = call.schema();
@@ -118,7 +118,7 @@ impl Source<'_> {
             }
             let node = self.model.node(record.producer()?);
             if node.is(op::CONSTANT) {
-                return of_constant(node);
+                return node.constant_tensor();
             }
             if !node.is(op::IDENTITY) {
                 return None;
@@ -136,7 +136,7 @@ impl Source<'_> {
 }
 
 /// The name of an operand in the latest version of an operator; `None` if it is variadic or there is none.
-fn latest_input(schema: &Schema, index: usize) -> Option<&'static str> {
+pub(crate) fn latest_input(schema: &Schema, index: usize) -> Option<&'static str> {
     let latest = latest(schema.domain(), schema.op())?;
     let formal = latest.inputs().get(index)?;
     (!formal.is_variadic()).then_some(formal.name)
@@ -145,39 +145,6 @@ fn latest_input(schema: &Schema, index: usize) -> Option<&'static str> {
 /// The latest version of an operator.
 pub(crate) fn latest(domain: Symbol, op: Symbol) -> Option<&'static Schema> {
     onnx_schema::versions(domain, op).iter().max_by_key(|schema| schema.since_version())
-}
-
-fn of_constant(node: &onnx_ir::Node) -> Option<Tensor> {
-    const FORMS: [Symbol; 7] = [
-        attr::VALUE,
-        attr::VALUE_FLOAT,
-        attr::VALUE_FLOATS,
-        attr::VALUE_INT,
-        attr::VALUE_INTS,
-        attr::VALUE_STRING,
-        attr::VALUE_STRINGS,
-    ];
-    let given = node.attributes().iter().find(|attribute| FORMS.contains(&attribute.name()))?;
-    of_value(given.value())
-}
-
-/// An attribute as a tensor.
-pub(crate) fn of_value(value: &AttrValue) -> Option<Tensor> {
-    let texts = |texts: &[bytes::Bytes]| -> Option<Vec<String>> {
-        texts.iter().map(|text| std::str::from_utf8(text).ok().map(str::to_owned)).collect()
-    };
-    Some(match value {
-        AttrValue::Int(value) => Tensor::scalar(*value),
-        AttrValue::Ints(values) => Tensor::vector(values),
-        AttrValue::Float(value) => Tensor::scalar(*value),
-        AttrValue::Floats(values) => Tensor::vector(values),
-        AttrValue::String(text) => Tensor::from_strings([], texts(std::slice::from_ref(text))?).ok()?,
-        AttrValue::Strings(values) => {
-            Tensor::from_strings([i64::try_from(values.len()).ok()?], texts(values)?).ok()?
-        }
-        AttrValue::Tensor(tensor) => Tensor::clone(tensor),
-        _ => return None,
-    })
 }
 
 fn of_default(default: AttrDefault) -> Option<Tensor> {
@@ -250,15 +217,17 @@ pub(crate) fn is_literal(tensor: &Tensor, literal: &crate::ast::Literal, data: &
         onnx_types::ElemType::Bfloat16 => f64::from(f32::EPSILON) * 65536.0,
         _ => 0.0,
     };
+    let is_float = tensor.elem().class() == onnx_types::ElemClass::Float;
     let is_near = |number: f64, wanted: f64| {
-        if wanted == 0.0 || !wanted.is_finite() || wanted.fract() == 0.0 {
-            // Signs of zeros differ; NaN is NaN.
-            return number.to_bits() == wanted.to_bits()
-                || (number == wanted && wanted != 0.0)
-                || (number.is_nan() && wanted.is_nan())
-                || (number == 0.0 && wanted == 0.0 && tensor.elem().class() != onnx_types::ElemClass::Float);
+        if wanted.is_nan() {
+            number.is_nan()
+        } else if wanted == 0.0 && is_float {
+            number.to_bits() == wanted.to_bits() // -0.0 is another number.
+        } else if wanted.is_infinite() || wanted.fract() == 0.0 {
+            number == wanted
+        } else {
+            (number - wanted).abs() <= wanted.abs() * epsilon
         }
-        (number - wanted).abs() <= wanted.abs() * epsilon
     };
     if literal.is_list {
         let is_vector = tensor.rank() == 1 && count == literal.numbers.len() as u64;

@@ -5,10 +5,10 @@ use onnx_ir::{AttrValue, Model, Position, ValueId};
 use onnx_pass::{Patch, Reason};
 use onnx_text::{ParseOptions, parse_model};
 use onnx_types::tensor::Tensor;
-use onnx_types::{ElemType, Limits, Symbol};
+use onnx_types::{ElemType, Execution, Limits, Symbol};
 
 use crate::ast::{AttributeTerm, FlatNode, Literal, Operand, Rule, Var};
-use crate::effective::{latest, of_value, to_value};
+use crate::effective::{latest, to_value};
 use crate::matching::{Bound, Match};
 
 /// The operators of the domain `rule`: name, and number of operands.
@@ -28,14 +28,16 @@ enum Strength {
 pub(crate) struct Scratch {
     model: Model,
     inputs: Vec<ValueId>,
+    /// Bounds on the cost of each node.
+    execution: Execution,
 }
 
 impl Scratch {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(execution: &Execution) -> Self {
         let latest = onnx_schema::latest_opset(onnx_schema::domain::ONNX).unwrap_or(1);
         let text = format!("<ir_version: 10, opset_import: [\"\": {latest}]> g () => () {{}}");
         let model = parse_model(text, &ParseOptions::default()).unwrap_or_default();
-        Self { model, inputs: Vec::new() }
+        Self { model, inputs: Vec::new(), execution: execution.clone() }
     }
 
     /// The results of an operator of the default domain on constants.
@@ -71,7 +73,8 @@ impl Scratch {
             return Err("a node of `let` has no result".into());
         };
         let values: Vec<Option<Value>> = inputs.into_iter().map(|input| input.map(Value::from)).collect();
-        let result = run_node(&self.model, node, &values, &EvalOptions::default());
+        let options = EvalOptions::default().with_execution(self.execution.clone());
+        let result = run_node(&self.model, node, &values, &options);
         self.model.erase_node(node)?;
         let result = result.map_err(|failure| Reason::new(failure.diagnostic().message.clone()))?;
         let tensor = |value: &Option<Value>| value.as_ref()?.tensor().map(|tensor| Tensor::clone(tensor));
@@ -268,7 +271,7 @@ impl Run<'_, '_, '_, '_> {
 pub(crate) fn as_kind(value: AttrValue, schema: &onnx_schema::Schema, name: &str) -> AttrValue {
     let formal = schema.attributes().iter().find(|formal| formal.text() == name);
     let kind = formal.map(|formal| formal.kind).filter(|&kind| value.kind() != Some(kind));
-    let converted = kind.and_then(|kind| to_value(&of_value(&value)?, kind));
+    let converted = kind.and_then(|kind| to_value(&value.to_tensor()?, kind));
     converted.unwrap_or(value)
 }
 

@@ -75,7 +75,7 @@ fn examine_rule(rules: &RuleSet, options: &ExamineOptions) -> Examined {
     let mut examined = Examined::default();
     let Some(pattern) = rules.patterns().first() else { return examined };
     pattern.rule.name.clone_into(&mut examined.rule);
-    let mut generator = Generator::new(pattern, options.execution.seed);
+    let mut generator = Generator::new(pattern, &options.execution);
     for _ in 0..options.attempts {
         let edits: usize = examined.verdicts.iter().sum();
         let is_enough = edits >= options.edits || examined.failures.len() >= 3;

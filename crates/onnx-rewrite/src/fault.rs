@@ -79,16 +79,7 @@ impl RuleFileError {
 
 impl fmt::Display for RuleFileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(first) = self.findings.diagnostics().first() {
-            if let Some(position) = first.locus.position() {
-                write!(f, "{position}: ")?;
-            }
-            f.write_str(&first.message)?;
-        }
-        match self.findings.counts().errors {
-            0 | 1 => Ok(()),
-            errors => write!(f, " (and {} more)", errors.saturating_sub(1)),
-        }
+        self.findings.summary().fmt(f)
     }
 }
 

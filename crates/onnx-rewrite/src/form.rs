@@ -6,7 +6,7 @@ use onnx_schema::Schema;
 use onnx_types::ElemType;
 use onnx_types::tensor::Tensor;
 
-use crate::effective::{latest, to_value};
+use crate::effective::{latest_input, to_value};
 
 /// An operand or attribute of a new node.
 #[derive(Clone, Debug)]
@@ -51,10 +51,7 @@ impl Form {
         argument: &Argument,
         constant: &dyn Fn(ValueId) -> Option<Tensor>,
     ) -> Result<(), Reason> {
-        let name = schema.and_then(|schema| {
-            let formal = latest(schema.domain(), schema.op())?.inputs().get(index)?;
-            (!formal.is_variadic()).then_some(formal.name)
-        });
+        let name = schema.and_then(|schema| latest_input(schema, index));
         let (Some(schema), Some(name)) = (schema, name) else {
             self.operands.push(argument.clone());
             return Ok(());

@@ -5,7 +5,7 @@ use onnx_ops::{Call, is_commutative};
 use onnx_types::tensor::Tensor;
 
 use crate::ast::{Arity, AttributeTerm, Condition, FlatNode, Operand, Rule, Var};
-use crate::effective::{Effective, Source, is_equal, is_literal, of_value};
+use crate::effective::{Effective, Source, is_equal, is_literal};
 use crate::operators::{has_semantics, is_later_default, is_operator};
 
 /// Maximum number of steps of the search for the matches of a rule at one node.
@@ -362,12 +362,12 @@ impl<'a> Matches<'a> {
                     self.bind(state, *var, Bound::Value(*value))
                 }
                 (AttributeTerm::Value(value), Effective::Tensor(tensor)) => {
-                    of_value(value).is_some_and(|value| is_equal(&value, tensor))
+                    value.to_tensor().is_some_and(|value| is_equal(&value, tensor))
                 }
                 (AttributeTerm::Value(value), Effective::Operand(operand)) => {
                     state.read.push(*operand);
                     let constant = self.source.constant(*operand);
-                    let both = of_value(value).zip(constant);
+                    let both = value.to_tensor().zip(constant);
                     both.is_some_and(|(value, constant)| is_equal(&value, &constant))
                 }
                 // A version without the attribute means its later default.

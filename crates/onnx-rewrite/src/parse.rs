@@ -231,7 +231,13 @@ impl<'a> Parser<'a> {
         let mut since = SINCE;
         if self.eat(",") {
             self.expect("since")?;
+            let at = self.at();
             since = self.integer()?;
+            let latest = onnx_schema::latest_opset(onnx_schema::domain::ONNX).unwrap_or(i64::MAX);
+            if !(1..=latest).contains(&since) {
+                let message = format!("the default operator set has the versions 1 to {latest}");
+                return Err(Mistake::meaning(at, message));
+            }
         }
         self.line(0);
         self.expect("from")?;

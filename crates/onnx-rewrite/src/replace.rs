@@ -242,9 +242,7 @@ impl Build<'_, '_, '_> {
                         form.set(name, value);
                         continue;
                     }
-                    Argument::Tensor(
-                        crate::effective::of_value(&value).ok_or("an attribute is not a tensor")?,
-                    )
+                    Argument::Tensor(value.to_tensor().ok_or("an attribute is not a tensor")?)
                 }
                 AttributeTerm::Var(var) => self.argument(*var)?,
             };

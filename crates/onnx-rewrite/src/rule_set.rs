@@ -3,9 +3,9 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use foldhash::fast::RandomState;
-use onnx_ir::{Cursor, Model, NodeId, ValueId};
+use onnx_ir::{Cursor, Model, NodeId};
 use onnx_pass::passes::Report;
-use onnx_pass::{Exactness, Pass, PassCx, Reason};
+use onnx_pass::{Exactness, Pass, PassCx, Patch, Proof, Reason, Refusal};
 use onnx_shape_infer::Inference;
 use onnx_types::tensor::NoData;
 use slotmap::SecondaryMap;
@@ -158,13 +158,13 @@ impl RuleSet {
         let index = self.index.of_model(cx.model());
         let numbers = cx.model().get_node(node).and_then(|record| index.get(&record.op())).cloned();
         let mut reasons = Vec::new();
-        let mut scratch = Scratch::new();
+        let mut scratch = Scratch::new(&cx.options().execution);
         for pattern in numbers.unwrap_or_default().into_iter().filter_map(|number| self.patterns.get(number))
         {
             let found = self.difference(cx.model(), Some(cx.inference()), &pattern.rule.name, node);
             let difference = found.unwrap_or_else(|| {
                 let matched = pattern.rule.from.nodes.len();
-                let reason = match attempt(cx, pattern, node, &mut scratch) {
+                let reason = match attempt(cx, pattern, node, &mut scratch, |patch| patch.verify()) {
                     Attempt::Missed(reason) => reason.to_string(),
                     Attempt::Refused(refusal) => refusal.to_string(),
                     Attempt::Edited(_) => "it applies".to_owned(),
@@ -211,11 +211,17 @@ impl RuleSet {
 enum Attempt {
     Edited(Vec<NodeId>),
     Missed(Reason),
-    Refused(onnx_pass::Refusal),
+    Refused(Refusal),
 }
 
-/// Tries the matches of a rule at a node in order.
-fn attempt(cx: &mut PassCx<'_>, pattern: &Pattern, node: NodeId, scratch: &mut Scratch) -> Attempt {
+/// Tries the matches of a rule at a node in order; `finish` commits the patch, or only verifies it.
+fn attempt(
+    cx: &mut PassCx<'_>,
+    pattern: &Pattern,
+    node: NodeId,
+    scratch: &mut Scratch,
+    finish: fn(Patch<'_, '_>) -> Result<Proof, Box<Refusal>>,
+) -> Attempt {
     const MAX_MATCHES: usize = 8;
     let source =
         effective::Source { model: cx.model(), inference: Some(cx.inference()), data: cx.options().data };
@@ -244,7 +250,7 @@ fn attempt(cx: &mut PassCx<'_>, pattern: &Pattern, node: NodeId, scratch: &mut S
         match prepared {
             Err(reason) => missed = reason,
             Ok(mut nodes) => {
-                return match patch.commit() {
+                return match finish(patch) {
                     Ok(_) => {
                         nodes.extend(affected);
                         Attempt::Edited(nodes)
@@ -263,10 +269,14 @@ fn neighbors(model: &Model, found: &Match) -> Vec<NodeId> {
     for node in found.nodes() {
         affected
             .extend(model.node(node).inputs().flatten().filter_map(|value| model.value(value).producer()));
-        let outputs: Vec<ValueId> = model.node(node).outputs().iter().flatten().copied().collect();
-        affected.extend(outputs.into_iter().flat_map(|value| model.consumers(value).collect::<Vec<_>>()));
+        affected.extend(users(model, node));
     }
     affected
+}
+
+/// The nodes that read the outputs of a node.
+fn users(model: &Model, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+    model.node(node).outputs().iter().flatten().flat_map(|&value| model.consumers(value))
 }
 
 /// The state of an application.
@@ -292,7 +302,7 @@ impl<'a> Work<'a> {
             queue: VecDeque::new(),
             queued: SecondaryMap::new(),
             refused: HashSet::default(),
-            scratch: Scratch::new(),
+            scratch: Scratch::new(&cx.options().execution),
             report: Report::default(),
             max_edits: model.node_count().saturating_add(1).saturating_mul(MAX_EDITS_PER_NODE),
         };
@@ -323,7 +333,7 @@ impl<'a> Work<'a> {
             if !is_allowed || self.refused.contains(&(number, node)) {
                 continue;
             }
-            match attempt(cx, pattern, node, &mut self.scratch) {
+            match attempt(cx, pattern, node, &mut self.scratch, |patch| patch.commit()) {
                 Attempt::Missed(_) => {}
                 Attempt::Refused(refusal) => {
                     self.refused.insert((number, node));
@@ -331,15 +341,10 @@ impl<'a> Work<'a> {
                 }
                 Attempt::Edited(affected) => {
                     self.report.edits = self.report.edits.saturating_add(1);
-                    for node in affected {
-                        self.push(cx.model(), node);
-                        let Some(record) = cx.model().get_node(node) else { continue };
-                        let outputs: Vec<ValueId> = record.outputs().iter().flatten().copied().collect();
-                        let users = outputs
-                            .into_iter()
-                            .flat_map(|value| cx.model().consumers(value).collect::<Vec<_>>());
-                        let users: Vec<NodeId> = users.collect();
-                        users.into_iter().for_each(|user| self.push(cx.model(), user));
+                    let model = cx.model();
+                    for node in affected.into_iter().filter(|&node| model.get_node(node).is_some()) {
+                        self.push(model, node);
+                        users(model, node).for_each(|user| self.push(model, user));
                     }
                     self.push(cx.model(), node);
                     return;

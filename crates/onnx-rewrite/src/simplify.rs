@@ -17,6 +17,8 @@ const REPEATED: &[&str] = &[
     "known-elements",
     "folded-constants",
     "no-known-branches",
+    // A branch that is known brings its constants along.
+    "constants-as-initializers",
     "unique-constants",
     "unique-subexpressions",
 ];

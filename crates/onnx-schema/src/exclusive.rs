@@ -5,6 +5,18 @@ use onnx_types::Symbol;
 use crate::facts::Schema;
 use crate::generated::names::{attr, op};
 
+/// The attributes of `Constant`, each of which gives its value.
+pub const CONSTANT_VALUES: &[Symbol] = &[
+    attr::VALUE,
+    attr::SPARSE_VALUE,
+    attr::VALUE_FLOAT,
+    attr::VALUE_FLOATS,
+    attr::VALUE_INT,
+    attr::VALUE_INTS,
+    attr::VALUE_STRING,
+    attr::VALUE_STRINGS,
+];
+
 impl Schema {
     /// Sets of attributes of which the operator's documentation wants exactly one. The schemas themselves declare each of
     /// them as optional.
@@ -19,16 +31,7 @@ impl Schema {
     pub fn exclusive_attributes(&self) -> &'static [&'static [Symbol]] {
         match (self.op(), self.since_version()) {
             (op::CONSTANT, 11) => &[&[attr::VALUE, attr::SPARSE_VALUE]],
-            (op::CONSTANT, 12..) => &[&[
-                attr::VALUE,
-                attr::SPARSE_VALUE,
-                attr::VALUE_FLOAT,
-                attr::VALUE_FLOATS,
-                attr::VALUE_INT,
-                attr::VALUE_INTS,
-                attr::VALUE_STRING,
-                attr::VALUE_STRINGS,
-            ]],
+            (op::CONSTANT, 12..) => &[CONSTANT_VALUES],
             (op::TF_IDF_VECTORIZER, _) => &[&[attr::POOL_STRINGS, attr::POOL_INT64S]],
             (op::DICT_VECTORIZER, _) => &[&[attr::STRING_VOCABULARY, attr::INT64_VOCABULARY]],
             (op::IMPUTER, _) => &[&[attr::IMPUTED_VALUE_FLOATS, attr::IMPUTED_VALUE_INT64S]],

@@ -16,6 +16,7 @@
 //! | inline and outline functions | [`functions`] | `onnx-functions` |
 //! | passes whose edits are proved | [`pass`] | `onnx-pass` |
 //! | rewrite rules | [`rewrite`] | `onnx-rewrite` |
+//! | convert to newer operator sets | [`version`] | `onnx-version` |
 //! | generate valid models | `smith` (feature) | `onnx-smith` |
 //! | element types, shapes, tensors, limits | [`types`] | `onnx-types` |
 //! | facts about operators | [`schema`] | `onnx-schema` |
@@ -186,3 +187,4 @@ pub use onnx_shape_infer as infer;
 pub use onnx_smith as smith;
 pub use onnx_text as text;
 pub use onnx_types as types;
+pub use onnx_version as version;

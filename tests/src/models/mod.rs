@@ -8,6 +8,7 @@
 //! |---|---|
 //! | [`chain`] | nodes, one after the other |
 //! | [`Transformer`] | layers as exporters write them: small nodes that compute shapes, constants, weights |
+//! | [`redundant`] | nodes and constants that passes remove or change |
 //! | [`fan_out`] | uses of one value |
 //! | [`subgraphs`] | nested graphs that capture outer values |
 //! | [`functions`] | functions and calls of them |
@@ -23,11 +24,13 @@
 
 mod chain;
 mod nested;
+mod redundant;
 mod transformer;
 mod weights;
 mod write;
 
 pub use chain::{chain, fan_out};
 pub use nested::{functions, subgraphs};
+pub use redundant::{NODES_PER_BLOCK, redundant};
 pub use transformer::{NODES_PER_LAYER, Transformer};
 pub use weights::{external_weights, inline_weights};

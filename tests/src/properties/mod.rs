@@ -11,6 +11,7 @@
 //! | [`edits`] | scripts of edits: `edit_scripts` |
 //! | [`incremental`] | scripts of edits, checked after each: `incremental_check` |
 //! | [`external`] | directories of external data: `external_data` |
+//! | [`rules`] | rule files and the rules in them: `rules` |
 //! | [`smith`] | models that the bytes choose: `smith` |
 //!
 //! A property takes any bytes and panics for none of them; what does not hold is an error in words. [`seeds`] gives inputs
@@ -27,6 +28,7 @@ pub mod incremental;
 pub mod infer;
 pub mod mutate;
 pub mod regressions;
+pub mod rules;
 pub mod seeds;
 pub mod smith;
 pub mod text;
@@ -52,7 +54,7 @@ pub struct Property {
 }
 
 /// All properties, in the order in which the fuzzer runs them.
-pub const ALL: [Property; 13] = [
+pub const ALL: [Property; 14] = [
     Property { name: "decode", check: decode::decode, seeds: seeds::models, smoke: 3000 },
     Property { name: "decode_encode", check: decode::decode_encode, seeds: seeds::models, smoke: 2000 },
     Property { name: "decode_prost", check: decode::decode_prost, seeds: seeds::models, smoke: 400 },
@@ -75,6 +77,7 @@ pub const ALL: [Property; 13] = [
     },
     Property { name: "external_data", check: external::external_data, seeds: seeds::scripts, smoke: 400 },
     Property { name: "forms", check: forms::forms, seeds: seeds::forms, smoke: 4000 },
+    Property { name: "rules", check: rules::rules, seeds: seeds::rules_and_scripts, smoke: 60 },
     Property { name: "smith", check: smith::smith, seeds: seeds::noise, smoke: 40 },
 ];
 

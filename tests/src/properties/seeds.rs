@@ -104,6 +104,32 @@ pub fn noise() -> Vec<Vec<u8>> {
     (0..60).map(|seed| generate::noise(seed, 3000)).collect()
 }
 
+/// The rules of `onnx-rewrite`, and scripts that exchange tokens between them.
+#[must_use]
+pub fn rules_and_scripts() -> Vec<Vec<u8>> {
+    let script = |seed: u64| {
+        let mut numbers = Numbers::new(seed);
+        let count = 1 + 3 * (1 + seed as usize % 4);
+        let bytes = (0..count).map(|_| numbers.next() as u8);
+        std::iter::once(super::rules::SCRIPT).chain(bytes).collect()
+    };
+    let mut seeds = rules();
+    seeds.extend((0..100).map(script));
+    seeds
+}
+
+/// The rules of `onnx-rewrite`, one in each file.
+#[must_use]
+pub fn rules() -> Vec<Vec<u8>> {
+    let mut seeds = Vec::new();
+    for (_, text) in onnx_rewrite::FILES {
+        // A comment begins each rule.
+        let rules = text.split("\n\n#").map(|rule| format!("#{}\n", rule.trim_start_matches('#').trim_end()));
+        seeds.extend(rules.map(String::into_bytes));
+    }
+    seeds
+}
+
 /// Scripts: numbers that are taken for steps.
 #[must_use]
 pub fn scripts() -> Vec<Vec<u8>> {

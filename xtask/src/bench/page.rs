@@ -34,6 +34,7 @@ with fresh memory.
 | forms | megabytes of tensors that become protobuf's text, JSON or ONNX text in a second, and return |
 | check | a verdict, from the file and in memory, against `onnx.checker` |
 | functions | inlining calls, against decoding the model, `onnx.inliner` and the pass of onnx-ir, and its growth |
+| passes | common passes in a context, against those of onnx-ir; a pipeline of 20 passes with structure, rules and types proved, against reading the file, the passes of onnx-ir, onnxoptimizer and onnxslim; its growth |
 | infer | bytes to inferred bytes, against `onnx.shape_inference` and onnxruntime's symbolic inference |
 | eval | running a real model of each family on small inputs, against onnxruntime without optimization (one thread each) and `onnx.reference`, and the cost of planning |
 | rust | bytes to the graph, against other Rust libraries, which do different amounts of work |

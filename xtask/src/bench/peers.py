@@ -8,6 +8,8 @@ advantage of what makes many objects.
     peers.py text PATH ROUNDS TEXT
     peers.py check PATH ROUNDS
     peers.py inline PATH ROUNDS
+    peers.py passes PATH ROUNDS
+    peers.py optimize onnx-ir|onnxoptimizer|onnxslim PATH
     peers.py infer PATH ROUNDS SYMBOLIC_ROUNDS
     peers.py held open|check PATH
 """
@@ -15,6 +17,7 @@ advantage of what makes many objects.
 import collections
 import gc
 import json
+import signal
 import sys
 import time
 
@@ -29,6 +32,9 @@ import onnx_ir.passes.common
 from google.protobuf.internal import api_implementation
 
 SAMPLES = collections.defaultdict(list)
+
+# How many seconds an optimizer may take for one model; the process ends then.
+LONGEST = 300
 
 
 def timed(name, run, clock=time.thread_time_ns):
@@ -110,6 +116,61 @@ def inline(path, rounds):
         del message, loaded
 
 
+# The passes by name, as the program that compares knows them.
+PASSES = [
+    "TopologicalSortPass",
+    "RemoveUnusedNodesPass",
+    "RemoveUnusedOpsetsPass",
+    "RemoveUnusedFunctionsPass",
+    "IdentityEliminationPass",
+    "CommonSubexpressionEliminationPass",
+    "DeduplicateInitializersPass",
+    "LiftConstantsToInitializersPass",
+    "LiftSubgraphInitializersToMainGraphPass",
+    "AddInitializersToInputsPass",
+    "RemoveInitializersFromInputsPass",
+    "AddDefaultAttributesPass",
+    "NameFixPass",
+    "ClearMetadataAndDocStringPass",
+    "ShapeInferencePass",
+]
+
+# Those that undo what others do.
+OPPOSED = {"AddInitializersToInputsPass", "AddDefaultAttributesPass"}
+
+
+def passes(path, rounds):
+    """Runs each pass of the graph library on a model that was just loaded."""
+    for index in range(rounds + 1):
+        if index == 1:
+            SAMPLES.clear()
+        for name in PASSES:
+            loaded = onnx_ir.load(path)
+            run = getattr(onnx_ir.passes.common, name)()
+            timed(name, lambda: run(loaded))
+            del loaded
+
+
+def optimize(tool, path):
+    """Runs all passes of the graph library, or an optimizer with its defaults, once. It may take some minutes at most."""
+    signal.alarm(LONGEST)
+    if tool == "onnx-ir":
+        loaded = onnx_ir.load(path)
+        names = [name for name in PASSES if name not in OPPOSED]
+        run = onnx_ir.passes.Sequential(*(getattr(onnx_ir.passes.common, name)() for name in names))
+        timed(tool, lambda: run(loaded))
+    elif tool == "onnxoptimizer":
+        import onnxoptimizer
+
+        message = onnx.load(path)
+        timed(tool, lambda: onnxoptimizer.optimize(message))
+    elif tool == "onnxslim":
+        import onnxslim
+
+        message = onnx.load(path)
+        timed(tool, lambda: onnxslim.slim(message))
+
+
 def infer(path, rounds, symbolic_rounds):
     """Infers types and shapes, from bytes to bytes: with the reference, and with the symbolic inference of a runtime."""
     with open(path, "rb") as file:
@@ -171,6 +232,10 @@ def main(command, *args):
         check(args[0], int(args[1]))
     elif command == "inline":
         inline(args[0], int(args[1]))
+    elif command == "passes":
+        passes(args[0], int(args[1]))
+    elif command == "optimize":
+        optimize(args[0], args[1])
     elif command == "infer":
         infer(args[0], int(args[1]), int(args[2]))
     elif command == "held":

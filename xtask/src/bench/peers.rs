@@ -5,6 +5,7 @@ mod eval;
 mod forms;
 mod functions;
 mod infer;
+mod passes;
 mod rust;
 mod text;
 mod weights;
@@ -22,7 +23,14 @@ use crate::TaskResult;
 use crate::workspace::output;
 
 /// What is installed to compare with.
-const PACKAGES: &[&str] = &["onnx==1.23.2", "onnx-ir==1.1.0", "onnxruntime==1.31.1", "sympy==1.14.0"];
+const PACKAGES: &[&str] = &[
+    "onnx==1.23.2",
+    "onnx-ir==1.1.0",
+    "onnxruntime==1.31.1",
+    "sympy==1.14.0",
+    "onnxoptimizer==0.4.2",
+    "onnxslim==0.1.98",
+];
 
 type Group = fn(&mut Run) -> TaskResult;
 
@@ -36,6 +44,7 @@ pub(super) const GROUPS: &[(&str, Group)] = &[
     ("forms", forms::forms),
     ("check", check::check),
     ("functions", functions::functions),
+    ("passes", passes::passes),
     ("infer", infer::infer),
     ("eval", eval::eval),
     ("rust", rust::rust),

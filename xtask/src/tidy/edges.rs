@@ -51,6 +51,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "onnx-pass",
         ],
     ),
+    ("onnx-version", &["onnx-types", "onnx-schema", "onnx-diag", "onnx-ir", "onnx-shape-infer"]),
     ("onnx-smith", &["onnx-types", "onnx-schema", "onnx-ir", "onnx-check", "onnx-shape-infer"]),
     (
         "onnx-toolkit",
@@ -70,6 +71,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "onnx-functions",
             "onnx-pass",
             "onnx-rewrite",
+            "onnx-version",
             "onnx-smith",
         ],
     ),
@@ -89,6 +91,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "onnx-functions",
             "onnx-pass",
             "onnx-rewrite",
+            "onnx-version",
             "onnx-smith",
         ],
     ),

@@ -10,15 +10,23 @@ use crate::part::Part;
 const CONVERT_EXAMPLES: &str = "\
 Extensions state the formats: .onnx and .pb (binary), .onnxtxt and .onnxtext (ONNX text),
 .textproto, .pbtxt and .prototxt (protobuf text), .json.
-The output is written whole or not at all. Findings of reading go to standard error.
 
 Examples:
   onnx convert model.onnx -o model.textproto
   onnx convert model.onnx -o - --to textproto | less
   onnx convert big.onnx -o out.onnx --weights external=out.data         weights beside the model
   onnx convert out.onnx -o one-file.onnx --weights embed                weights back into the model
-  onnx convert edited.onnxtxt -o edited.onnx --weights-from model.onnx  text from `print`, with its weights
+  onnx convert edited.onnxtxt -o edited.onnx --weights-from model.onnx  text, with its weights
+  onnx convert model.onnx --opset 22 -o newer.onnx                      for another runtime
   onnx convert node.onnxtxt --as node -o node.pb";
+
+/// Reads `[DOMAIN=]VERSION`.
+fn opset(text: &str) -> Result<(String, i64), String> {
+    match text.contains('=') {
+        true => super::opset(text),
+        false => super::opset(&format!("={text}")),
+    }
+}
 
 /// Arguments of `onnx convert`.
 #[derive(Debug, Args)]
@@ -34,6 +42,9 @@ pub(crate) struct ConvertArgs {
     /// Content of the input: a whole model, or a part of one on its own.
     #[arg(long = "as", value_name = "WHAT", default_value = "model", value_parser = Part::with_text())]
     pub(crate) part: Part,
+    /// Convert the model to a newer version of an operator set: `18`, or `ai.onnx.ml=4`.
+    #[arg(long, value_name = "[DOMAIN=]N", value_parser = opset)]
+    pub(crate) opset: Vec<(String, i64)>,
     /// The model that a text was printed from: it provides the elements of the tensors that are elided in the text.
     #[arg(long, value_name = "MODEL", value_hint = ValueHint::FilePath)]
     pub(crate) weights_from: Option<PathBuf>,

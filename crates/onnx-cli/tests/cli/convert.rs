@@ -278,3 +278,41 @@ fn weights_are_where_they_are_wanted() {
     onnx(&folder, "smith --op MatMul -o s.onnx --weights external --timeout 9s").exits(2);
     onnx(&folder, "smith --op MatMul -o s.onnx --weights embed").exits(0);
 }
+
+#[test]
+fn models_become_newer() {
+    let text = "<ir_version: 6, opset_import: [\"\": 11]>
+g (float[N, 2, 3] x) => (float[N, 2, 3] y, float[2, 3] z) {
+  y = Softmax (x)
+  s = ReduceMax <axes = [0], keepdims = 1> (y)
+  z = Squeeze <axes = [0]> (s)
+}";
+    let folder = Folder::with("in.onnxtxt", text.as_bytes());
+    let ran = onnx(&folder, "convert in.onnxtxt --opset 18 -o out.onnxtxt").exits(0);
+    assert!(ran.err.contains("ai.onnx 11 -> 18: changed 3 nodes"), "{}", ran.err);
+    let out = String::from_utf8(folder.get("out.onnxtxt")).unwrap();
+    for part in ["\"\": 18", "Flatten", "Softmax <axis = -1>", "ReduceMax <keepdims = 1> (y, "] {
+        assert!(out.contains(part), "{part}: {out}");
+    }
+    onnx(&folder, "check out.onnxtxt --full").exits(0);
+    onnx(&folder, "compare in.onnxtxt out.onnxtxt").exits(0);
+    // Versions that do not exist, are older, or of a domain that is not imported.
+    for (opset, message) in [("99", "no version 99"), ("9", "newer"), ("ai.onnx.ml=3", "does not import")] {
+        let ran = onnx(&folder, &format!("convert in.onnxtxt --opset {opset} -o none.onnx")).exits(2);
+        assert!(ran.err.contains(message), "{}", ran.err);
+        assert!(!folder.path().join("none.onnx").exists());
+    }
+}
+
+#[test]
+fn all_nodes_without_an_equivalent_are_reported() {
+    let text = "<ir_version: 4, opset_import: [\"\": 6]>
+g (float[N, 3] x) => (float[N, 3] y, float[N, 3] z) {
+  y = Dropout (x)
+  z = Dropout (x)
+}";
+    let folder = Folder::with("in.onnxtxt", text.as_bytes());
+    let ran = onnx(&folder, "convert in.onnxtxt --opset 13 -o out.onnx").exits(1);
+    assert_eq!(ran.err.matches("ONNX4007").count(), 2, "{}", ran.err);
+    assert!(!folder.path().join("out.onnx").exists());
+}

@@ -9,6 +9,8 @@ use onnx_shape_infer::{Content, Inference};
 use onnx_types::ElemClass;
 use onnx_types::tensor::Tensor;
 
+pub(super) use sizes::tap_sizes;
+
 use super::Report;
 use crate::assumption::Exactness;
 use crate::cx::PassCx;
@@ -92,6 +94,8 @@ fn materialize(patch: &mut Patch<'_, '_>, node: NodeId) -> Result<(), Reason> {
         }
         match known(patch, output) {
             Ok(tensor) => {
+                // The claim begins at the tensors whose sizes the elements are made of; it may be about more than sizes.
+                let _ = tap_sizes(patch, output);
                 let new = patch.new_constant(Position::Before(node), tensor)?;
                 patch.replace(output, new);
                 is_any = true;

@@ -5,6 +5,7 @@ use onnx_ops::{Operator, ops};
 use onnx_schema::{Registry, op};
 
 use super::Report;
+use super::known_elements::tap_sizes;
 use crate::assumption::Exactness;
 use crate::cx::PassCx;
 use crate::pass::Pass;
@@ -21,13 +22,13 @@ pub(super) fn pass() -> Pass {
 
 /// Removes `Identity`, and operators that return their operand because of their attributes, constants or sizes: casts to the
 /// same type, reshapes and expansions to the same sizes, transpositions that keep the order, slices of everything, pads
-/// of nothing, concatenations of one operand, and dropouts outside training.
+/// of nothing, concatenations of one operand, dropouts outside training, and elements of sequences whose elements are known.
 pub fn remove_identities(cx: &mut PassCx<'_>) -> Report {
     cx.rewrite_nodes(NAME, Exactness::Exact, is_candidate, remove)
 }
 
 fn is_candidate(model: &Model, node: NodeId) -> bool {
-    const OPERATORS: [onnx_types::Symbol; 18] = [
+    const OPERATORS: [onnx_types::Symbol; 19] = [
         op::IDENTITY,
         op::CAST,
         op::CAST_LIKE,
@@ -46,6 +47,7 @@ fn is_candidate(model: &Model, node: NodeId) -> bool {
         op::MIN,
         op::MEAN,
         op::DROPOUT,
+        op::SEQUENCE_AT,
     ];
     let record = model.node(node);
     record.domain().is_empty() && OPERATORS.contains(&record.op())
@@ -62,7 +64,18 @@ fn remove(patch: &mut Patch<'_, '_>, node: NodeId) -> Result<(), Reason> {
     if record.outputs().iter().skip(1).flatten().any(|&value| patch.model().value(value).is_used()) {
         return Err("another output is used".into());
     }
+    if record.is(op::SEQUENCE_AT) {
+        let element = element(patch, node, input)?;
+        patch.tap(element);
+        patch.replace(output, element);
+        return Ok(());
+    }
     patch.tap(input);
+    // The claim begins at the tensors whose sizes the other operands are made of; these may be made of more than sizes.
+    let others: Vec<ValueId> = patch.model().node(node).inputs().skip(1).flatten().collect();
+    for operand in others {
+        let _ = tap_sizes(patch, operand);
+    }
     returns_operand(patch, node, input, output)?;
     patch.replace(output, input);
     Ok(())
@@ -84,7 +97,14 @@ fn returns_operand(
             let is_same = elems.0.is_some() && elems.0 == elems.1;
             is_same.then_some(()).ok_or_else(|| "the element type changes, or is not known".into())
         }
-        op::RESHAPE | op::FLATTEN | op::SQUEEZE | op::UNSQUEEZE | op::EXPAND | op::TILE => {
+        op::RESHAPE | op::FLATTEN | op::SQUEEZE | op::UNSQUEEZE | op::EXPAND => {
+            same_type(patch, input, output)
+        }
+        op::TILE => {
+            // In version 1, the axis is a number of the type of the data, which does not fix the sizes unless it is read.
+            if let Some(axis) = patch.model().node(node).input(2) {
+                patch.try_constant(axis)?;
+            }
             same_type(patch, input, output)
         }
         op::TRANSPOSE => keeps_order(patch, node, input),
@@ -104,6 +124,23 @@ fn returns_operand(
         op::DROPOUT => is_inference(patch, node),
         _ => Err("the operator is not known to return its operand".into()),
     }
+}
+
+/// The operand of a `SequenceConstruct` that a `SequenceAt` returns; negative positions count from the end.
+fn element(patch: &mut Patch<'_, '_>, node: NodeId, sequence: ValueId) -> Result<ValueId, Reason> {
+    let position = patch.model().node(node).input(1).ok_or("an operand is left out")?;
+    let list = patch.integers(position).ok_or("the position is not known")?;
+    let &[position] = list.as_slice() else { return Err("the position is not a number".into()) };
+    let model = patch.model();
+    let producer = model.value(sequence).producer().map(|producer| model.node(producer));
+    let construct =
+        producer.filter(|producer| producer.domain().is_empty() && producer.is(op::SEQUENCE_CONSTRUCT));
+    let elements: Vec<ValueId> =
+        construct.ok_or("the sequence is not made of its elements")?.inputs().flatten().collect();
+    let count = i64::try_from(elements.len()).unwrap_or(i64::MAX);
+    let index = if position < 0 { position.saturating_add(count) } else { position };
+    let element = usize::try_from(index).ok().and_then(|index| elements.get(index));
+    element.copied().ok_or_else(|| "the position is outside the sequence".into())
 }
 
 fn same_type(patch: &mut Patch<'_, '_>, input: ValueId, output: ValueId) -> Result<(), Reason> {

@@ -62,6 +62,26 @@ fn relations_restrict_the_sizes() {
 }
 
 #[test]
+fn a_known_size_that_the_edit_depends_on_is_not_replaced_by_a_smaller_one() {
+    let old = "y = Shape <start = 1> (x)";
+    let new = |size: i64| format!("y = Constant <value = int64[1] {{{size}}}> ()");
+    check(&claim("exact", &[], "float[N,48] x", old, &new(48)), "tested in 24 runs (24 attempts)");
+    // The example is the smaller one.
+    let refuted =
+        |after| format!("refuted: | x = float[0,4] {{}} | output 0[0] is 4 before and {after} after");
+    check(&claim("exact", &["equal: N ; 0"], "float[N,48] x", old, &new(47)), &refuted(47));
+    // Tensors of the own sizes are too large to run.
+    let large = |size| claim("exact", &[], "float[70000,48] x", old, &new(size));
+    check(&large(48), "tested in 24 runs (24 attempts)");
+    let example = "x = float[4,5] {0.375, -4.0, -2.25, 4.0, -1.875, 2.875, -1.125, 3.5, -1.0, -4.0, -3.25, -0.125, 1.375, -2.0, -1.875, -2.5, …}";
+    check(&large(47), &format!("refuted: | {example} | output 0[0] is 5 before and 47 after"));
+    // A size that is computed from others: none is replaced.
+    let old = "a = Concat <axis = 1> (x, x) y = Shape <start = 1> (a)";
+    let two = claim("exact", &["equal: 96 ; 96"], "float[N,48] x", old, &new(96));
+    check(&two, "tested in 24 runs (24 attempts)");
+}
+
+#[test]
 fn a_fault_at_size_zero_only_is_found() {
     let old = "y = Size (x)";
     let new = "s = Size (x) one = Constant <value_int = 1> () y = Max (s, one)";

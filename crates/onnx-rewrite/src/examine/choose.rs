@@ -4,6 +4,20 @@ use onnx_ir::AttrValue;
 use onnx_types::ElemType;
 use onnx_types::tensor::Tensor;
 
+/// Element types of generated operands: mostly `float`; each type once from the third.
+pub(super) const ELEMS: [ElemType; 10] = [
+    ElemType::Float,
+    ElemType::Float,
+    ElemType::Float,
+    ElemType::Double,
+    ElemType::Float16,
+    ElemType::Int64,
+    ElemType::Int32,
+    ElemType::Int8,
+    ElemType::Uint8,
+    ElemType::Bool,
+];
+
 /// A generator of numbers; the same seed gives the same models.
 #[derive(Clone, Debug)]
 pub(super) struct Rng(u64);
@@ -251,19 +265,7 @@ pub(super) fn attribute(rng: &mut Rng, op: &str, name: &str, first: &[i64]) -> O
             let rank = i64::try_from(rank).ok()?;
             AttrValue::Int(if rng.chance(30) && axis < rank { axis.saturating_sub(rank) } else { axis })
         }
-        "to" | "dtype" => {
-            let elems = [
-                ElemType::Float,
-                ElemType::Double,
-                ElemType::Float16,
-                ElemType::Int64,
-                ElemType::Int32,
-                ElemType::Int8,
-                ElemType::Uint8,
-                ElemType::Bool,
-            ];
-            AttrValue::Int(i64::from(rng.pick(&elems)? as i32))
-        }
+        "to" | "dtype" => AttrValue::Int(i64::from(rng.pick(ELEMS.get(2..)?)? as i32)),
         "kernel_shape" if !op.starts_with("Conv") => list(rng, &[1, 2, 3], spatial),
         "strides" => list(rng, &[1, 1, 2], spatial),
         "dilations" => list(rng, &[1, 1, 2], spatial),

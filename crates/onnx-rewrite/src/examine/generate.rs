@@ -4,7 +4,7 @@ use onnx_ir::{AttrValue, Builder, Constant, EditError, Model, Position, ValueId}
 use onnx_schema::{FormalType, Schema};
 use onnx_text::{ParseOptions, parse_model};
 use onnx_types::tensor::{NoData, Tensor};
-use onnx_types::{Dim, ElemType, Symbol, Type};
+use onnx_types::{Dim, ElemType, Execution, Symbol, Type};
 
 use super::choose::{self, Rng};
 use crate::ast::{Arity, AttributeTerm, Condition, Elems, FlatNode, Operand, Var};
@@ -56,11 +56,11 @@ pub(super) struct Generator<'a> {
 }
 
 impl<'a> Generator<'a> {
-    pub(super) fn new(pattern: &'a Pattern, seed: u64) -> Self {
+    pub(super) fn new(pattern: &'a Pattern, execution: &Execution) -> Self {
         Self {
             pattern,
-            rng: Rng::new(seed ^ 0x5eed),
-            scratch: Scratch::new(),
+            rng: Rng::new(execution.seed ^ 0x5eed),
+            scratch: Scratch::new(execution),
             version: 0,
             elem: ElemType::Float,
             slots: Vec::new(),
@@ -71,21 +71,9 @@ impl<'a> Generator<'a> {
     /// A model that contains the left side and runs; `None` if the choices do not fit.
     pub(super) fn model(&mut self) -> Option<Model> {
         const VERSIONS: [i64; 9] = [9, 11, 13, 13, 17, 18, 21, 23, i64::MAX];
-        const ELEMS: [ElemType; 10] = [
-            ElemType::Float,
-            ElemType::Float,
-            ElemType::Float,
-            ElemType::Double,
-            ElemType::Float16,
-            ElemType::Int64,
-            ElemType::Int32,
-            ElemType::Int8,
-            ElemType::Uint8,
-            ElemType::Bool,
-        ];
         let latest = onnx_schema::latest_opset(onnx_schema::domain::ONNX).unwrap_or(1);
         self.version = self.rng.pick(&VERSIONS)?.clamp(self.pattern.rule.since, latest);
-        self.elem = self.rng.pick(&ELEMS)?;
+        self.elem = self.rng.pick(&choose::ELEMS)?;
         self.slots = vec![None; self.pattern.rule.names.len()];
         self.chosen.clear();
         for index in 0..self.pattern.rule.from.nodes.len() {
@@ -352,7 +340,7 @@ impl<'a> Generator<'a> {
                         continue;
                     }
                     let value = choose::attribute(&mut self.rng, &node.op, name, first)?;
-                    *self.slots.get_mut(*var)? = Some(Slot::Attribute(crate::effective::of_value(&value)?));
+                    *self.slots.get_mut(*var)? = Some(Slot::Attribute(value.to_tensor()?));
                     attributes.push((name.clone(), value));
                 }
             }
@@ -439,7 +427,7 @@ impl<'a> Generator<'a> {
             if crate::form::has_attribute(schema, name) {
                 form.set(name, value.clone());
             } else {
-                let argument = Argument::Tensor(crate::effective::of_value(value)?);
+                let argument = Argument::Tensor(value.to_tensor()?);
                 form.place_attribute(Some(schema), name, &argument, &|value| tensors(value, model)).ok()?;
             }
         }

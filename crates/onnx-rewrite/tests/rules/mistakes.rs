@@ -54,6 +54,258 @@ fn mistakes_have_positions() {
     );
 }
 
+/// A text with a mistake of each kind.
+const MISTAKES: &[(&str, &[&str])] = &[
+    // Sections.
+    (
+        "rule a: exact, since 99\nfrom (x) => (y) { y = Neg (x) }\nto (x) => (x) {}",
+        &["1:22: the default operator set has the versions 1 to 28"],
+    ),
+    (
+        "rule a: exact, since 0\nfrom (x) => (y) { y = Neg (x) }\nto (x) => (x) {}",
+        &["1:22: the default operator set has the versions 1 to 28"],
+    ),
+    ("rule : exact", &["1:6: expected the name of the rule, found `:`"]),
+    ("rule a exact", &["1:8: expected `:`, found `exact`"]),
+    ("rule a: exact, since\n", &["1:21: expected an integer, found the end"]),
+    ("rule a: exact, since x", &["1:22: expected an integer, found `x`"]),
+    ("rule a: exact\nto (x) => (x) {}", &["2:1: expected `from`, found `to`"]),
+    ("rule a: exact\nfrom (x) => (y) { y = Neg (x) }\n", &["2:32: expected `to`, found the end"]),
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Neg (x) }\nto (x) => (x) {} 1",
+        &["3:18: expected the next rule, found `1`"],
+    ),
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Neg (x) }\nto (x) => (x) {}\nrule a: exact\nfrom (x) => (y) { y = Neg (x) }\nto (x) => (x) {}",
+        &["4:1: there are two rules `a`"],
+    ),
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Neg (x) }\nlet k = Shape (x)\nto (x) => (x) {}",
+        &["3:5: expected `{`, found `k`"],
+    ),
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Neg (x) }\nwhere\nto (x) => (x) {}",
+        &["4:1: expected a condition, found `to`"],
+    ),
+    // Signatures.
+    ("rule a: exact\nfrom x => (y) {}", &["2:6: expected `(`, found `x`"]),
+    ("rule a: exact\nfrom (x, x) => (y) { y = Neg (x) }\nto (x) => (x) {}", &["2:10: `x` is defined twice"]),
+    ("rule a: exact\nfrom (1) => (y) {}", &["2:7: expected the name of an operand, found `1`"]),
+    ("rule a: exact\nfrom (x) -> (y) {}", &["2:10: expected `=>`, found `-`"]),
+    ("rule a: exact\nfrom (x) => () {}", &["2:14: expected the name of a result, found `)`"]),
+    ("rule a: exact\nfrom (x) => (z) { y = Neg (x) }\nto (x) => (x) {}", &["2:14: nothing defines `z`"]),
+    ("rule a: exact\nfrom (x) => (y) { y = Neg (x) }\nto (z) => (z) {}", &["3:5: nothing defines `z`"]),
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Neg (x) }\nto (x) => (x, x) {}",
+        &["1:1: the sides have different numbers of results"],
+    ),
+    (
+        "rule a: exact\nfrom (x) => (x) { y = Neg (x) }\nto (x) => (x) {}",
+        &["1:1: no node of the left side makes `x`", "2:23: no result needs this `Neg`"],
+    ),
+    // Nodes.
+    (
+        "rule a: exact\nfrom (p*, q*, r*) => (y) { y = Sum (p*, q*, r*) }\nto (p*, q*, r*) => (y) { y = Identity (p*) }",
+        &[
+            "2:32: a node has at most two operands with `*`",
+            "3:30: `Identity` does not have any number of operands",
+        ],
+    ),
+    ("rule a: exact\nfrom (x) => (y) { Neg (x) }\nto (x) => (x) {}", &["2:23: expected `=`, found `(`"]),
+    ("rule a: exact\nfrom (x) => (y) { y =  }\nto (x) => (x) {}", &["2:24: expected an operator, found `}`"]),
+    ("rule a: exact\nfrom (x) => (y) { y = Neg x }\nto (x) => (x) {}", &["2:27: expected `(`, found `x`"]),
+    ("rule a: exact\nfrom (x) => (y) { y = Neg (x }\nto (x) => (x) {}", &["2:30: expected `)`, found `}`"]),
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Neg (x) y = Neg (x) }\nto (x) => (x) {}",
+        &["2:31: `y` is defined twice"],
+    ),
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Neg (x) z = Abs (x) }\nto (x) => (x) {}",
+        &["2:35: no result needs this `Abs`"],
+    ),
+    (
+        "rule a: exact\nfrom (x) => (y) { y = com. (x) }\nto (x) => (x) {}",
+        &["2:28: expected an operator after the dot, found `(`"],
+    ),
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Neg () }\nto (x) => (x) {}",
+        &["1:1: no node of the left side uses `x`", "2:23: `Neg` does not have 0 operands"],
+    ),
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Neg (x, x) }\nto (x) => (x) {}",
+        &["2:23: `Neg` does not have 2 operands"],
+    ),
+    (
+        "rule a: exact\nfrom (x) => (y) { y, z = Neg (x) }\nto (x) => (x) {}",
+        &["2:26: `Neg` does not have 2 results"],
+    ),
+    (
+        "rule a: exact\nfrom (x) => (y) { y = rule.Rank (x) }\nto (x) => (x) {}",
+        &["2:23: operators of the domain `rule` are for `let`"],
+    ),
+    (
+        "rule a: exact\nfrom (x*) => (y) { y = Neg (x*) }\nto (x) => (x) {}",
+        &["2:24: `Neg` does not have any number of operands"],
+    ),
+    // Alternatives, defaults, and operands.
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Neg (x) }\nto (x) => (y) { y = Neg (x) | Abs (x) }",
+        &["3:31: only the left side of a rule has alternatives"],
+    ),
+    (
+        "rule a: exact\nfrom (x) => (y) { y, z = Neg (x) | Abs (x) }\nto (x) => (x) {}",
+        &["2:19: a node with alternatives has one result"],
+    ),
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Add (x, x : 0.0) }\nto (x) => (x) {}",
+        &["2:31: the left side of a rule has no defaults of operands"],
+    ),
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Add (x, @p) }\nto (x) => (x) {}",
+        &["2:31: an attribute is not an operand on the left side of a rule"],
+    ),
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Add (x, -) }\nto (x) => (x) {}",
+        &["2:32: expected a number, found `)`"],
+    ),
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Add (x, [1, x]) }\nto (x) => (x) {}",
+        &["2:35: expected a number, found `x`"],
+    ),
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Add (x, [1 }\nto (x) => (x) {}",
+        &["2:34: expected `]`, found `}`"],
+    ),
+    // Attributes.
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Transpose <perm = @p (x) }\nto (x) => (x) {}",
+        &["2:44: expected `,` or `>`, found `(`"],
+    ),
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Transpose <perm> (x) }\nto (x) => (x) {}",
+        &["2:38: expected `=`, found `>`"],
+    ),
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Transpose <perm = [0, 1], perm = [1, 0]> (x) }\nto (x) => (x) {}",
+        &["2:33: the attribute `perm` is given twice"],
+    ),
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Transpose <..., perm = @p> (x) }\nto (x) => (x) {}",
+        &["2:37: expected `>` after `...`, found `,`"],
+    ),
+    (
+        "rule a: exact\nfrom (x) => (y) { y = If <then_branch = g () => () {}> (x) }\nto (x) => (x) {}",
+        &["2:50: expected `{`, found the end of the text"],
+    ),
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Neg (x) z = Transpose <perm = @1> (y) }\nto (x) => (x) {}",
+        &["2:54: expected the name of an attribute, found a number"],
+    ),
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Neg (x) }\nto (x) => (y) { y = Transpose <perm = @p> (x) }",
+        &["3:40: nothing defines `p`"],
+    ),
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Neg (x) }\nto (x) => (y) { y = Identity <...> (x) }",
+        &["3:21: `...` copies the attributes of one `Identity` with `...` on the left side, not of 0"],
+    ),
+    // `let`.
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Neg (x) }\nlet { k = Nothing (x) }\nto (x) => (x) {}",
+        &["3:11: the operator `Nothing` does not exist"],
+    ),
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Neg (x) }\nlet { k = com.acme.Op (x) }\nto (x) => (x) {}",
+        &["3:11: `let` has operators of the default domain and of `rule`"],
+    ),
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Neg (x) }\nlet { k = rule.Axes (x) }\nto (x) => (x) {}",
+        &["3:11: `rule.Axes` takes two names, and has one result"],
+    ),
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Neg (x) }\nlet { k = rule.Rank (1) }\nto (x) => (x) {}",
+        &["3:11: `rule.Rank` takes a name, and has one result"],
+    ),
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Neg (x) }\nlet { k = Shape (z) }\nto (x) => (x) {}",
+        &["3:18: nothing defines `z`"],
+    ),
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Neg (x) }\nlet { y = Shape (x) }\nto (x) => (x) {}",
+        &["3:7: `y` is defined twice"],
+    ),
+    // `where`.
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Neg (x) }\nwhere z\nto (x) => (x) {}",
+        &["3:7: nothing defines `z`"],
+    ),
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Neg (x) }\nwhere x\nto (x) => (x) {}",
+        &["3:7: `let` does not compute `x`"],
+    ),
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Neg (x) }\nwhere elem(x) in animals\nto (x) => (x) {}",
+        &[
+            "3:18: expected `floats`, `integers`, `signed`, `unsigned`, `numbers` or a list of types, found `animals`",
+        ],
+    ),
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Neg (x) }\nwhere elem(x) == cow\nto (x) => (x) {}",
+        &["3:18: expected an element type, found `cow`"],
+    ),
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Neg (x) }\nwhere elem(x) floats\nto (x) => (x) {}",
+        &["3:15: expected `in`, found `floats`"],
+    ),
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Neg (x) }\nwhere elem(x) in (float, int99)\nto (x) => (x) {}",
+        &["3:26: expected an element type, found `int99`"],
+    ),
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Neg (x) }\nwhere uses(y) == 2\nto (x) => (x) {}",
+        &["3:18: only `uses(…) == 1` is a condition"],
+    ),
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Neg (x) }\nwhere rank(x) < 3\nto (x) => (x) {}",
+        &["3:15: expected `==` or `<=`, found `<`"],
+    ),
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Neg (x) }\nwhere dim(x) == 3\nto (x) => (x) {}",
+        &["3:12: expected `,`, found `)`"],
+    ),
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Neg (x) }\nwhere dim(x, a) == 3\nto (x) => (x) {}",
+        &["3:14: expected an integer, found `a`"],
+    ),
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Neg (x) }\nwhere shape(x) == 3\nto (x) => (x) {}",
+        &["3:19: expected `shape`, found `3`"],
+    ),
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Neg (x) }\nwhere not shared(x)\nto (x) => (x) {}",
+        &["3:11: expected `const`, found `shared`"],
+    ),
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Neg (x) }\nwhere size(x) == 3\nto (x) => (x) {}",
+        &["3:7: expected a condition, found `size`"],
+    ),
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Neg (x) }\nwhere const(x) const(x)\nto (x) => (x) {}",
+        &["3:16: expected `to`, found `const`"],
+    ),
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Neg (x) }\nwhere elem(x) in floats, elem(x) in integers\nto (x) => (x) {}",
+        &["3:26: no element type is possible for `x`"],
+    ),
+];
+
+#[test]
+fn every_kind_of_mistake_has_a_position_and_a_message() {
+    for (text, expected) in MISTAKES {
+        check(text, expected);
+    }
+}
+
 #[test]
 fn one_run_reports_the_mistakes_of_all_rules() {
     let text =

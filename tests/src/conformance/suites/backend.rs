@@ -102,10 +102,11 @@ pub(super) fn read(backend: &Path) -> Result<BTreeMap<String, Files>, String> {
     let mut tests: BTreeMap<String, Files> = BTreeMap::new();
     archive::visit(backend, &mut |mut entry| {
         let name = entry.name.strip_prefix("backend/").unwrap_or(entry.name).to_owned();
-        let mut parts = name.splitn(3, '/');
-        if let (Some(kind), Some(test), Some(file)) = (parts.next(), parts.next(), parts.next()) {
-            let files = tests.entry(format!("{kind}/{test}")).or_default();
-            files.insert(file.to_owned(), entry.read()?.into());
+        let in_test = |part: &str| part == "model.onnx" || part.starts_with("test_data_set_");
+        let parts: Vec<&str> = name.split('/').collect();
+        if let Some(count) = parts.iter().position(|part| in_test(part)).filter(|&count| count > 0) {
+            let (test, file) = (parts[..count].join("/"), parts[count..].join("/"));
+            tests.entry(test).or_default().insert(file, entry.read()?.into());
         }
         Ok(ControlFlow::Continue(()))
     })?;
@@ -188,7 +189,7 @@ fn other_range(expected: &Value, found: &Value) -> Option<String> {
 }
 
 /// How a value differs from the expected one beyond the tolerance.
-fn difference(expected: &Value, found: &Value) -> Option<String> {
+pub(super) fn difference(expected: &Value, found: &Value) -> Option<String> {
     match (expected, found) {
         (Value::Tensor(expected), Value::Tensor(found)) => tensors_differ(expected, found),
         (Value::Sequence(expected), Value::Sequence(found)) => {

@@ -15,6 +15,7 @@ mod models_eval;
 mod observed;
 pub mod passes;
 pub mod roundtrip;
+pub mod simplify;
 pub mod smith;
 pub mod text;
 mod values;
@@ -39,6 +40,7 @@ pub fn all() -> Result<Vec<Box<dyn Suite>>, String> {
         Box::new(bodies::BodiesSuite::default()),
         Box::new(inline::InlineSuite::default()),
         Box::new(passes::PassesSuite::default()),
+        Box::new(simplify::SimplifySuite::default()),
         Box::new(expand::ExpandSuite::default()),
         Box::new(smith::SmithSuite::default()),
         Box::new(eval::EvalSuite::new()?),

@@ -126,7 +126,7 @@ fn compatible(passes: &[Pass]) -> Pipeline {
 }
 
 /// Number of errors that the checker finds.
-fn errors(model: &Model) -> usize {
+pub(super) fn errors(model: &Model) -> usize {
     let found = check(model, &CheckOptions::default());
     found.diagnostics().iter().filter(|found| found.severity == Severity::Error).count()
 }

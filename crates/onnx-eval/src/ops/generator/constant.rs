@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use onnx_ir::AttrValue;
-use onnx_schema::{attr, op};
+use onnx_schema::{CONSTANT_VALUES, attr, op};
 use onnx_types::ElemType;
 
 use crate::cx::{Cx, Outcome, Stop};
@@ -13,19 +13,8 @@ use crate::registry::{OpKernels, eval, since};
 
 pub(super) const KERNELS: OpKernels = eval(op::CONSTANT, &[since(1, constant)]);
 
-const NAMES: [onnx_types::Symbol; 8] = [
-    attr::VALUE,
-    attr::SPARSE_VALUE,
-    attr::VALUE_FLOAT,
-    attr::VALUE_FLOATS,
-    attr::VALUE_INT,
-    attr::VALUE_INTS,
-    attr::VALUE_STRING,
-    attr::VALUE_STRINGS,
-];
-
 fn constant(cx: &mut Cx<'_, '_>) -> Outcome {
-    let mut given = NAMES.into_iter().filter(|&name| cx.has_attribute(name));
+    let mut given = CONSTANT_VALUES.iter().copied().filter(|&name| cx.has_attribute(name));
     let (Some(name), None) = (given.next(), given.next()) else {
         return Err(Stop::failed("the node must have exactly one value"));
     };

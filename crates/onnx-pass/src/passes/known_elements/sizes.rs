@@ -98,7 +98,7 @@ fn is_defined_before(model: &Model, value: ValueId, node: NodeId) -> bool {
 /// # Errors
 ///
 /// Returns the reason if the value is computed from anything else.
-pub(super) fn tap_sizes(patch: &mut Patch<'_, '_>, value: ValueId) -> Result<(), Reason> {
+pub(in crate::passes) fn tap_sizes(patch: &mut Patch<'_, '_>, value: ValueId) -> Result<(), Reason> {
     let mut seen: KeySet<NodeId> = KeySet::default();
     let mut open = vec![value];
     let mut count = 0_usize;
@@ -147,6 +147,15 @@ enum Piece {
     },
 }
 
+impl Piece {
+    const fn value(&self) -> Option<ValueId> {
+        match self {
+            Self::Constant(_) => None,
+            Self::Sizes { value, .. } => Some(*value),
+        }
+    }
+}
+
 /// Replaces lists of sizes by a `Shape` of consecutive sizes of one value, or a `Concat` of several and of constants, where
 /// that leaves fewer nodes than there were.
 pub(super) fn simplify(cx: &mut PassCx<'_>) -> Report {
@@ -169,7 +178,8 @@ pub(super) fn simplify(cx: &mut PassCx<'_>) -> Report {
         let Some(pieces) = sources.pieces(cx, node, &elements) else { continue };
         let made = pieces.iter().filter(|piece| matches!(piece, Piece::Sizes { .. })).count();
         let cost = made.saturating_add(usize::from(pieces.len() > 1));
-        if cost >= dying(cx.model(), node) {
+        let read: Vec<ValueId> = pieces.iter().filter_map(Piece::value).collect();
+        if cost >= dying(cx.model(), node, &read) {
             continue;
         }
         let mut patch = cx.patch(NAME, Exactness::Exact);
@@ -265,8 +275,8 @@ impl Sources {
     }
 }
 
-/// The number of nodes that are only there for a node, and the node.
-fn dying(model: &Model, node: NodeId) -> usize {
+/// The number of nodes that are only there for a node, and the node. Those that make values that are read afterwards stay.
+fn dying(model: &Model, node: NodeId, read: &[ValueId]) -> usize {
     let mut left: KeyMap<ValueId, usize> = KeyMap::default();
     let mut open = vec![node];
     let mut count = 0_usize;
@@ -275,7 +285,7 @@ fn dying(model: &Model, node: NodeId) -> usize {
         if count >= MAX_NODES {
             break;
         }
-        for input in model.node(node).inputs().flatten() {
+        for input in model.node(node).inputs().flatten().filter(|input| !read.contains(input)) {
             let uses = model.value(input).uses().len();
             let left = left.entry(input).map(|entry| entry.or_insert(uses));
             let Some(left) = left else { continue };

@@ -70,7 +70,7 @@ fn reshape(cx: &mut Cx<'_, '_>, wanted: &[Dim], copies: bool) -> Outcome {
                 return Err(cx.fail(&BAD_VALUE, format_args!("size {at} of the shape is {size}")));
             }
             // A size that could be 0 or -1 at run time means something else then.
-            size => as_size(cx, size, copies, input.as_ref().and_then(|input| input.get(at)).copied()),
+            size => as_size(cx, input.as_deref(), wanted, at, size, copies),
         });
     }
     let unknown = dims.iter().filter(|dim| dim.is_unknown()).count();
@@ -82,26 +82,51 @@ fn reshape(cx: &mut Cx<'_, '_>, wanted: &[Dim], copies: bool) -> Outcome {
 }
 
 /// A computed size as a dimension. A size that is 0 copies, unless the size copied is the same; so a size that is not known
-/// to be positive must be 0 only where the dimension of the input is, too.
-fn as_size(cx: &mut Cx<'_, '_>, size: Dim, copies: bool, copied: Option<Dim>) -> Dim {
+/// to be positive must be 0 only where the dimension of the input is, too, or where the node cannot run.
+fn as_size(
+    cx: &mut Cx<'_, '_>,
+    input: Option<&[Dim]>,
+    wanted: &[Dim],
+    at: usize,
+    size: Dim,
+    copies: bool,
+) -> Dim {
     let at_least = |cx: &Cx<'_, '_>, bound: i64| cx.dims_le(Dim::Known(bound), size) == Some(true);
-    if size.is_unknown() || !at_least(cx, -1) {
+    if size.is_unknown() || !at_least(cx, 0) {
         return Dim::Unknown;
     }
-    if at_least(cx, 1) {
+    if at_least(cx, 1) || !copies {
         return size;
     }
-    if at_least(cx, 0) && (!copies || copied.is_some_and(|copied| is_zero_with(cx, copied, size))) {
-        return size;
+    if let Some(input) = input {
+        match input.get(at) {
+            Some(&copied) if is_zero_with(cx, copied, size) => return size,
+            Some(_) if is_zero_with_all(cx, input, wanted, at, size) => return size,
+            Some(_) => {}
+            // There is nothing to copy: the node cannot run with a 0 here.
+            None => {
+                cx.prove(Relation::AtMost(Dim::Known(1), size));
+                return size;
+            }
+        }
     }
-    if at_least(cx, 0) {
-        // Where the size is 0 and copies something else, the shape is not the one computed: that this does not happen is
-        // what every exporter means.
-        let reason = "a size of 0 in the shape copies a dimension";
-        let is_assumed = cx.may_assume(Relation::AtMost(Dim::Known(1), size), reason);
-        return if is_assumed { size } else { Dim::Unknown };
+    // Where the size is 0 and copies something else, the shape is not the one computed: that this does not happen is
+    // what every exporter means.
+    let reason = "a size of 0 in the shape copies a dimension";
+    let is_assumed = cx.may_assume(Relation::AtMost(Dim::Known(1), size), reason);
+    if is_assumed { size } else { Dim::Unknown }
+}
+
+/// Returns `true` if the input has no elements where a size in the shape is 0, and all other sizes are at least 1: the size
+/// that is copied is 0 then, or the numbers of elements differ and the node cannot run.
+fn is_zero_with_all(cx: &mut Cx<'_, '_>, input: &[Dim], wanted: &[Dim], at: usize, size: Dim) -> bool {
+    let is_positive =
+        |&(other, &dim): &(usize, &Dim)| other == at || cx.dims_le(Dim::Known(1), dim) == Some(true);
+    if !wanted.iter().enumerate().all(|entry| is_positive(&entry)) {
+        return false;
     }
-    Dim::Unknown
+    let count = cx.product(input);
+    cx.dims().quotient(count, size).is_some_and(|factor| !factor.is_unknown())
 }
 
 /// Returns `true` if the size that is copied is 0 wherever the size in the shape is: it is this size, a multiple of it, or this

@@ -1,10 +1,16 @@
 //! Passes over generated models: edits that are correct by construction are never refuted.
 #![forbid(unsafe_code)]
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+mod inference;
 
 use onnx_ir::{Model, NodeId};
 use onnx_pass::passes::{Report, merge_subexpressions};
 use onnx_pass::{Exactness, Level, PassCx, PassOptions};
 use onnx_schema::Registry;
+use onnx_tests::conformance::data::Data;
+use onnx_tests::conformance::runner::{Options, run as run_suite};
+use onnx_tests::conformance::suites::simplify::SimplifySuite;
 
 /// The edits and the refusals of a pass on a generated model, which must be in order afterwards.
 fn run(seed: u64, pass: impl FnOnce(&mut PassCx<'_>) -> Report) -> (usize, usize) {
@@ -68,4 +74,16 @@ fn equal_nodes_of_generated_models_are_merged() {
     }
     println!("{edits} nodes merged");
     assert!(edits > 2, "{edits}");
+}
+
+#[test]
+fn simplification_preserves_what_models_compute() {
+    let data = Data { count: Some(30), ..Data::default() };
+    let options = Options { jobs: 2, only: None };
+    let report = run_suite(&SimplifySuite::default(), &data, &options).unwrap();
+    assert_eq!(report.unexplained(), Ok(0), "{}", report.listing(10));
+    // Models that nothing edits would prove nothing.
+    assert!(report.count("recorded runs equal") >= 120, "{}", report.count("recorded runs equal"));
+    assert!(report.count("probes with the listed nodes") >= 58);
+    assert!(report.count("edits tested") > 100, "{}", report.count("edits tested"));
 }

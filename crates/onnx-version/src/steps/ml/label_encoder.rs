@@ -1,0 +1,58 @@
+//! `LabelEncoder`: version 1 maps between texts and their places in a list.
+
+use std::collections::HashSet;
+
+use onnx_ir::AttrValue;
+use onnx_schema::attr;
+use onnx_types::ElemType;
+
+use crate::step::{Reason, Step};
+
+/// Texts and places as keys and values, in the direction that the type of the operand gives. A text that occurs twice has its
+/// first place.
+pub(crate) fn two_lists(step: &mut Step<'_>) -> Result<(), Reason> {
+    let elem = step.elem(step.operand(0)?)?;
+    let Some(AttrValue::Strings(texts)) = step.given(attr::CLASSES_STRINGS)? else {
+        return Err("`classes_strings` is omitted".into());
+    };
+    let default_text = step.text(attr::DEFAULT_STRING)?.unwrap_or_else(|| "_Unused".to_owned());
+    let default_place = step.int(attr::DEFAULT_INT64)?.unwrap_or(-1);
+    step.remove(attr::CLASSES_STRINGS);
+    let places = 0..i64::try_from(texts.len()).unwrap_or(i64::MAX);
+    if elem == ElemType::String {
+        let mut seen = HashSet::new();
+        let first: Vec<(bytes::Bytes, i64)> =
+            texts.iter().cloned().zip(places).filter(|(text, _)| seen.insert(text.clone())).collect();
+        let (keys, values): (Vec<_>, Vec<_>) = first.into_iter().unzip();
+        step.set(attr::KEYS_STRINGS, AttrValue::Strings(keys))?;
+        step.set(attr::VALUES_INT64S, values)?;
+        step.remove(attr::DEFAULT_STRING);
+        return step.set(attr::DEFAULT_INT64, default_place);
+    }
+    step.set(attr::KEYS_INT64S, places.collect::<Vec<i64>>())?;
+    step.set(attr::VALUES_STRINGS, AttrValue::Strings(texts))?;
+    step.remove(attr::DEFAULT_INT64);
+    step.set(attr::DEFAULT_STRING, AttrValue::String(default_text.into_bytes().into()))
+}
+
+/// Version 4 takes the last of equal keys, and any NaN is one key.
+pub(crate) fn unique_keys(step: &mut Step<'_>) -> Result<(), Reason> {
+    let repeats = match (
+        step.given(attr::KEYS_INT64S)?,
+        step.given(attr::KEYS_STRINGS)?,
+        step.given(attr::KEYS_FLOATS)?,
+    ) {
+        (Some(AttrValue::Ints(keys)), ..) => keys.iter().collect::<HashSet<_>>().len() < keys.len(),
+        (_, Some(AttrValue::Strings(keys)), _) => keys.iter().collect::<HashSet<_>>().len() < keys.len(),
+        (.., Some(AttrValue::Floats(keys))) => {
+            // Zeros of both signs are equal.
+            let unique: HashSet<u32> = keys.iter().map(|key| (key + 0.0).to_bits()).collect();
+            unique.len() < keys.len() || keys.iter().any(|key| key.is_nan())
+        }
+        _ => false,
+    };
+    match repeats {
+        true => Err("keys are repeated or NaN, which version 4 treats in another way".into()),
+        false => Ok(()),
+    }
+}

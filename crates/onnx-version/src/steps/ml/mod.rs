@@ -1,0 +1,3 @@
+//! Operators of classical machine learning.
+
+pub(super) mod label_encoder;

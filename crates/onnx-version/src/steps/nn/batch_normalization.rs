@@ -1,0 +1,59 @@
+//! `BatchNormalization`: the mode is an attribute, then the number of outputs, then an attribute again.
+
+use onnx_ir::AttrValue;
+use onnx_schema::{attr, op};
+use onnx_types::tensor::Tensor;
+
+use crate::step::{Reason, Step};
+
+/// Version 7 infers the mode from the outputs.
+pub(crate) fn inference_mode(step: &mut Step<'_>) -> Result<(), Reason> {
+    let is_inference = step.int(attr::IS_TEST)?.unwrap_or(0) != 0;
+    let has_statistics = step.output_count() > 1;
+    if is_inference == has_statistics {
+        return Err(match is_inference {
+            true => "it has outputs of training, but `is_test` is set".into(),
+            false => "it normalizes with the statistics of the batch, as `is_test` is not set".into(),
+        });
+    }
+    step.remove(attr::IS_TEST);
+    Ok(())
+}
+
+/// Version 9 has one mean for each channel. Without `spatial`, there is one for each element: they are channels of a flat
+/// operand.
+pub(crate) fn spatial(step: &mut Step<'_>) -> Result<(), Reason> {
+    let is_spatial = step.int(attr::SPATIAL)?.unwrap_or(1) != 0;
+    step.remove(attr::SPATIAL);
+    if is_spatial {
+        return Ok(());
+    }
+    if step.output_count() > 1 {
+        return Err("it has outputs of training, and a mean for each element".into());
+    }
+    let x = step.operand(0)?;
+    let sizes = step.sizes(x).ok_or("the rank of the operand is unknown")?;
+    let inner: Option<Vec<i64>> = sizes.iter().skip(1).map(|size| size.filter(|&size| size > 0)).collect();
+    let mut shape = vec![0];
+    shape.extend(inner.ok_or("a size of the operand is unknown or 0, and there is a mean for each element")?);
+    let output =
+        step.model.node(step.node).outputs().first().copied().flatten().ok_or("the output is omitted")?;
+    let flat = step.before(op::FLATTEN, &[x], &[(attr::AXIS, AttrValue::Int(1))])?;
+    step.set_input(0, Some(flat));
+    for index in 1..5 {
+        let parameter = step.operand(index)?;
+        let all = step.constant(Tensor::vector(&[-1_i64]))?;
+        let list = step.before(op::RESHAPE, &[parameter, all], &[])?;
+        step.set_input(index, Some(list));
+    }
+    let shape = step.constant(Tensor::vector(&shape))?;
+    step.wrap_output(output, None, op::RESHAPE, &[shape], &[])
+}
+
+/// Version 14 has other outputs of training.
+pub(crate) fn without_training(step: &mut Step<'_>) -> Result<(), Reason> {
+    match step.output_count() > 1 {
+        true => Err("it has outputs of training, which version 14 defines in another way".into()),
+        false => Ok(()),
+    }
+}

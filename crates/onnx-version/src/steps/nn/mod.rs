@@ -1,0 +1,6 @@
+//! Normalization and pooling.
+
+pub(super) mod batch_normalization;
+pub(super) mod normalization;
+pub(super) mod pool;
+pub(super) mod roi_align;

@@ -1,0 +1,3 @@
+//! Quantization.
+
+pub(super) mod linear;

@@ -1,0 +1,3 @@
+//! Recurrent operators.
+
+pub(super) mod recurrent;

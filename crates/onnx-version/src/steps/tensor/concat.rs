@@ -1,0 +1,13 @@
+//! `Concat`: the axis has a default in version 1.
+
+use onnx_schema::attr;
+
+use crate::step::{Reason, Step};
+
+/// The default is 1.
+pub(crate) fn explicit_axis(step: &mut Step<'_>) -> Result<(), Reason> {
+    match step.has(attr::AXIS) {
+        true => Ok(()),
+        false => step.set(attr::AXIS, 1_i64),
+    }
+}
