@@ -328,6 +328,10 @@ impl<'p, 'm> Patch<'p, 'm> {
 
     /// The claim. If the options allow guards, those of the types of its inputs are recorded: they restrict the runs.
     pub(crate) fn extract(&mut self, with_constants: bool) -> Result<Equivalence, String> {
+        // Queries need not name the guards that hold in every run; runs that violate them say nothing about the edit.
+        for relation in self.cx.inference().discharged(self.cx.model()) {
+            self.record(Recorded::Relation(relation));
+        }
         let (eq, inputs) = self.extract_recorded(with_constants)?;
         let count = self.draft.recorded.len();
         if self.cx.options.allow_assumed {

@@ -1,14 +1,24 @@
 //! Which results depend on guards, for all values at once: the question that edits ask at every node.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
 use onnx_ir::{Def, GraphId, Model, NodeId, OpsetScope, User, ValueId};
 use slotmap::SecondaryMap;
 
-use crate::facts::{Fact, Facts, Relation, Strength};
+use crate::facts::{Fact, Facts, Relation, Scope, Strength};
+
+/// Number of times that guards are compared with proofs: in each, those can be discharged whose proofs depend only on guards
+/// that were discharged before.
+const MAX_ROUNDS: usize = 4;
+
+/// Number of updates after which proofs that were visited again are looked for; later ones only withdraw them.
+const MAX_RENEWALS: u32 = 64;
 
 /// The nodes of the main graph whose results depend on guards, together with all that is nested in them.
+///
+/// A guard is *discharged* if another node proves the same relation, and nothing that this node depends on depends on a guard:
+/// in every run of the model the relation holds, so that no result depends on the guard.
 ///
 /// It is made in time linear in the model, and an update takes time linear in what it visits and in the nodes that become
 /// dependent: over any number of updates, each node does once. After an update it can have nodes that do not depend on guards any
@@ -24,18 +34,74 @@ pub(crate) struct Dependents {
     premises: HashMap<NodeId, Vec<Option<NodeId>>, RandomState>,
     /// The number of changes of premises when this was made.
     premise_changes: u64,
+    /// The relations of discharged guards.
+    discharged: HashSet<Relation, RandomState>,
+    /// By the node of the main graph that proves them, discharged guards.
+    proofs: HashMap<NodeId, Vec<Relation>, RandomState>,
+    /// Number of updates that looked for proofs again.
+    renewals: u32,
 }
 
 impl Dependents {
     pub(crate) fn new(model: &Model, facts: &Facts) -> Self {
-        let mut made = Self { premise_changes: facts.premise_changes(), ..Self::default() };
+        let mut made = Self::default();
+        for _ in 0..MAX_ROUNDS {
+            made.count(model, facts);
+            let count = made.discharged.len();
+            made.discharge(model, facts);
+            if made.discharged.len() == count {
+                return made;
+            }
+        }
+        made.count(model, facts);
+        made
+    }
+
+    /// Finds the dependent nodes, except for guards that were discharged.
+    fn count(&mut self, model: &Model, facts: &Facts) {
+        let (discharged, proofs) = (std::mem::take(&mut self.discharged), std::mem::take(&mut self.proofs));
+        *self = Self { premise_changes: facts.premise_changes(), discharged, proofs, ..Self::default() };
         let mut open = Vec::new();
         for fact in facts.every() {
-            made.add(model, facts, fact, &mut open);
+            self.add(model, facts, fact, &mut open);
         }
-        made.is_everything |= facts.is_incomplete() && facts.every().any(is_guard);
-        made.spread(model, open);
-        made
+        self.is_everything |= facts.is_incomplete() && facts.every().any(is_guard);
+        self.spread(model, facts, open);
+    }
+
+    /// Discharges the guards that are proved by nodes which do not depend on guards.
+    fn discharge(&mut self, model: &Model, facts: &Facts) {
+        if self.is_everything {
+            return;
+        }
+        for guard in facts.every().filter(|fact| is_guard(fact)) {
+            if self.discharged.contains(&guard.relation) {
+                continue;
+            }
+            let proof = facts.primary(guard.relation).and_then(|fact| self.proof(model, fact));
+            if let Some(node) = proof {
+                self.discharged.insert(guard.relation);
+                self.proofs.entry(node).or_default().push(guard.relation);
+            }
+        }
+    }
+
+    /// The node of the main graph that a fact follows from, if the fact holds in every run and depends on no guard.
+    fn proof(&self, model: &Model, fact: &Fact) -> Option<NodeId> {
+        let root = fact.root?;
+        let is_proved =
+            fact.strength == Strength::Proved && fact.scope == Scope::Model && !fact.is_inherited;
+        (is_proved && !self.has_node(model, root, model.main_graph())).then_some(root)
+    }
+
+    /// Whether a guard holds in every run, as a node proves it.
+    pub(crate) fn is_discharged(&self, guard: &Fact) -> bool {
+        self.discharged.contains(&guard.relation)
+    }
+
+    /// The relations of the discharged guards, in no particular order.
+    pub(crate) fn discharged(&self) -> impl Iterator<Item = Relation> {
+        self.discharged.iter().copied()
     }
 
     /// Takes the conclusions of an update into account; `visited` are the nodes that were visited again, and those that are gone.
@@ -51,13 +117,23 @@ impl Dependents {
             return false;
         }
         let main = model.main_graph();
-        let mut order: Vec<NodeId> = visited.filter(|&node| model.get_node(node).is_some()).collect();
+        let visited: Vec<NodeId> = visited.collect();
+        let is_there = |node: &NodeId| model.get_node(*node).is_some();
+        let mut order: Vec<NodeId> = visited.iter().copied().filter(is_there).collect();
         order.retain(|&node| model.node(node).graph() == main);
         order.sort_by_key(|&node| model.order_key(node));
         for &node in &order {
             self.nodes.remove(node);
         }
         let mut open = Vec::new();
+        let mut is_withdrawn = false;
+        for &node in &visited {
+            is_withdrawn |= self.withdraw(facts, node, &mut open);
+        }
+        if is_withdrawn && self.renewals < MAX_RENEWALS {
+            *self = Self { renewals: self.renewals.saturating_add(1), ..Self::new(model, facts) };
+            return true;
+        }
         for fact in new {
             self.add(model, facts, fact, &mut open);
         }
@@ -68,9 +144,9 @@ impl Dependents {
             if depends {
                 open.push(node);
             }
-            self.spread(model, std::mem::take(&mut open));
+            self.spread(model, facts, std::mem::take(&mut open));
         }
-        self.spread(model, open);
+        self.spread(model, facts, open);
         true
     }
 
@@ -116,7 +192,7 @@ impl Dependents {
             }
             return;
         }
-        if !is_guard(fact) {
+        if !is_guard(fact) || self.is_discharged(fact) {
             return;
         }
         match (fact.root, fact.relation) {
@@ -137,11 +213,12 @@ impl Dependents {
     }
 
     /// Adds nodes, and all that depends on them.
-    fn spread(&mut self, model: &Model, mut open: Vec<NodeId>) {
+    fn spread(&mut self, model: &Model, facts: &Facts, mut open: Vec<NodeId>) {
         while let Some(node) = open.pop() {
             if model.get_node(node).is_none() || self.nodes.insert(node, ()).is_some() {
                 continue;
             }
+            self.withdraw(facts, node, &mut open);
             for &output in model.node(node).outputs().iter().flatten() {
                 users(model, output, |user| open.push(user));
             }
@@ -149,6 +226,22 @@ impl Dependents {
                 self.rely(relying, &mut open);
             }
         }
+    }
+}
+
+impl Dependents {
+    /// Makes guards active again that a node has proved which is gone, was visited again, or depends on a guard.
+    /// Returns `true` if there are any.
+    fn withdraw(&mut self, facts: &Facts, node: NodeId, open: &mut Vec<NodeId>) -> bool {
+        let Some(relations) = self.proofs.remove(&node) else { return false };
+        for relation in relations {
+            self.discharged.remove(&relation);
+            let guards = facts.conclusions(relation).filter(|fact| is_guard(fact));
+            for guard in guards {
+                self.rely(guard.root, open);
+            }
+        }
+        true
     }
 }
 

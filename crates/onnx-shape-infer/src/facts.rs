@@ -264,7 +264,8 @@ impl Facts {
         self.list.iter().chain(&self.repeated)
     }
 
-    /// The conditions under which the results hold: the facts that do not follow from the meaning of operators.
+    /// The facts that do not follow from the meaning of operators, each relation once. The conditions under which the results
+    /// for a model hold are [`Inference::guards`](crate::Inference::guards): one node can prove what another one assumes.
     pub fn guards(&self) -> impl Iterator<Item = &Fact> {
         self.conditions().filter(|fact| fact.strength == Strength::Assumed)
     }
@@ -339,6 +340,11 @@ impl Facts {
     /// The strongest conclusion of a relation.
     pub(crate) fn primary(&self, relation: Relation) -> Option<&Fact> {
         self.known.get(&relation).and_then(|&at| self.list.get(at as usize))
+    }
+
+    /// The position of a relation among [all](Self::all) facts.
+    pub(crate) fn position(&self, relation: Relation) -> Option<u32> {
+        self.known.get(&relation).copied()
     }
 
     /// All conclusions of a relation, the strongest one first: several nodes can prove the same.

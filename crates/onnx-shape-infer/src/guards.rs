@@ -1,5 +1,7 @@
 //! Guards as text and as metadata, and the test of given shapes against declarations and guards.
 
+use std::collections::HashSet;
+
 use onnx_diag::{Diagnostic, Locus, Quoted, Sink};
 use onnx_ir::{MetadataEntry, Model, Owner, Places, ValueId};
 use onnx_types::Dim;
@@ -115,7 +117,28 @@ impl Inference {
     /// The conditions under which the inferred results hold, in the order in which they were concluded. If all hold, every
     /// inferred dimension is the dimension at run time, and none is negative.
     pub fn guards<'a>(&'a self, model: &'a Model) -> impl Iterator<Item = Guard> + 'a {
-        self.facts.conditions().filter(|fact| is_guard(fact)).map(|&fact| Guard::new(model, self, fact))
+        self.conditions(model).map(|fact| Guard::new(model, self, fact))
+    }
+
+    /// Returns `true` if any inferred result depends on a guard, other than one that excludes a negative size.
+    #[must_use]
+    pub fn has_guards(&self, model: &Model) -> bool {
+        self.facts.can_have_guards() && self.conditions(model).any(|fact| fact.strength == Strength::Assumed)
+    }
+
+    /// The facts that are guards. One that a node proves is a guard of another node unless it is
+    /// [discharged](Self::discharged): the proof may depend on it.
+    fn conditions<'a>(&'a self, model: &'a Model) -> impl Iterator<Item = Fact> + 'a {
+        let discharged: HashSet<Relation> = self.discharged(model).into_iter().collect();
+        self.facts.conditions().filter_map(move |fact| {
+            let is_settled = fact.strength == Strength::Assumed || discharged.contains(&fact.relation);
+            let assumed = || {
+                let is_assumed = |fact: &&Fact| fact.strength == Strength::Assumed && !fact.is_inherited;
+                self.facts.conclusions(fact.relation).find(is_assumed)
+            };
+            let guard = if is_settled || !self.facts.can_have_guards() { None } else { assumed() };
+            guard.or_else(|| is_guard(fact).then_some(fact)).copied()
+        })
     }
 
     /// The conditions that the results for one value can depend on: those of the nodes that it is computed by.
@@ -139,7 +162,7 @@ impl Inference {
                 known.push(entry.value().to_string());
             }
         }
-        let known: std::collections::HashSet<String> = known.into_iter().collect();
+        let known: HashSet<String> = known.into_iter().collect();
         let mut written = 0_usize;
         let lines: Vec<String> = self.guards(model).map(|guard| guard.line()).collect();
         for line in lines.into_iter().filter(|line| !known.contains(line)) {

@@ -208,8 +208,23 @@ impl Inference {
         found
     }
 
-    fn guards_in(&self, slice: &Slice) -> Vec<Fact> {
-        self.facts_of(slice, |fact| fact.strength == Strength::Assumed && !fact.is_inherited)
+    fn guards_in(&self, model: &Model, slice: &Slice) -> Vec<Fact> {
+        let dependents = self.dependents(model);
+        let is_guard = |fact: &Fact| {
+            fact.strength == Strength::Assumed && !fact.is_inherited && !dependents.is_discharged(fact)
+        };
+        self.facts_of(slice, is_guard)
+    }
+
+    /// The relations between dimensions that some node needs as a guard and another one proves, so that they hold in every run:
+    /// results that need them are [`Justification::Proved`]. In the order in which they were first concluded.
+    pub fn discharged(&self, model: &Model) -> Vec<Relation> {
+        if !self.facts.can_have_guards() {
+            return Vec::new();
+        }
+        let mut found: Vec<Relation> = self.dependents(model).discharged().collect();
+        found.sort_by_key(|&relation| self.facts.position(relation));
+        found
     }
 
     /// What the type, the shape and the elements of a value depend on.
@@ -249,7 +264,7 @@ impl Inference {
             return Justification::new(Vec::new(), graph);
         }
         let slice = self.slice_of(model, value);
-        Justification::new(self.guards_in(&slice), graph)
+        Justification::new(self.guards_in(model, &slice), graph)
     }
 
     /// Whether the type, the shape and the elements of a value depend on guards, or on conditions that are not known: whether
@@ -262,7 +277,7 @@ impl Inference {
         }
         let depends = self.facts.is_full() || self.dependents(model).has(model, value);
         debug_assert!(
-            depends || self.guards_in(&self.slice_of(model, value)).is_empty(),
+            depends || self.guards_in(model, &self.slice_of(model, value)).is_empty(),
             "{value} has guards that were lost"
         );
         depends
@@ -316,7 +331,7 @@ impl Inference {
         let mut slice = Slice::default();
         slice.fact(model, fact);
         self.close(model, &mut slice);
-        Justification::new(self.guards_in(&slice), graph)
+        Justification::new(self.guards_in(model, &slice), graph)
     }
 
     /// Whether two dimensions are equal, and what that depends on; `None` if it is not known. Other than
@@ -401,7 +416,7 @@ impl Inference {
             () if !depends => Justification::new(Vec::new(), graph),
             () => {
                 self.close(model, &mut slice);
-                Justification::new(self.guards_in(&slice), graph)
+                Justification::new(self.guards_in(model, &slice), graph)
             }
         }
     }

@@ -43,8 +43,9 @@ fn describe(model: &Model, inference: &Inference, justification: &Justification)
     let graph = |graph| format!("in {}", model.str(model.graph(graph).name()));
     let guards = |guards: &[onnx_shape_infer::Fact]| {
         let conditions = guards.iter().map(|&fact| {
-            assert!(inference.facts().guards().any(|guard| guard.relation == fact.relation));
-            onnx_shape_infer::Guard::new(model, inference, fact).condition
+            let condition = onnx_shape_infer::Guard::new(model, inference, fact).condition;
+            assert!(inference.guards(model).any(|guard| guard.condition == condition));
+            condition
         });
         conditions.collect::<Vec<_>>().join(", ")
     };
@@ -235,6 +236,29 @@ fn several_nodes_prove_the_same() {
     let then = model.graph_of(value(&model, "o"));
     let proved = (Strength::Proved, Scope::Model);
     assert_eq!(found, [proved, proved, (Strength::Proved, Scope::Graph(then))]);
+}
+
+/// A guard that another node proves holds in every run, unless that proof depends on the guard.
+#[test]
+fn guards_that_another_node_proves_are_discharged() {
+    let constants = "<int64[1] one = {1}, int64[1] all = {9223372036854775807}>";
+    let of = |nodes: &str| {
+        let (model, inference) =
+            run(&format!("g (float[N] x, float[M] w) => (b) {constants} {{ b = Slice (x, one, all) {nodes} }}"));
+        let guards: Vec<_> = inference.guards(&model).map(|guard| guard.condition).collect();
+        let text = describe(&model, &inference, &inference.justification(&model, value(&model, "b")));
+        (text, guards, inference.discharged(&model).len())
+    };
+    let assumed = ("if 1 <= N".to_owned(), vec!["1 <= N".to_owned()], 0);
+    assert_eq!(of(""), assumed);
+    // The size at the second place of the shape is not 0: there is no dimension that it could copy.
+    let proof = "t = Concat <axis = 0> (one, s) p = Reshape (w, t)";
+    assert_eq!(of(&format!("s = Shape (x) {proof}")), ("proved".to_owned(), Vec::new(), 1));
+    assert_eq!(of(&format!("r = Shape (b) s = Add (r, one) {proof}")), assumed);
+    // A node of a graph that need not run proves nothing about other graphs.
+    let branches = "c = IsNaN (x) d = Squeeze (c) q = If (d) <then_branch = f () => (p) { s = Shape (x) PROOF }, \
+                    else_branch = e () => (z) { z = Neg (w) }>";
+    assert_eq!(of(&branches.replace("PROOF", proof)), assumed);
 }
 
 /// A guard of two branches is a condition of both.

@@ -30,7 +30,7 @@ pub(super) fn pass() -> Pass {
 /// Writes the inferred types of inner values into the model; those of inputs and outputs of the main graph and of functions stay.
 /// Types that depend on guards are written only if the options allow assumptions, with the guards in the metadata.
 pub fn write_value_info(cx: &mut PassCx<'_>) -> Report {
-    let has_guards = cx.inference().facts().guards().next().is_some();
+    let has_guards = cx.inference().has_guards(cx.model());
     if has_guards && !cx.options().allow_assumed {
         let reason =
             "inferred types depend on guards, which the options exclude (`allow_assumed`)".to_owned();
