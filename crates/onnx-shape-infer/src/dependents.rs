@@ -89,8 +89,7 @@ impl Dependents {
     /// The node of the main graph that a fact follows from, if the fact holds in every run and depends on no guard.
     fn proof(&self, model: &Model, fact: &Fact) -> Option<NodeId> {
         let root = fact.root?;
-        let is_proved =
-            fact.strength == Strength::Proved && fact.scope == Scope::Model && !fact.is_inherited;
+        let is_proved = fact.strength == Strength::Proved && fact.scope == Scope::Model && !fact.is_inherited;
         (is_proved && !self.has_node(model, root, model.main_graph())).then_some(root)
     }
 

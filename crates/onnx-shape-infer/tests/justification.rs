@@ -243,8 +243,9 @@ fn several_nodes_prove_the_same() {
 fn guards_that_another_node_proves_are_discharged() {
     let constants = "<int64[1] one = {1}, int64[1] all = {9223372036854775807}>";
     let of = |nodes: &str| {
-        let (model, inference) =
-            run(&format!("g (float[N] x, float[M] w) => (b) {constants} {{ b = Slice (x, one, all) {nodes} }}"));
+        let (model, inference) = run(&format!(
+            "g (float[N] x, float[M] w) => (b) {constants} {{ b = Slice (x, one, all) {nodes} }}"
+        ));
         let guards: Vec<_> = inference.guards(&model).map(|guard| guard.condition).collect();
         let text = describe(&model, &inference, &inference.justification(&model, value(&model, "b")));
         (text, guards, inference.discharged(&model).len())
