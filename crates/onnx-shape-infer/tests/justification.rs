@@ -252,7 +252,7 @@ fn guards_that_another_node_proves_are_discharged() {
     };
     let assumed = ("if 1 <= N".to_owned(), vec!["1 <= N".to_owned()], 0);
     assert_eq!(of(""), assumed);
-    // The size at the second place of the shape is not 0: there is no dimension that it could copy.
+    // The size at the second place of the shape must not be 0, which would copy a second dimension of `w`.
     let proof = "t = Concat <axis = 0> (one, s) p = Reshape (w, t)";
     assert_eq!(of(&format!("s = Shape (x) {proof}")), ("proved".to_owned(), Vec::new(), 1));
     assert_eq!(of(&format!("r = Shape (b) s = Add (r, one) {proof}")), assumed);

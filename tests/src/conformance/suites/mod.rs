@@ -12,8 +12,10 @@ pub mod infer;
 pub mod inline;
 pub mod models;
 mod models_eval;
+mod models_simplify;
 mod observed;
 pub mod passes;
+mod real_models;
 pub mod roundtrip;
 pub mod simplify;
 pub mod smith;
@@ -45,5 +47,6 @@ pub fn all() -> Result<Vec<Box<dyn Suite>>, String> {
         Box::new(smith::SmithSuite::default()),
         Box::new(eval::EvalSuite::new()?),
         Box::new(models_eval::ModelsEval::default()),
+        Box::new(models_simplify::ModelsSimplify::default()),
     ])
 }

@@ -138,7 +138,7 @@ impl Suite for SimplifySuite {
 }
 
 /// Number of nodes other than `Constant`, in all graphs.
-fn count_nodes(model: &Model) -> usize {
+pub(super) fn count_nodes(model: &Model) -> usize {
     let nodes = model.all_graphs().flat_map(|graph| model.nodes(graph));
     nodes.filter(|&node| model.str(model.node(node).op()) != "Constant").count()
 }

@@ -1,0 +1,163 @@
+//! Simplification of real models: onnxruntime computes the same before and after, at the sizes of two runs.
+//!
+//! `--models DIR` names a folder of models, as for the suite `models-eval`; weights that are zeros are filled first. onnxruntime
+//! runs without optimizations. A file `peers.json` in the folder, with the numbers of nodes that other simplifiers leave, is
+//! compared: `{"model": {"onnxsim": 10, "onnxslim": "fails"}}`. Nodes are counted in all graphs, without `Constant`.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Mutex;
+
+use onnx_codec::{EncodeOptions, encode};
+use onnx_eval::contrib;
+use onnx_ir::Model;
+use onnx_pass::PassOptions;
+use onnx_rewrite::{RuleSet, simplification};
+use onnx_schema::Registry;
+use serde_json::Value as Json;
+
+use super::passes;
+use super::real_models::{Filled, RealModels, Wrong, difference};
+use super::simplify::count_nodes;
+use crate::conformance::data::{Case, Data, Feed};
+use crate::conformance::report::{Failure, Report};
+use crate::conformance::runner::{Outcome, Suite};
+
+/// Numbers of nodes by model and tool.
+type Peers = BTreeMap<String, BTreeMap<String, Json>>;
+
+/// The suite.
+#[derive(Default)]
+pub(super) struct ModelsSimplify {
+    models: RealModels,
+    peers: Mutex<Peers>,
+}
+
+impl Suite for ModelsSimplify {
+    fn name(&self) -> &'static str {
+        "models-simplify"
+    }
+
+    fn cases(&self, data: &Data, feed: &mut Feed<'_>) -> Result<(), String> {
+        if let Some(text) =
+            data.models.as_ref().and_then(|folder| std::fs::read(folder.join("peers.json")).ok())
+        {
+            let peers: Peers =
+                serde_json::from_slice(&text).map_err(|error| format!("peers.json: {error}"))?;
+            *self.peers.lock().map_err(|error| error.to_string())? = peers;
+        }
+        self.models.cases(data, feed)
+    }
+
+    fn has_bundled_cases(&self) -> bool {
+        false
+    }
+
+    fn check(&self, case: &Case) -> Outcome {
+        let mut outcome = Outcome::default();
+        let checked =
+            self.models.with_filled(&case.id, |filled| self.checked(&case.id, filled, &mut outcome));
+        if let Err((kind, detail)) = checked {
+            outcome.failures.push(Failure::new(kind, detail));
+        }
+        outcome
+    }
+
+    fn summary(&self, report: &Report) -> String {
+        let names = [
+            "models",
+            "nodes before",
+            "nodes after",
+            "nodes of the best peers",
+            "models with more nodes than the best peer",
+            "runs in onnxruntime",
+            "runs that onnxruntime refuses before and after",
+            "runs with equal outputs",
+        ];
+        names.map(|name| format!("models-simplify: {} {name}", report.count(name))).join("\n")
+    }
+}
+
+impl ModelsSimplify {
+    fn checked(&self, name: &str, filled: &Filled, outcome: &mut Outcome) -> Result<(), Wrong> {
+        outcome.counts.push("models".to_owned());
+        let before = filled.decode()?;
+        let after = simplified(&before).map_err(|error| ("pipeline", error))?;
+        if passes::errors(&after) > passes::errors(&before) {
+            return Err(("new errors", "the checker finds more errors".to_owned()));
+        }
+        self.count(name, count_nodes(&before), count_nodes(&after), outcome);
+        let path = filled.path.with_extension("simplified.onnx");
+        let compared = self.compare((&before, &filled.path), (&after, &path), filled, outcome);
+        // It is fine if the file was not written.
+        let _ = std::fs::remove_file(&path);
+        compared
+    }
+
+    fn count(&self, name: &str, before: usize, after: usize, outcome: &mut Outcome) {
+        let peers = self.peers.lock().map_or_else(|_| Peers::new(), |peers| peers.clone());
+        let counts = peers.get(name).into_iter().flatten();
+        let best = counts.filter(|(tool, _)| *tool != "before").filter_map(|(_, count)| count.as_u64()).min();
+        let best = best.and_then(|best| usize::try_from(best).ok());
+        if let Some(best) = best.filter(|&best| after > best) {
+            outcome.counts.push("models with more nodes than the best peer".to_owned());
+            outcome.remarks.push(format!("{after} nodes, the best peer has {best}"));
+        }
+        let rows = [
+            ("nodes before", before),
+            ("nodes after", after),
+            ("nodes of the best peers", best.unwrap_or(0)),
+        ];
+        for (what, count) in rows {
+            outcome.counts.extend((0..count).map(|_| what.to_owned()));
+        }
+    }
+
+    /// Runs both models in onnxruntime.
+    fn compare(
+        &self,
+        before: (&Model, &Path),
+        after: (&Model, &Path),
+        filled: &Filled,
+        outcome: &mut Outcome,
+    ) -> Result<(), Wrong> {
+        let file =
+            encode(after.0, &EncodeOptions::default()).map_err(|error| ("encode", error.to_string()))?;
+        std::fs::write(after.1, file.into_bytes()).map_err(|error| ("write", error.to_string()))?;
+        for run in 0..2 {
+            let inputs = filled.inputs(before.0, run).map_err(|error| ("no inputs", error))?;
+            let old = match self.models.runtime(before.1, before.0, &inputs, false) {
+                Ok(old) => old,
+                Err(reason) => {
+                    outcome.counts.push("runs that onnxruntime refuses before and after".to_owned());
+                    outcome.remarks.push(format!("run {run} in onnxruntime, before: {reason}"));
+                    continue;
+                }
+            };
+            outcome.counts.push("runs in onnxruntime".to_owned());
+            // Inputs keep their names and their order.
+            let new = self.models.runtime(after.1, before.0, &inputs, false);
+            let new = new.map_err(|error| ("onnxruntime", format!("run {run}: {error}")))?;
+            for output in before.0.graph(before.0.main_graph()).outputs() {
+                let name = before.0.str(before.0.value(output.value()).name());
+                let (Some(old), Some(new)) = (old.get(name), new.get(name)) else {
+                    return Err(("output", format!("output `{name}` is missing")));
+                };
+                if let Some(difference) = difference(old, new) {
+                    return Err(("different", format!("run {run}: output `{name}`: {difference}")));
+                }
+            }
+            outcome.counts.push("runs with equal outputs".to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// The model after all edits, rounding included.
+fn simplified(before: &Model) -> Result<Model, String> {
+    let registry = Registry::standard().with(contrib::pack()).map_err(|error| error.to_string())?;
+    let pipeline = simplification(RuleSet::standard(), &registry).map_err(|error| error.to_string())?;
+    let mut after = before.clone();
+    let done = pipeline.run(&mut after, &PassOptions::default().with_registry(&registry));
+    done.ended.map_or(Ok(after), |ended| Err(ended.to_string()))
+}
