@@ -38,6 +38,8 @@ pub(super) type Wrong = (&'static str, String);
 pub(super) struct Filled {
     /// The file.
     pub(super) path: PathBuf,
+    /// The file of the model as it was published.
+    pub(super) source: PathBuf,
     /// What is recorded of its runs, or null.
     truth: Json,
 }
@@ -49,10 +51,16 @@ impl Filled {
     ///
     /// If it cannot be read.
     pub(super) fn decode(&self) -> Result<Model, Wrong> {
-        let unreadable = |error: String| ("unreadable", error);
-        let bytes = std::fs::read(&self.path).map_err(|error| unreadable(error.to_string()))?;
-        let decoded = decode(bytes.into(), &DecodeOptions::default());
-        Ok(decoded.map_err(|error| unreadable(error.to_string()))?.model)
+        read(&self.path)
+    }
+
+    /// The model as it was published.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read.
+    pub(super) fn decode_source(&self) -> Result<Model, Wrong> {
+        read(&self.source)
     }
 
     /// Generated inputs with the sizes of a recorded run, or with default sizes.
@@ -63,6 +71,13 @@ impl Filled {
     pub(super) fn inputs(&self, model: &Model, run: usize) -> Result<Inputs, String> {
         inputs(model, &self.truth, run)
     }
+}
+
+fn read(path: &Path) -> Result<Model, Wrong> {
+    let unreadable = |error: String| ("unreadable", error);
+    let bytes = std::fs::read(path).map_err(|error| unreadable(error.to_string()))?;
+    let decoded = decode(bytes.into(), &DecodeOptions::default());
+    Ok(decoded.map_err(|error| unreadable(error.to_string()))?.model)
 }
 
 impl RealModels {
@@ -91,8 +106,9 @@ impl RealModels {
         let folder = self.folder.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let path = std::env::temp_dir().join(format!("{}-{name}.onnx", std::process::id()));
         let truth = std::fs::read(folder.join(format!("{name}.truth.json"))).unwrap_or_default();
-        let filled = Filled { path, truth: serde_json::from_slice(&truth).unwrap_or_default() };
-        let question = json!({ "fill": folder.join(format!("{name}.onnx")), "to": &filled.path });
+        let source = folder.join(format!("{name}.onnx"));
+        let filled = Filled { path, source, truth: serde_json::from_slice(&truth).unwrap_or_default() };
+        let question = json!({ "fill": &filled.source, "to": &filled.path });
         let checked = self.ask(&question, &[]).map_err(|error| ("unreadable", error));
         let checked = checked.and_then(|_| check(&filled));
         // It is fine if the copy was not made.
