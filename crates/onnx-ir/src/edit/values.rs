@@ -170,7 +170,7 @@ impl Model {
     /// Like [`replace_value`](Self::replace_value), through an `Identity` where an output of a graph cannot be `new` itself
     /// ([`can_replace`](Self::can_replace)): its output takes the place of `old` there, and the name of `old` where callers know
     /// it. Returns that node. If `new` has no declared type, it gets that of `old`, unless `old` is in a graph that `new` is
-    /// outside of.
+    /// outside of, or `new` is an initializer: its data has the type.
     ///
     /// The `Identity` follows the nodes that make `old` and `new`; if `old` is not made by a node, it is added at the end of a
     /// graph that has `old` as an output.
@@ -190,7 +190,7 @@ impl Model {
         }
         // What a nested graph declares holds only where the graph is executed.
         let holds = self.is_inside(self.graph_of(new), self.graph_of(old));
-        if holds && self.values[new].ty.is_none() {
+        if holds && self.values[new].ty.is_none() && self.values[new].initializer().is_none() {
             let ty = self.values[old].ty.clone();
             self.set_type(new, ty);
         }

@@ -227,6 +227,23 @@ fn a_replacement_without_a_type_gets_that_of_the_old_value() {
     }
 }
 
+/// Nodes can be declared with other types than they compute.
+#[test]
+fn an_initializer_does_not_get_the_declared_type_of_what_it_replaces() {
+    let mut model = Model::new();
+    let graph = model.main_graph();
+    let x = model.add_graph_input(graph, "x", None);
+    let mut build = model.build_at(Position::End(graph));
+    let old = build.op(op::RELU, [x]).output().unwrap();
+    let y = build.op(op::ABS, [old]).output_named("y").unwrap();
+    model.push_graph_output(graph, y);
+    model.set_type(old, Some(onnx_types::Type::tensor(onnx_types::ElemType::Double, None)));
+    let new = model.add_initializer(graph, Symbol::EMPTY, onnx_types::tensor::Tensor::scalar(1.0_f32));
+    model.replace_or_alias(old, new).unwrap();
+    check(&model);
+    assert_eq!(model.ty(new), None);
+}
+
 /// A declaration in a branch holds only if the branch is executed.
 #[test]
 fn a_declaration_in_a_branch_does_not_pass_to_an_outer_value() {

@@ -1,31 +1,35 @@
-//! Simplification of real models: onnxruntime computes the same before and after, at the sizes of two runs.
+//! Simplification of real models: onnxruntime computes the same before and after, at the sizes of two runs: the same bits after
+//! exact edits, and otherwise the same within rounding.
 //!
 //! `--models DIR` names a folder of models, as for the suite `models-eval`; weights that are zeros are filled first. onnxruntime
 //! runs without optimizations. A file `peers.json` in the folder, with the numbers of nodes that other simplifiers leave, is
 //! compared: `{"model": {"onnxsim": 10, "onnxslim": "fails"}}`. Nodes are counted in all graphs, without `Constant`, and in the models
 //! as they were published: equal weights of zeros are merged.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::Mutex;
 
 use onnx_codec::{EncodeOptions, encode};
-use onnx_eval::contrib;
+use onnx_eval::{Value, contrib};
 use onnx_ir::Model;
-use onnx_pass::PassOptions;
+use onnx_pass::{Exactness, PassOptions};
 use onnx_rewrite::{RuleSet, simplification};
 use onnx_schema::Registry;
 use serde_json::Value as Json;
 
 use super::passes;
-use super::real_models::{Filled, RealModels, Wrong, difference};
-use super::simplify::count_nodes;
+use super::real_models::{Filled, Inputs, RealModels, Wrong, difference};
+use super::simplify::{count_nodes, same_bits};
 use crate::conformance::data::{Case, Data, Feed};
 use crate::conformance::report::{Failure, Report};
 use crate::conformance::runner::{Outcome, Suite};
 
 /// Numbers of nodes by model and tool.
 type Peers = BTreeMap<String, BTreeMap<String, Json>>;
+
+/// A run in onnxruntime: its number, the inputs, and the outputs by name.
+type Run = (usize, Inputs, HashMap<String, Value>);
 
 /// The suite.
 #[derive(Default)]
@@ -72,7 +76,7 @@ impl Suite for ModelsSimplify {
             "nodes of the best peers",
             "models with more nodes than the best peer",
             "runs in onnxruntime",
-            "runs that onnxruntime refuses before and after",
+            "runs that onnxruntime refuses",
             "runs with equal outputs",
         ];
         names.map(|name| format!("models-simplify: {} {name}", report.count(name))).join("\n")
@@ -83,18 +87,22 @@ impl ModelsSimplify {
     fn checked(&self, name: &str, filled: &Filled, outcome: &mut Outcome) -> Result<(), Wrong> {
         outcome.counts.push("models".to_owned());
         let before = filled.decode()?;
-        let after = simplified(&before).map_err(|error| ("pipeline", error))?;
-        if passes::errors(&after) > passes::errors(&before) {
-            return Err(("new errors", "the checker finds more errors".to_owned()));
-        }
         let source = filled.decode_source()?;
-        let smaller = simplified(&source).map_err(|error| ("pipeline", error))?;
+        let smaller = simplified(&source, Exactness::Rounding).map_err(|error| ("pipeline", error))?;
         self.count(name, count_nodes(&source), count_nodes(&smaller), outcome);
+        let runs = self.runs(&before, filled, outcome)?;
         let path = filled.path.with_extension("simplified.onnx");
-        let compared = self.compare((&before, &filled.path), (&after, &path), filled, outcome);
-        // It is fine if the file was not written.
-        let _ = std::fs::remove_file(&path);
-        compared
+        for class in [Exactness::Exact, Exactness::Rounding] {
+            let after = simplified(&before, class).map_err(|error| ("pipeline", error))?;
+            if let Some(found) = passes::new_errors(&before, &after) {
+                return Err(("new errors", found));
+            }
+            let compared = self.compare(&before, (&after, &path), class, &runs);
+            // It is fine if the file was not written.
+            let _ = std::fs::remove_file(&path);
+            outcome.counts.extend((0..compared?).map(|_| "runs with equal outputs".to_owned()));
+        }
+        Ok(())
     }
 
     fn count(&self, name: &str, before: usize, after: usize, outcome: &mut Outcome) {
@@ -116,51 +124,62 @@ impl ModelsSimplify {
         }
     }
 
-    /// Runs both models in onnxruntime.
-    fn compare(
-        &self,
-        before: (&Model, &Path),
-        after: (&Model, &Path),
-        filled: &Filled,
-        outcome: &mut Outcome,
-    ) -> Result<(), Wrong> {
-        let file =
-            encode(after.0, &EncodeOptions::default()).map_err(|error| ("encode", error.to_string()))?;
-        std::fs::write(after.1, file.into_bytes()).map_err(|error| ("write", error.to_string()))?;
+    /// Runs a model in onnxruntime: inputs and outputs.
+    fn runs(&self, model: &Model, filled: &Filled, outcome: &mut Outcome) -> Result<Vec<Run>, Wrong> {
+        let mut runs = Vec::new();
         for run in 0..2 {
-            let inputs = filled.inputs(before.0, run).map_err(|error| ("no inputs", error))?;
-            let old = match self.models.runtime(before.1, before.0, &inputs, false) {
-                Ok(old) => old,
-                Err(reason) => {
-                    outcome.counts.push("runs that onnxruntime refuses before and after".to_owned());
-                    outcome.remarks.push(format!("run {run} in onnxruntime, before: {reason}"));
-                    continue;
+            let inputs = filled.inputs(model, run).map_err(|error| ("no inputs", error))?;
+            match self.models.runtime(&filled.path, model, &inputs, false) {
+                Ok(outputs) => {
+                    outcome.counts.push("runs in onnxruntime".to_owned());
+                    runs.push((run, inputs, outputs));
                 }
-            };
-            outcome.counts.push("runs in onnxruntime".to_owned());
-            // Inputs keep their names and their order.
-            let new = self.models.runtime(after.1, before.0, &inputs, false);
-            let new = new.map_err(|error| ("onnxruntime", format!("run {run}: {error}")))?;
-            for output in before.0.graph(before.0.main_graph()).outputs() {
-                let name = before.0.str(before.0.value(output.value()).name());
-                let (Some(old), Some(new)) = (old.get(name), new.get(name)) else {
-                    return Err(("output", format!("output `{name}` is missing")));
-                };
-                if let Some(difference) = difference(old, new) {
-                    return Err(("different", format!("run {run}: output `{name}`: {difference}")));
+                Err(reason) => {
+                    outcome.counts.push("runs that onnxruntime refuses".to_owned());
+                    outcome.remarks.push(format!("run {run}: {reason}"));
                 }
             }
-            outcome.counts.push("runs with equal outputs".to_owned());
         }
-        Ok(())
+        Ok(runs)
+    }
+
+    /// Runs the edited model on the same inputs; returns the number of runs.
+    fn compare(
+        &self,
+        before: &Model,
+        (after, path): (&Model, &Path),
+        class: Exactness,
+        runs: &[Run],
+    ) -> Result<usize, Wrong> {
+        let file = encode(after, &EncodeOptions::default()).map_err(|error| ("encode", error.to_string()))?;
+        std::fs::write(path, file.into_bytes()).map_err(|error| ("write", error.to_string()))?;
+        for (run, inputs, old) in runs {
+            let of = |what: String| format!("{class:?}, run {run}: {what}");
+            // Inputs keep their names and their order.
+            let new = self.models.runtime(path, before, inputs, false);
+            let new = new.map_err(|error| ("onnxruntime", of(error)))?;
+            for output in before.graph(before.main_graph()).outputs() {
+                let name = before.str(before.value(output.value()).name());
+                let (Some(old), Some(new)) = (old.get(name), new.get(name)) else {
+                    return Err(("output", of(format!("output `{name}` is missing"))));
+                };
+                if let Some(difference) = difference(old, new) {
+                    return Err(("different", of(format!("output `{name}`: {difference}"))));
+                }
+                if class == Exactness::Exact && !same_bits(old, new) {
+                    return Err(("other bits", of(format!("output `{name}`"))));
+                }
+            }
+        }
+        Ok(runs.len())
     }
 }
 
-/// The model after all edits, rounding included.
-fn simplified(before: &Model) -> Result<Model, String> {
+/// The model after the edits of a class.
+fn simplified(before: &Model, class: Exactness) -> Result<Model, String> {
     let registry = Registry::standard().with(contrib::pack()).map_err(|error| error.to_string())?;
     let pipeline = simplification(RuleSet::standard(), &registry).map_err(|error| error.to_string())?;
     let mut after = before.clone();
-    let done = pipeline.run(&mut after, &PassOptions::default().with_registry(&registry));
+    let done = pipeline.run(&mut after, &PassOptions::default().with_class(class).with_registry(&registry));
     done.ended.map_or(Ok(after), |ended| Err(ended.to_string()))
 }

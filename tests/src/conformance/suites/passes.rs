@@ -85,12 +85,12 @@ impl Suite for PassesSuite {
             }
         };
         outcome.counts.push("models".to_owned());
-        let errors = errors(&model);
+        let known = errors(&model).len();
         let passes = Pass::standard();
         let all = compatible(&passes);
         let pipelines = passes.iter().map(|pass| (pass.name(), Pipeline::new().then([pass.clone()])));
         for (name, pipeline) in pipelines.chain([("all", all)]) {
-            run(name, &pipeline, &model, errors, &mut outcome);
+            run(name, &pipeline, &model, known, &mut outcome);
         }
         outcome
     }
@@ -125,10 +125,20 @@ fn compatible(passes: &[Pass]) -> Pipeline {
     Pipeline::new().then_repeat(all).unwrap_or_else(|error| unreachable!("{error}"))
 }
 
-/// Number of errors that the checker finds.
-pub(super) fn errors(model: &Model) -> usize {
+/// The errors that the checker finds.
+fn errors(model: &Model) -> Vec<String> {
     let found = check(model, &CheckOptions::default());
-    found.diagnostics().iter().filter(|found| found.severity == Severity::Error).count()
+    let errors = found.diagnostics().iter().filter(|found| found.severity == Severity::Error);
+    errors.map(|found| format!("{}: {}", found.rule.code, found.message)).collect()
+}
+
+/// The errors that the checker finds in a model after edits, if there are more than before.
+pub(super) fn new_errors(before: &Model, after: &Model) -> Option<String> {
+    more_than(errors(before).len(), &errors(after))
+}
+
+fn more_than(known: usize, found: &[String]) -> Option<String> {
+    (found.len() > known).then(|| found.join("; "))
 }
 
 /// Runs passes on a copy of a model and compares the result.
@@ -152,8 +162,8 @@ fn run(name: &str, pipeline: &Pipeline, before: &Model, known: usize, outcome: &
             fail("refuted", refusal.to_string());
         }
     }
-    if errors(&after) > known {
-        fail("new errors", "the checker finds more errors".to_owned());
+    if let Some(found) = more_than(known, &errors(&after)) {
+        fail("new errors", found);
     }
     count(&done, outcome);
     if done.edits() == 0 {

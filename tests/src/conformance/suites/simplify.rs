@@ -188,8 +188,8 @@ fn simplify(before: &Model, class: Exactness, name: &str, outcome: &mut Outcome)
     if let Some(ended) = done.ended {
         fail("ended early", ended.to_string());
     }
-    if passes::errors(&after) > passes::errors(before) {
-        fail("new errors", "the checker finds more errors".to_owned());
+    if let Some(found) = passes::new_errors(before, &after) {
+        fail("new errors", found);
     }
     for refusal in done.passes.iter().flat_map(|pass| &pass.report.refusals) {
         if refusal.verdict.as_ref().is_some_and(Verdict::is_refuted) || refusal.level > Level::Structure {
@@ -301,7 +301,7 @@ fn run(model: &Model, files: &Files, prefix: &str) -> Result<Vec<Value>, String>
 }
 
 /// Returns `true` if two values have the same bits; all NaNs are equal.
-fn same_bits(a: &Value, b: &Value) -> bool {
+pub(super) fn same_bits(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Tensor(a), Value::Tensor(b)) => {
             let is_same = |(a, b): (f64, f64)| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
