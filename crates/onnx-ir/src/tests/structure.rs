@@ -238,7 +238,7 @@ fn an_initializer_does_not_get_the_declared_type_of_what_it_replaces() {
     let y = build.op(op::ABS, [old]).output_named("y").unwrap();
     model.push_graph_output(graph, y);
     model.set_type(old, Some(onnx_types::Type::tensor(onnx_types::ElemType::Double, None)));
-    let new = model.add_initializer(graph, Symbol::EMPTY, onnx_types::tensor::Tensor::scalar(1.0_f32));
+    let new = model.add_initializer(graph, Symbol::EMPTY, Tensor::scalar(1.0_f32));
     model.replace_or_alias(old, new).unwrap();
     check(&model);
     assert_eq!(model.ty(new), None);
