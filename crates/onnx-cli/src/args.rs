@@ -160,7 +160,8 @@ pub(crate) struct CheckArgs {
     /// Report what type and shape inference finds as well.
     #[arg(long)]
     pub(crate) full: bool,
-    /// Test the rules of rule files on models that are generated around their left sides.
+    /// Test the rules of rule files on models that are generated around their left sides, and run the claims that
+    /// `--reproducers` writes.
     #[arg(long)]
     pub(crate) prove: bool,
     /// Test shapes of inputs against the declarations and the conditions of inference: `x=2x128,length=1`; a name with no

@@ -40,6 +40,7 @@ pub(crate) fn all() -> Vec<&'static Rule> {
         .chain(onnx_version::rules::ALL.iter().copied())
         .chain(onnx_eval::fault::RULES.iter().copied())
         .chain(onnx_rewrite::RULES.iter().copied())
+        .chain(onnx_pass::RULES.iter().copied())
         .chain([&BROKEN_INVARIANT, &onnx_diag::STOPPED])
         .chain(crate::failures::ALL.iter().copied())
         .collect();

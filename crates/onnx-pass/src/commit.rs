@@ -8,7 +8,7 @@ use onnx_ir::{Def, MetadataEntry, Model, NodeId, OpsetImport, ValueId};
 use onnx_schema::ir_version_for;
 
 use crate::assumption::Exactness;
-use crate::cx::{Entry, PassCx};
+use crate::cx::{Entry, PassCx, sources_of};
 use crate::determinism::BY_NAME;
 use crate::equivalence::Equivalence;
 use crate::inherit::inherit;
@@ -53,8 +53,14 @@ impl Patch<'_, '_> {
 
     /// The effect of a commit, and its proof.
     fn decide(&mut self) -> Result<(Plan, Proof), Box<Refusal>> {
+        self.examine().map_err(|refusal| {
+            Box::new(Refusal { sources: sources_of(self.model(), &self.draft), ..*refusal })
+        })
+    }
+
+    fn examine(&mut self) -> Result<(Plan, Proof), Box<Refusal>> {
         let refuse = |draft: &Draft, level, reason: String, verdict| {
-            Box::new(Refusal { pass: draft.pass.clone(), level, reason, verdict })
+            Box::new(Refusal { pass: draft.pass.clone(), level, reason, verdict, sources: Vec::new() })
         };
         if self.draft.class > self.cx.options.class {
             let reason = format!("edits of class {} are not allowed", self.draft.class);

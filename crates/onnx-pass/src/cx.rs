@@ -103,6 +103,12 @@ pub struct Entry {
     pub edits: usize,
 }
 
+/// Operator and name of the nodes that a patch is derived from.
+pub(crate) fn sources_of(model: &Model, draft: &Draft) -> Vec<(String, String)> {
+    let nodes = draft.sources.iter().filter_map(|&node| model.get_node(node));
+    nodes.map(|node| (model.str(node.op()).to_owned(), model.str(node.name()).to_owned())).collect()
+}
+
 /// The state of a context to which it can return.
 pub(crate) struct Checkpoint {
     pub(crate) model: Model,
@@ -118,14 +124,9 @@ impl Entry {
     }
 
     pub(crate) fn new(model: &Model, draft: &Draft, proof: &Proof) -> Self {
-        let sources = draft
-            .sources
-            .iter()
-            .filter_map(|&node| model.get_node(node))
-            .map(|node| (model.str(node.op()).to_owned(), model.str(node.name()).to_owned()));
         Self {
             pass: draft.pass.clone(),
-            sources: sources.collect(),
+            sources: sources_of(model, draft),
             class: draft.class,
             verdict: proof.verdict.clone(),
             assumed: draft.assumed().map(str::to_owned).collect(),
@@ -150,6 +151,8 @@ pub struct PassCx<'m> {
     pub(crate) refers_by_name: bool,
     /// The last checkpoint, if the model was not edited after it: passes that find nothing to do share one copy.
     pub(crate) saved: Option<Checkpoint>,
+    /// How many nodes have each name, in all graphs; made when nodes are first copied.
+    node_names: Option<HashMap<Symbol, usize, RandomState>>,
 }
 
 impl<'m> PassCx<'m> {
@@ -164,8 +167,19 @@ impl<'m> PassCx<'m> {
         let (journal, verdicts) = (Vec::new(), HashMap::default());
         let (revision, assumed) = (model.revision(), assumed_in(model));
         let refers_by_name = refers_by_name(model);
-        let saved = None;
-        Self { model, inference, revision, options, journal, verdicts, assumed, refers_by_name, saved }
+        let (saved, node_names) = (None, None);
+        Self {
+            model,
+            inference,
+            revision,
+            options,
+            journal,
+            verdicts,
+            assumed,
+            refers_by_name,
+            saved,
+            node_names,
+        }
     }
 
     /// The model.
@@ -215,8 +229,37 @@ impl<'m> PassCx<'m> {
     }
 
     /// For edits that are compared with a checkpoint.
-    pub(crate) const fn model_mut(&mut self) -> &mut Model {
+    pub(crate) fn model_mut(&mut self) -> &mut Model {
+        self.node_names = None;
         self.model
+    }
+
+    /// Counts the names of nodes, if that was not done.
+    pub(crate) fn count_node_names(&mut self) {
+        if self.node_names.is_some() {
+            return;
+        }
+        let model = &*self.model;
+        let mut names: HashMap<Symbol, usize, RandomState> = HashMap::default();
+        for node in model.all_graphs().flat_map(|graph| model.nodes(graph)) {
+            let count = names.entry(model.node(node).name()).or_default();
+            *count = count.saturating_add(1);
+        }
+        self.node_names = Some(names);
+    }
+
+    /// Gives copies of nodes a name of their own where a node other than the original has theirs: a branch that becomes part of
+    /// another graph brings its names.
+    pub(crate) fn rename_copies(&mut self, copies: &[NodeId]) {
+        let Some(names) = &self.node_names else { return };
+        for &node in copies {
+            let name = self.model.node(node).name();
+            if !name.is_empty() && names.get(&name).is_some_and(|&count| count > 1) {
+                let prefix = self.model.str(name).to_owned();
+                let fresh = self.model.fresh_name(&prefix);
+                self.model.set_node_name(node, fresh);
+            }
+        }
     }
 
     pub(crate) fn record(&mut self, entry: Entry) {

@@ -116,6 +116,8 @@ pub struct Refusal {
     pub reason: String,
     /// The result of comparing values, if that was possible.
     pub verdict: Option<Verdict>,
+    /// The nodes that the edit is derived from: operator and name.
+    pub sources: Vec<(String, String)>,
 }
 
 /// An edit under construction; [`PassCx::patch`] begins one.
@@ -279,9 +281,11 @@ impl<'p, 'm> Patch<'p, 'm> {
     /// See [`Model::copy_nodes`].
     pub fn copy_nodes(&mut self, graph: GraphId, at: Position, map: &mut CopyMap) -> Result<(), EditError> {
         let before = Neighbors::of(self.cx.model(), at).ok_or(EditError::Gone)?;
+        self.cx.count_node_names();
         let copied = self.cx.model.copy_nodes(graph, at, map);
         self.collect(&before);
-        copied.map(|_| ())
+        self.cx.rename_copies(&copied?);
+        Ok(())
     }
 
     /// Replaces a value by another one in all its uses when the patch is committed.

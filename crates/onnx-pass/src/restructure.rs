@@ -48,7 +48,13 @@ impl PassCx<'_> {
         edit: impl FnOnce(&mut Model) -> usize,
     ) -> Report {
         let refuse = |reason: String| {
-            let refusal = Refusal { pass: pass.to_owned(), level: Level::Structure, reason, verdict: None };
+            let refusal = Refusal {
+                pass: pass.to_owned(),
+                level: Level::Structure,
+                reason,
+                verdict: None,
+                sources: Vec::new(),
+            };
             Report { refusals: vec![refusal], ..Report::default() }
         };
         if self.refers_by_name {
@@ -70,7 +76,13 @@ impl PassCx<'_> {
         if self.options().only.is_some() {
             self.roll_back(checkpoint);
             let reason = "it edits the model as a whole, and only a part is selected".to_owned();
-            let refusal = Refusal { pass: pass.to_owned(), level: Level::Structure, reason, verdict: None };
+            let refusal = Refusal {
+                pass: pass.to_owned(),
+                level: Level::Structure,
+                reason,
+                verdict: None,
+                sources: Vec::new(),
+            };
             return Report { refusals: vec![refusal], ..Report::default() };
         }
         let (data, registry) = (self.options().data, self.options().registry);

@@ -1,5 +1,6 @@
 //! `onnx check`: reports every defect of models, of standalone parts of models, and of operator set documents.
 
+mod claim;
 mod fix;
 mod operator_set;
 mod report;
@@ -176,6 +177,10 @@ fn findings(
         let options = options(&loaded, args, policy, caps)?.with_registry(registry.clone());
         sink.merge(check_part(&loaded.model, loaded.piece.checked(), &options));
         loaded.execution.interrupt.check()?;
+        if args.prove && args.part == Part::Model {
+            claim::test(&loaded.model, &loaded.execution, registry, &mut sink)?;
+            loaded.execution.interrupt.check()?;
+        }
         if args.full && args.part == Part::Model {
             inferred(&mut loaded, args, registry, &mut sink)?;
         }

@@ -2,6 +2,7 @@
 
 mod bisect;
 mod journal;
+mod refused;
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
@@ -75,6 +76,10 @@ pub(crate) struct EditArgs {
     /// Refuse edits whose results cannot be compared.
     #[arg(long, requires = "prove", hide_short_help = true)]
     pub(crate) strict: bool,
+    /// Write each edit that is refuted into this folder, as a claim with the inputs for which its sides differ; `onnx check FILE
+    /// --prove` runs it.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, requires = "prove", hide_short_help = true)]
+    pub(crate) reproducers: Option<PathBuf>,
     /// Only edits of these nodes: a selector, such as the name of a node or `near("NAME", 3)`. Passes that edit the model as a
     /// whole are refused.
     #[arg(long, value_name = "SELECTOR", hide_short_help = true)]
@@ -206,6 +211,9 @@ pub(crate) fn edit(
         loaded.execution.interrupt.check()?;
     }
     progress.aside(|| (kind.describe)(&done, &before, &loaded.model, out));
+    if let Some(folder) = &args.reproducers {
+        refused::write_reproducers(folder, &done, args.output.dry_run, out)?;
+    }
     if let Some(Verdict::Refuted(counterexample)) = &done.model {
         return Err(Failure::new(format_args!(
             "the model computes other results after the passes:\n{counterexample}"
@@ -288,17 +296,7 @@ fn selected(model: &Model, texts: &[String]) -> Result<Option<HashSet<NodeId>>, 
 /// Tells what the passes did, and which edits were refused.
 pub(crate) fn describe(done: &PipelineReport, before: &Before, model: &Model, out: &Out) {
     for pass in &done.passes {
-        let mut refusals: Vec<(String, usize)> = Vec::new();
-        for text in pass.report.refusals.iter().map(ToString::to_string) {
-            match refusals.iter_mut().find(|(known, _)| *known == text) {
-                Some((_, count)) => *count += 1,
-                None => refusals.push((text, 1)),
-            }
-        }
-        for (text, count) in refusals {
-            let times = if count > 1 { format!(" ({count} times)") } else { String::new() };
-            out.warning(&format!("{text}{times}"), Some("the edit is not made; the others are"));
-        }
+        refused::describe(&pass.report.refusals, out);
         let unreadable =
             pass.report.missed.iter().filter(|missed| missed.reason.ends_with(UNREADABLE)).count();
         if unreadable > 0 {
@@ -352,7 +350,7 @@ fn item(loaded: &Loaded, done: &PipelineReport, before: usize) -> Value {
             .report
             .refusals
             .iter()
-            .map(|refusal| json!({ "level": refusal.level.to_string(), "reason": refusal.reason }));
+            .map(|refusal| json!({ "level": refusal.level.to_string(), "reason": refusal.reason, "sources": sources(&refusal.sources) }));
         json!({
             "name": run.name,
             "edits": run.report.edits,
@@ -391,11 +389,15 @@ fn write_journal(
     Ok(())
 }
 
+/// Nodes by operator and name.
+fn sources(nodes: &[(String, String)]) -> Vec<Value> {
+    nodes.iter().map(|(op, name)| json!({ "op": op, "name": name })).collect()
+}
+
 fn entry(entry: &Entry) -> Value {
-    let sources = entry.sources.iter().map(|(op, name)| json!({ "op": op, "name": name }));
     json!({
         "pass": entry.pass,
-        "sources": sources.collect::<Vec<_>>(),
+        "sources": sources(&entry.sources),
         "class": entry.class.name(),
         "verdict": entry.verdict.to_string(),
         "assumed": entry.assumed,

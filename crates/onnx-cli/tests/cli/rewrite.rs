@@ -92,7 +92,7 @@ fn exact_edits_do_not_round() {
     folder.put("pow.onnxtxt", rounding);
     let run = onnx(&folder, "rewrite pow.onnxtxt --pass folded-constants").exits(0);
     assert!(run.err.contains("7 -> 6 nodes"), "{}", run.err);
-    let run = onnx(&folder, "rewrite pow.onnxtxt --pass folded-constants --exact").exits(0);
+    let run = onnx(&folder, "rewrite pow.onnxtxt --pass folded-constants --exact -v").exits(0);
     assert!(
         run.err.contains("class rounding are not allowed") && run.err.contains("7 -> 7 nodes"),
         "{}",
@@ -259,3 +259,44 @@ fn opposite_and_misspelled_passes_are_refused() {
     let run = onnx(&folder, "rewrite in.onnxtxt --pass no-identites").exits(2);
     assert!(run.err.contains("did you mean `no-identities`?"), "{}", run.err);
 }
+
+/// A rule that is wrong for -0.0: its edit is refused, and its claim is a file that reproduces the refutation.
+#[test]
+fn a_refuted_edit_has_a_reproducer() {
+    let folder = Folder::with("in.onnxtxt", ADDS_ZERO);
+    let rule = "rule add-zero: exact\nfrom (x) => (y) { y = Add (x, 0.0) }\nto (x) => (x) {}\n";
+    folder.put("wrong.onnxrules", rule);
+    let args = "rewrite in.onnxtxt --rules wrong.onnxrules --prove --reproducers refuted";
+    let run = onnx(&folder, &format!("{args} -o out.onnxtxt")).exits(0);
+    assert!(
+        run.err.contains("the edit `add-zero` at Add (first) was refused (values): the results differ; x = "),
+        "{}",
+        run.err
+    );
+    assert!(!run.err.contains("\\n"), "{}", run.err);
+    assert!(text_of(&folder, "out.onnxtxt").contains("Add ("));
+    let run = onnx(&folder, "check refuted/add-zero-1.onnxtxt --prove").exits(1);
+    assert!(
+        run.out.contains("ONNX6004") && run.out.contains("is -0.0 before and 0.0 after")
+            || run.out.contains("is 0.0 before and -0.0 after"),
+        "{}",
+        run.out
+    );
+    // Without the defect, the claim holds.
+    let fixed = text_of(&folder, "refuted/add-zero-1.onnxtxt").replace("Add (", "Sub (");
+    folder.put("fixed.onnxtxt", &fixed);
+    onnx(&folder, "check fixed.onnxtxt --prove").exits(0);
+    onnx(&folder, "check in.onnxtxt --prove").exits(2).says("not a claim");
+    // Nothing is written without the option, or in a dry run.
+    let other = Folder::with("in.onnxtxt", ADDS_ZERO);
+    other.put("wrong.onnxrules", rule);
+    onnx(&other, &format!("{args} --dry-run")).exits(0);
+    assert_eq!(other.list(), ["in.onnxtxt", "wrong.onnxrules"]);
+}
+
+const ADDS_ZERO: &str = r#"<ir_version: 10, opset_import: ["": 20]>
+g (float[3] x) => (float[3] y) <float zero = {0}> {
+   [first] s = Add (x, zero)
+   y = Neg (s)
+}
+"#;

@@ -34,7 +34,13 @@ pub fn write_value_info(cx: &mut PassCx<'_>) -> Report {
     if has_guards && !cx.options().allow_assumed {
         let reason =
             "inferred types depend on guards, which the options exclude (`allow_assumed`)".to_owned();
-        let refusal = Refusal { pass: NAME.to_owned(), level: Level::Class, reason, verdict: None };
+        let refusal = Refusal {
+            pass: NAME.to_owned(),
+            level: Level::Class,
+            reason,
+            verdict: None,
+            sources: Vec::new(),
+        };
         return Report { refusals: vec![refusal], ..Report::default() };
     }
     let mut inference = cx.inference().clone();

@@ -1,0 +1,79 @@
+//! Edits that were refused: what is said about them, and the files that reproduce refutations.
+
+use std::path::{Path, PathBuf};
+
+use onnx_codec::file::write_atomically;
+use onnx_pass::{Level, PipelineReport, Refusal, Verdict};
+
+use crate::exit::Failure;
+use crate::output::{Out, shown};
+use crate::size;
+
+/// Warns of refused edits, those of one pass and one reason once. That the options exclude a class of edits is only a detail.
+pub(super) fn describe(refusals: &[Refusal], out: &Out) {
+    let mut groups: Vec<(&Refusal, usize)> = Vec::new();
+    for refusal in refusals {
+        let is_same = |(known, _): &&mut (&Refusal, usize)| {
+            known.pass == refusal.pass && known.level == refusal.level && known.reason == refusal.reason
+        };
+        match groups.iter_mut().find(is_same) {
+            Some((_, count)) => *count += 1,
+            None => groups.push((refusal, 1)),
+        }
+    }
+    for (refusal, count) in groups {
+        let text = message(refusal, count);
+        match refusal.level {
+            Level::Class => out.detail(1, &text),
+            _ => out.warning(&text, Some("the edit is not made; the others are")),
+        }
+    }
+}
+
+/// The pass, the node of the model, the level and the reason, in one line.
+fn message(refusal: &Refusal, count: usize) -> String {
+    let place = match refusal.sources.as_slice() {
+        [] => String::new(),
+        [(op, name), rest @ ..] => {
+            let name = if name.is_empty() { String::new() } else { format!(" ({})", shown(name)) };
+            let more = match rest.len() {
+                0 => String::new(),
+                more => format!(" and {} more", size::plural(more as u64, "node")),
+            };
+            format!(" at {}{name}{more}", shown(op))
+        }
+    };
+    let times = if count > 1 { format!(" ({count} times)") } else { String::new() };
+    let (pass, level) = (&refusal.pass, refusal.level);
+    let reason = refusal.reason.trim_end().replace('\n', "; ");
+    format!("the edit `{pass}`{place} was refused ({level}): {reason}{times}")
+}
+
+/// Writes the claim of each refuted edit into a folder, with the inputs for which its sides differ.
+pub(super) fn write_reproducers(
+    folder: &Path,
+    done: &PipelineReport,
+    dry_run: bool,
+    out: &mut Out,
+) -> Result<(), Failure> {
+    let refuted = done.passes.iter().flat_map(|pass| &pass.report.refusals).filter_map(|refusal| {
+        let Some(Verdict::Refuted(counterexample)) = &refusal.verdict else { return None };
+        (!counterexample.reproducer.is_empty()).then_some((&refusal.pass, &counterexample.reproducer))
+    });
+    let mut known: Vec<&str> = Vec::new();
+    for (pass, text) in refuted {
+        if known.contains(&text.as_str()) {
+            continue;
+        }
+        known.push(text);
+        let pass: String = pass.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+        let path: PathBuf = folder.join(format!("{pass}-{}.onnxtxt", known.len()));
+        if !dry_run {
+            std::fs::create_dir_all(folder)
+                .map_err(|error| Failure::new(format_args!("{}: {error}", folder.display())))?;
+            write_atomically(&path, |file| file.write_all(text.as_bytes()))?;
+        }
+        out.output(&path, Some("onnxtxt"), text.len() as u64, !dry_run);
+    }
+    Ok(())
+}
