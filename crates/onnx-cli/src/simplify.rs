@@ -37,7 +37,7 @@ pub(crate) struct SimplifyArgs {
 
 pub(crate) fn run(args: &SimplifyArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let registry = args.edits.documents.registry()?;
-    let mut rules = RuleSet::standard();
+    let mut rules = RuleSet::standard().map_err(Failure::defect)?;
     for path in &args.edits.rules {
         rules = rules.and(&rule_files::load(path)?);
     }

@@ -67,17 +67,22 @@ impl RuleSet {
         Self { patterns, index }
     }
 
-    /// The rules of this crate, by family.
-    #[must_use]
-    pub fn standard() -> Self {
-        let mut all = Self::default();
-        for (_, text) in crate::FILES {
-            // Each file is parsed by a test.
-            if let Ok(rules) = Self::parse(text) {
-                all = all.and(&rules);
-            }
+    /// The rules of this crate that simplify, by family: those of [`FILES`](crate::FILES).
+    ///
+    /// # Errors
+    ///
+    /// Returns the mistakes of the first file that is not a rule file: a defect of this crate. No rule is left out.
+    pub fn standard() -> Result<Self, RuleFileError> {
+        Self::of_files(crate::FILES)
+    }
+
+    /// The rules of several files: name and text.
+    fn of_files(files: &[(&str, &str)]) -> Result<Self, RuleFileError> {
+        let mut all = Vec::new();
+        for (_, text) in files {
+            all.extend(Self::parse(text)?.patterns.into_iter().map(|pattern| pattern.rule));
         }
-        all
+        Ok(Self::of(all))
     }
 
     /// These rules, and then others. A rule replaces one of the same name.
@@ -351,5 +356,19 @@ impl<'a> Work<'a> {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_with_a_mistake_is_an_error() {
+        let right = "rule neg-neg: exact from (x) => (y) { y = Neg (Neg (x)) } to (x) => (x) {}";
+        let wrong = "rule neg-neg: exact from (x) => (y) { y = Negs (x) } to (x) => (x) {}";
+        assert_eq!(RuleSet::of_files(&[("a", right)]).unwrap().len(), 1);
+        let error = RuleSet::of_files(&[("a", right), ("b", wrong)]).unwrap_err();
+        assert!(error.to_string().contains("`Negs` does not exist"), "{error}");
     }
 }

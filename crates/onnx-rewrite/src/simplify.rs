@@ -55,7 +55,7 @@ pub enum SimplificationError {
 ///    y = Transpose (a)
 /// }"#;
 /// let mut model = parse_model(text, &ParseOptions::default())?;
-/// simplification(RuleSet::standard(), Registry::STANDARD)?.run(&mut model, &PassOptions::default());
+/// simplification(RuleSet::standard()?, Registry::STANDARD)?.run(&mut model, &PassOptions::default());
 /// // An output that equals an input needs a node.
 /// assert_eq!(model.node_count(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -6,7 +6,7 @@ use onnx_text::{ParseOptions, PrintOptions, parse_model, print_graph};
 
 /// Applies rules to a graph, and compares the nodes.
 fn check(rules: &str, graph: &str, nodes: &str) {
-    let rules = if rules.is_empty() { RuleSet::standard() } else { RuleSet::parse(rules).unwrap() };
+    let rules = if rules.is_empty() { RuleSet::standard().unwrap() } else { RuleSet::parse(rules).unwrap() };
     let text = format!("<ir_version: 10, opset_import: [\"\": 20]> {graph}");
     let mut model = parse_model(text, &ParseOptions::default()).unwrap();
     let mut cx = PassCx::new(&mut model, PassOptions::default());

@@ -33,6 +33,23 @@ fn files_are_listed() {
     assert_eq!(found, listed);
 }
 
+/// A rule of the same name would replace an earlier one.
+#[test]
+fn every_rule_of_every_file_is_in_the_standard_set_once() {
+    let mut listed: Vec<String> = Vec::new();
+    for (name, text) in FILES {
+        let lines = text.lines().filter_map(|line| line.strip_prefix("rule "));
+        listed.extend(lines.filter_map(|line| Some(line.split_once(':')?.0.to_owned())));
+        assert!(!listed.is_empty(), "{name}");
+    }
+    let rules = RuleSet::standard().unwrap();
+    let names: Vec<&str> = rules.rules().map(|rule| rule.name()).collect();
+    assert_eq!(names, listed);
+    listed.sort();
+    listed.dedup();
+    assert_eq!(listed.len(), names.len());
+}
+
 /// Rules that are wrong, each with a part of the failure.
 const WRONG: &[(&str, &str)] = &[
     // Negative zero.

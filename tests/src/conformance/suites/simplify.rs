@@ -175,7 +175,8 @@ fn listed(id: &str) -> Option<Vec<usize>> {
 /// The simplified model; counts the edits, and reports those that are refuted.
 fn simplify(before: &Model, class: Exactness, name: &str, outcome: &mut Outcome) -> Result<Model, String> {
     let registry = Registry::standard().with(contrib::pack()).map_err(|error| error.to_string())?;
-    let pipeline = simplification(RuleSet::standard(), &registry).map_err(|error| error.to_string())?;
+    let rules = RuleSet::standard().map_err(|error| error.to_string())?;
+    let pipeline = simplification(rules, &registry).map_err(|error| error.to_string())?;
     let options = PassOptions::default().with_class(class).with_level(Level::Model).with_registry(&registry);
     let mut after = before.clone();
     let done = pipeline.run(&mut after, &options);
