@@ -211,9 +211,7 @@ pub(crate) fn edit(
         loaded.execution.interrupt.check()?;
     }
     progress.aside(|| (kind.describe)(&done, &before, &loaded.model, out));
-    if let Some(folder) = &args.reproducers {
-        refused::write_reproducers(folder, &done, args.output.dry_run, out)?;
-    }
+    refused::write_reproducers(args.reproducers.as_deref(), &done, args.output.dry_run, out)?;
     if let Some(Verdict::Refuted(counterexample)) = &done.model {
         return Err(Failure::new(format_args!(
             "the model computes other results after the passes:\n{counterexample}"

@@ -49,13 +49,14 @@ fn message(refusal: &Refusal, count: usize) -> String {
     format!("the edit `{pass}`{place} was refused ({level}): {reason}{times}")
 }
 
-/// Writes the claim of each refuted edit into a folder, with the inputs for which its sides differ.
+/// Writes the claim of each refuted edit into a folder, if one is given, with the inputs for which its sides differ.
 pub(super) fn write_reproducers(
-    folder: &Path,
+    folder: Option<&Path>,
     done: &PipelineReport,
     dry_run: bool,
     out: &mut Out,
 ) -> Result<(), Failure> {
+    let Some(folder) = folder else { return Ok(()) };
     let refuted = done.passes.iter().flat_map(|pass| &pass.report.refusals).filter_map(|refusal| {
         let Some(Verdict::Refuted(counterexample)) = &refusal.verdict else { return None };
         (!counterexample.reproducer.is_empty()).then_some((&refusal.pass, &counterexample.reproducer))

@@ -178,7 +178,8 @@ impl ModelsSimplify {
 /// The model after the edits of a class.
 fn simplified(before: &Model, class: Exactness) -> Result<Model, String> {
     let registry = Registry::standard().with(contrib::pack()).map_err(|error| error.to_string())?;
-    let pipeline = simplification(RuleSet::standard(), &registry).map_err(|error| error.to_string())?;
+    let rules = RuleSet::standard().map_err(|error| error.to_string())?;
+    let pipeline = simplification(rules, &registry).map_err(|error| error.to_string())?;
     let mut after = before.clone();
     let done = pipeline.run(&mut after, &PassOptions::default().with_class(class).with_registry(&registry));
     done.ended.map_or(Ok(after), |ended| Err(ended.to_string()))
