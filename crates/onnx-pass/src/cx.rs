@@ -248,7 +248,7 @@ impl<'m> PassCx<'m> {
         self.node_names = Some(names);
     }
 
-    /// Gives copies of nodes a name of their own where a node other than the original has theirs: a branch that becomes part of
+    /// Renames copies of nodes where a node other than the original has their name: a branch that becomes part of
     /// another graph brings its names.
     pub(crate) fn rename_copies(&mut self, copies: &[NodeId]) {
         let Some(names) = &self.node_names else { return };
