@@ -163,7 +163,8 @@ impl<'m> PassCx<'m> {
     /// See [`infer`].
     #[must_use]
     pub fn new(model: &'m mut Model, options: PassOptions<'m>) -> Self {
-        let inference = infer(model, &inference_options(&options));
+        let mut inference = infer(model, &inference_options(&options));
+        inference.grant_proved(model);
         let (journal, verdicts) = (Vec::new(), HashMap::default());
         let (revision, assumed) = (model.revision(), assumed_in(model));
         let refers_by_name = refers_by_name(model);

@@ -1,9 +1,11 @@
 //! Which results depend on guards, for all values at once: the question that edits ask at every node.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use onnx_ir::{Def, GraphId, Model, NodeId, OpsetScope, User, ValueId};
+use onnx_types::Dim;
 use slotmap::SecondaryMap;
 
 use crate::facts::{Fact, Facts, Relation, Scope, Strength};
@@ -40,11 +42,16 @@ pub(crate) struct Dependents {
     proofs: HashMap<NodeId, Vec<Relation>, RandomState>,
     /// Number of updates that looked for proofs again.
     renewals: u32,
+    /// Relations that hold whatever the model proves: see [`Inference::grant_proved`](crate::Inference::grant_proved).
+    granted: Granted,
 }
 
+/// Relations between dimension variables of inputs.
+pub(crate) type Granted = Arc<HashSet<Relation, RandomState>>;
+
 impl Dependents {
-    pub(crate) fn new(model: &Model, facts: &Facts) -> Self {
-        let mut made = Self::default();
+    pub(crate) fn new(model: &Model, facts: &Facts, granted: &Granted) -> Self {
+        let mut made = Self { granted: Arc::clone(granted), ..Self::default() };
         for _ in 0..MAX_ROUNDS {
             made.count(model, facts);
             let count = made.discharged.len();
@@ -60,7 +67,9 @@ impl Dependents {
     /// Finds the dependent nodes, except for guards that were discharged.
     fn count(&mut self, model: &Model, facts: &Facts) {
         let (discharged, proofs) = (std::mem::take(&mut self.discharged), std::mem::take(&mut self.proofs));
-        *self = Self { premise_changes: facts.premise_changes(), discharged, proofs, ..Self::default() };
+        let granted = Arc::clone(&self.granted);
+        let premise_changes = facts.premise_changes();
+        *self = Self { premise_changes, discharged, proofs, granted, ..Self::default() };
         let mut open = Vec::new();
         for fact in facts.every() {
             self.add(model, facts, fact, &mut open);
@@ -93,9 +102,28 @@ impl Dependents {
         (is_proved && !self.has_node(model, root, model.main_graph())).then_some(root)
     }
 
-    /// Whether a guard holds in every run, as a node proves it.
+    /// Whether a guard holds in every run, as a node proves it or as it is granted.
     pub(crate) fn is_discharged(&self, guard: &Fact) -> bool {
-        self.discharged.contains(&guard.relation)
+        self.discharged.contains(&guard.relation) || self.granted.contains(&guard.relation)
+    }
+
+    /// The relations of proved facts that depend on no guard and are about numbers and the given variables only.
+    pub(crate) fn proved(
+        &self,
+        model: &Model,
+        facts: &Facts,
+        is_variable: impl Fn(Dim) -> bool,
+    ) -> impl Iterator<Item = Relation> {
+        let is_kept = move |relation: Relation| match relation {
+            Relation::Equal(a, b) | Relation::AtMost(a, b) | Relation::Divides(a, b) => {
+                is_variable(a) && is_variable(b)
+            }
+            _ => false,
+        };
+        let live = live_nodes(model);
+        let is_live = move |node| live.contains_key(node);
+        let relations = facts.all().iter().filter(move |fact| self.proof(model, fact).is_some_and(&is_live));
+        relations.map(|fact| fact.relation).filter(move |&relation| is_kept(relation))
     }
 
     /// The relations of the discharged guards, in no particular order.
@@ -130,7 +158,8 @@ impl Dependents {
             is_withdrawn |= self.withdraw(facts, node, &mut open);
         }
         if is_withdrawn && self.renewals < MAX_RENEWALS {
-            *self = Self { renewals: self.renewals.saturating_add(1), ..Self::new(model, facts) };
+            let renewals = self.renewals.saturating_add(1);
+            *self = Self { renewals, ..Self::new(model, facts, &self.granted) };
             return true;
         }
         for fact in new {
@@ -242,6 +271,32 @@ impl Dependents {
         }
         true
     }
+}
+
+/// The nodes of the main graph that its outputs depend on; those after a use of their results are not found.
+fn live_nodes(model: &Model) -> SecondaryMap<NodeId, ()> {
+    let main = model.main_graph();
+    let mut nodes: Vec<NodeId> = model.nodes(main).collect();
+    nodes.reverse();
+    let mut needed: SecondaryMap<ValueId, ()> =
+        model.graph(main).outputs().iter().map(|output| (output.value(), ())).collect();
+    let mut live = SecondaryMap::new();
+    for node in nodes {
+        let record = model.node(node);
+        if !record.outputs().iter().flatten().any(|&output| needed.contains_key(output)) {
+            continue;
+        }
+        live.insert(node, ());
+        for input in record.inputs().flatten() {
+            needed.insert(input, ());
+        }
+        for graph in record.nested_graphs() {
+            for capture in model.captures(graph) {
+                needed.insert(capture, ());
+            }
+        }
+    }
+    live
 }
 
 fn is_guard(fact: &Fact) -> bool {

@@ -129,7 +129,11 @@ impl Inference {
     /// The facts that are guards. One that a node proves is a guard of another node unless it is
     /// [discharged](Self::discharged): the proof may depend on it.
     fn conditions<'a>(&'a self, model: &'a Model) -> impl Iterator<Item = Fact> + 'a {
-        let discharged: HashSet<Relation> = self.discharged(model).into_iter().collect();
+        let discharged: HashSet<Relation> = if self.facts.can_have_guards() {
+            self.dependents(model).discharged().collect()
+        } else {
+            HashSet::new()
+        };
         self.facts.conditions().filter_map(move |fact| {
             let is_settled = fact.strength == Strength::Assumed || discharged.contains(&fact.relation);
             let assumed = || {

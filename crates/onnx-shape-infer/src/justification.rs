@@ -217,12 +217,19 @@ impl Inference {
     }
 
     /// The relations between dimensions that some node needs as a guard and another one proves, so that they hold in every run:
-    /// results that need them are [`Justification::Proved`]. In the order in which they were first concluded.
+    /// results that need them are [`Justification::Proved`]. Relations that are [granted](Self::grant_proved) and that a node
+    /// needs are among them. In the order in which they were first concluded.
     pub fn discharged(&self, model: &Model) -> Vec<Relation> {
         if !self.facts.can_have_guards() {
             return Vec::new();
         }
         let mut found: Vec<Relation> = self.dependents(model).discharged().collect();
+        let needed = |relation: &Relation| {
+            let mut conclusions = self.facts.conclusions(*relation);
+            !found.contains(relation) && conclusions.any(|fact| fact.strength == Strength::Assumed)
+        };
+        let granted: Vec<Relation> = self.granted.iter().copied().filter(needed).collect();
+        found.extend(granted);
         found.sort_by_key(|&relation| self.facts.position(relation));
         found
     }
@@ -283,8 +290,8 @@ impl Inference {
         depends
     }
 
-    fn dependents(&self, model: &Model) -> &Dependents {
-        self.dependents.get_or_init(|| Dependents::new(model, &self.facts))
+    pub(crate) fn dependents(&self, model: &Model) -> &Dependents {
+        self.dependents.get_or_init(|| Dependents::new(model, &self.facts, &self.granted))
     }
 
     /// What a dimension of a value depends on; `None` if the rank is not known or less, or nothing is known about the

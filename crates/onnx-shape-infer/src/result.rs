@@ -1,7 +1,7 @@
 //! The result of a run: a table separate from the model.
 
 use std::collections::HashSet;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use foldhash::fast::RandomState;
 use onnx_diag::{Caps, Diagnostic, Locus, STOPPED, Sink};
@@ -11,7 +11,7 @@ use onnx_types::{Dim, ElemType, Stopped, Symbol, Type};
 use slotmap::SecondaryMap;
 
 use crate::content::Content;
-use crate::dependents::Dependents;
+use crate::dependents::{Dependents, Granted};
 use crate::engine::state::{Failure, Fresh, Imported};
 use crate::engine::{Engine, Interface};
 use crate::facts::Facts;
@@ -45,6 +45,8 @@ pub struct Inference {
     pub(crate) callers: SecondaryMap<NodeId, ()>,
     pub(crate) interface: Interface,
     pub(crate) stopped: Option<Stopped>,
+    /// Relations that hold whatever the model proves.
+    pub(crate) granted: Granted,
     /// What depends on guards; made by the first question.
     pub(crate) dependents: OnceLock<Dependents>,
 }
@@ -129,6 +131,7 @@ impl Default for Inference {
             callers: SecondaryMap::default(),
             interface: Interface::default(),
             stopped: None,
+            granted: Granted::default(),
             dependents: OnceLock::new(),
         }
     }
@@ -187,12 +190,28 @@ impl Inference {
     /// As for [`infer`].
     #[must_use]
     pub fn update(self, model: &Model, options: &InferOptions<'_>, changes: &Changes) -> Self {
-        let (Changes::Edits(edits), None) = (changes, self.stopped) else { return infer(model, options) };
-        if edits.is_empty() {
-            return self;
-        }
-        run(model, options, Some(self), |engine| engine.update(edits))
-            .unwrap_or_else(|| infer(model, options))
+        let granted = Arc::clone(&self.granted);
+        let updated = match (changes, self.stopped) {
+            (Changes::Edits(edits), None) if edits.is_empty() => return self,
+            (Changes::Edits(edits), None) => run(model, options, Some(self), |engine| engine.update(edits)),
+            _ => None,
+        };
+        Self { granted, ..updated.unwrap_or_else(|| infer(model, options)) }
+    }
+
+    /// Keeps the relations between dimension variables of inputs that this model proves, through all updates: edits that are
+    /// made one after the other need only preserve runs in which the model before them completes. A node that proves a
+    /// relation can then be removed without the guards of other nodes becoming active. Nodes that no output depends on do not
+    /// count, as runtimes may skip them.
+    pub fn grant_proved(&mut self, model: &Model) {
+        let is_variable = |dim: Dim| match dim {
+            Dim::Known(_) => true,
+            Dim::Var(symbol) => self.variables.contains(&symbol),
+            _ => false,
+        };
+        let granted: HashSet<_, _> = self.dependents(model).proved(model, &self.facts, is_variable).collect();
+        self.granted = Arc::new(granted);
+        self.dependents.take();
     }
 
     /// Gives a value what is known about another one, where nothing is known about it: for an edit that replaces `from` by

@@ -256,6 +256,21 @@ fn guards_that_another_node_proves_are_discharged() {
     let proof = "t = Concat <axis = 0> (one, s) p = Reshape (w, t)";
     assert_eq!(of(&format!("s = Shape (x) {proof}")), ("proved".to_owned(), Vec::new(), 1));
     assert_eq!(of(&format!("r = Shape (b) s = Add (r, one) {proof}")), assumed);
+    // What is granted remains when the node is gone, unless no output depended on the node.
+    for (outputs, expected) in [("b, p", "proved"), ("b", "if 1 <= N")] {
+        let (mut model, mut inference) = run(&format!(
+            "g (float[N] x, float[M] w) => ({outputs}) {constants} {{ b = Slice (x, one, all) s = Shape (x) {proof} }}"
+        ));
+        inference.grant_proved(&model);
+        let revision = model.revision();
+        let node = model.value(value(&model, "p")).producer().unwrap();
+        model.replace_node(node, &[Some(value(&model, "w"))]).unwrap();
+        let inference = inference.update(&model, &InferOptions::default(), &model.changes_since(&revision));
+        let justification = inference.justification(&model, value(&model, "b"));
+        assert_eq!(describe(&model, &inference, &justification), expected);
+        assert_eq!(inference.guards(&model).count(), 1);
+        assert_eq!(inference.discharged(&model).len(), usize::from(expected == "proved"));
+    }
     // A node of a graph that need not run proves nothing about other graphs.
     let branches = "c = IsNaN (x) d = Squeeze (c) q = If (d) <then_branch = f () => (p) { s = Shape (x) PROOF }, \
                     else_branch = e () => (z) { z = Neg (w) }>";

@@ -164,6 +164,14 @@ fn settle(cx: &mut Cx<'_, '_>, input: &[Dim], dims: &mut Dims, rest: Option<usiz
         // Any size fits.
         return Ok(());
     }
+    if rest.is_some() {
+        // The node divides by these sizes.
+        for &dim in &others {
+            if !matches!(dim, Dim::Known(_)) && cx.dims_le(Dim::Known(1), dim) != Some(true) {
+                cx.prove(Relation::AtMost(Dim::Known(1), dim));
+            }
+        }
+    }
     if rest.is_none() && cx.dims_le(Dim::Known(1), to) != Some(true) && !to.is_unknown() {
         // A size that is read when the model runs is determined only by sizes that are not 0.
         let reason = "the missing size is a quotient by the others";
