@@ -38,6 +38,7 @@ pub(crate) fn all() -> Vec<&'static Rule> {
         .chain(onnx_shape_infer::fault::RULES.iter().copied())
         .chain(onnx_functions::rules::ALL.iter().copied())
         .chain(onnx_version::rules::ALL.iter().copied())
+        .chain(onnx_compose::rules::ALL.iter().copied())
         .chain(onnx_eval::fault::RULES.iter().copied())
         .chain(onnx_rewrite::RULES.iter().copied())
         .chain(onnx_pass::RULES.iter().copied())

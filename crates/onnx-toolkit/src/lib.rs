@@ -17,6 +17,7 @@
 //! | passes whose edits are proved | [`pass`] | `onnx-pass` |
 //! | rewrite rules | [`rewrite`] | `onnx-rewrite` |
 //! | convert to newer operator sets | [`version`] | `onnx-version` |
+//! | extract parts of models | [`compose`] | `onnx-compose` |
 //! | generate valid models | `smith` (feature) | `onnx-smith` |
 //! | element types, shapes, tensors, limits | [`types`] | `onnx-types` |
 //! | facts about operators | [`schema`] | `onnx-schema` |
@@ -171,6 +172,7 @@ mod load;
 pub use load::{LoadAnyError, load_any};
 pub use onnx_check as check;
 pub use onnx_codec as codec;
+pub use onnx_compose as compose;
 pub use onnx_diag as diag;
 pub use onnx_eval as eval;
 #[cfg(feature = "formats")]

@@ -1,6 +1,7 @@
 //! Making graphs, and editing their inputs, outputs and lists of value infos.
 
 use onnx_types::Symbol;
+use slotmap::SecondaryMap;
 
 use crate::changes::{Aspects, Edit};
 use crate::edit::EditError;
@@ -88,6 +89,44 @@ impl Model {
         let index = self.graphs[graph].inputs.len() as u32;
         self.define(value, Def::Input { graph, index })?;
         self.graphs[graph].inputs.push(value);
+        self.record(graph, Aspects::INTERFACE);
+        Ok(())
+    }
+
+    /// Makes `inputs` the inputs of a graph, in this order and in linear time. Each of them is an input of the graph already, an
+    /// initializer of it, which becomes the default of the input, or unresolved. Inputs that are not among them stay values,
+    /// unresolved or as initializers.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a value is gone, has another definition, or is listed twice. The model is unchanged then.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the graph is not of this model or was removed.
+    pub fn set_graph_inputs(&mut self, graph: GraphId, inputs: &[ValueId]) -> Result<(), EditError> {
+        let mut seen: SecondaryMap<ValueId, ()> = SecondaryMap::new();
+        for &value in inputs {
+            let is_free = match self.values.get(value).ok_or(EditError::Gone)?.def {
+                Def::Unresolved(_) => true,
+                Def::Initializer(owner) | Def::Input { graph: owner, .. } => owner == graph,
+                Def::Output { .. } => false,
+            };
+            if !is_free || seen.insert(value, ()).is_some() {
+                return Err(EditError::AlreadyDefined { value });
+            }
+        }
+        for value in std::mem::replace(&mut self.graphs[graph].inputs, inputs.to_vec()) {
+            let record = &mut self.values[value];
+            record.def =
+                if record.constant.is_some() { Def::Initializer(graph) } else { Def::Unresolved(graph) };
+            self.record(value, Aspects::DEFINITION);
+        }
+        for (index, &value) in inputs.iter().enumerate() {
+            self.values[value].def = Def::Input { graph, index: index as u32 };
+            self.record(value, Aspects::DEFINITION);
+        }
+        self.names_touched = true;
         self.record(graph, Aspects::INTERFACE);
         Ok(())
     }

@@ -1,0 +1,106 @@
+//! Why an operation was refused.
+
+use onnx_diag::{Diagnostic, Sink};
+use onnx_ir::{Cycle, EditError, Model, Places, ValueId};
+
+use crate::rules::{BOUNDARY_TYPE_UNKNOWN, COMPOSITION_REFUSED, PATH_NOT_CUT};
+
+/// Maximum number of values of a path that a message lists; the middle of longer ones is left out.
+const MAX_PATH: usize = 12;
+
+/// A path to an output that no given input cuts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Uncovered {
+    /// The input of the graph, or the value that nothing defines, where the path begins.
+    pub input: ValueId,
+    /// The names of the values from the beginning to an output.
+    pub path: Vec<String>,
+}
+
+impl std::fmt::Display for Uncovered {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let first = self.path.first().map_or("", String::as_str);
+        write!(f, "an output depends on `{first}`, which is not cut off: ")?;
+        let half = MAX_PATH / 2;
+        let omitted = self.path.len().saturating_sub(MAX_PATH);
+        for (index, name) in self.path.iter().enumerate() {
+            if omitted > 0 && (half..half + omitted).contains(&index) {
+                if index == half {
+                    write!(f, " -> … ({omitted} more)")?;
+                }
+                continue;
+            }
+            f.write_str(if index == 0 { "" } else { " -> " })?;
+            f.write_str(name)?;
+        }
+        Ok(())
+    }
+}
+
+/// Why an operation was refused. The models are unchanged.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ComposeError {
+    /// Some paths to outputs are not cut by the inputs.
+    #[error("{}{}", first(.0), more(.0.len()))]
+    Uncovered(Vec<Uncovered>),
+    /// Values that become inputs or outputs have no known types: their names.
+    #[error("the type of `{}` is not known{}", first(.1), more(.1.len()))]
+    UnknownType(Vec<ValueId>, Vec<String>),
+    /// The request contradicts the model: the reason, and a value that it is about.
+    #[error("{0}")]
+    Refused(String, Option<ValueId>),
+    /// The nodes of the graph depend on each other in a cycle.
+    #[error("the nodes cannot be sorted: {0}")]
+    Cycle(#[from] Cycle),
+    /// An edit of the graph is impossible, because a key is of another model or gone.
+    #[error(transparent)]
+    Edit(#[from] EditError),
+}
+
+impl ComposeError {
+    pub(crate) fn refused(reason: impl Into<String>) -> Self {
+        Self::Refused(reason.into(), None)
+    }
+
+    /// Diagnostics with places in the model, which is unchanged.
+    #[must_use]
+    pub fn findings(&self, model: &Model) -> Sink {
+        let (places, mut sink) = (Places::new(model), Sink::new());
+        let locus = |value: Option<ValueId>| match value.filter(|&value| model.get_value(value).is_some()) {
+            Some(value) => places.definition(value),
+            None => onnx_diag::Locus::model(),
+        };
+        match self {
+            Self::Uncovered(paths) => {
+                for path in paths {
+                    let found = Diagnostic::new(&PATH_NOT_CUT, locus(Some(path.input)), path.to_string());
+                    sink.report(found.help("name a value on the path as an input"));
+                }
+            }
+            Self::UnknownType(values, names) => {
+                for (&value, name) in values.iter().zip(names) {
+                    let message = format!("the type of `{name}` is not known");
+                    let found = Diagnostic::new(&BOUNDARY_TYPE_UNKNOWN, locus(Some(value)), message);
+                    sink.report(found.help("declare the type in `value_info`, or cut elsewhere"));
+                }
+            }
+            Self::Refused(reason, value) => {
+                sink.report(Diagnostic::new(&COMPOSITION_REFUSED, locus(*value), reason.clone()));
+            }
+            other => {
+                sink.report(Diagnostic::new(&COMPOSITION_REFUSED, locus(None), other.to_string()));
+            }
+        }
+        sink
+    }
+}
+
+fn first(items: &[impl ToString]) -> String {
+    items.first().map(ToString::to_string).unwrap_or_default()
+}
+
+fn more(count: usize) -> String {
+    if count < 2 { String::new() } else { format!(" (and {} more)", count.saturating_sub(1)) }
+}

@@ -1,0 +1,271 @@
+//! A part of a model becomes the model.
+
+mod region;
+
+use onnx_ir::{AttrValue, CopyMap, Def, FunctionId, Model, NodeId, OpsetScope, Position, ValueId, ValueRef};
+use onnx_schema::Registry;
+use onnx_types::Execution;
+use slotmap::SecondaryMap;
+
+use self::region::Region;
+use crate::error::ComposeError;
+use crate::interface::{declare, name, new_input_like, set_inputs, set_outputs};
+
+/// Options of [`extract`] and [`extract_nodes`].
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct ExtractOptions<'a> {
+    /// The operators that are known to inference.
+    pub registry: Option<&'a Registry>,
+    /// Limits, interrupt and progress.
+    pub execution: Execution,
+}
+
+impl<'a> ExtractOptions<'a> {
+    /// Sets the operators that are known to inference.
+    #[must_use]
+    pub const fn with_registry(mut self, registry: &'a Registry) -> Self {
+        self.registry = Some(registry);
+        self
+    }
+
+    /// Sets limits, interrupt and progress.
+    #[must_use]
+    pub fn with_execution(mut self, execution: Execution) -> Self {
+        self.execution = execution;
+        self
+    }
+}
+
+/// What was extracted.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Extracted {
+    /// Number of nodes of the main graph.
+    pub nodes: usize,
+    /// Names of inputs that were asked for, but that no output depends on.
+    pub unused_inputs: Vec<String>,
+    /// Whether training information of the model was removed, which refers to the whole graph.
+    pub removed_training: bool,
+}
+
+/// Makes the part of one graph that computes `outputs` from `inputs` the model. Without inputs, they are those that the outputs
+/// need.
+///
+/// The graph is the main graph, a nested graph or the body of a function. What a nested graph uses from the graphs around
+/// becomes an input. Inputs of the graph with a default stay inputs with a default. Functions that are not called, and
+/// initializers that are not used, are removed.
+///
+/// # Errors
+///
+/// Returns all paths that the inputs do not cut, the values without a known type, or another reason. The model is unchanged
+/// then.
+///
+/// # Panics
+///
+/// Panics if a value is not of this model or was erased.
+pub fn extract(
+    model: &mut Model,
+    inputs: Option<&[ValueId]>,
+    outputs: &[ValueId],
+    options: &ExtractOptions<'_>,
+) -> Result<Extracted, ComposeError> {
+    let region = region::between(model, inputs, outputs)?;
+    apply(model, &region, options)
+}
+
+/// Makes nodes of one graph the model, with the constants that they use. Values of other nodes become inputs; values that other
+/// nodes or nothing uses, and outputs of the graph, become outputs. A node in a nested graph stands for the node around it if
+/// another node is outside of that.
+///
+/// # Errors
+///
+/// See [`extract`].
+///
+/// # Panics
+///
+/// Panics if a node is not of this model or was erased.
+pub fn extract_nodes(
+    model: &mut Model,
+    nodes: &[NodeId],
+    options: &ExtractOptions<'_>,
+) -> Result<Extracted, ComposeError> {
+    let region = region::around(model, nodes)?;
+    apply(model, &region, options)
+}
+
+fn apply(
+    model: &mut Model,
+    region: &Region,
+    options: &ExtractOptions<'_>,
+) -> Result<Extracted, ComposeError> {
+    let sorted = region.sorted(model)?;
+    let main = model.main_graph();
+    // A value has a type in a body for each call, so inference has none for it.
+    let boundary: Vec<ValueId> = region.inputs.iter().chain(&region.outputs).copied().collect();
+    let standard = Registry::default();
+    let function = match model.scope(region.graph) {
+        OpsetScope::Function(function) => Some(function),
+        OpsetScope::Model => None,
+    };
+    if let Some(function) = function {
+        refuse_references(model, function, &sorted)?;
+    }
+    declare(model, &boundary, options.registry.unwrap_or(&standard), &options.execution)?;
+    let unused_inputs = unused(model, region, &sorted);
+    let (inputs, outputs) = if region.graph == main {
+        in_place(model, region)?
+    } else {
+        moved(model, region, &sorted, function)?
+    };
+    let removed_training = !model.info().training.is_empty();
+    if removed_training {
+        model.info_mut().training.clear();
+    }
+    set_outputs(model, main, &outputs);
+    let kept: SecondaryMap<NodeId, ()> = match region.graph == main {
+        true => region.nodes.clone(),
+        false => {
+            let count = model.graph(main).node_count().saturating_sub(sorted.len());
+            model.nodes(main).skip(count).map(|node| (node, ())).collect()
+        }
+    };
+    let all = model.sorted_nodes(main)?;
+    for node in all.into_iter().rev().filter(|&node| !kept.contains_key(node)) {
+        model.erase_node(node)?;
+    }
+    set_inputs(model, main, &inputs)?;
+    clean(model);
+    Ok(Extracted { nodes: model.graph(main).node_count(), unused_inputs, removed_training })
+}
+
+/// The names of inputs that no node uses and that are not outputs.
+fn unused(model: &Model, region: &Region, sorted: &[NodeId]) -> Vec<String> {
+    let mut used: SecondaryMap<ValueId, ()> = region.outputs.iter().map(|&value| (value, ())).collect();
+    for &node in sorted {
+        model.for_each_use_within(node, |value| {
+            used.insert(value, ());
+        });
+    }
+    let unused = region.inputs.iter().filter(|&&input| !used.contains_key(input));
+    unused.map(|&input| name(model, input)).collect()
+}
+
+/// Gives the part its inputs, in the main graph. Returns inputs and outputs.
+fn in_place(model: &mut Model, region: &Region) -> Result<(Vec<ValueId>, Vec<ValueId>), ComposeError> {
+    let main = model.main_graph();
+    let mut replaced: SecondaryMap<ValueId, ValueId> = SecondaryMap::new();
+    for &value in &region.inputs {
+        if !matches!(model.value(value).def(), Def::Input { graph, .. } if graph == main) {
+            let new = new_input_like(model, value);
+            model.replace_all_uses(value, new);
+            replaced.insert(value, new);
+        }
+    }
+    redirect(model, region, &replaced);
+    let mapped = |value: &ValueId| replaced.get(*value).copied().unwrap_or(*value);
+    Ok((region.inputs.iter().map(mapped).collect(), region.outputs.iter().map(mapped).collect()))
+}
+
+/// Lets annotations and shardings refer to the values that took the place of others.
+fn redirect(model: &mut Model, region: &Region, replaced: &SecondaryMap<ValueId, ValueId>) {
+    let main = model.main_graph();
+    let redirect = |reference: &mut ValueRef| {
+        if let ValueRef::Value(value) = reference
+            && let Some(&new) = replaced.get(*value)
+        {
+            *value = new;
+        }
+    };
+    if !model.graph(main).quantization.is_empty() {
+        for annotation in &mut model.graph_mut(main).quantization {
+            redirect(&mut annotation.tensor);
+            annotation.parameters.iter_mut().for_each(|parameter| redirect(&mut parameter.value));
+        }
+    }
+    let nodes: Vec<NodeId> = region.nodes.keys().flat_map(|node| model.walk_node(node).nodes()).collect();
+    for node in nodes {
+        if model.node(node).extras().is_some_and(|extras| !extras.device_configurations.is_empty()) {
+            let mut extras = model.node_extras_mut(node);
+            let shardings = extras.device_configurations.iter_mut().flat_map(|entry| &mut entry.shardings);
+            shardings.for_each(|sharding| redirect(&mut sharding.tensor));
+        }
+    }
+}
+
+/// Copies a part of a nested graph or body to the end of the main graph. Returns inputs and outputs.
+fn moved(
+    model: &mut Model,
+    region: &Region,
+    sorted: &[NodeId],
+    function: Option<FunctionId>,
+) -> Result<(Vec<ValueId>, Vec<ValueId>), ComposeError> {
+    let main = model.main_graph();
+    let mut map = CopyMap::new();
+    let mut inputs = Vec::with_capacity(region.inputs.len());
+    for &value in &region.inputs {
+        let new = new_input_like(model, value);
+        map.map(value, new);
+        inputs.push(new);
+    }
+    for &value in &region.constants {
+        let constant = model.value(value).initializer().cloned();
+        let new = new_input_like(model, value);
+        model.set_initializer(main, new, constant);
+        map.map(value, new);
+    }
+    if let Some(function) = function {
+        map.set_attributes(model.function(function).defaults.clone());
+        let imports = model.function(function).opset_imports.clone();
+        model.info_mut().opset_imports = imports;
+    }
+    let title = model.graph(region.graph).name();
+    model.copy_each(sorted, Position::End(main), &mut map)?;
+    if !title.is_empty() {
+        model.set_graph_name(main, title);
+    }
+    let outputs = region.outputs.iter().map(|&value| map.get(value)).collect();
+    Ok((inputs, outputs))
+}
+
+/// An error if nodes of a body depend on an attribute of the call without a default.
+fn refuse_references(model: &Model, function: FunctionId, nodes: &[NodeId]) -> Result<(), ComposeError> {
+    let record = model.function(function);
+    for node in nodes.iter().flat_map(|&node| model.walk_node(node).nodes()) {
+        for attribute in model.node(node).attributes() {
+            let AttrValue::Ref(target) = attribute.value() else { continue };
+            if !record.defaults.iter().any(|default| default.name() == *target) {
+                let name = model.str(*target).escape_debug();
+                let reason = format!("the body depends on the attribute `{name}` of the call");
+                return Err(ComposeError::refused(reason));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Removes what refers to values that are gone, functions that nothing calls, and initializers that nothing uses.
+fn clean(model: &mut Model) {
+    let main = model.main_graph();
+    let is_live = |model: &Model, reference: ValueRef| match reference {
+        ValueRef::Value(value) => model.get_value(value).is_some_and(|record| {
+            record.is_used() || matches!(record.def(), Def::Input { graph, .. } if graph == main)
+        }),
+        ValueRef::Name(_) => false,
+    };
+    let dead: Vec<bool> =
+        model.graph(main).quantization.iter().map(|entry| !is_live(model, entry.tensor)).collect();
+    if dead.contains(&true) {
+        let mut dead = dead.into_iter();
+        model.graph_mut(main).quantization.retain(|_| dead.next() != Some(true));
+    }
+    let live: SecondaryMap<ValueId, ()> = model
+        .value_info(main)
+        .map(onnx_ir::InfoEntry::value)
+        .filter(|&value| model.get_value(value).is_some())
+        .map(|value| (value, ()))
+        .collect();
+    model.retain_value_info(main, |entry| live.contains_key(entry.value()));
+    model.erase_unused_functions();
+    model.erase_unused_initializers(main);
+}

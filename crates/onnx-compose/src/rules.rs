@@ -1,0 +1,33 @@
+//! Rules of composition: 4xxx.
+
+use onnx_diag::{Rule, Severity};
+
+/// The inputs of an extracted part do not suffice to compute its outputs.
+pub static PATH_NOT_CUT: Rule = Rule::new(
+    4008,
+    "path-not-cut",
+    Severity::Error,
+    "An output of the part depends on an input of the model that is not an input of the part.",
+)
+.with_explain(include_str!("rules/path-not-cut.md"));
+
+/// A value that would become an input or output has no known type.
+pub static BOUNDARY_TYPE_UNKNOWN: Rule = Rule::new(
+    4009,
+    "boundary-type-unknown",
+    Severity::Error,
+    "A value that becomes an input or output of a model has no known type.",
+)
+.with_explain(include_str!("rules/boundary-type-unknown.md"));
+
+/// The models cannot be composed or edited as requested.
+pub static COMPOSITION_REFUSED: Rule = Rule::new(
+    4010,
+    "composition-refused",
+    Severity::Error,
+    "A part of the request contradicts the model, or would leave an invalid one.",
+)
+.with_explain(include_str!("rules/composition-refused.md"));
+
+/// The rules, by ascending code.
+pub static ALL: &[&Rule] = &[&PATH_NOT_CUT, &BOUNDARY_TYPE_UNKNOWN, &COMPOSITION_REFUSED];
