@@ -1,5 +1,7 @@
 //! Extraction: what becomes the model, and what is refused.
 
+#![allow(clippy::unwrap_used, reason = "a test")]
+
 use onnx_check::{CheckOptions, check};
 use onnx_compose::{ComposeError, ExtractOptions, extract, extract_nodes};
 use onnx_ir::{Model, Selectors, ValueId};
