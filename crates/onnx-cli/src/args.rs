@@ -1,5 +1,6 @@
 //! The command line.
 
+mod compose;
 mod convert;
 mod functions;
 mod groups;
@@ -24,6 +25,7 @@ use crate::rewrite::RewriteArgs;
 use crate::run::RunArgs;
 use crate::simplify::SimplifyArgs;
 
+pub(crate) use compose::ExtractArgs;
 pub(crate) use convert::ConvertArgs;
 pub(crate) use functions::{InlineArgs, MergeArgs, Names, OutlineArgs};
 pub(crate) use groups::parse;
@@ -96,6 +98,8 @@ pub(crate) enum Command {
     Simplify(SimplifyArgs),
     /// Apply passes and rewrite rules, with a proof of each edit.
     Rewrite(RewriteArgs),
+    /// Extract a part of a model.
+    Extract(ExtractArgs),
     /// Add the functions of a library that the model calls.
     Merge(MergeArgs),
     /// Replace calls of functions by their bodies.

@@ -17,6 +17,7 @@ mod convert;
 mod elided;
 mod exit;
 mod explain;
+mod extract;
 mod failures;
 mod fmt;
 mod format;
@@ -39,6 +40,7 @@ mod rewrite;
 mod rule_files;
 mod rules;
 mod run;
+mod selection;
 mod simplify;
 mod size;
 mod smith;
@@ -80,6 +82,7 @@ fn main() -> ExitCode {
         Command::Convert(args) => convert::run(&args, &mut out),
         Command::Simplify(args) => simplify::run(&args, &mut out),
         Command::Rewrite(args) => rewrite::run(&args, &mut out),
+        Command::Extract(args) => extract::run(&args, &mut out),
         Command::Merge(args) => merge::run(&args, &mut out),
         Command::Inline(args) => inline::run(&args, &mut out),
         Command::Outline(args) => outline::run(&args, &mut out),

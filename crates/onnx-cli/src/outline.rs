@@ -1,7 +1,5 @@
 //! `onnx outline`: nodes become functions and calls of them.
 
-use std::collections::HashSet;
-
 use onnx_diag::{Diagnostic, Locus, Sink};
 use onnx_functions::{OutlineError, OutlineOptions, OutlinedBlock, Reason, outline, outline_repeated, rules};
 use onnx_ir::{Element, FunctionId, Model, NodeId, Places, Selectors};
@@ -14,7 +12,7 @@ use crate::exit::{Failure, Outcome};
 use crate::input::{Loaded, display_name, load_to_copy};
 use crate::output::{Out, shown};
 use crate::progress::Progress;
-use crate::{size, store, weights};
+use crate::{selection, size, store, weights};
 
 pub(crate) fn run(args: &OutlineArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let in_place = args.in_place.in_place;
@@ -74,7 +72,7 @@ fn of_selection(
             .help("write `--function DOMAIN.NAME` or `--function DOMAIN.NAME:OVERLOAD`"));
     };
     let (name, overload) = name.split_once(':').unwrap_or((name, ""));
-    let nodes = selected(model, texts)?;
+    let nodes = selection::nodes(model, texts)?;
     let count = nodes.iter().map(|&node| model.walk_node(node).nodes().count()).sum();
     match outline(model, &nodes, (domain, name, overload), Registry::STANDARD) {
         Ok(call) => {
@@ -83,98 +81,6 @@ fn of_selection(
         }
         Err(reason) => Ok((Vec::new(), refusal(model, &nodes, &reason))),
     }
-}
-
-/// The nodes that selectors denote, each once.
-fn selected(model: &Model, texts: &[String]) -> Result<Vec<NodeId>, Failure> {
-    let selectors = Selectors::new(model);
-    let (mut nodes, mut seen) = (Vec::new(), HashSet::new());
-    for text in texts {
-        let whole = matching(model, &selectors, text);
-        let found = match whole {
-            Ok(found) if !found.is_empty() => found,
-            // A name can contain a comma, so a list is what is not a selector.
-            whole => {
-                let parts = parts(text);
-                if parts.len() < 2 {
-                    whole?;
-                    return Err(unmatched(text));
-                }
-                let mut list = Vec::new();
-                for part in parts {
-                    let found = matching(model, &selectors, part)?;
-                    if found.is_empty() {
-                        return Err(unmatched(part));
-                    }
-                    list.extend(found);
-                }
-                list
-            }
-        };
-        nodes.extend(found.into_iter().filter(|&node| seen.insert(node)));
-    }
-    Ok(nodes)
-}
-
-fn unmatched(text: &str) -> Failure {
-    Failure::new(format_args!("no node of the model matches `{}`", shown(text)))
-        .help("a selector of nodes is a name, a scope such as `/layer.0`, `node(K)` or `near(SELECTOR, N)`")
-}
-
-/// The nodes that a selector denotes, those of a graph included, or those whose names are in a scope.
-fn matching(model: &Model, selectors: &Selectors<'_>, text: &str) -> Result<Vec<NodeId>, Failure> {
-    let scoped = in_scope(model, text);
-    let parsed = match selectors.parse(text) {
-        Ok(parsed) => parsed,
-        Err(_) if !scoped.is_empty() => return Ok(scoped),
-        Err(error) => {
-            let message = format!("`{}` is not a selector: {error}", shown(text));
-            return Err(Failure::new(message)
-                .help("write a name, `node(K)` or `near(SELECTOR, N)`; quote other names: `\"a name\"`"));
-        }
-    };
-    let mut nodes = selectors.nodes(&parsed);
-    if let (true, Some(&Element::Graph(graph))) = (nodes.is_empty(), selectors.elements(&parsed).first()) {
-        nodes.extend(model.nodes(graph));
-    }
-    Ok(if nodes.is_empty() { scoped } else { nodes })
-}
-
-/// The nodes of the main graph whose names are in a scope: `/layer.0`, `/layer.0/` or `/layer.0/*`.
-fn in_scope(model: &Model, text: &str) -> Vec<NodeId> {
-    let scope = text.strip_suffix("/*").unwrap_or(text);
-    let scope = scope.strip_suffix('/').unwrap_or(scope);
-    if scope.is_empty() {
-        return Vec::new();
-    }
-    let is_in = |&node: &NodeId| {
-        let rest = model.str(model.node(node).name()).strip_prefix(scope);
-        rest.is_some_and(|rest| rest.starts_with('/'))
-    };
-    model.nodes(model.main_graph()).filter(is_in).collect()
-}
-
-/// The elements of a list that commas or bars separate, outside of quotes and parentheses.
-fn parts(text: &str) -> Vec<&str> {
-    let (mut parts, mut start) = (Vec::new(), 0);
-    let (mut depth, mut is_quoted, mut is_escaped) = (0_usize, false, false);
-    for (at, character) in text.char_indices() {
-        match character {
-            _ if is_escaped => is_escaped = false,
-            '\\' if is_quoted => is_escaped = true,
-            '"' => is_quoted = !is_quoted,
-            _ if is_quoted => {}
-            '(' => depth = depth.saturating_add(1),
-            ')' => depth = depth.saturating_sub(1),
-            ',' | '|' if depth == 0 => {
-                parts.extend(text.get(start..at));
-                start = at + 1;
-            }
-            _ => {}
-        }
-    }
-    parts.extend(text.get(start..));
-    parts.into_iter().map(str::trim).filter(|part| !part.is_empty()).collect()
 }
 
 fn called(model: &Model, call: NodeId) -> Result<FunctionId, Failure> {

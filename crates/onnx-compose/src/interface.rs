@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use onnx_ir::{Constant, Def, GraphId, Model, ValueId};
+use onnx_ir::{Constant, Def, GraphId, Model, User, ValueId};
 use onnx_schema::Registry;
 use onnx_shape_infer::{InferOptions, MergePolicy, Ty, infer};
 use onnx_types::{Execution, Symbol, Type};
@@ -93,8 +93,9 @@ pub(crate) fn declare(
     Ok(())
 }
 
+/// Whether a type does not suffice for an input or output, where tensors need an element type and a rank.
 fn is_unknown(ty: &Ty) -> bool {
-    ty.is_unknown() || matches!(ty, Ty::Tensor(onnx_types::ElemType::Undefined, _))
+    ty.is_unknown() || matches!(ty, Ty::Tensor(onnx_types::ElemType::Undefined, _) | Ty::Tensor(_, None))
 }
 
 fn same_type(a: Option<&Arc<Type>>, b: Option<&Arc<Type>>) -> bool {
@@ -106,7 +107,13 @@ fn same_type(a: Option<&Arc<Type>>, b: Option<&Arc<Type>>) -> bool {
 }
 
 fn is_declared(model: &Model, value: ValueId) -> bool {
-    model.ty(value).is_some_and(|ty| ty.elem() != onnx_types::ElemType::Undefined || !is_tensor(ty))
+    let main = model.main_graph();
+    // What the interface of the model says is what its author wants.
+    let is_interface = matches!(model.value(value).def(), Def::Input { graph, .. } if graph == main)
+        || model.value(value).uses().iter().any(|at| at.user == User::Graph(main));
+    let is_complete =
+        |ty: &Type| ty.elem() != onnx_types::ElemType::Undefined && ty.shape().is_some() || !is_tensor(ty);
+    model.ty(value).is_some_and(|ty| is_interface || is_complete(ty))
 }
 
 const fn is_tensor(ty: &Type) -> bool {

@@ -103,6 +103,17 @@ fn a_part_whose_input_has_no_type_is_refused() {
     assert_eq!(model.node_count(), 2);
 }
 
+#[test]
+fn a_part_whose_output_has_no_rank_is_refused() {
+    let mut model = model(
+        r#"<ir_version: 10, opset_import: ["": 21, "acme": 1]>
+        g (float[4] x) => (float[4] y) <float b> { a = acme.Op (x)  b = Identity (a)  c = Cast <to = 1> (a)  y = Relu (c) }"#,
+    );
+    let c = values(&model, "c");
+    let error = extract(&mut model, None, &c, &ExtractOptions::default()).unwrap_err();
+    assert!(matches!(&error, ComposeError::UnknownType(..)), "{error}");
+}
+
 const BRANCHES: &str = r#"<ir_version: 10, opset_import: ["": 21]>
 g (bool c, float[N] x) => (float[N] y) <float[1] w = {2}> {
    a = Relu (x)

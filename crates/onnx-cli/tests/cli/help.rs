@@ -3,7 +3,7 @@
 use crate::models;
 use crate::run::{Folder, onnx};
 
-const SUBCOMMANDS: [&str; 16] = [
+const SUBCOMMANDS: [&str; 17] = [
     "check",
     "info",
     "infer",
@@ -12,6 +12,7 @@ const SUBCOMMANDS: [&str; 16] = [
     "convert",
     "rewrite",
     "simplify",
+    "extract",
     "merge",
     "inline",
     "outline",

@@ -11,6 +11,7 @@ mod check;
 mod compare;
 mod convert;
 mod dry_run;
+mod extract;
 mod files;
 mod help;
 mod infer;

@@ -1,0 +1,120 @@
+//! `onnx extract`: a part of a model becomes a model.
+
+use onnx_check::{CheckOptions, check};
+use onnx_compose::{ComposeError, ExtractOptions, Extracted, extract, extract_nodes};
+use onnx_diag::Sink;
+use onnx_ir::{Model, ValueId};
+use serde::Serialize;
+
+use crate::args::{Changed, ExternalArgs, ExtractArgs};
+use crate::change::{self, Judged};
+use crate::exit::{Failure, Outcome};
+use crate::input::{Loaded, display_name, load_to_copy};
+use crate::output::{Out, shown};
+use crate::progress::Progress;
+use crate::{selection, size, store, weights};
+
+pub(crate) fn run(args: &ExtractArgs, out: &mut Out) -> Result<Outcome, Failure> {
+    let in_place = args.in_place.in_place;
+    let changed = Changed { path: &args.input_file, from: args.input.from, in_place };
+    let placement = args.output.placement(Some(&changed), &ExternalArgs::DEFAULT, out)?;
+    let progress = Progress::start("extracting", 1);
+    progress.begin(&display_name(&args.input_file));
+    let mut loaded = load_to_copy(&args.input_file, &args.input)?;
+    progress.aside(|| loaded.report(&args.input.severity, args.keep_going, out))?;
+    let inputs = loaded.files()?;
+    let before = loaded.model.node_count();
+    let registry = onnx_shape_infer::contrib::registry();
+    let options = ExtractOptions::default().with_registry(&registry).with_execution(loaded.execution.clone());
+    let done = extracted(&mut loaded.model, args, &options)?;
+    loaded.execution.interrupt.check()?;
+    let (done, found) = match done {
+        Ok(done) => (Some(done), invalid(&loaded.model)),
+        Err(error) => (None, error.findings(&loaded.model)),
+    };
+    let judged = Judged::new(found, &loaded, &args.input.severity)?;
+    let item = Item::new(&loaded, done.as_ref(), before);
+    progress.aside(|| {
+        if let Some(done) = &done {
+            describe(&loaded.model, done, before, out);
+        }
+        change::report(&loaded, &judged, ("extract/1", &item), out)
+    })?;
+    if done.is_none() || (judged.is_refused() && !args.keep_going) {
+        return Ok(Outcome::Findings);
+    }
+    let to = placement.destination(loaded.execution.clone(), args.output.write, inputs);
+    let files = weights::place(&mut loaded, &placement, out)?;
+    store::write(&loaded.model, &to, &files, progress, out)?;
+    Ok(Outcome::Fine)
+}
+
+/// Extracts what the arguments say; the outer error is about the arguments.
+fn extracted(
+    model: &mut Model,
+    args: &ExtractArgs,
+    options: &ExtractOptions<'_>,
+) -> Result<Result<Extracted, ComposeError>, Failure> {
+    if !args.only.is_empty() {
+        let nodes = selection::nodes(model, &args.only)?;
+        return Ok(extract_nodes(model, &nodes, options));
+    }
+    let inputs = match args.inputs.as_slice() {
+        [] => None,
+        texts => Some(selection::values(model, texts)?),
+    };
+    let outputs: Vec<ValueId> = match args.outputs.as_slice() {
+        [] => model.graph(model.main_graph()).outputs().iter().map(onnx_ir::GraphOutput::value).collect(),
+        texts => selection::values(model, texts)?,
+    };
+    Ok(extract(model, inputs.as_deref(), &outputs, options))
+}
+
+/// The errors of the checker. A part can only have those that the model had.
+fn invalid(model: &Model) -> Sink {
+    let found = check(model, &CheckOptions::default());
+    if found.has_errors() { found } else { Sink::new() }
+}
+
+/// Tells what was extracted.
+fn describe(model: &Model, done: &Extracted, before: usize, out: &Out) {
+    for input in &done.unused_inputs {
+        let message = format!("no output depends on the input `{}`", shown(input));
+        out.warning(&message, None);
+    }
+    if done.removed_training {
+        out.warning("the training information was removed, because it refers to the whole model", None);
+    }
+    let graph = model.graph(model.main_graph());
+    let inputs = size::plural(graph.inputs().len() as u64, "input");
+    let outputs = size::plural(graph.outputs().len() as u64, "output");
+    let [before, after] = [before, model.node_count()].map(|count| size::grouped(count as u64));
+    out.summary(&format!("extracted {inputs} and {outputs}: {before} -> {after} nodes"));
+}
+
+/// A model, as an item of `extract/1`.
+#[derive(Serialize)]
+struct Item<'a> {
+    name: &'a str,
+    nodes_before: u64,
+    nodes_after: u64,
+    inputs: Vec<&'a str>,
+    outputs: Vec<&'a str>,
+    unused_inputs: &'a [String],
+}
+
+impl<'a> Item<'a> {
+    fn new(loaded: &'a Loaded, done: Option<&'a Extracted>, before: usize) -> Self {
+        let model = &loaded.model;
+        let graph = model.graph(model.main_graph());
+        let name = |value: ValueId| model.str(model.value(value).name());
+        Item {
+            name: &loaded.name,
+            nodes_before: before as u64,
+            nodes_after: model.node_count() as u64,
+            inputs: graph.inputs().iter().map(|&input| name(input)).collect(),
+            outputs: graph.outputs().iter().map(|output| name(output.value())).collect(),
+            unused_inputs: done.map_or(&[], |done| done.unused_inputs.as_slice()),
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! `onnx extract`.
+
+use crate::run::{Folder, onnx};
+
+const MODEL: &str = r#"<ir_version: 10, opset_import: ["": 21]>
+g (float[N, 4] x, float[4] bias) => (float[N, 4] y) <float[4] w = {1, 2, 3, 4}> {
+   ["/layer.0/relu"] a = Relu (x)
+   ["/layer.0/add"] b = Add (a, w)
+   ["/layer.1/exp"] c = Exp (b)
+   ["/layer.1/add"] y = Add (c, bias)
+}"#;
+
+#[test]
+fn a_part_computes_what_the_model_does() {
+    let folder = Folder::with("in.onnxtxt", MODEL);
+    onnx(&folder, "extract in.onnxtxt --inputs b,bias --outputs y -o part.onnx")
+        .exits(0)
+        .says("extracted 2 inputs and 1 output: 4 -> 2 nodes");
+    onnx(&folder, "check part.onnx").exits(0);
+    let text = onnx(&folder, "print part.onnx --at main()").exits(0).out;
+    assert!(text.contains("(float[N,4] b, float[4] bias) => (float[N,4] y)"), "{text}");
+    // All inputs are the same, so the whole model and the part up to `c` agree.
+    onnx(&folder, "extract in.onnxtxt --outputs y -o whole.onnx").exits(0);
+    onnx(&folder, "compare in.onnxtxt whole.onnx --rtol 0 --atol 0").exits(0);
+}
+
+#[test]
+fn paths_that_are_not_cut_are_named() {
+    let folder = Folder::with("in.onnxtxt", MODEL);
+    onnx(&folder, "extract in.onnxtxt --inputs b --outputs y -o part.onnx")
+        .exits(1)
+        .says("ONNX4008")
+        .says("bias -> y");
+    assert!(!folder.path().join("part.onnx").exists());
+}
+
+#[test]
+fn nodes_are_selected_by_scope_pattern_operator_and_window() {
+    let folder = Folder::with("in.onnxtxt", MODEL);
+    for (only, nodes) in [
+        ("/layer.0", 2),
+        ("/layer.*/add", 2),
+        ("**/exp", 1),
+        ("Exp()", 1),
+        ("Relu(),Exp()", 2),
+        ("near(c,1)", 3),
+        ("node(3)", 1),
+        ("b", 1),
+    ] {
+        let run = onnx(&folder, &format!("extract in.onnxtxt --only {only} -o part.onnx --force")).exits(0);
+        assert!(run.err.contains(&format!("4 -> {nodes} node")), "{only}: {}", run.err);
+        onnx(&folder, "check part.onnx").exits(0);
+    }
+    onnx(&folder, "extract in.onnxtxt --only Conv()").exits(2).says("matches `Conv()`");
+    onnx(&folder, "extract in.onnxtxt --outputs q").exits(2).says("matches `q`");
+    onnx(&folder, "extract in.onnxtxt").exits(2);
+}
+
+#[test]
+fn inputs_without_effect_are_warned_about() {
+    let folder = Folder::with("in.onnxtxt", MODEL);
+    onnx(&folder, "extract in.onnxtxt --inputs x,bias --outputs c").exits(0).says("no output depends on");
+}
