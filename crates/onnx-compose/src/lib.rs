@@ -35,10 +35,16 @@
 
 #![forbid(unsafe_code)]
 
+mod diff;
 mod error;
 mod extract;
+mod hash;
 mod interface;
 pub mod rules;
 
+pub use diff::{Aspect, AspectKind, Change, ChangeKind, Diff, DiffOptions, Element, diff};
 pub use error::{ComposeError, Uncovered};
 pub use extract::{ExtractOptions, Extracted, extract, extract_nodes};
+pub use hash::{
+    Digest, HASH_VERSION, HashError, HashOptions, ModelHash, hash_interface, hash_model, hash_structure, hash_weights,
+};

@@ -12,6 +12,7 @@ use onnx_diag::{Clean, Name};
 use onnx_types::expr::Dialect;
 use onnx_types::{Dim, Symbol, TensorType, Type, TypeKind};
 
+use crate::attr::Attribute;
 use crate::entity::{GraphId, NodeId, ValueId};
 use crate::graph::Owner;
 use crate::model::Model;
@@ -32,17 +33,19 @@ pub struct Listing<'a> {
     most: usize,
 }
 
-/// A node or value in one line; [`Model::show`] and [`Model::show_value`] make it.
+/// A node, value, type or the value of an attribute in one line; [`Model::show`] and similar methods make it.
 #[derive(Clone, Copy)]
 pub struct Show<'a> {
     model: &'a Model,
-    what: What,
+    what: What<'a>,
 }
 
 #[derive(Clone, Copy)]
-enum What {
+enum What<'a> {
     Node(NodeId),
     Value(ValueId),
+    Attribute(&'a Attribute),
+    Type(&'a Type),
 }
 
 impl Model {
@@ -79,6 +82,18 @@ impl Model {
     pub const fn show_value(&self, value: ValueId) -> Show<'_> {
         Show { model: self, what: What::Value(value) }
     }
+
+    /// The value of an attribute in one line. Long lists are truncated, and nested graphs are shown by their keys.
+    #[must_use]
+    pub const fn show_attribute<'a>(&'a self, attribute: &'a Attribute) -> Show<'a> {
+        Show { model: self, what: What::Attribute(attribute) }
+    }
+
+    /// A type in one line. Long shapes are truncated.
+    #[must_use]
+    pub const fn show_type<'a>(&'a self, ty: &'a Type) -> Show<'a> {
+        Show { model: self, what: What::Type(ty) }
+    }
 }
 
 impl fmt::Display for Show<'_> {
@@ -86,6 +101,8 @@ impl fmt::Display for Show<'_> {
         match self.what {
             What::Node(node) => write_node(f, self.model, node),
             What::Value(value) => write_value(f, self.model, value),
+            What::Attribute(value) => attribute::write_attribute_value(f, self.model, value),
+            What::Type(ty) => write_type(f, self.model, ty),
         }
     }
 }

@@ -13,6 +13,14 @@ use crate::model::Model;
 pub(super) fn write(f: &mut fmt::Formatter<'_>, model: &Model, attribute: &Attribute) -> fmt::Result {
     write_word(f, model, attribute.name())?;
     f.write_str(" = ")?;
+    write_attribute_value(f, model, attribute)
+}
+
+pub(super) fn write_attribute_value(
+    f: &mut fmt::Formatter<'_>,
+    model: &Model,
+    attribute: &Attribute,
+) -> fmt::Result {
     match attribute.value() {
         AttrValue::None => write!(f, "({} without value)", attribute.kind().text_name()),
         AttrValue::Ref(target) => {

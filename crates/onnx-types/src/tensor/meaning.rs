@@ -5,11 +5,14 @@ use std::hash::{Hash, Hasher};
 use bytes::Bytes;
 
 use super::packing::padding_mask;
-use super::{Chunks, DataSource, Payload, Tensor};
+use super::external::{DataError, DataErrorReason};
+use super::{Chunks, DataSource, Payload, Tensor, TensorError, TensorFault};
 use crate::ElemType;
 
 /// Number of bytes of the elements that a hash reads.
 const HASHED: usize = 256;
+/// Number of bytes of the pieces in which external data is read.
+const PIECE: u64 = 1 << 20;
 
 impl Tensor {
     /// Whether two tensors of one model have the same element type, dimensions and elements, bit by bit. Where the elements
@@ -68,6 +71,60 @@ impl Tensor {
         }
     }
 
+    /// Calls `visit` with the elements as little-endian bytes in pieces, those narrower than a byte packed and the bits of the
+    /// last byte that belong to no element zero: tensors of one type have the same bytes exactly if they have the same elements,
+    /// wherever these are stored. External data is read in pieces, so memory does not grow with the tensor. Each string is two
+    /// pieces: its length as 8 bytes, and its bytes.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Tensor::chunks`], and errors of `visit`.
+    pub fn visit_bytes<E: From<TensorError>>(
+        &self,
+        source: &dyn DataSource,
+        mut visit: impl FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if self.elem() == ElemType::String {
+            return self.string_bytes()?.iter().try_for_each(|text| {
+                visit(&(text.len() as u64).to_le_bytes())?;
+                visit(text)
+            });
+        }
+        let (elem, count) = self.fixed_width()?;
+        let padding = elem.bits().filter(|bits| *bits < 8).map_or(0, |bits| padding_mask(bits, count));
+        let length = self.byte_len().ok_or(TensorError::from(TensorFault::TooManyElements))?;
+        let mut done = 0_u64;
+        let mut give = |bytes: &[u8]| {
+            bytes.chunks(PIECE as usize).try_for_each(|piece| {
+                done = done.saturating_add(piece.len() as u64);
+                match piece.split_last() {
+                    Some((last, rest)) if done == length && last & padding != 0 => {
+                        visit(rest)?;
+                        visit(&[last & !padding])
+                    }
+                    _ => visit(piece),
+                }
+            })
+        };
+        match self.payload() {
+            Payload::External(external) if length > PIECE => {
+                let location = external.location().map_err(|fault| TensorError::from(TensorFault::External(fault)))?;
+                let start = external.offset().map_err(|fault| TensorError::from(TensorFault::External(fault)))?;
+                let error = |error: DataError| E::from(TensorError::from(error));
+                source.admit(location, length).map_err(error)?;
+                let mut at = 0;
+                while at < length {
+                    let step = PIECE.min(length.saturating_sub(at));
+                    let piece = read_exactly(source, location, start.saturating_add(at), step).map_err(error)?;
+                    give(&piece)?;
+                    at = at.saturating_add(step);
+                }
+                Ok(())
+            }
+            _ => self.chunks(source)?.try_for_each(|chunk| give(&chunk)),
+        }
+    }
+
     fn same_kind(&self, other: &Self) -> bool {
         self.data_type() == other.data_type() && self.dims() == other.dims()
     }
@@ -87,6 +144,17 @@ impl Tensor {
         };
         Some(same_bytes(self.chunks(source).ok()?, other.chunks(other_source).ok()?, padding))
     }
+}
+
+/// Reads a range of a file; a source that gives another number of bytes is an error.
+pub(super) fn read_exactly(source: &dyn DataSource, location: &str, offset: u64, length: u64) -> Result<Bytes, DataError> {
+    let bytes = source.read(location, offset, Some(length))?;
+    let found = bytes.len() as u64;
+    if found != length {
+        let reason = DataErrorReason::ShortRead { found };
+        return Err(DataError { location: location.to_owned(), offset, length: Some(length), reason });
+    }
+    Ok(bytes)
 }
 
 /// Returns `true` if two sequences of chunks contain the same bytes, except for the `padding` bits of the last byte.

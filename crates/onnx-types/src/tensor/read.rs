@@ -3,7 +3,7 @@
 use bytes::{BufMut, Bytes, BytesMut};
 
 use super::check::{int32_range, range_faults, uint64_range};
-use super::external::{DataError, DataErrorReason, DataSource, ExternalData};
+use super::external::{DataSource, ExternalData};
 use super::fault::{TensorError, TensorFault};
 use super::packing;
 use super::payload::{Payload, Splat};
@@ -115,15 +115,7 @@ impl Tensor {
         let location = external.location().map_err(TensorFault::External)?;
         let offset = external.offset().map_err(TensorFault::External)?;
         let length = self.byte_len().ok_or(TensorFault::TooManyElements)?;
-        let bytes = source.read(location, offset, Some(length))?;
-        let found = bytes.len() as u64;
-        if found != length {
-            let reason = DataErrorReason::ShortRead { found };
-            return Err(
-                DataError { location: location.to_owned(), offset, length: Some(length), reason }.into()
-            );
-        }
-        Ok(bytes)
+        Ok(super::meaning::read_exactly(source, location, offset, length)?)
     }
 }
 

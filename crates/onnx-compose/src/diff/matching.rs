@@ -1,0 +1,440 @@
+//! The matching of two models, from their borders inwards.
+//!
+//! Parts that are the only ones with a color correspond: what a node computes from the inputs (forward color) or is used for
+//! (backward color), with and without the elements of weights. An edit changes the forward colors of what depends on it and
+//! the backward colors of what it depends on, so nearly everything has a partner by one or the other. The rest is aligned with
+//! neighbors that have partners, first with equal labels, then with equal operators.
+
+use std::collections::BTreeMap;
+
+use onnx_ir::{Def, GraphId, GraphOutput, Model, NodeId, User, ValueId};
+use onnx_types::{Execution, Stopped, Watch};
+use slotmap::SecondaryMap;
+
+use super::interface::Border;
+use super::pairs::Pairs;
+use super::side::Side;
+use crate::hash::{Colors, Digest, nested};
+
+/// Number of steps after which the interrupt is checked.
+const INTERVAL: u64 = 256;
+
+/// How much neighbors of corresponding parts have in common to correspond themselves.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Level {
+    /// Everything but the wiring.
+    Label,
+    /// Everything but the wiring and the elements of tensors.
+    Kind,
+    /// The operator.
+    Operator,
+    /// The operands.
+    Operands,
+}
+
+#[derive(Clone, Copy)]
+enum Found {
+    Nodes(NodeId, NodeId),
+    Values(ValueId, ValueId),
+    Graphs(GraphId, GraphId),
+}
+
+struct Matcher<'a> {
+    a: &'a Side<'a>,
+    b: &'a Side<'a>,
+    border: &'a Border,
+    pairs: Pairs,
+    found: Vec<Found>,
+    watch: Watch,
+}
+
+/// Matches two models in time linear in them, up to sorting.
+pub(crate) fn matched(a: &Side<'_>, b: &Side<'_>, border: &Border, execution: &Execution) -> Result<Pairs, Stopped> {
+    let total = (a.model.node_count() as u64).saturating_add(b.model.node_count() as u64);
+    let watch = Watch::new(execution, "diff", total, INTERVAL);
+    let mut matcher = Matcher { a, b, border, pairs: Pairs::default(), found: Vec::new(), watch };
+    for &(one, two) in &border.inputs {
+        matcher.pair_values(one, two);
+    }
+    for &(one, two) in &border.graphs {
+        matcher.pair_graphs(one, two);
+    }
+    matcher.by_all_colors();
+    matcher.align(0, Level::Label)?;
+    // Equal nodes that nothing tells apart come before names, which are no part of a model.
+    matcher.in_order(true)?;
+    matcher.by_colors();
+    matcher.align(0, Level::Operands)?;
+    matcher.by_names()?;
+    matcher.in_order(false)?;
+    Ok(matcher.pairs)
+}
+
+/// The name of a node.
+type NameOf = for<'c> fn(&Side<'c>, NodeId) -> &'c str;
+/// A key by which parts are matched, within one root.
+type Key = (u64, Digest, Digest);
+
+impl Matcher<'_> {
+    fn pair_nodes(&mut self, a: NodeId, b: NodeId) {
+        self.pairs.nodes.insert(a, b);
+        self.pairs.nodes_of_b.insert(b, a);
+        self.found.push(Found::Nodes(a, b));
+        let others = nested(self.b.model, b);
+        let text = |model: &Model, name| model.str(name).to_owned();
+        let mut known: BTreeMap<(String, usize), GraphId> =
+            others.into_iter().map(|(name, element, graph)| ((text(self.b.model, name), element), graph)).collect();
+        for (name, element, graph) in nested(self.a.model, a) {
+            if let Some(other) = known.remove(&(text(self.a.model, name), element)) {
+                self.pair_graphs(graph, other);
+            }
+        }
+    }
+
+    fn pair_values(&mut self, a: ValueId, b: ValueId) {
+        self.pairs.values.insert(a, b);
+        self.pairs.values_of_b.insert(b, a);
+        self.found.push(Found::Values(a, b));
+    }
+
+    fn pair_graphs(&mut self, a: GraphId, b: GraphId) {
+        self.pairs.graphs.insert(a, b);
+        self.found.push(Found::Graphs(a, b));
+        let inputs = self.a.model.graph(a).inputs().iter().zip(self.b.model.graph(b).inputs());
+        for (&one, &two) in inputs {
+            if self.pairs.are_free_values(one, two) && a != self.a.model.main_graph() {
+                self.pair_values(one, two);
+            }
+        }
+    }
+
+    /// Pairs nodes that are computed and used in the same way.
+    fn by_all_colors(&mut self) {
+        let (a, b) = (self.a, self.b);
+        for (one, two) in a.colors.iter().zip(&b.colors) {
+            self.unique(false, |side, node| {
+                let colors = if side { two } else { one };
+                Some((*colors.forward.get(node)?, *colors.backward.get(node)?))
+            });
+        }
+    }
+
+    fn by_colors(&mut self) {
+        let (a, b) = (self.a, self.b);
+        for (one, two) in a.colors.iter().zip(&b.colors) {
+            let choose = |side: bool| if side { two } else { one };
+            self.unique(true, |side, node| Some((*choose(side).forward.get(node)?, Digest::default())));
+            self.unique(true, |side, node| Some((Digest::default(), *choose(side).backward.get(node)?)));
+            self.unique_initializers(|side, value| choose(side).used.get(value).copied());
+        }
+    }
+
+    /// Pairs the nodes that are the only ones of their models with a key; of several, those with a name of their own if names
+    /// count. The key is given for the second model if its first argument is `true`.
+    fn unique(&mut self, names: bool, key: impl Fn(bool, NodeId) -> Option<(Digest, Digest)>) {
+        let keys = |side: &Side<'_>, is_b: bool, taken: &SecondaryMap<NodeId, NodeId>| {
+            let open = side.nodes().filter(|&node| !taken.contains_key(node));
+            let keyed = open.filter_map(|node| {
+                let (first, second) = key(is_b, node)?;
+                Some(((side.root(side.model.node(node).graph()), first, second), node))
+            });
+            keyed.collect::<Vec<_>>()
+        };
+        let one = keys(self.a, false, &self.pairs.nodes);
+        let two = keys(self.b, true, &self.pairs.nodes_of_b);
+        let name = if names { node_name as NameOf } else { no_name };
+        for (a, b) in only(self.a, one, self.b, two, name) {
+            self.pair_nodes(a, b);
+        }
+    }
+
+    fn unique_initializers(&mut self, key: impl Fn(bool, ValueId) -> Option<Digest>) {
+        let keys = |side: &Side<'_>, is_b: bool, taken: &SecondaryMap<ValueId, ValueId>| {
+            let open = side.initializers().filter(|(_, value)| !taken.contains_key(*value));
+            let keyed = open.filter_map(|(graph, value)| {
+                Some(((side.root(graph), key(is_b, value)?, Digest::default()), value))
+            });
+            keyed.collect::<Vec<_>>()
+        };
+        let one = keys(self.a, false, &self.pairs.values);
+        let two = keys(self.b, true, &self.pairs.values_of_b);
+        for (a, b) in only(self.a, one, self.b, two, value_name) {
+            self.pair_values(a, b);
+        }
+    }
+
+    /// Aligns the neighbors of what was found since `start`, first those with most in common.
+    fn align(&mut self, start: usize, last: Level) -> Result<(), Stopped> {
+        for level in [Level::Label, Level::Kind, Level::Operator, Level::Operands] {
+            let mut at = start;
+            while level <= last && at < self.found.len() {
+                self.watch.work(1)?;
+                if let Some(&found) = self.found.get(at) {
+                    self.expand(found, level);
+                }
+                at = at.saturating_add(1);
+            }
+        }
+        Ok(())
+    }
+
+    fn expand(&mut self, found: Found, level: Level) {
+        match found {
+            Found::Nodes(a, b) => {
+                let (one, two) = (self.a.model.node(a), self.b.model.node(b));
+                for (one, two) in one.inputs().zip(two.inputs()) {
+                    self.operand(one, two, level);
+                }
+                for (one, two) in one.outputs().iter().zip(two.outputs()) {
+                    self.users(*one, *two, level);
+                }
+            }
+            Found::Values(a, b) => self.users(Some(a), Some(b), level),
+            Found::Graphs(a, b) => {
+                let (one, two) = (self.a.model.graph(a).outputs(), self.b.model.graph(b).outputs());
+                let count = one.len().min(two.len());
+                let border = self.border;
+                let is_main = a == self.a.model.main_graph();
+                let pairs: &mut dyn Iterator<Item = (usize, usize)> = match is_main {
+                    true => &mut border.outputs.iter().copied(),
+                    false => &mut (0..count).zip(0..count),
+                };
+                for (i, j) in pairs {
+                    let value = |outputs: &[GraphOutput], at: usize| outputs.get(at).map(GraphOutput::value);
+                    self.operand(value(one, i), value(two, j), level);
+                }
+            }
+        }
+    }
+
+    /// Pairs what makes two operands that are in the same place.
+    fn operand(&mut self, one: Option<ValueId>, two: Option<ValueId>, level: Level) {
+        let (Some(one), Some(two)) = (one, two) else { return };
+        let (a, b) = (self.a.model.value(one), self.b.model.value(two));
+        match (a.def(), b.def()) {
+            (Def::Output { node: a, index }, Def::Output { node: b, index: other }) => {
+                if index == other && self.pairs.are_free(a, b) && self.fit(a, b, level) {
+                    self.pair_nodes(a, b);
+                }
+            }
+            (Def::Initializer(_) | Def::Input { .. }, Def::Initializer(_) | Def::Input { .. })
+                if a.initializer().is_some()
+                    && b.initializer().is_some()
+                    && self.pairs.are_free_values(one, two) =>
+            {
+                let label = |side: &Side<'_>, value, at: usize| {
+                    side.colors.get(at).or_else(|| side.colors.last())?.constants.get(value).copied()
+                };
+                let fit = match level {
+                    Level::Label => label(self.a, one, 0) == label(self.b, two, 0),
+                    Level::Kind => label(self.a, one, 1) == label(self.b, two, 1),
+                    Level::Operator | Level::Operands => true,
+                };
+                if fit {
+                    self.pair_values(one, two);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// What two nodes must have in common at a level.
+    fn aspect(side: &Side<'_>, node: NodeId, level: Level) -> Option<Digest> {
+        match level {
+            Level::Label => side.colors.first()?.labels.get(node).copied(),
+            Level::Kind => side.colors.last()?.labels.get(node).copied(),
+            Level::Operator => side.operators.get(node).copied(),
+            Level::Operands => None,
+        }
+    }
+
+    fn fit(&self, a: NodeId, b: NodeId, level: Level) -> bool {
+        if level != Level::Operands {
+            return Self::aspect(self.a, a, level) == Self::aspect(self.b, b, level);
+        }
+        let (one, two) = (self.a.model.node(a), self.b.model.node(b));
+        let mut pairs = one.inputs().zip(two.inputs());
+        let same_counts = one.input_count() == two.input_count() && one.outputs().len() == two.outputs().len();
+        same_counts && pairs.all(|(x, y)| self.pairs.correspond((self.a.model, x), (self.b.model, y)))
+    }
+
+    /// Pairs the users of two values that correspond, if they are the only ones of their kind in their place.
+    fn users(&mut self, one: Option<ValueId>, two: Option<ValueId>, last: Level) {
+        let (Some(one), Some(two)) = (one, two) else { return };
+        for level in [Level::Label, Level::Kind, Level::Operator] {
+            if level > last {
+                break;
+            }
+            let open = |side: &Side<'_>, value: ValueId, taken: &SecondaryMap<NodeId, NodeId>| {
+                let uses = side.model.value(value).uses().iter();
+                let keyed = uses.filter_map(|at| match at.user {
+                    User::Node(node) if !taken.contains_key(node) => {
+                        let root = side.roots.get(side.model.node(node).graph())?;
+                        let port = Digest::of_number(at.index.into());
+                        Some(((*root, Self::aspect(side, node, level)?, port), node))
+                    }
+                    _ => None,
+                });
+                keyed.collect::<Vec<_>>()
+            };
+            let first = open(self.a, one, &self.pairs.nodes);
+            if first.is_empty() {
+                return;
+            }
+            let second = open(self.b, two, &self.pairs.nodes_of_b);
+            for (a, b) in only(self.a, first, self.b, second, node_name) {
+                // A node can use a value several times.
+                if self.pairs.are_free(a, b) {
+                    self.pair_nodes(a, b);
+                }
+            }
+        }
+    }
+
+    /// Pairs nodes of one operator and initializers that have the same name, which no other has.
+    fn by_names(&mut self) -> Result<(), Stopped> {
+        let start = self.found.len();
+        let (a, b) = (self.a, self.b);
+        let named = |side: &Side<'_>, node: NodeId| match node_name(side, node) {
+            "" => None,
+            name => Some((side.operators.get(node).copied()?, Digest::of_text(name))),
+        };
+        self.unique(true, |is_b, node| named(if is_b { b } else { a }, node));
+        self.unique_initializers(|is_b, value| match value_name(if is_b { b } else { a }, value) {
+            "" => None,
+            name => Some(Digest::of_text(name)),
+        });
+        self.align(start, Level::Operands)
+    }
+
+    /// Pairs what is left in the order of the files if it is the same: equal nodes that nothing tells apart. If `all` is
+    /// `true`, both colors must be equal, else one of them.
+    fn in_order(&mut self, all: bool) -> Result<(), Stopped> {
+        let (a, b) = (self.a, self.b);
+        for (one, two) in a.colors.iter().zip(&b.colors).take(if all { 1 } else { usize::MAX }) {
+            for is_forward in if all { &[true][..] } else { &[true, false] } {
+                let color = |colors: &Colors, node| {
+                    let (forward, backward) = (*colors.forward.get(node)?, *colors.backward.get(node)?);
+                    let none = Digest::default();
+                    Some(match (all, is_forward) {
+                        (true, _) => (forward, backward),
+                        (false, true) => (forward, none),
+                        (false, false) => (none, backward),
+                    })
+                };
+                let key = |side: &Side<'_>, colors, node| {
+                    Some((side.root(side.model.node(node).graph()), color(colors, node)?))
+                };
+                let mut open: BTreeMap<(u64, (Digest, Digest)), Vec<NodeId>> = BTreeMap::new();
+                let free = b.nodes().filter(|&node| !self.pairs.nodes_of_b.contains_key(node));
+                for node in free {
+                    open.entry(key(b, two, node).unwrap_or_default()).or_default().push(node);
+                }
+                open.values_mut().for_each(|nodes| nodes.reverse());
+                let free: Vec<NodeId> = a.nodes().filter(|&node| !self.pairs.nodes.contains_key(node)).collect();
+                for node in free {
+                    let others = key(a, one, node).and_then(|key| open.get_mut(&key));
+                    let Some(others) = others.filter(|_| !self.pairs.nodes.contains_key(node)) else { continue };
+                    while others.last().is_some_and(|&other| self.pairs.nodes_of_b.contains_key(other)) {
+                        others.pop();
+                    }
+                    if let Some(other) = others.pop() {
+                        let start = self.found.len();
+                        self.pair_nodes(node, other);
+                        self.align(start, Level::Label)?;
+                    }
+                }
+            }
+        }
+        if !all {
+            self.initializers_in_order();
+        }
+        Ok(())
+    }
+
+    fn initializers_in_order(&mut self) {
+        let (a, b) = (self.a, self.b);
+        for (one, two) in a.colors.iter().zip(&b.colors) {
+            let mut open: BTreeMap<(u64, Digest), Vec<ValueId>> = BTreeMap::new();
+            let free: Vec<_> =
+                b.initializers().filter(|(_, value)| !self.pairs.values_of_b.contains_key(*value)).collect();
+            for (graph, value) in free.into_iter().rev() {
+                let Some(&label) = two.constants.get(value) else { continue };
+                open.entry((b.root(graph), label)).or_default().push(value);
+            }
+            let free: Vec<_> =
+                a.initializers().filter(|(_, value)| !self.pairs.values.contains_key(*value)).collect();
+            for (graph, value) in free {
+                // Values in use correspond by their uses, or not at all.
+                let Some(&label) = one.constants.get(value) else { continue };
+                let others = open.get_mut(&(a.root(graph), label));
+                let is_alike = |other: &ValueId| b.model.value(*other).is_used() == a.model.value(value).is_used();
+                if let Some(other) = others.and_then(|others| others.pop_if(|other| is_alike(other))) {
+                    self.pair_values(value, other);
+                }
+            }
+        }
+    }
+}
+
+fn node_name<'a>(side: &Side<'a>, node: NodeId) -> &'a str {
+    side.model.str(side.model.node(node).name())
+}
+
+fn no_name<'a>(_: &Side<'a>, _: NodeId) -> &'a str {
+    ""
+}
+
+fn value_name<'a>(side: &Side<'a>, value: ValueId) -> &'a str {
+    side.model.str(side.model.value(value).name())
+}
+
+/// The parts that are the only ones with a key on both sides; of several with one key, those with a name that none of the
+/// others has. The order is that of the keys.
+fn only<'a, 'b, T: Copy>(
+    a: &Side<'a>,
+    mut one: Vec<(Key, T)>,
+    b: &Side<'b>,
+    mut two: Vec<(Key, T)>,
+    name: impl for<'c> Fn(&Side<'c>, T) -> &'c str,
+) -> Vec<(T, T)> {
+    one.sort_by_key(|(key, _)| *key);
+    two.sort_by_key(|(key, _)| *key);
+    let mut pairs = Vec::new();
+    let mut left = two.chunk_by(|(x, _), (y, _)| x == y).peekable();
+    for group in one.chunk_by(|(x, _), (y, _)| x == y) {
+        let Some((key, first)) = group.first() else { continue };
+        while left.next_if(|other| other.first().is_some_and(|(other, _)| other < key)).is_some() {}
+        let Some(other) = left.next_if(|other| other.first().is_some_and(|(other, _)| other == key)) else {
+            continue;
+        };
+        match (group, other) {
+            (&[_], &[(_, second)]) => pairs.push((*first, second)),
+            _ => {
+                let names = named(a, group, &name);
+                let others = named(b, other, &name);
+                pairs.extend(names.iter().filter_map(|(text, part)| {
+                    let other = others.get(text)?;
+                    Some(((*part)?, (*other)?))
+                }));
+            }
+        }
+    }
+    pairs
+}
+
+/// Parts by name; `None` for a name that several have.
+fn named<'a, T: Copy>(
+    side: &Side<'a>,
+    group: &[(Key, T)],
+    name: &impl for<'c> Fn(&Side<'c>, T) -> &'c str,
+) -> BTreeMap<&'a str, Option<T>> {
+    let mut names = BTreeMap::new();
+    for &(_, part) in group {
+        let text = name(side, part);
+        if !text.is_empty() {
+            names.entry(text).and_modify(|known| *known = None).or_insert(Some(part));
+        }
+    }
+    names
+}
