@@ -125,8 +125,29 @@ impl Matcher<'_> {
             let choose = |side: bool| if side { two } else { one };
             self.unique(true, |side, node| Some((*choose(side).forward.get(node)?, Digest::default())));
             self.unique(true, |side, node| Some((Digest::default(), *choose(side).backward.get(node)?)));
-            self.unique_initializers(|side, value| choose(side).used.get(value).copied());
         }
+        self.initializers_by_colors();
+    }
+
+    /// Pairs initializers with the same elements and uses, then with the same uses and name, with the same elements, with the
+    /// same uses.
+    fn initializers_by_colors(&mut self) {
+        let (a, b) = (self.a, self.b);
+        let colors = |is_b: bool, is_bare: bool| {
+            let colors = if is_b { &b.colors } else { &a.colors };
+            if is_bare { colors.last() } else { colors.first() }
+        };
+        let used = |is_b, is_bare, value| colors(is_b, is_bare)?.used.get(value).copied();
+        let name = |is_b, value| match value_name(if is_b { b } else { a }, value) {
+            "" => None,
+            name => Some(Digest::of_text(name)),
+        };
+        self.unique_initializers(|is_b, value| Some((used(is_b, false, value)?, Digest::default())));
+        self.unique_initializers(|is_b, value| Some((used(is_b, true, value)?, name(is_b, value)?)));
+        self.unique_initializers(|is_b, value| {
+            Some((*colors(is_b, false)?.constants.get(value)?, Digest::default()))
+        });
+        self.unique_initializers(|is_b, value| Some((used(is_b, true, value)?, Digest::default())));
     }
 
     /// Pairs the nodes that are the only ones of their models with a key; of several, those with a name of their own if names
@@ -148,11 +169,12 @@ impl Matcher<'_> {
         }
     }
 
-    fn unique_initializers(&mut self, key: impl Fn(bool, ValueId) -> Option<Digest>) {
+    fn unique_initializers(&mut self, key: impl Fn(bool, ValueId) -> Option<(Digest, Digest)>) {
         let keys = |side: &Side<'_>, is_b: bool, taken: &SecondaryMap<ValueId, ValueId>| {
             let open = side.initializers().filter(|(_, value)| !taken.contains_key(*value));
             let keyed = open.filter_map(|(graph, value)| {
-                Some(((side.root(graph), key(is_b, value)?, Digest::default()), value))
+                let (first, second) = key(is_b, value)?;
+                Some(((side.root(graph), first, second), value))
             });
             keyed.collect::<Vec<_>>()
         };
@@ -239,13 +261,14 @@ impl Matcher<'_> {
     }
 
     /// What two nodes must have in common at a level.
-    fn aspect(side: &Side<'_>, node: NodeId, level: Level) -> Option<Digest> {
-        match level {
-            Level::Label => side.colors.first()?.labels.get(node).copied(),
-            Level::Kind => side.colors.last()?.labels.get(node).copied(),
-            Level::Operator => side.operators.get(node).copied(),
+    fn aspect(side: &Side<'_>, node: NodeId, level: Level) -> Digest {
+        let digests = match level {
+            Level::Label => side.colors.first().map(|colors| &colors.labels),
+            Level::Kind => side.colors.last().map(|colors| &colors.labels),
+            Level::Operator => Some(&side.operators),
             Level::Operands => None,
-        }
+        };
+        digests.and_then(|digests| digests.get(node)).copied().unwrap_or_default()
     }
 
     fn fit(&self, a: NodeId, b: NodeId, level: Level) -> bool {
@@ -255,13 +278,24 @@ impl Matcher<'_> {
         let (one, two) = (self.a.model.node(a), self.b.model.node(b));
         let mut pairs = one.inputs().zip(two.inputs());
         let same_counts = one.input_count() == two.input_count() && one.outputs().len() == two.outputs().len();
-        same_counts && pairs.all(|(x, y)| self.pairs.correspond((self.a.model, x), (self.b.model, y)))
+        same_counts && pairs.all(|(x, y)| self.can_correspond(x, y))
+    }
+
+    /// Returns `true` if two operands correspond, or are equal initializers that are not paired yet.
+    fn can_correspond(&self, x: Option<ValueId>, y: Option<ValueId>) -> bool {
+        if self.pairs.correspond((self.a.model, x), (self.b.model, y)) {
+            return true;
+        }
+        let (Some(x), Some(y)) = (x, y) else { return false };
+        let label = |side: &Side<'_>, value| side.colors.first()?.constants.get(value).copied();
+        let label_of_a = label(self.a, x);
+        label_of_a.is_some() && label_of_a == label(self.b, y) && self.pairs.are_free_values(x, y)
     }
 
     /// Pairs the users of two values that correspond, if they are the only ones of their kind in their place.
     fn users(&mut self, one: Option<ValueId>, two: Option<ValueId>, last: Level) {
         let (Some(one), Some(two)) = (one, two) else { return };
-        for level in [Level::Label, Level::Kind, Level::Operator] {
+        for level in [Level::Label, Level::Kind, Level::Operator, Level::Operands] {
             if level > last {
                 break;
             }
@@ -271,7 +305,7 @@ impl Matcher<'_> {
                     User::Node(node) if !taken.contains_key(node) => {
                         let root = side.roots.get(side.model.node(node).graph())?;
                         let port = Digest::of_number(at.index.into());
-                        Some(((*root, Self::aspect(side, node, level)?, port), node))
+                        Some(((*root, Self::aspect(side, node, level), port), node))
                     }
                     _ => None,
                 });
@@ -284,7 +318,7 @@ impl Matcher<'_> {
             let second = open(self.b, two, &self.pairs.nodes_of_b);
             for (a, b) in only(self.a, first, self.b, second, node_name) {
                 // A node can use a value several times.
-                if self.pairs.are_free(a, b) {
+                if self.pairs.are_free(a, b) && (level != Level::Operands || self.fit(a, b, level)) {
                     self.pair_nodes(a, b);
                 }
             }
@@ -302,7 +336,7 @@ impl Matcher<'_> {
         self.unique(true, |is_b, node| named(if is_b { b } else { a }, node));
         self.unique_initializers(|is_b, value| match value_name(if is_b { b } else { a }, value) {
             "" => None,
-            name => Some(Digest::of_text(name)),
+            name => Some((Digest::of_text(name), Digest::default())),
         });
         self.align(start, Level::Operands)
     }
@@ -365,11 +399,8 @@ impl Matcher<'_> {
             let free: Vec<_> =
                 a.initializers().filter(|(_, value)| !self.pairs.values.contains_key(*value)).collect();
             for (graph, value) in free {
-                // Values in use correspond by their uses, or not at all.
                 let Some(&label) = one.constants.get(value) else { continue };
-                let others = open.get_mut(&(a.root(graph), label));
-                let is_alike = |other: &ValueId| b.model.value(*other).is_used() == a.model.value(value).is_used();
-                if let Some(other) = others.and_then(|others| others.pop_if(|other| is_alike(other))) {
+                if let Some(other) = open.get_mut(&(a.root(graph), label)).and_then(Vec::pop) {
                     self.pair_values(value, other);
                 }
             }

@@ -182,6 +182,12 @@ fn single_edits_are_described() {
     ]);
     // The output is made by another node, after which nothing uses the last one.
     check("{ a = Exp (x) y = Log (a) }", "{ y = Exp (x) }", &["removed node | Log(a) -> y"]);
+    // Elements are exchanged, which only names tell from exchanged operands.
+    check(
+        "<float[2] v = {1, 2}, float[2] w = {3, 4}> { a = Mul (x, v) y = Sub (a, w) }",
+        "<float[2] v = {3, 4}, float[2] w = {1, 2}> { a = Mul (x, v) y = Sub (a, w) }",
+        &["changed initializer | float[2] v | elements", "changed initializer | float[2] w | elements"],
+    );
     // Two edits, with nodes between them that neither inputs nor outputs tell.
     check(
         "{ a = Elu <alpha = 0.5> (x) b = Exp (a) c = Log (b) d = Abs (c) y = Elu <alpha = 2.0> (d) }",
@@ -250,5 +256,5 @@ fn functions_nested_graphs_and_notes_are_compared() {
     assert_eq!(lines(&noted), ["changed model | header producer_name: one -> two"]);
     assert!(noted.is_same_model() && !noted.is_empty());
     let change = &diff(&a, &of("Sin", "Neg", "one"), &DiffOptions::default()).unwrap().changes[0];
-    assert_eq!(change.before.as_ref().unwrap().to_string(), "function \"d.F\" / node #1 Log");
+    assert_eq!(change.before.as_ref().unwrap().to_string(), "function \"F\" of domain \"d\" / node #1 Log");
 }

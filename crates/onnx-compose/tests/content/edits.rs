@@ -224,7 +224,8 @@ fn initializer(model: &Model, random: &mut Random) -> Option<(GraphId, ValueId, 
     let all: Vec<(GraphId, ValueId)> = graphs
         .iter()
         .flat_map(|&graph| model.initializers(graph).map(move |value| (graph, value)))
-        .filter(|&(_, value)| matches!(model.value(value).def(), Def::Initializer(_)))
+        // An unused one with another type and name is another one.
+        .filter(|&(_, value)| matches!(model.value(value).def(), Def::Initializer(_)) && model.value(value).is_used())
         .collect();
     let (graph, value) = random.pick(&all)?;
     Some((graph, value, model.value(value).constant()?.dense()?.clone()))
