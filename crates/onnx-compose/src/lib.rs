@@ -46,5 +46,6 @@ pub use diff::{Aspect, AspectKind, Change, ChangeKind, Diff, DiffOptions, Elemen
 pub use error::{ComposeError, Uncovered};
 pub use extract::{ExtractOptions, Extracted, extract, extract_nodes};
 pub use hash::{
-    Digest, HASH_VERSION, HashError, HashOptions, ModelHash, hash_interface, hash_model, hash_structure, hash_weights,
+    Digest, HASH_VERSION, HashError, HashOptions, ModelHash, hash_interface, hash_model, hash_structure,
+    hash_weights,
 };

@@ -56,7 +56,11 @@ pub(super) type Kept = SecondaryMap<GraphId, ()>;
 
 impl<'a> Comparison<'a> {
     fn kept_of_a(&self) -> Kept {
-        kept(self.a, |graph| self.pairs.graphs.contains_key(graph), |node| self.pairs.nodes.contains_key(node))
+        kept(
+            self.a,
+            |graph| self.pairs.graphs.contains_key(graph),
+            |node| self.pairs.nodes.contains_key(node),
+        )
     }
 
     fn kept_of_b(&self) -> Kept {
@@ -129,7 +133,12 @@ impl<'a> Comparison<'a> {
     pub(super) fn moved(&self, one: GraphId, two: GraphId, aspects: &mut Vec<Aspect>) {
         if self.pairs.graphs.get(one) != Some(&two) {
             let text = |side: &Side<'_>, graph| side.places.graph(graph).to_string();
-            aspects.push(Aspect::new(AspectKind::Graph, "", Some(text(self.a, one)), Some(text(self.b, two))));
+            aspects.push(Aspect::new(
+                AspectKind::Graph,
+                "",
+                Some(text(self.a, one)),
+                Some(text(self.b, two)),
+            ));
         }
     }
 
@@ -164,13 +173,23 @@ impl<'a> Comparison<'a> {
         };
         let removed = open(self.a, one, &self.pairs.nodes);
         let added = open(self.b, two, &self.pairs.nodes_of_b);
-        (removed && added)
-            || (removed && reaches(self.a, one, &self.pairs.nodes, |value| self.correspond(Some(value), Some(two))))
-            || (added && reaches(self.b, two, &self.pairs.nodes_of_b, |value| self.correspond(Some(one), Some(value))))
+        let is_bypassed = |value| self.correspond(Some(value), Some(two));
+        let is_inserted = |value| self.correspond(Some(one), Some(value));
+        match (removed, added) {
+            (true, true) => true,
+            (true, false) => reaches(self.a, one, &self.pairs.nodes, is_bypassed),
+            (false, true) => reaches(self.b, two, &self.pairs.nodes_of_b, is_inserted),
+            (false, false) => false,
+        }
     }
 
     /// Adds the changes of documentation and metadata.
-    pub(super) fn notes(&self, docs: [Symbol; 2], metadata: [&[MetadataEntry]; 2], aspects: &mut Vec<Aspect>) {
+    pub(super) fn notes(
+        &self,
+        docs: [Symbol; 2],
+        metadata: [&[MetadataEntry]; 2],
+        aspects: &mut Vec<Aspect>,
+    ) {
         let models = [self.a.model, self.b.model];
         let [one, two] = [0, 1].map(|side| some(models[side].str(docs[side])));
         if one != two {
@@ -230,7 +249,8 @@ pub(super) fn some(text: &str) -> Option<String> {
 }
 
 fn entries(model: &Model, metadata: &[MetadataEntry]) -> Vec<(String, String)> {
-    let entry = |entry: &MetadataEntry| (model.str(entry.key()).to_owned(), entry.value().as_str().to_owned());
+    let entry =
+        |entry: &MetadataEntry| (model.str(entry.key()).to_owned(), entry.value().as_str().to_owned());
     metadata.iter().map(entry).collect()
 }
 
@@ -239,7 +259,8 @@ pub(super) fn joined(
     one: Vec<(String, String)>,
     two: Vec<(String, String)>,
 ) -> Vec<(String, Option<String>, Option<String>)> {
-    let mut all: std::collections::BTreeMap<String, (Option<String>, Option<String>)> = std::collections::BTreeMap::new();
+    let mut all: std::collections::BTreeMap<String, (Option<String>, Option<String>)> =
+        std::collections::BTreeMap::new();
     one.into_iter().for_each(|(key, value)| all.entry(key).or_default().0 = Some(value));
     two.into_iter().for_each(|(key, value)| all.entry(key).or_default().1 = Some(value));
     all.into_iter().map(|(key, (before, after))| (key, before, after)).collect()

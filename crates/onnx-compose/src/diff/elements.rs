@@ -46,7 +46,8 @@ impl Comparison<'_> {
         let locus = |side: &Side<'_>| side.places.initializer(one);
         match (a.as_ref(), b.as_ref()) {
             (Constant::Dense(a), Constant::Dense(b)) => {
-                let places = holders.map(|holder| TensorPlace { holder, element: 0, part: TensorPart::Dense });
+                let places =
+                    holders.map(|holder| TensorPlace { holder, element: 0, part: TensorPart::Dense });
                 Ok(self.dense((a, b), places, locus)?.into_iter().collect())
             }
             (Constant::Sparse(a), Constant::Sparse(b)) => Ok(self.sparse((a, b), holders, locus)),
@@ -75,7 +76,8 @@ impl Comparison<'_> {
             return Ok(None);
         }
         let difference = self.difference(one, two)?;
-        let is_tolerated = self.options.tolerances.is_some() && difference.as_ref().is_some_and(Difference::agrees);
+        let is_tolerated =
+            self.options.tolerances.is_some() && difference.as_ref().is_some_and(Difference::agrees);
         if is_tolerated {
             self.found.within_tolerance = self.found.within_tolerance.saturating_add(1);
             return Ok(None);
@@ -90,7 +92,9 @@ impl Comparison<'_> {
         holders: [TensorHolder; 2],
         locus: impl Fn(&Side<'_>) -> Locus,
     ) -> Vec<Aspect> {
-        let ty = |tensor: &Option<Tensor>| tensor.as_ref().map(|tensor| (tensor.data_type(), tensor.dims().to_vec()));
+        let ty = |tensor: &Option<Tensor>| {
+            tensor.as_ref().map(|tensor| (tensor.data_type(), tensor.dims().to_vec()))
+        };
         let is_same_type = one.dims == two.dims
             && ty(&one.values) == ty(&two.values)
             && ty(&one.indices) == ty(&two.indices);

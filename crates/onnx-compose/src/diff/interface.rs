@@ -27,17 +27,22 @@ impl Border {
         border.ports.iter_mut().for_each(|ports| ports.is_separate = true);
         let models = [a, b];
         let mains = models.map(|model| model.graph(model.main_graph()));
-        let inputs = models.map(|model| names(model, model.graph(model.main_graph()).inputs().iter().copied()));
+        let inputs =
+            models.map(|model| names(model, model.graph(model.main_graph()).inputs().iter().copied()));
         let (pairs, only) = matched(&inputs);
         for (port, &(i, j)) in pairs.iter().enumerate() {
-            let (Some(&one), Some(&two)) = (mains[0].inputs().get(i), mains[1].inputs().get(j)) else { continue };
+            let (Some(&one), Some(&two)) = (mains[0].inputs().get(i), mains[1].inputs().get(j)) else {
+                continue;
+            };
             border.inputs.push((one, two));
             border.ports[0].inputs.insert(one, port as u64);
             border.ports[1].inputs.insert(two, port as u64);
         }
         for (side, positions) in only.iter().enumerate() {
-            let values = positions.iter().filter_map(|&at| mains[side].inputs().get(at).map(|&value| (at, value)));
-            values.for_each(|(at, value)| _ = border.ports[side].inputs.insert(value, ONLY[side] | at as u64));
+            let values =
+                positions.iter().filter_map(|&at| mains[side].inputs().get(at).map(|&value| (at, value)));
+            values
+                .for_each(|(at, value)| _ = border.ports[side].inputs.insert(value, ONLY[side] | at as u64));
         }
         let outputs = models.map(|model| {
             names(model, model.graph(model.main_graph()).outputs().iter().map(|output| output.value()))
@@ -83,7 +88,8 @@ impl Border {
             self.ports[1].graphs.insert(two, port as u64);
         }
         for (side, model) in [a, b].into_iter().enumerate() {
-            let roots = model.all_graphs().filter(|&graph| !matches!(model.graph(graph).owner(), Owner::Node(_)));
+            let roots =
+                model.all_graphs().filter(|&graph| !matches!(model.graph(graph).owner(), Owner::Node(_)));
             for (at, graph) in roots.enumerate() {
                 if !self.ports[side].graphs.contains_key(graph) {
                     self.ports[side].graphs.insert(graph, ONLY[side] | at as u64);

@@ -49,7 +49,12 @@ struct Matcher<'a> {
 }
 
 /// Matches two models in time linear in them, up to sorting.
-pub(crate) fn matched(a: &Side<'_>, b: &Side<'_>, border: &Border, execution: &Execution) -> Result<Pairs, Stopped> {
+pub(crate) fn matched(
+    a: &Side<'_>,
+    b: &Side<'_>,
+    border: &Border,
+    execution: &Execution,
+) -> Result<Pairs, Stopped> {
     let total = (a.model.node_count() as u64).saturating_add(b.model.node_count() as u64);
     let watch = Watch::new(execution, "diff", total, INTERVAL);
     let mut matcher = Matcher { a, b, border, pairs: Pairs::default(), found: Vec::new(), watch };
@@ -82,8 +87,10 @@ impl Matcher<'_> {
         self.found.push(Found::Nodes(a, b));
         let others = nested(self.b.model, b);
         let text = |model: &Model, name| model.str(name).to_owned();
-        let mut known: BTreeMap<(String, usize), GraphId> =
-            others.into_iter().map(|(name, element, graph)| ((text(self.b.model, name), element), graph)).collect();
+        let mut known: BTreeMap<(String, usize), GraphId> = others
+            .into_iter()
+            .map(|(name, element, graph)| ((text(self.b.model, name), element), graph))
+            .collect();
         for (name, element, graph) in nested(self.a.model, a) {
             if let Some(other) = known.remove(&(text(self.a.model, name), element)) {
                 self.pair_graphs(graph, other);
@@ -234,10 +241,10 @@ impl Matcher<'_> {
         let (Some(one), Some(two)) = (one, two) else { return };
         let (a, b) = (self.a.model.value(one), self.b.model.value(two));
         match (a.def(), b.def()) {
-            (Def::Output { node: a, index }, Def::Output { node: b, index: other }) => {
-                if index == other && self.pairs.are_free(a, b) && self.fit(a, b, level) {
-                    self.pair_nodes(a, b);
-                }
+            (Def::Output { node: a, index }, Def::Output { node: b, index: other })
+                if index == other && self.pairs.are_free(a, b) && self.fit(a, b, level) =>
+            {
+                self.pair_nodes(a, b);
             }
             (Def::Initializer(_) | Def::Input { .. }, Def::Initializer(_) | Def::Input { .. })
                 if a.initializer().is_some()
@@ -277,7 +284,8 @@ impl Matcher<'_> {
         }
         let (one, two) = (self.a.model.node(a), self.b.model.node(b));
         let mut pairs = one.inputs().zip(two.inputs());
-        let same_counts = one.input_count() == two.input_count() && one.outputs().len() == two.outputs().len();
+        let same_counts =
+            one.input_count() == two.input_count() && one.outputs().len() == two.outputs().len();
         same_counts && pairs.all(|(x, y)| self.can_correspond(x, y))
     }
 
@@ -365,10 +373,13 @@ impl Matcher<'_> {
                     open.entry(key(b, two, node).unwrap_or_default()).or_default().push(node);
                 }
                 open.values_mut().for_each(|nodes| nodes.reverse());
-                let free: Vec<NodeId> = a.nodes().filter(|&node| !self.pairs.nodes.contains_key(node)).collect();
+                let free: Vec<NodeId> =
+                    a.nodes().filter(|&node| !self.pairs.nodes.contains_key(node)).collect();
                 for node in free {
                     let others = key(a, one, node).and_then(|key| open.get_mut(&key));
-                    let Some(others) = others.filter(|_| !self.pairs.nodes.contains_key(node)) else { continue };
+                    let Some(others) = others.filter(|_| !self.pairs.nodes.contains_key(node)) else {
+                        continue;
+                    };
                     while others.last().is_some_and(|&other| self.pairs.nodes_of_b.contains_key(other)) {
                         others.pop();
                     }

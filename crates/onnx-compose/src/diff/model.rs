@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use onnx_ir::{Attribute, Binding, FunctionId, GraphId, Model, OpsetScope, OpsetVersions, TensorHolder, ValueId, ValueRef};
+use onnx_ir::{
+    Attribute, Binding, FunctionId, GraphId, Model, OpsetScope, OpsetVersions, TensorHolder, ValueId,
+    ValueRef,
+};
 use onnx_schema::normalize_domain;
 use onnx_types::Type;
 use slotmap::SecondaryMap;
@@ -45,7 +48,8 @@ impl Comparison<'_> {
         }
         let places = (Some(onnx_diag::Locus::model()), Some(onnx_diag::Locus::model()));
         // What counts and what does not are two changes.
-        let (notes, others): (Vec<Aspect>, Vec<Aspect>) = aspects.into_iter().partition(|aspect| aspect.kind.is_note());
+        let (notes, others): (Vec<Aspect>, Vec<Aspect>) =
+            aspects.into_iter().partition(|aspect| aspect.kind.is_note());
         self.changed(Element::Model, places.clone(), String::new, others);
         self.changed(Element::Model, places, String::new, notes);
     }
@@ -81,7 +85,12 @@ impl Comparison<'_> {
             for (x, y, name) in lists {
                 let same = x.len() == y.len() && x.iter().zip(y).all(|(x, y)| self.same_binding(x, y));
                 if !same {
-                    aspects.push(Aspect::new(AspectKind::Training, format!("step {index} {name}"), None, None));
+                    aspects.push(Aspect::new(
+                        AspectKind::Training,
+                        format!("step {index} {name}"),
+                        None,
+                        None,
+                    ));
                 }
             }
             let graphs = [(x.initialization, y.initialization), (x.algorithm, y.algorithm)];
@@ -89,7 +98,12 @@ impl Comparison<'_> {
                 match (x, y) {
                     (Some(x), Some(y)) => self.outputs((x, y), &format!("step {index} {name}"), aspects),
                     (None, None) => {}
-                    _ => aspects.push(Aspect::new(AspectKind::Training, format!("step {index} {name}"), None, None)),
+                    _ => aspects.push(Aspect::new(
+                        AspectKind::Training,
+                        format!("step {index} {name}"),
+                        None,
+                        None,
+                    )),
                 }
             }
         }
@@ -126,7 +140,9 @@ impl Comparison<'_> {
                     let places = (Some(place), Some(b.places.graph_input(main_b, at)));
                     self.changed(Element::Input, places, || b.value(partner), aspects);
                 }
-                None => self.only(ChangeKind::Removed, Element::Input, place, typed(a, input, a.model.ty(input))),
+                None => {
+                    self.only(ChangeKind::Removed, Element::Input, place, typed(a, input, a.model.ty(input)))
+                }
             }
         }
         let mut taken: SecondaryMap<ValueId, ()> = SecondaryMap::new();
@@ -167,7 +183,8 @@ impl Comparison<'_> {
         self.types(first.ty(), second.ty(), AspectKind::Type, &mut aspects);
         let defaults = [first.initializer().is_some(), second.initializer().is_some()];
         if defaults[0] != defaults[1] {
-            let [before, after] = defaults.map(|is_given| Some(if is_given { "given" } else { "none" }.to_owned()));
+            let [before, after] =
+                defaults.map(|is_given| Some(if is_given { "given" } else { "none" }.to_owned()));
             aspects.push(Aspect::new(AspectKind::Default, "", before, after));
         }
         self.notes([first.doc(), second.doc()], [first.metadata(), second.metadata()], &mut aspects);
@@ -231,7 +248,8 @@ impl Comparison<'_> {
             let [x, y] = [first, second].map(|outputs| outputs.get(index).map(|output| output.value()));
             if !self.correspond(x, y) && !self.is_implied(x, y) {
                 let (before, after) = (x.map(|x| a.value(x)), y.map(|y| b.value(y)));
-                let label = if label.is_empty() { index.to_string() } else { format!("{label} output {index}") };
+                let label =
+                    if label.is_empty() { index.to_string() } else { format!("{label} output {index}") };
                 aspects.push(Aspect::new(AspectKind::Output, label, before, after));
             }
         }
@@ -255,7 +273,12 @@ impl Comparison<'_> {
         let mut taken: SecondaryMap<FunctionId, ()> = SecondaryMap::new();
         border.functions.iter().for_each(|&(_, two)| _ = taken.insert(two, ()));
         for &function in b.model.functions().iter().filter(|&&function| !taken.contains_key(function)) {
-            self.only(ChangeKind::Added, Element::Function, b.places.function(function), b.function(function));
+            self.only(
+                ChangeKind::Added,
+                Element::Function,
+                b.places.function(function),
+                b.function(function),
+            );
         }
     }
 
@@ -272,7 +295,10 @@ impl Comparison<'_> {
         let declared = |side: &mut Self, is_b: bool, function: FunctionId| {
             let here = if is_b { side.b } else { side.a };
             let record = here.model.function(function);
-            let required = record.attributes.iter().map(|&name| (here.model.str(name).to_owned(), "required".to_owned()));
+            let required = record
+                .attributes
+                .iter()
+                .map(|&name| (here.model.str(name).to_owned(), "required".to_owned()));
             let mut all: Vec<(String, String)> = required.collect();
             for (position, default) in record.defaults.iter().enumerate() {
                 let message = side.message.begin("default");
@@ -286,14 +312,14 @@ impl Comparison<'_> {
         let (x, y) = (declared(self, false, one), declared(self, true, two));
         for (name, before, after) in joined(x, y) {
             if before != after {
-                let shown = |text: Option<String>| text.map(|text| text.split('\0').next().unwrap_or_default().to_owned());
+                let shown = |text: Option<String>| {
+                    text.map(|text| text.split('\0').next().unwrap_or_default().to_owned())
+                };
                 aspects.push(Aspect::new(AspectKind::Attribute, name, shown(before), shown(after)));
             }
         }
-        let versions = [
-            a.model.versions_of(OpsetScope::Function(one)),
-            b.model.versions_of(OpsetScope::Function(two)),
-        ];
+        let versions =
+            [a.model.versions_of(OpsetScope::Function(one)), b.model.versions_of(OpsetScope::Function(two))];
         self.imports(versions, &mut aspects);
         self.outputs((first.body(), second.body()), "", &mut aspects);
         self.notes([first.doc, second.doc], [&first.metadata, &second.metadata], &mut aspects);

@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 
 use onnx_diag::Quoted;
-use onnx_ir::{
-    AttrValue, Attribute, Model, NodeId, TensorHolder, TensorPart, TensorPlace, User, ValueId,
-};
+use onnx_ir::{AttrValue, Attribute, Model, NodeId, TensorHolder, TensorPart, TensorPlace, User, ValueId};
 use onnx_schema::{AttrDefault, Registry, Schema};
 use onnx_types::Stopped;
 use smallvec::SmallVec;
@@ -30,7 +28,8 @@ impl Comparison<'_> {
         }
         self.attributes(one, two, &mut aspects)?;
         self.operands(one, two, &mut aspects);
-        let results = |outputs: &[Option<ValueId>]| -> Vec<bool> { outputs.iter().map(Option::is_some).collect() };
+        let results =
+            |outputs: &[Option<ValueId>]| -> Vec<bool> { outputs.iter().map(Option::is_some).collect() };
         let (before, after) = (results(first.outputs()), results(second.outputs()));
         if before != after {
             let [before, after] = [before, after].map(|given| Some(results_text(&given)));
@@ -69,7 +68,8 @@ impl Comparison<'_> {
                 let (x, y) = (Some(x.value()), Some(y.value()));
                 if !self.correspond(x, y) && !self.is_implied(x, y) {
                     let label = format!("{} {element} output {index}", a.model.str(name));
-                    let aspect = Aspect::new(AspectKind::Output, label, Some(a.operand(x)), Some(b.operand(y)));
+                    let aspect =
+                        Aspect::new(AspectKind::Output, label, Some(a.operand(x)), Some(b.operand(y)));
                     aspects.push(aspect);
                 }
             }
@@ -112,7 +112,12 @@ impl Comparison<'_> {
         Ok(())
     }
 
-    fn digest_of(&mut self, side: &Side<'_>, node: NodeId, at: Option<(usize, &Attribute)>) -> Option<Digest> {
+    fn digest_of(
+        &mut self,
+        side: &Side<'_>,
+        node: NodeId,
+        at: Option<(usize, &Attribute)>,
+    ) -> Option<Digest> {
         let (position, attribute) = at?;
         let message = self.message.begin("attribute");
         side.labels().attribute(TensorHolder::Attribute(node, position), attribute, message);
@@ -120,14 +125,15 @@ impl Comparison<'_> {
     }
 
     /// The change of an attribute that is a tensor on both sides; `None` for others.
-    #[expect(clippy::type_complexity, reason = "an attribute with its position and holder, for each side")]
     fn tensors(
         &mut self,
         node: NodeId,
         pair: [(TensorHolder, Option<(usize, &Attribute)>); 2],
     ) -> Result<Option<Option<Aspect>>, Stopped> {
         let [(first, Some((i, x))), (second, Some((j, y)))] = pair else { return Ok(None) };
-        let (AttrValue::Tensor(one), AttrValue::Tensor(two)) = (x.value(), y.value()) else { return Ok(None) };
+        let (AttrValue::Tensor(one), AttrValue::Tensor(two)) = (x.value(), y.value()) else {
+            return Ok(None);
+        };
         let places = [(first, i), (second, j)].map(|(holder, position)| {
             let holder = match holder {
                 TensorHolder::Attribute(node, _) => TensorHolder::Attribute(node, position),
@@ -141,7 +147,13 @@ impl Comparison<'_> {
     }
 
     /// Notes the change of a declared type of an inner value.
-    pub(super) fn declared_type(&mut self, one: ValueId, two: ValueId, label: &str, aspects: &mut Vec<Aspect>) {
+    pub(super) fn declared_type(
+        &mut self,
+        one: ValueId,
+        two: ValueId,
+        label: &str,
+        aspects: &mut Vec<Aspect>,
+    ) {
         let (a, b) = (self.a.model, self.b.model);
         let is_output = |model: &Model, value: ValueId| {
             model.value(value).uses().iter().any(|at| at.user == User::Graph(model.main_graph()))
@@ -194,7 +206,9 @@ pub(super) fn text(
         }
         let of = graphs.iter().filter_map(|&graph| side.model.get_graph(graph));
         let texts: Vec<String> = of
-            .map(|graph| format!("graph with {} inputs and {} outputs", graph.inputs().len(), graph.outputs().len()))
+            .map(|graph| {
+                format!("graph with {} inputs and {} outputs", graph.inputs().len(), graph.outputs().len())
+            })
             .collect();
         return Some(texts.join(", "));
     }

@@ -37,7 +37,9 @@ impl Pairs {
             (Def::Input { .. } | Def::Initializer(_), Def::Input { .. } | Def::Initializer(_)) => {
                 self.values.get(one) == Some(&two)
             }
-            (Def::Unresolved(_), Def::Unresolved(_)) => a.str(a.value(one).name()) == b.str(b.value(two).name()),
+            (Def::Unresolved(_), Def::Unresolved(_)) => {
+                a.str(a.value(one).name()) == b.str(b.value(two).name())
+            }
             _ => false,
         }
     }

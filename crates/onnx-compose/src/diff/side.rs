@@ -111,7 +111,8 @@ impl<'a> Side<'a> {
     pub(crate) fn node(&self, node: NodeId) -> String {
         let record = self.model.node(node);
         let list = |values: &mut dyn Iterator<Item = Option<ValueId>>| {
-            let mut texts: Vec<String> = values.take(MOST.saturating_add(1)).map(|value| self.operand(value)).collect();
+            let mut texts: Vec<String> =
+                values.take(MOST.saturating_add(1)).map(|value| self.operand(value)).collect();
             if texts.len() > MOST {
                 texts.pop();
                 texts.push("…".to_owned());

@@ -117,7 +117,8 @@ impl Coloring<'_> {
                 Owner::Initialization => (None, 2),
                 Owner::Function(_) => (None, 4),
             };
-            let level = outer.and_then(|outer| self.levels.get(outer)).map_or(0, |level| level.saturating_add(1));
+            let level =
+                outer.and_then(|outer| self.levels.get(outer)).map_or(0, |level| level.saturating_add(1));
             self.levels.insert(graph, level);
             if kind != 0 {
                 let port = self.ports.graphs.get(graph).copied().unwrap_or_default();

@@ -186,7 +186,8 @@ fn of_structure(labels: Labels<'_>, execution: &Execution) -> Result<Digest, Sto
     message.begin("structure");
     imports(model, model.versions_of(OpsetScope::Model), &mut message);
     message.digest(of_graph(labels, &colors, model.main_graph()));
-    let functions = model.functions().iter().map(|&function| of_function(labels, &colors, function)).collect();
+    let functions =
+        model.functions().iter().map(|&function| of_function(labels, &colors, function)).collect();
     message.multiset(functions);
     let training = &model.info().training;
     message.count(training.len());

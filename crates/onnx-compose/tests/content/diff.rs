@@ -57,7 +57,10 @@ fn the_same_model_in_another_form_has_no_difference() {
         let options = DiffOptions::default().with_data_of_b(&data);
         let found = diff(&model, &same, &options).unwrap();
         assert!(found.is_same_model(), "{seed}: {:#?}\n{}\n{}", lines(&found), print(&model), print(&same));
-        assert_eq!(found.same_nodes, model.all_graphs().map(|graph| model.nodes(graph).count()).sum::<usize>());
+        assert_eq!(
+            found.same_nodes,
+            model.all_graphs().map(|graph| model.nodes(graph).count()).sum::<usize>()
+        );
         assert!(found.unread.is_empty());
         let back = diff(&same, &model, &DiffOptions::default().with_data_of_a(&data)).unwrap();
         assert!(back.is_same_model(), "{seed}");
@@ -116,7 +119,8 @@ fn each_edit_is_reported_as_that_edit() {
             let changes = found.changes.iter().filter(|change| !change.is_note());
             let changes: Vec<_> = changes
                 .map(|change| {
-                    let mut kinds: Vec<AspectKind> = change.aspects.iter().map(|aspect| aspect.kind).collect();
+                    let mut kinds: Vec<AspectKind> =
+                        change.aspects.iter().map(|aspect| aspect.kind).collect();
                     kinds.retain(|kind| !kind.is_note());
                     kinds.dedup();
                     assert!(kinds.len() < 2, "{}", context());
@@ -150,7 +154,8 @@ fn differences_are_empty_exactly_if_hashes_are_equal() {
         let one = hash_model(&model, &HashOptions::default()).unwrap().model;
         let two = hash_model(&other, &HashOptions::default().with_data(&data)).unwrap().model;
         let found = diff(&model, &other, &DiffOptions::default().with_data_of_b(&data)).unwrap();
-        let context = || format!("{seed}\n{}\n{}\n{}", lines(&found).join("\n"), print(&model), print(&other));
+        let context =
+            || format!("{seed}\n{}\n{}\n{}", lines(&found).join("\n"), print(&model), print(&other));
         assert_eq!(found.is_same_model(), one == two, "{}", context());
         equal += usize::from(one == two);
     }
@@ -160,26 +165,37 @@ fn differences_are_empty_exactly_if_hashes_are_equal() {
 #[test]
 fn single_edits_are_described() {
     let a = "{ a = Exp (x) b = LeakyRelu <alpha = 0.5> (a) c = Log (b) y = Sub (c, a) }";
-    check(a, "{ p = Exp (x) q = LeakyRelu <alpha = 0.25> (p) r = Log (q) y = Sub (r, p) }", &[
-        "changed node | LeakyRelu(p) -> q | attribute alpha: 0.5 -> 0.25",
-    ]);
-    check(a, "{ a = Exp (x) b = LeakyRelu (a) c = Log (b) y = Sub (c, a) }", &[
-        "changed node | LeakyRelu(a) -> b | attribute alpha: 0.5 -> 0.01 (default)",
-    ]);
-    check(a, "{ a = Exp (x) b = LeakyRelu <alpha = 0.5> (a) c = Log (b) y = Sub (a, c) }", &[
-        "changed node | Sub(a, c) -> y | operand 0: c -> a; operand 1: a -> c",
-    ]);
+    check(
+        a,
+        "{ p = Exp (x) q = LeakyRelu <alpha = 0.25> (p) r = Log (q) y = Sub (r, p) }",
+        &["changed node | LeakyRelu(p) -> q | attribute alpha: 0.5 -> 0.25"],
+    );
+    check(
+        a,
+        "{ a = Exp (x) b = LeakyRelu (a) c = Log (b) y = Sub (c, a) }",
+        &["changed node | LeakyRelu(a) -> b | attribute alpha: 0.5 -> 0.01 (default)"],
+    );
+    check(
+        a,
+        "{ a = Exp (x) b = LeakyRelu <alpha = 0.5> (a) c = Log (b) y = Sub (a, c) }",
+        &["changed node | Sub(a, c) -> y | operand 0: c -> a; operand 1: a -> c"],
+    );
     check(a, "{ a = Exp (x) c = Log (a) y = Sub (c, a) }", &["removed node | LeakyRelu(a) -> b"]);
-    check(a, "{ a = Exp (x) b = LeakyRelu <alpha = 0.5> (a) c = Log (b) d = Abs (c) e = Neg (d) y = Sub (e, a) }", &[
-        "added node | Abs(c) -> d",
-        "added node | Neg(d) -> e",
-    ]);
-    check(a, "{ a = Exp (x) b = LeakyRelu <alpha = 0.5> (a) c = Sin (b) y = Sub (c, a) }", &[
-        "changed node | Sin(b) -> c | operator: Log -> Sin",
-    ]);
-    check(a, "{ a = Exp (x) b = LeakyRelu <alpha = 0.5> (a) c = Log (b) y = Sub (c, x) }", &[
-        "changed node | Sub(c, x) -> y | operand 1: a -> x",
-    ]);
+    check(
+        a,
+        "{ a = Exp (x) b = LeakyRelu <alpha = 0.5> (a) c = Log (b) d = Abs (c) e = Neg (d) y = Sub (e, a) }",
+        &["added node | Abs(c) -> d", "added node | Neg(d) -> e"],
+    );
+    check(
+        a,
+        "{ a = Exp (x) b = LeakyRelu <alpha = 0.5> (a) c = Sin (b) y = Sub (c, a) }",
+        &["changed node | Sin(b) -> c | operator: Log -> Sin"],
+    );
+    check(
+        a,
+        "{ a = Exp (x) b = LeakyRelu <alpha = 0.5> (a) c = Log (b) y = Sub (c, x) }",
+        &["changed node | Sub(c, x) -> y | operand 1: a -> x"],
+    );
     // The output is made by another node, after which nothing uses the last one.
     check("{ a = Exp (x) y = Log (a) }", "{ y = Exp (x) }", &["removed node | Log(a) -> y"]);
     // Elements are exchanged, which only names tell from exchanged operands.

@@ -68,7 +68,8 @@ fn shuffle_nodes(model: &mut Model, graph: GraphId, random: &mut Random) {
         model.for_each_predecessor(node, |before| _ = entry.insert(before));
     }
     while !waits.is_empty() {
-        let ready: Vec<NodeId> = waits.iter().filter(|(_, on)| on.is_empty()).map(|(&node, _)| node).collect();
+        let ready: Vec<NodeId> =
+            waits.iter().filter(|(_, on)| on.is_empty()).map(|(&node, _)| node).collect();
         let node = random.pick(&ready).expect("generated models have no cycles");
         waits.remove(&node);
         waits.values_mut().for_each(|on| _ = on.remove(&node));

@@ -187,7 +187,8 @@ fn remove_node(model: &mut Model, random: &mut Random) -> Option<()> {
     let input = record.inputs().flatten().next();
     let outputs: Vec<ValueId> = record.outputs().iter().flatten().copied().collect();
     // Outputs of graphs keep their names.
-    if record.nested_graphs().next().is_some() || outputs.iter().any(|&output| model.is_graph_output(output)) {
+    if record.nested_graphs().next().is_some() || outputs.iter().any(|&output| model.is_graph_output(output))
+    {
         return None;
     }
     for output in outputs {
@@ -225,7 +226,9 @@ fn initializer(model: &Model, random: &mut Random) -> Option<(GraphId, ValueId, 
         .iter()
         .flat_map(|&graph| model.initializers(graph).map(move |value| (graph, value)))
         // An unused one with another type and name is another one.
-        .filter(|&(_, value)| matches!(model.value(value).def(), Def::Initializer(_)) && model.value(value).is_used())
+        .filter(|&(_, value)| {
+            matches!(model.value(value).def(), Def::Initializer(_)) && model.value(value).is_used()
+        })
         .collect();
     let (graph, value) = random.pick(&all)?;
     Some((graph, value, model.value(value).constant()?.dense()?.clone()))
@@ -287,7 +290,15 @@ fn swap_outputs(model: &mut Model, random: &mut Random) -> Option<()> {
     if model.value(a).name() == model.value(b).name() {
         return None;
     }
-    let order = (0..outputs.len()).map(|at| if at == i { b } else if at == j { a } else { outputs[at] });
+    let order = (0..outputs.len()).map(|at| {
+        if at == i {
+            b
+        } else if at == j {
+            a
+        } else {
+            outputs[at]
+        }
+    });
     let order: Vec<ValueId> = order.collect();
     (0..outputs.len()).for_each(|_| model.remove_graph_output(graph, 0));
     order.into_iter().for_each(|value| model.push_graph_output(graph, value));

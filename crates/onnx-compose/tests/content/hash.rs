@@ -90,7 +90,9 @@ fn every_edit_counts() {
 /// Two models that are the same except for what is between braces.
 #[track_caller]
 fn check(a: &str, b: &str, is_same: bool) {
-    let text = |body: &str| format!("<ir_version: 10, opset_import: [\"\": 21]>\ng (float[2] x) => (float[2] y) {body}");
+    let text = |body: &str| {
+        format!("<ir_version: 10, opset_import: [\"\": 21]>\ng (float[2] x) => (float[2] y) {body}")
+    };
     let (one, two) = (hash(&parse(&text(a))), hash(&parse(&text(b))));
     assert_eq!(one.model == two.model, is_same, "{a}\n{b}");
     assert_eq!(one == two, is_same, "{a}\n{b}");
@@ -122,7 +124,9 @@ fn sharing_and_dead_nodes_count() {
 fn the_assignment_of_weights_counts() {
     let a = "<float[2] v = {1, 2}, float[2] w = {3, 4}> { a = Mul (x, v) y = Add (a, w) }";
     let b = "<float[2] v = {3, 4}, float[2] w = {1, 2}> { a = Mul (x, v) y = Add (a, w) }";
-    let text = |body: &str| format!("<ir_version: 10, opset_import: [\"\": 21]>\ng (float[2] x) => (float[2] y) {body}");
+    let text = |body: &str| {
+        format!("<ir_version: 10, opset_import: [\"\": 21]>\ng (float[2] x) => (float[2] y) {body}")
+    };
     let (one, two) = (hash(&parse(&text(a))), hash(&parse(&text(b))));
     assert_ne!(one.model, two.model);
     assert_eq!((one.structure, one.weights, one.interface), (two.structure, two.weights, two.interface));
@@ -133,7 +137,9 @@ fn the_assignment_of_weights_counts() {
 #[test]
 fn imports_are_normalized() {
     let of = |imports: &str| {
-        hash(&parse(&format!("<ir_version: 10, opset_import: [{imports}]>\ng (float[2] x) => (float[2] y) {{ y = Exp (x) }}")))
+        hash(&parse(&format!(
+            "<ir_version: 10, opset_import: [{imports}]>\ng (float[2] x) => (float[2] y) {{ y = Exp (x) }}"
+        )))
     };
     assert_eq!(of(r#""": 21"#), of(r#""ai.onnx": 21"#));
     assert_eq!(of(r#""": 21, "a": 1"#), of(r#""a": 1, "": 21"#));
@@ -153,7 +159,10 @@ fn nested_graphs_and_captures_count() {
     let one = of(&format!("{then}, else_branch = e () => (float[2] q) {{ q = Abs (b) }}"));
     assert_eq!(one, of(&format!("else_branch = f () => (float[2] r) {{ r = Abs (b) }}, {then}")));
     assert_ne!(one.model, of(&format!("{then}, else_branch = e () => (float[2] q) {{ q = Abs (a) }}")).model);
-    assert_ne!(one.model, of(&format!("{then}, else_branch = e () => (float[2] q) {{ q = Abs (b) z = Neg (a) }}")).model);
+    assert_ne!(
+        one.model,
+        of(&format!("{then}, else_branch = e () => (float[2] q) {{ q = Abs (b) z = Neg (a) }}")).model
+    );
     assert_ne!(one.model, of(&format!("{then}, else_branch = e () => (float[3] q) {{ q = Abs (b) }}")).model);
     // The branches are exchanged.
     assert_ne!(
@@ -195,7 +204,13 @@ fn what_cannot_be_read_has_no_hash_except_its_structure() {
     cancelled.cancel();
     let execution = Execution::default().with_interrupt(cancelled);
     let options = HashOptions::default().with_execution(execution);
-    assert!(matches!(hash_model(&parse("<ir_version: 10, opset_import: [\"\": 21]>\ng (float x) => (float y) { y = Exp (x) }"), &options), Err(HashError::Stopped(_))));
+    assert!(matches!(
+        hash_model(
+            &parse("<ir_version: 10, opset_import: [\"\": 21]>\ng (float x) => (float y) { y = Exp (x) }"),
+            &options
+        ),
+        Err(HashError::Stopped(_))
+    ));
 }
 
 #[test]
@@ -213,7 +228,8 @@ fn cycles_and_unresolved_names_have_a_hash() {
     assert_eq!(cycle("Exp", "Log"), cycle("Exp", "Log"));
     assert_ne!(cycle("Exp", "Log"), cycle("Log", "Exp"));
     let of = |name: &str| {
-        let mut model = parse("<ir_version: 10, opset_import: [\"\": 21]>\ng (float x) => (float y) { y = Exp (x) }");
+        let mut model =
+            parse("<ir_version: 10, opset_import: [\"\": 21]>\ng (float x) => (float y) { y = Exp (x) }");
         let name = model.intern(name);
         let value = model.new_value(name);
         let node = model.nodes(model.main_graph()).next().unwrap();

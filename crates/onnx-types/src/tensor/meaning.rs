@@ -4,8 +4,8 @@ use std::hash::{Hash, Hasher};
 
 use bytes::Bytes;
 
-use super::packing::padding_mask;
 use super::external::{DataError, DataErrorReason};
+use super::packing::padding_mask;
 use super::{Chunks, DataSource, Payload, Tensor, TensorError, TensorFault};
 use crate::ElemType;
 
@@ -108,14 +108,17 @@ impl Tensor {
         };
         match self.payload() {
             Payload::External(external) if length > PIECE => {
-                let location = external.location().map_err(|fault| TensorError::from(TensorFault::External(fault)))?;
-                let start = external.offset().map_err(|fault| TensorError::from(TensorFault::External(fault)))?;
+                let location =
+                    external.location().map_err(|fault| TensorError::from(TensorFault::External(fault)))?;
+                let start =
+                    external.offset().map_err(|fault| TensorError::from(TensorFault::External(fault)))?;
                 let error = |error: DataError| E::from(TensorError::from(error));
                 source.admit(location, length).map_err(error)?;
                 let mut at = 0;
                 while at < length {
                     let step = PIECE.min(length.saturating_sub(at));
-                    let piece = read_exactly(source, location, start.saturating_add(at), step).map_err(error)?;
+                    let piece =
+                        read_exactly(source, location, start.saturating_add(at), step).map_err(error)?;
                     give(&piece)?;
                     at = at.saturating_add(step);
                 }
@@ -147,7 +150,12 @@ impl Tensor {
 }
 
 /// Reads a range of a file; a source that gives another number of bytes is an error.
-pub(super) fn read_exactly(source: &dyn DataSource, location: &str, offset: u64, length: u64) -> Result<Bytes, DataError> {
+pub(super) fn read_exactly(
+    source: &dyn DataSource,
+    location: &str,
+    offset: u64,
+    length: u64,
+) -> Result<Bytes, DataError> {
     let bytes = source.read(location, offset, Some(length))?;
     let found = bytes.len() as u64;
     if found != length {
