@@ -2,6 +2,7 @@
 
 use onnx_diag::{Diagnostic, Sink};
 use onnx_ir::{Cycle, EditError, Model, Places, ValueId};
+use onnx_types::Stopped;
 
 use crate::rules::{BOUNDARY_TYPE_UNKNOWN, COMPOSITION_REFUSED, PATH_NOT_CUT};
 
@@ -54,6 +55,9 @@ pub enum ComposeError {
     /// The nodes of the graph depend on each other in a cycle.
     #[error("the nodes cannot be sorted: {0}")]
     Cycle(#[from] Cycle),
+    /// The work was interrupted. The model is unchanged.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
     /// An edit of the graph is impossible, because a key is of another model or gone.
     #[error(transparent)]
     Edit(#[from] EditError),

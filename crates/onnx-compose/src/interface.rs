@@ -1,11 +1,10 @@
 //! The inputs and outputs of the main graph, and the types of values that become such.
 
-use std::sync::Arc;
-
-use onnx_ir::{Constant, Def, GraphId, Model, User, ValueId};
+use onnx_ir::{Constant, Def, GraphId, Model, NodeId, User, ValueId, ValueRef};
 use onnx_schema::Registry;
-use onnx_shape_infer::{InferOptions, MergePolicy, Ty, infer};
+use onnx_shape_infer::{InferOptions, Ty, infer};
 use onnx_types::{Execution, Symbol, Type};
+use slotmap::SecondaryMap;
 
 use crate::error::ComposeError;
 
@@ -43,70 +42,55 @@ pub(crate) fn set_outputs(model: &mut Model, graph: GraphId, wanted: &[ValueId])
     }
 }
 
-/// Gives values that have no declared type the inferred one. No other value gets a type.
+/// Gives values that have no declared type the inferred one. No other value gets a type, and none if one has none.
 pub(crate) fn declare(
     model: &mut Model,
     values: &[ValueId],
     registry: &Registry,
     execution: &Execution,
 ) -> Result<(), ComposeError> {
-    let open: Vec<ValueId> = values.iter().copied().filter(|&value| !is_declared(model, value)).collect();
-    if open.is_empty() {
-        return Ok(());
-    }
+    let open = values.iter().copied().filter(|&value| !is_declared(model, value));
     // The element type of an initializer is that of its tensor.
-    for &value in &open {
-        if let Some(constant) = model.value(value).initializer()
-            && let Constant::Dense(tensor) = &**constant
-            && let Some(shape) = dims(tensor.dims())
-        {
-            let ty = Type::tensor(tensor.elem(), Some(shape));
-            model.set_type(value, Some(ty));
+    let (weights, open): (Vec<_>, Vec<_>) =
+        open.map(|value| (value, weight_type(model, value))).partition(|(_, ty)| ty.is_some());
+    if !open.is_empty() {
+        let options = InferOptions::default().with_registry(registry).with_execution(execution.clone());
+        let mut inference = infer(model, &options);
+        if let Some(stopped) = inference.stopped() {
+            return Err(stopped.into());
         }
-    }
-    let open: Vec<ValueId> = open.into_iter().filter(|&value| !is_declared(model, value)).collect();
-    if open.is_empty() {
-        return Ok(());
-    }
-    let options = InferOptions::default().with_registry(registry).with_execution(execution.clone());
-    let mut inference = infer(model, &options);
-    let unknown: Vec<ValueId> =
-        open.iter().copied().filter(|&value| is_unknown(&inference.ty(value))).collect();
-    if !unknown.is_empty() {
-        let names = unknown.iter().map(|&value| name(model, value)).collect();
-        return Err(ComposeError::UnknownType(unknown, names));
-    }
-    // What is applied to other values is taken back.
-    let graphs: Vec<GraphId> = model.all_graphs().collect();
-    let mut before: Vec<(ValueId, Option<Arc<Type>>)> = Vec::new();
-    for graph in graphs {
-        let values = model.definitions(graph);
-        before.extend(values.map(|value| (value, model.value(value).shared_ty().cloned())));
-    }
-    if inference.apply(model, MergePolicy::Keep).is_ok() {
-        for (value, ty) in before.into_iter().filter(|(value, _)| !open.contains(value)) {
-            if !same_type(model.value(value).shared_ty(), ty.as_ref()) {
-                model.set_type(value, ty);
+        let open: Vec<ValueId> = open.into_iter().map(|(value, _)| value).collect();
+        let unknown: Vec<ValueId> =
+            open.iter().copied().filter(|&value| is_unknown(&inference.ty(value))).collect();
+        if !unknown.is_empty() {
+            let names = unknown.iter().map(|&value| name(model, value)).collect();
+            return Err(ComposeError::UnknownType(unknown, names));
+        }
+        for value in open {
+            if let Some(ty) = inference.intern_type(model, value) {
+                model.set_type(value, Some(ty));
             }
         }
+    }
+    for (value, ty) in weights {
+        model.set_type(value, ty);
     }
     Ok(())
 }
 
-/// Whether a type does not suffice for an input or output, where tensors need an element type and a rank.
-fn is_unknown(ty: &Ty) -> bool {
-    ty.is_unknown() || matches!(ty, Ty::Tensor(onnx_types::ElemType::Undefined, _) | Ty::Tensor(_, None))
-}
-
-fn same_type(a: Option<&Arc<Type>>, b: Option<&Arc<Type>>) -> bool {
-    match (a, b) {
-        (Some(a), Some(b)) => Arc::ptr_eq(a, b),
-        (None, None) => true,
-        _ => false,
+fn weight_type(model: &Model, value: ValueId) -> Option<Type> {
+    match &**model.value(value).initializer()? {
+        Constant::Dense(tensor) => Some(Type::tensor(tensor.elem(), Some(dims(tensor.dims())?))),
+        Constant::Sparse(_) => None,
     }
 }
 
-fn is_declared(model: &Model, value: ValueId) -> bool {
+/// Whether a type does not suffice for an input or output, where tensors need an element type and a rank.
+pub(crate) fn is_unknown(ty: &Ty) -> bool {
+    ty.is_unknown() || matches!(ty, Ty::Tensor(onnx_types::ElemType::Undefined, _) | Ty::Tensor(_, None))
+}
+
+pub(crate) fn is_declared(model: &Model, value: ValueId) -> bool {
     let main = model.main_graph();
     // What the interface of the model says is what its author wants.
     let is_interface = matches!(model.value(value).def(), Def::Input { graph, .. } if graph == main)
@@ -142,4 +126,33 @@ pub(crate) fn new_input_like(model: &mut Model, value: ValueId) -> ValueId {
     }
     model.set_value_name(value, Symbol::EMPTY);
     new
+}
+
+/// Lets annotations of a graph and shardings of nodes refer to the values that took the place of others.
+pub(crate) fn redirect(
+    model: &mut Model,
+    graph: GraphId,
+    nodes: &[NodeId],
+    replaced: &SecondaryMap<ValueId, ValueId>,
+) {
+    let redirect = |reference: &mut ValueRef| {
+        if let ValueRef::Value(value) = reference
+            && let Some(&new) = replaced.get(*value)
+        {
+            *value = new;
+        }
+    };
+    if !model.graph(graph).quantization.is_empty() {
+        for annotation in &mut model.graph_mut(graph).quantization {
+            redirect(&mut annotation.tensor);
+            annotation.parameters.iter_mut().for_each(|parameter| redirect(&mut parameter.value));
+        }
+    }
+    for &node in nodes {
+        if model.node(node).extras().is_some_and(|extras| !extras.device_configurations.is_empty()) {
+            let mut extras = model.node_extras_mut(node);
+            let shardings = extras.device_configurations.iter_mut().flat_map(|entry| &mut entry.shardings);
+            shardings.for_each(|sharding| redirect(&mut sharding.tensor));
+        }
+    }
 }

@@ -32,6 +32,34 @@
 //! ```
 //!
 //! The type of a value that becomes an input or output is the declared one, or that of inference.
+//!
+//! # Merge and split
+//!
+//! [`merge`] makes one model of several: values of one take the place of inputs of another. [`split`] cuts a model into parts that
+//! run one after the other; merged by the names of their inputs and outputs, they are the model again:
+//!
+//! ```
+//! use onnx_compose::{MergeOptions, Parts, SplitOptions, connections_by_name, merge, split};
+//! use onnx_text::{ParseOptions, parse_model};
+//!
+//! let text = r#"<ir_version: 10, opset_import: ["": 21]>
+//! g (float[N, 2] x) => (float[N, 2] y) <float[2, 2] w = {1, 2, 3, 4}> {
+//!    a = MatMul (x, w)
+//!    b = Relu (a)
+//!    y = MatMul (b, w)
+//! }"#;
+//! let model = parse_model(text, &ParseOptions::default())?;
+//! let parts = split(&model, Parts::CountByNodes(2), &SplitOptions::default())?;
+//!
+//! let parts: Vec<_> = parts.iter().map(|part| &part.model).collect();
+//! let merged = merge(&parts, &connections_by_name(&parts), &MergeOptions::default())?;
+//! assert_eq!(merged.model.node_count(), 3);
+//! // Both parts have the weight, and the merged model has it once.
+//! assert_eq!(merged.shared_initializers, 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Names stay unless they collide, and a dimension variable of one model is that of another only if a connection proves it.
 
 #![forbid(unsafe_code)]
 
@@ -40,7 +68,9 @@ mod error;
 mod extract;
 mod hash;
 mod interface;
+mod merge;
 pub mod rules;
+mod split;
 
 pub use diff::{Aspect, AspectKind, Change, ChangeKind, Diff, DiffOptions, Element, diff};
 pub use error::{ComposeError, Uncovered};
@@ -49,3 +79,7 @@ pub use hash::{
     Digest, HASH_VERSION, HashError, HashOptions, ModelHash, hash_interface, hash_model, hash_structure,
     hash_weights,
 };
+pub use merge::{
+    Connection, MergeError, MergeOptions, Merged, Raised, Renamed, RenamedKind, connections_by_name, merge,
+};
+pub use split::{Parts, SplitOptions, SplitPart, split};

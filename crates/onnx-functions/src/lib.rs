@@ -105,7 +105,9 @@ pub use bodies::{body_as, body_of, expand, has_body};
 pub use call::Call;
 pub use housekeeping::{Identity, Separated, deduplicate, separate_functions, sort_functions};
 pub use inline::{InlineError, InlineOptions, Inlined, InlinedCall, inline, inline_all};
-pub use link::{LinkError, LinkedFunction, MissingFunction, link, missing_functions};
+pub use link::{
+    LinkError, LinkedFunction, MissingFunction, import_functions, link, missing_functions, rename_functions,
+};
 pub use names::Naming;
 pub use outline::{Region, outline};
 pub use reason::Reason;

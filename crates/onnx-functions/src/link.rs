@@ -13,7 +13,7 @@ use slotmap::SecondaryMap;
 
 use crate::expand::add_imports;
 use crate::housekeeping::{Identity, Taken, identity_of};
-use crate::inline::{all_calls, graphs_of, identity};
+use crate::inline::{Calls, all_calls, graphs_of, identity};
 use crate::reason::Reason;
 use crate::sizes::endless;
 use crate::versions::missing_imports;
@@ -87,28 +87,11 @@ pub fn link(
     let calls = all_calls(&library, registry);
     let graph = CallGraph::of_calls(&library, |node| calls.get(node).copied());
     let reached = reached(&library, &graph, wanted.iter().map(|&(_, function)| function))?;
-    let mut callers: SecondaryMap<FunctionId, Vec<NodeId>> = SecondaryMap::new();
-    for (function, ()) in &reached {
-        for node in graphs_of(&library, function).flat_map(|graph| library.nodes_in(graph)) {
-            if let Some(&callee) = calls.get(node)
-                && let Some(entry) = callers.entry(callee)
-            {
-                entry.or_default().push(node);
-            }
-        }
-    }
+    let nodes = reached.keys().flat_map(|function| graphs_of(&library, function));
+    let callers = callers(&calls, nodes.flat_map(|graph| library.nodes_in(graph)));
     let order: Vec<FunctionId> =
         graph.callees_first().iter().copied().filter(|&function| reached.contains_key(function)).collect();
-    let mut linker = Linker { model, library: &mut library, callers, registry, linked: Vec::new() };
-    for function in order {
-        if let Err(source) = linker.add(function) {
-            let name = name_of(linker.library, function);
-            let added: Vec<FunctionId> = linker.linked.iter().map(|linked| linked.function).collect();
-            model.remove_functions(&added);
-            return Err(LinkError::Import { function: name, source });
-        }
-    }
-    let linked = linker.linked;
+    let linked = add_all(model, &mut library, callers, order, registry)?;
     if let Err(error) = judge(model, &linked, registry) {
         let added: Vec<FunctionId> = linked.iter().map(|linked| linked.function).collect();
         model.remove_functions(&added);
@@ -117,6 +100,92 @@ pub fn link(
     import_domains(model, &library, &wanted);
     raise_ir_version(model, &linked);
     Ok(linked)
+}
+
+/// Adds all functions of another model to a model. Returns those that were added, callees first.
+///
+/// A function that the model has already, and that means the same, is used as it is. One of the identity of another function of the
+/// model gets another name, also in the nodes of `other` that call it: these can be imported afterwards. Operator sets and the IR
+/// version of the model are not changed.
+///
+/// # Errors
+///
+/// Returns an error if a function uses values that nothing defines. The functions of the model are unchanged then; those of
+/// `other` may have other names.
+pub fn import_functions(
+    model: &mut Model,
+    other: &mut Model,
+    registry: &Registry,
+) -> Result<Vec<LinkedFunction>, LinkError> {
+    let calls = all_calls(other, registry);
+    let callers = callers(&calls, other.all_graphs().flat_map(|graph| other.nodes(graph)));
+    let graph = CallGraph::of_calls(other, |node| calls.get(node).copied());
+    add_all(model, other, callers, graph.callees_first().to_vec(), registry)
+}
+
+/// Gives functions of a model other names, with all nodes that call them. The names are those of no other function, node or
+/// operator, and `is_free` accepts them. Returns the functions with their former identities.
+pub fn rename_functions(
+    model: &mut Model,
+    functions: &[FunctionId],
+    registry: &Registry,
+    is_free: impl Fn(&Model, Identity) -> bool,
+) -> Vec<(FunctionId, Identity)> {
+    let calls = all_calls(model, registry);
+    let callers = callers(&calls, model.all_graphs().flat_map(|graph| model.nodes(graph)));
+    let mut taken = Taken::new(model);
+    let mut renamed = Vec::with_capacity(functions.len());
+    for &function in functions {
+        let old = identity_of(model, function);
+        let new = loop {
+            let name = taken.free_name(model, registry, old.0, old.1);
+            if is_free(model, (old.0, name, old.2)) {
+                break (old.0, name, old.2);
+            }
+        };
+        model.set_function_identities([(function, new)]);
+        for &node in callers.get(function).into_iter().flatten() {
+            model.set_op(node, new.0, new.1, new.2);
+        }
+        renamed.push((function, old));
+    }
+    renamed
+}
+
+/// The nodes that call each function, of some nodes.
+fn callers(calls: &Calls, nodes: impl Iterator<Item = NodeId>) -> Callers {
+    let mut callers = Callers::new();
+    for node in nodes {
+        if let Some(&callee) = calls.get(node)
+            && let Some(entry) = callers.entry(callee)
+        {
+            entry.or_default().push(node);
+        }
+    }
+    callers
+}
+
+/// The nodes that call a function.
+type Callers = SecondaryMap<FunctionId, Vec<NodeId>>;
+
+/// Adds functions of a library, callees first; none if one cannot be copied.
+fn add_all(
+    model: &mut Model,
+    library: &mut Model,
+    callers: Callers,
+    order: Vec<FunctionId>,
+    registry: &Registry,
+) -> Result<Vec<LinkedFunction>, LinkError> {
+    let mut linker = Linker { model, library, callers, registry, linked: Vec::new() };
+    for function in order {
+        if let Err(source) = linker.add(function) {
+            let name = name_of(linker.library, function);
+            let added: Vec<FunctionId> = linker.linked.iter().map(|linked| linked.function).collect();
+            linker.model.remove_functions(&added);
+            return Err(LinkError::Import { function: name, source });
+        }
+    }
+    Ok(linker.linked)
 }
 
 /// An operator that nodes of a model name and that nothing defines.
@@ -254,7 +323,7 @@ struct Linker<'a> {
     model: &'a mut Model,
     library: &'a mut Model,
     /// The nodes of the library that call a function.
-    callers: SecondaryMap<FunctionId, Vec<NodeId>>,
+    callers: Callers,
     registry: &'a Registry,
     linked: Vec<LinkedFunction>,
 }

@@ -9,7 +9,7 @@ use slotmap::SecondaryMap;
 
 use self::region::Region;
 use crate::error::ComposeError;
-use crate::interface::{declare, name, new_input_like, set_inputs, set_outputs};
+use crate::interface::{declare, name, new_input_like, redirect, set_inputs, set_outputs};
 
 /// Options of [`extract`] and [`extract_nodes`].
 #[derive(Clone, Debug, Default)]
@@ -162,35 +162,10 @@ fn in_place(model: &mut Model, region: &Region) -> Result<(Vec<ValueId>, Vec<Val
             replaced.insert(value, new);
         }
     }
-    redirect(model, region, &replaced);
+    let nodes: Vec<NodeId> = region.nodes.keys().flat_map(|node| model.walk_node(node).nodes()).collect();
+    redirect(model, main, &nodes, &replaced);
     let mapped = |value: &ValueId| replaced.get(*value).copied().unwrap_or(*value);
     Ok((region.inputs.iter().map(mapped).collect(), region.outputs.iter().map(mapped).collect()))
-}
-
-/// Lets annotations and shardings refer to the values that took the place of others.
-fn redirect(model: &mut Model, region: &Region, replaced: &SecondaryMap<ValueId, ValueId>) {
-    let main = model.main_graph();
-    let redirect = |reference: &mut ValueRef| {
-        if let ValueRef::Value(value) = reference
-            && let Some(&new) = replaced.get(*value)
-        {
-            *value = new;
-        }
-    };
-    if !model.graph(main).quantization.is_empty() {
-        for annotation in &mut model.graph_mut(main).quantization {
-            redirect(&mut annotation.tensor);
-            annotation.parameters.iter_mut().for_each(|parameter| redirect(&mut parameter.value));
-        }
-    }
-    let nodes: Vec<NodeId> = region.nodes.keys().flat_map(|node| model.walk_node(node).nodes()).collect();
-    for node in nodes {
-        if model.node(node).extras().is_some_and(|extras| !extras.device_configurations.is_empty()) {
-            let mut extras = model.node_extras_mut(node);
-            let shardings = extras.device_configurations.iter_mut().flat_map(|entry| &mut entry.shardings);
-            shardings.for_each(|sharding| redirect(&mut sharding.tensor));
-        }
-    }
 }
 
 /// Copies a part of a nested graph or body to the end of the main graph. Returns inputs and outputs.

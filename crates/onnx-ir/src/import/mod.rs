@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use onnx_types::tensor::NoData;
-use onnx_types::{FieldForms, Symbol};
+use onnx_types::{Dim, FieldForms, Symbol};
 use slotmap::{SecondaryMap, SparseSecondaryMap};
 
 use crate::attr::{AttrExtra, AttrValue, Attribute};
@@ -51,6 +51,8 @@ pub struct Importer<'a> {
     values: SparseSecondaryMap<ValueId, Option<ValueId>, RandomState>,
     functions: SparseSecondaryMap<FunctionId, FunctionId, RandomState>,
     symbols: HashMap<Symbol, Symbol, RandomState>,
+    /// What dimension variables become that do not keep their names.
+    dimensions: HashMap<Symbol, Dim, RandomState>,
     attributes: Option<Vec<Attribute>>,
     /// The values that the import under way has made.
     made: Vec<ValueId>,
@@ -96,6 +98,7 @@ impl<'a> Importer<'a> {
             values: SparseSecondaryMap::default(),
             functions: SparseSecondaryMap::default(),
             symbols: HashMap::default(),
+            dimensions: HashMap::default(),
             attributes: None,
             made: Vec::new(),
             anonymous: None,
@@ -116,6 +119,11 @@ impl<'a> Importer<'a> {
     /// Lets operands `from` become `to`, or be omitted.
     pub fn map(&mut self, from: ValueId, to: Option<ValueId>) {
         self.values.insert(from, to);
+    }
+
+    /// Lets a dimension variable of the other model become a variable or size of the receiving model. Others keep their names.
+    pub fn map_dimension(&mut self, from: Symbol, to: Dim) {
+        self.dimensions.insert(from, to);
     }
 
     /// The value of the receiving model that stands for a value; `None` if nothing does.

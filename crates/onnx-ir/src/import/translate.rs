@@ -27,13 +27,34 @@ impl Importer<'_> {
         match dim {
             Dim::Known(_) | Dim::Unknown => dim,
             Dim::Var(_) | Dim::Expr(_) if self.anonymous.is_some() => Dim::Unknown,
-            Dim::Var(symbol) => Dim::Var(self.symbol(into, symbol)),
-            Dim::Expr(_) => {
-                let from = self.from;
-                let (exprs, names) = into.exprs_mut();
-                exprs.import(from.exprs(), dim, &mut |symbol| names.intern(from.str(symbol)))
-            }
+            Dim::Var(symbol) => match self.dimensions.get(&symbol) {
+                Some(&mapped) => mapped,
+                None => Dim::Var(self.symbol(into, symbol)),
+            },
+            Dim::Expr(_) => self.expression(into, dim),
         }
+    }
+
+    fn expression(&self, into: &mut Model, dim: Dim) -> Dim {
+        let from = self.from;
+        let (exprs, names) = into.exprs_mut();
+        let mut mapped: Vec<Dim> = Vec::new();
+        let copy = exprs.import(from.exprs(), dim, &mut |symbol| match self.dimensions.get(&symbol) {
+            Some(&Dim::Var(new)) => new,
+            // All sizes are replaced at once, so that none is replaced twice.
+            Some(&size) => {
+                mapped.push(size);
+                Symbol::unnamed(u32::try_from(mapped.len()).unwrap_or(0))
+            }
+            None => names.intern(from.str(symbol)),
+        });
+        if mapped.is_empty() {
+            return copy;
+        }
+        exprs.substitute(copy, &|symbol| {
+            let index = usize::try_from(symbol.number()?).ok()?;
+            mapped.get(index.checked_sub(1)?).copied()
+        })
     }
 
     /// A type of the other model.
@@ -129,7 +150,11 @@ impl Importer<'_> {
         sharding.tensor = self.reference(into, sharding.tensor);
         for piece in sharding.dims.iter_mut().flat_map(|dim| &mut dim.simple) {
             if let ShardSize::Var(symbol) = piece.dim {
-                piece.dim = ShardSize::Var(self.symbol(into, symbol));
+                piece.dim = match self.dim(into, Dim::Var(symbol)) {
+                    Dim::Known(size) => ShardSize::Known(size),
+                    Dim::Var(symbol) => ShardSize::Var(symbol),
+                    Dim::Unknown | Dim::Expr(_) => ShardSize::Var(self.symbol(into, symbol)),
+                };
             }
         }
     }

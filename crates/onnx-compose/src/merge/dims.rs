@@ -1,0 +1,189 @@
+//! Dimension variables of several models: which of them are the same size, and what they are called together.
+
+use std::collections::{HashMap, HashSet};
+
+use foldhash::fast::RandomState;
+use onnx_ir::{AttrValue, InfoEntry, Model};
+use onnx_types::{Dim, Symbol, Type};
+
+use super::{Part, Renamed, RenamedKind};
+
+/// A dimension variable of a model.
+pub(super) type Var = (usize, Symbol);
+
+/// A size in a model: a number or a variable.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Size {
+    Known(i64),
+    Var(Var),
+}
+
+/// Classes of equal sizes.
+#[derive(Default)]
+pub(super) struct Classes {
+    parents: HashMap<Var, Var, RandomState>,
+    known: HashMap<Var, i64, RandomState>,
+}
+
+impl Classes {
+    fn root(&self, mut var: Var) -> Var {
+        while let Some(&parent) = self.parents.get(&var) {
+            var = parent;
+        }
+        var
+    }
+
+    /// Makes two sizes one; an error has the numbers that differ.
+    pub(super) fn unite(&mut self, a: Size, b: Size) -> Result<(), (i64, i64)> {
+        let [a, b] = [a, b].map(|size| match size {
+            Size::Var(var) => Size::Var(self.root(var)),
+            known @ Size::Known(_) => known,
+        });
+        match (a, b) {
+            (Size::Known(a), Size::Known(b)) if a != b => Err((a, b)),
+            (Size::Known(_), Size::Known(_)) => Ok(()),
+            (Size::Known(size), Size::Var(root)) => match *self.known.entry(root).or_insert(size) {
+                old if old == size => Ok(()),
+                old => Err((size, old)),
+            },
+            (Size::Var(root), Size::Known(size)) => match *self.known.entry(root).or_insert(size) {
+                old if old == size => Ok(()),
+                old => Err((old, size)),
+            },
+            (Size::Var(a), Size::Var(b)) => {
+                // The variable of the earlier model gives the name.
+                let (root, child) = if a <= b { (a, b) } else { (b, a) };
+                if root == child {
+                    return Ok(());
+                }
+                if let (Some(&a), Some(&b)) = (self.known.get(&a), self.known.get(&b))
+                    && a != b
+                {
+                    return Err((a, b));
+                }
+                if let Some(size) = self.known.remove(&child) {
+                    self.known.insert(root, size);
+                }
+                self.parents.insert(child, root);
+                Ok(())
+            }
+        }
+    }
+
+    fn size(&self, var: Var) -> Size {
+        let root = self.root(var);
+        self.known.get(&root).map_or(Size::Var(root), |&size| Size::Known(size))
+    }
+}
+
+/// What a dimension variable of a model is in the merged model.
+pub(super) enum Target {
+    Known(i64),
+    Name(String),
+}
+
+/// The variables of each model that become something else.
+pub(super) type Targets = Vec<Vec<(Symbol, Target)>>;
+
+/// Chooses the names of all variables: that of the first model that has it, unless another size has the name.
+pub(super) fn targets(
+    parts: &[Part<'_>],
+    variables: &[Vec<Symbol>],
+    classes: &Classes,
+    renamed: &mut Vec<Renamed>,
+    bound: &mut Vec<(usize, String, i64)>,
+) -> Targets {
+    let text = |(model, name): Var| parts.get(model).map_or("", |part| part.model.str(name));
+    let all = variables.iter().enumerate();
+    let all = all.flat_map(|(model, names)| names.iter().map(move |&name| (model, name)));
+    let mut taken: HashSet<String, RandomState> = HashSet::default();
+    let mut names: HashMap<Var, String, RandomState> = HashMap::default();
+    let written: HashSet<&str, RandomState> = all.clone().map(text).collect();
+    let mut targets: Targets = parts.iter().map(|_| Vec::new()).collect();
+    for var in all {
+        let own = text(var);
+        let target = match classes.size(var) {
+            Size::Known(size) => {
+                bound.push((var.0, own.to_owned(), size));
+                Target::Known(size)
+            }
+            Size::Var(root) => {
+                let name = names.entry(root).or_insert_with(|| {
+                    let like = text(root);
+                    if taken.insert(like.to_owned()) {
+                        return like.to_owned();
+                    }
+                    let mut others = (2_u64..).map(|number| format!("{like}_{number}"));
+                    let free = |name: &String| !written.contains(name.as_str()) && taken.insert(name.clone());
+                    others.find(free).unwrap_or_default()
+                });
+                if name == own {
+                    continue;
+                }
+                let (from, to) = (own.to_owned(), name.clone());
+                renamed.push(Renamed { model: var.0, kind: RenamedKind::Dimension, from, to });
+                Target::Name(name.clone())
+            }
+        };
+        if let Some(of_model) = targets.get_mut(var.0) {
+            of_model.push((var.1, target));
+        }
+    }
+    targets
+}
+
+/// The dimension variables that the graphs of a model declare, in order. Those of functions are their own.
+pub(super) fn variables(model: &Model) -> Vec<Symbol> {
+    let mut found = Found { model, seen: HashSet::default(), names: Vec::new() };
+    for graph in model.graphs_in(model.main_graph()) {
+        let record = model.graph(graph);
+        for output in record.outputs() {
+            found.ty(output.own().and_then(|own| own.ty.as_deref()));
+        }
+        for value in model.definitions(graph) {
+            found.ty(model.ty(value));
+        }
+        for own in model.value_info(graph).filter_map(InfoEntry::own) {
+            found.ty(own.ty.as_deref());
+        }
+        for attribute in model.nodes(graph).flat_map(|node| model.node(node).attributes()) {
+            match attribute.value() {
+                AttrValue::Type(ty) => found.ty(Some(ty)),
+                AttrValue::Types(types) => types.iter().for_each(|ty| found.ty(Some(ty))),
+                _ => {}
+            }
+        }
+    }
+    found.names
+}
+
+/// The variables of a type, in order.
+pub(super) fn variables_of(model: &Model, ty: Option<&Type>) -> Vec<Symbol> {
+    let mut found = Found { model, seen: HashSet::default(), names: Vec::new() };
+    found.ty(ty);
+    found.names
+}
+
+struct Found<'a> {
+    model: &'a Model,
+    seen: HashSet<Symbol, RandomState>,
+    names: Vec<Symbol>,
+}
+
+impl Found<'_> {
+    fn ty(&mut self, ty: Option<&Type>) {
+        let mut next = ty;
+        while let Some(ty) = next {
+            for &dim in ty.shape().into_iter().flat_map(onnx_types::Shape::dims) {
+                let symbols = match dim {
+                    Dim::Var(symbol) => vec![symbol],
+                    Dim::Expr(_) => self.model.exprs().symbols(dim),
+                    Dim::Known(_) | Dim::Unknown => Vec::new(),
+                };
+                let symbols = symbols.into_iter().filter(|symbol| symbol.number().is_none());
+                self.names.extend(symbols.filter(|&symbol| self.seen.insert(symbol)));
+            }
+            next = ty.inner();
+        }
+    }
+}

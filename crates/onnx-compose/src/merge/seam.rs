@@ -1,0 +1,226 @@
+//! Types at the connections: which sizes of different models are equal, and what contradicts.
+
+use std::collections::HashSet;
+
+use foldhash::fast::RandomState;
+use onnx_ir::{Def, Model, ValueId};
+use onnx_schema::Registry;
+use onnx_shape_infer::{InferOptions, Inference, infer};
+use onnx_types::{Dim, ElemType, Shape, Symbol, Type, TypeKind};
+
+use super::dims::{Classes, Size, Targets, targets, variables, variables_of};
+use super::{Connection, MergeError, MergeOptions, Merged, Part};
+use crate::interface::name;
+
+/// Finds the dimension variables that connections make equal, and refuses connections of types that contradict.
+///
+/// The type of an input is a contract: its variables are what callers give. The type of a result is that which inference
+/// proves, because models exist that declare one variable for different sizes; a declared variable that is not proved says
+/// nothing about another model.
+pub(super) fn unify(
+    parts: &[Part<'_>],
+    connections: &[Connection],
+    options: &MergeOptions<'_>,
+    registry: &Registry,
+    merged: &mut Merged,
+) -> Result<Targets, MergeError> {
+    let names: Vec<Vec<Symbol>> = parts.iter().map(|part| variables(&part.model)).collect();
+    let mut classes = Classes::default();
+    for name in &options.same_dimensions {
+        let mut first = None;
+        for (index, part) in parts.iter().enumerate() {
+            let Some(symbol) = part.model.names().get(name) else { continue };
+            if !names.get(index).is_some_and(|names| names.contains(&symbol)) {
+                continue;
+            }
+            let var = (index, symbol);
+            // Two variables without a size never contradict.
+            let _ = classes.unite(Size::Var(*first.get_or_insert(var)), Size::Var(var));
+        }
+    }
+    let mut sides = Sides { parts, proved: parts.iter().map(|_| None).collect(), options, registry };
+    for (index, connection) in connections.iter().enumerate() {
+        let from = sides.from(connection.from)?;
+        let to = sides.to(connection.to);
+        let (Some(from), Some(to)) = (from, to) else { continue };
+        compare(&from, &to, &mut classes).map_err(|reason| {
+            let text = |(model, value): (usize, ValueId)| {
+                let name = parts.get(model).map(|part| name(&part.model, value)).unwrap_or_default();
+                format!("`{name}` of model {}", model.saturating_add(1))
+            };
+            let reason = format!("{} does not fit {}: {reason}", text(connection.from), text(connection.to));
+            MergeError::Connection { index, reason }
+        })?;
+    }
+    Ok(targets(parts, &names, &classes, &mut merged.renamed, &mut merged.bound))
+}
+
+/// A type on one side of a connection.
+struct Side<'a> {
+    model: &'a Model,
+    index: usize,
+    ty: Type,
+    /// The variables that have a meaning outside of the model; all of them if `None`.
+    meant: Option<HashSet<Symbol, RandomState>>,
+}
+
+impl Side<'_> {
+    fn size(&self, dim: Dim) -> Option<Size> {
+        match dim {
+            Dim::Known(size) => Some(Size::Known(size)),
+            Dim::Var(name) if self.meant.as_ref().is_none_or(|meant| meant.contains(&name)) => {
+                Some(Size::Var((self.index, name)))
+            }
+            Dim::Var(_) | Dim::Expr(_) | Dim::Unknown => None,
+        }
+    }
+}
+
+struct Sides<'a> {
+    parts: &'a [Part<'a>],
+    /// What is proved about each model that was asked.
+    proved: Vec<Option<(Inference, HashSet<Symbol, RandomState>)>>,
+    options: &'a MergeOptions<'a>,
+    registry: &'a Registry,
+}
+
+impl<'a> Sides<'a> {
+    fn to(&self, (index, value): (usize, ValueId)) -> Option<Side<'a>> {
+        let model = &*self.parts.get(index)?.model;
+        Some(Side { model, index, ty: model.ty(value)?.clone(), meant: None })
+    }
+
+    fn from(&mut self, (index, value): (usize, ValueId)) -> Result<Option<Side<'a>>, MergeError> {
+        let Some(part) = self.parts.get(index) else { return Ok(None) };
+        let model = &*part.model;
+        if matches!(model.value(value).def(), Def::Input { .. }) {
+            return Ok(self.to((index, value)));
+        }
+        let Some(slot) = self.proved.get_mut(index) else { return Ok(None) };
+        let (inference, meant) = match slot {
+            Some(proved) => proved,
+            None => {
+                let options = InferOptions::default()
+                    .with_registry(self.registry)
+                    .with_execution(self.options.execution.clone())
+                    .with_assumed(false);
+                let inference = infer(model, &options);
+                if let Some(stopped) = inference.stopped() {
+                    return Err(MergeError::Stopped(stopped));
+                }
+                let inputs = model.graph(model.main_graph()).inputs();
+                let meant = inputs.iter().flat_map(|&input| variables_of(model, model.ty(input))).collect();
+                slot.insert((inference, meant))
+            }
+        };
+        let proved = inference.ty(value).to_type();
+        let ty = match (proved, model.ty(value)) {
+            (Some(proved), Some(declared)) => with_declared_numbers(proved, declared),
+            (Some(proved), None) => proved,
+            (None, Some(declared)) => numbers_only(declared),
+            (None, None) => return Ok(None),
+        };
+        Ok(Some(Side { model, index, ty, meant: Some(meant.clone()) }))
+    }
+}
+
+/// A proved type, with numbers of the declared one where no size is proved.
+fn with_declared_numbers(mut proved: Type, declared: &Type) -> Type {
+    let (TypeKind::Tensor(tensor), Some(other)) = (&mut proved.kind, declared.tensor_type()) else {
+        return proved;
+    };
+    if tensor.elem == ElemType::Undefined {
+        tensor.elem = other.elem;
+    }
+    let Some(declared) = &other.shape else { return proved };
+    match &mut tensor.shape {
+        None => tensor.shape = Some(numbers(declared)),
+        Some(shape) if shape.rank() == declared.rank() => {
+            for (dim, other) in shape.dims_mut().iter_mut().zip(declared.dims()) {
+                if let (Dim::Unknown, Dim::Known(_)) = (*dim, *other) {
+                    *dim = *other;
+                }
+            }
+        }
+        Some(_) => {}
+    }
+    proved
+}
+
+/// A declared type without its variables, which may mean anything.
+fn numbers_only(declared: &Type) -> Type {
+    let mut ty = declared.clone();
+    if let TypeKind::Tensor(tensor) | TypeKind::SparseTensor(tensor) = &mut ty.kind {
+        tensor.shape = tensor.shape.as_ref().map(numbers);
+    }
+    ty
+}
+
+fn numbers(shape: &Shape) -> Shape {
+    shape.dims().iter().map(|&dim| if matches!(dim, Dim::Known(_)) { dim } else { Dim::Unknown }).collect()
+}
+
+/// Makes the sizes of two types equal; an error says what contradicts.
+fn compare(from: &Side<'_>, to: &Side<'_>, classes: &mut Classes) -> Result<(), String> {
+    let (mut a, mut b) = (&from.ty, &to.ty);
+    loop {
+        match (&a.kind, &b.kind) {
+            (TypeKind::Undefined, _) | (_, TypeKind::Undefined) => return Ok(()),
+            (TypeKind::Tensor(x), TypeKind::Tensor(y))
+            | (TypeKind::SparseTensor(x), TypeKind::SparseTensor(y)) => {
+                same_elem(x.elem, y.elem)?;
+                let (Some(x), Some(y)) = (&x.shape, &y.shape) else { return Ok(()) };
+                return shapes((from, x), (to, y), classes);
+            }
+            (TypeKind::Sequence(x), TypeKind::Sequence(y))
+            | (TypeKind::Optional(x), TypeKind::Optional(y)) => {
+                let (Some(x), Some(y)) = (x.as_deref(), y.as_deref()) else { return Ok(()) };
+                (a, b) = (x, y);
+            }
+            (TypeKind::Map { key: k, value: x }, TypeKind::Map { key: l, value: y }) => {
+                same_elem(*k, *l)?;
+                let (Some(x), Some(y)) = (x.as_deref(), y.as_deref()) else { return Ok(()) };
+                (a, b) = (x, y);
+            }
+            (TypeKind::Opaque { domain: d, name: n }, TypeKind::Opaque { domain: e, name: m }) => {
+                let is_same =
+                    from.model.str(*d) == to.model.str(*e) && from.model.str(*n) == to.model.str(*m);
+                return if is_same { Ok(()) } else { Err("the opaque types differ".to_owned()) };
+            }
+            _ => return Err(format!("{} is not {}", kind(a), kind(b))),
+        }
+    }
+}
+
+const fn kind(ty: &Type) -> &'static str {
+    match ty.kind {
+        TypeKind::Undefined => "an unknown type",
+        TypeKind::Tensor(_) => "a tensor",
+        TypeKind::SparseTensor(_) => "a sparse tensor",
+        TypeKind::Sequence(_) => "a sequence",
+        TypeKind::Optional(_) => "an optional value",
+        TypeKind::Map { .. } => "a map",
+        TypeKind::Opaque { .. } => "an opaque value",
+    }
+}
+
+fn same_elem(a: ElemType, b: ElemType) -> Result<(), String> {
+    let is_open = a == ElemType::Undefined || b == ElemType::Undefined;
+    if is_open || a == b { Ok(()) } else { Err(format!("the element types are {a} and {b}")) }
+}
+
+fn shapes(
+    (from, a): (&Side<'_>, &Shape),
+    (to, b): (&Side<'_>, &Shape),
+    classes: &mut Classes,
+) -> Result<(), String> {
+    if a.rank() != b.rank() {
+        return Err(format!("the ranks are {} and {}", a.rank(), b.rank()));
+    }
+    for (axis, (&a, &b)) in a.dims().iter().zip(b.dims()).enumerate() {
+        if let (Some(a), Some(b)) = (from.size(a), to.size(b)) {
+            classes.unite(a, b).map_err(|(a, b)| format!("axis {axis} is {a} and {b}"))?;
+        }
+    }
+    Ok(())
+}

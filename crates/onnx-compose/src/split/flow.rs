@@ -1,0 +1,247 @@
+//! The nodes of a model in order, with the weights that each needs and the values that cross each point between them.
+
+use onnx_ir::{Constant, Def, GraphId, Model, NodeId, ValueId};
+use onnx_schema::{Registry, op};
+use onnx_shape_infer::{InferOptions, Inference, infer};
+use onnx_types::Execution;
+use slotmap::SecondaryMap;
+
+use super::{Interface, Values};
+use crate::error::ComposeError;
+use crate::interface::{is_declared, is_unknown};
+
+/// The nodes that can be distributed to parts. `Constant` nodes are not among them: every part that uses one has it.
+pub(super) struct Flow {
+    pub(super) nodes: Vec<Step>,
+    /// Values that cross some point, in the order of their definitions.
+    crossing: Vec<Crossing>,
+    inference: Option<Inference>,
+    outputs: Vec<ValueId>,
+}
+
+/// A node, and what it uses and makes.
+pub(super) struct Step {
+    /// Inputs of the model and results of other steps.
+    operands: Vec<ValueId>,
+    /// Initializers of the main graph.
+    pub(super) weights: Vec<(ValueId, u64)>,
+    /// Bytes of tensors inside of the node.
+    pub(super) own_bytes: u64,
+    results: Vec<ValueId>,
+}
+
+/// A value that steps after the one that makes it use.
+struct Crossing {
+    value: ValueId,
+    from: usize,
+    last: usize,
+    is_typed: bool,
+}
+
+impl Flow {
+    pub(super) fn new(
+        model: &Model,
+        registry: &Registry,
+        execution: &Execution,
+    ) -> Result<Self, ComposeError> {
+        let main = model.main_graph();
+        let outputs: Vec<ValueId> =
+            model.graph(main).outputs().iter().map(onnx_ir::GraphOutput::value).collect();
+        let order = model.sorted_nodes(main)?;
+        let live = live(model, main, &outputs);
+        let is_step = |&node: &NodeId| live.contains_key(node) && !is_constant(model, node);
+        let nodes: Vec<Step> =
+            order.into_iter().filter(is_step).map(|node| Step::new(model, main, node)).collect();
+        let mut flow = Self { crossing: crossing(&nodes), nodes, inference: None, outputs };
+        if flow.crossing.iter().all(|crossing| is_declared(model, crossing.value)) {
+            flow.crossing.iter_mut().for_each(|crossing| crossing.is_typed = true);
+            return Ok(flow);
+        }
+        let options = InferOptions::default().with_registry(registry).with_execution(execution.clone());
+        let inference = infer(model, &options);
+        if let Some(stopped) = inference.stopped() {
+            return Err(stopped.into());
+        }
+        for crossing in &mut flow.crossing {
+            crossing.is_typed =
+                is_declared(model, crossing.value) || !is_unknown(&inference.ty(crossing.value));
+        }
+        flow.inference = Some(inference);
+        Ok(flow)
+    }
+
+    /// For each point between two nodes: the number of values that cross it, and of those without a type.
+    pub(super) fn crossed(&self) -> Vec<(usize, usize)> {
+        let mut changes: Vec<(isize, isize)> = vec![(0, 0); self.nodes.len().saturating_add(2)];
+        for crossing in &self.crossing {
+            let untyped = isize::from(!crossing.is_typed);
+            for (at, sign) in [(crossing.from.saturating_add(1), 1), (crossing.last.saturating_add(1), -1)] {
+                if let Some((all, open)) = changes.get_mut(at) {
+                    *all += sign;
+                    *open += sign * untyped;
+                }
+            }
+        }
+        let (mut all, mut open) = (0_isize, 0_isize);
+        let sums = changes.into_iter().map(|(more, more_open)| {
+            (all, open) = (all + more, open + more_open);
+            (all.unsigned_abs(), open.unsigned_abs())
+        });
+        sums.take(self.nodes.len().saturating_add(1)).collect()
+    }
+
+    /// The values without a type that cross a point.
+    pub(super) fn untyped_at(&self, point: usize) -> Vec<ValueId> {
+        let crosses = |crossing: &&Crossing| crossing.from < point && point <= crossing.last;
+        let open = self.crossing.iter().filter(crosses).filter(|crossing| !crossing.is_typed);
+        open.map(|crossing| crossing.value).collect()
+    }
+
+    /// Declares the types of values that cross cuts.
+    pub(super) fn declare(&mut self, model: &mut Model, cuts: &[usize]) {
+        let Some(inference) = &mut self.inference else { return };
+        for crossing in &self.crossing {
+            let first = cuts.partition_point(|&cut| cut <= crossing.from);
+            let is_cut = cuts.get(first).is_some_and(|&cut| cut <= crossing.last);
+            if is_cut
+                && !is_declared(model, crossing.value)
+                && let Some(ty) = inference.intern_type(model, crossing.value)
+            {
+                model.set_type(crossing.value, Some(ty));
+            }
+        }
+    }
+
+    /// The inputs and outputs of the parts between cuts.
+    pub(super) fn interfaces(&self, model: &Model, cuts: &[usize]) -> Vec<Interface> {
+        let part_of = |step: usize| cuts.partition_point(|&cut| cut <= step);
+        let count = cuts.len().saturating_add(1);
+        let mut used: Vec<Values> = (0..count).map(|_| Values::new()).collect();
+        let mut home: SecondaryMap<ValueId, usize> = SecondaryMap::new();
+        let mut is_used = Values::new();
+        for (index, step) in self.nodes.iter().enumerate() {
+            let part = part_of(index);
+            for &value in &step.results {
+                home.insert(value, part);
+            }
+            for &value in &step.operands {
+                is_used.insert(value, ());
+                if home.get(value) != Some(&part)
+                    && let Some(used) = used.get_mut(part)
+                {
+                    used.insert(value, ());
+                }
+            }
+        }
+        let mut inputs: Vec<Vec<ValueId>> = vec![Vec::new(); count];
+        let mut outputs: Vec<Vec<ValueId>> = vec![Vec::new(); count];
+        let last = count.saturating_sub(1);
+        for &input in model.graph(model.main_graph()).inputs() {
+            // What nothing uses is an input of the first part, and what is only an output is one of the last.
+            let is_output = self.outputs.contains(&input);
+            for (part, inputs) in inputs.iter_mut().enumerate() {
+                let is_unused = part == 0 && !is_used.contains_key(input) && !is_output;
+                let passes = part == last && is_output;
+                if is_unused || passes || used.get(part).is_some_and(|used| used.contains_key(input)) {
+                    inputs.push(input);
+                }
+            }
+        }
+        let mut is_listed = Values::new();
+        for &output in &self.outputs {
+            let part = home.get(output).copied().unwrap_or(last);
+            if is_listed.insert(output, ()).is_none()
+                && let Some(outputs) = outputs.get_mut(part)
+            {
+                outputs.push(output);
+            }
+        }
+        for crossing in &self.crossing {
+            let (first, end) = (part_of(crossing.from), part_of(crossing.last));
+            for part in first.saturating_add(1)..=end {
+                if let (Some(inputs), true) = (
+                    inputs.get_mut(part),
+                    used.get(part).is_some_and(|used| used.contains_key(crossing.value)),
+                ) {
+                    inputs.push(crossing.value);
+                }
+            }
+            if first < end
+                && is_listed.insert(crossing.value, ()).is_none()
+                && let Some(outputs) = outputs.get_mut(first)
+            {
+                outputs.push(crossing.value);
+            }
+        }
+        inputs.into_iter().zip(outputs).collect()
+    }
+}
+
+impl Step {
+    fn new(model: &Model, main: GraphId, node: NodeId) -> Self {
+        let (mut operands, mut weights) = (Vec::new(), Vec::new());
+        let mut seen = Values::new();
+        model.for_each_use_within(node, |value| {
+            if model.graph_of(value) != main || seen.insert(value, ()).is_some() {
+                return;
+            }
+            match model.value(value).def() {
+                Def::Initializer(_) => weights.push((value, bytes_of(model, value))),
+                Def::Output { node, .. } if is_constant(model, node) => {}
+                Def::Output { .. } | Def::Input { .. } | Def::Unresolved(_) => operands.push(value),
+            }
+        });
+        let results = model.node(node).outputs().iter().flatten().copied().collect();
+        let nested = model.node(node).nested_graphs().flat_map(|graph| model.graphs_in(graph));
+        let own = nested.flat_map(|graph| model.initializers(graph)).map(|value| bytes_of(model, value));
+        Self { operands, weights, own_bytes: own.fold(0, u64::saturating_add), results }
+    }
+}
+
+/// The nodes that outputs need.
+fn live(model: &Model, main: GraphId, outputs: &[ValueId]) -> SecondaryMap<NodeId, ()> {
+    let mut live: SecondaryMap<NodeId, ()> = SecondaryMap::new();
+    let mut open = outputs.to_vec();
+    while let Some(value) = open.pop() {
+        let Def::Output { node, .. } = model.value(value).def() else { continue };
+        if model.node(node).graph() == main && live.insert(node, ()).is_none() {
+            model.for_each_use_within(node, |operand| open.push(operand));
+        }
+    }
+    live
+}
+
+fn is_constant(model: &Model, node: NodeId) -> bool {
+    model.node(node).is(op::CONSTANT)
+}
+
+/// The values that later steps use.
+fn crossing(nodes: &[Step]) -> Vec<Crossing> {
+    let mut indices: SecondaryMap<ValueId, usize> = SecondaryMap::new();
+    let mut crossing: Vec<Crossing> = Vec::new();
+    for (index, step) in nodes.iter().enumerate() {
+        for value in &step.operands {
+            if let Some(crossing) = indices.get(*value).and_then(|&at| crossing.get_mut(at)) {
+                crossing.last = index;
+            }
+        }
+        for &value in &step.results {
+            indices.insert(value, crossing.len());
+            crossing.push(Crossing { value, from: index, last: index, is_typed: false });
+        }
+    }
+    crossing.retain(|crossing| crossing.last > crossing.from);
+    crossing
+}
+
+/// The bytes of an initializer.
+pub(super) fn bytes_of(model: &Model, value: ValueId) -> u64 {
+    let len = |constant: &Constant| match constant {
+        Constant::Dense(tensor) => tensor.byte_len().unwrap_or(0),
+        Constant::Sparse(sparse) => {
+            let parts = [&sparse.values, &sparse.indices].into_iter().flatten();
+            parts.map(|part| part.byte_len().unwrap_or(0)).fold(0, u64::saturating_add)
+        }
+    };
+    model.value(value).initializer().map_or(0, |constant| len(constant))
+}

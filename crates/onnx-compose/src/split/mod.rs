@@ -1,0 +1,108 @@
+//! A model is cut into parts that run one after the other.
+
+mod cuts;
+mod flow;
+
+use onnx_ir::{Model, ValueId};
+use onnx_schema::Registry;
+use onnx_types::Execution;
+use slotmap::SecondaryMap;
+
+use self::flow::Flow;
+use crate::error::ComposeError;
+use crate::extract::{ExtractOptions, extract};
+
+/// The number or the size of the parts of [`split`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Parts {
+    /// This number of parts, with about the same bytes of weights.
+    Count(usize),
+    /// This number of parts, with about the same number of nodes.
+    CountByNodes(usize),
+    /// Parts with at most these bytes of weights each, unless one node needs more.
+    Bytes(u64),
+}
+
+/// Options of [`split`].
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct SplitOptions<'a> {
+    /// The operators that are known to inference.
+    pub registry: Option<&'a Registry>,
+    /// Limits, interrupt and progress.
+    pub execution: Execution,
+}
+
+impl<'a> SplitOptions<'a> {
+    /// Sets the operators that are known to inference.
+    #[must_use]
+    pub const fn with_registry(mut self, registry: &'a Registry) -> Self {
+        self.registry = Some(registry);
+        self
+    }
+
+    /// Sets limits, interrupt and progress.
+    #[must_use]
+    pub fn with_execution(mut self, execution: Execution) -> Self {
+        self.execution = execution;
+        self
+    }
+}
+
+/// A part of a model that was split.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct SplitPart {
+    /// The part.
+    pub model: Model,
+    /// Bytes of the weights that the part uses.
+    pub weight_bytes: u64,
+}
+
+/// Cuts a model into parts that compute the same one after the other.
+///
+/// The inputs and outputs of the parts are values of the model and have their names. Each part takes inputs of the model and
+/// outputs of parts before it, so it can be run as soon as these have. An input of the model that several parts need is an input
+/// of each. Weights go to the parts that use them, and `Constant` nodes, too; nodes that no output needs are omitted. Of several
+/// points that balance the parts, the one that the fewest values cross is cut.
+///
+/// [`merge`](crate::merge) with [`connections_by_name`](crate::connections_by_name) joins the parts again.
+///
+/// # Errors
+///
+/// Returns an error if the model cannot be cut into this number of parts, because types of values are not known or there are not
+/// enough nodes.
+pub fn split(
+    model: &Model,
+    parts: Parts,
+    options: &SplitOptions<'_>,
+) -> Result<Vec<SplitPart>, ComposeError> {
+    options.execution.interrupt.check()?;
+    let standard = Registry::default();
+    let registry = options.registry.unwrap_or(&standard);
+    let mut base = model.clone();
+    let mut flow = Flow::new(model, registry, &options.execution)?;
+    let cuts = cuts::choose(&flow, parts)?;
+    flow.declare(&mut base, &cuts);
+    let interfaces = flow.interfaces(model, &cuts);
+    let mut made = Vec::with_capacity(interfaces.len());
+    for (inputs, outputs) in interfaces {
+        options.execution.interrupt.check()?;
+        let mut part = base.clone();
+        let extract_options =
+            ExtractOptions::default().with_registry(registry).with_execution(options.execution.clone());
+        extract(&mut part, Some(&inputs), &outputs, &extract_options)?;
+        let main = part.main_graph();
+        let weights = part.initializers(main).map(|value| flow::bytes_of(&part, value));
+        let weight_bytes = weights.fold(0, u64::saturating_add);
+        made.push(SplitPart { model: part, weight_bytes });
+    }
+    Ok(made)
+}
+
+/// Inputs and outputs of a part.
+type Interface = (Vec<ValueId>, Vec<ValueId>);
+
+/// A set of values.
+type Values = SecondaryMap<ValueId, ()>;
