@@ -14,16 +14,22 @@ impl Model {
     /// used. Returns how many were erased.
     ///
     /// Erasing a node may leave the outputs of others without uses; these nodes are also erased, in whatever graph they
-    /// are. Nodes without any outputs stay, as they can only exist for an effect. It takes linear time.
+    /// are. Nodes without any outputs stay, as they can only exist for an effect, and so do nodes with an output that a
+    /// quantization annotation or a training binding refers to. It takes linear time.
     ///
     /// # Panics
     ///
     /// Panics if the graph is not of this model or was removed.
     pub fn erase_dead_nodes(&mut self, graph: GraphId) -> usize {
+        let referred = self.referred_values();
         let mut candidates: Vec<NodeId> = self.nodes_in(graph).collect();
         let mut erased = 0;
         while let Some(node) = candidates.pop() {
             if !self.is_dead(node) {
+                continue;
+            }
+            let mut outputs = self.nodes[node].outputs.iter().flatten();
+            if outputs.any(|&value| referred.contains_key(value)) {
                 continue;
             }
             let begin = candidates.len();

@@ -1,6 +1,6 @@
 //! The end of a patch: its proof, and its application to the model.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 
 use foldhash::fast::RandomState;
 use onnx_diag::Quoted;
@@ -9,20 +9,27 @@ use onnx_schema::ir_version_for;
 
 use crate::assumption::Exactness;
 use crate::cx::{Entry, PassCx, sources_of};
-use crate::determinism::BY_NAME;
+use crate::determinism::{BY_NAME, has_references, is_deterministic};
 use crate::equivalence::Equivalence;
+use crate::extract::is_inside;
 use crate::inherit::inherit;
+use crate::keys::KeySet;
 use crate::patch::{Draft, Level, Patch, Proof, Refusal};
 use crate::prove::{Verdict, prove};
 use crate::query::label;
+use crate::references::References;
 use crate::static_levels::{self, Types};
 use crate::structure::{self, Plan};
+use crate::used_elements::used_elements;
 
 /// Keys of the metadata that list what edits depend on.
 pub(crate) const ASSUMED_KEY: &str = "onnx.pass.assumed.";
 
 /// Why an edit is not made whose sources are not all selected.
 pub(crate) const NOT_SELECTED: &str = "a source of the edit is not among the nodes that are selected";
+
+/// Number of nodes before a claim that are added to it to confirm a refutation.
+const CONTEXT: usize = 64;
 
 /// The level that fails, the reason, and the result of comparing values.
 type Failed = (Level, String, Option<Verdict>);
@@ -76,8 +83,12 @@ impl Patch<'_, '_> {
             let reason = "as many edits are made as the options allow".to_owned();
             return Err(refuse(&self.draft, Level::Class, reason, None));
         }
-        let plan = structure::check(self.cx.model(), &self.draft, self.cx.options.registry)
+        let references = self.cx.references();
+        let plan = structure::check(self.cx.model(), &self.draft, self.cx.options.registry, &references)
             .map_err(|reason| refuse(&self.draft, Level::Structure, reason, None))?;
+        if let Some(reason) = self.trained(&references) {
+            return Err(refuse(&self.draft, Level::Structure, reason, None));
+        }
         let limits = &self.cx.options.execution.limits;
         let after = self.model().node_count().saturating_sub(plan.dying.len());
         if !self.draft.nodes.is_empty() && after as u64 > limits.nodes {
@@ -107,6 +118,18 @@ impl Patch<'_, '_> {
         Ok((plan, proof))
     }
 
+    /// That the edit depends on the elements of an initializer that training sets; `None` if it does not.
+    fn trained(&self, references: &References) -> Option<String> {
+        let cx = &*self.cx;
+        if !references.has_trained() {
+            return None;
+        }
+        let content = |value| cx.inference.content(value).cloned();
+        let used = used_elements(cx.model(), &self.draft.recorded, &content);
+        let trained = used.elements.keys().filter(|&value| references.is_trained(value)).min()?;
+        Some(format!("it depends on the elements of {}, which training sets", label(cx.model(), trained)))
+    }
+
     /// Returns `true` if all sources are among the nodes that edits may be derived from.
     fn is_selected(&self) -> bool {
         self.cx.options.only.is_none_or(|only| self.draft.sources.iter().all(|node| only.contains(node)))
@@ -134,6 +157,9 @@ impl Patch<'_, '_> {
                 return Ok(Proof { verdict: Verdict::Untested(reason), is_cached: false });
             }
         };
+        if let Some(observe) = self.cx.options.on_claim {
+            observe(&eq);
+        }
         let error = static_levels::new_error(&eq, self.cx.options.registry);
         let (verdict, is_cached) = if compares_values { self.verdict(&eq) } else { (unrequested(), false) };
         let proof = Proof { verdict, is_cached };
@@ -145,10 +171,85 @@ impl Patch<'_, '_> {
             return Err((Level::Types, reason, Some(proof.verdict)));
         }
         if let Verdict::Refuted(counterexample) = &proof.verdict {
+            if let Some(why) = self.unconfirmed() {
+                let reason = format!("{why}\n{counterexample}");
+                let verdict = Verdict::Untested(reason.clone());
+                return Err((Level::Values, reason, Some(verdict)));
+            }
             let reason = format!("the results differ\n{counterexample}");
             return Err((Level::Values, reason, Some(proof.verdict)));
         }
         Ok(proof)
+    }
+
+    /// Why the refutation of the claim does not count: the sides do not differ if more nodes of the model are a part of it.
+    /// `None` if they still differ.
+    fn unconfirmed(&mut self) -> Option<String> {
+        let taps = self.wider_taps()?;
+        let taps = std::mem::replace(&mut self.draft.taps, taps);
+        let verdict = self.verdict_in_context();
+        self.draft.taps = taps;
+        match verdict {
+            Verdict::Refuted(_) => None,
+            Verdict::Untested(why) => Some(format!(
+                "the results differ for operands that the model may never have, and could not be compared for those that it \
+                 computes: {why}"
+            )),
+            Verdict::Proved(_) | Verdict::Tested { .. } => Some(
+                "the results differ only for operands that the model does not compute: the edit relies on something about \
+                 them that it has not queried"
+                    .to_owned(),
+            ),
+        }
+    }
+
+    /// The verdict of the claim with the constants of the model, or else with any constants.
+    fn verdict_in_context(&mut self) -> Verdict {
+        let mut last = Verdict::Untested(String::new());
+        for with_constants in [true, false] {
+            last = match self.extract(with_constants) {
+                Ok(eq) => self.verdict_of(&eq).0,
+                Err(reason) => Verdict::Untested(reason),
+            };
+            if !matches!(last, Verdict::Untested(_)) {
+                break;
+            }
+        }
+        last
+    }
+
+    /// The values at which a larger claim begins: some nodes before the inputs of the claim are a part of it. `None` if the
+    /// claim cannot be larger: its inputs are those of graphs.
+    fn wider_taps(&self) -> Option<Vec<ValueId>> {
+        let (_, inputs) = self.extract_recorded(false).ok()?;
+        let (model, registry) = (self.model(), self.cx.options.registry);
+        let producer = |value: ValueId| {
+            let node = model.get_value(value)?.producer()?;
+            let is_part = model.constant_tensor(value).is_none()
+                && is_deterministic(model, node, registry)
+                && !has_references(model, node);
+            is_part.then_some(node)
+        };
+        let mut within: KeySet<NodeId> = KeySet::default();
+        let mut taps = Vec::new();
+        let has_constants = inputs.iter().any(|&input| model.constant_tensor(input).is_some());
+        let mut open: VecDeque<ValueId> = inputs.into();
+        let mut count = 0_usize;
+        while let Some(value) = open.pop_front() {
+            match producer(value).filter(|&node| count < CONTEXT || within.contains_key(node)) {
+                Some(node) if within.insert(node, ()).is_none() => {
+                    count = count.saturating_add(1);
+                    model.for_each_use_within(node, |value| {
+                        if !is_inside(model, value, node) {
+                            open.push_back(value);
+                        }
+                    });
+                }
+                Some(_) => {}
+                None => taps.push(value),
+            }
+        }
+        (count > 0 || has_constants).then_some(taps)
     }
 
     /// Whether each old value and the new one are the same output of nodes that compute the same from the same operands.
@@ -224,18 +325,23 @@ impl Patch<'_, '_> {
 
     /// The verdict about values, and whether it is that of an earlier patch.
     fn verdict(&mut self, eq: &Equivalence) -> (Verdict, bool) {
-        let hash = eq.hash().ok();
-        if let Some(known) = hash.and_then(|hash| self.cx.verdicts.get(&hash)) {
-            return (known.clone(), true);
-        }
-        let mut verdict = prove(eq, &self.cx.options);
+        let (verdict, is_cached) = self.verdict_of(eq);
         if matches!(verdict, Verdict::Untested(_))
             && let Ok(eq) = self.extract(true)
         {
             // Operands that are constants in the model may decide whether the old side completes.
-            verdict = prove(&eq, &self.cx.options);
-            return (verdict, false);
+            return self.verdict_of(&eq);
         }
+        (verdict, is_cached)
+    }
+
+    /// The verdict about one claim, and whether it is known from an earlier one.
+    fn verdict_of(&mut self, eq: &Equivalence) -> (Verdict, bool) {
+        let hash = eq.hash().ok();
+        if let Some(known) = hash.and_then(|hash| self.cx.verdicts.get(&hash)) {
+            return (known.clone(), true);
+        }
+        let verdict = prove(eq, &self.cx.options);
         if let Some(hash) = hash {
             self.cx.verdicts.insert(hash, verdict.clone());
         }

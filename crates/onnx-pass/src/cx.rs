@@ -3,6 +3,7 @@
 use core::time::Duration;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
+use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use onnx_ir::{Cursor, Model, NodeId, Revision, ValueId};
@@ -14,11 +15,13 @@ use onnx_types::{Execution, Symbol};
 use crate::assumption::{Condition, Exactness};
 use crate::commit::assumed_in;
 use crate::determinism::refers_by_name;
+use crate::equivalence::Equivalence;
 use crate::extract::Known;
 use crate::passes::Report;
 use crate::patch::{Draft, Level, Patch, Proof};
 use crate::prove::Verdict;
 use crate::query::Reason;
+use crate::references::References;
 
 /// InferOptions of a pass.
 #[derive(Clone)]
@@ -48,6 +51,9 @@ pub struct PassOptions<'a> {
     pub max_edits: Option<usize>,
     /// Returns the time since some moment, to measure passes of a [`Pipeline`](crate::Pipeline). Default: none.
     pub clock: Option<&'a (dyn Fn() -> Duration + Sync)>,
+    /// Is called with the claim of each edit before it is proved, equal claims included; not for edits that are the same
+    /// computation as what they replace. Default: none.
+    pub on_claim: Option<&'a (dyn Fn(&Equivalence) + Sync)>,
     /// What ends the pass early, and bounds on the cost of inference and of each proof.
     pub execution: Execution,
 }
@@ -65,6 +71,7 @@ impl Default for PassOptions<'_> {
             only: None,
             max_edits: None,
             clock: None,
+            on_claim: None,
             execution: Execution::DEFAULT,
         }
     }
@@ -82,6 +89,7 @@ onnx_types::option_setters! {
         with_only => only: into Option<&'a HashSet<NodeId>>,
         with_max_edits => max_edits: into Option<usize>,
         with_clock => clock: Option<&'a (dyn Fn() -> Duration + Sync)>,
+        with_claim_observer => on_claim: Option<&'a (dyn Fn(&Equivalence) + Sync)>,
         with_execution => execution: into Execution,
     }
 }
@@ -151,6 +159,8 @@ pub struct PassCx<'m> {
     pub(crate) refers_by_name: bool,
     /// The last checkpoint, if the model was not edited after it: passes that find nothing to do share one copy.
     pub(crate) saved: Option<Checkpoint>,
+    /// The values that annotations, bindings and shardings name, if they were collected.
+    pub(crate) references: Option<Arc<References>>,
     /// How many nodes have each name, in all graphs; made when nodes are first copied.
     node_names: Option<HashMap<Symbol, usize, RandomState>>,
 }
@@ -179,6 +189,7 @@ impl<'m> PassCx<'m> {
             assumed,
             refers_by_name,
             saved,
+            references: None,
             node_names,
         }
     }
@@ -232,7 +243,19 @@ impl<'m> PassCx<'m> {
     /// For edits that are compared with a checkpoint.
     pub(crate) fn model_mut(&mut self) -> &mut Model {
         self.node_names = None;
+        self.references = None;
         self.model
+    }
+
+    /// The values that annotations, bindings and shardings name.
+    pub(crate) fn references(&mut self) -> Arc<References> {
+        let model = &*self.model;
+        Arc::clone(self.references.get_or_insert_with(|| Arc::new(References::of(model))))
+    }
+
+    /// Takes note of nodes that may bring references with them.
+    pub(crate) fn forget_references(&mut self) {
+        self.references = None;
     }
 
     /// Counts the names of nodes, if that was not done.
@@ -288,6 +311,7 @@ impl<'m> PassCx<'m> {
     /// Returns to a checkpoint.
     pub(crate) fn roll_back(&mut self, checkpoint: Checkpoint) {
         *self.model = checkpoint.model;
+        self.references = None;
         self.journal.truncate(checkpoint.journal);
         self.assumed = checkpoint.assumed;
         // The record of edits belongs to the model that is gone.

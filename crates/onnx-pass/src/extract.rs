@@ -11,6 +11,7 @@ use crate::assumption::{Assumption, Condition, Exactness};
 use crate::determinism::{has_references, is_deterministic, is_deterministic_in};
 use crate::equivalence::{DOMAIN, Equivalence, Labels, SIDES};
 use crate::keys::{KeyMap, KeySet};
+use crate::query::label;
 use crate::sample::SMALL;
 use crate::transfer::{Transfer, Unsupported};
 use crate::used_elements::Used;
@@ -244,7 +245,7 @@ impl Collector<'_> {
 }
 
 /// Returns `true` if a graph nested in a node defines the value.
-fn is_inside(model: &Model, value: ValueId, node: NodeId) -> bool {
+pub(crate) fn is_inside(model: &Model, value: ValueId, node: NodeId) -> bool {
     let mut graph = model.graph_of(value);
     while let Some(owner) = model.owner_node(graph) {
         if owner == node {
@@ -299,10 +300,10 @@ impl Assembly<'_> {
         let mut model = self.transfer.to;
         Equivalence::write_metadata(&mut model, self.region.class, &assume);
         let original = self.region.model;
-        let label = |value: ValueId| original.str(original.value(value).name()).to_owned();
+        let name = |value: ValueId| original.str(original.value(value).name()).to_owned();
         let labels = Labels {
-            inputs: self.inputs.iter().map(|&value| label(value)).collect(),
-            outputs: self.region.pairs.iter().map(|&(old, _)| label(old)).collect(),
+            inputs: self.inputs.iter().map(|&value| name(value)).collect(),
+            outputs: self.region.pairs.iter().map(|&(old, _)| name(old)).collect(),
         };
         Ok(Equivalence { model, calls, functions, assume, class: self.region.class, labels })
     }
@@ -323,7 +324,7 @@ impl Assembly<'_> {
             Some(tensor) => Some(Type::tensor(tensor.elem(), Some(onnx_types::Shape::known(tensor.dims())))),
             None => known.ty.or_else(|| region.model.ty(value).cloned()),
         };
-        let ty = ty.ok_or_else(|| format!("the type of {value} is not known"))?;
+        let ty = ty.ok_or_else(|| format!("the type of {} is not known", label(region.model, value)))?;
         let ty = self.transfer.input_type(&ty, !known.is_assumed);
         Ok(self.transfer.to.add_graph_input(main, &format!("x{index}"), ty))
     }

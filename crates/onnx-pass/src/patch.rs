@@ -10,7 +10,7 @@ use onnx_types::Symbol;
 use onnx_types::tensor::Tensor;
 
 use crate::assumption::Exactness;
-use crate::cx::PassCx;
+use crate::cx::{PassCx, PassOptions};
 use crate::equivalence::Equivalence;
 use crate::extract::{Recorded, Region, extract};
 use crate::keys::KeySet;
@@ -140,6 +140,17 @@ impl<'p, 'm> Patch<'p, 'm> {
     #[must_use]
     pub fn model(&self) -> &Model {
         self.cx.model()
+    }
+
+    /// The options of the run.
+    #[must_use]
+    pub const fn options(&self) -> &PassOptions<'m> {
+        self.cx.options()
+    }
+
+    /// Sets the class of the edit, where it depends on what the pass finds.
+    pub const fn set_class(&mut self, class: Exactness) {
+        self.draft.class = class;
     }
 
     /// Names a node that the new nodes are derived from. Diagnostics about new nodes name the first one, the journal all.
@@ -283,6 +294,7 @@ impl<'p, 'm> Patch<'p, 'm> {
         let before = Neighbors::of(self.cx.model(), at).ok_or(EditError::Gone)?;
         self.cx.count_node_names();
         let copied = self.cx.model.copy_nodes(graph, at, map);
+        self.cx.forget_references();
         self.collect(&before);
         self.cx.rename_copies(&copied?);
         Ok(())
@@ -347,7 +359,10 @@ impl<'p, 'm> Patch<'p, 'm> {
         Ok(self.extract_recorded(with_constants)?.0)
     }
 
-    fn extract_recorded(&self, with_constants: bool) -> Result<(Equivalence, Vec<ValueId>), String> {
+    pub(crate) fn extract_recorded(
+        &self,
+        with_constants: bool,
+    ) -> Result<(Equivalence, Vec<ValueId>), String> {
         let cx = &*self.cx;
         let content = |value| cx.inference.content(value).cloned();
         let used = used_elements(cx.model(), &self.draft.recorded, &content);

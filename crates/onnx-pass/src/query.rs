@@ -158,7 +158,11 @@ impl Patch<'_, '_> {
     /// Returns the reason if the elements are not known or cannot be read.
     pub fn try_constant(&mut self, value: ValueId) -> Result<Tensor, Reason> {
         let root = origin(self.model(), value);
+        let is_trained = self.cx.references().is_trained(root);
         let model = self.model();
+        if is_trained {
+            return Err(Reason(format!("training sets {}", label(model, root))));
+        }
         if let Some(tensor) = model.get_value(root).and_then(|_| model.constant_tensor(root)) {
             let tensor = in_memory(tensor, self.cx.options.data)
                 .map_err(|_| Reason(format!("the elements of {} cannot be read", label(model, root))))?;

@@ -19,6 +19,7 @@ use crate::determinism::BY_NAME;
 use crate::passes::Report;
 use crate::patch::{Level, Refusal};
 use crate::prove::Verdict;
+use crate::references::References;
 
 /// What a restructuring may change of the interface of the model.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -63,12 +64,13 @@ impl PassCx<'_> {
         if self.is_exhausted() {
             return Report::default();
         }
+        let references = self.references();
         let checkpoint = self.checkpoint();
         let edits = edit(self.model_mut());
         if edits == 0 {
             // An edit that is not counted would escape the comparison.
             match self.is_unchanged(&checkpoint) {
-                true => self.saved = Some(checkpoint),
+                true => (self.saved, self.references) = (Some(checkpoint), Some(references)),
                 false => self.roll_back(checkpoint),
             }
             return Report::default();
@@ -86,8 +88,9 @@ impl PassCx<'_> {
             return Report { refusals: vec![refusal], ..Report::default() };
         }
         let (data, registry) = (self.options().data, self.options().registry);
-        let comparison =
-            Comparison { before: &checkpoint.model, after: self.model(), data, registry, interface };
+        let before = &checkpoint.model;
+        let references = &*references;
+        let comparison = Comparison { before, after: self.model(), data, registry, interface, references };
         if let Err(reason) = comparison.run() {
             self.roll_back(checkpoint);
             return refuse(reason);
@@ -105,6 +108,8 @@ struct Comparison<'a> {
     data: &'a dyn DataSource,
     registry: &'a Registry,
     interface: Interface,
+    /// The values that annotations, bindings and shardings of the model before name.
+    references: &'a References,
 }
 
 impl Comparison<'_> {
@@ -114,6 +119,10 @@ impl Comparison<'_> {
             return Err(format!("the model is not in order: {fault}"));
         }
         self.functions()?;
+        if let Some((value, by)) = self.references.lost(self.after) {
+            let name = crate::query::label(self.before, value);
+            return Err(format!("it removes {name}, to which {by} refers"));
+        }
         for graph in self.after.all_graphs() {
             if self.before.get_graph(graph).is_none() {
                 return Err("it makes a graph".to_owned());
@@ -333,10 +342,18 @@ impl Comparison<'_> {
             // An initializer becomes the default of an input, or the reverse.
             _ => one == two && self.interface != Interface::Same && self.same_default(one),
         };
+        let name = |model: &Model, value: ValueId| crate::query::label(model, value);
+        if is_same && one != two {
+            if let Some(by) = self.references.to(one) {
+                return Err(format!("it replaces {}, to which {by} refers", name(self.before, one)));
+            }
+            if self.references.is_trained(two) {
+                return Err(format!("it uses {}, which training sets", name(self.after, two)));
+            }
+        }
         if is_same {
             return Ok(());
         }
-        let name = |model: &Model, value: ValueId| crate::query::label(model, value);
         Err(format!("it replaces {} by {}, another value", name(self.before, one), name(self.after, two)))
     }
 

@@ -1,7 +1,7 @@
 //! The first level of a proof: the patch can be applied, and what remains is in order.
 
 use onnx_diag::Quoted;
-use onnx_ir::{Def, FunctionId, GraphId, Model, NodeId, OpsetScope, Use, User, ValueId, ValueRef};
+use onnx_ir::{Def, FunctionId, GraphId, Model, NodeId, OpsetScope, Use, User, ValueId};
 use onnx_schema::{Registry, Schema, op};
 use onnx_types::Symbol;
 
@@ -9,6 +9,8 @@ use crate::determinism::{is_deterministic, is_deterministic_in};
 use crate::extract::Recorded;
 use crate::keys::KeySet;
 use crate::patch::Draft;
+use crate::query::label;
+use crate::references::References;
 
 /// The changes of a commit.
 pub(crate) struct Plan {
@@ -19,7 +21,12 @@ pub(crate) struct Plan {
 }
 
 /// Checks that a patch can be applied. The reason if it cannot, as a clause.
-pub(crate) fn check(model: &Model, draft: &Draft, registry: &Registry) -> Result<Plan, String> {
+pub(crate) fn check(
+    model: &Model,
+    draft: &Draft,
+    registry: &Registry,
+    references: &References,
+) -> Result<Plan, String> {
     if draft.pairs.is_empty() {
         return Err("it replaces nothing".to_owned());
     }
@@ -39,8 +46,11 @@ pub(crate) fn check(model: &Model, draft: &Draft, registry: &Registry) -> Result
             return Err(format!("{new}, which replaces a value, is replaced itself"));
         }
         pair(model, registry, old, new)?;
+        if let Some(by) = references.to(old) {
+            return Err(format!("{by} refers to {}", label(model, old)));
+        }
     }
-    let dying = dying(model, draft);
+    let dying = dying(model, draft, references);
     for &(old, new) in &draft.pairs {
         order(model, old, new, &dying)?;
     }
@@ -67,7 +77,7 @@ fn scopes(model: &Model, draft: &Draft) -> Result<(), String> {
     Ok(())
 }
 
-/// A value that is replaced is made by a deterministic node, and nothing but operands and outputs refers to it.
+/// A value that is replaced is made by a deterministic node, and the new one is visible where it is.
 fn pair(model: &Model, registry: &Registry, old: ValueId, new: ValueId) -> Result<(), String> {
     let (Some(record), Some(_)) = (model.get_value(old), model.get_value(new)) else {
         return Err("a value is gone".to_owned());
@@ -81,43 +91,7 @@ fn pair(model: &Model, registry: &Registry, old: ValueId, new: ValueId) -> Resul
     if !model.is_visible(new, model.graph_of(old)) {
         return Err(format!("{new} is not visible where {old} is"));
     }
-    if let Some(by) = reference(model, old) {
-        return Err(format!("{by} refers to {old}"));
-    }
     Ok(())
-}
-
-/// References to a value apart from operands and outputs.
-fn reference(model: &Model, value: ValueId) -> Option<&'static str> {
-    let is_it = |reference: &ValueRef| *reference == ValueRef::Value(value);
-    let mut graph = Some(model.graph_of(value));
-    while let Some(current) = graph {
-        let found = model.graph(current).quantization.iter().any(|annotation| {
-            is_it(&annotation.tensor) || annotation.parameters.iter().any(|entry| is_it(&entry.value))
-        });
-        if found {
-            return Some("a quantization annotation");
-        }
-        graph = model.parent(current);
-    }
-    let mut bindings = model
-        .info()
-        .training
-        .iter()
-        .flat_map(|training| training.initialization_binding.iter().chain(&training.update_binding));
-    if bindings.any(|binding| is_it(&binding.key) || is_it(&binding.value)) {
-        return Some("a training binding");
-    }
-    let users = model.value(value).uses().iter().filter_map(|at| match at.user {
-        User::Node(node) => Some(node),
-        User::Graph(_) => None,
-    });
-    let mut nodes = users.chain(model.value(value).producer());
-    let is_sharded = |node: NodeId| {
-        let configurations = model.node(node).device_configurations().iter();
-        configurations.flat_map(|entry| &entry.shardings).any(|sharding| is_it(&sharding.tensor))
-    };
-    nodes.any(is_sharded).then_some("a device configuration")
 }
 
 /// The operands of a new node are visible and defined before it.
@@ -185,7 +159,7 @@ fn order(model: &Model, old: ValueId, new: ValueId, dying: &[NodeId]) -> Result<
 }
 
 /// The nodes that nothing needs after the patch, users before producers.
-fn dying(model: &Model, draft: &Draft) -> Vec<NodeId> {
+fn dying(model: &Model, draft: &Draft, references: &References) -> Vec<NodeId> {
     let mut dying: KeySet<NodeId> = KeySet::default();
     let mut order = Vec::new();
     let mut open: Vec<NodeId> =
@@ -203,7 +177,9 @@ fn dying(model: &Model, draft: &Draft) -> Vec<NodeId> {
         let is_unused = |value: ValueId| {
             let is_kept = draft.pairs.iter().any(|(_, new)| *new == value);
             let is_replaced = draft.pairs.iter().any(|(old, _)| *old == value);
-            !is_kept && (is_replaced || model.value(value).uses().iter().all(is_gone))
+            !is_kept
+                && references.allow(value)
+                && (is_replaced || model.value(value).uses().iter().all(is_gone))
         };
         if model.node(node).outputs().iter().flatten().all(|&value| is_unused(value)) {
             dying.insert(node, ());

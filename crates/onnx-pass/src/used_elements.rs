@@ -44,7 +44,10 @@ pub(crate) fn used_elements(
             continue;
         }
         let Some(node) = record.producer() else { continue };
-        for operand in model.node(node).inputs().flatten() {
+        let record = model.node(node);
+        // What a branch returns, and the body of a loop.
+        let results = record.nested_graphs().flat_map(|graph| model.graph(graph).outputs());
+        for operand in record.inputs().flatten().chain(results.map(onnx_ir::GraphOutput::value)) {
             if content(operand).is_some() || is_small_constant(operand) {
                 open.push(operand);
             } else if !used.sizes.contains(&operand) {

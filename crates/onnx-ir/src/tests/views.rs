@@ -274,6 +274,24 @@ fn unused_initializers_go_unless_referred_to() {
 }
 
 #[test]
+fn nodes_whose_result_is_referred_to_stay() {
+    let (mut model, _, _, y) = small();
+    let graph = model.main_graph();
+    model.remove_graph_output(graph, 0);
+    let annotation = crate::QuantAnnotation {
+        tensor: crate::ValueRef::Value(y),
+        parameters: Vec::new(),
+        forms: onnx_types::FieldForms::CANONICAL,
+        unknown: Vec::new(),
+    };
+    model.graph_mut(graph).quantization.push(annotation);
+    assert_eq!(model.erase_dead_nodes(graph), 0);
+    model.graph_mut(graph).quantization.clear();
+    assert_eq!(model.erase_dead_nodes(graph), 1);
+    check(&model);
+}
+
+#[test]
 fn every_tensor_is_visited_and_can_be_replaced() {
     let (mut model, _, w, _) = small();
     let graph = model.main_graph();

@@ -7,6 +7,7 @@ use super::Report;
 use crate::assumption::Exactness;
 use crate::cx::PassCx;
 use crate::pass::Pass;
+use crate::references::References;
 use crate::restructure::constant_of;
 
 /// The name of the pass.
@@ -21,8 +22,9 @@ pub(super) fn pass() -> Pass {
 }
 
 /// Makes each `Constant` node an initializer of its graph. Those of functions stay, since functions have no initializers, and
-/// so do outputs of graphs.
+/// so do outputs of graphs, and values to which annotations, training bindings or device configurations refer.
 pub fn lift_constants(cx: &mut PassCx<'_>) -> Report {
+    let references = cx.references();
     cx.restructure(NAME, |model| {
         if model.info().ir_version < WITHOUT_INPUTS {
             return 0;
@@ -32,16 +34,16 @@ pub fn lift_constants(cx: &mut PassCx<'_>) -> Report {
         while let Some(node) = cursor.next(model) {
             if model.node(node).is(op::CONSTANT) && model.scope(model.node(node).graph()) == OpsetScope::Model
             {
-                lifted += usize::from(lift(model, node));
+                lifted += usize::from(lift(model, node, &references));
             }
         }
         lifted
     })
 }
 
-fn lift(model: &mut Model, node: NodeId) -> bool {
+fn lift(model: &mut Model, node: NodeId, references: &References) -> bool {
     let Some(value) = model.node(node).output(0) else { return false };
-    if model.is_graph_output(value) {
+    if model.is_graph_output(value) || !references.allow(value) {
         return false;
     }
     let Some(Constant::Dense(tensor)) = constant_of(model, value).map(std::borrow::Cow::into_owned) else {

@@ -1,12 +1,13 @@
 //! The pass `folded-constants`: nodes whose operands are constants become constants.
 
 use onnx_ir::{Model, NodeId, Position, ValueId};
-use onnx_schema::{Registry, op};
+use onnx_schema::op;
 use onnx_types::tensor::Tensor;
 
 use super::Report;
 use crate::assumption::Exactness;
 use crate::cx::PassCx;
+use crate::fixed_results::{are_fixed, are_undefined};
 use crate::pass::Pass;
 use crate::patch::Patch;
 use crate::query::Reason;
@@ -24,8 +25,8 @@ pub(super) fn pass() -> Pass {
 }
 
 /// Computes the nodes whose operands are all constants. A result that is larger than the operands by more than a kilobyte
-/// is not stored, so that the file does not grow, and operators whose rounding the standard leaves open are only folded if
-/// the options allow [`Exactness::Rounding`].
+/// is not stored, so that the file does not grow. Unless every implementation computes the same bits, a node is only folded if
+/// the options allow [`Exactness::Rounding`], and never if the standard says nothing about its result.
 pub fn fold_constants(cx: &mut PassCx<'_>) -> Report {
     let registry = cx.options().registry;
     let mut report = Report::default();
@@ -35,11 +36,7 @@ pub fn fold_constants(cx: &mut PassCx<'_>) -> Report {
         if !is_candidate(model, node) || !model.is_deterministic(node, registry) {
             continue;
         }
-        let class = match has_open_rounding(model, node, registry) {
-            true => Exactness::Rounding,
-            false => Exactness::Exact,
-        };
-        let mut patch = cx.patch(NAME, class);
+        let mut patch = cx.patch(NAME, Exactness::Exact);
         patch.source(node);
         match fold(&mut patch, node) {
             Ok(()) => report.commit(patch),
@@ -69,15 +66,19 @@ fn is_candidate(model: &Model, node: NodeId) -> bool {
 fn fold(patch: &mut Patch<'_, '_>, node: NodeId) -> Result<(), Reason> {
     let mut size = GROWTH;
     let operands: Vec<ValueId> = patch.model().node(node).inputs().flatten().collect();
+    let mut tensors = Vec::with_capacity(operands.len());
     for operand in operands {
-        size = size.saturating_add(bytes(&patch.try_constant(operand)?));
+        let tensor = patch.try_constant(operand)?;
+        size = size.saturating_add(bytes(&tensor));
+        tensors.push(tensor);
     }
     let outputs = patch.model().node(node).outputs().iter().flatten().copied();
     let outputs: Vec<ValueId> = outputs.filter(|&output| patch.model().value(output).is_used()).collect();
     if outputs.is_empty() {
         return Err("nothing uses it".into());
     }
-    for output in outputs {
+    let mut results = Vec::with_capacity(outputs.len());
+    for &output in &outputs {
         // The claim has the constants, since the edit depends on their elements.
         let tensor = patch.evaluate(output)?;
         if bytes(&tensor) > size {
@@ -86,15 +87,19 @@ fn fold(patch: &mut Patch<'_, '_>, node: NodeId) -> Result<(), Reason> {
                 bytes(&tensor)
             )));
         }
+        results.push(tensor);
+    }
+    if are_undefined(patch.model(), node, &tensors, &results) {
+        return Err("the standard does not define the result for these operands".into());
+    }
+    if !are_fixed(patch.model(), node, patch.options().registry, &tensors, &results) {
+        patch.set_class(Exactness::Rounding);
+    }
+    for (output, tensor) in outputs.into_iter().zip(results) {
         let new = patch.new_constant(Position::Before(node), tensor)?;
         patch.replace(output, new);
     }
     Ok(())
-}
-
-/// Returns `true` unless all implementations compute the same bits.
-fn has_open_rounding(model: &Model, node: NodeId, registry: &Registry) -> bool {
-    model.callee(node, registry).standard().is_none_or(|schema| onnx_eval::has_open_rounding(schema.id()))
 }
 
 fn bytes(tensor: &Tensor) -> u64 {

@@ -17,8 +17,10 @@ pub(super) fn pass() -> Pass {
         .against("constants-as-initializers")
 }
 
-/// Makes each dense initializer a `Constant` node at the start of its graph. Defaults of inputs and outputs of graphs stay.
+/// Makes each dense initializer a `Constant` node at the start of its graph. Defaults of inputs and outputs of graphs
+/// stay, and so do values to which annotations, training bindings or device configurations refer.
 pub fn lower_initializers(cx: &mut PassCx<'_>) -> Report {
+    let references = cx.references();
     cx.restructure(NAME, |model| {
         let graphs: Vec<GraphId> = model.all_graphs().collect();
         let mut lowered = 0;
@@ -26,7 +28,7 @@ pub fn lower_initializers(cx: &mut PassCx<'_>) -> Report {
             let values: Vec<ValueId> = model.initializers(graph).collect();
             // The first one comes first.
             for value in values.into_iter().rev() {
-                lowered += usize::from(lower(model, graph, value));
+                lowered += usize::from(references.allow(value) && lower(model, graph, value));
             }
         }
         lowered
@@ -43,7 +45,5 @@ fn lower(model: &mut Model, graph: GraphId, value: ValueId) -> bool {
     let Ok(new) = made else { return false };
     model.replace_all_uses(value, new);
     model.take_name(new, value);
-    // A quantization annotation may still refer to it.
-    let _ = model.erase_value(value);
-    true
+    model.erase_value(value).is_ok()
 }

@@ -29,8 +29,8 @@ pub(super) fn pass() -> Pass {
         .after("sorted")
 }
 
-/// Replaces values of integers and truth values whose elements inference knows by constants. Operands of `Reshape`, `Expand`
-/// and `Slice` become constants where another constant means the same. Values whose elements are sizes of the inputs become
+/// Replaces values of integers and truth values whose elements inference knows by constants. Operands of `Reshape`, `Expand`,
+/// `Tile` and `Slice` become constants where another constant means the same. Values whose elements are sizes of the inputs become
 /// an earlier value with equal elements, or are made of fewer nodes. Exported models compute many shapes from shapes; the nodes
 /// that did so are dead afterwards and go with the edit.
 pub fn materialize_elements(cx: &mut PassCx<'_>) -> Report {

@@ -21,8 +21,10 @@ pub(super) fn pass() -> Pass {
 }
 
 /// Moves the initializers of nested graphs to the graph of the model that they are in, where other graphs can share them.
-/// Nested graphs of functions keep theirs, since functions have no initializers, and so do outputs of graphs.
+/// Nested graphs of functions keep theirs, since functions have no initializers, and so do outputs of graphs and values
+/// to which annotations, training bindings or device configurations refer.
 pub fn lift_initializers(cx: &mut PassCx<'_>) -> Report {
+    let references = cx.references();
     cx.restructure(NAME, |model| {
         let is_nested =
             |graph: &GraphId| model.root(*graph) != *graph && model.scope(*graph) == OpsetScope::Model;
@@ -30,7 +32,8 @@ pub fn lift_initializers(cx: &mut PassCx<'_>) -> Report {
         let mut lifted = 0;
         for graph in nested {
             let values: Vec<ValueId> = model.initializers(graph).collect();
-            lifted += values.into_iter().filter(|&value| lift(model, graph, value)).count();
+            let values = values.into_iter().filter(|&value| references.allow(value));
+            lifted += values.filter(|&value| lift(model, graph, value)).count();
         }
         lifted
     })
@@ -46,7 +49,5 @@ fn lift(model: &mut Model, graph: GraphId, value: ValueId) -> bool {
     let new = model.add_initializer(root, name, constant);
     model.replace_all_uses(value, new);
     model.take_name(new, value);
-    // A quantization annotation may still refer to it.
-    let _ = model.erase_value(value);
-    true
+    model.erase_value(value).is_ok()
 }

@@ -1,12 +1,13 @@
 //! The pass `no-unused-outputs`: optional outputs that nothing uses are left out.
 
-use onnx_ir::{Cursor, Model, NodeId};
+use onnx_ir::{Cursor, Model, NodeId, ValueId};
 use onnx_schema::{Formal, op};
 
 use super::Report;
 use crate::assumption::Exactness;
 use crate::cx::PassCx;
 use crate::pass::Pass;
+use crate::references::References;
 
 /// The name of the pass.
 const NAME: &str = "no-unused-outputs";
@@ -19,6 +20,7 @@ pub(super) fn pass() -> Pass {
 /// Leaves out the optional outputs of nodes that nothing uses, but never the only output of a node.
 pub fn remove_unused_outputs(cx: &mut PassCx<'_>) -> Report {
     let registry = cx.options().registry;
+    let references = cx.references();
     cx.restructure(NAME, |model| {
         let mut removed = 0;
         let mut cursor = Cursor::all(model);
@@ -29,7 +31,7 @@ pub fn remove_unused_outputs(cx: &mut PassCx<'_>) -> Report {
                 continue;
             }
             for (index, output) in schema.outputs().iter().enumerate() {
-                if Formal::is_optional(output) && is_removable(model, node, index) {
+                if Formal::is_optional(output) && is_removable(model, node, index, &references) {
                     removed += usize::from(model.clear_output(node, index).is_ok());
                 }
             }
@@ -38,8 +40,8 @@ pub fn remove_unused_outputs(cx: &mut PassCx<'_>) -> Report {
     })
 }
 
-fn is_removable(model: &Model, node: NodeId, index: usize) -> bool {
+fn is_removable(model: &Model, node: NodeId, index: usize, references: &References) -> bool {
     let outputs = model.node(node).outputs();
-    let is_unused = outputs.get(index).copied().flatten().is_some_and(|value| !model.value(value).is_used());
-    is_unused && outputs.iter().flatten().count() > 1
+    let is_unused = |value: ValueId| !model.value(value).is_used() && references.allow(value);
+    outputs.get(index).copied().flatten().is_some_and(is_unused) && outputs.iter().flatten().count() > 1
 }

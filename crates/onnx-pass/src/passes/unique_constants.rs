@@ -22,9 +22,11 @@ pub(super) fn pass() -> Pass {
 }
 
 /// Merges initializers of equal type and elements, also those of nested graphs with those around them. They are compared by
-/// a hash first, then by their bytes; external data is read only if the options have a source for it.
+/// a hash first, then by their bytes; external data is read only if the options have a source for it. Those to which annotations, training
+/// bindings or device configurations refer stay apart.
 pub fn merge_constants(cx: &mut PassCx<'_>) -> Report {
     let data = cx.options().data;
+    let references = cx.references();
     cx.restructure(NAME, |model| {
         let mut known: HashMap<u64, Vec<ValueId>, RandomState> = HashMap::default();
         let mut merged = 0;
@@ -32,7 +34,7 @@ pub fn merge_constants(cx: &mut PassCx<'_>) -> Report {
         let graphs: Vec<GraphId> = model.all_graphs().collect();
         for graph in graphs {
             let values: Vec<ValueId> = model.initializers(graph).collect();
-            for value in values {
+            for value in values.into_iter().filter(|&value| references.allow(value)) {
                 merged += usize::from(merge(model, value, &mut known, data));
             }
         }
@@ -67,6 +69,5 @@ fn merge(
         return false;
     };
     model.replace_all_uses(value, twin);
-    // A quantization annotation may still refer to it.
     model.erase_value(value).is_ok()
 }

@@ -1,11 +1,11 @@
 //! What holds for all patches.
 
 use onnx_ir::Position;
-use onnx_pass::{Condition, Exactness, Level, PassCx, PassOptions, Patch};
+use onnx_pass::{Condition, Exactness, Level, PassCx, PassOptions, Patch, Verdict};
 use onnx_schema::{attr, op};
 use onnx_types::tensor::Tensor;
 
-use crate::{bytes, commits, maker, nodes, parse, refuses, value};
+use crate::{UNCONFIRMED, bytes, commits, maker, nodes, parse, refuses, value};
 
 const SUM: &str = r#"<ir_version: 10, opset_import: ["": 20]>
     g (float[N] x) => (float[N] y) <float z = {0}> {
@@ -61,12 +61,46 @@ fn a_constant_that_was_not_read_is_free() {
         },
         Level::Values,
         &[
-            "the results differ",
+            UNCONFIRMED,
             "x = float[2] {0.375, -4.0}",
             "z = float[] {-2.25}",
             "a[0] is -1.875 before and 0.375 after",
         ],
     );
+}
+
+/// Replaces `Relu (a)` by `a`.
+fn drop_relu(patch: &mut Patch<'_, '_>) {
+    let [a, r] = ["a", "r"].map(|name| value(patch.model(), name));
+    patch.tap(a);
+    patch.replace(r, a);
+}
+
+#[test]
+fn a_refutation_is_confirmed_with_the_nodes_before_it() {
+    let text = |op: &str| {
+        format!(
+            r#"<ir_version: 10, opset_import: ["": 20]>
+            g (float[N] x) => (float[N] y) {{ a = {op} (x) r = Relu (a) y = Neg (r) }}"#
+        )
+    };
+    // The edit is right, and the claim has operands that the model does not compute.
+    let refusal = refuses(
+        &text("Exp"),
+        Exactness::Rounding,
+        drop_relu,
+        Level::Values,
+        &[UNCONFIRMED, "a = float[2] {0.375, -4.0}", "r[1] is 0.0 before and -4.0 after"],
+    );
+    assert!(matches!(refusal.verdict, Some(Verdict::Untested(_))), "{refusal:?}");
+    let refusal = refuses(
+        &text("Neg"),
+        Exactness::Rounding,
+        drop_relu,
+        Level::Values,
+        &["the results differ", "a = float[2] {0.375, -4.0}", "r[1] is 0.0 before and -4.0 after"],
+    );
+    assert!(refusal.verdict.is_some_and(|verdict| verdict.is_refuted()));
 }
 
 #[test]
@@ -149,7 +183,35 @@ fn a_quantized_value_is_not_replaced() {
     patch.tap(x);
     patch.replace(a, x);
     let refusal = patch.commit().unwrap_err();
-    assert_eq!(refusal.reason, "a quantization annotation refers to v1");
+    assert_eq!(refusal.reason, "a quantization annotation refers to `a`");
+}
+
+#[test]
+fn a_restructuring_keeps_what_is_referred_to() {
+    let text = r#"<ir_version: 10, opset_import: ["": 20]>
+        g (float[2] x) => (float[2] y) <float s = {0.5}, float[2] w = {1, 2}> @{quantization_annotation: [
+            {tensor_name: "w", quant_parameter_tensor_names: ["SCALE_TENSOR": "s"]}
+        ]} {
+            y = Mul (x, w)
+        }"#;
+    let mut model = parse(text);
+    let before = bytes(&model);
+    let mut cx = PassCx::new(&mut model, PassOptions::default());
+    let report = cx.restructure("wrong", |model| {
+        let scale = value(model, "s");
+        usize::from(model.erase_value(scale).is_ok())
+    });
+    assert_eq!(report.refusals[0].reason, "it removes `s`, to which a quantization annotation refers");
+    let report = cx.restructure("wrong", |model| {
+        let (graph, w) = (model.main_graph(), value(model, "w"));
+        let constant = onnx_ir::Constant::clone(model.value(w).constant().unwrap());
+        let twin = model.add_initializer(graph, onnx_types::Symbol::EMPTY, constant);
+        model.replace_all_uses(w, twin);
+        1
+    });
+    assert_eq!(report.refusals[0].reason, "it replaces `w`, to which a quantization annotation refers");
+    drop(cx);
+    assert!(bytes(&model) == before, "a refused restructuring changed the model");
 }
 
 #[test]

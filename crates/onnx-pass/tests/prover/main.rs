@@ -15,4 +15,5 @@ mod claims;
 mod faults;
 mod judge;
 mod mutate;
+mod passes;
 mod witness;

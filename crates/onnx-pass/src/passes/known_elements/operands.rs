@@ -1,4 +1,4 @@
-//! Operands of `Reshape`, `Expand` and `Slice` that become constants although their elements are not the same in every run.
+//! Operands of `Reshape`, `Expand`, `Tile` and `Slice` that become constants although their elements are not the same in every run.
 
 use onnx_ir::{Model, NodeId, Position, ValueId};
 use onnx_ops::{Operator, ops};
@@ -18,6 +18,9 @@ use crate::query::Reason;
 /// The first version of `Slice` that has its bounds as operands.
 const SLICE_WITH_OPERANDS: i64 = 10;
 
+/// The first version of `Tile` that repeats all axes.
+const TILE_WITH_REPEATS: i64 = 6;
+
 /// Makes the operands constants.
 pub(super) fn simplify(cx: &mut PassCx<'_>) -> Report {
     cx.rewrite_nodes(NAME, Exactness::Exact, is_candidate, |patch, node| {
@@ -26,6 +29,8 @@ pub(super) fn simplify(cx: &mut PassCx<'_>) -> Report {
             reshape(patch, node)
         } else if record.is(op::EXPAND) {
             expand(patch, node)
+        } else if record.is(op::TILE) {
+            tile(patch, node)
         } else {
             slice(patch, node)
         }
@@ -34,14 +39,19 @@ pub(super) fn simplify(cx: &mut PassCx<'_>) -> Report {
 
 fn is_candidate(model: &Model, node: NodeId) -> bool {
     let record = model.node(node);
-    let is_open = |index| record.input(index).is_some_and(|operand| !is_constant(model, operand));
-    let has_operands = || {
+    // The default of an input is as good as a constant, unless a caller wants another one.
+    let has_default = |operand: ValueId| model.value(operand).initializer().is_some();
+    let is_open = |index| {
+        record.input(index).is_some_and(|operand| !is_constant(model, operand) && !has_default(operand))
+    };
+    let is_since = |first: i64| {
         let version = model.versions_in(record.graph()).get(domain::ONNX);
-        version.is_some_and(|version| version >= SLICE_WITH_OPERANDS)
+        version.is_some_and(|version| version >= first)
     };
     match () {
         () if record.is(op::RESHAPE) || record.is(op::EXPAND) => is_open(1),
-        () if record.is(op::SLICE) => is_open(2) && has_operands(),
+        () if record.is(op::TILE) => is_open(1) && is_since(TILE_WITH_REPEATS),
+        () if record.is(op::SLICE) => is_open(2) && is_since(SLICE_WITH_OPERANDS),
         () => false,
     }
 }
@@ -123,6 +133,30 @@ fn expand(patch: &mut Patch<'_, '_>, node: NodeId) -> Result<(), Reason> {
             (_, Some(&own)) if patch.proved_eq(own, size) => elements.push(1),
             (Dim::Known(size), _) => elements.push(size),
             _ => return Err("a size that it broadcasts to is not known".into()),
+        }
+    }
+    set_operand(patch, node, 1, &elements)
+}
+
+/// Replaces the repeats of a `Tile` by a constant: 1 where the operand has the size of the result.
+fn tile(patch: &mut Patch<'_, '_>, node: NodeId) -> Result<(), Reason> {
+    let tile = ops::Tile::of(patch.model(), node).ok_or("the node has no view")?;
+    let (Some(data), Some(repeats), Some(tiled)) = (tile.input(), tile.repeats(), tile.out_output()) else {
+        return Err("an operand is left out".into());
+    };
+    let sizes = patch.try_shape(tiled)?;
+    let from = patch.try_shape(data)?;
+    let known = patch.content(repeats).filter(|known| known.len() == sizes.len());
+    if from.len() != sizes.len() {
+        return Err("the result has another rank".into());
+    }
+    let mut elements = Vec::with_capacity(sizes.len());
+    for (axis, (&size, &own)) in sizes.iter().zip(&from).enumerate() {
+        let count = known.as_ref().and_then(|known| known.get(axis)?.known());
+        match count {
+            Some(count) => elements.push(count),
+            None if patch.proved_eq(own, size) => elements.push(1),
+            None => return Err("a number of repeats is not known".into()),
         }
     }
     set_operand(patch, node, 1, &elements)

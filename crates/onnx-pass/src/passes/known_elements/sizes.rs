@@ -93,23 +93,45 @@ fn is_defined_before(model: &Model, value: ValueId, node: NodeId) -> bool {
     ancestor.is_some_and(|ancestor| model.is_before(producer, ancestor))
 }
 
-/// Makes the tensors of whose sizes a value is computed the inputs of the claim, with their sizes as assumptions.
+/// Makes the tensors of whose sizes a value is computed the inputs of the claim, with their sizes as assumptions. A tensor whose
+/// elements it is computed from, too, is not one of them: as an input of the claim, it would have any elements.
 ///
 /// # Errors
 ///
 /// Returns the reason if the value is computed from anything else.
 pub(in crate::passes) fn tap_sizes(patch: &mut Patch<'_, '_>, value: ValueId) -> Result<(), Reason> {
+    let mut measured: Vec<ValueId> = Vec::new();
     let mut seen: KeySet<NodeId> = KeySet::default();
+    let result = find_measured(patch.model(), value, &mut measured, &mut seen);
+    for value in measured {
+        let producer = patch.model().value(value).producer();
+        if producer.is_none_or(|producer| !seen.contains_key(producer)) {
+            patch.try_shape(value)?;
+            patch.tap(value);
+        }
+    }
+    result
+}
+
+/// Finds the tensors of whose sizes a value is computed, and the nodes between these and the value.
+fn find_measured(
+    model: &Model,
+    value: ValueId,
+    measured: &mut Vec<ValueId>,
+    seen: &mut KeySet<NodeId>,
+) -> Result<(), Reason> {
     let mut open = vec![value];
     let mut count = 0_usize;
+    let mut result = Ok(());
     while let Some(value) = open.pop() {
-        let model = patch.model();
         let record = model.get_value(value).ok_or("a value is gone")?;
         if record.constant().is_some() {
             continue;
         }
         let Def::Output { node, .. } = record.def() else {
-            return Err(Reason::new(format!("{} is not computed from sizes", label(model, value))));
+            // The other operands are found, too.
+            result = Err(Reason::new(format!("{} is not computed from sizes", label(model, value))));
+            continue;
         };
         if seen.insert(node, ()).is_some() {
             continue;
@@ -129,11 +151,10 @@ pub(in crate::passes) fn tap_sizes(patch: &mut Patch<'_, '_>, value: ValueId) ->
         let data = record.input(0).ok_or("an operand is left out")?;
         // Sizes of constants need no tap.
         if model.constant_tensor(data).is_none() {
-            patch.try_shape(data)?;
-            patch.tap(data);
+            measured.push(data);
         }
     }
-    Ok(())
+    result
 }
 
 /// A part of a list of sizes.

@@ -1,0 +1,293 @@
+//! Operators of which every admissible implementation computes the same bits from the same operands.
+//!
+//! The list is one of what is fixed: an operator that is not on it may be approximated, accumulate in any order, or round
+//! between its steps. Whether the result of a listed operator is fixed can depend on its operands: the standard says neither
+//! which of 0.0 and -0.0 is the greater one, nor what becomes of an integer that overflows.
+
+use onnx_ir::{Model, NodeId};
+use onnx_schema::{Registry, attr, domain, op};
+use onnx_types::tensor::{NoData, Tensor};
+use onnx_types::{ElemClass, ElemType, Symbol};
+
+/// How an operator makes the elements of its results.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    /// It moves elements, counts them, or compares them.
+    Moves,
+    /// It chooses among elements by their order.
+    Orders,
+    /// It computes each element by one operation of arithmetic, which floats round once.
+    Arithmetic,
+    /// It accumulates: in a fixed order for integers only.
+    Accumulates,
+    /// It converts elements.
+    Converts,
+}
+
+const MOVES: &[Symbol] = &[
+    op::AND,
+    op::BIT_CAST,
+    op::BITWISE_AND,
+    op::BITWISE_NOT,
+    op::BITWISE_OR,
+    op::BITWISE_XOR,
+    op::CENTER_CROP_PAD,
+    op::COMPRESS,
+    op::CONCAT,
+    op::CONSTANT_OF_SHAPE,
+    op::DEPTH_TO_SPACE,
+    op::EQUAL,
+    op::EXPAND,
+    op::EYE_LIKE,
+    op::FLATTEN,
+    op::GATHER,
+    op::GATHER_ELEMENTS,
+    op::GATHER_ND,
+    op::GREATER,
+    op::GREATER_OR_EQUAL,
+    op::IDENTITY,
+    op::IS_INF,
+    op::IS_NAN,
+    op::LESS,
+    op::LESS_OR_EQUAL,
+    op::NON_ZERO,
+    op::NOT,
+    op::ONE_HOT,
+    op::OR,
+    op::PAD,
+    op::RESHAPE,
+    op::REVERSE_SEQUENCE,
+    op::SHAPE,
+    op::SIZE,
+    op::SLICE,
+    op::SPACE_TO_DEPTH,
+    op::SPLIT,
+    op::SQUEEZE,
+    op::TILE,
+    op::TRANSPOSE,
+    op::TRILU,
+    op::UNSQUEEZE,
+    op::WHERE,
+    op::XOR,
+];
+
+const ORDERS: &[Symbol] = &[
+    op::ABS,
+    op::ARG_MAX,
+    op::ARG_MIN,
+    op::CLIP,
+    op::HARDMAX,
+    op::MAX,
+    op::MIN,
+    op::REDUCE_MAX,
+    op::REDUCE_MIN,
+    op::RELU,
+    op::SIGN,
+    op::TOP_K,
+];
+
+const ARITHMETIC: &[Symbol] = &[
+    op::ADD,
+    op::CEIL,
+    op::DIV,
+    op::FLOOR,
+    op::MOD,
+    op::MUL,
+    op::NEG,
+    op::RECIPROCAL,
+    op::ROUND,
+    op::SQRT,
+    op::SUB,
+];
+
+const ACCUMULATES: &[Symbol] = &[op::CUM_SUM, op::RANGE, op::REDUCE_PROD, op::REDUCE_SUM, op::SUM];
+
+/// Returns `true` if all admissible implementations compute these results of a node from these operands, bit for bit; NaNs
+/// count as equal.
+pub(crate) fn are_fixed(
+    model: &Model,
+    node: NodeId,
+    registry: &Registry,
+    operands: &[Tensor],
+    results: &[Tensor],
+) -> bool {
+    let record = model.node(node);
+    let is_standard = record.domain() == domain::ONNX && model.callee(node, registry).standard().is_some();
+    let Some(kind) = kind(record.op()).filter(|_| is_standard) else { return false };
+    match kind {
+        Kind::Moves => true,
+        Kind::Orders => !operands.iter().any(has_no_order),
+        Kind::Accumulates => {
+            operands.iter().chain(results).all(|tensor| tensor.elem().is_integer())
+                && is_within_range(record.op(), operands, results)
+        }
+        Kind::Arithmetic => {
+            let is_float = |tensor: &Tensor| tensor.elem().class() == ElemClass::Float;
+            match operands.iter().any(is_float) {
+                true => is_rounded_once(record.op(), operands, results),
+                false => is_within_range(record.op(), operands, results),
+            }
+        }
+        Kind::Converts => {
+            // The mode in which elements of eight bits are rounded may be an attribute.
+            let is_plain = record.attribute(attr::ROUND_MODE).is_none();
+            let [operand, ..] = operands else { return false };
+            is_plain && results.iter().all(|result| converts_exactly(operand, result))
+        }
+    }
+}
+
+/// Whether the standard says nothing about the results of a node on these operands, so that implementations may return different
+/// ones that rounding does not explain: a float that the integers of the result do not include.
+pub(crate) fn are_undefined(model: &Model, node: NodeId, operands: &[Tensor], results: &[Tensor]) -> bool {
+    let record = model.node(node);
+    let is_cast = record.domain() == domain::ONNX && (record.is(op::CAST) || record.is(op::CAST_LIKE));
+    let [operand, ..] = operands else { return false };
+    let is_float = operand.elem().class() == ElemClass::Float;
+    is_cast
+        && is_float
+        && results.iter().any(|result| result.elem().is_integer() && !includes(result, operand))
+}
+
+fn kind(op: Symbol) -> Option<Kind> {
+    let lists = [
+        (MOVES, Kind::Moves),
+        (ORDERS, Kind::Orders),
+        (ARITHMETIC, Kind::Arithmetic),
+        (ACCUMULATES, Kind::Accumulates),
+    ];
+    if op == op::CAST || op == op::CAST_LIKE {
+        return Some(Kind::Converts);
+    }
+    lists.into_iter().find(|(list, _)| list.contains(&op)).map(|(_, kind)| kind)
+}
+
+/// Returns `true` if a tensor has elements that implementations order differently: NaN, and zeros of both signs.
+fn has_no_order(tensor: &Tensor) -> bool {
+    let is_float = tensor.elem().class() == ElemClass::Float;
+    is_float
+        && floats(tensor).is_none_or(|mut all| all.any(|x| x.is_nan() || x == 0.0 && x.is_sign_negative()))
+}
+
+/// Returns `true` if an operation on floats rounds as IEEE 754 says, whatever the implementation does with the sign of a zero
+/// that it makes, and with numbers that are smaller than the normal ones.
+fn is_rounded_once(op: Symbol, operands: &[Tensor], results: &[Tensor]) -> bool {
+    let makes_zero = matches!(op, op::CEIL | op::ROUND | op::NEG | op::MOD);
+    let is_open = |tensor: &Tensor, zero: bool| {
+        let least = least_normal(tensor.elem());
+        floats(tensor).is_none_or(|mut all| {
+            all.any(|x| zero && x == 0.0 || x != 0.0 && least.is_none_or(|least| x.abs() < least))
+        })
+    };
+    !operands.iter().any(|operand| is_open(operand, false))
+        && !results.iter().any(|result| is_open(result, makes_zero))
+}
+
+/// The least positive normal number of a type that all implementations compute in.
+const fn least_normal(elem: ElemType) -> Option<f64> {
+    match elem {
+        ElemType::Double => Some(f64::MIN_POSITIVE),
+        ElemType::Float | ElemType::Bfloat16 => Some(f32::MIN_POSITIVE as f64),
+        ElemType::Float16 => Some(6.103_515_625e-5),
+        _ => None,
+    }
+}
+
+/// Returns `true` if no integer can overflow, and no quotient has another sign convention.
+fn is_within_range(op: Symbol, operands: &[Tensor], results: &[Tensor]) -> bool {
+    let Some(range) = results.first().and_then(|result| range_of(result.elem())) else { return false };
+    let bounds: Option<Vec<(i128, i128)>> = operands.iter().map(extremes).collect();
+    let Some(bounds) = bounds else { return false };
+    let magnitude = |(low, high): (i128, i128)| low.unsigned_abs().max(high.unsigned_abs());
+    let count = operands.first().and_then(Tensor::element_count).unwrap_or(u64::MAX);
+    let fits =
+        |magnitude: Option<u128>| magnitude.is_some_and(|magnitude| magnitude <= range.1.unsigned_abs());
+    match (op, bounds.as_slice()) {
+        (op::ADD, &[a, b]) => fits(magnitude(a).checked_add(magnitude(b))),
+        (op::SUB, &[a, b]) => {
+            let (low, high) = (a.0.saturating_sub(b.1), a.1.saturating_sub(b.0));
+            range.0 <= low && high <= range.1
+        }
+        (op::MUL, &[a, b]) => fits(magnitude(a).checked_mul(magnitude(b))),
+        (op::NEG, &[a]) => fits(Some(magnitude(a))) && range.0 < 0,
+        // Quotients of negative numbers were rounded down and towards zero in different versions.
+        (op::DIV | op::MOD, &[a, b]) => a.0 >= 0 && b.0 > 0,
+        (op::SUM, all) => {
+            fits(all.iter().try_fold(0_u128, |sum, &bounds| sum.checked_add(magnitude(bounds))))
+        }
+        (op::REDUCE_SUM | op::CUM_SUM, &[a, ..]) => fits(magnitude(a).checked_mul(u128::from(count))),
+        (op::REDUCE_PROD, &[a, ..]) => {
+            u32::try_from(count).is_ok_and(|count| fits(magnitude(a).max(1).checked_pow(count)))
+        }
+        // The last number is before the limit, and the one after it is not computed.
+        (op::RANGE, &[_, _, _]) => true,
+        _ => false,
+    }
+}
+
+fn converts_exactly(from: &Tensor, to: &Tensor) -> bool {
+    let class = |tensor: &Tensor| tensor.elem().class();
+    match (class(from), class(to)) {
+        // Texts of floats have several forms.
+        (ElemClass::String, _) | (_, ElemClass::String) => from.elem() == to.elem(),
+        (ElemClass::Complex, _) | (_, ElemClass::Complex) => false,
+        (ElemClass::Float, ElemClass::Int | ElemClass::Uint) => includes(to, from),
+        // Rounded to the nearest number, ties to even; it is open what becomes of one that is too large or too small.
+        (ElemClass::Float, ElemClass::Float) => {
+            let is_normal = |(old, new): (f64, f64)| {
+                old == new
+                    || old.is_nan() && new.is_nan()
+                    || new.is_finite() && least_normal(to.elem()).is_some_and(|least| new.abs() >= least)
+            };
+            floats(from).zip(floats(to)).is_some_and(|(old, new)| old.zip(new).all(is_normal))
+        }
+        (ElemClass::Int | ElemClass::Uint, ElemClass::Float) => {
+            let pairs = from.iter_i64(&NoData).ok().zip(floats(to));
+            // Beyond 2^53, the comparison itself rounds.
+            let is_same = |(old, new): (i64, f64)| old.unsigned_abs() <= 1 << 53 && old as f64 == new;
+            pairs.is_some_and(|(old, mut new)| old.zip(&mut new).all(is_same))
+        }
+        // Truth values, and integers, of which the lower bits stay.
+        _ => true,
+    }
+}
+
+/// Returns `true` if all floats are finite, and within the integers of a type after their fraction is gone.
+fn includes(integers: &Tensor, floating: &Tensor) -> bool {
+    let Some((low, high)) = range_of(integers.elem()) else { return false };
+    // 2^63 is a float, and no integer of 64 bits.
+    let is_within = |x: f64| x.trunc() >= low as f64 && x.trunc() < high as f64 + 1.0;
+    floats(floating).is_some_and(|mut all| all.all(is_within))
+}
+
+/// The least and the greatest integer of a type.
+fn range_of(elem: ElemType) -> Option<(i128, i128)> {
+    let bits = elem.bits()?;
+    match elem.class() {
+        ElemClass::Int => {
+            let half = 1_i128.checked_shl(bits.checked_sub(1)?)?;
+            Some((half.checked_neg()?, half.checked_sub(1)?))
+        }
+        ElemClass::Uint => Some((0, 1_i128.checked_shl(bits)?.checked_sub(1)?)),
+        _ => None,
+    }
+}
+
+/// The least and the greatest element; (0, 0) if there is none, `None` if the elements are no integers.
+fn extremes(tensor: &Tensor) -> Option<(i128, i128)> {
+    if tensor.elem() == ElemType::Uint64 {
+        let all = tensor.to_vec::<u64>(&NoData).ok()?;
+        let (low, high) = (all.iter().min().copied(), all.iter().max().copied());
+        return Some((i128::from(low.unwrap_or(0)), i128::from(high.unwrap_or(0))));
+    }
+    if !tensor.elem().is_integer() {
+        return None;
+    }
+    let all: Vec<i64> = tensor.iter_i64(&NoData).ok()?.collect();
+    let (low, high) = (all.iter().min().copied(), all.iter().max().copied());
+    Some((i128::from(low.unwrap_or(0)), i128::from(high.unwrap_or(0))))
+}
+
+fn floats(tensor: &Tensor) -> Option<impl Iterator<Item = f64> + '_> {
+    tensor.iter_f64(&NoData).ok()
+}
