@@ -2,6 +2,7 @@
 
 mod compose;
 mod convert;
+mod edit;
 mod functions;
 mod groups;
 mod infer;
@@ -26,6 +27,7 @@ use crate::run::RunArgs;
 use crate::simplify::SimplifyArgs;
 
 pub(crate) use compose::ExtractArgs;
+pub(crate) use edit::{EditArgs, InterfaceArgs, MetadataArgs, NameKind};
 pub(crate) use convert::ConvertArgs;
 pub(crate) use functions::{InlineArgs, MergeArgs, Names, OutlineArgs};
 pub(crate) use groups::parse;
@@ -98,6 +100,8 @@ pub(crate) enum Command {
     Simplify(SimplifyArgs),
     /// Apply passes and rewrite rules, with a proof of each edit.
     Rewrite(RewriteArgs),
+    /// Change names, inputs and outputs, sizes, and metadata.
+    Edit(EditArgs),
     /// Extract a part of a model.
     Extract(ExtractArgs),
     /// Add the functions of a library that the model calls.

@@ -14,6 +14,8 @@ mod check;
 mod compare;
 mod completions;
 mod convert;
+mod dimensions;
+mod edit;
 mod elided;
 mod exit;
 mod explain;
@@ -82,6 +84,7 @@ fn main() -> ExitCode {
         Command::Convert(args) => convert::run(&args, &mut out),
         Command::Simplify(args) => simplify::run(&args, &mut out),
         Command::Rewrite(args) => rewrite::run(&args, &mut out),
+        Command::Edit(args) => edit::run(&args, &mut out),
         Command::Extract(args) => extract::run(&args, &mut out),
         Command::Merge(args) => merge::run(&args, &mut out),
         Command::Inline(args) => inline::run(&args, &mut out),

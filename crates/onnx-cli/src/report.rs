@@ -104,6 +104,7 @@ impl Command {
             Self::Convert(args) => args.output.report.file.as_deref(),
             Self::Rewrite(args) => args.edits.output.report.file.as_deref(),
             Self::Simplify(args) => args.edits.output.report.file.as_deref(),
+            Self::Edit(args) => args.output.report.file.as_deref(),
             Self::Extract(args) => args.output.report.file.as_deref(),
             Self::Merge(args) => args.output.report.file.as_deref(),
             Self::Inline(args) => args.output.report.file.as_deref(),
@@ -129,6 +130,7 @@ impl Command {
             Self::Convert(args) => vec![&args.input_file],
             Self::Rewrite(args) => vec![&args.input_file],
             Self::Simplify(args) => vec![&args.input_file],
+            Self::Edit(args) => vec![&args.input_file],
             Self::Extract(args) => vec![&args.input_file],
             Self::Merge(args) => {
                 std::iter::once(&args.input_file).chain(&args.link).map(PathBuf::as_path).collect()
@@ -154,6 +156,7 @@ impl Command {
             Self::Convert(_) => "convert",
             Self::Rewrite(_) => "rewrite",
             Self::Simplify(_) => "simplify",
+            Self::Edit(_) => "edit",
             Self::Extract(_) => "extract",
             Self::Merge(_) => "merge",
             Self::Inline(_) => "inline",
@@ -179,6 +182,7 @@ impl Command {
             Self::Convert(args) => args.output.report.effective_format(),
             Self::Rewrite(args) => args.edits.output.report.effective_format(),
             Self::Simplify(args) => args.edits.output.report.effective_format(),
+            Self::Edit(args) => args.output.report.effective_format(),
             Self::Extract(args) => args.output.report.effective_format(),
             Self::Merge(args) => args.output.report.effective_format(),
             Self::Inline(args) => args.output.report.effective_format(),

@@ -4,7 +4,9 @@ use onnx_diag::{Diagnostic, Sink};
 use onnx_ir::{Cycle, EditError, Model, Places, ValueId};
 use onnx_types::Stopped;
 
-use crate::rules::{BOUNDARY_TYPE_UNKNOWN, COMPOSITION_REFUSED, PATH_NOT_CUT};
+use crate::rename::NameCollision;
+use crate::sizes::FixedSize;
+use crate::rules::{BOUNDARY_TYPE_UNKNOWN, COMPOSITION_REFUSED, NAMES_COLLIDE, PATH_NOT_CUT};
 
 /// Maximum number of values of a path that a message lists; the middle of longer ones is left out.
 const MAX_PATH: usize = 12;
@@ -49,6 +51,12 @@ pub enum ComposeError {
     /// Values that become inputs or outputs have no known types: their names.
     #[error("the type of `{}` is not known{}", first(.1), more(.1.len()))]
     UnknownType(Vec<ValueId>, Vec<String>),
+    /// Elements would have the names of others: all of them.
+    #[error("{}{}", first(.0), more(.0.len()))]
+    Collisions(Vec<NameCollision>),
+    /// The model works for other sizes only: all reasons that were found.
+    #[error("{}{}", first(.0), more(.0.len()))]
+    FixedSizes(Vec<FixedSize>),
     /// The request contradicts the model: the reason, and a value that it is about.
     #[error("{0}")]
     Refused(String, Option<ValueId>),
@@ -90,6 +98,15 @@ impl ComposeError {
                     sink.report(found.help("declare the type in `value_info`, or cut elsewhere"));
                 }
             }
+            Self::Collisions(collisions) => {
+                for collision in collisions {
+                    let node = collision.node.filter(|&node| model.get_node(node).is_some());
+                    let locus = node.map_or_else(|| locus(collision.value), |node| places.node(node));
+                    let found = Diagnostic::new(&NAMES_COLLIDE, locus, collision.to_string());
+                    sink.report(found.help("choose another name, or rename both in one request"));
+                }
+            }
+            Self::FixedSizes(fixed) => FixedSize::report(fixed, model, &mut sink),
             Self::Refused(reason, value) => {
                 sink.report(Diagnostic::new(&COMPOSITION_REFUSED, locus(*value), reason.clone()));
             }

@@ -109,7 +109,7 @@ const fn is_tensor(ty: &Type) -> bool {
     )
 }
 
-fn dims(dims: &[i64]) -> Option<onnx_types::Shape> {
+pub(crate) fn dims(dims: &[i64]) -> Option<onnx_types::Shape> {
     dims.iter().all(|&dim| dim >= 0).then(|| onnx_types::Shape::known(dims))
 }
 

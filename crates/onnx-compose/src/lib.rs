@@ -60,18 +60,46 @@
 //! ```
 //!
 //! Names stay unless they collide, and a dimension variable of one model is that of another only if a connection proves it.
+//!
+//! # Rename
+//!
+//! [`rename`] changes names by rules: single names, patterns, prefixes. Everything that refers to an element follows, and new
+//! names that other elements have are refused, all of them at once:
+//!
+//! ```
+//! use onnx_compose::{RenameKinds, RenameRule, rename};
+//! use onnx_text::{ParseOptions, PrintOptions, parse_model, print_model};
+//!
+//! let text = r#"<ir_version: 10, opset_import: ["": 21]>
+//! g (float[N] x) => (float[N] y) { a = Relu (x)  y = Exp (a) }"#;
+//! let mut model = parse_model(text, &ParseOptions::default())?;
+//! let rules = [RenameRule::exact("x", "y"), RenameRule::exact("y", "x"), RenameRule::pattern("?", r"inner.\1")?];
+//! let done = rename(&mut model, &rules, RenameKinds::default())?;
+//! assert_eq!(done.values.len(), 3);
+//! let printed = print_model(&model, &PrintOptions::default())?.text;
+//! assert!(printed.contains("(float[N] y) => (float[N] x)") && printed.contains("Exp (inner.a)"));
+//!
+//! let refused = rename(&mut model, &[RenameRule::exact("x", "y")], RenameKinds::default());
+//! assert_eq!(refused.unwrap_err().to_string(), "the value `x` cannot be called `y`: another value has this name");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 #![forbid(unsafe_code)]
 
+mod boundary;
 mod diff;
 mod error;
 mod extract;
 mod hash;
 mod interface;
 mod merge;
+mod metadata;
+mod rename;
 pub mod rules;
+mod sizes;
 mod split;
 
+pub use boundary::{add_input, initializer_to_input, is_output, remove_input, set_inputs, set_outputs};
 pub use diff::{Aspect, AspectKind, Change, ChangeKind, Diff, DiffOptions, Element, diff};
 pub use error::{ComposeError, Uncovered};
 pub use extract::{ExtractOptions, Extracted, extract, extract_nodes};
@@ -82,4 +110,9 @@ pub use hash::{
 pub use merge::{
     Connection, MergeError, MergeOptions, Merged, Raised, Renamed, RenamedKind, connections_by_name, merge,
 };
+pub use metadata::{MetadataEdit, edit_metadata};
+pub use rename::{
+    FunctionName, NameChanges, NameCollision, NewNames, RenameKinds, RenameRule, rename, set_names,
+};
+pub use sizes::{EditOptions, FixedSize, NewSize, Resized, SizeChange, SizeTarget, resize};
 pub use split::{Parts, SplitOptions, SplitPart, split};

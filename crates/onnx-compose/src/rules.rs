@@ -29,5 +29,24 @@ pub static COMPOSITION_REFUSED: Rule = Rule::new(
 )
 .with_explain(include_str!("rules/composition-refused.md"));
 
+/// Two elements would have the same name.
+pub static NAMES_COLLIDE: Rule = Rule::new(
+    4030,
+    "names-collide",
+    Severity::Error,
+    "A new name is the name of another element of the model.",
+)
+.with_explain(include_str!("rules/names-collide.md"));
+
+/// A size cannot be changed.
+pub static SIZE_IS_FIXED: Rule = Rule::new(
+    4031,
+    "size-is-fixed",
+    Severity::Error,
+    "The model works for one size only, which a constant or a node fixes.",
+)
+.with_explain(include_str!("rules/size-is-fixed.md"));
+
 /// The rules, by ascending code.
-pub static ALL: &[&Rule] = &[&PATH_NOT_CUT, &BOUNDARY_TYPE_UNKNOWN, &COMPOSITION_REFUSED];
+pub static ALL: &[&Rule] =
+    &[&PATH_NOT_CUT, &BOUNDARY_TYPE_UNKNOWN, &COMPOSITION_REFUSED, &NAMES_COLLIDE, &SIZE_IS_FIXED];

@@ -2,7 +2,7 @@
 
 mod args;
 mod divisors;
-mod files;
+pub(crate) mod files;
 mod given;
 mod prepare;
 mod recorded;

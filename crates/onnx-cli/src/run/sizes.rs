@@ -7,6 +7,7 @@ use onnx_types::{Dim, Symbol};
 
 use super::divisors;
 use super::given::{inputs, name};
+use crate::dimensions;
 use crate::exit::Failure;
 use crate::output::shown;
 
@@ -22,26 +23,9 @@ pub(crate) struct Sized<'a> {
     pub(crate) declared: &'a [(Symbol, i64)],
 }
 
-/// Reads a list of `DIM=N`, in which several dimensions before a size have this size: `N=4,S=2`, `N,S=4`.
+/// Reads a list of `DIM=N`.
 pub(crate) fn parse(text: &str) -> Result<Vec<Set>, Failure> {
-    let malformed = || {
-        Failure::new(format_args!("`{}` is not DIM=N", shown(text))).help(
-            "write the name of a dimension variable, or an axis such as `x[0]`, and its size: `batch=2`",
-        )
-    };
-    let (mut sets, mut dims): (Vec<Set>, Vec<&str>) = (Vec::new(), Vec::new());
-    for part in text.split(',') {
-        let (dim, size) = part.rsplit_once('=').map_or((part, None), |(dim, size)| (dim, Some(size)));
-        if dim.is_empty() {
-            return Err(malformed());
-        }
-        dims.push(dim);
-        if let Some(size) = size {
-            let size = size.parse().ok().filter(|&size: &i64| size >= 0).ok_or_else(malformed)?;
-            sets.extend(dims.drain(..).map(|dim| (dim.to_owned(), size)));
-        }
-    }
-    if dims.is_empty() { Ok(sets) } else { Err(malformed()) }
+    dimensions::parse(text, dimensions::number, "N")
 }
 
 /// A variable whose size is chosen.
@@ -374,10 +358,9 @@ fn find(
     if let Some(variable) = variables.iter().find(|variable| variable.label == wanted) {
         return Ok(Some(variable.symbol));
     }
-    let axis = wanted.strip_suffix(']').and_then(|text| text.rsplit_once('['));
     let input = |name_wanted: &str| inputs(model).iter().find(|&&input| name(model, input) == name_wanted);
-    if let Some((of, axis)) = axis
-        && let (Some(&input), Ok(axis)) = (input(of), axis.parse::<usize>())
+    if let Some((of, axis)) = dimensions::axis(wanted)
+        && let Some(&input) = input(of)
     {
         return match inference.shape(input).and_then(|dims| dims.get(axis)).copied() {
             Some(Dim::Var(symbol)) => Ok(Some(symbol)),

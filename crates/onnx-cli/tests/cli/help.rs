@@ -3,7 +3,7 @@
 use crate::models;
 use crate::run::{Folder, onnx};
 
-const SUBCOMMANDS: [&str; 17] = [
+const SUBCOMMANDS: [&str; 18] = [
     "check",
     "info",
     "infer",
@@ -12,6 +12,7 @@ const SUBCOMMANDS: [&str; 17] = [
     "convert",
     "rewrite",
     "simplify",
+    "edit",
     "extract",
     "merge",
     "inline",

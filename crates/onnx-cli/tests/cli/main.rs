@@ -11,6 +11,7 @@ mod check;
 mod compare;
 mod convert;
 mod dry_run;
+mod edit;
 mod extract;
 mod files;
 mod help;

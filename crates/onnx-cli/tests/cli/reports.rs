@@ -23,7 +23,7 @@ fn envelope(text: &str, run: &Run) -> Value {
 }
 
 /// The schemas of the results, by their kinds.
-const RESULTS: [(&str, &str); 15] = [
+const RESULTS: [(&str, &str); 16] = [
     ("infer/1", include_str!("../../../../docs/schema/infer-1.schema.json")),
     ("info/1", include_str!("../../../../docs/schema/info-1.schema.json")),
     ("verify/1", include_str!("../../../../docs/schema/verify-1.schema.json")),
@@ -36,6 +36,7 @@ const RESULTS: [(&str, &str); 15] = [
     ("compare/1", include_str!("../../../../docs/schema/compare-1.schema.json")),
     ("fmt/1", include_str!("../../../../docs/schema/fmt-1.schema.json")),
     ("inline/1", include_str!("../../../../docs/schema/inline-1.schema.json")),
+    ("edit/1", include_str!("../../../../docs/schema/edit-1.schema.json")),
     ("extract/1", include_str!("../../../../docs/schema/extract-1.schema.json")),
     ("merge/1", include_str!("../../../../docs/schema/merge-1.schema.json")),
     ("outline/1", include_str!("../../../../docs/schema/outline-1.schema.json")),
@@ -122,6 +123,7 @@ fn every_kind_of_result_has_a_schema() {
         "inline functions.onnxtxt",
         "merge calls.onnxtxt --link functions.onnxtxt",
         "outline layers.onnxtxt",
+        "edit layers.onnxtxt --set N=2 --rename x=ids --metadata a=b",
         "extract layers.onnxtxt --outputs h2",
     ] {
         let run = onnx(&folder, &format!("{arguments} --format json"));

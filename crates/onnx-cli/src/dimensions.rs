@@ -1,0 +1,44 @@
+//! The argument `--set DIM[,DIM]=SIZE`: dimension variables or axes, and a size for them.
+
+use crate::exit::Failure;
+use crate::output::shown;
+
+/// Reads a list of `DIM=SIZE`, in which several dimensions before a size have this size: `N=4,S=2`, `N,S=4`.
+pub(crate) fn parse<T>(
+    text: &str,
+    size: impl Fn(&str) -> Option<T>,
+    what: &str,
+) -> Result<Vec<(String, T)>, Failure>
+where
+    T: Clone,
+{
+    let malformed = || {
+        Failure::new(format_args!("`{}` is not DIM={what}", shown(text))).help(
+            "write the name of a dimension variable, or an axis such as `x[0]`, and its size: `batch=2`",
+        )
+    };
+    let (mut sets, mut dims): (Vec<(String, T)>, Vec<&str>) = (Vec::new(), Vec::new());
+    for part in text.split(',') {
+        let (dim, number) = part.rsplit_once('=').map_or((part, None), |(dim, size)| (dim, Some(size)));
+        if dim.is_empty() {
+            return Err(malformed());
+        }
+        dims.push(dim);
+        if let Some(number) = number {
+            let number = size(number).ok_or_else(malformed)?;
+            sets.extend(dims.drain(..).map(|dim| (dim.to_owned(), number.clone())));
+        }
+    }
+    if dims.is_empty() { Ok(sets) } else { Err(malformed()) }
+}
+
+/// A size that is a number.
+pub(crate) fn number(text: &str) -> Option<i64> {
+    text.parse().ok().filter(|&size: &i64| size >= 0)
+}
+
+/// The name and the axis in `x[0]`.
+pub(crate) fn axis(text: &str) -> Option<(&str, usize)> {
+    let (name, axis) = text.strip_suffix(']')?.rsplit_once('[')?;
+    Some((name, axis.parse().ok()?))
+}

@@ -1,0 +1,383 @@
+//! `onnx edit`: names, inputs and outputs, sizes, and metadata of a model.
+
+mod item;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use onnx_check::{CheckOptions, check};
+use onnx_compose::{
+    ComposeError, EditOptions, MetadataEdit, NewSize, RenameKinds, RenameRule, NameChanges, Resized, SizeChange,
+    SizeTarget, add_input, edit_metadata, initializer_to_input, remove_input, rename, resize, set_inputs,
+    set_outputs,
+};
+use onnx_diag::Sink;
+use onnx_ir::{Constant, GraphOutput, Importer, Model, ValueId};
+use onnx_text::{ParseOptions, parse_model};
+use onnx_types::{Execution, Type};
+
+use self::item::Item;
+use crate::args::{Changed, EditArgs, ExternalArgs, InterfaceArgs, MetadataArgs, NameKind};
+use crate::change::{self, Judged};
+use crate::exit::{Failure, Outcome};
+use crate::input::{display_name, load_to_copy};
+use crate::output::{Out, shown};
+use crate::progress::Progress;
+use crate::run::files;
+use crate::{dimensions, selection, size, store, weights};
+
+pub(crate) fn run(args: &EditArgs, out: &mut Out) -> Result<Outcome, Failure> {
+    let in_place = args.in_place.in_place;
+    let changed = Changed { path: &args.input_file, from: args.input.from, in_place };
+    let placement = args.output.placement(Some(&changed), &ExternalArgs::DEFAULT, out)?;
+    let progress = Progress::start("editing", 1);
+    progress.begin(&display_name(&args.input_file));
+    let mut loaded = load_to_copy(&args.input_file, &args.input)?;
+    progress.aside(|| loaded.report(&args.input.severity, args.keep_going, out))?;
+    let inputs = loaded.files()?;
+    let source = loaded.source()?;
+    let registry = onnx_shape_infer::contrib::registry();
+    let options = EditOptions::default()
+        .with_registry(&registry)
+        .with_data(&source)
+        .with_execution(loaded.execution.clone());
+    let had_errors = check(&loaded.model, &CheckOptions::default()).has_errors();
+    let done = edit(&mut loaded.model, args, &options)?;
+    loaded.execution.interrupt.check()?;
+    let (done, found) = match done {
+        // Errors that the model had stay what they are.
+        Ok(done) => (Some(done), if had_errors { Sink::new() } else { invalid(&loaded.model) }),
+        Err(ComposeError::Stopped(stopped)) => return Err(stopped.into()),
+        Err(error) => (None, error.findings(&loaded.model)),
+    };
+    let judged = Judged::new(found, &loaded, &args.input.severity)?;
+    let item = Item::new(&loaded, done.as_ref());
+    progress.aside(|| {
+        if let Some(done) = &done {
+            describe(done, out);
+        }
+        change::report(&loaded, &judged, ("edit/1", &item), out)
+    })?;
+    if done.is_none() || (judged.is_refused() && !args.keep_going) {
+        return Ok(Outcome::Findings);
+    }
+    let to = placement.destination(loaded.execution.clone(), args.output.write, inputs);
+    let files = weights::place(&mut loaded, &placement, out)?;
+    store::write(&loaded.model, &to, &files, progress, out)?;
+    Ok(Outcome::Fine)
+}
+
+/// What was changed.
+#[derive(Default)]
+struct Done {
+    sizes: Resized,
+    names: NameChanges,
+    /// Whether inputs or outputs are others.
+    interface: bool,
+    metadata: usize,
+}
+
+fn invalid(model: &Model) -> Sink {
+    let found = check(model, &CheckOptions::default());
+    if found.has_errors() { found } else { Sink::new() }
+}
+
+/// Edits the model: inputs and outputs, then sizes, then names. The outer error is about the arguments.
+fn edit(
+    model: &mut Model,
+    args: &EditArgs,
+    options: &EditOptions<'_>,
+) -> Result<Result<Done, ComposeError>, Failure> {
+    // Names in arguments are those of the model as it is.
+    let ports = Ports::new(model, &args.interface, &options.execution)?;
+    let changes = sizes(model, &args.set)?;
+    let rules = rules(model, args)?;
+    let metadata = metadata(&args.metadata)?;
+    let before = interface(model);
+    let mut done = Done::default();
+    if let Err(error) = ports.apply(model, &args.interface, options) {
+        return Ok(Err(error));
+    }
+    done.interface = interface(model) != before;
+    match resize(model, &changes, options) {
+        Ok(resized) => done.sizes = resized,
+        Err(error) => return Ok(Err(error)),
+    }
+    match rename(model, &rules, kinds(&args.names_of)) {
+        Ok(renamed) => done.names = renamed,
+        Err(error) => return Ok(Err(error)),
+    }
+    if let Some(text) = done.names.unmatched.first().and_then(|&rule| args.rename.get(rule)) {
+        return Err(Failure::new(format_args!("no name of the model matches `{}`", shown(text)))
+            .help("write OLD=NEW: a name or a pattern such as `/layer.*/**`, and the new name"));
+    }
+    done.metadata = edit_metadata(model, &metadata);
+    Ok(Ok(done))
+}
+
+fn interface(model: &Model) -> (Vec<ValueId>, Vec<ValueId>) {
+    let graph = model.graph(model.main_graph());
+    (graph.inputs().to_vec(), graph.outputs().iter().map(GraphOutput::value).collect())
+}
+
+/// Inputs and outputs that the arguments name.
+#[derive(Default)]
+struct Ports {
+    inputs: Vec<ValueId>,
+    outputs: Option<Vec<ValueId>>,
+    to_input: Vec<ValueId>,
+    removed: Vec<(ValueId, Option<Arc<Constant>>)>,
+    added: Vec<(String, Type)>,
+}
+
+impl Ports {
+    fn new(model: &mut Model, args: &InterfaceArgs, execution: &Execution) -> Result<Self, Failure> {
+        let mut ports = Self {
+            inputs: selection::values(model, &args.inputs)?,
+            to_input: selection::values(model, &args.to_input)?,
+            ..Self::default()
+        };
+        let mut outputs = interface(model).1;
+        if !args.outputs.is_empty() {
+            outputs = selection::values(model, &args.outputs)?;
+        }
+        let removed = selection::values(model, &args.remove_output)?;
+        if let Some(&other) = removed.iter().find(|value| !outputs.contains(value)) {
+            let name = shown(model.str(model.value(other).name()));
+            return Err(Failure::new(format_args!("`{name}` is no output of the model")));
+        }
+        outputs.retain(|value| !removed.contains(value));
+        outputs.extend(selection::values(model, &args.add_output)?);
+        let is_changed = [&args.outputs, &args.remove_output, &args.add_output].iter().any(|list| !list.is_empty());
+        ports.outputs = is_changed.then_some(outputs);
+        for text in &args.remove_input {
+            ports.removed.push(removed_input(model, text, execution)?);
+        }
+        for text in &args.add_input {
+            ports.added.push(added_input(model, text)?);
+        }
+        Ok(ports)
+    }
+
+    fn apply(
+        self,
+        model: &mut Model,
+        args: &InterfaceArgs,
+        options: &EditOptions<'_>,
+    ) -> Result<(), ComposeError> {
+        for (name, ty) in self.added {
+            add_input(model, &name, ty)?;
+        }
+        if let Some(outputs) = self.outputs {
+            set_outputs(model, &outputs, options)?;
+        }
+        for (input, constant) in self.removed {
+            remove_input(model, input, constant)?;
+        }
+        for value in self.to_input {
+            initializer_to_input(model, value, false)?;
+        }
+        if args.inputs.is_empty() { Ok(()) } else { set_inputs(model, &self.inputs) }
+    }
+}
+
+/// Reads `NAME` or `NAME=FILE`.
+fn removed_input(
+    model: &Model,
+    text: &str,
+    execution: &Execution,
+) -> Result<(ValueId, Option<Arc<Constant>>), Failure> {
+    let input = |wanted: &str| {
+        let inputs = model.graph(model.main_graph()).inputs().iter().copied();
+        inputs.into_iter().find(|&input| model.str(model.value(input).name()) == wanted)
+    };
+    if let Some(input) = input(text) {
+        return Ok((input, None));
+    }
+    let found = text.split_once('=').and_then(|(name, file)| Some((input(name)?, name, file)));
+    let Some((input, name, file)) = found else {
+        return Err(Failure::new(format_args!("`{}` is no input of the model", shown(text)))
+            .help("write the name of an input, or NAME=FILE"));
+    };
+    let value = files::value(Path::new(file), name, model.ty(input), execution)?;
+    let tensor = value.tensor().ok_or_else(|| {
+        Failure::new(format_args!("{file} holds no tensor, and a constant of a model is one"))
+    })?;
+    Ok((input, Some(Arc::new(Constant::Dense(tensor.as_ref().clone())))))
+}
+
+/// Reads `NAME=TYPE`, a type in the text format.
+fn added_input(model: &mut Model, text: &str) -> Result<(String, Type), Failure> {
+    let malformed = || {
+        Failure::new(format_args!("`{}` is not NAME=TYPE", shown(text)))
+            .help("write a type as in the text format: `x=float[N, 4]`")
+    };
+    let (name, ty) = text.rsplit_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(malformed)?;
+    let source = format!("<ir_version: 10, opset_import: [\"\": 21]> g ({ty} x) => () {{}}");
+    let other = parse_model(source, &ParseOptions::default()).map_err(|_| malformed())?;
+    let input = other.graph(other.main_graph()).inputs();
+    let parsed = match input {
+        [input] => other.ty(*input),
+        _ => None,
+    };
+    let parsed = parsed.ok_or_else(malformed)?;
+    Ok((name.to_owned(), Importer::new(&other).ty(model, parsed)))
+}
+
+/// Reads the sizes to change.
+fn sizes(model: &Model, texts: &[String]) -> Result<Vec<SizeChange>, Failure> {
+    let size = |text: &str| match text.parse::<i64>() {
+        Ok(number) => Some(NewSize::Number(number)),
+        Err(_) => (!text.is_empty()).then(|| NewSize::Name(text.to_owned())),
+    };
+    let mut changes = Vec::new();
+    for text in texts {
+        for (dim, size) in dimensions::parse(text, size, "SIZE")? {
+            changes.push(SizeChange { target: target(model, &dim)?, size });
+        }
+    }
+    Ok(changes)
+}
+
+fn target(model: &Model, dim: &str) -> Result<SizeTarget, Failure> {
+    let inputs = model.graph(model.main_graph()).inputs();
+    let dims = |input: ValueId| model.ty(input).and_then(|ty| ty.shape()).map(|shape| shape.dims()).unwrap_or_default();
+    let mut variables = Vec::new();
+    for dim in inputs.iter().flat_map(|&input| dims(input)) {
+        if let onnx_types::Dim::Var(symbol) = dim {
+            variables.push(model.str(*symbol));
+        }
+    }
+    if variables.contains(&dim) {
+        return Ok(SizeTarget::Variable(dim.to_owned()));
+    }
+    if let Some((name, axis)) = dimensions::axis(dim)
+        && let Some(&input) = inputs.iter().find(|&&input| model.str(model.value(input).name()) == name)
+    {
+        let rank = dims(input).len();
+        if axis < rank {
+            return Ok(SizeTarget::Axis(input, axis));
+        }
+        return Err(Failure::new(format_args!("axis `{}` does not exist", shown(dim)))
+            .help(format!("`{}` has {}", shown(name), size::plural(rank as u64, "axis with a declared size"))));
+    }
+    variables.dedup();
+    let known: Vec<String> = variables.iter().take(20).map(|name| format!("`{}`", shown(name))).collect();
+    let failure = Failure::new(format_args!("no input has the dimension variable or axis `{}`", shown(dim)));
+    Err(failure.help(match known.as_slice() {
+        [] => "the inputs have no dimension variables; an axis is written `x[0]`".to_owned(),
+        known => format!("there are {}; an axis is written `x[0]`", known.join(", ")),
+    }))
+}
+
+/// Reads the rules by which names change.
+fn rules(model: &Model, args: &EditArgs) -> Result<Vec<RenameRule>, Failure> {
+    let mut rules = Vec::new();
+    let names = if args.rename.is_empty() { std::collections::HashSet::new() } else { all_names(model) };
+    for text in &args.rename {
+        let malformed = || {
+            Failure::new(format_args!("`{}` is not OLD=NEW", shown(text)))
+                .help("write a name or a pattern, and the new name: `input:0=ids`")
+        };
+        // A name can contain `=`.
+        let mut splits = text.match_indices('=').filter_map(|(at, _)| Some((text.get(..at)?, text.get(at + 1..)?)));
+        let first = splits.clone().next().ok_or_else(malformed)?;
+        let (old, new) = splits.find(|(old, _)| names.contains(*old)).unwrap_or(first);
+        if old.is_empty() || new.is_empty() {
+            return Err(malformed());
+        }
+        let is_pattern = !names.contains(old) && old.contains(['*', '?']);
+        rules.push(if is_pattern {
+            RenameRule::pattern(old, new)
+                .map_err(|error| Failure::new(format_args!("`{}`: {error}", shown(text))))?
+        } else {
+            RenameRule::exact(old, new)
+        });
+    }
+    rules.extend(args.prefix.as_ref().map(RenameRule::add_prefix));
+    rules.extend(args.remove_prefix.as_ref().map(RenameRule::remove_prefix));
+    Ok(rules)
+}
+
+/// The names of values and nodes.
+fn all_names(model: &Model) -> std::collections::HashSet<&str> {
+    let graphs = model.graphs_in(model.main_graph());
+    let names = graphs.flat_map(|graph| {
+        let values = model.definitions(graph).map(|value| model.value(value).name());
+        values.chain(model.nodes(graph).map(|node| model.node(node).name()))
+    });
+    names.map(|name| model.str(name)).collect()
+}
+
+fn kinds(names: &[NameKind]) -> RenameKinds {
+    if names.is_empty() {
+        return RenameKinds::default();
+    }
+    let has = |kind: NameKind| names.contains(&kind);
+    RenameKinds::NONE
+        .with_nodes(has(NameKind::Nodes))
+        .with_values(has(NameKind::Values))
+        .with_inputs(has(NameKind::Inputs))
+        .with_outputs(has(NameKind::Outputs))
+        .with_initializers(has(NameKind::Initializers))
+        .with_functions(has(NameKind::Functions))
+}
+
+fn metadata(args: &MetadataArgs) -> Result<Vec<MetadataEdit>, Failure> {
+    let mut edits = Vec::new();
+    edits.extend(args.remove_docs.then_some(MetadataEdit::RemoveDocs));
+    edits.extend(args.remove_all_metadata.then_some(MetadataEdit::RemoveMetadata));
+    edits.extend(args.remove_metadata.iter().cloned().map(MetadataEdit::Remove));
+    for text in &args.metadata {
+        let (key, value) = text.split_once('=').filter(|(key, _)| !key.is_empty()).ok_or_else(|| {
+            Failure::new(format_args!("`{}` is not K=V", shown(text))).help("write a key and its value: `author=me`")
+        })?;
+        edits.push(MetadataEdit::Set(key.to_owned(), value.to_owned()));
+    }
+    edits.extend(args.producer_name.clone().map(MetadataEdit::ProducerName));
+    edits.extend(args.producer_version.clone().map(MetadataEdit::ProducerVersion));
+    edits.extend(args.domain.clone().map(MetadataEdit::Domain));
+    edits.extend(args.model_version.map(MetadataEdit::ModelVersion));
+    edits.extend(args.doc.clone().map(MetadataEdit::Doc));
+    edits.extend(args.graph_name.clone().map(MetadataEdit::GraphName));
+    Ok(edits)
+}
+
+/// Tells what was changed.
+fn describe(done: &Done, out: &Out) {
+    let Done { sizes, names, interface, metadata } = done;
+    for condition in &sizes.conditions {
+        out.warning(&format!("the model runs only if {condition}"), None);
+    }
+    if sizes.removed > 0 {
+        let removed = size::plural(sizes.removed as u64, "declared size");
+        out.detail(1, &format!("removed {removed} that nothing proves"));
+    }
+    for (node, text) in &sizes.constants {
+        out.detail(1, &format!("{node}: {text}"));
+    }
+    let pairs = names.values.iter().chain(&names.nodes);
+    pairs.for_each(|(old, new)| out.detail(2, &format!("{} -> {}", shown(old), shown(new))));
+    let mut parts = Vec::new();
+    for (name, number) in &sizes.bound {
+        parts.push(format!("{} = {number}", shown(name)));
+    }
+    for (name, old) in &sizes.freed {
+        parts.push(format!("{old} -> {}", shown(name)));
+    }
+    for (old, new) in &sizes.renamed {
+        parts.push(format!("{} -> {}", shown(old), shown(new)));
+    }
+    let constants = (sizes.constants.len(), "constant");
+    let renamed = names.values.len() + names.nodes.len() + names.functions.len();
+    for (count, noun) in [constants, (renamed, "name"), (*metadata, "description")] {
+        if count > 0 {
+            parts.push(size::plural(count as u64, noun));
+        }
+    }
+    if *interface {
+        parts.push("inputs and outputs".to_owned());
+    }
+    let text = if parts.is_empty() { "nothing changes".to_owned() } else { format!("changed {}", parts.join(", ")) };
+    out.summary(&text);
+}

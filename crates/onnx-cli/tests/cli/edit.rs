@@ -1,0 +1,90 @@
+//! `onnx edit`.
+
+use crate::run::{Folder, onnx};
+
+const MODEL: &str = r#"<ir_version: 10, opset_import: ["": 21]>
+g (float[1, 4] x, float[1, 4] z) => (float[1, 4] y) <int64[3] s = {1, 2, 2}, int64[2] t = {1, 4}, float[4] w = {1, 2, 3, 4}> {
+   ["/layer.0/add"] a = Add (x, z)
+   ["/layer.0/split"] b = Reshape (a, s)
+   ["/layer.1/join"] c = Reshape (b, t)
+   ["/layer.1/mul"] y = Mul (c, w)
+}"#;
+
+#[test]
+fn a_batch_is_freed_and_bound() {
+    let folder = Folder::with("in.onnxtxt", MODEL);
+    onnx(&folder, "edit in.onnxtxt --set x[0],z[0]=batch -o free.onnx")
+        .exits(0)
+        .says("changed 1 -> batch, 2 constants");
+    let text = onnx(&folder, "print free.onnx").exits(0).out;
+    assert!(text.contains("(float[batch,4] x, float[batch,4] z) => (float[batch,4] y)"), "{text}");
+    onnx(&folder, "compare in.onnxtxt free.onnx --rtol 0 --atol 0").exits(0);
+    onnx(&folder, "run free.onnx --set batch=5").exits(0);
+    onnx(&folder, "edit free.onnx --set batch=3 -o three.onnx").exits(0).says("batch = 3");
+    let text = onnx(&folder, "print three.onnx").exits(0).out;
+    assert!(text.contains("(float[3,4] x, float[3,4] z) => (float[3,4] y)"), "{text}");
+    onnx(&folder, "edit in.onnxtxt --set x[0],z[0]=3 -o other.onnx").exits(0);
+    onnx(&folder, "compare three.onnx other.onnx --rtol 0 --atol 0").exits(0);
+}
+
+#[test]
+fn what_fixes_a_size_is_named() {
+    let text = MODEL.replace("float[4] w = {1, 2, 3, 4}", "float[1, 4] v = {1, 2, 3, 4}").replace("(c, w)", "(c, v)");
+    let folder = Folder::with("in.onnxtxt", text.replace("Mul (c, v)", "Concat <axis = 1> (c, z)"));
+    let run = onnx(&folder, "edit in.onnxtxt --set x[0]=batch -o free.onnx").exits(1);
+    assert!(run.err.contains("ONNX4031") && run.err.contains("/layer.1/mul"), "{}", run.err);
+    assert!(!folder.path().join("free.onnx").exists());
+    onnx(&folder, "edit in.onnxtxt --set q[0]=batch").exits(2).says("`q[0]`");
+    onnx(&folder, "edit in.onnxtxt --set x[2]=batch").exits(2).says("does not exist");
+    onnx(&folder, "edit in.onnxtxt --set batch").exits(2).says("is not DIM=SIZE");
+}
+
+#[test]
+fn names_change_by_name_pattern_and_prefix() {
+    let folder = Folder::with("in.onnxtxt", MODEL);
+    onnx(&folder, "edit in.onnxtxt --rename x=ids --rename /layer.*/**=/block.\\1/\\2 -o new.onnx")
+        .exits(0)
+        .says("changed 5 names");
+    let text = onnx(&folder, "print new.onnx").exits(0).out;
+    assert!(text.contains("float[1,4] ids") && text.contains("/block.1/mul"), "{text}");
+    onnx(&folder, "edit new.onnx --rename ids=x --rename /block.*/**=/layer.\\1/\\2 -o old.onnx").exits(0);
+    onnx(&folder, "convert in.onnxtxt -o in.onnx").exits(0);
+    let read = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
+    assert_eq!(read("old.onnx"), read("in.onnx"));
+    onnx(&folder, "edit in.onnxtxt --prefix p. --names-of inputs,outputs -o p.onnx").exits(0);
+    let text = onnx(&folder, "print p.onnx").exits(0).out;
+    assert!(text.contains("(float[1,4] p.x, float[1,4] p.z) => (float[1,4] p.y)"), "{text}");
+    onnx(&folder, "edit in.onnxtxt --rename x=y --rename w=s").exits(1).says("ONNX4030").says("`w` cannot be called `s`");
+    onnx(&folder, "edit in.onnxtxt --rename q=r").exits(2).says("matches `q=r`");
+    onnx(&folder, "edit in.onnxtxt --rename q").exits(2).says("is not OLD=NEW");
+}
+
+#[test]
+fn inputs_and_outputs_change() {
+    let folder = Folder::with("in.onnxtxt", MODEL);
+    onnx(&folder, "edit in.onnxtxt --add-output b --inputs z,x,w -o new.onnx").exits(0).says("inputs and outputs");
+    let text = onnx(&folder, "print new.onnx").exits(0).out;
+    assert!(text.contains("=> (float[1,4] y, float[1,2,2] b)"), "{text}");
+    onnx(&folder, "edit in.onnxtxt --remove-input z").exits(1).says("is used and has no default");
+    onnx(&folder, "run in.onnxtxt -o feeds --seed 1").exits(0);
+    onnx(&folder, "edit in.onnxtxt --to-input w --add-input q=float[N,2] -o q.onnx").exits(0);
+    onnx(&folder, "edit q.onnx --remove-input q -o r.onnx").exits(0);
+    let text = onnx(&folder, "print r.onnx").exits(0).out;
+    assert!(text.contains("(float[1,4] x, float[1,4] z, float[4] w)"), "{text}");
+    onnx(&folder, "edit in.onnxtxt --remove-output x").exits(2).says("is no output");
+    onnx(&folder, "edit in.onnxtxt --add-input q").exits(2).says("is not NAME=TYPE");
+}
+
+#[test]
+fn descriptions_change_and_nothing_is_written_without_an_output() {
+    let folder = Folder::with("in.onnxtxt", MODEL);
+    onnx(&folder, "edit in.onnxtxt --metadata author=me --producer-name tool -o new.onnx")
+        .exits(0)
+        .says("2 descriptions");
+    let text = onnx(&folder, "print new.onnx").exits(0).out;
+    assert!(text.contains("author") && text.contains("tool"), "{text}");
+    onnx(&folder, "edit new.onnx --remove-metadata author --in-place").exits(0);
+    assert!(!onnx(&folder, "print new.onnx").exits(0).out.contains("author"));
+    onnx(&folder, "edit in.onnxtxt").exits(0).says("nothing changes").says("would write");
+    onnx(&folder, "edit in.onnxtxt --metadata author").exits(2).says("is not K=V");
+}

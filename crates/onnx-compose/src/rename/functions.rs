@@ -1,0 +1,138 @@
+//! New identities of functions: calls and imports of domains follow.
+
+use std::collections::{HashMap, HashSet};
+
+use foldhash::fast::RandomState;
+use onnx_ir::{FunctionId, Model, NodeId, OpsetImport, OpsetScope};
+use onnx_types::Symbol;
+
+use super::{FunctionName, NameCollision};
+
+type Identity = (Symbol, Symbol, Symbol);
+
+/// The identities that other functions or operators have.
+pub(super) fn collisions(model: &Model, changed: &[(FunctionId, FunctionName)]) -> Vec<NameCollision> {
+    let moved: HashMap<FunctionId, &FunctionName, RandomState> =
+        changed.iter().map(|(function, new)| (*function, new)).collect();
+    let mut owners: HashMap<FunctionName, FunctionId, RandomState> = HashMap::default();
+    for &function in model.functions().iter().filter(|function| !moved.contains_key(*function)) {
+        owners.entry(normalized(FunctionName::of(model, function))).or_insert(function);
+    }
+    let called = called_operators(model, changed);
+    let mut collisions = Vec::new();
+    for (function, new) in changed {
+        let old = FunctionName::of(model, *function);
+        let key = normalized(new.clone());
+        let mut add = |other: String| {
+            let (old, new) = (old.to_string(), new.to_string());
+            collisions.push(NameCollision { kind: "function", old, new, other, value: None, node: None });
+        };
+        match owners.get(&key) {
+            // Of several functions of one identity, the first one is called.
+            Some(&other) if FunctionName::of(model, other) != old => {
+                add(FunctionName::of(model, other).to_string());
+            }
+            Some(_) => {}
+            None if called.contains(&key) || is_standard(&key) => add(new.to_string()),
+            None => {
+                owners.insert(key, *function);
+            }
+        }
+    }
+    collisions
+}
+
+fn normalized(mut name: FunctionName) -> FunctionName {
+    if name.domain == "ai.onnx" {
+        name.domain.clear();
+    }
+    name
+}
+
+/// Whether a standard operator has the name, which takes precedence over a function.
+fn is_standard(name: &FunctionName) -> bool {
+    let known = onnx_schema::domain_symbol(&name.domain).zip(onnx_schema::op_symbol(&name.name));
+    name.overload.is_empty()
+        && known.is_some_and(|(domain, op)| !onnx_schema::versions(domain, op).is_empty())
+}
+
+/// The operators that nodes call and that are no functions of the model.
+fn called_operators(
+    model: &Model,
+    changed: &[(FunctionId, FunctionName)],
+) -> HashSet<FunctionName, RandomState> {
+    let mut called = HashSet::default();
+    if changed.is_empty() {
+        return called;
+    }
+    for node in model.all_graphs().flat_map(|graph| model.nodes(graph)) {
+        let record = model.node(node);
+        if model.function_called(record).is_none() {
+            let [domain, name, overload] =
+                [record.domain(), record.op(), record.overload()].map(|part| model.str(part).to_owned());
+            called.insert(normalized(FunctionName { domain, name, overload }));
+        }
+    }
+    called
+}
+
+/// Renames functions, with their calls.
+pub(super) fn apply(model: &mut Model, changed: &[(FunctionId, FunctionName)]) {
+    if changed.is_empty() {
+        return;
+    }
+    let new: HashMap<FunctionId, Identity, RandomState> = changed
+        .iter()
+        .map(|(function, name)| {
+            let FunctionName { domain, name, overload } = name;
+            (*function, (model.intern(domain), model.intern(name), model.intern(overload)))
+        })
+        .collect();
+    let mut calls: Vec<(NodeId, OpsetScope, Identity)> = Vec::new();
+    for graph in model.all_graphs() {
+        let scope = model.scope(graph);
+        for node in model.nodes(graph) {
+            let called = model.function_called(model.node(node));
+            if let Some(&identity) = called.and_then(|function| new.get(&function)) {
+                calls.push((node, scope, identity));
+            }
+        }
+    }
+    let mut moved: Vec<(OpsetScope, Symbol, Symbol)> = Vec::new();
+    let mut seen = HashSet::<(OpsetScope, Symbol, Symbol), RandomState>::default();
+    for (node, scope, (domain, op, overload)) in calls {
+        let old = model.node(node).domain();
+        if old != domain && seen.insert((scope, old, domain)) {
+            moved.push((scope, old, domain));
+        }
+        model.set_op(node, domain, op, overload);
+    }
+    model.set_function_identities(changed.iter().filter_map(|(function, _)| Some((*function, *new.get(function)?))));
+    for (scope, old, domain) in moved {
+        import(model, scope, old, domain);
+    }
+}
+
+/// Imports a domain that calls moved to: instead of the old one if nothing uses that any more.
+fn import(model: &mut Model, scope: OpsetScope, old: Symbol, new: Symbol) {
+    let versions = model.versions_of(scope);
+    if versions.exact(new).is_some() {
+        return;
+    }
+    let version = versions.get(old).unwrap_or(1);
+    let is_used = model
+        .all_graphs()
+        .filter(|&graph| model.scope(graph) == scope)
+        .any(|graph| model.nodes(graph).any(|node| model.node(node).domain() == old));
+    let edit = |imports: &mut Vec<OpsetImport>| {
+        let import = OpsetImport::new(new, version);
+        match imports.iter_mut().find(|import| !is_used && import.domain() == old) {
+            Some(place) => *place = import,
+            None => imports.push(import),
+        }
+    };
+    match scope {
+        OpsetScope::Model => edit(&mut model.info_mut().opset_imports),
+        OpsetScope::Function(function) => edit(&mut model.function_mut(function).opset_imports),
+    }
+}

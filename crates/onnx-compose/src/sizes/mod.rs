@@ -1,0 +1,342 @@
+//! Sizes: dimension variables get numbers or other names, and fixed sizes become variables.
+
+mod bind;
+mod constants;
+mod free;
+mod names;
+mod reshape;
+mod types;
+mod verdict;
+
+use std::collections::BTreeMap;
+
+use onnx_diag::{Diagnostic, Locus, Sink};
+use onnx_ir::{Def, Model, NodeId, Places, ValueId};
+use onnx_schema::Registry;
+use onnx_shape_infer::{InferOptions, Inference, infer};
+use onnx_types::tensor::{DataSource, NoData};
+use onnx_types::{Dim, Execution, Symbol};
+
+use crate::error::ComposeError;
+use crate::interface::name;
+use crate::rules::SIZE_IS_FIXED;
+
+/// Options of edits of sizes and of the interface.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct EditOptions<'a> {
+    /// The operators that are known to inference.
+    pub registry: &'a Registry,
+    /// Where external tensors are read from when inference needs a small one. By default they are not.
+    pub data: &'a dyn DataSource,
+    /// Limits, interrupt and progress.
+    pub execution: Execution,
+}
+
+impl Default for EditOptions<'_> {
+    fn default() -> Self {
+        Self { registry: Registry::STANDARD, data: &NoData, execution: Execution::DEFAULT }
+    }
+}
+
+impl std::fmt::Debug for EditOptions<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EditOptions").field("execution", &self.execution).finish_non_exhaustive()
+    }
+}
+
+onnx_types::option_setters! {
+    EditOptions<'a> {
+        with_registry => registry: &'a Registry,
+        with_data => data: &'a dyn DataSource,
+        with_execution => execution: into Execution,
+    }
+}
+
+impl EditOptions<'_> {
+    fn infer(&self, model: &Model, sizes: &[(Symbol, i64)], declared: bool) -> Result<Inference, ComposeError> {
+        let options = InferOptions::default()
+            .with_registry(self.registry)
+            .with_data(self.data)
+            .with_sizes(sizes)
+            .with_declared(declared)
+            .with_execution(self.execution.clone());
+        let inference = infer(model, &options);
+        match inference.stopped() {
+            Some(stopped) => Err(ComposeError::Stopped(stopped)),
+            None => Ok(inference),
+        }
+    }
+}
+
+/// The size that is changed.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum SizeTarget {
+    /// A dimension variable of the inputs.
+    Variable(String),
+    /// An axis of an input of the main graph.
+    Axis(ValueId, usize),
+}
+
+/// The new size.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum NewSize {
+    /// A number.
+    Number(i64),
+    /// A dimension variable.
+    Name(String),
+}
+
+/// A size and the new one.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SizeChange {
+    /// The size that is changed.
+    pub target: SizeTarget,
+    /// The new size.
+    pub size: NewSize,
+}
+
+/// What was changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Resized {
+    /// Variables that were bound to numbers.
+    pub bound: Vec<(String, i64)>,
+    /// Variables that stand for fixed sizes now, with the number that each stands for.
+    pub freed: Vec<(String, i64)>,
+    /// Variables that have another name now: the old and the new name. If the new name existed before, both are one now.
+    pub renamed: Vec<(String, String)>,
+    /// Nodes that had a constant with the old size and depend on the new one now: the name of each and the change.
+    pub constants: Vec<(String, String)>,
+    /// Number of declared types that were changed.
+    pub types: usize,
+    /// Number of declared sizes that were removed, because nothing proves them for the new sizes.
+    pub removed: usize,
+    /// Conditions on freed sizes, without which the model does not run.
+    pub conditions: Vec<String>,
+}
+
+/// A reason for which a size cannot be changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FixedSize {
+    /// The node that fixes the size.
+    pub node: Option<NodeId>,
+    /// The value that has the size.
+    pub value: Option<ValueId>,
+    /// The name of the node.
+    pub name: String,
+    /// The reason, as a clause without a subject.
+    pub reason: String,
+    /// The code of the rule of inference that is violated.
+    pub rule: Option<u16>,
+}
+
+impl FixedSize {
+    fn of_model(reason: impl Into<String>) -> Self {
+        let (name, reason) = ("the interface of the model".to_owned(), reason.into());
+        Self { node: None, value: None, name, reason, rule: None }
+    }
+
+    fn at(model: &Model, node: NodeId, reason: impl Into<String>) -> Self {
+        let (name, reason) = (node_name(model, node), reason.into());
+        Self { node: Some(node), value: None, name, reason, rule: None }
+    }
+
+    fn of_value(model: &Model, value: ValueId, reason: impl Into<String>) -> Self {
+        let (name, reason) = (format!("`{}`", name(model, value)), reason.into());
+        Self { node: None, value: Some(value), name, reason, rule: None }
+    }
+
+    fn of_finding(model: &Model, found: &Diagnostic) -> Self {
+        let node = enclosing(model, &found.locus);
+        let name = node.map_or_else(|| "the model".to_owned(), |node| node_name(model, node));
+        let reason = format!("contradicts it: {}", found.message);
+        Self { node, value: None, name, reason, rule: Some(found.rule.code) }
+    }
+
+    /// Reports the reasons.
+    pub(crate) fn report(fixed: &[Self], model: &Model, sink: &mut Sink) {
+        let places = Places::new(model);
+        for reason in fixed {
+            let node = reason.node.filter(|&node| model.get_node(node).is_some());
+            let value = reason.value.filter(|&value| model.get_value(value).is_some());
+            let locus = match (node, value) {
+                (Some(node), _) => places.node(node),
+                (None, Some(value)) => places.definition(value),
+                (None, None) => Locus::model(),
+            };
+            let found = Diagnostic::new(&SIZE_IS_FIXED, locus, reason.to_string());
+            sink.report(found.help("export the model with this size as a variable, or edit the node first"));
+        }
+    }
+}
+
+impl std::fmt::Display for FixedSize {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.name, self.reason)
+    }
+}
+
+/// The innermost node that a locus is in.
+fn enclosing(model: &Model, locus: &Locus) -> Option<NodeId> {
+    let places = Places::new(model);
+    let graphs = model.roots().flat_map(|root| model.nodes_in(root));
+    graphs.filter(|&node| locus.steps().starts_with(places.node(node).steps())).last()
+}
+
+/// The name of a node in messages: its operator with its name, or with its first output.
+fn node_name(model: &Model, node: NodeId) -> String {
+    let record = model.node(node);
+    let text = match (model.str(record.name()), record.output(0)) {
+        ("", Some(output)) => model.str(model.value(output).name()),
+        (name, _) => name,
+    };
+    format!("{} {}", model.str(record.op()), onnx_diag::Quoted(text))
+}
+
+/// Changes sizes of a model: numbers become variables, variables get other names, and variables get numbers, in this order.
+///
+/// * A number for a variable is put into all declared types. What a type declares beyond what inference proves for the number
+///   is removed if it contradicts that, or if it rests on the variable only.
+/// * A name for a fixed size of an input frees it: the size is a variable from then on. Constants that contain the old size, as
+///   targets of `Reshape` and `Expand` or ends of `Slice`, depend on the input instead. If others remain, the request is refused,
+///   and the error names their nodes. With the old size, the model computes what it did before.
+/// * A name for a variable renames it; if a variable has the name already, both are one variable.
+/// * A number for a fixed size frees it first.
+///
+/// # Errors
+///
+/// Returns an error if a size does not exist, if two changes contradict each other, or if the model cannot have the size. The
+/// model is unchanged then.
+pub fn resize(
+    model: &mut Model,
+    changes: &[SizeChange],
+    options: &EditOptions<'_>,
+) -> Result<Resized, ComposeError> {
+    let plan = Plan::new(model, changes)?;
+    let mut done = Resized::default();
+    if plan.is_empty() {
+        return Ok(done);
+    }
+    let mut work = model.clone();
+    for (variable, axes) in &plan.free {
+        free::free(&mut work, axes, variable, options, &mut done)?;
+    }
+    for (value, axis, dim) in &plan.named {
+        names::set(&mut work, *value, *axis, dim);
+    }
+    done.types += plan.named.len();
+    names::rename(&mut work, &plan.rename, &mut done)?;
+    bind::bind(&mut work, &plan.bind, options, &mut done)?;
+    // Variables that only stood for a number on the way.
+    done.freed.retain(|(name, _)| !plan.bind.contains_key(name) || !is_temporary(name));
+    *model = work;
+    Ok(done)
+}
+
+/// The prefix of variables that stand for a fixed size until it has its new number.
+const TEMPORARY: &str = "onnx.resized.";
+
+fn is_temporary(name: &str) -> bool {
+    name.starts_with(TEMPORARY)
+}
+
+/// Changes by kind.
+#[derive(Default)]
+struct Plan {
+    free: BTreeMap<String, Vec<(ValueId, usize)>>,
+    named: Vec<(ValueId, usize, NewSize)>,
+    rename: BTreeMap<String, String>,
+    bind: BTreeMap<String, i64>,
+}
+
+impl Plan {
+    fn new(model: &Model, changes: &[SizeChange]) -> Result<Self, ComposeError> {
+        let mut plan = Self::default();
+        for change in changes {
+            if let NewSize::Name(name) = &change.size
+                && !names::is_name(name)
+            {
+                let message = format!("`{}` is not the name of a dimension variable", name.escape_debug());
+                return Err(ComposeError::refused(message));
+            }
+            match &change.target {
+                SizeTarget::Variable(name) => plan.variable(model, name, &change.size)?,
+                SizeTarget::Axis(value, axis) => plan.axis(model, *value, *axis, &change.size)?,
+            }
+        }
+        Ok(plan)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.free.is_empty() && self.named.is_empty() && self.rename.is_empty() && self.bind.is_empty()
+    }
+
+    fn variable(&mut self, model: &Model, name: &str, size: &NewSize) -> Result<(), ComposeError> {
+        if !names::of_inputs(model).iter().any(|&variable| model.str(variable) == name) {
+            let message = format!("no input has the dimension variable `{}`", name.escape_debug());
+            return Err(ComposeError::refused(message));
+        }
+        let twice = match size {
+            NewSize::Number(number) if *number < 0 => return Err(negative()),
+            NewSize::Number(number) => {
+                self.bind.insert(name.to_owned(), *number).is_some_and(|other| other != *number)
+            }
+            NewSize::Name(new) if new == name => false,
+            NewSize::Name(new) => {
+                self.rename.insert(name.to_owned(), new.clone()).is_some_and(|other| other != *new)
+            }
+        };
+        if twice || (self.bind.contains_key(name) && self.rename.contains_key(name)) {
+            let message = format!("`{}` gets two sizes", name.escape_debug());
+            return Err(ComposeError::refused(message));
+        }
+        Ok(())
+    }
+
+    fn axis(
+        &mut self,
+        model: &Model,
+        value: ValueId,
+        axis: usize,
+        size: &NewSize,
+    ) -> Result<(), ComposeError> {
+        let main = model.main_graph();
+        let is_input = |def: Def| matches!(def, Def::Input { graph, .. } if graph == main);
+        let shape = model.get_value(value).filter(|record| is_input(record.def())).and_then(|_| model.ty(value)?.shape());
+        let Some(dim) = shape.and_then(|shape| shape.dim(axis)) else {
+            let text = model.get_value(value).map(|_| name(model, value)).unwrap_or_default();
+            let message = format!("`{text}[{axis}]` is no axis of an input with a known rank");
+            return Err(ComposeError::Refused(message, model.get_value(value).map(|_| value)));
+        };
+        match (dim, size) {
+            (_, NewSize::Number(number)) if *number < 0 => return Err(negative()),
+            (Dim::Known(old), NewSize::Number(new)) if old == *new => {}
+            (Dim::Known(_), NewSize::Number(new)) => {
+                let variable = format!("{TEMPORARY}{new}");
+                self.free.entry(variable.clone()).or_default().push((value, axis));
+                self.bind.insert(variable, *new);
+            }
+            (Dim::Known(_), NewSize::Name(new)) => {
+                self.free.entry(new.clone()).or_default().push((value, axis));
+            }
+            (Dim::Var(variable), size) => {
+                let text = model.str(variable).to_owned();
+                return self.variable(model, &text, size);
+            }
+            (Dim::Unknown, size) => self.named.push((value, axis, size.clone())),
+            (Dim::Expr(_), _) => {
+                let message = format!("`{}[{axis}]` is an expression", name(model, value));
+                return Err(ComposeError::Refused(message, Some(value)));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn negative() -> ComposeError {
+    ComposeError::refused("a size cannot be negative")
+}

@@ -1,0 +1,127 @@
+//! Names of dimension variables, also in the texts of expressions.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use foldhash::fast::RandomState;
+use onnx_ir::{Model, ValueId};
+use onnx_types::{Dim, Symbol};
+
+use super::types::change_dims;
+use super::{NewSize, Resized};
+use crate::error::ComposeError;
+
+/// Whether a text is a name, and nothing that a reader could take for a number or an expression.
+pub(super) fn is_name(text: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
+    text.chars().all(is_part) && text.starts_with(|c: char| c.is_alphabetic() || c == '_')
+}
+
+/// The dimension variables of the inputs, in order.
+pub(super) fn of_inputs(model: &Model) -> Vec<Symbol> {
+    let mut seen = HashSet::<Symbol, RandomState>::default();
+    let mut found = Vec::new();
+    for &input in model.graph(model.main_graph()).inputs() {
+        for &dim in model.ty(input).and_then(|ty| ty.shape()).map(|shape| shape.dims()).unwrap_or_default() {
+            match dim {
+                Dim::Var(symbol) if seen.insert(symbol) => found.push(symbol),
+                _ => {}
+            }
+        }
+    }
+    found
+}
+
+/// The expression that the text of a declared size is, if it consists of variables of the inputs.
+pub(super) fn read(model: &mut Model, variables: &HashSet<Symbol, RandomState>, symbol: Symbol) -> Option<Dim> {
+    let text = model.str(symbol).to_owned();
+    if variables.contains(&symbol) || is_name(&text) || text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let (exprs, names) = model.exprs_mut();
+    let dim = exprs.try_parse_known(names, &text).ok()?;
+    let symbols = exprs.symbols(dim);
+    let is_expression = matches!(dim, Dim::Expr(_)) && symbols.iter().all(|symbol| variables.contains(symbol));
+    is_expression.then_some(dim)
+}
+
+/// Sets the size of an axis of an input that declares none.
+pub(super) fn set(model: &mut Model, value: ValueId, axis: usize, size: &NewSize) {
+    let dim = match size {
+        NewSize::Number(number) => Dim::Known(*number),
+        NewSize::Name(name) => Dim::Var(model.intern(name)),
+    };
+    let Some(mut ty) = model.ty(value).cloned() else { return };
+    if let onnx_types::TypeKind::Tensor(tensor) = &mut ty.kind
+        && let Some(slot) = tensor.shape.as_mut().and_then(|shape| shape.dims_mut().get_mut(axis))
+    {
+        *slot = dim;
+        ty.source = None;
+        model.set_type(value, Some(Arc::new(ty)));
+    }
+}
+
+/// Renames dimension variables, all at once.
+pub(super) fn rename(
+    model: &mut Model,
+    names: &BTreeMap<String, String>,
+    done: &mut Resized,
+) -> Result<(), ComposeError> {
+    if names.is_empty() {
+        return Ok(());
+    }
+    let variables: HashSet<Symbol, RandomState> = of_inputs(model).into_iter().collect();
+    let new: BTreeMap<Symbol, Symbol> =
+        names.iter().map(|(old, new)| (model.intern(old), model.intern(new))).collect();
+    let mut taken = None;
+    done.types += change_dims(model, &mut |model, _, _, dim| {
+        let of = |symbol: Symbol| new.get(&symbol).copied().map(Dim::Var);
+        match dim {
+            Dim::Var(symbol) => {
+                if let Some(dim) = of(symbol) {
+                    return dim;
+                }
+                // A name that no input has would become the size of an input.
+                if new.values().any(|&name| name == symbol) && !variables.contains(&symbol) {
+                    taken.get_or_insert(symbol);
+                }
+                let Some(expression) = read(model, &variables, symbol) else { return dim };
+                rename_text(model, symbol, expression, &new)
+            }
+            Dim::Expr(_) => model.exprs_mut().0.substitute(dim, &of),
+            dim => dim,
+        }
+    });
+    if let Some(symbol) = taken {
+        let name = model.str(symbol).escape_debug();
+        let message = format!("`{name}` is the size of a value that may be another one; use another name");
+        return Err(ComposeError::refused(message));
+    }
+    done.renamed.extend(names.iter().map(|(old, new)| (old.clone(), new.clone())));
+    Ok(())
+}
+
+/// The text of an expression with other names. The notation stays.
+fn rename_text(model: &mut Model, symbol: Symbol, expression: Dim, new: &BTreeMap<Symbol, Symbol>) -> Dim {
+    let of = |symbol: Symbol| new.get(&symbol).copied().map(Dim::Var);
+    let renamed = model.exprs_mut().0.substitute(expression, &of);
+    if renamed == expression {
+        return Dim::Var(symbol);
+    }
+    let (text, mut written) = (model.str(symbol).to_owned(), String::new());
+    let mut rest = text.as_str();
+    while let Some(c) = rest.chars().next() {
+        let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
+        let length = if is_part(c) { rest.find(|c| !is_part(c)).unwrap_or(rest.len()) } else { c.len_utf8() };
+        let (word, after) = rest.split_at(length);
+        let name = model.names().get(word).and_then(|symbol| new.get(&symbol));
+        written.push_str(name.map_or(word, |&name| model.str(name)));
+        rest = after;
+    }
+    let (exprs, names) = model.exprs_mut();
+    // An unusual notation is written again.
+    if exprs.try_parse_known(names, &written).ok() == Some(renamed) {
+        return Dim::Var(model.intern(&written));
+    }
+    renamed
+}

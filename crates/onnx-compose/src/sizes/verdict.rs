@@ -1,0 +1,179 @@
+//! Whether a model has every size that was freed, or what fixes it.
+
+use std::collections::HashSet;
+
+use foldhash::fast::RandomState;
+use onnx_ir::{Callee, Model, NodeId, ValueId};
+use onnx_schema::{Registry, domain, op};
+use onnx_shape_infer::{Guard, Inference, Relation};
+use onnx_types::{Dim, Symbol};
+use slotmap::SecondaryMap;
+
+use super::constants::Constants;
+use super::{FixedSize, bind};
+use crate::error::ComposeError;
+
+/// Sizes of other variables that conditions are tried with.
+const OTHERS: [i64; 5] = [1, 2, 4, 8, 60];
+
+/// A model before and after a size was freed.
+pub(super) struct Freed<'a> {
+    pub(super) before: &'a Inference,
+    pub(super) after: &'a Inference,
+    pub(super) constants: &'a Constants<'a>,
+    pub(super) axes: &'a [(ValueId, usize)],
+    pub(super) dependent: &'a SecondaryMap<ValueId, ()>,
+}
+
+/// What a condition means for a freed size.
+#[derive(PartialEq, Eq)]
+enum Effect {
+    /// It holds for all sizes.
+    None,
+    /// It holds for some sizes besides the old one.
+    Limits,
+    /// It holds for the old size and no greater one.
+    Fixes,
+}
+
+impl Freed<'_> {
+    /// Returns the conditions on the freed size.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error with everything that fixes the size.
+    pub(super) fn check(&self, model: &Model, registry: &Registry) -> Result<Vec<String>, ComposeError> {
+        let mut fixed = bind::contradictions(model, self.before, self.after);
+        let mut conditions = Vec::new();
+        for fact in self.after.facts().all() {
+            let condition = || Guard::new(model, self.after, *fact).condition;
+            match (self.effect(fact.relation), fact.node) {
+                (Effect::None, _) => {}
+                (Effect::Limits, _) => conditions.push(condition()),
+                (Effect::Fixes, Some(node)) => {
+                    fixed.push(FixedSize::at(model, node, format!("requires {}", condition())));
+                }
+                (Effect::Fixes, None) => conditions.push(condition()),
+            }
+        }
+        for node in model.nodes_in(model.main_graph()) {
+            if let Some(reason) = self.fixed_by(model, registry, node) {
+                fixed.push(FixedSize::at(model, node, reason));
+            }
+        }
+        fixed.extend(self.lost(model));
+        if fixed.is_empty() {
+            conditions.sort();
+            conditions.dedup();
+            return Ok(conditions);
+        }
+        let mut seen: HashSet<(Option<NodeId>, String), RandomState> = HashSet::default();
+        fixed.retain(|reason| seen.insert((reason.node, reason.reason.clone())));
+        Err(ComposeError::FixedSizes(fixed))
+    }
+
+    /// The value of a dimension for a freed size, with all other variables at one size.
+    fn size(&self, dim: Dim, freed: i64, other: i64) -> Option<i64> {
+        let of = |symbol: Symbol| Some(if symbol == self.constants.variable { freed } else { other });
+        self.after.exprs().eval(dim, &of)
+    }
+
+    fn effect(&self, relation: Relation) -> Effect {
+        let (a, b) = match relation {
+            Relation::Equal(a, b) | Relation::AtMost(a, b) | Relation::Divides(a, b) | Relation::Broadcasts(a, b) => (a, b),
+            Relation::Declared(_) | Relation::Default(_) => return Effect::None,
+        };
+        let symbols = |dim: Dim| self.after.exprs().symbols(dim);
+        let has_variable = symbols(a).into_iter().chain(symbols(b)).any(|symbol| symbol == self.constants.variable);
+        if !has_variable {
+            return Effect::None;
+        }
+        let old = self.constants.old;
+        let mut effect = Effect::None;
+        for other in OTHERS {
+            let fails = |freed: i64| relation.fails(|dim| self.size(dim, freed, other));
+            // What does not hold for the old size says nothing about others.
+            if fails(old) {
+                continue;
+            }
+            let (next, twice) = (old.saturating_add(1), old.saturating_mul(2).saturating_add(7));
+            let failing = [1, 2, 3, 5, next, twice].iter().filter(|&&size| size != old && fails(size)).count();
+            let fixes = match relation {
+                Relation::AtMost(..) => fails(next),
+                _ => fails(next) && fails(twice) && (old..=old.saturating_add(60)).filter(|&size| !fails(size)).count() < 2,
+            };
+            if fixes {
+                return Effect::Fixes;
+            }
+            if failing > 0 {
+                effect = Effect::Limits;
+            }
+        }
+        effect
+    }
+
+    /// Why a node works for the old size only, although nothing contradicts other ones.
+    fn fixed_by(&self, model: &Model, registry: &Registry, node: NodeId) -> Option<String> {
+        let record = model.node(node);
+        let is_dependent = |value: ValueId| self.dependent.contains_key(value);
+        if !record.inputs().flatten().any(is_dependent) {
+            return None;
+        }
+        let is_unknown = record.outputs().iter().flatten().any(|&output| self.after.ty(output).is_unknown());
+        let callee = model.callee(node, registry);
+        if is_unknown && matches!(callee, Callee::Undefined | Callee::Unknown { .. } | Callee::NotImported | Callee::Custom(_)) {
+            return Some("is an operator that inference does not know, so its output may depend on the old size".to_owned());
+        }
+        let data = record.input(0)?;
+        let is_freed = |value: ValueId, axis: usize| {
+            let dim = self.after.shape(value).and_then(|dims| dims.get(axis)).copied();
+            dim.is_some_and(|dim| self.constants.factor(self.after, dim).is_some())
+        };
+        if onnx_schema::normalize_domain(record.domain()) == domain::ONNX
+            && record.is(op::GATHER)
+            && self.constants.old == 1
+        {
+            let rank = i64::try_from(self.after.shape(data)?.len()).ok()?;
+            let axis = record.attribute(onnx_schema::attr::AXIS).and_then(|axis| axis.as_int()).unwrap_or(0);
+            let axis = usize::try_from(if axis < 0 { axis.checked_add(rank)? } else { axis }).ok()?;
+            let indices = record.input(1).and_then(|indices| self.after.content(indices));
+            if is_freed(data, axis) && indices.is_some_and(|all| all.iter().all(|index| index.known().is_some())) {
+                return Some(format!("takes a constant index of axis {axis}, which has the freed size"));
+            }
+        }
+        let saturated = record.outputs().iter().flatten().find_map(|&output| self.saturated(output))?;
+        let is_new = !record.inputs().flatten().any(|input| self.saturated(input).is_some());
+        is_new.then(|| format!("has the old size in a constant: axis {saturated} of its output does not grow with the size"))
+    }
+
+    /// The axis of a value that depends on the freed size and does not grow with it beyond the old one.
+    fn saturated(&self, value: ValueId) -> Option<usize> {
+        let old = self.constants.old;
+        self.after.shape(value)?.iter().position(|&dim| {
+            if !self.after.exprs().symbols(dim).contains(&self.constants.variable) {
+                return false;
+            }
+            let size = |freed: i64| self.size(dim, freed, 4);
+            let (at, next, far) = (size(old), size(old.saturating_add(64)), size(old.saturating_mul(3).saturating_add(640)));
+            at.is_some() && at == next && next == far
+        })
+    }
+
+    /// The outputs that depend on inputs whose first axis is freed, and that have lost it. Only an old size of 1 hides that.
+    fn lost(&self, model: &Model) -> Vec<FixedSize> {
+        if self.constants.old != 1 || self.axes.iter().any(|&(_, axis)| axis != 0) {
+            return Vec::new();
+        }
+        let outputs = model.graph(model.main_graph()).outputs().iter().map(onnx_ir::GraphOutput::value);
+        let has_lost = |value: &ValueId| {
+            let has_size = |dims: &[Dim]| {
+                dims.iter().any(|&dim| self.after.exprs().symbols(dim).contains(&self.constants.variable) || dim.known().is_none())
+            };
+            self.dependent.contains_key(*value) && self.after.shape(*value).is_some_and(|dims| !has_size(dims))
+        };
+        outputs
+            .filter(has_lost)
+            .map(|value| FixedSize::of_value(model, value, "does not have the freed size on any axis"))
+            .collect()
+    }
+}
