@@ -27,8 +27,8 @@ use crate::run::RunArgs;
 use crate::simplify::SimplifyArgs;
 
 pub(crate) use compose::ExtractArgs;
-pub(crate) use edit::{EditArgs, InterfaceArgs, MetadataArgs, NameKind};
 pub(crate) use convert::ConvertArgs;
+pub(crate) use edit::{EditArgs, InterfaceArgs, MetadataArgs, NameKind};
 pub(crate) use functions::{InlineArgs, MergeArgs, Names, OutlineArgs};
 pub(crate) use groups::parse;
 pub(crate) use infer::{GuardFormat, InferArgs, Merge, Runtime, Symbols};

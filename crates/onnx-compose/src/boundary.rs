@@ -18,7 +18,11 @@ use crate::sizes::EditOptions;
 ///
 /// Returns an error if a value is not of the main graph or is listed twice, or if the type of a new output is not known. The model
 /// is unchanged then.
-pub fn set_outputs(model: &mut Model, outputs: &[ValueId], options: &EditOptions<'_>) -> Result<(), ComposeError> {
+pub fn set_outputs(
+    model: &mut Model,
+    outputs: &[ValueId],
+    options: &EditOptions<'_>,
+) -> Result<(), ComposeError> {
     if outputs.is_empty() {
         return Err(ComposeError::refused("a model without outputs computes nothing"));
     }
@@ -142,7 +146,9 @@ pub fn initializer_to_input(
     let def = model.get_value(value).map(onnx_ir::Value::def);
     if def != Some(Def::Initializer(main)) {
         let message = match def {
-            Some(_) => format!("`{}` is no initializer of the main graph, or an input already", name(model, value)),
+            Some(_) => {
+                format!("`{}` is no initializer of the main graph, or an input already", name(model, value))
+            }
             None => "the value is gone".to_owned(),
         };
         return Err(ComposeError::Refused(message, def.map(|_| value)));
@@ -162,7 +168,8 @@ fn not_an_input(model: &Model, value: ValueId) -> ComposeError {
 }
 
 fn in_use(model: &Model, value: ValueId) -> ComposeError {
-    let message = format!("the input `{}` is used and has no default: give a constant for it", name(model, value));
+    let message =
+        format!("the input `{}` is used and has no default: give a constant for it", name(model, value));
     ComposeError::Refused(message, Some(value))
 }
 
@@ -222,7 +229,8 @@ fn check_type(model: &Model, input: ValueId, constant: &Constant) -> Result<(), 
     if is_elem && ty.shape().is_none_or(fits) {
         return Ok(());
     }
-    let message = format!("the constant for `{}` is of another type than the input declares", name(model, input));
+    let message =
+        format!("the constant for `{}` is of another type than the input declares", name(model, input));
     Err(ComposeError::Refused(message, Some(input)))
 }
 

@@ -5,8 +5,8 @@ use onnx_ir::{Cycle, EditError, Model, Places, ValueId};
 use onnx_types::Stopped;
 
 use crate::rename::NameCollision;
-use crate::sizes::FixedSize;
 use crate::rules::{BOUNDARY_TYPE_UNKNOWN, COMPOSITION_REFUSED, NAMES_COLLIDE, PATH_NOT_CUT};
+use crate::sizes::FixedSize;
 
 /// Maximum number of values of a path that a message lists; the middle of longer ones is left out.
 const MAX_PATH: usize = 12;

@@ -107,7 +107,8 @@ fn clear(model: &mut Model, edit: &mut dyn FnMut(&mut Symbol, &mut Vec<MetadataE
             count += edit(&mut info.doc, &mut info.metadata);
         }
         let nodes: Vec<_> = model.nodes(graph).collect();
-        for node in nodes.into_iter().filter(|&node| model.node(node).extras().is_some()).collect::<Vec<_>>() {
+        for node in nodes.into_iter().filter(|&node| model.node(node).extras().is_some()).collect::<Vec<_>>()
+        {
             let mut extras = model.node_extras_mut(node);
             let extras = &mut *extras;
             count += edit(&mut extras.doc, &mut extras.metadata);

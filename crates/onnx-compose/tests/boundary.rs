@@ -1,6 +1,6 @@
 //! Inputs, outputs and descriptions.
 
-#![allow(clippy::unwrap_used, reason = "a test")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
 
 use std::sync::Arc;
 
@@ -74,7 +74,11 @@ fn inputs_are_reordered_and_removed_if_nothing_uses_them() {
     let wanted = values(&model, &["bias", "w", "x"]);
     set_inputs(&mut model, &wanted).unwrap();
     let text = valid(&model);
-    assert!(text.contains("(float[4] bias, float[4] w = {1,2,3,4}, float[N,4] x)") || text.contains("(float[4] bias, float[4] w, float[N,4] x)"), "{text}");
+    assert!(
+        text.contains("(float[4] bias, float[4] w = {1,2,3,4}, float[N,4] x)")
+            || text.contains("(float[4] bias, float[4] w, float[N,4] x)"),
+        "{text}"
+    );
     let wanted = values(&model, &["x", "bias"]);
     set_inputs(&mut model, &wanted).unwrap();
     assert_eq!(valid(&model), before.replace(", bool unused", ""));
@@ -99,7 +103,9 @@ fn initializers_become_inputs_and_inputs_constants() {
 
 #[test]
 fn inputs_are_added() {
-    let mut model = model(r#"<ir_version: 10, opset_import: ["": 21]> g (float[2] x) => (float[2] y) { y = Add (x, missing) }"#);
+    let mut model = model(
+        r#"<ir_version: 10, opset_import: ["": 21]> g (float[2] x) => (float[2] y) { y = Add (x, missing) }"#,
+    );
     let ty = || Type::tensor(ElemType::Float, Some(Shape::new([Dim::Known(2)])));
     add_input(&mut model, "missing", ty()).unwrap();
     assert!(valid(&model).contains("(float[2] x, float[2] missing)"));

@@ -1,6 +1,6 @@
 //! Renaming: what follows, what collides, and that the inverse restores the model.
 
-#![allow(clippy::unwrap_used, reason = "a test")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
 
 use onnx_check::{CheckOptions, check};
 use onnx_compose::{ComposeError, FunctionName, NewNames, RenameKinds, RenameRule, rename, set_names};
@@ -116,7 +116,8 @@ fn calls_and_imports_follow_functions() {
     assert!(text.contains(r#""my": 3, "acme": 3"#), "{text}");
     let text = renamed(FUNCTIONS, &[RenameRule::add_prefix("p_")], RenameKinds::NONE.with_functions(true));
     assert!(text.contains("a = my.p_F (x)") && text.contains("b = my.p_G (a)"), "{text}");
-    let found = collisions(FUNCTIONS, &[RenameRule::exact("my.F", "my.G"), RenameRule::exact("my.G", "other.H")]);
+    let found =
+        collisions(FUNCTIONS, &[RenameRule::exact("my.F", "my.G"), RenameRule::exact("my.G", "other.H")]);
     // The call of an operator of another domain would become a call of the function.
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!(collisions(FUNCTIONS, &[RenameRule::exact("my.F", "Relu")]).len(), 1);

@@ -1,6 +1,6 @@
 //! Sizes: bound, freed, renamed. Results are compared by running the models.
 
-#![allow(clippy::unwrap_used, reason = "a test")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
 
 use onnx_check::{CheckOptions, check};
 use onnx_compose::{ComposeError, EditOptions, NewSize, Resized, SizeChange, SizeTarget, resize};
@@ -59,9 +59,7 @@ fn freed(text: &str, changes: &[&str]) -> (String, Resized) {
 
 fn refused(text: &str, changes: &[&str]) -> String {
     match resized(text, changes) {
-        Err(ComposeError::FixedSizes(fixed)) => {
-            fixed.iter().map(|fixed| fixed.to_string() + "\n").collect()
-        }
+        Err(ComposeError::FixedSizes(fixed)) => fixed.iter().map(|fixed| fixed.to_string() + "\n").collect(),
         Err(error) => error.to_string(),
         Ok((model, _)) => panic!("{}", print(&model)),
     }
@@ -161,7 +159,10 @@ fn variables_are_renamed_in_expressions_and_unified() {
         }}"
     );
     let (renamed, _) = freed(&text, &["N=batch"]);
-    assert!(renamed.contains("(float[batch,4] x, float[M,4] z) => (float[\"2*batch + M\",4] y)"), "{renamed}");
+    assert!(
+        renamed.contains("(float[batch,4] x, float[M,4] z) => (float[\"2*batch + M\",4] y)"),
+        "{renamed}"
+    );
     assert!(renamed.contains("float[batch,4] a"), "{renamed}");
     let (back, _) = freed(&renamed, &["batch=N"]);
     assert_eq!(back, print(&model(&text)));
@@ -173,9 +174,14 @@ fn variables_are_renamed_in_expressions_and_unified() {
 
 #[test]
 fn a_size_without_constants_is_free() {
-    let text = format!("{HEAD} g (float[1, 4] x) => (float[1, 4] y) <float[1, 4] a> {{ a = Relu (x)  y = Exp (a) }}");
+    let text = format!(
+        "{HEAD} g (float[1, 4] x) => (float[1, 4] y) <float[1, 4] a> {{ a = Relu (x)  y = Exp (a) }}"
+    );
     let (text, done) = rows(&text, &[4]);
-    assert!(text.contains("(float[batch,4] x) => (float[batch,4] y)") && text.contains("float[batch,4] a"), "{text}");
+    assert!(
+        text.contains("(float[batch,4] x) => (float[batch,4] y)") && text.contains("float[batch,4] a"),
+        "{text}"
+    );
     assert_eq!(done.freed, [("batch".to_owned(), 1)]);
     assert!(done.constants.is_empty() && done.conditions.is_empty(), "{done:?}");
 }
@@ -203,12 +209,15 @@ fn the_shapes_of_attention_follow() {
     let (text, done) = rows(&text, &[3, 4]);
     assert!(text.contains("=> (float[batch,3,4] y)"), "{text}");
     let texts: Vec<String> = done.constants.iter().map(|(node, new)| format!("{node} {new}")).collect();
-    assert_eq!(texts, [
-        "Reshape `qs` [0, 3, 2, 2]",
-        "Reshape `qm` [-1, 3, 2]",
-        "Reshape `os` [-1, 2, 3, 2]",
-        "Reshape `y` [0, -1, 4]",
-    ]);
+    assert_eq!(
+        texts,
+        [
+            "Reshape `qs` [0, 3, 2, 2]",
+            "Reshape `qm` [-1, 3, 2]",
+            "Reshape `os` [-1, 2, 3, 2]",
+            "Reshape `y` [0, -1, 4]",
+        ]
+    );
     // What nothing uses any more is gone.
     assert!(!text.contains("merged") && !text.contains("back"), "{text}");
 }
@@ -261,7 +270,9 @@ fn constants_that_are_not_the_size_alone_are_named() {
         "{HEAD} g (float[1, 3] x) => (float[3] y) <int64 index = {{0}}> {{ r = Relu (x)  y = Gather <axis = 0> (r, index) }}"
     );
     assert!(refused(&text, &["x[0]=batch"]).contains("Gather `y` takes a constant index"));
-    let text = format!("{HEAD} g (float[1, 3] x, float[1, 3] z) => (float[1, 6] y) {{ y = Concat <axis = 1> (x, z) }}");
+    let text = format!(
+        "{HEAD} g (float[1, 3] x, float[1, 3] z) => (float[1, 6] y) {{ y = Concat <axis = 1> (x, z) }}"
+    );
     let message = refused(&text, &["x[0]=batch"]);
     assert!(message.contains("Concat `y`"), "{message}");
     freed(&text, &["x[0]=batch", "z[0]=batch"]);
@@ -328,14 +339,18 @@ fn outputs(model: &Model, sizes: &[(String, i64)], seed: u64) -> Option<Vec<Valu
         let dims = model.ty(value)?.shape()?.dims();
         let size = |dim: &Dim| match *dim {
             Dim::Known(size) => Some(size),
-            Dim::Var(symbol) => sizes.iter().find(|(name, _)| *name == model.str(symbol)).map(|&(_, size)| size),
+            Dim::Var(symbol) => {
+                sizes.iter().find(|(name, _)| *name == model.str(symbol)).map(|&(_, size)| size)
+            }
             _ => None,
         };
         Some(dims.iter().map(size).collect())
     };
     // The generator chooses other sizes for elements of sequences.
     let mut inputs = model.graph(model.main_graph()).inputs().iter();
-    if !inputs.all(|&input| model.ty(input).is_some_and(|ty| matches!(ty.kind, onnx_types::TypeKind::Tensor(_)))) {
+    if !inputs
+        .all(|&input| model.ty(input).is_some_and(|ty| matches!(ty.kind, onnx_types::TypeKind::Tensor(_))))
+    {
         return None;
     }
     let generator = onnx_eval::generate::Generator::new(model, seed, &of);
@@ -343,7 +358,12 @@ fn outputs(model: &Model, sizes: &[(String, i64)], seed: u64) -> Option<Vec<Valu
     let inputs: Vec<(&str, Value)> = graph
         .inputs()
         .iter()
-        .map(|&input| Some((model.str(model.value(input).name()), generator.value(input, &onnx_types::Limits::DEFAULT).ok()?)))
+        .map(|&input| {
+            Some((
+                model.str(model.value(input).name()),
+                generator.value(input, &onnx_types::Limits::DEFAULT).ok()?,
+            ))
+        })
         .collect::<Option<_>>()?;
     Evaluator::new(model, &EvalOptions::default()).ok()?.run(&inputs).ok()
 }
@@ -361,68 +381,106 @@ fn equal(a: &[Value], b: &[Value]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(same)
 }
 
-#[test]
-fn a_bound_model_computes_what_the_model_does_for_the_number_and_a_freed_one_the_same() {
-    let (mut bound, mut ran, mut freed, mut refused) = (0, 0, 0, 0);
-    for seed in 0..300 {
-        let whole = from_seed(seed, &SmithOptions::default().with_nodes(10)).model;
-        for name in variables(&whole) {
-            for number in [1, 2, 3] {
-                let mut model = whole.clone();
-                let changes =
-                    [SizeChange { target: SizeTarget::Variable(name.clone()), size: NewSize::Number(number) }];
-                if let Err(error) = resize(&mut model, &changes, &EditOptions::default()) {
-                    assert!(matches!(error, ComposeError::FixedSizes(_)), "{seed} {error}");
-                    continue;
-                }
-                model.verify().unwrap();
-                let found = check(&model, &CheckOptions::default());
-                assert!(!found.has_errors(), "{seed}: {:?}\n{}", found.diagnostics(), print(&model));
-                bound += 1;
-                let sizes: Vec<(String, i64)> = variables(&whole)
-                    .into_iter()
-                    .map(|variable| if variable == name { (variable, number) } else { (variable, 2) })
-                    .collect();
-                let (old, new) = (outputs(&whole, &sizes, seed), outputs(&model, &sizes, seed));
-                if let Some(old) = &old {
-                    assert!(equal(old, &new.unwrap()), "{seed} {name}={number} {} {}", print(&whole), print(&model));
-                    ran += 1;
-                }
-                // Every axis that was bound, with another name.
-                let axes = whole.graph(whole.main_graph()).inputs().iter().flat_map(|&input| {
-                    let dims = whole.ty(input).and_then(|ty| ty.shape()).map(|shape| shape.dims().to_vec());
-                    let dims = dims.unwrap_or_default().into_iter().enumerate();
-                    let bound = dims.filter(|(_, dim)| matches!(dim, Dim::Var(symbol) if whole.str(*symbol) == name));
-                    bound.map(|(axis, _)| (input, axis)).collect::<Vec<_>>()
-                });
-                let changes: Vec<SizeChange> = axes
-                    .map(|(input, axis)| SizeChange {
-                        target: SizeTarget::Axis(input, axis),
-                        size: NewSize::Name("freed_size".to_owned()),
-                    })
-                    .collect();
-                let before = print(&model);
-                match resize(&mut model, &changes, &EditOptions::default()) {
-                    Ok(_) => {
-                        freed += 1;
-                        model.verify().unwrap();
-                        let found = check(&model, &CheckOptions::default());
-                        assert!(!found.has_errors(), "{seed}: {:?}\n{}", found.diagnostics(), print(&model));
-                        let mut sizes = sizes.clone();
-                        sizes.push(("freed_size".to_owned(), number));
-                        if let Some(old) = &old {
-                            let new = outputs(&model, &sizes, seed).unwrap();
-                            assert!(equal(old, &new), "{seed} {before} {}", print(&model));
-                        }
-                    }
-                    Err(error) => {
-                        assert!(matches!(error, ComposeError::FixedSizes(_)), "{seed} {error}");
-                        assert_eq!(print(&model), before);
-                        refused += 1;
-                    }
-                }
+/// Numbers of models.
+#[derive(Debug, Default)]
+struct Counts {
+    bound: usize,
+    ran: usize,
+    freed: usize,
+}
+
+fn checked(model: &Model, seed: u64) {
+    model.verify().unwrap();
+    let found = check(model, &CheckOptions::default());
+    assert!(!found.has_errors(), "{seed}: {:?}\n{}", found.diagnostics(), print(model));
+}
+
+/// Binds a variable, runs, and frees what was bound again.
+fn bound_and_freed(whole: &Model, name: &str, number: i64, seed: u64, counts: &mut Counts) {
+    let mut model = whole.clone();
+    let target = SizeTarget::Variable(name.to_owned());
+    let changes = [SizeChange { target, size: NewSize::Number(number) }];
+    if let Err(error) = resize(&mut model, &changes, &EditOptions::default()) {
+        assert!(matches!(error, ComposeError::FixedSizes(_)), "{seed} {error}");
+        return;
+    }
+    checked(&model, seed);
+    counts.bound += 1;
+    let sizes = variables(whole).into_iter().map(|variable| {
+        let size = if variable == name { number } else { 2 };
+        (variable, size)
+    });
+    let mut sizes: Vec<(String, i64)> = sizes.collect();
+    let old = outputs(whole, &sizes, seed);
+    if let Some(old) = &old {
+        let new = outputs(&model, &sizes, seed).unwrap();
+        assert!(equal(old, &new), "{seed} {name}={number} {} {}", print(whole), print(&model));
+        counts.ran += 1;
+    }
+    let changes: Vec<SizeChange> = axes_of(whole, name)
+        .into_iter()
+        .map(|(input, axis)| SizeChange {
+            target: SizeTarget::Axis(input, axis),
+            size: NewSize::Name("freed_size".to_owned()),
+        })
+        .collect();
+    let before = print(&model);
+    if let Err(error) = resize(&mut model, &changes, &EditOptions::default()) {
+        assert!(number == 0 || matches!(error, ComposeError::FixedSizes(_)), "{seed} {error}");
+        assert_eq!(print(&model), before);
+        return;
+    }
+    counts.freed += 1;
+    checked(&model, seed);
+    sizes.push(("freed_size".to_owned(), number));
+    if let Some(old) = &old {
+        let new = outputs(&model, &sizes, seed).unwrap();
+        assert!(equal(old, &new), "{seed} {before} {}", print(&model));
+    }
+}
+
+/// The axes of inputs that have a variable.
+fn axes_of(model: &Model, name: &str) -> Vec<(onnx_ir::ValueId, usize)> {
+    let mut axes = Vec::new();
+    for &input in model.graph(model.main_graph()).inputs() {
+        let dims = model.ty(input).and_then(|ty| ty.shape()).map(|shape| shape.dims()).unwrap_or_default();
+        for (axis, dim) in dims.iter().enumerate() {
+            if matches!(dim, Dim::Var(symbol) if model.str(*symbol) == name) {
+                axes.push((input, axis));
             }
         }
     }
-    assert!(bound > 100 && ran > 50 && freed > 50, "{bound} {ran} {freed} {refused}");
+    axes
+}
+
+#[test]
+fn a_bound_model_computes_what_the_model_does_for_the_number_and_a_freed_one_the_same() {
+    let mut counts = Counts::default();
+    for seed in 0..200 {
+        let whole = from_seed(seed, &SmithOptions::default().with_nodes(10)).model;
+        for name in variables(&whole) {
+            for number in [1, 3] {
+                bound_and_freed(&whole, &name, number, seed, &mut counts);
+            }
+        }
+    }
+    assert!(counts.bound > 100 && counts.ran > 50 && counts.freed > 50, "{counts:?}");
+}
+
+#[test]
+fn operators_that_would_combine_the_rows_of_a_batch_are_named() {
+    for (node, operator) in [
+        ("y = Softmax <axis = 0> (x)", "Softmax `y`"),
+        ("y = ReduceMean <keepdims = 1> (x, zero)", "ReduceMean `y`"),
+        ("y = CumSum (x, index)", "CumSum `y`"),
+        ("t = Transpose (x)  y = MatMul (t, x)", "MatMul `y`"),
+    ] {
+        let text = format!(
+            "{HEAD} g (float[1, 3] x) => (float[P, 3] y) <int64[1] zero = {{0}}, int64 index = {{0}}> {{ {node} }}"
+        );
+        let message = refused(&text, &["x[0]=batch"]);
+        assert!(message.contains(operator) && message.contains("combines the elements"), "{message}");
+        // The second axis is not that of a batch.
+        freed(&text.replace("float[1, 3]", "float[3, 1]").replace("P, 3", "P, Q"), &["x[1]=T"]);
+    }
 }

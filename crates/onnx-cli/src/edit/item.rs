@@ -64,8 +64,10 @@ impl<'a> Item<'a> {
         let model = &loaded.model;
         let graph = model.graph(model.main_graph());
         let name = |value: ValueId| model.str(model.value(value).name());
-        let sizes_of = |list: fn(&Done) -> &Vec<(String, i64)>| done.map_or_else(Vec::new, |done| sizes(list(done)));
-        let pairs_of = |list: fn(&Done) -> &Vec<(String, String)>| done.map_or_else(Vec::new, |done| pairs(list(done)));
+        let sizes_of =
+            |list: fn(&Done) -> &Vec<(String, i64)>| done.map_or_else(Vec::new, |done| sizes(list(done)));
+        let pairs_of =
+            |list: fn(&Done) -> &Vec<(String, String)>| done.map_or_else(Vec::new, |done| pairs(list(done)));
         let constants = done.into_iter().flat_map(|done| &done.sizes.constants);
         let functions = done.into_iter().flat_map(|done| &done.names.functions);
         Item {
@@ -76,7 +78,11 @@ impl<'a> Item<'a> {
             freed: sizes_of(|done| &done.sizes.freed),
             renamed_sizes: pairs_of(|done| &done.sizes.renamed),
             constants: constants.map(|(node, change)| Replaced { node, change }).collect(),
-            conditions: done.into_iter().flat_map(|done| &done.sizes.conditions).map(String::as_str).collect(),
+            conditions: done
+                .into_iter()
+                .flat_map(|done| &done.sizes.conditions)
+                .map(String::as_str)
+                .collect(),
             changed_types: done.map_or(0, |done| done.sizes.types as u64),
             removed_sizes: done.map_or(0, |done| done.sizes.removed as u64),
             renamed_values: pairs_of(|done| &done.names.values),

@@ -148,7 +148,8 @@ impl Ports {
         }
         outputs.retain(|value| !removed.contains(value));
         outputs.extend(selection::values(model, &args.add_output)?);
-        let is_changed = [&args.outputs, &args.remove_output, &args.add_output].iter().any(|list| !list.is_empty());
+        let is_changed =
+            [&args.outputs, &args.remove_output, &args.add_output].iter().any(|list| !list.is_empty());
         ports.outputs = is_changed.then_some(outputs);
         for text in &args.remove_input {
             ports.removed.push(removed_input(model, text, execution)?);
@@ -241,7 +242,9 @@ fn sizes(model: &Model, texts: &[String]) -> Result<Vec<SizeChange>, Failure> {
 
 fn target(model: &Model, dim: &str) -> Result<SizeTarget, Failure> {
     let inputs = model.graph(model.main_graph()).inputs();
-    let dims = |input: ValueId| model.ty(input).and_then(|ty| ty.shape()).map(|shape| shape.dims()).unwrap_or_default();
+    let dims = |input: ValueId| {
+        model.ty(input).and_then(|ty| ty.shape()).map(|shape| shape.dims()).unwrap_or_default()
+    };
     let mut variables = Vec::new();
     for dim in inputs.iter().flat_map(|&input| dims(input)) {
         if let onnx_types::Dim::Var(symbol) = dim {
@@ -258,8 +261,11 @@ fn target(model: &Model, dim: &str) -> Result<SizeTarget, Failure> {
         if axis < rank {
             return Ok(SizeTarget::Axis(input, axis));
         }
-        return Err(Failure::new(format_args!("axis `{}` does not exist", shown(dim)))
-            .help(format!("`{}` has {}", shown(name), size::plural(rank as u64, "axis with a declared size"))));
+        return Err(Failure::new(format_args!("axis `{}` does not exist", shown(dim))).help(format!(
+            "`{}` has {}",
+            shown(name),
+            size::plural(rank as u64, "axis with a declared size")
+        )));
     }
     variables.dedup();
     let known: Vec<String> = variables.iter().take(20).map(|name| format!("`{}`", shown(name))).collect();
@@ -280,7 +286,8 @@ fn rules(model: &Model, args: &EditArgs) -> Result<Vec<RenameRule>, Failure> {
                 .help("write a name or a pattern, and the new name: `input:0=ids`")
         };
         // A name can contain `=`.
-        let mut splits = text.match_indices('=').filter_map(|(at, _)| Some((text.get(..at)?, text.get(at + 1..)?)));
+        let mut splits =
+            text.match_indices('=').filter_map(|(at, _)| Some((text.get(..at)?, text.get(at + 1..)?)));
         let first = splits.clone().next().ok_or_else(malformed)?;
         let (old, new) = splits.find(|(old, _)| names.contains(*old)).unwrap_or(first);
         if old.is_empty() || new.is_empty() {
@@ -330,7 +337,8 @@ fn metadata(args: &MetadataArgs) -> Result<Vec<MetadataEdit>, Failure> {
     edits.extend(args.remove_metadata.iter().cloned().map(MetadataEdit::Remove));
     for text in &args.metadata {
         let (key, value) = text.split_once('=').filter(|(key, _)| !key.is_empty()).ok_or_else(|| {
-            Failure::new(format_args!("`{}` is not K=V", shown(text))).help("write a key and its value: `author=me`")
+            Failure::new(format_args!("`{}` is not K=V", shown(text)))
+                .help("write a key and its value: `author=me`")
         })?;
         edits.push(MetadataEdit::Set(key.to_owned(), value.to_owned()));
     }
@@ -378,6 +386,7 @@ fn describe(done: &Done, out: &Out) {
     if *interface {
         parts.push("inputs and outputs".to_owned());
     }
-    let text = if parts.is_empty() { "nothing changes".to_owned() } else { format!("changed {}", parts.join(", ")) };
+    let text =
+        if parts.is_empty() { "nothing changes".to_owned() } else { format!("changed {}", parts.join(", ")) };
     out.summary(&text);
 }

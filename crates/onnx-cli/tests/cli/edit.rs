@@ -29,7 +29,9 @@ fn a_batch_is_freed_and_bound() {
 
 #[test]
 fn what_fixes_a_size_is_named() {
-    let text = MODEL.replace("float[4] w = {1, 2, 3, 4}", "float[1, 4] v = {1, 2, 3, 4}").replace("(c, w)", "(c, v)");
+    let text = MODEL
+        .replace("float[4] w = {1, 2, 3, 4}", "float[1, 4] v = {1, 2, 3, 4}")
+        .replace("(c, w)", "(c, v)");
     let folder = Folder::with("in.onnxtxt", text.replace("Mul (c, v)", "Concat <axis = 1> (c, z)"));
     let run = onnx(&folder, "edit in.onnxtxt --set x[0]=batch -o free.onnx").exits(1);
     assert!(run.err.contains("ONNX4031") && run.err.contains("/layer.1/mul"), "{}", run.err);
@@ -54,7 +56,10 @@ fn names_change_by_name_pattern_and_prefix() {
     onnx(&folder, "edit in.onnxtxt --prefix p. --names-of inputs,outputs -o p.onnx").exits(0);
     let text = onnx(&folder, "print p.onnx").exits(0).out;
     assert!(text.contains("(float[1,4] p.x, float[1,4] p.z) => (float[1,4] p.y)"), "{text}");
-    onnx(&folder, "edit in.onnxtxt --rename x=y --rename w=s").exits(1).says("ONNX4030").says("`w` cannot be called `s`");
+    onnx(&folder, "edit in.onnxtxt --rename x=y --rename w=s")
+        .exits(1)
+        .says("ONNX4030")
+        .says("`w` cannot be called `s`");
     onnx(&folder, "edit in.onnxtxt --rename q=r").exits(2).says("matches `q=r`");
     onnx(&folder, "edit in.onnxtxt --rename q").exits(2).says("is not OLD=NEW");
 }
@@ -62,7 +67,9 @@ fn names_change_by_name_pattern_and_prefix() {
 #[test]
 fn inputs_and_outputs_change() {
     let folder = Folder::with("in.onnxtxt", MODEL);
-    onnx(&folder, "edit in.onnxtxt --add-output b --inputs z,x,w -o new.onnx").exits(0).says("inputs and outputs");
+    onnx(&folder, "edit in.onnxtxt --add-output b --inputs z,x,w -o new.onnx")
+        .exits(0)
+        .says("inputs and outputs");
     let text = onnx(&folder, "print new.onnx").exits(0).out;
     assert!(text.contains("=> (float[1,4] y, float[1,2,2] b)"), "{text}");
     onnx(&folder, "edit in.onnxtxt --remove-input z").exits(1).says("is used and has no default");

@@ -79,7 +79,8 @@ pub(super) fn of_values(model: &Model, changed: &Changed<ValueId>) -> Vec<NameCo
             if wanted.contains(&name) {
                 let visible = std::iter::successors(Some(graph), |&graph| model.parent(graph));
                 let others = visible.filter_map(|graph| defined.get(&(graph, name))).flatten().copied();
-                collisions.extend(others.filter_map(|other| collision(model, changed, (value, graph), other)));
+                collisions
+                    .extend(others.filter_map(|other| collision(model, changed, (value, graph), other)));
             }
         }
     }
@@ -106,9 +107,7 @@ fn collision(
             Some(value_collision(model, value, new, old_other))
         }
         (Some(new), None) => Some(value_collision(model, value, new, old_other)),
-        (None, Some(new)) if model.graph_of(other) != graph => {
-            Some(value_collision(model, other, new, old))
-        }
+        (None, Some(new)) if model.graph_of(other) != graph => Some(value_collision(model, other, new, old)),
         _ => None,
     }
 }
@@ -140,8 +139,9 @@ fn undefined(model: &Model, graphs: &[GraphId], changed: &Changed<ValueId>) -> V
 
 /// The collisions of nodes of the same graph.
 pub(super) fn of_nodes(model: &Model, changed: &Changed<NodeId>) -> Vec<NameCollision> {
-    let graphs: HashSet<GraphId, RandomState> =
-        changed.list.iter().map(|&(node, _)| model.node(node).graph()).collect();
+    let mut seen: HashSet<GraphId, RandomState> = HashSet::default();
+    let graphs = changed.list.iter().map(|&(node, _)| model.node(node).graph());
+    let graphs: Vec<GraphId> = graphs.filter(|&graph| seen.insert(graph)).collect();
     let mut first: HashMap<(GraphId, Symbol), NodeId, RandomState> = HashMap::default();
     for &graph in &graphs {
         for node in model.nodes(graph) {

@@ -107,7 +107,9 @@ pub(super) fn apply(model: &mut Model, changed: &[(FunctionId, FunctionName)]) {
         }
         model.set_op(node, domain, op, overload);
     }
-    model.set_function_identities(changed.iter().filter_map(|(function, _)| Some((*function, *new.get(function)?))));
+    model.set_function_identities(
+        changed.iter().filter_map(|(function, _)| Some((*function, *new.get(function)?))),
+    );
     for (scope, old, domain) in moved {
         import(model, scope, old, domain);
     }

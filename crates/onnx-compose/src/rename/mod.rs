@@ -164,11 +164,10 @@ impl<'a> Rules<'a> {
         let before = |index: &usize| exact.is_none_or(|exact| *index < exact);
         let candidates = self.others.iter().copied().filter(before).chain(exact);
         let all = self.all;
-        let (index, rule, new) = candidates
-            .filter_map(|index| all.get(index).map(|rule| (index, rule)))
-            .find_map(|(index, rule)| {
-                Some((index, rule, rule.apply(if rule.is_prefix() { bare } else { name })?))
-            })?;
+        let (index, rule, new) =
+            candidates.filter_map(|index| all.get(index).map(|rule| (index, rule))).find_map(
+                |(index, rule)| Some((index, rule, rule.apply(if rule.is_prefix() { bare } else { name })?)),
+            )?;
         if let Some(slot) = self.has_matched.get_mut(index) {
             *slot = true;
         }

@@ -55,9 +55,8 @@ impl Pattern {
     pub(super) fn matches(&self, name: &str) -> Option<Vec<String>> {
         let name: Vec<char> = name.chars().collect();
         let rows = self.suffixes(&name);
-        let can = |part: usize, at: usize| {
-            rows.get(part).and_then(|row| row.get(at)).copied().unwrap_or_default()
-        };
+        let can =
+            |part: usize, at: usize| rows.get(part).and_then(|row| row.get(at)).copied().unwrap_or_default();
         if !can(0, 0) {
             return None;
         }
@@ -135,7 +134,9 @@ impl Template {
                     pieces.push(Piece::Text(std::mem::take(&mut literal)));
                     pieces.push(Piece::Capture(number - 1));
                 }
-                _ => return Err("a backslash must be followed by a digit from 1 or by a backslash".to_owned()),
+                _ => {
+                    return Err("a backslash must be followed by a digit from 1 or by a backslash".to_owned());
+                }
             }
         }
         pieces.push(Piece::Text(literal));

@@ -33,15 +33,16 @@ pub(super) fn bind(
     if !fixed.is_empty() {
         return Err(ComposeError::FixedSizes(fixed));
     }
-    let of = |symbol: Symbol| {
-        numbers.iter().find(|(name, _)| *name == symbol).map(|&(_, size)| Dim::Known(size))
-    };
+    let of =
+        |symbol: Symbol| numbers.iter().find(|(name, _)| *name == symbol).map(|&(_, size)| Dim::Known(size));
     let variables: HashSet<Symbol, RandomState> = names::of_inputs(model).into_iter().collect();
     // The sizes of values that rest on variables with numbers.
     let mut touched: Vec<(ValueId, usize)> = Vec::new();
     done.types += change_dims(model, &mut |model, value, axis, dim| {
         let expression = match dim {
-            Dim::Var(symbol) => of(symbol).map_or_else(|| names::read(model, &variables, symbol), |_| Some(dim)),
+            Dim::Var(symbol) => {
+                of(symbol).map_or_else(|| names::read(model, &variables, symbol), |_| Some(dim))
+            }
             Dim::Expr(_) => Some(dim),
             Dim::Known(_) | Dim::Unknown => None,
         };
@@ -138,7 +139,7 @@ fn refine_outputs(model: &mut Model, proved: &Inference) -> usize {
     let mut count = 0;
     for value in outputs {
         let Some(dims) = proved.shape(value) else { continue };
-        for (axis, dim) in dims.to_vec().into_iter().enumerate() {
+        for (axis, dim) in dims.iter().copied().enumerate() {
             let Some(ty) = model.ty(value).cloned() else { continue };
             let declared = ty.shape().and_then(|shape| shape.dim(axis));
             if dim.known().is_some() && declared.is_some_and(|declared| declared.known().is_none()) {

@@ -116,19 +116,24 @@ impl<'a> Constants<'a> {
                 });
                 entries.collect::<Vec<_>>().join(", ")
             };
-            found.push((node, index, match &replaced.edit {
-                Edit::Shape(entries) => format!("[{}]", text(entries)),
-                Edit::Expand(entries) => format!("operand {index} expanded to [{}]", text(entries)),
-            }));
+            found.push((
+                node,
+                index,
+                match &replaced.edit {
+                    Edit::Shape(entries) => format!("[{}]", text(entries)),
+                    Edit::Expand(entries) => format!("operand {index} expanded to [{}]", text(entries)),
+                },
+            ));
         }
         found.sort_by_key(|(node, index, _)| (model.order_key(*node), *index));
         found.into_iter().map(|(node, _, text)| (node, text)).collect()
     }
 
     /// The axes of a value with the freed size.
-    fn spots(&self, inference: &Inference, value: ValueId) -> Vec<Spot> {
+    pub(super) fn spots(&self, inference: &Inference, value: ValueId) -> Vec<Spot> {
         let dims = inference.shape(value).unwrap_or_default();
-        let axes = dims.iter().enumerate().filter_map(|(axis, &dim)| Some((axis, self.factor(inference, dim)?)));
+        let axes =
+            dims.iter().enumerate().filter_map(|(axis, &dim)| Some((axis, self.factor(inference, dim)?)));
         let orders = self.orders.get(value);
         axes.map(|(axis, factor)| {
             let known = orders.into_iter().flatten().find(|spot| spot.axis == axis);
@@ -209,8 +214,7 @@ impl<'a> Constants<'a> {
         let record = model.node(node);
         let is_in_reach = model.root(record.graph()) == model.main_graph();
         let is_onnx = onnx_schema::normalize_domain(record.domain()) == domain::ONNX;
-        let is_dependent =
-            record.inputs().flatten().any(|value| self.dependent.contains_key(value));
+        let is_dependent = record.inputs().flatten().any(|value| self.dependent.contains_key(value));
         if !is_in_reach || !is_onnx || !is_dependent {
             return Vec::new();
         }
@@ -273,7 +277,8 @@ impl<'a> Constants<'a> {
             let axis = axes.get(index).copied()?;
             let axis = usize::try_from(if axis < 0 { axis.checked_add(rank)? } else { axis }).ok()?;
             let size = dims.get(axis).and_then(|dim| dim.known());
-            let is_whole = Some(*end) == size && starts.get(index) == Some(&0) && steps.get(index) == Some(&1);
+            let is_whole =
+                Some(*end) == size && starts.get(index) == Some(&0) && steps.get(index) == Some(&1);
             if is_whole && spots.iter().any(|spot| spot.axis == axis) {
                 (*end, is_changed) = (i64::MAX, true);
             }
@@ -306,7 +311,9 @@ impl<'a> Constants<'a> {
     /// An operand with the size 1, where others have the freed size.
     fn concat(&self, model: &Model, after: &Inference, node: NodeId) -> Vec<(usize, Edit)> {
         let record = model.node(node);
-        let Some(axis) = record.attribute(attr::AXIS).and_then(|axis| axis.as_int()) else { return Vec::new() };
+        let Some(axis) = record.attribute(attr::AXIS).and_then(|axis| axis.as_int()) else {
+            return Vec::new();
+        };
         let operand = |index: usize| match self.replaced.get(&(node, index)) {
             Some(replaced) => Some(replaced.original),
             None => record.input(index),
@@ -317,12 +324,14 @@ impl<'a> Constants<'a> {
         let axis = if axis < 0 { axis + rank as i64 } else { axis };
         let freed: Vec<Spot> = inputs.iter().flatten().flat_map(|&input| self.spots(after, input)).collect();
         let is_freed = |index: usize| {
-            index as i64 != axis && freed.iter().any(|spot| spot.axis == index && spot.outer == 1 && spot.inner == 1)
+            index as i64 != axis
+                && freed.iter().any(|spot| spot.axis == index && spot.outer == 1 && spot.inner == 1)
         };
         let expanded = |(index, input): (usize, Option<ValueId>)| {
             let dims = after.shape(input?)?;
             let is_open = |at: usize| is_freed(at) && dims.get(at) == Some(&Dim::Known(1));
-            let entries = (0..dims.len()).map(|at| if is_open(at) { Entry::Multiple(1) } else { Entry::Number(1) });
+            let entries =
+                (0..dims.len()).map(|at| if is_open(at) { Entry::Multiple(1) } else { Entry::Number(1) });
             let is_needed = self.old == 1 && !self.fed.contains_key(input?) && (0..dims.len()).any(is_open);
             is_needed.then(|| (index, Edit::Expand(entries.collect())))
         };
@@ -346,7 +355,8 @@ impl<'a> Constants<'a> {
             };
             let axis = if index == 4 { 0 } else { of_state };
             let dims = after.shape(value).filter(|dims| dims.get(axis) == Some(&Dim::Known(1)))?;
-            let entries = (0..dims.len()).map(|at| if at == axis { Entry::Multiple(1) } else { Entry::Number(1) });
+            let entries =
+                (0..dims.len()).map(|at| if at == axis { Entry::Multiple(1) } else { Entry::Number(1) });
             (!self.fed.contains_key(value)).then(|| (index, Edit::Expand(entries.collect())))
         };
         [4, 5, 6].into_iter().filter_map(state).collect()
@@ -456,7 +466,14 @@ pub(super) fn erase_unused(model: &mut Model, value: ValueId) -> Result<(), Edit
         }
         match record.producer() {
             None => model.erase_value(value)?,
-            Some(node) if model.node(node).outputs().iter().flatten().all(|&output| !model.value(output).is_used()) => {
+            Some(node)
+                if model
+                    .node(node)
+                    .outputs()
+                    .iter()
+                    .flatten()
+                    .all(|&output| !model.value(output).is_used()) =>
+            {
                 open.extend(model.node(node).inputs().flatten());
                 model.erase_node(node)?;
             }

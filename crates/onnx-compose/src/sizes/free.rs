@@ -38,7 +38,8 @@ pub(super) fn free(
     replace_constants(model, &mut constants, options)?;
     constants.finish(model)?;
     let mut after = options.infer(model, &[], false)?;
-    let verdict = verdict::Freed { before: &before, after: &after, constants: &constants, axes, dependent: &dependent };
+    let verdict =
+        verdict::Freed { before: &before, after: &after, constants: &constants, axes, dependent: &dependent };
     done.conditions.extend(verdict.check(model, options.registry)?);
     let replaced = constants.report(model);
     done.constants.extend(replaced.into_iter().map(|(node, text)| (node_name(model, node), text)));
@@ -59,11 +60,13 @@ fn old_size(model: &Model, axes: &[(ValueId, usize)]) -> Result<i64, ComposeErro
     for &(value, axis) in axes {
         let dim = model.ty(value).and_then(|ty| ty.shape()?.dim(axis)).and_then(Dim::known);
         let Some(size) = dim.filter(|&size| size > 0) else {
-            let message = format!("`{}[{axis}]` has no size that could become a variable", name(model, value));
+            let message =
+                format!("`{}[{axis}]` has no size that could become a variable", name(model, value));
             return Err(ComposeError::Refused(message, Some(value)));
         };
         if old.is_some_and(|old| old != size) {
-            let message = format!("`{}[{axis}]` is {size}, and others of the new variable are not", name(model, value));
+            let message =
+                format!("`{}[{axis}]` is {size}, and others of the new variable are not", name(model, value));
             return Err(ComposeError::Refused(message, Some(value)));
         }
         old = Some(size);
@@ -85,7 +88,8 @@ fn refuse_taken(model: &mut Model, variable: Symbol) -> Result<(), ComposeError>
     });
     let Some(value) = taken else { return Ok(()) };
     let [variable, value_name] = [model.str(variable).to_owned(), name(model, value)];
-    let message = format!("`{variable}` is the size of `{value_name}`, which may be another one; use another name");
+    let message =
+        format!("`{variable}` is the size of `{value_name}`, which may be another one; use another name");
     Err(ComposeError::Refused(message, Some(value)))
 }
 

@@ -3,6 +3,7 @@
 mod bind;
 mod constants;
 mod free;
+mod mixing;
 mod names;
 mod reshape;
 mod types;
@@ -54,7 +55,12 @@ onnx_types::option_setters! {
 }
 
 impl EditOptions<'_> {
-    fn infer(&self, model: &Model, sizes: &[(Symbol, i64)], declared: bool) -> Result<Inference, ComposeError> {
+    fn infer(
+        &self,
+        model: &Model,
+        sizes: &[(Symbol, i64)],
+        declared: bool,
+    ) -> Result<Inference, ComposeError> {
         let options = InferOptions::default()
             .with_registry(self.registry)
             .with_data(self.data)
@@ -306,7 +312,10 @@ impl Plan {
     ) -> Result<(), ComposeError> {
         let main = model.main_graph();
         let is_input = |def: Def| matches!(def, Def::Input { graph, .. } if graph == main);
-        let shape = model.get_value(value).filter(|record| is_input(record.def())).and_then(|_| model.ty(value)?.shape());
+        let shape = model
+            .get_value(value)
+            .filter(|record| is_input(record.def()))
+            .and_then(|_| model.ty(value)?.shape());
         let Some(dim) = shape.and_then(|shape| shape.dim(axis)) else {
             let text = model.get_value(value).map(|_| name(model, value)).unwrap_or_default();
             let message = format!("`{text}[{axis}]` is no axis of an input with a known rank");

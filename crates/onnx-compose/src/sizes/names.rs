@@ -33,7 +33,11 @@ pub(super) fn of_inputs(model: &Model) -> Vec<Symbol> {
 }
 
 /// The expression that the text of a declared size is, if it consists of variables of the inputs.
-pub(super) fn read(model: &mut Model, variables: &HashSet<Symbol, RandomState>, symbol: Symbol) -> Option<Dim> {
+pub(super) fn read(
+    model: &mut Model,
+    variables: &HashSet<Symbol, RandomState>,
+    symbol: Symbol,
+) -> Option<Dim> {
     let text = model.str(symbol).to_owned();
     if variables.contains(&symbol) || is_name(&text) || text.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
@@ -41,7 +45,8 @@ pub(super) fn read(model: &mut Model, variables: &HashSet<Symbol, RandomState>, 
     let (exprs, names) = model.exprs_mut();
     let dim = exprs.try_parse_known(names, &text).ok()?;
     let symbols = exprs.symbols(dim);
-    let is_expression = matches!(dim, Dim::Expr(_)) && symbols.iter().all(|symbol| variables.contains(symbol));
+    let is_expression =
+        matches!(dim, Dim::Expr(_)) && symbols.iter().all(|symbol| variables.contains(symbol));
     is_expression.then_some(dim)
 }
 

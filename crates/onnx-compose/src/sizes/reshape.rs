@@ -67,7 +67,9 @@ impl Reshape<'_> {
         let mut single = found.iter().filter(alone);
         match (single.next(), single.next()) {
             (Some(&spot), None) => return Some(spot),
-            (Some(_), Some(_)) => return found.iter().filter(alone).find(|spot| spot.axis == from.axis).copied(),
+            (Some(_), Some(_)) => {
+                return found.iter().filter(alone).find(|spot| spot.axis == from.axis).copied();
+            }
             (None, _) => {}
         }
         let end = found.iter().find(|spot| spot.inner == 1 && spot.outer > 1);

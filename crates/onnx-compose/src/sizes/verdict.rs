@@ -10,7 +10,7 @@ use onnx_types::{Dim, Symbol};
 use slotmap::SecondaryMap;
 
 use super::constants::Constants;
-use super::{FixedSize, bind};
+use super::{FixedSize, bind, mixing};
 use crate::error::ComposeError;
 
 /// Sizes of other variables that conditions are tried with.
@@ -57,9 +57,8 @@ impl Freed<'_> {
             }
         }
         for node in model.nodes_in(model.main_graph()) {
-            if let Some(reason) = self.fixed_by(model, registry, node) {
-                fixed.push(FixedSize::at(model, node, reason));
-            }
+            let reason = self.fixed_by(model, registry, node).or_else(|| self.mixed_by(model, node));
+            fixed.extend(reason.map(|reason| FixedSize::at(model, node, reason)));
         }
         fixed.extend(self.lost(model));
         if fixed.is_empty() {
@@ -80,11 +79,15 @@ impl Freed<'_> {
 
     fn effect(&self, relation: Relation) -> Effect {
         let (a, b) = match relation {
-            Relation::Equal(a, b) | Relation::AtMost(a, b) | Relation::Divides(a, b) | Relation::Broadcasts(a, b) => (a, b),
+            Relation::Equal(a, b)
+            | Relation::AtMost(a, b)
+            | Relation::Divides(a, b)
+            | Relation::Broadcasts(a, b) => (a, b),
             Relation::Declared(_) | Relation::Default(_) => return Effect::None,
         };
         let symbols = |dim: Dim| self.after.exprs().symbols(dim);
-        let has_variable = symbols(a).into_iter().chain(symbols(b)).any(|symbol| symbol == self.constants.variable);
+        let has_variable =
+            symbols(a).into_iter().chain(symbols(b)).any(|symbol| symbol == self.constants.variable);
         if !has_variable {
             return Effect::None;
         }
@@ -97,10 +100,15 @@ impl Freed<'_> {
                 continue;
             }
             let (next, twice) = (old.saturating_add(1), old.saturating_mul(2).saturating_add(7));
-            let failing = [1, 2, 3, 5, next, twice].iter().filter(|&&size| size != old && fails(size)).count();
+            let failing =
+                [1, 2, 3, 5, next, twice].iter().filter(|&&size| size != old && fails(size)).count();
             let fixes = match relation {
                 Relation::AtMost(..) => fails(next),
-                _ => fails(next) && fails(twice) && (old..=old.saturating_add(60)).filter(|&size| !fails(size)).count() < 2,
+                _ => {
+                    fails(next)
+                        && fails(twice)
+                        && (old..=old.saturating_add(60)).filter(|&size| !fails(size)).count() < 2
+                }
             };
             if fixes {
                 return Effect::Fixes;
@@ -121,8 +129,16 @@ impl Freed<'_> {
         }
         let is_unknown = record.outputs().iter().flatten().any(|&output| self.after.ty(output).is_unknown());
         let callee = model.callee(node, registry);
-        if is_unknown && matches!(callee, Callee::Undefined | Callee::Unknown { .. } | Callee::NotImported | Callee::Custom(_)) {
-            return Some("is an operator that inference does not know, so its output may depend on the old size".to_owned());
+        if is_unknown
+            && matches!(
+                callee,
+                Callee::Undefined | Callee::Unknown { .. } | Callee::NotImported | Callee::Custom(_)
+            )
+        {
+            return Some(
+                "is an operator that inference does not know, so its output may depend on the old size"
+                    .to_owned(),
+            );
         }
         let data = record.input(0)?;
         let is_freed = |value: ValueId, axis: usize| {
@@ -137,13 +153,24 @@ impl Freed<'_> {
             let axis = record.attribute(onnx_schema::attr::AXIS).and_then(|axis| axis.as_int()).unwrap_or(0);
             let axis = usize::try_from(if axis < 0 { axis.checked_add(rank)? } else { axis }).ok()?;
             let indices = record.input(1).and_then(|indices| self.after.content(indices));
-            if is_freed(data, axis) && indices.is_some_and(|all| all.iter().all(|index| index.known().is_some())) {
+            if is_freed(data, axis)
+                && indices.is_some_and(|all| all.iter().all(|index| index.known().is_some()))
+            {
                 return Some(format!("takes a constant index of axis {axis}, which has the freed size"));
             }
         }
         let saturated = record.outputs().iter().flatten().find_map(|&output| self.saturated(output))?;
         let is_new = !record.inputs().flatten().any(|input| self.saturated(input).is_some());
-        is_new.then(|| format!("has the old size in a constant: axis {saturated} of its output does not grow with the size"))
+        is_new.then(|| {
+            format!(
+                "has the old size in a constant: axis {saturated} of its output does not grow with the size"
+            )
+        })
+    }
+
+    /// Whether a dimension has a variable, but not the freed one.
+    fn is_open(&self, dim: Dim) -> bool {
+        dim.known().is_none() && !self.after.exprs().symbols(dim).contains(&self.constants.variable)
     }
 
     /// The axis of a value that depends on the freed size and does not grow with it beyond the old one.
@@ -154,22 +181,46 @@ impl Freed<'_> {
                 return false;
             }
             let size = |freed: i64| self.size(dim, freed, 4);
-            let (at, next, far) = (size(old), size(old.saturating_add(64)), size(old.saturating_mul(3).saturating_add(640)));
+            let (at, next, far) =
+                (size(old), size(old.saturating_add(64)), size(old.saturating_mul(3).saturating_add(640)));
             at.is_some() && at == next && next == far
         })
     }
 
-    /// The outputs that depend on inputs whose first axis is freed, and that have lost it. Only an old size of 1 hides that.
+    /// Whether the freed size is that of a batch: the first axis, with one row. Rows must be independent then, which an old size of
+    /// 1 does not show.
+    fn is_batch(&self) -> bool {
+        self.constants.old == 1 && self.axes.iter().all(|&(_, axis)| axis == 0)
+    }
+
+    /// Why a node combines the rows of a batch.
+    fn mixed_by(&self, model: &Model, node: NodeId) -> Option<String> {
+        if !self.is_batch() {
+            return None;
+        }
+        let inputs = (0..model.node(node).inputs().len())
+            .filter_map(|index| Some((index, model.node(node).input(index)?)));
+        let dependent = inputs.filter(|(_, value)| self.dependent.contains_key(*value));
+        let mixed = dependent.flat_map(|(index, value)| {
+            self.constants.spots(self.after, value).into_iter().map(move |spot| (index, spot.axis))
+        });
+        let mixed =
+            mixed.into_iter().find(|&(index, axis)| mixing::mixes(model, self.after, node, index, axis));
+        mixed.map(|(_, axis)| format!("combines the elements along axis {axis}, which has the freed size"))
+    }
+
+    /// The outputs that depend on a batch and do not have its size.
     fn lost(&self, model: &Model) -> Vec<FixedSize> {
-        if self.constants.old != 1 || self.axes.iter().any(|&(_, axis)| axis != 0) {
+        if !self.is_batch() {
             return Vec::new();
         }
         let outputs = model.graph(model.main_graph()).outputs().iter().map(onnx_ir::GraphOutput::value);
         let has_lost = |value: &ValueId| {
             let has_size = |dims: &[Dim]| {
-                dims.iter().any(|&dim| self.after.exprs().symbols(dim).contains(&self.constants.variable) || dim.known().is_none())
+                dims.iter().any(|&dim| self.constants.factor(self.after, dim).is_some() || self.is_open(dim))
             };
-            self.dependent.contains_key(*value) && self.after.shape(*value).is_some_and(|dims| !has_size(dims))
+            self.dependent.contains_key(*value)
+                && self.after.shape(*value).is_some_and(|dims| !has_size(dims))
         };
         outputs
             .filter(has_lost)
