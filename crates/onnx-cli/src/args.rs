@@ -101,7 +101,7 @@ pub(crate) enum Command {
     /// Apply passes and rewrite rules, with a proof of each edit.
     Rewrite(RewriteArgs),
     /// Change names, inputs and outputs, sizes, and metadata.
-    Edit(EditArgs),
+    Edit(Box<EditArgs>),
     /// Extract a part of a model.
     Extract(ExtractArgs),
     /// Add the functions of a library that the model calls.

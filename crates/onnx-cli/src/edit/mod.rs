@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use onnx_check::{CheckOptions, check};
 use onnx_compose::{
-    ComposeError, EditOptions, MetadataEdit, NewSize, RenameKinds, RenameRule, NameChanges, Resized, SizeChange,
-    SizeTarget, add_input, edit_metadata, initializer_to_input, remove_input, rename, resize, set_inputs,
-    set_outputs,
+    ComposeError, EditOptions, MetadataEdit, NameChanges, NewSize, RenameKinds, RenameRule, Resized,
+    SizeChange, SizeTarget, add_input, edit_metadata, initializer_to_input, remove_input, rename, resize,
+    set_inputs, set_outputs,
 };
 use onnx_diag::Sink;
 use onnx_ir::{Constant, GraphOutput, Importer, Model, ValueId};
