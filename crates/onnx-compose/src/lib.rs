@@ -88,6 +88,7 @@
 
 mod boundary;
 mod diff;
+pub mod cost;
 mod error;
 mod extract;
 mod hash;
@@ -98,6 +99,8 @@ mod rename;
 pub mod rules;
 mod sizes;
 mod split;
+pub mod safetensors;
+pub mod weights;
 
 pub use boundary::{add_input, initializer_to_input, is_output, remove_input, set_inputs, set_outputs};
 pub use diff::{Aspect, AspectKind, Change, ChangeKind, Diff, DiffOptions, Element, diff};

@@ -59,6 +59,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "onnx-schema",
             "onnx-diag",
             "onnx-ir",
+            "onnx-ops",
             "onnx-eval",
             "onnx-shape-infer",
             "onnx-functions",

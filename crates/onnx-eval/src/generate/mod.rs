@@ -124,7 +124,7 @@ impl<'a> Generator<'a> {
                     GenerateError::Type("its rank, or the size of a dimension, is not known".to_owned())
                 })?;
                 let range = self.ranges.of(input, tensor.elem);
-                Value::from(self.tensor(tensor.elem, dims, name, range, limits)?)
+                Value::from(self::tensor(self.seed, tensor.elem, dims, name, range, limits)?)
             }
             TypeKind::Sequence(Some(item)) => match &item.kind {
                 TypeKind::Tensor(tensor) => self.sequence(tensor, name, limits)?,
@@ -173,38 +173,70 @@ impl<'a> Generator<'a> {
         let dims = item.shape.iter().flat_map(|shape| shape.dims());
         let dims = dims.map(|dim| dim.known().unwrap_or(OPEN_SIZE)).collect();
         let range = self.ranges.default(item.elem);
-        Ok(Value::from(self.tensor(item.elem, dims, name, range, limits)?))
+        Ok(Value::from(tensor(self.seed, item.elem, dims, name, range, limits)?))
     }
+}
 
-    fn tensor(
-        &self,
-        elem: ElemType,
-        dims: Vec<i64>,
-        name: &str,
-        range: Range,
-        limits: &Limits,
-    ) -> Result<Tensor, GenerateError> {
-        let too_large = GenerateError::Limit("run_elements");
-        let count = dims.iter().try_fold(1_u64, |count, &dim| count.checked_mul(u64::try_from(dim).ok()?));
-        let count = if dims.contains(&0) { Some(0) } else { count };
-        let count = count.filter(|&count| count <= limits.run_elements).ok_or(too_large.clone())?;
-        let bits = u64::from(elem.bits().unwrap_or(256).max(8));
-        if count.saturating_mul(bits / 8) > limits.run_bytes {
-            return Err(GenerateError::Limit("run_bytes"));
-        }
-        let count = usize::try_from(count).map_err(|_| too_large)?;
-        let draws = Draws::new(self.seed, name);
-        let payload = match elem.class() {
-            ElemClass::None => return Err(GenerateError::Type("its element type is not known".to_owned())),
-            ElemClass::String => {
-                let letter = |index| Bytes::from(vec![b'a' + (draws.unit(index) * 26.0) as u8]);
-                Payload::strings((0..count).map(letter).collect())
-            }
-            ElemClass::Complex => complex(elem, count, draws),
-            _ => numbers(elem, count, draws, range)?,
-        };
-        Ok(Tensor::from_parts(elem.code(), dims.into_iter().collect(), payload))
+/// A tensor whose elements depend only on the seed, its name and their indices.
+fn tensor(
+    seed: u64,
+    elem: ElemType,
+    dims: Vec<i64>,
+    name: &str,
+    range: Range,
+    limits: &Limits,
+) -> Result<Tensor, GenerateError> {
+    let too_large = GenerateError::Limit("run_elements");
+    let count = dims.iter().try_fold(1_u64, |count, &dim| count.checked_mul(u64::try_from(dim).ok()?));
+    let count = if dims.contains(&0) { Some(0) } else { count };
+    let count = count.filter(|&count| count <= limits.run_elements).ok_or(too_large.clone())?;
+    let bits = u64::from(elem.bits().unwrap_or(256).max(8));
+    if count.saturating_mul(bits / 8) > limits.run_bytes {
+        return Err(GenerateError::Limit("run_bytes"));
     }
+    let count = usize::try_from(count).map_err(|_| too_large)?;
+    let draws = Draws::new(seed, name);
+    let payload = match elem.class() {
+        ElemClass::None => return Err(GenerateError::Type("its element type is not known".to_owned())),
+        ElemClass::String => {
+            let letter = |index| Bytes::from(vec![b'a' + (draws.unit(index) * 26.0) as u8]);
+            Payload::strings((0..count).map(letter).collect())
+        }
+        ElemClass::Complex => complex(elem, count, draws),
+        _ => numbers(elem, count, draws, range)?,
+    };
+    Ok(Tensor::from_parts(elem.code(), dims.into_iter().collect(), payload))
+}
+
+/// The elements that [`weight`] generates.
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum WeightRange {
+    /// From the first number to the second one. Complex numbers have both parts between -1 and 1 instead.
+    Within(f64, f64),
+    /// All integers of the type; floats from -1 to 1.
+    OfType,
+}
+
+/// A tensor whose elements depend only on the seed, its name and their indices.
+///
+/// # Errors
+///
+/// Returns an error if no elements of the type can be generated, or if it exceeds [`Limits::run_elements`] or
+/// [`Limits::run_bytes`].
+pub fn weight(
+    seed: u64,
+    name: &str,
+    elem: ElemType,
+    dims: &[i64],
+    range: WeightRange,
+    limits: &Limits,
+) -> Result<Tensor, GenerateError> {
+    let range = match range {
+        WeightRange::Within(low, high) => Range::Within(low, high),
+        WeightRange::OfType => ranges::of_type(elem, 1.0),
+    };
+    tensor(seed, elem, dims.to_vec(), name, range, limits)
 }
 
 fn numbers(elem: ElemType, count: usize, draws: Draws, range: Range) -> Result<Payload, GenerateError> {

@@ -41,6 +41,21 @@ impl Range {
     }
 }
 
+/// The range of an element type; `top` is the greatest integer of the types that are wider than a byte.
+pub(super) fn of_type(elem: ElemType, top: f64) -> Range {
+    let (low, high) = match (elem, elem.bits()) {
+        (ElemType::Bool, _) => (0.0, 1.0),
+        (ElemType::Float8E8M0, _) => (0.25, 4.0),
+        _ if elem.is_float() => (-1.0, 1.0),
+        (ElemType::Int8, _) => (-128.0, 127.0),
+        (ElemType::Int4, _) => (-8.0, 7.0),
+        (ElemType::Int2, _) => (-2.0, 1.0),
+        (_, Some(bits @ ..=8)) => (0.0, f64::from((1_u32 << bits) - 1)),
+        _ => (0.0, top),
+    };
+    Range::Within(low, high)
+}
+
 /// The ranges of inputs.
 pub(super) struct Ranges<'a> {
     model: &'a Model,
@@ -65,17 +80,7 @@ impl<'a> Ranges<'a> {
 
     /// The range of an element type if the model implies none.
     pub(super) fn default(&self, elem: ElemType) -> Range {
-        let (low, high) = match (elem, elem.bits()) {
-            (ElemType::Bool, _) => (0.0, 1.0),
-            (ElemType::Float8E8M0, _) => (0.25, 4.0),
-            _ if elem.is_float() => (-1.0, 1.0),
-            (ElemType::Int8, _) => (-128.0, 127.0),
-            (ElemType::Int4, _) => (-8.0, 7.0),
-            (ElemType::Int2, _) => (-2.0, 1.0),
-            (_, Some(bits @ ..=8)) => (0.0, f64::from((1_u32 << bits) - 1)),
-            _ => (0.0, self.top),
-        };
-        Range::Within(low, high)
+        of_type(elem, self.top)
     }
 
     /// The range of an input: of all operands that are made of it without computing.

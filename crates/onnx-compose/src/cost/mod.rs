@@ -1,0 +1,228 @@
+//! The cost of a model: operations, parameters, bytes of weights and of activations, and the peak of live activations.
+//!
+//! Nothing is read of the weights but their types and dimensions. Amounts that depend on dimension variables are expressions of
+//! them. `docs/cost.md` defines what is counted, for each family of operators.
+
+mod formulas;
+mod graphs;
+mod lifetimes;
+mod measure;
+mod report;
+mod trips;
+mod weights;
+
+use onnx_functions::{InlineError, InlineOptions, inline};
+use onnx_ir::Model;
+use onnx_schema::Registry;
+use onnx_shape_infer::{InferOptions, Inference, infer};
+use onnx_types::tensor::{DataSource, NoData};
+use onnx_types::{Execution, Stopped, Symbol};
+
+use self::graphs::Totals;
+
+/// Options of [`cost`].
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct CostOptions<'a> {
+    /// The operators that are known to inference.
+    pub registry: &'a Registry,
+    /// The external data, of which inference reads small tensors such as shapes.
+    pub data: &'a dyn DataSource,
+    /// Sizes of dimension variables of the main graph.
+    pub sizes: &'a [(Symbol, i64)],
+    /// Limits, interrupt and progress.
+    pub execution: Execution,
+}
+
+impl Default for CostOptions<'_> {
+    fn default() -> Self {
+        Self { registry: Registry::STANDARD, data: &NoData, sizes: &[], execution: Execution::DEFAULT }
+    }
+}
+
+onnx_types::option_setters! {
+    CostOptions<'a> {
+        with_registry => registry: &'a Registry,
+        with_data => data: &'a dyn DataSource,
+        with_sizes => sizes: &'a [(Symbol, i64)],
+        with_execution => execution: into Execution,
+    }
+}
+
+impl std::fmt::Debug for CostOptions<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CostOptions").field("sizes", &self.sizes).finish_non_exhaustive()
+    }
+}
+
+/// A number of operations or bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Amount {
+    /// The number.
+    Known(u64),
+    /// An expression of dimension variables, in the syntax of dimensions.
+    Expression(String),
+    /// It is not known.
+    Unknown,
+}
+
+impl Amount {
+    /// The number, if it is one.
+    #[must_use]
+    pub const fn known(&self) -> Option<u64> {
+        match self {
+            Self::Known(number) => Some(*number),
+            _ => None,
+        }
+    }
+}
+
+/// The cost of a model.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Cost {
+    /// Multiplications whose result is added to a sum. Nodes whose operations are not known are left out.
+    pub macs: Amount,
+    /// Arithmetic operations on elements; a multiply-accumulate is two. Nodes whose operations are not known are left out.
+    pub operations: Amount,
+    /// Elements of all initializers and tensor attributes, each counted once.
+    pub parameters: u64,
+    /// Bytes of these.
+    pub weight_bytes: u64,
+    /// Bytes of the outputs of all nodes. Values whose size is not known are left out.
+    pub activation_bytes: Amount,
+    /// The most bytes of inputs and outputs of nodes that are live at the same time, if the nodes run in the order of the file.
+    /// Values whose size is not known are left out.
+    pub peak_bytes: Amount,
+    /// The node at which the peak is reached, if the peak is a number.
+    pub peak_node: Option<String>,
+    /// Nodes whose operations are not known.
+    pub unknown_nodes: u64,
+    /// Values whose size is not known.
+    pub unknown_values: u64,
+    /// Loops of which one iteration is counted, because the number of iterations is not known.
+    pub loops_counted_once: u64,
+    /// The nodes, in the order in which they run; calls of functions are replaced by the nodes of the body.
+    pub nodes: Vec<NodeCost>,
+    /// Sums over the nodes with the same operator, the most operations first.
+    pub operators: Vec<OperatorCost>,
+}
+
+/// The cost of a node.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct NodeCost {
+    /// The name of the node, or of its first output if it has none.
+    pub name: String,
+    /// The nodes around it, from the outermost to the innermost, each with the attribute that has the graph.
+    pub path: String,
+    /// The domain of the operator.
+    pub domain: String,
+    /// The operator.
+    pub op: String,
+    /// Whether the amounts are those of nested graphs: of the more expensive branch, or of all iterations.
+    pub has_graphs: bool,
+    /// Number of times that the node runs when the model runs: iterations of the loops around it.
+    pub times: Amount,
+    /// Like [`Cost::macs`], for one run of the node.
+    pub macs: Amount,
+    /// Like [`Cost::operations`], for one run of the node.
+    pub operations: Amount,
+    /// Why operations are not known.
+    pub why_unknown: Option<String>,
+    /// Elements of the weights that the node reads, of which other nodes may read some, too.
+    pub parameters: u64,
+    /// Bytes of these.
+    pub weight_bytes: u64,
+    /// Bytes of the outputs.
+    pub activation_bytes: Amount,
+    /// Operations of all its runs, with 64 for each dimension variable: an order for lists.
+    pub rank: u64,
+}
+
+/// The nodes with the same operator.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct OperatorCost {
+    /// The domain of the operator.
+    pub domain: String,
+    /// The operator.
+    pub op: String,
+    /// Number of nodes.
+    pub nodes: u64,
+    /// Nodes whose operations are not known.
+    pub unknown_nodes: u64,
+    /// Like [`Cost::macs`]; both branches of a condition count.
+    pub macs: Amount,
+    /// Like [`Cost::operations`]; both branches of a condition count.
+    pub operations: Amount,
+    /// Like [`Cost::activation_bytes`]; both branches of a condition count.
+    pub activation_bytes: Amount,
+    /// Operations, with 64 for each dimension variable: an order for lists.
+    pub rank: u64,
+}
+
+/// The cost cannot be computed.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CostError {
+    /// The calls of functions cannot be replaced by bodies.
+    #[error("calls of functions cannot be counted: {0}")]
+    Calls(#[from] InlineError),
+    /// The work was interrupted.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
+}
+
+impl CostError {
+    /// The limit that was exceeded, if that is the reason.
+    #[must_use]
+    pub const fn limit(&self) -> Option<&'static str> {
+        match self {
+            Self::Calls(error) => error.limit(),
+            Self::Stopped(_) => None,
+        }
+    }
+}
+
+/// Computes the cost of a model.
+///
+/// # Errors
+///
+/// Returns an error if functions call each other in a cycle, if replacing calls by bodies exceeds a limit, or if the work is
+/// interrupted.
+pub fn cost(model: &Model, options: &CostOptions<'_>) -> Result<Cost, CostError> {
+    let flat;
+    let model = if model.functions().is_empty() {
+        model
+    } else {
+        flat = without_calls(model, options)?;
+        &flat
+    };
+    let inference = inferred(model, options)?;
+    let totals = Totals::of(model, &inference, options)?;
+    Ok(report::report(model, &inference, totals))
+}
+
+/// The model with the bodies of its functions in place of their calls. Weights are shared.
+fn without_calls(model: &Model, options: &CostOptions<'_>) -> Result<Model, CostError> {
+    let mut flat = model.clone();
+    let inlining =
+        InlineOptions::default().with_registry(options.registry).with_execution(options.execution.clone());
+    inline(&mut flat, &inlining, |_, _, _| true)?;
+    Ok(flat)
+}
+
+fn inferred(model: &Model, options: &CostOptions<'_>) -> Result<Inference, Stopped> {
+    let inferring = InferOptions::default()
+        .with_registry(options.registry)
+        .with_data(options.data)
+        .with_sizes(options.sizes)
+        .with_execution(options.execution.clone());
+    let inference = infer(model, &inferring);
+    match inference.stopped() {
+        Some(stopped) => Err(stopped),
+        None => Ok(inference),
+    }
+}

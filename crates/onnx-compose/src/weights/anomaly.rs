@@ -1,0 +1,123 @@
+//! Properties of weights that deserve a look.
+
+use super::stats::{Extremum, Stats};
+
+/// How much an anomaly matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Usual in some models.
+    Note,
+    /// Results are likely to suffer.
+    Warning,
+    /// Results are wrong, or the weight has no effect.
+    Error,
+}
+
+/// A property of the elements of a tensor that most weights do not have.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Anomaly {
+    /// Elements that are not a number.
+    Nan,
+    /// Infinite elements.
+    Infinite,
+    /// All elements are 0.
+    AllZero,
+    /// All elements are the same, and not 0.
+    Constant,
+    /// An element is this many standard deviations away from the mean.
+    Outlier(f64),
+    /// This part of the elements is subnormal: many processors are slow with them, and some take them for 0.
+    Subnormal(f64),
+}
+
+/// Tensors with fewer elements are often constant on purpose, and have no distribution.
+const LEAST_ELEMENTS: u64 = 16;
+/// Distance of an element from the mean that is an anomaly, in standard deviations.
+const OUTLIER: f64 = 20.0;
+/// Part of the elements.
+const MANY: f64 = 0.01;
+
+impl Anomaly {
+    /// How much it matters.
+    #[must_use]
+    pub const fn severity(self) -> Severity {
+        match self {
+            Self::Nan | Self::Infinite => Severity::Error,
+            Self::AllZero | Self::Outlier(_) | Self::Subnormal(_) => Severity::Warning,
+            Self::Constant => Severity::Note,
+        }
+    }
+
+    /// The name, as reports have it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Nan => "nan",
+            Self::Infinite => "infinite",
+            Self::AllZero => "all-zero",
+            Self::Constant => "constant",
+            Self::Outlier(_) => "outlier",
+            Self::Subnormal(_) => "subnormal",
+        }
+    }
+
+    /// A size within its severity, for sorting: greater is worse.
+    fn degree(self) -> f64 {
+        match self {
+            Self::Outlier(distance) => distance,
+            Self::Subnormal(part) => part,
+            Self::AllZero => 1e6,
+            Self::Nan | Self::Infinite | Self::Constant => 0.0,
+        }
+    }
+}
+
+impl Stats {
+    /// The anomalies of a tensor of numbers with these statistics, the most severe first.
+    #[must_use]
+    pub fn anomalies(&self) -> Vec<Anomaly> {
+        let mut found = Vec::new();
+        if self.nan > 0 {
+            found.push(Anomaly::Nan);
+        }
+        if self.infinite > 0 {
+            found.push(Anomaly::Infinite);
+        }
+        if self.elements >= LEAST_ELEMENTS {
+            match (self.min, self.max) {
+                _ if self.zeros == self.elements => found.push(Anomaly::AllZero),
+                (Some(min), Some(max)) if min == max && self.finite() == self.elements => {
+                    found.push(Anomaly::Constant);
+                }
+                _ => {}
+            }
+            found.extend(self.outlier().map(Anomaly::Outlier));
+            let subnormal = self.subnormal as f64 / self.elements as f64;
+            if subnormal > MANY {
+                found.push(Anomaly::Subnormal(subnormal));
+            }
+        }
+        found.sort_by(|a, b| b.severity().cmp(&a.severity()).then(b.degree().total_cmp(&a.degree())));
+        found
+    }
+
+    /// The distance of the farthest element of a float tensor from the mean, if it is an anomaly.
+    fn outlier(&self) -> Option<f64> {
+        let (Extremum::Float(min), Extremum::Float(max)) = (self.min?, self.max?) else { return None };
+        let (mean, deviation) = (self.mean?, self.deviation?);
+        let distance = ((max - mean).max(mean - min)) / deviation;
+        (deviation > 0.0 && distance > OUTLIER).then_some(distance)
+    }
+
+    /// An order by anomaly: the most severe first.
+    #[must_use]
+    pub fn anomaly_order(&self, other: &Self) -> std::cmp::Ordering {
+        let key = |stats: &Self| {
+            let worst = stats.anomalies().first().copied();
+            (worst.map(Anomaly::severity), worst.map_or(0.0, Anomaly::degree))
+        };
+        let ((severity, degree), (other_severity, other_degree)) = (key(self), key(other));
+        other_severity.cmp(&severity).then(other_degree.total_cmp(&degree))
+    }
+}

@@ -1,0 +1,113 @@
+//! The weights of a model, with names.
+
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+use onnx_ir::{FunctionId, Model, NodeId, TensorHolder, TensorPart, TensorPlace, ValueId};
+use onnx_schema::attr;
+use onnx_types::tensor::Tensor;
+
+/// A tensor of a model.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Weight<'m> {
+    /// The name of the value that is constant, or that of another tensor: of the node or function that holds it and of the
+    /// attribute. If several tensors would have the same name, the later ones have a number behind it, so that the names of all
+    /// weights of a model are different.
+    pub name: String,
+    /// The site of the tensor.
+    pub place: TensorPlace,
+    /// The value of an initializer, or the first output of the node that has the tensor as an attribute.
+    pub value: Option<ValueId>,
+    /// The tensor.
+    pub tensor: &'m Tensor,
+}
+
+impl Weight<'_> {
+    /// Bytes of the elements: those of the canonical form, and of strings those of the texts.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.tensor.byte_len().unwrap_or_else(|| self.tensor.payload().resident_bytes())
+    }
+
+    /// Number of elements; 0 if there are too many to count.
+    #[must_use]
+    pub fn elements(&self) -> u64 {
+        self.tensor.element_count().unwrap_or_default()
+    }
+}
+
+/// All tensors of a model, in the order of [`Model::for_each_tensor`]. No elements are read.
+#[must_use]
+pub fn weights(model: &Model) -> Vec<Weight<'_>> {
+    let mut all = Vec::new();
+    let mut names = Names::default();
+    model.for_each_tensor(|place, tensor| {
+        let (name, value) = match place.holder {
+            TensorHolder::Initializer(value) => (model.str(model.value(value).name()).to_owned(), Some(value)),
+            TensorHolder::Attribute(node, index) => of_node(model, node, index),
+            TensorHolder::Default(function, index) => (of_function(model, function, index), None),
+        };
+        all.push(Weight { name: names.unique(part(name, place)), place, value, tensor });
+    });
+    all
+}
+
+/// The name with what tells the tensors of one holder apart.
+fn part(mut name: String, place: TensorPlace) -> String {
+    if place.element > 0 {
+        name.push_str(&format!("[{}]", place.element));
+    }
+    match place.part {
+        TensorPart::Dense => {}
+        TensorPart::SparseValues => name.push_str(".values"),
+        TensorPart::SparseIndices => name.push_str(".indices"),
+    }
+    name
+}
+
+fn of_node(model: &Model, node: NodeId, index: usize) -> (String, Option<ValueId>) {
+    let record = model.node(node);
+    let value = record.outputs().iter().flatten().next().copied();
+    let of_value = value.map_or("", |value| model.str(model.value(value).name()));
+    let attribute = record.attributes().get(index).map(onnx_ir::Attribute::name);
+    match attribute {
+        Some(attr::VALUE | attr::SPARSE_VALUE) | None => (of_value.to_owned(), value),
+        Some(other) => {
+            let own = model.str(record.name());
+            let holder = if own.is_empty() { of_value } else { own };
+            (format!("{holder}.{}", model.str(other)), value)
+        }
+    }
+}
+
+fn of_function(model: &Model, function: FunctionId, index: usize) -> String {
+    let record = model.function(function);
+    let attribute = record.defaults.get(index).map_or("", |default| model.str(default.name()));
+    format!("{}.{attribute}", model.str(record.name()))
+}
+
+/// Names that were given.
+#[derive(Default)]
+struct Names {
+    /// Each name with the number of the last one that was derived from it.
+    taken: HashMap<String, u64, RandomState>,
+}
+
+impl Names {
+    fn unique(&mut self, name: String) -> String {
+        let Some(mut number) = self.taken.get(&name).copied() else {
+            self.taken.insert(name.clone(), 1);
+            return name;
+        };
+        loop {
+            number = number.saturating_add(1);
+            let candidate = format!("{name}#{number}");
+            if !self.taken.contains_key(&candidate) {
+                self.taken.insert(candidate.clone(), 1);
+                self.taken.insert(name, number);
+                return candidate;
+            }
+        }
+    }
+}
