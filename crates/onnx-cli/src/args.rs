@@ -3,12 +3,14 @@
 mod compose;
 mod convert;
 mod edit;
+mod cost;
 mod functions;
 mod groups;
 mod infer;
 mod input;
 mod lookup;
 mod output;
+mod weights;
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -29,11 +31,16 @@ use crate::simplify::SimplifyArgs;
 pub(crate) use compose::ExtractArgs;
 pub(crate) use convert::ConvertArgs;
 pub(crate) use edit::{EditArgs, InterfaceArgs, MetadataArgs, NameKind};
+pub(crate) use cost::CostArgs;
 pub(crate) use functions::{InlineArgs, MergeArgs, Names, OutlineArgs};
 pub(crate) use groups::parse;
 pub(crate) use infer::{GuardFormat, InferArgs, Merge, Runtime, Symbols};
 pub(crate) use input::{COMMON, DocumentArgs, InputArgs, SeverityArgs};
 pub(crate) use lookup::{CompletionsArgs, ExplainArgs, ListKind};
+pub(crate) use weights::{
+    ChosenArgs, ExportWeightsArgs, ImportWeightsArgs, ListWeightsArgs, Order, ShowWeightsArgs, StatsArgs, StripArgs,
+    WeightsCommand, WeightsCommandArgs,
+};
 pub(crate) use output::{Changed, ExternalArgs, InPlaceArgs, ModelOutputArgs, OutputArgs, Weights};
 
 const STYLES: Styles = Styles::styled()
@@ -88,6 +95,10 @@ pub(crate) enum Command {
     Check(CheckArgs),
     /// Show versions, inputs and outputs, operators and weights.
     Info(InfoArgs),
+    /// Count operations, parameters, and bytes of weights and of activations.
+    Cost(CostArgs),
+    /// List, show, export, import or strip the weights.
+    Weights(WeightsCommandArgs),
     /// Find the types and shapes of all values.
     Infer(InferArgs),
     /// Run a model on given or generated inputs.

@@ -29,7 +29,7 @@ pub(crate) fn run(args: &InferArgs, out: &mut Out) -> Result<Outcome, Failure> {
     progress.begin(&display_name(&args.input_file));
     let mut loaded = load(&args.input_file, &args.input)?;
     progress.aside(|| loaded.report(&args.input.severity, args.keep_going, out))?;
-    let sizes = sizes(&mut loaded.model, &args.sizes)?;
+    let sizes = variable_sizes(&mut loaded.model, &args.sizes)?;
     let source = loaded.source()?;
     let registry = args.documents.registry()?;
     let mut options = InferOptions::default().with_data(&source).with_sizes(&sizes).with_registry(&registry);
@@ -91,7 +91,10 @@ fn describe(
 }
 
 /// The sizes that the user sets, by the symbols of the model.
-fn sizes(model: &mut Model, wanted: &[(String, i64)]) -> Result<Vec<(Symbol, i64)>, Failure> {
+pub(crate) fn variable_sizes(
+    model: &mut Model,
+    wanted: &[(String, i64)],
+) -> Result<Vec<(Symbol, i64)>, Failure> {
     let mut sizes = Vec::new();
     for (name, size) in wanted {
         if !is_variable(model, name) {

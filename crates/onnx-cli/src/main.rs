@@ -3,7 +3,7 @@
 //! One file for each subcommand; what they share is [`args`] (the command line), [`input`] (from a path to a model),
 //! [`format`](mod@format) (the formats a model can be stored in), [`part`] (parts of a model in separate files),
 //! [`syntax`] (the tokens of ONNX text), [`output`] (terminal and colours), [`store`] (from a model to a file),
-//! [`weights`] (where the weights of an output are), [`change`] (reports of edits), [`jobs`] (several files at a time), [`spelling`] (former options),
+//! [`weights`] (where the weights of an output are, and the command of this name), [`change`] (reports of edits), [`jobs`] (several files at a time), [`spelling`] (former options),
 //! [`interrupt`] (signals), [`progress`], [`wrap`](mod@wrap) (narrow terminals) and [`exit`] (exit codes and failures).
 //! Functions that are useful to users of the library are in the library crates.
 #![forbid(unsafe_code)]
@@ -16,6 +16,7 @@ mod completions;
 mod convert;
 mod dimensions;
 mod edit;
+mod cost;
 mod elided;
 mod exit;
 mod explain;
@@ -78,6 +79,8 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Check(args) => check::run(&args, &mut out),
         Command::Info(args) => info::run(&args, &mut out),
+        Command::Cost(args) => cost::run(&args, &mut out),
+        Command::Weights(args) => weights::verbs::run(&args, &mut out),
         Command::Infer(args) => infer::run(&args, &mut out),
         Command::Run(args) => run::run(&args, &mut out),
         Command::Compare(args) => compare::run(&args, &mut out),

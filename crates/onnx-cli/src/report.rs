@@ -101,6 +101,7 @@ impl Command {
     pub(crate) fn report_file(&self) -> Option<&Path> {
         match self {
             Self::Infer(args) => args.output.report.file.as_deref(),
+            Self::Weights(args) => args.report_file(),
             Self::Convert(args) => args.output.report.file.as_deref(),
             Self::Rewrite(args) => args.edits.output.report.file.as_deref(),
             Self::Simplify(args) => args.edits.output.report.file.as_deref(),
@@ -124,6 +125,8 @@ impl Command {
         match self {
             Self::Check(args) => all(&args.files),
             Self::Info(args) => all(&args.files),
+            Self::Cost(args) => all(&args.files),
+            Self::Weights(args) => vec![args.input()],
             Self::Fmt(args) => all(&args.files),
             Self::Infer(args) => vec![&args.input_file],
             Self::Run(args) => vec![&args.input_file],
@@ -150,6 +153,8 @@ impl Command {
         match self {
             Self::Check(_) => "check",
             Self::Info(_) => "info",
+            Self::Cost(_) => "cost",
+            Self::Weights(args) => args.name(),
             Self::Infer(_) => "infer",
             Self::Run(_) => "run",
             Self::Compare(_) => "compare",
@@ -176,6 +181,8 @@ impl Command {
         match self {
             Self::Check(args) => args.report.format,
             Self::Info(args) => args.report.format,
+            Self::Cost(args) => args.report.format,
+            Self::Weights(args) => args.format(),
             Self::Run(args) => args.report.format,
             Self::Compare(args) => args.report.format,
             Self::Infer(args) => args.output.report.effective_format(),

@@ -1,4 +1,12 @@
-//! Where the weights of an output are: in the model, or in files that it refers to.
+//! Where the weights of an output are: in the model, or in files that it refers to. The modules below are `onnx weights`.
+
+mod export;
+mod import;
+mod list;
+mod show;
+mod stats;
+mod strip;
+pub(crate) mod verbs;
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
@@ -7,9 +15,12 @@ use std::path::Path;
 use onnx_codec::{
     DataFile, EncodeOptions, ExternalizeOptions, InlineOptions, InputFiles, encode, externalize, inline,
 };
+use onnx_compose::weights::STRIPPED_LOCATION;
 use onnx_ir::Model;
-use onnx_types::tensor::{DataErrorReason, DataSource, NoData, Payload};
+use onnx_types::tensor::{DataErrorReason, DataSource, NoData, Payload, Tensor};
 use onnx_types::{ElemType, Execution};
+
+pub(crate) use strip::generate_stripped;
 
 use crate::args::{ExternalArgs, OutputArgs, Weights};
 use crate::exit::Failure;
@@ -158,10 +169,16 @@ fn options(to: &Placement<'_>) -> Result<ExternalizeOptions, Failure> {
 /// The number of tensors whose elements are in other files.
 fn external_locations(loaded: &Loaded) -> u64 {
     let mut count = 0;
-    tensors::for_each(&loaded.model, |_, tensor| {
-        count += u64::from(matches!(tensor.payload(), Payload::External(_)))
-    });
+    tensors::for_each(&loaded.model, |_, tensor| count += u64::from(external_location(tensor).is_some()));
     count
+}
+
+/// The file of the elements of a tensor; a tensor without elements has none.
+fn external_location(tensor: &Tensor) -> Option<&str> {
+    match tensor.payload() {
+        Payload::External(data) => Some(data.location().unwrap_or_default()).filter(|&file| file != STRIPPED_LOCATION),
+        _ => None,
+    }
 }
 
 /// Gives all external tensors their elements.
@@ -250,9 +267,7 @@ pub(crate) fn mention_unreachable(
 fn copies(loaded: &Loaded, out: &Out) -> Result<Vec<DataFile>, Failure> {
     let mut locations = BTreeMap::new();
     tensors::for_each(&loaded.model, |_, tensor| {
-        if let Payload::External(entries) = tensor.payload()
-            && let Ok(location) = entries.location()
-        {
+        if let Some(location) = external_location(tensor).filter(|location| !location.is_empty()) {
             locations.entry(onnx_codec::source::normalized(location)).or_insert_with(|| location.to_owned());
         }
     });

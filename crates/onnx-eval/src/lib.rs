@@ -133,5 +133,5 @@ pub use options::{EvalOptions, Perturbation, Precision};
 pub use registry::{
     CustomKernel, EvalPack, KernelFn, has_custom_kernel, has_kernel, has_open_rounding, uncovered,
 };
-pub use statistics::Statistics;
+pub use statistics::{Extremum, HISTOGRAM_BINS, Histogram, Statistics};
 pub use value::{MapKey, Value};

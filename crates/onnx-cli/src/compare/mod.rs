@@ -18,6 +18,7 @@ use crate::run::{
     Given, Inputs, Preparation, Set, Sized, as_failure, eval_options, is_failure_of_command, name, parse_set,
     read_given, refuse_partial,
 };
+use crate::weights::generate_stripped;
 
 pub(crate) use args::{CompareArgs, ToleranceArgs};
 pub(crate) use show::{difference as difference_text, difference_item};
@@ -73,6 +74,7 @@ pub(crate) fn run(args: &CompareArgs, out: &mut Out) -> Result<Outcome, Failure>
     let (mut a, mut b) = (a?, b?);
     progress.aside(|| a.report(&args.input.severity, false, out))?;
     progress.aside(|| b.report(&args.input.severity, false, out))?;
+    progress.aside(|| generate_stripped(&mut a, out).and_then(|()| generate_stripped(&mut b, out)))?;
     let registry = args.documents.registry()?;
     let given = read_given(&args.feeds, &a)?;
     refuse_partial(&a.model, &given, args.feeds.seed)?;

@@ -27,15 +27,17 @@ use crate::output::{Colours, Out, shown, terminal_safe};
 use crate::progress::Progress;
 use crate::size::plural;
 use crate::store;
+use crate::weights::generate_stripped;
 
 pub(crate) use args::{FeedArgs, RunArgs};
 pub(crate) use given::{Given, name, read as read_given};
 pub(crate) use prepare::{Inputs, Preparation, refuse_partial};
-pub(crate) use show::number;
+pub(crate) use files::{Place, extension, value as file_value, write as write_values};
+pub(crate) use show::{elements, number, words};
 pub(crate) use sizes::{Set, Sized, parse as parse_set};
 pub(crate) use stats::node_name;
 
-use files::{Place, WrittenFile};
+use files::WrittenFile;
 use recorded::{Compared, Expected};
 use stats::{Stats, Watcher};
 
@@ -46,6 +48,7 @@ pub(crate) fn run(args: &RunArgs, out: &mut Out) -> Result<Outcome, Failure> {
     progress.begin(&display_name(&args.input_file));
     let mut loaded = load(&args.input_file, &args.input)?;
     progress.aside(|| loaded.report(&args.input.severity, false, out))?;
+    progress.aside(|| generate_stripped(&mut loaded, out))?;
     let registry = args.documents.registry()?;
     let seed = args.feeds.seed.unwrap_or_default();
     let given = given::read(&args.feeds, &loaded)?;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use onnx_eval::{MapKey, Statistics, Value};
+use onnx_eval::{Extremum, MapKey, Statistics, Value};
 use onnx_types::tensor::{Complex, NoData, Tensor};
 use onnx_types::{ElemClass, ElemType, Interrupt};
 use serde_json::{Value as Json, json};
@@ -51,19 +51,9 @@ fn key_text(key: &MapKey) -> String {
 }
 
 fn tensor_text(tensor: &Tensor, interrupt: &Interrupt) -> Result<String, Failure> {
-    let statistics = Statistics::of(tensor, interrupt).map_err(as_failure)?;
-    let elements = elements(tensor)?;
-    let mut words: Vec<String> = elements
-        .iter()
-        .map(|element| match element {
-            Json::String(text) if tensor.elem() == ElemType::String => format!("\"{}\"", shown(text)),
-            Json::String(text) => text.clone(),
-            other => {
-                other.as_f64().filter(|_| tensor.elem().is_float()).map_or_else(|| other.to_string(), number)
-            }
-        })
-        .collect();
-    if statistics.elements > elements.len() as u64 {
+    let statistics = statistics(tensor, interrupt)?;
+    let mut words = words(tensor, MOST)?;
+    if statistics.elements > words.len() as u64 {
         words.push("…".to_owned());
     }
     let mut text = format!("  {}\n", words.join(", "));
@@ -71,7 +61,7 @@ fn tensor_text(tensor: &Tensor, interrupt: &Interrupt) -> Result<String, Failure
     if let (Some(min), Some(mean), Some(max)) = (statistics.min, statistics.mean, statistics.max)
         && statistics.elements > 1
     {
-        facts.push(format!("min {}, mean {}, max {}", number(min), number(mean), number(max)));
+        facts.push(format!("min {}, mean {}, max {}", number(min.to_f64()), number(mean), number(max.to_f64())));
     }
     if statistics.nans > 0 {
         facts.push(format!("{} NaN", size::grouped(statistics.nans)));
@@ -83,6 +73,25 @@ fn tensor_text(tensor: &Tensor, interrupt: &Interrupt) -> Result<String, Failure
         writeln!(text, "  {}", paint(DIM, facts.join(", ")))?;
     }
     Ok(text)
+}
+
+/// The first elements of a tensor, as text.
+pub(crate) fn words(tensor: &Tensor, most: usize) -> Result<Vec<String>, Failure> {
+    let word = |element: &Json| match element {
+        Json::String(text) if tensor.elem() == ElemType::String => format!("\"{}\"", shown(text)),
+        Json::String(text) => text.clone(),
+        other => other.as_f64().filter(|_| tensor.elem().is_float()).map_or_else(|| other.to_string(), number),
+    };
+    Ok(elements(tensor, most)?.iter().map(word).collect())
+}
+
+/// The statistics of a tensor; strings and complex numbers have no extremes and no mean.
+fn statistics(tensor: &Tensor, interrupt: &Interrupt) -> Result<Statistics, Failure> {
+    let mut found = Statistics::of(tensor, interrupt).map_err(as_failure)?;
+    if matches!(tensor.elem().class(), ElemClass::String | ElemClass::Complex) {
+        (found.min, found.mean, found.max) = (None, None, None);
+    }
+    Ok(found)
 }
 
 /// A number with at most six significant digits.
@@ -103,7 +112,7 @@ pub(crate) fn number(number: f64) -> String {
 }
 
 /// The first elements, as JSON: numbers, `true` and `false`, and texts for strings, complex numbers and what is not finite.
-fn elements(tensor: &Tensor) -> Result<Vec<Json>, Failure> {
+pub(crate) fn elements(tensor: &Tensor, most: usize) -> Result<Vec<Json>, Failure> {
     let float = |number: f64| match number {
         _ if number.is_nan() => json!("NaN"),
         _ if number.is_infinite() => json!(if number > 0.0 { "inf" } else { "-inf" }),
@@ -113,33 +122,33 @@ fn elements(tensor: &Tensor) -> Result<Vec<Json>, Failure> {
     let single = |number: f32| number.to_string().parse().map_or_else(|_| float(number.into()), float);
     Ok(match (tensor.elem(), tensor.elem().class()) {
         (_, ElemClass::String) => {
-            let texts = tensor.string_bytes().map_err(unreadable)?.iter().take(MOST);
+            let texts = tensor.string_bytes().map_err(unreadable)?.iter().take(most);
             texts.map(|text| json!(String::from_utf8_lossy(text))).collect()
         }
         (ElemType::Bool, _) => {
             let view = tensor.view::<bool>(&NoData).map_err(unreadable)?;
-            view.iter().take(MOST).map(|element| json!(element)).collect()
+            view.iter().take(most).map(|element| json!(element)).collect()
         }
         (ElemType::Uint64, _) => {
             let view = tensor.view::<u64>(&NoData).map_err(unreadable)?;
-            view.iter().take(MOST).map(|element| json!(element)).collect()
+            view.iter().take(most).map(|element| json!(element)).collect()
         }
         (ElemType::Float, _) => {
             let view = tensor.view::<f32>(&NoData).map_err(unreadable)?;
-            view.iter().take(MOST).map(single).collect()
+            view.iter().take(most).map(single).collect()
         }
         (ElemType::Complex64, _) => {
             let view = tensor.view::<Complex<f32>>(&NoData).map_err(unreadable)?;
-            view.iter().take(MOST).map(|element| json!(element.to_string())).collect()
+            view.iter().take(most).map(|element| json!(element.to_string())).collect()
         }
         (ElemType::Complex128, _) => {
             let view = tensor.view::<Complex<f64>>(&NoData).map_err(unreadable)?;
-            view.iter().take(MOST).map(|element| json!(element.to_string())).collect()
+            view.iter().take(most).map(|element| json!(element.to_string())).collect()
         }
         (elem, _) if elem.is_float() => {
-            tensor.iter_f64(&NoData).map_err(unreadable)?.take(MOST).map(float).collect()
+            tensor.iter_f64(&NoData).map_err(unreadable)?.take(most).map(float).collect()
         }
-        _ => tensor.iter_i64(&NoData).map_err(unreadable)?.take(MOST).map(|n| json!(n)).collect(),
+        _ => tensor.iter_i64(&NoData).map_err(unreadable)?.take(most).map(|n| json!(n)).collect(),
     })
 }
 
@@ -178,17 +187,17 @@ fn flat(name: &str, value: &Value, interrupt: &Interrupt) -> Result<Json, Failur
     let Some(tensor) = value.tensor() else {
         return Ok(json!({ "name": name, "type": value.describe(), "tensor": null }));
     };
-    let statistics = Statistics::of(tensor, interrupt).map_err(as_failure)?;
+    let statistics = statistics(tensor, interrupt)?;
     Ok(json!({
         "name": name,
         "type": value.describe(),
         "tensor": {
             "elem": tensor.elem().to_string(),
             "shape": tensor.dims(),
-            "elements": elements(tensor)?,
-            "min": statistics.min,
+            "elements": elements(tensor, MOST)?,
+            "min": statistics.min.map(Extremum::to_f64),
             "mean": statistics.mean,
-            "max": statistics.max,
+            "max": statistics.max.map(Extremum::to_f64),
             "nans": statistics.nans,
             "infinities": statistics.infinities,
         },

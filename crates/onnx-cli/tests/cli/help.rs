@@ -3,9 +3,11 @@
 use crate::models;
 use crate::run::{Folder, onnx};
 
-const SUBCOMMANDS: [&str; 18] = [
+const SUBCOMMANDS: [&str; 20] = [
     "check",
     "info",
+    "cost",
+    "weights",
     "infer",
     "run",
     "compare",
@@ -44,6 +46,14 @@ fn every_help_has_an_example() {
 /// All commands, with their subcommands.
 fn commands() -> Vec<String> {
     let ops = ["ops", "ops list", "ops search", "ops show", "ops export", "debug verify"];
+    let ops = ops.into_iter().chain([
+        "weights list",
+        "weights show",
+        "weights stats",
+        "weights export",
+        "weights import",
+        "weights strip",
+    ]);
     SUBCOMMANDS.iter().copied().chain(ops).map(str::to_owned).collect()
 }
 

@@ -23,7 +23,7 @@ fn envelope(text: &str, run: &Run) -> Value {
 }
 
 /// The schemas of the results, by their kinds.
-const RESULTS: [(&str, &str); 16] = [
+const RESULTS: [(&str, &str); 23] = [
     ("infer/1", include_str!("../../../../docs/schema/infer-1.schema.json")),
     ("info/1", include_str!("../../../../docs/schema/info-1.schema.json")),
     ("verify/1", include_str!("../../../../docs/schema/verify-1.schema.json")),
@@ -40,6 +40,13 @@ const RESULTS: [(&str, &str); 16] = [
     ("extract/1", include_str!("../../../../docs/schema/extract-1.schema.json")),
     ("merge/1", include_str!("../../../../docs/schema/merge-1.schema.json")),
     ("outline/1", include_str!("../../../../docs/schema/outline-1.schema.json")),
+    ("cost/1", include_str!("../../../../docs/schema/cost-1.schema.json")),
+    ("weights-list/1", include_str!("../../../../docs/schema/weights-list-1.schema.json")),
+    ("weights-show/1", include_str!("../../../../docs/schema/weights-show-1.schema.json")),
+    ("weights-stats/1", include_str!("../../../../docs/schema/weights-stats-1.schema.json")),
+    ("weights-export/1", include_str!("../../../../docs/schema/weights-export-1.schema.json")),
+    ("weights-import/1", include_str!("../../../../docs/schema/weights-import-1.schema.json")),
+    ("weights-strip/1", include_str!("../../../../docs/schema/weights-strip-1.schema.json")),
 ];
 
 /// Tests a result against the schema of its kind. Later versions may have more keys; those of this one are all listed.
@@ -125,6 +132,13 @@ fn every_kind_of_result_has_a_schema() {
         "outline layers.onnxtxt",
         "edit layers.onnxtxt --set N=2 --rename x=ids --metadata a=b",
         "extract layers.onnxtxt --outputs h2",
+        "cost good.onnx functions.onnxtxt",
+        "weights list good.onnx",
+        "weights show good.onnx --at w",
+        "weights stats good.onnx",
+        "weights export good.onnx",
+        "weights strip good.onnx",
+        "weights import good.onnx --generate",
     ] {
         let run = onnx(&folder, &format!("{arguments} --format json"));
         let report = envelope(&run.out, &run);

@@ -22,6 +22,8 @@ pub enum Kind {
     Json,
     /// A tensor in the format of NumPy (`.npy`), or an archive of such (`.npz`).
     Array,
+    /// Tensors in the format `safetensors`.
+    Safetensors,
 }
 
 /// The extensions of models in every form.
@@ -64,6 +66,7 @@ impl Kind {
             Self::Message => "a protobuf message",
             Self::Json => "a JSON object",
             Self::Array => "an array of NumPy",
+            Self::Safetensors => "a `safetensors` file",
         }
     }
 
@@ -74,6 +77,7 @@ impl Kind {
             Self::Message => MESSAGE_EXTENSIONS,
             Self::Json => &["json"],
             Self::Array => &["npy", "npz"],
+            Self::Safetensors => &["safetensors"],
         }
     }
 
@@ -110,6 +114,8 @@ impl Kind {
             }
             Self::Json => text.starts_with(b"{"),
             Self::Array => head.starts_with(b"\x93NUMPY") || head.starts_with(b"PK\x03\x04"),
+            // The length of a header, and the header.
+            Self::Safetensors => head.get(8) == Some(&b'{'),
         })
     }
 }

@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use foldhash::fast::RandomState;
 use onnx_ir::{Event, GraphId, Model, NodeId, ValueId};
 use onnx_shape_infer::Inference;
-use onnx_types::{Dim, Stopped};
+use onnx_types::expr::Bounds;
+use onnx_types::{Dim, Stopped, Symbol};
 use slotmap::SecondaryMap;
 
 use super::CostOptions;
@@ -69,6 +70,11 @@ pub(super) struct Totals<'a> {
     lifetimes: Lifetimes,
     done: SecondaryMap<GraphId, GraphRecord>,
     open: Vec<Frame>,
+}
+
+/// Sizes of at least 1: the peak is that of inputs with elements, for which fewer sums are needed in it.
+const fn not_empty(_: Symbol) -> Bounds {
+    Bounds::new(Some(1), None)
 }
 
 /// Events between two checks of the interrupt.
@@ -183,7 +189,7 @@ impl<'a> Totals<'a> {
         frame.live = exprs.add(frame.live, known);
         let now = exprs.add(frame.live, inner.peak);
         if frame.compared.insert(now) {
-            let peak = exprs.max(frame.record.peak, now);
+            let peak = exprs.max_in(frame.record.peak, now, &not_empty);
             if peak != frame.record.peak {
                 frame.record.peak_node = inner.peak_node.or(Some(node));
             }
@@ -206,7 +212,7 @@ impl<'a> Totals<'a> {
             all.work = self.measure.max_work(all.work, record.work);
             let exprs = &mut self.measure.exprs;
             all.outputs = exprs.max(all.outputs, record.outputs);
-            let peak = exprs.max(all.peak, record.peak);
+            let peak = exprs.max_in(all.peak, record.peak, &not_empty);
             if peak != all.peak {
                 all.peak_node = record.peak_node;
             }

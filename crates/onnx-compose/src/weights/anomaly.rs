@@ -1,6 +1,8 @@
 //! Properties of weights that deserve a look.
 
-use super::stats::{Extremum, Stats};
+use std::cmp::Ordering;
+
+use onnx_eval::{Extremum, Statistics};
 
 /// How much an anomaly matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -73,51 +75,49 @@ impl Anomaly {
     }
 }
 
-impl Stats {
-    /// The anomalies of a tensor of numbers with these statistics, the most severe first.
-    #[must_use]
-    pub fn anomalies(&self) -> Vec<Anomaly> {
-        let mut found = Vec::new();
-        if self.nan > 0 {
-            found.push(Anomaly::Nan);
-        }
-        if self.infinite > 0 {
-            found.push(Anomaly::Infinite);
-        }
-        if self.elements >= LEAST_ELEMENTS {
-            match (self.min, self.max) {
-                _ if self.zeros == self.elements => found.push(Anomaly::AllZero),
-                (Some(min), Some(max)) if min == max && self.finite() == self.elements => {
-                    found.push(Anomaly::Constant);
-                }
-                _ => {}
+/// The anomalies of a tensor of numbers with these statistics, the most severe first.
+#[must_use]
+pub fn anomalies(found: &Statistics) -> Vec<Anomaly> {
+    let mut all = Vec::new();
+    if found.nans > 0 {
+        all.push(Anomaly::Nan);
+    }
+    if found.infinities > 0 {
+        all.push(Anomaly::Infinite);
+    }
+    if found.elements >= LEAST_ELEMENTS {
+        match (found.min, found.max) {
+            _ if found.zeros == found.elements => all.push(Anomaly::AllZero),
+            (Some(min), Some(max)) if min == max && found.finite() == found.elements => {
+                all.push(Anomaly::Constant);
             }
-            found.extend(self.outlier().map(Anomaly::Outlier));
-            let subnormal = self.subnormal as f64 / self.elements as f64;
-            if subnormal > MANY {
-                found.push(Anomaly::Subnormal(subnormal));
-            }
+            _ => {}
         }
-        found.sort_by(|a, b| b.severity().cmp(&a.severity()).then(b.degree().total_cmp(&a.degree())));
-        found
+        all.extend(outlier(found).map(Anomaly::Outlier));
+        let subnormal = found.subnormal as f64 / found.elements as f64;
+        if subnormal > MANY {
+            all.push(Anomaly::Subnormal(subnormal));
+        }
     }
+    all.sort_by(|a, b| b.severity().cmp(&a.severity()).then(b.degree().total_cmp(&a.degree())));
+    all
+}
 
-    /// The distance of the farthest element of a float tensor from the mean, if it is an anomaly.
-    fn outlier(&self) -> Option<f64> {
-        let (Extremum::Float(min), Extremum::Float(max)) = (self.min?, self.max?) else { return None };
-        let (mean, deviation) = (self.mean?, self.deviation?);
-        let distance = ((max - mean).max(mean - min)) / deviation;
-        (deviation > 0.0 && distance > OUTLIER).then_some(distance)
-    }
+/// The distance of the farthest element of a float tensor from the mean, if it is an anomaly.
+fn outlier(found: &Statistics) -> Option<f64> {
+    let (Extremum::Float(min), Extremum::Float(max)) = (found.min?, found.max?) else { return None };
+    let (mean, deviation) = (found.mean?, found.deviation?);
+    let distance = ((max - mean).max(mean - min)) / deviation;
+    (deviation > 0.0 && distance > OUTLIER).then_some(distance)
+}
 
-    /// An order by anomaly: the most severe first.
-    #[must_use]
-    pub fn anomaly_order(&self, other: &Self) -> std::cmp::Ordering {
-        let key = |stats: &Self| {
-            let worst = stats.anomalies().first().copied();
-            (worst.map(Anomaly::severity), worst.map_or(0.0, Anomaly::degree))
-        };
-        let ((severity, degree), (other_severity, other_degree)) = (key(self), key(other));
-        other_severity.cmp(&severity).then(other_degree.total_cmp(&degree))
-    }
+/// An order by anomaly: the most severe first.
+#[must_use]
+pub fn anomaly_order(a: &Statistics, b: &Statistics) -> Ordering {
+    let key = |found: &Statistics| {
+        let worst = anomalies(found).first().copied();
+        (worst.map(Anomaly::severity), worst.map_or(0.0, Anomaly::degree))
+    };
+    let ((severity_a, degree_a), (severity_b, degree_b)) = (key(a), key(b));
+    severity_b.cmp(&severity_a).then(degree_b.total_cmp(&degree_a))
 }

@@ -121,7 +121,7 @@ pub fn compare_tensors(
 }
 
 /// The tensor with its elements in canonical form.
-fn in_memory((tensor, source): Sourced<'_>) -> Result<Tensor, TensorError> {
+pub(super) fn in_memory((tensor, source): Sourced<'_>) -> Result<Tensor, TensorError> {
     let payload = match tensor.elem() {
         _ if matches!(tensor.payload(), Payload::Splat(_)) => return Ok(tensor.clone()),
         ElemType::String => Payload::strings(tensor.string_bytes()?.to_vec()),

@@ -5,7 +5,10 @@ use std::collections::HashMap;
 use foldhash::fast::RandomState;
 use onnx_ir::{FunctionId, Model, NodeId, TensorHolder, TensorPart, TensorPlace, ValueId};
 use onnx_schema::attr;
-use onnx_types::tensor::Tensor;
+use onnx_types::tensor::{DataSource, Tensor};
+
+use super::compare::in_memory;
+use super::replace::WeightError;
 
 /// A tensor of a model.
 #[derive(Clone, Debug)]
@@ -28,6 +31,16 @@ impl Weight<'_> {
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.tensor.byte_len().unwrap_or_else(|| self.tensor.payload().resident_bytes())
+    }
+
+    /// The tensor with its elements in memory, in canonical form. A tensor of one repeated element stays one.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the tensor is invalid, or its elements cannot be read.
+    pub fn load(&self, source: &dyn DataSource) -> Result<Tensor, WeightError> {
+        let error = |source| WeightError::Named { name: self.name.clone(), source };
+        in_memory((self.tensor, source)).map_err(error)
     }
 
     /// Number of elements; 0 if there are too many to count.

@@ -8,6 +8,7 @@ use onnx_types::tensor::{Tensor, TensorError};
 use onnx_types::{ElemType, Stopped};
 
 use super::list::weights;
+use super::strip::forget_seed;
 use crate::safetensors::SafetensorsError;
 
 /// Why weights cannot be read or changed.
@@ -16,7 +17,7 @@ use crate::safetensors::SafetensorsError;
 pub enum WeightError {
     /// A tensor is invalid, or its elements cannot be read.
     #[error(transparent)]
-    Tensor(TensorError),
+    Tensor(#[from] TensorError),
     /// A tensor of this name is invalid, or its elements cannot be read.
     #[error("`{}`: {source}", name.escape_debug())]
     Named {
@@ -125,6 +126,7 @@ pub fn replace(model: &mut Model, replacements: Vec<Replacement>) -> Result<usiz
     }
     let count = places.len();
     model.replace_tensors(|place, _| places.remove(&place));
+    forget_seed(model);
     Ok(count)
 }
 

@@ -119,6 +119,15 @@ pub fn stripped_seed(model: &Model) -> Option<u64> {
     entry.value().as_str().parse().ok()
 }
 
+/// Removes the seed from a model that has the elements of all weights.
+pub(super) fn forget_seed(model: &mut Model) {
+    let mut is_whole = true;
+    model.for_each_tensor(|_, tensor| is_whole &= !is_stripped(tensor));
+    if is_whole && stripped_seed(model).is_some() {
+        set_seed(model, None);
+    }
+}
+
 fn set_seed(model: &mut Model, seed: Option<u64>) {
     let key = model.intern(SEED_KEY);
     let mut info = model.info_mut();
@@ -145,9 +154,7 @@ pub fn restore(model: &mut Model, seed: u64, execution: &Execution) -> Result<us
         let tensor = generated(&weight, seed, execution)?;
         replacements.push(Replacement::new(weight.name, tensor));
     }
-    let count = replace(model, replacements)?;
-    set_seed(model, None);
-    Ok(count)
+    replace(model, replacements)
 }
 
 /// The range of factors of sums of this many products.

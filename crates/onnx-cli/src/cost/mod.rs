@@ -1,0 +1,150 @@
+//! `onnx cost`: operations, parameters, and bytes of weights and of activations.
+
+mod sizes;
+mod text;
+
+use onnx_compose::cost::{Amount, Cost, CostError, CostOptions, NodeCost, OperatorCost, cost};
+use serde_json::{Value, json};
+
+use crate::args::CostArgs;
+use crate::exit::{Failure, LibraryError, Outcome};
+use crate::input::{Loaded, display_name, expand, load};
+use crate::output::{Out, terminal_safe};
+use crate::progress::Progress;
+use crate::run::{Set, parse_set};
+use crate::wrap;
+
+pub(crate) fn run(args: &CostArgs, out: &mut Out) -> Result<Outcome, Failure> {
+    let set: Vec<Set> = args.sizes.iter().map(|text| parse_set(text)).collect::<Result<Vec<_>, _>>()?.concat();
+    let files = expand(&args.files, &["onnx"]);
+    let progress = Progress::start("counting", files.len());
+    out.result_kind("cost/1", "models");
+    let (mut outcome, mut is_first) = (Outcome::Fine, true);
+    for file in files {
+        if out.is_closed() {
+            break;
+        }
+        let name = file.as_deref().ok().map(display_name);
+        progress.begin(name.as_deref().unwrap_or_default());
+        let shown = file.and_then(|path| load(&path, &args.input)).and_then(|mut loaded| {
+            progress.aside(|| loaded.report(&args.input.severity, true, out))?;
+            let found = measured(&mut loaded, args, &set).map_err(|failure| failure.about(&loaded.name))?;
+            progress.aside(|| show(&loaded, &found, (args, &set), is_first, out))
+        });
+        match shown {
+            Ok(()) => is_first = false,
+            Err(failure) => {
+                progress.aside(|| out.refused(name.as_deref(), &failure))?;
+                outcome = outcome.max(failure.outcome());
+            }
+        }
+        progress.end();
+    }
+    Ok(outcome)
+}
+
+fn measured(loaded: &mut Loaded, args: &CostArgs, set: &[Set]) -> Result<Cost, Failure> {
+    let sizes = sizes::bind(&mut loaded.model, set)?;
+    let source = loaded.source()?;
+    let registry = args.documents.registry()?;
+    let options = CostOptions::default()
+        .with_registry(&registry)
+        .with_data(&source)
+        .with_sizes(&sizes)
+        .with_execution(loaded.execution.clone());
+    Ok(cost(&loaded.model, &options)?)
+}
+
+impl LibraryError for CostError {
+    fn limit(&self) -> Option<&'static str> {
+        self.limit()
+    }
+}
+
+/// Shows the cost of one model, or adds it to the report.
+fn show(
+    loaded: &Loaded,
+    found: &Cost,
+    (args, set): (&CostArgs, &[Set]),
+    is_first: bool,
+    out: &mut Out,
+) -> Result<(), Failure> {
+    if out.is_for_people() {
+        out.text(if is_first { "" } else { "\n" })?;
+        out.text(&wrap::for_terminal(&text::page(&loaded.name, found, set, args.all)?))?;
+        return out.input(loaded, loaded.findings.clone());
+    }
+    let item = terminal_safe(&item(&loaded.name, found, set).to_string());
+    let findings = loaded.findings.clone();
+    out.input_of(&loaded.name, Some(loaded.format.id()), Some(loaded.bytes), findings, vec![item])
+}
+
+/// A model, as an item of `cost/1`.
+fn item(name: &str, found: &Cost, set: &[Set]) -> Value {
+    let sizes: serde_json::Map<String, Value> =
+        set.iter().map(|(dim, size)| (dim.clone(), json!(size))).collect();
+    json!({
+        "name": name,
+        "sizes": sizes,
+        "macs": amount(&found.macs),
+        "operations": amount(&found.operations),
+        "parameters": number(found.parameters),
+        "weight_bytes": number(found.weight_bytes),
+        "activation_bytes": amount(&found.activation_bytes),
+        "peak_bytes": amount(&found.peak_bytes),
+        "peak_node": found.peak_node,
+        "unknown_nodes": found.unknown_nodes,
+        "unknown_values": found.unknown_values,
+        "loops_counted_once": found.loops_counted_once,
+        "operators": found.operators.iter().map(operator).collect::<Vec<_>>(),
+        "nodes": found.nodes.iter().map(node).collect::<Vec<_>>(),
+    })
+}
+
+fn operator(found: &OperatorCost) -> Value {
+    json!({
+        "domain": domain(&found.domain),
+        "op": found.op,
+        "nodes": found.nodes,
+        "unknown_nodes": found.unknown_nodes,
+        "macs": amount(&found.macs),
+        "operations": amount(&found.operations),
+        "activation_bytes": amount(&found.activation_bytes),
+    })
+}
+
+fn node(found: &NodeCost) -> Value {
+    json!({
+        "name": found.name,
+        "path": found.path,
+        "domain": domain(&found.domain),
+        "op": found.op,
+        "has_graphs": found.has_graphs,
+        "times": amount(&found.times),
+        "macs": amount(&found.macs),
+        "operations": amount(&found.operations),
+        "why_unknown": found.why_unknown,
+        "parameters": number(found.parameters),
+        "weight_bytes": number(found.weight_bytes),
+        "activation_bytes": amount(&found.activation_bytes),
+    })
+}
+
+fn domain(domain: &str) -> &str {
+    if domain.is_empty() { "ai.onnx" } else { domain }
+}
+
+/// A number, an expression as text, or nothing.
+fn amount(amount: &Amount) -> Value {
+    match amount {
+        Amount::Known(known) => number(*known),
+        Amount::Expression(text) => json!(text),
+        _ => Value::Null,
+    }
+}
+
+/// A number; one that a reader of JSON may round is a text.
+fn number(number: u64) -> Value {
+    const EXACT: u64 = 1 << 53;
+    if number > EXACT { json!(number.to_string()) } else { json!(number) }
+}

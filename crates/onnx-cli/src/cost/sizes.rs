@@ -1,0 +1,59 @@
+//! Sizes that the user sets.
+
+use onnx_ir::{Model, ValueId};
+use onnx_types::{Dim, Symbol, Type, TypeKind};
+
+use crate::exit::Failure;
+use crate::infer::variable_sizes;
+use crate::output::shown;
+use crate::run::{Set, name};
+
+/// The sizes of variables that the user sets. An axis without a variable gets its size in the type of the input.
+pub(super) fn bind(model: &mut Model, set: &[Set]) -> Result<Vec<(Symbol, i64)>, Failure> {
+    let mut named = Vec::new();
+    let mut sizes = Vec::new();
+    for (dim, size) in set {
+        match axis(model, dim) {
+            None => named.push((dim.clone(), *size)),
+            Some((input, axis)) => sizes.extend(bind_axis(model, (input, axis), dim, *size)?),
+        }
+    }
+    sizes.extend(variable_sizes(model, &named)?);
+    Ok(sizes)
+}
+
+/// The input and the axis of `x[0]`, unless a variable has this name.
+fn axis(model: &Model, dim: &str) -> Option<(ValueId, usize)> {
+    let (of, axis) = dim.strip_suffix(']')?.rsplit_once('[')?;
+    let inputs = model.graph(model.main_graph()).inputs();
+    let input = inputs.iter().find(|&&input| name(model, input) == of)?;
+    Some((*input, axis.parse().ok()?))
+}
+
+/// The size of the variable of an axis; an axis without one is set in the model.
+fn bind_axis(
+    model: &mut Model,
+    (input, axis): (ValueId, usize),
+    text: &str,
+    size: i64,
+) -> Result<Option<(Symbol, i64)>, Failure> {
+    let dim = model.ty(input).and_then(Type::shape).and_then(|shape| shape.dim(axis));
+    match dim {
+        Some(Dim::Var(symbol)) => Ok(Some((symbol, size))),
+        Some(Dim::Known(known)) if known == size => Ok(None),
+        Some(Dim::Unknown) => {
+            let mut ty = model.ty(input).cloned().unwrap_or_default();
+            if let TypeKind::Tensor(tensor) | TypeKind::SparseTensor(tensor) = &mut ty.kind
+                && let Some(slot) = tensor.shape.as_mut().and_then(|shape| shape.dims_mut().get_mut(axis))
+            {
+                *slot = Dim::Known(size);
+            }
+            model.set_type(input, Some(ty));
+            Ok(None)
+        }
+        Some(_) => Err(Failure::new(format_args!("`{}` has another size in this model", shown(text)))
+            .help("only variables and unknown sizes can be set: leave it away, or change the model")),
+        None => Err(Failure::new(format_args!("axis `{}` does not exist", shown(text)))
+            .help("`onnx info MODEL` shows the inputs")),
+    }
+}

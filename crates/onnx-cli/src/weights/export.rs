@@ -1,0 +1,166 @@
+//! `onnx weights export`: weights in files of tensors.
+
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use onnx_codec::file::{Kind, write_file};
+use onnx_codec::{FileSource, WriteOptions};
+use onnx_compose::safetensors::{Layout, LayoutOptions, layout};
+use onnx_compose::weights::Weight;
+use onnx_eval::Value;
+use onnx_types::ElemType;
+use onnx_types::tensor::Tensor;
+use serde_json::json;
+
+use super::verbs::{chosen, loaded, report};
+use crate::args::ExportWeightsArgs;
+use crate::exit::{Failure, Outcome};
+use crate::input::{Loaded, is_stream};
+use crate::output::{Out, shown};
+use crate::run::{Place, extension, write_values};
+use crate::size::{bytes, plural};
+use crate::store;
+
+/// A file to write, in pieces.
+struct File {
+    path: PathBuf,
+    kind: Kind,
+    format: &'static str,
+    pieces: Vec<Bytes>,
+}
+
+pub(super) fn run(args: &ExportWeightsArgs, out: &mut Out) -> Result<Outcome, Failure> {
+    let loaded = loaded(&args.chosen, out)?;
+    let weights = chosen(&loaded.model, &args.chosen.at)?;
+    let path = args.output_file.as_deref();
+    if path.is_some_and(is_stream) {
+        return Err(Failure::new("weights are not written to a stream").help("name a file: `-o weights.safetensors`"));
+    }
+    let is_written = path.is_some() && !args.dry_run;
+    let path = path.unwrap_or(Path::new("weights.safetensors"));
+    let options = store::options(args.write, loaded.files()?).with_dry_run(!is_written);
+    let source = loaded.source()?;
+    let written = match extension(path).as_str() {
+        "safetensors" => safetensors(&loaded, &source, &weights, (path, args), &options, out)?,
+        "npz" | "npy" | "pb" if args.shard_size.is_none() => {
+            values(&loaded, &source, &weights, path, &options)?
+        }
+        "npz" | "npy" | "pb" => {
+            return Err(Failure::new("`--shard-size` is for `safetensors`").help("leave it away"));
+        }
+        _ => {
+            return Err(Failure::new("the extension is not that of a file of tensors")
+                .help("use `.safetensors`, `.npz`, `.npy` or `.pb`"));
+        }
+    };
+    let mut total = 0_u64;
+    for (file, format, len) in &written {
+        if args.output_file.is_some() {
+            out.output(file, Some(format), *len, is_written);
+        }
+        total = total.saturating_add(*len);
+    }
+    let verb = if is_written { "wrote" } else { "would write" };
+    let files = match written.as_slice() {
+        [(file, ..)] if args.output_file.is_some() => file.to_string_lossy().into_owned(),
+        files => plural(files.len() as u64, "file"),
+    };
+    out.summary(&format!("{verb} {files}: {}, {}", plural(weights.len() as u64, "weight"), bytes(total)));
+    let item = json!({ "weights": weights.len(), "bytes": total, "files": written.len() });
+    report(&loaded, "weights-export/1", item, out)?;
+    Ok(Outcome::Fine)
+}
+
+/// A file with its format and size.
+type Written = (PathBuf, &'static str, u64);
+
+fn safetensors(
+    loaded: &Loaded,
+    source: &FileSource,
+    weights: &[Weight<'_>],
+    (path, args): (&Path, &ExportWeightsArgs),
+    options: &WriteOptions,
+    out: &Out,
+) -> Result<Vec<Written>, Failure> {
+    let mut tensors: Vec<(&str, &Tensor)> = Vec::new();
+    for weight in weights {
+        if weight.tensor.elem() == ElemType::String && args.chosen.at.is_empty() {
+            out.warning(&format!("`{}` is left out: the format has no strings", shown(&weight.name)), None);
+        } else {
+            tensors.push((weight.name.as_str(), weight.tensor));
+        }
+    }
+    let metadata = vec![("format".to_owned(), "onnx".to_owned())];
+    let laid = LayoutOptions::default().with_max_shard_bytes(args.shard_size).with_metadata(metadata);
+    let laid = layout(&tensors, &laid)?;
+    let files = files(loaded, source, &tensors, &laid, path)?;
+    write_all(files, options, loaded)
+}
+
+/// The files of weights, and the index of several. All elements are found before anything is written.
+fn files(
+    loaded: &Loaded,
+    source: &FileSource,
+    tensors: &[(&str, &Tensor)],
+    laid: &Layout,
+    path: &Path,
+) -> Result<Vec<File>, Failure> {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let names = laid.file_names(&stem);
+    let mut files = Vec::new();
+    for (file, name) in laid.files.iter().zip(&names) {
+        let mut pieces = vec![file.header.clone()];
+        for &(name, tensor) in file.tensors.iter().filter_map(|&position| tensors.get(position)) {
+            loaded.execution.interrupt.check()?;
+            let chunks = tensor.chunks(source).map_err(|error| {
+                Failure::new(error)
+                    .about(&shown(name))
+                    .help("`--data-dir DIR` specifies the directory of external data")
+            })?;
+            pieces.extend(chunks);
+        }
+        let path = if names.len() == 1 { path.to_owned() } else { path.with_file_name(name) };
+        files.push(File { path, kind: Kind::Safetensors, format: "safetensors", pieces });
+    }
+    if names.len() > 1 {
+        let index = path.with_file_name(format!("{stem}.safetensors.index.json"));
+        let pieces = vec![laid.index(tensors, &names).into()];
+        files.push(File { path: index, kind: Kind::Json, format: "json", pieces });
+    }
+    Ok(files)
+}
+
+fn write_all(files: Vec<File>, options: &WriteOptions, loaded: &Loaded) -> Result<Vec<Written>, Failure> {
+    let mut written = Vec::new();
+    for file in files {
+        let result = write_file(&file.path, file.kind, options, |out| {
+            file.pieces.iter().try_for_each(|piece| {
+                loaded.execution.interrupt.check().map_err(std::io::Error::other)?;
+                out.write_all(piece)
+            })
+        });
+        result.map_err(|error| Failure::from(error).or_timeout(&loaded.execution))?;
+        let len = file.pieces.iter().map(|piece| piece.len() as u64).sum();
+        written.push((file.path, file.format, len));
+    }
+    Ok(written)
+}
+
+/// Writes files of other formats.
+fn values(
+    loaded: &Loaded,
+    source: &FileSource,
+    weights: &[Weight<'_>],
+    path: &Path,
+    options: &WriteOptions,
+) -> Result<Vec<Written>, Failure> {
+    let mut values = Vec::new();
+    for weight in weights {
+        loaded.execution.interrupt.check()?;
+        let tensor = weight.load(source)?;
+        values.push((weight.name.clone(), Value::from(tensor)));
+    }
+    let names: Vec<&str> = values.iter().map(|(name, _)| name.as_str()).collect();
+    let place = Place::new(path, None, &names)?;
+    write_values(&place, &values, options, &loaded.execution)
+}

@@ -1,0 +1,102 @@
+//! `onnx weights`.
+
+use serde_json::Value;
+
+use crate::models;
+use crate::run::{Folder, onnx, onnx_with};
+
+const MODEL: &str = r#"<ir_version: 10, opset_import: ["": 21]>
+g (float[2, 3] x) => (float[2, 3] y)
+<float[2, 3] w = {1, 2, 3, 4, 5, -6}, float16[20] h = {0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0}, int64[2] s = {2, 3}> {
+   c = Constant <value = float[3] {1, inf, nan}> ()
+   r = Reshape (x, s)
+   a = Add (r, c)
+   y = Mul (a, w)
+}"#;
+
+fn weights(report: &Value) -> &Vec<Value> {
+    report["result"]["models"][0]["weights"].as_array().unwrap()
+}
+
+#[test]
+fn weights_are_listed_without_being_read() {
+    let folder = Folder::with("in.onnxtxt", MODEL);
+    onnx(&folder, "weights list in.onnxtxt").exits(0).says("float[2, 3]").says("4 tensors of 31 elements, 92 B");
+    let report = onnx(&folder, "weights list in.onnxtxt --format json").exits(0).json();
+    let names: Vec<&str> = weights(&report).iter().map(|weight| weight["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["w", "h", "s", "c"]);
+    folder.put("split.onnx", models::external("missing.data"));
+    onnx(&folder, "weights list split.onnx").exits(0).says("in missing.data");
+    onnx(&folder, "weights list in.onnxtxt --at w,c").exits(0).says("2 tensors of 9 elements");
+    onnx(&folder, "weights list in.onnxtxt --at x").exits(2).says("`x` selects no weight");
+}
+
+#[test]
+fn elements_and_statistics_are_shown() {
+    let folder = Folder::with("in.onnxtxt", MODEL);
+    onnx(&folder, "weights show in.onnxtxt --at w").exits(0).says("1, 2, 3, 4, 5, -6");
+    onnx(&folder, "weights show in.onnxtxt").exits(2).says("no weight is named");
+    let run = onnx(&folder, "weights stats in.onnxtxt --at w").exits(0);
+    assert!(run.out.contains("min -6, mean 1.5") && run.out.contains('█'), "{}", run.out);
+    let report = onnx(&folder, "weights stats in.onnxtxt --sort anomaly --format json").exits(0).json();
+    let found: Vec<(&str, &Value)> = weights(&report)
+        .iter()
+        .map(|weight| (weight["name"].as_str().unwrap(), &weight["anomalies"]))
+        .collect();
+    assert_eq!(found[0], ("c", &serde_json::json!(["nan", "infinite"])));
+    assert_eq!(found[1], ("h", &serde_json::json!(["all-zero"])));
+    assert_eq!(report["result"]["models"][0]["total"]["nans"], 1);
+    assert_eq!(weights(&report)[0]["stats"]["max"], 1.0);
+}
+
+#[test]
+fn weights_go_into_files_and_back() {
+    let folder = Folder::with("in.onnxtxt", MODEL.replace(", inf, nan}", ", 2, 3}"));
+    for (options, files) in [
+        ("-o w.safetensors", &["w.safetensors"][..]),
+        (
+            "-o w.safetensors --shard-size 30",
+            &["w-00001-of-00003.safetensors", "w-00002-of-00003.safetensors", "w-00003-of-00003.safetensors", "w.safetensors.index.json"],
+        ),
+    ] {
+        onnx(&folder, &format!("weights export in.onnxtxt {options}")).exits(0);
+        for file in files {
+            assert!(folder.path().join(file).exists(), "{file}");
+        }
+        // Another model of the same structure gets the weights.
+        onnx(&folder, "weights strip in.onnxtxt --min-elements 1 --everything -o bare.onnx --force").exits(0);
+        let from = files.last().unwrap();
+        onnx(&folder, &format!("weights import bare.onnx {from} -o back.onnx --force")).exits(0).says("replaced 4 tensors");
+        onnx(&folder, "compare in.onnxtxt back.onnx --rtol 0 --atol 0").exits(0);
+    }
+    onnx(&folder, "weights export in.onnxtxt").exits(0).says("would write 1 file: 4 weights");
+    onnx(&folder, "weights export in.onnxtxt -o w.npy --at c").exits(0);
+    onnx(&folder, "weights import in.onnxtxt --replace c=w.npy -o out.onnx").exits(0).says("replaced 1 tensor");
+    onnx(&folder, "weights import in.onnxtxt --replace w=w.npy -o bad.onnx").exits(2).says("float[2, 3]");
+    assert!(!folder.path().join("bad.onnx").exists());
+    onnx(&folder, "weights import in.onnxtxt -o out.onnx").exits(2).says("nothing to import");
+    folder.put("wrong.safetensors", [0xff; 16]);
+    onnx(&folder, "weights import in.onnxtxt wrong.safetensors -o bad.onnx").exits(2).says("the header has");
+    folder.put("other.safetensors", "something else");
+    onnx(&folder, "weights export in.onnxtxt -o other.safetensors").exits(2).says("--force");
+}
+
+#[test]
+fn a_stripped_model_runs_on_generated_weights() {
+    let folder = Folder::with("in.onnxtxt", MODEL);
+    let run = onnx(&folder, "weights strip in.onnxtxt --min-elements 3 --seed 5 -o bare.onnx").exits(0);
+    assert!(run.err.contains("stripped 3 tensors of 76 B; 1 tensor of 16 B stay"), "{}", run.err);
+    assert!(!onnx(&folder, "print bare.onnx").exits(0).out.contains("-6"));
+    // Types are those of the model; so is the cost.
+    onnx(&folder, "infer bare.onnx --strict").exits(0);
+    onnx(&folder, "weights import bare.onnx --generate -o filled.onnx").exits(0).says("generated 3 tensors");
+    let filled = onnx(&folder, "run filled.onnx").exits(0);
+    let bare = onnx(&folder, "run bare.onnx").exits(0).says("are generated from the seed 5");
+    assert_eq!(filled.out, bare.out);
+    // It can be written elsewhere, and piped.
+    folder.put("elsewhere/empty", "");
+    onnx(&folder, "convert bare.onnx -o elsewhere/bare.onnx").exits(0);
+    let piped = onnx(&folder, "convert bare.onnx -o -").exits(0);
+    let back = onnx_with(&folder, "weights list -", &piped.bytes).exits(0);
+    assert!(back.out.contains("in stripped-weights"), "{}", back.out);
+}
