@@ -2,8 +2,8 @@
 
 mod compose;
 mod convert;
-mod edit;
 mod cost;
+mod edit;
 mod functions;
 mod groups;
 mod infer;
@@ -30,18 +30,18 @@ use crate::simplify::SimplifyArgs;
 
 pub(crate) use compose::ExtractArgs;
 pub(crate) use convert::ConvertArgs;
-pub(crate) use edit::{EditArgs, InterfaceArgs, MetadataArgs, NameKind};
 pub(crate) use cost::CostArgs;
+pub(crate) use edit::{EditArgs, InterfaceArgs, MetadataArgs, NameKind};
 pub(crate) use functions::{InlineArgs, MergeArgs, Names, OutlineArgs};
 pub(crate) use groups::parse;
 pub(crate) use infer::{GuardFormat, InferArgs, Merge, Runtime, Symbols};
 pub(crate) use input::{COMMON, DocumentArgs, InputArgs, SeverityArgs};
 pub(crate) use lookup::{CompletionsArgs, ExplainArgs, ListKind};
-pub(crate) use weights::{
-    ChosenArgs, ExportWeightsArgs, ImportWeightsArgs, ListWeightsArgs, Order, ShowWeightsArgs, StatsArgs, StripArgs,
-    WeightsCommand, WeightsCommandArgs,
-};
 pub(crate) use output::{Changed, ExternalArgs, InPlaceArgs, ModelOutputArgs, OutputArgs, Weights};
+pub(crate) use weights::{
+    ChosenArgs, ExportWeightsArgs, ImportWeightsArgs, ListWeightsArgs, Order, ShowWeightsArgs, StatsArgs,
+    StripArgs, WeightsCommand, WeightsCommandArgs,
+};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())

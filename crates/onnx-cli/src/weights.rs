@@ -176,7 +176,9 @@ fn external_locations(loaded: &Loaded) -> u64 {
 /// The file of the elements of a tensor; a tensor without elements has none.
 fn external_location(tensor: &Tensor) -> Option<&str> {
     match tensor.payload() {
-        Payload::External(data) => Some(data.location().unwrap_or_default()).filter(|&file| file != STRIPPED_LOCATION),
+        Payload::External(data) => {
+            Some(data.location().unwrap_or_default()).filter(|&file| file != STRIPPED_LOCATION)
+        }
         _ => None,
     }
 }

@@ -87,8 +87,8 @@
 #![forbid(unsafe_code)]
 
 mod boundary;
-mod diff;
 pub mod cost;
+mod diff;
 mod error;
 mod extract;
 mod hash;
@@ -97,9 +97,9 @@ mod merge;
 mod metadata;
 mod rename;
 pub mod rules;
+pub mod safetensors;
 mod sizes;
 mod split;
-pub mod safetensors;
 pub mod weights;
 
 pub use boundary::{add_input, initializer_to_input, is_output, remove_input, set_inputs, set_outputs};

@@ -19,7 +19,11 @@ fn of(body: &str) -> Cost {
 fn check(body: &str, macs: u64, operations: u64) {
     let found = of(body);
     let node = found.nodes.last().unwrap();
-    assert_eq!((&node.macs, &node.operations), (&Amount::Known(macs), &Amount::Known(operations)), "{node:?}");
+    assert_eq!(
+        (&node.macs, &node.operations),
+        (&Amount::Known(macs), &Amount::Known(operations)),
+        "{node:?}"
+    );
     assert_eq!(found.unknown_nodes, 0, "{:?}", node.why_unknown);
 }
 
@@ -52,8 +56,16 @@ fn sums_of_products() {
         60,
         135,
     );
-    check("g (float[2,3,4] x, float[2,4,5] w) => (float[a,b,c] y) { y = Einsum <equation = \"bij,bjk->bik\"> (x, w) }", 120, 240);
-    check("g (float[2,3,4] x, float[2,4,5] w) => (float[a,b,c] y) { y = Einsum <equation = \"...ij,...jk\"> (x, w) }", 120, 240);
+    check(
+        "g (float[2,3,4] x, float[2,4,5] w) => (float[a,b,c] y) { y = Einsum <equation = \"bij,bjk->bik\"> (x, w) }",
+        120,
+        240,
+    );
+    check(
+        "g (float[2,3,4] x, float[2,4,5] w) => (float[a,b,c] y) { y = Einsum <equation = \"...ij,...jk\"> (x, w) }",
+        120,
+        240,
+    );
     check("g (float[3,3] x) => (float y) { y = Einsum <equation = \"ii->\"> (x) }", 0, 3);
 }
 
@@ -98,7 +110,8 @@ fn what_has_no_formula_is_not_free() {
 #[test]
 fn open_sizes_give_expressions() {
     let text = "g (float[N,4] x) <float[4,5] w> => (float[N,5] y) { h = MatMul (x, w) y = Relu (h) }";
-    let text = text.replace("<float[4,5] w>", "").replace("g (float[N,4] x)", "g (float[N,4] x, float[4,5] w)");
+    let text =
+        text.replace("<float[4,5] w>", "").replace("g (float[N,4] x)", "g (float[N,4] x, float[4,5] w)");
     let found = of(&text);
     assert_eq!(found.macs, Amount::Expression("20*N".to_owned()));
     assert_eq!(found.operations, Amount::Expression("45*N".to_owned()));
@@ -144,7 +157,8 @@ fn branches_count_once_and_loops_as_often_as_they_run() {
         y = If (k) <then_branch = t () => (float[4] p) { h = Exp (x) p = Exp (h) }, else_branch = e () => (float[4] q) { q = Exp (x) }>
     }";
     assert_eq!(of(branches).operations, Amount::Known(8));
-    let known = branches.replace("If (k)", "If (c)").replace("y = If", "c = Constant <value = bool {0}> () y = If");
+    let known =
+        branches.replace("If (k)", "If (c)").replace("y = If", "c = Constant <value = bool {0}> () y = If");
     assert_eq!(of(&known).operations, Amount::Known(4));
     let looped = |trips: &str, end: &str| {
         format!(

@@ -4,7 +4,8 @@
 use bytes::Bytes;
 use onnx_compose::safetensors::{LayoutOptions, SafetensorsError, layout, parse, parse_index};
 use onnx_compose::weights::{
-    Replacement, StripOptions, WeightDifference, compare_weights, replace, restore, strip, stripped_seed, weights,
+    Replacement, StripOptions, WeightDifference, compare_weights, replace, restore, strip, stripped_seed,
+    weights,
 };
 use onnx_eval::compare::Tolerances;
 use onnx_ir::Model;
@@ -76,9 +77,15 @@ fn comparison_tells_the_largest_difference() {
         &ParseOptions::default(),
     );
     let other = other.unwrap();
-    let found = compare_weights((&a, &NoData), (&other, &NoData), &Tolerances::EXACT, &Interrupt::NEVER).unwrap();
-    assert!(matches!(&found.weights[0].difference, WeightDifference::Type(a, b) if a == "float[2, 3]" && b == "double[2]"));
-    assert_eq!((found.only_in_a, found.only_in_b), (vec!["shape".into(), "c".into(), "c#2".into()], vec!["v".to_owned()]));
+    let found =
+        compare_weights((&a, &NoData), (&other, &NoData), &Tolerances::EXACT, &Interrupt::NEVER).unwrap();
+    assert!(
+        matches!(&found.weights[0].difference, WeightDifference::Type(a, b) if a == "float[2, 3]" && b == "double[2]")
+    );
+    assert_eq!(
+        (found.only_in_a, found.only_in_b),
+        (vec!["shape".into(), "c".into(), "c#2".into()], vec!["v".to_owned()])
+    );
 }
 
 #[test]
@@ -96,7 +103,10 @@ fn stripped_weights_are_generated_from_the_seed() {
     assert_eq!(stripped_seed(&one), None);
     let first = weights(&one)[0].tensor.to_vec::<f32>(&NoData).unwrap();
     assert_eq!(first, weights(&two)[0].tensor.to_vec::<f32>(&NoData).unwrap());
-    assert!(first.iter().all(|element| element.abs() <= 1.0 / 3.0_f32.sqrt() && *element != 0.0), "{first:?}");
+    assert!(
+        first.iter().all(|element| element.abs() <= 1.0 / 3.0_f32.sqrt() && *element != 0.0),
+        "{first:?}"
+    );
     assert_eq!(weights(&one)[1].tensor.get_i64s(&NoData, 8).unwrap(), [2, 3]);
     let mut chosen = model();
     assert_eq!(strip(&mut chosen, &options, &|weight| weight.name == "c").stripped, 1);
@@ -136,7 +146,10 @@ fn all_types_survive_the_file_format() {
         assert_eq!(found.bytes(&NoData).unwrap(), tensor.bytes(&NoData).unwrap(), "{name}");
     }
     let text = Tensor::from_strings([1], ["a"]).unwrap();
-    assert!(matches!(layout(&[("s", &text)], &LayoutOptions::default()), Err(SafetensorsError::NotStorable { .. })));
+    assert!(matches!(
+        layout(&[("s", &text)], &LayoutOptions::default()),
+        Err(SafetensorsError::NotStorable { .. })
+    ));
     let twice = [list[0], list[0]];
     assert!(matches!(layout(&twice, &LayoutOptions::default()), Err(SafetensorsError::DuplicateName(_))));
 }
@@ -187,25 +200,43 @@ fn hostile_files_are_refused() {
         (file(&"[".repeat(100_000), 0), |e| matches!(e, E::Header(_))),
         (file(&format!("{{\"a\":{}", "[".repeat(100_000)), 0), |e| matches!(e, E::Header(_))),
         (file(r#"{"a":{"dtype":"U8","shape":[-1],"data_offsets":[0,0]}}"#, 0), |e| matches!(e, E::Header(_))),
-        (file(r#"{"a":{"dtype":"U8","shape":[1.5],"data_offsets":[0,1]}}"#, 1), |e| matches!(e, E::Header(_))),
+        (file(r#"{"a":{"dtype":"U8","shape":[1.5],"data_offsets":[0,1]}}"#, 1), |e| {
+            matches!(e, E::Header(_))
+        }),
         (file(r#"{"a":{"dtype":"U8","shape":[1]}}"#, 1), |e| matches!(e, E::Header(_))),
-        (file(r#"{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1],"x":1}}"#, 1), |e| matches!(e, E::Header(_))),
-        (file(r#"{"a":{"dtype":"Q3","shape":[1],"data_offsets":[0,1]}}"#, 1), |e| matches!(e, E::UnknownType { .. })),
+        (file(r#"{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1],"x":1}}"#, 1), |e| {
+            matches!(e, E::Header(_))
+        }),
+        (file(r#"{"a":{"dtype":"Q3","shape":[1],"data_offsets":[0,1]}}"#, 1), |e| {
+            matches!(e, E::UnknownType { .. })
+        }),
         (file(r#"{"__metadata__":{"k":1}}"#, 0), |e| matches!(e, E::Header(_))),
-        (file(r#"{"__metadata__":{"k":"1","k":"2"}}"#, 0), |e| matches!(e, E::DuplicateName(name) if name == "k")),
+        (
+            file(r#"{"__metadata__":{"k":"1","k":"2"}}"#, 0),
+            |e| matches!(e, E::DuplicateName(name) if name == "k"),
+        ),
         (file(&one("[4]", 0, 4), 5), |e| matches!(e, E::WrongFileLength { tensors: 4, file: 5 })),
         (file(&one("[4]", 0, 4), 3), |e| matches!(e, E::WrongFileLength { .. })),
         (file(&one("[4]", 0, 5), 5), |e| matches!(e, E::WrongLength { expected: Some(4), found: 5, .. })),
         (file(&one("[4]", 1, 5), 5), |e| matches!(e, E::NotContiguous { expected: 0, found: 1, .. })),
         (file(&one("[4]", 4, 0), 4), |e| matches!(e, E::NegativeRange(_))),
-        (file(&one("[4294967296,4294967296,2]", 0, 4), 4), |e| matches!(e, E::WrongLength { expected: None, .. })),
-        (file(&one("[0,18446744073709551615,2]", 0, 0), 0), |e| matches!(e, E::WrongLength { expected: None, .. }) || matches!(e, E::Header(_))),
+        (file(&one("[4294967296,4294967296,2]", 0, 4), 4), |e| {
+            matches!(e, E::WrongLength { expected: None, .. })
+        }),
+        (file(&one("[0,18446744073709551615,2]", 0, 0), 0), |e| {
+            matches!(e, E::WrongLength { expected: None, .. }) || matches!(e, E::Header(_))
+        }),
         (file(&one("[4]", 0, u64::MAX), 4), |e| matches!(e, E::WrongLength { .. })),
         (file(&two("[0,4]", "[0,4]"), 4), |e| matches!(e, E::NotContiguous { .. })),
         (file(&two("[0,4]", "[2,6]"), 6), |e| matches!(e, E::NotContiguous { .. })),
         (file(&two("[0,4]", "[6,10]"), 10), |e| matches!(e, E::NotContiguous { .. })),
-        (file(&two("[0,4]", "[4,8]").replace("\"b\"", "\"a\""), 8), |e| matches!(e, E::DuplicateName(name) if name == "a")),
-        (file(&two("[0,4]", "[4,8]").replace("\"b\"", "\"\\u0061\""), 8), |e| matches!(e, E::DuplicateName(_))),
+        (
+            file(&two("[0,4]", "[4,8]").replace("\"b\"", "\"a\""), 8),
+            |e| matches!(e, E::DuplicateName(name) if name == "a"),
+        ),
+        (file(&two("[0,4]", "[4,8]").replace("\"b\"", "\"\\u0061\""), 8), |e| {
+            matches!(e, E::DuplicateName(_))
+        }),
         (file(&two("[0,4]", "[4,8]"), 8), |e| matches!(e, E::TooMany(1))),
     ];
     for (index, (bytes, expected)) in cases.iter().enumerate() {
@@ -226,14 +257,25 @@ fn stated_types_are_not_trusted() {
         parse(&file(&header, 2), 100).unwrap().tensors()
     };
     assert_eq!(with("int4 3").unwrap()[0].1.dims(), [3]);
-    for stated in ["int4 9", "string 1", "int4 -3", "int4 x", "", "float 9223372036854775807 9223372036854775807"] {
+    for stated in
+        ["int4 9", "string 1", "int4 -3", "int4 x", "", "float 9223372036854775807 9223372036854775807"]
+    {
         with(stated).unwrap_err();
     }
 }
 
 #[test]
 fn an_index_names_files_of_its_directory_only() {
-    for name in ["../a.safetensors", "/a.safetensors", "a/b.safetensors", "", ".a.safetensors", "C:a.safetensors", "a.bin", "a\\\\b.safetensors"] {
+    for name in [
+        "../a.safetensors",
+        "/a.safetensors",
+        "a/b.safetensors",
+        "",
+        ".a.safetensors",
+        "C:a.safetensors",
+        "a.bin",
+        "a\\\\b.safetensors",
+    ] {
         let text = format!(r#"{{"weight_map":{{"w":"{name}"}}}}"#);
         assert!(matches!(parse_index(text.as_bytes()), Err(SafetensorsError::NotAFileName(_))), "{name}");
     }

@@ -256,25 +256,18 @@ impl Sums {
         self.greatest = self.greatest.max(number);
         // Neumaier's sum.
         let sum = self.sum + number;
-        self.lost += if self.sum.abs() >= size { (self.sum - sum) + number } else { (number - sum) + self.sum };
+        self.lost +=
+            if self.sum.abs() >= size { (self.sum - sum) + number } else { (number - sum) + self.sum };
         self.sum = sum;
     }
 }
 
 impl Scan<'_> {
-    fn view<T: Element>(
-        &self,
-        view: &View<T>,
-        number: impl Fn(T) -> f64,
-    ) -> Outcome<Statistics> {
+    fn view<T: Element>(&self, view: &View<T>, number: impl Fn(T) -> f64) -> Outcome<Statistics> {
         self.floats(view.len(), |index| view.get(index).map(&number))
     }
 
-    fn integers<T: Element>(
-        &self,
-        view: &View<T>,
-        number: impl Fn(T) -> i128,
-    ) -> Outcome<Statistics> {
+    fn integers<T: Element>(&self, view: &View<T>, number: impl Fn(T) -> i128) -> Outcome<Statistics> {
         self.counted(view.len(), |index| view.get(index).map(&number))
     }
 

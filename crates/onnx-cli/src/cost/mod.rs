@@ -15,7 +15,8 @@ use crate::run::{Set, parse_set};
 use crate::wrap;
 
 pub(crate) fn run(args: &CostArgs, out: &mut Out) -> Result<Outcome, Failure> {
-    let set: Vec<Set> = args.sizes.iter().map(|text| parse_set(text)).collect::<Result<Vec<_>, _>>()?.concat();
+    let set: Vec<Set> =
+        args.sizes.iter().map(|text| parse_set(text)).collect::<Result<Vec<_>, _>>()?.concat();
     let files = expand(&args.files, &["onnx"]);
     let progress = Progress::start("counting", files.len());
     out.result_kind("cost/1", "models");

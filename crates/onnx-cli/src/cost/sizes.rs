@@ -3,6 +3,7 @@
 use onnx_ir::{Model, ValueId};
 use onnx_types::{Dim, Symbol, Type, TypeKind};
 
+use crate::dimensions;
 use crate::exit::Failure;
 use crate::infer::variable_sizes;
 use crate::output::shown;
@@ -24,10 +25,10 @@ pub(super) fn bind(model: &mut Model, set: &[Set]) -> Result<Vec<(Symbol, i64)>,
 
 /// The input and the axis of `x[0]`, unless a variable has this name.
 fn axis(model: &Model, dim: &str) -> Option<(ValueId, usize)> {
-    let (of, axis) = dim.strip_suffix(']')?.rsplit_once('[')?;
+    let (of, axis) = dimensions::axis(dim)?;
     let inputs = model.graph(model.main_graph()).inputs();
     let input = inputs.iter().find(|&&input| name(model, input) == of)?;
-    Some((*input, axis.parse().ok()?))
+    Some((*input, axis))
 }
 
 /// The size of the variable of an axis; an axis without one is set in the model.

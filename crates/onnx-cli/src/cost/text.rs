@@ -42,7 +42,10 @@ impl Page {
         writeln!(self.out, "{}  {}", paint(HEADING, Clean(name)), paint(DIM, sizes.join(", ")))?;
         self.property("operations", amount(&cost.operations, count))?;
         self.property("MACs", amount(&cost.macs, count))?;
-        self.property("parameters", format_args!("{}, {}", count(cost.parameters), bytes(cost.weight_bytes)))?;
+        self.property(
+            "parameters",
+            format_args!("{}, {}", count(cost.parameters), bytes(cost.weight_bytes)),
+        )?;
         self.property("activations", amount(&cost.activation_bytes, bytes))?;
         let at = cost.peak_node.as_ref().map(|node| format!(" at {}", shown(node))).unwrap_or_default();
         let least = if cost.unknown_values > 0 { "at least " } else { "" };
@@ -88,7 +91,8 @@ impl Page {
                 Amount::Known(1) => String::new(),
                 times => format!("{} × ", amount(times, count)),
             };
-            let path = if node.path.is_empty() { String::new() } else { format!("  in {}", shown(&node.path)) };
+            let path =
+                if node.path.is_empty() { String::new() } else { format!("  in {}", shown(&node.path)) };
             let name = shown(&node.name);
             let share = share(node.rank, total);
             writeln!(self.out, "  {op} {share:>6}  {times}{operations}  {name}{}", paint(DIM, path))?;

@@ -61,7 +61,12 @@ fn tensor_text(tensor: &Tensor, interrupt: &Interrupt) -> Result<String, Failure
     if let (Some(min), Some(mean), Some(max)) = (statistics.min, statistics.mean, statistics.max)
         && statistics.elements > 1
     {
-        facts.push(format!("min {}, mean {}, max {}", number(min.to_f64()), number(mean), number(max.to_f64())));
+        facts.push(format!(
+            "min {}, mean {}, max {}",
+            number(min.to_f64()),
+            number(mean),
+            number(max.to_f64())
+        ));
     }
     if statistics.nans > 0 {
         facts.push(format!("{} NaN", size::grouped(statistics.nans)));
@@ -80,7 +85,9 @@ pub(crate) fn words(tensor: &Tensor, most: usize) -> Result<Vec<String>, Failure
     let word = |element: &Json| match element {
         Json::String(text) if tensor.elem() == ElemType::String => format!("\"{}\"", shown(text)),
         Json::String(text) => text.clone(),
-        other => other.as_f64().filter(|_| tensor.elem().is_float()).map_or_else(|| other.to_string(), number),
+        other => {
+            other.as_f64().filter(|_| tensor.elem().is_float()).map_or_else(|| other.to_string(), number)
+        }
     };
     Ok(elements(tensor, most)?.iter().map(word).collect())
 }

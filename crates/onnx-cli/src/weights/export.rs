@@ -34,7 +34,9 @@ pub(super) fn run(args: &ExportWeightsArgs, out: &mut Out) -> Result<Outcome, Fa
     let weights = chosen(&loaded.model, &args.chosen.at)?;
     let path = args.output_file.as_deref();
     if path.is_some_and(is_stream) {
-        return Err(Failure::new("weights are not written to a stream").help("name a file: `-o weights.safetensors`"));
+        return Err(
+            Failure::new("weights are not written to a stream").help("name a file: `-o weights.safetensors`")
+        );
     }
     let is_written = path.is_some() && !args.dry_run;
     let path = path.unwrap_or(Path::new("weights.safetensors"));

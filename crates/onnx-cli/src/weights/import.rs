@@ -26,8 +26,7 @@ pub(super) fn run(args: &ImportWeightsArgs, out: &mut Out) -> Result<Outcome, Fa
         return Err(Failure::new("there is nothing to import")
             .help("name a file with weights, or use `--replace NAME=FILE` or `--generate`"));
     }
-    let changed =
-        Changed { path: &args.input_file, from: args.input.from, in_place: args.in_place.in_place };
+    let changed = Changed { path: &args.input_file, from: args.input.from, in_place: args.in_place.in_place };
     let placement = args.output.placement(Some(&changed), &ExternalArgs::DEFAULT, out)?;
     let progress = Progress::start("importing", 1);
     progress.begin(&display_name(&args.input_file));
@@ -115,7 +114,9 @@ fn from_argument(text: &str, loaded: &Loaded) -> Result<Replacement, Failure> {
             let ty = Type::tensor(weight.tensor.elem(), Some(dims));
             let value = file_value(path, &weight.name, Some(&ty), &loaded.execution)?;
             let tensor = value.tensor().map(|tensor| Tensor::clone(tensor));
-            tensor.ok_or_else(|| Failure::new("is not a tensor").about(&display_name(path)).help("use a tensor"))?
+            tensor.ok_or_else(|| {
+                Failure::new("is not a tensor").about(&display_name(path)).help("use a tensor")
+            })?
         }
     };
     Ok(Replacement::new(weight.name.clone(), tensor))

@@ -36,7 +36,12 @@ fn page(name: &str, weights: &[Weight<'_>], all: bool) -> Result<String, Failure
     let mut page = String::new();
     let elements = weights.iter().map(Weight::elements).fold(0, u64::saturating_add);
     let size = weights.iter().map(Weight::bytes).fold(0, u64::saturating_add);
-    let facts = format!("{} of {} elements, {}", plural(weights.len() as u64, "tensor"), count(elements), bytes(size));
+    let facts = format!(
+        "{} of {} elements, {}",
+        plural(weights.len() as u64, "tensor"),
+        count(elements),
+        bytes(size)
+    );
     writeln!(page, "{}  {}", paint(HEADING, shown(name)), paint(DIM, facts))?;
     let most = if all { usize::MAX } else { MOST_LINES };
     for weight in weights.iter().take(most) {

@@ -27,7 +27,8 @@ pub(super) fn run(args: &StatsArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let mut found = Vec::with_capacity(weights.len());
     for weight in &weights {
         let statistics = Statistics::read(weight.tensor, &source, &loaded.execution.interrupt);
-        let statistics = statistics.map_err(as_failure).map_err(|failure| failure.about(&shown(&weight.name)))?;
+        let statistics =
+            statistics.map_err(as_failure).map_err(|failure| failure.about(&shown(&weight.name)))?;
         found.push((weight, statistics));
     }
     match args.sort {
@@ -110,7 +111,13 @@ fn page(
         let odd = anomalies(statistics);
         let odd: Vec<String> = odd.into_iter().map(anomaly).collect();
         let odd = if odd.is_empty() { String::new() } else { format!("  {}", odd.join(", ")) };
-        writeln!(page, "  {name} {}  {}{}", line(statistics), paint(DIM, ty(weight.tensor)), paint(WARN, odd))?;
+        writeln!(
+            page,
+            "  {name} {}  {}{}",
+            line(statistics),
+            paint(DIM, ty(weight.tensor)),
+            paint(WARN, odd)
+        )?;
         if found.len() <= MOST_HISTOGRAMS {
             page.push_str(&histogram(statistics)?);
         }

@@ -60,6 +60,9 @@ pub(crate) fn generate_stripped(loaded: &mut Loaded, out: &Out) -> Result<(), Fa
     let Some(seed) = stripped_seed(&loaded.model) else { return Ok(()) };
     let count = restore(&mut loaded.model, seed, &loaded.execution)?;
     let tensors = plural(count as u64, "tensor");
-    out.warning(&format!("{tensors} of {} were stripped, and are generated from the seed {seed}", loaded.name), None);
+    out.warning(
+        &format!("{tensors} of {} were stripped, and are generated from the seed {seed}", loaded.name),
+        None,
+    );
     Ok(())
 }

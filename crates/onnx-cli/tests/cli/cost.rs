@@ -18,7 +18,10 @@ fn amounts_are_expressions_of_free_sizes() {
     }
     let report = onnx(&folder, "cost in.onnxtxt --set N=3 --format json").exits(0).json();
     let model = &report["result"]["models"][0];
-    assert_eq!((&model["macs"], &model["operations"], &model["parameters"]), (&60.into(), &135.into(), &20.into()));
+    assert_eq!(
+        (&model["macs"], &model["operations"], &model["parameters"]),
+        (&60.into(), &135.into(), &20.into())
+    );
     // The input and both values: 3 rows of 14 numbers.
     assert_eq!(model["peak_bytes"], 168);
     assert_eq!(model["sizes"]["N"], 3);

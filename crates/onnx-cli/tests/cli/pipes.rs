@@ -40,7 +40,9 @@ fn piped(folder: &Folder, from: &Path, model: &str, through_files: bool) -> Vec<
         let extra = folder.path().join("extra.safetensors").to_string_lossy().into_owned();
         let mut run = match (&bytes, through_files) {
             (None, _) => command(stage.replace("{}", model).split_whitespace()),
-            (Some(_), false) => command(stage.replace("{}", "-").replace("extra.safetensors", &extra).split_whitespace()),
+            (Some(_), false) => {
+                command(stage.replace("{}", "-").replace("extra.safetensors", &extra).split_whitespace())
+            }
             (Some(bytes), true) => {
                 let path = folder.put("stage.onnx", bytes);
                 let path = path.to_string_lossy().into_owned();
@@ -100,7 +102,8 @@ fn an_extract_is_compared_with_its_original() {
     assert!(other.out.is_empty());
     onnx(&folder, "compare in.onnxtxt part.onnx --set N=2").exits(0);
     // A part that computes something else differs.
-    let wrong = String::from_utf8(onnx(&folder, "convert part.onnx -o - --to onnxtxt").exits(0).bytes).unwrap();
+    let wrong =
+        String::from_utf8(onnx(&folder, "convert part.onnx -o - --to onnxtxt").exits(0).bytes).unwrap();
     folder.put("wrong.onnxtxt", wrong.replace("Relu", "Abs"));
     onnx(&folder, "compare in.onnxtxt wrong.onnxtxt --set N=2").exits(1);
 }

@@ -21,7 +21,10 @@ fn weights(report: &Value) -> &Vec<Value> {
 #[test]
 fn weights_are_listed_without_being_read() {
     let folder = Folder::with("in.onnxtxt", MODEL);
-    onnx(&folder, "weights list in.onnxtxt").exits(0).says("float[2, 3]").says("4 tensors of 31 elements, 92 B");
+    onnx(&folder, "weights list in.onnxtxt")
+        .exits(0)
+        .says("float[2, 3]")
+        .says("4 tensors of 31 elements, 92 B");
     let report = onnx(&folder, "weights list in.onnxtxt --format json").exits(0).json();
     let names: Vec<&str> = weights(&report).iter().map(|weight| weight["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["w", "h", "s", "c"]);
@@ -56,7 +59,12 @@ fn weights_go_into_files_and_back() {
         ("-o w.safetensors", &["w.safetensors"][..]),
         (
             "-o w.safetensors --shard-size 30",
-            &["w-00001-of-00003.safetensors", "w-00002-of-00003.safetensors", "w-00003-of-00003.safetensors", "w.safetensors.index.json"],
+            &[
+                "w-00001-of-00003.safetensors",
+                "w-00002-of-00003.safetensors",
+                "w-00003-of-00003.safetensors",
+                "w.safetensors.index.json",
+            ],
         ),
     ] {
         onnx(&folder, &format!("weights export in.onnxtxt {options}")).exits(0);
@@ -66,12 +74,16 @@ fn weights_go_into_files_and_back() {
         // Another model of the same structure gets the weights.
         onnx(&folder, "weights strip in.onnxtxt --min-elements 1 --everything -o bare.onnx --force").exits(0);
         let from = files.last().unwrap();
-        onnx(&folder, &format!("weights import bare.onnx {from} -o back.onnx --force")).exits(0).says("replaced 4 tensors");
+        onnx(&folder, &format!("weights import bare.onnx {from} -o back.onnx --force"))
+            .exits(0)
+            .says("replaced 4 tensors");
         onnx(&folder, "compare in.onnxtxt back.onnx --rtol 0 --atol 0").exits(0);
     }
     onnx(&folder, "weights export in.onnxtxt").exits(0).says("would write 1 file: 4 weights");
     onnx(&folder, "weights export in.onnxtxt -o w.npy --at c").exits(0);
-    onnx(&folder, "weights import in.onnxtxt --replace c=w.npy -o out.onnx").exits(0).says("replaced 1 tensor");
+    onnx(&folder, "weights import in.onnxtxt --replace c=w.npy -o out.onnx")
+        .exits(0)
+        .says("replaced 1 tensor");
     onnx(&folder, "weights import in.onnxtxt --replace w=w.npy -o bad.onnx").exits(2).says("float[2, 3]");
     assert!(!folder.path().join("bad.onnx").exists());
     onnx(&folder, "weights import in.onnxtxt -o out.onnx").exits(2).says("nothing to import");

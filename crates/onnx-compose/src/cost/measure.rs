@@ -65,23 +65,14 @@ impl<'a> Measure<'a> {
     }
 
     pub(super) fn add_work(&mut self, a: Work, b: Work) -> Work {
-        Work {
-            macs: self.exprs.add(a.macs, b.macs),
-            operations: self.exprs.add(a.operations, b.operations),
-        }
+        Work { macs: self.exprs.add(a.macs, b.macs), operations: self.exprs.add(a.operations, b.operations) }
     }
 
     pub(super) fn times(&mut self, work: Work, times: Dim) -> Work {
-        Work {
-            macs: self.exprs.mul(work.macs, times),
-            operations: self.exprs.mul(work.operations, times),
-        }
+        Work { macs: self.exprs.mul(work.macs, times), operations: self.exprs.mul(work.operations, times) }
     }
 
     pub(super) fn max_work(&mut self, a: Work, b: Work) -> Work {
-        Work {
-            macs: self.exprs.max(a.macs, b.macs),
-            operations: self.exprs.max(a.operations, b.operations),
-        }
+        Work { macs: self.exprs.max(a.macs, b.macs), operations: self.exprs.max(a.operations, b.operations) }
     }
 }

@@ -45,7 +45,8 @@ pub(super) fn report(model: &Model, inference: &Inference, mut totals: Totals<'_
     }
     let measure = &totals.measure;
     let amount = |dim| amount(measure, inference, dim);
-    let mut operators: Vec<OperatorCost> = rows.into_iter().map(|row| row.finish(measure, inference)).collect();
+    let mut operators: Vec<OperatorCost> =
+        rows.into_iter().map(|row| row.finish(measure, inference)).collect();
     operators.sort_by(|a, b| {
         let by_name = (&a.domain, &a.op).cmp(&(&b.domain, &b.op));
         b.rank.cmp(&a.rank).then(b.nodes.cmp(&a.nodes)).then(by_name)

@@ -57,7 +57,9 @@ pub(super) fn nested(measure: &Measure<'_>, node: NodeId) -> Nested {
 
 /// The branch of a condition, by its position among the graphs of the node.
 fn branch(measure: &Measure<'_>, node: NodeId, condition: Option<ValueId>) -> Nested {
-    let Some(holds) = condition.and_then(|condition| known(measure, condition)) else { return Nested::Branch };
+    let Some(holds) = condition.and_then(|condition| known(measure, condition)) else {
+        return Nested::Branch;
+    };
     let name = if holds == 0 { onnx_schema::attr::ELSE_BRANCH } else { onnx_schema::attr::THEN_BRANCH };
     let record = measure.model.node(node);
     let graph = record.attribute(name).and_then(|attribute| attribute.value().graphs().first().copied());

@@ -27,8 +27,11 @@ pub(super) struct Weights {
 
 impl Weights {
     pub(super) fn of(model: &Model) -> Self {
-        let mut all =
-            Self { initializers: SecondaryMap::new(), attributes: SecondaryMap::new(), total: Size::default() };
+        let mut all = Self {
+            initializers: SecondaryMap::new(),
+            attributes: SecondaryMap::new(),
+            total: Size::default(),
+        };
         model.for_each_tensor(|place, tensor| {
             let size = size(tensor, place.part);
             all.total.add(size);

@@ -153,10 +153,8 @@ impl Header {
         let mut expected = 0_u64;
         for entry in &self.entries {
             let name = || entry.name.clone();
-            let found = entry
-                .end
-                .checked_sub(entry.begin)
-                .ok_or_else(|| SafetensorsError::NegativeRange(name()))?;
+            let found =
+                entry.end.checked_sub(entry.begin).ok_or_else(|| SafetensorsError::NegativeRange(name()))?;
             if dtype::elem(&entry.dtype).is_none() {
                 return Err(SafetensorsError::UnknownType { name: name(), dtype: entry.dtype.clone() });
             }

@@ -129,7 +129,9 @@ fn header(
     let mut begin = 0_u64;
     let mut entries = Vec::with_capacity(positions.len());
     for &position in positions {
-        let (Some(&(name, tensor)), Some(&size)) = (tensors.get(position), sizes.get(position)) else { continue };
+        let (Some(&(name, tensor)), Some(&size)) = (tensors.get(position), sizes.get(position)) else {
+            continue;
+        };
         let end = begin.saturating_add(size);
         let (dtype, dims) = match dtype::name(tensor.elem()) {
             Some(dtype) => (dtype, tensor.dims().to_vec()),

@@ -115,8 +115,9 @@ pub fn compare_tensors(
     if a.payload() == b.payload() {
         return Ok(WeightDifference::Identical);
     }
-    let difference = compare_values_within(&Value::from(a), &Value::from(b), tolerances, interrupt)
-        .map_err(|failure| interrupt.check().map_or_else(WeightError::Stopped, |()| WeightError::Compare(failure)))?;
+    let difference = compare_values_within(&Value::from(a), &Value::from(b), tolerances, interrupt).map_err(
+        |failure| interrupt.check().map_or_else(WeightError::Stopped, |()| WeightError::Compare(failure)),
+    )?;
     Ok(WeightDifference::Elements(difference))
 }
 

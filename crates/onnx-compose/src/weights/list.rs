@@ -57,7 +57,9 @@ pub fn weights(model: &Model) -> Vec<Weight<'_>> {
     let mut names = Names::default();
     model.for_each_tensor(|place, tensor| {
         let (name, value) = match place.holder {
-            TensorHolder::Initializer(value) => (model.str(model.value(value).name()).to_owned(), Some(value)),
+            TensorHolder::Initializer(value) => {
+                (model.str(model.value(value).name()).to_owned(), Some(value))
+            }
             TensorHolder::Attribute(node, index) => of_node(model, node, index),
             TensorHolder::Default(function, index) => (of_function(model, function, index), None),
         };

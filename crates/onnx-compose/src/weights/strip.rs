@@ -90,8 +90,10 @@ pub fn strip(model: &mut Model, options: &StripOptions, is_chosen: &dyn Fn(&Weig
 /// Whether a tensor loses its elements. Strings and sparse tensors cannot refer to other files.
 fn is_removable(weight: &Weight<'_>, options: &StripOptions) -> bool {
     let tensor = weight.tensor;
-    let is_structure =
-        matches!(tensor.elem(), ElemType::Int32 | ElemType::Int64 | ElemType::Uint32 | ElemType::Uint64 | ElemType::Bool);
+    let is_structure = matches!(
+        tensor.elem(),
+        ElemType::Int32 | ElemType::Int64 | ElemType::Uint32 | ElemType::Uint64 | ElemType::Bool
+    );
     let is_storable = !matches!(tensor.elem(), ElemType::String | ElemType::Undefined);
     let is_dense = weight.place.part == TensorPart::Dense;
     // Defaults of attributes belong to no node that could be selected.

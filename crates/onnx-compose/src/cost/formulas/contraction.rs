@@ -60,8 +60,7 @@ fn gemm(cx: &mut Cx<'_, '_>) -> Result<Work, Why> {
     let macs = cx.mul(outputs, inner);
     let has_third = cx.has_input(2);
     let is_one = |factor: f32| factor.to_bits() == 1.0_f32.to_bits();
-    let each =
-        i64::from(has_third) + i64::from(!is_one(alpha)) + i64::from(has_third && !is_one(beta));
+    let each = i64::from(has_third) + i64::from(!is_one(alpha)) + i64::from(has_third && !is_one(beta));
     let others = cx.scaled(outputs, each);
     Ok(cx.macs(macs, others))
 }

@@ -30,4 +30,3 @@ fn recurrent(cx: &mut Cx<'_, '_>, gates: i64, unit: i64) -> Result<Work, Why> {
     let others = cx.scaled(units, each.saturating_add(peepholes));
     Ok(cx.macs(macs, others))
 }
-
