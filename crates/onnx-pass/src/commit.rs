@@ -143,7 +143,7 @@ impl Patch<'_, '_> {
         if self.is_congruent() {
             return Ok(Proof { verdict: Verdict::Proved("congruence"), is_cached: false });
         }
-        if !compares_values && self.makes_constants_only() {
+        if !compares_values && self.cx.options.on_claim.is_none() && self.makes_constants_only() {
             let types = static_levels::types_in_place(self.cx.model, &self.cx.inference, &self.draft.pairs);
             let label =
                 |output: usize| self.draft.pairs.get(output).map(|&(old, _)| label(self.model(), old));

@@ -14,13 +14,13 @@ use onnx_types::tensor::{NoData, Tensor};
 use crate::witness;
 
 /// Number of generated models.
-const MODELS: u64 = 150;
+const MODELS: u64 = 200;
 
 /// Claims of one pass that get faults, at most: passes that edit often do not crowd out others.
-const CLAIMS: usize = 30;
+const CLAIMS: usize = 12;
 
 /// Faults of one kind in a claim, at most.
-const FAULTS: usize = 2;
+const FAULTS: usize = 1;
 
 /// Operators that are taken for each other by mistake.
 const SIBLINGS: &[(Symbol, Symbol)] = &[

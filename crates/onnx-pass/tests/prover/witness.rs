@@ -110,6 +110,9 @@ impl Sides<'_> {
         };
         let begin = random.0;
         let value = |input| {
+            if let Some(constant) = self.eq.constant(input) {
+                return Some(Value::from(constant.clone()));
+            }
             if attempt % 7 == 6 {
                 // Inputs of one type are equal.
                 random.0 = begin;
