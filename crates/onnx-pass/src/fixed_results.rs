@@ -120,7 +120,9 @@ pub(crate) fn are_fixed(
             // The order in which `TopK` returns elements may be left to the implementation.
             let is_sorted = record.int(attr::SORTED) != Some(0);
             let is_least = |tensor: &Tensor| {
-                extremes(tensor).zip(range_of(tensor.elem())).is_some_and(|(own, all)| own.0 <= all.0 && all.0 < 0)
+                extremes(tensor)
+                    .zip(range_of(tensor.elem()))
+                    .is_some_and(|(own, all)| own.0 <= all.0 && all.0 < 0)
             };
             is_sorted
                 && !operands.iter().any(has_no_order)
