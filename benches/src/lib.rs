@@ -8,6 +8,7 @@
 //! [`onnx_tests::models`].
 #![forbid(unsafe_code)]
 
+pub mod convert;
 pub mod edits;
 pub mod eval;
 pub mod forms;

@@ -4,6 +4,7 @@
 //! `measure generate external BYTES DIRECTORY`, `measure model PATH ROUNDS`, `measure text PATH ROUNDS OUT`,
 //! `measure forms raw|typed BYTES ROUNDS`, `measure infer PATH ROUNDS`, `measure check PATH ROUNDS`,
 //! `measure passes PATH ROUNDS`, `measure pipeline PATH ROUNDS`, `measure pipeline-growth KIND ROUNDS SIZE…`,
+//! `measure convert PATH VERSION ROUNDS`, `measure convert-growth VERSION ROUNDS SIZE…`,
 //! `measure check-growth ROUNDS SIZE…`, `measure inline PATH ROUNDS`, `measure inline-growth ROUNDS SIZE…`,
 //! `measure held open|check|infer|print PATH`, `measure copy FROM TO fsync|plain`, `measure growth ROUNDS SIZE…`,
 //! `measure profile PATH ROUNDS`, `measure profile infer|check|encode PATH ROUNDS`, `measure eval FOLDER ROUNDS`,
@@ -52,6 +53,12 @@ fn main() -> ExitCode {
         ["profile", path, rounds] => profile(path, rounds),
         ["profile", what, path, rounds] => profile_part(what, path, rounds),
         ["check", path, rounds] => check_file(path, rounds, &mut samples),
+        ["convert", path, version, rounds] => {
+            onnx_benches::convert::converting(path, version, rounds, &mut samples)
+        }
+        ["convert-growth", version, rounds, sizes @ ..] => {
+            onnx_benches::convert::growth(version, rounds, sizes, &mut samples)
+        }
         ["inline", path, rounds] => onnx_benches::functions::inlining(path, rounds, &mut samples),
         ["inline-growth", rounds, sizes @ ..] => onnx_benches::functions::growth(rounds, sizes, &mut samples),
         ["passes", path, rounds] => passes::each(path, rounds, &mut samples),
@@ -65,7 +72,7 @@ fn main() -> ExitCode {
         ["eval-held", folder] => eval::held(folder, &mut samples),
         ["eval-growth", rounds, sizes @ ..] => eval::growth(rounds, sizes, &mut samples),
         _ => {
-            let commands = "generate|model|text|forms|infer|profile|check|check-growth|inline|inline-growth|passes|pipeline|pipeline-growth|held|copy|growth|eval|eval-held|eval-growth";
+            let commands = "generate|model|text|forms|infer|profile|check|check-growth|convert|convert-growth|inline|inline-growth|passes|pipeline|pipeline-growth|held|copy|growth|eval|eval-held|eval-growth";
             Err(format!("measure {commands}, with their arguments").into())
         }
     };

@@ -241,6 +241,7 @@ Examples:
   onnx info model.onnx
   onnx info --all model.onnx                    without cutting long lists
   onnx info --functions model.onnx              what do functions need, and what do they cost?
+  onnx info --versions model.onnx               which operator set versions can it have?
   onnx info --format json model.onnx | jq '.result.models[].operators[].name'
   onnx info --format jsonl models/*.onnx        one line of JSON for each model";
 
@@ -259,6 +260,9 @@ pub(crate) struct InfoArgs {
     /// Show the functions of the model only: calls, signature, operator sets, and the nodes that a call of each creates.
     #[arg(long)]
     pub(crate) functions: bool,
+    /// Show the versions of operator sets to which the model can be converted, what each changes, and what prevents it.
+    #[arg(long, conflicts_with = "functions")]
+    pub(crate) versions: bool,
     #[command(flatten)]
     pub(crate) input: InputArgs,
 }

@@ -4,21 +4,20 @@ use std::path::Path;
 
 use clap::ValueEnum as _;
 use onnx_codec::EncodeOptions;
-use onnx_diag::Sink;
 use onnx_diag::render::text;
 use onnx_text::PrintOptions;
-use onnx_version::{ConvertOptions, VersionError};
 
 use crate::args::{Changed, ConvertArgs};
 use crate::elided;
 use crate::exit::{Failure, Outcome};
 use crate::format::Format;
 use crate::input::{Loaded, display_name, load_as, load_to_copy};
-use crate::output::{Colours, Out};
+use crate::output::{Colours, Out, terminal_safe};
 use crate::part::{Part, Piece};
 use crate::progress::Progress;
 use crate::store::{self, Destination};
-use crate::{size, weights};
+use crate::versions::{self, Item, Versions};
+use crate::weights;
 
 pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let in_place = args.in_place.in_place;
@@ -32,11 +31,19 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure>
         (None, part) => load_as(&args.input_file, &args.input, part)?,
     };
     progress.aside(|| loaded.report(&args.input.severity, args.keep_going, out))?;
-    let refused = progress.aside(|| change_versions(&mut loaded, args, out))?;
-    let mut found = refused.clone();
-    found.merge(loaded.findings.clone());
-    out.input(&loaded, found)?;
-    if !refused.is_empty() {
+    let versions =
+        versions::plans(&mut loaded.model, &args.opset, &loaded.execution.clone(), args.keep_going)?;
+    let is_plan = !args.opset.is_empty() && args.output.output_file.is_none() && !in_place;
+    progress.aside(|| report_versions(&loaded, &versions, is_plan, out))?;
+    if is_plan || (!versions.found.is_empty() && !args.keep_going) {
+        return Ok(if versions.found.is_empty() { Outcome::Fine } else { Outcome::Findings });
+    }
+    versions::apply(&mut loaded.model, &args.opset, &versions, &loaded.execution.clone())?;
+    if let Some(version) = args.ir_version
+        && let Err(found) = onnx_version::set_ir_version(&mut loaded.model, version)
+    {
+        let options = text::Options::new(&loaded.name).with_style(&Colours).with_concise(true);
+        progress.aside(|| out.findings(&found, &options));
         return Ok(Outcome::Findings);
     }
     let to = placement.destination(loaded.execution.clone(), args.output.write, loaded.files()?);
@@ -46,35 +53,37 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure>
     }
     let files = weights::place(&mut loaded, &placement, out)?;
     store::write(&loaded.model, &to, &files, progress, out)?;
-    Ok(Outcome::Fine)
+    Ok(if versions.found.is_empty() { Outcome::Fine } else { Outcome::Findings })
 }
 
-/// Converts the model to the versions of operator sets that the user names. Returns what prevents it.
-fn change_versions(loaded: &mut Loaded, args: &ConvertArgs, out: &Out) -> Result<Sink, Failure> {
-    let mut model = loaded.model.clone();
-    for (name, version) in &args.opset {
-        let set = model.intern(name);
-        let done =
-            match onnx_version::convert(&mut model, *version, &ConvertOptions::default().with_domain(set)) {
-                Ok(done) => done,
-                Err(error @ VersionError::Refused(_)) => {
-                    let found = error.findings(&model);
-                    out.findings(
-                        &found,
-                        &text::Options::new(&loaded.name).with_style(&Colours).with_concise(true),
-                    );
-                    return Ok(found);
-                }
-                Err(error) => return Err(Failure::new(error)),
-            };
-        let changed = size::plural(done.changed as u64, "node");
-        let name = if name.is_empty() { "ai.onnx" } else { name };
-        out.summary(&format!("{name} {} -> {version}: changed {changed}", done.from));
+/// Tells what is done for each operator set, and what prevents it.
+fn report_versions(
+    loaded: &Loaded,
+    versions: &Versions,
+    is_plan: bool,
+    out: &mut Out,
+) -> Result<(), Failure> {
+    for (item, plan) in &versions.sets {
+        match is_plan && out.is_for_people() {
+            true => out.text(&item.page(plan)?)?,
+            false if versions.found.is_empty() || is_plan => out.summary(&item.summary(plan)),
+            false => {}
+        }
     }
-    if !args.opset.is_empty() {
-        loaded.model = model;
+    if !versions.found.is_empty() {
+        let options = text::Options::new(&loaded.name).with_style(&Colours).with_concise(true);
+        out.findings(&versions.found, &options);
     }
-    Ok(Sink::new())
+    let mut found = versions.found.clone();
+    found.merge(loaded.findings.clone());
+    if versions.sets.is_empty() || out.is_for_people() {
+        return out.input(loaded, found);
+    }
+    out.result_kind("convert/1", "models");
+    let sets: Vec<&Item> = versions.sets.iter().map(|(item, _)| item).collect();
+    let item = serde_json::json!({ "name": loaded.name, "sets": sets });
+    let item = terminal_safe(&item.to_string());
+    out.input_of(&loaded.name, Some(loaded.format.id()), Some(loaded.bytes), found, vec![item])
 }
 
 /// Reads a text in which tensors are elided.

@@ -4,11 +4,12 @@ use std::collections::HashSet;
 
 use onnx_diag::Sink;
 use onnx_functions::{
-    FunctionSelector, InlineError, InlineOptions, Inlined, InlinedFunction, Naming, expand, inline,
+    Convert, FunctionSelector, InlineError, InlineOptions, Inlined, InlinedFunction, Naming, expand, inline,
 };
 use onnx_ir::{FunctionId, Model, NodeId, Selectors, ValueTypes};
 use onnx_schema::Schema;
 use onnx_shape_infer::{InferOptions, infer};
+use onnx_version::{ConvertFunctions, ConvertOptions};
 use serde::Serialize;
 
 use crate::args::{Changed, ExternalArgs, InlineArgs, Names};
@@ -33,7 +34,11 @@ pub(crate) fn run(args: &InlineArgs, out: &mut Out) -> Result<Outcome, Failure> 
         Names::Body => Naming::OnCollision,
         Names::Path => Naming::Always,
     };
-    let options = InlineOptions::default().with_naming(naming).with_execution(loaded.execution.clone());
+    let convert = ConvertFunctions::new(ConvertOptions::default().with_execution(loaded.execution.clone()));
+    let options = InlineOptions::default()
+        .with_naming(naming)
+        .with_execution(loaded.execution.clone())
+        .with_convert(&convert as &dyn Convert);
     let before = loaded.model.node_count();
     let done = inline_selected(&mut loaded, &options, &selection, args.bodies);
     let is_endless = done.is_err();

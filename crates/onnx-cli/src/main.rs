@@ -54,6 +54,7 @@ mod store;
 mod syntax;
 mod tensors;
 mod verify;
+mod versions;
 mod weights;
 mod wrap;
 

@@ -1,42 +1,44 @@
 //! The conversion of a model.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
-use onnx_diag::{Diagnostic, Sink};
-use onnx_ir::{AttrValue, Callee, Model, NodeId, OpsetImport, OpsetScope, Places};
-use onnx_schema::{AttrDefault, Registry, Schema, SchemaId, attr, ir_version_for, opset_versions};
-use onnx_shape_infer::{InferOptions, infer};
-use onnx_types::Symbol;
+use onnx_diag::{Diagnostic, Rule, Sink};
+use onnx_functions::InlineError;
+use onnx_ir::{FunctionId, Model, NodeId, OpsetScope, Places};
+use onnx_schema::{Registry, ir_version_for, opset_versions};
+use onnx_types::{Execution, Stopped, Symbol};
 use slotmap::SecondaryMap;
 
-use crate::rules::CONVERSION_REFUSED;
-use crate::step::{Reason, Step, Types};
-use crate::steps;
-use crate::table::{Kind, STEPS};
+use crate::engine::Engine;
+use crate::plan::{Plan, Refusal, StepRecord};
+use crate::reason::Cause;
+use crate::rules;
+use crate::table::Table;
+use crate::types::Types;
 
 /// Options of [`convert`].
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ConvertOptions<'a> {
     /// The domain of the operator set; by default that of ONNX.
     pub domain: Symbol,
-    /// The operators that are known.
-    pub registry: Option<&'a Registry>,
+    /// The operators that are known; by default those of the standard.
+    pub registry: &'a Registry,
+    /// Limits and interrupts.
+    pub execution: Execution,
 }
 
-impl<'a> ConvertOptions<'a> {
-    /// Sets the domain.
-    #[must_use]
-    pub const fn with_domain(mut self, domain: Symbol) -> Self {
-        self.domain = domain;
-        self
+impl Default for ConvertOptions<'_> {
+    fn default() -> Self {
+        Self { domain: Symbol::EMPTY, registry: Registry::STANDARD, execution: Execution::default() }
     }
+}
 
-    /// Sets the operators that are known.
-    #[must_use]
-    pub const fn with_registry(mut self, registry: &'a Registry) -> Self {
-        self.registry = Some(registry);
-        self
+onnx_types::option_setters! {
+    ConvertOptions<'a> {
+        with_domain => domain: Symbol,
+        with_registry => registry: &'a Registry,
+        with_execution => execution: into Execution,
     }
 }
 
@@ -44,31 +46,14 @@ impl<'a> ConvertOptions<'a> {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Converted {
-    /// The oldest version from which the model or a function was converted.
+    /// The version from which the model was converted.
     pub from: i64,
-    /// Number of nodes that a step changed or replaced.
+    /// Number of nodes of the model that changed or were replaced.
     pub changed: usize,
+    /// The steps that changed nodes.
+    pub steps: Vec<StepRecord>,
     /// Nodes of the domain whose operator no version defines: they stay.
     pub unknown: Vec<NodeId>,
-}
-
-/// A node that has no equivalent in the new version.
-#[derive(Clone, Debug)]
-pub struct Refusal {
-    /// The node, in the model before the conversion.
-    pub node: NodeId,
-    /// The operator.
-    pub op: String,
-    /// The version that changes the operator.
-    pub version: i64,
-    /// Why the node cannot be converted, as a clause.
-    pub reason: Reason,
-}
-
-impl std::fmt::Display for Refusal {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "`{}` cannot be converted to version {}: {}", self.op, self.version, self.reason)
-    }
 }
 
 /// Why a model was not converted.
@@ -81,27 +66,51 @@ pub enum VersionError {
     /// The operator set does not have the version.
     #[error("the operator set has no version {0}; the newest one is {1}")]
     NoVersion(i64, i64),
-    /// The model imports a newer version.
-    #[error("the model imports version {0}, which is newer; conversion to older versions is not supported")]
-    Older(i64),
     /// Some nodes have no equivalent.
     #[error("{}{}", first(.0), more(.0))]
     Refused(Vec<Refusal>),
+    /// The bodies of operators exceed a limit.
+    #[error(transparent)]
+    Bodies(#[from] InlineError),
+    /// The work was interrupted.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
 }
 
 impl VersionError {
     /// A diagnostic for each node that cannot be converted; `model` is the model, which is unchanged. Empty for other errors.
     #[must_use]
     pub fn findings(&self, model: &Model) -> Sink {
-        let mut sink = Sink::new();
-        let Self::Refused(refusals) = self else { return sink };
-        let places = Places::new(model);
-        for refusal in refusals.iter().filter(|refusal| model.get_node(refusal.node).is_some()) {
-            sink.report_with(&CONVERSION_REFUSED, || {
-                Diagnostic::new(&CONVERSION_REFUSED, places.node(refusal.node), refusal.to_string())
-            });
+        match self {
+            Self::Refused(refusals) => findings(model, refusals),
+            _ => Sink::new(),
         }
-        sink
+    }
+}
+
+/// A diagnostic for each node that cannot be converted.
+#[must_use]
+pub fn findings(model: &Model, refusals: &[Refusal]) -> Sink {
+    let mut sink = Sink::new();
+    let places = Places::new(model);
+    for refusal in refusals.iter().filter(|refusal| model.get_node(refusal.node).is_some()) {
+        let rule = rule(refusal.reason.cause());
+        sink.report_with(rule, || {
+            Diagnostic::new(rule, places.node(refusal.node), refusal.to_string())
+                .help(refusal.reason.cause().help())
+        });
+    }
+    sink
+}
+
+const fn rule(cause: Cause) -> &'static Rule {
+    match cause {
+        Cause::TypeUnknown => &rules::CONVERSION_TYPE_UNKNOWN,
+        Cause::TypeNotAllowed => &rules::CONVERSION_TYPE_NOT_ALLOWED,
+        Cause::NotConstant => &rules::CONVERSION_NOT_CONSTANT,
+        Cause::Overridable => &rules::CONVERSION_OVERRIDABLE,
+        Cause::NoForm => &rules::CONVERSION_NO_FORM,
+        Cause::ShapeUnknown | Cause::Meaning | Cause::Reference => &rules::CONVERSION_REFUSED,
     }
 }
 
@@ -116,7 +125,7 @@ fn more(refusals: &[Refusal]) -> String {
     }
 }
 
-/// Converts the nodes of a model and its functions so that they compute the same with a newer version of an operator set, and
+/// Converts the nodes of a model and its functions so that they compute the same with another version of an operator set, and
 /// imports that version.
 ///
 /// # Errors
@@ -127,250 +136,92 @@ pub fn convert(
     version: i64,
     options: &ConvertOptions<'_>,
 ) -> Result<Converted, VersionError> {
+    let (mut after, plan) = work(model, version, options)?;
+    if !plan.is_possible() {
+        return Err(VersionError::Refused(plan.refusals));
+    }
+    raise_ir_version(&mut after, options.domain, version);
+    *model = after;
+    let mut nodes: Vec<NodeId> = plan.steps.iter().map(|step| step.node).collect();
+    nodes.sort_unstable();
+    nodes.dedup();
+    Ok(Converted { from: plan.from, changed: nodes.len(), steps: plan.steps, unknown: plan.unknown })
+}
+
+/// Operator sets need the version of the format that they were released with.
+fn raise_ir_version(model: &mut Model, domain: Symbol, version: i64) {
+    let needed = ir_version_for(onnx_schema::normalize_domain(domain), version).unwrap_or(0);
+    if model.info().ir_version < needed {
+        model.info_mut().ir_version = needed;
+    }
+}
+
+/// Converts a copy of the model, as far as it can be converted.
+pub(crate) fn work(
+    model: &Model,
+    version: i64,
+    options: &ConvertOptions<'_>,
+) -> Result<(Model, Plan), VersionError> {
     let set = onnx_schema::normalize_domain(options.domain);
     let versions = opset_versions(set).ok_or(VersionError::NotImported)?;
-    if !versions.contains(&version) {
-        return Err(VersionError::NoVersion(version, *versions.end()));
+    let from = model.opset_version(set).ok_or(VersionError::NotImported)?;
+    if let Some(missing) = [version, from].into_iter().find(|version| !versions.contains(version)) {
+        return Err(VersionError::NoVersion(missing, *versions.end()));
     }
-    let main = model.opset_version(set).ok_or(VersionError::NotImported)?;
-    let standard = Registry::default();
-    let registry = options.registry.unwrap_or(&standard);
-    let mut work = Work {
-        set,
-        version,
-        types: Types {
-            inference: infer(model, &InferOptions::default().with_registry(registry)),
-            stand_for: SecondaryMap::new(),
-            elems: SecondaryMap::new(),
-        },
-        after: model.clone(),
-        done: Converted { from: main, ..Converted::default() },
-        refusals: Vec::new(),
-        kinds: kinds(),
-    };
-    let mut scopes = vec![(OpsetScope::Model, main)];
+    let table = Table::new();
+    let mut engine = engine(model.clone(), (set, version), options, &table);
+    let mut scopes = vec![(OpsetScope::Model, from)];
     for &function in model.functions() {
         let scope = OpsetScope::Function(function);
         scopes.extend(model.versions_of(scope).get(set).map(|from| (scope, from)));
     }
-    if let Some(&(_, newer)) = scopes.iter().find(|&&(_, from)| from > version) {
-        return Err(VersionError::Older(newer));
+    for (scope, from) in scopes {
+        engine.run(scope, from)?;
     }
-    work.done.from = scopes.iter().map(|&(_, from)| from).min().unwrap_or(main);
-    for graph in model.all_graphs() {
-        let Some(from) = model.versions_in(graph).get(set) else { continue };
-        for node in model.nodes(graph) {
-            work.node(model, node, from, registry);
-        }
-    }
-    if !work.refusals.is_empty() {
-        return Err(VersionError::Refused(work.refusals));
-    }
-    scopes.iter().for_each(|&(scope, _)| import(&mut work.after, scope, set, version));
-    *model = work.after;
-    Ok(work.done)
+    let Engine { model: after, records: steps, refusals, unknown, .. } = engine;
+    Ok((after, Plan { from, to: version, steps, unknown, refusals }))
 }
 
-/// Imports a version, which the model or function imports in an older one.
-fn import(model: &mut Model, scope: OpsetScope, set: Symbol, version: i64) {
-    let raise = |imports: &mut Vec<OpsetImport>| {
-        imports
-            .iter_mut()
-            .filter(|import| import.domain() == set)
-            .for_each(|import| import.set_version(version));
-    };
-    match scope {
-        OpsetScope::Model => {
-            let mut info = model.info_mut();
-            raise(&mut info.opset_imports);
-            info.ir_version = info.ir_version.max(ir_version_for(set, version).unwrap_or(0));
-        }
-        OpsetScope::Function(function) => raise(&mut model.function_mut(function).opset_imports),
-    }
-}
-
-struct Work {
-    set: Symbol,
+/// Converts the body of one function.
+pub(crate) fn convert_function(
+    model: &mut Model,
+    function: FunctionId,
     version: i64,
-    types: Types,
-    after: Model,
-    done: Converted,
-    refusals: Vec<Refusal>,
-    kinds: HashMap<SchemaId, Kind>,
-}
-
-impl Work {
-    /// Takes a node of the model, and the nodes that its steps make, to the version.
-    fn node(&mut self, before: &Model, node: NodeId, from: i64, registry: &Registry) {
-        let record = before.node(node);
-        if onnx_schema::normalize_domain(record.domain()) != self.set {
-            return;
-        }
-        match before.callee(node, registry) {
-            Callee::Standard(_) => {}
-            Callee::Unknown { .. } | Callee::Experimental | Callee::Undefined => {
-                self.unknown(before, node);
-                return;
-            }
-            _ => return,
-        }
-        let mut queue = vec![(node, from)];
-        while let Some((next, from)) = queue.pop() {
-            let Some((old, new)) = self.next_step(next, from) else { continue };
-            let mut step = Step {
-                model: &mut self.after,
-                types: &mut self.types,
-                node: next,
-                old,
-                new,
-                made: Vec::new(),
-            };
-            match take(&mut step, self.kinds.get(&new.id()).copied()) {
-                Ok(is_changed) => {
-                    self.done.changed = self.done.changed.saturating_add(usize::from(is_changed));
-                    let version = new.since_version();
-                    queue.extend(step.made.into_iter().map(|made| (made, version)));
-                    queue.push((next, version));
-                }
-                Err(reason) => {
-                    let (op, version) = (old.name().to_owned(), new.since_version());
-                    self.refusals.push(Refusal { node, op, version, reason });
-                    return;
-                }
-            }
-        }
+    options: &ConvertOptions<'_>,
+) -> Result<(), VersionError> {
+    let set = onnx_schema::normalize_domain(options.domain);
+    let scope = OpsetScope::Function(function);
+    let from = model.versions_of(scope).get(set).ok_or(VersionError::NotImported)?;
+    let table = Table::new();
+    let mut engine = engine(model.clone(), (set, version), options, &table);
+    engine.run(scope, from)?;
+    if !engine.refusals.is_empty() {
+        return Err(VersionError::Refused(engine.refusals));
     }
-
-    /// A node whose operator the imported version does not have: it stays, unless it would get a meaning.
-    fn unknown(&mut self, before: &Model, node: NodeId) {
-        let op = before.node(node).op();
-        let first = onnx_schema::versions(self.set, op).iter().map(Schema::since_version).min();
-        match first.filter(|&first| first <= self.version) {
-            Some(version) => {
-                let reason = Reason::from("the version that the model imports does not have the operator");
-                self.refusals.push(Refusal { node, op: before.str(op).to_owned(), version, reason });
-            }
-            None => self.done.unknown.push(node),
-        }
-    }
-
-    /// The schema of a node at a version, and the next one up to the target.
-    fn next_step(&self, node: NodeId, from: i64) -> Option<(&'static Schema, &'static Schema)> {
-        let op = self.after.get_node(node)?.op();
-        let old = onnx_schema::lookup(self.set, op, from)?;
-        let later = onnx_schema::versions(self.set, op).iter().filter(|schema| {
-            schema.since_version() > old.since_version() && schema.since_version() <= self.version
-        });
-        Some((old, later.min_by_key(|schema| schema.since_version())?))
-    }
-}
-
-/// The kinds of all steps.
-fn kinds() -> HashMap<SchemaId, Kind> {
-    let rows = STEPS.iter().flat_map(|&(domain, op, versions)| {
-        versions.iter().map(move |&(version, kind)| (domain, op, version, kind))
-    });
-    rows.filter_map(|(domain, op, version, kind)| {
-        let (domain, op) = (onnx_schema::domain_symbol(domain)?, onnx_schema::op_symbol(op)?);
-        Some((onnx_schema::schema_since(domain, op, version)?, kind))
-    })
-    .collect()
-}
-
-/// Takes a node to the new version. Returns `true` if it changed.
-fn take(step: &mut Step<'_>, kind: Option<Kind>) -> Result<bool, Reason> {
-    let revision = step.model.revision();
-    match kind.ok_or("the table of steps does not have the version")? {
-        Kind::Adapted => {
-            keep_defaults(step)?;
-            let adapt = steps::find(step.new).ok_or("the change of the operator has no conversion")?;
-            adapt(step)?;
-        }
-        Kind::Moved => {
-            steps::moved::attributes(step)?;
-            keep_defaults(step)?;
-        }
-        Kind::Same | Kind::Added | Kind::Values => keep_defaults(step)?,
-    }
-    step.remove_meaningless();
-    refuse_undeclared(step)?;
-    Ok(!step.model.changes_since(&revision).is_empty())
-}
-
-/// Attributes that the old version declares and the new one does not have an effect that no step keeps.
-fn refuse_undeclared(step: &Step<'_>) -> Result<(), Reason> {
-    let Some(record) = step.model.get_node(step.node).filter(|record| record.op() == step.new.op()) else {
-        return Ok(());
-    };
-    let declares = |schema: &Schema, name| schema.attributes().iter().any(|formal| formal.name == name);
-    let lost = record.attributes().iter().map(onnx_ir::Attribute::name);
-    let lost = lost.into_iter().find(|&name| declares(step.old, name) && !declares(step.new, name));
-    match lost {
-        Some(name) => {
-            Err(Reason::new(format!("the new version has no attribute `{}`", step.model.str(name))))
-        }
-        None => Ok(()),
-    }
-}
-
-/// Writes the attributes that the node omits and whose defaults the new version changes.
-fn keep_defaults(step: &mut Step<'_>) -> Result<(), Reason> {
-    for formal in step.old.attributes() {
-        let Some(default) = formal.default.filter(|_| !step.has(formal.name)) else { continue };
-        // The schema of `GRU-1` misspells the default, which means `forward`.
-        if default == AttrDefault::String("foward") {
-            continue;
-        }
-        let stays = step.new.attributes().iter().find(|other| other.name == formal.name);
-        if stays.is_some_and(|stays| stays.default != Some(default)) {
-            step.set(formal.name, value_of(default))?;
-        }
-    }
+    *model = engine.model;
     Ok(())
 }
 
-fn value_of(default: AttrDefault) -> AttrValue {
-    match default {
-        AttrDefault::Float(value) => AttrValue::Float(value),
-        AttrDefault::Int(value) => AttrValue::Int(value),
-        AttrDefault::String(text) => AttrValue::String(text.as_bytes().to_vec().into()),
-        AttrDefault::Floats(values) => AttrValue::Floats(values.to_vec()),
-        AttrDefault::Ints(values) => AttrValue::Ints(values.to_vec()),
-        AttrDefault::Strings(texts) => {
-            AttrValue::Strings(texts.iter().map(|text| text.as_bytes().to_vec().into()).collect())
-        }
-        _ => AttrValue::None,
-    }
-}
-
-impl Step<'_> {
-    /// Removes `consumed_inputs`, a hint for allocators.
-    fn remove_meaningless(&mut self) {
-        if self.new.attributes().iter().all(|formal| formal.name != attr::CONSUMED_INPUTS) {
-            self.remove(attr::CONSUMED_INPUTS);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use onnx_schema::domain;
-
-    use super::*;
-
-    #[test]
-    fn every_version_of_every_operator_has_a_step() {
-        let kinds = kinds();
-        assert_eq!(kinds.len(), STEPS.iter().map(|(.., versions)| versions.len()).sum::<usize>());
-        for schemas in onnx_schema::operators() {
-            let first = schemas.iter().map(Schema::since_version).min();
-            for schema in schemas.iter().filter(|schema| Some(schema.since_version()) != first) {
-                if ![domain::ONNX, domain::ML].contains(&schema.domain()) {
-                    continue;
-                }
-                let is_known = kinds.contains_key(&schema.id());
-                assert!(is_known, "{}-{} has no step", schema.name(), schema.since_version());
-            }
-        }
+fn engine<'a>(
+    model: Model,
+    (set, target): (Symbol, i64),
+    options: &'a ConvertOptions<'_>,
+    table: &'a Table,
+) -> Engine<'a> {
+    Engine {
+        set,
+        target,
+        registry: options.registry,
+        execution: &options.execution,
+        table,
+        types: Types::new(&model, options.registry, &options.execution),
+        model,
+        is_stale: false,
+        records: Vec::new(),
+        refusals: Vec::new(),
+        unknown: Vec::new(),
+        sources: SecondaryMap::new(),
+        seen: SecondaryMap::new(),
+        due: BTreeMap::new(),
     }
 }

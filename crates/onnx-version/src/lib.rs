@@ -1,4 +1,4 @@
-//! Conversion of models to newer versions of operator sets.
+//! Conversion of models between versions of operator sets.
 //!
 //! A version of an operator set changes some of its operators: it allows other types, makes an attribute an operand, or gives
 //! the same node another meaning. [`convert`] changes the nodes of a model so that it computes the same with the new version,
@@ -18,24 +18,65 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # Both directions
+//!
+//! A newer version mostly allows more, so most nodes go upwards as they are, and downwards if their types are allowed. Types,
+//! ranks and constants are those of inference; what is not known is never assumed. Refusals have a [`Cause`], and tell what
+//! helps. [`plan`] returns what a conversion would do, [`lowest`] how far a model can go.
+//!
+//! ```
+//! use onnx_text::{ParseOptions, parse_model};
+//! use onnx_version::{Cause, Change, ConvertOptions, lowest, plan};
+//!
+//! let text = r#"<ir_version: 8, opset_import: ["": 17]>
+//! g (float[2, 3] x, float[3] scale) => (float[2, 3] y) {
+//!   n = LayerNormalization (x, scale)
+//!   y = Erf (n)
+//! }"#;
+//! let model = parse_model(text, &ParseOptions::default())?;
+//! let options = ConvertOptions::default();
+//! // The standard defines `LayerNormalization` by operators that version 13 has.
+//! assert_eq!(plan(&model, 13, &options)?.count(Change::Expanded), 1);
+//! // `Erf` came with version 9, and nothing else computes it.
+//! let reach = lowest(&model, &options)?;
+//! assert_eq!(reach.version, 9);
+//! assert_eq!(reach.refusals.first().map(|refusal| refusal.reason.cause()), Some(Cause::NoForm));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # How it works
 //!
-//! [`STEPS`] lists every version that changes an operator, and its [`Kind`]. A node is taken through the steps of its operator
-//! one by one; nodes that a step makes have the version of the step and take the following steps, too. What only allows more
-//! models needs no change. Attributes that become operands become constants. Other changes of the semantics have a function
-//! each, in a file with the same path as that of inference: `steps/math/softmax.rs`.
+//! [`STEPS`] lists every version that changes an operator, and what a node needs upwards ([`Kind`]) and downwards ([`Down`]).
+//! All nodes of the model pass the versions together, one after the other, and so do the nodes that a step makes. Attributes
+//! that become operands become constants, and constants attributes. Other changes of the semantics have a function each, in a
+//! file with the same path as that of inference: `steps/math/softmax.rs`. If an older version does not have an operator, the
+//! body that the standard gives it takes its place.
 //!
 //! A function of the model is converted from the versions that it imports to the version of the model, as inlining and several
-//! runtimes require. Operators of other domains stay as they are.
+//! runtimes require; [`ConvertFunctions`] converts functions for the inliner. Operators of other domains stay as they are.
+//! [`set_ir_version`] changes the version of the format.
 
 #![forbid(unsafe_code)]
 
+mod claims;
 mod convert;
+mod down;
+mod engine;
+mod inline;
+mod ir_version;
+mod plan;
+mod reason;
 pub mod rules;
 mod step;
 mod steps;
 mod table;
+mod types;
+mod up;
 
-pub use convert::{ConvertOptions, Converted, Refusal, VersionError, convert};
-pub use step::Reason;
-pub use table::{Kind, STEPS, Versions};
+pub use claims::{Claim, claims};
+pub use convert::{ConvertOptions, Converted, VersionError, convert, findings};
+pub use inline::ConvertFunctions;
+pub use ir_version::set_ir_version;
+pub use plan::{Change, Plan, Reach, Refusal, StepRecord, lowest, nearest, plan};
+pub use reason::{Cause, Reason};
+pub use table::{Down, Kind, STEPS, Versions};

@@ -11,5 +11,57 @@ pub static CONVERSION_REFUSED: Rule = Rule::new(
 )
 .with_explain(include_str!("rules/conversion-refused.md"));
 
+/// A version allows fewer types, and that of a value is not known.
+pub static CONVERSION_TYPE_UNKNOWN: Rule = Rule::new(
+    4031,
+    "conversion-type-unknown",
+    Severity::Error,
+    "A node cannot be converted, as the type of a value is unknown.",
+)
+.with_explain(include_str!("rules/conversion-type-unknown.md"));
+
+/// A version does not allow the type of a value.
+pub static CONVERSION_TYPE_NOT_ALLOWED: Rule = Rule::new(
+    4032,
+    "conversion-type-not-allowed",
+    Severity::Error,
+    "A node cannot be converted, as the version does not allow the type of a value.",
+)
+.with_explain(include_str!("rules/conversion-type-not-allowed.md"));
+
+/// An operand that becomes an attribute is not constant.
+pub static CONVERSION_NOT_CONSTANT: Rule = Rule::new(
+    4033,
+    "conversion-not-constant",
+    Severity::Error,
+    "A node cannot be converted, as an operand is not constant.",
+)
+.with_explain(include_str!("rules/conversion-not-constant.md"));
+
+/// An operand that becomes an attribute is the default of an input.
+pub static CONVERSION_OVERRIDABLE: Rule = Rule::new(
+    4034,
+    "conversion-overridable",
+    Severity::Error,
+    "A node cannot be converted, as callers can override an operand.",
+)
+.with_explain(include_str!("rules/conversion-overridable.md"));
+
+/// The version does not have the operator, and nothing else computes the same.
+pub static CONVERSION_NO_FORM: Rule = Rule::new(
+    4035,
+    "conversion-no-form",
+    Severity::Error,
+    "The version does not have an operator, and no others compute the same.",
+)
+.with_explain(include_str!("rules/conversion-no-form.md"));
+
 /// The rules, by ascending code.
-pub static ALL: &[&Rule] = &[&CONVERSION_REFUSED];
+pub static ALL: &[&Rule] = &[
+    &CONVERSION_REFUSED,
+    &CONVERSION_TYPE_UNKNOWN,
+    &CONVERSION_TYPE_NOT_ALLOWED,
+    &CONVERSION_NOT_CONSTANT,
+    &CONVERSION_OVERRIDABLE,
+    &CONVERSION_NO_FORM,
+];

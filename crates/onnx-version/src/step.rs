@@ -1,62 +1,30 @@
 //! One step of one node, as the functions of [`steps`](crate::steps) see it.
 
-use onnx_ir::{AttrValue, Attribute, Builder, EditError, Model, NodeId, Position, ValueId};
-use onnx_schema::{AttrDefault, Schema, attr, op};
-use onnx_shape_infer::Inference;
-use onnx_types::tensor::{Tensor, bf16, f16};
+use onnx_diag::Quoted;
+use onnx_ir::{AttrValue, Attribute, Builder, Model, NodeId, Position, ValueId};
+use onnx_schema::{AttrDefault, Schema, attr, domain, op};
+use onnx_types::tensor::{NoData, Tensor, bf16, f16};
 use onnx_types::{Dim, ElemType, Symbol};
-use slotmap::SecondaryMap;
 
-/// The reason why a node cannot be converted: a clause.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct Reason(String);
+use crate::reason::{Cause, Reason};
+use crate::types::Types;
 
-impl Reason {
-    /// A reason, as a clause.
-    pub fn new(reason: impl Into<String>) -> Self {
-        Self(reason.into())
-    }
-}
-
-impl From<&str> for Reason {
-    fn from(reason: &str) -> Self {
-        Self(reason.to_owned())
-    }
-}
-
-impl From<EditError> for Reason {
-    fn from(error: EditError) -> Self {
-        Self(error.to_string())
-    }
-}
-
-/// The types of values: those of inference before the conversion, and of the values that steps make.
-pub(crate) struct Types {
-    pub(crate) inference: Inference,
-    /// Values that took the place of others, with these.
-    pub(crate) stand_for: SecondaryMap<ValueId, ValueId>,
-    /// Values whose element type a step sets.
-    pub(crate) elems: SecondaryMap<ValueId, ElemType>,
-}
-
-impl Types {
-    fn original(&self, value: ValueId) -> ValueId {
-        self.stand_for.get(value).copied().unwrap_or(value)
-    }
-}
-
-/// A node on its way to the version of a schema.
+/// A node on its way from the version of one schema to that of another one, upwards or downwards.
 pub(crate) struct Step<'a> {
     pub(crate) model: &'a mut Model,
     pub(crate) types: &'a mut Types,
     pub(crate) node: NodeId,
+    /// The schema of the node as it is.
     pub(crate) old: &'static Schema,
+    /// The schema of the version that the step goes to; that of the node if the version does not have the operator.
     pub(crate) new: &'static Schema,
-    /// Nodes that the step makes, which have the version of the new schema.
+    /// The version of the nodes that the step makes.
+    pub(crate) version: i64,
+    /// Nodes that the step makes.
     pub(crate) made: Vec<NodeId>,
 }
 
+/// Attributes.
 impl Step<'_> {
     pub(crate) fn has(&self, name: Symbol) -> bool {
         self.model.node(self.node).attribute(name).is_some()
@@ -65,16 +33,16 @@ impl Step<'_> {
     fn value(&self, name: Symbol) -> Result<Option<&AttrValue>, Reason> {
         let Some(attribute) = self.model.node(self.node).attribute(name) else { return Ok(None) };
         match attribute.value() {
-            AttrValue::Ref(_) => Err(Reason::new(format!(
-                "`{}` refers to an attribute of the function; inline the function first",
-                self.model.str(name)
-            ))),
+            AttrValue::Ref(_) => Err(Reason::new(
+                Cause::Reference,
+                format!("`{}` refers to an attribute of the function", self.model.str(name)),
+            )),
             value => Ok(Some(value)),
         }
     }
 
     fn wrong(&self, name: Symbol) -> Reason {
-        Reason::new(format!("`{}` is not of the kind that the operator declares", self.model.str(name)))
+        format!("`{}` is not of the kind that the operator declares", self.model.str(name)).into()
     }
 
     /// An integer, or its default in the old version.
@@ -84,6 +52,22 @@ impl Step<'_> {
             (Some(_), _) => Err(self.wrong(name)),
             (None, Some(AttrDefault::Int(value))) => Ok(Some(value)),
             _ => Ok(None),
+        }
+    }
+
+    /// A flag, `false` if it is neither given nor has a default.
+    pub(crate) fn flag(&self, name: Symbol) -> Result<bool, Reason> {
+        Ok(self.int(name)?.unwrap_or(0) != 0)
+    }
+
+    /// A list of integers, as it is given.
+    pub(crate) fn given_ints(&self, name: Symbol) -> Result<Option<Vec<i64>>, Reason> {
+        match self.value(name)? {
+            None => Ok(None),
+            Some(AttrValue::Ints(values)) => Ok(Some(values.to_vec())),
+            // A list without elements has no kind in some files.
+            Some(AttrValue::None) => Ok(Some(Vec::new())),
+            Some(_) => Err(self.wrong(name)),
         }
     }
 
@@ -119,24 +103,47 @@ impl Step<'_> {
         Ok(self.model.set_attribute(self.node, Attribute::new(name, value))?)
     }
 
+    /// Sets a text.
+    pub(crate) fn set_text(&mut self, name: Symbol, text: &'static str) -> Result<(), Reason> {
+        self.set(name, AttrValue::String(text.into()))
+    }
+
+    /// The attributes of the node, for one that takes its place.
+    pub(crate) fn attributes_except(&self, names: &[Symbol]) -> Vec<(Symbol, AttrValue)> {
+        let attributes = self.model.node(self.node).attributes().iter();
+        let attributes = attributes.filter(|attribute| !names.contains(&attribute.name()));
+        attributes.map(|attribute| (attribute.name(), attribute.value().clone())).collect()
+    }
+
     pub(crate) fn remove(&mut self, name: Symbol) {
         self.model.remove_attribute(self.node, name);
     }
+}
 
+/// Operands and results.
+impl Step<'_> {
     pub(crate) fn input(&self, index: usize) -> Option<ValueId> {
         self.model.node(self.node).input(index)
     }
 
     /// An operand that the operator requires.
     pub(crate) fn operand(&self, index: usize) -> Result<ValueId, Reason> {
-        self.input(index).ok_or_else(|| Reason::new(format!("input {index} is omitted")))
+        self.input(index).ok_or_else(|| format!("input {index} is omitted").into())
+    }
+
+    /// The first output.
+    pub(crate) fn output(&self) -> Result<ValueId, Reason> {
+        self.model.node(self.node).output(0).ok_or_else(|| "the output is omitted".into())
     }
 
     /// An output that something uses.
     pub(crate) fn used_output(&self, index: usize) -> Option<ValueId> {
         let output = self.model.node(self.node).outputs().get(index).copied().flatten()?;
-        (self.model.consumers(output).next().is_some() || self.model.is_graph_output(output))
-            .then_some(output)
+        self.is_used(output).then_some(output)
+    }
+
+    fn is_used(&self, value: ValueId) -> bool {
+        self.model.consumers(value).next().is_some() || self.model.is_graph_output(value)
     }
 
     pub(crate) fn output_count(&self) -> usize {
@@ -150,34 +157,51 @@ impl Step<'_> {
         self.model.set_input(self.node, index, value);
     }
 
+    /// Removes the inputs from an index on.
+    pub(crate) fn cut_inputs(&mut self, count: usize) {
+        while self.model.node(self.node).input_count() > count {
+            self.model.remove_input(self.node, count);
+        }
+    }
+
+    fn name(&self, value: ValueId) -> String {
+        Quoted(self.model.str(self.model.value(value).name())).to_string()
+    }
+
     /// The element type of a value.
     pub(crate) fn elem(&self, value: ValueId) -> Result<ElemType, Reason> {
-        let known = self.types.elems.get(value).copied();
-        let elem = known.or_else(|| self.types.inference.elem(self.types.original(value)));
-        elem.ok_or_else(|| {
-            Reason::new(format!(
-                "the element type of `{}` is unknown",
-                self.model.str(self.model.value(value).name())
-            ))
+        self.types.elem(value).ok_or_else(|| {
+            let text = format!("the element type of {} is unknown", self.name(value));
+            Reason::new(Cause::TypeUnknown, text)
         })
     }
 
     /// The sizes of a value of known rank, each if it is a number.
     pub(crate) fn sizes(&self, value: ValueId) -> Option<Vec<Option<i64>>> {
-        let dims = self.types.inference.shape(self.types.original(value))?;
-        Some(dims.iter().map(|dim: &Dim| dim.known()).collect())
+        Some(self.types.dims(value)?.iter().map(|dim: &Dim| dim.known()).collect())
+    }
+
+    /// The dimensions of a value.
+    pub(crate) fn dims(&self, value: ValueId) -> Result<Vec<Dim>, Reason> {
+        self.types.dims(value).map(<[Dim]>::to_vec).ok_or_else(|| self.no_rank(value))
+    }
+
+    /// The sizes of a value, all of which must be numbers.
+    pub(crate) fn known_sizes(&self, value: ValueId) -> Result<Vec<i64>, Reason> {
+        let sizes: Option<Vec<i64>> = self.dims(value)?.iter().map(|dim| dim.known()).collect();
+        sizes.ok_or_else(|| {
+            Reason::new(Cause::ShapeUnknown, format!("a size of {} is unknown", self.name(value)))
+        })
     }
 
     /// The rank of a value.
     pub(crate) fn rank(&self, value: ValueId) -> Result<i64, Reason> {
-        let dims = self.types.inference.shape(self.types.original(value));
-        let rank = dims.and_then(|dims| i64::try_from(dims.len()).ok());
-        rank.ok_or_else(|| {
-            Reason::new(format!(
-                "the rank of `{}` is unknown",
-                self.model.str(self.model.value(value).name())
-            ))
-        })
+        let dims = self.types.dims(value);
+        dims.and_then(|dims| i64::try_from(dims.len()).ok()).ok_or_else(|| self.no_rank(value))
+    }
+
+    fn no_rank(&self, value: ValueId) -> Reason {
+        Reason::new(Cause::ShapeUnknown, format!("the rank of {} is unknown", self.name(value)))
     }
 
     /// The elements of a constant that no caller of the model can replace.
@@ -186,13 +210,75 @@ impl Step<'_> {
         if let Some(node) = record.producer() {
             return self.model.node(node).constant_tensor();
         }
-        let is_input = matches!(record.def(), onnx_ir::Def::Input { .. });
-        self.model.constant_tensor(value).filter(|_| !is_input).cloned()
+        self.model.constant_tensor(value).filter(|_| !self.is_overridable(value)).cloned()
     }
 
+    /// Whether a value is an initializer that callers of the model can replace.
+    fn is_overridable(&self, value: ValueId) -> bool {
+        let record = self.model.value(value);
+        record.initializer().is_some()
+            && (matches!(record.def(), onnx_ir::Def::Input { .. }) || self.model.info().ir_version < 4)
+    }
+
+    /// The reason why an operand is not a constant.
+    fn not_constant(&self, value: ValueId, what: &str) -> Reason {
+        match self.is_overridable(value) {
+            true => Reason::new(
+                Cause::Overridable,
+                format!("{what}, {}, is the default of an input", self.name(value)),
+            ),
+            false => {
+                Reason::new(Cause::NotConstant, format!("{what}, {}, is not constant", self.name(value)))
+            }
+        }
+    }
+
+    /// The elements of an operand that is constant.
+    pub(crate) fn tensor(&self, value: ValueId, what: &str) -> Result<Tensor, Reason> {
+        self.constant_of(value).ok_or_else(|| self.not_constant(value, what))
+    }
+
+    /// The integers of an operand that is constant, or that inference proves to be.
+    pub(crate) fn ints(&self, value: ValueId, what: &str) -> Result<Vec<i64>, Reason> {
+        if let Some(tensor) = self.constant_of(value) {
+            let elements = tensor.iter_i64(&NoData);
+            return elements
+                .map(Iterator::collect)
+                .map_err(|_| Reason::new(Cause::NotConstant, format!("{what} cannot be read")));
+        }
+        let refused = || self.not_constant(value, what);
+        let original = self.types.original(value);
+        let inference = &self.types.inference;
+        let content = inference.content(original).ok_or_else(refused)?;
+        let known: Option<Vec<i64>> = content.iter().map(|elem| elem.known()).collect();
+        // The value may have been made after inference; what is known about another model would be wrong.
+        let graph = self.model.node(self.node).graph();
+        let is_proved = inference
+            .content_justification(self.model, original)
+            .is_some_and(|justification| justification.is_proved_in(self.model, graph));
+        known.filter(|_| is_proved).ok_or_else(refused)
+    }
+
+    /// The numbers of an operand that is constant.
+    pub(crate) fn floats(&self, value: ValueId, what: &str) -> Result<Vec<f64>, Reason> {
+        let elements = self.tensor(value, what)?.iter_f64(&NoData).map(Iterator::collect);
+        elements.map_err(|_| Reason::new(Cause::NotConstant, format!("{what} cannot be read")))
+    }
+
+    /// An axis counted from the front.
+    pub(crate) fn positive(&self, axis: i64, value: ValueId) -> Result<i64, Reason> {
+        match axis < 0 {
+            true => Ok(axis.saturating_add(self.rank(value)?)),
+            false => Ok(axis),
+        }
+    }
+}
+
+/// New nodes.
+impl Step<'_> {
     fn build_at(&mut self, at: Position) -> Builder<'_> {
-        let (domain, version, node) = (self.new.domain(), self.new.since_version(), self.node);
-        self.model.build_at(at).with_version(domain, version).derive("convert", &[node])
+        let node = self.node;
+        self.model.build_at(at).with_version(domain::ONNX, self.version).derive("convert", &[node])
     }
 
     fn record(&mut self, made: ValueId) -> ValueId {
@@ -200,12 +286,27 @@ impl Step<'_> {
         made
     }
 
-    /// A constant before the node.
+    /// A constant before the node. Before version 4 of the format, an initializer would be an input.
     pub(crate) fn constant(&mut self, tensor: Tensor) -> Result<ValueId, Reason> {
         let elem = tensor.elem();
-        let made = self.build_at(Position::Before(self.node)).constant(tensor)?;
-        self.types.elems.insert(made, elem);
+        let is_node = self.model.info().ir_version < 4;
+        let mut build = self.build_at(Position::Before(self.node));
+        let made = match is_node {
+            true => build.op(op::CONSTANT, []).attr(attr::VALUE, tensor).output()?,
+            false => build.constant(tensor)?,
+        };
+        self.types.set_elem(made, elem);
         Ok(self.record(made))
+    }
+
+    /// A list of integers before the node.
+    pub(crate) fn list(&mut self, values: &[i64]) -> Result<ValueId, Reason> {
+        self.constant(Tensor::vector(values))
+    }
+
+    /// A number of an element type before the node.
+    pub(crate) fn number(&mut self, number: f32, elem: ElemType) -> Result<ValueId, Reason> {
+        self.constant(float_scalar(number, elem)?)
     }
 
     /// A node with one output before the node of the step.
@@ -216,6 +317,21 @@ impl Step<'_> {
         attributes: &[(Symbol, AttrValue)],
     ) -> Result<ValueId, Reason> {
         self.insert(Position::Before(self.node), op, inputs, attributes)
+    }
+
+    /// A node before the node of the step, whose output has the element type of another value.
+    pub(crate) fn like(
+        &mut self,
+        value: ValueId,
+        op: Symbol,
+        inputs: &[ValueId],
+        attributes: &[(Symbol, AttrValue)],
+    ) -> Result<ValueId, Reason> {
+        let made = self.before(op, inputs, attributes)?;
+        if let Some(elem) = self.types.elem(value) {
+            self.types.set_elem(made, elem);
+        }
+        Ok(made)
     }
 
     fn insert(
@@ -236,9 +352,59 @@ impl Step<'_> {
 
     /// A value of another element type before the node.
     pub(crate) fn cast(&mut self, value: ValueId, to: ElemType) -> Result<ValueId, Reason> {
-        let made = self.before(op::CAST, &[value], &[(attr::TO, AttrValue::Int(to.code().into()))])?;
-        self.types.elems.insert(made, to);
+        if self.types.elem(value) == Some(to) {
+            return Ok(value);
+        }
+        let code = match self.version < 6 {
+            true => AttrValue::String(to.proto_name().as_bytes().to_vec().into()),
+            false => AttrValue::Int(to.code().into()),
+        };
+        let made = self.before(op::CAST, &[value], &[(attr::TO, code)])?;
+        self.types.set_elem(made, to);
         Ok(made)
+    }
+
+    /// `Squeeze` or `Unsqueeze`, whose axes are an operand from version 13 on.
+    pub(crate) fn with_axes(&mut self, op: Symbol, value: ValueId, axes: &[i64]) -> Result<ValueId, Reason> {
+        if self.version < 13 {
+            return self.like(value, op, &[value], &[(attr::AXES, AttrValue::Ints(axes.to_vec()))]);
+        }
+        let axes = self.list(axes)?;
+        self.like(value, op, &[value, axes], &[])
+    }
+
+    /// The same elements in another shape; a 0 stands for the size of the operand.
+    pub(crate) fn reshape(&mut self, value: ValueId, sizes: &[i64]) -> Result<ValueId, Reason> {
+        if self.version < 5 {
+            let sizes = AttrValue::Ints(sizes.to_vec());
+            return self.like(value, op::RESHAPE, &[value], &[(attr::SHAPE, sizes)]);
+        }
+        let sizes = self.list(sizes)?;
+        self.like(value, op::RESHAPE, &[value, sizes], &[])
+    }
+
+    /// Axes in another order.
+    pub(crate) fn transpose(&mut self, value: ValueId, order: &[i64]) -> Result<ValueId, Reason> {
+        self.like(value, op::TRANSPOSE, &[value], &[(attr::PERM, AttrValue::Ints(order.to_vec()))])
+    }
+
+    /// Repeats a value of known sizes until it has others.
+    pub(crate) fn tile(&mut self, value: ValueId, sizes: &[i64]) -> Result<ValueId, Reason> {
+        let own = self.known_sizes(value)?;
+        let missing = sizes.len().checked_sub(own.len()).ok_or("the operands cannot be broadcast")?;
+        let mut padded = vec![1_i64; missing];
+        padded.extend(&own);
+        let copies: Vec<i64> =
+            sizes.iter().zip(&padded).map(|(&size, &own)| if own == size { 1 } else { size }).collect();
+        let value = match missing {
+            0 => value,
+            _ => self.reshape(value, &padded)?,
+        };
+        if copies.iter().all(|&copies| copies == 1) {
+            return Ok(value);
+        }
+        let repeats = self.list(&copies)?;
+        self.like(value, op::TILE, &[value, repeats], &[])
     }
 
     /// Lets a node that reads an output of the node take the place of the output, whose element type is `elem` from now on.
@@ -253,7 +419,6 @@ impl Step<'_> {
         let mut inputs = vec![output];
         inputs.extend(more);
         let made = self.insert(Position::After(self.node), op, &inputs, attributes)?;
-        let original = self.types.original(output);
         let ty = self.model.ty(output).cloned();
         self.model.replace_value(output, made);
         if let Some(node) = self.model.value(made).producer() {
@@ -261,11 +426,44 @@ impl Step<'_> {
         }
         self.model.set_type(made, ty);
         self.model.set_type(output, None::<onnx_types::Type>);
-        self.types.stand_for.insert(made, original);
+        self.types.stand_for(made, output);
         if let Some(elem) = elem {
-            self.types.elems.insert(output, elem);
+            self.types.set_elem(output, elem);
         }
         Ok(())
+    }
+
+    /// Lets a value before the node take the place of the only output that is used, and erases the node.
+    pub(crate) fn replace(&mut self, with: ValueId) -> Result<(), Reason> {
+        self.replace_all(&[Some(with)])
+    }
+
+    /// Lets values before the node take the place of the outputs, and erases the node.
+    pub(crate) fn replace_all(&mut self, with: &[Option<ValueId>]) -> Result<(), Reason> {
+        let outputs = self.model.node(self.node).outputs().to_vec();
+        for (index, output) in outputs.iter().enumerate() {
+            let (Some(old), new) = (*output, with.get(index).copied().flatten()) else { continue };
+            let Some(new) = new else {
+                if self.is_used(old) {
+                    return Err(format!("output {index} is used").into());
+                }
+                continue;
+            };
+            if self.model.can_replace(old, new) {
+                if self.model.value(new).producer().is_some() && self.model.ty(new).is_none() {
+                    let ty = self.model.ty(old).cloned();
+                    self.model.set_type(new, ty);
+                }
+                self.types.stand_for(new, old);
+                self.model.replace_value(old, new);
+            } else if let Some(alias) = self.model.replace_or_alias(old, new)? {
+                self.made.push(alias);
+                if let Some(value) = self.model.node(alias).output(0) {
+                    self.types.stand_for(value, old);
+                }
+            }
+        }
+        Ok(self.model.erase_node(self.node)?)
     }
 
     /// Calls another operator.
@@ -284,10 +482,8 @@ pub(crate) fn float_scalar(number: f32, elem: ElemType) -> Result<Tensor, Reason
         ElemType::Float16 => Tensor::scalar(f16::from_f32(number)),
         ElemType::Bfloat16 => Tensor::scalar(bf16::from_f32(number)),
         _ => {
-            return Err(Reason::new(format!(
-                "a number of type {} cannot be made from an attribute",
-                elem.name()
-            )));
+            let text = format!("a number of type {} cannot be made from an attribute", elem.name());
+            return Err(Reason::new(Cause::TypeNotAllowed, text));
         }
     })
 }

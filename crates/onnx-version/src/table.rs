@@ -1,8 +1,14 @@
-//! The steps between versions of operators: every version that changes an operator, with the kind of the change.
+//! The steps between versions of operators: every version that changes an operator, with what a node needs upwards and
+//! downwards.
 
-use Kind::{Adapted, Added, Moved, Same, Values};
+use std::collections::HashMap;
 
-/// What a version changes in an operator.
+use onnx_schema::{Schema, SchemaId};
+
+use Down::{Axes, Check, Constant};
+use Kind::{Added, Moved, Same, Values};
+
+/// What a version changes in an operator, for nodes that are taken upwards to it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// Other types, words, or attributes without effect.
@@ -17,241 +23,586 @@ pub enum Kind {
     Adapted,
 }
 
-/// The versions after the first one of an operator, each with what it changes.
-pub type Versions = &'static [(i64, Kind)];
+/// What a node needs that is taken downwards from a version. In every case, attributes that the older version does not
+/// declare go if they have no effect, and types, operands and results must be allowed by it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Down {
+    /// Nothing else.
+    Check,
+    /// Axes that are counted from the end are counted from the front.
+    Axes,
+    /// An operand that is constant becomes an attribute.
+    Constant,
+    /// A function.
+    Adapted,
+}
+
+/// The versions after the first one of an operator, each with what it changes upwards and downwards.
+pub type Versions = &'static [(i64, Kind, Down)];
+
+/// The rows of [`STEPS`] by the schema of the newer version.
+#[derive(Debug)]
+pub(crate) struct Table(HashMap<SchemaId, (Kind, Down)>);
+
+impl Table {
+    pub(crate) fn new() -> Self {
+        let rows = STEPS.iter().flat_map(|&(domain, op, versions)| {
+            versions.iter().map(move |&(version, up, down)| (domain, op, version, (up, down)))
+        });
+        let rows = rows.filter_map(|(domain, op, version, row)| {
+            let (domain, op) = (onnx_schema::domain_symbol(domain)?, onnx_schema::op_symbol(op)?);
+            Some((onnx_schema::schema_since(domain, op, version)?, row))
+        });
+        Self(rows.collect())
+    }
+
+    /// The row of the step to or from a version.
+    pub(crate) fn row(&self, newer: &Schema) -> Option<(Kind, Down)> {
+        self.0.get(&newer.id()).copied()
+    }
+}
 
 /// Operators by domain and name, each with the versions after its first one.
 pub const STEPS: &[(&str, &str, Versions)] = &[
-    ("", "Abs", &[(6, Same), (13, Same)]),
-    ("", "Acos", &[(22, Same)]),
-    ("", "Acosh", &[(22, Same)]),
-    ("", "Add", &[(6, Same), (7, Adapted), (13, Same), (14, Same)]),
-    ("", "And", &[(7, Adapted)]),
-    ("", "ArgMax", &[(11, Values), (12, Added), (13, Same)]),
-    ("", "ArgMin", &[(11, Values), (12, Added), (13, Same)]),
-    ("", "Asin", &[(22, Same)]),
-    ("", "Asinh", &[(22, Same)]),
-    ("", "Atan", &[(22, Same)]),
-    ("", "Atanh", &[(22, Same)]),
-    ("", "Attention", &[(24, Added), (25, Added)]),
-    ("", "AveragePool", &[(7, Added), (10, Added), (11, Same), (19, Added), (22, Values)]),
-    ("", "BatchNormalization", &[(6, Same), (7, Adapted), (9, Adapted), (14, Adapted), (15, Same)]),
-    ("", "Bernoulli", &[(22, Same)]),
-    ("", "BitShift", &[(28, Same)]),
+    ("", "Abs", &[(6, Same, Check), (13, Same, Check)]),
+    ("", "Acos", &[(22, Same, Check)]),
+    ("", "Acosh", &[(22, Same, Check)]),
+    ("", "Add", &[(6, Same, Check), (7, Kind::Adapted, Down::Adapted), (13, Same, Check), (14, Same, Check)]),
+    ("", "And", &[(7, Kind::Adapted, Down::Adapted)]),
+    ("", "ArgMax", &[(11, Values, Axes), (12, Added, Down::Adapted), (13, Same, Check)]),
+    ("", "ArgMin", &[(11, Values, Axes), (12, Added, Down::Adapted), (13, Same, Check)]),
+    ("", "Asin", &[(22, Same, Check)]),
+    ("", "Asinh", &[(22, Same, Check)]),
+    ("", "Atan", &[(22, Same, Check)]),
+    ("", "Atanh", &[(22, Same, Check)]),
+    ("", "Attention", &[(24, Added, Down::Adapted), (25, Added, Check)]),
+    (
+        "",
+        "AveragePool",
+        &[
+            (7, Added, Check),
+            (10, Added, Check),
+            (11, Same, Check),
+            (19, Added, Check),
+            (22, Kind::Adapted, Down::Adapted),
+        ],
+    ),
+    (
+        "",
+        "BatchNormalization",
+        &[
+            (6, Same, Down::Adapted),
+            (7, Kind::Adapted, Down::Adapted),
+            (9, Kind::Adapted, Check),
+            (14, Kind::Adapted, Down::Adapted),
+            (15, Same, Check),
+        ],
+    ),
+    ("", "Bernoulli", &[(22, Same, Check)]),
+    ("", "BitShift", &[(28, Same, Check)]),
     (
         "",
         "Cast",
         &[
-            (6, Adapted),
-            (9, Same),
-            (13, Same),
-            (19, Added),
-            (21, Same),
-            (23, Same),
-            (24, Added),
-            (25, Same),
-            (28, Same),
+            (6, Kind::Adapted, Down::Adapted),
+            (9, Same, Check),
+            (13, Same, Check),
+            (19, Added, Down::Adapted),
+            (21, Same, Check),
+            (23, Same, Check),
+            (24, Added, Down::Adapted),
+            (25, Same, Check),
+            (28, Same, Check),
         ],
     ),
-    ("", "CastLike", &[(19, Added), (21, Same), (23, Same), (24, Added), (25, Same)]),
-    ("", "Ceil", &[(6, Same), (13, Same)]),
-    ("", "Celu", &[(28, Same)]),
-    ("", "Clip", &[(6, Adapted), (11, Moved), (12, Same), (13, Same)]),
-    ("", "Compress", &[(11, Values), (28, Same)]),
-    ("", "Concat", &[(4, Adapted), (11, Values), (13, Same)]),
+    (
+        "",
+        "CastLike",
+        &[
+            (19, Added, Down::Adapted),
+            (21, Same, Check),
+            (23, Same, Check),
+            (24, Added, Down::Adapted),
+            (25, Same, Check),
+        ],
+    ),
+    ("", "Ceil", &[(6, Same, Check), (13, Same, Check)]),
+    ("", "Celu", &[(28, Same, Check)]),
+    (
+        "",
+        "Clip",
+        &[(6, Kind::Adapted, Check), (11, Moved, Down::Adapted), (12, Same, Check), (13, Same, Check)],
+    ),
+    ("", "Compress", &[(11, Values, Axes), (28, Same, Check)]),
+    ("", "Concat", &[(4, Kind::Adapted, Check), (11, Values, Axes), (13, Same, Check)]),
     (
         "",
         "Constant",
         &[
-            (9, Same),
-            (11, Added),
-            (12, Added),
-            (13, Same),
-            (19, Same),
-            (21, Same),
-            (23, Same),
-            (24, Same),
-            (25, Same),
+            (9, Same, Check),
+            (11, Added, Down::Adapted),
+            (12, Added, Down::Adapted),
+            (13, Same, Check),
+            (19, Same, Check),
+            (21, Same, Check),
+            (23, Same, Check),
+            (24, Same, Check),
+            (25, Same, Check),
         ],
     ),
-    ("", "ConstantOfShape", &[(20, Same), (21, Same), (23, Same), (24, Same), (25, Same)]),
-    ("", "Conv", &[(11, Same), (22, Same)]),
-    ("", "ConvTranspose", &[(11, Same), (22, Same)]),
-    ("", "Cos", &[(22, Same)]),
-    ("", "Cosh", &[(22, Same)]),
-    ("", "CumSum", &[(14, Same)]),
-    ("", "DFT", &[(20, Moved)]),
-    ("", "DeformConv", &[(22, Same)]),
-    ("", "DepthToSpace", &[(11, Added), (13, Same), (28, Same)]),
+    (
+        "",
+        "ConstantOfShape",
+        &[(20, Same, Check), (21, Same, Check), (23, Same, Check), (24, Same, Check), (25, Same, Check)],
+    ),
+    ("", "Conv", &[(11, Same, Check), (22, Same, Check)]),
+    ("", "ConvTranspose", &[(11, Same, Check), (22, Same, Check)]),
+    ("", "Cos", &[(22, Same, Check)]),
+    ("", "Cosh", &[(22, Same, Check)]),
+    ("", "CumSum", &[(14, Same, Check)]),
+    ("", "DFT", &[(20, Moved, Down::Adapted)]),
+    ("", "DeformConv", &[(22, Same, Check)]),
+    ("", "DepthToSpace", &[(11, Added, Down::Adapted), (13, Same, Check), (28, Same, Check)]),
     (
         "",
         "DequantizeLinear",
-        &[(13, Added), (19, Same), (21, Added), (23, Added), (24, Same), (25, Same), (28, Same)],
+        &[
+            (13, Added, Down::Adapted),
+            (19, Same, Check),
+            (21, Added, Check),
+            (23, Added, Down::Adapted),
+            (24, Same, Check),
+            (25, Same, Check),
+            (28, Same, Check),
+        ],
     ),
-    ("", "Det", &[(22, Same)]),
-    ("", "Div", &[(6, Same), (7, Adapted), (13, Same), (14, Same)]),
-    ("", "Dropout", &[(6, Same), (7, Adapted), (10, Adapted), (12, Moved), (13, Same), (22, Same)]),
-    ("", "Einsum", &[(28, Same)]),
-    ("", "Elu", &[(6, Same), (22, Same)]),
-    ("", "Equal", &[(7, Adapted), (11, Same), (13, Same), (19, Same)]),
-    ("", "Erf", &[(13, Adapted)]),
-    ("", "Exp", &[(6, Same), (13, Same)]),
-    ("", "Expand", &[(13, Same)]),
-    ("", "EyeLike", &[(22, Same)]),
-    ("", "Flatten", &[(9, Same), (11, Values), (13, Same), (21, Same), (23, Same), (24, Same), (25, Same)]),
-    ("", "Floor", &[(6, Same), (13, Same)]),
-    ("", "GRU", &[(3, Added), (7, Adapted), (14, Added), (22, Same)]),
-    ("", "Gather", &[(11, Values), (13, Same)]),
-    ("", "GatherElements", &[(13, Same)]),
-    ("", "GatherND", &[(12, Added), (13, Same)]),
-    ("", "Gemm", &[(6, Same), (7, Adapted), (9, Same), (11, Added), (13, Same)]),
-    ("", "GlobalAveragePool", &[(22, Same)]),
-    ("", "GlobalLpPool", &[(2, Adapted), (22, Same)]),
-    ("", "GlobalMaxPool", &[(22, Same)]),
-    ("", "Greater", &[(7, Adapted), (9, Same), (13, Same)]),
-    ("", "GreaterOrEqual", &[(16, Same)]),
-    ("", "GridSample", &[(20, Adapted), (22, Same)]),
-    ("", "GroupNormalization", &[(21, Adapted)]),
-    ("", "HardSigmoid", &[(6, Same), (22, Same)]),
-    ("", "HardSwish", &[(22, Same)]),
-    ("", "Hardmax", &[(11, Values), (13, Adapted)]),
+    ("", "Det", &[(22, Same, Check)]),
+    ("", "Div", &[(6, Same, Check), (7, Kind::Adapted, Down::Adapted), (13, Same, Check), (14, Same, Check)]),
+    (
+        "",
+        "Dropout",
+        &[
+            (6, Same, Check),
+            (7, Kind::Adapted, Down::Adapted),
+            (10, Kind::Adapted, Down::Adapted),
+            (12, Moved, Down::Adapted),
+            (13, Same, Check),
+            (22, Same, Check),
+        ],
+    ),
+    ("", "Einsum", &[(28, Same, Check)]),
+    ("", "Elu", &[(6, Same, Check), (22, Same, Check)]),
+    (
+        "",
+        "Equal",
+        &[(7, Kind::Adapted, Down::Adapted), (11, Same, Down::Adapted), (13, Same, Check), (19, Same, Check)],
+    ),
+    ("", "Erf", &[(13, Kind::Adapted, Check)]),
+    ("", "Exp", &[(6, Same, Check), (13, Same, Check)]),
+    ("", "Expand", &[(13, Same, Check)]),
+    ("", "EyeLike", &[(22, Same, Check)]),
+    (
+        "",
+        "Flatten",
+        &[
+            (9, Same, Check),
+            (11, Values, Axes),
+            (13, Same, Check),
+            (21, Same, Check),
+            (23, Same, Check),
+            (24, Same, Check),
+            (25, Same, Check),
+        ],
+    ),
+    ("", "Floor", &[(6, Same, Check), (13, Same, Check)]),
+    (
+        "",
+        "GRU",
+        &[
+            (3, Added, Check),
+            (7, Kind::Adapted, Down::Adapted),
+            (14, Added, Down::Adapted),
+            (22, Same, Check),
+        ],
+    ),
+    ("", "Gather", &[(11, Values, Axes), (13, Same, Check)]),
+    ("", "GatherElements", &[(13, Same, Check)]),
+    ("", "GatherND", &[(12, Added, Check), (13, Same, Check)]),
+    (
+        "",
+        "Gemm",
+        &[
+            (6, Same, Check),
+            (7, Kind::Adapted, Down::Adapted),
+            (9, Same, Check),
+            (11, Added, Down::Adapted),
+            (13, Same, Check),
+        ],
+    ),
+    ("", "GlobalAveragePool", &[(22, Same, Check)]),
+    ("", "GlobalLpPool", &[(2, Kind::Adapted, Down::Adapted), (22, Same, Check)]),
+    ("", "GlobalMaxPool", &[(22, Same, Check)]),
+    ("", "Greater", &[(7, Kind::Adapted, Down::Adapted), (9, Same, Down::Adapted), (13, Same, Check)]),
+    ("", "GreaterOrEqual", &[(16, Same, Check)]),
+    ("", "GridSample", &[(20, Kind::Adapted, Down::Adapted), (22, Same, Check)]),
+    ("", "GroupNormalization", &[(21, Kind::Adapted, Check)]),
+    ("", "HardSigmoid", &[(6, Same, Check), (22, Same, Check)]),
+    ("", "HardSwish", &[(22, Same, Check)]),
+    ("", "Hardmax", &[(11, Values, Axes), (13, Kind::Adapted, Down::Adapted)]),
     (
         "",
         "Identity",
-        &[(13, Same), (14, Same), (16, Same), (19, Same), (21, Same), (23, Same), (24, Same), (25, Same)],
+        &[
+            (13, Same, Check),
+            (14, Same, Check),
+            (16, Same, Check),
+            (19, Same, Check),
+            (21, Same, Check),
+            (23, Same, Check),
+            (24, Same, Check),
+            (25, Same, Check),
+        ],
     ),
     (
         "",
         "If",
-        &[(11, Values), (13, Same), (16, Same), (19, Same), (21, Same), (23, Same), (24, Same), (25, Same)],
+        &[
+            (11, Values, Down::Adapted),
+            (13, Same, Check),
+            (16, Same, Check),
+            (19, Same, Check),
+            (21, Same, Check),
+            (23, Same, Check),
+            (24, Same, Check),
+            (25, Same, Check),
+        ],
     ),
-    ("", "InstanceNormalization", &[(6, Same), (22, Same)]),
-    ("", "IsInf", &[(20, Same)]),
-    ("", "IsNaN", &[(13, Same), (20, Same)]),
-    ("", "LRN", &[(13, Same)]),
-    ("", "LSTM", &[(7, Adapted), (14, Added), (22, Same)]),
-    ("", "LeakyRelu", &[(6, Same), (16, Same)]),
-    ("", "Less", &[(7, Adapted), (9, Same), (13, Same)]),
-    ("", "LessOrEqual", &[(16, Same)]),
-    ("", "Log", &[(6, Same), (13, Same)]),
-    ("", "LogSoftmax", &[(11, Values), (13, Adapted)]),
+    ("", "InstanceNormalization", &[(6, Same, Check), (22, Same, Check)]),
+    ("", "IsInf", &[(20, Same, Check)]),
+    ("", "IsNaN", &[(13, Same, Check), (20, Same, Check)]),
+    ("", "LRN", &[(13, Same, Check)]),
+    ("", "LSTM", &[(7, Kind::Adapted, Down::Adapted), (14, Added, Down::Adapted), (22, Same, Check)]),
+    ("", "LeakyRelu", &[(6, Same, Check), (16, Same, Check)]),
+    ("", "Less", &[(7, Kind::Adapted, Down::Adapted), (9, Same, Down::Adapted), (13, Same, Check)]),
+    ("", "LessOrEqual", &[(16, Same, Check)]),
+    ("", "Log", &[(6, Same, Check), (13, Same, Check)]),
+    ("", "LogSoftmax", &[(11, Values, Axes), (13, Kind::Adapted, Down::Adapted)]),
     (
         "",
         "Loop",
-        &[(11, Added), (13, Same), (16, Same), (19, Same), (21, Same), (23, Same), (24, Same), (25, Same)],
+        &[
+            (11, Added, Check),
+            (13, Same, Check),
+            (16, Same, Check),
+            (19, Same, Check),
+            (21, Same, Check),
+            (23, Same, Check),
+            (24, Same, Check),
+            (25, Same, Check),
+        ],
     ),
-    ("", "LpNormalization", &[(22, Same)]),
-    ("", "LpPool", &[(2, Adapted), (11, Same), (18, Added), (22, Same)]),
-    ("", "MatMul", &[(9, Same), (13, Same)]),
-    ("", "Max", &[(6, Same), (8, Values), (12, Same), (13, Same)]),
-    ("", "MaxPool", &[(8, Added), (10, Added), (11, Same), (12, Same), (22, Values)]),
-    ("", "MaxRoiPool", &[(22, Same)]),
-    ("", "MaxUnpool", &[(11, Same), (22, Same)]),
-    ("", "Mean", &[(6, Same), (8, Values), (13, Same)]),
-    ("", "MeanVarianceNormalization", &[(13, Same)]),
-    ("", "Min", &[(6, Same), (8, Values), (12, Same), (13, Same)]),
-    ("", "Mish", &[(22, Same)]),
-    ("", "Mod", &[(13, Same), (28, Values)]),
-    ("", "Mul", &[(6, Same), (7, Adapted), (13, Same), (14, Same)]),
-    ("", "Multinomial", &[(22, Same)]),
-    ("", "Neg", &[(6, Same), (13, Same)]),
-    ("", "NegativeLogLikelihoodLoss", &[(13, Same), (22, Same)]),
-    ("", "NonMaxSuppression", &[(11, Same)]),
-    ("", "NonZero", &[(13, Same)]),
-    ("", "OneHot", &[(11, Adapted), (28, Same)]),
-    ("", "Optional", &[(28, Same)]),
-    ("", "OptionalGetElement", &[(18, Same), (28, Same)]),
-    ("", "OptionalHasElement", &[(18, Added), (28, Same)]),
-    ("", "Or", &[(7, Adapted)]),
-    ("", "PRelu", &[(6, Same), (7, Adapted), (9, Same), (16, Same)]),
+    ("", "LpNormalization", &[(22, Same, Check)]),
+    (
+        "",
+        "LpPool",
+        &[(2, Kind::Adapted, Down::Adapted), (11, Same, Check), (18, Added, Check), (22, Same, Check)],
+    ),
+    ("", "MatMul", &[(9, Same, Check), (13, Same, Check)]),
+    ("", "Max", &[(6, Same, Check), (8, Values, Down::Adapted), (12, Same, Check), (13, Same, Check)]),
+    (
+        "",
+        "MaxPool",
+        &[
+            (8, Added, Check),
+            (10, Added, Check),
+            (11, Same, Check),
+            (12, Same, Check),
+            (22, Kind::Adapted, Down::Adapted),
+        ],
+    ),
+    ("", "MaxRoiPool", &[(22, Same, Check)]),
+    ("", "MaxUnpool", &[(11, Same, Check), (22, Same, Check)]),
+    ("", "Mean", &[(6, Same, Check), (8, Values, Down::Adapted), (13, Same, Check)]),
+    ("", "MeanVarianceNormalization", &[(13, Same, Check)]),
+    ("", "Min", &[(6, Same, Check), (8, Values, Down::Adapted), (12, Same, Check), (13, Same, Check)]),
+    ("", "Mish", &[(22, Same, Check)]),
+    ("", "Mod", &[(13, Same, Check), (28, Values, Down::Adapted)]),
+    ("", "Mul", &[(6, Same, Check), (7, Kind::Adapted, Down::Adapted), (13, Same, Check), (14, Same, Check)]),
+    ("", "Multinomial", &[(22, Same, Check)]),
+    ("", "Neg", &[(6, Same, Check), (13, Same, Check)]),
+    ("", "NegativeLogLikelihoodLoss", &[(13, Same, Check), (22, Same, Check)]),
+    ("", "NonMaxSuppression", &[(11, Same, Check)]),
+    ("", "NonZero", &[(13, Same, Check)]),
+    ("", "OneHot", &[(11, Kind::Adapted, Down::Adapted), (28, Same, Check)]),
+    ("", "Optional", &[(28, Same, Check)]),
+    ("", "OptionalGetElement", &[(18, Same, Down::Adapted), (28, Same, Check)]),
+    ("", "OptionalHasElement", &[(18, Added, Down::Adapted), (28, Same, Check)]),
+    ("", "Or", &[(7, Kind::Adapted, Down::Adapted)]),
+    (
+        "",
+        "PRelu",
+        &[(6, Same, Check), (7, Kind::Adapted, Down::Adapted), (9, Same, Check), (16, Same, Check)],
+    ),
     (
         "",
         "Pad",
         &[
-            (2, Adapted),
-            (11, Moved),
-            (13, Same),
-            (18, Added),
-            (19, Values),
-            (21, Same),
-            (23, Same),
-            (24, Same),
-            (25, Same),
+            (2, Kind::Adapted, Down::Adapted),
+            (11, Moved, Constant),
+            (13, Same, Check),
+            (18, Added, Down::Adapted),
+            (19, Values, Down::Adapted),
+            (21, Same, Check),
+            (23, Same, Check),
+            (24, Same, Check),
+            (25, Same, Check),
         ],
     ),
-    ("", "Pow", &[(7, Adapted), (12, Same), (13, Same), (15, Same)]),
-    ("", "QLinearMatMul", &[(21, Same)]),
+    (
+        "",
+        "Pow",
+        &[(7, Kind::Adapted, Down::Adapted), (12, Same, Down::Adapted), (13, Same, Check), (15, Same, Check)],
+    ),
+    ("", "QLinearMatMul", &[(21, Same, Check)]),
     (
         "",
         "QuantizeLinear",
-        &[(13, Added), (19, Adapted), (21, Added), (23, Added), (24, Same), (25, Same), (28, Same)],
+        &[
+            (13, Added, Down::Adapted),
+            (19, Kind::Adapted, Down::Adapted),
+            (21, Added, Down::Adapted),
+            (23, Added, Down::Adapted),
+            (24, Same, Check),
+            (25, Same, Check),
+            (28, Same, Check),
+        ],
     ),
-    ("", "RNN", &[(7, Adapted), (14, Added), (22, Same)]),
-    ("", "RandomNormal", &[(22, Same)]),
-    ("", "RandomNormalLike", &[(22, Same)]),
-    ("", "RandomUniform", &[(22, Same)]),
-    ("", "RandomUniformLike", &[(22, Same)]),
-    ("", "Range", &[(27, Same)]),
-    ("", "Reciprocal", &[(6, Same), (13, Same)]),
-    ("", "ReduceL1", &[(11, Values), (13, Same), (18, Moved)]),
-    ("", "ReduceL2", &[(11, Values), (13, Same), (18, Moved)]),
-    ("", "ReduceLogSum", &[(11, Values), (13, Same), (18, Moved), (28, Adapted)]),
-    ("", "ReduceLogSumExp", &[(11, Values), (13, Same), (18, Moved), (28, Adapted)]),
-    ("", "ReduceMax", &[(11, Values), (12, Same), (13, Same), (18, Moved), (20, Same)]),
-    ("", "ReduceMean", &[(11, Values), (13, Same), (18, Moved)]),
-    ("", "ReduceMin", &[(11, Values), (12, Same), (13, Same), (18, Moved), (20, Same)]),
-    ("", "ReduceProd", &[(11, Values), (13, Same), (18, Moved)]),
-    ("", "ReduceSum", &[(11, Values), (13, Moved)]),
-    ("", "ReduceSumSquare", &[(11, Values), (13, Same), (18, Moved)]),
-    ("", "Relu", &[(6, Same), (13, Same), (14, Same)]),
+    ("", "RNN", &[(7, Kind::Adapted, Down::Adapted), (14, Added, Down::Adapted), (22, Same, Check)]),
+    ("", "RandomNormal", &[(22, Same, Check)]),
+    ("", "RandomNormalLike", &[(22, Same, Check)]),
+    ("", "RandomUniform", &[(22, Same, Check)]),
+    ("", "RandomUniformLike", &[(22, Same, Check)]),
+    ("", "Range", &[(27, Same, Down::Adapted)]),
+    ("", "Reciprocal", &[(6, Same, Check), (13, Same, Check)]),
+    ("", "ReduceL1", &[(11, Values, Axes), (13, Same, Check), (18, Moved, Down::Adapted)]),
+    ("", "ReduceL2", &[(11, Values, Axes), (13, Same, Check), (18, Moved, Down::Adapted)]),
+    (
+        "",
+        "ReduceLogSum",
+        &[(11, Values, Axes), (13, Same, Check), (18, Moved, Down::Adapted), (28, Kind::Adapted, Check)],
+    ),
+    (
+        "",
+        "ReduceLogSumExp",
+        &[(11, Values, Axes), (13, Same, Check), (18, Moved, Down::Adapted), (28, Kind::Adapted, Check)],
+    ),
+    (
+        "",
+        "ReduceMax",
+        &[
+            (11, Values, Axes),
+            (12, Same, Check),
+            (13, Same, Check),
+            (18, Moved, Down::Adapted),
+            (20, Same, Check),
+        ],
+    ),
+    ("", "ReduceMean", &[(11, Values, Axes), (13, Same, Check), (18, Moved, Down::Adapted)]),
+    (
+        "",
+        "ReduceMin",
+        &[
+            (11, Values, Axes),
+            (12, Same, Check),
+            (13, Same, Check),
+            (18, Moved, Down::Adapted),
+            (20, Same, Check),
+        ],
+    ),
+    ("", "ReduceProd", &[(11, Values, Axes), (13, Same, Check), (18, Moved, Down::Adapted)]),
+    ("", "ReduceSum", &[(11, Values, Axes), (13, Moved, Down::Adapted)]),
+    ("", "ReduceSumSquare", &[(11, Values, Axes), (13, Same, Check), (18, Moved, Down::Adapted)]),
+    ("", "Relu", &[(6, Same, Check), (13, Same, Check), (14, Same, Check)]),
     (
         "",
         "Reshape",
-        &[(5, Moved), (13, Same), (14, Added), (19, Same), (21, Same), (23, Same), (24, Same), (25, Same)],
+        &[
+            (5, Moved, Constant),
+            (13, Same, Check),
+            (14, Added, Down::Adapted),
+            (19, Same, Check),
+            (21, Same, Check),
+            (23, Same, Check),
+            (24, Same, Check),
+            (25, Same, Check),
+        ],
     ),
-    ("", "Resize", &[(11, Adapted), (13, Adapted), (18, Added), (19, Values)]),
-    ("", "ReverseSequence", &[(28, Same)]),
-    ("", "RoiAlign", &[(16, Adapted), (22, Same)]),
-    ("", "Round", &[(22, Same)]),
+    (
+        "",
+        "Resize",
+        &[
+            (11, Kind::Adapted, Down::Adapted),
+            (13, Kind::Adapted, Down::Adapted),
+            (18, Added, Down::Adapted),
+            (19, Values, Down::Adapted),
+        ],
+    ),
+    ("", "ReverseSequence", &[(28, Same, Check)]),
+    ("", "RoiAlign", &[(16, Kind::Adapted, Down::Adapted), (22, Same, Check)]),
+    ("", "Round", &[(22, Same, Check)]),
     (
         "",
         "Scan",
-        &[(9, Adapted), (11, Values), (16, Same), (19, Same), (21, Same), (23, Same), (24, Same), (25, Same)],
+        &[
+            (9, Kind::Adapted, Down::Adapted),
+            (11, Values, Axes),
+            (16, Same, Check),
+            (19, Same, Check),
+            (21, Same, Check),
+            (23, Same, Check),
+            (24, Same, Check),
+            (25, Same, Check),
+        ],
     ),
-    ("", "Scatter", &[(11, Adapted)]),
-    ("", "ScatterElements", &[(13, Same), (16, Added), (18, Values)]),
-    ("", "ScatterND", &[(13, Same), (16, Added), (18, Values)]),
-    ("", "Selu", &[(6, Adapted), (22, Same)]),
-    ("", "Shape", &[(13, Same), (15, Added), (19, Same), (21, Same), (23, Same), (24, Same), (25, Same)]),
-    ("", "Sigmoid", &[(6, Same), (13, Same)]),
-    ("", "Sign", &[(13, Same)]),
-    ("", "Sin", &[(22, Same)]),
-    ("", "Sinh", &[(22, Same)]),
-    ("", "Size", &[(13, Same), (19, Same), (21, Same), (23, Same), (24, Same), (25, Same)]),
-    ("", "Slice", &[(10, Moved), (11, Values), (13, Same)]),
-    ("", "Softmax", &[(11, Values), (13, Adapted)]),
-    ("", "SoftmaxCrossEntropyLoss", &[(13, Same)]),
-    ("", "Softplus", &[(22, Same)]),
-    ("", "Softsign", &[(22, Same)]),
-    ("", "SpaceToDepth", &[(13, Same), (28, Added)]),
-    ("", "Split", &[(2, Adapted), (11, Values), (13, Moved), (18, Adapted)]),
-    ("", "SplitToSequence", &[(24, Same)]),
-    ("", "Sqrt", &[(6, Same), (13, Same)]),
-    ("", "Squeeze", &[(11, Values), (13, Moved), (21, Same), (23, Same), (24, Same), (25, Same)]),
-    ("", "Sub", &[(6, Same), (7, Adapted), (13, Same), (14, Same)]),
-    ("", "Sum", &[(6, Same), (8, Values), (13, Same)]),
-    ("", "Tan", &[(22, Same)]),
-    ("", "Tanh", &[(6, Same), (13, Same)]),
-    ("", "ThresholdedRelu", &[(22, Same)]),
-    ("", "Tile", &[(6, Adapted), (13, Same)]),
-    ("", "TopK", &[(10, Moved), (11, Added), (24, Same)]),
-    ("", "Transpose", &[(13, Same), (21, Same), (23, Same), (24, Same), (25, Same)]),
-    ("", "Unique", &[(28, Same)]),
-    ("", "Unsqueeze", &[(11, Values), (13, Moved), (21, Same), (23, Same), (24, Same), (25, Same)]),
-    ("", "Upsample", &[(7, Adapted), (9, Moved), (10, Adapted)]),
-    ("", "Where", &[(16, Same)]),
-    ("", "Xor", &[(7, Adapted)]),
-    ("ai.onnx.ml", "LabelEncoder", &[(2, Adapted), (4, Adapted)]),
-    ("ai.onnx.ml", "TreeEnsembleClassifier", &[(3, Added), (5, Adapted)]),
-    ("ai.onnx.ml", "TreeEnsembleRegressor", &[(3, Added), (5, Adapted)]),
+    ("", "Scatter", &[(11, Kind::Adapted, Check)]),
+    ("", "ScatterElements", &[(13, Same, Check), (16, Added, Check), (18, Values, Down::Adapted)]),
+    ("", "ScatterND", &[(13, Same, Check), (16, Added, Check), (18, Values, Down::Adapted)]),
+    ("", "Selu", &[(6, Kind::Adapted, Check), (22, Same, Check)]),
+    (
+        "",
+        "Shape",
+        &[
+            (13, Same, Check),
+            (15, Added, Down::Adapted),
+            (19, Same, Check),
+            (21, Same, Check),
+            (23, Same, Check),
+            (24, Same, Check),
+            (25, Same, Check),
+        ],
+    ),
+    ("", "Sigmoid", &[(6, Same, Check), (13, Same, Check)]),
+    ("", "Sign", &[(13, Same, Check)]),
+    ("", "Sin", &[(22, Same, Check)]),
+    ("", "Sinh", &[(22, Same, Check)]),
+    (
+        "",
+        "Size",
+        &[
+            (13, Same, Check),
+            (19, Same, Check),
+            (21, Same, Check),
+            (23, Same, Check),
+            (24, Same, Check),
+            (25, Same, Check),
+        ],
+    ),
+    ("", "Slice", &[(10, Moved, Down::Adapted), (11, Values, Down::Adapted), (13, Same, Check)]),
+    ("", "Softmax", &[(11, Values, Axes), (13, Kind::Adapted, Down::Adapted)]),
+    ("", "SoftmaxCrossEntropyLoss", &[(13, Same, Check)]),
+    ("", "Softplus", &[(22, Same, Check)]),
+    ("", "Softsign", &[(22, Same, Check)]),
+    ("", "SpaceToDepth", &[(13, Same, Check), (28, Added, Down::Adapted)]),
+    (
+        "",
+        "Split",
+        &[
+            (2, Kind::Adapted, Check),
+            (11, Values, Axes),
+            (13, Moved, Constant),
+            (18, Kind::Adapted, Down::Adapted),
+        ],
+    ),
+    ("", "SplitToSequence", &[(24, Same, Check)]),
+    ("", "Sqrt", &[(6, Same, Check), (13, Same, Check)]),
+    (
+        "",
+        "Squeeze",
+        &[
+            (11, Values, Axes),
+            (13, Moved, Constant),
+            (21, Same, Check),
+            (23, Same, Check),
+            (24, Same, Check),
+            (25, Same, Check),
+        ],
+    ),
+    ("", "Sub", &[(6, Same, Check), (7, Kind::Adapted, Down::Adapted), (13, Same, Check), (14, Same, Check)]),
+    ("", "Sum", &[(6, Same, Check), (8, Values, Down::Adapted), (13, Same, Check)]),
+    ("", "Tan", &[(22, Same, Check)]),
+    ("", "Tanh", &[(6, Same, Check), (13, Same, Check)]),
+    ("", "ThresholdedRelu", &[(22, Same, Check)]),
+    ("", "Tile", &[(6, Kind::Adapted, Down::Adapted), (13, Same, Check)]),
+    ("", "TopK", &[(10, Moved, Constant), (11, Added, Down::Adapted), (24, Same, Check)]),
+    (
+        "",
+        "Transpose",
+        &[(13, Same, Check), (21, Same, Check), (23, Same, Check), (24, Same, Check), (25, Same, Check)],
+    ),
+    ("", "Unique", &[(28, Same, Check)]),
+    (
+        "",
+        "Unsqueeze",
+        &[
+            (11, Values, Axes),
+            (13, Moved, Constant),
+            (21, Same, Check),
+            (23, Same, Check),
+            (24, Same, Check),
+            (25, Same, Check),
+        ],
+    ),
+    ("", "Upsample", &[(7, Kind::Adapted, Down::Adapted), (9, Moved, Constant), (10, Kind::Adapted, Check)]),
+    ("", "Where", &[(16, Same, Check)]),
+    ("", "Xor", &[(7, Kind::Adapted, Down::Adapted)]),
+    ("ai.onnx.ml", "LabelEncoder", &[(2, Kind::Adapted, Down::Adapted), (4, Kind::Adapted, Down::Adapted)]),
+    ("ai.onnx.ml", "TreeEnsembleClassifier", &[(3, Added, Down::Adapted), (5, Kind::Adapted, Check)]),
+    ("ai.onnx.ml", "TreeEnsembleRegressor", &[(3, Added, Down::Adapted), (5, Kind::Adapted, Check)]),
 ];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use onnx_schema::domain;
+
+    use super::*;
+
+    #[test]
+    fn every_version_of_every_operator_has_a_row() {
+        let table = Table::new();
+        assert_eq!(table.0.len(), STEPS.iter().map(|(.., versions)| versions.len()).sum::<usize>());
+        let mut missing = Vec::new();
+        for schemas in onnx_schema::operators() {
+            let first = schemas.iter().map(Schema::since_version).min();
+            for schema in schemas.iter().filter(|schema| Some(schema.since_version()) != first) {
+                if [domain::ONNX, domain::ML].contains(&schema.domain()) && table.row(schema).is_none() {
+                    missing.push(format!("{}-{}", schema.name(), schema.since_version()));
+                }
+            }
+        }
+        assert_eq!(missing, Vec::<String>::new(), "versions without a row in `STEPS`");
+    }
+
+    #[test]
+    fn rows_and_functions_agree() {
+        let table = Table::new();
+        let rows = |is_wanted: fn((Kind, Down)) -> bool| -> HashSet<String> {
+            let schemas = onnx_schema::all().iter().filter(|schema| table.row(schema).is_some_and(is_wanted));
+            schemas.map(|schema| format!("{}-{}", schema.name(), schema.since_version())).collect()
+        };
+        let with = |find: fn(&Schema) -> bool| -> HashSet<String> {
+            let schemas =
+                onnx_schema::all().iter().filter(|schema| table.row(schema).is_some() && find(schema));
+            schemas.map(|schema| format!("{}-{}", schema.name(), schema.since_version())).collect()
+        };
+        let mut up = rows(|(up, _)| up == Kind::Adapted);
+        // The trees of version 5 are another operator.
+        up.retain(|name| !name.starts_with("TreeEnsemble"));
+        assert_eq!(up, with(|schema| crate::steps::find(schema).is_some()));
+        assert_eq!(
+            rows(|(_, down)| down == Down::Adapted),
+            with(|schema| crate::steps::find_down(schema).is_some())
+        );
+    }
+}

@@ -33,6 +33,7 @@ with fresh memory.
 | text | printing and parsing, against `onnx.printer` and `onnx.parser` |
 | forms | megabytes of tensors that become protobuf's text, JSON or ONNX text in a second, and return |
 | check | a verdict, from the file and in memory, against `onnx.checker` |
+| convert | conversion to a newer operator set version, against `onnx.version_converter`, and its growth |
 | functions | inlining calls, against decoding the model, `onnx.inliner` and the pass of onnx-ir, and its growth |
 | passes | common passes in a context, against those of onnx-ir; a pipeline of 20 passes with structure, rules and types proved, against reading the file, the passes of onnx-ir, onnxoptimizer and onnxslim; its growth |
 | infer | bytes to inferred bytes, against `onnx.shape_inference` and onnxruntime's symbolic inference |

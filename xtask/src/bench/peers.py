@@ -25,6 +25,7 @@ import google.protobuf
 import onnx
 import onnx.checker
 import onnx.inliner
+import onnx.version_converter
 import onnx.parser
 import onnx.printer
 import onnx_ir
@@ -114,6 +115,16 @@ def inline(path, rounds):
         loaded = onnx_ir.load(path)
         timed("inline-pass", lambda: onnx_ir.passes.common.InlinePass()(loaded))
         del message, loaded
+
+
+def convert(path, version, rounds):
+    """Converts a model to a version of the default operator set."""
+    for index in range(rounds + 1):
+        if index == 1:
+            SAMPLES.clear()
+        message = onnx.load(path, load_external_data=False)
+        timed("convert", lambda: onnx.version_converter.convert_version(message, version))
+        del message
 
 
 # The passes by name, as the program that compares knows them.
@@ -232,6 +243,8 @@ def main(command, *args):
         check(args[0], int(args[1]))
     elif command == "inline":
         inline(args[0], int(args[1]))
+    elif command == "convert":
+        convert(args[0], int(args[1]), int(args[2]))
     elif command == "passes":
         passes(args[0], int(args[1]))
     elif command == "optimize":

@@ -1,6 +1,7 @@
 //! The run side by side: what is measured, with what it is compared, and the bars.
 
 mod check;
+mod convert;
 mod eval;
 mod forms;
 mod functions;
@@ -44,6 +45,7 @@ pub(super) const GROUPS: &[(&str, Group)] = &[
     ("forms", forms::forms),
     ("check", check::check),
     ("functions", functions::functions),
+    ("convert", convert::convert),
     ("passes", passes::passes),
     ("infer", infer::infer),
     ("eval", eval::eval),

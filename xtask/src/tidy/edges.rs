@@ -51,7 +51,18 @@ const EDGES: &[(&str, &[&str])] = &[
             "onnx-pass",
         ],
     ),
-    ("onnx-version", &["onnx-types", "onnx-schema", "onnx-diag", "onnx-ir", "onnx-shape-infer"]),
+    (
+        "onnx-version",
+        &[
+            "onnx-types",
+            "onnx-schema",
+            "onnx-diag",
+            "onnx-ir",
+            "onnx-check",
+            "onnx-shape-infer",
+            "onnx-functions",
+        ],
+    ),
     (
         "onnx-compose",
         &[

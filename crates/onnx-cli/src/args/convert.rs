@@ -18,6 +18,7 @@ Examples:
   onnx convert out.onnx -o one-file.onnx --weights embed                weights back into the model
   onnx convert edited.onnxtxt -o edited.onnx --weights-from model.onnx  text, with its weights
   onnx convert model.onnx --opset 22 -o newer.onnx                      for another runtime
+  onnx convert model.onnx --opset 13                                    what would change?
   onnx convert node.onnxtxt --as node -o node.pb";
 
 /// Reads `[DOMAIN=]VERSION`.
@@ -42,15 +43,20 @@ pub(crate) struct ConvertArgs {
     /// Content of the input: a whole model, or a part of one on its own.
     #[arg(long = "as", value_name = "WHAT", default_value = "model", value_parser = Part::with_text())]
     pub(crate) part: Part,
-    /// Convert the model to a newer version of an operator set: `18`, or `ai.onnx.ml=4`.
+    /// Convert the model to another version of an operator set: `18`, or `ai.onnx.ml=4` (repeatable); without `-o`, show what
+    /// would change.
     #[arg(long, value_name = "[DOMAIN=]N", value_parser = opset)]
     pub(crate) opset: Vec<(String, i64)>,
+    /// Set the version of the format, if it has everything that the model uses.
+    #[arg(long, value_name = "N")]
+    pub(crate) ir_version: Option<i64>,
     /// The model that a text was printed from: it provides the elements of the tensors that are elided in the text.
     #[arg(long, value_name = "MODEL", value_hint = ValueHint::FilePath)]
     pub(crate) weights_from: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) external: ExternalArgs,
-    /// Convert what could be decoded of a file with errors; the exit status remains 1.
+    /// Convert what could be decoded of a file with errors, and to the nearest version of an operator set that all nodes reach;
+    /// the exit status remains 1.
     #[arg(long, hide_short_help = true)]
     pub(crate) keep_going: bool,
     #[command(flatten)]

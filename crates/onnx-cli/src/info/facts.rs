@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::types::DimFact;
+use crate::versions::SetFacts;
 
 /// Everything that `onnx info` says about a model.
 #[derive(Clone, Debug, Serialize)]
@@ -29,6 +30,9 @@ pub(super) struct Facts {
     pub(super) weights: Weights,
     /// What reading the file found.
     pub(super) findings: Findings,
+    /// What each version of the operator sets would need, with `--versions`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) versions: Option<Vec<SetFacts>>,
 }
 
 /// An opset import.

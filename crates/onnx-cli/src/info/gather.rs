@@ -49,6 +49,7 @@ pub(super) fn gather(loaded: &Loaded) -> Facts {
         operators: usage.operators(model),
         weights: weights::gather(loaded),
         findings: Findings { errors: counts.errors, warnings: counts.warnings, notes: counts.notes },
+        versions: None,
     }
 }
 

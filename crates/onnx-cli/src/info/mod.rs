@@ -14,7 +14,7 @@ use crate::exit::{Failure, Outcome};
 use crate::input::{Loaded, display_name, expand, load};
 use crate::output::{Out, terminal_safe};
 use crate::progress::Progress;
-use crate::{report, wrap};
+use crate::{report, versions, wrap};
 
 pub(crate) fn run(args: &InfoArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let files = expand(&args.files, &["onnx"]);
@@ -45,12 +45,16 @@ pub(crate) fn run(args: &InfoArgs, out: &mut Out) -> Result<Outcome, Failure> {
 
 /// Shows what is in one model, or adds it to the report.
 fn show(loaded: &mut Loaded, args: &InfoArgs, is_first: bool, out: &mut Out) -> Result<(), Failure> {
-    let facts = gather::gather(loaded);
+    let mut facts = gather::gather(loaded);
+    if args.versions {
+        facts.versions = Some(versions::facts(&loaded.model, &loaded.execution)?);
+    }
     let mut findings = std::mem::take(&mut loaded.findings);
     if out.is_for_people() {
-        let page = match args.functions {
-            true => functions::page(&facts, args.all)?,
-            false => text::page(&facts, args.all)?,
+        let page = match &facts.versions {
+            Some(sets) => versions::page(&facts.file, sets)?,
+            None if args.functions => functions::page(&facts, args.all)?,
+            None => text::page(&facts, args.all)?,
         };
         out.text(if is_first { "" } else { "\n" })?;
         out.text(&wrap::for_terminal(&page))?;

@@ -296,8 +296,10 @@ g (float[N, 2, 3] x) => (float[N, 2, 3] y, float[2, 3] z) {
     }
     onnx(&folder, "check out.onnxtxt --full").exits(0);
     onnx(&folder, "compare in.onnxtxt out.onnxtxt").exits(0);
-    // Versions that do not exist, are older, or of a domain that is not imported.
-    for (opset, message) in [("99", "no version 99"), ("9", "newer"), ("ai.onnx.ml=3", "does not import")] {
+    // Versions that do not exist, or of a domain that is not imported.
+    for (opset, message) in
+        [("99", "no version 99"), ("0", "no version 0"), ("ai.onnx.ml=3", "does not import")]
+    {
         let ran = onnx(&folder, &format!("convert in.onnxtxt --opset {opset} -o none.onnx")).exits(2);
         assert!(ran.err.contains(message), "{}", ran.err);
         assert!(!folder.path().join("none.onnx").exists());
@@ -315,4 +317,53 @@ g (float[N, 3] x) => (float[N, 3] y, float[N, 3] z) {
     let ran = onnx(&folder, "convert in.onnxtxt --opset 13 -o out.onnx").exits(1);
     assert_eq!(ran.err.matches("ONNX4007").count(), 2, "{}", ran.err);
     assert!(!folder.path().join("out.onnx").exists());
+}
+
+const NORMALIZED: &str = "<ir_version: 9, opset_import: [\"\": 17]>
+g (float[N, 4] x, float[4] scale) => (float[N] z) {
+  y = LayerNormalization (x, scale)
+  e = Erf (y)
+  axes = Constant <value_ints = [-1]> ()
+  z = ReduceSum <keepdims = 0> (e, axes)
+}";
+
+#[test]
+fn models_become_older() {
+    let folder = Folder::with("in.onnxtxt", NORMALIZED.as_bytes());
+    let ran = onnx(&folder, "convert in.onnxtxt --opset 11 --ir-version 6 -o out.onnxtxt").exits(0);
+    assert!(ran.err.contains("expanded 1 node"), "{}", ran.err);
+    let out = String::from_utf8(folder.get("out.onnxtxt")).unwrap();
+    for part in ["ir_version: 6", "\"\": 11", "ReduceSum <axes = [-1], keepdims = 0>"] {
+        assert!(out.contains(part), "{part}: {out}");
+    }
+    assert!(!out.contains("LayerNormalization"), "{out}");
+    onnx(&folder, "check out.onnxtxt --full").exits(0);
+    onnx(&folder, "compare in.onnxtxt out.onnxtxt").exits(0);
+}
+
+#[test]
+fn a_conversion_without_output_is_a_plan() {
+    let folder = Folder::with("in.onnxtxt", NORMALIZED.as_bytes());
+    let ran = onnx(&folder, "convert in.onnxtxt --opset 11").exits(0);
+    for part in ["ai.onnx 17 -> 11", "possible", "LayerNormalization 17 -> 17", "ReduceSum 13 -> 1"] {
+        assert!(ran.out.contains(part), "{part}: {}", ran.out);
+    }
+    let ran = onnx(&folder, "convert in.onnxtxt --opset 8").exits(1);
+    assert!(ran.out.contains("not possible, 1 node without an equivalent"), "{}", ran.out);
+    assert!(ran.err.contains("ONNX4035") && ran.err.contains("version 9 introduced"), "{}", ran.err);
+    let ran = onnx(&folder, "info in.onnxtxt --versions").exits(0);
+    assert!(ran.out.contains("the oldest possible version is 9"), "{}", ran.out);
+    assert!(ran.out.contains("no `Erf`"), "{}", ran.out);
+}
+
+#[test]
+fn a_conversion_that_keeps_going_ends_at_the_nearest_version() {
+    let folder = Folder::with("in.onnxtxt", NORMALIZED.as_bytes());
+    onnx(&folder, "convert in.onnxtxt --opset 8 -o out.onnxtxt").exits(1);
+    assert!(!folder.path().join("out.onnxtxt").exists());
+    let ran = onnx(&folder, "convert in.onnxtxt --opset 8 --keep-going -o out.onnxtxt").exits(1);
+    assert!(ran.err.contains("ONNX4035"), "{}", ran.err);
+    let out = String::from_utf8(folder.get("out.onnxtxt")).unwrap();
+    assert!(out.contains("\"\": 9"), "{out}");
+    onnx(&folder, "compare in.onnxtxt out.onnxtxt").exits(0);
 }

@@ -23,7 +23,7 @@ fn envelope(text: &str, run: &Run) -> Value {
 }
 
 /// The schemas of the results, by their kinds.
-const RESULTS: [(&str, &str); 23] = [
+const RESULTS: [(&str, &str); 24] = [
     ("infer/1", include_str!("../../../../docs/schema/infer-1.schema.json")),
     ("info/1", include_str!("../../../../docs/schema/info-1.schema.json")),
     ("verify/1", include_str!("../../../../docs/schema/verify-1.schema.json")),
@@ -47,6 +47,7 @@ const RESULTS: [(&str, &str); 23] = [
     ("weights-export/1", include_str!("../../../../docs/schema/weights-export-1.schema.json")),
     ("weights-import/1", include_str!("../../../../docs/schema/weights-import-1.schema.json")),
     ("weights-strip/1", include_str!("../../../../docs/schema/weights-strip-1.schema.json")),
+    ("convert/1", include_str!("../../../../docs/schema/convert-1.schema.json")),
 ];
 
 /// Tests a result against the schema of its kind. Later versions may have more keys; those of this one are all listed.
@@ -139,6 +140,8 @@ fn every_kind_of_result_has_a_schema() {
         "weights export good.onnx",
         "weights strip good.onnx",
         "weights import good.onnx --generate",
+        "convert list.onnxtxt --opset 13",
+        "info list.onnxtxt --versions",
     ] {
         let run = onnx(&folder, &format!("{arguments} --format json"));
         let report = envelope(&run.out, &run);

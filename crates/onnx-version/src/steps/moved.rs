@@ -1,11 +1,12 @@
-//! Attributes that become operands: constants with the same elements.
+//! Attributes that become operands, and operands that become attributes: constants with the same elements.
 
 use onnx_ir::AttrValue;
-use onnx_schema::{AttrDefault, attr, op};
+use onnx_schema::{AttrDefault, AttrKind, FormalAttribute, Schema, attr, op};
 use onnx_types::Symbol;
 use onnx_types::tensor::Tensor;
 
-use crate::step::{Reason, Step, float_scalar};
+use crate::reason::Reason;
+use crate::step::{Step, float_scalar};
 
 /// Makes operands of all attributes that the new version has as operands; omitted ones with a default get that.
 pub(crate) fn attributes(step: &mut Step<'_>) -> Result<(), Reason> {
@@ -14,12 +15,7 @@ pub(crate) fn attributes(step: &mut Step<'_>) -> Result<(), Reason> {
         if new.attributes().iter().any(|other| other.name == formal.name) {
             continue;
         }
-        let name = match (new.op(), formal.name) {
-            (op::PAD, attr::VALUE) => "constant_value",
-            (op::TOP_K, attr::K) => "K",
-            _ => formal.text(),
-        };
-        let Some(index) = new.inputs().iter().position(|input| input.name == name) else { continue };
+        let Some(index) = place(new, formal) else { continue };
         let value = match (step.given(formal.name)?, formal.default) {
             (Some(value), _) => value,
             (None, Some(AttrDefault::Float(value))) => AttrValue::Float(value),
@@ -33,6 +29,66 @@ pub(crate) fn attributes(step: &mut Step<'_>) -> Result<(), Reason> {
         step.set_input(index, Some(made));
     }
     Ok(())
+}
+
+/// The index of the operand that has the meaning of an attribute.
+fn place(schema: &Schema, formal: &FormalAttribute) -> Option<usize> {
+    let name = match (schema.op(), formal.name) {
+        (op::PAD, attr::VALUE) => "constant_value",
+        (op::TOP_K, attr::K) => "K",
+        _ => formal.text(),
+    };
+    schema.inputs().iter().position(|input| input.name == name)
+}
+
+/// Makes attributes of all operands that the older version has as attributes.
+pub(crate) fn operands(step: &mut Step<'_>) -> Result<(), Reason> {
+    let (old, new) = (step.old, step.new);
+    for formal in new.attributes() {
+        if old.attribute(formal.name).is_some() {
+            continue;
+        }
+        let Some(index) = place(old, formal) else { continue };
+        let Some(value) = step.input(index) else { continue };
+        let what = format!("`{}`", formal.text());
+        match formal.kind {
+            AttrKind::Ints => {
+                let values = step.ints(value, &what)?;
+                step.set(formal.name, values)?;
+            }
+            AttrKind::Int => {
+                let values = step.ints(value, &what)?;
+                let &[number] = values.as_slice() else {
+                    return Err(format!("{what} has not one element").into());
+                };
+                step.set(formal.name, number)?;
+            }
+            AttrKind::Floats => {
+                let values = step.floats(value, &what)?;
+                let values: Result<Vec<f32>, Reason> = values.into_iter().map(exact).collect();
+                step.set(formal.name, values?)?;
+            }
+            AttrKind::Float => {
+                let values = step.floats(value, &what)?;
+                let &[number] = values.as_slice() else {
+                    return Err(format!("{what} has not one element").into());
+                };
+                step.set(formal.name, exact(number)?)?;
+            }
+            _ => return Err(format!("{what} is of a kind that has no operand").into()),
+        }
+        step.set_input(index, None);
+    }
+    Ok(())
+}
+
+/// A number as the `float` of an attribute.
+pub(crate) fn exact(number: f64) -> Result<f32, Reason> {
+    let rounded = number as f32;
+    match f64::from(rounded) == number || number.is_nan() {
+        true => Ok(rounded),
+        false => Err(format!("an attribute of type float cannot have the value {number}").into()),
+    }
 }
 
 /// The operand for an attribute.

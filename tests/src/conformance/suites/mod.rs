@@ -5,6 +5,7 @@ pub mod bodies;
 pub mod check;
 mod compat;
 pub mod contrib;
+pub mod convert;
 pub mod eval;
 pub mod execution;
 pub mod expand;
@@ -41,6 +42,7 @@ pub fn all() -> Result<Vec<Box<dyn Suite>>, String> {
         Box::new(backend::BackendSuite::default()),
         Box::new(bodies::BodiesSuite::default()),
         Box::new(inline::InlineSuite::default()),
+        Box::new(convert::ConvertSuite::default()),
         Box::new(passes::PassesSuite::default()),
         Box::new(simplify::SimplifySuite::default()),
         Box::new(expand::ExpandSuite::default()),

@@ -1,9 +1,11 @@
 //! Operators of two operands: before version 7, attributes define how they are broadcast.
 
-use onnx_ir::AttrValue;
+use onnx_ir::{AttrValue, ValueId};
 use onnx_schema::{attr, op};
+use onnx_types::{Dim, ElemType};
 
-use crate::step::{Reason, Step};
+use crate::reason::{Cause, Reason};
+use crate::step::Step;
 
 /// `axis` aligns the second operand with an axis of the first one: axes of size 1 follow it. Without it, the last axes are
 /// aligned, as in version 7. Without `broadcast`, the shapes are equal.
@@ -35,4 +37,272 @@ pub(crate) fn broadcast(step: &mut Step<'_>) -> Result<(), Reason> {
 pub(crate) fn gemm(step: &mut Step<'_>) -> Result<(), Reason> {
     step.remove(attr::BROADCAST);
     Ok(())
+}
+
+/// Downwards: states how the second operand is broadcast, or repeats operands that cannot be.
+pub(crate) fn explicit_broadcast(step: &mut Step<'_>) -> Result<(), Reason> {
+    let (a, b) = (step.operand(0)?, step.operand(1)?);
+    let (of_a, of_b) = (step.dims(a)?, step.dims(b)?);
+    if is_same(&of_a, &of_b) {
+        return Ok(());
+    }
+    if let Some((axis, core)) = aligned(&of_a, &of_b) {
+        return align(step, 1, axis, core, &of_b);
+    }
+    if let Some((axis, core)) = aligned(&of_b, &of_a)
+        && swap(step)?
+    {
+        return align(step, 1, axis, core, &of_a);
+    }
+    let (of_a, of_b) = (step.known_sizes(a)?, step.known_sizes(b)?);
+    let sizes = common(&[&of_a, &of_b])?;
+    let (a, b) = (step.tile(a, &sizes)?, step.tile(b, &sizes)?);
+    step.set_input(0, Some(a));
+    step.set_input(1, Some(b));
+    Ok(())
+}
+
+/// Whether two shapes are equal whenever the model runs.
+pub(crate) fn is_same(a: &[Dim], b: &[Dim]) -> bool {
+    a == b && a.iter().all(|&dim| dim != Dim::Unknown)
+}
+
+/// Where a shape without its outer axes of size 1 is a part of another one: the axis, and the range of axes that remain.
+fn aligned(outer: &[Dim], inner: &[Dim]) -> Option<(usize, (usize, usize))> {
+    let offset = outer.len().checked_sub(inner.len())?;
+    let is_one = |dim: &Dim| dim.known() == Some(1);
+    let start = inner.iter().position(|dim| !is_one(dim)).unwrap_or(inner.len());
+    let end = inner.iter().rposition(|dim| !is_one(dim)).map_or(start, |last| last.saturating_add(1));
+    let core = inner.get(start..end)?;
+    let axis = offset.saturating_add(start);
+    let place = outer.get(axis..axis.saturating_add(core.len()))?;
+    is_same(place, core).then_some((axis, (start, end)))
+}
+
+/// Lets an operand have the remaining axes, and states the axis at which they are.
+fn align(
+    step: &mut Step<'_>,
+    index: usize,
+    axis: usize,
+    (start, end): (usize, usize),
+    dims: &[Dim],
+) -> Result<(), Reason> {
+    let ones: Vec<i64> = (0..dims.len())
+        .filter(|index| !(start..end).contains(index))
+        .filter_map(|index| i64::try_from(index).ok())
+        .collect();
+    let value = step.operand(index)?;
+    if start == end {
+        // One element is broadcast whatever its rank; rank 0 or 1 is what all readers accept.
+        let extra: Vec<i64> = ones.into_iter().skip(1).collect();
+        if !extra.is_empty() {
+            let made = step.with_axes(op::SQUEEZE, value, &extra)?;
+            step.set_input(index, Some(made));
+        }
+        return step.set(attr::BROADCAST, 1_i64);
+    }
+    if !ones.is_empty() {
+        let made = step.with_axes(op::SQUEEZE, value, &ones)?;
+        step.set_input(index, Some(made));
+    }
+    step.set(attr::BROADCAST, 1_i64)?;
+    step.set(attr::AXIS, i64::try_from(axis).unwrap_or(i64::MAX))
+}
+
+/// Exchanges the operands, if an operator computes the same with them. Returns `false` if there is none.
+fn swap(step: &mut Step<'_>) -> Result<bool, Reason> {
+    let (mut a, b) = (step.operand(0)?, step.operand(1)?);
+    let renamed = match step.old.op() {
+        op::ADD | op::MUL | op::AND | op::OR | op::XOR | op::EQUAL => None,
+        op::GREATER => Some(op::LESS),
+        op::LESS => Some(op::GREATER),
+        op::SUB if step.elem(b)?.is_float() => Some(op::ADD),
+        _ => return Ok(false),
+    };
+    let mut first = b;
+    if step.old.op() == op::SUB {
+        // a - b is -b + a.
+        first = step.like(b, op::NEG, &[b], &[])?;
+    }
+    std::mem::swap(&mut a, &mut first);
+    step.set_input(0, Some(a));
+    step.set_input(1, Some(first));
+    if let Some(renamed) = renamed {
+        step.rename(renamed);
+    }
+    Ok(true)
+}
+
+/// The shape that shapes are broadcast to.
+pub(crate) fn common(shapes: &[&[i64]]) -> Result<Vec<i64>, Reason> {
+    let rank = shapes.iter().map(|sizes| sizes.len()).max().unwrap_or(0);
+    let mut common = vec![1_i64; rank];
+    for sizes in shapes {
+        for (slot, &size) in common.iter_mut().rev().zip(sizes.iter().rev()) {
+            match (*slot, size) {
+                (_, 1) => {}
+                (1, size) => *slot = size,
+                (old, new) if old == new => {}
+                _ => return Err("the operands cannot be broadcast".into()),
+            }
+        }
+    }
+    Ok(common)
+}
+
+/// Downwards: `C` is broadcast only if an attribute says so, and along its first axis only.
+pub(crate) fn explicit_gemm(step: &mut Step<'_>) -> Result<(), Reason> {
+    let c = step.operand(2)?;
+    let output = step.output()?;
+    let (inner, outer) = (step.dims(c)?, step.dims(output)?);
+    if is_same(&inner, &outer) {
+        return Ok(());
+    }
+    let one = |dim: Option<&Dim>| dim.and_then(|dim| dim.known()) == Some(1);
+    let is_suffix = |inner: &[Dim], outer: &[Dim]| {
+        outer
+            .len()
+            .checked_sub(inner.len())
+            .and_then(|at| outer.get(at..))
+            .is_some_and(|end| is_same(end, inner))
+    };
+    match inner.len() {
+        0 => {}
+        1 if is_suffix(&inner, &outer) || one(inner.first()) => {}
+        2 if one(inner.first())
+            && (is_suffix(inner.get(1..).unwrap_or(&[]), &outer) || one(inner.last())) =>
+        {
+            let made = step.with_axes(op::SQUEEZE, c, &[0])?;
+            step.set_input(2, Some(made));
+        }
+        _ => {
+            let sizes = step.known_sizes(output)?;
+            let made = step.tile(c, &sizes)?;
+            step.set_input(2, Some(made));
+            return Ok(());
+        }
+    }
+    step.set(attr::BROADCAST, 1_i64)
+}
+
+/// Downwards: an omitted `C` is zero.
+pub(crate) fn gemm_with_c(step: &mut Step<'_>) -> Result<(), Reason> {
+    if step.input(2).is_some() {
+        return Ok(());
+    }
+    let elem = step.elem(step.operand(0)?)?;
+    if !elem.is_float() {
+        return Err(Reason::new(
+            Cause::TypeNotAllowed,
+            format!("a zero of type {} in the place of the omitted `C`", elem.name()),
+        ));
+    }
+    let zero = step.number(-0.0, elem)?;
+    step.set_input(2, Some(zero));
+    Ok(())
+}
+
+/// Downwards: the exponent has the type of the base, and integers are not allowed.
+pub(crate) fn exponent_of_base(step: &mut Step<'_>) -> Result<(), Reason> {
+    let (base, exponent) = (step.operand(0)?, step.operand(1)?);
+    let (of_base, of_exponent) = (step.elem(base)?, step.elem(exponent)?);
+    if of_base == of_exponent || !of_base.is_float() {
+        return Ok(());
+    }
+    let is_exact = match (of_base, of_exponent) {
+        (ElemType::Float, ElemType::Int8 | ElemType::Uint8 | ElemType::Int16 | ElemType::Uint16)
+        | (ElemType::Float, ElemType::Float16)
+        | (ElemType::Float16, ElemType::Int8 | ElemType::Uint8)
+        | (ElemType::Double, _) => of_exponent != ElemType::Int64 && of_exponent != ElemType::Uint64,
+        _ => false,
+    };
+    if !is_exact {
+        let small = step.floats(exponent, "the exponent")?;
+        if small.iter().any(|number| number.abs() > 2048.0 || number.fract() != 0.0) {
+            return Err(Reason::new(
+                Cause::TypeNotAllowed,
+                format!("the exponent has the type {}, and the base {}", of_exponent.name(), of_base.name()),
+            ));
+        }
+    }
+    let made = step.cast(exponent, of_base)?;
+    step.set_input(1, Some(made));
+    Ok(())
+}
+
+/// Downwards: integers are compared as `double` where it has all of them.
+pub(crate) fn compared_as_double(step: &mut Step<'_>) -> Result<(), Reason> {
+    for index in [0, 1] {
+        let value = step.operand(index)?;
+        let elem = step.elem(value)?;
+        if elem.is_float() {
+            continue;
+        }
+        if elem.bits().is_none_or(|bits| bits > 32) {
+            let text = format!("integers of type {} are not compared exactly as floats", elem.name());
+            return Err(Reason::new(Cause::TypeNotAllowed, text));
+        }
+        let made = step.cast(value, ElemType::Double)?;
+        step.set_input(index, Some(made));
+    }
+    Ok(())
+}
+
+/// Downwards: floats are equal if neither is less, and neither is a NaN.
+pub(crate) fn equal_floats(step: &mut Step<'_>) -> Result<(), Reason> {
+    let (a, b) = (step.operand(0)?, step.operand(1)?);
+    let elem = step.elem(a)?;
+    if !elem.is_float() {
+        return small_integers(step, elem);
+    }
+    let make = |step: &mut Step<'_>, op, inputs: &[ValueId]| -> Result<ValueId, Reason> {
+        let made = step.before(op, inputs, &[])?;
+        step.types.set_elem(made, ElemType::Bool);
+        Ok(made)
+    };
+    let less = make(step, op::LESS, &[a, b])?;
+    let greater = make(step, op::GREATER, &[a, b])?;
+    let (nan_a, nan_b) = (make(step, op::IS_NAN, &[a])?, make(step, op::IS_NAN, &[b])?);
+    let ordered = make(step, op::OR, &[less, greater])?;
+    let nan = make(step, op::OR, &[nan_a, nan_b])?;
+    let other = make(step, op::OR, &[ordered, nan])?;
+    let made = make(step, op::NOT, &[other])?;
+    step.replace(made)
+}
+
+/// Integers that the older version does not compare are compared as `int32`, which has all of them.
+fn small_integers(step: &mut Step<'_>, elem: ElemType) -> Result<(), Reason> {
+    if elem.bits().is_none_or(|bits| bits >= 32) || elem == ElemType::Bool {
+        return Ok(());
+    }
+    for index in [0, 1] {
+        let value = step.operand(index)?;
+        let made = step.cast(value, ElemType::Int32)?;
+        step.set_input(index, Some(made));
+    }
+    Ok(())
+}
+
+/// Downwards: a remainder of floats with the sign of the divisor, from one with the sign of the dividend.
+pub(crate) fn remainder_of_floats(step: &mut Step<'_>) -> Result<(), Reason> {
+    let (a, b) = (step.operand(0)?, step.operand(1)?);
+    let elem = step.elem(a)?;
+    if !elem.is_float() || step.flag(attr::FMOD)? {
+        return Ok(());
+    }
+    let rest = step.like(a, op::MOD, &[a, b], &[(attr::FMOD, AttrValue::Int(1))])?;
+    let [zero, negative_zero] = [step.number(0.0, elem)?, step.number(-0.0, elem)?];
+    let is_negative = |step: &mut Step<'_>, value| -> Result<ValueId, Reason> {
+        let made = step.before(op::LESS, &[value, zero], &[])?;
+        step.types.set_elem(made, ElemType::Bool);
+        Ok(made)
+    };
+    let (rest_is_negative, b_is_negative) = (is_negative(step, rest)?, is_negative(step, b)?);
+    let differs = step.before(op::XOR, &[rest_is_negative, b_is_negative], &[])?;
+    let moved = step.like(a, op::ADD, &[rest, b], &[])?;
+    let moved = step.like(a, op::WHERE, &[differs, moved, rest], &[])?;
+    let is_zero = step.before(op::EQUAL, &[rest, zero], &[])?;
+    let signed = step.like(a, op::WHERE, &[b_is_negative, negative_zero, zero], &[])?;
+    let made = step.like(a, op::WHERE, &[is_zero, signed, moved], &[])?;
+    step.replace(made)
 }

@@ -1,8 +1,11 @@
-//! `Clip`: version 1 does not bound on a side whose bound is omitted.
+//! `Clip`: version 1 does not bound on a side whose bound is omitted; bounds are attributes before version 11.
 
-use onnx_schema::attr;
+use onnx_schema::{attr, op};
+use onnx_types::ElemType;
 
-use crate::step::{Reason, Step};
+use crate::reason::Reason;
+use crate::step::Step;
+use crate::steps::moved::exact;
 
 /// From version 6, an omitted bound is the largest finite number of `float`.
 pub(crate) fn infinite_bounds(step: &mut Step<'_>) -> Result<(), Reason> {
@@ -12,4 +15,45 @@ pub(crate) fn infinite_bounds(step: &mut Step<'_>) -> Result<(), Reason> {
         }
     }
     Ok(())
+}
+
+/// Downwards: constant bounds are attributes, and others are those of `Max` and `Min`, which are broadcast since version 8.
+/// An omitted bound does not bind infinities.
+pub(crate) fn attributes(step: &mut Step<'_>) -> Result<(), Reason> {
+    let bounds = [(1, attr::MIN, f32::NEG_INFINITY), (2, attr::MAX, f32::INFINITY)];
+    let mut values = Vec::new();
+    let mut constant = Ok(());
+    for (index, name, open) in bounds {
+        let Some(bound) = step.input(index) else {
+            values.push((name, open));
+            continue;
+        };
+        let number = step.floats(bound, "a bound").and_then(|numbers| match numbers.as_slice() {
+            &[number] => exact(number),
+            _ => Err("a bound has not one element".into()),
+        });
+        match number {
+            Ok(number) => values.push((name, number)),
+            Err(reason) => constant = Err(reason),
+        }
+    }
+    if constant.is_ok() {
+        for (name, bound) in values {
+            step.set(name, bound)?;
+        }
+        step.cut_inputs(1);
+        return Ok(());
+    }
+    let x = step.operand(0)?;
+    let elem = step.elem(x)?;
+    if ![ElemType::Float, ElemType::Double, ElemType::Float16].contains(&elem) {
+        return constant;
+    }
+    let mut made = x;
+    for (index, op) in [(1, op::MAX), (2, op::MIN)] {
+        if let Some(bound) = step.input(index) {
+            made = step.like(x, op, &[made, bound], &[])?;
+        }
+    }
+    step.replace(made)
 }

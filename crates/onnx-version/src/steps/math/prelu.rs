@@ -3,7 +3,8 @@
 use onnx_ir::AttrValue;
 use onnx_schema::{attr, op};
 
-use crate::step::{Reason, Step};
+use crate::reason::Reason;
+use crate::step::Step;
 
 /// Axes of size 1 follow that of the channels.
 pub(crate) fn channels(step: &mut Step<'_>) -> Result<(), Reason> {
@@ -21,5 +22,33 @@ pub(crate) fn channels(step: &mut Step<'_>) -> Result<(), Reason> {
     let axes: Vec<i64> = (1..rank.saturating_sub(1)).collect();
     let made = step.before(op::UNSQUEEZE, &[slope], &[(attr::AXES, AttrValue::Ints(axes))])?;
     step.set_input(1, Some(made));
+    Ok(())
+}
+
+/// Downwards: the slope is one element, or a list with one for each channel.
+pub(crate) fn list_of_channels(step: &mut Step<'_>) -> Result<(), Reason> {
+    let (x, slope) = (step.operand(0)?, step.operand(1)?);
+    let (of_x, of_slope) = (step.dims(x)?, step.dims(slope)?);
+    let is_one = |index: usize| of_slope.get(index).is_none_or(|dim| dim.known() == Some(1));
+    let wide: Vec<usize> = (0..of_slope.len()).filter(|&index| !is_one(index)).collect();
+    let offset = of_x.len().checked_sub(of_slope.len()).ok_or("the slope has a greater rank")?;
+    let keeps = match wide.as_slice() {
+        [] => 0,
+        &[only] if only.saturating_add(offset) == 1 => only,
+        _ => return Err("the slope is neither one element nor one for each channel".into()),
+    };
+    if of_slope.is_empty() {
+        let list = step.reshape(slope, &[1])?;
+        step.set_input(1, Some(list));
+        return Ok(());
+    }
+    let axes: Vec<i64> = (0..of_slope.len())
+        .filter(|&index| index != keeps)
+        .filter_map(|index| i64::try_from(index).ok())
+        .collect();
+    if !axes.is_empty() {
+        let list = step.with_axes(op::SQUEEZE, slope, &axes)?;
+        step.set_input(1, Some(list));
+    }
     Ok(())
 }

@@ -3,7 +3,8 @@
 use onnx_ir::AttrValue;
 use onnx_schema::{attr, op};
 
-use crate::step::{Reason, Step};
+use crate::reason::Reason;
+use crate::step::Step;
 
 /// If more axes follow than those of size 1, the operand is flattened and the result gets its shape back.
 pub(crate) fn one_axis(step: &mut Step<'_>) -> Result<(), Reason> {
@@ -33,4 +34,29 @@ pub(crate) fn one_axis(step: &mut Step<'_>) -> Result<(), Reason> {
     step.set_input(0, Some(flat));
     step.set(attr::AXIS, -1_i64)?;
     step.wrap_output(output, None, op::RESHAPE, &[shape], &[])
+}
+
+/// Downwards: all axes from `axis` on count as one, so that the axis must be the last one that is not of size 1. It is always
+/// written, as its default was another one.
+pub(crate) fn last_axis(step: &mut Step<'_>) -> Result<(), Reason> {
+    let x = step.operand(0)?;
+    let axis = step.int(attr::AXIS)?.unwrap_or(-1);
+    if axis == -1 && step.rank(x).is_err() {
+        return step.set(attr::AXIS, axis);
+    }
+    let rank = step.rank(x)?;
+    let axis = step.positive(axis, x)?;
+    let sizes = step.sizes(x).unwrap_or_default();
+    let position = usize::try_from(axis).ok().filter(|&axis| axis < sizes.len());
+    let position = position.ok_or("`axis` is not an axis of the operand")?;
+    if sizes.iter().skip(position.saturating_add(1)).all(|&size| size == Some(1)) {
+        return step.set(attr::AXIS, axis);
+    }
+    let mut order: Vec<i64> = (0..rank).collect();
+    order.swap(position, sizes.len().saturating_sub(1));
+    let output = step.output()?;
+    let turned = step.transpose(x, &order)?;
+    step.set_input(0, Some(turned));
+    step.set(attr::AXIS, rank.saturating_sub(1))?;
+    step.wrap_output(output, None, op::TRANSPOSE, &[], &[(attr::PERM, AttrValue::Ints(order))])
 }

@@ -4,7 +4,8 @@ use onnx_ir::AttrValue;
 use onnx_schema::{attr, op};
 use onnx_types::ElemType;
 
-use crate::step::{Reason, Step};
+use crate::reason::Reason;
+use crate::step::Step;
 
 /// `Selu`: version 1 has other defaults, of less digits.
 pub(crate) fn old_defaults(_: &mut Step<'_>) -> Result<(), Reason> {

@@ -6,7 +6,8 @@ use onnx_ir::AttrValue;
 use onnx_schema::attr;
 use onnx_types::ElemType;
 
-use crate::step::{Reason, Step};
+use crate::reason::Reason;
+use crate::step::Step;
 
 /// Texts and places as keys and values, in the direction that the type of the operand gives. A text that occurs twice has its
 /// first place.
@@ -55,4 +56,40 @@ pub(crate) fn unique_keys(step: &mut Step<'_>) -> Result<(), Reason> {
         true => Err("keys are repeated or NaN, which version 4 treats in another way".into()),
         false => Ok(()),
     }
+}
+
+/// Downwards: a list of texts, which must be mapped to their places or back.
+pub(crate) fn one_list(step: &mut Step<'_>) -> Result<(), Reason> {
+    let given = (
+        step.given(attr::KEYS_STRINGS)?,
+        step.given(attr::VALUES_INT64S)?,
+        step.given(attr::KEYS_INT64S)?,
+        step.given(attr::VALUES_STRINGS)?,
+    );
+    let (texts, places) = match given {
+        (Some(AttrValue::Strings(texts)), Some(AttrValue::Ints(places)), None, None) => (texts, places),
+        (None, None, Some(AttrValue::Ints(places)), Some(AttrValue::Strings(texts))) => (texts, places),
+        _ => return Err("it does not map between texts and integers".into()),
+    };
+    let counts = 0..i64::try_from(texts.len()).unwrap_or(i64::MAX);
+    if !counts.eq(places.iter().copied()) {
+        return Err("the integers are not the places of the texts in a list".into());
+    }
+    if texts.iter().collect::<HashSet<_>>().len() < texts.len() {
+        return Err("a text is repeated".into());
+    }
+    let default_text = step.text(attr::DEFAULT_STRING)?.unwrap_or_else(|| "_Unused".to_owned());
+    let default_place = step.int(attr::DEFAULT_INT64)?.unwrap_or(-1);
+    for name in [
+        attr::KEYS_STRINGS,
+        attr::VALUES_INT64S,
+        attr::KEYS_INT64S,
+        attr::VALUES_STRINGS,
+        attr::DEFAULT_FLOAT,
+    ] {
+        step.remove(name);
+    }
+    step.set(attr::CLASSES_STRINGS, AttrValue::Strings(texts))?;
+    step.set(attr::DEFAULT_STRING, AttrValue::String(default_text.into_bytes().into()))?;
+    step.set(attr::DEFAULT_INT64, default_place)
 }

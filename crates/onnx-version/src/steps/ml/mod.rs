@@ -1,3 +1,4 @@
 //! Operators of classical machine learning.
 
 pub(super) mod label_encoder;
+pub(super) mod trees;

@@ -4,7 +4,8 @@ use onnx_ir::AttrValue;
 use onnx_schema::{attr, op};
 use onnx_types::tensor::Tensor;
 
-use crate::step::{Reason, Step};
+use crate::reason::Reason;
+use crate::step::Step;
 
 /// Version 7 infers the mode from the outputs.
 pub(crate) fn inference_mode(step: &mut Step<'_>) -> Result<(), Reason> {
@@ -56,4 +57,42 @@ pub(crate) fn without_training(step: &mut Step<'_>) -> Result<(), Reason> {
         true => Err("it has outputs of training, which version 14 defines in another way".into()),
         false => Ok(()),
     }
+}
+
+/// Downwards: the list of operands that are overwritten is required. None is.
+pub(crate) fn nothing_consumed(step: &mut Step<'_>) -> Result<(), Reason> {
+    match step.has(attr::CONSUMED_INPUTS) {
+        true => Ok(()),
+        false => step.set(attr::CONSUMED_INPUTS, vec![0_i64; 5]),
+    }
+}
+
+/// Downwards: the mode is an attribute, which was the number of outputs.
+pub(crate) fn explicit_mode(step: &mut Step<'_>) -> Result<(), Reason> {
+    let is_inference =
+        (1..step.output_count()).all(|index| step.model.node(step.node).output(index).is_none());
+    step.set(attr::IS_TEST, i64::from(is_inference))
+}
+
+/// Downwards: training has five outputs, of which only the first means the same.
+pub(crate) fn training_by_outputs(step: &mut Step<'_>) -> Result<(), Reason> {
+    let is_training = step.flag(attr::TRAINING_MODE)?;
+    step.remove(attr::TRAINING_MODE);
+    if (1..step.output_count()).any(|index| step.used_output(index).is_some()) {
+        return Err("it has outputs of training, which the older version defines in another way".into());
+    }
+    match is_training {
+        false => {
+            for index in 1..step.output_count() {
+                step.model.clear_output(step.node, index)?;
+            }
+        }
+        true => {
+            while step.output_count() < 5 {
+                let name = step.model.fresh_name("statistics");
+                step.model.push_output(step.node, name);
+            }
+        }
+    }
+    Ok(())
 }

@@ -1,5 +1,6 @@
-//! Normalization and pooling.
+//! Normalization, pooling and attention.
 
+pub(super) mod attention;
 pub(super) mod batch_normalization;
 pub(super) mod normalization;
 pub(super) mod pool;

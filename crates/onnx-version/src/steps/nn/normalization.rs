@@ -5,7 +5,8 @@ use onnx_schema::{attr, op};
 use onnx_types::ElemType;
 use onnx_types::tensor::Tensor;
 
-use crate::step::{Reason, Step};
+use crate::reason::Reason;
+use crate::step::Step;
 
 /// Repeats scale and bias for the channels of each group. Version 18 computes in the type of the operand.
 pub(crate) fn parameters_of_channels(step: &mut Step<'_>) -> Result<(), Reason> {

@@ -2,7 +2,8 @@
 
 use onnx_schema::attr;
 
-use crate::step::{Reason, Step};
+use crate::reason::Reason;
+use crate::step::Step;
 
 /// The default is 1.
 pub(crate) fn explicit_axis(step: &mut Step<'_>) -> Result<(), Reason> {

@@ -1,9 +1,11 @@
 //! `Split`: the sizes are an operand in version 1, then an attribute; version 18 wants the number of parts.
 
 use onnx_schema::attr;
+use onnx_types::Dim;
 use onnx_types::tensor::NoData;
 
-use crate::step::{Reason, Step};
+use crate::reason::{Cause, Reason};
+use crate::step::Step;
 
 /// Sizes that are an operand must be constant. The axis has no default in version 1; 0 is meant.
 pub(crate) fn attribute(step: &mut Step<'_>) -> Result<(), Reason> {
@@ -28,4 +30,50 @@ pub(crate) fn number_of_outputs(step: &mut Step<'_>) -> Result<(), Reason> {
     }
     let count = i64::try_from(step.output_count()).unwrap_or(i64::MAX);
     step.set(attr::NUM_OUTPUTS, count)
+}
+
+/// Downwards: parts of equal sizes need no number; others have their sizes.
+pub(crate) fn sizes_of_parts(step: &mut Step<'_>) -> Result<(), Reason> {
+    let count = step.output_count();
+    if step.input(1).is_some() {
+        step.remove(attr::NUM_OUTPUTS);
+        return Ok(());
+    }
+    let number = step.int(attr::NUM_OUTPUTS)?;
+    let parts = i64::try_from(count).unwrap_or(i64::MAX);
+    if number.is_some_and(|number| number != parts) {
+        return Err("`num_outputs` is not the number of outputs".into());
+    }
+    step.remove(attr::NUM_OUTPUTS);
+    let x = step.operand(0)?;
+    let axis = step.int(attr::AXIS)?.unwrap_or(0);
+    let axis = usize::try_from(step.positive(axis, x)?).map_err(|_| "the axis does not exist")?;
+    let size = step.sizes(x).and_then(|sizes| sizes.get(axis).copied().flatten());
+    let Some(size) = size else {
+        let of = |index: usize| {
+            let output = step.model.node(step.node).output(index)?;
+            step.types.dims(output)?.get(axis).copied()
+        };
+        let (first, last) = (of(0), of(count.saturating_sub(1)));
+        return match first.is_some_and(|dim| dim != Dim::Unknown) && first == last {
+            true => Ok(()),
+            false => Err(Reason::new(
+                Cause::ShapeUnknown,
+                "the size of the axis is unknown, so that the last part may be smaller",
+            )),
+        };
+    };
+    if parts > 0 && size % parts == 0 {
+        return Ok(());
+    }
+    let each = size.saturating_add(parts.saturating_sub(1)) / parts.max(1);
+    let mut left = size;
+    let mut sizes = Vec::new();
+    for _ in 0..count {
+        sizes.push(each.min(left));
+        left = left.saturating_sub(each).max(0);
+    }
+    let sizes = step.list(&sizes)?;
+    step.set_input(1, Some(sizes));
+    Ok(())
 }

@@ -1,8 +1,10 @@
 //! `Tile`: version 1 repeats along one axis.
 
+use onnx_schema::op;
 use onnx_types::tensor::{NoData, Tensor};
 
-use crate::step::{Reason, Step};
+use crate::reason::Reason;
+use crate::step::{Step, float_scalar};
 
 /// One number for each axis: 1, except at the one that is repeated.
 pub(crate) fn all_axes(step: &mut Step<'_>) -> Result<(), Reason> {
@@ -28,4 +30,27 @@ pub(crate) fn all_axes(step: &mut Step<'_>) -> Result<(), Reason> {
     step.set_input(1, Some(repeats));
     step.model.remove_input(step.node, 2);
     Ok(())
+}
+
+/// Downwards: one axis after the other.
+pub(crate) fn one_axis(step: &mut Step<'_>) -> Result<(), Reason> {
+    let (x, repeats) = (step.operand(0)?, step.operand(1)?);
+    let repeats = step.ints(repeats, "the numbers of copies")?;
+    let elem = step.elem(x)?;
+    let mut made = x;
+    for (axis, &copies) in repeats.iter().enumerate().filter(|&(_, &copies)| copies != 1) {
+        let number = |step: &mut Step<'_>, number: f32| {
+            float_scalar(number, elem).and_then(|tensor| step.constant(tensor))
+        };
+        if copies.unsigned_abs() > 1 << 11 || axis > 1 << 11 {
+            return Err("a number of copies is too large".into());
+        }
+        let copies = number(step, copies as f32)?;
+        let axis = number(step, axis as f32)?;
+        made = step.like(x, op::TILE, &[made, copies, axis], &[])?;
+    }
+    if made == x {
+        made = step.like(x, op::IDENTITY, &[x], &[])?;
+    }
+    step.replace(made)
 }

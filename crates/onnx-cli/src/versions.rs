@@ -1,0 +1,327 @@
+//! Versions of operator sets: what `onnx convert --opset` does, and what `onnx info --versions` shows.
+
+use std::fmt::Write as _;
+
+use onnx_diag::{Clean, Quoted, Sink};
+use onnx_ir::{Model, NodeId};
+use onnx_schema::domain;
+use onnx_types::{Execution, Symbol};
+use onnx_version::{Change, ConvertOptions, Plan, Refusal, VersionError, convert, findings, nearest, plan};
+use serde::Serialize;
+
+use crate::exit::{Failure, LibraryError};
+use crate::output::{BAD, DIM, HEADING, KEY, paint, shown};
+use crate::size::plural;
+
+impl LibraryError for VersionError {
+    fn limit(&self) -> Option<&'static str> {
+        match self {
+            Self::Bodies(error) => error.limit(),
+            _ => None,
+        }
+    }
+
+    fn help(&self) -> Option<String> {
+        match self {
+            Self::NotImported => {
+                Some("`onnx info` lists the operator sets that the model imports".to_owned())
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A version of an operator set that the user names.
+pub(crate) type Target = (String, i64);
+
+/// What was done for one operator set.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Item {
+    domain: String,
+    from: i64,
+    to: i64,
+    /// The version of the output: `to`, or the nearest one that all nodes reach.
+    reached: Option<i64>,
+    steps: Vec<StepItem>,
+    refused: u64,
+    unknown: Vec<String>,
+}
+
+/// Nodes of one operator that change in the same way.
+#[derive(Clone, Debug, Serialize)]
+struct StepItem {
+    op: String,
+    from: i64,
+    to: i64,
+    change: &'static str,
+    nodes: u64,
+}
+
+fn name_of(domain: &str) -> String {
+    if domain.is_empty() { "ai.onnx".to_owned() } else { domain.to_owned() }
+}
+
+impl Item {
+    fn new(model: &Model, domain: &str, plan: &Plan, reached: Option<i64>) -> Self {
+        let mut steps: Vec<StepItem> = Vec::new();
+        for step in &plan.steps {
+            let same = |item: &&mut StepItem| {
+                (item.op.as_str(), item.from, item.to, item.change)
+                    == (step.op.as_str(), step.since, step.to, step.change.name())
+            };
+            match steps.iter_mut().find(same) {
+                Some(item) => item.nodes += 1,
+                None => steps.push(StepItem {
+                    op: step.op.clone(),
+                    from: step.since,
+                    to: step.to,
+                    change: step.change.name(),
+                    nodes: 1,
+                }),
+            }
+        }
+        let mut unknown: Vec<String> =
+            plan.unknown.iter().map(|&node| model.str(model.node(node).op()).to_owned()).collect();
+        unknown.sort_unstable();
+        unknown.dedup();
+        Self {
+            domain: name_of(domain),
+            from: plan.from,
+            to: plan.to,
+            reached,
+            steps,
+            refused: plan.refusals.len() as u64,
+            unknown,
+        }
+    }
+
+    /// One line: what is done.
+    pub(crate) fn summary(&self, plan: &Plan) -> String {
+        let parts: Vec<String> = [Change::Form, Change::Replaced, Change::Expanded]
+            .into_iter()
+            .map(|change| (plan.count(change), change))
+            .filter(|&(count, _)| count > 0)
+            .map(|(count, change)| format!("{} {}", change.name(), plural(count as u64, "node")))
+            .collect();
+        let parts = if parts.is_empty() { "no node changes".to_owned() } else { parts.join(", ") };
+        format!("{} {} -> {}: {parts}", shown(&self.domain), self.from, self.reached.unwrap_or(self.to))
+    }
+
+    /// The plan for people.
+    pub(crate) fn page(&self, plan: &Plan) -> Result<String, Failure> {
+        let mut text = String::new();
+        let verdict = match self.refused {
+            0 => "possible".to_owned(),
+            count => format!("not possible, {} without an equivalent", plural(count, "node")),
+        };
+        let head = format!("{} {} -> {}", shown(&self.domain), self.from, self.to);
+        writeln!(
+            text,
+            "{}  {}",
+            paint(HEADING, head),
+            if self.refused == 0 { verdict } else { paint(BAD, verdict).to_string() }
+        )?;
+        for step in &self.steps {
+            let name = format!("{:<24}", format!("{} {} -> {}", shown(&step.op), step.from, step.to));
+            writeln!(text, "  {} {} {}", paint(KEY, name), plural(step.nodes, "node"), step.change)?;
+        }
+        if self.steps.is_empty() {
+            writeln!(text, "  {}", paint(DIM, "no node changes"))?;
+        }
+        if !self.unknown.is_empty() {
+            let names = self.unknown.iter().map(|name| shown(name)).collect::<Vec<_>>().join(", ");
+            writeln!(text, "  {} {names}", paint(DIM, "no version has:"))?;
+        }
+        debug_assert_eq!(plan.refusals.len() as u64, self.refused);
+        Ok(text)
+    }
+}
+
+/// The conversion of a model to the versions that a user names.
+#[derive(Default)]
+pub(crate) struct Versions {
+    /// Each operator set with its plan.
+    pub(crate) sets: Vec<(Item, Plan)>,
+    /// The nodes without an equivalent.
+    pub(crate) found: Sink,
+}
+
+/// Plans the conversion to all versions together. `is_partial` states that versions that cannot be reached are replaced by the
+/// nearest ones that can.
+pub(crate) fn plans(
+    model: &mut Model,
+    targets: &[Target],
+    execution: &Execution,
+    is_partial: bool,
+) -> Result<Versions, Failure> {
+    let mut done = Versions::default();
+    let mut refusals: Vec<Refusal> = Vec::new();
+    for (name, version) in targets {
+        let options = options(model, name, execution);
+        let mut planned = plan(model, *version, &options).map_err(|error| about(error, name))?;
+        refusals.append(&mut planned.refusals.clone());
+        let reached = match planned.is_possible() {
+            true => Some(*version),
+            false if is_partial => {
+                let reach = nearest(model, *version, &options)?;
+                let refused = std::mem::take(&mut planned.refusals);
+                planned = plan(model, reach.version, &options)?;
+                planned.refusals = refused;
+                planned.to = *version;
+                Some(reach.version)
+            }
+            false => None,
+        };
+        done.sets.push((Item::new(model, name, &planned, reached), planned));
+    }
+    done.found = findings(model, &refusals);
+    Ok(done)
+}
+
+/// Converts the model to the versions that were reached.
+pub(crate) fn apply(
+    model: &mut Model,
+    targets: &[Target],
+    versions: &Versions,
+    execution: &Execution,
+) -> Result<(), Failure> {
+    let mut after = model.clone();
+    for ((name, _), (item, _)) in targets.iter().zip(&versions.sets) {
+        let Some(version) = item.reached.filter(|&version| version != item.from) else { continue };
+        let options = options(&mut after, name, execution);
+        convert(&mut after, version, &options)?;
+    }
+    *model = after;
+    Ok(())
+}
+
+fn options(model: &mut Model, name: &str, execution: &Execution) -> ConvertOptions<'static> {
+    let set = model.intern(name);
+    ConvertOptions::default().with_domain(set).with_execution(execution.clone())
+}
+
+fn about(error: VersionError, domain: &str) -> Failure {
+    match error {
+        VersionError::NotImported => Failure::new(format_args!(
+            "the model does not import the operator set {}",
+            Quoted(&name_of(domain))
+        ))
+        .help("`onnx info` lists the operator sets that the model imports"),
+        error => error.into(),
+    }
+}
+
+/// What each version of an operator set would need.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct SetFacts {
+    domain: String,
+    version: i64,
+    /// The oldest version to which the model can be converted.
+    lowest: i64,
+    versions: Vec<VersionFacts>,
+}
+
+/// What one version would need.
+#[derive(Clone, Debug, Serialize)]
+struct VersionFacts {
+    version: i64,
+    is_possible: bool,
+    changed: u64,
+    replaced: u64,
+    expanded: u64,
+    refused: u64,
+    /// The first node without an equivalent, with the reason.
+    first: Option<FirstRefusal>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct FirstRefusal {
+    op: String,
+    node: String,
+    reason: String,
+    help: &'static str,
+}
+
+/// Plans the conversion to every version of every operator set that the model imports.
+pub(crate) fn facts(model: &Model, execution: &Execution) -> Result<Vec<SetFacts>, Failure> {
+    let mut sets = Vec::new();
+    for (set, name) in [(domain::ONNX, "ai.onnx"), (domain::ML, "ai.onnx.ml")] {
+        if let Some(version) = model.opset_version(set) {
+            sets.push(set_facts(model, (set, name), version, execution)?);
+        }
+    }
+    Ok(sets)
+}
+
+fn set_facts(
+    model: &Model,
+    (set, name): (Symbol, &str),
+    version: i64,
+    execution: &Execution,
+) -> Result<SetFacts, Failure> {
+    let options = ConvertOptions::default().with_domain(set).with_execution(execution.clone());
+    let mut versions = Vec::new();
+    for target in onnx_schema::opset_versions(set).into_iter().flatten() {
+        let plan = plan(model, target, &options)?;
+        let first = plan.refusals.first().map(|refusal| FirstRefusal {
+            op: refusal.op.clone(),
+            node: node_name(model, refusal.node),
+            reason: refusal.reason.to_string(),
+            help: refusal.reason.cause().help(),
+        });
+        versions.push(VersionFacts {
+            version: target,
+            is_possible: plan.is_possible(),
+            changed: plan.count(Change::Form) as u64,
+            replaced: plan.count(Change::Replaced) as u64,
+            expanded: plan.count(Change::Expanded) as u64,
+            refused: plan.refusals.len() as u64,
+            first,
+        });
+    }
+    let lowest = versions.iter().find(|facts| facts.is_possible).map_or(version, |facts| facts.version);
+    Ok(SetFacts { domain: name.to_owned(), version, lowest, versions })
+}
+
+/// The name of a node, or that of its first output.
+fn node_name(model: &Model, node: NodeId) -> String {
+    let record = model.node(node);
+    let output = || record.outputs().iter().flatten().next().map(|&value| model.value(value).name());
+    let name = if record.name().is_empty() { output().unwrap_or(record.name()) } else { record.name() };
+    model.str(name).to_owned()
+}
+
+/// The page of `onnx info --versions`.
+pub(crate) fn page(file: &str, sets: &[SetFacts]) -> Result<String, Failure> {
+    let mut text = String::new();
+    writeln!(text, "{}", paint(HEADING, Clean(file)))?;
+    for set in sets {
+        let oldest = format!("the oldest possible version is {}", set.lowest);
+        writeln!(text, "\n{} {}  {}", paint(KEY, shown(&set.domain)), set.version, paint(DIM, oldest))?;
+        for facts in &set.versions {
+            writeln!(text, "  {:>3}  {}", facts.version, line(facts, set.version))?;
+        }
+    }
+    Ok(text)
+}
+
+fn line(facts: &VersionFacts, imported: i64) -> String {
+    if let Some(first) = &facts.first {
+        let more = match facts.refused {
+            0 | 1 => String::new(),
+            count => format!(" (and {} more)", count - 1),
+        };
+        let text = format!("`{}` {}: {}{more}", shown(&first.op), Quoted(&first.node), shown(&first.reason));
+        return format!("{} {text}", paint(BAD, "no"));
+    }
+    if facts.version == imported {
+        return "imported".to_owned();
+    }
+    let counts = [(facts.changed, "changed"), (facts.replaced, "replaced"), (facts.expanded, "expanded")];
+    let parts: Vec<String> = counts
+        .into_iter()
+        .filter(|&(count, _)| count > 0)
+        .map(|(count, what)| format!("{} {what}", plural(count, "node")))
+        .collect();
+    if parts.is_empty() { "no node changes".to_owned() } else { parts.join(", ") }
+}

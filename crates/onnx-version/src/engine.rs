@@ -1,0 +1,337 @@
+//! The conversion of the graphs of one scope: the model, or a function.
+//!
+//! Versions are passed one by one, so that all nodes of the scope have one version whenever inference or the body of an
+//! operator is needed. A node waits for the next version that changes its operator; nothing is done for versions that change
+//! none.
+
+use std::collections::{BTreeMap, HashMap};
+
+use onnx_functions::{InlineOptions, expand, has_body};
+use onnx_ir::{Callee, Model, NodeId, OpsetImport, OpsetScope, Origin, ValueTypes};
+use onnx_schema::{Registry, Schema};
+use onnx_shape_infer::{InferOptions, infer};
+use onnx_types::{Execution, Symbol};
+use slotmap::SecondaryMap;
+
+use crate::convert::VersionError;
+use crate::plan::{Change, Refusal, StepRecord};
+use crate::reason::{Cause, Reason};
+use crate::step::Step;
+use crate::table::Table;
+use crate::types::Types;
+use crate::{down, steps, up};
+
+/// The conversion of a model to a version of one operator set.
+pub(crate) struct Engine<'a> {
+    pub(crate) set: Symbol,
+    pub(crate) target: i64,
+    pub(crate) registry: &'a Registry,
+    pub(crate) execution: &'a Execution,
+    pub(crate) table: &'a Table,
+    /// The model in progress.
+    pub(crate) model: Model,
+    pub(crate) types: Types,
+    /// Whether nodes were made after inference.
+    pub(crate) is_stale: bool,
+    /// What was done to the nodes of the original model.
+    pub(crate) records: Vec<StepRecord>,
+    pub(crate) refusals: Vec<Refusal>,
+    /// Nodes whose operator no version defines.
+    pub(crate) unknown: Vec<NodeId>,
+    /// The nodes of the original model that new nodes come from.
+    pub(crate) sources: SecondaryMap<NodeId, NodeId>,
+    /// Nodes that were scheduled once.
+    pub(crate) seen: SecondaryMap<NodeId, ()>,
+    /// The nodes that change at a version.
+    pub(crate) due: BTreeMap<i64, Vec<NodeId>>,
+}
+
+/// The result of one step of one node.
+struct Taken {
+    node: NodeId,
+    old: &'static Schema,
+    to: Option<&'static Schema>,
+    result: Result<(bool, Vec<NodeId>), Reason>,
+}
+
+impl Engine<'_> {
+    /// Takes the nodes of a scope to the version.
+    pub(crate) fn run(&mut self, scope: OpsetScope, from: i64) -> Result<(), VersionError> {
+        if from == self.target {
+            return Ok(());
+        }
+        let is_up = from < self.target;
+        for node in self.nodes(scope) {
+            self.begin(node, from);
+        }
+        while let Some((boundary, mut nodes)) = if is_up { self.due.pop_first() } else { self.due.pop_last() }
+        {
+            self.execution.interrupt.check()?;
+            import(&mut self.model, scope, self.set, boundary.saturating_sub(i64::from(is_up)));
+            nodes.retain(|&node| self.model.get_node(node).is_some());
+            let at = boundary.saturating_sub(i64::from(is_up));
+            let (bodies, rest): (Vec<_>, Vec<_>) =
+                nodes.into_iter().partition(|&node| !is_up && self.needs_body(node, boundary));
+            if !bodies.is_empty() {
+                self.due.entry(boundary).or_default().extend(rest);
+                self.expand(scope, &bodies, boundary)?;
+                continue;
+            }
+            if self.is_stale && rest.iter().any(|&node| self.sources.contains_key(node)) {
+                self.types = Types::new(&self.model, self.registry, self.execution);
+                self.is_stale = false;
+            }
+            let refused = self.attempt(&rest, at, is_up);
+            if !refused.is_empty() {
+                let expanded: SecondaryMap<NodeId, ()> = refused.iter().map(|&node| (node, ())).collect();
+                let rest = rest.into_iter().filter(|&node| !expanded.contains_key(node));
+                self.due.entry(boundary).or_default().extend(rest);
+                self.expand(scope, &refused, boundary)?;
+            }
+        }
+        import(&mut self.model, scope, self.set, self.target);
+        Ok(())
+    }
+
+    /// The nodes of a scope, nested ones included.
+    fn nodes(&self, scope: OpsetScope) -> Vec<NodeId> {
+        let graphs = self.model.all_graphs().filter(|&graph| self.model.scope(graph) == scope);
+        graphs.flat_map(|graph| self.model.nodes(graph)).collect()
+    }
+
+    /// Schedules a node of the model.
+    fn begin(&mut self, node: NodeId, at: i64) {
+        let record = self.model.node(node);
+        if onnx_schema::normalize_domain(record.domain()) != self.set {
+            return;
+        }
+        match self.model.callee(node, self.registry) {
+            Callee::Standard(_) => self.schedule(node, at),
+            Callee::Unknown { .. } | Callee::Experimental | Callee::Undefined => self.undefined(node),
+            _ => {}
+        }
+    }
+
+    /// A node whose operator the imported version does not have: it stays, unless it would get a meaning.
+    fn undefined(&mut self, node: NodeId) {
+        let op = self.model.node(node).op();
+        let first = onnx_schema::versions(self.set, op).iter().map(Schema::since_version).min();
+        match first.filter(|&first| first <= self.target) {
+            Some(version) => {
+                let reason = Reason::from("the version that the model imports does not have the operator");
+                let op = self.model.str(op).to_owned();
+                self.refusals.push(Refusal { node, op, since: version, to: version, reason });
+            }
+            None => self.unknown.push(node),
+        }
+    }
+
+    /// Lets a node wait for the next version that changes its operator; `at` is its version.
+    fn schedule(&mut self, node: NodeId, at: i64) {
+        self.seen.insert(node, ());
+        let Some(record) = self.model.get_node(node) else { return };
+        if onnx_schema::normalize_domain(record.domain()) != self.set {
+            return;
+        }
+        let Some(old) = onnx_schema::lookup(self.set, record.op(), at) else { return };
+        let boundary = if at < self.target {
+            let later = old.versions().iter().map(Schema::since_version);
+            later.filter(|&since| since > old.since_version() && since <= self.target).min()
+        } else {
+            let since = old.since_version();
+            // A body of a later version may be the only one.
+            let is_expanded = is_without_form(old) && steps::find_lowering(old).is_none();
+            let body = (since..=at).find(|&version| has_body(old, version)).filter(|_| is_expanded);
+            (since > self.target).then(|| body.unwrap_or(since))
+        };
+        if let Some(boundary) = boundary {
+            self.due.entry(boundary).or_default().push(node);
+        }
+    }
+
+    /// Whether the body of an operator takes the place of a node, as older versions do not have the operator.
+    fn needs_body(&self, node: NodeId, boundary: i64) -> bool {
+        let schema = onnx_schema::lookup(self.set, self.model.node(node).op(), boundary);
+        schema.is_some_and(|old| {
+            is_without_form(old) && steps::find_lowering(old).is_none() && has_body(old, boundary)
+        })
+    }
+
+    /// Takes nodes over a version that changes their operators. Returns those that are refused and have a body; nothing is
+    /// changed then.
+    fn attempt(&mut self, nodes: &[NodeId], at: i64, is_up: bool) -> Vec<NodeId> {
+        let with_body = |node: NodeId| {
+            let schema = onnx_schema::lookup(self.set, self.model.node(node).op(), at);
+            !is_up && schema.is_some_and(|schema| has_body(schema, at))
+        };
+        let with_body: SecondaryMap<NodeId, ()> =
+            nodes.iter().filter(|&&node| with_body(node)).map(|&node| (node, ())).collect();
+        let saved = (!with_body.is_empty()).then(|| (self.model.clone(), self.types.changed()));
+        let taken: Vec<Taken> = nodes.iter().filter_map(|&node| self.take(node, at, is_up)).collect();
+        if let Some((model, types)) = saved {
+            let refused = taken.iter().filter(|taken| taken.result.is_err()).map(|taken| taken.node);
+            let refused: Vec<NodeId> = refused.filter(|&node| with_body.contains_key(node)).collect();
+            if !refused.is_empty() {
+                self.model = model;
+                self.types.restore(types);
+                return refused;
+            }
+        }
+        let next = if is_up { at.saturating_add(1) } else { at.saturating_sub(1) };
+        for taken in taken {
+            self.settle(taken, next);
+        }
+        Vec::new()
+    }
+
+    /// One step of one node; `None` if there is nothing to do.
+    fn take(&mut self, node: NodeId, at: i64, is_up: bool) -> Option<Taken> {
+        // A function of another node may have erased it.
+        let op = self.model.get_node(node)?.op();
+        let old = onnx_schema::lookup(self.set, op, at)?;
+        let next = if is_up { at.saturating_add(1) } else { at.saturating_sub(1) };
+        let new = onnx_schema::lookup(self.set, op, next);
+        let revision = self.model.revision();
+        let mut step = Step {
+            model: &mut self.model,
+            types: &mut self.types,
+            node,
+            old,
+            new: new.unwrap_or(old),
+            version: next,
+            made: Vec::new(),
+        };
+        let row = self.table.row(if is_up { new? } else { old });
+        let result = match (is_up, row) {
+            (true, Some((kind, _))) => up::take(&mut step, kind),
+            (false, Some((_, down))) if !is_without_form(old) => down::take(&mut step, down),
+            (false, _) => lower(&mut step),
+            (true, None) => Err("the table of steps does not have the version".into()),
+        };
+        let made = step.made;
+        let result = result.map(|()| (!self.model.changes_since(&revision).is_empty(), made));
+        Some(Taken { node, old, to: new, result })
+    }
+
+    /// Records the result of a step, and schedules the node and those that were made for it.
+    fn settle(&mut self, taken: Taken, at: i64) {
+        let Taken { node, old, to, result } = taken;
+        let source = self.source(node);
+        let op = old.name().to_owned();
+        let since = old.since_version();
+        let (is_changed, made) = match result {
+            Ok(done) => done,
+            Err(reason) => return self.refuse(Refusal { node: source, op, since, to: at, reason }),
+        };
+        self.is_stale |= !made.is_empty();
+        if is_changed && source == node {
+            let change = match self.model.get_node(node) {
+                Some(record) if record.op() == old.op() && made.is_empty() => Change::Form,
+                _ => Change::Replaced,
+            };
+            let to = to.map_or(at, Schema::since_version);
+            self.records.push(StepRecord { node, op, since, to, change });
+        }
+        for new in made {
+            self.sources.insert(new, source);
+            self.schedule(new, at);
+        }
+        self.schedule(node, at);
+    }
+
+    fn refuse(&mut self, refusal: Refusal) {
+        // One reason for each node of the original model.
+        if self.refusals.iter().all(|other| other.node != refusal.node) {
+            self.refusals.push(refusal);
+        }
+    }
+
+    /// The node of the original model that a node comes from.
+    fn source(&self, node: NodeId) -> NodeId {
+        self.sources.get(node).copied().unwrap_or(node)
+    }
+
+    /// Puts the bodies of operators into the place of nodes, in the version that the scope has.
+    fn expand(&mut self, scope: OpsetScope, nodes: &[NodeId], boundary: i64) -> Result<(), VersionError> {
+        let wanted: SecondaryMap<NodeId, ()> = nodes.iter().map(|&node| (node, ())).collect();
+        let key = |model: &Model, node: NodeId| {
+            let record = model.node(node);
+            (record.op(), record.name(), model.node_origin(node))
+        };
+        let known: HashMap<(Symbol, Symbol, Origin), NodeId> =
+            nodes.iter().map(|&node| (key(&self.model, node), self.source(node))).collect();
+        let options =
+            InlineOptions::default().with_registry(self.registry).with_execution(self.execution.clone());
+        let infer_options =
+            InferOptions::default().with_registry(self.registry).with_execution(self.execution.clone());
+        let types = |model: &Model| -> Box<dyn ValueTypes> { Box::new(infer(model, &infer_options)) };
+        let done = expand(&mut self.model, &options, types, |_, node, _| wanted.contains_key(node))?;
+        for (call, reason) in done.kept() {
+            let op = self.model.str(call.function.1).to_owned();
+            let reason = Reason::new(Cause::NoForm, reason.to_string());
+            let to = boundary.saturating_sub(1);
+            self.refuse(Refusal { node: self.source(call.node), op, since: boundary, to, reason });
+        }
+        for &node in nodes.iter().filter(|&&node| self.model.get_node(node).is_none()) {
+            if !self.sources.contains_key(node) {
+                let op = done.calls.iter().find(|call| call.node == node);
+                let op = op.map(|call| self.model.str(call.function.1).to_owned()).unwrap_or_default();
+                let change = Change::Expanded;
+                self.records.push(StepRecord { node, op, since: boundary, to: boundary, change });
+            }
+        }
+        self.is_stale = true;
+        for node in self.nodes(scope) {
+            if self.seen.contains_key(node) {
+                continue;
+            }
+            let derived = match self.model.node_origin(node) {
+                Origin::Derived(id) => self.model.derivation(id),
+                _ => None,
+            };
+            let from = derived.and_then(|derived| derived.sources.first());
+            let source = from.and_then(|from| known.get(&(from.op, from.name, from.origin)));
+            if let Some(&source) = source {
+                self.sources.insert(node, source);
+                self.schedule(node, boundary);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether the version before that of a schema does not have the operator, or deprecates it.
+fn is_without_form(schema: &'static Schema) -> bool {
+    let version = schema.since_version().saturating_sub(1);
+    let older = onnx_schema::lookup(schema.domain(), schema.op(), version);
+    older.is_none_or(|older| older.is_deprecated() && !schema.is_deprecated())
+}
+
+/// Puts other operators into the place of a node whose operator the older version does not have.
+fn lower(step: &mut Step<'_>) -> Result<(), Reason> {
+    match steps::find_lowering(step.old) {
+        Some(lower) => lower(step),
+        None => Err(Reason::new(
+            Cause::NoForm,
+            format!(
+                "version {} introduced the operator, and no other operators of version {} compute it",
+                step.old.since_version(),
+                step.version
+            ),
+        )),
+    }
+}
+
+/// Imports a version, in a model or function that imports another one.
+fn import(model: &mut Model, scope: OpsetScope, set: Symbol, version: i64) {
+    let change = |imports: &mut Vec<OpsetImport>| {
+        imports
+            .iter_mut()
+            .filter(|import| import.domain() == set && import.version() != version)
+            .for_each(|import| import.set_version(version));
+    };
+    match scope {
+        OpsetScope::Model => change(&mut model.info_mut().opset_imports),
+        OpsetScope::Function(function) => change(&mut model.function_mut(function).opset_imports),
+    }
+}

@@ -1,0 +1,70 @@
+//! The version of the format.
+
+use onnx_check::{CheckOptions, check};
+use onnx_diag::Sink;
+use onnx_ir::{GraphId, Model, OpsetScope, Position, ValueId};
+use onnx_schema::{attr, op};
+use onnx_types::Type;
+
+/// The last version in which every initializer is an input.
+const LAST_WITH_INPUTS: i64 = 3;
+
+/// Codes of the rules about what a version of the format does not have.
+const RULES: [u16; 3] = [2002, 2030, 2103];
+
+/// Sets the version of the format, after comparing it with everything that the model uses: functions, overloads, defaults of
+/// attributes, device configurations, element types.
+///
+/// Before version 4, initializers of the main graph become inputs with defaults, and those of nested graphs become `Constant`
+/// nodes. Metadata of nodes and values, which older readers ignore, stays.
+///
+/// # Errors
+///
+/// Returns a diagnostic for each feature that the version does not have. The model is unchanged then.
+pub fn set_ir_version(model: &mut Model, version: i64) -> Result<(), Sink> {
+    let mut after = model.clone();
+    after.info_mut().ir_version = version;
+    if (1..=LAST_WITH_INPUTS).contains(&version) {
+        for graph in after.all_graphs().collect::<Vec<_>>() {
+            if after.scope(graph) == OpsetScope::Model {
+                without_constants(&mut after, graph);
+            }
+        }
+    }
+    let mut found = Sink::new();
+    for diagnostic in check(&after, &CheckOptions::default()).diagnostics() {
+        if RULES.contains(&diagnostic.rule.code) {
+            found.report(diagnostic.clone());
+        }
+    }
+    if !found.is_empty() {
+        return Err(found);
+    }
+    *model = after;
+    Ok(())
+}
+
+/// Lets a graph have no initializer that is not an input.
+fn without_constants(model: &mut Model, graph: GraphId) {
+    let is_main = graph == model.main_graph();
+    let is_open = |model: &Model, value: ValueId| !model.graph(graph).inputs().contains(&value);
+    let open: Vec<ValueId> = model.initializers(graph).filter(|&value| is_open(model, value)).collect();
+    for value in open {
+        // Sparse ones are younger than the requirement.
+        let Some(tensor) = model.constant_tensor(value).cloned() else { continue };
+        if is_main {
+            if model.ty(value).is_none() {
+                let shape = onnx_types::Shape::known(tensor.dims());
+                model.set_type(value, Some(Type::tensor(tensor.elem(), Some(shape))));
+            }
+            // It fails for what is not of the graph, and the checker reports what remains.
+            let _ = model.push_graph_input(graph, value);
+            continue;
+        }
+        let mut build = model.build_at(Position::Start(graph));
+        if let Ok(made) = build.op(op::CONSTANT, []).attr(attr::VALUE, tensor).output() {
+            model.replace_value(value, made);
+            let _ = model.erase_value(value);
+        }
+    }
+}

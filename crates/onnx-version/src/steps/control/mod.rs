@@ -1,0 +1,4 @@
+//! Operators with graphs.
+
+pub(super) mod conditional;
+pub(super) mod scan;

@@ -1,0 +1,64 @@
+//! `Scan`: version 8 scans each element of a batch.
+
+use onnx_ir::AttrValue;
+use onnx_schema::{attr, op};
+
+use crate::reason::Reason;
+use crate::step::Step;
+
+/// Upwards: a batch of one is scanned without its axis.
+pub(crate) fn without_batch(step: &mut Step<'_>) -> Result<(), Reason> {
+    if step.input(0).is_some() {
+        return Err("its sequences have lengths".into());
+    }
+    let count = step.model.node(step.node).input_count();
+    for index in 1..count {
+        let value = step.operand(index)?;
+        let sizes = step.sizes(value).ok_or("the rank of an operand is unknown")?;
+        if sizes.first().copied().flatten() != Some(1) {
+            return Err("its batch is not known to have one element".into());
+        }
+    }
+    for index in 1..count {
+        let value = step.operand(index)?;
+        let made = step.with_axes(op::SQUEEZE, value, &[0])?;
+        step.set_input(index, Some(made));
+    }
+    step.model.remove_input(step.node, 0);
+    if let Some(directions) = step.given_ints(attr::DIRECTIONS)? {
+        step.remove(attr::DIRECTIONS);
+        step.set(attr::SCAN_INPUT_DIRECTIONS, directions)?;
+    }
+    wrap_outputs(step, op::UNSQUEEZE)
+}
+
+/// Downwards: the batch has one element.
+pub(crate) fn batch_of_one(step: &mut Step<'_>) -> Result<(), Reason> {
+    for name in [attr::SCAN_INPUT_AXES, attr::SCAN_OUTPUT_AXES, attr::SCAN_OUTPUT_DIRECTIONS] {
+        if step.given_ints(name)?.is_some_and(|values| values.iter().any(|&value| value != 0)) {
+            return Err("it scans along other axes or writes backwards".into());
+        }
+        step.remove(name);
+    }
+    if let Some(directions) = step.given_ints(attr::SCAN_INPUT_DIRECTIONS)? {
+        step.remove(attr::SCAN_INPUT_DIRECTIONS);
+        step.set(attr::DIRECTIONS, directions)?;
+    }
+    let inputs: Vec<_> = step.model.node(step.node).inputs().collect();
+    step.set_input(0, None);
+    for (index, value) in inputs.into_iter().enumerate() {
+        let value = value.ok_or("an operand is omitted")?;
+        let made = step.with_axes(op::UNSQUEEZE, value, &[0])?;
+        step.set_input(index.saturating_add(1), Some(made));
+    }
+    wrap_outputs(step, op::SQUEEZE)
+}
+
+fn wrap_outputs(step: &mut Step<'_>, op: onnx_types::Symbol) -> Result<(), Reason> {
+    for index in 0..step.output_count() {
+        if let Some(output) = step.model.node(step.node).output(index) {
+            step.wrap_output(output, None, op, &[], &[(attr::AXES, AttrValue::Ints(vec![0]))])?;
+        }
+    }
+    Ok(())
+}

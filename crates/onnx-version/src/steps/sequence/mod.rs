@@ -1,0 +1,3 @@
+//! Sequences and optionals.
+
+pub(super) mod optional;

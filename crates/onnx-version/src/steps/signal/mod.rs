@@ -1,0 +1,3 @@
+//! Signals.
+
+pub(super) mod dft;

@@ -1,0 +1,32 @@
+//! `TopK`: from version 11 on, it can take the smallest elements, and in any order.
+
+use onnx_schema::{attr, op};
+
+use crate::reason::{Cause, Reason};
+use crate::step::Step;
+
+/// Downwards: the smallest elements are the largest of the negated ones; an order that may be any may be sorted.
+pub(crate) fn largest(step: &mut Step<'_>) -> Result<(), Reason> {
+    let x = step.operand(0)?;
+    let axis = step.int(attr::AXIS)?.unwrap_or(-1);
+    // The older version counts from the end in its default only.
+    if axis < -1 {
+        let axis = step.positive(axis, x)?;
+        step.set(attr::AXIS, axis)?;
+    }
+    step.remove(attr::SORTED);
+    let is_largest = step.int(attr::LARGEST)?.unwrap_or(1) != 0;
+    step.remove(attr::LARGEST);
+    if is_largest {
+        return Ok(());
+    }
+    if !step.elem(x)?.is_float() {
+        return Err(Reason::new(Cause::TypeNotAllowed, "it takes the smallest of integers"));
+    }
+    let negated = step.like(x, op::NEG, &[x], &[])?;
+    step.set_input(0, Some(negated));
+    match step.model.node(step.node).output(0) {
+        Some(values) => step.wrap_output(values, None, op::NEG, &[], &[]),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,79 @@
+//! What every upward step does.
+
+use onnx_ir::AttrValue;
+use onnx_schema::{AttrDefault, Schema, attr};
+
+use crate::reason::Reason;
+use crate::step::Step;
+use crate::steps;
+use crate::table::Kind;
+
+/// Takes a node to the version of the newer schema.
+pub(crate) fn take(step: &mut Step<'_>, row: Kind) -> Result<(), Reason> {
+    match row {
+        Kind::Adapted => {
+            keep_defaults(step)?;
+            let adapt = steps::find(step.new).ok_or("the change of the operator has no conversion")?;
+            adapt(step)?;
+        }
+        Kind::Moved => {
+            steps::moved::attributes(step)?;
+            keep_defaults(step)?;
+        }
+        Kind::Same | Kind::Added | Kind::Values => keep_defaults(step)?,
+    }
+    remove_meaningless(step);
+    refuse_undeclared(step)
+}
+
+/// Removes `consumed_inputs`, a hint for allocators.
+fn remove_meaningless(step: &mut Step<'_>) {
+    if step.new.attribute(attr::CONSUMED_INPUTS).is_none() {
+        step.remove(attr::CONSUMED_INPUTS);
+    }
+}
+
+/// Attributes that the old version declares and the new one does not have an effect that no step keeps.
+fn refuse_undeclared(step: &Step<'_>) -> Result<(), Reason> {
+    let Some(record) = step.model.get_node(step.node).filter(|record| record.op() == step.new.op()) else {
+        return Ok(());
+    };
+    let declares = |schema: &Schema, name| schema.attribute(name).is_some();
+    let lost = record.attributes().iter().map(onnx_ir::Attribute::name);
+    let lost = lost.into_iter().find(|&name| declares(step.old, name) && !declares(step.new, name));
+    match lost {
+        Some(name) => Err(format!("the new version has no attribute `{}`", step.model.str(name)).into()),
+        None => Ok(()),
+    }
+}
+
+/// Writes the attributes that the node omits and whose defaults the new version changes.
+fn keep_defaults(step: &mut Step<'_>) -> Result<(), Reason> {
+    for formal in step.old.attributes() {
+        let Some(default) = formal.default.filter(|_| !step.has(formal.name)) else { continue };
+        // The schema of `GRU-1` misspells the default, which means `forward`.
+        if default == AttrDefault::String("foward") {
+            continue;
+        }
+        let stays = step.new.attribute(formal.name);
+        if stays.is_some_and(|stays| stays.default != Some(default)) {
+            step.set(formal.name, value_of(default))?;
+        }
+    }
+    Ok(())
+}
+
+/// The value of a default.
+pub(crate) fn value_of(default: AttrDefault) -> AttrValue {
+    match default {
+        AttrDefault::Float(value) => AttrValue::Float(value),
+        AttrDefault::Int(value) => AttrValue::Int(value),
+        AttrDefault::String(text) => AttrValue::String(text.as_bytes().to_vec().into()),
+        AttrDefault::Floats(values) => AttrValue::Floats(values.to_vec()),
+        AttrDefault::Ints(values) => AttrValue::Ints(values.to_vec()),
+        AttrDefault::Strings(texts) => {
+            AttrValue::Strings(texts.iter().map(|text| text.as_bytes().to_vec().into()).collect())
+        }
+        _ => AttrValue::None,
+    }
+}
