@@ -36,10 +36,12 @@ pub(crate) fn axes(step: &mut Step<'_>) -> Result<(), Reason> {
         if let AttrValue::Int(axis) = axis
             && axis < 0
         {
-            // For `Concat`, all operands have the rank; for `OneHot`, the result has one more.
-            let extra = i64::from(step.old.op() == op::ONE_HOT);
-            let axis = step.positive(axis, step.operand(0)?)?.saturating_add(extra);
-            step.set(attr::AXIS, axis)?;
+            // The result of `OneHot` has one axis more, and its last one was -1 before.
+            let is_one_hot = step.old.op() == op::ONE_HOT;
+            if !is_one_hot || axis < -1 {
+                let axis = step.positive(axis, step.operand(0)?)?.saturating_add(i64::from(is_one_hot));
+                step.set(attr::AXIS, axis)?;
+            }
         }
     }
     let Some(axes) = step.given_ints(attr::AXES)?.filter(|axes| axes.iter().any(|&axis| axis < 0)) else {

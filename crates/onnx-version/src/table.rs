@@ -333,7 +333,7 @@ pub const STEPS: &[(&str, &str, Versions)] = &[
     ("", "NegativeLogLikelihoodLoss", &[(13, Same, Check), (22, Same, Check)]),
     ("", "NonMaxSuppression", &[(11, Same, Check)]),
     ("", "NonZero", &[(13, Same, Check)]),
-    ("", "OneHot", &[(11, Kind::Adapted, Down::Adapted), (28, Same, Check)]),
+    ("", "OneHot", &[(11, Values, Axes), (28, Same, Check)]),
     ("", "Optional", &[(28, Same, Check)]),
     ("", "OptionalGetElement", &[(18, Same, Down::Adapted), (28, Same, Check)]),
     ("", "OptionalHasElement", &[(18, Added, Down::Adapted), (28, Same, Check)]),

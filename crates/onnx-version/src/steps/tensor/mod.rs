@@ -6,7 +6,6 @@ pub(super) mod depth_space;
 pub(super) mod dropout;
 pub(super) mod expand;
 pub(super) mod grid_sample;
-pub(super) mod one_hot;
 pub(super) mod pad;
 pub(super) mod reshape;
 pub(super) mod resize;
