@@ -32,16 +32,14 @@ pub(crate) fn take(step: &mut Step<'_>, row: Down) -> Result<(), Reason> {
 
 /// Counts axes from the front, which older versions require.
 pub(crate) fn axes(step: &mut Step<'_>) -> Result<(), Reason> {
-    if let Some(axis) = step.given(attr::AXIS)? {
-        if let AttrValue::Int(axis) = axis
-            && axis < 0
-        {
-            // The result of `OneHot` has one axis more, and its last one was -1 before.
-            let is_one_hot = step.old.op() == op::ONE_HOT;
-            if !is_one_hot || axis < -1 {
-                let axis = step.positive(axis, step.operand(0)?)?.saturating_add(i64::from(is_one_hot));
-                step.set(attr::AXIS, axis)?;
-            }
+    if let Some(AttrValue::Int(axis)) = step.given(attr::AXIS)?
+        && axis < 0
+    {
+        // The result of `OneHot` has one axis more, and its last one was -1 before.
+        let is_one_hot = step.old.op() == op::ONE_HOT;
+        if !is_one_hot || axis < -1 {
+            let axis = step.positive(axis, step.operand(0)?)?.saturating_add(i64::from(is_one_hot));
+            step.set(attr::AXIS, axis)?;
         }
     }
     let Some(axes) = step.given_ints(attr::AXES)?.filter(|axes| axes.iter().any(|&axis| axis < 0)) else {

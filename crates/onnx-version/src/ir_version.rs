@@ -21,7 +21,7 @@ const RULES: [u16; 3] = [2002, 2030, 2103];
 /// # Errors
 ///
 /// Returns a diagnostic for each feature that the version does not have. The model is unchanged then.
-pub fn set_ir_version(model: &mut Model, version: i64) -> Result<(), Sink> {
+pub fn set_ir_version(model: &mut Model, version: i64) -> Result<(), Box<Sink>> {
     let mut after = model.clone();
     after.info_mut().ir_version = version;
     if (1..=LAST_WITH_INPUTS).contains(&version) {
@@ -38,7 +38,7 @@ pub fn set_ir_version(model: &mut Model, version: i64) -> Result<(), Sink> {
         }
     }
     if !found.is_empty() {
-        return Err(found);
+        return Err(Box::new(found));
     }
     *model = after;
     Ok(())
