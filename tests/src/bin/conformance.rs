@@ -14,7 +14,7 @@ const HELP: &str = "\
 cargo xtask conformance [--suite NAME] [--corpus PATH] [--backend PATH] [--models PATH] [--case ID] [--jobs N] [--list N]
 
   --suite NAME   only this suite: roundtrip, text, check, infer, models, execution,
-                 contrib, backend, smith, bodies, inline, passes, simplify, expand, eval, models-eval or
+                 contrib, backend, smith, bodies, inline, convert, passes, simplify, expand, eval, models-eval or
                  models-simplify
   --corpus PATH  recorded cases of the reference: a folder with manifest*.jsonl and blobs, or its archives
   --backend PATH the official backend tests with their data: a folder, or an archive of it

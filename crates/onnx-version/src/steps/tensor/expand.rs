@@ -2,11 +2,14 @@
 
 use crate::reason::Reason;
 use crate::step::Step;
+use crate::steps::math::binary::common;
 
-/// Downwards: `Tile`, if all sizes are known.
+/// Downwards: `Tile`, if all sizes are constant.
 pub(crate) fn tiled(step: &mut Step<'_>) -> Result<(), Reason> {
     let x = step.operand(0)?;
-    let sizes = step.known_sizes(step.output()?)?;
+    // What the model declares about the result may be wrong if the sizes are not constant.
+    let sizes = step.ints(step.operand(1)?, "the shape")?;
+    let sizes = common(&[&step.known_sizes(x)?, &sizes])?;
     if sizes.contains(&0) {
         return Err("the result has no elements".into());
     }
