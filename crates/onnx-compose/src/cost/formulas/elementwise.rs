@@ -6,8 +6,8 @@ use super::{Cx, Formula, Why, Work};
 
 pub(super) fn formula(op: &str) -> Option<Formula> {
     Some(match op {
-        _ if is_movement(op) => |_| Ok(Work::NONE),
-        _ if is_elementwise(op) => per_element::<1>,
+        _ if MOVEMENT.binary_search(&op).is_ok() => |_| Ok(Work::NONE),
+        _ if ELEMENTWISE.binary_search(&op).is_ok() => per_element::<1>,
         "Sum" | "Mean" | "Max" | "Min" => variadic,
         "DequantizeLinear" => per_element::<2>,
         "QuantizeLinear" => per_element::<3>,
@@ -17,137 +17,131 @@ pub(super) fn formula(op: &str) -> Option<Formula> {
     })
 }
 
-/// Operators that copy, select, convert or describe elements, or make them from a seed or an attribute.
-fn is_movement(op: &str) -> bool {
-    matches!(
-        op,
-        "Bernoulli"
-            | "BitCast"
-            | "Cast"
-            | "CastLike"
-            | "Compress"
-            | "Concat"
-            | "ConcatFromSequence"
-            | "Constant"
-            | "ConstantOfShape"
-            | "CenterCropPad"
-            | "Col2Im"
-            | "DepthToSpace"
-            | "Dropout"
-            | "Expand"
-            | "EyeLike"
-            | "Flatten"
-            | "Gather"
-            | "GatherElements"
-            | "GatherND"
-            | "Identity"
-            | "Multinomial"
-            | "NonZero"
-            | "OneHot"
-            | "Optional"
-            | "OptionalGetElement"
-            | "OptionalHasElement"
-            | "Pad"
-            | "RandomNormal"
-            | "RandomNormalLike"
-            | "RandomUniform"
-            | "RandomUniformLike"
-            | "Range"
-            | "Reshape"
-            | "ReverseSequence"
-            | "Scatter"
-            | "ScatterElements"
-            | "ScatterND"
-            | "SequenceAt"
-            | "SequenceConstruct"
-            | "SequenceEmpty"
-            | "SequenceErase"
-            | "SequenceInsert"
-            | "SequenceLength"
-            | "Shape"
-            | "Size"
-            | "Slice"
-            | "SpaceToDepth"
-            | "Split"
-            | "SplitToSequence"
-            | "Squeeze"
-            | "TensorScatter"
-            | "Tile"
-            | "Transpose"
-            | "Trilu"
-            | "Unsqueeze"
-    )
-}
+/// Operators that copy, select, convert or describe elements, or make them from a seed or an attribute; sorted.
+const MOVEMENT: &[&str] = &[
+    "Bernoulli",
+    "BitCast",
+    "Cast",
+    "CastLike",
+    "CenterCropPad",
+    "Col2Im",
+    "Compress",
+    "Concat",
+    "ConcatFromSequence",
+    "Constant",
+    "ConstantOfShape",
+    "DepthToSpace",
+    "Dropout",
+    "Expand",
+    "EyeLike",
+    "Flatten",
+    "Gather",
+    "GatherElements",
+    "GatherND",
+    "Identity",
+    "Multinomial",
+    "NonZero",
+    "OneHot",
+    "Optional",
+    "OptionalGetElement",
+    "OptionalHasElement",
+    "Pad",
+    "RandomNormal",
+    "RandomNormalLike",
+    "RandomUniform",
+    "RandomUniformLike",
+    "Range",
+    "Reshape",
+    "ReverseSequence",
+    "Scatter",
+    "ScatterElements",
+    "ScatterND",
+    "SequenceAt",
+    "SequenceConstruct",
+    "SequenceEmpty",
+    "SequenceErase",
+    "SequenceInsert",
+    "SequenceLength",
+    "Shape",
+    "Size",
+    "Slice",
+    "SpaceToDepth",
+    "Split",
+    "SplitToSequence",
+    "Squeeze",
+    "TensorScatter",
+    "Tile",
+    "Transpose",
+    "Trilu",
+    "Unsqueeze",
+];
 
-/// Functions of the elements at the same index of all operands.
-fn is_elementwise(op: &str) -> bool {
-    matches!(
-        op,
-        "Abs"
-            | "Acos"
-            | "Acosh"
-            | "Add"
-            | "And"
-            | "Asin"
-            | "Asinh"
-            | "Atan"
-            | "Atanh"
-            | "BitShift"
-            | "BitwiseAnd"
-            | "BitwiseNot"
-            | "BitwiseOr"
-            | "BitwiseXor"
-            | "Ceil"
-            | "Celu"
-            | "Clip"
-            | "Cos"
-            | "Cosh"
-            | "Div"
-            | "Elu"
-            | "Equal"
-            | "Erf"
-            | "Exp"
-            | "Floor"
-            | "Gelu"
-            | "Greater"
-            | "GreaterOrEqual"
-            | "HardSigmoid"
-            | "HardSwish"
-            | "IsInf"
-            | "IsNaN"
-            | "LeakyRelu"
-            | "Less"
-            | "LessOrEqual"
-            | "Log"
-            | "Mish"
-            | "Mod"
-            | "Mul"
-            | "Neg"
-            | "Not"
-            | "Or"
-            | "PRelu"
-            | "Pow"
-            | "Reciprocal"
-            | "Relu"
-            | "Round"
-            | "Selu"
-            | "Shrink"
-            | "Sigmoid"
-            | "Sign"
-            | "Sin"
-            | "Sinh"
-            | "Softplus"
-            | "Softsign"
-            | "Sqrt"
-            | "Sub"
-            | "Swish"
-            | "Tan"
-            | "Tanh"
-            | "ThresholdedRelu"
-            | "Where"
-            | "Xor"
-    )
-}
+/// Functions of the elements at the same index of all operands; sorted.
+const ELEMENTWISE: &[&str] = &[
+    "Abs",
+    "Acos",
+    "Acosh",
+    "Add",
+    "And",
+    "Asin",
+    "Asinh",
+    "Atan",
+    "Atanh",
+    "BitShift",
+    "BitwiseAnd",
+    "BitwiseNot",
+    "BitwiseOr",
+    "BitwiseXor",
+    "Ceil",
+    "Celu",
+    "Clip",
+    "Cos",
+    "Cosh",
+    "Div",
+    "Elu",
+    "Equal",
+    "Erf",
+    "Exp",
+    "Floor",
+    "Gelu",
+    "Greater",
+    "GreaterOrEqual",
+    "HardSigmoid",
+    "HardSwish",
+    "IsInf",
+    "IsNaN",
+    "LeakyRelu",
+    "Less",
+    "LessOrEqual",
+    "Log",
+    "Mish",
+    "Mod",
+    "Mul",
+    "Neg",
+    "Not",
+    "Or",
+    "PRelu",
+    "Pow",
+    "Reciprocal",
+    "Relu",
+    "Round",
+    "Selu",
+    "Shrink",
+    "Sigmoid",
+    "Sign",
+    "Sin",
+    "Sinh",
+    "Softplus",
+    "Softsign",
+    "Sqrt",
+    "Sub",
+    "Swish",
+    "Tan",
+    "Tanh",
+    "ThresholdedRelu",
+    "Where",
+    "Xor",
+];
 
 pub(super) fn per_element<const OPERATIONS: i64>(cx: &mut Cx<'_, '_>) -> Result<Work, Why> {
     let elements = cx.first_output_elements()?;
@@ -183,4 +177,21 @@ fn resize(cx: &mut Cx<'_, '_>) -> Result<Work, Why> {
     let elements = cx.product(to);
     let macs = cx.scaled(elements, power);
     Ok(cx.macs(macs, Dim::Known(0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_sorted_and_name_operators() {
+        for list in [MOVEMENT, ELEMENTWISE] {
+            assert!(list.is_sorted_by(|a, b| a < b));
+            for op in list {
+                let is_operator =
+                    (1..=30).any(|version| onnx_schema::lookup_by_name("", op, version).is_some());
+                assert!(is_operator, "{op}");
+            }
+        }
+    }
 }
