@@ -15,6 +15,7 @@ pub mod forms;
 pub mod functions;
 pub mod passes;
 pub mod samples;
+pub mod simplify;
 
 use bytes::Bytes;
 use onnx_codec::{DecodeOptions, EncodeOptions};

@@ -5,6 +5,7 @@
 //! `measure forms raw|typed BYTES ROUNDS`, `measure infer PATH ROUNDS`, `measure check PATH ROUNDS`,
 //! `measure passes PATH ROUNDS`, `measure pipeline PATH ROUNDS`, `measure pipeline-growth KIND ROUNDS SIZE…`,
 //! `measure convert PATH VERSION ROUNDS`, `measure convert-growth VERSION ROUNDS SIZE…`,
+//! `measure simplify PATH ROUNDS`, `measure simplify-growth ROUNDS SIZE…`, `measure sweep RULES…`,
 //! `measure check-growth ROUNDS SIZE…`, `measure inline PATH ROUNDS`, `measure inline-growth ROUNDS SIZE…`,
 //! `measure held open|check|infer|print PATH`, `measure copy FROM TO fsync|plain`, `measure growth ROUNDS SIZE…`,
 //! `measure profile PATH ROUNDS`, `measure profile infer|check|encode PATH ROUNDS`, `measure eval FOLDER ROUNDS`,
@@ -22,7 +23,7 @@ use std::process::ExitCode;
 use bytes::Bytes;
 use onnx_benches::forms::forms;
 use onnx_benches::samples::Samples;
-use onnx_benches::{decode, decode_messages, edits, encode, eval, passes, status};
+use onnx_benches::{decode, decode_messages, edits, encode, eval, passes, simplify, status};
 use onnx_check::{CheckOptions, ExternalFiles, check};
 use onnx_codec::file::{read, write_segments};
 use onnx_codec::{FileSource, ReadMode};
@@ -64,6 +65,11 @@ fn main() -> ExitCode {
         ["passes", path, rounds] => passes::each(path, rounds, &mut samples),
         ["pipeline", path, rounds] => passes::pipeline(path, rounds, &mut samples),
         ["pipeline-growth", kind, rounds, sizes @ ..] => pipeline_growth(kind, rounds, sizes, &mut samples),
+        ["simplify", path, rounds] => simplify::file(path, rounds, &mut samples),
+        ["simplify-growth", rounds, sizes @ ..] => simplify_growth(rounds, sizes, &mut samples),
+        ["sweep", counts @ ..] => {
+            simplify::sweep(&Transformer::with_nodes(11_302).build(), counts, &mut samples)
+        }
         ["check-growth", rounds, sizes @ ..] => check_growth(rounds, sizes, &mut samples),
         ["held", operation, path] => held(operation, path, &mut samples),
         ["copy", from, to, policy] => copy(from, to, *policy == "fsync"),
@@ -72,7 +78,7 @@ fn main() -> ExitCode {
         ["eval-held", folder] => eval::held(folder, &mut samples),
         ["eval-growth", rounds, sizes @ ..] => eval::growth(rounds, sizes, &mut samples),
         _ => {
-            let commands = "generate|model|text|forms|infer|profile|check|check-growth|convert|convert-growth|inline|inline-growth|passes|pipeline|pipeline-growth|held|copy|growth|eval|eval-held|eval-growth";
+            let commands = "generate|model|text|forms|infer|profile|check|check-growth|convert|convert-growth|inline|inline-growth|passes|pipeline|pipeline-growth|simplify|simplify-growth|sweep|held|copy|growth|eval|eval-held|eval-growth";
             Err(format!("measure {commands}, with their arguments").into())
         }
     };
@@ -107,6 +113,17 @@ fn pipeline_growth(kind: &str, rounds: &str, sizes: &[&str], samples: &mut Sampl
         let bytes = made(kind, size.parse()?).ok_or("there is no such model")?;
         for _ in 0..rounds.parse::<usize>()? {
             passes::sample(&bytes, &format!("pipeline/{size}"), samples)?;
+        }
+    }
+    Ok(())
+}
+
+/// Simplifies chains of these sizes.
+fn simplify_growth(rounds: &str, sizes: &[&str], samples: &mut Samples) -> Result {
+    for size in sizes {
+        let bytes = chain(size.parse()?);
+        for _ in 0..rounds.parse::<usize>()? {
+            simplify::sample(&bytes, &format!("simplify/{size}"), samples)?;
         }
     }
     Ok(())

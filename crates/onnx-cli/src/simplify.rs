@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use onnx_ir::Model;
 use onnx_pass::PipelineReport;
-use onnx_rewrite::{RULES_PASS, RuleSet, simplification};
+use onnx_rewrite::{FUSIONS_PASS, RULES_PASS, RuleSet, fused_simplification, simplification};
 
 use crate::exit::{Failure, Outcome};
 use crate::output::{Out, shown};
-use crate::rewrite::{Before, EditArgs, Kind, describe, edit};
+use crate::rewrite::{Before, EditArgs, Kind, Why, describe, edit};
 use crate::{rule_files, size};
 
 const EXAMPLES: &str = "\
@@ -21,7 +21,10 @@ Examples:
   onnx simplify model.onnx                                       what would change?
   onnx simplify model.onnx -o small.onnx
   onnx simplify model.onnx --exact --prove -o small.onnx         the same bits, and compared
+  onnx simplify model.onnx --fuse -o small.onnx                  also LayerNormalization, Gelu, ...
   onnx simplify model.onnx --rules mine.onnxrules -o small.onnx  also rules of one's own
+  onnx simplify model.onnx --except 'Softmax()' -o small.onnx    these nodes stay as they are
+  onnx simplify model.onnx --why /layer.0/Add                    why is this node still there?
   onnx simplify model.onnx --journal edits.json                  each edit";
 
 /// Arguments of `onnx simplify`.
@@ -31,6 +34,13 @@ pub(crate) struct SimplifyArgs {
     /// The model; `-` is standard input.
     #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
     pub(crate) input_file: PathBuf,
+    /// Then replace what an operator of the model's version computes by this operator: LayerNormalization, Gelu, Softmax,
+    /// Attention and others.
+    #[arg(long)]
+    pub(crate) fuse: bool,
+    /// Show for nodes, by a selector, how far the rules match there in the result, and which condition excludes each.
+    #[arg(long, value_name = "SELECTOR")]
+    pub(crate) why: Vec<String>,
     #[command(flatten)]
     pub(crate) edits: EditArgs,
 }
@@ -41,8 +51,17 @@ pub(crate) fn run(args: &SimplifyArgs, out: &mut Out) -> Result<Outcome, Failure
     for path in &args.edits.rules {
         rules = rules.and(&rule_files::load(path)?);
     }
-    let pipeline = simplification(rules, &registry).map_err(Failure::new)?;
-    let kind = Kind { verb: "simplifying", report: "rewrite/1", describe: table };
+    let mut known = rules.clone();
+    let pipeline = if args.fuse {
+        let fusions = RuleSet::fusions().map_err(Failure::defect)?;
+        known = known.and(&fusions);
+        fused_simplification(rules, fusions, &registry)
+    } else {
+        simplification(rules, &registry)
+    };
+    let pipeline = pipeline.map_err(Failure::new)?;
+    let why = Some(Why { selectors: &args.why, rules: known });
+    let kind = Kind { verb: "simplifying", report: "rewrite/1", describe: table, why };
     edit(&args.input_file, &args.edits, &pipeline, &kind, out)
 }
 
@@ -75,11 +94,14 @@ fn table(done: &PipelineReport, before: &Before, model: &Model, out: &Out) {
 /// Number of edits of each pass and each rule, most first.
 fn edits(done: &PipelineReport) -> Vec<(String, usize)> {
     let is_pass = |name: &str| done.passes.iter().any(|pass| pass.name == name);
+    let fusions = RuleSet::fusions().unwrap_or_default();
+    let is_fusion = |name: &str| fusions.rules().any(|rule| rule.name() == name);
     let mut counts: Vec<(String, usize)> = Vec::new();
     for entry in &done.journal {
-        let name = match is_pass(&entry.pass) {
-            true => entry.pass.clone(),
-            false => format!("{RULES_PASS}/{}", entry.pass),
+        let name = match () {
+            () if is_pass(&entry.pass) => entry.pass.clone(),
+            () if is_fusion(&entry.pass) => format!("{FUSIONS_PASS}/{}", entry.pass),
+            () => format!("{RULES_PASS}/{}", entry.pass),
         };
         match counts.iter_mut().find(|(other, _)| *other == name) {
             Some((_, count)) => *count += entry.edits,

@@ -56,7 +56,9 @@ impl Condition {
         }
     }
 
-    pub(crate) fn from_name(name: &str) -> Option<Self> {
+    /// The condition of a name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|condition| condition.name() == name)
     }
 

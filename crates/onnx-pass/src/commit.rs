@@ -89,6 +89,11 @@ impl Patch<'_, '_> {
         if let Some(reason) = self.trained(&references) {
             return Err(refuse(&self.draft, Level::Structure, reason, None));
         }
+        if let Some(except) = self.cx.options.except
+            && plan.dying.iter().any(|node| except.contains(node))
+        {
+            return Err(refuse(&self.draft, Level::Structure, NOT_SELECTED.to_owned(), None));
+        }
         let limits = &self.cx.options.execution.limits;
         let after = self.model().node_count().saturating_sub(plan.dying.len());
         if !self.draft.nodes.is_empty() && after as u64 > limits.nodes {
@@ -132,7 +137,7 @@ impl Patch<'_, '_> {
 
     /// Returns `true` if all sources are among the nodes that edits may be derived from.
     fn is_selected(&self) -> bool {
-        self.cx.options.only.is_none_or(|only| self.draft.sources.iter().all(|node| only.contains(node)))
+        self.draft.sources.iter().all(|&node| self.cx.options.selects(node))
     }
 
     /// The levels after structure.

@@ -46,6 +46,8 @@ pub struct PassOptions<'a> {
     /// The nodes that edits may be derived from: an edit with another source is not made, and neither is one of the whole model.
     /// Nodes that edits make are not among them. Default: all nodes.
     pub only: Option<&'a HashSet<NodeId>>,
+    /// Nodes that stay: an edit that is derived from one of them, or that would erase one, is not made. Default: none.
+    pub except: Option<&'a HashSet<NodeId>>,
     /// The number of patches and restructurings after which no more is made: the model is then what the same run without this
     /// limit has at that point. Default: none.
     pub max_edits: Option<usize>,
@@ -69,6 +71,7 @@ impl Default for PassOptions<'_> {
             registry: Registry::STANDARD,
             data: &NoData,
             only: None,
+            except: None,
             max_edits: None,
             clock: None,
             on_claim: None,
@@ -87,10 +90,20 @@ onnx_types::option_setters! {
         with_registry => registry: &'a Registry,
         with_data => data: &'a dyn DataSource,
         with_only => only: into Option<&'a HashSet<NodeId>>,
+        with_except => except: into Option<&'a HashSet<NodeId>>,
         with_max_edits => max_edits: into Option<usize>,
         with_clock => clock: Option<&'a (dyn Fn() -> Duration + Sync)>,
         with_claim_observer => on_claim: Option<&'a (dyn Fn(&Equivalence) + Sync)>,
         with_execution => execution: into Execution,
+    }
+}
+
+impl PassOptions<'_> {
+    /// Returns `true` if edits may be derived from a node.
+    #[must_use]
+    pub fn selects(&self, node: NodeId) -> bool {
+        self.only.is_none_or(|only| only.contains(&node))
+            && self.except.is_none_or(|except| !except.contains(&node))
     }
 }
 
@@ -355,8 +368,7 @@ impl<'m> PassCx<'m> {
         let mut report = Report::default();
         let mut cursor = Cursor::all(self.model);
         while let Some(node) = self.next(&mut cursor) {
-            let is_selected = self.options.only.is_none_or(|only| only.contains(&node));
-            if !is_selected || !is_candidate(self.model, node) {
+            if !self.options.selects(node) || !is_candidate(self.model, node) {
                 continue;
             }
             let mut patch = self.patch(pass, class);

@@ -10,13 +10,14 @@ use onnx_types::Symbol;
 use onnx_types::tensor::Tensor;
 
 use crate::assumption::Exactness;
+use crate::commit::NOT_SELECTED;
 use crate::cx::{PassCx, PassOptions};
 use crate::equivalence::Equivalence;
 use crate::extract::{Recorded, Region, extract};
 use crate::keys::KeySet;
 use crate::prove::Verdict;
 use crate::query::Reason;
-use crate::structure::no_version;
+use crate::structure::{check, no_version};
 use crate::used_elements::used_elements;
 
 /// The parts of a patch.
@@ -118,6 +119,15 @@ pub struct Refusal {
     pub verdict: Option<Verdict>,
     /// The nodes that the edit is derived from: operator and name.
     pub sources: Vec<(String, String)>,
+}
+
+impl Refusal {
+    /// Returns `true` if the options do not [select](crate::PassOptions::selects) a source of the edit, or a node that it would
+    /// erase.
+    #[must_use]
+    pub fn is_outside_selection(&self) -> bool {
+        self.reason == NOT_SELECTED
+    }
 }
 
 /// An edit under construction; [`PassCx::patch`] begins one.
@@ -331,6 +341,24 @@ impl<'p, 'm> Patch<'p, 'm> {
         }
         self.set_version(domain, version);
         Ok(version)
+    }
+
+    /// The nodes that the patch has made.
+    #[must_use]
+    pub fn new_nodes(&self) -> &[NodeId] {
+        &self.draft.nodes
+    }
+
+    /// The nodes that a commit would erase, users before producers.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason if the structure of the model excludes the patch.
+    pub fn erased(&mut self) -> Result<Vec<NodeId>, Reason> {
+        let references = self.cx.references();
+        let plan = check(self.model(), &self.draft, self.cx.options.registry, &references);
+        let plan = plan.map_err(Reason::new)?;
+        Ok(plan.dying)
     }
 
     /// The claim of the patch.

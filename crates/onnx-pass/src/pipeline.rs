@@ -26,6 +26,20 @@ struct Phase {
     is_repeated: bool,
 }
 
+impl Phase {
+    fn repeated(mut self) -> Result<Self, OpposedPasses> {
+        for (index, second) in self.passes.iter().enumerate() {
+            let earlier = self.passes.get(..index).unwrap_or_default();
+            if let Some(first) = earlier.iter().find(|first| first.opposes(second)) {
+                let [first, second] = [first, second].map(|pass| pass.name().to_owned());
+                return Err(OpposedPasses { first, second });
+            }
+        }
+        self.is_repeated = true;
+        Ok(self)
+    }
+}
+
 /// Passes in order.
 ///
 /// ```
@@ -173,8 +187,9 @@ impl Pipeline {
     ///
     /// Returns two passes that [oppose](Pass::opposes) each other.
     pub fn then_repeat(mut self, passes: impl IntoIterator<Item = Pass>) -> Result<Self, OpposedPasses> {
-        self.phases.push(Phase { passes: passes.into_iter().collect(), is_repeated: false });
-        self.repeated()
+        let phase = Phase { passes: passes.into_iter().collect(), is_repeated: false };
+        self.phases.push(phase.repeated()?);
+        Ok(self)
     }
 
     /// A pipeline of one phase with passes by their names, each preceded by those that it [requires](Pass::requires) if they
@@ -231,16 +246,7 @@ impl Pipeline {
     /// Returns two passes of one phase that [oppose](Pass::opposes) each other. In a phase that runs once, the later one has the
     /// last word.
     pub fn repeated(mut self) -> Result<Self, OpposedPasses> {
-        for phase in &mut self.phases {
-            for (index, second) in phase.passes.iter().enumerate() {
-                let earlier = phase.passes.get(..index).unwrap_or_default();
-                if let Some(first) = earlier.iter().find(|first| first.opposes(second)) {
-                    let [first, second] = [first, second].map(|pass| pass.name().to_owned());
-                    return Err(OpposedPasses { first, second });
-                }
-            }
-            phase.is_repeated = true;
-        }
+        self.phases = self.phases.into_iter().map(Phase::repeated).collect::<Result<_, _>>()?;
         Ok(self)
     }
 

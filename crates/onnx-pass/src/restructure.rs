@@ -75,7 +75,11 @@ impl PassCx<'_> {
             }
             return Report::default();
         }
-        if self.options().only.is_some() {
+        let is_gone = |node: &NodeId| self.model().get_node(*node).is_none();
+        let erases = self.options().except.is_some_and(|except| {
+            except.iter().any(|node| checkpoint.model.get_node(*node).is_some() && is_gone(node))
+        });
+        if erases || self.options().only.is_some() {
             self.roll_back(checkpoint);
             let reason = "it edits the model as a whole, and only a part is selected".to_owned();
             let refusal = Refusal {

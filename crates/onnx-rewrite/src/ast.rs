@@ -25,6 +25,21 @@ pub struct Rule {
     pub(crate) at: usize,
 }
 
+impl Side {
+    /// Returns `true` if a node is part of an alternative for which `is_taken` is `false`.
+    pub(crate) fn is_left_out(&self, node: usize, is_taken: impl Fn(usize) -> bool) -> bool {
+        // An alternative comes after the calls that are nested in it.
+        let mut at = node;
+        while let Some(owner) = self.nodes.get(at).and_then(|node| node.within).filter(|&owner| owner > at) {
+            if !is_taken(owner) {
+                return true;
+            }
+            at = owner;
+        }
+        false
+    }
+}
+
 impl Rule {
     /// The name.
     #[must_use]
@@ -79,6 +94,8 @@ pub(crate) struct FlatNode {
     pub(crate) is_open: bool,
     pub(crate) operands: Vec<Operand>,
     pub(crate) outputs: Vec<Option<Var>>,
+    /// The alternative of which this nested call is an operand, possibly through others: the index of its node.
+    pub(crate) within: Option<usize>,
     /// The byte at which the operator is.
     pub(crate) at: usize,
 }
@@ -152,4 +169,6 @@ pub(crate) enum Condition {
     Equal(Size, Size),
     AtMost(Size, Size),
     SameShape(Var, Var),
+    /// The caller grants a condition on numbers at run time.
+    Granted(onnx_pass::Condition),
 }

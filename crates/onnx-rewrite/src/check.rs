@@ -163,7 +163,8 @@ fn types(rule: &Rule, mistakes: &mut Vec<Mistake>) {
         let before = possible.len();
         // Alternatives may accept different types.
         let is_alternative = |node: &FlatNode| {
-            rule.from.nodes.iter().filter(|other| other.outputs == node.outputs).count() > 1
+            node.within.is_some()
+                || rule.from.nodes.iter().filter(|other| other.outputs == node.outputs).count() > 1
         };
         for node in rule.from.nodes.iter().filter(|node| !is_alternative(node)) {
             let Some(schema) = schema(node) else { continue };
@@ -211,13 +212,19 @@ fn retain(possible: &mut Vec<ElemType>, schema: &Schema, formal: &onnx_schema::F
 
 /// The right side costs less than the left side, with the cheapest alternatives.
 fn cost(rule: &Rule, mistakes: &mut Vec<Mistake>) {
+    let nodes = &rule.from.nodes;
+    let inner = |owner: usize| -> u64 {
+        nodes.iter().filter(|node| node.within == Some(owner)).map(|node| weight(&node.op)).sum()
+    };
     let mut old = 0_u64;
-    for (index, node) in rule.from.nodes.iter().enumerate() {
-        let alternatives =
-            rule.from.nodes.iter().enumerate().filter(|(_, other)| other.outputs == node.outputs);
-        let is_cheapest = alternatives.min_by_key(|(index, other)| (weight(&other.op), *index));
-        if is_cheapest.is_some_and(|(cheapest, _)| cheapest == index) {
-            old = old.saturating_add(weight(&node.op));
+    for (index, node) in nodes.iter().enumerate().filter(|(_, node)| node.within.is_none()) {
+        let alternatives = nodes.iter().enumerate().filter(|(_, other)| other.outputs == node.outputs);
+        let costs =
+            alternatives.map(|(index, other)| (weight(&other.op).saturating_add(inner(index)), index));
+        if let Some((cost, cheapest)) = costs.min()
+            && cheapest == index
+        {
+            old = old.saturating_add(cost);
         }
     }
     let new: u64 = rule.to.nodes.iter().map(|node| weight(&node.op)).sum();

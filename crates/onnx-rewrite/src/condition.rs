@@ -52,6 +52,10 @@ fn holds(rule: &Rule, found: &Match, patch: &mut Patch<'_, '_>, condition: &Cond
             _ => fails(format!("`{}` has several uses", name(*var))),
         },
         Condition::Shared(_) => Ok(()),
+        Condition::Granted(granted) => match patch.grant(*granted) {
+            true => Ok(()),
+            false => fails(format!("the condition `{}` is not granted", granted.name())),
+        },
         Condition::Equal(a, b) => {
             let (first, second) = (size(rule, found, patch, *a)?, size(rule, found, patch, *b)?);
             let is_equal = patch.proved_eq(first, second);

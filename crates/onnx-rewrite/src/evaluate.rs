@@ -13,7 +13,7 @@ use crate::matching::{Bound, Match};
 
 /// The operators of the domain `rule`: name, and number of operands.
 pub(crate) const INTRINSICS: &[(&str, usize)] =
-    &[("Shape", 1), ("Rank", 1), ("Dims", 1), ("Axes", 2), ("Elem", 1)];
+    &[("Shape", 1), ("Sizes", 1), ("Rank", 1), ("Dims", 1), ("Axes", 2), ("Elem", 1)];
 
 /// How far the element type of an operand is fixed: a literal takes that of an attribute, and both that of a constant.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -238,6 +238,10 @@ impl Run<'_, '_, '_, '_> {
                 let sizes = self.sizes(operand(0)?)?;
                 match op {
                     "Rank" => Ok(Tensor::scalar(i64::try_from(sizes.len()).unwrap_or(0))),
+                    "Sizes" => {
+                        let sizes: Vec<i64> = sizes.into_iter().map(|size| size.unwrap_or(-1)).collect();
+                        Ok(Tensor::vector(&sizes))
+                    }
                     "Shape" => {
                         let sizes: Option<Vec<i64>> = sizes.into_iter().collect();
                         Ok(Tensor::vector(&sizes.ok_or("a size is not known")?))

@@ -72,9 +72,11 @@ mod examine;
 mod fault;
 mod form;
 mod format;
+mod functions;
 mod matching;
 mod operators;
 mod parse;
+mod pattern;
 mod replace;
 mod rule_set;
 mod simplify;
@@ -83,17 +85,27 @@ pub use ast::Rule;
 pub use examine::{ExamineOptions, Examined, examine};
 pub use fault::{IMPOSSIBLE_RULE, MALFORMED_RULE, REFUTED_RULE, RULES, RuleFileError, position};
 pub use format::format_rules;
+pub use functions::RuleFunction;
 pub use matching::{Difference, Match};
 pub use rule_set::RuleSet;
-pub use simplify::{RULES_PASS, SimplificationError, simplification};
+pub use simplify::{FUSIONS_PASS, RULES_PASS, SimplificationError, fused_simplification, simplification};
 
-/// The rule files of this crate: name and text.
+/// The rule files of this crate that simplify: name and text.
 pub const FILES: &[(&str, &str)] = &[
     ("arithmetic", include_str!("../rules/arithmetic.onnxrules")),
     ("cast", include_str!("../rules/cast.onnxrules")),
     ("linear", include_str!("../rules/linear.onnxrules")),
+    ("pad", include_str!("../rules/pad.onnxrules")),
     ("quantize", include_str!("../rules/quantize.onnxrules")),
     ("reduce", include_str!("../rules/reduce.onnxrules")),
     ("shape", include_str!("../rules/shape.onnxrules")),
     ("transpose", include_str!("../rules/transpose.onnxrules")),
+];
+
+/// The rule files of this crate that replace a computation by one operator of the standard: name and text.
+pub const FUSION_FILES: &[(&str, &str)] = &[
+    ("activation", include_str!("../fusions/activation.onnxrules")),
+    ("attention", include_str!("../fusions/attention.onnxrules")),
+    ("normalization", include_str!("../fusions/normalization.onnxrules")),
+    ("softmax", include_str!("../fusions/softmax.onnxrules")),
 ];

@@ -4,12 +4,20 @@ use onnx_ir::{Def, NodeId, ValueId};
 use onnx_ops::{Call, is_commutative};
 use onnx_types::tensor::Tensor;
 
-use crate::ast::{Arity, AttributeTerm, Condition, FlatNode, Operand, Rule, Var};
+use crate::ast::{AttributeTerm, FlatNode, Operand, Var};
 use crate::effective::{Effective, Source, is_equal, is_literal};
 use crate::operators::{has_semantics, is_later_default, is_operator};
+use crate::pattern::Pattern;
 
 /// Maximum number of steps of the search for the matches of a rule at one node.
 const MAX_STEPS: usize = 2_000;
+
+/// Maximum number of operands of a node that is matched with two lists of operands, and of its divisions that are tried.
+const MAX_VARIADIC: usize = 1024;
+const MAX_CHOICES: usize = 64;
+
+/// Maximum number of users of a value among which a node of the pattern is searched.
+const MAX_USERS: usize = 1024;
 
 /// What a variable stands for.
 #[derive(Clone, Debug, Default)]
@@ -21,19 +29,6 @@ pub(crate) enum Bound {
     /// An attribute, or an operand that the version in scope has as an attribute.
     Tensor(Tensor),
     Omitted,
-}
-
-/// The left side of a rule, prepared for matching.
-#[derive(Clone, Debug)]
-pub(crate) struct Pattern {
-    pub(crate) rule: Rule,
-    /// The nodes that make a variable: node, and output.
-    makers: Vec<Vec<(usize, usize)>>,
-    /// The result at which the search begins.
-    root: Var,
-    /// Variables whose value must be constant.
-    constants: Vec<bool>,
-    optional: Vec<bool>,
 }
 
 /// A match of a rule: the nodes and values that its left side stands for.
@@ -67,111 +62,6 @@ pub struct Difference {
     pub matched: usize,
     /// The difference, as a clause.
     pub reason: String,
-}
-
-impl Pattern {
-    pub(crate) fn new(rule: Rule) -> Self {
-        let count = rule.names.len();
-        let mut makers = vec![Vec::new(); count];
-        for (index, node) in rule.from.nodes.iter().enumerate() {
-            for (output, var) in node.outputs.iter().enumerate() {
-                if let Some(slot) = var.and_then(|var| makers.get_mut(var)) {
-                    slot.push((index, output));
-                }
-            }
-        }
-        let mut constants = vec![false; count];
-        for (_, condition) in &rule.conditions {
-            if let Condition::Constant(var) = condition {
-                set(&mut constants, *var);
-            }
-        }
-        for node in rule.lets.iter().filter(|node| node.domain != "rule") {
-            for operand in &node.operands {
-                if let Operand::Var(var) | Operand::Default(var, _) | Operand::Rest(var) = operand {
-                    set(&mut constants, *var);
-                }
-            }
-        }
-        let mut optional = vec![false; count];
-        for &(var, arity) in &rule.from.inputs {
-            if arity == Arity::Optional {
-                set(&mut optional, var);
-            }
-        }
-        let root = root(&rule, &makers);
-        Self { rule, makers, root, constants, optional }
-    }
-
-    /// The operators of the node at which the search begins: domain and name.
-    pub(crate) fn roots(&self) -> impl Iterator<Item = &FlatNode> {
-        let makers = self.makers.get(self.root).map(Vec::as_slice).unwrap_or_default();
-        makers.iter().filter_map(|&(node, _)| self.rule.from.nodes.get(node))
-    }
-
-    /// The matches whose root is a node, in the order of the search.
-    pub(crate) fn at<'a>(&'a self, source: Source<'a>, node: NodeId) -> Matches<'a> {
-        let mut matches = Matches {
-            pattern: self,
-            source,
-            open: Vec::new(),
-            steps: 0,
-            is_explained: false,
-            best: Difference::default(),
-        };
-        let makers = self.makers.get(self.root).map(Vec::as_slice).unwrap_or_default();
-        for &(index, _) in makers.iter().rev() {
-            let state = State {
-                needs: vec![Need::Node(index, node)],
-                bound: vec![Bound::Free; self.rule.names.len()],
-                nodes: vec![None; self.rule.from.nodes.len()],
-                read: Vec::new(),
-            };
-            matches.open.push(state);
-        }
-        matches
-    }
-
-    /// Returns `true` if the rule reads the elements of a variable at rewrite time.
-    pub(crate) fn needs_constant(&self, var: Var) -> bool {
-        Self::is_set(&self.constants, var)
-    }
-
-    fn is_set(list: &[bool], var: Var) -> bool {
-        list.get(var).copied().unwrap_or(false)
-    }
-}
-
-fn set(list: &mut [bool], var: Var) {
-    if let Some(slot) = list.get_mut(var) {
-        *slot = true;
-    }
-}
-
-/// The result from which most nodes are reached.
-fn root(rule: &Rule, makers: &[Vec<(usize, usize)>]) -> Var {
-    let reached = |output: Var| {
-        let mut seen = vec![false; rule.from.nodes.len()];
-        let mut open = vec![output];
-        while let Some(var) = open.pop() {
-            for &(node, _) in makers.get(var).map(Vec::as_slice).unwrap_or_default() {
-                if Pattern::is_set(&seen, node) {
-                    continue;
-                }
-                set(&mut seen, node);
-                let operands =
-                    rule.from.nodes.get(node).map(|node| node.operands.as_slice()).unwrap_or_default();
-                open.extend(operands.iter().filter_map(|operand| match operand {
-                    Operand::Var(var) => Some(*var),
-                    _ => None,
-                }));
-            }
-        }
-        seen.iter().filter(|&&seen| seen).count()
-    };
-    let outputs = rule.from.outputs.iter().copied();
-    // The first of those that reach most.
-    outputs.rev().max_by_key(|&output| reached(output)).unwrap_or(0)
 }
 
 /// What remains to be matched.
@@ -239,6 +129,18 @@ impl Iterator for Matches<'_> {
 }
 
 impl<'a> Matches<'a> {
+    /// The search at a node that may be each of these nodes of the pattern.
+    pub(crate) fn new(pattern: &'a Pattern, source: Source<'a>, roots: Vec<usize>, node: NodeId) -> Self {
+        let state = |root: usize| State {
+            needs: vec![Need::Node(root, node)],
+            bound: vec![Bound::Free; pattern.rule.names.len()],
+            nodes: vec![None; pattern.rule.from.nodes.len()],
+            read: Vec::new(),
+        };
+        let open = roots.into_iter().rev().map(state).collect();
+        Self { pattern, source, open, steps: 0, is_explained: false, best: Difference::default() }
+    }
+
     /// Records the differences.
     pub(crate) fn explained(mut self) -> Self {
         self.is_explained = true;
@@ -267,9 +169,13 @@ impl<'a> Matches<'a> {
     /// A node of the left side that no result reaches: it is found among the users of a value.
     fn unmatched(&self, state: &State) -> Option<usize> {
         let is_bound = |var: Var| !matches!(state.bound.get(var), Some(Bound::Free) | None);
-        self.pattern.rule.from.nodes.iter().position(|node| {
+        let from = &self.pattern.rule.from;
+        let is_taken = |node: usize| state.nodes.get(node).is_some_and(Option::is_some);
+        from.nodes.iter().enumerate().position(|(index, node)| {
             let outputs = node.outputs.iter().flatten();
-            outputs.clone().next().is_some() && !outputs.into_iter().any(|&var| is_bound(var))
+            outputs.clone().next().is_some()
+                && !outputs.into_iter().any(|&var| is_bound(var))
+                && !from.is_left_out(index, is_taken)
         })
     }
 
@@ -284,7 +190,11 @@ impl<'a> Matches<'a> {
             _ => None,
         });
         let Some(value) = known else { return };
-        let mut users: Vec<NodeId> = self.source.model.consumers(value).collect();
+        // The users of a value can be very many.
+        let model = self.source.model;
+        let users = model.consumers(value).take(MAX_USERS);
+        let mut users: Vec<NodeId> =
+            users.filter(|&user| is_operator(model, model.node(user), node)).take(MAX_CHOICES).collect();
         users.dedup();
         for user in users.into_iter().rev() {
             if state.nodes.contains(&Some(user)) {
@@ -447,7 +357,13 @@ impl<'a> Matches<'a> {
             return self.differs(state, |_| format!("`{}` has fewer operands", wanted.op));
         };
         let rests = wanted.operands.len().saturating_sub(fixed);
-        let first_lengths: Vec<usize> = if rests == 1 { vec![free] } else { (0..=free).collect() };
+        if rests > 1 && inputs.len() > MAX_VARIADIC {
+            return self.differs(state, |_| format!("`{}` has more than {MAX_VARIADIC} operands", wanted.op));
+        }
+        let first_lengths = match rests {
+            1 => vec![free],
+            _ => self.first_lengths(wanted, &inputs, free),
+        };
         for first in first_lengths.into_iter().rev() {
             let mut next = state.clone();
             let mut left = inputs.iter();
@@ -469,6 +385,25 @@ impl<'a> Matches<'a> {
         }
         // The choices continue.
         false
+    }
+
+    /// The lengths of the first of two lists of operands for which an operator of the pattern makes the operand after it.
+    fn first_lengths(&self, wanted: &FlatNode, inputs: &[Option<ValueId>], free: usize) -> Vec<usize> {
+        let first = wanted.operands.iter().position(|operand| matches!(operand, Operand::Rest(_)));
+        let next = first.and_then(|first| Some((first, wanted.operands.get(first.checked_add(1)?)?)));
+        let model = self.source.model;
+        let may_be = |length: usize| {
+            let Some((first, Operand::Var(var))) = next else { return true };
+            let makers = self.pattern.makers.get(*var).map(Vec::as_slice).unwrap_or_default();
+            let value = inputs.get(first.saturating_add(length)).copied().flatten();
+            let producer = value.and_then(|value| model.value(value).producer());
+            let is_made_by = |&(maker, _): &(usize, usize)| {
+                let maker = self.pattern_node(maker);
+                producer.zip(maker).is_some_and(|(node, maker)| is_operator(model, model.node(node), maker))
+            };
+            makers.is_empty() || makers.iter().any(is_made_by)
+        };
+        (0..=free).filter(|&length| may_be(length)).take(MAX_CHOICES).collect()
     }
 
     fn operand(&mut self, state: &mut State, node: NodeId, wanted: &Operand, found: Effective) -> bool {

@@ -3,12 +3,11 @@
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
-use onnx_ir::Model;
+use onnx_ir::{Model, NodeId};
 use onnx_ops::Call;
-use onnx_types::Symbol;
 
 use crate::ast::FlatNode;
-use crate::matching::Pattern;
+use crate::pattern::Pattern;
 
 /// Returns `true` if a node calls the operator of a node of a pattern.
 pub(crate) fn is_operator(model: &Model, record: &onnx_ir::Node, wanted: &FlatNode) -> bool {
@@ -63,30 +62,84 @@ pub(crate) fn has_semantics(call: Option<&Call<'_>>) -> bool {
     SEMANTICS.iter().find(|(op, _)| *op == name).is_none_or(|&(_, since)| call.since() >= since)
 }
 
-/// Patterns by the operators of their roots: the cost at a node does not depend on patterns of other operators.
+/// Patterns by the operator of their root and by one that makes an operand of it: what is tried at a node does not grow with
+/// the patterns of other operators.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Index {
-    by_op: Vec<(String, Vec<usize>)>,
+    by_root: HashMap<String, Candidates, RandomState>,
+    /// The numbers of the patterns, those with more nodes first.
+    order: Vec<usize>,
+}
+
+/// Patterns whose root has one operator, as positions in the order.
+#[derive(Clone, Debug, Default)]
+struct Candidates {
+    always: Vec<usize>,
+    /// Patterns that need an operand which this operator makes.
+    by_operand: HashMap<String, Vec<usize>, RandomState>,
 }
 
 impl Index {
     pub(crate) fn new(patterns: &[Pattern]) -> Self {
-        let mut index = Self::default();
-        for (number, pattern) in patterns.iter().enumerate() {
+        let mut index = Self { by_root: HashMap::default(), order: (0..patterns.len()).collect() };
+        // Patterns with more nodes come first, and names are unique, so that the order of rules does not matter.
+        let key = |&number: &usize| {
+            patterns.get(number).map(|pattern| (std::cmp::Reverse(pattern.node_count()), pattern.rule.name()))
+        };
+        index.order.sort_by(|a, b| key(a).cmp(&key(b)));
+        for (place, pattern) in index.order.iter().filter_map(|&number| patterns.get(number)).enumerate() {
             for root in pattern.roots() {
-                match index.by_op.iter_mut().find(|(op, _)| *op == root.op) {
-                    Some((_, list)) if list.contains(&number) => {}
-                    Some((_, list)) => list.push(number),
-                    None => index.by_op.push((root.op.clone(), vec![number])),
+                let candidates = index.by_root.entry(root.op.clone()).or_default();
+                let makers = pattern.rarest_operand(root);
+                if makers.is_empty() {
+                    push(&mut candidates.always, place);
+                }
+                for op in makers {
+                    push(candidates.by_operand.entry(op.to_owned()).or_default(), place);
                 }
             }
         }
         index
     }
 
-    /// The patterns for an operator, by the symbols of a model.
-    pub(crate) fn of_model(&self, model: &Model) -> HashMap<Symbol, Vec<usize>, RandomState> {
-        let names = self.by_op.iter();
-        names.filter_map(|(name, list)| Some((model.names().get(name)?, list.clone()))).collect()
+    /// Returns `true` if the root of a pattern has this operator.
+    pub(crate) fn has_root(&self, op: &str) -> bool {
+        self.by_root.contains_key(op)
+    }
+
+    /// The numbers of the patterns that may match at a node, in order.
+    pub(crate) fn at(&self, model: &Model, node: NodeId) -> Vec<usize> {
+        let Some(record) = model.get_node(node) else { return Vec::new() };
+        let Some(candidates) = self.by_root.get(model.str(record.op())) else { return Vec::new() };
+        let mut places = candidates.always.clone();
+        if !candidates.by_operand.is_empty() {
+            for producer in record.inputs().flatten().filter_map(|value| model.value(value).producer()) {
+                let op = model.str(model.node(producer).op());
+                places.extend(candidates.by_operand.get(op).into_iter().flatten());
+            }
+        }
+        places.sort_unstable();
+        places.dedup();
+        places.iter().filter_map(|&place| self.order.get(place).copied()).collect()
+    }
+
+    /// The numbers of all patterns whose root has the operator of a node, in order.
+    pub(crate) fn all_at(&self, model: &Model, node: NodeId) -> Vec<usize> {
+        let Some(record) = model.get_node(node) else { return Vec::new() };
+        let Some(candidates) = self.by_root.get(model.str(record.op())) else { return Vec::new() };
+        let mut places = candidates.always.clone();
+        let mut others: Vec<_> = candidates.by_operand.iter().collect();
+        others.sort_unstable_by_key(|(op, _)| *op);
+        places.extend(others.into_iter().flat_map(|(_, list)| list));
+        places.sort_unstable();
+        places.dedup();
+        places.iter().filter_map(|&place| self.order.get(place).copied()).collect()
+    }
+}
+
+/// Adds the position of a pattern, unless it is the last one: a pattern can have several roots with one operator.
+fn push(list: &mut Vec<usize>, place: usize) {
+    if list.last() != Some(&place) {
+        list.push(place);
     }
 }

@@ -218,7 +218,7 @@ impl<'a> Parser<'a> {
             return Err(self.expected("`rule`"));
         }
         self.bump();
-        let name = self.rule_name()?;
+        let name = self.hyphenated("the name of the rule")?;
         self.expect(":")?;
         let class = match self.word("`exact` or `rounding`")? {
             "exact" => Exactness::Exact,
@@ -266,9 +266,9 @@ impl<'a> Parser<'a> {
     }
 
     /// Words with `-` between them.
-    fn rule_name(&mut self) -> Result<String> {
+    fn hyphenated(&mut self, what: &str) -> Result<String> {
         let first = self.at();
-        self.word("the name of the rule")?;
+        self.word(what)?;
         let mut end = self.end();
         while let Some(token) = self.peek().filter(|token| token.at == end && token.text != ":") {
             if token.kind != TokenKind::Word && token.kind != TokenKind::Number && token.text != "-" {

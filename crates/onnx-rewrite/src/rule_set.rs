@@ -1,21 +1,24 @@
 //! Sets of rules, and their application to a model.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashSet, VecDeque};
 
 use foldhash::fast::RandomState;
 use onnx_ir::{Cursor, Model, NodeId};
 use onnx_pass::passes::Report;
 use onnx_pass::{Exactness, Pass, PassCx, Patch, Proof, Reason, Refusal};
 use onnx_shape_infer::Inference;
+use onnx_types::Symbol;
 use onnx_types::tensor::NoData;
 use slotmap::SecondaryMap;
 
 use crate::ast::Rule;
 use crate::evaluate::{Scratch, evaluate};
 use crate::fault::RuleFileError;
-use crate::matching::{Difference, Match, Pattern};
+use crate::functions::RuleFunction;
+use crate::matching::{Difference, Match};
 use crate::operators::Index;
 use crate::parse::parse;
+use crate::pattern::Pattern;
 use crate::{check, condition, effective, replace};
 
 /// Edits for each node of the model at the beginning, after which the application ends.
@@ -44,6 +47,7 @@ const MAX_EDITS_PER_NODE: usize = 16;
 pub struct RuleSet {
     patterns: Vec<Pattern>,
     index: Index,
+    functions: Vec<RuleFunction>,
 }
 
 impl RuleSet {
@@ -64,16 +68,34 @@ impl RuleSet {
     fn of(rules: Vec<Rule>) -> Self {
         let patterns: Vec<Pattern> = rules.into_iter().map(Pattern::new).collect();
         let index = Index::new(&patterns);
-        Self { patterns, index }
+        Self { patterns, index, functions: Vec::new() }
     }
 
-    /// The rules of this crate that simplify, by family: those of [`FILES`](crate::FILES).
+    /// Adds a rule that is a function; it replaces one of the same name.
+    #[must_use]
+    pub fn with_function(mut self, function: RuleFunction) -> Self {
+        self.functions.retain(|other| other.name() != function.name());
+        self.functions.push(function);
+        self
+    }
+
+    /// The rules of this crate that simplify, by family: those of [`FILES`](crate::FILES), and those that are functions.
     ///
     /// # Errors
     ///
     /// Returns the mistakes of the first file that is not a rule file: a defect of this crate. No rule is left out.
     pub fn standard() -> Result<Self, RuleFileError> {
-        Self::of_files(crate::FILES)
+        Ok(Self { functions: RuleFunction::standard(), ..Self::of_files(crate::FILES)? })
+    }
+
+    /// The rules of this crate that replace several nodes by one operator of the standard, where the version of the model has
+    /// it: those of [`FUSION_FILES`](crate::FUSION_FILES).
+    ///
+    /// # Errors
+    ///
+    /// See [`RuleSet::standard`].
+    pub fn fusions() -> Result<Self, RuleFileError> {
+        Self::of_files(crate::FUSION_FILES)
     }
 
     /// The rules of several files: name and text.
@@ -91,10 +113,19 @@ impl RuleSet {
         let is_kept =
             |pattern: &Pattern| others.patterns.iter().all(|other| other.rule.name != pattern.rule.name);
         let rules = self.patterns.iter().filter(|pattern| is_kept(pattern)).chain(&others.patterns);
-        Self::of(rules.map(|pattern| pattern.rule.clone()).collect())
+        let mut all = Self::of(rules.map(|pattern| pattern.rule.clone()).collect());
+        for function in self.functions.iter().chain(&others.functions) {
+            all = all.with_function(function.clone());
+        }
+        all
     }
 
-    /// The rules, in order.
+    /// The rules that are functions, in order.
+    pub fn functions(&self) -> impl Iterator<Item = &RuleFunction> {
+        self.functions.iter()
+    }
+
+    /// The rules of files, in order.
     pub fn rules(&self) -> impl Iterator<Item = &Rule> {
         self.patterns.iter().map(|pattern| &pattern.rule)
     }
@@ -102,13 +133,13 @@ impl RuleSet {
     /// Number of rules.
     #[must_use]
     pub const fn len(&self) -> usize {
-        self.patterns.len()
+        self.patterns.len().saturating_add(self.functions.len())
     }
 
     /// Returns `true` if the set is empty.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
-        self.patterns.is_empty()
+        self.len() == 0
     }
 
     pub(crate) fn patterns(&self) -> &[Pattern] {
@@ -127,13 +158,12 @@ impl RuleSet {
         model: &'a Model,
         inference: Option<&'a Inference>,
     ) -> impl Iterator<Item = (&'a Rule, Match)> + 'a {
-        let index = self.index.of_model(model);
         let source = effective::Source { model, inference, data: &NoData };
         let graphs: Vec<_> = model.all_graphs().collect();
         let nodes = graphs.into_iter().flat_map(|graph| model.nodes(graph));
         nodes.flat_map(move |node| {
-            let found = index.get(&model.node(node).op()).cloned().unwrap_or_default();
-            let patterns = found.into_iter().filter_map(|number| self.patterns.get(number));
+            let patterns =
+                self.index.at(model, node).into_iter().filter_map(|number| self.patterns.get(number));
             patterns.filter_map(move |pattern| Some((&pattern.rule, pattern.at(source, node).next()?)))
         })
     }
@@ -160,15 +190,16 @@ impl RuleSet {
     /// Why no rule whose last operator is that of a node applies to it: for each one, its name, the number of nodes that
     /// match, and the difference or the condition that excludes it.
     pub fn why(&self, cx: &mut PassCx<'_>, node: NodeId) -> Vec<(String, Difference)> {
-        let index = self.index.of_model(cx.model());
-        let numbers = cx.model().get_node(node).and_then(|record| index.get(&record.op())).cloned();
+        let numbers = self.index.all_at(cx.model(), node);
         let mut reasons = Vec::new();
         let mut scratch = Scratch::new(&cx.options().execution);
-        for pattern in numbers.unwrap_or_default().into_iter().filter_map(|number| self.patterns.get(number))
-        {
+        for pattern in numbers.into_iter().filter_map(|number| self.patterns.get(number)) {
             let found = self.difference(cx.model(), Some(cx.inference()), &pattern.rule.name, node);
             let difference = found.unwrap_or_else(|| {
-                let matched = pattern.rule.from.nodes.len();
+                let matched = pattern.node_count();
+                if let Some(reason) = excluded(cx, &pattern.rule, node) {
+                    return Difference { matched, reason };
+                }
                 let reason = match attempt(cx, pattern, node, &mut scratch, |patch| patch.verify()) {
                     Attempt::Missed(reason) => reason.to_string(),
                     Attempt::Refused(refusal) => refusal.to_string(),
@@ -178,21 +209,38 @@ impl RuleSet {
             });
             reasons.push((pattern.rule.name.clone(), difference));
         }
+        for function in &self.functions {
+            if !function.is_tried_at(cx.model(), node) {
+                continue;
+            }
+            let mut patch = cx.patch(function.name(), function.class());
+            patch.source(node);
+            let verified = function.fill(&mut patch, node).map(|_| patch.verify());
+            let reason = match verified {
+                Err(reason) => reason.to_string(),
+                Ok(Err(refusal)) => refusal.to_string(),
+                Ok(Ok(_)) => "it applies".to_owned(),
+            };
+            reasons.push((function.name().to_owned(), Difference { matched: 1, reason }));
+        }
         reasons
     }
 
     /// The least exact class of the rules.
     #[must_use]
     pub fn class(&self) -> Exactness {
-        self.rules().map(Rule::class).max().unwrap_or(Exactness::Exact)
+        let functions = self.functions.iter().map(RuleFunction::class);
+        self.rules().map(Rule::class).chain(functions).max().unwrap_or(Exactness::Exact)
     }
 
     /// A pass that applies the rules.
     #[must_use]
     pub fn pass(self, name: impl Into<std::borrow::Cow<'static, str>>) -> Pass {
         let summary = format!("Applies {} rewrite rules.", self.len());
+        let rules = self.rules().map(|rule| (rule.name(), rule.page()));
+        let functions = self.functions.iter().map(|rule| (rule.name(), rule.page()));
         let page: Vec<String> =
-            self.rules().map(|rule| format!("## {}\n\n{}\n", rule.name(), rule.page())).collect();
+            rules.chain(functions).map(|(name, page)| format!("## {name}\n\n{page}\n")).collect();
         let page = page.join("\n");
         Pass::new(name, summary, self.class(), move |cx| self.apply(cx)).with_page(page).after("sorted")
     }
@@ -213,7 +261,7 @@ impl RuleSet {
 }
 
 /// The result of one attempt to apply a rule at a node.
-enum Attempt {
+pub(crate) enum Attempt {
     Edited(Vec<NodeId>),
     Missed(Reason),
     Refused(Refusal),
@@ -268,6 +316,19 @@ fn attempt(
     Attempt::Missed(missed)
 }
 
+/// Why the options or the version in scope exclude a rule at a node, if they do.
+fn excluded(cx: &PassCx<'_>, rule: &Rule, node: NodeId) -> Option<String> {
+    let record = cx.model().get_node(node)?;
+    let version = cx.model().versions_in(record.graph()).get(Symbol::EMPTY).unwrap_or(0);
+    if version < rule.since {
+        return Some(format!("it needs version {} of the operator set, the model has {version}", rule.since));
+    }
+    if rule.class > cx.options().class {
+        return Some(format!("its edits are of class {}, which is not allowed", rule.class));
+    }
+    (!cx.options().selects(node)).then(|| "the node is not selected".to_owned())
+}
+
 /// What an edit may affect: producers of the operands, which lose uses, and users of the results.
 fn neighbors(model: &Model, found: &Match) -> Vec<NodeId> {
     let mut affected = Vec::new();
@@ -280,14 +341,13 @@ fn neighbors(model: &Model, found: &Match) -> Vec<NodeId> {
 }
 
 /// The nodes that read the outputs of a node.
-fn users(model: &Model, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+pub(crate) fn users(model: &Model, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
     model.node(node).outputs().iter().flatten().flat_map(|&value| model.consumers(value))
 }
 
 /// The state of an application.
 struct Work<'a> {
     rules: &'a RuleSet,
-    by_op: HashMap<onnx_types::Symbol, Vec<usize>, RandomState>,
     queue: VecDeque<NodeId>,
     queued: SecondaryMap<NodeId, ()>,
     /// Rules that were refused at a node are not tried there again.
@@ -300,10 +360,8 @@ struct Work<'a> {
 impl<'a> Work<'a> {
     fn new(rules: &'a RuleSet, cx: &PassCx<'_>) -> Self {
         let model = cx.model();
-        let by_op = rules.index.of_model(model);
         let mut work = Self {
             rules,
-            by_op,
             queue: VecDeque::new(),
             queued: SecondaryMap::new(),
             refused: HashSet::default(),
@@ -320,40 +378,63 @@ impl<'a> Work<'a> {
 
     fn push(&mut self, model: &Model, node: NodeId) {
         let Some(record) = model.get_node(node) else { return };
-        if self.by_op.contains_key(&record.op()) && self.queued.insert(node, ()).is_none() {
+        let has_rules = self.rules.index.has_root(model.str(record.op()))
+            || self.rules.functions.iter().any(|function| function.is_tried_at(model, node));
+        if has_rules && self.queued.insert(node, ()).is_none() {
             self.queue.push_back(node);
         }
     }
 
     fn visit(&mut self, cx: &mut PassCx<'_>, node: NodeId) {
         let Some(record) = cx.model().get_node(node) else { return };
-        if cx.options().only.is_some_and(|only| !only.contains(&node)) {
+        if !cx.options().selects(node) {
             return;
         }
-        let version = cx.model().versions_in(record.graph()).get(onnx_types::Symbol::EMPTY).unwrap_or(0);
-        let Some(numbers) = self.by_op.get(&record.op()).cloned() else { return };
-        for number in numbers {
+        let version = cx.model().versions_in(record.graph()).get(Symbol::EMPTY).unwrap_or(0);
+        for number in self.rules.index.at(cx.model(), node) {
             let Some(pattern) = self.rules.patterns.get(number) else { continue };
             let is_allowed = version >= pattern.rule.since && pattern.rule.class <= cx.options().class;
             if !is_allowed || self.refused.contains(&(number, node)) {
                 continue;
             }
-            match attempt(cx, pattern, node, &mut self.scratch, |patch| patch.commit()) {
-                Attempt::Missed(_) => {}
-                Attempt::Refused(refusal) => {
-                    self.refused.insert((number, node));
+            let attempt = attempt(cx, pattern, node, &mut self.scratch, |patch| patch.commit());
+            if self.is_done(cx, node, number, attempt) {
+                return;
+            }
+        }
+        for (index, function) in self.rules.functions.iter().enumerate() {
+            let number = self.rules.patterns.len().saturating_add(index);
+            let is_allowed = function.class() <= cx.options().class && function.is_tried_at(cx.model(), node);
+            if !is_allowed || self.refused.contains(&(number, node)) {
+                continue;
+            }
+            let attempt = function.attempt(cx, node);
+            if self.is_done(cx, node, number, attempt) {
+                return;
+            }
+        }
+    }
+
+    /// Records an attempt; returns `true` if the model was edited, so that the node may be gone.
+    fn is_done(&mut self, cx: &PassCx<'_>, node: NodeId, number: usize, attempt: Attempt) -> bool {
+        match attempt {
+            Attempt::Missed(_) => false,
+            Attempt::Refused(refusal) => {
+                self.refused.insert((number, node));
+                if !refusal.is_outside_selection() {
                     self.report.refusals.push(refusal);
                 }
-                Attempt::Edited(affected) => {
-                    self.report.edits = self.report.edits.saturating_add(1);
-                    let model = cx.model();
-                    for node in affected.into_iter().filter(|&node| model.get_node(node).is_some()) {
-                        self.push(model, node);
-                        users(model, node).for_each(|user| self.push(model, user));
-                    }
-                    self.push(cx.model(), node);
-                    return;
+                false
+            }
+            Attempt::Edited(affected) => {
+                self.report.edits = self.report.edits.saturating_add(1);
+                let model = cx.model();
+                for node in affected.into_iter().filter(|&node| model.get_node(node).is_some()) {
+                    self.push(model, node);
+                    users(model, node).for_each(|user| self.push(model, user));
                 }
+                self.push(model, node);
+                true
             }
         }
     }

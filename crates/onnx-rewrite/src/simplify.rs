@@ -8,6 +8,9 @@ use crate::rule_set::RuleSet;
 /// The name of the pass that applies the rules.
 pub const RULES_PASS: &str = "rewrite-rules";
 
+/// The name of the pass that replaces several nodes by one operator.
+pub const FUSIONS_PASS: &str = "fusions";
+
 /// What prepares the model.
 const FIRST: &[&str] = &["sorted", "constants-as-initializers", "no-dead-nodes"];
 
@@ -66,11 +69,54 @@ pub enum SimplificationError {
 /// Returns an error if a pack of the registry has replaced a pass by one that requires an unknown pass, or
 /// that undoes what another one does.
 pub fn simplification(rules: RuleSet, registry: &Registry) -> Result<Pipeline, SimplificationError> {
-    let named = |names: &[&str]| -> Result<Vec<Pass>, UnknownPass> {
-        Ok(Pipeline::named(names, registry)?.passes().cloned().collect())
-    };
-    let mut repeated = named(REPEATED)?;
+    let mut repeated = named(REPEATED, registry)?;
     repeated.push(rules.pass(RULES_PASS));
-    repeated.extend(named(&["no-dead-nodes"])?);
-    Ok(Pipeline::new().then(named(FIRST)?).then_repeat(repeated)?.then(named(LAST)?))
+    repeated.extend(named(&["no-dead-nodes"], registry)?);
+    let prepared = Pipeline::new().then(named(FIRST, registry)?);
+    Ok(prepared.then_repeat(repeated)?.then(named(LAST, registry)?))
+}
+
+/// Like [`simplification`], and then a phase that applies `fusions`: they need not find what a simplification would have made
+/// of it.
+///
+/// ```
+/// use onnx_pass::PassOptions;
+/// use onnx_rewrite::{RuleSet, fused_simplification};
+/// use onnx_schema::Registry;
+/// use onnx_text::{ParseOptions, parse_model};
+///
+/// let text = r#"<ir_version: 10, opset_import: ["": 20]>
+/// g (float[N,3] x) => (float[N,3] y)
+///    <float r = {1.4142135}, float one = {1.0}, float half = {0.5}> {
+///    d = Div (x, r)
+///    e = Erf (d)
+///    s = Add (e, one)
+///    p = Mul (x, s)
+///    y = Mul (p, half)
+/// }"#;
+/// let mut model = parse_model(text, &ParseOptions::default())?;
+/// let pipeline = fused_simplification(RuleSet::standard()?, RuleSet::fusions()?, Registry::STANDARD)?;
+/// pipeline.run(&mut model, &PassOptions::default());
+/// let first = model.graph(model.main_graph()).first().unwrap();
+/// assert_eq!((model.node_count(), model.str(model.node(first).op())), (1, "Gelu"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// See [`simplification`].
+pub fn fused_simplification(
+    rules: RuleSet,
+    fusions: RuleSet,
+    registry: &Registry,
+) -> Result<Pipeline, SimplificationError> {
+    let mut repeated = vec![fusions.pass(FUSIONS_PASS)];
+    repeated.extend(named(&["unique-constants", "unique-subexpressions", "no-dead-nodes"], registry)?);
+    let simplified = simplification(rules, registry)?;
+    Ok(simplified.then_repeat(repeated)?.then(named(LAST, registry)?))
+}
+
+/// Passes by their names.
+fn named(names: &[&str], registry: &Registry) -> Result<Vec<Pass>, UnknownPass> {
+    Ok(Pipeline::named(names, registry)?.passes().cloned().collect())
 }

@@ -122,7 +122,7 @@ pub fn rules_and_scripts() -> Vec<Vec<u8>> {
 #[must_use]
 pub fn rules() -> Vec<Vec<u8>> {
     let mut seeds = Vec::new();
-    for (_, text) in onnx_rewrite::FILES {
+    for (_, text) in onnx_rewrite::FILES.iter().chain(onnx_rewrite::FUSION_FILES) {
         // A comment begins each rule.
         let rules = text.split("\n\n#").map(|rule| format!("#{}\n", rule.trim_start_matches('#').trim_end()));
         seeds.extend(rules.map(String::into_bytes));

@@ -35,6 +35,7 @@ with fresh memory.
 | check | a verdict, from the file and in memory, against `onnx.checker` |
 | convert | conversion to a newer operator set version, against `onnx.version_converter`, and its growth |
 | functions | inlining calls, against decoding the model, `onnx.inliner` and the pass of onnx-ir, and its growth |
+| simplify | `onnx simplify` with structure, rules and types proved, against onnxsim, onnxslim, the optimizer of onnxscript and onnxoptimizer on the same files; its growth with the model, and one sweep of 10, 100 and 1,000 generated rules |
 | passes | common passes in a context, against those of onnx-ir; a pipeline of 20 passes with structure, rules and types proved, against reading the file, the passes of onnx-ir, onnxoptimizer and onnxslim; its growth |
 | infer | bytes to inferred bytes, against `onnx.shape_inference` and onnxruntime's symbolic inference |
 | eval | running a real model of each family on small inputs, against onnxruntime without optimization (one thread each) and `onnx.reference`, and the cost of planning |

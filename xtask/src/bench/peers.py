@@ -174,12 +174,24 @@ def optimize(tool, path):
         import onnxoptimizer
 
         message = onnx.load(path)
-        timed(tool, lambda: onnxoptimizer.optimize(message))
+        message = timed(tool, lambda: onnxoptimizer.optimize(message))
     elif tool == "onnxslim":
         import onnxslim
 
         message = onnx.load(path)
-        timed(tool, lambda: onnxslim.slim(message))
+        message = timed(tool, lambda: onnxslim.slim(message))
+    elif tool == "onnxsim":
+        import onnxsim
+
+        message = onnx.load(path)
+        message = timed(tool, lambda: onnxsim.simplify(message))[0]
+    elif tool == "onnxscript":
+        import onnxscript.optimizer
+
+        message = onnx.load(path)
+        message = timed(tool, lambda: onnxscript.optimizer.optimize(message))
+    if tool != "onnx-ir":
+        SAMPLES[f"{tool}-nodes"] = [len(message.graph.node)]
 
 
 def infer(path, rounds, symbolic_rounds):

@@ -8,6 +8,7 @@ mod functions;
 mod infer;
 mod passes;
 mod rust;
+mod simplify;
 mod text;
 mod weights;
 
@@ -31,6 +32,8 @@ const PACKAGES: &[&str] = &[
     "sympy==1.14.0",
     "onnxoptimizer==0.4.2",
     "onnxslim==0.1.98",
+    "onnxsim==0.8.1",
+    "onnxscript==0.7.2",
 ];
 
 type Group = fn(&mut Run) -> TaskResult;
@@ -47,6 +50,7 @@ pub(super) const GROUPS: &[(&str, Group)] = &[
     ("functions", functions::functions),
     ("convert", convert::convert),
     ("passes", passes::passes),
+    ("simplify", simplify::simplify),
     ("infer", infer::infer),
     ("eval", eval::eval),
     ("rust", rust::rust),

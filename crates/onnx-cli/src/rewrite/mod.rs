@@ -3,6 +3,7 @@
 mod bisect;
 mod journal;
 mod refused;
+mod why;
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
@@ -23,7 +24,9 @@ use crate::exit::{Failure, Outcome};
 use crate::input::{Loaded, display_name, load_to_copy};
 use crate::output::Out;
 use crate::progress::Progress;
-use crate::{report, rule_files, size, store, weights};
+use crate::{report, rule_files, selection, size, store, weights};
+
+pub(crate) use why::Why;
 
 const USAGE: &str = "onnx rewrite [OPTIONS] --pass <PASS> <IN>";
 
@@ -84,6 +87,9 @@ pub(crate) struct EditArgs {
     /// whole are refused.
     #[arg(long, value_name = "SELECTOR", hide_short_help = true)]
     pub(crate) only: Vec<String>,
+    /// Nodes that stay as they are: a selector, such as the name of a node, `near("NAME", 3)` or `Softmax()`.
+    #[arg(long, value_name = "SELECTOR", hide_short_help = true)]
+    pub(crate) except: Vec<String>,
     /// Find the first edit after which a command fails: `--bisect -- COMMAND {}`, where `{}` is the file of a model. Nothing is
     /// written. The command succeeds with status 0; 125 means that the model cannot be tried, 126 and 127 end the search.
     #[arg(long, requires = "command", hide_short_help = true)]
@@ -137,17 +143,19 @@ pub(crate) fn run(args: &RewriteArgs, out: &mut Out) -> Result<Outcome, Failure>
         &args.input_file,
         &args.edits,
         &pipeline,
-        &Kind { verb: "rewriting", report: "rewrite/1", describe },
+        &Kind { verb: "rewriting", report: "rewrite/1", describe, why: None },
         out,
     )
 }
 
 /// How a command that runs a pipeline presents itself.
-pub(crate) struct Kind {
+pub(crate) struct Kind<'a> {
     pub(crate) verb: &'static str,
     pub(crate) report: &'static str,
     /// Tells what was done: the report, the model afterwards, and the number of nodes before.
     pub(crate) describe: fn(&PipelineReport, &Before, &Model, &Out),
+    /// The nodes that `--why` asks about.
+    pub(crate) why: Option<Why<'a>>,
 }
 
 /// What is counted before a pipeline runs.
@@ -175,7 +183,7 @@ pub(crate) fn edit(
     input_file: &Path,
     args: &EditArgs,
     pipeline: &Pipeline,
-    kind: &Kind,
+    kind: &Kind<'_>,
     out: &mut Out,
 ) -> Result<Outcome, Failure> {
     let registry = args.documents.registry()?;
@@ -191,6 +199,8 @@ pub(crate) fn edit(
     let begin = Instant::now();
     let clock = || begin.elapsed();
     let only = selected(&loaded.model, &args.only)?;
+    let except = excepted(&loaded.model, &args.except)?;
+    let asked = why::asked(&loaded.model, kind.why.as_ref())?;
     let options = PassOptions::default()
         .with_class(if args.exact { Exactness::Exact } else { Exactness::Rounding })
         .with_conditions(&conditions)
@@ -200,6 +210,7 @@ pub(crate) fn edit(
         .with_registry(&registry)
         .with_data(&source)
         .with_only(only.as_ref())
+        .with_except(except.as_ref())
         .with_clock(Some(&clock))
         .with_execution(loaded.execution.clone());
     if args.bisect {
@@ -218,13 +229,15 @@ pub(crate) fn edit(
         ))
         .help("this is a defect of a pass: please report it, with the model if you can"));
     }
+    let answers = why::answers(asked, kind.why.as_ref(), &mut loaded.model, &options, &done);
     let mut findings = loaded.findings.clone();
     if out.is_for_people() {
+        why::show(&answers, out)?;
         out.input(&loaded, findings)?;
     } else {
         out.result_kind(kind.report, "models");
         report::select(&loaded.model, &mut findings);
-        let item = item(&loaded, &done, before.nodes).to_string();
+        let item = item(&loaded, &done, before.nodes, &answers).to_string();
         out.input_of(&loaded.name, Some(loaded.format.id()), Some(loaded.bytes), findings, vec![item])?;
     }
     if let Some(path) = &args.journal {
@@ -291,6 +304,17 @@ fn selected(model: &Model, texts: &[String]) -> Result<Option<HashSet<NodeId>>, 
     Ok(Some(selected))
 }
 
+/// The nodes that stay, with those of their graphs; `None` for none.
+fn excepted(model: &Model, texts: &[String]) -> Result<Option<HashSet<NodeId>>, Failure> {
+    if texts.is_empty() {
+        return Ok(None);
+    }
+    let mut nodes = selection::nodes(model, texts)?;
+    let graphs: Vec<_> = nodes.iter().flat_map(|&node| model.node(node).nested_graphs()).collect();
+    nodes.extend(graphs.into_iter().flat_map(|graph| model.nodes_in(graph)));
+    Ok(Some(nodes.into_iter().collect()))
+}
+
 /// Tells what the passes did, and which edits were refused.
 pub(crate) fn describe(done: &PipelineReport, before: &Before, model: &Model, out: &Out) {
     for pass in &done.passes {
@@ -342,7 +366,7 @@ fn verdicts(journal: &[Entry]) -> String {
 }
 
 /// The item of a model in `rewrite/1`.
-fn item(loaded: &Loaded, done: &PipelineReport, before: usize) -> Value {
+fn item(loaded: &Loaded, done: &PipelineReport, before: usize, answers: &[why::Answer]) -> Value {
     let pass = |run: &PassRun| {
         let refusals = run
             .report
@@ -364,6 +388,7 @@ fn item(loaded: &Loaded, done: &PipelineReport, before: usize) -> Value {
         "edits": done.edits(),
         "passes": done.passes.iter().map(pass).collect::<Vec<_>>(),
         "ended": done.ended.map(|ended| ended.to_string()),
+        "why": why::to_json(answers),
         "model": done.model.as_ref().map(ToString::to_string),
     })
 }

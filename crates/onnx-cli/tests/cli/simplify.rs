@@ -60,3 +60,62 @@ fn rule_files_are_applied_checked_and_formatted() {
             .starts_with("rule a: exact\nfrom (x) => (y) {\n    y = Add (x, 0)\n}\n")
     );
 }
+
+const NORMALIZED: &str = r#"<ir_version: 10, opset_import: ["": 17]>
+g (float[N,4] x) => (float[N,4] y)
+   <float e = {0.00001}, float[4] s = {1, 2, 3, 4}, float[4] c = {0.5, 0, 0, 1}> {
+   m = ReduceMean <axes = [-1]> (x)
+   d = Sub (x, m)
+   q = Mul (d, d)
+   v = ReduceMean <axes = [-1]> (q)
+   w = Add (v, e)
+   r = Sqrt (w)
+   n = Div (d, r)
+   p = Mul (n, s)
+   y = Add (p, c)
+}"#;
+
+#[test]
+fn fusions_are_a_phase_of_their_own() {
+    let folder = Folder::new();
+    folder.put("in.onnxtxt", NORMALIZED);
+    onnx(&folder, "simplify in.onnxtxt").exits(0).says("9 -> 9 nodes");
+    onnx(&folder, "simplify in.onnxtxt --fuse --prove -o out.onnxtxt")
+        .exits(0)
+        .says("9 -> 1 nodes")
+        .says("fusions/layer-normalization-scale");
+    let text = text_of(&folder, "out.onnxtxt");
+    assert!(text.contains("y = LayerNormalization <epsilon = 1e-5> (x, s, c)"), "{text}");
+    onnx(&folder, "compare in.onnxtxt out.onnxtxt").exits(0);
+    // The edits are not exact.
+    onnx(&folder, "simplify in.onnxtxt --fuse --exact").exits(0).says("9 -> 9 nodes");
+    folder.put("old.onnxtxt", &NORMALIZED.replace("17]", "16]"));
+    onnx(&folder, "simplify old.onnxtxt --fuse").exits(0).says("9 -> 9 nodes");
+}
+
+#[test]
+fn what_is_excepted_stays() {
+    let folder = Folder::new();
+    folder.put("in.onnxtxt", MODEL);
+    onnx(&folder, "simplify in.onnxtxt --except Transpose()").exits(0).says("6 -> 4 nodes");
+    onnx(&folder, "simplify in.onnxtxt --except Reshape() -o out.onnxtxt").exits(0);
+    let text = text_of(&folder, "out.onnxtxt");
+    assert!(text.contains("Reshape (x, s)") && text.matches("Transpose").count() == 1, "{text}");
+    onnx(&folder, "simplify in.onnxtxt --except Softmax()").exits(2).says("no node of the model matches");
+}
+
+#[test]
+fn a_node_that_stays_has_reasons() {
+    let folder = Folder::new();
+    folder.put("in.onnxtxt", MODEL);
+    onnx(&folder, "simplify in.onnxtxt --why Relu()")
+        .exits(0)
+        .says("relu-relu")
+        .says("1 node matched, then: the operator is `Transpose`, not `Relu`");
+    let json = onnx(&folder, "simplify in.onnxtxt --why Relu() --format json").exits(0).json();
+    let why = &json["result"]["models"][0]["why"][0];
+    assert_eq!((&why["op"], &why["gone"]), (&"Relu".into(), &false.into()));
+    let rules = why["rules"].as_array().unwrap();
+    assert!(rules.iter().any(|rule| rule["rule"] == "relu-relu" && rule["matched"] == 1), "{why}");
+    onnx(&folder, "simplify in.onnxtxt --why Reshape()").exits(0).says("Reshape r: is gone");
+}

@@ -65,7 +65,6 @@ use std::fmt;
 use onnx_diag::Quoted;
 use onnx_ir::{Model, NodeId};
 
-use crate::commit::NOT_SELECTED;
 use crate::pass::Pass;
 use crate::patch::{Patch, Refusal};
 use crate::query::Reason;
@@ -159,7 +158,7 @@ impl Report {
     pub fn commit(&mut self, patch: Patch<'_, '_>) {
         match patch.commit() {
             Ok(_) => self.edits = self.edits.saturating_add(1),
-            Err(refusal) if refusal.reason == NOT_SELECTED => {}
+            Err(refusal) if refusal.is_outside_selection() => {}
             Err(refusal) => self.refusals.push(*refusal),
         }
     }

@@ -74,6 +74,7 @@ pub(super) fn first_sizes(rng: &mut Rng, op: &str) -> Vec<i64> {
         "Gemm" => 2,
         "BatchNormalization" => rng.below(3).saturating_add(2),
         "MatMul" => rng.pick(&[1, 2, 2, 2, 3]).unwrap_or(2),
+        "Pad" => rng.pick(&[1, 2, 3, 3, 4, 4]).unwrap_or(3),
         _ => rng.pick(&[0, 1, 2, 2, 3, 3, 4]).unwrap_or(2),
     };
     let mut sizes = sizes(rng, rank);
@@ -178,6 +179,10 @@ pub(super) fn parameter(
     };
     Some(match (op, name) {
         ("Reshape", "shape") => reshaped(rng, first),
+        ("ConstantOfShape", _) => {
+            let rank = rng.below(3);
+            sizes(rng, rank)
+        }
         ("Expand", "shape") => broadcast(rng, first),
         ("Unsqueeze", "axes") => {
             let count = rng.below(2).saturating_add(1);
@@ -189,6 +194,11 @@ pub(super) fn parameter(
             let ones: Vec<i64> = ones.filter(|_| rng.chance(60)).collect();
             signed(rng, ones, rank)
         }
+        (_, "axes") if op.starts_with("Reduce") && rank > 0 && rng.chance(50) => {
+            let last = rank.saturating_sub(1);
+            let begin = if rng.chance(70) { last } else { last.min(2) };
+            signed(rng, (begin..rank).filter_map(|axis| i64::try_from(axis).ok()).collect(), rank)
+        }
         (_, "axes") => {
             let count = if op == "Slice" { count } else { rng.below(rank.saturating_add(1)) };
             let all = rng.shuffled(rank);
@@ -197,6 +207,14 @@ pub(super) fn parameter(
         ("Slice", "starts") => list(rng, &[0, 0, 1, 1, 2, -1, -2], count),
         ("Slice", "ends") => list(rng, &[1, 2, 3, i64::MAX, -1], count),
         ("Slice", "steps") => list(rng, &[1, 1, 1, 2, -1], count),
+        ("Pad", "pads") if rng.chance(50) => {
+            let mut side = || -> Vec<i64> {
+                (0..rank)
+                    .map(|axis| if axis < 2 { 0 } else { rng.pick(&[0, 1, 1, 2]).unwrap_or(0) })
+                    .collect()
+            };
+            [side(), side()].concat()
+        }
         ("Pad", "pads") => list(rng, &[0, 0, 1, 2, -1], rank.saturating_mul(2)),
         ("Tile", "repeats") => list(rng, &[1, 1, 2, 3], rank),
         ("Split", "split") => {
@@ -216,6 +234,14 @@ fn signed(rng: &mut Rng, axes: Vec<i64>, rank: usize) -> Vec<i64> {
 
 /// The operand of a `Reshape`.
 fn reshaped(rng: &mut Rng, first: &[i64]) -> Vec<i64> {
+    if let [batch, channels, _, ..] = *first
+        && rng.chance(30)
+    {
+        // Rows, or groups of channels.
+        let last = first.last().copied().unwrap_or(1);
+        let groups = rng.pick(&[1, 2, channels]).unwrap_or(1);
+        return if rng.chance(50) { vec![-1, last] } else { vec![batch, groups, -1] };
+    }
     let mut factors: Vec<i64> = Vec::new();
     for &size in first {
         match size {
@@ -273,6 +299,9 @@ pub(super) fn attribute(rng: &mut Rng, op: &str, name: &str, first: &[i64]) -> O
         "keepdims" | "allowzero" | "noop_with_empty_axes" | "transA" | "transB" | "count_include_pad" => {
             AttrValue::Int(i64::from(rng.chance(50)))
         }
+        "scale" => AttrValue::Float(rng.pick(&[0.25, 0.5, 1.0])?),
+        "value" if op == "ConstantOfShape" => AttrValue::from(Tensor::from_slice([1], &[1.5]).ok()?),
+        "num_groups" => AttrValue::Int(rng.pick(&[1, 2])?),
         "epsilon" => AttrValue::Float(rng.pick(&[1e-5, 1e-3, 0.25])?),
         "alpha" | "beta" => AttrValue::Float(rng.pick(&[1.0, 1.0, 0.5, 2.0])?),
         "start" => AttrValue::Int(rng.pick(&[0, 0, 1, -1])?),
@@ -287,10 +316,15 @@ pub(super) fn data(rng: &mut Rng, name: &str, sizes: &[i64], elem: ElemType) -> 
     let count = usize::try_from(count).ok().filter(|&count| count <= 4096)?;
     let is_positive = matches!(name, "var" | "input_var" | "scale" | "x_scale" | "y_scale");
     let zero_free = rng.chance(50);
+    // The neutral elements of scales, offsets and paddings.
+    let is_one = matches!(name, "scale" | "Scale") && rng.chance(40);
+    let is_zero = matches!(name, "constant_value" | "B" | "y_zero_point" | "x_zero_point") && rng.chance(60);
     let mut numbers = Vec::with_capacity(count);
     for _ in 0..count {
         let number = (rng.below(17) as f64 - 8.0) / 4.0;
         numbers.push(match () {
+            () if is_zero => 0.0,
+            () if is_one => 1.0,
             () if is_positive => number.abs() + 0.25,
             () if zero_free && number == 0.0 => 1.0,
             () => number,

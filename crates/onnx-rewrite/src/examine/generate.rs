@@ -11,14 +11,14 @@ use crate::ast::{Arity, AttributeTerm, Condition, Elems, FlatNode, Operand, Var}
 use crate::condition::is_of;
 use crate::evaluate::{Scratch, as_kind, of_literal};
 use crate::form::{Argument, Form};
-use crate::matching::Pattern;
+use crate::pattern::Pattern;
 
 /// Tries to choose the operands of one node.
 const TRIES: usize = 12;
 
 /// What a variable of the left side is in the model that is being chosen.
 #[derive(Clone, Debug)]
-enum Slot {
+pub(super) enum Slot {
     Input(Tensor),
     Constant(Tensor),
     /// The result of a node.
@@ -29,7 +29,7 @@ enum Slot {
 }
 
 impl Slot {
-    const fn tensor(&self) -> Option<&Tensor> {
+    pub(super) const fn tensor(&self) -> Option<&Tensor> {
         match self {
             Self::Input(tensor) | Self::Constant(tensor) | Self::Result(tensor) => Some(tensor),
             _ => None,
@@ -46,12 +46,14 @@ struct Chosen {
 }
 
 pub(super) struct Generator<'a> {
-    pattern: &'a Pattern,
-    rng: Rng,
+    pub(super) pattern: &'a Pattern,
+    pub(super) rng: Rng,
     scratch: Scratch,
     version: i64,
     elem: ElemType,
-    slots: Vec<Option<Slot>>,
+    /// `Slice` takes one half of the last axis, the second one if this is `true`.
+    pub(super) half: Option<bool>,
+    pub(super) slots: Vec<Option<Slot>>,
     chosen: Vec<Chosen>,
 }
 
@@ -63,6 +65,7 @@ impl<'a> Generator<'a> {
             scratch: Scratch::new(execution),
             version: 0,
             elem: ElemType::Float,
+            half: None,
             slots: Vec::new(),
             chosen: Vec::new(),
         }
@@ -76,8 +79,10 @@ impl<'a> Generator<'a> {
         self.elem = self.rng.pick(&choose::ELEMS)?;
         self.slots = vec![None; self.pattern.rule.names.len()];
         self.chosen.clear();
+        self.half = self.rng.chance(30).then_some(false);
+        let taken = self.alternatives();
         for index in 0..self.pattern.rule.from.nodes.len() {
-            if !self.is_taken(index) {
+            if !taken.get(index).copied().unwrap_or(false) {
                 continue;
             }
             let before = self.slots.clone();
@@ -96,16 +101,24 @@ impl<'a> Generator<'a> {
         self.build()
     }
 
-    /// One of several alternatives is taken: the first with a chance, the last otherwise.
-    fn is_taken(&mut self, index: usize) -> bool {
-        let nodes = &self.pattern.rule.from.nodes;
-        let Some(node) = nodes.get(index) else { return false };
-        let is_made = node.outputs.iter().flatten().any(|&var| matches!(self.slots.get(var), Some(Some(_))));
-        if is_made {
-            return false;
+    /// Whether each node is taken: one of several alternatives is, each with the same chance, and what is nested in it.
+    fn alternatives(&mut self) -> Vec<bool> {
+        let from = &self.pattern.rule.from;
+        let mut taken = vec![false; from.nodes.len()];
+        for (index, node) in from.nodes.iter().enumerate() {
+            let alternatives = || {
+                let all = from.nodes.iter().enumerate();
+                all.filter(|(_, other)| other.outputs == node.outputs).map(|(other, _)| other)
+            };
+            if alternatives().next() == Some(index) {
+                let chosen = self.rng.below(alternatives().count());
+                let chosen = alternatives().nth(chosen).and_then(|chosen| taken.get_mut(chosen));
+                chosen.into_iter().for_each(|slot| *slot = true);
+            }
         }
-        let has_later = nodes.iter().skip(index.saturating_add(1)).any(|other| other.outputs == node.outputs);
-        !has_later || self.rng.chance(50)
+        let is_taken = |node: usize| taken.get(node).copied().unwrap_or(false);
+        let all = (0..from.nodes.len()).map(|node| is_taken(node) && !from.is_left_out(node, is_taken));
+        all.collect()
     }
 
     fn choose(&mut self, index: usize) -> Option<()> {
@@ -215,15 +228,18 @@ impl<'a> Generator<'a> {
         let first = before.first().cloned().flatten().map(|tensor| tensor.dims().to_vec());
         let elem = self.elem_for(var, schema, place, before)?;
         let known = first.as_deref().unwrap_or_default();
-        let parameter = choose::parameter(&mut self.rng, &node.op, name, known, count);
+        let parameter = self.related(&node.op, name, known);
+        let parameter = parameter.or_else(|| choose::parameter(&mut self.rng, &node.op, name, known, count));
+        let is_list = first.is_some() || node.op == "ConstantOfShape";
         let is_parameter = parameter.is_some();
         let tensor = match (parameter, &first) {
-            (Some(list), Some(_)) => self.scratch.convert(Tensor::vector(&list), elem).ok()?,
+            (Some(list), _) if is_list => self.scratch.convert(Tensor::vector(&list), elem).ok()?,
             (_, None) => {
                 let sizes = choose::first_sizes(&mut self.rng, &node.op);
+                let sizes = self.conditioned(var, sizes);
                 self.data(name, &sizes, elem)?
             }
-            (None, Some(first)) => {
+            (_, Some(first)) => {
                 let weight = before.get(1).cloned().flatten().map(|tensor| tensor.dims().to_vec());
                 let is_scalar = matches!(
                     name,
@@ -239,6 +255,7 @@ impl<'a> Generator<'a> {
                     true => Vec::new(),
                     false => choose::other_sizes(&mut self.rng, &node.op, name, first, weight.as_deref()),
                 };
+                let sizes = self.conditioned(var, sizes);
                 self.data(name, &sizes, elem)?
             }
         };

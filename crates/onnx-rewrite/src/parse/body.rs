@@ -1,5 +1,7 @@
 //! Bodies: nodes, nested calls, literals and attributes.
 
+use std::ops::Range;
+
 use onnx_ir::AttrValue;
 use onnx_text::{ParseOptions, TokenKind, parse_node};
 
@@ -48,13 +50,7 @@ impl Parser<'_> {
             }
         }
         self.expect("=")?;
-        let mut calls = vec![self.call(kind, nodes)?];
-        while self.eat("|") {
-            if kind != Kind::From {
-                return Err(Mistake::syntax(self.at(), "only the left side of a rule has alternatives"));
-            }
-            calls.push(self.call(kind, nodes)?);
-        }
+        let calls = self.alternatives(kind, nodes)?;
         if calls.len() > 1 && outputs.len() > 1 {
             return Err(Mistake::syntax(start, "a node with alternatives has one result"));
         }
@@ -62,11 +58,29 @@ impl Parser<'_> {
         for output in outputs {
             vars.push(output.map(|(name, at)| self.define(name, at)).transpose()?);
         }
-        for mut call in calls {
-            call.outputs.clone_from(&vars);
-            nodes.push(call);
-        }
+        push(nodes, calls, &vars);
         Ok(())
+    }
+
+    /// `A (x) | B (x)`: the calls, each with the nodes that are nested in it.
+    fn alternatives(
+        &mut self,
+        kind: Kind,
+        nodes: &mut Vec<FlatNode>,
+    ) -> Result<Vec<(FlatNode, Range<usize>)>> {
+        let mut calls = Vec::new();
+        loop {
+            let begin = nodes.len();
+            let call = self.call(kind, nodes)?;
+            calls.push((call, begin..nodes.len()));
+            if !self.sees("|") {
+                return Ok(calls);
+            }
+            if kind != Kind::From {
+                return Err(Mistake::syntax(self.at(), "only the left side of a rule has alternatives"));
+            }
+            self.bump();
+        }
     }
 
     /// `Op <attributes> (operands)`; operands that are calls become nodes before it.
@@ -92,6 +106,7 @@ impl Parser<'_> {
             is_open: false,
             operands: Vec::new(),
             outputs: Vec::new(),
+            within: None,
             at,
         };
         if self.sees("<") {
@@ -143,15 +158,9 @@ impl Parser<'_> {
 
     /// A nested call, possibly with alternatives.
     fn nested(&mut self, kind: Kind, nodes: &mut Vec<FlatNode>) -> Result<Operand> {
-        let mut calls = vec![self.call(kind, nodes)?];
-        while kind == Kind::From && self.eat("|") {
-            calls.push(self.call(kind, nodes)?);
-        }
+        let calls = self.alternatives(kind, nodes)?;
         let var: Var = self.fresh("");
-        for mut call in calls {
-            call.outputs = vec![Some(var)];
-            nodes.push(call);
-        }
+        push(nodes, calls, &[Some(var)]);
         Ok(Operand::Var(var))
     }
 
@@ -283,6 +292,19 @@ impl Parser<'_> {
             None if kind == Kind::From => self.define(token.text, token.at),
             None => self.known(token.text, token.at),
         }
+    }
+}
+
+/// Adds calls with the same results, after the nodes that are nested in them.
+fn push(nodes: &mut Vec<FlatNode>, calls: Vec<(FlatNode, Range<usize>)>, outputs: &[Option<Var>]) {
+    let are_alternatives = calls.len() > 1;
+    for (owner, (mut call, inner)) in (nodes.len()..).zip(calls) {
+        let inner = nodes.get_mut(inner).unwrap_or_default();
+        for node in inner.iter_mut().filter(|node| are_alternatives && node.within.is_none()) {
+            node.within = Some(owner);
+        }
+        call.outputs = outputs.to_vec();
+        nodes.push(call);
     }
 }
 

@@ -50,6 +50,13 @@ impl Parser<'_> {
                 }
                 Ok(Condition::OneUse(var))
             }
+            Some("granted") => {
+                self.bump();
+                self.expect("(")?;
+                let granted = self.granted()?;
+                self.expect(")")?;
+                Ok(Condition::Granted(granted))
+            }
             Some("shape") => {
                 self.bump();
                 let first = self.argument()?;
@@ -67,6 +74,16 @@ impl Parser<'_> {
         let var = self.name()?;
         self.expect(")")?;
         Ok(var)
+    }
+
+    /// `no-nan`, `finite` or `no-negative-zero`.
+    fn granted(&mut self) -> Result<onnx_pass::Condition> {
+        let at = self.at();
+        let name = self.hyphenated("a condition")?;
+        onnx_pass::Condition::from_name(&name).ok_or_else(|| {
+            let message = "a caller grants `no-nan`, `finite` or `no-negative-zero`";
+            Mistake::meaning(at, message)
+        })
     }
 
     fn name(&mut self) -> Result<Var> {

@@ -33,3 +33,61 @@ fn transpositions_are_composed() {
          y = Relu (val_0)",
     );
 }
+
+#[test]
+fn inverses_around_elementwise_operators_cancel() {
+    check(
+        "",
+        "g (float[N,3,4] x, float[N,12] z) => (float[N,3,4] y, float[N,12] w) {
+            a = Transpose <perm = [1, 2, 0]> (x) b = Neg (a) c = Erf (b) d = Transpose <perm = [2, 0, 1]> (c) y = Relu (d)
+            s = Constant <value_ints = [-1, 3, 4]> () e = Reshape (z, s) f = Sigmoid (e)
+            t = Constant <value_ints = [-1, 12]> () g = Reshape (f, t) w = Relu (g)
+        }",
+        "val_0 = Neg (x)
+         val_1 = Erf (val_0)
+         y = Relu (val_1)
+         s = Constant <value_ints = [-1, 3, 4]> ()
+         t = Constant <value_ints = [-1, 12]> ()
+         val_2 = Sigmoid (z)
+         w = Relu (val_2)",
+    );
+}
+
+/// Two rules match the same node: the one with more nodes applies, whichever comes first.
+#[test]
+fn the_order_of_rules_does_not_matter() {
+    let short = "rule abs-neg: exact from (x) => (y) { y = Abs (Neg (x)) } to (x) => (y) { y = Abs (x) }\n";
+    let long =
+        "rule abs-neg-abs: exact from (x) => (y) { y = Abs (Neg (Abs (x))) } to (x) => (y) { y = Abs (x) }\n";
+    for rules in [format!("{short}{long}"), format!("{long}{short}")] {
+        let rules = RuleSet::parse(&rules).unwrap();
+        let text = r#"<ir_version: 10, opset_import: ["": 20]>
+            g (float[N] x) => (float[N] y) { a = Abs (x) b = Neg (a) c = Abs (b) y = Relu (c) }"#;
+        let mut model = parse_model(text, &ParseOptions::default()).unwrap();
+        let mut cx = PassCx::new(&mut model, PassOptions::default());
+        rules.apply(&mut cx);
+        let names: Vec<String> = cx.into_journal().into_iter().map(|entry| entry.pass).collect();
+        assert_eq!(names, ["abs-neg-abs"]);
+    }
+}
+
+/// A pattern with two lists of operands and alternatives in the middle has a bounded cost at a node with many operands.
+#[test]
+fn nodes_with_many_operands_are_matched_in_bounded_time() {
+    let rules = RuleSet::parse(
+        "rule concat-concat: exact
+         from (p*, q*, r*) => (y) { y = Concat <axis = 0> (p*, Concat <axis = 0> (q*), r*) }
+         where rank(y) == 17
+         to (p*, q*, r*) => (y) { y = Concat <axis = 0> (p*, q*, r*) }",
+    )
+    .unwrap();
+    for count in [1000, 20_000] {
+        let operands = vec!["a"; count].join(", ");
+        let text = format!(
+            "<ir_version: 10, opset_import: [\"\": 20]> g (float[2] x) => (float[M] y) {{ a = Concat <axis = 0> (x, x) y = Concat <axis = 0> ({operands}) }}"
+        );
+        let mut model = parse_model(text, &ParseOptions::default()).unwrap();
+        let mut cx = PassCx::new(&mut model, PassOptions::default());
+        assert_eq!(rules.apply(&mut cx).edits, 0);
+    }
+}

@@ -1,17 +1,27 @@
 //! Every rule file of the crate, tested by running its rules.
 
-use onnx_rewrite::{ExamineOptions, FILES, RuleSet, examine};
+use onnx_rewrite::{ExamineOptions, FILES, FUSION_FILES, RuleSet, examine};
 
 #[test]
 fn every_rule_is_right_on_generated_models() {
+    are_right(FILES, &ExamineOptions::default());
+}
+
+#[test]
+fn every_fusion_is_right_on_generated_models() {
+    // Long left sides with relations between the sizes match fewer models.
+    are_right(FUSION_FILES, &ExamineOptions::default().with_attempts(2000));
+}
+
+fn are_right(files: &[(&str, &str)], options: &ExamineOptions) {
     let mut wrong = String::new();
-    for (name, text) in FILES {
+    for (name, text) in files {
         let rules = match RuleSet::parse(text) {
             Ok(rules) => rules,
             Err(error) => panic!("{name}: {error}"),
         };
         assert!(!rules.is_empty(), "{name} has no rule");
-        for result in examine(&rules, &ExamineOptions::default()) {
+        for result in examine(&rules, options) {
             if !result.is_fine() {
                 wrong.push_str(&format!("{name}: {result:#?}\n"));
             }
@@ -23,31 +33,38 @@ fn every_rule_is_right_on_generated_models() {
 
 #[test]
 fn files_are_listed() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/rules");
-    let mut found: Vec<String> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned())
-        .collect();
-    found.sort();
-    let listed: Vec<&str> = FILES.iter().map(|(name, _)| *name).collect();
-    assert_eq!(found, listed);
+    for (folder, files) in [("rules", FILES), ("fusions", FUSION_FILES)] {
+        let folder = format!("{}/{folder}", env!("CARGO_MANIFEST_DIR"));
+        let mut found: Vec<String> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned())
+            .collect();
+        found.sort();
+        let listed: Vec<&str> = files.iter().map(|(name, _)| *name).collect();
+        assert_eq!(found, listed);
+    }
 }
 
 /// A rule of the same name would replace an earlier one.
 #[test]
 fn every_rule_of_every_file_is_in_the_standard_set_once() {
-    let mut listed: Vec<String> = Vec::new();
-    for (name, text) in FILES {
-        let lines = text.lines().filter_map(|line| line.strip_prefix("rule "));
-        listed.extend(lines.filter_map(|line| Some(line.split_once(':')?.0.to_owned())));
-        assert!(!listed.is_empty(), "{name}");
+    let mut all = Vec::new();
+    for (rules, files) in [(RuleSet::standard().unwrap(), FILES), (RuleSet::fusions().unwrap(), FUSION_FILES)]
+    {
+        let mut listed: Vec<String> = Vec::new();
+        for (name, text) in files {
+            let lines = text.lines().filter_map(|line| line.strip_prefix("rule "));
+            listed.extend(lines.filter_map(|line| Some(line.split_once(':')?.0.to_owned())));
+            assert!(!listed.is_empty(), "{name}");
+        }
+        let names: Vec<&str> = rules.rules().map(|rule| rule.name()).collect();
+        assert_eq!(names, listed);
+        all.extend(listed);
     }
-    let rules = RuleSet::standard().unwrap();
-    let names: Vec<&str> = rules.rules().map(|rule| rule.name()).collect();
-    assert_eq!(names, listed);
-    listed.sort();
-    listed.dedup();
-    assert_eq!(listed.len(), names.len());
+    let count = all.len();
+    all.sort();
+    all.dedup();
+    assert_eq!(all.len(), count);
 }
 
 /// Rules that are wrong, each with a part of the failure.

@@ -3,5 +3,6 @@
 
 mod apply;
 mod examined;
+mod examples;
 mod format;
 mod mistakes;

@@ -47,15 +47,20 @@ fn mistakes_have_positions() {
         &["3:7: no element type is possible for `x`"],
     );
     check(
-        "rule a: exact\nfrom (x) => (y) { y = Neg (x) }\nlet { k = rule.Sizes (x) }\nto (x) => (x) {}",
+        "rule a: exact\nfrom (x) => (y) { y = Neg (x) }\nlet { k = rule.Length (x) }\nto (x) => (x) {}",
         &[
-            "3:11: `rule.Sizes` does not exist; the intrinsics are `rule.Shape`, `rule.Rank`, `rule.Dims`, `rule.Axes`, `rule.Elem`",
+            "3:11: `rule.Length` does not exist; the intrinsics are `rule.Shape`, `rule.Sizes`, `rule.Rank`, `rule.Dims`, `rule.Axes`, `rule.Elem`",
         ],
     );
 }
 
 /// A text with a mistake of each kind.
 const MISTAKES: &[(&str, &[&str])] = &[
+    // What callers grant.
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Neg (Neg (x)) }\nwhere granted(no-inf)\nto (x) => (x) {}",
+        &["3:15: a caller grants `no-nan`, `finite` or `no-negative-zero`"],
+    ),
     // Sections.
     (
         "rule a: exact, since 99\nfrom (x) => (y) { y = Neg (x) }\nto (x) => (x) {}",
