@@ -414,6 +414,9 @@ impl<'a> Generator<'a> {
                 true => identity(&mut model, value).ok()?,
                 false => value,
             };
+            // Models are compared by the names of their outputs.
+            let name = model.intern(&format!("y{var}"));
+            model.set_value_name(output, name);
             model.push_graph_output(graph, output);
         }
         model.verify_sorted().is_ok().then_some(model)
