@@ -79,7 +79,7 @@ impl<'a> Generator<'a> {
         self.elem = self.rng.pick(&choose::ELEMS)?;
         self.slots = vec![None; self.pattern.rule.names.len()];
         self.chosen.clear();
-        self.half = self.rng.chance(30).then_some(false);
+        self.half = (self.slices_one_value_twice() && self.rng.chance(50)).then_some(false);
         let taken = self.alternatives();
         for index in 0..self.pattern.rule.from.nodes.len() {
             if !taken.get(index).copied().unwrap_or(false) {

@@ -4,6 +4,15 @@ use super::generate::{Generator, Slot};
 use crate::ast::{Condition, Size, Var};
 
 impl Generator<'_> {
+    /// Returns `true` if two slices of the left side have the same operand: they may be its halves.
+    pub(super) fn slices_one_value_twice(&self) -> bool {
+        let slices = self.pattern.rule.from.nodes.iter().filter(|node| node.op == "Slice");
+        let operands: Vec<_> = slices.filter_map(|node| node.operands.first()).collect();
+        operands.iter().enumerate().any(|(index, operand)| {
+            operands.iter().skip(index.saturating_add(1)).any(|other| other == operand)
+        })
+    }
+
     /// A list of sizes, or limits of a slice, that fits what was chosen before; mostly `None`.
     pub(super) fn related(&mut self, op: &str, name: &str, first: &[i64]) -> Option<Vec<i64>> {
         let last = first.last().copied()?;
