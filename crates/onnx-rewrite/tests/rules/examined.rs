@@ -10,7 +10,7 @@ fn every_rule_is_right_on_generated_models() {
 #[test]
 fn every_fusion_is_right_on_generated_models() {
     // Long left sides with relations between the sizes match fewer models.
-    are_right(FUSION_FILES, &ExamineOptions::default().with_attempts(2000));
+    are_right(FUSION_FILES, &ExamineOptions::default().with_attempts(1000));
 }
 
 fn are_right(files: &[(&str, &str)], options: &ExamineOptions) {
