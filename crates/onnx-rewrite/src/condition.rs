@@ -21,6 +21,10 @@ fn holds(rule: &Rule, found: &Match, patch: &mut Patch<'_, '_>, condition: &Cond
             let Some(Bound::Tensor(tensor)) = found.bound.get(*var) else {
                 return fails(format!("`{}` is not computed by `let`", name(*var)));
             };
+            // Nothing is shown by a comparison without elements.
+            if tensor.element_count() == Some(0) {
+                return fails(format!("`{}` has no elements", name(*var)));
+            }
             let mut elements = tensor.iter_f64(&NoData)?;
             if elements.all(|element| element != 0.0) {
                 Ok(())
