@@ -7,7 +7,7 @@ advantage of what makes many objects.
     peers.py model PATH ROUNDS IR_ROUNDS
     peers.py text PATH ROUNDS TEXT
     peers.py check PATH ROUNDS
-    peers.py inline PATH ROUNDS
+    peers.py inline PATH ROUNDS TOOL
     peers.py passes PATH ROUNDS
     peers.py optimize onnx-ir|onnxoptimizer|onnxslim PATH
     peers.py infer PATH ROUNDS SYMBOLIC_ROUNDS
@@ -105,16 +105,17 @@ def verdict(model):
     return True
 
 
-def inline(path, rounds):
-    """Inlines all calls of functions, with the reference and with the graph library, interleaved."""
+def inline(path, rounds, tool):
+    """Inlines all calls of functions, with the reference (`inliner`) or with the graph library (`inline-pass`)."""
     for index in range(rounds + 1):
         if index == 1:
             SAMPLES.clear()
-        message = onnx.load(path, load_external_data=False)
-        timed("inliner", lambda: onnx.inliner.inline_local_functions(message))
-        loaded = onnx_ir.load(path)
-        timed("inline-pass", lambda: onnx_ir.passes.common.InlinePass()(loaded))
-        del message, loaded
+        if tool == "inliner":
+            message = onnx.load(path, load_external_data=False)
+            timed(tool, lambda: onnx.inliner.inline_local_functions(message))
+        else:
+            loaded = onnx_ir.load(path)
+            timed(tool, lambda: onnx_ir.passes.common.InlinePass()(loaded))
 
 
 def convert(path, version, rounds):
@@ -254,7 +255,7 @@ def main(command, *args):
     elif command == "check":
         check(args[0], int(args[1]))
     elif command == "inline":
-        inline(args[0], int(args[1]))
+        inline(args[0], int(args[1]), args[2])
     elif command == "convert":
         convert(args[0], int(args[1]), int(args[2]))
     elif command == "passes":

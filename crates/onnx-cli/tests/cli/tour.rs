@@ -50,8 +50,10 @@ fn steps(document: &str) -> Vec<Step> {
 fn repository() -> Folder {
     let folder = Folder::new();
     let mut names: Vec<String> = FILES.map(str::to_owned).into();
-    for entry in fs::read_dir(root().join("tests/readme")).unwrap() {
-        names.push(format!("tests/readme/{}", entry.unwrap().file_name().into_string().unwrap()));
+    for directory in ["tests/readme", "tests/readme/tour"] {
+        let entries = fs::read_dir(root().join(directory)).unwrap().map(|entry| entry.unwrap().path());
+        let files = entries.filter(|path| path.is_file());
+        names.extend(files.map(|path| format!("{directory}/{}", path.file_name().unwrap().to_str().unwrap())));
     }
     for name in names {
         folder.put(&name, fs::read(root().join(&name)).unwrap());

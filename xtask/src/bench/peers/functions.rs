@@ -4,8 +4,10 @@ use super::{Run, output};
 use crate::TaskResult;
 use crate::bench::bars::{Bar, Outcome, Samples, time};
 
-/// Number of calls that the other tools inline: their time grows with the square of it.
-const CALLS_OF_PEERS: u64 = 1_000;
+/// Number of calls that each of the other tools inlines: the most that the reference accepts, and fewer where the time grows with
+/// the square of it.
+const PEERS: [(&str, &str, u64); 2] =
+    [("inliner", "onnx.inliner", 10_000), ("inline-pass", "ir-py InlinePass", 1_000)];
 
 /// Inlining 10,000 calls compared with decoding the model, fewer calls compared with other tools, and how the time grows.
 pub(super) fn functions(run: &mut Run) -> TaskResult {
@@ -23,20 +25,20 @@ pub(super) fn functions(run: &mut Run) -> TaskResult {
     growth(run)
 }
 
-/// The same model with other tools.
+/// The same models with other tools.
 fn other_tools(run: &mut Run, turns: usize) -> TaskResult {
-    let path = run.model("functions", CALLS_OF_PEERS)?;
-    let (mut ours, mut theirs) = (Samples::default(), Samples::default());
-    for _ in 0..turns {
-        ours.add(&run.measure(&["inline", &path, "10"])?)?;
-        theirs.add(&output(run.peers().args(["inline", &path, "1"]))?)?;
+    for (name, tool, calls) in PEERS {
+        let path = run.model("functions", calls)?;
+        let (mut ours, mut theirs) = (Samples::default(), Samples::default());
+        for _ in 0..turns {
+            ours.add(&run.measure(&["inline", &path, "3"])?)?;
+            theirs.add(&output(run.peers().args(["inline", &path, "1", name]))?)?;
+        }
+        let what = format!("inline {calls} calls / {tool}");
+        let (inline, other) = (ours.median("inline")?, theirs.median(name)?);
+        run.push(Outcome::times("functions", what, inline, other, Bar::AtMost(0.1)));
+        run.keep(&format!("inline functions {calls} {name}"), ours, theirs);
     }
-    let inline = ours.median("inline")?;
-    for (name, tool) in [("inliner", "onnx.inliner"), ("inline-pass", "ir-py InlinePass")] {
-        let what = format!("inline 1k calls / {tool}");
-        run.push(Outcome::times("functions", what, inline, theirs.median(name)?, Bar::AtMost(0.1)));
-    }
-    run.keep("inline functions 1k", ours, theirs);
     Ok(())
 }
 
