@@ -13,7 +13,7 @@ pub static CONVERSION_REFUSED: Rule = Rule::new(
 
 /// A version allows fewer types, and that of a value is not known.
 pub static CONVERSION_TYPE_UNKNOWN: Rule = Rule::new(
-    4031,
+    4041,
     "conversion-type-unknown",
     Severity::Error,
     "A node cannot be converted, as the type of a value is unknown.",
@@ -22,7 +22,7 @@ pub static CONVERSION_TYPE_UNKNOWN: Rule = Rule::new(
 
 /// A version does not allow the type of a value.
 pub static CONVERSION_TYPE_NOT_ALLOWED: Rule = Rule::new(
-    4032,
+    4042,
     "conversion-type-not-allowed",
     Severity::Error,
     "A node cannot be converted, as the version does not allow the type of a value.",
@@ -31,7 +31,7 @@ pub static CONVERSION_TYPE_NOT_ALLOWED: Rule = Rule::new(
 
 /// An operand that becomes an attribute is not constant.
 pub static CONVERSION_NOT_CONSTANT: Rule = Rule::new(
-    4033,
+    4043,
     "conversion-not-constant",
     Severity::Error,
     "A node cannot be converted, as an operand is not constant.",
@@ -40,7 +40,7 @@ pub static CONVERSION_NOT_CONSTANT: Rule = Rule::new(
 
 /// An operand that becomes an attribute is the default of an input.
 pub static CONVERSION_OVERRIDABLE: Rule = Rule::new(
-    4034,
+    4044,
     "conversion-overridable",
     Severity::Error,
     "A node cannot be converted, as callers can override an operand.",
@@ -49,7 +49,7 @@ pub static CONVERSION_OVERRIDABLE: Rule = Rule::new(
 
 /// The version does not have the operator, and nothing else computes the same.
 pub static CONVERSION_NO_FORM: Rule = Rule::new(
-    4035,
+    4045,
     "conversion-no-form",
     Severity::Error,
     "The version does not have an operator, and no others compute the same.",
