@@ -53,7 +53,8 @@ fn repository() -> Folder {
     for directory in ["tests/readme", "tests/readme/tour"] {
         let entries = fs::read_dir(root().join(directory)).unwrap().map(|entry| entry.unwrap().path());
         let files = entries.filter(|path| path.is_file());
-        names.extend(files.map(|path| format!("{directory}/{}", path.file_name().unwrap().to_str().unwrap())));
+        names
+            .extend(files.map(|path| format!("{directory}/{}", path.file_name().unwrap().to_str().unwrap())));
     }
     for name in names {
         folder.put(&name, fs::read(root().join(&name)).unwrap());
