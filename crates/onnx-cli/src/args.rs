@@ -1,6 +1,7 @@
 //! The command line.
 
 mod compose;
+mod content;
 mod convert;
 mod cost;
 mod edit;
@@ -29,6 +30,7 @@ use crate::run::RunArgs;
 use crate::simplify::SimplifyArgs;
 
 pub(crate) use compose::ExtractArgs;
+pub(crate) use content::{DiffArgs, HashArgs};
 pub(crate) use convert::ConvertArgs;
 pub(crate) use cost::CostArgs;
 pub(crate) use edit::{EditArgs, InterfaceArgs, MetadataArgs, NameKind};
@@ -105,6 +107,10 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// Run two models on the same inputs and compare their outputs.
     Compare(CompareArgs),
+    /// Compare two models as graphs.
+    Diff(DiffArgs),
+    /// Print content hashes of models.
+    Hash(HashArgs),
     /// Change the format, or the location of the weights.
     Convert(ConvertArgs),
     /// Make a model smaller without changing what it computes.

@@ -17,6 +17,7 @@ mod convert;
 mod cost;
 mod dimensions;
 mod edit;
+mod diff;
 mod elided;
 mod exit;
 mod explain;
@@ -24,6 +25,7 @@ mod extract;
 mod failures;
 mod fmt;
 mod format;
+mod hash;
 mod infer;
 mod info;
 mod inline;
@@ -85,6 +87,8 @@ fn main() -> ExitCode {
         Command::Infer(args) => infer::run(&args, &mut out),
         Command::Run(args) => run::run(&args, &mut out),
         Command::Compare(args) => compare::run(&args, &mut out),
+        Command::Diff(args) => diff::run(&args, &mut out),
+        Command::Hash(args) => hash::run(&args, &mut out),
         Command::Convert(args) => convert::run(&args, &mut out),
         Command::Simplify(args) => simplify::run(&args, &mut out),
         Command::Rewrite(args) => rewrite::run(&args, &mut out),

@@ -127,6 +127,7 @@ impl Command {
             Self::Info(args) => all(&args.files),
             Self::Cost(args) => all(&args.files),
             Self::Weights(args) => vec![args.input()],
+            Self::Hash(args) => all(&args.files),
             Self::Fmt(args) => all(&args.files),
             Self::Infer(args) => vec![&args.input_file],
             Self::Run(args) => vec![&args.input_file],
@@ -142,6 +143,9 @@ impl Command {
             Self::Outline(args) => vec![&args.input_file],
             Self::Print(args) => vec![&args.input_file],
             Self::Compare(args) => vec![&args.a, &args.b],
+            Self::Diff(args) => {
+                args.pair().map(|pair| pair.map(PathBuf::as_path).to_vec()).unwrap_or_default()
+            }
             Self::Ops(args) => args.model().into_iter().collect(),
             Self::Debug(DebugArgs { command: DebugCommand::Verify(args) }) => all(&args.files),
             Self::Explain(_) | Self::Smith(_) | Self::Completions(_) => Vec::new(),
@@ -158,6 +162,8 @@ impl Command {
             Self::Infer(_) => "infer",
             Self::Run(_) => "run",
             Self::Compare(_) => "compare",
+            Self::Diff(_) => "diff",
+            Self::Hash(_) => "hash",
             Self::Convert(_) => "convert",
             Self::Rewrite(_) => "rewrite",
             Self::Simplify(_) => "simplify",
@@ -185,6 +191,8 @@ impl Command {
             Self::Weights(args) => args.format(),
             Self::Run(args) => args.report.format,
             Self::Compare(args) => args.report.format,
+            Self::Diff(args) => args.report.format,
+            Self::Hash(args) => args.report.format,
             Self::Infer(args) => args.output.report.effective_format(),
             Self::Convert(args) => args.output.report.effective_format(),
             Self::Rewrite(args) => args.edits.output.report.effective_format(),

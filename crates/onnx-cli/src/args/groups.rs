@@ -9,7 +9,7 @@ use super::{COMMON, Cli, STYLES};
 
 /// The groups in the order of the help, with the names of their commands.
 const GROUPS: [(&str, &[&str]); 4] = [
-    ("Inspect and run a model", &["info", "print", "cost", "weights", "check", "infer", "run", "compare"]),
+    ("Inspect and run a model", &["info", "print", "cost", "weights", "hash", "diff", "check", "infer", "run", "compare"]),
     ("Change a model", &["simplify", "rewrite", "convert", "edit", "extract", "merge", "inline", "outline"]),
     ("Write and test tools", &["fmt", "smith"]),
     ("Look up", &["ops", "explain", "completions"]),

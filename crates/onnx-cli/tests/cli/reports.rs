@@ -23,7 +23,7 @@ fn envelope(text: &str, run: &Run) -> Value {
 }
 
 /// The schemas of the results, by their kinds.
-const RESULTS: [(&str, &str); 24] = [
+const RESULTS: [(&str, &str); 26] = [
     ("infer/1", include_str!("../../../../docs/schema/infer-1.schema.json")),
     ("info/1", include_str!("../../../../docs/schema/info-1.schema.json")),
     ("verify/1", include_str!("../../../../docs/schema/verify-1.schema.json")),
@@ -37,6 +37,8 @@ const RESULTS: [(&str, &str); 24] = [
     ("fmt/1", include_str!("../../../../docs/schema/fmt-1.schema.json")),
     ("inline/1", include_str!("../../../../docs/schema/inline-1.schema.json")),
     ("edit/1", include_str!("../../../../docs/schema/edit-1.schema.json")),
+    ("diff/1", include_str!("../../../../docs/schema/diff-1.schema.json")),
+    ("hash/1", include_str!("../../../../docs/schema/hash-1.schema.json")),
     ("extract/1", include_str!("../../../../docs/schema/extract-1.schema.json")),
     ("merge/1", include_str!("../../../../docs/schema/merge-1.schema.json")),
     ("outline/1", include_str!("../../../../docs/schema/outline-1.schema.json")),
@@ -103,6 +105,9 @@ fn every_kind_of_result_has_a_schema() {
     for arguments in [
         "info good.onnx hostile.onnx late.onnxtxt split.onnx",
         "debug verify good.onnx",
+        "hash good.onnx split.onnx",
+        "diff list.onnxtxt other.onnxtxt",
+        "diff good.onnx split.onnx",
         "infer good.onnx --unknown",
         "infer late.onnxtxt --guards",
         "infer late.onnxtxt --why z",

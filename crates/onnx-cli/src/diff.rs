@@ -1,0 +1,228 @@
+//! `onnx diff`: what differs in two models; also as git's external diff driver.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use onnx_compose::{Aspect, Change, ChangeKind, Diff, DiffOptions, Element, diff};
+use onnx_diag::{Clean, Locus};
+use onnx_ir::Selectors;
+use serde_json::{Value as Json, json};
+
+use crate::args::DiffArgs;
+use crate::compare::{difference_item, difference_text};
+use crate::exit::{Failure, Outcome};
+use crate::input::{Loaded, is_stdin, load};
+use crate::output::{BAD, DIM, GOOD, HEADING, Out, WARN, clean_lines, paint, shown, terminal_safe};
+use crate::progress::Progress;
+use crate::size;
+
+/// The most characters of a name or value that are shown.
+const MOST_CHARS: usize = 300;
+
+pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Outcome, Failure> {
+    if args.git {
+        return for_git(args, out);
+    }
+    let Some([a, b]) = args.pair() else {
+        return Err(Failure::new("two models are compared").help("write `onnx diff A B`"));
+    };
+    if is_stdin(a) && is_stdin(b) {
+        return Err(Failure::new("only one model can come from standard input")
+            .help("write the other one to a file: `onnx diff FILE -`"));
+    }
+    let progress = Progress::start("comparing", 1);
+    let (mut a, mut b) = (load(a, &args.input)?, load(b, &args.input)?);
+    progress.aside(|| a.report(&args.input.severity, false, out))?;
+    progress.aside(|| b.report(&args.input.severity, false, out))?;
+    let found = compared(&a, &b, args)?;
+    let is_same = found.is_empty();
+    progress.aside(|| {
+        if out.is_for_people() {
+            out.text(&text(&found)?)?;
+        } else {
+            out.result_kind("diff/1", "changes");
+            out.items(items(&a, &b, &found));
+        }
+        out.input(&a, a.findings.clone())?;
+        out.input(&b, b.findings.clone())
+    })?;
+    match found.unread.first() {
+        Some((place, reason)) if is_same => {
+            let count = size::plural(found.unread.len() as u64, "tensor");
+            let message = format!("{count} could not be compared: {place}: {reason}");
+            Err(Failure::new(clean_lines(&message))
+                .help("`--structure` reads no weights; `--data-dir DIR` names their directory"))
+        }
+        _ => Ok(if is_same { Outcome::Fine } else { Outcome::Findings }),
+    }
+}
+
+/// What differs, without what the user does not want to see.
+fn compared(a: &Loaded, b: &Loaded, args: &DiffArgs) -> Result<Diff, Failure> {
+    let (source_a, source_b) = (a.source()?, b.source()?);
+    let tolerances = args.tolerances.is_given().then(|| args.tolerances.tolerances());
+    let options = DiffOptions::default()
+        .with_data_of_a(&source_a)
+        .with_data_of_b(&source_b)
+        .with_weights(!args.structure)
+        .with_tolerances(tolerances)
+        .with_execution(a.execution.clone());
+    let mut found = diff(&a.model, &b.model, &options)?;
+    found.changes.retain(|change| !(args.no_metadata && change.is_note()));
+    if args.no_metadata {
+        for change in &mut found.changes {
+            change.aspects.retain(|aspect| !aspect.kind.is_note());
+        }
+    }
+    if args.weights {
+        let is_weight = |change: &Change| {
+            change.element == Element::Initializer
+                || change.aspects.iter().any(|aspect| aspect.difference.is_some())
+        };
+        found.changes.retain(is_weight);
+    }
+    Ok(found)
+}
+
+/// Shows what differs to git, which takes every status but 0 as a crash. A file that is not a model is a line of text.
+fn for_git(args: &DiffArgs, out: &mut Out) -> Result<Outcome, Failure> {
+    let path = args.files.first().map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
+    let Some([a, b]) = args.pair() else {
+        // A path that is not merged has no two versions.
+        out.text(&format!("* Unmerged path {}\n", shown(&path)))?;
+        return Ok(Outcome::Fine);
+    };
+    out.text(&format!("{}\n", paint(HEADING, format_args!("onnx diff {}", shown(&path)))))?;
+    let text = match (of_git(a, args), of_git(b, args)) {
+        (Ok(Some(a)), Ok(Some(b))) => {
+            let found = compared(&a, &b, args)?;
+            let mut text = text(&found)?;
+            if !found.unread.is_empty() {
+                let count = size::plural(found.unread.len() as u64, "tensor");
+                writeln!(text, "{}", paint(WARN, format_args!("{count} in other files were not compared")))?;
+            }
+            text
+        }
+        (Ok(None), Ok(Some(model))) => format!("{}\n", paint(GOOD, format_args!("+ {}", summary(&model)))),
+        (Ok(Some(model)), Ok(None)) => format!("{}\n", paint(BAD, format_args!("- {}", summary(&model)))),
+        (Ok(None), Ok(None)) => String::new(),
+        (Err(failure), _) | (_, Err(failure)) => {
+            format!("the files cannot be compared as models: {}\n", clean_lines(&failure.message))
+        }
+    };
+    out.text(&text)?;
+    Ok(Outcome::Fine)
+}
+
+/// A version of a file; `None` if it does not exist.
+fn of_git(path: &Path, args: &DiffArgs) -> Result<Option<Loaded>, Failure> {
+    if path == Path::new("/dev/null") || path == Path::new("nul") {
+        return Ok(None);
+    }
+    load(path, &args.input).map(Some)
+}
+
+fn summary(loaded: &Loaded) -> String {
+    let nodes = size::plural(loaded.model.node_count() as u64, "node");
+    format!("model with {nodes}, {}", size::bytes(loaded.bytes))
+}
+
+/// All differences, as text for people.
+fn text(found: &Diff) -> Result<String, Failure> {
+    let mut text = String::new();
+    for change in &found.changes {
+        let (sign, style) = match change.kind {
+            ChangeKind::Added => ('+', GOOD),
+            ChangeKind::Removed => ('-', BAD),
+            _ => ('~', WARN),
+        };
+        let place = change.after.as_ref().or(change.before.as_ref());
+        let place = place.filter(|place| !place.steps().is_empty()).map(ToString::to_string).unwrap_or_default();
+        let what = format!("{sign} {}", change.element.name());
+        write!(text, "{}", paint(style, what))?;
+        if !change.text.is_empty() {
+            write!(text, " {}", one_line(&change.text))?;
+        }
+        if !place.is_empty() {
+            write!(text, "  {}", paint(DIM, clean_lines(&place)))?;
+        }
+        text.push('\n');
+        for aspect in &change.aspects {
+            writeln!(text, "    {}", aspect_text(aspect))?;
+        }
+    }
+    let nodes = size::plural(found.same_nodes as u64, "node");
+    let initializers = size::plural(found.same_initializers as u64, "initializer");
+    let matched = format!("{nodes} and {initializers} correspond");
+    let mut line = match found.changes.len() {
+        0 => format!("no difference: {matched}"),
+        count => format!("{}: {matched}", size::plural(count as u64, "difference")),
+    };
+    if found.within_tolerance > 0 {
+        let count = size::plural(found.within_tolerance as u64, "tensor");
+        write!(line, "; {count} within the tolerance")?;
+    }
+    writeln!(text, "{}", paint(DIM, line))?;
+    Ok(text)
+}
+
+/// Text from a model in one line, escaped, and cut if it is long.
+fn one_line(text: &str) -> String {
+    let end = text.char_indices().nth(MOST_CHARS).map(|(end, _)| end);
+    match end.and_then(|end| text.get(..end)) {
+        None => Clean(text).to_string(),
+        Some(start) => format!("{}…", Clean(start)),
+    }
+}
+
+fn aspect_text(aspect: &Aspect) -> String {
+    let mut text = one_line(&aspect.to_string());
+    if let Some(difference) = &aspect.difference {
+        text.push_str(": ");
+        match difference_text(difference).as_str() {
+            "" => text.push_str("bits differ, numbers do not"),
+            words => text.push_str(&clean_lines(words)),
+        }
+    }
+    text
+}
+
+fn items(a: &Loaded, b: &Loaded, found: &Diff) -> Vec<String> {
+    let (of_a, of_b) = (Selectors::new(&a.model), Selectors::new(&b.model));
+    let place = |locus: Option<&Locus>, selectors: &Selectors<'_>| {
+        locus.map(|locus| json!({ "selector": selectors.of_locus(locus), "text": locus.to_string() }))
+    };
+    let changes = found.changes.iter().map(|change| {
+        json!({
+            "kind": change.kind.name(),
+            "element": change.element.name(),
+            "note": change.is_note(),
+            "text": change.text,
+            "before": place(change.before.as_ref(), &of_a),
+            "after": place(change.after.as_ref(), &of_b),
+            "aspects": change.aspects.iter().map(aspect_item).collect::<Vec<Json>>(),
+        })
+    });
+    let unread = found.unread.iter().map(|(locus, reason)| {
+        json!({
+            "kind": "unread",
+            "element": "tensor",
+            "note": false,
+            "text": reason,
+            "before": place(Some(locus), &of_a),
+            "after": null,
+            "aspects": [],
+        })
+    });
+    changes.chain(unread).map(|item| terminal_safe(&item.to_string())).collect()
+}
+
+fn aspect_item(aspect: &Aspect) -> Json {
+    json!({
+        "kind": aspect.kind.name(),
+        "label": aspect.label,
+        "before": aspect.before,
+        "after": aspect.after,
+        "difference": aspect.difference.as_deref().map(difference_item),
+    })
+}
