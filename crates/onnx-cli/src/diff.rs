@@ -137,7 +137,8 @@ fn text(found: &Diff) -> Result<String, Failure> {
             _ => ('~', WARN),
         };
         let place = change.after.as_ref().or(change.before.as_ref());
-        let place = place.filter(|place| !place.steps().is_empty()).map(ToString::to_string).unwrap_or_default();
+        let place =
+            place.filter(|place| !place.steps().is_empty()).map(ToString::to_string).unwrap_or_default();
         let what = format!("{sign} {}", change.element.name());
         write!(text, "{}", paint(style, what))?;
         if !change.text.is_empty() {

@@ -53,7 +53,8 @@ struct Digests {
 
 fn hashed(path: &Path, args: &HashArgs) -> Result<(Loaded, Digests), Failure> {
     let loaded = load(path, &args.input)?;
-    let digests = digests(&loaded, args).map_err(|failure| failure.about(&loaded.name))?;
+    let digests = digests(&loaded, args)
+        .map_err(|failure| failure.or_timeout(&loaded.execution).about(&loaded.name))?;
     Ok((loaded, digests))
 }
 

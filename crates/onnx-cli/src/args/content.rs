@@ -72,7 +72,6 @@ pub(crate) struct DiffArgs {
     /// Leave out differences of metadata, documentation, versions of the format and declared types of inner values.
     #[arg(long)]
     pub(crate) no_metadata: bool,
-    /// Floats of weights are equal within these; without any of them, if their bits are equal.
     #[command(flatten)]
     pub(crate) tolerances: ToleranceArgs,
     /// Be git's external diff driver: take its arguments, and exit with 0 although models differ.

@@ -2,11 +2,15 @@
 
 use crate::run::{Folder, onnx};
 
-const HEAD: &str = "<ir_version: 10, opset_import: [\"\": 21]>\ng (float[2] x) => (float[2] y) <float[2] w = {1, 2}>";
+const HEAD: &str =
+    "<ir_version: 10, opset_import: [\"\": 21]>\ng (float[2] x) => (float[2] y) <float[2] w = {1, 2}>";
 
 #[test]
 fn names_and_orders_do_not_count() {
-    let folder = Folder::with("a.onnxtxt", &format!("{HEAD} {{ a = Exp (x) b = Log (x) c = Mul (a, w) y = Sub (b, c) }}"));
+    let folder = Folder::with(
+        "a.onnxtxt",
+        &format!("{HEAD} {{ a = Exp (x) b = Log (x) c = Mul (a, w) y = Sub (b, c) }}"),
+    );
     folder.put("b.onnxtxt", format!("{HEAD} {{ q = Log (x) p = Exp (x) r = Mul (p, w) y = Sub (q, r) }}"));
     folder.put("c.onnxtxt", format!("{HEAD} {{ q = Log (x) p = Exp (x) r = Mul (p, w) y = Sub (r, q) }}"));
     let out = onnx(&folder, "hash a.onnxtxt b.onnxtxt c.onnxtxt").exits(0).out;
@@ -28,7 +32,7 @@ fn names_and_orders_do_not_count() {
 fn the_location_of_weights_does_not_count() {
     let folder = Folder::with("a.onnxtxt", &format!("{HEAD} {{ y = Mul (x, w) }}"));
     onnx(&folder, "convert a.onnxtxt -o a.onnx").exits(0);
-    onnx(&folder, "convert a.onnxtxt -o b.onnx --weights external=b.data --size-threshold 0").exits(0);
+    onnx(&folder, "convert a.onnxtxt -o b.onnx --weights external=b.data --threshold 0").exits(0);
     let digest = |arguments: &str| {
         let out = onnx(&folder, arguments).exits(0).out;
         out.split(' ').next().unwrap().to_owned()

@@ -5,6 +5,7 @@ mod diff;
 mod disguise;
 mod edits;
 mod hash;
+mod hostile;
 mod random;
 
 /// Number of edits of each kind, for a long run: `ONNX_EDITS=10000 cargo test --release -p onnx-compose --test content`.
