@@ -8,7 +8,6 @@ use std::{io, thread};
 use bytes::Bytes;
 use onnx_check::{CheckOptions, check};
 use onnx_codec::{DecodeOptions, Decoded, EncodeOptions, decode, encode};
-use onnx_compose::{DiffOptions, diff, hash_structure};
 use onnx_diag::{Clean, Sink};
 use onnx_formats::{ConvertError, MessageType, read_json, read_text, write_json, write_text};
 use onnx_ir::Model;
@@ -51,9 +50,6 @@ const WRITING: usize = 640 << 10;
 
 /// Files up to this size are compared by the independent readers, too, which hold everything many times over.
 const COMPARED: usize = 100_000;
-
-/// Memory for the digests of a part of a model when it is compared, in bytes.
-const DIGESTS: usize = 2048;
 
 /// Files up to this size are printed and parsed, too; without optimization, that takes long for large ones.
 const PRINTED: usize = if cfg!(debug_assertions) { 200_000 } else { 4 << 20 };
@@ -222,7 +218,6 @@ fn read(bound: &mut Bound<'_>, decoded: Decoded, check_findings: &[&'static str]
     printable(&decoded.findings)?;
     printable(&checked)?;
     bound.stage("walking", 0, || walk(&decoded))?;
-    compare(bound, model)?;
     let clone = bound.stage("clone", FINDINGS, || decoded.clone())?;
     drop(decoded);
     let rewritten = write(&clone.model)?;
@@ -241,27 +236,6 @@ fn read(bound: &mut Bound<'_>, decoded: Decoded, check_findings: &[&'static str]
     let first = found.first().map_or_else(|| "no findings".to_owned(), |slug| (*slug).to_owned());
     let more = found.len().saturating_sub(1);
     Ok(if more == 0 { format!("read: {first}") } else { format!("read: {first} and {more} more") })
-}
-
-/// The model has a hash, and does not differ from itself.
-fn compare(bound: &Bound<'_>, model: &Model) -> Result<(), String> {
-    // Nodes, values and tensors have digests of 32 bytes, up to sixteen on each side, whatever they take in the file.
-    let mut parts = model.node_count() + model.value_count() + model.graph_count() + model.functions().len();
-    model.for_each_tensor(|_, _| parts += 1);
-    let most = parts.saturating_mul(DIGESTS).saturating_add(bound.case.bytes.len() * 4 + BUDGET + FINDINGS);
-    // Steps are not counted: SHA-256 takes more for each byte than reading does.
-    let (found, taken) = measure(|| {
-        hash_structure(model, &Execution::DEFAULT)?;
-        diff(model, model, &DiffOptions::default())
-    });
-    if taken.peak > most {
-        return Err(format!("comparing takes {} bytes for {parts} parts", taken.peak));
-    }
-    let found = found.map_err(|stopped| stopped.to_string())?;
-    match found.changes.first() {
-        None => Ok(()),
-        Some(change) => Err(format!("it differs from itself: {change:?}")),
-    }
 }
 
 /// What inference left unknown is reported, and explained for the last values of the main graph. Both agree.

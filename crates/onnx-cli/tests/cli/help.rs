@@ -3,7 +3,7 @@
 use crate::models;
 use crate::run::{Folder, onnx};
 
-const SUBCOMMANDS: [&str; 20] = [
+const SUBCOMMANDS: [&str; 22] = [
     "check",
     "info",
     "cost",
@@ -11,6 +11,8 @@ const SUBCOMMANDS: [&str; 20] = [
     "infer",
     "run",
     "compare",
+    "hash",
+    "diff",
     "convert",
     "rewrite",
     "simplify",
@@ -70,7 +72,9 @@ fn a_short_help_fits_one_screen() {
         };
         let (short, long) = (help("-h"), help("--help"));
         let lines = short.lines().count();
-        assert!(lines <= 40, "{name}: {lines} lines\n{short}");
+        // The list of all commands takes half of the screen of the program.
+        let most = if name.is_empty() { 48 } else { 40 };
+        assert!(lines <= most, "{name}: {lines} lines\n{short}");
         assert!(short.lines().all(|line| line.chars().count() <= 100), "{name}\n{short}");
         assert!(long.lines().count() > lines, "{name}");
         assert!(!long.contains("(--help explains them)"), "{name}");
