@@ -26,7 +26,7 @@ pub(super) fn run(args: &ListWeightsArgs, out: &mut Out) -> Result<Outcome, Fail
     let selectors = Selectors::new(&loaded.model);
     let items: Vec<_> = match out.is_for_people() {
         true => Vec::new(),
-        false => weights.iter().map(|weight| facts(&loaded.model, &selectors, weight)).collect(),
+        false => weights.iter().map(|weight| facts(&selectors, weight)).collect(),
     };
     report(&loaded, "weights-list/1", json!({ "weights": items }), out)?;
     Ok(Outcome::Fine)

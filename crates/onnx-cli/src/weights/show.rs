@@ -39,7 +39,7 @@ pub(super) fn run(args: &ShowWeightsArgs, out: &mut Out) -> Result<Outcome, Fail
             out.text(&text)?;
             continue;
         }
-        let mut item = facts(&loaded.model, &selectors, weight);
+        let mut item = facts(&selectors, weight);
         if let Some(fields) = item.as_object_mut() {
             fields.insert("first".to_owned(), json!(elements(&tensor, most).map_err(about)?));
         }

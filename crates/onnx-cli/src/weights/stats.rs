@@ -45,7 +45,7 @@ pub(super) fn run(args: &StatsArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let items: Vec<Value> = found
         .iter()
         .map(|(weight, statistics)| {
-            let mut item = facts(&loaded.model, &selectors, weight);
+            let mut item = facts(&selectors, weight);
             if let Some(fields) = item.as_object_mut() {
                 fields.insert("stats".to_owned(), object(statistics));
                 let names: Vec<&str> = anomalies(statistics).into_iter().map(Anomaly::name).collect();

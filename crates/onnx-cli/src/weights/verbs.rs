@@ -67,7 +67,7 @@ pub(super) fn chosen<'m>(model: &'m Model, at: &[String]) -> Result<Vec<Weight<'
 }
 
 /// What every report has of a weight.
-pub(super) fn facts(model: &Model, selectors: &Selectors<'_>, weight: &Weight<'_>) -> Value {
+pub(super) fn facts(selectors: &Selectors<'_>, weight: &Weight<'_>) -> Value {
     let tensor = weight.tensor;
     let selector = weight.value.and_then(|value| selectors.text(Element::Value(value)));
     let file = match tensor.payload() {
@@ -76,7 +76,6 @@ pub(super) fn facts(model: &Model, selectors: &Selectors<'_>, weight: &Weight<'_
         }),
         _ => None,
     };
-    let _ = model;
     json!({
         "name": weight.name,
         "selector": selector,
