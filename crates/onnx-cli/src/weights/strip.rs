@@ -59,6 +59,9 @@ pub(super) fn run(args: &StripArgs, out: &mut Out) -> Result<Outcome, Failure> {
 pub(crate) fn generate_stripped(loaded: &mut Loaded, out: &Out) -> Result<(), Failure> {
     let Some(seed) = stripped_seed(&loaded.model) else { return Ok(()) };
     let count = restore(&mut loaded.model, seed, &loaded.execution)?;
+    if count == 0 {
+        return Ok(());
+    }
     let tensors = plural(count as u64, "tensor");
     out.warning(
         &format!("{tensors} of {} were stripped, and are generated from the seed {seed}", loaded.name),
