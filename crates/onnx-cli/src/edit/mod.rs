@@ -261,11 +261,8 @@ fn target(model: &Model, dim: &str) -> Result<SizeTarget, Failure> {
         if axis < rank {
             return Ok(SizeTarget::Axis(input, axis));
         }
-        return Err(Failure::new(format_args!("axis `{}` does not exist", shown(dim))).help(format!(
-            "`{}` has {}",
-            shown(name),
-            size::plural(rank as u64, "axis with a declared size")
-        )));
+        return Err(Failure::new(format_args!("axis `{}` does not exist", shown(dim)))
+            .help(format!("`{}` has a declared rank of {rank}", shown(name))));
     }
     variables.dedup();
     let known: Vec<String> = variables.iter().take(20).map(|name| format!("`{}`", shown(name))).collect();

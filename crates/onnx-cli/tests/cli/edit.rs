@@ -53,9 +53,9 @@ fn names_change_by_name_pattern_and_prefix() {
     onnx(&folder, "convert in.onnxtxt -o in.onnx").exits(0);
     let read = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
     assert_eq!(read("old.onnx"), read("in.onnx"));
-    onnx(&folder, "edit in.onnxtxt --prefix p. --names-of inputs,outputs -o p.onnx").exits(0);
+    onnx(&folder, "edit in.onnxtxt --prefix p_ --names-of inputs,outputs -o p.onnx").exits(0);
     let text = onnx(&folder, "print p.onnx").exits(0).out;
-    assert!(text.contains("(float[1,4] p.x, float[1,4] p.z) => (float[1,4] p.y)"), "{text}");
+    assert!(text.contains("(float[1,4] p_x, float[1,4] p_z) => (float[1,4] p_y)"), "{text}");
     onnx(&folder, "edit in.onnxtxt --rename x=y --rename w=s")
         .exits(1)
         .says("ONNX4030")
