@@ -37,7 +37,7 @@ fn growth(run: &mut Run) -> TaskResult {
         .iter()
         .map(|size| {
             let took = ours.median(&format!("convert/{size}"))?;
-            Ok::<String, Box<dyn std::error::Error>>(time(took / size.parse().unwrap_or(1.0)))
+            Ok::<String, String>(time(took / size.parse().unwrap_or(1.0)))
         })
         .collect();
     let sides = sides?.join(" \u{2192} ");
