@@ -27,7 +27,7 @@ pub(crate) fn run(args: &WeightsCommandArgs, out: &mut Out) -> Result<Outcome, F
     }
 }
 
-/// Reads the model of a command that only looks at weights.
+/// Reads the model of a command that only reads weights.
 pub(super) fn loaded(args: &ChosenArgs, out: &mut Out) -> Result<Loaded, Failure> {
     let mut loaded = load(&args.input_file, &args.input)?;
     loaded.report(&args.input.severity, true, out)?;

@@ -1,4 +1,4 @@
-//! The result, as plain data.
+//! The result: names, numbers and expressions.
 
 use std::collections::HashMap;
 

@@ -43,7 +43,10 @@ pub(super) fn is_storable(elem: ElemType) -> bool {
 /// than whole bytes are not known.
 pub(super) fn byte_len(dtype: &str, dims: &[u64]) -> Option<u64> {
     let width = u64::from(elem(dtype)?.bits()?) / 8;
-    // A size of 0 does not excuse others that nothing can hold.
+    // A size of 0 does not excuse others that no tensor has.
+    if dims.iter().any(|&dim| i64::try_from(dim).is_err()) {
+        return None;
+    }
     let elements = dims.iter().try_fold(1_u64, |count, &dim| count.checked_mul(dim))?;
     elements.checked_mul(width)
 }

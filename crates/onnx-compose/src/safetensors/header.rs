@@ -4,7 +4,8 @@ use std::fmt;
 
 use foldhash::fast::RandomState;
 use serde::Deserialize;
-use serde::de::{self, Deserializer, MapAccess, Visitor};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, Visitor};
 
 use super::{SafetensorsError, dtype};
 
@@ -42,7 +43,7 @@ struct Description {
 /// An object whose keys are names of which each occurs once.
 struct Texts(Vec<(String, String)>);
 
-/// What a duplicate name is reported as, to be told apart from other errors.
+/// The beginning of the message about a duplicate name, which distinguishes it from other errors.
 const DUPLICATE: &str = "\u{0}duplicate:";
 /// The same for too many tensors.
 const TOO_MANY: &str = "\u{0}too many";
@@ -100,12 +101,35 @@ impl<'de> Visitor<'de> for HeaderVisitor {
             if header.entries.len() as u64 >= self.max_tensors {
                 return Err(de::Error::custom(TOO_MANY));
             }
-            let Description { dtype, shape, data_offsets: (begin, end) } = map.next_value()?;
+            let Description { dtype, shape, data_offsets: (begin, end) } = map.next_value_seed(AsObject)?;
             header.entries.push(Entry { name, dtype, dims: shape, begin, end });
         }
         // Tensors without elements have the same range; names make the order unique.
         header.entries.sort_by(|a, b| (a.begin, a.end, &a.name).cmp(&(b.begin, b.end, &b.name)));
         Ok(header)
+    }
+}
+
+/// Reads a description, which must be an object: a list of the same values is not one.
+struct AsObject;
+
+impl<'de> DeserializeSeed<'de> for AsObject {
+    type Value = Description;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Description, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for AsObject {
+    type Value = Description;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object that describes a tensor")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Description, A::Error> {
+        Description::deserialize(MapAccessDeserializer::new(map))
     }
 }
 

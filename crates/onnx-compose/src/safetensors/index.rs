@@ -25,8 +25,12 @@ struct Document {
 ///
 /// # Errors
 ///
-/// Returns an error if the text is not an index, a tensor is named twice, or a file is not a plain name.
+/// Returns an error if the text is not an index, a tensor is named twice, or a file is not a name in this
+/// directory.
 pub fn parse_index(text: &[u8]) -> Result<Index, SafetensorsError> {
+    if text.trim_ascii_start().first() != Some(&b'{') {
+        return Err(SafetensorsError::Header("the index is not an object".to_owned()));
+    }
     let document: Document = serde_json::from_slice(text).map_err(|error| error_of_texts(&error))?;
     for (_, file) in &document.weight_map {
         let is_plain = !file.is_empty()

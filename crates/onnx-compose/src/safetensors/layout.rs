@@ -15,7 +15,7 @@ const ALIGNMENT: usize = 8;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LayoutOptions {
-    /// The most bytes of elements in a file; a tensor that is larger has a file of its own. Without this, there is one file.
+    /// The most bytes of elements in a file; a larger tensor has a separate file. Without this, there is one file.
     pub max_shard_bytes: Option<u64>,
     /// Metadata of each file.
     pub metadata: Vec<(String, String)>,
@@ -28,7 +28,7 @@ onnx_types::option_setters! {
     }
 }
 
-/// A file that is to be written: the header, followed by the elements of tensors.
+/// A file to write: the header, followed by the elements of tensors.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SafetensorsFile {

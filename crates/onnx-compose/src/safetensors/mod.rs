@@ -8,8 +8,8 @@
 //! The format has no strings, no `complex128`, and no integers of less than eight bits. Those integers are stored as bytes, and
 //! the metadata of the header states their type and dimensions; the other types are refused.
 //!
-//! This is an implementation of its own: the format is small, and the usual crate keeps all tensors of a file that is written in
-//! memory, writes files itself, and knows neither limits nor shards.
+//! The format is implemented here, because it is small, and because the crate `safetensors` keeps all tensors of a file that it
+//! writes in memory, opens files, and has neither limits nor shards.
 
 mod dtype;
 mod header;
@@ -102,10 +102,10 @@ pub enum SafetensorsError {
         /// Its type.
         elem: ElemType,
     },
-    /// A name cannot be stored: it has a meaning of its own.
+    /// A name cannot be stored, because the format reserves it.
     #[error("a tensor cannot have the name `{}` in this format", .0.escape_debug())]
     ReservedName(String),
-    /// A file that an index names is not a plain name of a file in the same directory.
+    /// An index names a file that is not in its directory.
     #[error("`{}` is not the name of a file in the directory of the index", .0.escape_debug())]
     NotAFileName(String),
     /// A tensor that an index places in a file is not there, or a file has a tensor that the index places elsewhere.
