@@ -29,12 +29,12 @@ use crate::rewrite::RewriteArgs;
 use crate::run::RunArgs;
 use crate::simplify::SimplifyArgs;
 
-pub(crate) use compose::ExtractArgs;
+pub(crate) use compose::{ExtractArgs, MergeArgs};
 pub(crate) use content::{DiffArgs, HashArgs};
 pub(crate) use convert::ConvertArgs;
 pub(crate) use cost::CostArgs;
 pub(crate) use edit::{EditArgs, InterfaceArgs, MetadataArgs, NameKind};
-pub(crate) use functions::{InlineArgs, MergeArgs, Names, OutlineArgs};
+pub(crate) use functions::{InlineArgs, Names, OutlineArgs};
 pub(crate) use groups::parse;
 pub(crate) use infer::{GuardFormat, InferArgs, Merge, Runtime, Symbols};
 pub(crate) use input::{COMMON, DocumentArgs, InputArgs, SeverityArgs};

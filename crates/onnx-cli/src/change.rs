@@ -39,6 +39,16 @@ pub(crate) fn report(
     (kind, item): (&'static str, &impl Serialize),
     out: &mut Out,
 ) -> Result<(), Failure> {
+    report_all(loaded, judged, (kind, std::slice::from_ref(item)), out)
+}
+
+/// Like [`report`], with several results.
+pub(crate) fn report_all(
+    loaded: &Loaded,
+    judged: &Judged,
+    (kind, items): (&'static str, &[impl Serialize]),
+    out: &mut Out,
+) -> Result<(), Failure> {
     if !judged.found.is_empty() {
         let options = text::Options::new(&loaded.name).with_style(&Colours).with_concise(true);
         out.findings(&judged.found, &options);
@@ -49,8 +59,9 @@ pub(crate) fn report(
         return out.input(loaded, found);
     }
     out.result_kind(kind, "models");
-    let item = terminal_safe(&serde_json::to_string(item).map_err(Failure::new)?);
-    out.input_of(&loaded.name, Some(loaded.format.id()), Some(loaded.bytes), found, vec![item])
+    let text = |item| Ok(terminal_safe(&serde_json::to_string(item).map_err(Failure::new)?));
+    let items = items.iter().map(text).collect::<Result<Vec<String>, Failure>>()?;
+    out.input_of(&loaded.name, Some(loaded.format.id()), Some(loaded.bytes), found, items)
 }
 
 /// The identity of a function as selectors write it: `domain.name:overload`.

@@ -12,9 +12,12 @@ use crate::exit::{Failure, Outcome};
 use crate::input::{Loaded, display_name, load_to_copy};
 use crate::output::{Out, shown};
 use crate::progress::Progress;
-use crate::{selection, size, store, weights};
+use crate::{selection, size, split, store, weights};
 
 pub(crate) fn run(args: &ExtractArgs, out: &mut Out) -> Result<Outcome, Failure> {
+    if let Some(parts) = args.parts {
+        return split::run(args, parts, out);
+    }
     let in_place = args.in_place.in_place;
     let changed = Changed { path: &args.input_file, from: args.input.from, in_place };
     let placement = args.output.placement(Some(&changed), &ExternalArgs::DEFAULT, out)?;
@@ -71,7 +74,7 @@ fn extracted(
 }
 
 /// The errors of the checker. A part can only have those that the model had.
-fn invalid(model: &Model) -> Sink {
+pub(crate) fn invalid(model: &Model) -> Sink {
     let found = check(model, &CheckOptions::default());
     if found.has_errors() { found } else { Sink::new() }
 }
@@ -94,7 +97,7 @@ fn describe(model: &Model, done: &Extracted, before: usize, out: &Out) {
 
 /// A model, as an item of `extract/1`.
 #[derive(Serialize)]
-struct Item<'a> {
+pub(crate) struct Item<'a> {
     name: &'a str,
     nodes_before: u64,
     nodes_after: u64,
@@ -105,16 +108,21 @@ struct Item<'a> {
 
 impl<'a> Item<'a> {
     fn new(loaded: &'a Loaded, done: Option<&'a Extracted>, before: usize) -> Self {
-        let model = &loaded.model;
+        let unused_inputs = done.map_or(&[][..], |done| done.unused_inputs.as_slice());
+        Self { unused_inputs, ..Self::of_part(&loaded.name, &loaded.model, before) }
+    }
+
+    /// A part of a model that was split.
+    pub(crate) fn of_part(name_of_part: &'a str, model: &'a Model, before: usize) -> Self {
         let graph = model.graph(model.main_graph());
         let name = |value: ValueId| model.str(model.value(value).name());
         Item {
-            name: &loaded.name,
+            name: name_of_part,
             nodes_before: before as u64,
             nodes_after: model.node_count() as u64,
             inputs: graph.inputs().iter().map(|&input| name(input)).collect(),
             outputs: graph.outputs().iter().map(|output| name(output.value())).collect(),
-            unused_inputs: done.map_or(&[], |done| done.unused_inputs.as_slice()),
+            unused_inputs: &[],
         }
     }
 }

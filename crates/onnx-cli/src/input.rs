@@ -44,7 +44,7 @@ pub(crate) struct Loaded {
 }
 
 /// Where the external data of a model is.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct DataPlace {
     /// The file of the model, as it was before it was read, unless it came from a stream.
     model: Option<(PathBuf, ModelStamp)>,
@@ -56,6 +56,10 @@ impl DataPlace {
     fn new(path: &Path) -> Self {
         let model = (!is_stream(path)).then(|| (path.to_owned(), ModelStamp::of(path)));
         Self { model, directory: None }
+    }
+
+    pub(crate) const fn in_directory(directory: PathBuf) -> Self {
+        Self { model: None, directory: Some(directory) }
     }
 
     /// The directory, if there is one. A path without a directory is in the current one.
@@ -88,6 +92,12 @@ impl Loaded {
     /// The files that an output must not replace. To be asked before the model is changed.
     pub(crate) fn files(&self) -> Result<InputFiles, Failure> {
         let mut files = InputFiles::default();
+        self.add_files(&mut files)?;
+        Ok(files)
+    }
+
+    /// Adds the files that an output must not replace.
+    pub(crate) fn add_files(&self, files: &mut InputFiles) -> Result<(), Failure> {
         if let Some((path, _)) = &self.place.model {
             let added = files.add(path, &self.model);
             added.map_err(|error| Failure::not_readable(format_args!("{}: {error}", self.name)))?;
@@ -95,7 +105,7 @@ impl Loaded {
         if let Some(directory) = &self.place.directory {
             files.add_data(directory, &self.model);
         }
-        Ok(files)
+        Ok(())
     }
 
     /// The same with its external data where the user specified.

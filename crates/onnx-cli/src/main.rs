@@ -52,6 +52,7 @@ mod smith;
 mod spelling;
 #[cfg(test)]
 mod stopping;
+mod split;
 mod store;
 mod syntax;
 mod tensors;

@@ -136,9 +136,7 @@ impl Command {
             Self::Simplify(args) => vec![&args.input_file],
             Self::Edit(args) => vec![&args.input_file],
             Self::Extract(args) => vec![&args.input_file],
-            Self::Merge(args) => {
-                std::iter::once(&args.input_file).chain(&args.link).map(PathBuf::as_path).collect()
-            }
+            Self::Merge(args) => args.input_files.iter().chain(&args.link).map(PathBuf::as_path).collect(),
             Self::Inline(args) => vec![&args.input_file],
             Self::Outline(args) => vec![&args.input_file],
             Self::Print(args) => vec![&args.input_file],

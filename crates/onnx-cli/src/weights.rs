@@ -167,7 +167,7 @@ fn options(to: &Placement<'_>) -> Result<ExternalizeOptions, Failure> {
 }
 
 /// The number of tensors whose elements are in other files.
-fn external_locations(loaded: &Loaded) -> u64 {
+pub(crate) fn external_locations(loaded: &Loaded) -> u64 {
     let mut count = 0;
     tensors::for_each(&loaded.model, |_, tensor| count += u64::from(external_location(tensor).is_some()));
     count
@@ -184,7 +184,7 @@ fn external_location(tensor: &Tensor) -> Option<&str> {
 }
 
 /// Gives all external tensors their elements.
-fn embed(loaded: &mut Loaded, out: &Out) -> Result<(), Failure> {
+pub(crate) fn embed(loaded: &mut Loaded, out: &Out) -> Result<(), Failure> {
     if external_locations(loaded) == 0 {
         return Ok(());
     }
@@ -241,7 +241,7 @@ pub(crate) fn keep_reachable(
 
 /// Whether the output is in the directory of the external data, so that locations stay valid. If the directory of the
 /// output does not exist, writing fails.
-fn is_beside(directory: &Path, output: &Path) -> bool {
+pub(crate) fn is_beside(directory: &Path, output: &Path) -> bool {
     let resolved = |path: &Path| {
         let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
         path.canonicalize().ok()

@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
+use onnx_compose::Parts;
 
 use super::{InPlaceArgs, InputArgs, ModelOutputArgs};
+use crate::split;
 
 const EXTRACT_EXAMPLES: &str = "\
 SEL is a name, a scope such as `/layer.0`, a pattern such as `/layer.*/**`, an operator such as `Conv()`, `node(K)`
@@ -14,7 +16,8 @@ Examples:
   onnx extract model.onnx --outputs logits                what does a value need?
   onnx extract model.onnx --outputs logits -o part.onnx
   onnx extract model.onnx --inputs 'node(0)' --outputs logits -o rest.onnx
-  onnx extract model.onnx --only 'near(logits, 2)' -o window.onnx";
+  onnx extract model.onnx --only 'near(logits, 2)' -o window.onnx
+  onnx extract model.onnx --parts 500MB -o parts/";
 
 /// Arguments of `onnx extract`.
 #[derive(Debug, Args)]
@@ -34,11 +37,76 @@ pub(crate) struct ExtractArgs {
     #[arg(long, value_name = "SEL", conflicts_with = "only")]
     pub(crate) outputs: Vec<String>,
     /// The nodes of the part (repeatable; a list with `,`): what others make becomes an input, what others use an output.
-    #[arg(long, value_name = "SEL", required_unless_present_any = ["inputs", "outputs"])]
+    #[arg(long, value_name = "SEL", required_unless_present_any = ["inputs", "outputs", "parts"])]
     pub(crate) only: Vec<String>,
+    /// Cut the model into this number of parts, or into parts with at most these bytes of weights; OUT is a directory.
+    #[arg(long, value_name = "N|BYTES", value_parser = split::parts, conflicts_with_all = ["only", "inputs", "outputs"])]
+    pub(crate) parts: Option<Parts>,
     /// Write the part even if the model has errors; the exit status remains 1.
     #[arg(long, hide_short_help = true)]
     pub(crate) keep_going: bool,
     #[command(flatten)]
     pub(crate) input: InputArgs,
+}
+
+const MERGE_EXAMPLES: &str = "\
+OUT=IN is a value of a model and an input of the next one, for every model where both are; `in(1, OUT)=in(3, IN)` names
+the models. Inputs that are not connected stay inputs, outputs that are not connected stay outputs.
+A library is a model with functions. Those that the model calls and does not define are added.
+
+Examples:
+  onnx merge encoder.onnx decoder.onnx --connect hidden=x -o model.onnx
+  onnx merge parts/part-1.onnx parts/part-2.onnx --by-name --outputs logits -o model.onnx
+  onnx merge a.onnx b.onnx c.onnx --connect 'in(1, h)=in(3, x)' -o model.onnx
+  onnx merge left.onnx right.onnx --prefix left. --prefix right. -o both.onnx
+  onnx merge model.onnx --link library.onnx -o linked.onnx";
+
+/// Arguments of `onnx merge`.
+#[derive(Debug, Args)]
+#[command(after_help = MERGE_EXAMPLES)]
+pub(crate) struct MergeArgs {
+    /// The models, at least two unless libraries are linked; `-` is standard input.
+    #[arg(value_name = "IN", required = true, value_hint = ValueHint::FilePath)]
+    pub(crate) input_files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: ModelOutputArgs,
+    #[command(flatten)]
+    pub(crate) in_place: InPlaceArgs,
+    /// Let an output take the place of an input (repeatable).
+    #[arg(long, value_name = "OUT=IN", num_args = 1..)]
+    pub(crate) connect: Vec<String>,
+    /// Connect inputs to the outputs, or else the inputs, of earlier models with the same name.
+    #[arg(long)]
+    pub(crate) by_name: bool,
+    /// Put a prefix before all names of a model: one for each model, in order; `''` for none.
+    #[arg(long, value_name = "PREFIX")]
+    pub(crate) prefix: Vec<String>,
+    /// Dimension variables that mean the same size in all models (a list with `,`).
+    #[arg(long, value_name = "DIM", value_delimiter = ',')]
+    pub(crate) same_dims: Vec<String>,
+    /// The inputs of the merged model, in order, by its names; without this, those that are not connected.
+    #[arg(long, value_name = "SEL")]
+    pub(crate) inputs: Vec<String>,
+    /// The outputs of the merged model, in order, by its names; without this, those that are not connected.
+    #[arg(long, value_name = "SEL")]
+    pub(crate) outputs: Vec<String>,
+    /// Add the functions of this library that the model calls (repeatable).
+    #[arg(long, value_name = "LIB", value_hint = ValueHint::FilePath)]
+    pub(crate) link: Vec<PathBuf>,
+    /// Remove training information, which refers to a whole model; models that have it are refused otherwise.
+    #[arg(long, hide_short_help = true)]
+    pub(crate) drop_training: bool,
+    /// Write the model even if the file has errors; the exit status remains 1.
+    #[arg(long, hide_short_help = true)]
+    pub(crate) keep_going: bool,
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+}
+
+impl MergeArgs {
+    /// Whether an option is given that needs several models.
+    pub(crate) fn joins(&self) -> bool {
+        let lists = [&self.connect, &self.prefix, &self.same_dims, &self.inputs, &self.outputs];
+        self.by_name || self.drop_training || lists.iter().any(|list| !list.is_empty())
+    }
 }

@@ -58,36 +58,6 @@ pub(crate) enum Names {
     Path,
 }
 
-const MERGE_EXAMPLES: &str = "\
-A library is a model with functions. Those that the model calls and does not define are added, with
-those that they call. A function that the model already has is not replaced.
-
-Examples:
-  onnx merge model.onnx --link library.onnx               what would be added?
-  onnx merge model.onnx --link library.onnx -o linked.onnx
-  onnx merge model.onnx --link library.onnx --in-place";
-
-/// Arguments of `onnx merge`.
-#[derive(Debug, Args)]
-#[command(after_help = MERGE_EXAMPLES)]
-pub(crate) struct MergeArgs {
-    /// The model; `-` is standard input.
-    #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
-    pub(crate) input_file: PathBuf,
-    #[command(flatten)]
-    pub(crate) output: ModelOutputArgs,
-    #[command(flatten)]
-    pub(crate) in_place: InPlaceArgs,
-    /// Add the functions of this library that the model calls (repeatable).
-    #[arg(long, value_name = "LIB", required = true, value_hint = ValueHint::FilePath)]
-    pub(crate) link: Vec<PathBuf>,
-    /// Write the model even if the file has errors; the exit status remains 1.
-    #[arg(long, hide_short_help = true)]
-    pub(crate) keep_going: bool,
-    #[command(flatten)]
-    pub(crate) input: InputArgs,
-}
-
 const OUTLINE_EXAMPLES: &str = "\
 Repeated blocks are sets of nodes of the main graph that are equal but for the values that they use,
 such as the layers of a transformer. `onnx inline` is the inverse.

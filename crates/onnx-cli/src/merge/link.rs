@@ -1,5 +1,8 @@
-//! `onnx merge`: functions of libraries become functions of a model.
+//! Functions of libraries become functions of a model.
 
+use std::path::Path;
+
+use onnx_compose::{Raised, Renamed, RenamedKind};
 use onnx_diag::{Diagnostic, Locus, Quoted, Sink};
 use onnx_functions::{Identity, LinkError, LinkedFunction, link, missing_functions, rules};
 use onnx_ir::{Model, Places};
@@ -9,21 +12,18 @@ use serde::Serialize;
 use crate::args::{Changed, ExternalArgs, MergeArgs};
 use crate::change::{self, Judged};
 use crate::exit::{Failure, LibraryError, Outcome};
-use crate::input::{Loaded, display_name, is_stdin, load, load_to_copy};
+use crate::input::{Loaded, display_name, load, load_to_copy};
 use crate::output::{Out, shown};
 use crate::progress::Progress;
 use crate::{size, store, weights};
 
-pub(crate) fn run(args: &MergeArgs, out: &mut Out) -> Result<Outcome, Failure> {
-    if args.link.iter().chain([&args.input_file]).filter(|path| is_stdin(path)).count() > 1 {
-        return Err(Failure::new("only one model can come from standard input"));
-    }
+pub(super) fn run(input: &Path, args: &MergeArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let in_place = args.in_place.in_place;
-    let changed = Changed { path: &args.input_file, from: args.input.from, in_place };
+    let changed = Changed { path: input, from: args.input.from, in_place };
     let placement = args.output.placement(Some(&changed), &ExternalArgs::DEFAULT, out)?;
     let progress = Progress::start("merging", 1);
-    progress.begin(&display_name(&args.input_file));
-    let mut loaded = load_to_copy(&args.input_file, &args.input)?;
+    progress.begin(&display_name(input));
+    let mut loaded = load_to_copy(input, &args.input)?;
     progress.aside(|| loaded.report(&args.input.severity, args.keep_going, out))?;
     let inputs = loaded.files()?;
     let mut libraries = Vec::new();
@@ -60,10 +60,10 @@ pub(crate) fn run(args: &MergeArgs, out: &mut Out) -> Result<Outcome, Failure> {
 }
 
 /// Functions that were linked, each with the index of its library.
-type Linked = Vec<(usize, LinkedFunction)>;
+pub(super) type Linked = Vec<(usize, LinkedFunction)>;
 
 /// Links libraries until none has a function that is called and not defined: a function of one can call those of others.
-fn link_all(model: &mut Model, libraries: &[Loaded]) -> Result<Linked, Failure> {
+pub(super) fn link_all(model: &mut Model, libraries: &[Loaded]) -> Result<Linked, Failure> {
     let mut linked: Linked = Vec::new();
     loop {
         let before = linked.len();
@@ -91,7 +91,7 @@ impl LibraryError for LinkError {
 
 /// The warnings about linking: functions with another name, calls of functions that nothing defines, libraries that are not
 /// needed.
-fn findings(model: &Model, libraries: &[Loaded], linked: &Linked) -> Sink {
+pub(super) fn findings(model: &Model, libraries: &[Loaded], linked: &Linked) -> Sink {
     let (places, mut sink) = (Places::new(model), Sink::new());
     let name_of = |index: usize| libraries.get(index).map_or("", |library| library.name.as_str());
     for (index, function) in linked {
@@ -122,7 +122,7 @@ fn findings(model: &Model, libraries: &[Loaded], linked: &Linked) -> Sink {
 }
 
 /// Tells what was linked.
-fn describe(model: &Model, libraries: &[Loaded], linked: &Linked, out: &Out) {
+pub(super) fn describe(model: &Model, libraries: &[Loaded], linked: &Linked, out: &Out) {
     let mut nodes = 0;
     for (index, function) in linked {
         let library = libraries.get(*index).map_or("", |library| library.name.as_str());
@@ -152,9 +152,65 @@ fn body_nodes(model: &Model, linked: &LinkedFunction) -> u64 {
 
 /// A model, as an item of `merge/1`.
 #[derive(Serialize)]
-struct Item<'a> {
+pub(super) struct Item<'a> {
     name: &'a str,
     linked: Vec<Function>,
+    /// What was joined, if several models were.
+    joined: Option<Joined>,
+}
+
+/// Models that became one.
+#[derive(Serialize)]
+pub(super) struct Joined {
+    pub(super) models: Vec<String>,
+    pub(super) connections: u64,
+    pub(super) nodes: u64,
+    pub(super) inputs: Vec<String>,
+    pub(super) outputs: Vec<String>,
+    pub(super) renamed: Vec<RenamedItem>,
+    pub(super) raised: Vec<RaisedItem>,
+    pub(super) shared_initializers: u64,
+    pub(super) shared_functions: u64,
+}
+
+/// Something with another name.
+#[derive(Serialize)]
+pub(super) struct RenamedItem {
+    model: u64,
+    kind: &'static str,
+    from: String,
+    to: String,
+}
+
+impl RenamedItem {
+    pub(super) fn new(renamed: &Renamed) -> Self {
+        let kind = match renamed.kind {
+            RenamedKind::Interface => "interface",
+            RenamedKind::Value => "value",
+            RenamedKind::Node => "node",
+            RenamedKind::Dimension => "dimension",
+            RenamedKind::Function => "function",
+            _ => "metadata",
+        };
+        let (from, to) = (renamed.from.clone(), renamed.to.clone());
+        Self { model: renamed.model as u64, kind, from, to }
+    }
+}
+
+/// An operator set of a newer version.
+#[derive(Serialize)]
+pub(super) struct RaisedItem {
+    model: u64,
+    domain: String,
+    from: i64,
+    to: i64,
+}
+
+impl RaisedItem {
+    pub(super) fn new(raised: &Raised) -> Self {
+        let (from, to) = (raised.from, raised.to);
+        Self { model: raised.model as u64, domain: raised.domain.clone(), from, to }
+    }
 }
 
 #[derive(Serialize)]
@@ -168,7 +224,17 @@ struct Function {
 }
 
 impl<'a> Item<'a> {
-    fn new(loaded: &'a Loaded, linked: &Linked) -> Self {
+    /// The item of a model that was not merged.
+    pub(super) const fn empty(name: &'a str) -> Self {
+        Item { name, linked: Vec::new(), joined: None }
+    }
+
+    /// The same with what was joined.
+    pub(super) fn with(self, joined: Joined) -> Self {
+        Self { joined: Some(joined), ..self }
+    }
+
+    pub(super) fn new(loaded: &'a Loaded, linked: &Linked) -> Self {
         let model = &loaded.model;
         let linked = linked.iter().map(|(library, function)| Function {
             function: of_function(model, function),
@@ -176,6 +242,6 @@ impl<'a> Item<'a> {
             library: *library,
             nodes: body_nodes(model, function),
         });
-        Item { name: &loaded.name, linked: linked.collect() }
+        Item { name: &loaded.name, linked: linked.collect(), joined: None }
     }
 }

@@ -1,0 +1,136 @@
+//! `onnx extract --parts`: a model is cut into parts that run one after the other.
+
+use std::path::Path;
+
+use onnx_compose::{Parts, SplitOptions, SplitPart, split};
+use onnx_diag::Sink;
+
+use crate::args::{ExternalArgs, ExtractArgs, Weights};
+use crate::change::{self, Judged};
+use crate::exit::{Failure, Outcome};
+use crate::extract::{Item, invalid};
+use crate::format::Format;
+use crate::input::{display_name, is_stream, load_to_copy};
+use crate::output::Out;
+use crate::progress::Progress;
+use crate::store::Effect;
+use crate::weights::Placement;
+use crate::{size, store, weights};
+
+/// Reads a number of parts, or the most bytes of one: `4`, `500MB`.
+pub(crate) fn parts(text: &str) -> Result<Parts, String> {
+    if let Ok(count) = text.parse::<usize>() {
+        return Ok(Parts::Count(count));
+    }
+    size::parse(text).map(Parts::Bytes).map_err(|_| {
+        format!("`{text}` is neither a number of parts nor a size of them: write `4`, or `500MB`")
+    })
+}
+
+pub(crate) fn run(args: &ExtractArgs, parts: Parts, out: &mut Out) -> Result<Outcome, Failure> {
+    check(args)?;
+    let directory = args.output.output_file.as_deref();
+    args.output.report.check(Some(&args.input_file), directory, out)?;
+    let progress = Progress::start("splitting", 1);
+    progress.begin(&display_name(&args.input_file));
+    let mut loaded = load_to_copy(&args.input_file, &args.input)?;
+    progress.aside(|| loaded.report(&args.input.severity, args.keep_going, out))?;
+    let inputs = loaded.files()?;
+    let before = loaded.model.node_count();
+    let registry = onnx_shape_infer::contrib::registry();
+    let options = SplitOptions::default().with_registry(&registry).with_execution(loaded.execution.clone());
+    let (made, mut found) = match split(&loaded.model, parts, &options) {
+        Ok(made) => (made, Sink::new()),
+        Err(error) => (Vec::new(), error.findings(&loaded.model)),
+    };
+    loaded.execution.interrupt.check()?;
+    for part in &made {
+        found.merge(invalid(&part.model));
+    }
+    let judged = Judged::new(found, &loaded, &args.input.severity)?;
+    let format = args.output.to.unwrap_or(Format::Onnx);
+    let names = names(made.len(), format);
+    let items: Vec<Item<'_>> =
+        made.iter().zip(&names).map(|(part, name)| Item::of_part(name, &part.model, before)).collect();
+    progress.aside(|| {
+        describe(&made, &names, out);
+        change::report_all(&loaded, &judged, ("extract/1", &items), out)
+    })?;
+    if made.is_empty() || (judged.is_refused() && !args.keep_going) {
+        return Ok(Outcome::Findings);
+    }
+    let effect = match directory {
+        None => Effect::NoOutput,
+        Some(_) if args.output.dry_run => Effect::DryRun,
+        Some(directory) => {
+            create(directory)?;
+            Effect::Write
+        }
+    };
+    drop(progress);
+    for (part, name) in made.into_iter().zip(&names) {
+        let path = directory.map_or_else(|| args.input_file.clone(), |directory| directory.join(name));
+        loaded.model = part.model;
+        let weights = placed(args, &loaded, &path);
+        let placement =
+            Placement { path: &path, format, effect, weights: &weights, external: &ExternalArgs::DEFAULT };
+        let to = placement.destination(loaded.execution.clone(), args.output.write, inputs.clone());
+        let files = weights::place(&mut loaded, &placement, out)?;
+        store::write(&loaded.model, &to, &files, Progress::start("writing", 1), out)?;
+    }
+    Ok(Outcome::Fine)
+}
+
+fn check(args: &ExtractArgs) -> Result<(), Failure> {
+    if args.in_place.in_place {
+        return Err(Failure::new("`--parts` writes several files, so no one file can be replaced").help("use `-o DIR/`"));
+    }
+    if args.output.output_file.as_deref().is_some_and(is_stream) {
+        return Err(Failure::new("several parts cannot be written to a stream").help("use `-o DIR/`"));
+    }
+    if args.output.output_file.as_deref().is_some_and(Path::is_file) {
+        return Err(Failure::new("the output of `--parts` is a directory, not a file").help("use `-o DIR/`"));
+    }
+    match args.output.weights.weights {
+        Weights::External(Some(_)) => Err(Failure::new("the parts cannot share one file of weights")
+            .help("`--weights external` writes one for each part")),
+        _ => Ok(()),
+    }
+}
+
+/// Where the weights of a part are. External data in another directory is copied as far as the part uses it.
+fn placed(args: &ExtractArgs, loaded: &crate::input::Loaded, path: &Path) -> Weights {
+    let weights = &args.output.weights.weights;
+    let is_near = loaded.place.directory().is_some_and(|directory| weights::is_beside(directory, path));
+    match weights {
+        Weights::Auto if !is_near && weights::external_locations(loaded) > 0 => Weights::External(None),
+        other => other.clone(),
+    }
+}
+
+fn create(directory: &Path) -> Result<(), Failure> {
+    std::fs::create_dir_all(directory).map_err(|error| {
+        Failure::not_writable(format_args!("cannot create `{}`: {error}", directory.display()))
+    })
+}
+
+/// The names of the files: `part-1.onnx`, with as many digits as the last one has.
+fn names(count: usize, format: Format) -> Vec<String> {
+    let width = count.to_string().len();
+    (1..=count).map(|number| format!("part-{number:0width$}.{}", format.id())).collect()
+}
+
+/// Tells where the model was cut.
+fn describe(made: &[SplitPart], names: &[String], out: &Out) {
+    for (part, name) in made.iter().zip(names) {
+        let graph = part.model.graph(part.model.main_graph());
+        let nodes = size::plural(part.model.node_count() as u64, "node");
+        let inputs = size::plural(graph.inputs().len() as u64, "input");
+        let outputs = size::plural(graph.outputs().len() as u64, "output");
+        let weights = size::bytes(part.weight_bytes);
+        out.detail(1, &format!("{name}: {nodes}, {weights} of weights, {inputs}, {outputs}"));
+    }
+    if !made.is_empty() {
+        out.summary(&format!("split into {}", size::plural(made.len() as u64, "part")));
+    }
+}
