@@ -61,3 +61,37 @@ fn inputs_without_effect_are_warned_about() {
     let folder = Folder::with("in.onnxtxt", MODEL);
     onnx(&folder, "extract in.onnxtxt --inputs x,bias --outputs c").exits(0).says("no output depends on");
 }
+
+const LAYERS: &str = r#"<ir_version: 10, opset_import: ["": 21]>
+g (float[N, 2] x) => (float[N, 2] y, float[N, 2] b)
+<float[2, 2] w0 = {1, 2, 3, 4}, float[2, 2] w1 = {5, 6, 7, 8}, float[2, 2] w2 = {2, 3, 4, 5}> {
+   a = MatMul (x, w0)
+   b = Tanh (a)
+   c = MatMul (b, w1)
+   d = Tanh (c)
+   e = MatMul (d, w2)
+   y = Add (e, b)
+}"#;
+
+#[test]
+fn a_model_is_cut_into_parts_that_can_be_joined_again() {
+    let folder = Folder::with("in.onnxtxt", LAYERS);
+    onnx(&folder, "extract in.onnxtxt --parts 3").exits(0).says("split into 3 parts").says("would write");
+    onnx(&folder, "extract in.onnxtxt --parts 3 -o parts").exits(0).says("wrote parts/part-1.onnx");
+    let expected = onnx(&folder, "run in.onnxtxt --set N=2 --seed 3").exits(0).out;
+    let merge = "merge parts/part-1.onnx parts/part-2.onnx parts/part-3.onnx --by-name --outputs y,b -o out.onnx";
+    onnx(&folder, merge).exits(0).says("merged 3 models with 3 connections: 6 nodes");
+    assert_eq!(onnx(&folder, "run out.onnx --set N=2 --seed 3").exits(0).out, expected);
+    onnx(&folder, "extract in.onnxtxt --parts 32B -o two").exits(0).says("split into 2 parts");
+    // External data goes to the parts that use it.
+    onnx(&folder, "convert in.onnxtxt -o in.onnx --weights external --threshold 1").exits(0);
+    onnx(&folder, "extract in.onnx --parts 3 -o far").exits(0);
+    let merge = merge.replace("parts/", "far/");
+    onnx(&folder, &merge).exits(0);
+    assert_eq!(onnx(&folder, "run out.onnx --set N=2 --seed 3").exits(0).out, expected);
+    let report = onnx(&folder, "extract in.onnxtxt --parts 3 --format json").exits(0).json();
+    assert_eq!(report["result"]["models"][1]["name"], "part-2.onnx");
+    onnx(&folder, "extract in.onnxtxt --parts 9").exits(1).says("the model can be cut into at most 6 parts, not into 9");
+    onnx(&folder, "extract in.onnxtxt --parts 2 -o -").exits(2);
+    onnx(&folder, "extract in.onnxtxt --parts few").exits(2).says("neither a number of parts nor a size");
+}

@@ -148,3 +148,86 @@ fn warnings_of_linking_have_codes_and_are_in_the_report() {
     onnx(&folder, &format!("{command} --deny warnings -o out.onnxtxt")).exits(1);
     assert!(!folder.path().join("out.onnxtxt").exists());
 }
+
+const ENCODER: &str = r#"<ir_version: 10, opset_import: ["": 21]>
+encoder (float[N, 2] x) => (float[N, 2] h, float[N, 2] z) <float[2, 2] w = {1, 2, 3, 4}> {
+   t = MatMul (x, w)
+   h = Relu (t)
+   z = Neg (t)
+}"#;
+
+const DECODER: &str = r#"<ir_version: 10, opset_import: ["": 21]>
+decoder (float[M, 2] x) => (float[M, 2] y) { t = Exp (x)  y = Neg (t) }"#;
+
+#[test]
+fn models_are_joined() {
+    let folder = Folder::with("a.onnxtxt", ENCODER);
+    folder.put("b.onnxtxt", DECODER);
+    onnx(&folder, "merge a.onnxtxt b.onnxtxt --connect h=x -o out.onnxtxt")
+        .exits(0)
+        .says("merged 2 models with 1 connection: 5 nodes");
+    let text = String::from_utf8(folder.get("out.onnxtxt")).unwrap();
+    assert!(text.contains("(float[N,2] x) => (float[N,2] z, float[N,2] y)"), "{text}");
+    onnx(&folder, "check out.onnxtxt").exits(0);
+    let run = onnx(&folder, "merge a.onnxtxt b.onnxtxt a.onnxtxt --connect in(2,y)=in(3,x) h=x --outputs y --format json");
+    let report = run.exits(0).json();
+    let joined = &report["result"]["models"][0]["joined"];
+    assert_eq!((&joined["inputs"][0], &joined["outputs"][0]), (&"x".into(), &"y".into()));
+    assert_eq!(joined["connections"], 2);
+    assert_eq!(report["inputs"][2]["name"], "a.onnxtxt");
+    // By name, the input `x` is the same.
+    onnx(&folder, "merge a.onnxtxt b.onnxtxt --by-name -o shared.onnxtxt").exits(0);
+    let text = String::from_utf8(folder.get("shared.onnxtxt")).unwrap();
+    assert!(text.contains("(float[N,2] x) => (float[N,2] h, float[N,2] z, float[N,2] y)"), "{text}");
+    onnx(&folder, "merge a.onnxtxt b.onnxtxt --prefix a. --prefix b. -o both.onnxtxt")
+        .exits(0)
+        .says("nothing connects the models");
+    let text = String::from_utf8(folder.get("both.onnxtxt")).unwrap();
+    assert!(text.contains(r#"(float[N,2] "a.x", float[M,2] "b.x")"#), "{text}");
+}
+
+#[test]
+fn models_that_do_not_fit_are_not_joined() {
+    let folder = Folder::with("a.onnxtxt", ENCODER);
+    folder.put("b.onnxtxt", DECODER.replace("float[M, 2]", "float[M, 3]"));
+    onnx(&folder, "merge a.onnxtxt b.onnxtxt --connect h=x -o out.onnx")
+        .exits(1)
+        .says("`h` of model 1 does not fit `x` of model 2: axis 1 is 2 and 3");
+    onnx(&folder, "merge a.onnxtxt b.onnxtxt --connect h=q -o out.onnx")
+        .exits(2)
+        .says("`h=q` connects nothing")
+        .says("model 2: (x) => (y)");
+    onnx(&folder, "merge a.onnxtxt -o out.onnx").exits(2).says("there is only one model");
+    onnx(&folder, "merge a.onnxtxt b.onnxtxt --in-place").exits(2);
+    onnx(&folder, "merge a.onnxtxt b.onnxtxt --limit nodes=4 -o out.onnx").exits(3);
+    assert!(!folder.list().iter().any(|name| name == "out.onnx"));
+}
+
+#[test]
+fn external_data_of_several_directories_is_next_to_the_output() {
+    let folder = Folder::with("a/m.onnxtxt", ENCODER.replace("{1, 2, 3, 4}", "{5, 6, 7, 8}"));
+    folder.put("b/m.onnxtxt", ENCODER);
+    for directory in ["a", "b"] {
+        let arguments = format!(
+            "convert {directory}/m.onnxtxt -o {directory}/m.onnx --weights external=w.data --threshold 1"
+        );
+        onnx(&folder, &arguments).exits(0);
+    }
+    onnx(&folder, "merge a/m.onnxtxt b/m.onnxtxt --connect h=x -o plain.onnx").exits(0);
+    let expected = onnx(&folder, "run plain.onnx --set N=2 --seed 3").exits(0).out;
+    for (output, options) in [
+        ("out.onnx", ""),
+        ("a/out.onnx", ""),
+        ("embedded.onnx", "--weights embed"),
+        ("moved.onnx", "--weights external"),
+    ] {
+        onnx(&folder, &format!("merge a/m.onnx b/m.onnx --connect h=x -o {output} {options}")).exits(0);
+        assert_eq!(onnx(&folder, &format!("run {output} --set N=2 --seed 3")).exits(0).out, expected, "{output}");
+    }
+    assert!(folder.list().contains(&"w_2.data".to_owned()), "{:?}", folder.list());
+    // The data that the first model reads is not replaced.
+    assert_eq!(onnx(&folder, "run a/m.onnx --set N=2").exits(0).out, onnx(&folder, "run a/m.onnxtxt --set N=2").exits(0).out);
+    onnx(&folder, "merge a/m.onnx b/m.onnx --connect h=x --weights keep -o kept.onnx")
+        .exits(2)
+        .says("in different directories");
+}

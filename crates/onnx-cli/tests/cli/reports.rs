@@ -135,6 +135,7 @@ fn every_kind_of_result_has_a_schema() {
         "info functions.onnxtxt",
         "inline functions.onnxtxt",
         "merge calls.onnxtxt --link functions.onnxtxt",
+        "merge list.onnxtxt list.onnxtxt",
         "outline layers.onnxtxt",
         "edit layers.onnxtxt --set N=2 --rename x=ids --metadata a=b",
         "extract layers.onnxtxt --outputs h2",
