@@ -50,9 +50,9 @@ mod simplify;
 mod size;
 mod smith;
 mod spelling;
+mod split;
 #[cfg(test)]
 mod stopping;
-mod split;
 mod store;
 mod syntax;
 mod tensors;

@@ -83,7 +83,8 @@ pub(crate) fn run(args: &ExtractArgs, parts: Parts, out: &mut Out) -> Result<Out
 
 fn check(args: &ExtractArgs) -> Result<(), Failure> {
     if args.in_place.in_place {
-        return Err(Failure::new("`--parts` writes several files, so no one file can be replaced").help("use `-o DIR/`"));
+        return Err(Failure::new("`--parts` writes several files, so no one file can be replaced")
+            .help("use `-o DIR/`"));
     }
     if args.output.output_file.as_deref().is_some_and(is_stream) {
         return Err(Failure::new("several parts cannot be written to a stream").help("use `-o DIR/`"));

@@ -277,6 +277,16 @@ fn a_size_that_a_model_requires_is_bound_everywhere() {
 }
 
 #[test]
+fn a_bound_size_is_declared_only_where_it_is_proved() {
+    // The model calls two different sizes `N`.
+    let wrong = r#"<ir_version: 10, opset_import: ["": 21]>
+        a (float[N] x) => (float[N] h, float[N] k) { k = Concat <axis = 0> (x, x)  h = Neg (x) }"#;
+    let four = r#"<ir_version: 10, opset_import: ["": 21]> b (float[4] x) => (float[4] y) { y = Abs (x) }"#;
+    let text = print(&merged(&[wrong, four], &[("1.h", "2.x")]).model);
+    assert!(text.contains("(float[4] x) => (float[8] k, float[4] y)"), "{text}");
+}
+
+#[test]
 fn contradictions_inside_of_a_model_are_found_by_inference() {
     let from =
         r#"<ir_version: 10, opset_import: ["": 21]> a (float[2, 3] x) => (float[2, 3] h) { h = Abs (x) }"#;

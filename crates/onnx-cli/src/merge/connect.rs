@@ -82,7 +82,8 @@ fn is_named(model: &Model, value: ValueId, name: &str) -> bool {
 }
 
 fn unmatched(models: &[&Model], text: &str) -> Failure {
-    let message = format!("`{}` connects nothing: no value and input of two models have these names", shown(text));
+    let message =
+        format!("`{}` connects nothing: no value and input of two models have these names", shown(text));
     let names = |model: &Model, values: Vec<ValueId>| {
         let listed = values.iter().take(MOST).map(|&value| shown(model.str(model.value(value).name())));
         let more = if values.len() > MOST { ", …" } else { "" };

@@ -10,8 +10,8 @@ use crate::args::Weights;
 use crate::exit::Failure;
 use crate::input::{DataPlace, Loaded, is_stream};
 use crate::output::Out;
-use crate::weights::{self, Placement};
 use crate::tensors;
+use crate::weights::{self, Placement};
 
 /// Gives the external data of all models locations that are relative to one directory. Returns the place of that, and the files
 /// that have to be written with the output.
@@ -37,7 +37,8 @@ pub(super) fn gather(
         return Ok((place, Vec::new()));
     }
     if *to.weights == Weights::Keep {
-        let message = "the models have external data in different directories, which one model cannot refer to";
+        let message =
+            "the models have external data in different directories, which one model cannot refer to";
         return Err(Failure::new(message).help("`--weights auto` copies it into the directory of the output"));
     }
     let target = to.path.parent().unwrap_or(Path::new("")).to_owned();

@@ -2,7 +2,8 @@
 
 use onnx_codec::{DataFile, InputFiles};
 use onnx_compose::{
-    Connection, ExtractOptions, MergeError, MergeOptions, Merged, RenamedKind, connections_by_name, extract, merge,
+    Connection, ExtractOptions, MergeError, MergeOptions, Merged, RenamedKind, connections_by_name, extract,
+    merge,
 };
 use onnx_diag::Sink;
 use onnx_ir::{GraphOutput, Model, ValueId};

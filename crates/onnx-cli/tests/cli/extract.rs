@@ -79,7 +79,8 @@ fn a_model_is_cut_into_parts_that_can_be_joined_again() {
     onnx(&folder, "extract in.onnxtxt --parts 3").exits(0).says("split into 3 parts").says("would write");
     onnx(&folder, "extract in.onnxtxt --parts 3 -o parts").exits(0).says("wrote parts/part-1.onnx");
     let expected = onnx(&folder, "run in.onnxtxt --set N=2 --seed 3").exits(0).out;
-    let merge = "merge parts/part-1.onnx parts/part-2.onnx parts/part-3.onnx --by-name --outputs y,b -o out.onnx";
+    let merge =
+        "merge parts/part-1.onnx parts/part-2.onnx parts/part-3.onnx --by-name --outputs y,b -o out.onnx";
     onnx(&folder, merge).exits(0).says("merged 3 models with 3 connections: 6 nodes");
     assert_eq!(onnx(&folder, "run out.onnx --set N=2 --seed 3").exits(0).out, expected);
     onnx(&folder, "extract in.onnxtxt --parts 32B -o two").exits(0).says("split into 2 parts");
@@ -91,7 +92,9 @@ fn a_model_is_cut_into_parts_that_can_be_joined_again() {
     assert_eq!(onnx(&folder, "run out.onnx --set N=2 --seed 3").exits(0).out, expected);
     let report = onnx(&folder, "extract in.onnxtxt --parts 3 --format json").exits(0).json();
     assert_eq!(report["result"]["models"][1]["name"], "part-2.onnx");
-    onnx(&folder, "extract in.onnxtxt --parts 9").exits(1).says("the model can be cut into at most 6 parts, not into 9");
+    onnx(&folder, "extract in.onnxtxt --parts 9")
+        .exits(1)
+        .says("the model can be cut into at most 6 parts, not into 9");
     onnx(&folder, "extract in.onnxtxt --parts 2 -o -").exits(2);
     onnx(&folder, "extract in.onnxtxt --parts few").exits(2).says("neither a number of parts nor a size");
 }

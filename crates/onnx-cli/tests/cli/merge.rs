@@ -169,7 +169,10 @@ fn models_are_joined() {
     let text = String::from_utf8(folder.get("out.onnxtxt")).unwrap();
     assert!(text.contains("(float[N,2] x) => (float[N,2] z, float[N,2] y)"), "{text}");
     onnx(&folder, "check out.onnxtxt").exits(0);
-    let run = onnx(&folder, "merge a.onnxtxt b.onnxtxt a.onnxtxt --connect in(2,y)=in(3,x) h=x --outputs y --format json");
+    let run = onnx(
+        &folder,
+        "merge a.onnxtxt b.onnxtxt a.onnxtxt --connect in(2,y)=in(3,x) h=x --outputs y --format json",
+    );
     let report = run.exits(0).json();
     let joined = &report["result"]["models"][0]["joined"];
     assert_eq!((&joined["inputs"][0], &joined["outputs"][0]), (&"x".into(), &"y".into()));
@@ -222,11 +225,18 @@ fn external_data_of_several_directories_is_next_to_the_output() {
         ("moved.onnx", "--weights external"),
     ] {
         onnx(&folder, &format!("merge a/m.onnx b/m.onnx --connect h=x -o {output} {options}")).exits(0);
-        assert_eq!(onnx(&folder, &format!("run {output} --set N=2 --seed 3")).exits(0).out, expected, "{output}");
+        assert_eq!(
+            onnx(&folder, &format!("run {output} --set N=2 --seed 3")).exits(0).out,
+            expected,
+            "{output}"
+        );
     }
     assert!(folder.list().contains(&"w_2.data".to_owned()), "{:?}", folder.list());
     // The data that the first model reads is not replaced.
-    assert_eq!(onnx(&folder, "run a/m.onnx --set N=2").exits(0).out, onnx(&folder, "run a/m.onnxtxt --set N=2").exits(0).out);
+    assert_eq!(
+        onnx(&folder, "run a/m.onnx --set N=2").exits(0).out,
+        onnx(&folder, "run a/m.onnxtxt --set N=2").exits(0).out
+    );
     onnx(&folder, "merge a/m.onnx b/m.onnx --connect h=x --weights keep -o kept.onnx")
         .exits(2)
         .says("in different directories");

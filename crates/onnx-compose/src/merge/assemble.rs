@@ -19,14 +19,14 @@ use super::names::{self, Contents};
 use super::{Connection, MergeError, MergeOptions, Merged, Part, Renamed, RenamedKind, info};
 use crate::interface::{redirect, set_inputs};
 
-/// Builds the merged model.
+/// Builds the merged model. Returns the axes of values that declare a size which a connection binds.
 pub(super) fn assemble(
     parts: &mut [Part<'_>],
     connections: &[Connection],
     outputs: &[(usize, ValueId)],
     (dims, options, registry): (&Targets, &MergeOptions<'_>, &Registry),
     merged: &mut Merged,
-) -> Result<(), MergeError> {
+) -> Result<Vec<(ValueId, usize)>, MergeError> {
     separate_calls(parts, registry, merged);
     import_all_functions(parts, registry, merged)?;
     let parts = &*parts;
@@ -42,12 +42,14 @@ pub(super) fn assemble(
             importer.map_dimension(*from, to);
         }
     }
-    let mut work = Work { parts, importers, merged, contents: Vec::new(), inputs: Vec::new() };
+    let mut work =
+        Work { parts, importers, merged, contents: Vec::new(), inputs: Vec::new(), bound: Vec::new() };
     let mut connected: HashMap<(usize, ValueId), (usize, ValueId), RandomState> = HashMap::default();
     connected.extend(connections.iter().map(|connection| (connection.to, connection.from)));
     for index in 0..parts.len() {
         options.execution.interrupt.check()?;
         work.import(index, &connected)?;
+        work.find_bound(index, dims);
         let prefix = options.prefixes.get(index).map_or("", String::as_str);
         if let Some(contents) = work.contents.last() {
             names::add_prefix(&mut work.merged.model, contents, prefix);
@@ -56,7 +58,9 @@ pub(super) fn assemble(
     let replaced = work.connect(connections, &connected)?;
     let shared = work.share(&replaced);
     work.redirect(&[&replaced, &shared])?;
-    work.finish(outputs, &[&replaced, &shared])
+    let bound = std::mem::take(&mut work.bound);
+    work.finish(outputs, &[&replaced, &shared])?;
+    Ok(bound)
 }
 
 /// Gives functions of a model another name if another model has nodes of that name that do not call a function: there the name
@@ -172,6 +176,8 @@ struct Work<'a> {
     contents: Vec<Contents>,
     /// The inputs of the merged model.
     inputs: Vec<ValueId>,
+    /// Axes of values that are not inputs and declare a size which a connection binds.
+    bound: Vec<(ValueId, usize)>,
 }
 
 /// Values that others took the place of.
@@ -213,6 +219,34 @@ impl Work<'_> {
         }
         self.contents.push(contents);
         Ok(())
+    }
+
+    /// Finds the declared types of results that contain a bound size: exporters give one name to sizes that differ.
+    fn find_bound(&mut self, index: usize, dims: &Targets) {
+        let targets = dims.get(index).map_or(&[][..], Vec::as_slice);
+        let names: HashSet<Symbol, RandomState> =
+            targets.iter().filter(|(_, to)| matches!(to, Target::Known(_))).map(|&(name, _)| name).collect();
+        let (Some(part), false) = (self.parts.get(index), names.is_empty()) else { return };
+        let model = &*part.model;
+        let contains = |dim: Dim| match dim {
+            Dim::Var(name) => names.contains(&name),
+            Dim::Expr(_) => model.exprs().symbols(dim).iter().any(|name| names.contains(name)),
+            Dim::Known(_) | Dim::Unknown => false,
+        };
+        for graph in model.graphs_in(part.main()) {
+            for value in model.definitions(graph) {
+                let is_contract =
+                    matches!(model.value(value).def(), Def::Input { graph, .. } if graph == part.main());
+                let (Some(shape), false) = (model.ty(value).and_then(|ty| ty.shape()), is_contract) else {
+                    continue;
+                };
+                let Some(new) = self.importers.get(index).and_then(|importer| importer.get(value)) else {
+                    continue;
+                };
+                let axes = shape.dims().iter().enumerate().filter(|&(_, &dim)| contains(dim));
+                self.bound.extend(axes.map(|(axis, _)| (new, axis)));
+            }
+        }
     }
 
     fn get(&self, (index, value): (usize, ValueId)) -> Option<ValueId> {

@@ -219,8 +219,10 @@ pub fn merge(
     }
     options.execution.interrupt.check()?;
     let dims = seam::unify(&parts, &connections, options, registry, &mut merged)?;
-    assemble::assemble(&mut parts, &connections, &outputs, (&dims, options, registry), &mut merged)?;
+    let bound =
+        assemble::assemble(&mut parts, &connections, &outputs, (&dims, options, registry), &mut merged)?;
     options.execution.interrupt.check()?;
+    seam::keep_proved(&mut merged.model, &bound, options, registry)?;
     check_types(models, &merged.model, options, registry)?;
     Ok(merged)
 }
@@ -257,7 +259,12 @@ fn default_outputs(models: &[&Model], connections: &[Connection]) -> Vec<(usize,
     let mut connected: Vec<SecondaryMap<ValueId, ()>> = models.iter().map(|_| SecondaryMap::new()).collect();
     for connection in connections {
         let (model, value) = connection.from;
-        if let Some(of_model) = connected.get_mut(model) {
+        // An input that is shared stays an output of its model.
+        let is_input = |model: &&Model| {
+            model.get_value(value).is_some_and(|record| matches!(record.def(), Def::Input { .. }))
+        };
+        if let Some(of_model) = connected.get_mut(model).filter(|_| !models.get(model).is_some_and(is_input))
+        {
             of_model.insert(value, ());
         }
     }

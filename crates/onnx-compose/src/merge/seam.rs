@@ -55,6 +55,47 @@ pub(super) fn unify(
     Ok(targets(parts, &names, &classes, &mut merged.renamed, &mut merged.bound))
 }
 
+/// Removes declared sizes that a connection binds and that inference does not prove: a wrong name of a size harms no runtime, a
+/// wrong number does.
+pub(super) fn keep_proved(
+    model: &mut Model,
+    bound: &[(ValueId, usize)],
+    options: &MergeOptions<'_>,
+    registry: &Registry,
+) -> Result<(), MergeError> {
+    if bound.is_empty() {
+        return Ok(());
+    }
+    let inference = prove(model, options, registry)?;
+    for &(value, axis) in bound {
+        let Some(mut ty) = model.get_value(value).and_then(|record| record.ty().cloned()) else { continue };
+        let proved = inference.shape(value).and_then(|shape| shape.get(axis)).and_then(|dim| dim.known());
+        let (TypeKind::Tensor(tensor) | TypeKind::SparseTensor(tensor)) = &mut ty.kind else { continue };
+        let shape = tensor.shape.as_mut().map(Shape::dims_mut);
+        let Some(dim) = shape.and_then(|dims| dims.get_mut(axis)) else { continue };
+        let known = proved.map_or(Dim::Unknown, Dim::Known);
+        if *dim != known {
+            *dim = known;
+            ty.source = None;
+            model.set_type(value, Some(ty));
+        }
+    }
+    Ok(())
+}
+
+/// What follows from the semantics of the operators only.
+fn prove(model: &Model, options: &MergeOptions<'_>, registry: &Registry) -> Result<Inference, MergeError> {
+    let options = InferOptions::default()
+        .with_registry(registry)
+        .with_execution(options.execution.clone())
+        .with_assumed(false);
+    let inference = infer(model, &options);
+    match inference.stopped() {
+        Some(stopped) => Err(MergeError::Stopped(stopped)),
+        None => Ok(inference),
+    }
+}
+
 /// A type on one side of a connection.
 struct Side<'a> {
     model: &'a Model,
@@ -100,14 +141,7 @@ impl<'a> Sides<'a> {
         let (inference, meant) = match slot {
             Some(proved) => proved,
             None => {
-                let options = InferOptions::default()
-                    .with_registry(self.registry)
-                    .with_execution(self.options.execution.clone())
-                    .with_assumed(false);
-                let inference = infer(model, &options);
-                if let Some(stopped) = inference.stopped() {
-                    return Err(MergeError::Stopped(stopped));
-                }
+                let inference = prove(model, self.options, self.registry)?;
                 let inputs = model.graph(model.main_graph()).inputs();
                 let meant = inputs.iter().flat_map(|&input| variables_of(model, model.ty(input))).collect();
                 slot.insert((inference, meant))

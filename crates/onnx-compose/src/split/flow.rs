@@ -136,9 +136,10 @@ impl Flow {
         let mut inputs: Vec<Vec<ValueId>> = vec![Vec::new(); count];
         let mut outputs: Vec<Vec<ValueId>> = vec![Vec::new(); count];
         let last = count.saturating_sub(1);
+        let all_outputs: Values = self.outputs.iter().map(|&output| (output, ())).collect();
         for &input in model.graph(model.main_graph()).inputs() {
             // What nothing uses is an input of the first part, and what is only an output is one of the last.
-            let is_output = self.outputs.contains(&input);
+            let is_output = all_outputs.contains_key(input);
             for (part, inputs) in inputs.iter_mut().enumerate() {
                 let is_unused = part == 0 && !is_used.contains_key(input) && !is_output;
                 let passes = part == last && is_output;
