@@ -38,6 +38,10 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure>
     if is_plan || (!versions.found.is_empty() && !args.keep_going) {
         return Ok(if versions.found.is_empty() { Outcome::Fine } else { Outcome::Findings });
     }
+    if args.prove {
+        let proof = versions::prove(&mut loaded.model, &args.opset, &versions, &loaded.execution.clone())?;
+        progress.aside(|| out.summary(&proof));
+    }
     versions::apply(&mut loaded.model, &args.opset, &versions, &loaded.execution.clone())?;
     if let Some(version) = args.ir_version
         && let Err(found) = onnx_version::set_ir_version(&mut loaded.model, version)

@@ -4,9 +4,12 @@ use std::fmt::Write as _;
 
 use onnx_diag::{Clean, Quoted, Sink};
 use onnx_ir::{Model, NodeId};
+use onnx_pass::{Equivalence, Exactness, PassOptions, Verdict};
 use onnx_schema::domain;
 use onnx_types::{Execution, Symbol};
-use onnx_version::{Change, ConvertOptions, Plan, Refusal, VersionError, convert, findings, nearest, plan};
+use onnx_version::{
+    Change, ConvertOptions, Plan, Refusal, VersionError, claims, convert, findings, nearest, plan,
+};
 use serde::Serialize;
 
 use crate::exit::{Failure, LibraryError};
@@ -176,6 +179,54 @@ pub(crate) fn plans(
     }
     done.found = findings(model, &refusals);
     Ok(done)
+}
+
+/// Proves or tests the claim of each converted node. Returns how many there are of each verdict.
+///
+/// # Errors
+///
+/// Returns the first claim that is refuted.
+pub(crate) fn prove(
+    model: &mut Model,
+    targets: &[Target],
+    versions: &Versions,
+    execution: &Execution,
+) -> Result<String, Failure> {
+    let pass_options = PassOptions::default().with_execution(execution.clone());
+    let (mut proved, mut tested, mut untested) = (0_u64, 0_u64, 0_u64);
+    for ((name, _), (item, plan)) in targets.iter().zip(&versions.sets) {
+        let Some(version) = item.reached else { continue };
+        let options = options(model, name, execution);
+        let claims = claims(model, version, &options)?;
+        let changed: u64 = [Change::Form, Change::Replaced, Change::Expanded]
+            .into_iter()
+            .map(|change| plan.count(change) as u64)
+            .sum();
+        untested += changed.saturating_sub(claims.len() as u64);
+        for claim in claims {
+            execution.interrupt.check()?;
+            // An operator whose rounding is open has another form on each side, which exact claims would tell apart.
+            let claim_of = Equivalence::of_models(&claim.before, &claim.after, Exactness::Rounding);
+            let verdict = match claim_of {
+                Ok(equivalence) => onnx_pass::prove(&equivalence, &pass_options),
+                Err(error) => Verdict::Untested(error.to_string()),
+            };
+            match verdict {
+                Verdict::Proved(_) => proved += 1,
+                Verdict::Tested { .. } => tested += 1,
+                Verdict::Untested(_) => untested += 1,
+                Verdict::Refuted(found) => {
+                    let node = node_name(model, claim.node);
+                    return Err(Failure::new(format_args!(
+                        "the conversion of {} is refuted: {}",
+                        Quoted(&node),
+                        found.difference
+                    )));
+                }
+            }
+        }
+    }
+    Ok(format!("claims: {proved} proved, {tested} tested, {untested} not tested"))
 }
 
 /// Converts the model to the versions that were reached.

@@ -96,6 +96,7 @@ mod fixed_results;
 mod inherit;
 mod keys;
 mod model_level;
+mod of_models;
 mod pass;
 pub mod passes;
 mod patch;

@@ -42,7 +42,8 @@ impl Equivalence {
             let function = add_side(&mut model, from, side)?;
             call(&mut model, function, side, &inputs)?;
         }
-        let mut imports = vec![OpsetImport::new(domain::ONNX, before.opset_version(domain::ONNX).unwrap_or(1))];
+        let mut imports =
+            vec![OpsetImport::new(domain::ONNX, before.opset_version(domain::ONNX).unwrap_or(1))];
         imports.push(OpsetImport::new(model.intern(DOMAIN), 1));
         model.info_mut().opset_imports = imports;
         Self::write_metadata(&mut model, class, &[]);
@@ -73,9 +74,7 @@ fn add_side(model: &mut Model, from: &Model, side: &str) -> Result<FunctionId, E
         importer.map(input, Some(made));
     }
     constants(model, from, body, &mut importer)?;
-    importer
-        .nodes(model, graph, Position::End(body))
-        .map_err(|_| form("a node cannot be copied"))?;
+    importer.nodes(model, graph, Position::End(body)).map_err(|_| form("a node cannot be copied"))?;
     for output in from.graph(graph).outputs() {
         let made = importer.get(output.value()).ok_or(form("an output is not computed"))?;
         model.push_graph_output(body, made);
@@ -91,7 +90,7 @@ fn constants(
 ) -> Result<(), EquivalenceError> {
     let form = EquivalenceError::Form;
     let graph = from.main_graph();
-    for value in from.initializers(graph).collect::<Vec<_>>() {
+    for value in from.initializers(graph) {
         if from.graph(graph).inputs().contains(&value) {
             continue;
         }

@@ -139,7 +139,7 @@ pub const STEPS: &[(&str, &str, Versions)] = &[
         "",
         "Constant",
         &[
-            (9, Same, Check),
+            (9, Same, Down::Adapted),
             (11, Added, Down::Adapted),
             (12, Added, Down::Adapted),
             (13, Same, Check),

@@ -47,6 +47,9 @@ pub(crate) struct ConvertArgs {
     /// would change.
     #[arg(long, value_name = "[DOMAIN=]N", value_parser = opset)]
     pub(crate) opset: Vec<(String, i64)>,
+    /// Prove or test that each converted node computes the same; if that is refuted, nothing is written.
+    #[arg(long, requires = "opset")]
+    pub(crate) prove: bool,
     /// Set the version of the format, if it has everything that the model uses.
     #[arg(long, value_name = "N")]
     pub(crate) ir_version: Option<i64>,

@@ -150,6 +150,7 @@ const DOWN: &[(Symbol, i64, Adapt)] = &[
     (op::DROPOUT, 7, tensor::dropout::explicit_mode),
     (op::DROPOUT, 10, tensor::dropout::mask_like_operand),
     (op::DROPOUT, 12, tensor::dropout::never_trains),
+    (op::CONSTANT, 9, tensor::constant::only_floats),
     (op::CONSTANT, 11, tensor::constant::not_sparse),
     (op::CONSTANT, 12, tensor::constant::dense),
     (op::DEPTH_TO_SPACE, 11, tensor::depth_space::depth_first),

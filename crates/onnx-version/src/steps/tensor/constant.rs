@@ -1,6 +1,8 @@
 //! `Constant`: sparse values came with version 11, lists and numbers with version 12.
 
+use onnx_ir::OpsetScope;
 use onnx_schema::attr;
+use onnx_types::ElemType;
 
 use crate::reason::Reason;
 use crate::step::Step;
@@ -16,6 +18,25 @@ pub(crate) fn dense(step: &mut Step<'_>) -> Result<(), Reason> {
         step.remove(name);
     }
     step.set(attr::VALUE, tensor)
+}
+
+/// Downwards: only floats are allowed. Others become initializers, and those that nothing uses go.
+pub(crate) fn only_floats(step: &mut Step<'_>) -> Result<(), Reason> {
+    let tensor = step.model.node(step.node).constant_tensor().ok_or("it has no value that is known")?;
+    if [ElemType::Float, ElemType::Double, ElemType::Float16].contains(&tensor.elem()) {
+        return Ok(());
+    }
+    if step.used_output(0).is_none() {
+        return Ok(step.model.erase_node(step.node)?);
+    }
+    let output = step.output()?;
+    let is_in_function = !matches!(step.model.scope(step.model.node(step.node).graph()), OpsetScope::Model);
+    if is_in_function || step.model.info().ir_version < 4 || step.model.is_graph_output(output) {
+        // The comparison of types tells what is not allowed.
+        return Ok(());
+    }
+    let made = step.constant(tensor)?;
+    step.replace(made)
 }
 
 /// Downwards: the value is not sparse.

@@ -1,0 +1,184 @@
+//! Steps that other converters get wrong, each with what the converted model contains, or why it is refused.
+
+use onnx_check::{CheckOptions, check};
+use onnx_text::{ParseOptions, PrintOptions, parse_model, print_model};
+use onnx_version::{Cause, ConvertOptions, VersionError, convert};
+
+/// Converts a graph of a version to another one. Returns the text, or the cause of the first refusal.
+fn converted(graph: &str, from: i64, to: i64) -> Result<String, Cause> {
+    let ir = if from < 9 { 4 } else { 8 };
+    let text = format!("<ir_version: {ir}, opset_import: [\"\": {from}, \"custom\": 1]>\n{graph}");
+    let mut model =
+        parse_model(&text, &ParseOptions::default()).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let before = print_model(&model, &PrintOptions::full()).unwrap().text;
+    match convert(&mut model, to, &ConvertOptions::default()) {
+        Ok(_) => {
+            let found = check(&model, &CheckOptions::default());
+            assert!(!found.has_errors(), "{graph}: {:?}", found.diagnostics());
+            Ok(print_model(&model, &PrintOptions::default()).unwrap().text)
+        }
+        Err(VersionError::Refused(refusals)) => {
+            assert_eq!(
+                before,
+                print_model(&model, &PrintOptions::full()).unwrap().text,
+                "refused means unchanged"
+            );
+            Err(refusals.first().unwrap().reason.cause())
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[track_caller]
+fn has(graph: &str, (from, to): (i64, i64), parts: &[&str]) {
+    let text = converted(graph, from, to).unwrap_or_else(|cause| panic!("{cause:?}: {graph}"));
+    for part in parts {
+        match part.strip_prefix('!') {
+            Some(part) => assert!(!text.contains(part), "{part} is in {text}"),
+            None => assert!(text.contains(part), "{part} is not in {text}"),
+        }
+    }
+}
+
+#[track_caller]
+fn refuses(graph: &str, (from, to): (i64, i64), cause: Cause) {
+    assert_eq!(converted(graph, from, to).unwrap_err(), cause, "{graph}");
+}
+
+#[test]
+fn reductions_of_nothing_keep_what_they_do_to_elements() {
+    let graph = |op: &str| {
+        format!("g (float[2, 3] x) => (float[2, 3] y) {{ y = {op} <noop_with_empty_axes = 1> (x) }}")
+    };
+    has(&graph("ReduceL1"), (18, 17), &["= Abs (x)"]);
+    has(&graph("ReduceL2"), (18, 17), &["= Abs (x)"]);
+    has(&graph("ReduceSumSquare"), (18, 17), &["= Mul (x, x)"]);
+    has(&graph("ReduceLogSum"), (18, 17), &["= Log (x)"]);
+    has(&graph("ReduceMean"), (18, 17), &["= Identity (x)"]);
+    has(&graph("ReduceSum"), (13, 12), &["= Identity (x)"]);
+}
+
+#[test]
+fn softmax_always_states_its_axis() {
+    has("g (float[2, 3] x) => (float[2, 3] y) { y = Softmax (x) }", (13, 12), &["Softmax <axis = 1>"]);
+    has(
+        "g (float[2, 3, 4] x) => (float[2, 3, 4] y) { y = Softmax <axis = 1> (x) }",
+        (13, 12),
+        &["Transpose <perm = [0, 2, 1]>", "Softmax <axis = 2>"],
+    );
+    has(
+        "g (float[2, 3, 4] x) => (float[2, 3, 4] y) { y = Hardmax (x) }",
+        (12, 13),
+        &["Flatten", "Hardmax <axis = -1>"],
+    );
+}
+
+#[test]
+fn inputs_that_became_optional_get_a_value() {
+    has(
+        "g (float[2, 3] a, float[3, 4] b) => (float[2, 4] y) { y = Gemm (a, b) }",
+        (11, 10),
+        &["Gemm (a, b, "],
+    );
+    has(
+        "g (float[1, 1, 2, 2] x) => (float[1, 1, 4, 4] y) <float[4] s = {1, 1, 2, 2}> { y = Resize (x, , s) }",
+        (13, 11),
+        &["!Resize (x, , s)"],
+    );
+    has("g () => (bool y) { y = OptionalHasElement () }", (18, 17), &["!OptionalHasElement"]);
+}
+
+#[test]
+fn nearest_pixels_of_whole_scales_are_repeated() {
+    let graph = |mode: &str| {
+        format!(
+            "g (float[1, 1, 2, 2] x) => (float[1, 1, 4, 4] y) <float[4] s = {{1, 1, 2, 2}}> {{ y = Resize <coordinate_transformation_mode = \"{mode}\"> (x, , s) }}"
+        )
+    };
+    has(&graph("half_pixel"), (13, 9), &["Upsample (x, "]);
+    refuses(&graph("align_corners"), (13, 10), Cause::Meaning);
+}
+
+#[test]
+fn bounds_keep_their_type() {
+    let graph = "g (float16[2] x) => (float16[2] y) { y = Clip <max = 6.0, min = 0.0> (x) }";
+    has(graph, (10, 11), &["float16", "!max = "]);
+    has("g (float[2] x, float low) => (float[2] y) { y = Clip (x, low) }", (11, 10), &["Max (x, low)"]);
+    has("g (float[2] x) => (float[2] y) { y = Clip (x) }", (5, 6), &["min = -inf", "max = inf"]);
+}
+
+#[test]
+fn causes_are_distinct() {
+    let reduced = "g (float[2, 3] x, int64[1] axes) => (float[A, B] y) { y = ReduceSum (x, axes) }";
+    refuses(reduced, (13, 12), Cause::NotConstant);
+    let default = "g (float[2, 3] x, int64[1] axes = {1}) => (float[A, B] y) { y = ReduceSum (x, axes) }";
+    refuses(default, (13, 12), Cause::Overridable);
+    refuses("g (int32[2] x) => (int32[2] y) { y = Relu (x) }", (14, 13), Cause::TypeNotAllowed);
+    refuses("g (float[2] x) => (y) { t = custom.Unknown (x) y = Relu (t) }", (14, 13), Cause::TypeUnknown);
+    refuses("g (float[2] x) => (float[2] y) { y = Erf (x) }", (9, 8), Cause::NoForm);
+}
+
+#[test]
+fn operators_without_a_form_become_their_bodies() {
+    has(
+        "g (float[2, 3] x, float[3] s) => (float[2, 3] y) { y = LayerNormalization (x, s) }",
+        (17, 11),
+        &["!LayerNormalization", "ReduceMean <axes = ["],
+    );
+    has(
+        "g (float[2] x, float16[1] t) => (float16[2] y) { y = CastLike (x, t) }",
+        (15, 13),
+        &["Cast <to = 10> (x)"],
+    );
+    has("g (float[2, 3] x) => (float[2, 3] y) { y = Trilu (x) }", (14, 11), &["Where", "Range", "!Trilu"]);
+    has(
+        "g (float[1, 4, 2] x, float[4] s, float[4] b) => (float[1, 4, 2] y) { y = GroupNormalization <num_groups = 2> (x, s, b) }",
+        (21, 20),
+        &["!GroupNormalization"],
+    );
+}
+
+#[test]
+fn modes_without_an_effect_go() {
+    has("g (float[2] x) => (int32[2] y) { y = Cast <to = 6, saturate = 0> (x) }", (19, 13), &["!saturate"]);
+    has(
+        "g (float[2, 3] x) => (float[2, 2] v, int64[2, 2] i) <int64[1] k = {2}> { v, i = TopK <sorted = 0> (x, k) }",
+        (11, 9),
+        &["TopK <k = 2>", "!sorted"],
+    );
+    has("g (float[4, 3] x) => (int64[1] y) { y = Shape <start = 1> (x) }", (15, 13), &["Slice"]);
+    refuses(
+        "g (float[2, 3] x) => (float[A, B] y) <int64[4] p = {0, 1, 0, 1}> { y = Pad <mode = \"wrap\"> (x, p) }",
+        (19, 18),
+        Cause::Meaning,
+    );
+}
+
+#[test]
+fn windows_in_the_padding_are_refused() {
+    let graph = "g (float[1, 1, 6] x) => (float[1, 1, A] y) { y = MaxPool <ceil_mode = 1, kernel_shape = [2], pads = [1, 1], strides = [3]> (x) }";
+    let starts_at_end = "g (float[1, 1, 5] x) => (float[1, 1, A] y) { y = MaxPool <ceil_mode = 1, kernel_shape = [1], pads = [0, 1], strides = [5]> (x) }";
+    assert!(converted(graph, 22, 21).is_ok());
+    refuses(starts_at_end, (22, 21), Cause::Meaning);
+    refuses(starts_at_end, (12, 22), Cause::Meaning);
+}
+
+#[test]
+fn per_channel_scales_become_arithmetic() {
+    let graph =
+        "g (uint8[2, 3] x, float[3] s, uint8[3] z) => (float[2, 3] y) { y = DequantizeLinear (x, s, z) }";
+    has(graph, (13, 10), &["Cast", "Sub", "Mul", "!DequantizeLinear"]);
+    let scalar = "g (uint8[2, 3] x, float s, uint8 z) => (float[2, 3] y) { y = DequantizeLinear <axis = 0> (x, s, z) }";
+    has(scalar, (13, 10), &["DequantizeLinear (x, s, z)"]);
+}
+
+#[test]
+fn broadcasting_is_stated_before_version_7() {
+    has(
+        "g (float[2, 3] x, float[3] b) => (float[2, 3] y) { y = Add (x, b) }",
+        (7, 6),
+        &["axis = 1", "broadcast = 1"],
+    );
+    has("g (float[2, 3] x, float[3] b) => (float[2, 3] y) { y = Sub (b, x) }", (7, 6), &["Neg (x)", "Add <"]);
+    has("g (float[2, 3] x) => (float[2, 3] y) { y = Add (x, x) }", (7, 6), &["Add (x, x)"]);
+}
