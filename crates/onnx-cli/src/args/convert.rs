@@ -48,10 +48,10 @@ pub(crate) struct ConvertArgs {
     #[arg(long, value_name = "[DOMAIN=]N", value_parser = opset)]
     pub(crate) opset: Vec<(String, i64)>,
     /// Prove or test that each converted node computes the same; if that is refuted, nothing is written.
-    #[arg(long, requires = "opset")]
+    #[arg(long, requires = "opset", hide_short_help = true)]
     pub(crate) prove: bool,
     /// Set the version of the format, if it has everything that the model uses.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", hide_short_help = true)]
     pub(crate) ir_version: Option<i64>,
     /// The model that a text was printed from: it provides the elements of the tensors that are elided in the text.
     #[arg(long, value_name = "MODEL", value_hint = ValueHint::FilePath)]

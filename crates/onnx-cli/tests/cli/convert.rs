@@ -289,7 +289,7 @@ g (float[N, 2, 3] x) => (float[N, 2, 3] y, float[2, 3] z) {
 }";
     let folder = Folder::with("in.onnxtxt", text.as_bytes());
     let ran = onnx(&folder, "convert in.onnxtxt --opset 18 -o out.onnxtxt").exits(0);
-    assert!(ran.err.contains("ai.onnx 11 -> 18: changed 3 nodes"), "{}", ran.err);
+    assert!(ran.err.contains("ai.onnx 11 -> 18: changed 2 nodes, replaced 1 node"), "{}", ran.err);
     let out = String::from_utf8(folder.get("out.onnxtxt")).unwrap();
     for part in ["\"\": 18", "Flatten", "Softmax <axis = -1>", "ReduceMax <keepdims = 1> (y, "] {
         assert!(out.contains(part), "{part}: {out}");
@@ -298,7 +298,7 @@ g (float[N, 2, 3] x) => (float[N, 2, 3] y, float[2, 3] z) {
     onnx(&folder, "compare in.onnxtxt out.onnxtxt").exits(0);
     // Versions that do not exist, or of a domain that is not imported.
     for (opset, message) in
-        [("99", "no version 99"), ("0", "no version 0"), ("ai.onnx.ml=3", "does not import")]
+        [("99", "no version 99"), ("ai.onnx.ml=3", "does not import")]
     {
         let ran = onnx(&folder, &format!("convert in.onnxtxt --opset {opset} -o none.onnx")).exits(2);
         assert!(ran.err.contains(message), "{}", ran.err);
@@ -333,7 +333,7 @@ fn models_become_older() {
     let ran = onnx(&folder, "convert in.onnxtxt --opset 11 --ir-version 6 -o out.onnxtxt").exits(0);
     assert!(ran.err.contains("expanded 1 node"), "{}", ran.err);
     let out = String::from_utf8(folder.get("out.onnxtxt")).unwrap();
-    for part in ["ir_version: 6", "\"\": 11", "ReduceSum <axes = [-1], keepdims = 0>"] {
+    for part in ["ir_version: 6", "\"\": 11", "ReduceSum <keepdims = 0, axes = [-1]>"] {
         assert!(out.contains(part), "{part}: {out}");
     }
     assert!(!out.contains("LayerNormalization"), "{out}");
