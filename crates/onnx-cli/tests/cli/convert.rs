@@ -297,9 +297,7 @@ g (float[N, 2, 3] x) => (float[N, 2, 3] y, float[2, 3] z) {
     onnx(&folder, "check out.onnxtxt --full").exits(0);
     onnx(&folder, "compare in.onnxtxt out.onnxtxt").exits(0);
     // Versions that do not exist, or of a domain that is not imported.
-    for (opset, message) in
-        [("99", "no version 99"), ("ai.onnx.ml=3", "does not import")]
-    {
+    for (opset, message) in [("99", "no version 99"), ("ai.onnx.ml=3", "does not import")] {
         let ran = onnx(&folder, &format!("convert in.onnxtxt --opset {opset} -o none.onnx")).exits(2);
         assert!(ran.err.contains(message), "{}", ran.err);
         assert!(!folder.path().join("none.onnx").exists());
