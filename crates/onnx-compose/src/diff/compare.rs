@@ -78,7 +78,7 @@ impl<'a> Comparison<'a> {
                 Some(&other) => {
                     self.found.same_nodes = self.found.same_nodes.saturating_add(1);
                     let aspects = self.node(node, other)?;
-                    let places = (Some(a.places.node(node)), Some(b.places.node(other)));
+                    let places = || (Some(a.places.node(node)), Some(b.places.node(other)));
                     self.changed(Element::Node, places, || b.node(other), aspects);
                 }
                 None if kept[0].contains_key(a.model.node(node).graph()) => {
@@ -107,7 +107,7 @@ impl<'a> Comparison<'a> {
                     let mut aspects = self.constants(value, other)?;
                     let graph_of_b = b.model.graph_of(other);
                     self.moved(graph, graph_of_b, &mut aspects);
-                    let places = (Some(a.places.initializer(value)), Some(b.places.initializer(other)));
+                    let places = || (Some(a.places.initializer(value)), Some(b.places.initializer(other)));
                     self.changed(Element::Initializer, places, || super::elements::text(b, other), aspects);
                 }
                 // An input that lost its default.
@@ -145,12 +145,13 @@ impl<'a> Comparison<'a> {
     pub(super) fn changed(
         &mut self,
         element: Element,
-        (before, after): (Option<Locus>, Option<Locus>),
+        places: impl FnOnce() -> (Option<Locus>, Option<Locus>),
         text: impl FnOnce() -> String,
         aspects: Vec<Aspect>,
     ) {
         if !aspects.is_empty() {
-            let (kind, text) = (ChangeKind::Changed, text());
+            // A locus is as long as the nesting is deep.
+            let ((before, after), kind, text) = (places(), ChangeKind::Changed, text());
             self.found.changes.push(Change { kind, element, before, after, text, aspects });
         }
     }

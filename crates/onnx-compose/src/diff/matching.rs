@@ -5,16 +5,17 @@
 //! the backward colors of what it depends on, so nearly everything has a partner by one or the other. The rest is aligned with
 //! neighbors that have partners, first with equal labels, then with equal operators.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
+use foldhash::fast::RandomState;
 use onnx_ir::{Def, GraphId, GraphOutput, Model, NodeId, User, ValueId};
 use onnx_types::{Execution, Stopped, Watch};
-use slotmap::SecondaryMap;
+use slotmap::{Key as _, SecondaryMap};
 
 use super::interface::Border;
 use super::pairs::Pairs;
 use super::side::Side;
-use crate::hash::{Colors, Digest, nested};
+use crate::hash::{Colors, Digest, Message, nested};
 
 /// Number of steps after which the interrupt is checked.
 const INTERVAL: u64 = 256;
@@ -69,7 +70,9 @@ pub(crate) fn matched(
     // Equal nodes that nothing tells apart come before names, which are no part of a model.
     matcher.in_order(true)?;
     matcher.by_colors();
+    matcher.by_operands(true);
     matcher.align(0, Level::Operands)?;
+    matcher.by_operands(false);
     matcher.by_names()?;
     matcher.in_order(false)?;
     Ok(matcher.pairs)
@@ -189,6 +192,38 @@ impl Matcher<'_> {
         let two = keys(self.b, true, &self.pairs.values_of_b);
         for (a, b) in only(self.a, one, self.b, two, value_name) {
             self.pair_values(a, b);
+        }
+    }
+
+    /// Pairs nodes with equal labels and operands that correspond. Several with the same operands are paired in the order of the
+    /// files, unless only what is unique counts. A node whose operands are paired here follows them, because graphs are sorted.
+    fn by_operands(&mut self, is_unique: bool) {
+        let mut message = Message::new();
+        let mut open: HashMap<Digest, Vec<NodeId>, RandomState> = HashMap::default();
+        let free: Vec<NodeId> =
+            self.b.nodes().filter(|&node| !self.pairs.nodes_of_b.contains_key(node)).collect();
+        for node in free.into_iter().rev() {
+            if let Some(key) = operands_key(self.b, node, &mut message, Some, Some) {
+                open.entry(key).or_default().push(node);
+            }
+        }
+        let free: Vec<NodeId> = self.a.nodes().filter(|&node| !self.pairs.nodes.contains_key(node)).collect();
+        for node in free {
+            let (nodes, values) = (&self.pairs.nodes, &self.pairs.values);
+            let key = operands_key(
+                self.a,
+                node,
+                &mut message,
+                |node| nodes.get(node).copied(),
+                |value| values.get(value).copied(),
+            );
+            let others = key.and_then(|key| open.get_mut(&key));
+            let others = others.filter(|others| !is_unique || others.len() == 1);
+            if let Some(other) = others.and_then(Vec::pop)
+                && self.pairs.are_free(node, other)
+            {
+                self.pair_nodes(node, other);
+            }
         }
     }
 
@@ -417,6 +452,35 @@ impl Matcher<'_> {
             }
         }
     }
+}
+
+/// The label of a node with its operands as parts of the second model; `None` if it has no operand, or one has no partner.
+fn operands_key(
+    side: &Side<'_>,
+    node: NodeId,
+    message: &mut Message,
+    partner: impl Fn(NodeId) -> Option<NodeId>,
+    partner_of_value: impl Fn(ValueId) -> Option<ValueId>,
+) -> Option<Digest> {
+    let record = side.model.node(node);
+    if record.input_count() == 0 {
+        return None;
+    }
+    let label = side.colors.first()?.labels.get(node).copied()?;
+    message.begin("operands").digest(label).number(side.root(record.graph()));
+    for value in record.inputs().flatten() {
+        let of = side.model.value(value);
+        match of.def() {
+            Def::Output { node, index } => {
+                message.byte(1).number(partner(node)?.data().as_ffi()).number(index.into());
+            }
+            Def::Input { .. } | Def::Initializer(_) => {
+                message.byte(2).number(partner_of_value(value)?.data().as_ffi());
+            }
+            Def::Unresolved(_) => _ = message.byte(3).text(side.model.str(of.name()).as_bytes()),
+        }
+    }
+    Some(message.finish())
 }
 
 fn node_name<'a>(side: &Side<'a>, node: NodeId) -> &'a str {

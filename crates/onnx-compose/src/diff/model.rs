@@ -46,11 +46,11 @@ impl Comparison<'_> {
             let (before, after) = (Some(before.to_string()), Some(after.to_string()));
             aspects.push(Aspect::new(AspectKind::Annotation, "device configurations", before, after));
         }
-        let places = (Some(onnx_diag::Locus::model()), Some(onnx_diag::Locus::model()));
+        let places = || (Some(onnx_diag::Locus::model()), Some(onnx_diag::Locus::model()));
         // What counts and what does not are two changes.
         let (notes, others): (Vec<Aspect>, Vec<Aspect>) =
             aspects.into_iter().partition(|aspect| aspect.kind.is_note());
-        self.changed(Element::Model, places.clone(), String::new, others);
+        self.changed(Element::Model, places, String::new, others);
         self.changed(Element::Model, places, String::new, notes);
     }
 
@@ -137,7 +137,7 @@ impl Comparison<'_> {
                 Some(&partner) => {
                     let aspects = self.input(input, partner);
                     let at = position.get(partner).copied().unwrap_or_default();
-                    let places = (Some(place), Some(b.places.graph_input(main_b, at)));
+                    let places = || (Some(place), Some(b.places.graph_input(main_b, at)));
                     self.changed(Element::Input, places, || b.value(partner), aspects);
                 }
                 None => {
@@ -172,7 +172,7 @@ impl Comparison<'_> {
             let after = list(b, &mut graph_b.outputs().iter().map(|output| output.value()));
             aspects.push(Aspect::new(AspectKind::Order, "outputs", before, after));
         }
-        let places = (Some(a.places.graph(main_a)), Some(b.places.graph(main_b)));
+        let places = || (Some(a.places.graph(main_a)), Some(b.places.graph(main_b)));
         self.changed(Element::Graph, places, String::new, aspects);
     }
 
@@ -226,7 +226,7 @@ impl Comparison<'_> {
                 let (before, after) = (Some(made(a, x.value())), Some(made(b, y.value())));
                 aspects.push(Aspect::new(AspectKind::Output, "", before, after));
             }
-            let places = (Some(a.places.graph_output(main_a, i)), Some(b.places.graph_output(main_b, j)));
+            let places = || (Some(a.places.graph_output(main_a, i)), Some(b.places.graph_output(main_b, j)));
             self.changed(Element::Output, places, || b.value(y.value()), aspects);
         }
         let (first, second): (BTreeSet<usize>, BTreeSet<usize>) = border.outputs.iter().copied().unzip();
@@ -264,7 +264,7 @@ impl Comparison<'_> {
             match partners.get(function) {
                 Some(&other) => {
                     let aspects = self.function(function, other);
-                    let places = (Some(place), Some(b.places.function(other)));
+                    let places = || (Some(place), Some(b.places.function(other)));
                     self.changed(Element::Function, places, || b.function(other), aspects);
                 }
                 None => self.only(ChangeKind::Removed, Element::Function, place, a.function(function)),
@@ -350,7 +350,7 @@ impl Comparison<'_> {
                 let [before, after] = [before, after].map(|keys| Some(format!("{} values", keys.len())));
                 aspects.push(Aspect::new(AspectKind::Annotation, "quantization", before, after));
             }
-            let places = (Some(a.places.graph(graph)), Some(b.places.graph(other)));
+            let places = || (Some(a.places.graph(graph)), Some(b.places.graph(other)));
             self.changed(Element::Graph, places, String::new, aspects);
         }
     }
@@ -361,7 +361,7 @@ impl Comparison<'_> {
         if only_a != 0 || only_b != 0 {
             let text = |count: usize| Some(format!("{count} that the other model does not declare"));
             let aspect = Aspect::new(AspectKind::DeclaredType, "", text(only_a), text(only_b));
-            let places = (Some(onnx_diag::Locus::model()), Some(onnx_diag::Locus::model()));
+            let places = || (Some(onnx_diag::Locus::model()), Some(onnx_diag::Locus::model()));
             self.changed(Element::Model, places, String::new, vec![aspect]);
         }
     }

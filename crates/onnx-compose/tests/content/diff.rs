@@ -204,6 +204,15 @@ fn single_edits_are_described() {
         "<float[2] v = {3, 4}, float[2] w = {1, 2}> { a = Mul (x, v) y = Sub (a, w) }",
         &["changed initializer | float[2] v | elements", "changed initializer | float[2] w | elements"],
     );
+    // Nodes without users look alike, and an edit before them changes what they compute.
+    check(
+        "{ a = Elu <alpha = 0.5> (x) b = Exp (a) c = Exp (b) d = Exp (b) e = Exp (x) y = Neg (b) }",
+        "{ a = Elu <alpha = 2.0> (x) b = Exp (a) c = Exp (b) d = Exp (b) e = Sin (x) y = Neg (b) }",
+        &[
+            "changed node | Elu(x) -> a | attribute alpha: 0.5 -> 2.0",
+            "changed node | Sin(x) -> e | operator: Exp -> Sin",
+        ],
+    );
     // Two edits, with nodes between them that neither inputs nor outputs tell.
     check(
         "{ a = Elu <alpha = 0.5> (x) b = Exp (a) c = Log (b) d = Abs (c) y = Elu <alpha = 2.0> (d) }",
