@@ -223,6 +223,35 @@ fn the_shapes_of_attention_follow() {
 }
 
 #[test]
+fn the_heads_of_attention_take_the_batch_if_the_sequence_comes_first() {
+    let text = format!(
+        "{HEAD} g (float[1, 3, 4] x) => (float[1, 3, 4] y)
+         <int64[3] heads = {{3, 2, 2}}, int64[4] all = {{1, 2, 3, 2}}, int64[2] flat = {{3, 4}}, int64[3] back = {{3, 1, 4}}> {{
+           s = Transpose <perm = [1, 0, 2]> (x)
+           h = Reshape (s, heads)
+           t = Transpose <perm = [1, 0, 2]> (h)
+           q = Reshape (t, all)
+           k = Transpose <perm = [0, 1, 3, 2]> (q)
+           scores = MatMul (q, k)
+           p = Softmax (scores)
+           o = MatMul (p, q)
+           u = Transpose <perm = [2, 0, 1, 3]> (o)
+           f = Reshape (u, flat)
+           b = Reshape (f, back)
+           y = Transpose <perm = [1, 0, 2]> (b)
+        }}"
+    );
+    let (_, done) = rows(&text, &[3, 4]);
+    let texts: Vec<String> = done.constants.iter().map(|(node, new)| format!("{node} {new}")).collect();
+    assert_eq!(texts, [
+        "Reshape `h` [3, -1, 2]",
+        "Reshape `q` [-1, 2, 3, 2]",
+        "Reshape `f` [3, -1]",
+        "Reshape `b` [3, -1, 4]",
+    ]);
+}
+
+#[test]
 fn a_class_token_is_expanded_and_slices_end_at_the_end() {
     let text = format!(
         "{HEAD} g (float[1, 2, 3] x) => (float[1, 3, 3] y)

@@ -41,7 +41,7 @@ pub(super) struct Constants<'a> {
     /// Values that depend on any input.
     fed: &'a SecondaryMap<ValueId, ()>,
     replaced: HashMap<(NodeId, usize), Replaced, RandomState>,
-    /// Where a multiple of the freed size is the inner factor of an axis: the axis and the outer factor.
+    /// Where the freed size is among the factors of axes.
     orders: SecondaryMap<ValueId, Vec<Spot>>,
     /// The freed size as a vector of one element, once it is needed.
     vector: Option<ValueId>,
@@ -129,19 +129,18 @@ impl<'a> Constants<'a> {
         found.into_iter().map(|(node, _, text)| (node, text)).collect()
     }
 
-    /// The axes of a value with the freed size.
-    pub(super) fn spots(&self, inference: &Inference, value: ValueId) -> Vec<Spot> {
+    /// The axes of a value with the freed size, as far as its position among their factors is known.
+    fn spots(&self, inference: &Inference, value: ValueId) -> Vec<Spot> {
         let dims = inference.shape(value).unwrap_or_default();
         let axes =
             dims.iter().enumerate().filter_map(|(axis, &dim)| Some((axis, self.factor(inference, dim)?)));
         let orders = self.orders.get(value);
-        axes.map(|(axis, factor)| {
-            let known = orders.into_iter().flatten().find(|spot| spot.axis == axis);
-            let outer = known.map_or(1, |spot| spot.outer);
-            match factor.checked_rem(outer) {
-                Some(0) => Spot { axis, outer, inner: factor / outer },
-                _ => Spot { axis, outer: 1, inner: factor },
+        axes.filter_map(|(axis, factor)| {
+            if factor == 1 {
+                return Some(Spot { axis, outer: 1, inner: 1 });
             }
+            let known = orders.into_iter().flatten().find(|spot| spot.axis == axis);
+            known.copied().filter(|spot| spot.outer.checked_mul(spot.inner) == Some(factor))
         })
         .collect()
     }
@@ -160,24 +159,69 @@ impl<'a> Constants<'a> {
         is_multiple.then_some(factor)
     }
 
+    /// Notes where the freed size is among the factors of the axes of a result.
     fn note_orders(&mut self, model: &Model, after: &Inference, node: NodeId) {
         let record = model.node(node);
         let Some(output) = record.output(0) else { return };
-        let merged: Vec<Spot> = self.spots(after, output).into_iter().filter(|spot| spot.inner > 1).collect();
-        if merged.is_empty() {
+        let dims = after.shape(output).unwrap_or_default();
+        let factors: Vec<Option<i64>> = dims.iter().map(|&dim| self.factor(after, dim)).collect();
+        if !factors.iter().flatten().any(|&factor| factor > 1) {
             return;
         }
+        let data = record.input(0);
         let spots: Vec<Spot> = if record.is(op::RESHAPE) || record.is(op::FLATTEN) {
-            record.input(0).map(|data| self.reshaped(model, after, node, data).1).unwrap_or_default()
+            data.map(|data| self.reshaped(model, after, node, data).1).unwrap_or_default()
+        } else if record.is(op::TRANSPOSE) {
+            let perm = record.attribute(attr::PERM).and_then(|perm| perm.as_ints()).map(<[i64]>::to_vec);
+            let perm = perm.unwrap_or_else(|| (0..dims.len() as i64).rev().collect());
+            let moved = |spot: Spot| {
+                let axis = perm.iter().position(|&axis| usize::try_from(axis).ok() == Some(spot.axis))?;
+                Some(Spot { axis, ..spot })
+            };
+            data.map(|data| self.spots(after, data)).unwrap_or_default().into_iter().filter_map(moved).collect()
         } else {
-            let inputs: Vec<ValueId> = record.inputs().flatten().collect();
-            let known = inputs.iter().filter_map(|&input| self.orders.get(input)).flatten().copied();
-            known.filter(|spot| merged.iter().any(|other| other.inner == spot.outer * spot.inner)).collect()
+            let same = record.inputs().flatten();
+            let same = same.filter(|&input| after.shape(input).is_some_and(|found| found.len() == dims.len()));
+            same.flat_map(|input| self.spots(after, input)).collect()
         };
-        let spots: Vec<Spot> = spots.into_iter().filter(|spot| spot.outer > 1).collect();
+        let fits = |spot: &Spot| {
+            spot.outer.checked_mul(spot.inner).is_some_and(|all| factors.get(spot.axis) == Some(&Some(all)))
+        };
+        let spots: Vec<Spot> = spots.into_iter().filter(fits).collect();
+        // Operands that differ say nothing.
+        let is_certain = |spot: &Spot| spots.iter().all(|other| other.axis != spot.axis || other == spot);
+        let spots: Vec<Spot> = spots.iter().filter(|spot| is_certain(spot)).copied().collect();
         if !spots.is_empty() {
             self.orders.insert(output, spots);
         }
+    }
+
+    /// Whether a `Reshape` moves a freed size to another position among the elements. `None` if the shapes do not show it.
+    pub(super) fn keeps_position(&self, model: &Model, after: &Inference, node: NodeId) -> Option<bool> {
+        let record = model.node(node);
+        let (data, output) = (record.input(0)?, record.output(0)?);
+        let (from, to, _) = self.reshaped(model, after, node, data);
+        let axes = self.axes(after, data);
+        let freed = self.axes(after, output);
+        if axes.is_empty() {
+            return Some(true);
+        }
+        if from.len() != axes.len() {
+            return None;
+        }
+        let dims = after.shape(output)?;
+        let is_there = |spot: &Spot| {
+            let factor = dims.get(spot.axis).and_then(|&dim| self.factor(after, dim));
+            factor.is_some() && factor == spot.outer.checked_mul(spot.inner)
+        };
+        Some(to.len() == freed.len() && to.iter().all(is_there))
+    }
+
+    /// The axes of a value that the freed size is a factor of.
+    pub(super) fn axes(&self, inference: &Inference, value: ValueId) -> Vec<usize> {
+        let dims = inference.shape(value).unwrap_or_default();
+        let is_freed = |(axis, &dim): (usize, &Dim)| self.factor(inference, dim).map(|_| axis);
+        dims.iter().enumerate().filter_map(is_freed).collect()
     }
 
     /// The freed axes of the operand of a `Reshape` and of its result, with the constant target.

@@ -61,7 +61,8 @@ impl Reshape<'_> {
     }
 
     /// With an old size of 1, the position is also that of axes next to it. An axis that has the size alone comes first, at the
-    /// same index if there are several; then the end of an axis, then its beginning.
+    /// same index if there are several. Otherwise the size is between two axes, and goes to the one of which the operand has
+    /// another size: `[T, 1, D]` becomes `[T, 1 * heads, D / heads]`, and `[T, 1, D]` becomes `[T * 1, D]` if both stay.
     fn preferred(&self, from: Spot, found: &[Spot]) -> Option<Spot> {
         let alone = |spot: &&Spot| spot.outer == 1 && spot.inner == 1;
         let mut single = found.iter().filter(alone);
@@ -72,8 +73,27 @@ impl Reshape<'_> {
             }
             (None, _) => {}
         }
-        let end = found.iter().find(|spot| spot.inner == 1 && spot.outer > 1);
-        end.or_else(|| found.first()).copied()
+        match found {
+            [only] => Some(*only),
+            [before, after] => {
+                let size = |axis: Option<usize>| self.data.get(axis?).and_then(|dim| dim.known());
+                let stays = |at: Option<usize>, spot: &Spot| {
+                    size(at) == self.output.get(spot.axis).and_then(|dim| dim.known())
+                };
+                // A size that is merged with others in the operand is split from those, too.
+                if from.outer != 1 || from.inner != 1 {
+                    return None;
+                }
+                let stays_before = stays(from.axis.checked_sub(1), before);
+                let stays_after = stays(from.axis.checked_add(1), after);
+                match (stays_before, stays_after) {
+                    (true, false) => Some(*after),
+                    (false, true) | (true, true) => Some(*before),
+                    (false, false) => None,
+                }
+            }
+            _ => None,
+        }
     }
 
     /// The target in which axes have freed sizes.
@@ -152,6 +172,9 @@ mod tests {
             // The freed size is in the middle, and goes to the end of the first axis.
             (&[5, 1, 7], 1, &[5, 7], &[5, 7], 1, Some("-1 7")),
             (&[5, 1, 7], 1, &[35], &[35], 1, Some("-1")),
+            // The heads of attention, with the sequence first.
+            (&[5, 1, 12], 1, &[5, 4, 3], &[5, 4, 3], 1, Some("5 -1 3")),
+            (&[5, 1, 12], 1, &[4, 15], &[4, 15], 1, None),
             // It would be spread over two axes.
             (&[4, 6], 0, &[2, 12], &[2, 12], 4, None),
             (&[6, 4], 1, &[3, 8], &[3, 8], 4, Some("3 -1")),

@@ -198,14 +198,23 @@ impl Freed<'_> {
         if !self.is_batch() {
             return None;
         }
-        let inputs = (0..model.node(node).inputs().len())
-            .filter_map(|index| Some((index, model.node(node).input(index)?)));
+        let record = model.node(node);
+        if record.is(op::RESHAPE) && self.constants.keeps_position(model, self.after, node) == Some(false) {
+            return Some("does not keep the freed size behind the same elements".to_owned());
+        }
+        let is_constant = |value: ValueId| {
+            self.after.content(value).is_some_and(|all| all.iter().all(|elem| elem.known().is_some()))
+        };
+        let is_located = || self.constants.keeps_position(model, self.after, node).is_some();
+        if record.is(op::RESHAPE) && record.input(1).is_some_and(is_constant) && !is_located() {
+            return Some("has a constant target, in which the freed size cannot be located".to_owned());
+        }
+        let inputs = (0..record.inputs().len()).filter_map(|index| Some((index, record.input(index)?)));
         let dependent = inputs.filter(|(_, value)| self.dependent.contains_key(*value));
-        let mixed = dependent.flat_map(|(index, value)| {
-            self.constants.spots(self.after, value).into_iter().map(move |spot| (index, spot.axis))
+        let mut mixed = dependent.flat_map(|(index, value)| {
+            self.constants.axes(self.after, value).into_iter().map(move |axis| (index, axis))
         });
-        let mixed =
-            mixed.into_iter().find(|&(index, axis)| mixing::mixes(model, self.after, node, index, axis));
+        let mixed = mixed.find(|&(index, axis)| mixing::mixes(model, self.after, node, index, axis));
         mixed.map(|(_, axis)| format!("combines the elements along axis {axis}, which has the freed size"))
     }
 
