@@ -243,12 +243,15 @@ fn the_heads_of_attention_take_the_batch_if_the_sequence_comes_first() {
     );
     let (_, done) = rows(&text, &[3, 4]);
     let texts: Vec<String> = done.constants.iter().map(|(node, new)| format!("{node} {new}")).collect();
-    assert_eq!(texts, [
-        "Reshape `h` [3, -1, 2]",
-        "Reshape `q` [-1, 2, 3, 2]",
-        "Reshape `f` [3, -1]",
-        "Reshape `b` [3, -1, 4]",
-    ]);
+    assert_eq!(
+        texts,
+        [
+            "Reshape `h` [3, -1, 2]",
+            "Reshape `q` [-1, 2, 3, 2]",
+            "Reshape `f` [3, -1]",
+            "Reshape `b` [3, -1, 4]",
+        ]
+    );
 }
 
 #[test]

@@ -178,10 +178,15 @@ impl<'a> Constants<'a> {
                 let axis = perm.iter().position(|&axis| usize::try_from(axis).ok() == Some(spot.axis))?;
                 Some(Spot { axis, ..spot })
             };
-            data.map(|data| self.spots(after, data)).unwrap_or_default().into_iter().filter_map(moved).collect()
+            data.map(|data| self.spots(after, data))
+                .unwrap_or_default()
+                .into_iter()
+                .filter_map(moved)
+                .collect()
         } else {
             let same = record.inputs().flatten();
-            let same = same.filter(|&input| after.shape(input).is_some_and(|found| found.len() == dims.len()));
+            let same =
+                same.filter(|&input| after.shape(input).is_some_and(|found| found.len() == dims.len()));
             same.flat_map(|input| self.spots(after, input)).collect()
         };
         let fits = |spot: &Spot| {
