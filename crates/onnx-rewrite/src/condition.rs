@@ -17,21 +17,7 @@ fn holds(rule: &Rule, found: &Match, patch: &mut Patch<'_, '_>, condition: &Cond
     let name = |var: Var| rule.variable(var);
     let fails = |text: String| Err(Reason::new(text));
     match condition {
-        Condition::Holds(var) => {
-            let Some(Bound::Tensor(tensor)) = found.bound.get(*var) else {
-                return fails(format!("`{}` is not computed by `let`", name(*var)));
-            };
-            // Nothing is shown by a comparison without elements.
-            if tensor.element_count() == Some(0) {
-                return fails(format!("`{}` has no elements", name(*var)));
-            }
-            let mut elements = tensor.iter_f64(&NoData)?;
-            if elements.all(|element| element != 0.0) {
-                Ok(())
-            } else {
-                fails(format!("`{}` is false", name(*var)))
-            }
-        }
+        Condition::Holds(var) => is_true(rule, found, *var),
         Condition::Elem(var, wanted) => {
             let elem = elem(found, patch, *var);
             let elem = elem
@@ -82,6 +68,20 @@ fn holds(rule: &Rule, found: &Match, patch: &mut Patch<'_, '_>, condition: &Cond
             }
         }
     }
+}
+
+/// Checks that all elements that `let` computes for a variable are true.
+fn is_true(rule: &Rule, found: &Match, var: Var) -> Result<(), Reason> {
+    let fails = |what: &str| Err(Reason::new(format!("`{}` {what}", rule.variable(var))));
+    let Some(Bound::Tensor(tensor)) = found.bound.get(var) else {
+        return fails("is not computed by `let`");
+    };
+    // Nothing is shown by a comparison without elements.
+    if tensor.element_count() == Some(0) {
+        return fails("has no elements");
+    }
+    let mut elements = tensor.iter_f64(&NoData)?;
+    if elements.all(|element| element != 0.0) { Ok(()) } else { fails("is false") }
 }
 
 /// The element type of a variable.
