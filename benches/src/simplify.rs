@@ -98,7 +98,7 @@ pub fn sweep(bytes: &Bytes, counts: &[&str], samples: &mut Samples) -> Result {
         let rules = RuleSet::parse(&generated(count.parse()?))?;
         let mut model = decode(bytes.clone());
         let mut cx = PassCx::new(&mut model, options());
-        samples.time(&format!("sweep/{count}"), || rules.apply(&mut cx));
+        samples.time(format!("sweep/{count}"), || rules.apply(&mut cx));
     }
     Ok(())
 }

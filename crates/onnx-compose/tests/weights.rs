@@ -177,19 +177,12 @@ fn file(header: &str, data: usize) -> Bytes {
     bytes.into()
 }
 
-#[test]
-fn hostile_files_are_refused() {
+type Expected = fn(&SafetensorsError) -> bool;
+
+/// Files whose header is not one.
+fn malformed_headers() -> Vec<(Bytes, Expected)> {
     use SafetensorsError as E;
-    let one = |shape: &str, begin: u64, end: u64| {
-        format!(r#"{{"a":{{"dtype":"U8","shape":{shape},"data_offsets":[{begin},{end}]}}}}"#)
-    };
-    let two = |first: &str, second: &str| {
-        format!(
-            r#"{{"a":{{"dtype":"U8","shape":[4],"data_offsets":{first}}},"b":{{"dtype":"U8","shape":[4],"data_offsets":{second}}}}}"#
-        )
-    };
-    type Expected = fn(&SafetensorsError) -> bool;
-    let cases: Vec<(Bytes, Expected)> = vec![
+    vec![
         (Bytes::new(), |e| matches!(e, E::Truncated { needed: 8, found: 0 })),
         (Bytes::from_static(&[0xff; 8]), |e| matches!(e, E::HeaderTooLarge(u64::MAX))),
         (Bytes::from_static(&[0, 0, 0, 1, 0, 0, 0, 0]), |e| matches!(e, E::Truncated { .. })),
@@ -215,6 +208,21 @@ fn hostile_files_are_refused() {
             file(r#"{"__metadata__":{"k":"1","k":"2"}}"#, 0),
             |e| matches!(e, E::DuplicateName(name) if name == "k"),
         ),
+    ]
+}
+
+#[test]
+fn hostile_files_are_refused() {
+    use SafetensorsError as E;
+    let one = |shape: &str, begin: u64, end: u64| {
+        format!(r#"{{"a":{{"dtype":"U8","shape":{shape},"data_offsets":[{begin},{end}]}}}}"#)
+    };
+    let two = |first: &str, second: &str| {
+        format!(
+            r#"{{"a":{{"dtype":"U8","shape":[4],"data_offsets":{first}}},"b":{{"dtype":"U8","shape":[4],"data_offsets":{second}}}}}"#
+        )
+    };
+    let cases: Vec<(Bytes, Expected)> = vec![
         (file(&one("[4]", 0, 4), 5), |e| matches!(e, E::WrongFileLength { tensors: 4, file: 5 })),
         (file(&one("[4]", 0, 4), 3), |e| matches!(e, E::WrongFileLength { .. })),
         (file(&one("[4]", 0, 5), 5), |e| matches!(e, E::WrongLength { expected: Some(4), found: 5, .. })),
@@ -240,6 +248,7 @@ fn hostile_files_are_refused() {
         }),
         (file(&two("[0,4]", "[4,8]"), 8), |e| matches!(e, E::TooMany(1))),
     ];
+    let cases = [malformed_headers(), cases].concat();
     for (index, (bytes, expected)) in cases.iter().enumerate() {
         let most = if index + 1 == cases.len() { 1 } else { 100 };
         let error = parse(bytes, most).unwrap_err();

@@ -13,7 +13,7 @@ fn model(body: &str) -> String {
 
 #[test]
 fn edits_are_listed_with_their_places() {
-    let folder = Folder::with("a.onnxtxt", &model("a = Exp (x) b = Elu <alpha = 0.5> (a) y = Mul (b, w)"));
+    let folder = Folder::with("a.onnxtxt", model("a = Exp (x) b = Elu <alpha = 0.5> (a) y = Mul (b, w)"));
     folder.put("b.onnxtxt", model("p = Exp (x) q = Elu <alpha = 0.25> (p) y = Mul (q, w)"));
     folder.put("same.onnxtxt", model("p = Exp (x) q = Elu <alpha = 0.5> (p) y = Mul (q, w)"));
     folder.put(
@@ -45,7 +45,7 @@ fn edits_are_listed_with_their_places() {
 
 #[test]
 fn notes_can_be_left_out() {
-    let folder = Folder::with("a.onnxtxt", &model("y = Mul (x, w)"));
+    let folder = Folder::with("a.onnxtxt", model("y = Mul (x, w)"));
     folder.put("b.onnxtxt", model("y = Mul (x, w)").replace("21]", "21], producer_name: \"other\""));
     onnx(&folder, "diff a.onnxtxt b.onnxtxt").exits(1);
     onnx(&folder, "diff a.onnxtxt b.onnxtxt --no-metadata").exits(0);
@@ -57,7 +57,7 @@ fn notes_can_be_left_out() {
 
 #[test]
 fn weights_that_cannot_be_read_are_no_agreement() {
-    let folder = Folder::with("a.onnxtxt", &model("y = Mul (x, w)"));
+    let folder = Folder::with("a.onnxtxt", model("y = Mul (x, w)"));
     onnx(&folder, "convert a.onnxtxt -o b.onnx --weights external=b.data --threshold 0").exits(0);
     onnx(&folder, "diff a.onnxtxt b.onnx").exits(0);
     std::fs::remove_file(folder.path().join("b.data")).unwrap();
