@@ -13,7 +13,7 @@ g (float[N, 4] x) => (float[N, 5] y) <float[4, 5] w = {1,2,3,4,5,6,7,8,9,10,11,1
 fn amounts_are_expressions_of_free_sizes() {
     let folder = Folder::with("in.onnxtxt", MODEL);
     let run = onnx(&folder, "cost in.onnxtxt").exits(0);
-    for text in ["45*N", "20*N", "36*N", "MatMul", "88.9 %"] {
+    for text in ["45*N", "20*N", "56*N", "MatMul", "88.9 %"] {
         assert!(run.out.contains(text), "{text}\n{}", run.out);
     }
     let report = onnx(&folder, "cost in.onnxtxt --set N=3 --format json").exits(0).json();
@@ -36,9 +36,9 @@ fn what_is_not_known_is_reported() {
     let folder = Folder::with("in.onnxtxt", MODEL.replace("y = Relu (h)", "k = my.Magic (h) y = Relu (k)"));
     onnx(&folder, "cost in.onnxtxt")
         .exits(0)
-        .says("operations of 2 nodes; sizes of 1 value")
+        .says("operations of 1 node; sizes of 1 value")
         .says("my.Magic")
-        .says("the shape of output 0 is not known");
+        .says("the operator is not defined by ONNX");
 }
 
 #[test]
