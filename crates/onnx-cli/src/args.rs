@@ -29,7 +29,7 @@ use crate::rewrite::RewriteArgs;
 use crate::run::RunArgs;
 use crate::simplify::SimplifyArgs;
 
-pub(crate) use compose::{ExtractArgs, MergeArgs};
+pub(crate) use compose::{ExtractArgs, FindArgs, MergeArgs, ReduceArgs};
 pub(crate) use content::{DiffArgs, HashArgs};
 pub(crate) use convert::ConvertArgs;
 pub(crate) use cost::CostArgs;
@@ -129,6 +129,8 @@ pub(crate) enum Command {
     Outline(OutlineArgs),
     /// Show a model, or a part of it, as text.
     Print(PrintArgs),
+    /// Find nodes and values by name, operator, type or position.
+    Find(FindArgs),
     /// Format text models in place; comments stay.
     Fmt(FmtArgs),
     /// Explain a diagnostic, rule or limit by name, or list them.
@@ -137,6 +139,8 @@ pub(crate) enum Command {
     Ops(OpsArgs),
     /// Generate a valid model from a seed.
     Smith(SmithArgs),
+    /// Find the smallest model for which a command still fails.
+    Reduce(ReduceArgs),
     /// Print a completion script for a shell.
     Completions(CompletionsArgs),
     /// Test the program on a model.
@@ -153,6 +157,7 @@ Examples:
   onnx check models/ --format sarif > findings.sarif
   onnx check model.onnx --ops acme.onnxops      with the operators of a document
   onnx check model.onnx --shapes x=2x128        do the inferred shapes hold for this input?
+  onnx check model.onnx --target onnxruntime    what does this runtime lack?
   onnx check model.onnx --fix --dry-run         what could be repaired?
   onnx check shared/ --no-map                   while other programs may write to the files
   onnx check node.pb --as node --opset =21 --opset my.domain=1";
@@ -189,6 +194,9 @@ pub(crate) struct CheckArgs {
     /// `--reproducers` writes.
     #[arg(long)]
     pub(crate) prove: bool,
+    /// Report everything that a runtime lacks: a target by name (`onnx explain --list targets`), or the file of one.
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(crate) target: Option<String>,
     /// Test shapes of inputs against the declarations and the conditions of inference: `x=2x128,length=1`; a name with no
     /// sizes is a scalar.
     #[arg(long, value_name = "NAME=SIZES,…")]

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use onnx_compose::Target;
 use onnx_diag::{Reference, Rule, Severity};
 use onnx_pass::Pass;
 use onnx_schema::Registry;
@@ -11,7 +12,7 @@ use serde_json::json;
 use crate::args::{ExplainArgs, ListKind};
 use crate::exit::{Failure, Outcome};
 use crate::output::{BAD, DIM, HEADING, KEY, Out, WARN, paint};
-use crate::{limits, rules};
+use crate::{limits, rules, targets};
 
 pub(crate) fn run(args: &ExplainArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let subject = subject(args)?;
@@ -19,6 +20,9 @@ pub(crate) fn run(args: &ExplainArgs, out: &mut Out) -> Result<Outcome, Failure>
         let (kind, key, items) = match subject {
             Subject::Rules(rules) => ("rules/1", "rules", rules.into_iter().map(item).collect()),
             Subject::Limits(limits) => ("limits/1", "limits", limits.iter().map(limits::item).collect()),
+            Subject::Targets(targets) => {
+                ("targets/1", "targets", targets.iter().map(targets::item).collect())
+            }
             Subject::Passes(passes) => ("passes/1", "passes", passes.iter().map(pass_item).collect()),
         };
         out.result_kind(kind, key);
@@ -31,6 +35,7 @@ pub(crate) fn run(args: &ExplainArgs, out: &mut Out) -> Result<Outcome, Failure>
         }
         Subject::Rules(rules) => list(rules)?,
         Subject::Limits(_) if args.list.is_some() => limits::table()?,
+        Subject::Targets(targets) => targets::table(&targets),
         Subject::Passes(passes) if args.list.is_some() => pass_list(&passes),
         Subject::Passes(passes) => passes.iter().map(|pass| pass.page().to_owned()).collect(),
         Subject::Limits(limits) => limits.iter().map(limits::page).collect::<Result<_, _>>()?,
@@ -46,17 +51,22 @@ enum Subject {
     Rules(Vec<&'static Rule>),
     Limits(&'static [Limit]),
     Passes(Vec<Pass>),
+    Targets(Vec<Target>),
 }
 
 fn subject(args: &ExplainArgs) -> Result<Subject, Failure> {
     Ok(match (&args.list, &args.name) {
         (Some(ListKind::Limits), _) => Subject::Limits(ALL_LIMITS),
         (Some(ListKind::Passes), _) => Subject::Passes(Pass::standard()),
+        (Some(ListKind::Targets), _) => Subject::Targets(targets::all()),
         (None, Some(name)) => match ALL_LIMITS.iter().position(|limit| limit.name == name) {
             Some(index) => Subject::Limits(ALL_LIMITS.get(index..=index).unwrap_or_default()),
             None => match Pass::find(name, Registry::STANDARD) {
                 Some(pass) => Subject::Passes(vec![pass]),
-                None => Subject::Rules(vec![rules::find(name)?]),
+                None => match Target::named(name) {
+                    Some(target) => Subject::Targets(vec![target]),
+                    None => Subject::Rules(vec![rules::find(name)?]),
+                },
             },
         },
         (Some(ListKind::Rules), _) | (None, None) => Subject::Rules(rules::all()),

@@ -12,7 +12,8 @@ use crate::exit::{Failure, Outcome};
 use crate::input::{Loaded, display_name, load_to_copy};
 use crate::output::{Out, shown};
 use crate::progress::Progress;
-use crate::{selection, size, split, store, weights};
+use crate::selection::Context;
+use crate::{size, split, store, weights};
 
 pub(crate) fn run(args: &ExtractArgs, out: &mut Out) -> Result<Outcome, Failure> {
     if let Some(parts) = args.parts {
@@ -28,8 +29,9 @@ pub(crate) fn run(args: &ExtractArgs, out: &mut Out) -> Result<Outcome, Failure>
     let inputs = loaded.files()?;
     let before = loaded.model.node_count();
     let registry = onnx_shape_infer::contrib::registry();
+    let context = Context::new(&loaded)?;
     let options = ExtractOptions::default().with_registry(&registry).with_execution(loaded.execution.clone());
-    let done = extracted(&mut loaded.model, args, &options)?;
+    let done = extracted(&mut loaded.model, args, &context, &options)?;
     loaded.execution.interrupt.check()?;
     let (done, found) = match done {
         Ok(done) => (Some(done), invalid(&loaded.model)),
@@ -56,19 +58,20 @@ pub(crate) fn run(args: &ExtractArgs, out: &mut Out) -> Result<Outcome, Failure>
 fn extracted(
     model: &mut Model,
     args: &ExtractArgs,
+    context: &Context,
     options: &ExtractOptions<'_>,
 ) -> Result<Result<Extracted, ComposeError>, Failure> {
     if !args.only.is_empty() {
-        let nodes = selection::nodes(model, &args.only)?;
+        let nodes = context.nodes(model, &args.only)?;
         return Ok(extract_nodes(model, &nodes, options));
     }
     let inputs = match args.inputs.as_slice() {
         [] => None,
-        texts => Some(selection::values(model, texts)?),
+        texts => Some(context.values(model, texts)?),
     };
     let outputs: Vec<ValueId> = match args.outputs.as_slice() {
         [] => model.graph(model.main_graph()).outputs().iter().map(onnx_ir::GraphOutput::value).collect(),
-        texts => selection::values(model, texts)?,
+        texts => context.values(model, texts)?,
     };
     Ok(extract(model, inputs.as_deref(), &outputs, options))
 }

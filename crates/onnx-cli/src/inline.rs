@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use onnx_compose::SelectError;
 use onnx_diag::Sink;
 use onnx_functions::{
     Convert, FunctionSelector, InlineError, InlineOptions, Inlined, InlinedFunction, Naming, expand, inline,
@@ -18,6 +19,7 @@ use crate::exit::{Failure, LibraryError, Outcome};
 use crate::input::{Loaded, display_name, load_to_copy};
 use crate::output::{Out, shown};
 use crate::progress::Progress;
+use crate::selection::Context;
 use crate::{size, store, weights};
 
 pub(crate) fn run(args: &InlineArgs, out: &mut Out) -> Result<Outcome, Failure> {
@@ -28,7 +30,7 @@ pub(crate) fn run(args: &InlineArgs, out: &mut Out) -> Result<Outcome, Failure> 
     progress.begin(&display_name(&args.input_file));
     let mut loaded = load_to_copy(&args.input_file, &args.input)?;
     progress.aside(|| loaded.report(&args.input.severity, args.keep_going, out))?;
-    let selection = Selection::new(&loaded.model, args)?;
+    let selection = Selection::new(&loaded.model, &Context::new(&loaded)?, args)?;
     let inputs = loaded.files()?;
     let naming = match args.names {
         Names::Body => Naming::OnCollision,
@@ -129,7 +131,7 @@ struct Set {
 
 impl Set {
     /// Reads selectors; each must denote a function or a call.
-    fn new(model: &Model, texts: &[String], bodies: bool) -> Result<Self, Failure> {
+    fn new(model: &Model, context: &Context, texts: &[String], bodies: bool) -> Result<Self, Failure> {
         let mut set = Self::default();
         for text in texts {
             let selector = FunctionSelector::new(text);
@@ -138,7 +140,7 @@ impl Set {
                 functions.filter(|&function| selector.matches(model, function)).collect();
             let is_operator = bodies && operators_with_bodies().any(|schema| matches(&selector, schema));
             let nodes = match functions.is_empty() && !is_operator {
-                true => nodes(model, text, bodies),
+                true => nodes(model, context, text, bodies)?,
                 false => Vec::new(),
             };
             if functions.is_empty() && nodes.is_empty() && !is_operator {
@@ -170,18 +172,23 @@ fn matches(selector: &FunctionSelector, schema: &Schema) -> bool {
     selector.matches_identity(schema.domain_name(), schema.name(), "")
 }
 
-/// The calls that a selector of nodes denotes: of functions, and with `bodies` of operators.
-fn nodes(model: &Model, text: &str, bodies: bool) -> Vec<NodeId> {
-    let selectors = Selectors::new(model);
-    let mut nodes = selectors.parse(text).map(|selector| selectors.nodes(&selector)).unwrap_or_default();
+/// The calls that a selector of nodes denotes, those in functions included: of functions, and with `bodies` of operators.
+fn nodes(model: &Model, context: &Context, text: &str, bodies: bool) -> Result<Vec<NodeId>, Failure> {
+    let facts = context.facts(model);
+    let mut nodes = match onnx_compose::Selection::new(&facts).with_functions().nodes(text) {
+        // The message of the caller is also about functions.
+        Err(SelectError::Nothing { .. }) => return Ok(Vec::new()),
+        found => found?,
+    };
     nodes.retain(|&node| bodies || model.function_called(model.node(node)).is_some());
-    nodes
+    Ok(nodes)
 }
 
 impl Selection {
-    fn new(model: &Model, args: &InlineArgs) -> Result<Self, Failure> {
-        let only = (!args.only.is_empty()).then(|| Set::new(model, &args.only, args.bodies)).transpose()?;
-        Ok(Self { only, except: Set::new(model, &args.except, args.bodies)? })
+    fn new(model: &Model, context: &Context, args: &InlineArgs) -> Result<Self, Failure> {
+        let only =
+            (!args.only.is_empty()).then(|| Set::new(model, context, &args.only, args.bodies)).transpose()?;
+        Ok(Self { only, except: Set::new(model, context, &args.except, args.bodies)? })
     }
 
     fn selects(&self, node: NodeId, function: FunctionId) -> bool {

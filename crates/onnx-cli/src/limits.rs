@@ -53,15 +53,20 @@ fn memory() -> Option<u64> {
 
 /// An interrupt after a time, which begins when the arguments are read.
 fn timeout(text: &str) -> Result<Interrupt, String> {
+    let time = duration(text)?;
+    let start = Instant::now();
+    Ok(Interrupt::when(move || start.elapsed() >= time))
+}
+
+/// A time with its unit.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let units = [("ms", 1.0e-3), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
     let seconds = units.iter().find_map(|(unit, length)| {
         let number: f64 = text.strip_suffix(unit)?.parse().ok()?;
         Some(number * length)
     });
     let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    let time = time.ok_or("write a number with its unit: `ms`, `s`, `m` or `h`")?;
-    let start = Instant::now();
-    Ok(Interrupt::when(move || start.elapsed() >= time))
+    time.ok_or_else(|| "write a number with its unit: `ms`, `s`, `m` or `h`".to_owned())
 }
 
 /// A limit and its value on the command line.

@@ -23,6 +23,7 @@ mod exit;
 mod explain;
 mod extract;
 mod failures;
+mod find;
 mod fmt;
 mod format;
 mod hash;
@@ -40,6 +41,7 @@ mod output;
 mod part;
 mod print;
 mod progress;
+mod reduce;
 mod report;
 mod rewrite;
 mod rule_files;
@@ -55,7 +57,9 @@ mod split;
 mod stopping;
 mod store;
 mod syntax;
+mod targets;
 mod tensors;
+mod trial;
 mod verify;
 mod versions;
 mod weights;
@@ -99,9 +103,11 @@ fn main() -> ExitCode {
         Command::Inline(args) => inline::run(&args, &mut out),
         Command::Outline(args) => outline::run(&args, &mut out),
         Command::Print(args) => print::run(&args, &mut out),
+        Command::Find(args) => find::run(&args, &mut out),
         Command::Fmt(args) => fmt::run(&args, &mut out),
         Command::Explain(args) => explain::run(&args, &mut out),
         Command::Ops(args) => ops::run(&args, &mut out),
+        Command::Reduce(args) => reduce::run(&args, &mut out),
         Command::Smith(args) => smith::run(&args, &mut out),
         Command::Completions(args) => completions::run(&args, &mut out),
         Command::Debug(DebugArgs { command: DebugCommand::Verify(args) }) => verify::run(&args, &mut out),

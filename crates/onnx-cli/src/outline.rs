@@ -12,7 +12,8 @@ use crate::exit::{Failure, Outcome};
 use crate::input::{Loaded, display_name, load_to_copy};
 use crate::output::{Out, shown};
 use crate::progress::Progress;
-use crate::{selection, size, store, weights};
+use crate::selection::Context;
+use crate::{size, store, weights};
 
 pub(crate) fn run(args: &OutlineArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let in_place = args.in_place.in_place;
@@ -26,7 +27,10 @@ pub(crate) fn run(args: &OutlineArgs, out: &mut Out) -> Result<Outcome, Failure>
     let before = main_nodes(&loaded.model);
     let (blocks, found) = match args.only.as_slice() {
         [] => repeated(&mut loaded, args)?,
-        texts => of_selection(&mut loaded.model, texts, &args.function)?,
+        texts => {
+            let context = Context::new(&loaded)?;
+            of_selection(&mut loaded.model, &context, texts, &args.function)?
+        }
     };
     let is_refused = !found.is_empty();
     let judged = Judged::new(found, &loaded, &args.input.severity)?;
@@ -64,6 +68,7 @@ fn repeated(loaded: &mut Loaded, args: &OutlineArgs) -> Result<(Vec<OutlinedBloc
 /// Outlines the nodes that selectors denote, together.
 fn of_selection(
     model: &mut Model,
+    context: &Context,
     texts: &[String],
     function: &str,
 ) -> Result<(Vec<OutlinedBlock>, Sink), Failure> {
@@ -72,7 +77,7 @@ fn of_selection(
             .help("write `--function DOMAIN.NAME` or `--function DOMAIN.NAME:OVERLOAD`"));
     };
     let (name, overload) = name.split_once(':').unwrap_or((name, ""));
-    let nodes = selection::nodes(model, texts)?;
+    let nodes = context.nodes(model, texts)?;
     let count = nodes.iter().map(|&node| model.walk_node(node).nodes().count()).sum();
     match outline(model, &nodes, (domain, name, overload), Registry::STANDARD) {
         Ok(call) => {

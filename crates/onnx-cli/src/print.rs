@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use onnx_codec::InputFiles;
+use onnx_compose::Selection;
 use onnx_diag::Sink;
 use onnx_diag::render::text;
-use onnx_ir::{Element, Selectors};
 use onnx_text::{PrintOptions, Printed, print_function, print_graph, print_nodes};
 use onnx_types::tensor::{NoData, Tensor};
 use sha2::{Digest as _, Sha256};
@@ -18,6 +18,7 @@ use crate::input::{Loaded, display_name, is_stdin, is_stream, load_as};
 use crate::output::{Colours, Out, clean_lines, is_terminal, shown};
 use crate::part::Piece;
 use crate::progress::Progress;
+use crate::selection::Context;
 use crate::size::plural;
 use crate::store::{Destination, Effect, Written};
 use crate::{store, syntax, weights};
@@ -107,35 +108,29 @@ fn destination<'a>(path: &'a Path, loaded: &Loaded, args: &PrintArgs, inputs: In
     Destination { path, format, effect: Effect::Write, execution, options }
 }
 
-/// Prints what a selector denotes: nodes, or else one graph.
+/// Prints what a selector denotes: one graph, or nodes.
 fn print_at(loaded: &Loaded, selector: &str, options: &PrintOptions<'_>) -> Result<Printed, Failure> {
     let model = &loaded.model;
-    let selectors = Selectors::new(model);
-    let parsed = selectors.parse(selector).map_err(|error| {
-        Failure::new(format_args!("`{}` is not a selector: {error}", shown(selector)))
-            .help("write a name, `node(K)` or `near(SELECTOR, N)`; quote other names: `\"a name\"`")
-    })?;
-    let nodes = selectors.nodes(&parsed);
-    if !nodes.is_empty() {
-        return Ok(print_nodes(model, &nodes, options)?);
+    let context = Context::new(loaded)?;
+    let facts = context.facts(model);
+    let selection = Selection::new(&facts);
+    if let Some(graph) = selection.graph(selector)? {
+        let function = model.functions().iter().find(|&&function| model.function(function).body() == graph);
+        return Ok(match function {
+            Some(&function) => print_function(model, function, options)?,
+            None => print_graph(model, graph, options)?,
+        });
     }
-    match selectors.elements(&parsed).first() {
-        Some(&Element::Graph(graph)) => {
-            let function =
-                model.functions().iter().find(|&&function| model.function(function).body() == graph);
-            Ok(match function {
-                Some(&function) => print_function(model, function, options)?,
-                None => print_graph(model, graph, options)?,
-            })
-        }
-        Some(&Element::Value(value)) => {
+    let nodes = selection.nodes(selector).map_err(|error| match selection.values(selector).as_deref() {
+        Ok(&[value, ..]) => {
             let name = shown(model.str(model.value(value).name()));
-            Err(Failure::new(format_args!("no node produces `{name}`: it is an input or an initializer"))
-                .help("`onnx info --all` lists inputs; name a node that uses it"))
+            Failure::new(format_args!("no node produces `{name}`: it is an input or an initializer"))
+                .help("`onnx info --all` lists inputs; name a node that uses it")
         }
-        _ => Err(Failure::new(format_args!("nothing in the model matches `{}`", shown(selector)))
-            .help("names are those of values and nodes; `node(K)` is the node at index K of the main graph")),
-    }
+        _ => Failure::from(error),
+    })?;
+    loaded.execution.interrupt.check()?;
+    Ok(print_nodes(model, &nodes, options)?)
 }
 
 /// The digest of a tensor's elements, whichever field holds them. Strings and invalid tensors have none.

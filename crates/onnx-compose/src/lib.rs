@@ -83,6 +83,19 @@
 //! assert_eq!(refused.unwrap_err().to_string(), "the value `x` cannot be called `y`: another value has this name");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # Select
+//!
+//! [`Selection`] returns the nodes and values that a selector denotes: by name, by operator, by what is known of them, or by the
+//! paths between others.
+//!
+//! # Reduce
+//!
+//! [`reduce`] returns the smallest model that has a property, such as that another program fails on it.
+//!
+//! # Targets
+//!
+//! [`unsupported`] returns everything that a model needs and a runtime lacks, from a [`Target`] that describes the runtime.
 
 #![forbid(unsafe_code)]
 
@@ -95,11 +108,14 @@ mod hash;
 mod interface;
 mod merge;
 mod metadata;
+mod reduce;
 mod rename;
 pub mod rules;
 pub mod safetensors;
+mod select;
 mod sizes;
 mod split;
+mod target;
 pub mod weights;
 
 pub use boundary::{add_input, initializer_to_input, is_output, remove_input, set_inputs, set_outputs};
@@ -114,8 +130,11 @@ pub use merge::{
     Connection, MergeError, MergeOptions, Merged, Raised, Renamed, RenamedKind, connections_by_name, merge,
 };
 pub use metadata::{MetadataEdit, edit_metadata};
+pub use reduce::{ReduceError, ReduceOptions, Reduction, reduce};
 pub use rename::{
     FunctionName, NameChanges, NameCollision, NewNames, RenameKinds, RenameRule, rename, set_names,
 };
+pub use select::{ModelFacts, SelectError, Selection};
 pub use sizes::{EditOptions, FixedSize, NewSize, Resized, SizeChange, SizeTarget, resize};
 pub use split::{Parts, SplitOptions, SplitPart, split};
+pub use target::{TARGETS, Target, TargetError, TargetKernel, TargetOperator, unsupported};

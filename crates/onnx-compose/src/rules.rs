@@ -1,4 +1,4 @@
-//! Rules of composition: 4xxx.
+//! Rules of composition: 4xxx; of targets: 51xx.
 
 use onnx_diag::{Rule, Severity};
 
@@ -47,6 +47,21 @@ pub static SIZE_IS_FIXED: Rule = Rule::new(
 )
 .with_explain(include_str!("rules/size-is-fixed.md"));
 
+/// A model needs a feature that a runtime lacks.
+pub static TARGET_LACKS_FEATURE: Rule = Rule::new(
+    5101,
+    "target-lacks-feature",
+    Severity::Error,
+    "The model needs an operator, a version or an element type that the target lacks.",
+)
+.with_explain(include_str!("rules/target-lacks-feature.md"));
+
 /// The rules, by ascending code.
-pub static ALL: &[&Rule] =
-    &[&PATH_NOT_CUT, &BOUNDARY_TYPE_UNKNOWN, &COMPOSITION_REFUSED, &NAMES_COLLIDE, &SIZE_IS_FIXED];
+pub static ALL: &[&Rule] = &[
+    &PATH_NOT_CUT,
+    &BOUNDARY_TYPE_UNKNOWN,
+    &COMPOSITION_REFUSED,
+    &NAMES_COLLIDE,
+    &SIZE_IS_FIXED,
+    &TARGET_LACKS_FEATURE,
+];

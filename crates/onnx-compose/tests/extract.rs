@@ -17,7 +17,7 @@ fn print(model: &Model) -> String {
 
 fn values(model: &Model, selector: &str) -> Vec<ValueId> {
     let selectors = Selectors::new(model);
-    selectors.values(&selectors.parse(selector).unwrap())
+    selectors.values(&selectors.parse(selector).unwrap()).unwrap()
 }
 
 fn valid(model: &Model) {

@@ -210,7 +210,10 @@ pub use petgraph_view::{GraphView, Neighbors, Visited};
 pub use places::Places;
 pub use provenance::{Derivation, DerivationId, DerivationSource, Origin};
 pub use resolve::{Callee, FIRST_IR_WITH_IMPORTS, OpsetScope, OpsetVersions};
-pub use selector::{Element, Scope, Selector, SelectorError, Selectors};
+pub use selector::{
+    Comparison, Direction, Element, ElementSet, Glob, Refinement, Relation, Scope, Selector, SelectorError,
+    SelectorFacts, Selectors, TextPattern, ValueFact,
+};
 pub use sort::Cycle;
 pub use tensors::{TensorHolder, TensorPart, TensorPlace};
 pub use value::{Def, InfoEntry, OwnInfo, Use, User, Value};

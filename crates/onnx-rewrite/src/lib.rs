@@ -46,6 +46,9 @@
 //! ends it. Parameters are read by the names of the latest version of an operator, so one pattern covers the versions that have
 //! them as attributes and those that have them as operands.
 //!
+//! [`NodePattern`] is a call without names that selects nodes: `Relu(Conv<group = 1>())`. It is parsed and matched as the left side
+//! of a rule, except that what it does not mention may be anything.
+//!
 //! # Rewriting
 //!
 //! [`RuleSet::apply`] applies rules until none of them applies. Each edit is a patch of `onnx-pass`: it is proved at the level of
@@ -74,6 +77,7 @@ mod form;
 mod format;
 mod functions;
 mod matching;
+mod node_pattern;
 mod operators;
 mod parse;
 mod pattern;
@@ -87,6 +91,7 @@ pub use fault::{IMPOSSIBLE_RULE, MALFORMED_RULE, REFUTED_RULE, RULES, RuleFileEr
 pub use format::format_rules;
 pub use functions::RuleFunction;
 pub use matching::{Difference, Match};
+pub use node_pattern::{Exhausted, NodePattern, NodePatternError};
 pub use rule_set::RuleSet;
 pub use simplify::{FUSIONS_PASS, RULES_PASS, SimplificationError, fused_simplification, simplification};
 

@@ -1,5 +1,7 @@
 //! Matching: the nodes and values of a model for the variables of the left side of a rule.
 
+mod choices;
+
 use onnx_ir::{Def, NodeId, ValueId};
 use onnx_ops::{Call, is_commutative};
 use onnx_types::tensor::Tensor;
@@ -69,6 +71,10 @@ pub struct Difference {
 enum Need {
     Node(usize, NodeId),
     Value(Var, ValueId),
+    /// One of the operands of a node, from this one on, is a variable.
+    Fed(Var, NodeId, usize),
+    /// The operands of a node of the left side.
+    Operands(usize, NodeId),
     /// An operand of a node.
     Operand(NodeId, Operand, Effective),
 }
@@ -88,6 +94,7 @@ pub(crate) struct Matches<'a> {
     /// The choices that were not made yet, the next one last.
     open: Vec<State>,
     steps: usize,
+    max_steps: usize,
     is_explained: bool,
     best: Difference,
 }
@@ -99,7 +106,7 @@ impl Iterator for Matches<'_> {
         while let Some(mut state) = self.open.pop() {
             loop {
                 self.steps = self.steps.saturating_add(1);
-                if self.steps > MAX_STEPS {
+                if self.steps > self.max_steps {
                     self.open.clear();
                     return None;
                 }
@@ -117,6 +124,8 @@ impl Iterator for Matches<'_> {
                 let is_met = match need {
                     Need::Node(index, node) => self.node(&mut state, index, node),
                     Need::Value(var, value) => self.value(&mut state, var, value),
+                    Need::Fed(var, node, from) => self.fed(&mut state, var, node, from),
+                    Need::Operands(index, node) => self.operands_of(&mut state, index, node),
                     Need::Operand(node, operand, found) => self.operand(&mut state, node, &operand, found),
                 };
                 if !is_met {
@@ -138,7 +147,26 @@ impl<'a> Matches<'a> {
             read: Vec::new(),
         };
         let open = roots.into_iter().rev().map(state).collect();
-        Self { pattern, source, open, steps: 0, is_explained: false, best: Difference::default() }
+        Self {
+            pattern,
+            source,
+            open,
+            steps: 0,
+            max_steps: MAX_STEPS,
+            is_explained: false,
+            best: Difference::default(),
+        }
+    }
+
+    /// Allows another number of steps.
+    pub(crate) const fn with_max_steps(mut self, steps: usize) -> Self {
+        self.max_steps = steps;
+        self
+    }
+
+    /// Number of steps that were made; more than the maximum if the search was ended.
+    pub(crate) const fn steps(&self) -> usize {
+        self.steps
     }
 
     /// Records the differences.
@@ -168,6 +196,9 @@ impl<'a> Matches<'a> {
 
     /// A node of the left side that no result reaches: it is found among the users of a value.
     fn unmatched(&self, state: &State) -> Option<usize> {
+        if self.pattern.selection.is_some() {
+            return None; // All calls are operands of others.
+        }
         let is_bound = |var: Var| !matches!(state.bound.get(var), Some(Bound::Free) | None);
         let from = &self.pattern.rule.from;
         let is_taken = |node: usize| state.nodes.get(node).is_some_and(Option::is_some);
@@ -215,6 +246,9 @@ impl<'a> Matches<'a> {
             None => return false,
         }
         let Some(record) = model.get_node(node) else { return false };
+        if let Some(selection) = &self.pattern.selection {
+            return self.selected(state, selection, index, node);
+        }
         if !is_operator(model, record, wanted) {
             let made = onnx_diag::Quoted(model.str(record.op())).to_string();
             return self.differs(state, |_| format!("the operator is {made}, not `{}`", wanted.op));
@@ -329,7 +363,8 @@ impl<'a> Matches<'a> {
         for (index, operand) in wanted.operands.iter().enumerate() {
             needs.push(Need::Operand(node, operand.clone(), self.source.operand(node, call, index)));
         }
-        if record.inputs().skip(wanted.operands.len()).any(|input| input.is_some()) {
+        let selects = self.pattern.selection.is_some();
+        if !selects && record.inputs().skip(wanted.operands.len()).any(|input| input.is_some()) {
             return self.differs(state, |_| format!("`{}` has more operands", wanted.op));
         }
         let commutes = call.is_some_and(is_commutative) && record.input(0) != record.input(1);
@@ -340,6 +375,11 @@ impl<'a> Matches<'a> {
             let mut other = state.clone();
             other.needs.push(Need::Operand(node, second.clone(), left.clone()));
             other.needs.push(Need::Operand(node, first.clone(), right.clone()));
+            self.open.push(other);
+        }
+        if let ([Need::Operand(_, only, _)], true, true) = (needs.as_slice(), commutes, selects) {
+            let mut other = state.clone();
+            other.needs.push(Need::Operand(node, only.clone(), self.source.operand(node, call, 1)));
             self.open.push(other);
         }
         // Operands that are known or literals come first: they exclude most.
@@ -426,6 +466,7 @@ impl<'a> Matches<'a> {
                 if let Some(constant) = constant {
                     state.read.push(value);
                     return literal.is_list
+                        || self.pattern.selection.is_some()
                         || self.is_absorbed(node, value, constant.dims())
                         || self.differs(state, |_| "a constant may enlarge the result".to_owned());
                 }
@@ -472,8 +513,9 @@ impl<'a> Matches<'a> {
         };
         let outputs = self.source.model.node(node).outputs();
         let output = outputs.iter().position(|&made| made == Some(value));
+        let selects = self.pattern.selection.is_some();
         let mut fitting =
-            makers.iter().filter(|&&(_, wanted)| Some(wanted) == output).map(|&(maker, _)| maker);
+            makers.iter().filter(|&&(_, wanted)| selects || Some(wanted) == output).map(|&(maker, _)| maker);
         let Some(first) = fitting.next() else { return false };
         let others: Vec<usize> = fitting.collect();
         for other in others.into_iter().rev() {
@@ -486,6 +528,11 @@ impl<'a> Matches<'a> {
     }
 
     fn bind(&mut self, state: &mut State, var: Var, new: Bound) -> bool {
+        if let Some(selection) = &self.pattern.selection
+            && !selection.is_named(self.source.model, var, &new)
+        {
+            return false;
+        }
         let Some(slot) = state.bound.get_mut(var) else { return false };
         let is_same = match (&*slot, &new) {
             (Bound::Free, _) => {

@@ -2,6 +2,7 @@
 
 mod body;
 mod condition;
+mod select;
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -12,6 +13,7 @@ use onnx_text::{TokenKind, tokens};
 
 use crate::ast::{Arity, Rule, Side, Var};
 use crate::fault::{Mistake, RuleFileError};
+use crate::node_pattern::Selection;
 
 /// The version of the default operator set that a rule needs if it does not state one: broadcasting of operands is that of
 /// version 7 from here on.
@@ -66,6 +68,8 @@ pub(crate) fn parse(text: &str) -> std::result::Result<(Vec<Rule>, Layout), Rule
     Err(RuleFileError::new(text, mistakes))
 }
 
+pub(crate) use select::parse_call;
+
 struct Parser<'a> {
     text: &'a str,
     tokens: Vec<Token<'a>>,
@@ -76,6 +80,8 @@ struct Parser<'a> {
     names: Vec<String>,
     by_name: HashMap<&'a str, Var, RandomState>,
     depth: usize,
+    /// What a call that selects nodes has, and rules have not.
+    selection: Selection,
 }
 
 impl<'a> Parser<'a> {
@@ -98,6 +104,7 @@ impl<'a> Parser<'a> {
             names: Vec::new(),
             by_name: HashMap::default(),
             depth: 0,
+            selection: Selection::default(),
         }
     }
 

@@ -5,6 +5,7 @@ use onnx_ir::NodeId;
 use crate::ast::{Arity, Condition, FlatNode, Operand, Rule, Var};
 use crate::effective::Source;
 use crate::matching::Matches;
+use crate::node_pattern::Selection;
 
 /// The left side of a rule, prepared for matching.
 #[derive(Clone, Debug)]
@@ -17,6 +18,8 @@ pub(crate) struct Pattern {
     /// Variables whose value must be constant.
     pub(crate) constants: Vec<bool>,
     pub(crate) optional: Vec<bool>,
+    /// Set if the pattern selects nodes and replaces nothing: what it leaves out may be anything.
+    pub(crate) selection: Option<Selection>,
 }
 
 impl Pattern {
@@ -50,7 +53,12 @@ impl Pattern {
             }
         }
         let root = root(&rule, &makers);
-        Self { rule, makers, root, constants, optional }
+        Self { rule, makers, root, constants, optional, selection: None }
+    }
+
+    /// A pattern that selects nodes.
+    pub(crate) fn selecting(rule: Rule, selection: Selection) -> Self {
+        Self { selection: Some(selection), ..Self::new(rule) }
     }
 
     /// Number of nodes of the left side; alternatives count as the one with the most nodes.

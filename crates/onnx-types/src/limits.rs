@@ -98,6 +98,10 @@ pub struct Limits {
     pub proof_steps: u64,
     /// The greatest number of bytes of the values of one run of one side. Default: 256 MiB.
     pub proof_bytes: u64,
+    /// The greatest number of names, nodes, values and characters that are visited to resolve a selector. Default: 2²⁸.
+    pub selector_steps: u64,
+    /// The greatest number of models that are tried to reduce one. Default: 10,000.
+    pub reduce_attempts: u64,
 }
 
 impl Limits {
@@ -137,6 +141,8 @@ impl Limits {
         proof_elements: 1 << 16,
         proof_steps: 1 << 28,
         proof_bytes: 256 << 20,
+        selector_steps: 1 << 28,
+        reduce_attempts: 10_000,
     };
 
     /// The limit of this name.
@@ -193,6 +199,8 @@ crate::option_setters! {
         with_proof_elements => proof_elements: u64,
         with_proof_steps => proof_steps: u64,
         with_proof_bytes => proof_bytes: u64,
+        with_selector_steps => selector_steps: u64,
+        with_reduce_attempts => reduce_attempts: u64,
     }
 }
 
@@ -249,7 +257,7 @@ macro_rules! limit {
 }
 
 /// All limits, in the order of the fields of [`Limits`].
-pub const LIMITS: [Limit; 34] = [
+pub const LIMITS: [Limit; 36] = [
     limit!(message_depth, "levels", "the stack, against messages in messages; other readers stop at 100"),
     limit!(input_bytes, "bytes", "the time to read a file at all"),
     limit!(string_bytes, "bytes", "memory, against one endless name or documentation"),
@@ -292,6 +300,8 @@ pub const LIMITS: [Limit; 34] = [
     limit!(proof_elements, "elements", "the time to test an edit of large tensors"),
     limit!(proof_steps, "operations", "the time to test an edit that needs much work"),
     limit!(proof_bytes, "bytes", "memory, against edits that expand tensors"),
+    limit!(selector_steps, "steps", "time, against selectors that visit the model again and again"),
+    limit!(reduce_attempts, "models", "the time to reduce a model, which runs a command for each attempt"),
 ];
 
 #[cfg(test)]

@@ -42,11 +42,18 @@ const SCRIPT: &str = include_str!("extract_facts.py");
 /// The script that reads the facts about operators of onnxruntime.
 const RUNTIME_SCRIPT: &str = include_str!("extract_runtime_facts.py");
 
+/// The script that reads which kernels onnxruntime has, and the target that it writes.
+const TARGET_SCRIPT: &str = include_str!("extract_target.py");
+const TARGET: &str = "crates/onnx-compose/targets/onnxruntime.json";
+
 /// Reads the facts from the `onnx` and `onnxruntime` packages of `ONNX_PYTHON`, or else of `python3`.
 pub(super) fn extract() -> TaskResult {
     let python = std::env::var("ONNX_PYTHON").unwrap_or_else(|_| "python3".to_owned());
-    let scripts: [&[&str]; 2] =
-        [&["-c", SCRIPT, ONNX_VERSION, FACTS], &["-c", RUNTIME_SCRIPT, ONNX_VERSION, RUNTIME_VERSION, FACTS]];
+    let scripts: [&[&str]; 3] = [
+        &["-c", SCRIPT, ONNX_VERSION, FACTS],
+        &["-c", RUNTIME_SCRIPT, ONNX_VERSION, RUNTIME_VERSION, FACTS],
+        &["-c", TARGET_SCRIPT, ONNX_VERSION, RUNTIME_VERSION, TARGET],
+    ];
     for args in scripts {
         let status = Command::new(&python).args(args).current_dir(root()).status().map_err(|error| {
             format!("`{python}` could not be started ({error}): set ONNX_PYTHON to an interpreter")

@@ -1,16 +1,20 @@
 //! Arguments of the commands that compose models.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, ValueHint};
 use onnx_compose::Parts;
+use regex::bytes::Regex;
 
-use super::{InPlaceArgs, InputArgs, ModelOutputArgs};
+use super::{DocumentArgs, InPlaceArgs, InputArgs, ModelOutputArgs};
+use crate::report::ReportArgs;
 use crate::split;
 
 const EXTRACT_EXAMPLES: &str = "\
-SEL is a name, a scope such as `/layer.0`, a pattern such as `/layer.*/**`, an operator such as `Conv()`, `node(K)`
-or `near(SEL, N)`; several with `,`. What a nested graph uses from the graphs around becomes an input.
+SEL is a selector, such as a name, a pattern of names `/layer.*/**`, an operator `Conv()` or a window `near(SEL, N)`;
+several with `,`. What a nested graph uses from the graphs around becomes an input.
 
 Examples:
   onnx extract model.onnx --outputs logits                what does a value need?
@@ -109,4 +113,78 @@ impl MergeArgs {
         let lists = [&self.connect, &self.prefix, &self.same_dims, &self.inputs, &self.outputs];
         self.by_name || self.drop_training || lists.iter().any(|list| !list.is_empty())
     }
+}
+
+const FIND_EXAMPLES: &str = "\
+`SEL, SEL` and `SEL | SEL` select what either does, `SEL & SEL` what both do, `SEL ~ SEL` what only the first does.
+Exit status 1 means that nothing matches.
+
+Examples:
+  onnx find model.onnx '/layer.0/**'                            names: `*` is any text without a slash
+  onnx find model.onnx 'Conv<kernel_shape = [1, 1]>() -> Relu()'
+  onnx find model.onnx 'type(float16) & bytes(>1MB)'            values by type and size
+  onnx find model.onnx 'between(input, /layer.3/Add)' --count
+  onnx find model.onnx 'near(finding(ONNX3016), 2)'             what surrounds a diagnostic?";
+
+/// Arguments of `onnx find`.
+#[derive(Debug, Args)]
+#[command(after_help = FIND_EXAMPLES)]
+pub(crate) struct FindArgs {
+    /// The model; `-` is standard input.
+    #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
+    pub(crate) input_file: PathBuf,
+    /// What to find: a name, a pattern of names, an operator, or a function of these.
+    #[arg(value_name = "SEL")]
+    pub(crate) selector: String,
+    /// Print only the number of nodes and values.
+    #[arg(long)]
+    pub(crate) count: bool,
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
+    /// Search what could be decoded of a file with errors; the exit status remains 1.
+    #[arg(long, hide_short_help = true)]
+    pub(crate) keep_going: bool,
+    #[command(flatten)]
+    pub(crate) documents: DocumentArgs,
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+}
+
+const REDUCE_EXAMPLES: &str = "\
+COMMAND runs without a shell; `{}` is the file of a model. Status 0 means that it succeeds, 125 that it cannot try
+the model, 126 and 127 end the search, everything else that it fails. Without -o, nothing is written.
+
+Examples:
+  onnx reduce model.onnx -o tiny.onnx -- ./loads {}
+  onnx reduce model.onnx -o tiny.onnx --match 'Invalid rank' -- python run.py {}
+  onnx reduce model.onnx -o tiny.onnx --run-timeout 10s -- ./loads {}    does it hang?";
+
+/// Arguments of `onnx reduce`.
+#[derive(Debug, Args)]
+#[command(after_help = REDUCE_EXAMPLES)]
+pub(crate) struct ReduceArgs {
+    /// The model; `-` is standard input.
+    #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
+    pub(crate) input_file: PathBuf,
+    /// The command that fails, and its arguments.
+    #[arg(last = true, value_name = "COMMAND", required = true)]
+    pub(crate) command: Vec<OsString>,
+    #[command(flatten)]
+    pub(crate) output: ModelOutputArgs,
+    /// A failure counts only if the output of the command contains this regular expression.
+    #[arg(long = "match", value_name = "REGEX")]
+    pub(crate) wanted: Option<Regex>,
+    /// End a run of the command after this time, as in `90s` or `5m`; it has failed then.
+    #[arg(long, value_name = "TIME", value_parser = crate::limits::duration)]
+    pub(crate) run_timeout: Option<Duration>,
+    /// Also try models with defects that the original does not have.
+    #[arg(long, hide_short_help = true)]
+    pub(crate) allow_invalid: bool,
+    /// Work with what could be decoded of a file with errors; the exit status remains 1.
+    #[arg(long, hide_short_help = true)]
+    pub(crate) keep_going: bool,
+    #[command(flatten)]
+    pub(crate) documents: DocumentArgs,
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
 }

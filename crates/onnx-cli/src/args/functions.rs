@@ -68,7 +68,7 @@ Examples:
   onnx outline model.onnx                                 what would be outlined?
   onnx outline model.onnx -o short.onnx
   onnx outline model.onnx --min-nodes 10 -o short.onnx
-  onnx outline model.onnx --only /layer.0 --function com.acme.Layer -o out.onnx
+  onnx outline model.onnx --only '/layer.0/**' --function com.acme.Layer -o out.onnx
   onnx outline model.onnx --only 'near(s, 1), s' --function com.acme.Part:v2 -o out.onnx";
 
 /// Arguments of `onnx outline`.

@@ -11,10 +11,10 @@ use super::{COMMON, Cli, STYLES};
 const GROUPS: [(&str, &[&str]); 4] = [
     (
         "Inspect and run a model",
-        &["info", "print", "cost", "weights", "hash", "diff", "check", "infer", "run", "compare"],
+        &["info", "print", "find", "cost", "weights", "hash", "diff", "check", "infer", "run", "compare"],
     ),
     ("Change a model", &["simplify", "rewrite", "convert", "edit", "extract", "merge", "inline", "outline"]),
-    ("Write and test tools", &["fmt", "smith"]),
+    ("Write and test tools", &["fmt", "smith", "reduce"]),
     ("Look up", &["ops", "explain", "completions"]),
 ];
 

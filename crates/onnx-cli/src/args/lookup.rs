@@ -38,6 +38,8 @@ pub(crate) enum ListKind {
     Limits,
     /// The passes of `onnx rewrite`.
     Passes,
+    /// The targets of `onnx check --target`.
+    Targets,
 }
 
 const COMPLETIONS_EXAMPLES: &str = "\

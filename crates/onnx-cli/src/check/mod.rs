@@ -13,6 +13,7 @@ use onnx_check::{CheckOptions, CustomOperators, ExternalFiles, Profile, check_pa
 use onnx_diag::{Caps, Policy, Sink};
 use onnx_ir::{Model, OpsetImport};
 use onnx_schema::{LATEST_IR_VERSION, Registry, domain, latest_opset};
+use onnx_shape_infer::InferOptions;
 
 use crate::args::{CheckArgs, RuleProfile};
 use crate::exit::{Failure, Faults, Outcome};
@@ -23,7 +24,7 @@ use crate::output::Out;
 use crate::part::Part;
 use crate::progress::Progress;
 use crate::report::ReportFormat;
-use crate::{jobs, rule_files, rules, tensors};
+use crate::{jobs, rule_files, rules, targets, tensors};
 
 use fix::Repaired;
 use report::Totals;
@@ -187,6 +188,11 @@ fn findings(
         if !args.shapes.is_empty() {
             shapes::test(&mut loaded, args, registry, &mut sink)?;
         }
+        if let Some(name) = &args.target {
+            let target = targets::load(name)?;
+            let inference = loaded.infer(InferOptions::default().with_registry(registry))?;
+            sink.merge(onnx_compose::unsupported(&loaded.model, &target, &inference, registry));
+        }
     }
     if !is_for_people {
         crate::report::select(&loaded.model, &mut sink);
@@ -229,7 +235,7 @@ fn inferred(
     sink: &mut Sink,
 ) -> Result<(), Failure> {
     let source = loaded.source()?;
-    let mut options = onnx_shape_infer::InferOptions::default().with_data(&source).with_registry(registry);
+    let mut options = InferOptions::default().with_data(&source).with_registry(registry);
     options.check_types = true;
     options.values = args.profile == RuleProfile::Spec;
     let inference = loaded.infer(options)?;

@@ -75,7 +75,7 @@ pub(super) fn items(
     let explain = match &args.why {
         None => None,
         Some(name) => {
-            let explanations = inference.explain(model, &named(model, name)?, &loaded.execution.limits);
+            let explanations = inference.explain(model, &named(loaded, name)?, &loaded.execution.limits);
             Some(explanations.iter().map(|one| explained(model, &selectors, one)).collect())
         }
     };

@@ -12,6 +12,7 @@ use crate::exit::Failure;
 use crate::info::types;
 use crate::input::Loaded;
 use crate::output::{DIM, KEY, Out, paint, shown};
+use crate::selection;
 use crate::size::plural;
 
 /// Text that is written to standard output, or to standard error if the model goes there, in pieces: a report can be longer
@@ -56,7 +57,7 @@ pub(super) fn write(
     let model = &loaded.model;
     let mut stream = Stream { out, is_aside, pending: String::new() };
     if let Some(name) = &args.why {
-        let values = named(model, name)?;
+        let values = named(loaded, name)?;
         let explanations = inference.explain(model, &values, &loaded.execution.limits);
         explain(&mut stream, model, inference, &values, &explanations)?;
         for &value in &values {
@@ -74,24 +75,9 @@ pub(super) fn write(
     stream.flush()
 }
 
-/// The values of this name in the main graph and the graphs nested in it, in order.
-pub(super) fn named(model: &Model, name: &str) -> Result<Vec<ValueId>, Failure> {
-    let missing = || {
-        Failure::new(format_args!("there is no value `{}`", shown(name)))
-            .help("`onnx print MODEL` shows the names of all values")
-    };
-    let name = model.names().get(name).ok_or_else(missing)?;
-    let mut values = Vec::new();
-    for graph in model.graphs_in(model.main_graph()) {
-        let inputs = model.graph(graph).inputs().iter().copied();
-        let outputs =
-            model.nodes(graph).flat_map(|node| model.node(node).outputs().iter().flatten().copied());
-        let is_input = |&value: &ValueId| matches!(model.value(value).def(), Def::Input { .. });
-        let initializers = model.initializers(graph).filter(|value| !is_input(value));
-        let all = inputs.chain(initializers).chain(outputs);
-        values.extend(all.filter(|&value| model.value(value).name() == name));
-    }
-    if values.is_empty() { Err(missing()) } else { Ok(values) }
+/// The values that `--why` denotes.
+pub(super) fn named(loaded: &Loaded, selector: &str) -> Result<Vec<ValueId>, Failure> {
+    selection::values(&loaded.model, &[selector.to_owned()])
 }
 
 fn explain(

@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use clap::{Args, ValueEnum, ValueHint};
 use onnx_codec::file::write_atomically;
-use onnx_ir::{Element, Model, NodeId, Selectors};
+use onnx_ir::{Model, NodeId};
 use onnx_pass::{
     Condition, Entry, Exactness, Level, OpposedPasses, Pass, PassOptions, PassRun, Pipeline, PipelineReport,
     UnknownPass, Verdict,
@@ -278,30 +278,10 @@ fn conditions(args: &EditArgs) -> Vec<Condition> {
     args.assume.iter().filter_map(condition).collect()
 }
 
-/// The nodes that edits may be derived from; `None` for all. A graph stands for its nodes and those nested in them.
+/// The nodes that edits may be derived from; `None` for all.
 fn selected(model: &Model, texts: &[String]) -> Result<Option<HashSet<NodeId>>, Failure> {
-    if texts.is_empty() {
-        return Ok(None);
-    }
-    let selectors = Selectors::new(model);
-    let mut selected = HashSet::new();
-    for text in texts {
-        let selector = selectors
-            .parse(text)
-            .map_err(|error| Failure::new(format_args!("--only {}: {error}", crate::output::shown(text))))?;
-        let graphs = selectors.elements(&selector).into_iter().filter_map(|element| match element {
-            Element::Graph(graph) => Some(graph),
-            Element::Node(_) | Element::Value(_) => None,
-        });
-        let mut nodes: Vec<NodeId> = graphs.flat_map(|graph| model.nodes_in(graph)).collect();
-        nodes.extend(selectors.nodes(&selector));
-        if nodes.is_empty() {
-            let message = format_args!("--only {}: the model has no such node", crate::output::shown(text));
-            return Err(Failure::new(message));
-        }
-        selected.extend(nodes);
-    }
-    Ok(Some(selected))
+    let nodes = selection::nodes(model, texts)?;
+    Ok((!texts.is_empty()).then(|| nodes.into_iter().collect()))
 }
 
 /// The nodes that stay, with those of their graphs; `None` for none.

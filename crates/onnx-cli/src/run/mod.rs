@@ -25,6 +25,7 @@ use crate::exit::{Failure, LibraryError, Outcome};
 use crate::input::{Loaded, display_name, load};
 use crate::output::{Colours, Out, shown, terminal_safe};
 use crate::progress::Progress;
+use crate::selection::Context;
 use crate::size::plural;
 use crate::store;
 use crate::weights::generate_stripped;
@@ -53,7 +54,7 @@ pub(crate) fn run(args: &RunArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let seed = args.feeds.seed.unwrap_or_default();
     let given = given::read(&args.feeds, &loaded)?;
     refuse_partial(&loaded.model, &given, args.feeds.seed)?;
-    let wanted = selected(&loaded.model, &args.at)?;
+    let wanted = Context::new(&loaded)?.values(&loaded.model, &args.at)?;
     let files = Files::new(args, &loaded)?;
     let source = loaded.source()?;
     let inference = loaded.infer(InferOptions::default().with_data(&source).with_registry(&registry))?;
@@ -192,25 +193,6 @@ fn merged(first: &Sink, second: Sink) -> Sink {
 fn output_names(model: &Model) -> Vec<&str> {
     let outputs = model.graph(model.main_graph()).outputs();
     outputs.iter().map(|output| name(model, output.value())).collect()
-}
-
-/// The values that `--at` selects.
-fn selected(model: &Model, at: &[String]) -> Result<Vec<ValueId>, Failure> {
-    let selectors = Selectors::new(model);
-    let mut values = Vec::new();
-    for text in at {
-        let selector = selectors.parse(text).map_err(|error| {
-            Failure::new(format_args!("`{}` is not a selector: {error}", shown(text)))
-                .help("write the name of a value or node; quote other names: `\"a name\"`")
-        })?;
-        let found = selectors.values(&selector);
-        if found.is_empty() {
-            return Err(Failure::new(format_args!("the model has no value `{}`", shown(text)))
-                .help("`onnx print MODEL` shows the names"));
-        }
-        values.extend(found);
-    }
-    Ok(values)
 }
 
 /// What a run gave.

@@ -360,3 +360,36 @@ fn jobs_do_not_change_the_report() {
     }
     onnx(&folder, "check models --jobs 0").exits(2).says("--jobs");
 }
+
+/// Everything that a runtime lacks is listed at once.
+#[test]
+fn what_a_target_lacks() {
+    let text = r#"<ir_version: 10, opset_import: ["": 21, "com.acme": 1, "ai.onnx.ml": 3]>
+g (bfloat16[2] x, float16[2] h) => (bfloat16[2] y, float16[2] z) {
+   a = Acos (x)
+   y = com.acme.Custom (a)
+   z = Relu (h)
+}"#;
+    let folder = Folder::with("in.onnxtxt", text);
+    let run = onnx(&folder, "check in.onnxtxt --target onnxruntime --concise").exits(1);
+    assert!(run.out.contains("no `Acos` (version 7) for `T` = tensor(bfloat16)"), "{}", run.out);
+    assert!(run.out.contains("no operator `com.acme.Custom`"), "{}", run.out);
+    assert!(!run.out.contains("Relu"), "{}", run.out);
+    let target = r#"{"schema": "onnx-target/1", "name": "npu", "version": "2", "ir_version": 8, "opset": {"": 20},
+        "operators": [{"name": "Relu", "kernels": [{"since": 6, "until": 13}]}]}"#;
+    folder.put("npu.json", target);
+    let run = onnx(&folder, "check in.onnxtxt --target npu.json --concise").exits(1);
+    for says in [
+        "IR versions up to 8, not 10",
+        "`ai.onnx` up to version 20, not 21",
+        "no version 14 of `Relu`",
+        "no operator `Acos`",
+    ] {
+        assert!(run.out.contains(says), "{says}: {}", run.out);
+    }
+    folder
+        .put("wrong.json", r#"{"schema": "onnx-target/2", "name": "npu", "version": "2", "operators": []}"#);
+    onnx(&folder, "check in.onnxtxt --target wrong.json").exits(2).says("onnx-target/1");
+    onnx(&folder, "check in.onnxtxt --target absent").exits(2).says("there is no target `absent`");
+    onnx(&folder, "explain --list targets").exits(0).says("onnxruntime");
+}

@@ -38,7 +38,7 @@ fn paths_that_are_not_cut_are_named() {
 fn nodes_are_selected_by_scope_pattern_operator_and_window() {
     let folder = Folder::with("in.onnxtxt", MODEL);
     for (only, nodes) in [
-        ("/layer.0", 2),
+        ("/layer.0/**", 2),
         ("/layer.*/add", 2),
         ("**/exp", 1),
         ("Exp()", 1),

@@ -3,7 +3,7 @@
 use crate::models;
 use crate::run::{Folder, onnx};
 
-const SUBCOMMANDS: [&str; 22] = [
+const SUBCOMMANDS: [&str; 24] = [
     "check",
     "info",
     "cost",
@@ -22,6 +22,8 @@ const SUBCOMMANDS: [&str; 22] = [
     "inline",
     "outline",
     "print",
+    "find",
+    "reduce",
     "fmt",
     "explain",
     "smith",

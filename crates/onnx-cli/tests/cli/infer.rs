@@ -98,7 +98,7 @@ fn what_is_unknown_is_explained() {
         .says("`y` = Reshape  (lost here)")
         .says("declare `y` as float[SIZE, SIZE]");
     onnx(&folder, "infer in.onnxtxt --why x").exits(0).says("everything is known");
-    onnx(&folder, "infer in.onnxtxt --why nothing").exits(2).says("there is no value `nothing`");
+    onnx(&folder, "infer in.onnxtxt --why nothing").exits(2).says("no value of the model matches `nothing`");
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn reports_for_programs_hold_what_is_unknown() {
     assert_eq!(run.err, "");
     onnx(&folder, "infer in.onnxtxt --why nothing --format json")
         .exits(2)
-        .says("there is no value `nothing`");
+        .says("no value of the model matches `nothing`");
 }
 
 #[test]

@@ -77,11 +77,10 @@ fn selected_nodes_become_one_function() {
 }
 
 #[test]
-fn lists_scopes_and_several_selectors_denote_nodes() {
+fn lists_patterns_and_several_selectors_denote_nodes() {
     let folder = Folder::with("in.onnxtxt", layers(2));
     for only in [
-        "--only /layer.0",
-        "--only /layer.0/",
+        "--only /layer.0/**",
         "--only /layer.0/*",
         "--only /layer.0/neg,/layer.0/mul|/layer.0/abs,near(/layer.0/scale,1),/layer.0/add",
         "--only /layer.0/neg,/layer.0/mul --only /layer.0/abs --only /layer.0/scale,/layer.0/add",

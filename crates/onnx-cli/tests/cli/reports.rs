@@ -23,7 +23,7 @@ fn envelope(text: &str, run: &Run) -> Value {
 }
 
 /// The schemas of the results, by their kinds.
-const RESULTS: [(&str, &str); 26] = [
+const RESULTS: [(&str, &str); 29] = [
     ("infer/1", include_str!("../../../../docs/schema/infer-1.schema.json")),
     ("info/1", include_str!("../../../../docs/schema/info-1.schema.json")),
     ("verify/1", include_str!("../../../../docs/schema/verify-1.schema.json")),
@@ -41,6 +41,9 @@ const RESULTS: [(&str, &str); 26] = [
     ("hash/1", include_str!("../../../../docs/schema/hash-1.schema.json")),
     ("extract/1", include_str!("../../../../docs/schema/extract-1.schema.json")),
     ("merge/1", include_str!("../../../../docs/schema/merge-1.schema.json")),
+    ("find/1", include_str!("../../../../docs/schema/find-1.schema.json")),
+    ("reduce/1", include_str!("../../../../docs/schema/reduce-1.schema.json")),
+    ("targets/1", include_str!("../../../../docs/schema/targets-1.schema.json")),
     ("outline/1", include_str!("../../../../docs/schema/outline-1.schema.json")),
     ("cost/1", include_str!("../../../../docs/schema/cost-1.schema.json")),
     ("weights-list/1", include_str!("../../../../docs/schema/weights-list-1.schema.json")),
@@ -148,6 +151,9 @@ fn every_kind_of_result_has_a_schema() {
         "weights import good.onnx --generate",
         "convert list.onnxtxt --opset 13",
         "info list.onnxtxt --versions",
+        "find layers.onnxtxt all()",
+        "explain --list targets",
+        "reduce list.onnxtxt -- false",
     ] {
         let run = onnx(&folder, &format!("{arguments} --format json"));
         let report = envelope(&run.out, &run);

@@ -177,7 +177,7 @@ fn only_the_selected_nodes_are_edited() {
     onnx(&folder, &format!("{args} --only one")).exits(0).says("7 -> 7 nodes");
     onnx(&folder, &format!("{args} --only one --only two")).exits(0).says("7 -> 6 nodes");
     onnx(&folder, &format!("{args} --only main()")).exits(0).says("7 -> 6 nodes");
-    onnx(&folder, &format!("{args} --only none")).exits(2).says("the model has no such node");
+    onnx(&folder, &format!("{args} --only none")).exits(2).says("no node of the model matches `none`");
     onnx(&folder, &format!("{args} --only near(")).exits(2).says("of the selector");
     // A pass that edits the model as a whole is refused, unless it has nothing to do.
     onnx(&folder, "rewrite in.onnxtxt --pass short-names --only one")

@@ -196,7 +196,7 @@ g (float[N] x) => (float[N] z) @{doc_string: "of the graph"} {
         assert_eq!(run.out, printed, "{selector}");
     }
     assert_eq!(onnx(&folder, "print in.onnxtxt --at main() --no-metadata").exits(0).out.lines().count(), 6);
-    onnx(&folder, "print in.onnxtxt --at nothing").exits(2).says("nothing in the model matches");
+    onnx(&folder, "print in.onnxtxt --at nothing").exits(2).says("no node of the model matches");
     onnx(&folder, "print in.onnxtxt --at node(").exits(2).says("is not a selector");
     onnx(&folder, "print in.onnxtxt --at x").exits(2).says("no node produces `x`");
 }

@@ -9,7 +9,7 @@ use onnx_diag::{Locus, Name, Step};
 use onnx_types::Symbol;
 use slotmap::SecondaryMap;
 
-use super::{Scope, Selector, SelectorError};
+use super::{ElementSet, Refinement, Scope, Selector, SelectorFacts};
 use crate::{Def, GraphId, Model, NodeId, Owner, ValueId};
 
 /// Maximum length in bytes of a selector that [`Selectors::text`] returns.
@@ -28,11 +28,11 @@ pub enum Element {
 
 /// The nodes and names of one graph.
 #[derive(Default)]
-struct GraphIndex {
-    nodes: Vec<NodeId>,
+pub(super) struct GraphIndex {
+    pub(super) nodes: Vec<NodeId>,
     positions: HashMap<NodeId, usize, RandomState>,
-    values: HashMap<Symbol, Vec<ValueId>, RandomState>,
-    named: HashMap<Symbol, Vec<NodeId>, RandomState>,
+    pub(super) values: HashMap<Symbol, Vec<ValueId>, RandomState>,
+    pub(super) named: HashMap<Symbol, Vec<NodeId>, RandomState>,
     /// Values with names that a [`Name`] does not hold completely.
     long: HashMap<Name, Vec<ValueId>, RandomState>,
 }
@@ -52,11 +52,14 @@ struct GraphIndex {
 /// let selectors = Selectors::new(&model);
 /// assert_eq!(selectors.text(Element::Node(node)).as_deref(), Some("node(0)"));
 /// let near = selectors.parse("near(x, 1)")?;
-/// assert_eq!(selectors.nodes(&near), []);
+/// assert_eq!(selectors.nodes(&near)?, []);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Selectors<'a> {
-    model: &'a Model,
+    pub(super) model: &'a Model,
+    pub(super) facts: Option<&'a dyn SelectorFacts>,
+    pub(super) steps: u64,
+    pub(super) has_functions: bool,
     graphs: OnceCell<SecondaryMap<GraphId, GraphIndex>>,
 }
 
@@ -70,10 +73,32 @@ impl<'a> Selectors<'a> {
     /// The selectors of a model.
     #[must_use]
     pub const fn new(model: &'a Model) -> Self {
-        Self { model, graphs: OnceCell::new() }
+        let steps = onnx_types::Limits::DEFAULT.selector_steps;
+        Self { model, facts: None, steps, has_functions: false, graphs: OnceCell::new() }
     }
 
-    fn index(&self) -> &SecondaryMap<GraphId, GraphIndex> {
+    /// Also selects in the bodies of functions, where a selector does not name a graph.
+    #[must_use]
+    pub const fn with_functions(mut self) -> Self {
+        self.has_functions = true;
+        self
+    }
+
+    /// Resolves selectors with what inference, the checker and the matcher return.
+    #[must_use]
+    pub const fn with_facts(mut self, facts: &'a dyn SelectorFacts) -> Self {
+        self.facts = Some(facts);
+        self
+    }
+
+    /// Sets the limits; of these, `selector_steps` counts.
+    #[must_use]
+    pub const fn with_limits(mut self, limits: &onnx_types::Limits) -> Self {
+        self.steps = limits.selector_steps;
+        self
+    }
+
+    pub(super) fn index(&self) -> &SecondaryMap<GraphId, GraphIndex> {
         self.graphs.get_or_init(|| {
             let mut index = SecondaryMap::new();
             for graph in self.model.all_graphs() {
@@ -108,191 +133,78 @@ impl<'a> Selectors<'a> {
         index
     }
 
-    /// Parses a selector. A complete text that equals a name is this name.
-    ///
-    /// # Errors
-    ///
-    /// If the text is not a selector.
-    pub fn parse(&self, text: &str) -> Result<Selector, SelectorError> {
-        let name = Selector::Name(text.to_owned());
-        if !text.is_empty() && !self.elements(&name).is_empty() {
-            return Ok(name);
-        }
-        Selector::parse(text)
-    }
-
-    /// The nodes that a selector denotes, those of one graph in the order of the file.
-    #[must_use]
-    pub fn nodes(&self, selector: &Selector) -> Vec<NodeId> {
-        let (mut nodes, mut produced) = (Vec::new(), Vec::new());
-        for element in self.elements(selector) {
-            match element {
-                Element::Node(node) => nodes.push(node),
-                Element::Value(value) => produced.extend(self.model.value(value).producer()),
-                Element::Graph(_) => {}
-            }
-        }
-        if nodes.is_empty() { produced } else { nodes }
-    }
-
-    /// The values that a selector denotes.
-    #[must_use]
-    pub fn values(&self, selector: &Selector) -> Vec<ValueId> {
-        let (mut values, mut made) = (Vec::new(), Vec::new());
-        for element in self.elements(selector) {
-            match element {
-                Element::Value(value) => values.push(value),
-                Element::Node(node) => made.extend(self.model.node(node).outputs().iter().flatten()),
-                Element::Graph(_) => {}
-            }
-        }
-        if values.is_empty() { made } else { values }
-    }
-
-    /// Everything that a selector denotes: the values and the nodes of a name, nodes, or one graph.
-    #[must_use]
-    pub fn elements(&self, selector: &Selector) -> Vec<Element> {
-        match selector {
-            Selector::Name(name) => {
-                let graphs = self.model.graphs_in(self.model.main_graph());
-                // The main graph precedes the graphs nested in it.
-                let main = self.named(self.model.main_graph(), name);
-                if main.is_empty() {
-                    graphs.flat_map(|graph| self.named(graph, name)).collect()
-                } else {
-                    main
-                }
-            }
-            Selector::In(scope, inner) => match (self.graph(scope), &**inner) {
-                (Some(graph), Selector::Name(name)) => self.named(graph, name),
-                (Some(graph), &Selector::Node(index)) => self.at(graph, index).into_iter().collect(),
-                (Some(graph), inner) => {
-                    let model = self.model;
-                    let mut elements = self.elements(inner);
-                    elements.retain(|element| match *element {
-                        Element::Graph(_) => false,
-                        Element::Node(node) => model.node(node).graph() == graph,
-                        Element::Value(value) => model.graph_of(value) == graph,
-                    });
-                    elements
-                }
-                (None, _) => Vec::new(),
-            },
-            &Selector::Node(index) => self.at(self.model.main_graph(), index).into_iter().collect(),
-            Selector::Near(inner, distance) => self.near(self.nodes(inner), *distance),
-            Selector::Graph(scope) => self.graph(scope).map(Element::Graph).into_iter().collect(),
-        }
-    }
-
-    /// The graph that a scope denotes; `None` if there is none or more than one.
-    #[must_use]
-    pub fn graph(&self, scope: &Scope) -> Option<GraphId> {
-        let model = self.model;
-        match scope {
-            Scope::Main => Some(model.main_graph()),
-            Scope::Body { node, attribute, index } => {
-                let nodes = self.nodes(node);
-                let [node] = nodes.as_slice() else { return None };
-                let name = model.names().get(attribute)?;
-                model.node(*node).attribute(name)?.value().graphs().get(*index).copied()
-            }
-            Scope::Function(name) => {
-                let functions = model.functions().iter().map(|&function| model.function(function));
-                let mut found = functions.filter(|function| {
-                    let parts = [function.domain(), function.name(), function.overload()];
-                    function_name(parts.map(|part| model.str(part))) == *name
-                });
-                let first = found.next()?;
-                found.next().is_none().then(|| first.body())
-            }
-        }
-    }
-
-    fn at(&self, graph: GraphId, index: usize) -> Option<Element> {
-        self.index().get(graph)?.nodes.get(index).copied().map(Element::Node)
-    }
-
-    /// The values and nodes of a graph with a name.
-    fn named(&self, graph: GraphId, name: &str) -> Vec<Element> {
-        let Some(name) = self.model.names().get(name).filter(|name| !name.is_empty()) else {
-            return Vec::new();
-        };
-        let Some(index) = self.index().get(graph) else { return Vec::new() };
-        let values = index.values.get(&name).into_iter().flatten().map(|&value| Element::Value(value));
-        values.chain(index.named.get(&name).into_iter().flatten().map(|&node| Element::Node(node))).collect()
-    }
-
-    /// The nodes at most `distance` edges away, in the order of the file.
-    fn near(&self, start: Vec<NodeId>, distance: usize) -> Vec<Element> {
-        let model = self.model;
-        let mut seen: SecondaryMap<NodeId, ()> = start.iter().map(|&node| (node, ())).collect();
-        let mut graphs: Vec<GraphId> = Vec::new();
-        for &node in &start {
-            let graph = model.node(node).graph();
-            if !graphs.contains(&graph) {
-                graphs.push(graph);
-            }
-        }
-        let mut front = start;
-        for _ in 0..distance {
-            let mut next = Vec::new();
-            for node in front {
-                let record = model.node(node);
-                let producers = record.inputs().flatten().filter_map(|value| model.value(value).producer());
-                let consumers = record.outputs().iter().flatten().flat_map(|&value| model.consumers(value));
-                next.extend(producers.chain(consumers).filter(|&other| {
-                    model.node(other).graph() == record.graph() && seen.insert(other, ()).is_none()
-                }));
-            }
-            if next.is_empty() {
-                break;
-            }
-            front = next;
-        }
-        let nodes = graphs.into_iter().flat_map(|graph| model.nodes(graph));
-        nodes.filter(|&node| seen.contains_key(node)).map(Element::Node).collect()
-    }
-
     /// The selector of an element as text. It resolves to exactly this element. `None` if there is no such selector: for
-    /// values without a unique name, graphs of training steps and of functions' attribute defaults, and texts beyond 4 KiB.
+    /// values that share their name with another output of the same node or another input of the same graph, for graphs of
+    /// training steps and of functions' attribute defaults, and for texts beyond 4 KiB or 80 levels of nesting.
     #[must_use]
     pub fn text(&self, element: Element) -> Option<String> {
-        let selector = self.selector(element)?;
-        let mut text = selector.to_string();
-        if text.len() > MAX_TEXT {
-            return None;
+        let denotes = |selector: &Selector| {
+            let text = self.unambiguous(selector)?;
+            let parsed = self.parse(&text).ok()?;
+            let is_exact = match element {
+                Element::Node(node) => self.nodes(&parsed).ok()? == [node],
+                Element::Value(value) => self.values(&parsed).ok()? == [value],
+                Element::Graph(_) => self.elements(&parsed).ok()? == [element],
+            };
+            is_exact.then_some(text)
+        };
+        if let Some(text) = denotes(&self.selector(element)?) {
+            return Some(text);
         }
-        // A name can look like a selector; parentheses tell them apart.
+        let Element::Value(value) = element else { return None };
+        self.indirect(value).iter().find_map(denotes)
+    }
+
+    /// The text of a selector; a name can look like it, and parentheses tell them apart.
+    fn unambiguous(&self, selector: &Selector) -> Option<String> {
+        let mut text = selector.to_string();
         let is_word = |text: &str| matches!(selector, Selector::Name(_)) && !text.starts_with(['"', '(']);
         while !is_word(&text) && self.model.names().get(&text).is_some() {
             text = format!("({text})");
         }
-        let parsed = self.parse(&text).ok()?;
-        let denotes = match element {
-            Element::Node(node) => self.nodes(&parsed) == [node],
-            Element::Value(value) => self.values(&parsed) == [value],
-            Element::Graph(_) => self.elements(&parsed) == [element],
-        };
-        denotes.then_some(text)
+        (text.len() <= MAX_TEXT).then_some(text)
     }
 
     fn selector(&self, element: Element) -> Option<Selector> {
         let model = self.model;
         let (graph, inner) = match element {
             Element::Graph(graph) => return self.scope(graph).map(Selector::Graph),
-            Element::Node(node) => {
-                let graph = model.node(node).graph();
-                (graph, Selector::Node(*self.index().get(graph)?.positions.get(&node)?))
-            }
+            Element::Node(node) => (model.node(node).graph(), self.at_index(node)?),
             Element::Value(value) => {
                 let name = model.str(model.value(value).name()).to_owned();
                 (model.graph_of(value), Selector::Name(name))
             }
         };
-        if graph == model.main_graph() {
+        self.within(graph, inner)
+    }
+
+    /// `node(K)`, in its graph.
+    fn at_index(&self, node: NodeId) -> Option<Selector> {
+        let graph = self.model.node(node).graph();
+        self.index().get(graph)?.positions.get(&node).map(|&index| Selector::Node(index))
+    }
+
+    fn within(&self, graph: GraphId, inner: Selector) -> Option<Selector> {
+        if graph == self.model.main_graph() {
             return Some(inner);
         }
         Some(Selector::In(self.scope(graph)?, Box::new(inner)))
+    }
+
+    /// Selectors of a value that its name does not suffice for: by what defines it, and then also by its name.
+    fn indirect(&self, value: ValueId) -> Vec<Selector> {
+        let model = self.model;
+        let record = model.value(value);
+        let (graph, definition) = match record.def() {
+            Def::Output { node, .. } => (model.node(node).graph(), self.at_index(node)),
+            Def::Input { graph, .. } => (graph, Some(Selector::Set(ElementSet::Inputs))),
+            Def::Initializer(graph) => (graph, Some(Selector::Set(ElementSet::Weights))),
+            Def::Unresolved(graph) => (graph, None),
+        };
+        let Some(definition) = definition else { return Vec::new() };
+        let name = Selector::Name(model.str(record.name()).to_owned());
+        let named = Selector::Refined(Box::new(definition.clone()), vec![(Refinement::And, name)]);
+        [definition, named].into_iter().filter_map(|selector| self.within(graph, selector)).collect()
     }
 
     fn scope(&self, graph: GraphId) -> Option<Scope> {
@@ -407,7 +319,7 @@ impl<'a> Selectors<'a> {
 }
 
 /// `domain.name:overload`.
-fn function_name([domain, name, overload]: [&str; 3]) -> String {
+pub(super) fn function_name([domain, name, overload]: [&str; 3]) -> String {
     let dot = if domain.is_empty() { "" } else { "." };
     let colon = if overload.is_empty() { "" } else { ":" };
     format!("{domain}{dot}{name}{colon}{overload}")

@@ -19,6 +19,8 @@ pub(super) enum Kind {
     From,
     Let,
     To,
+    /// A call that selects nodes.
+    Select,
 }
 
 impl Parser<'_> {
@@ -84,14 +86,17 @@ impl Parser<'_> {
     }
 
     /// `Op <attributes> (operands)`; operands that are calls become nodes before it.
-    fn call(&mut self, kind: Kind, nodes: &mut Vec<FlatNode>) -> Result<FlatNode> {
+    pub(super) fn call(&mut self, kind: Kind, nodes: &mut Vec<FlatNode>) -> Result<FlatNode> {
         self.depth = self.depth.saturating_add(1);
         if self.depth > MAX_DEPTH {
             return Err(Mistake::syntax(self.at(), format!("calls are nested deeper than {MAX_DEPTH}")));
         }
         let at = self.at();
-        let mut op = self.word("an operator")?.to_owned();
         let mut domain = String::new();
+        let mut op = match kind {
+            Kind::Select => self.operator_pattern()?,
+            _ => self.word("an operator")?.to_owned(),
+        };
         while self.eat(".") {
             let word = self.word("an operator after the dot")?;
             if !domain.is_empty() {
@@ -103,7 +108,7 @@ impl Parser<'_> {
             domain,
             op,
             attributes: Vec::new(),
-            is_open: false,
+            is_open: kind == Kind::Select,
             operands: Vec::new(),
             outputs: Vec::new(),
             within: None,
@@ -128,6 +133,9 @@ impl Parser<'_> {
     fn operand(&mut self, kind: Kind, nodes: &mut Vec<FlatNode>) -> Result<Operand> {
         if self.is_literal() {
             return Ok(Operand::Literal(self.literal()?));
+        }
+        if kind == Kind::Select {
+            return Ok(Operand::Var(if self.eat("_") { self.fresh("") } else { self.chain(nodes)? }));
         }
         let at = self.at();
         if self.eat("@") {
@@ -289,7 +297,7 @@ impl Parser<'_> {
         };
         match self.by_name.get(name) {
             Some(&var) => Ok(var),
-            None if kind == Kind::From => self.define(token.text, token.at),
+            None if matches!(kind, Kind::From | Kind::Select) => self.define(token.text, token.at),
             None => self.known(token.text, token.at),
         }
     }

@@ -1,0 +1,74 @@
+//! Targets: descriptions of runtimes, by name or from files.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use onnx_compose::{TARGETS, Target, TargetError};
+use serde_json::json;
+
+use crate::exit::{Failure, LibraryError};
+use crate::output::{KEY, paint, shown};
+
+/// The greatest length of a file in bytes.
+const MAX_BYTES: u64 = 64 << 20;
+
+impl LibraryError for TargetError {
+    fn help(&self) -> Option<String> {
+        Some("docs/targets.md describes the format".to_owned())
+    }
+}
+
+/// A target by its name, or from its file.
+pub(crate) fn load(name: &str) -> Result<Target, Failure> {
+    if let Some(target) = Target::named(name) {
+        return Ok(target);
+    }
+    let path = Path::new(name);
+    let size = std::fs::metadata(path).map(|metadata| metadata.len());
+    if size.is_err() && !name.contains(['.', '/']) {
+        let names: Vec<String> = TARGETS.iter().map(|(name, _)| format!("`{name}`")).collect();
+        return Err(Failure::new(format_args!("there is no target `{}`", shown(name)))
+            .help(format!("write {} or the file of a target", names.join(", "))));
+    }
+    let failed = |error| Failure::not_readable(format_args!("{}: {error}", shown(name)));
+    if size.map_err(failed)? > MAX_BYTES {
+        return Err(Failure::new(format_args!("{}: the file is too large for a target", shown(name))));
+    }
+    let text = std::fs::read_to_string(path).map_err(failed)?;
+    Target::parse(&text).map_err(|error| Failure::from(error).about(&shown(name)))
+}
+
+/// All targets of this program.
+pub(crate) fn all() -> Vec<Target> {
+    TARGETS.iter().filter_map(|(name, _)| Target::named(name)).collect()
+}
+
+/// The targets, one a line.
+pub(crate) fn table(targets: &[Target]) -> String {
+    let mut text = String::new();
+    for target in targets {
+        let operators = target.operators.len();
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            text,
+            "{}  {}  {}, {operators} operators",
+            paint(KEY, &target.name),
+            target.version,
+            target.summary
+        );
+    }
+    text
+}
+
+/// A target, as an item of `targets/1`.
+pub(crate) fn item(target: &Target) -> String {
+    json!({
+        "name": target.name,
+        "version": target.version,
+        "summary": target.summary,
+        "ir_version": target.ir_version,
+        "opset": target.opset,
+        "operators": target.operators.len(),
+    })
+    .to_string()
+}

@@ -1,0 +1,171 @@
+//! Trials of models by a command: `COMMAND {}`, for `reduce` and `rewrite --bisect`.
+//!
+//! There is no shell. The exit status of the command is that of `git bisect run`: 0 means that the model is good, 125 that it
+//! cannot be tried, 126 and 127 end the work, everything else that it is bad.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use onnx_codec::file::write_segments;
+use onnx_codec::{EncodeOptions, encode};
+use onnx_ir::Model;
+use onnx_pass::Trial;
+use regex::bytes::Regex;
+
+use crate::exit::Failure;
+use crate::input::{Loaded, is_stream};
+use crate::output::shown;
+
+/// The exit status of a command that cannot try a model, and those of commands that cannot be run.
+const UNDECIDED: i32 = 125;
+const STOP: [i32; 2] = [126, 127];
+
+/// How much of the output of a command is searched, in bytes.
+const MAX_OUTPUT: u64 = 4 << 20;
+
+/// How long to wait before the command is looked at again, at most.
+const TICK: Duration = Duration::from_millis(5);
+
+/// A file that is removed in the end.
+struct Temporary(PathBuf);
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// A command that tries models.
+pub(crate) struct Trials<'a> {
+    command: &'a [OsString],
+    model: Temporary,
+    output: Temporary,
+    /// What the output of a command that fails has to contain.
+    wanted: Option<Regex>,
+    /// The time after which a command is ended, and has failed.
+    time: Option<Duration>,
+}
+
+impl<'a> Trials<'a> {
+    /// Trials of variants of a model. Their file is next to it if it has external data, so that they find it.
+    pub(crate) fn new(input: &Path, loaded: &Loaded, command: &'a [OsString]) -> Self {
+        let is_beside = !is_stream(input) && has_external_data(&loaded.model);
+        let folder = if is_beside { input.parent().map(Path::to_path_buf) } else { None };
+        let folder = folder.unwrap_or_else(std::env::temp_dir);
+        let file = |kind: &str| Temporary(folder.join(format!(".onnx-trial-{}.{kind}", std::process::id())));
+        Self { command, model: file("onnx"), output: file("log"), wanted: None, time: None }
+    }
+
+    /// Sets what the output of a command that fails has to contain.
+    pub(crate) fn matching(mut self, wanted: Option<Regex>) -> Self {
+        self.wanted = wanted;
+        self
+    }
+
+    /// Sets the time after which a command is ended, and has failed.
+    pub(crate) const fn within(mut self, time: Option<Duration>) -> Self {
+        self.time = time;
+        self
+    }
+
+    /// Runs the command on a model.
+    pub(crate) fn run(&self, model: &Model) -> Result<Trial, Failure> {
+        write_segments(&self.model.0, &encode(model, &EncodeOptions::default())?)?;
+        let words = self.words();
+        let (program, arguments) = words.split_first().ok_or_else(|| Failure::new("a command is missing"))?;
+        let name = shown(&program.to_string_lossy());
+        let mut command = Command::new(program);
+        command.args(arguments).stdin(Stdio::null());
+        if self.wanted.is_some() {
+            let failed = |error| Failure::not_writable(format_args!("the output of the command: {error}"));
+            let file = File::create(&self.output.0).map_err(failed)?;
+            command.stdout(file.try_clone().map_err(failed)?).stderr(file);
+        } else {
+            command.stdout(Stdio::null()).stderr(Stdio::null());
+        }
+        let cannot = |error| Failure::new(format_args!("the command `{name}` cannot be run: {error}"));
+        let mut child = command.spawn().map_err(cannot)?;
+        let status = wait(&mut child, self.time).map_err(cannot)?;
+        match status.map(|status| status.code()) {
+            Some(Some(0)) => Ok(Trial::Good),
+            Some(Some(UNDECIDED)) => Ok(Trial::Undecided),
+            Some(Some(code)) if STOP.contains(&code) => Err(Failure::new(format_args!(
+                "the command `{name}` ended with status {code}"
+            ))
+            .help("126 and 127 mean that the command cannot be run; 125 that it cannot try the model")),
+            // A signal or the time ended it, or it failed.
+            _ => self.is_wanted().map(|is_wanted| if is_wanted { Trial::Bad } else { Trial::Good }),
+        }
+    }
+
+    /// The command with the file of the model in the place of `{}`, or at the end.
+    fn words(&self) -> Vec<OsString> {
+        let file = self.model.0.as_os_str();
+        let mut has_place = false;
+        let mut words: Vec<OsString> = Vec::new();
+        for argument in self.command {
+            let parts: Vec<&str> =
+                argument.to_str().map(|text| text.split("{}").collect()).unwrap_or_default();
+            if parts.len() < 2 {
+                words.push(argument.clone());
+                continue;
+            }
+            has_place = true;
+            let mut word = OsString::new();
+            for (index, part) in parts.iter().enumerate() {
+                word.push(if index == 0 { OsStr::new("") } else { file });
+                word.push(part);
+            }
+            words.push(word);
+        }
+        if !has_place {
+            words.push(file.to_owned());
+        }
+        words
+    }
+
+    /// Returns `true` if the command failed in the way that is looked for.
+    fn is_wanted(&self) -> Result<bool, Failure> {
+        let Some(wanted) = &self.wanted else { return Ok(true) };
+        let mut output = Vec::new();
+        let read = File::open(&self.output.0).and_then(|file| file.take(MAX_OUTPUT).read_to_end(&mut output));
+        read.map_err(|error| Failure::not_readable(format_args!("the output of the command: {error}")))?;
+        Ok(wanted.is_match(&output))
+    }
+}
+
+/// Waits for a process; `None` if the time ended it.
+fn wait(child: &mut Child, time: Option<Duration>) -> std::io::Result<Option<ExitStatus>> {
+    let Some(time) = time else { return child.wait().map(Some) };
+    let start = Instant::now();
+    let mut pause = Duration::from_micros(200);
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if start.elapsed() >= time {
+            child.kill()?;
+            child.wait()?;
+            return Ok(None);
+        }
+        std::thread::sleep(pause);
+        pause = pause.saturating_mul(2).min(TICK);
+    }
+}
+
+fn has_external_data(model: &Model) -> bool {
+    let mut graphs = model.all_graphs();
+    let is_external = |value| {
+        let constant = model.value(value).initializer();
+        constant.and_then(|constant| constant.dense()).is_some_and(onnx_types::tensor::Tensor::is_external)
+    };
+    let has_attribute = |node| {
+        let attributes = model.node(node).attributes().iter();
+        attributes.filter_map(|attribute| attribute.value().to_tensor()).any(|tensor| tensor.is_external())
+    };
+    graphs.any(|graph| model.initializers(graph).any(is_external) || model.nodes(graph).any(has_attribute))
+}

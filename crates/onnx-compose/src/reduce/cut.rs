@@ -1,0 +1,100 @@
+//! Nodes are removed; what they exchange with others becomes inputs and outputs.
+
+use std::collections::HashSet;
+
+use foldhash::fast::RandomState;
+use onnx_ir::{Model, NodeId, Owner, User, ValueId};
+
+use super::{Chosen, Taken};
+use crate::interface::new_input_like;
+
+type Nodes = HashSet<NodeId, RandomState>;
+
+/// All nodes, the later ones first, so that users are removed before what they use.
+pub(super) fn all_nodes(model: &Model) -> Vec<NodeId> {
+    let mut nodes: Vec<NodeId> = model.all_graphs().flat_map(|graph| model.nodes(graph)).collect();
+    nodes.reverse();
+    nodes
+}
+
+/// Removes nodes of all graphs.
+pub(super) fn nodes(model: &mut Model, chosen: Chosen) -> Taken {
+    let all = all_nodes(model);
+    let mut taken = Taken { all: all.len(), gone: 0 };
+    let picked: Vec<NodeId> =
+        all.iter().enumerate().filter(|(index, _)| chosen.contains(*index)).map(|(_, &node)| node).collect();
+    let removed: Nodes = picked.iter().copied().collect();
+    let had_outputs = !model.graph(model.main_graph()).outputs().is_empty();
+    let mut operands: Vec<ValueId> = Vec::new();
+    for &node in &picked {
+        if model.get_node(node).is_none() {
+            continue; // It was in a node that was removed.
+        }
+        let used: Vec<ValueId> =
+            model.walk_node(node).nodes().flat_map(|node| model.node(node).inputs().flatten()).collect();
+        if remove(model, node, &removed) {
+            taken.gone = taken.gone.saturating_add(1);
+            operands.extend(used);
+        }
+    }
+    for value in operands {
+        expose(model, value);
+    }
+    if had_outputs && model.graph(model.main_graph()).outputs().is_empty() {
+        taken.gone = 0; // It is not tried: few programs take a model without outputs.
+    }
+    taken
+}
+
+/// Removes a node if what others use of it can become an input.
+fn remove(model: &mut Model, node: NodeId, removed: &Nodes) -> bool {
+    let main = model.main_graph();
+    let used: Vec<ValueId> = model.node(node).outputs().iter().flatten().copied().collect();
+    let used: Vec<ValueId> = used.into_iter().filter(|&value| model.value(value).is_used()).collect();
+    let is_free = |model: &Model, value: ValueId| {
+        model.value(value).uses().iter().all(|at| match at.user {
+            User::Node(user) => removed.contains(&user),
+            User::Graph(graph) => graph == main,
+        })
+    };
+    let needed: Vec<ValueId> = used.iter().copied().filter(|&value| !is_free(model, value)).collect();
+    let is_visible = is_in_main(model, node);
+    let is_typed = |value: &ValueId| model.ty(*value).is_some();
+    let is_possible = needed.is_empty() || is_visible && needed.iter().all(is_typed);
+    if !is_possible {
+        return false;
+    }
+    for &value in &used {
+        for at in (0..model.graph(main).outputs().len()).rev() {
+            if model.graph(main).outputs().get(at).is_some_and(|output| output.value() == value) {
+                model.remove_graph_output(main, at);
+            }
+        }
+    }
+    for value in needed {
+        let input = new_input_like(model, value);
+        if model.push_graph_input(main, input).is_err() {
+            return false;
+        }
+        model.replace_all_uses(value, input);
+    }
+    // A node whose outputs a removed node still uses is removed once that one is.
+    model.erase_node(node).is_ok()
+}
+
+/// Returns `true` if inputs of the main graph are visible for the users of a node.
+fn is_in_main(model: &Model, node: NodeId) -> bool {
+    let root = model.root(model.node(node).graph());
+    root == model.main_graph() && matches!(model.graph(root).owner(), Owner::Model)
+}
+
+/// Makes an output of what only removed nodes used.
+fn expose(model: &mut Model, value: ValueId) {
+    let main = model.main_graph();
+    let Some(record) = model.get_value(value) else { return };
+    let is_made = record.producer().is_some_and(|node| model.node(node).graph() == main);
+    let is_typed = model.ty(value).is_some_and(|ty| ty.elem() != onnx_types::ElemType::Undefined);
+    if is_made && !record.is_used() && is_typed {
+        model.push_graph_output(main, value);
+    }
+}

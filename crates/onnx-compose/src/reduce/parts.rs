@@ -1,0 +1,172 @@
+//! Parts of a model that are removed one by one.
+
+use onnx_ir::{GraphId, Model, NodeId, ValueId};
+use onnx_types::Symbol;
+
+use super::cut::all_nodes;
+use super::{Chosen, Taken};
+
+impl Taken {
+    const fn of(all: usize) -> Self {
+        Self { all, gone: 0 }
+    }
+
+    const fn count(&mut self, is_gone: bool) {
+        self.gone = self.gone.saturating_add(is_gone as usize);
+    }
+}
+
+/// Outputs; one stays, as few programs take a model without any.
+pub(super) fn outputs(model: &mut Model, chosen: Chosen) -> Taken {
+    let graph = model.main_graph();
+    let mut taken = Taken::of(model.graph(graph).outputs().len());
+    for index in (0..taken.all).rev().filter(|&index| chosen.contains(index)) {
+        if model.graph(graph).outputs().len() > 1 {
+            model.remove_graph_output(graph, index);
+            taken.count(true);
+        }
+    }
+    taken
+}
+
+pub(super) fn functions(model: &mut Model, chosen: Chosen) -> Taken {
+    let all = model.functions().to_vec();
+    let mut taken = Taken::of(all.len());
+    for (index, &function) in all.iter().enumerate() {
+        if chosen.contains(index) {
+            taken.count(model.remove_function(function).is_ok());
+        }
+    }
+    taken
+}
+
+/// Inputs that nothing uses.
+pub(super) fn inputs(model: &mut Model, chosen: Chosen) -> Taken {
+    let graph = model.main_graph();
+    let all = model.graph(graph).inputs().to_vec();
+    let mut taken = Taken::of(all.len());
+    for (index, &value) in all.iter().enumerate().rev() {
+        if chosen.contains(index) && !model.value(value).is_used() {
+            model.remove_graph_input(graph, index);
+            model.set_initializer(graph, value, None);
+            taken.count(model.erase_value(value).is_ok());
+        }
+    }
+    taken
+}
+
+/// The initializers of all graphs.
+pub(super) fn all_initializers(model: &Model) -> Vec<(GraphId, ValueId)> {
+    let graphs: Vec<GraphId> = model.all_graphs().collect();
+    let of_graph = |graph: GraphId| model.initializers(graph).map(move |value| (graph, value));
+    graphs.into_iter().flat_map(of_graph).collect()
+}
+
+/// Initializers that nothing uses.
+pub(super) fn initializers(model: &mut Model, chosen: Chosen) -> Taken {
+    let all = all_initializers(model);
+    let mut taken = Taken::of(all.len());
+    for (index, &(_, value)) in all.iter().enumerate() {
+        // Defaults of inputs and what is used stay.
+        taken.count(chosen.contains(index) && model.erase_value(value).is_ok());
+    }
+    taken
+}
+
+pub(super) fn attributes(model: &mut Model, chosen: Chosen) -> Taken {
+    let mut all: Vec<(NodeId, Symbol)> = Vec::new();
+    for node in all_nodes(model) {
+        all.extend(model.node(node).attributes().iter().map(|attribute| (node, attribute.name())));
+    }
+    let mut taken = Taken::of(all.len());
+    for (index, &(node, name)) in all.iter().enumerate() {
+        if chosen.contains(index) && model.get_node(node).is_some() {
+            taken.count(model.remove_attribute(node, name));
+        }
+    }
+    taken
+}
+
+/// The last inputs of nodes, one of each at a time.
+pub(super) fn operands(model: &mut Model, chosen: Chosen) -> Taken {
+    let all: Vec<NodeId> =
+        all_nodes(model).into_iter().filter(|&node| model.node(node).input_count() > 1).collect();
+    let mut taken = Taken::of(all.len());
+    for (index, &node) in all.iter().enumerate() {
+        if let (true, Some(last)) = (chosen.contains(index), model.node(node).input_count().checked_sub(1)) {
+            model.remove_input(node, last);
+            taken.count(true);
+        }
+    }
+    taken
+}
+
+/// Types that values in between declare.
+pub(super) fn types(model: &mut Model, chosen: Chosen) -> Taken {
+    let mut all = Vec::new();
+    for node in all_nodes(model) {
+        let outputs = model.node(node).outputs().iter().flatten().copied();
+        all.extend(outputs.filter(|&value| model.ty(value).is_some() && !model.is_graph_output(value)));
+    }
+    let mut taken = Taken::of(all.len());
+    for (index, &value) in all.iter().enumerate() {
+        if chosen.contains(index) {
+            model.set_type(value, None::<onnx_types::Type>);
+            taken.count(true);
+        }
+    }
+    taken
+}
+
+/// Imports of operator sets from which nothing is used.
+pub(super) fn imports(model: &mut Model, chosen: Chosen) -> Taken {
+    let mut taken = Taken::of(model.info().opset_imports.len());
+    let used: Vec<Symbol> = all_nodes(model).into_iter().map(|node| model.node(node).domain()).collect();
+    let mut edit = model.info_mut();
+    let mut index = 0_usize;
+    edit.opset_imports.retain(|import| {
+        let is_gone = chosen.contains(index) && !used.contains(&import.domain());
+        index = index.saturating_add(1);
+        taken.count(is_gone);
+        !is_gone
+    });
+    drop(edit);
+    taken
+}
+
+/// Documentation, metadata and names of nodes, all at once.
+pub(super) fn texts(model: &mut Model, chosen: Chosen) -> Taken {
+    let mut taken = Taken::of(1);
+    if !chosen.contains(0) {
+        return taken;
+    }
+    for node in all_nodes(model) {
+        if model.node(node).extras().is_some_and(|extras| !extras.is_empty()) {
+            *model.node_extras_mut(node) = onnx_ir::Extras::default();
+            taken.count(true);
+        }
+        if !model.node(node).name().is_empty() {
+            model.set_node_name(node, Symbol::EMPTY);
+            taken.count(true);
+        }
+    }
+    for graph in model.all_graphs().collect::<Vec<_>>() {
+        let mut record = model.graph_mut(graph);
+        let is_set = !record.doc.is_empty() || !record.metadata.is_empty();
+        record.doc = Symbol::EMPTY;
+        record.metadata.clear();
+        drop(record);
+        taken.count(is_set);
+    }
+    let mut edit = model.info_mut();
+    let info = &mut *edit;
+    let mut is_set = !info.metadata.is_empty();
+    info.metadata.clear();
+    for text in [&mut info.doc, &mut info.producer_name, &mut info.producer_version, &mut info.domain] {
+        is_set |= !text.is_empty();
+        *text = Symbol::EMPTY;
+    }
+    drop(edit);
+    taken.count(is_set);
+    taken
+}

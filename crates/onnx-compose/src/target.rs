@@ -1,0 +1,275 @@
+//! Targets: what a runtime supports, as data, and what a model needs beyond it.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use onnx_diag::{Diagnostic, Quoted, Sink};
+use onnx_ir::{Callee, Model, NodeId, Places, ValueTypes};
+use onnx_schema::{FormalType, Registry, Schema};
+use onnx_types::TypeKind;
+use serde::Deserialize;
+
+use crate::rules::TARGET_LACKS_FEATURE;
+
+/// The targets of this crate: name and JSON text.
+pub const TARGETS: &[(&str, &str)] = &[("onnxruntime", include_str!("../targets/onnxruntime.json"))];
+
+/// What a runtime supports. The format of its JSON form is `onnx-target/1`.
+#[derive(Clone, Debug, Deserialize)]
+#[non_exhaustive]
+pub struct Target {
+    /// The format: `onnx-target/1`.
+    schema: String,
+    /// The name of the runtime.
+    pub name: String,
+    /// The version of the runtime.
+    pub version: String,
+    /// One line about it.
+    #[serde(default)]
+    pub summary: String,
+    /// The greatest IR version that it reads.
+    pub ir_version: Option<i64>,
+    /// The greatest version of each operator set that it reads; the default domain is the empty text.
+    #[serde(default)]
+    pub opset: BTreeMap<String, i64>,
+    /// An operator without a kernel runs as its body, if the standard has one.
+    #[serde(default)]
+    pub expands_functions: bool,
+    /// Element types that it converts to others to run a node.
+    #[serde(default)]
+    pub casts: Vec<(String, String)>,
+    /// The operators that it has kernels for.
+    pub operators: Vec<TargetOperator>,
+}
+
+/// An operator of a target.
+#[derive(Clone, Debug, Deserialize)]
+#[non_exhaustive]
+pub struct TargetOperator {
+    /// The domain; empty for that of ONNX.
+    #[serde(default)]
+    pub domain: String,
+    /// The name.
+    pub name: String,
+    /// What is supported, by the versions of the operator.
+    #[serde(default)]
+    pub kernels: Vec<TargetKernel>,
+}
+
+/// Versions of an operator, and the types of its kernels.
+#[derive(Clone, Debug, Deserialize)]
+#[non_exhaustive]
+pub struct TargetKernel {
+    /// The first version in which the operator changed that is supported.
+    pub since: i64,
+    /// The last one; without it, all later ones.
+    pub until: Option<i64>,
+    /// Combinations of types by variables of the schema, such as `{"T": ["tensor(float)"]}`; without any, all types.
+    #[serde(default)]
+    pub types: Vec<BTreeMap<String, BTreeSet<String>>>,
+}
+
+/// Why a text is not a target.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TargetError {
+    /// The text is not JSON, or has other keys.
+    #[error("the text is not a target: {0}")]
+    Json(#[from] serde_json::Error),
+    /// The text is in another format.
+    #[error("the format of the target is `{0}`, not `onnx-target/1`")]
+    Format(String),
+}
+
+impl Target {
+    /// Reads a target from its JSON text.
+    ///
+    /// # Errors
+    ///
+    /// If the text is not in the format.
+    pub fn parse(text: &str) -> Result<Self, TargetError> {
+        let target: Self = serde_json::from_str(text)?;
+        if target.schema != "onnx-target/1" {
+            return Err(TargetError::Format(target.schema.chars().take(40).collect()));
+        }
+        Ok(target)
+    }
+
+    /// The target of this crate with a name; `None` if there is none.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        let (_, text) = TARGETS.iter().find(|(known, _)| *known == name)?;
+        Self::parse(text).ok()
+    }
+}
+
+/// Everything that a model needs and a target lacks. A type that is not known is taken for one that the target supports.
+///
+/// ```
+/// use onnx_compose::{Target, unsupported};
+/// use onnx_ir::DeclaredTypes;
+/// use onnx_schema::Registry;
+/// use onnx_text::{ParseOptions, parse_model};
+///
+/// let target = Target::parse(r#"{"schema": "onnx-target/1", "name": "tiny", "version": "1", "ir_version": 10,
+///     "operators": [{"name": "Relu", "kernels": [{"since": 6, "types": [{"T": ["tensor(float)"]}]}]}]}"#)?;
+/// let text = r#"<ir_version: 10, opset_import: ["": 21]> g (double[2] x) => (double[2] y) { a = Relu (x) y = Exp (a) }"#;
+/// let model = parse_model(text, &ParseOptions::default())?;
+/// let found = unsupported(&model, &target, &DeclaredTypes, Registry::STANDARD);
+/// let messages: Vec<_> = found.diagnostics().iter().map(|found| found.message.as_str()).collect();
+/// assert_eq!(
+///     messages,
+///     ["tiny 1 has no `Relu` (version 14) for `T` = tensor(double)", "tiny 1 has no operator `Exp` (version 13)"]
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn unsupported(model: &Model, target: &Target, types: &dyn ValueTypes, registry: &Registry) -> Sink {
+    let mut sink = Sink::new();
+    let places = Places::new(model);
+    let by_name: HashMap<(&str, &str), &TargetOperator> = target
+        .operators
+        .iter()
+        .map(|operator| ((operator.domain.as_str(), operator.name.as_str()), operator))
+        .collect();
+    of_versions(model, target, &mut sink);
+    for graph in model.all_graphs() {
+        for node in model.nodes(graph) {
+            let cx = Cx { model, target, types, node };
+            let lacking = match model.callee(node, registry) {
+                Callee::Function(_) => None,
+                Callee::Standard(schema) => {
+                    let key = (schema.domain_name(), schema.name());
+                    cx.of_schema(schema, by_name.get(&key).copied())
+                }
+                _ => {
+                    let record = model.node(node);
+                    let [domain, op] = [record.domain(), record.op()].map(|part| model.str(part));
+                    let is_known = by_name.contains_key(&(domain, op));
+                    (!is_known).then(|| format!("no operator {}", Quoted(&full_name(domain, op))))
+                }
+            };
+            if let Some(lacking) = lacking {
+                let message = format!("{} {} has {lacking}", target.name, target.version);
+                sink.report(Diagnostic::new(&TARGET_LACKS_FEATURE, places.node(node), message));
+            }
+        }
+    }
+    sink
+}
+
+/// The versions of the format and of operator sets.
+fn of_versions(model: &Model, target: &Target, sink: &mut Sink) {
+    let place = onnx_diag::Locus::model();
+    let runtime = format!("{} {}", target.name, target.version);
+    let version = model.info().ir_version;
+    if let Some(greatest) = target.ir_version
+        && version > greatest
+    {
+        let message = format!("{runtime} reads IR versions up to {greatest}, not {version}");
+        sink.report(Diagnostic::new(&TARGET_LACKS_FEATURE, place.clone(), message));
+    }
+    for import in &model.info().opset_imports {
+        let domain = model.str(import.domain());
+        let domain = if domain == "ai.onnx" { "" } else { domain };
+        if let Some(&greatest) = target.opset.get(domain)
+            && import.version() > greatest
+        {
+            let (name, version) = (full_name(domain, ""), import.version());
+            let name = if name.is_empty() { "ai.onnx".to_owned() } else { name };
+            let message =
+                format!("{runtime} reads {} up to version {greatest}, not {version}", Quoted(&name));
+            sink.report(Diagnostic::new(&TARGET_LACKS_FEATURE, place.clone(), message));
+        }
+    }
+}
+
+fn full_name(domain: &str, op: &str) -> String {
+    let dot = if domain.is_empty() || op.is_empty() { "" } else { "." };
+    format!("{domain}{dot}{op}")
+}
+
+/// A node, and what it is compared with.
+struct Cx<'a> {
+    model: &'a Model,
+    target: &'a Target,
+    types: &'a dyn ValueTypes,
+    node: NodeId,
+}
+
+impl Cx<'_> {
+    /// What the target lacks for a node of a standard operator, as the rest of a sentence.
+    fn of_schema(&self, schema: &Schema, operator: Option<&TargetOperator>) -> Option<String> {
+        let name = full_name(schema.domain_name(), schema.name());
+        let (name, version) = (Quoted(&name).to_string(), schema.since_version());
+        let runs_as_body = self.target.expands_functions && schema.is_function();
+        let is_in = |kernel: &&TargetKernel| {
+            kernel.since <= version && kernel.until.is_none_or(|until| version <= until)
+        };
+        let kernels: Vec<&TargetKernel> =
+            operator.map(|operator| operator.kernels.iter().filter(is_in).collect()).unwrap_or_default();
+        if runs_as_body || schema.domain_name().starts_with("ai.onnx.preview") {
+            return None;
+        }
+        if operator.is_none() {
+            return Some(format!("no operator {name} (version {version})"));
+        }
+        if kernels.is_empty() {
+            return Some(format!("no version {version} of {name}"));
+        }
+        let bound = self.bound(schema);
+        let combinations = || kernels.iter().flat_map(|kernel| &kernel.types);
+        let has_any = kernels.iter().any(|kernel| kernel.types.is_empty());
+        if has_any || combinations().any(|types| bound.iter().all(|(var, ty)| self.allows(types, var, ty))) {
+            return None;
+        }
+        // The variables that no combination has the type for; if each has one, all together.
+        let is_missing =
+            |(var, ty): &&(&str, String)| !combinations().any(|types| self.allows(types, var, ty));
+        let mut missing: Vec<&(&str, String)> = bound.iter().filter(is_missing).collect();
+        if missing.is_empty() {
+            missing = bound.iter().collect();
+        }
+        let missing: Vec<String> = missing.iter().map(|(var, ty)| format!("`{var}` = {ty}")).collect();
+        Some(format!("no {name} (version {version}) for {}", missing.join(", ")))
+    }
+
+    /// The types of the variables of a schema, as far as they are known.
+    fn bound<'s>(&self, schema: &'s Schema) -> Vec<(&'s str, String)> {
+        let record = self.model.node(self.node);
+        let mut bound: Vec<(&str, String)> = Vec::new();
+        let formals = [
+            (schema.inputs(), record.inputs().collect::<Vec<_>>()),
+            (schema.outputs(), record.outputs().to_vec()),
+        ];
+        for (formals, values) in formals {
+            for (index, value) in values.into_iter().enumerate() {
+                let Some(formal) = formals.get(index).or(formals.last()) else { continue };
+                let Some(ty) = value.and_then(|value| self.types.type_of(self.model, value)) else {
+                    continue;
+                };
+                let known = match &ty.kind {
+                    TypeKind::Tensor(_) if ty.elem() != onnx_types::ElemType::Undefined => {
+                        format!("tensor({})", ty.elem())
+                    }
+                    _ => continue,
+                };
+                let FormalType::Variable(number) = formal.ty else { continue };
+                let Some(constraint) = schema.constraints().get(usize::from(number)) else { continue };
+                let is_new = !bound.iter().any(|(other, _)| *other == constraint.variable);
+                if is_new && formal.is_homogeneous {
+                    bound.push((constraint.variable, known));
+                }
+            }
+        }
+        bound
+    }
+
+    /// Returns `true` if a combination has a type for a variable, possibly after a cast.
+    fn allows(&self, types: &BTreeMap<String, BTreeSet<String>>, var: &str, ty: &str) -> bool {
+        let Some(allowed) = types.get(var) else { return true };
+        let is_cast = |(from, to): &(String, String)| {
+            format!("tensor({from})") == ty && allowed.contains(&format!("tensor({to})"))
+        };
+        allowed.contains(ty) || self.target.casts.iter().any(is_cast)
+    }
+}

@@ -1,0 +1,117 @@
+"""Writes what the CPU kernels of onnxruntime support as a target: a JSON file in the format of `docs/targets.md`.
+
+Run by `cargo xtask codegen --extract`, with the pinned versions of `onnx` and `onnxruntime` and the file to write to as
+arguments. The kernels are those that the installed package has registered.
+"""
+
+import collections
+import json
+import pathlib
+import sys
+
+PINNED_ONNX, PINNED, FILE = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
+
+try:
+    import numpy
+    import onnx
+    import onnxruntime
+    from onnxruntime.capi import onnxruntime_pybind11_state as state
+except ImportError as error:
+    sys.exit(f"{error}: install `onnx=={PINNED_ONNX}` and `onnxruntime=={PINNED}`, or set ONNX_PYTHON")
+for package, pinned in ((onnx, PINNED_ONNX), (onnxruntime, PINNED)):
+    if package.__version__ != pinned:
+        sys.exit(f"the facts are pinned to {package.__name__} {pinned}, {sys.executable} has {package.__version__}")
+
+UNBOUNDED = 2147483647
+
+
+def loads(model):
+    """Whether a session can be created."""
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    try:
+        onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+        return True
+    except Exception:  # The classes of its errors are not public.
+        return False
+
+
+def identity(ir_version, opset):
+    node = onnx.helper.make_node("Identity", ["x"], ["y"])
+    x, y = (onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1]) for name in "xy")
+    graph = onnx.helper.make_graph([node], "g", [x], [y])
+    imports = [onnx.helper.make_opsetid("", opset)]
+    return onnx.helper.make_model(graph, ir_version=ir_version, opset_imports=imports)
+
+
+def greatest(is_supported, least):
+    found = least
+    while is_supported(found + 1):
+        found += 1
+    return found
+
+
+def kernels():
+    """The ranges of versions of each operator, and the types of each combination of kernels."""
+    found = collections.defaultdict(lambda: collections.defaultdict(list))
+    for kernel in state.get_all_opkernel_def():
+        if kernel.provider != "CPUExecutionProvider":
+            continue
+        since, until = kernel.version_range
+        # A kernel without an end serves the version of its beginning only, as later ones may mean something else.
+        until = since if until == UNBOUNDED else until
+        types = {name: sorted(set(names)) for name, names in kernel.type_constraints.items()}
+        found[(kernel.domain, kernel.op_name)][(since, until)].append(types)
+    return found
+
+
+def merged(combinations):
+    """The combinations, with those joined that differ in one variable only."""
+    changed = True
+    while changed:
+        changed = False
+        for a in range(len(combinations)):
+            for b in range(a + 1, len(combinations)):
+                one, two = combinations[a], combinations[b]
+                if one.keys() != two.keys():
+                    continue
+                different = [name for name in one if one[name] != two[name]]
+                if len(different) <= 1:
+                    for name in different:
+                        one[name] = sorted(set(one[name]) | set(two[name]))
+                    del combinations[b]
+                    changed = True
+                    break
+            if changed:
+                break
+    return sorted(combinations, key=lambda types: json.dumps(types, sort_keys=True))
+
+
+ir_version = greatest(lambda version: loads(identity(version, 17)), 8)
+opset = greatest(lambda version: loads(identity(ir_version, version)), 17)
+domains = {}
+for schema in onnx.defs.get_all_schemas_with_history():
+    if schema.domain and schema.domain.startswith("ai.onnx."):
+        domains[schema.domain] = max(domains.get(schema.domain, 0), schema.since_version)
+operators = []
+for (domain, name), ranges in sorted(kernels().items()):
+    rows = []
+    for (since, until), combinations in sorted(ranges.items()):
+        rows.append({"since": since, "until": until, "types": merged(combinations)})
+    operators.append({"domain": domain, "name": name, "kernels": rows})
+target = {
+    "schema": "onnx-target/1",
+    "name": "onnxruntime",
+    "version": onnxruntime.__version__,
+    "summary": "onnxruntime on a CPU",
+    "ir_version": ir_version,
+    "opset": {"": opset, "ai.onnx.ml": 5 if "ai.onnx.ml" not in domains else domains["ai.onnx.ml"]},
+    # An operator without a kernel runs as its body, if the standard or the model has one.
+    "expands_functions": True,
+    # A kernel for the second type serves the first, between casts that the runtime inserts.
+    "casts": [["float16", "float"]],
+}
+lines = [json.dumps(target, indent=1)[:-2] + ",", ' "operators": [']
+lines.append(",\n".join("  " + json.dumps(operator) for operator in operators))
+lines.append(" ]\n}")
+FILE.write_text("\n".join(lines) + "\n")
