@@ -111,7 +111,7 @@ pub(crate) enum Command {
     Diff(DiffArgs),
     /// Print content hashes of models.
     Hash(HashArgs),
-    /// Change the format, or the location of the weights.
+    /// Change the format, the operator set version, or the location of the weights.
     Convert(ConvertArgs),
     /// Make a model smaller without changing what it computes.
     Simplify(SimplifyArgs),
@@ -121,7 +121,7 @@ pub(crate) enum Command {
     Edit(Box<EditArgs>),
     /// Extract a part of a model.
     Extract(ExtractArgs),
-    /// Add the functions of a library that the model calls.
+    /// Join models, and add the functions of libraries that they call.
     Merge(MergeArgs),
     /// Replace calls of functions by their bodies.
     Inline(InlineArgs),
@@ -194,7 +194,7 @@ pub(crate) struct CheckArgs {
     /// `--reproducers` writes.
     #[arg(long)]
     pub(crate) prove: bool,
-    /// Report everything that a runtime lacks: a target by name (`onnx explain --list targets`), or the file of one.
+    /// Report everything that a runtime lacks; `onnx explain --list targets`.
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) target: Option<String>,
     /// Test shapes of inputs against the declarations and the conditions of inference: `x=2x128,length=1`; a name with no

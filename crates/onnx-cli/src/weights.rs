@@ -177,7 +177,7 @@ pub(crate) fn external_locations(loaded: &Loaded) -> u64 {
 fn external_location(tensor: &Tensor) -> Option<&str> {
     match tensor.payload() {
         Payload::External(data) => {
-            Some(data.location().unwrap_or_default()).filter(|&file| file != STRIPPED_LOCATION)
+            Some(data.location().unwrap_or_default()).filter(|file| !file.starts_with(STRIPPED_LOCATION))
         }
         _ => None,
     }

@@ -91,7 +91,7 @@ fn errors_list_candidates() {
     let error = selection.nodes("logits, absent").unwrap_err();
     assert_eq!(error.to_string(), "no node of the model matches `absent`");
     let error = selection.nodes("Relu(x)").unwrap_err();
-    assert!(matches!(&error, SelectError::Malformed { error, .. } if error.offset == Some(5)), "{error}");
+    assert!(matches!(&error, SelectError::Malformed { error, .. } if error.offset == Some(6)), "{error}");
 }
 
 /// A search that is not completed is an error, never a smaller set.

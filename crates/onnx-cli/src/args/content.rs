@@ -52,7 +52,7 @@ Exit status 1: they differ.
 Examples:
   onnx diff a.onnx b.onnx
   onnx diff a.onnx b.onnx --structure           without reading weights
-  onnx diff a.onnx b.onnx --weights --rtol 1e-3 which weights differ by more than that?
+  onnx diff a.onnx b.onnx --weights --rtol 1e-3  which weights differ by more than that?
   onnx diff a.onnx b.onnx --no-metadata --format json
   git config diff.onnx.command 'onnx diff --git' && echo '*.onnx diff=onnx' >> .gitattributes";
 

@@ -132,7 +132,7 @@ fn counts_and_lists_for_people() {
     let run = onnx(&folder, "find in.onnxtxt Add(),x").exits(0).says("2 nodes, 1 value");
     assert_eq!(
         run.out,
-        "node(1)  b = Add (w, a)  # /layer.0/add\nnode(2)  d = Add (b, z)\nx        float[N,4]\n"
+        "node(1)  b = Add (w, a)  # /layer.0/add\nnode(2)  d = Add (b, z)\nx        float[N, 4]\n"
     );
     onnx(&folder, "find in.onnxtxt /layer.0").exits(1).says("did you mean `/layer.0/**`?");
     onnx(&folder, "find in.onnxtxt Add(").exits(2).says("is not a selector");
@@ -146,7 +146,7 @@ fn other_commands_take_selectors() {
     let folder = Folder::with("in.onnxtxt", MODEL);
     let run = onnx(&folder, "print in.onnxtxt --at Add(_,\"z\")").exits(0);
     assert_eq!(run.out, "d = Add (b, z)\n");
-    onnx(&folder, "infer in.onnxtxt --why outputs()").exits(0).says("y is float[N,4]");
+    onnx(&folder, "infer in.onnxtxt --why outputs()").exits(0).says("`y` is float[N, 4]");
     onnx(&folder, "extract in.onnxtxt --only between(x,d) -o part.onnx").exits(0).says("-> 3 nodes");
     onnx(&folder, "rewrite in.onnxtxt --pass no-identities --except Relu()").exits(0);
     onnx(&folder, "rewrite in.onnxtxt --pass no-identities --except absent")

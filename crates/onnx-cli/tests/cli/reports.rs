@@ -155,7 +155,10 @@ fn every_kind_of_result_has_a_schema() {
         "explain --list targets",
         "reduce list.onnxtxt -- false",
     ] {
-        let run = onnx(&folder, &format!("{arguments} --format json"));
+        // What follows `--` is a command of its own.
+        let (own, command) = arguments.split_once(" -- ").unwrap_or((arguments, ""));
+        let separator = if command.is_empty() { "" } else { " -- " };
+        let run = onnx(&folder, &format!("{own} --format json{separator}{command}"));
         let report = envelope(&run.out, &run);
         kinds.extend(report["result"]["kind"].as_str().map(str::to_owned));
     }

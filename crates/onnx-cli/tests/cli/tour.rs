@@ -9,8 +9,15 @@ use std::process::Command;
 use crate::run::Folder;
 
 /// The documents with blocks of commands.
-const DOCUMENTS: [&str; 4] =
-    ["README.md", "docs/functions.md", "docs/operator-sets.md", "docs/running-models.md"];
+const DOCUMENTS: [&str; 7] = [
+    "README.md",
+    "docs/compose.md",
+    "docs/functions.md",
+    "docs/operator-sets.md",
+    "docs/running-models.md",
+    "docs/selectors.md",
+    "docs/targets.md",
+];
 
 /// The files of the repository that commands may name, in addition to those of `tests/readme`.
 const FILES: [&str; 1] = ["tests/models/tf_keras_lstm_op15.onnx"];

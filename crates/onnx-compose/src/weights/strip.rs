@@ -8,7 +8,7 @@ use onnx_types::{ElemType, Execution};
 use super::list::{Weight, weights};
 use super::replace::{Replacement, WeightError, replace};
 
-/// The location of the elements of a stripped tensor: a file that does not exist.
+/// The begin of the location of the elements of a stripped tensor, before the seed: a file that does not exist.
 pub const STRIPPED_LOCATION: &str = "stripped-weights";
 
 /// The metadata of a model that holds the seed of the elements in place of those that were stripped.
@@ -58,8 +58,8 @@ pub struct Stripped {
 /// Removes the elements of weights, so that a model can be shared without them. Types and dimensions stay; the seed is stored in
 /// the metadata of the model. No elements are read.
 ///
-/// A stripped tensor refers to a file [`STRIPPED_LOCATION`] that does not exist, so a reader that needs the elements fails, and
-/// one that does not works. Its metadata and documentation stay, checksums do not. `is_chosen` tells which weights may be stripped.
+/// A stripped tensor refers to a range of its own of a file [`STRIPPED_LOCATION`] that does not exist, so a reader that needs the
+/// elements fails, one that does not works, and no two tensors count as equal. Its metadata and documentation stay, checksums do not. `is_chosen` tells which weights may be stripped.
 pub fn strip(model: &mut Model, options: &StripOptions, is_chosen: &dyn Fn(&Weight<'_>) -> bool) -> Stripped {
     let mut done = Stripped::default();
     let mut places = Vec::new();
@@ -75,10 +75,15 @@ pub fn strip(model: &mut Model, options: &StripOptions, is_chosen: &dyn Fn(&Weig
         }
     }
     let mut next = places.into_iter().peekable();
+    let location = format!("{STRIPPED_LOCATION}-{}", options.seed);
+    let mut offset = 0_u64;
     model.replace_tensors(|place, tensor| {
         next.next_if_eq(&place)?;
         let mut stripped = tensor.clone();
-        stripped.set_payload(Payload::External(ExternalData::new(STRIPPED_LOCATION)));
+        let length = tensor.byte_len().unwrap_or_default();
+        let range = ExternalData::new(location.as_str()).with_offset(offset).with_length(length);
+        offset = offset.saturating_add(length);
+        stripped.set_payload(Payload::External(range));
         Some(stripped)
     });
     if done.stripped > 0 {
@@ -109,7 +114,7 @@ fn is_removable(weight: &Weight<'_>, options: &StripOptions) -> bool {
 /// Whether the elements of a tensor were stripped.
 fn is_stripped(tensor: &Tensor) -> bool {
     match tensor.payload() {
-        Payload::External(data) => data.location() == Ok(STRIPPED_LOCATION),
+        Payload::External(data) => data.location().is_ok_and(|location| location.starts_with(STRIPPED_LOCATION)),
         _ => false,
     }
 }
