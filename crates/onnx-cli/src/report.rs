@@ -9,7 +9,7 @@ use onnx_diag::render::{github, json, sarif};
 use onnx_diag::{Locus, Output, Report, Rule, Sink, Status, Tool};
 use onnx_ir::{Model, Selectors};
 
-use crate::args::{Command, DebugArgs, DebugCommand};
+use crate::args::{COMMON, Command, DebugArgs, DebugCommand};
 use crate::exit::{Failure, Outcome};
 use crate::input::{Loaded, display_name, is_stdin, is_stream};
 use crate::interrupt;
@@ -50,7 +50,7 @@ pub(crate) struct ModelReportArgs {
     /// Write the report to this file.
     ///
     /// It is JSON, unless `--format` or the extension (.jsonl, .sarif) says otherwise.
-    #[arg(id = "report_file", long = "report", value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(id = "report_file", long = "report", value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = COMMON)]
     pub(crate) file: Option<PathBuf>,
 }
 

@@ -76,10 +76,10 @@ pub(crate) struct InterfaceArgs {
     #[arg(long, value_name = "SEL")]
     pub(crate) add_output: Vec<String>,
     /// Remove outputs.
-    #[arg(long, value_name = "SEL")]
+    #[arg(long, value_name = "SEL", hide_short_help = true)]
     pub(crate) remove_output: Vec<String>,
     /// Make initializers inputs, without defaults.
-    #[arg(long, value_name = "SEL")]
+    #[arg(long, value_name = "SEL", hide_short_help = true)]
     pub(crate) to_input: Vec<String>,
 }
 
@@ -90,7 +90,7 @@ pub(crate) struct MetadataArgs {
     #[arg(long, value_name = "K=V")]
     pub(crate) metadata: Vec<String>,
     /// Remove a metadata entry of the model.
-    #[arg(long, value_name = "K")]
+    #[arg(long, value_name = "K", hide_short_help = true)]
     pub(crate) remove_metadata: Vec<String>,
     /// Set the tool that made the model.
     #[arg(long, value_name = "TEXT", hide_short_help = true)]

@@ -31,10 +31,10 @@ pub(crate) struct ModelOutputArgs {
     #[arg(short, long = "output", value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub(crate) output_file: Option<PathBuf>,
     /// Do all the work and print the summary, but write no model and no data.
-    #[arg(long)]
+    #[arg(long, help_heading = COMMON)]
     pub(crate) dry_run: bool,
     /// The format of the output; without this, the extension decides, and standard output is `onnx`.
-    #[arg(long, value_enum, value_name = "FORMAT")]
+    #[arg(long, value_enum, value_name = "FORMAT", help_heading = COMMON)]
     pub(crate) to: Option<Format>,
     #[command(flatten)]
     pub(crate) weights: WeightsArgs,

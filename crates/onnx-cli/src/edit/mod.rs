@@ -373,9 +373,12 @@ fn describe(done: &Done, out: &Out) {
     for (old, new) in &sizes.renamed {
         parts.push(format!("{} -> {}", shown(old), shown(new)));
     }
+    // A fixed size that becomes another number has no name.
+    let types = if parts.is_empty() { sizes.types } else { 0 };
     let constants = (sizes.constants.len(), "constant");
     let renamed = names.values.len() + names.nodes.len() + names.functions.len();
-    for (count, noun) in [constants, (renamed, "name"), (*metadata, "description")] {
+    for (count, noun) in [(types, "declared type"), constants, (renamed, "name"), (*metadata, "description")]
+    {
         if count > 0 {
             parts.push(size::plural(count as u64, noun));
         }

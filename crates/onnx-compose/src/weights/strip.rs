@@ -114,7 +114,9 @@ fn is_removable(weight: &Weight<'_>, options: &StripOptions) -> bool {
 /// Whether the elements of a tensor were stripped.
 fn is_stripped(tensor: &Tensor) -> bool {
     match tensor.payload() {
-        Payload::External(data) => data.location().is_ok_and(|location| location.starts_with(STRIPPED_LOCATION)),
+        Payload::External(data) => {
+            data.location().is_ok_and(|location| location.starts_with(STRIPPED_LOCATION))
+        }
         _ => false,
     }
 }

@@ -156,7 +156,7 @@ const WRONG: &[(&str, &str)] = &[
 fn wrong_rules_fail() {
     for (text, failure) in WRONG {
         let rules = RuleSet::parse(text).unwrap();
-        let results = examine(&rules, &ExamineOptions::default().with_edits(60));
+        let results = examine(&rules, &ExamineOptions::default().with_edits(240));
         let [result] = results.as_slice() else { panic!("{results:?}") };
         assert!(!result.failures.is_empty(), "no model refutes {result:#?}");
         assert!(result.failures.iter().any(|text| text.contains(failure)), "{result:#?}");

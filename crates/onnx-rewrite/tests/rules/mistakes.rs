@@ -155,7 +155,7 @@ const MISTAKES: &[(&str, &[&str])] = &[
     // Alternatives, defaults, and operands.
     (
         "rule a: exact\nfrom (x) => (y) { y = Neg (x) }\nto (x) => (y) { y = Neg (x) | Abs (x) }",
-        &["3:31: only the left side of a rule has alternatives"],
+        &["3:29: only the left side of a rule has alternatives"],
     ),
     (
         "rule a: exact\nfrom (x) => (y) { y, z = Neg (x) | Abs (x) }\nto (x) => (x) {}",
