@@ -24,7 +24,7 @@ Examples:
   onnx simplify model.onnx --fuse -o small.onnx                  also LayerNormalization, Gelu, ...
   onnx simplify model.onnx --rules mine.onnxrules -o small.onnx  also rules of one's own
   onnx simplify model.onnx --except 'Softmax()' -o small.onnx    these nodes stay as they are
-  onnx simplify model.onnx --why /layer.0/Add                    why is this node still there?
+  onnx simplify model.onnx --why /layer.0/Softmax                why is this node still there?
   onnx simplify model.onnx --journal edits.json                  each edit";
 
 /// Arguments of `onnx simplify`.

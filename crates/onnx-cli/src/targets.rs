@@ -27,7 +27,7 @@ pub(crate) fn load(name: &str) -> Result<Target, Failure> {
     let size = std::fs::metadata(path).map(|metadata| metadata.len());
     if size.is_err() && !name.contains(['.', '/']) {
         let names: Vec<String> = TARGETS.iter().map(|(name, _)| format!("`{name}`")).collect();
-        return Err(Failure::new(format_args!("there is no target `{}`", shown(name)))
+        return Err(Failure::new(format_args!("no target is named `{}`", shown(name)))
             .help(format!("write {} or the file of a target", names.join(", "))));
     }
     let failed = |error| Failure::not_readable(format_args!("{}: {error}", shown(name)));

@@ -1,6 +1,6 @@
 //! Trials of models by a command: `COMMAND {}`, for `reduce` and `rewrite --bisect`.
 //!
-//! There is no shell. The exit status of the command is that of `git bisect run`: 0 means that the model is good, 125 that it
+//! No shell runs. The exit status of the command is that of `git bisect run`: 0 means that the model is good, 125 that it
 //! cannot be tried, 126 and 127 end the work, everything else that it is bad.
 
 use std::ffi::{OsStr, OsString};
@@ -27,7 +27,7 @@ const STOP: [i32; 2] = [126, 127];
 /// How much of the output of a command is searched, in bytes.
 const MAX_OUTPUT: u64 = 4 << 20;
 
-/// How long to wait before the command is looked at again, at most.
+/// How long to wait before the status of the command is read again, at most.
 const TICK: Duration = Duration::from_millis(5);
 
 /// A file that is removed in the end.

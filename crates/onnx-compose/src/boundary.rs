@@ -103,7 +103,7 @@ pub fn add_input(model: &mut Model, input: &str, ty: Type) -> Result<ValueId, Co
 ///
 /// # Errors
 ///
-/// Returns an error if the value is no input of the main graph, if it is used and there is no constant, or if the constant is of
+/// Returns an error if the value is not an input of the main graph, if it is used and there is no constant, or if the constant is of
 /// another type than the input declares. The model is unchanged then.
 pub fn remove_input(
     model: &mut Model,
@@ -136,7 +136,7 @@ pub fn remove_input(
 ///
 /// # Errors
 ///
-/// Returns an error if the value is no initializer of the main graph or an input already. The model is unchanged then.
+/// Returns an error if the value is not an initializer of the main graph or an input already. The model is unchanged then.
 pub fn initializer_to_input(
     model: &mut Model,
     value: ValueId,
@@ -147,7 +147,7 @@ pub fn initializer_to_input(
     if def != Some(Def::Initializer(main)) {
         let message = match def {
             Some(_) => {
-                format!("`{}` is no initializer of the main graph, or an input already", name(model, value))
+                format!("`{}` is not an initializer of the main graph, or an input already", name(model, value))
             }
             None => "the value is gone".to_owned(),
         };
@@ -164,7 +164,7 @@ pub fn initializer_to_input(
 }
 
 fn not_an_input(model: &Model, value: ValueId) -> ComposeError {
-    ComposeError::Refused(format!("`{}` is no input of the model", name(model, value)), Some(value))
+    ComposeError::Refused(format!("`{}` is not an input of the model", name(model, value)), Some(value))
 }
 
 fn in_use(model: &Model, value: ValueId) -> ComposeError {

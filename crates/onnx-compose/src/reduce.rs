@@ -172,7 +172,7 @@ struct Chosen {
 }
 
 impl Chosen {
-    /// Returns `true` if an item is to be removed.
+    /// Returns `true` if an item must be removed.
     const fn contains(self, index: usize) -> bool {
         index >= self.from && index - self.from < self.count
     }

@@ -184,7 +184,7 @@ impl<'a> Selection<'a> {
     ///
     /// # Errors
     ///
-    /// If the text is not a selector, or there is no such graph.
+    /// If the text is not a selector, or no such graph exists.
     pub fn graph(&self, text: &str) -> Result<Option<GraphId>, SelectError> {
         match self.parse(text)? {
             Selector::Graph(scope) => {

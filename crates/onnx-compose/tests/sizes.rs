@@ -516,3 +516,20 @@ fn operators_that_would_combine_the_rows_of_a_batch_are_named() {
         freed(&text.replace("float[1, 3]", "float[3, 1]").replace("P, 3", "P, Q"), &["x[1]=T"]);
     }
 }
+
+#[test]
+fn sizes_that_other_sizes_would_lose_are_refused() {
+    for (graph, reason) in [
+        ("g (float[1, 4] x) => (float[4] y) { y = Squeeze (x) }", "removes all axes of size 1"),
+        ("g (float[3, 4] x) => (float[3, 4] y) { y = Squeeze (x) }", "removes all axes of size 1"),
+        (
+            "g (float[4, 4] x) => (float[4, 4] y) <int64[1] s = {3}, int64[1] e = {-5}, int64[1] a = {0}, int64[1] t = {-1}> {
+                y = Slice (x, s, e, a, t)
+            }",
+            "does not grow",
+        ),
+    ] {
+        let message = refused(&format!("{HEAD} {graph}"), &["x[0]=Q"]);
+        assert!(message.contains(reason), "{graph}: {message}");
+    }
+}

@@ -77,7 +77,7 @@ fn bytes_and_nodes_are_balanced() {
     assert!(nodes.iter().all(|part| (3..=4).contains(&part.model.node_count())), "{:?}", interfaces(&nodes));
     let bytes = parts(LAYERS, Parts::Bytes(40));
     assert_eq!(bytes.iter().map(|part| part.weight_bytes).collect::<Vec<_>>(), [32, 32]);
-    // A node that needs more has a part of its own.
+    // A node that needs more has a separate part.
     assert_eq!(parts(LAYERS, Parts::Bytes(1)).iter().filter(|part| part.weight_bytes == 16).count(), 4);
     assert_eq!(interfaces(&parts(LAYERS, Parts::Bytes(1_000))), ["x bias rest -> y b"]);
     assert_eq!(parts(LAYERS, Parts::Count(1)).len(), 1);

@@ -284,7 +284,7 @@ fn range_of(elem: ElemType) -> Option<(i128, i128)> {
     }
 }
 
-/// The least and the greatest element; (0, 0) if there is none, `None` if the elements are no integers.
+/// The least and the greatest element; (0, 0) if there is none, `None` if the elements are not integers.
 fn extremes(tensor: &Tensor) -> Option<(i128, i128)> {
     if tensor.elem() == ElemType::Uint64 {
         let all = tensor.to_vec::<u64>(&NoData).ok()?;

@@ -10,7 +10,7 @@ use onnx_types::{Dim, Shape, Type, TypeKind};
 use crate::convert::{ConvertOptions, VersionError, convert};
 use crate::plan::{Change, plan};
 
-/// A node alone, before and after its conversion: models with the same inputs and outputs, each with its own imports.
+/// A single node, before and after its conversion: models with the same inputs and outputs, each with its own imports.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Claim {
@@ -24,10 +24,10 @@ pub struct Claim {
     pub is_exact: bool,
 }
 
-/// Isolates every node that a conversion changes, and converts it alone. The prover of `onnx-pass` can make an equivalence of
+/// Isolates every node that a conversion changes, and converts it separately. The prover of `onnx-pass` can make an equivalence of
 /// each pair.
 ///
-/// Nodes that cannot be isolated or converted alone are omitted: those in functions whose attributes they refer to, and those
+/// Nodes that cannot be isolated or converted separately are omitted: those in functions whose attributes they refer to, and those
 /// whose conversion depends on what only the whole model proves.
 ///
 /// # Errors
@@ -51,7 +51,7 @@ pub fn claims(model: &Model, version: i64, options: &ConvertOptions<'_>) -> Resu
             continue;
         }
         seen.insert(step.node, None);
-        let Some(before) = alone(model, &inference, step.node) else { continue };
+        let Some(before) = isolated(model, &inference, step.node) else { continue };
         let mut after = before.clone();
         if convert(&mut after, version, options).is_ok() {
             seen.insert(step.node, Some(claims.len()));
@@ -62,7 +62,7 @@ pub fn claims(model: &Model, version: i64, options: &ConvertOptions<'_>) -> Resu
 }
 
 /// A model with one node, whose operands are inputs of the inferred types, or constants.
-fn alone(model: &Model, inference: &Inference, node: NodeId) -> Option<Model> {
+fn isolated(model: &Model, inference: &Inference, node: NodeId) -> Option<Model> {
     let mut into = Model::new();
     let mut importer = Importer::new(model);
     importer.versions(&mut into);

@@ -41,7 +41,7 @@ pub(crate) struct EditArgs {
     #[arg(long, value_name = "P")]
     pub(crate) prefix: Option<String>,
     /// Remove a prefix from the names that have it.
-    #[arg(long, value_name = "P", conflicts_with = "prefix")]
+    #[arg(long, value_name = "P", conflicts_with = "prefix", hide_short_help = true)]
     pub(crate) remove_prefix: Option<String>,
     /// Names that `--rename` and prefixes apply to, with `,`; without this, all.
     #[arg(long, value_name = "KIND", value_enum, value_delimiter = ',', hide_short_help = true)]

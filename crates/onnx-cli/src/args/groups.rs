@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(listed, expected);
     }
 
-    /// One screen: the commands alone are more than half of it.
+    /// One screen: the commands are more than half of it.
     #[test]
     fn the_help_fits_one_screen() {
         let help = command().render_help().to_string();

@@ -25,7 +25,7 @@ pub(super) struct Item<'a> {
     descriptions: u64,
 }
 
-/// A variable, and the number that it stands or stood for.
+/// A variable, and the number that it has or had.
 #[derive(Serialize)]
 struct Size<'a> {
     variable: &'a str,

@@ -144,7 +144,7 @@ impl Ports {
         let removed = selection::values(model, &args.remove_output)?;
         if let Some(&other) = removed.iter().find(|value| !outputs.contains(value)) {
             let name = shown(model.str(model.value(other).name()));
-            return Err(Failure::new(format_args!("`{name}` is no output of the model")));
+            return Err(Failure::new(format_args!("`{name}` is not an output of the model")));
         }
         outputs.retain(|value| !removed.contains(value));
         outputs.extend(selection::values(model, &args.add_output)?);
@@ -197,7 +197,7 @@ fn removed_input(
     }
     let found = text.split_once('=').and_then(|(name, file)| Some((input(name)?, name, file)));
     let Some((input, name, file)) = found else {
-        return Err(Failure::new(format_args!("`{}` is no input of the model", shown(text)))
+        return Err(Failure::new(format_args!("`{}` is not an input of the model", shown(text)))
             .help("write the name of an input, or NAME=FILE"));
     };
     let value = files::value(Path::new(file), name, model.ty(input), execution)?;

@@ -390,6 +390,6 @@ g (bfloat16[2] x, float16[2] h) => (bfloat16[2] y, float16[2] z) {
     folder
         .put("wrong.json", r#"{"schema": "onnx-target/2", "name": "npu", "version": "2", "operators": []}"#);
     onnx(&folder, "check in.onnxtxt --target wrong.json").exits(2).says("onnx-target/1");
-    onnx(&folder, "check in.onnxtxt --target absent").exits(2).says("there is no target `absent`");
+    onnx(&folder, "check in.onnxtxt --target absent").exits(2).says("no target is named `absent`");
     onnx(&folder, "explain --list targets").exits(0).says("onnxruntime");
 }

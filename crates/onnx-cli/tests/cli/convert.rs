@@ -67,8 +67,8 @@ fn inlined_tensors_have_their_elements_in_the_common_form() {
         let folder = Folder::with("in.onnx", models::stored(form, 100));
         onnx(&folder, "convert in.onnx -o out.onnx --weights external=w.data").exits(0);
         onnx(&folder, "convert out.onnx -o back.onnx --weights embed").exits(0);
-        onnx(&folder, "convert in.onnx -o plain.onnx").exits(0);
-        assert!(folder.get("back.onnx") == folder.get("plain.onnx"), "{form}");
+        onnx(&folder, "convert in.onnx -o joined.onnx").exits(0);
+        assert!(folder.get("back.onnx") == folder.get("joined.onnx"), "{form}");
     }
 }
 

@@ -65,7 +65,7 @@ fn weights_that_cannot_be_read_are_no_agreement() {
     onnx(&folder, "diff a.onnxtxt b.onnx --structure").exits(0);
 }
 
-/// Runs git in a folder; `None` if there is no git.
+/// Runs git in a folder; `None` if git is not installed.
 fn git(folder: &Path, arguments: &[&str]) -> Option<String> {
     let mut command = Command::new("git");
     command.current_dir(folder).args(arguments);
@@ -86,7 +86,7 @@ fn git_shows_edits_of_models() {
     let folder = Folder::with("m.onnxtxt", &model("a = Exp (x) b = Elu <alpha = 0.5> (a) y = Mul (b, w)"));
     let path = folder.path();
     if git(path, &["init", "-q"]).is_none() {
-        println!("there is no git, so its driver is not tested");
+        println!("git is not installed, so its driver is not tested");
         return;
     }
     let run = |arguments: &[&str]| git(path, arguments).unwrap();

@@ -78,7 +78,7 @@ fn inputs_and_outputs_change() {
     onnx(&folder, "edit q.onnx --remove-input q -o r.onnx").exits(0);
     let text = onnx(&folder, "print r.onnx").exits(0).out;
     assert!(text.contains("(float[1,4] x, float[1,4] z, float[4] w)"), "{text}");
-    onnx(&folder, "edit in.onnxtxt --remove-output x").exits(2).says("is no output");
+    onnx(&folder, "edit in.onnxtxt --remove-output x").exits(2).says("is not an output");
     onnx(&folder, "edit in.onnxtxt --add-input q").exits(2).says("is not NAME=TYPE");
 }
 

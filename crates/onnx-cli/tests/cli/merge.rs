@@ -216,8 +216,8 @@ fn external_data_of_several_directories_is_next_to_the_output() {
         );
         onnx(&folder, &arguments).exits(0);
     }
-    onnx(&folder, "merge a/m.onnxtxt b/m.onnxtxt --connect h=x -o plain.onnx").exits(0);
-    let expected = onnx(&folder, "run plain.onnx --set N=2 --seed 3").exits(0).out;
+    onnx(&folder, "merge a/m.onnxtxt b/m.onnxtxt --connect h=x -o joined.onnx").exits(0);
+    let expected = onnx(&folder, "run joined.onnx --set N=2 --seed 3").exits(0).out;
     for (output, options) in [
         ("out.onnx", ""),
         ("a/out.onnx", ""),

@@ -155,7 +155,7 @@ fn every_kind_of_result_has_a_schema() {
         "explain --list targets",
         "reduce list.onnxtxt -- false",
     ] {
-        // What follows `--` is a command of its own.
+        // What follows `--` is a separate command.
         let (own, command) = arguments.split_once(" -- ").unwrap_or((arguments, ""));
         let separator = if command.is_empty() { "" } else { " -- " };
         let run = onnx(&folder, &format!("{own} --format json{separator}{command}"));

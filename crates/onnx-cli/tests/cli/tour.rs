@@ -9,9 +9,8 @@ use std::process::Command;
 use crate::run::Folder;
 
 /// The documents with blocks of commands.
-const DOCUMENTS: [&str; 7] = [
+const DOCUMENTS: [&str; 6] = [
     "README.md",
-    "docs/compose.md",
     "docs/functions.md",
     "docs/operator-sets.md",
     "docs/running-models.md",

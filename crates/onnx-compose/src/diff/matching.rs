@@ -67,7 +67,7 @@ pub(crate) fn matched(
     }
     matcher.by_all_colors();
     matcher.align(0, Level::Label)?;
-    // Equal nodes that nothing tells apart come before names, which are no part of a model.
+    // Equal nodes that nothing tells apart come before names, which are not part of a model.
     matcher.in_order(true)?;
     matcher.by_colors();
     matcher.by_operands(true);
@@ -160,7 +160,7 @@ impl Matcher<'_> {
         self.unique_initializers(|is_b, value| Some((used(is_b, true, value)?, Digest::default())));
     }
 
-    /// Pairs the nodes that are the only ones of their models with a key; of several, those with a name of their own if names
+    /// Pairs the nodes that are the only ones of their models with a key; of several, those with a unique name if names
     /// count. The key is given for the second model if its first argument is `true`.
     fn unique(&mut self, names: bool, key: impl Fn(bool, NodeId) -> Option<(Digest, Digest)>) {
         let keys = |side: &Side<'_>, is_b: bool, taken: &SecondaryMap<NodeId, NodeId>| {

@@ -105,7 +105,7 @@ pub struct Change {
 }
 
 impl Change {
-    /// Returns `true` if the change is of documentation, metadata, versions of the format or declared types, which are no part
+    /// Returns `true` if the change is of documentation, metadata, versions of the format or declared types, which are not part
     /// of the [hash](crate::hash_model).
     #[must_use]
     pub fn is_note(&self) -> bool {
@@ -204,7 +204,7 @@ pub enum AspectKind {
 }
 
 impl AspectKind {
-    /// Returns `true` if the aspect is no part of the [hash](crate::hash_model).
+    /// Returns `true` if the aspect is not part of the [hash](crate::hash_model).
     #[must_use]
     pub const fn is_note(self) -> bool {
         matches!(

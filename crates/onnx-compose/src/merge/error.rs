@@ -11,8 +11,8 @@ use crate::rules::COMPOSITION_REFUSED;
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MergeError {
-    /// There are no models.
-    #[error("there are no models")]
+    /// No model is given.
+    #[error("no model is given")]
     NoModels,
     /// A connection is impossible.
     #[error("{reason}")]

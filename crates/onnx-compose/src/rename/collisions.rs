@@ -102,7 +102,7 @@ fn collision(
         return None;
     }
     match (new, new_other) {
-        // Each pair of one graph is met twice.
+        // Each pair of one graph is visited twice.
         (Some(new), Some(_)) if model.graph_of(other) != graph || other < value => {
             Some(value_collision(model, value, new, old_other))
         }

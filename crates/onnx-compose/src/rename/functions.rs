@@ -56,7 +56,7 @@ fn is_standard(name: &FunctionName) -> bool {
         && known.is_some_and(|(domain, op)| !onnx_schema::versions(domain, op).is_empty())
 }
 
-/// The operators that nodes call and that are no functions of the model.
+/// The operators that nodes call and that are not functions of the model.
 fn called_operators(
     model: &Model,
     changed: &[(FunctionId, FunctionName)],

@@ -46,7 +46,7 @@ impl Pattern {
         Self(parts)
     }
 
-    /// Number of parts that match a text of their own.
+    /// Number of parts that match separate text.
     pub(super) fn captures(&self) -> usize {
         self.0.iter().filter(|part| part.is_star() || **part == Part::One).count()
     }

@@ -318,7 +318,7 @@ impl Plan {
             .and_then(|_| model.ty(value)?.shape());
         let Some(dim) = shape.and_then(|shape| shape.dim(axis)) else {
             let text = model.get_value(value).map(|_| name(model, value)).unwrap_or_default();
-            let message = format!("`{text}[{axis}]` is no axis of an input with a known rank");
+            let message = format!("`{text}[{axis}]` is not an axis of an input with a known rank");
             return Err(ComposeError::Refused(message, model.get_value(value).map(|_| value)));
         };
         match (dim, size) {

@@ -124,7 +124,7 @@ fn rename_text(model: &mut Model, symbol: Symbol, expression: Dim, new: &BTreeMa
         rest = after;
     }
     let (exprs, names) = model.exprs_mut();
-    // An unusual notation is written again.
+    // An uncommon notation is written again.
     if exprs.try_parse_known(names, &written).ok() == Some(renamed) {
         return Dim::Var(model.intern(&written));
     }

@@ -60,16 +60,16 @@ impl Reshape<'_> {
         self.preferred(spot, &found)
     }
 
-    /// With an old size of 1, the position is also that of axes next to it. An axis that has the size alone comes first, at the
+    /// With an old size of 1, the position is also that of axes next to it. An axis that has only this size comes first, at the
     /// same index if there are several. Otherwise the size is between two axes, and goes to the one of which the operand has
     /// another size: `[T, 1, D]` becomes `[T, 1 * heads, D / heads]`, and `[T, 1, D]` becomes `[T * 1, D]` if both stay.
     fn preferred(&self, from: Spot, found: &[Spot]) -> Option<Spot> {
-        let alone = |spot: &&Spot| spot.outer == 1 && spot.inner == 1;
-        let mut single = found.iter().filter(alone);
+        let only = |spot: &&Spot| spot.outer == 1 && spot.inner == 1;
+        let mut single = found.iter().filter(only);
         match (single.next(), single.next()) {
             (Some(&spot), None) => return Some(spot),
             (Some(_), Some(_)) => {
-                return found.iter().filter(alone).find(|spot| spot.axis == from.axis).copied();
+                return found.iter().filter(only).find(|spot| spot.axis == from.axis).copied();
             }
             (None, _) => {}
         }

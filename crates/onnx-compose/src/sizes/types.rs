@@ -7,7 +7,7 @@ use onnx_types::{Dim, Type, TypeKind};
 pub(super) type Change<'a> = dyn FnMut(&mut Model, ValueId, usize, Dim) -> Dim + 'a;
 
 /// Changes the dimensions of all types that the main graph and the graphs nested in it declare. Returns the number of types that
-/// have changed. Function bodies have dimension variables of their own.
+/// have changed. Function bodies have separate dimension variables.
 pub(super) fn change_dims(model: &mut Model, change: &mut Change<'_>) -> usize {
     let mut count = 0;
     let graphs: Vec<_> = model.graphs_in(model.main_graph()).collect();

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use foldhash::fast::RandomState;
-use onnx_ir::{Callee, Model, NodeId, ValueId};
+use onnx_ir::{Callee, Model, Node, NodeId, ValueId};
 use onnx_schema::{Registry, domain, op};
 use onnx_shape_infer::{Guard, Inference, Relation};
 use onnx_types::{Dim, Symbol};
@@ -30,7 +30,7 @@ pub(super) struct Freed<'a> {
 enum Effect {
     /// It holds for all sizes.
     None,
-    /// It holds for some sizes besides the old one.
+    /// It holds for some sizes other than the old one.
     Limits,
     /// It holds for the old size and no greater one.
     Fixes,
@@ -159,6 +159,9 @@ impl Freed<'_> {
                 return Some(format!("takes a constant index of axis {axis}, which has the freed size"));
             }
         }
+        if removes_all_ones(record) && self.after.shape(data)?.iter().any(|&dim| self.has_variable(dim)) {
+            return Some("removes all axes of size 1, and the freed size can be 1".to_owned());
+        }
         let saturated = record.outputs().iter().flatten().find_map(|&output| self.saturated(output))?;
         let is_new = !record.inputs().flatten().any(|input| self.saturated(input).is_some());
         is_new.then(|| {
@@ -168,22 +171,27 @@ impl Freed<'_> {
         })
     }
 
+    /// Whether a dimension depends on the freed size.
+    fn has_variable(&self, dim: Dim) -> bool {
+        self.after.exprs().symbols(dim).contains(&self.constants.variable)
+    }
+
     /// Whether a dimension has a variable, but not the freed one.
     fn is_open(&self, dim: Dim) -> bool {
-        dim.known().is_none() && !self.after.exprs().symbols(dim).contains(&self.constants.variable)
+        dim.known().is_none() && !self.has_variable(dim)
     }
 
     /// The axis of a value that depends on the freed size and does not grow with it beyond the old one.
     fn saturated(&self, value: ValueId) -> Option<usize> {
         let old = self.constants.old;
         self.after.shape(value)?.iter().position(|&dim| {
-            if !self.after.exprs().symbols(dim).contains(&self.constants.variable) {
+            if !self.has_variable(dim) {
                 return false;
             }
             let size = |freed: i64| self.size(dim, freed, 4);
             let (at, next, far) =
                 (size(old), size(old.saturating_add(64)), size(old.saturating_mul(3).saturating_add(640)));
-            at.is_some() && at == next && next == far
+            at.is_some_and(|at| [next, far].iter().all(|size| size.is_some_and(|size| size <= at)))
         })
     }
 
@@ -236,4 +244,10 @@ impl Freed<'_> {
             .map(|value| FixedSize::of_value(model, value, "does not have the freed size on any axis"))
             .collect()
     }
+}
+
+/// Whether a node is a `Squeeze` that names no axes.
+fn removes_all_ones(record: &Node) -> bool {
+    let names_axes = record.input(1).is_some() || record.attribute(onnx_schema::attr::AXES).is_some();
+    record.is(op::SQUEEZE) && !names_axes
 }

@@ -12,7 +12,7 @@ use onnx_types::{ElemType, Symbol, Type, TypeKind};
 
 use crate::random::Random;
 
-/// A kind of edit: its name, and which digests besides that of the model it changes.
+/// A kind of edit: its name, and which digests other than that of the model it changes.
 pub(crate) struct Edit {
     pub(crate) name: &'static str,
     pub(crate) apply: fn(&mut Model, &mut Random) -> Option<()>,
@@ -130,7 +130,7 @@ fn change_operator(model: &mut Model, random: &mut Random) -> Option<()> {
     Some(())
 }
 
-/// Whether two values are told apart by what makes them, so that exchanging one for the other is not a symmetry.
+/// Whether two values are distinguished by what makes them, so that exchanging one for the other is not a symmetry.
 fn are_different(model: &Model, a: ValueId, b: ValueId) -> bool {
     let (one, two) = (model.value(a), model.value(b));
     match (one.def(), two.def()) {

@@ -133,7 +133,7 @@ impl<'a> Selectors<'a> {
         index
     }
 
-    /// The selector of an element as text. It resolves to exactly this element. `None` if there is no such selector: for
+    /// The selector of an element as text. It resolves to exactly this element. `None` if no such selector exists: for
     /// values that share their name with another output of the same node or another input of the same graph, for graphs of
     /// training steps and of functions' attribute defaults, and for texts beyond 4 KiB or 80 levels of nesting.
     #[must_use]

@@ -51,7 +51,7 @@ fn every_selector_of_an_element_resolves_to_exactly_this_element() {
             texts.push(text);
         }
         for &input in model.graph(graph).inputs() {
-            // Two inputs of a graph with one name cannot be told apart.
+            // Two inputs of a graph with one name cannot be distinguished.
             let is_twice = model.str(model.value(input).name()) == "twice";
             let text = selectors.text(Element::Value(input));
             assert_eq!(text.is_none(), is_twice);

@@ -63,9 +63,9 @@ type Link = (NodeId, usize);
 
 fn edit(patch: &mut Patch<'_, '_>, node: NodeId) -> Result<(), Reason> {
     let model = patch.model();
-    let output = model.node(node).output(0).ok_or("there is no result")?;
+    let output = model.node(node).output(0).ok_or("the node has no result")?;
     let (chain, first) = chain(model, node)?;
-    let input = model.node(first).input(0).ok_or("there is no operand")?;
+    let input = model.node(first).input(0).ok_or("the node has no operand")?;
     let is_inverse = match (permutation(model, first), permutation(model, node)) {
         (Some(first), Some(second)) => is_identity(&first, &second),
         (None, None) => has_shape_of(patch, input, output),

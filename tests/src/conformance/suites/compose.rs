@@ -203,7 +203,7 @@ impl Call {
 /// Makes the part between named values the model.
 fn part(model: &mut Model, [inputs, outputs]: &[Vec<String>; 2]) -> Result<(), String> {
     let find = |name: &String| {
-        model.find_value(model.main_graph(), name).ok_or_else(|| format!("there is no value `{name}`"))
+        model.find_value(model.main_graph(), name).ok_or_else(|| format!("the model has no value `{name}`"))
     };
     let inputs = inputs.iter().map(find).collect::<Result<Vec<_>, _>>()?;
     let outputs = match outputs.as_slice() {

@@ -17,7 +17,7 @@ pub(crate) fn numbered_types(step: &mut Step<'_>) -> Result<(), Reason> {
 /// Downwards: the name of the type.
 pub(crate) fn named_types(step: &mut Step<'_>) -> Result<(), Reason> {
     let code = step.int(attr::TO)?.ok_or("`to` is omitted")?;
-    let elem = i32::try_from(code).ok().and_then(ElemType::from_code).ok_or("`to` is no type")?;
+    let elem = i32::try_from(code).ok().and_then(ElemType::from_code).ok_or("`to` is not a type")?;
     step.remove(attr::TO);
     step.set(attr::TO, elem.proto_name())
 }
