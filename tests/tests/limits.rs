@@ -6,14 +6,15 @@ use std::fmt::Write as _;
 use bytes::Bytes;
 use onnx_check::{CheckOptions, check};
 use onnx_codec::{DecodeOptions, EncodeOptions, FileSource, decode, encode};
+use onnx_compose::{ModelFacts, ReduceOptions, Selection, reduce};
 use onnx_eval::{Evaluator, Value};
 use onnx_ir::{Model, NewNode, OpsetImport, Position};
-use onnx_pass::{PassCx, PassOptions, passes};
+use onnx_pass::{PassCx, PassOptions, Trial, passes};
 use onnx_schema::{domain, op};
 use onnx_shape_infer::{InferOptions, infer};
 use onnx_text::{ParseOptions, parse_model};
 use onnx_types::tensor::{DataSource as _, Tensor};
-use onnx_types::{LIMITS, Limits};
+use onnx_types::{Execution, LIMITS, Limits};
 
 /// A model with two of everything.
 const TEXT: &str = r#"<ir_version: 10, opset_import: ["": 18, "f": 1]>
@@ -266,6 +267,24 @@ fn limits_of_reports_hold() {
     let z = model.graph(model.main_graph()).outputs()[0].value();
     let chain = |name: &str, to: u64| inference.explain(&model, &[z], &limits(name, to))[0].chain.len();
     assert_eq!((chain("report_steps", 100), chain("report_steps", 0)), (3, 2));
+}
+
+#[test]
+fn limits_of_selectors_and_of_reducing_hold_and_are_named() {
+    let text = "<ir_version: 10, opset_import: [\"\": 18]> g (float[2] x) => (float[2] z) { y = Relu (x) z = Neg (y) }";
+    let model = parse_model(text, &ParseOptions::default()).unwrap();
+    let select = |to: u64| {
+        let facts = ModelFacts::new(&model).with_execution(Execution::from(limits("selector_steps", to)));
+        Selection::new(&facts).nodes("all() ~ Relu()").map(|nodes| nodes.len())
+    };
+    assert_eq!(select(1).unwrap_err().limit(), Some("selector_steps"));
+    assert_eq!(select(1000).unwrap(), 1);
+    let reduced = |to: u64| {
+        let options = ReduceOptions::default().with_execution(Execution::from(limits("reduce_attempts", to)));
+        reduce(&model, &options, |_| Ok::<_, std::convert::Infallible>(Trial::Bad)).unwrap().attempts
+    };
+    assert_eq!(reduced(1), 1);
+    assert!(reduced(1000) > 1);
 }
 
 #[test]

@@ -147,7 +147,10 @@ pub fn initializer_to_input(
     if def != Some(Def::Initializer(main)) {
         let message = match def {
             Some(_) => {
-                format!("`{}` is not an initializer of the main graph, or an input already", name(model, value))
+                format!(
+                    "`{}` is not an initializer of the main graph, or an input already",
+                    name(model, value)
+                )
             }
             None => "the value is gone".to_owned(),
         };

@@ -77,7 +77,7 @@
 //! let done = rename(&mut model, &rules, RenameKinds::default())?;
 //! assert_eq!(done.values.len(), 3);
 //! let printed = print_model(&model, &PrintOptions::default())?.text;
-//! assert!(printed.contains("(float[N] y) => (float[N] x)") && printed.contains("Exp (inner.a)"));
+//! assert!(printed.contains("(float[N] y) => (float[N] x)") && printed.contains("Exp (\"inner.a\")"));
 //!
 //! let refused = rename(&mut model, &[RenameRule::exact("x", "y")], RenameKinds::default());
 //! assert_eq!(refused.unwrap_err().to_string(), "the value `x` cannot be called `y`: another value has this name");

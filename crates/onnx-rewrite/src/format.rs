@@ -122,6 +122,8 @@ impl<'a> Printer<'a> {
                 !is_adjacent
             }
             ("-", _) => !is_adjacent,
+            // The name of a granted condition has hyphens.
+            (_, found) if is_where && found.starts_with('-') => !is_adjacent,
             (".", _) | (_, ".") if kind == TokenKind::Word || found == "." => {
                 !is_adjacent && self.last != "."
                     || (found == "." && matches!(self.last, "," | "<") && self.last == ",")

@@ -78,7 +78,7 @@ fn equal_nodes_of_generated_models_are_merged() {
 
 #[test]
 fn simplification_preserves_what_models_compute() {
-    let data = Data { count: Some(30), ..Data::default() };
+    let data = Data { count: Some(40), ..Data::default() };
     let options = Options { jobs: 2, only: None };
     let report = run_suite(&SimplifySuite::default(), &data, &options).unwrap();
     assert_eq!(report.unexplained(), Ok(0), "{}", report.listing(10));

@@ -14,11 +14,11 @@ first of them matches. Names are those of the model before the edit.
 
 Examples:
   onnx edit model.onnx --set batch=1 -o fixed.onnx
-  onnx edit model.onnx --set 'ids[0],mask[0]=batch' -o free.onnx
-  onnx edit model.onnx --rename 'input:0=ids' -o new.onnx
-  onnx edit model.onnx --add-output hidden -o more.onnx
+  onnx edit model.onnx --set 'x[0]=batch' -o free.onnx
+  onnx edit model.onnx --rename x=ids -o new.onnx
+  onnx edit model.onnx --add-output /layer.0/Softmax -o more.onnx
   onnx edit model.onnx --prefix left/ --metadata author=me -o new.onnx
-  onnx edit model.onnx --rename '/encoder/**=/\\1'            what would change?";
+  onnx edit model.onnx --rename '/layer.0/**=/\\1'            what would change?";
 
 /// Arguments of `onnx edit`.
 #[derive(Debug, Args)]

@@ -78,6 +78,10 @@ pub(super) fn first_sizes(rng: &mut Rng, op: &str) -> Vec<i64> {
         _ => rng.pick(&[0, 1, 2, 2, 3, 3, 4]).unwrap_or(2),
     };
     let mut sizes = sizes(rng, rank);
+    if op == "Squeeze" {
+        // Only axes of size 1 can be removed.
+        sizes.iter_mut().filter(|_| rng.chance(50)).for_each(|size| *size = 1);
+    }
     if matches!(op, "Conv" | "ConvTranspose" | "MaxPool" | "AveragePool") {
         sizes.iter_mut().skip(2).for_each(|size| *size = size.saturating_add(2));
     } else if rng.chance(6)

@@ -46,8 +46,6 @@ fn inverses_around_elementwise_operators_cancel() {
         "val_0 = Neg (x)
          val_1 = Erf (val_0)
          y = Relu (val_1)
-         s = Constant <value_ints = [-1, 3, 4]> ()
-         t = Constant <value_ints = [-1, 12]> ()
          val_2 = Sigmoid (z)
          w = Relu (val_2)",
     );

@@ -32,7 +32,8 @@ pub(crate) fn type_of_zero_point(step: &mut Step<'_>) -> Result<(), Reason> {
     if code == 0 || step.input(2).is_some() || code == i64::from(ElemType::Uint8.code()) {
         return Ok(());
     }
-    let elem = i32::try_from(code).ok().and_then(ElemType::from_code).ok_or("`output_dtype` is not a type")?;
+    let elem =
+        i32::try_from(code).ok().and_then(ElemType::from_code).ok_or("`output_dtype` is not a type")?;
     let sizes = step.known_sizes(step.operand(1)?)?;
     let zero = match elem {
         ElemType::Int8 => Tensor::splat(sizes, 0_i8),
@@ -78,7 +79,8 @@ pub(crate) fn type_of_scale(step: &mut Step<'_>) -> Result<(), Reason> {
     if code == 0 || code == i64::from(of_scale.code()) {
         return Ok(());
     }
-    let elem = i32::try_from(code).ok().and_then(ElemType::from_code).ok_or("`output_dtype` is not a type")?;
+    let elem =
+        i32::try_from(code).ok().and_then(ElemType::from_code).ok_or("`output_dtype` is not a type")?;
     // Rounded once: the product of other types would be rounded twice.
     if of_scale != ElemType::Float {
         let text = format!("the result has the type {}, and the scale {}", elem.name(), of_scale.name());
