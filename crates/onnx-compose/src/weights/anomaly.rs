@@ -7,7 +7,7 @@ use onnx_eval::{Extremum, Statistics};
 /// How much an anomaly matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// Usual in some models.
+    /// Common in some models.
     Note,
     /// Results are likely to suffer.
     Warning,
