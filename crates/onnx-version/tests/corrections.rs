@@ -1,4 +1,5 @@
 //! Steps that other converters get wrong, each with what the converted model contains, or why it is refused.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking")]
 
 use onnx_check::{CheckOptions, check};
 use onnx_text::{ParseOptions, PrintOptions, parse_model, print_model};

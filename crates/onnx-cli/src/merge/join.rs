@@ -129,6 +129,7 @@ impl LibraryError for MergeError {
 }
 
 /// Reports why models were not merged.
+#[expect(clippy::needless_pass_by_value, reason = "the findings are not needed afterwards")]
 fn refused(
     loaded: &[Loaded],
     of: usize,

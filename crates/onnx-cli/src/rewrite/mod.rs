@@ -179,6 +179,7 @@ impl Before {
 }
 
 /// Runs a pipeline on a model, and writes the result.
+#[expect(clippy::too_many_lines, reason = "the steps of a command in their order")]
 pub(crate) fn edit(
     input_file: &Path,
     args: &EditArgs,

@@ -83,7 +83,7 @@ fn git(folder: &Path, arguments: &[&str]) -> Option<String> {
 
 #[test]
 fn git_shows_edits_of_models() {
-    let folder = Folder::with("m.onnxtxt", &model("a = Exp (x) b = Elu <alpha = 0.5> (a) y = Mul (b, w)"));
+    let folder = Folder::with("m.onnxtxt", model("a = Exp (x) b = Elu <alpha = 0.5> (a) y = Mul (b, w)"));
     let path = folder.path();
     if git(path, &["init", "-q"]).is_none() {
         println!("git is not installed, so its driver is not tested");

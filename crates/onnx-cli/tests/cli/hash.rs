@@ -9,7 +9,7 @@ const HEAD: &str =
 fn names_and_orders_do_not_count() {
     let folder = Folder::with(
         "a.onnxtxt",
-        &format!("{HEAD} {{ a = Exp (x) b = Log (x) c = Mul (a, w) y = Sub (b, c) }}"),
+        format!("{HEAD} {{ a = Exp (x) b = Log (x) c = Mul (a, w) y = Sub (b, c) }}"),
     );
     folder.put("b.onnxtxt", format!("{HEAD} {{ q = Log (x) p = Exp (x) r = Mul (p, w) y = Sub (q, r) }}"));
     folder.put("c.onnxtxt", format!("{HEAD} {{ q = Log (x) p = Exp (x) r = Mul (p, w) y = Sub (r, q) }}"));
@@ -30,7 +30,7 @@ fn names_and_orders_do_not_count() {
 
 #[test]
 fn the_location_of_weights_does_not_count() {
-    let folder = Folder::with("a.onnxtxt", &format!("{HEAD} {{ y = Mul (x, w) }}"));
+    let folder = Folder::with("a.onnxtxt", format!("{HEAD} {{ y = Mul (x, w) }}"));
     onnx(&folder, "convert a.onnxtxt -o a.onnx").exits(0);
     onnx(&folder, "convert a.onnxtxt -o b.onnx --weights external=b.data --threshold 0").exits(0);
     let digest = |arguments: &str| {

@@ -87,6 +87,7 @@ fn close(schema: &mut Value) {
 
 /// Every kind of result is written, with all that it may contain.
 #[test]
+#[expect(clippy::too_many_lines, reason = "a list of commands")]
 fn every_kind_of_result_has_a_schema() {
     let folder = folder();
     folder.put("split.onnx", models::external("w.data"));

@@ -89,7 +89,7 @@ fn fusions_are_a_phase_of_their_own() {
     onnx(&folder, "compare in.onnxtxt out.onnxtxt").exits(0);
     // The edits are not exact.
     onnx(&folder, "simplify in.onnxtxt --fuse --exact").exits(0).says("9 -> 9 nodes");
-    folder.put("old.onnxtxt", &NORMALIZED.replace("17]", "16]"));
+    folder.put("old.onnxtxt", NORMALIZED.replace("17]", "16]"));
     onnx(&folder, "simplify old.onnxtxt --fuse").exits(0).says("9 -> 9 nodes");
 }
 
