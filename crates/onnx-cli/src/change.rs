@@ -42,7 +42,7 @@ pub(crate) fn report(
     report_all(loaded, judged, (kind, std::slice::from_ref(item)), out)
 }
 
-/// Like [`report`], with several results.
+/// Like [`report()`], with several results.
 pub(crate) fn report_all(
     loaded: &Loaded,
     judged: &Judged,
