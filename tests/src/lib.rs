@@ -3,7 +3,6 @@
 pub mod attack;
 pub mod conformance;
 pub mod documents;
-pub mod hostile;
 pub mod models;
 pub mod operators;
 pub mod properties;

@@ -2,7 +2,7 @@
 //! are the same in every run, on a thread with half a megabyte of stack.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
-use onnx_tests::hostile::gauntlet::{STACK, on_thread};
+use onnx_hostile::gauntlet::{STACK, on_thread};
 use onnx_tests::properties::mutate::{Numbers, mutate};
 use onnx_tests::properties::{find, regressions};
 

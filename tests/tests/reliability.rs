@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use onnx_tests::hostile::table::SECTIONS;
+use onnx_hostile::table::SECTIONS;
 use onnx_types::LIMITS;
 
 const PAGE: &str = include_str!("../../docs/reliability.md");

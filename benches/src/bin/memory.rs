@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use onnx_benches::samples::Samples;
 use onnx_benches::{decode, decode_messages};
 use onnx_codec::ReadMode;
-use onnx_tests::hostile::memory::{Counting, measure};
+use onnx_hostile::memory::{Counting, measure};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;

@@ -4,8 +4,8 @@
 
 use std::process::ExitCode;
 
-use onnx_tests::hostile::memory::Counting;
-use onnx_tests::hostile::table::{Row, run};
+use onnx_hostile::memory::Counting;
+use onnx_hostile::table::{Row, run};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;

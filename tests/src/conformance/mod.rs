@@ -28,4 +28,5 @@ pub mod schema;
 pub mod suites;
 pub mod survey;
 pub mod tree;
-pub mod wire;
+
+pub use onnx_hostile::encoding as wire;

@@ -38,7 +38,7 @@ use onnx_codec::{DecodeOptions, EncodeError, EncodeOptions};
 use onnx_diag::Sink;
 use onnx_ir::{FaultKind, Model};
 
-use crate::hostile::gauntlet::printable;
+use onnx_hostile::gauntlet::printable;
 
 /// What holds for every input.
 #[derive(Clone, Copy, Debug)]

@@ -9,7 +9,7 @@ use onnx_text::{ParseOptions, TokenKind, parse_model, tokens};
 use onnx_types::{Execution, Limits};
 
 use super::{equal, seeds};
-use crate::hostile::gauntlet::printable;
+use onnx_hostile::gauntlet::printable;
 
 /// What applying and testing rules may cost.
 const LIMITS: Limits = Limits {

@@ -8,7 +8,7 @@ use super::write;
 use crate::conformance::data::bundled;
 use crate::conformance::generate::{self, Choices, Style};
 use crate::conformance::schema::Schema;
-use crate::hostile;
+use onnx_hostile as hostile;
 
 /// Longer seeds teach a fuzzer nothing that shorter ones do not, and slow it down.
 const LONGEST: usize = 8 << 10;

@@ -4,15 +4,15 @@ use std::collections::BTreeSet;
 
 use bytes::Bytes;
 use onnx_codec::{DecodeOptions, FileSource, decode};
+use onnx_hostile::gauntlet::{STACK, on_thread};
+use onnx_hostile::models::everywhere;
+use onnx_hostile::tensors::{ADDRESS_MARKER, external_everywhere};
 use onnx_tests::conformance::generate;
 use onnx_tests::conformance::rewrite::Rewrite;
 use onnx_tests::conformance::schema::{Field, FieldType, MessageId, Schema};
 use onnx_tests::conformance::suites::roundtrip::{RoundTrip, Verdict};
 use onnx_tests::conformance::tree::{Node, Tree};
 use onnx_tests::conformance::wire::{Records, Value};
-use onnx_tests::hostile::gauntlet::{STACK, on_thread};
-use onnx_tests::hostile::models::everywhere;
-use onnx_tests::hostile::tensors::{ADDRESS_MARKER, external_everywhere};
 
 fn complete(suite: &RoundTrip) -> Vec<u8> {
     generate::complete(suite.schema(), suite.model())

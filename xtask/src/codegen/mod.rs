@@ -27,10 +27,15 @@ pub(crate) fn run(args: &[String]) -> TaskResult {
     if args.iter().any(|arg| arg == "--extract") {
         operators::extract()?;
     }
+    sources(mode)?;
+    documents(mode)
+}
+
+/// The files that are generated from the definitions of messages, from the operator facts, and from documentation comments.
+pub(crate) fn sources(mode: Mode) -> TaskResult {
     messages::generate(mode)?;
     operators::generate(mode)?;
-    readmes::generate(mode)?;
-    documents(mode)
+    readmes::generate(mode)
 }
 
 /// The documents about rules and operators, which the package `onnx-tests` makes: it sees the crates that have rules.

@@ -3,13 +3,13 @@
 use bytes::Bytes;
 use onnx_proto::wire::Writer;
 
-use crate::conformance::wire::{put_tag, put_varint};
+use crate::encoding::{put_tag, put_varint};
 
 /// What writes the fields of a message.
-pub(super) type Fields = fn(&mut Writer);
+pub(crate) type Fields = fn(&mut Writer);
 
 /// The fields that `fields` writes.
-pub(super) fn message(fields: impl FnOnce(&mut Writer)) -> Bytes {
+pub(crate) fn message(fields: impl FnOnce(&mut Writer)) -> Bytes {
     let mut writer = Writer::new();
     fields(&mut writer);
     writer.finish().into_bytes()
@@ -22,7 +22,7 @@ pub fn model_of(graph: impl FnOnce(&mut Writer)) -> Bytes {
 }
 
 /// The same with more fields of the model at the end.
-pub(super) fn model_with(graph: impl FnOnce(&mut Writer), more: impl FnOnce(&mut Writer)) -> Bytes {
+pub(crate) fn model_with(graph: impl FnOnce(&mut Writer), more: impl FnOnce(&mut Writer)) -> Bytes {
     message(|model| {
         model.int64(1, 10);
         model.message(7, |writer| {
@@ -34,7 +34,7 @@ pub(super) fn model_with(graph: impl FnOnce(&mut Writer), more: impl FnOnce(&mut
     })
 }
 
-pub(super) fn opset(writer: &mut Writer, number: u32, domain: &str, version: i64) {
+pub(crate) fn opset(writer: &mut Writer, number: u32, domain: &str, version: i64) {
     writer.message(number, |import| {
         import.string(1, domain);
         import.int64(2, version);
@@ -42,12 +42,12 @@ pub(super) fn opset(writer: &mut Writer, number: u32, domain: &str, version: i64
 }
 
 /// A node in field 1.
-pub(super) fn node(graph: &mut Writer, op: &str, inputs: &[&str], outputs: &[&str]) {
+pub(crate) fn node(graph: &mut Writer, op: &str, inputs: &[&str], outputs: &[&str]) {
     node_with(graph, op, inputs, outputs, |_| ());
 }
 
 /// A node with more fields.
-pub(super) fn node_with(
+pub(crate) fn node_with(
     graph: &mut Writer,
     op: &str,
     inputs: &[&str],
@@ -63,7 +63,7 @@ pub(super) fn node_with(
 }
 
 /// An attribute in field 5 of a node.
-pub(super) fn attribute(node: &mut Writer, name: &str, kind: i32, value: impl FnOnce(&mut Writer)) {
+pub(crate) fn attribute(node: &mut Writer, name: &str, kind: i32, value: impl FnOnce(&mut Writer)) {
     node.message(5, |attribute| {
         attribute.string(1, name);
         value(attribute);
@@ -72,7 +72,7 @@ pub(super) fn attribute(node: &mut Writer, name: &str, kind: i32, value: impl Fn
 }
 
 /// A `ValueInfoProto` of a tensor of floats without a shape.
-pub(super) fn info(graph: &mut Writer, number: u32, name: &str) {
+pub(crate) fn info(graph: &mut Writer, number: u32, name: &str) {
     graph.message(number, |info| {
         info.string(1, name);
         info.message(2, |ty| ty.message(1, |tensor| tensor.int32(1, 1)));
@@ -89,14 +89,14 @@ pub fn header(number: u32, length: usize) -> Vec<u8> {
 }
 
 /// `content` inside a field of each of these numbers, the outermost first.
-pub(super) fn inside(path: &[u32], content: &[u8]) -> Vec<u8> {
+pub(crate) fn inside(path: &[u32], content: &[u8]) -> Vec<u8> {
     let mut nest = Nest::new(content.to_vec());
     path.iter().rev().for_each(|&number| nest.wrap(b"", number, b""));
     nest.finish()
 }
 
 /// Bytes that are put into more and more messages. It takes time linear in the result, however deep.
-pub(super) struct Nest {
+pub(crate) struct Nest {
     /// What comes before the innermost content, the innermost first.
     before: Vec<Vec<u8>>,
     content: Vec<u8>,
@@ -104,20 +104,20 @@ pub(super) struct Nest {
 }
 
 impl Nest {
-    pub(super) const fn new(content: Vec<u8>) -> Self {
+    pub(crate) const fn new(content: Vec<u8>) -> Self {
         let len = content.len();
         Self { before: Vec::new(), content, len }
     }
 
     /// Makes everything so far the content of field `number`, between other fields.
-    pub(super) fn wrap(&mut self, before: &[u8], number: u32, after: &[u8]) {
+    pub(crate) fn wrap(&mut self, before: &[u8], number: u32, after: &[u8]) {
         let head = [before, &header(number, self.len)].concat();
         self.len += head.len() + after.len();
         self.before.push(head);
         self.content.extend_from_slice(after);
     }
 
-    pub(super) fn finish(self) -> Vec<u8> {
+    pub(crate) fn finish(self) -> Vec<u8> {
         let mut out: Vec<u8> = self.before.into_iter().rev().flatten().collect();
         out.extend_from_slice(&self.content);
         out

@@ -2,7 +2,7 @@
 
 use super::Case;
 use super::write::{attribute, header, info, inside, message, model_of, model_with, node, node_with, opset};
-use crate::conformance::wire::{put_tag, put_varint};
+use crate::encoding::{put_tag, put_varint};
 
 /// Ways into a model, by field numbers, and what errors call them.
 const PLACES: [(&[u32], &str); 10] = [

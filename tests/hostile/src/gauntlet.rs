@@ -18,7 +18,6 @@ use onnx_types::tensor::NoData;
 
 use super::memory::{Taken, measure};
 use super::{Case, Expect, TEXT_GROWTH};
-use crate::conformance::suites::roundtrip::RoundTrip;
 
 /// The stack that is enough for every file.
 pub const STACK: usize = 512 << 10;
@@ -57,6 +56,9 @@ const PRINTED: usize = if cfg!(debug_assertions) { 200_000 } else { 4 << 20 };
 /// How long to wait before a file is said to hang. No bound on speed: everything here takes moments.
 const PATIENCE: Duration = Duration::from_secs(120);
 
+/// Compares a file with what is written for it by means of readers that are not tested.
+pub type Compare = fn(&Bytes) -> Result<(), String>;
+
 /// Returns the number of branches that the program has executed; 0 if they are not counted.
 pub type Steps = fn() -> u64;
 
@@ -83,11 +85,11 @@ pub struct Measured {
 ///
 /// When something is not as the cases expect.
 #[track_caller]
-pub fn run(cases: Vec<Case>) {
+pub fn run(cases: Vec<Case>, compare: Compare) {
     let mut failures = String::new();
     for case in cases {
         let name = case.name.clone();
-        if let Err(failure) = measured(case, || 0) {
+        if let Err(failure) = measured(case, || 0, compare) {
             let _ = writeln!(failures, "{name}: {failure}");
         }
     }
@@ -99,9 +101,9 @@ pub fn run(cases: Vec<Case>) {
 /// # Errors
 ///
 /// What is not as expected, or beyond its bound.
-pub fn measured(case: Case, steps: Steps) -> Result<Measured, String> {
+pub fn measured(case: Case, steps: Steps, compare: Compare) -> Result<Measured, String> {
     on_thread(STACK, move || {
-        let mut bound = Bound { case: &case, steps, measured: Measured::default() };
+        let mut bound = Bound { case: &case, steps, compare, measured: Measured::default() };
         let outcome = gauntlet(&mut bound)?;
         let mut measured = bound.measured;
         measured.outcome = outcome;
@@ -140,6 +142,7 @@ pub fn on_thread<R: Send + 'static>(
 struct Bound<'a> {
     case: &'a Case,
     steps: Steps,
+    compare: Compare,
     measured: Measured,
 }
 
@@ -232,7 +235,7 @@ fn read(bound: &mut Bound<'_>, decoded: Decoded, check_findings: &[&'static str]
         print_and_parse(bound, &clone.model)?;
     }
     bound.stage("drop", 0, || drop(clone))?;
-    reread(&bound.case.bytes, &written)?;
+    reread(&bound.case.bytes, &written, bound.compare)?;
     let first = found.first().map_or_else(|| "no findings".to_owned(), |slug| (*slug).to_owned());
     let more = found.len().saturating_sub(1);
     Ok(if more == 0 { format!("read: {first}") } else { format!("read: {first} and {more} more") })
@@ -350,7 +353,7 @@ fn form(bound: &mut Bound<'_>, is_json: bool, refused: Option<&str>) -> Result<S
 }
 
 /// What was written says the same and stays as it is.
-fn reread(bytes: &Bytes, written: &Bytes) -> Result<(), String> {
+fn reread(bytes: &Bytes, written: &Bytes, compare: Compare) -> Result<(), String> {
     let again = decode(written.clone(), &DecodeOptions::default()).map_err(|error| error.to_string())?;
     if write(&again.model)? != *written {
         return Err("reading and writing what was written gives something else".to_owned());
@@ -361,11 +364,7 @@ fn reread(bytes: &Bytes, written: &Bytes) -> Result<(), String> {
         return Ok(());
     }
     let bytes = bytes.clone();
-    on_thread(ROOMY, move || {
-        let suite = RoundTrip::new()?;
-        suite.file(&bytes, &mut Vec::new()).map_err(|failure| format!("{}: {}", failure.kind, failure.detail))
-    })
-    .map(drop)
+    on_thread(ROOMY, move || compare(&bytes))
 }
 
 fn write(model: &Model) -> Result<Bytes, String> {

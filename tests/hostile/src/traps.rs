@@ -6,7 +6,7 @@ use onnx_proto::wire::Writer;
 
 use super::Case;
 use super::write::{attribute, info, inside, message, model_of, model_with, node, node_with, opset};
-use crate::conformance::wire::put_tag;
+use crate::encoding::put_tag;
 
 /// Number of repeated elements; fewer in unoptimized builds, to finish in seconds.
 const COUNT: usize = if cfg!(debug_assertions) { 20_000 } else { 100_000 };

@@ -49,7 +49,7 @@ pub fn run(only: &str, steps: Steps, mut tell: impl FnMut(&Row)) -> usize {
             if !name.contains(only) {
                 continue;
             }
-            let row = Row { name, result: measured(case, steps) };
+            let row = Row { name, result: measured(case, steps, |_| Ok(())) };
             failed += usize::from(row.result.is_err());
             tell(&row);
         }

@@ -2,7 +2,7 @@
 
 use super::Case;
 use super::write::{Nest, inside, message, node, opset};
-use crate::conformance::wire::put_tag;
+use crate::encoding::put_tag;
 
 const TOO_DEEP: &str = ": 101 exceeds the limit of 100: raise";
 

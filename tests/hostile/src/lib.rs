@@ -16,6 +16,7 @@
 //! A [`Case`] is only bytes and an expectation; [`gauntlet`] runs every stage of the workspace on each of them.
 
 pub mod amplify;
+pub mod encoding;
 pub mod forms;
 pub mod functions;
 pub mod gauntlet;
