@@ -16,8 +16,7 @@ use crate::format::{FOR_TEXT_ONLY, Format, TEXT_EXTENSIONS, not_text};
 use crate::input::{display_name, expand, is_stdin, read_stdin};
 use crate::output::{Out, terminal_safe};
 use crate::part::{Piece, elided};
-use crate::progress::Progress;
-use crate::rule_files;
+use crate::{jobs, rule_files};
 
 pub(crate) fn run(args: &FmtArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let to_output = args.files.iter().any(|path| is_stdin(path)) && !args.check && !args.dry_run;
@@ -27,28 +26,14 @@ pub(crate) fn run(args: &FmtArgs, out: &mut Out) -> Result<Outcome, Failure> {
     }
     let extensions = [TEXT_EXTENSIONS, &[rule_files::EXTENSION]].concat();
     let files = expand(&args.files, &extensions);
-    let progress = Progress::start("formatting", files.len());
     out.result_kind("fmt/1", "files");
-    let mut outcome = Outcome::Fine;
-    for file in files {
-        let name = file.as_deref().ok().map(display_name);
-        progress.begin(name.as_deref().unwrap_or_default());
+    jobs::one_by_one(files, "formatting", out, |path, progress, out| {
         let execution = args.bounds.execution();
-        let formatted = file.and_then(|path| {
-            execution.interrupt.check()?;
-            let read = Formatted::of(path, &execution).map_err(|failure| failure.or_timeout(&execution));
-            read.and_then(|formatted| progress.aside(|| formatted.write(args, out)))
-        });
-        outcome = outcome.max(match formatted {
-            Ok(outcome) => outcome,
-            Err(failure) => {
-                progress.aside(|| out.refused(name.as_deref(), &failure))?;
-                failure.outcome()
-            }
-        });
-        progress.end();
-    }
-    Ok(outcome)
+        execution.interrupt.check()?;
+        let formatted = Formatted::of(path.to_owned(), &execution);
+        let formatted = formatted.map_err(|failure| failure.or_timeout(&execution))?;
+        progress.aside(|| formatted.write(args, out))
+    })
 }
 
 /// A text in canonical layout.

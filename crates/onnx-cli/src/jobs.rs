@@ -1,4 +1,4 @@
-//! Processes files on several threads, and reports on them in their order.
+//! Processes files on one thread or on several, and reports on them in their order.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -9,11 +9,42 @@ use std::thread::available_parallelism;
 use rayon::ThreadPoolBuilder;
 use rayon::iter::{ParallelBridge as _, ParallelIterator as _};
 
-use crate::exit::Failure;
+use crate::exit::{Failure, Outcome};
 use crate::input::display_name;
+use crate::output::Out;
+use crate::progress::Progress;
 
 /// The stack of a thread, in bytes: what the main thread has on most systems.
 const STACK: usize = 8 << 20;
+
+/// Calls `process` with one file after the other, and reports those for which it fails. Returns the worst outcome. Ends early
+/// when nothing reads the output.
+pub(crate) fn one_by_one(
+    files: Vec<Result<PathBuf, Failure>>,
+    verb: &'static str,
+    out: &mut Out,
+    mut process: impl FnMut(&Path, &Progress, &mut Out) -> Result<Outcome, Failure>,
+) -> Result<Outcome, Failure> {
+    let progress = Progress::start(verb, files.len());
+    let mut worst = Outcome::Fine;
+    for file in files {
+        if out.is_closed() {
+            break;
+        }
+        let name = file.as_deref().ok().map(display_name);
+        progress.begin(name.as_deref().unwrap_or_default());
+        let outcome = match file.and_then(|path| process(&path, &progress, out)) {
+            Ok(outcome) => outcome,
+            Err(failure) => {
+                progress.aside(|| out.refused(name.as_deref(), &failure))?;
+                failure.outcome()
+            }
+        };
+        worst = worst.max(outcome);
+        progress.end();
+    }
+    Ok(worst)
+}
 
 /// Calls `process` with every file, on `jobs` threads or as many as there are processors, and `tell` with the names and
 /// results in the order of the files, as soon as they are known. Ends early when `tell` fails.

@@ -8,33 +8,19 @@ use serde_json::json;
 
 use crate::args::VerifyArgs;
 use crate::exit::{Failure, Outcome};
-use crate::input::{Loaded, display_name, expand, load};
+use crate::input::{Loaded, expand, load};
 use crate::output::{Colours, GOOD, Out, paint, terminal_safe};
-use crate::progress::Progress;
 use crate::size::plural;
-use crate::{report, rules};
+use crate::{jobs, report, rules};
 
 pub(crate) fn run(args: &VerifyArgs, out: &mut Out) -> Result<Outcome, Failure> {
-    let files = expand(&args.files, &["onnx"]);
-    let progress = Progress::start("verifying", files.len());
     out.result_kind("verify/1", "models");
-    let mut outcome = Outcome::Fine;
-    for file in files {
-        let name = file.as_deref().ok().map(display_name);
-        progress.begin(name.as_deref().unwrap_or_default());
-        match file.and_then(|path| load(&path, &args.input)) {
-            Ok(mut loaded) => {
-                loaded.judge(&args.input.severity)?;
-                progress.aside(|| verify(&mut loaded, out))?;
-            }
-            Err(failure) => {
-                progress.aside(|| out.refused(name.as_deref(), &failure))?;
-                outcome = outcome.max(failure.outcome());
-            }
-        }
-        progress.end();
-    }
-    Ok(outcome)
+    jobs::one_by_one(expand(&args.files, &["onnx"]), "verifying", out, |path, progress, out| {
+        let mut loaded = load(path, &args.input)?;
+        loaded.judge(&args.input.severity)?;
+        progress.aside(|| verify(&mut loaded, out))?;
+        Ok(Outcome::Fine)
+    })
 }
 
 /// Reports whether one model is consistent. A file that could not be decoded completely is not reported as consistent.

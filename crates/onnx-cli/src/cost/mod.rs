@@ -8,40 +8,24 @@ use serde_json::{Value, json};
 
 use crate::args::CostArgs;
 use crate::exit::{Failure, LibraryError, Outcome};
-use crate::input::{Loaded, display_name, expand, load};
+use crate::input::{Loaded, expand, load};
 use crate::output::{Out, terminal_safe};
-use crate::progress::Progress;
 use crate::run::{Set, parse_set};
-use crate::wrap;
+use crate::{jobs, wrap};
 
 pub(crate) fn run(args: &CostArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let set: Vec<Set> =
         args.sizes.iter().map(|text| parse_set(text)).collect::<Result<Vec<_>, _>>()?.concat();
-    let files = expand(&args.files, &["onnx"]);
-    let progress = Progress::start("counting", files.len());
     out.result_kind("cost/1", "models");
-    let (mut outcome, mut is_first) = (Outcome::Fine, true);
-    for file in files {
-        if out.is_closed() {
-            break;
-        }
-        let name = file.as_deref().ok().map(display_name);
-        progress.begin(name.as_deref().unwrap_or_default());
-        let shown = file.and_then(|path| load(&path, &args.input)).and_then(|mut loaded| {
-            progress.aside(|| loaded.report(&args.input.severity, true, out))?;
-            let found = measured(&mut loaded, args, &set).map_err(|failure| failure.about(&loaded.name))?;
-            progress.aside(|| show(&loaded, &found, (args, &set), is_first, out))
-        });
-        match shown {
-            Ok(()) => is_first = false,
-            Err(failure) => {
-                progress.aside(|| out.refused(name.as_deref(), &failure))?;
-                outcome = outcome.max(failure.outcome());
-            }
-        }
-        progress.end();
-    }
-    Ok(outcome)
+    let mut is_first = true;
+    jobs::one_by_one(expand(&args.files, &["onnx"]), "counting", out, |path, progress, out| {
+        let mut loaded = load(path, &args.input)?;
+        progress.aside(|| loaded.report(&args.input.severity, true, out))?;
+        let found = measured(&mut loaded, args, &set).map_err(|failure| failure.about(&loaded.name))?;
+        progress.aside(|| show(&loaded, &found, (args, &set), is_first, out))?;
+        is_first = false;
+        Ok(Outcome::Fine)
+    })
 }
 
 fn measured(loaded: &mut Loaded, args: &CostArgs, set: &[Set]) -> Result<Cost, Failure> {

@@ -11,36 +11,20 @@ mod weights;
 
 use crate::args::InfoArgs;
 use crate::exit::{Failure, Outcome};
-use crate::input::{Loaded, display_name, expand, load};
+use crate::input::{Loaded, expand, load};
 use crate::output::{Out, terminal_safe};
-use crate::progress::Progress;
-use crate::{report, versions, wrap};
+use crate::{jobs, report, versions, wrap};
 
 pub(crate) fn run(args: &InfoArgs, out: &mut Out) -> Result<Outcome, Failure> {
-    let files = expand(&args.files, &["onnx"]);
-    let progress = Progress::start("reading", files.len());
     out.result_kind("info/1", "models");
-    let (mut outcome, mut is_first) = (Outcome::Fine, true);
-    for file in files {
-        if out.is_closed() {
-            break;
-        }
-        let name = file.as_deref().ok().map(display_name);
-        progress.begin(name.as_deref().unwrap_or_default());
-        match file.and_then(|path| load(&path, &args.input)) {
-            Ok(mut loaded) => {
-                loaded.judge(&args.input.severity)?;
-                progress.aside(|| show(&mut loaded, args, is_first, out))?;
-                is_first = false;
-            }
-            Err(failure) => {
-                progress.aside(|| out.refused(name.as_deref(), &failure))?;
-                outcome = outcome.max(failure.outcome());
-            }
-        }
-        progress.end();
-    }
-    Ok(outcome)
+    let mut is_first = true;
+    jobs::one_by_one(expand(&args.files, &["onnx"]), "reading", out, |path, progress, out| {
+        let mut loaded = load(path, &args.input)?;
+        loaded.judge(&args.input.severity)?;
+        progress.aside(|| show(&mut loaded, args, is_first, out))?;
+        is_first = false;
+        Ok(Outcome::Fine)
+    })
 }
 
 /// Shows what is in one model, or adds it to the report.
