@@ -14,8 +14,8 @@ const HELP: &str = "\
 cargo xtask conformance [--suite NAME] [--corpus PATH] [--backend PATH] [--models PATH] [--case ID] [--jobs N] [--list N]
 
   --suite NAME   only this suite: roundtrip, text, check, infer, models, execution,
-                 contrib, backend, smith, bodies, inline, convert, passes, simplify, expand, eval, models-eval or
-                 models-simplify
+                 contrib, backend, smith, bodies, inline, convert, compose, passes, simplify, expand, eval,
+                 models-eval or models-simplify
   --corpus PATH  recorded cases of the reference: a folder with manifest*.jsonl and blobs, or its archives
   --backend PATH the official backend tests with their data: a folder, or an archive of it
   --models PATH  models: a folder of .onnx files, or .tar.zst archives of them
@@ -164,6 +164,9 @@ fn one_suite(
     println!("{summary}");
     for stale in report.stale_deviations() {
         println!("remark: this listed deviation explains nothing in this run: {stale}");
+        if suite.refuses_stale_deviations() {
+            problems.push(format!("{}, {collection}: remove the deviation `{stale}`", suite.name()));
+        }
     }
     let mut unexplained = 0;
     if arguments.options.only.is_none() && data.is_bundled() && suite.has_bundled_cases() {

@@ -26,6 +26,11 @@ pub trait Suite: Sync {
         true
     }
 
+    /// Returns `true` if a listed deviation that explains nothing fails: no deviation is found only with the help of a peer.
+    fn refuses_stale_deviations(&self) -> bool {
+        false
+    }
+
     /// Checks one case.
     fn check(&self, case: &Case) -> Outcome;
 

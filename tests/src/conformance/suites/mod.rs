@@ -4,6 +4,7 @@ pub mod backend;
 pub mod bodies;
 pub mod check;
 mod compat;
+pub mod compose;
 pub mod contrib;
 pub mod convert;
 pub mod eval;
@@ -43,6 +44,7 @@ pub fn all() -> Result<Vec<Box<dyn Suite>>, String> {
         Box::new(bodies::BodiesSuite::default()),
         Box::new(inline::InlineSuite::default()),
         Box::new(convert::ConvertSuite::default()),
+        Box::new(compose::ComposeSuite::default()),
         Box::new(passes::PassesSuite::default()),
         Box::new(simplify::SimplifySuite::default()),
         Box::new(expand::ExpandSuite::default()),
