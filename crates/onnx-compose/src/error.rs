@@ -1,5 +1,8 @@
 //! Why an operation was refused.
 
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write as _;
+
 use onnx_diag::{Diagnostic, Sink};
 use onnx_ir::{Cycle, EditError, Model, Places, ValueId};
 use onnx_types::Stopped;
@@ -99,10 +102,15 @@ impl ComposeError {
                 }
             }
             Self::Collisions(collisions) => {
-                for collision in collisions {
+                for (collision, others) in by_new_name(collisions) {
                     let node = collision.node.filter(|&node| model.get_node(node).is_some());
                     let locus = node.map_or_else(|| locus(collision.value), |node| places.node(node));
-                    let found = Diagnostic::new(&NAMES_COLLIDE, locus, collision.to_string());
+                    let mut message = collision.to_string();
+                    if others > 0 {
+                        let plural = if others == 1 { "" } else { "s" };
+                        let _ = write!(message, ", and so would {others} more {}{plural}", collision.kind);
+                    }
+                    let found = Diagnostic::new(&NAMES_COLLIDE, locus, message);
                     sink.report(found.help("choose another name, or rename both in one request"));
                 }
             }
@@ -116,6 +124,23 @@ impl ComposeError {
         }
         sink
     }
+}
+
+/// The first collision of each new name, with the number of other elements that would have it.
+fn by_new_name(collisions: &[NameCollision]) -> Vec<(&NameCollision, usize)> {
+    let mut positions: HashMap<(&str, &str), usize> = HashMap::new();
+    let mut seen: HashSet<(&str, &str, &str)> = HashSet::new();
+    let mut groups: Vec<(&NameCollision, usize)> = Vec::new();
+    for collision in collisions {
+        let NameCollision { kind, old, new, .. } = collision;
+        let position = *positions.entry((kind, new)).or_insert(groups.len());
+        let is_other = seen.insert((kind, new, old));
+        match groups.get_mut(position) {
+            Some((_, others)) => *others = others.saturating_add(usize::from(is_other)),
+            None => groups.push((collision, 0)),
+        }
+    }
+    groups
 }
 
 fn first(items: &[impl ToString]) -> String {

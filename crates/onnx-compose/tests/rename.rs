@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
 
+use std::collections::HashSet;
+
 use onnx_check::{CheckOptions, check};
 use onnx_compose::{ComposeError, FunctionName, NewNames, RenameKinds, RenameRule, rename, set_names};
 use onnx_ir::Model;
@@ -30,7 +32,9 @@ fn collisions(text: &str, rules: &[RenameRule]) -> Vec<String> {
     let error = rename(&mut model, rules, RenameKinds::default()).unwrap_err();
     assert_eq!(print(&model), before);
     let ComposeError::Collisions(collisions) = &error else { panic!("{error}") };
-    assert_eq!(error.findings(&model).diagnostics().len(), collisions.len());
+    let names: HashSet<(&str, &str)> =
+        collisions.iter().map(|collision| (collision.kind, collision.new.as_str())).collect();
+    assert_eq!(error.findings(&model).diagnostics().len(), names.len());
     collisions.iter().map(ToString::to_string).collect()
 }
 
@@ -56,6 +60,17 @@ fn names_that_would_be_hidden_or_hide_collide() {
     // An outer value would be hidden in both branches, and an inner one would hide an input.
     let found = collisions(BRANCHES, &[RenameRule::exact("a", "n"), RenameRule::exact("r", "x")]);
     assert_eq!(found.len(), 3, "{found:?}");
+    // One message for each new name.
+    let mut refused = model(BRANCHES);
+    let error = rename(&mut refused, &[RenameRule::pattern("*", "z").unwrap()], RenameKinds::default());
+    let messages: Vec<String> = error
+        .unwrap_err()
+        .findings(&refused)
+        .diagnostics()
+        .iter()
+        .map(|found| found.message.to_string())
+        .collect();
+    assert!(messages.len() <= 2 && messages[0].contains("more values"), "{messages:?}");
     let found = collisions(BRANCHES, &[RenameRule::exact("a", "q"), RenameRule::exact("w", "q")]);
     assert_eq!(found, ["the value `a` cannot be called `q`: the value `w` would have this name, too"]);
     let found = collisions(BRANCHES, &[RenameRule::exact("first", "choice")]);

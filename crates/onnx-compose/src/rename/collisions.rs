@@ -78,9 +78,9 @@ pub(super) fn of_values(model: &Model, changed: &Changed<ValueId>) -> Vec<NameCo
             let name = changed.name(value, old);
             if wanted.contains(&name) {
                 let visible = std::iter::successors(Some(graph), |&graph| model.parent(graph));
-                let others = visible.filter_map(|graph| defined.get(&(graph, name))).flatten().copied();
-                collisions
-                    .extend(others.filter_map(|other| collision(model, changed, (value, graph), other)));
+                let mut others = visible.filter_map(|graph| defined.get(&(graph, name))).flatten().copied();
+                // One for each value: the pairs of thousands of values with one name are millions.
+                collisions.extend(others.find_map(|other| collision(model, changed, (value, graph), other)));
             }
         }
     }

@@ -266,7 +266,13 @@ fn plan(model: &Model, rules: &mut Rules<'_>, kinds: RenameKinds) -> NewNames {
         if model.algorithms().any(|algorithm| model.is_inside(graph, algorithm)) {
             continue;
         }
-        for value in model.definitions(graph) {
+        // A name that only `value_info` has.
+        let is_only_declared = |value: &ValueId| {
+            let record = model.value(*value);
+            matches!(record.def(), Def::Unresolved(_)) && !record.is_used()
+        };
+        let declared = model.value_info(graph).map(onnx_ir::InfoEntry::value).filter(is_only_declared);
+        for value in model.definitions(graph).chain(declared) {
             if kinds.contain(model, value)
                 && let name = model.str(model.value(value).name())
                 && let Some((new, _)) = rules.apply(name, name)
