@@ -90,6 +90,29 @@ fn an_output_takes_the_place_of_an_input() {
 }
 
 #[test]
+fn equal_constants_of_one_name_are_there_once() {
+    let part = |input: &str, output: &str, elements: &str| {
+        format!(
+            r#"<ir_version: 10, opset_import: ["": 21]>
+            g (float[2] {input}) => (float[2] {output}, float[2] c) {{
+               [n] c = Constant <value = float[2] {{{elements}}}> ()
+               {output} = Add ({input}, c)
+            }}"#
+        )
+    };
+    let connect: &[(&str, &str)] = &[("1.h", "2.h")];
+    let first = part("x", "h", "1, 2");
+    let same = merged(&[&first, &part("h", "y", "1, 2")], connect);
+    assert_eq!((same.shared_initializers, same.model.node_count()), (1, 4));
+    let text = print(&same.model);
+    // The outputs of both models are one value: the second one is a copy.
+    assert_eq!((text.matches("Constant").count(), text.matches("Identity").count()), (1, 1), "{text}");
+    let other = merged(&[&first, &part("h", "y", "1, 3")], connect);
+    assert_eq!((other.shared_initializers, other.model.node_count()), (0, 4));
+    assert_eq!(renamed(&other, RenamedKind::Interface), ["2 c c_2"]);
+}
+
+#[test]
 fn without_connections_models_are_side_by_side_and_their_dimension_variables_are_not_the_same() {
     let merged = merged(&[A, A], &[]);
     let text = print(&merged.model);

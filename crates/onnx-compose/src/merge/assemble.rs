@@ -6,8 +6,7 @@ use foldhash::fast::RandomState;
 use onnx_diag::Quoted;
 use onnx_functions::{Identity, import_functions};
 use onnx_ir::{
-    Constant, Def, EditError, FunctionId, Importer, Model, NodeId, Position, QuantAnnotation, ValueId,
-    ValueRef,
+    Def, EditError, FunctionId, Importer, Model, NodeId, Position, QuantAnnotation, ValueId, ValueRef,
 };
 use onnx_schema::{Registry, domain, op};
 use onnx_types::tensor::NoData;
@@ -285,36 +284,35 @@ impl Work<'_> {
         Ok(replaced)
     }
 
-    /// Lets models share initializers of one name that are equal. Those that are inputs, too, are not shared, because callers
-    /// can replace them.
+    /// Lets models share initializers and constants of one name that are equal. Initializers that are inputs, too, are not
+    /// shared, because callers can replace them.
     fn share(&mut self, connected: &Replaced) -> Replaced {
         let mut shared = Replaced::new();
         let mut known: HashMap<Symbol, ValueId, RandomState> = HashMap::default();
         let model = &mut self.merged.model;
         for contents in &mut self.contents {
             let mut own = Vec::new();
+            let mut nodes: HashSet<NodeId, RandomState> = HashSet::default();
             contents.values.retain(|&value| {
                 let record = model.value(value);
                 let name = record.name();
-                if !matches!(record.def(), Def::Initializer(_))
-                    || name.is_empty()
-                    || connected.contains_key(value)
-                {
+                let is_constant =
+                    matches!(record.def(), Def::Initializer(_)) || constant_node(model, value).is_some();
+                if !is_constant || name.is_empty() || connected.contains_key(value) {
                     return true;
                 }
                 let Some(&other) = known.get(&name) else {
                     own.push((name, value));
                     return true;
                 };
-                let is_equal = match (record.initializer(), model.value(other).initializer()) {
-                    (Some(a), Some(b)) => std::sync::Arc::ptr_eq(a, b) || same_constant(a, b),
-                    _ => false,
-                };
+                let is_equal = are_equal(model, value, other);
                 if is_equal {
                     shared.insert(value, other);
+                    nodes.extend(constant_node(model, value));
                 }
                 !is_equal
             });
+            contents.nodes.retain(|node| !nodes.contains(node));
             known.extend(own);
         }
         for (value, &other) in &shared {
@@ -443,15 +441,33 @@ fn declare_inner(model: &mut Model, replaced: &[&Replaced]) {
 /// Erases what was replaced and is still there.
 fn erase(model: &mut Model, replaced: &[&Replaced]) -> Result<(), MergeError> {
     for value in replaced.iter().flat_map(|replaced| replaced.keys()) {
-        if model.get_value(value).is_some_and(|record| !record.is_used()) {
-            model.erase_value(value)?;
+        let Some(record) = model.get_value(value).filter(|record| !record.is_used()) else { continue };
+        match record.def() {
+            Def::Output { node, .. } => model.erase_node(node)?,
+            _ => model.erase_value(value)?,
         }
     }
     Ok(())
 }
 
-fn same_constant(a: &Constant, b: &Constant) -> bool {
-    a.same_meaning(b, &NoData)
+/// The node `Constant` that makes a value.
+fn constant_node(model: &Model, value: ValueId) -> Option<NodeId> {
+    let Def::Output { node, .. } = model.value(value).def() else { return None };
+    let record = model.node(node);
+    let is_constant =
+        onnx_schema::normalize_domain(record.domain()) == domain::ONNX && record.is(op::CONSTANT);
+    is_constant.then_some(node)
+}
+
+/// Whether two initializers, or two constants, have the same elements.
+fn are_equal(model: &Model, one: ValueId, two: ValueId) -> bool {
+    if let (Some(one), Some(two)) = (constant_node(model, one), constant_node(model, two)) {
+        return model.same_meaning(one, two, &NoData);
+    }
+    match (model.value(one).initializer(), model.value(two).initializer()) {
+        (Some(one), Some(two)) => std::sync::Arc::ptr_eq(one, two) || one.same_meaning(two, &NoData),
+        _ => false,
+    }
 }
 
 fn of_compose(error: crate::ComposeError) -> MergeError {

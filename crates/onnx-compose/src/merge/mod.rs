@@ -37,46 +37,33 @@ pub struct MergeOptions<'a> {
     pub drop_training: bool,
 }
 
-impl<'a> MergeOptions<'a> {
-    /// Sets the operators that are known.
-    #[must_use]
-    pub const fn with_registry(mut self, registry: &'a Registry) -> Self {
-        self.registry = Some(registry);
-        self
+onnx_types::option_setters! {
+    MergeOptions<'a> {
+        with_registry => registry: into Option<&'a Registry>,
+        with_execution => execution: into Execution,
+        with_drop_training => drop_training: bool,
     }
+}
 
-    /// Sets limits, interrupt and progress.
-    #[must_use]
-    pub fn with_execution(mut self, execution: Execution) -> Self {
-        self.execution = execution;
-        self
-    }
-
-    /// Sets the prefixes of names, one for each model.
-    #[must_use]
-    pub fn with_prefixes(mut self, prefixes: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.prefixes = prefixes.into_iter().map(Into::into).collect();
-        self
-    }
-
-    /// Sets the dimension variables that mean the same size in all models.
-    #[must_use]
-    pub fn with_same_dimensions(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.same_dimensions = names.into_iter().map(Into::into).collect();
-        self
-    }
-
-    /// Sets the outputs of the result.
+impl MergeOptions<'_> {
+    /// The same with these [`outputs`](Self::outputs).
     #[must_use]
     pub fn with_outputs(mut self, outputs: Vec<(usize, ValueId)>) -> Self {
         self.outputs = Some(outputs);
         self
     }
 
-    /// Sets whether training information is removed.
+    /// The same with these [`prefixes`](Self::prefixes).
     #[must_use]
-    pub const fn with_drop_training(mut self, drop_training: bool) -> Self {
-        self.drop_training = drop_training;
+    pub fn with_prefixes(mut self, prefixes: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.prefixes = prefixes.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// The same with these [`same_dimensions`](Self::same_dimensions).
+    #[must_use]
+    pub fn with_same_dimensions(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.same_dimensions = names.into_iter().map(Into::into).collect();
         self
     }
 }
@@ -155,7 +142,7 @@ pub struct Merged {
     pub renamed: Vec<Renamed>,
     /// Operator sets that were raised.
     pub raised: Vec<Raised>,
-    /// Number of initializers that are shared with an equal one of the same name.
+    /// Number of initializers and `Constant` nodes that are shared with an equal one of the same name.
     pub shared_initializers: usize,
     /// Number of functions that are shared with an equal one of the same identity.
     pub shared_functions: usize,
@@ -180,7 +167,7 @@ impl Part<'_> {
 /// side. Inputs, and outputs that are not connected, are those of the models, in order.
 ///
 /// Names stay, the earlier model first and inputs and outputs before inner values; what collides is renamed apart. Functions
-/// that mean the same and initializers of one name that are equal are shared. Older operator sets are raised to the newest
+/// that mean the same are shared, and so are initializers and `Constant` nodes of one name that are equal. Older operator sets are raised to the newest
 /// version of any model. A dimension variable of one model is not that of another one unless a connection or
 /// [`same_dimensions`](MergeOptions::same_dimensions) says so. Locations of external data must be relative to one directory.
 ///
