@@ -324,12 +324,21 @@ impl Matcher<'_> {
         same_counts && pairs.all(|(x, y)| self.can_correspond(x, y))
     }
 
-    /// Returns `true` if two operands correspond, or are equal initializers that are not paired yet.
+    /// Returns `true` if two operands correspond, or are equal initializers or results of equal nodes that are not paired yet.
     fn can_correspond(&self, x: Option<ValueId>, y: Option<ValueId>) -> bool {
         if self.pairs.correspond((self.a.model, x), (self.b.model, y)) {
             return true;
         }
         let (Some(x), Some(y)) = (x, y) else { return false };
+        let (one, two) = (self.a.model.value(x).def(), self.b.model.value(y).def());
+        if let (Def::Output { node: a, index }, Def::Output { node: b, index: other }) = (one, two) {
+            let color = |side: &Side<'_>, node| side.colors.first()?.forward.get(node).copied();
+            let color_of_a = color(self.a, a);
+            return index == other
+                && color_of_a.is_some()
+                && color_of_a == color(self.b, b)
+                && self.pairs.are_free(a, b);
+        }
         let label = |side: &Side<'_>, value| side.colors.first()?.constants.get(value).copied();
         let label_of_a = label(self.a, x);
         label_of_a.is_some() && label_of_a == label(self.b, y) && self.pairs.are_free_values(x, y)

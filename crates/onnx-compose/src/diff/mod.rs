@@ -290,8 +290,7 @@ impl fmt::Display for Aspect {
 /// Nodes correspond if they are the only ones that compute the same from the inputs, or are used in the same way for the outputs;
 /// the others are aligned with neighbors that correspond. A single edit is reported as that edit: what depends on a changed node
 /// still corresponds, and a node that was inserted into or removed from an edge is not a change of the node that uses the edge.
-/// The time is linear in the models, up to sorting. Tensors that cannot be read are equal if they are the same range of the same
-/// file, and otherwise listed as unread.
+/// The time is linear in the models, up to sorting. Tensors that cannot be read are listed as unread.
 ///
 /// ```
 /// use onnx_compose::{ChangeKind, DiffOptions, diff};
