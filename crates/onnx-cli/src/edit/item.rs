@@ -17,6 +17,7 @@ pub(super) struct Item<'a> {
     renamed_sizes: Vec<Pair<'a>>,
     constants: Vec<Replaced<'a>>,
     conditions: Vec<&'a str>,
+    fixed_axes: Vec<Axis<'a>>,
     changed_types: u64,
     removed_sizes: u64,
     renamed_values: Vec<Pair<'a>>,
@@ -29,6 +30,13 @@ pub(super) struct Item<'a> {
 #[derive(Serialize)]
 struct Size<'a> {
     variable: &'a str,
+    size: i64,
+}
+
+/// An axis of an input, and its size.
+#[derive(Serialize)]
+struct Axis<'a> {
+    axis: &'a str,
     size: i64,
 }
 
@@ -69,6 +77,7 @@ impl<'a> Item<'a> {
         let pairs_of =
             |list: fn(&Done) -> &Vec<(String, String)>| done.map_or_else(Vec::new, |done| pairs(list(done)));
         let constants = done.into_iter().flat_map(|done| &done.sizes.constants);
+        let fixed = done.into_iter().flat_map(|done| &done.sizes.fixed_axes);
         let functions = done.into_iter().flat_map(|done| &done.names.functions);
         Item {
             name: &loaded.name,
@@ -83,6 +92,7 @@ impl<'a> Item<'a> {
                 .flat_map(|done| &done.sizes.conditions)
                 .map(String::as_str)
                 .collect(),
+            fixed_axes: fixed.map(|(axis, size)| Axis { axis, size: *size }).collect(),
             changed_types: done.map_or(0, |done| done.sizes.types as u64),
             removed_sizes: done.map_or(0, |done| done.sizes.removed as u64),
             renamed_values: pairs_of(|done| &done.names.values),

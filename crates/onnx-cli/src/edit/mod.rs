@@ -20,6 +20,7 @@ use self::item::Item;
 use crate::args::{Changed, EditArgs, ExternalArgs, InterfaceArgs, MetadataArgs, NameKind};
 use crate::change::{self, Judged};
 use crate::exit::{Failure, Outcome};
+use crate::extract::invalid;
 use crate::input::{display_name, load_to_copy};
 use crate::output::{Out, shown};
 use crate::progress::Progress;
@@ -75,11 +76,6 @@ struct Done {
     /// Whether inputs or outputs are others.
     interface: bool,
     metadata: usize,
-}
-
-fn invalid(model: &Model) -> Sink {
-    let found = check(model, &CheckOptions::default());
-    if found.has_errors() { found } else { Sink::new() }
 }
 
 /// Edits the model: inputs and outputs, then sizes, then names. The outer error is about the arguments.
@@ -353,6 +349,14 @@ fn describe(done: &Done, out: &Out) {
     let Done { sizes, names, interface, metadata } = done;
     for condition in &sizes.conditions {
         out.warning(&format!("the model runs only if {condition}"), None);
+    }
+    if !sizes.fixed_axes.is_empty() {
+        let axes = sizes.fixed_axes.iter().map(|(axis, size)| format!("`{}` = {size}", shown(axis)));
+        let axes = axes.collect::<Vec<_>>().join(", ");
+        out.warning(
+            &format!("other inputs keep the old size: {axes}"),
+            Some("name all axes of one size together: `--set 'x[0],y[0]=batch'`"),
+        );
     }
     if sizes.removed > 0 {
         let removed = size::plural(sizes.removed as u64, "declared size");

@@ -28,6 +28,18 @@ fn a_batch_is_freed_and_bound() {
 }
 
 #[test]
+fn inputs_that_keep_the_old_size_are_named() {
+    let folder = Folder::with("in.onnxtxt", MODEL);
+    let run = onnx(&folder, "edit in.onnxtxt --set x[0]=batch").exits(0);
+    assert!(run.err.contains("other inputs keep the old size: `z[0]` = 1"), "{}", run.err);
+    let report = onnx(&folder, "edit in.onnxtxt --set x[0]=3 --format json").exits(0).json();
+    let fixed = serde_json::json!([{ "axis": "z[0]", "size": 1 }]);
+    assert_eq!(report["result"]["models"][0]["fixed_axes"], fixed);
+    let run = onnx(&folder, "edit in.onnxtxt --set x[0],z[0]=batch").exits(0);
+    assert!(!run.err.contains("keep the old size"), "{}", run.err);
+}
+
+#[test]
 fn what_fixes_a_size_is_named() {
     let text = MODEL
         .replace("float[4] w = {1, 2, 3, 4}", "float[1, 4] v = {1, 2, 3, 4}")
@@ -60,6 +72,10 @@ fn names_change_by_name_pattern_and_prefix() {
         .exits(1)
         .says("ONNX4030")
         .says("`w` cannot be called `s`");
+    // Many elements with one new name are one finding.
+    let run = onnx(&folder, "edit in.onnxtxt --rename **=x --names-of values,inputs,initializers").exits(1);
+    assert_eq!(run.err.matches("ONNX4030").count(), 1, "{}", run.err);
+    assert!(run.err.contains("more values"), "{}", run.err);
     onnx(&folder, "edit in.onnxtxt --rename q=r").exits(2).says("matches `q=r`");
     onnx(&folder, "edit in.onnxtxt --rename q").exits(2).says("is not OLD=NEW");
 }

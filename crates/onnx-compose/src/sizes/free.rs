@@ -49,9 +49,37 @@ pub(super) fn free(
     if !is_temporary(variable) {
         done.freed.push((variable.to_owned(), old));
     }
+    done.fixed_axes.extend(fixed_axes(model, axes, old, &dependent));
     // What was declared with the old size would be a contradiction now.
     let left = bind::contradictions(model, &before, &options.infer(model, &[], true)?);
     if left.is_empty() { Ok(()) } else { Err(ComposeError::FixedSizes(left)) }
+}
+
+/// The axes of other inputs with the old size at the same position, if a result depends on them and on a freed one.
+fn fixed_axes(
+    model: &Model,
+    axes: &[(ValueId, usize)],
+    old: i64,
+    dependent: &SecondaryMap<ValueId, ()>,
+) -> Vec<(String, i64)> {
+    let mut fixed = Vec::new();
+    for &input in model.graph(model.main_graph()).inputs() {
+        if model.value(input).initializer().is_some() || axes.iter().any(|&(value, _)| value == input) {
+            continue;
+        }
+        let dims = model.ty(input).and_then(|ty| ty.shape()).map(|shape| shape.dims()).unwrap_or_default();
+        let mut positions: Vec<usize> = axes.iter().map(|&(_, axis)| axis).collect();
+        positions.sort_unstable();
+        positions.dedup();
+        positions.retain(|&axis| dims.get(axis) == Some(&Dim::Known(old)));
+        let is_joined =
+            || dependents(model, [input].into_iter()).keys().any(|value| dependent.contains_key(value));
+        if !positions.is_empty() && is_joined() {
+            let name = name(model, input);
+            fixed.extend(positions.into_iter().map(|axis| (format!("{name}[{axis}]"), old)));
+        }
+    }
+    fixed
 }
 
 /// The number that all of the axes have.

@@ -122,6 +122,9 @@ pub struct Resized {
     pub removed: usize,
     /// Conditions on freed sizes, without which the model does not run.
     pub conditions: Vec<String>,
+    /// Axes of other inputs, such as `mask[0]`, with their sizes: they are those that were changed, at the same positions, and
+    /// stay fixed, although a result depends on both.
+    pub fixed_axes: Vec<(String, i64)>,
 }
 
 /// A reason for which a size cannot be changed.
