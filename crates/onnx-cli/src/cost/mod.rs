@@ -81,6 +81,7 @@ fn item(name: &str, found: &Cost, set: &[Set]) -> Value {
         "unknown_nodes": found.unknown_nodes,
         "unknown_values": found.unknown_values,
         "loops_counted_once": found.loops_counted_once,
+        "contradiction": found.contradiction,
         "operators": found.operators.iter().map(operator).collect::<Vec<_>>(),
         "nodes": found.nodes.iter().map(node).collect::<Vec<_>>(),
     })

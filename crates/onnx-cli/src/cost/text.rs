@@ -50,6 +50,10 @@ impl Page {
         let at = cost.peak_node.as_ref().map(|node| format!(" at {}", shown(node))).unwrap_or_default();
         let least = if cost.unknown_values > 0 { "at least " } else { "" };
         self.property("peak", format_args!("{least}{}{at}", amount(&cost.peak_bytes, bytes)))?;
+        if let Some(contradiction) = &cost.contradiction {
+            let text = format!("the model does not run with these sizes: {}", Clean(contradiction));
+            self.property("not valid", paint(WARN, text))?;
+        }
         let mut remarks = Vec::new();
         if cost.unknown_nodes > 0 {
             remarks.push(format!("operations of {}", plural(cost.unknown_nodes, "node")));

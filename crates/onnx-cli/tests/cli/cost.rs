@@ -42,6 +42,21 @@ fn what_is_not_known_is_reported() {
 }
 
 #[test]
+fn sizes_with_which_the_model_does_not_run_are_reported() {
+    let text = MODEL.replace("float[N, 4] x", "float[N, 4] x, float[8, 5] table").replace(
+        "y = Relu (h)",
+        "size = Shape <start = 0, end = 1> (x)  start = Constant <value = int64[1] {0}> ()
+         rows = Slice (table, start, size)  y = Add (h, rows)",
+    );
+    let folder = Folder::with("in.onnxtxt", text);
+    let fits = onnx(&folder, "cost in.onnxtxt --set N=8").exits(0).out;
+    assert!(!fits.contains("not valid"), "{fits}");
+    onnx(&folder, "cost in.onnxtxt --set N=9").exits(0).says("sizes 9 and 8 do not broadcast");
+    let report = onnx(&folder, "cost in.onnxtxt --set N=9 --format json").exits(0).json();
+    assert!(report["result"]["models"][0]["contradiction"].as_str().unwrap().contains("Add"));
+}
+
+#[test]
 fn several_models_are_measured() {
     let folder = Folder::with("a.onnx", models::small());
     folder.put("b.onnx", models::rich());

@@ -11,6 +11,10 @@ mod report;
 mod trips;
 mod weights;
 
+use std::collections::HashSet;
+
+use foldhash::fast::RandomState;
+use onnx_diag::{Diagnostic, Locus, Severity};
 use onnx_functions::{InlineError, InlineOptions, inline};
 use onnx_ir::Model;
 use onnx_schema::Registry;
@@ -103,6 +107,9 @@ pub struct Cost {
     pub unknown_values: u64,
     /// Loops of which one iteration is counted, because the number of iterations is not known.
     pub loops_counted_once: u64,
+    /// Why the model does not run with the sizes that were set: the first contradiction that inference finds with them and not
+    /// without them, with its place. What follows from it is not known.
+    pub contradiction: Option<String>,
     /// The nodes, in the order in which they run; calls of functions are replaced by the nodes of the body.
     pub nodes: Vec<NodeCost>,
     /// Sums over the nodes with the same operator, the most operations first.
@@ -200,9 +207,28 @@ pub fn cost(model: &Model, options: &CostOptions<'_>) -> Result<Cost, CostError>
         flat = without_calls(model, options)?;
         &flat
     };
-    let inference = inferred(model, options)?;
+    let inference = inferred(model, options, options.sizes)?;
     let totals = Totals::of(model, &inference, options)?;
-    Ok(report::report(model, &inference, totals))
+    let contradiction = contradiction(model, &inference, options)?;
+    Ok(Cost { contradiction, ..report::report(model, &inference, totals) })
+}
+
+/// The first contradiction of the sizes that are set.
+fn contradiction(
+    model: &Model,
+    inference: &Inference,
+    options: &CostOptions<'_>,
+) -> Result<Option<String>, Stopped> {
+    let is_problem = |found: &&Diagnostic| found.severity != Severity::Note;
+    let mut found = inference.findings().diagnostics().iter().filter(is_problem).peekable();
+    if options.sizes.is_empty() || found.peek().is_none() {
+        return Ok(None);
+    }
+    let without = inferred(model, options, &[])?;
+    let known: HashSet<(u16, &Locus), RandomState> =
+        without.findings().diagnostics().iter().map(|found| (found.rule.code, &found.locus)).collect();
+    let new = found.find(|found| !known.contains(&(found.rule.code, &found.locus)));
+    Ok(new.map(|found| format!("{} ({})", found.message, found.locus)))
 }
 
 /// The model with the bodies of its functions in place of their calls. Weights are shared.
@@ -214,11 +240,11 @@ fn without_calls(model: &Model, options: &CostOptions<'_>) -> Result<Model, Cost
     Ok(flat)
 }
 
-fn inferred(model: &Model, options: &CostOptions<'_>) -> Result<Inference, Stopped> {
+fn inferred(model: &Model, options: &CostOptions<'_>, sizes: &[(Symbol, i64)]) -> Result<Inference, Stopped> {
     let inferring = InferOptions::default()
         .with_registry(options.registry)
         .with_data(options.data)
-        .with_sizes(options.sizes)
+        .with_sizes(sizes)
         .with_execution(options.execution.clone());
     let inference = infer(model, &inferring);
     match inference.stopped() {

@@ -64,6 +64,7 @@ pub(super) fn report(model: &Model, inference: &Inference, mut totals: Totals<'_
         unknown_nodes,
         unknown_values: totals.unknown_values,
         loops_counted_once: totals.loops_counted_once,
+        contradiction: None,
         nodes,
         operators,
     }
