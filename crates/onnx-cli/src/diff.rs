@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use onnx_compose::weights::weights;
 use onnx_compose::{Aspect, Change, ChangeKind, Diff, DiffOptions, Element, diff};
 use onnx_diag::{Clean, Locus};
 use onnx_ir::Selectors;
@@ -39,6 +40,9 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Outcome, Failure> {
     progress.aside(|| {
         if out.is_for_people() {
             out.text(&text(&found)?)?;
+            if let Some(line) = not_compared(&a, &found, args).filter(|_| !is_same || args.structure) {
+                out.text(&format!("{}\n", paint(WARN, line)))?;
+            }
         } else {
             out.result_kind("diff/1", "changes");
             out.items(items(&a, &b, &found));
@@ -84,6 +88,18 @@ fn compared(a: &Loaded, b: &Loaded, args: &DiffArgs) -> Result<Diff, Failure> {
     Ok(found)
 }
 
+/// A line about weights of which the elements were not compared, if there are any.
+fn not_compared(a: &Loaded, found: &Diff, args: &DiffArgs) -> Option<String> {
+    if args.structure {
+        let count = weights(&a.model).len() as u64;
+        let tensors = size::plural(count, "tensor");
+        return (count > 0).then(|| format!("elements were not compared: {tensors}"));
+    }
+    let (place, reason) = found.unread.first()?;
+    let tensors = size::plural(found.unread.len() as u64, "tensor");
+    Some(clean_lines(&format!("elements could not be compared: {tensors}, such as {place}: {reason}")))
+}
+
 /// Shows what differs to git, which takes every status but 0 as a crash. A file that is not a model is a line of text.
 fn for_git(args: &DiffArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let path = args.files.first().map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
@@ -97,9 +113,8 @@ fn for_git(args: &DiffArgs, out: &mut Out) -> Result<Outcome, Failure> {
         (Ok(Some(a)), Ok(Some(b))) => {
             let found = compared(&a, &b, args)?;
             let mut text = text(&found)?;
-            if !found.unread.is_empty() {
-                let count = size::plural(found.unread.len() as u64, "tensor");
-                writeln!(text, "{}", paint(WARN, format_args!("{count} in other files were not compared")))?;
+            if let Some(line) = not_compared(&a, &found, args) {
+                writeln!(text, "{}", paint(WARN, line))?;
             }
             text
         }

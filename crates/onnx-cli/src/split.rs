@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use clap::ValueEnum as _;
 use onnx_compose::{Parts, SplitOptions, SplitPart, split};
 use onnx_diag::Sink;
 
@@ -11,7 +12,7 @@ use crate::exit::{Failure, Outcome};
 use crate::extract::{Item, invalid};
 use crate::format::Format;
 use crate::input::{display_name, is_stream, load_to_copy};
-use crate::output::Out;
+use crate::output::{Out, shown};
 use crate::progress::Progress;
 use crate::store::Effect;
 use crate::weights::Placement;
@@ -63,6 +64,9 @@ pub(crate) fn run(args: &ExtractArgs, parts: Parts, out: &mut Out) -> Result<Out
         None => Effect::NoOutput,
         Some(_) if args.output.dry_run => Effect::DryRun,
         Some(directory) => {
+            if !args.output.write.force {
+                refuse_others(directory, &names)?;
+            }
             create(directory)?;
             Effect::Write
         }
@@ -119,6 +123,29 @@ fn create(directory: &Path) -> Result<(), Failure> {
 fn names(count: usize, format: Format) -> Vec<String> {
     let width = count.to_string().len();
     (1..=count).map(|number| format!("part-{number:0width$}.{}", format.id())).collect()
+}
+
+/// Refuses a directory with parts of another split, which would be taken for parts of this one.
+fn refuse_others(directory: &Path, names: &[String]) -> Result<(), Failure> {
+    // A directory that cannot be read has no parts, or writing fails.
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let found = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let mut others: Vec<String> = found.filter(|name| is_part(name) && !names.contains(name)).collect();
+    others.sort();
+    let Some(first) = others.first() else { return Ok(()) };
+    let path = shown(&directory.join(first).to_string_lossy());
+    let count = size::plural(others.len() as u64, "file");
+    Err(Failure::new(format_args!("the directory has {count} of another split, such as `{path}`"))
+        .help("remove them, use another directory, or keep them with `--force`"))
+}
+
+/// Whether a file has a name of [`names`] for some number and format.
+fn is_part(name: &str) -> bool {
+    let Some((number, format)) = name.strip_prefix("part-").and_then(|rest| rest.split_once('.')) else {
+        return false;
+    };
+    let is_format = Format::value_variants().iter().any(|known| known.id() == format);
+    is_format && !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Tells where the model was cut.

@@ -211,6 +211,7 @@ Types and dimensions must be those of the weights; everything else of the model 
 Examples:
   onnx weights import model.onnx weights.safetensors -o new.onnx
   onnx weights import model.onnx model.safetensors.index.json -o new.onnx     from shards
+  onnx weights import model.onnx weights.npz -o new.onnx
   onnx weights import model.onnx --replace conv1.bias=bias.npy -o new.onnx
   onnx weights import shared.onnx --generate -o filled.onnx                   in place of stripped ones";
 
@@ -221,7 +222,7 @@ pub(crate) struct ImportWeightsArgs {
     /// The model; `-` is standard input.
     #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
     pub(crate) input_file: PathBuf,
-    /// A file `.safetensors`, or the index of several.
+    /// A file `.safetensors`, the index of several, or an archive of NumPy (`.npz`).
     #[arg(value_name = "WEIGHTS", value_hint = ValueHint::FilePath)]
     pub(crate) weights_file: Option<PathBuf>,
     /// Replace one weight by the tensor of a file `.npy`, `.npz`, `.pb` or `.safetensors` (repeatable).

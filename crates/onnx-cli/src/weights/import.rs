@@ -1,11 +1,12 @@
 //! `onnx weights import`: weights from files, or generated ones.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use onnx_codec::ReadMode;
 use onnx_codec::file::read;
 use onnx_compose::safetensors::{Safetensors, parse, parse_index};
-use onnx_compose::weights::{Replacement, replace, restore, stripped_seed};
+use onnx_compose::weights::{Replacement, Weight, replace, restore, stripped_seed, weights};
 use onnx_types::tensor::Tensor;
 use onnx_types::{Shape, Type};
 use serde_json::json;
@@ -17,6 +18,7 @@ use crate::exit::{Failure, Outcome};
 use crate::input::{Loaded, display_name, load_to_copy};
 use crate::output::{Out, shown};
 use crate::progress::Progress;
+use crate::run::files::{archive, array};
 use crate::run::{extension, file_value};
 use crate::size::plural;
 use crate::store;
@@ -65,6 +67,15 @@ pub(super) fn run(args: &ImportWeightsArgs, out: &mut Out) -> Result<Outcome, Fa
 
 /// The tensors of a file, or of all files of an index.
 fn from_file(path: &Path, mode: ReadMode, loaded: &Loaded) -> Result<Vec<Replacement>, Failure> {
+    match extension(path).as_str() {
+        "npz" => return of_archive(path, loaded),
+        "npy" | "pb" => {
+            return Err(Failure::new("holds one tensor without the name of a weight")
+                .about(&display_name(path))
+                .help("name the weight: `--replace NAME=FILE`"));
+        }
+        _ => {}
+    }
     let about = |failure: Failure, path: &Path| failure.about(&display_name(path));
     let open = |path: &Path| -> Result<Safetensors, Failure> {
         let bytes = read(path, mode)?;
@@ -94,6 +105,25 @@ fn from_file(path: &Path, mode: ReadMode, loaded: &Loaded) -> Result<Vec<Replace
     Ok(found)
 }
 
+/// The arrays of an archive of NumPy. A weight determines the element type of its array, which NumPy may lack.
+fn of_archive(path: &Path, loaded: &Loaded) -> Result<Vec<Replacement>, Failure> {
+    let known = weights(&loaded.model);
+    let types: HashMap<&str, Type> = known.iter().map(|weight| (weight.name.as_str(), ty(weight))).collect();
+    let arrays = archive(path, &loaded.execution)?;
+    let tensors = arrays.into_iter().map(|(name, bytes)| {
+        let about = |failure: Failure| failure.about(&format!("{}: {}", display_name(path), shown(&name)));
+        let value = array(&bytes, types.get(name.as_str()), &loaded.execution).map_err(about)?;
+        let tensor = value.tensor().ok_or_else(|| about(Failure::new("is not a tensor")))?;
+        Ok(Replacement::new(name, Tensor::clone(tensor)))
+    });
+    tensors.collect()
+}
+
+/// The type of a weight.
+fn ty(weight: &Weight<'_>) -> Type {
+    Type::tensor(weight.tensor.elem(), Some(Shape::known(weight.tensor.dims())))
+}
+
 /// Reads `NAME=FILE`.
 fn from_argument(text: &str, loaded: &Loaded) -> Result<Replacement, Failure> {
     let malformed = || {
@@ -110,9 +140,7 @@ fn from_argument(text: &str, loaded: &Loaded) -> Result<Replacement, Failure> {
     let tensor = match extension(path).as_str() {
         "safetensors" => of_safetensors(path, &weight.name, loaded)?,
         _ => {
-            let dims = Shape::known(weight.tensor.dims());
-            let ty = Type::tensor(weight.tensor.elem(), Some(dims));
-            let value = file_value(path, &weight.name, Some(&ty), &loaded.execution)?;
+            let value = file_value(path, &weight.name, Some(&ty(weight)), &loaded.execution)?;
             let tensor = value.tensor().map(|tensor| Tensor::clone(tensor));
             tensor.ok_or_else(|| {
                 Failure::new("is not a tensor").about(&display_name(path)).help("use a tensor")

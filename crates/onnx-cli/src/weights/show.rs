@@ -16,9 +16,6 @@ const MOST: usize = 64;
 
 pub(super) fn run(args: &ShowWeightsArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let loaded = loaded(&args.chosen, out)?;
-    if args.chosen.at.is_empty() {
-        return Err(Failure::new("no weight is named").help("name it: `onnx weights show MODEL --at NAME`"));
-    }
     let weights = chosen(&loaded.model, &args.chosen.at)?;
     let source = loaded.source()?;
     let selectors = Selectors::new(&loaded.model);

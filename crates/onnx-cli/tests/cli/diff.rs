@@ -30,7 +30,8 @@ fn edits_are_listed_with_their_places() {
     assert_eq!(out, "no difference: 3 nodes and 1 initializer correspond\n");
     let run = onnx(&folder, "diff a.onnxtxt weights.onnxtxt").exits(1);
     assert!(run.out.contains("elements: 1 of 2 elements differ: at most 0.5"), "{}", run.out);
-    onnx(&folder, "diff a.onnxtxt weights.onnxtxt --structure").exits(0);
+    let run = onnx(&folder, "diff a.onnxtxt weights.onnxtxt --structure").exits(0);
+    assert!(run.out.ends_with("correspond\nelements were not compared: 1 tensor\n"), "{}", run.out);
     onnx(&folder, "diff a.onnxtxt weights.onnxtxt --atol 0.5").exits(0);
     onnx(&folder, "diff a.onnxtxt weights.onnxtxt --weights --rtol 0.01").exits(1);
     onnx(&folder, "diff a.onnxtxt b.onnxtxt --weights").exits(0);
@@ -63,6 +64,9 @@ fn weights_that_cannot_be_read_are_no_agreement() {
     std::fs::remove_file(folder.path().join("b.data")).unwrap();
     onnx(&folder, "diff a.onnxtxt b.onnx").exits(2).says("could not be compared");
     onnx(&folder, "diff a.onnxtxt b.onnx --structure").exits(0);
+    folder.put("other.onnxtxt", model("y = Div (x, w)"));
+    let run = onnx(&folder, "diff other.onnxtxt b.onnx").exits(1);
+    assert!(run.out.contains("elements could not be compared: 1 tensor, such as"), "{}", run.out);
 }
 
 /// Runs git in a folder; `None` if git is not installed.

@@ -38,7 +38,8 @@ fn weights_are_listed_without_being_read() {
 fn elements_and_statistics_are_shown() {
     let folder = Folder::with("in.onnxtxt", MODEL);
     onnx(&folder, "weights show in.onnxtxt --at w").exits(0).says("1, 2, 3, 4, 5, -6");
-    onnx(&folder, "weights show in.onnxtxt").exits(2).says("no weight is named");
+    let all = onnx(&folder, "weights show in.onnxtxt").exits(0).out;
+    assert!(all.contains("1, 2, 3, 4, 5, -6") && all.contains("int64[2]\n  2, 3\n"), "{all}");
     let run = onnx(&folder, "weights stats in.onnxtxt --at w").exits(0);
     assert!(run.out.contains("min -6, mean 1.5") && run.out.contains('█'), "{}", run.out);
     let report = onnx(&folder, "weights stats in.onnxtxt --sort anomaly --format json").exits(0).json();
@@ -57,6 +58,7 @@ fn weights_go_into_files_and_back() {
     let folder = Folder::with("in.onnxtxt", MODEL.replace(", inf, nan}", ", 2, 3}"));
     for (options, files) in [
         ("-o w.safetensors", &["w.safetensors"][..]),
+        ("-o w.npz", &["w.npz"][..]),
         (
             "-o w.safetensors --shard-size 30",
             &[
@@ -84,6 +86,7 @@ fn weights_go_into_files_and_back() {
     onnx(&folder, "weights import in.onnxtxt --replace c=w.npy -o out.onnx")
         .exits(0)
         .says("replaced 1 tensor");
+    onnx(&folder, "weights import in.onnxtxt w.npy -o bad.onnx").exits(2).says("--replace NAME=FILE");
     onnx(&folder, "weights import in.onnxtxt --replace w=w.npy -o bad.onnx").exits(2).says("float[2, 3]");
     assert!(!folder.path().join("bad.onnx").exists());
     onnx(&folder, "weights import in.onnxtxt -o out.onnx").exits(2).says("nothing to import");
@@ -111,4 +114,30 @@ fn a_stripped_model_runs_on_generated_weights() {
     let piped = onnx(&folder, "convert bare.onnx -o -").exits(0);
     let back = onnx_with(&folder, "weights list -", &piped.bytes).exits(0);
     assert!(back.out.contains("in stripped-weights"), "{}", back.out);
+}
+
+#[test]
+fn stripped_weights_of_one_type_stay_apart() {
+    let model = |w: &str| {
+        format!(
+            r#"<ir_version: 10, opset_import: ["": 21]>
+g (float[N, 3] x) => (float[N, 3] y) <float[3] v = {{1, 2, 3}}, float[3] w = {{{w}}}> {{
+   a = Sub (x, v)
+   b = Sub (x, w)
+   y = Mul (a, b)
+}}"#
+        )
+    };
+    let folder = Folder::with("equal.onnxtxt", model("1, 2, 3"));
+    folder.put("different.onnxtxt", model("4, 5, 6"));
+    onnx(&folder, "simplify equal.onnxtxt -o one.onnx").exits(0);
+    onnx(&folder, "weights list one.onnx").exits(0).says("1 tensor of 3 elements");
+    for name in ["equal", "different"] {
+        onnx(&folder, &format!("weights strip {name}.onnxtxt --min-elements 1 -o {name}.onnx")).exits(0);
+        onnx(&folder, &format!("simplify {name}.onnx -o two.onnx --force")).exits(0);
+        onnx(&folder, "weights list two.onnx").exits(0).says("2 tensors of 6 elements");
+        onnx(&folder, "find two.onnx Sub() --count").exits(0).says("2");
+        onnx(&folder, "rewrite two.onnx --pass unique-constants -o again.onnx --force").exits(0);
+        onnx(&folder, "weights list again.onnx").exits(0).says("2 tensors of 6 elements");
+    }
 }

@@ -59,7 +59,8 @@ pub struct Stripped {
 /// the metadata of the model. No elements are read.
 ///
 /// A stripped tensor refers to a separate range of a file [`STRIPPED_LOCATION`] that does not exist, so a reader that needs the
-/// elements fails, one that does not works, and no two tensors count as equal. Its metadata and documentation stay, checksums do not. `is_chosen` tells which weights may be stripped.
+/// elements fails, one that does not works, and no two tensors count as equal. Its metadata and documentation stay, checksums do
+/// not. `is_chosen` tells which weights may be stripped.
 pub fn strip(model: &mut Model, options: &StripOptions, is_chosen: &dyn Fn(&Weight<'_>) -> bool) -> Stripped {
     let mut done = Stripped::default();
     let mut places = Vec::new();
