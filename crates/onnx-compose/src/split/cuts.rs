@@ -52,7 +52,10 @@ fn by_count(
         let untyped = (1..nodes).find(|&point| !is_possible(crossed, point));
         let value = untyped.and_then(|point| flow.untyped_at(point).first().copied());
         let why = if value.is_some() { ", because types are not known elsewhere" } else { "" };
-        let reason = format!("the model can be cut into at most {most} parts{why}, not into {count}");
+        let reason = match most {
+            1 => format!("the model cannot be cut{why}"),
+            _ => format!("the model can be cut into at most {most} parts{why}, not into {count}"),
+        };
         return Err(ComposeError::Refused(reason, value));
     }
     let mut sums = Vec::with_capacity(nodes.saturating_add(1));

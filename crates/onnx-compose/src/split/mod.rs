@@ -34,19 +34,10 @@ pub struct SplitOptions<'a> {
     pub execution: Execution,
 }
 
-impl<'a> SplitOptions<'a> {
-    /// Sets the operators that are known to inference.
-    #[must_use]
-    pub const fn with_registry(mut self, registry: &'a Registry) -> Self {
-        self.registry = Some(registry);
-        self
-    }
-
-    /// Sets limits, interrupt and progress.
-    #[must_use]
-    pub fn with_execution(mut self, execution: Execution) -> Self {
-        self.execution = execution;
-        self
+onnx_types::option_setters! {
+    SplitOptions<'a> {
+        with_registry => registry: into Option<&'a Registry>,
+        with_execution => execution: into Execution,
     }
 }
 

@@ -19,9 +19,14 @@ pub(crate) fn check(cx: &mut ExternalCx<'_, '_>) {
     let count = pieces.count().saturating_add(1);
     cx.report(&RULE, |places| {
         let location = Quoted(first.location);
-        let message = format!("{count} large tensors in {location} begin at no multiple of {PAGE} bytes");
+        let subject = match count {
+            1 => "the offset of a large tensor".to_owned(),
+            _ => format!("the offsets of {count} large tensors"),
+        };
+        let verb = if count == 1 { "is not a multiple" } else { "are not multiples" };
+        let message = format!("{subject} in {location} {verb} of {PAGE}");
         Diagnostic::new(&RULE, first.place.locate(places).field("external_data"), message)
-            .help("save the model with aligned offsets: it loads without copies where files are mapped")
+            .help("`onnx convert IN -o OUT --weights external --align 4096` aligns them")
     });
 }
 
