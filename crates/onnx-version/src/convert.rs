@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use onnx_diag::{Diagnostic, Rule, Sink};
 use onnx_functions::InlineError;
-use onnx_ir::{FunctionId, Model, NodeId, OpsetScope, Places};
-use onnx_schema::{Registry, ir_version_for, opset_versions};
+use onnx_ir::{FunctionId, GraphId, Model, NodeId, OpsetScope, Places, ValueId};
+use onnx_schema::{Registry, ir_version_for, op, opset_versions};
 use onnx_types::{Execution, Stopped, Symbol};
 use slotmap::SecondaryMap;
 
@@ -141,11 +141,33 @@ pub fn convert(
         return Err(VersionError::Refused(plan.refusals));
     }
     raise_ir_version(&mut after, options.domain, version);
+    remove_used_up(model, &mut after);
     *model = after;
     let mut nodes: Vec<NodeId> = plan.steps.iter().map(|step| step.node).collect();
     nodes.sort_unstable();
     nodes.dedup();
     Ok(Converted { from: plan.from, changed: nodes.len(), steps: plan.steps, unknown: plan.unknown })
+}
+
+/// Removes constants that are attributes now, or that steps made and did not need. Those that nothing used before stay.
+fn remove_used_up(before: &Model, after: &mut Model) {
+    let graphs: Vec<GraphId> = after.all_graphs().collect();
+    for graph in graphs {
+        let nodes: Vec<NodeId> = after.nodes(graph).collect();
+        for node in nodes {
+            let is_constant = after.node(node).op() == op::CONSTANT
+                && after.callee(node, Registry::STANDARD).standard().is_some();
+            if is_constant && after.is_dead(node) && !before.is_dead(node) {
+                // A node that cannot be erased stays.
+                let _ = after.erase_node(node);
+            }
+        }
+        let is_unused = |value: ValueId| !before.value(value).is_used();
+        let was_clean = before.get_graph(graph).is_none() || !before.initializers(graph).any(is_unused);
+        if was_clean {
+            after.erase_unused_initializers(graph);
+        }
+    }
 }
 
 /// Operator sets need the version of the format that they were released with.

@@ -1,7 +1,6 @@
 //! What every downward step does: attributes and operands that the older version does not have go if they have no effect, and
 //! everything else must be allowed by its schema.
 
-use onnx_diag::Quoted;
 use onnx_ir::{AttrValue, Attribute};
 use onnx_schema::{AttrDefault, AttrKind, Formal, FormalType, Schema, TypeId, TypeSet, attr, op};
 use onnx_types::Symbol;
@@ -185,7 +184,7 @@ fn fits_types(step: &Step<'_>) -> Result<(), Reason> {
         if is_wider && !is_tied(step, formal, before) {
             continue;
         }
-        let name = || Quoted(step.model.str(step.model.value(value).name())).to_string();
+        let name = || step.described(value);
         let ty = step.types.ty(value).to_type().and_then(|ty| TypeId::of(&ty));
         let ty = ty.ok_or_else(|| {
             let text = format!("the type of {} is unknown, and version {version} allows fewer", name());

@@ -1,7 +1,7 @@
 //! One step of one node, as the functions of [`steps`](crate::steps) see it.
 
 use onnx_diag::Quoted;
-use onnx_ir::{AttrValue, Attribute, Builder, Model, NodeId, Position, ValueId};
+use onnx_ir::{AttrValue, Attribute, Builder, Model, NodeId, OpsetScope, Position, ValueId};
 use onnx_schema::{AttrDefault, Schema, attr, domain, op};
 use onnx_types::tensor::{NoData, Tensor, bf16, f16};
 use onnx_types::{Dim, ElemType, Symbol};
@@ -164,14 +164,25 @@ impl Step<'_> {
         }
     }
 
-    fn name(&self, value: ValueId) -> String {
-        Quoted(self.model.str(self.model.value(value).name())).to_string()
+    /// A value, for messages: its name, or what computes it. Values that steps make have no names.
+    pub(crate) fn described(&self, value: ValueId) -> String {
+        let record = self.model.value(value);
+        if !record.name().is_empty() {
+            return Quoted(self.model.str(record.name())).to_string();
+        }
+        match record.producer() {
+            Some(node) => {
+                let op = self.model.node(node).op();
+                format!("the result of a node {}", Quoted(self.model.str(op)))
+            }
+            None => "a value without a name".to_owned(),
+        }
     }
 
     /// The element type of a value.
     pub(crate) fn elem(&self, value: ValueId) -> Result<ElemType, Reason> {
         self.types.elem(value).ok_or_else(|| {
-            let text = format!("the element type of {} is unknown", self.name(value));
+            let text = format!("the element type of {} is unknown", self.described(value));
             Reason::new(Cause::TypeUnknown, text)
         })
     }
@@ -190,7 +201,7 @@ impl Step<'_> {
     pub(crate) fn known_sizes(&self, value: ValueId) -> Result<Vec<i64>, Reason> {
         let sizes: Option<Vec<i64>> = self.dims(value)?.iter().map(|dim| dim.known()).collect();
         sizes.ok_or_else(|| {
-            Reason::new(Cause::ShapeUnknown, format!("a size of {} is unknown", self.name(value)))
+            Reason::new(Cause::ShapeUnknown, format!("a size of {} is unknown", self.described(value)))
         })
     }
 
@@ -201,7 +212,7 @@ impl Step<'_> {
     }
 
     fn no_rank(&self, value: ValueId) -> Reason {
-        Reason::new(Cause::ShapeUnknown, format!("the rank of {} is unknown", self.name(value)))
+        Reason::new(Cause::ShapeUnknown, format!("the rank of {} is unknown", self.described(value)))
     }
 
     /// The elements of a constant that no caller of the model can replace.
@@ -225,10 +236,10 @@ impl Step<'_> {
         match self.is_overridable(value) {
             true => Reason::new(
                 Cause::Overridable,
-                format!("{what}, {}, is the default of an input", self.name(value)),
+                format!("{what}, {}, is the default of an input", self.described(value)),
             ),
             false => {
-                Reason::new(Cause::NotConstant, format!("{what}, {}, is not constant", self.name(value)))
+                Reason::new(Cause::NotConstant, format!("{what}, {}, is not constant", self.described(value)))
             }
         }
     }
@@ -286,17 +297,33 @@ impl Step<'_> {
         made
     }
 
-    /// A constant before the node. Before version 4 of the format, an initializer would be an input.
+    /// A constant before the node. Before version 4 of the format, an initializer would be an input, and a function has none.
     pub(crate) fn constant(&mut self, tensor: Tensor) -> Result<ValueId, Reason> {
         let elem = tensor.elem();
-        let is_node = self.model.info().ir_version < 4;
-        let mut build = self.build_at(Position::Before(self.node));
-        let made = match is_node {
-            true => build.op(op::CONSTANT, []).attr(attr::VALUE, tensor).output()?,
-            false => build.constant(tensor)?,
-        };
+        if !self.has_initializers() {
+            return self.constant_node(tensor);
+        }
+        let made = self.build_at(Position::Before(self.node)).constant(tensor)?;
         self.types.set_elem(made, elem);
         Ok(self.record(made))
+    }
+
+    /// Whether constants in the graph of the node can be initializers.
+    pub(crate) fn has_initializers(&self) -> bool {
+        let graph = self.model.node(self.node).graph();
+        self.model.info().ir_version >= 4 && matches!(self.model.scope(graph), OpsetScope::Model)
+    }
+
+    /// A constant that is a node. Before version 9, only floats are allowed, and a `Cast` makes others from them.
+    fn constant_node(&mut self, tensor: Tensor) -> Result<ValueId, Reason> {
+        let elem = tensor.elem();
+        let tensor = if self.version < 9 && !has_floats(&tensor) { as_double(&tensor)? } else { tensor };
+        let of_node = tensor.elem();
+        let mut build = self.build_at(Position::Before(self.node));
+        let made = build.op(op::CONSTANT, []).attr(attr::VALUE, tensor).output()?;
+        self.types.set_elem(made, of_node);
+        let made = self.record(made);
+        self.cast(made, elem)
     }
 
     /// A list of integers before the node.
@@ -481,9 +508,60 @@ pub(crate) fn float_scalar(number: f32, elem: ElemType) -> Result<Tensor, Reason
         ElemType::Double => Tensor::scalar(f64::from(number)),
         ElemType::Float16 => Tensor::scalar(f16::from_f32(number)),
         ElemType::Bfloat16 => Tensor::scalar(bf16::from_f32(number)),
-        _ => {
-            let text = format!("a number of type {} cannot be made from an attribute", elem.name());
-            return Err(Reason::new(Cause::TypeNotAllowed, text));
-        }
+        _ => return Err(not_float(elem)),
     })
+}
+
+/// Numbers of an element type of floats, rounded to the nearest.
+pub(crate) fn float_list(dims: Vec<i64>, numbers: &[f64], elem: ElemType) -> Result<Tensor, Reason> {
+    let singles = || numbers.iter().map(|&number| number as f32);
+    let made = match elem {
+        ElemType::Float => Tensor::from_slice(dims, &singles().collect::<Vec<f32>>()),
+        ElemType::Double => Tensor::from_slice(dims, numbers),
+        ElemType::Float16 => Tensor::from_slice(dims, &singles().map(f16::from_f32).collect::<Vec<f16>>()),
+        ElemType::Bfloat16 => Tensor::from_slice(dims, &singles().map(bf16::from_f32).collect::<Vec<bf16>>()),
+        _ => return Err(not_float(elem)),
+    };
+    made.map_err(|fault| fault.to_string().into())
+}
+
+/// The same number of an element type of floats everywhere.
+pub(crate) fn float_splat(dims: Vec<i64>, number: f64, elem: ElemType) -> Result<Tensor, Reason> {
+    let single = number as f32;
+    let made = match elem {
+        ElemType::Float => Tensor::splat(dims, single),
+        ElemType::Double => Tensor::splat(dims, number),
+        ElemType::Float16 => Tensor::splat(dims, f16::from_f32(single)),
+        ElemType::Bfloat16 => Tensor::splat(dims, bf16::from_f32(single)),
+        _ => return Err(not_float(elem)),
+    };
+    made.map_err(|fault| fault.to_string().into())
+}
+
+/// Whether a constant has floats that every version of `Constant` allows.
+pub(crate) fn has_floats(tensor: &Tensor) -> bool {
+    [ElemType::Float, ElemType::Double, ElemType::Float16].contains(&tensor.elem())
+}
+
+/// The elements of a tensor of integers as `double`, from which a `Cast` makes them again.
+pub(crate) fn as_double(tensor: &Tensor) -> Result<Tensor, Reason> {
+    let elem = tensor.elem();
+    let refused = || {
+        let text = format!("before version 9, no constant is cast to these elements of type {}", elem.name());
+        Reason::new(Cause::TypeNotAllowed, text)
+    };
+    if elem.is_float() {
+        return Err(refused());
+    }
+    let numbers: Vec<f64> = tensor.iter_f64(&NoData).map_err(|_| refused())?.collect();
+    // Every integer below 2^53 is a `double`, and no other one is rounded to such a number.
+    if numbers.iter().any(|number| number.abs() >= 9_007_199_254_740_992.0) {
+        return Err(refused());
+    }
+    Tensor::from_slice(tensor.dims().to_vec(), &numbers).map_err(|_| refused())
+}
+
+fn not_float(elem: ElemType) -> Reason {
+    let text = format!("a number of type {} cannot be made from an attribute", elem.name());
+    Reason::new(Cause::TypeNotAllowed, text)
 }

@@ -83,7 +83,7 @@ pub const STEPS: &[(&str, &str, Versions)] = &[
             (7, Added, Check),
             (10, Added, Check),
             (11, Same, Check),
-            (19, Added, Check),
+            (19, Added, Down::Adapted),
             (22, Kind::Adapted, Down::Adapted),
         ],
     ),
@@ -169,7 +169,7 @@ pub const STEPS: &[(&str, &str, Versions)] = &[
         &[
             (13, Added, Down::Adapted),
             (19, Same, Check),
-            (21, Added, Check),
+            (21, Added, Down::Adapted),
             (23, Added, Down::Adapted),
             (24, Same, Check),
             (25, Same, Check),
@@ -205,7 +205,7 @@ pub const STEPS: &[(&str, &str, Versions)] = &[
         "",
         "Flatten",
         &[
-            (9, Same, Check),
+            (9, Same, Down::Adapted),
             (11, Values, Axes),
             (13, Same, Check),
             (21, Same, Check),
@@ -234,7 +234,7 @@ pub const STEPS: &[(&str, &str, Versions)] = &[
         &[
             (6, Same, Check),
             (7, Kind::Adapted, Down::Adapted),
-            (9, Same, Check),
+            (9, Same, Down::Adapted),
             (11, Added, Down::Adapted),
             (13, Same, Check),
         ],
@@ -307,7 +307,7 @@ pub const STEPS: &[(&str, &str, Versions)] = &[
         "LpPool",
         &[(2, Kind::Adapted, Down::Adapted), (11, Same, Check), (18, Added, Check), (22, Same, Check)],
     ),
-    ("", "MatMul", &[(9, Same, Check), (13, Same, Check)]),
+    ("", "MatMul", &[(9, Same, Down::Adapted), (13, Same, Check)]),
     ("", "Max", &[(6, Same, Check), (8, Values, Down::Adapted), (12, Same, Check), (13, Same, Check)]),
     (
         "",
@@ -341,7 +341,7 @@ pub const STEPS: &[(&str, &str, Versions)] = &[
     (
         "",
         "PRelu",
-        &[(6, Same, Check), (7, Kind::Adapted, Down::Adapted), (9, Same, Check), (16, Same, Check)],
+        &[(6, Same, Check), (7, Kind::Adapted, Down::Adapted), (9, Same, Down::Adapted), (16, Same, Check)],
     ),
     (
         "",

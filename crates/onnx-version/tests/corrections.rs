@@ -160,8 +160,76 @@ fn windows_in_the_padding_are_refused() {
     let graph = "g (float[1, 1, 6] x) => (float[1, 1, A] y) { y = MaxPool <ceil_mode = 1, kernel_shape = [2], pads = [1, 1], strides = [3]> (x) }";
     let starts_at_end = "g (float[1, 1, 5] x) => (float[1, 1, A] y) { y = MaxPool <ceil_mode = 1, kernel_shape = [1], pads = [0, 1], strides = [5]> (x) }";
     assert!(converted(graph, 22, 21).is_ok());
-    refuses(starts_at_end, (22, 21), Cause::Meaning);
     refuses(starts_at_end, (12, 22), Cause::Meaning);
+    // Downwards, the padding is cut.
+    has(starts_at_end, (22, 21), &["pads = [0, 0]", "!ceil_mode"]);
+    let size = "g (float[1, 1, N] x) => (float[1, 1, A] y) { y = MaxPool <ceil_mode = 1, kernel_shape = [1], strides = [5]> (x) }";
+    refuses(size, (22, 21), Cause::ShapeUnknown);
+    let counted = "g (float[1, 1, 5] x) => (float[1, 1, A] y) { y = AveragePool <ceil_mode = 1, count_include_pad = 1, kernel_shape = [2], pads = [1, 1], strides = [3]> (x) }";
+    has(counted, (22, 21), &["pads = [1, 0]", "!ceil_mode"]);
+}
+
+#[test]
+fn averages_with_dilations_are_convolutions() {
+    let graph = |attributes: &str| {
+        format!(
+            "g (float[N, 2, 6] x) => (float[N, 2, A] y) {{ y = AveragePool <dilations = [2], kernel_shape = [2]{attributes}> (x) }}"
+        )
+    };
+    has(&graph(""), (19, 18), &["Conv <dilations = [2], group = 2", "!Mul"]);
+    has(&graph(", pads = [1, 1]"), (19, 18), &["Conv <dilations = [2], group = 2", "= Mul ("]);
+    has(&graph(", count_include_pad = 1, pads = [1, 1]"), (19, 18), &["Conv", "!Mul"]);
+    has(&graph(", ceil_mode = 1, strides = [3]"), (19, 18), &["pads = [0, 0]", "!Mul"]);
+    refuses(
+        "g (float[N, C, 6] x) => (float[N, C, A] y) { y = AveragePool <dilations = [2], kernel_shape = [2]> (x) }",
+        (19, 18),
+        Cause::ShapeUnknown,
+    );
+}
+
+#[test]
+fn integers_that_version_8_does_not_allow_are_computed_otherwise() {
+    let binary = |op: &str, elem: &str, result: &str| {
+        format!("g ({elem}[2, 2] a, {elem}[2, 2] b) => ({result}[2, 2] y) {{ y = {op} (a, b) }}")
+    };
+    has(&binary("Less", "uint64", "bool"), (9, 8), &["Div", "Or", "And"]);
+    has(&binary("Greater", "int64", "bool"), (9, 8), &["Div", "Or", "And"]);
+    has(&binary("Less", "int32", "bool"), (9, 8), &["Cast <to = 11>", "!Div"]);
+    has(&binary("MatMul", "uint64", "uint64"), (9, 8), &["ReduceSum <axes = [1]", "!MatMul"]);
+    has(&binary("PRelu", "uint32", "uint32"), (9, 8), &["!PRelu", "!Mul"]);
+    has(&binary("PRelu", "int32", "int32"), (9, 8), &["!PRelu", "Mul"]);
+    has(
+        "g (int32[2, 3] a, int32[2, 4] b, int32[4] c) => (int32[3, 4] y) { y = Gemm <transA = 1> (a, b, c) }",
+        (9, 8),
+        &["Transpose", "ReduceSum", "Add"],
+    );
+    has("g (int32[2, 3, 4] x) => (int32[2, 12] y) { y = Flatten (x) }", (9, 8), &["Reshape", "!Flatten"]);
+    has(
+        "g () => (uint64[2] y) { y = Constant <value = uint64[2] {1, 2}> () }",
+        (9, 8),
+        &["!Constant", "Identity"],
+    );
+}
+
+#[test]
+fn values_without_names_are_described_in_messages() {
+    let text = "<ir_version: 8, opset_import: [\"\": 14]>
+        g (float[2, 3] x, int64[2] s) => (float[A, B] y) { y = Reshape <allowzero = 1> (x, s) }";
+    let model = parse_model(text, &ParseOptions::default()).unwrap();
+    let found = onnx_version::plan(&model, 13, &ConvertOptions::default()).unwrap();
+    let messages: Vec<String> = found.refusals.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        messages,
+        [
+            "`Reshape` cannot be converted to version 13: the shape, in which a 0 is a size, `s`, is not constant"
+        ]
+    );
+}
+
+#[test]
+fn growing_and_shrinking_axes_are_resized_one_after_the_other() {
+    let graph = "g (float[1, 1, 4, 4] x, float[4] s) => (float[A, B, C, D] y) { y = Resize <mode = \"nearest\"> (x, s) }";
+    has(graph, (10, 11), &["Max", "Min", "floor", "ceil"]);
 }
 
 #[test]
@@ -171,6 +239,17 @@ fn per_channel_scales_become_arithmetic() {
     has(graph, (13, 10), &["Cast", "Sub", "Mul", "!DequantizeLinear"]);
     let scalar = "g (uint8[2, 3] x, float s, uint8 z) => (float[2, 3] y) { y = DequantizeLinear <axis = 0> (x, s, z) }";
     has(scalar, (13, 10), &["DequantizeLinear (x, s, z)"]);
+}
+
+#[test]
+fn integers_of_16_bits_are_quantized_by_arithmetic() {
+    let graph = "g (float[2, 3] x, float s, uint16 z) => (float[2, 3] y) {
+        q = QuantizeLinear (x, s, z)
+        y = DequantizeLinear (q, s, z)
+    }";
+    has(graph, (21, 20), &["Round", "Clip", "Cast <to = 4>", "Sub", "!QuantizeLinear", "!DequantizeLinear"]);
+    let channels = "g (float[2, 3] x, float[2] s) => (int16[2, 3] y) { y = QuantizeLinear <axis = 0, output_dtype = 5> (x, s) }";
+    has(channels, (21, 20), &["Unsqueeze", "Cast <to = 5>", "!QuantizeLinear"]);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The generated pages about operators: what schemas say, what is inferred, and what file tests show of it.
 
+mod conversions;
 mod homes;
 mod page;
 mod runtime;
@@ -11,6 +12,7 @@ use onnx_schema::{Schema, SchemaId};
 use onnx_shape_infer::follows_values;
 
 use crate::documents::HEADER;
+use conversions::Conversions;
 use homes::{Home, homes};
 pub use runtime::runtime_without_filetest;
 use shown::{Source, sources};
@@ -41,10 +43,13 @@ pub fn operator_pages() -> Result<Vec<Document>, String> {
         operators.push(Operator { schemas, newest, home });
     }
     operators.sort_by_key(|operator| (operator.newest.domain_name(), operator.newest.name()));
+    let conversions = Conversions::new()?;
     let index = index(&operators).map_err(|error| error.to_string())?;
-    let mut documents = vec![("operators.md".to_owned(), index), runtime::runtime_page()?];
+    let steps = conversions::page(&conversions, &operators).map_err(|error| error.to_string())?;
+    let mut documents =
+        vec![("operators.md".to_owned(), index), ("versions.md".to_owned(), steps), runtime::runtime_page()?];
     for operator in &operators {
-        documents.push((path(operator.newest), page::page(operator, &sources)?));
+        documents.push((path(operator.newest), page::page(operator, &sources, &conversions)?));
     }
     Ok(documents)
 }

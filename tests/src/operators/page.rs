@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use onnx_schema::{DeclaredFormal, DeclaredSchema, Schema, TypeSet, changes};
 use onnx_shape_infer::follows_values;
 
+use super::conversions::{Conversions, shown};
 use super::shown::{Source, best};
 use super::{Operator, domain_name};
 use crate::documents::HEADER;
@@ -13,10 +14,14 @@ use onnx_filetest::Range;
 /// From a page to the root of the workspace.
 const ROOT: &str = "../../../..";
 
-pub(super) fn page(operator: &Operator<'_>, sources: &[Source]) -> Result<String, String> {
+pub(super) fn page(
+    operator: &Operator<'_>,
+    sources: &[Source],
+    conversions: &Conversions,
+) -> Result<String, String> {
     let mut text = HEADER.to_owned();
     let written = signature(&mut text, operator)
-        .and_then(|()| versions(&mut text, operator))
+        .and_then(|()| versions(&mut text, operator, conversions))
         .and_then(|()| inferred(&mut text, operator));
     written.map_err(|error| error.to_string())?;
     example(&mut text, operator, sources)?;
@@ -102,17 +107,31 @@ fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace('<', "&lt;")
 }
 
-fn versions(text: &mut String, operator: &Operator<'_>) -> std::fmt::Result {
-    text.push_str("\n## Versions\n\n| version | what changed |\n|---|---|\n");
+fn versions(text: &mut String, operator: &Operator<'_>, conversions: &Conversions) -> std::fmt::Result {
+    let told: Vec<[String; 2]> = operator.schemas.iter().map(|schema| conversions.told(schema)).collect();
+    let is_converted = told.iter().flatten().any(|told| !told.is_empty());
+    text.push_str("\n## Versions\n\n");
+    if is_converted {
+        text.push_str(
+            "What the schema changes, and what a [conversion](../../../versions.md) to the version and down from it does.\n\n\
+             | version | what changed | upwards | downwards |\n|---|---|---|---|\n",
+        );
+    } else {
+        text.push_str("| version | what changed |\n|---|---|\n");
+    }
     let schemas: Vec<DeclaredSchema> = operator.schemas.iter().map(Into::into).collect();
-    for (index, schema) in schemas.iter().enumerate().rev() {
+    for (index, (schema, [up, down])) in schemas.iter().zip(&told).enumerate().rev() {
         let before = index.checked_sub(1).and_then(|index| schemas.get(index));
         let told: Vec<String> = match before {
             None => vec!["the first version".to_owned()],
             Some(before) => changes(before, schema).iter().map(|change| cell(&change.to_string())).collect(),
         };
         let told = if told.is_empty() { "nothing that schemas tell".to_owned() } else { told.join("<br>") };
-        writeln!(text, "| {} | {told} |", schema.since_version())?;
+        write!(text, "| {} | {told} |", schema.since_version())?;
+        if is_converted {
+            write!(text, " {} | {} |", shown(up), shown(down))?;
+        }
+        text.push('\n');
     }
     Ok(())
 }

@@ -85,6 +85,7 @@ impl Suite for ConvertSuite {
             "only the reference converts",
             "equal",
             "not run",
+            "random or unknown",
         ];
         counts.map(|count| format!("convert: {} {count}", report.count(count))).join("\n")
     }
@@ -119,6 +120,10 @@ fn examine(case: &Case, call: &Call) -> Examined {
         .all_graphs()
         .flat_map(|graph| before.nodes(graph))
         .any(|node| !before.has_deterministic_operator(node, Registry::STANDARD));
-    counts.push(if !is_random && same(&before, &after)? { "equal" } else { "not run" });
+    counts.push(match is_random {
+        true => "random or unknown",
+        false if same(&before, &after)? => "equal",
+        false => "not run",
+    });
     Ok(counts)
 }

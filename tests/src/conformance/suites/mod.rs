@@ -13,6 +13,7 @@ pub mod expand;
 pub mod infer;
 pub mod inline;
 pub mod models;
+mod models_convert;
 mod models_eval;
 mod models_simplify;
 mod observed;
@@ -52,5 +53,6 @@ pub fn all() -> Result<Vec<Box<dyn Suite>>, String> {
         Box::new(eval::EvalSuite::new()?),
         Box::new(models_eval::ModelsEval::default()),
         Box::new(models_simplify::ModelsSimplify::default()),
+        Box::new(models_convert::ModelsConvert::default()),
     ])
 }

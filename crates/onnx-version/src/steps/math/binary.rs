@@ -2,7 +2,8 @@
 
 use onnx_ir::{AttrValue, ValueId};
 use onnx_schema::{attr, op};
-use onnx_types::{Dim, ElemType};
+use onnx_types::tensor::Tensor;
+use onnx_types::{Dim, ElemType, Symbol};
 
 use crate::reason::{Cause, Reason};
 use crate::step::Step;
@@ -230,22 +231,51 @@ pub(crate) fn exponent_of_base(step: &mut Step<'_>) -> Result<(), Reason> {
     Ok(())
 }
 
-/// Downwards: integers are compared as `double` where it has all of them.
+/// Downwards: integers are compared as `double`, or in two halves if it does not have all of them.
 pub(crate) fn compared_as_double(step: &mut Step<'_>) -> Result<(), Reason> {
-    for index in [0, 1] {
-        let value = step.operand(index)?;
-        let elem = step.elem(value)?;
-        if elem.is_float() {
-            continue;
+    let (a, b) = (step.operand(0)?, step.operand(1)?);
+    if [ElemType::Int64, ElemType::Uint64].contains(&step.elem(a)?) {
+        return compared_in_halves(step, [a, b]);
+    }
+    for (index, value) in [a, b].into_iter().enumerate() {
+        if !step.elem(value)?.is_float() {
+            let made = step.cast(value, ElemType::Double)?;
+            step.set_input(index, Some(made));
         }
-        if elem.bits().is_none_or(|bits| bits > 32) {
-            let text = format!("integers of type {} are not compared exactly as floats", elem.name());
-            return Err(Reason::new(Cause::TypeNotAllowed, text));
-        }
-        let made = step.cast(value, ElemType::Double)?;
-        step.set_input(index, Some(made));
     }
     Ok(())
+}
+
+/// Compares the multiples of 2^32, and the rests if the multiples are equal. Both are rounded towards zero, so rests have the
+/// sign of the integer.
+fn compared_in_halves(step: &mut Step<'_>, operands: [ValueId; 2]) -> Result<(), Reason> {
+    let unit = match step.elem(operands[0])? {
+        ElemType::Int64 => Tensor::scalar(1_i64 << 32),
+        _ => Tensor::scalar(1_u64 << 32),
+    };
+    let unit = step.constant(unit)?;
+    let half = |step: &mut Step<'_>, value| -> Result<[ValueId; 2], Reason> {
+        let high = step.like(value, op::DIV, &[value, unit], &[])?;
+        let multiple = step.like(value, op::MUL, &[high, unit], &[])?;
+        Ok([high, step.like(value, op::SUB, &[value, multiple], &[])?])
+    };
+    let ([high_a, low_a], [high_b, low_b]) = (half(step, operands[0])?, half(step, operands[1])?);
+    let ordered = |step: &mut Step<'_>, a, b| -> Result<ValueId, Reason> {
+        let (a, b) = (step.cast(a, ElemType::Double)?, step.cast(b, ElemType::Double)?);
+        boolean(step, step.old.op(), &[a, b])
+    };
+    let (by_high, by_low) = (ordered(step, high_a, high_b)?, ordered(step, low_a, low_b)?);
+    let (a, b) = (step.cast(high_a, ElemType::Int64)?, step.cast(high_b, ElemType::Int64)?);
+    let is_tie = boolean(step, op::EQUAL, &[a, b])?;
+    let by_low = boolean(step, op::AND, &[is_tie, by_low])?;
+    let made = boolean(step, op::OR, &[by_high, by_low])?;
+    step.replace(made)
+}
+
+fn boolean(step: &mut Step<'_>, op: Symbol, inputs: &[ValueId]) -> Result<ValueId, Reason> {
+    let made = step.before(op, inputs, &[])?;
+    step.types.set_elem(made, ElemType::Bool);
+    Ok(made)
 }
 
 /// Downwards: floats are equal if neither is less, and neither is a NaN.
@@ -255,18 +285,13 @@ pub(crate) fn equal_floats(step: &mut Step<'_>) -> Result<(), Reason> {
     if !elem.is_float() {
         return small_integers(step, elem);
     }
-    let make = |step: &mut Step<'_>, op, inputs: &[ValueId]| -> Result<ValueId, Reason> {
-        let made = step.before(op, inputs, &[])?;
-        step.types.set_elem(made, ElemType::Bool);
-        Ok(made)
-    };
-    let less = make(step, op::LESS, &[a, b])?;
-    let greater = make(step, op::GREATER, &[a, b])?;
-    let (nan_a, nan_b) = (make(step, op::IS_NAN, &[a])?, make(step, op::IS_NAN, &[b])?);
-    let ordered = make(step, op::OR, &[less, greater])?;
-    let nan = make(step, op::OR, &[nan_a, nan_b])?;
-    let other = make(step, op::OR, &[ordered, nan])?;
-    let made = make(step, op::NOT, &[other])?;
+    let less = boolean(step, op::LESS, &[a, b])?;
+    let greater = boolean(step, op::GREATER, &[a, b])?;
+    let (nan_a, nan_b) = (boolean(step, op::IS_NAN, &[a])?, boolean(step, op::IS_NAN, &[b])?);
+    let ordered = boolean(step, op::OR, &[less, greater])?;
+    let nan = boolean(step, op::OR, &[nan_a, nan_b])?;
+    let other = boolean(step, op::OR, &[ordered, nan])?;
+    let made = boolean(step, op::NOT, &[other])?;
     step.replace(made)
 }
 

@@ -2,6 +2,7 @@
 
 use onnx_ir::AttrValue;
 use onnx_schema::{attr, op};
+use onnx_types::ElemType;
 
 use crate::reason::Reason;
 use crate::step::Step;
@@ -51,4 +52,26 @@ pub(crate) fn list_of_channels(step: &mut Step<'_>) -> Result<(), Reason> {
         step.set_input(1, Some(list));
     }
     Ok(())
+}
+
+/// Downwards: integers are not allowed. Negative ones are multiplied, and the others stay, by operators that allow them.
+pub(crate) fn integers(step: &mut Step<'_>) -> Result<(), Reason> {
+    let (x, slope) = (step.operand(0)?, step.operand(1)?);
+    let elem = step.elem(x)?;
+    if elem.is_float() {
+        return Ok(());
+    }
+    if [ElemType::Uint32, ElemType::Uint64].contains(&elem) {
+        return step.replace(x);
+    }
+    // Rounding keeps the sign.
+    let wide = step.cast(x, ElemType::Double)?;
+    let zero = step.number(0.0, ElemType::Double)?;
+    let is_negative = step.before(op::LESS, &[wide, zero], &[])?;
+    let is_negative = step.cast(is_negative, elem)?;
+    let product = step.like(x, op::MUL, &[x, slope], &[])?;
+    let change = step.like(x, op::SUB, &[product, x], &[])?;
+    let change = step.like(x, op::MUL, &[change, is_negative], &[])?;
+    let made = step.like(x, op::ADD, &[x, change], &[])?;
+    step.replace(made)
 }

@@ -25,8 +25,25 @@ pub(crate) fn without_saturate(step: &mut Step<'_>) -> Result<(), Reason> {
     Ok(())
 }
 
-/// Downwards: the type of the zero point is that of the result, which an attribute may state as well.
+/// Downwards: an attribute that states the type of the result becomes a zero point of that type. Integers of 16 bits, which the
+/// older version does not have, are computed by arithmetic.
 pub(crate) fn type_of_zero_point(step: &mut Step<'_>) -> Result<(), Reason> {
+    explicit_zero_point(step)?;
+    match step.input(2).map(|zero| step.elem(zero)).transpose()? {
+        Some(ElemType::Int16 | ElemType::Uint16) => arithmetic(step),
+        _ => Ok(()),
+    }
+}
+
+/// Downwards: integers of 16 bits, which the older version does not have, are computed by arithmetic.
+pub(crate) fn narrow_integers(step: &mut Step<'_>) -> Result<(), Reason> {
+    match step.elem(step.operand(0)?)? {
+        ElemType::Int16 | ElemType::Uint16 => arithmetic(step),
+        _ => Ok(()),
+    }
+}
+
+fn explicit_zero_point(step: &mut Step<'_>) -> Result<(), Reason> {
     let code = step.int(attr::OUTPUT_DTYPE)?.unwrap_or(0);
     step.remove(attr::OUTPUT_DTYPE);
     if code == 0 || step.input(2).is_some() || code == i64::from(ElemType::Uint8.code()) {
@@ -109,13 +126,37 @@ pub(crate) fn one_scale(step: &mut Step<'_>) -> Result<(), Reason> {
         }
         return Ok(());
     }
-    let x = step.operand(0)?;
+    arithmetic(step)
+}
+
+/// Puts the operations on elements into the place of the node.
+fn arithmetic(step: &mut Step<'_>) -> Result<(), Reason> {
+    let (x, scale) = (step.operand(0)?, step.operand(1)?);
+    let of_scale = step.elem(scale)?;
+    if of_scale != ElemType::Float {
+        let text = format!("the scale has the type {}", of_scale.name());
+        return Err(Reason::new(Cause::TypeNotAllowed, text));
+    }
+    if step.int(attr::BLOCK_SIZE)?.unwrap_or(0) != 0 {
+        return Err("there is one scale for each block".into());
+    }
     let rank = step.rank(x)?;
-    let axis = step.int(attr::AXIS)?.unwrap_or(1);
-    let axis = step.positive(axis, x)?;
-    let after: Vec<i64> = (1..rank.saturating_sub(axis)).collect();
+    let is_one = step.sizes(scale).is_some_and(|sizes| sizes.iter().all(|&size| size == Some(1)));
+    // Axes of size 1 follow that of the scales.
+    let after: Vec<i64> = match is_one {
+        true => Vec::new(),
+        false => {
+            let axis = step.positive(step.int(attr::AXIS)?.unwrap_or(1), x)?;
+            (1..rank.saturating_sub(axis)).collect()
+        }
+    };
     let align = |step: &mut Step<'_>, value: ValueId| -> Result<ValueId, Reason> {
-        if after.is_empty() { Ok(value) } else { step.with_axes(op::UNSQUEEZE, value, &after) }
+        match (is_one, after.is_empty()) {
+            (true, _) if step.sizes(value).is_some_and(|sizes| sizes.is_empty()) => Ok(value),
+            (true, _) => step.reshape(value, &[]),
+            (false, true) => Ok(value),
+            (false, false) => step.with_axes(op::UNSQUEEZE, value, &after),
+        }
     };
     let scale = align(step, scale)?;
     let zero = match step.input(2) {
@@ -158,7 +199,9 @@ fn quantized(
     let (low, high) = match elem {
         ElemType::Uint8 => (0.0, 255.0),
         ElemType::Int8 => (-128.0, 127.0),
-        _ => return Err(Reason::new(Cause::TypeNotAllowed, "the result is not an 8-bit integer")),
+        ElemType::Uint16 => (0.0, 65535.0),
+        ElemType::Int16 => (-32768.0, 32767.0),
+        _ => return Err(Reason::new(Cause::TypeNotAllowed, "the result is not a narrow integer")),
     };
     let x = step.cast(x, ElemType::Float)?;
     let quotient = step.like(scale, op::DIV, &[x, scale], &[])?;

@@ -1,11 +1,11 @@
 //! `Constant`: sparse values came with version 11, lists and numbers with version 12.
 
-use onnx_ir::OpsetScope;
-use onnx_schema::attr;
+use onnx_ir::AttrValue;
+use onnx_schema::{attr, op};
 use onnx_types::ElemType;
 
 use crate::reason::Reason;
-use crate::step::Step;
+use crate::step::{Step, as_double, has_floats};
 
 /// Downwards: the value is a tensor.
 pub(crate) fn dense(step: &mut Step<'_>) -> Result<(), Reason> {
@@ -20,23 +20,25 @@ pub(crate) fn dense(step: &mut Step<'_>) -> Result<(), Reason> {
     step.set(attr::VALUE, tensor)
 }
 
-/// Downwards: only floats are allowed. Others become initializers, and those that nothing uses go.
+/// Downwards: only floats are allowed. Others become initializers, or results of a `Cast` where there are none, and those that
+/// nothing uses go.
 pub(crate) fn only_floats(step: &mut Step<'_>) -> Result<(), Reason> {
     let tensor = step.model.node(step.node).constant_tensor().ok_or("it has no value that is known")?;
-    if [ElemType::Float, ElemType::Double, ElemType::Float16].contains(&tensor.elem()) {
-        return Ok(());
-    }
     if step.used_output(0).is_none() {
         return Ok(step.model.erase_node(step.node)?);
     }
-    let output = step.output()?;
-    let is_in_function = !matches!(step.model.scope(step.model.node(step.node).graph()), OpsetScope::Model);
-    if is_in_function || step.model.info().ir_version < 4 || step.model.is_graph_output(output) {
-        // The comparison of types tells what is not allowed.
+    if has_floats(&tensor) {
         return Ok(());
     }
-    let made = step.constant(tensor)?;
-    step.replace(made)
+    if step.has_initializers() {
+        let made = step.constant(tensor)?;
+        return step.replace(made);
+    }
+    let wide = as_double(&tensor)?;
+    step.set(attr::VALUE, wide)?;
+    let to = AttrValue::Int(tensor.elem().code().into());
+    let output = step.output()?;
+    step.wrap_output(output, Some(ElemType::Double), op::CAST, &[], &[(attr::TO, to)])
 }
 
 /// Downwards: the value is not sparse.

@@ -5,6 +5,7 @@ pub(super) mod constant;
 pub(super) mod depth_space;
 pub(super) mod dropout;
 pub(super) mod expand;
+pub(super) mod flatten;
 pub(super) mod grid_sample;
 pub(super) mod pad;
 pub(super) mod reshape;

@@ -11,7 +11,7 @@ pub(crate) fn zero_copies(step: &mut Step<'_>) -> Result<(), Reason> {
         return Ok(());
     }
     let (x, shape) = (step.operand(0)?, step.operand(1)?);
-    let sizes = step.ints(shape, "the shape, in which a 0 is a size,")?;
+    let sizes = step.ints(shape, "the shape, in which a 0 is a size")?;
     let own = step.sizes(x).unwrap_or_default();
     let is_kept = |(index, &size): (usize, &i64)| size != 0 || own.get(index).copied().flatten() == Some(0);
     if !sizes.iter().enumerate().all(is_kept) {

@@ -1,7 +1,8 @@
 //! `Resize`: version 11 adds ways to map coordinates, and another one is the default.
 
 use onnx_ir::AttrValue;
-use onnx_schema::attr;
+use onnx_schema::{attr, op};
+use onnx_types::ElemType;
 use onnx_types::tensor::{NoData, Tensor};
 
 use crate::reason::Reason;
@@ -10,23 +11,39 @@ use crate::step::Step;
 /// Version 10 multiplies coordinates with the scale, and `nearest` takes the element before the result, or the one after it if
 /// the axis shrinks.
 pub(crate) fn asymmetric(step: &mut Step<'_>) -> Result<(), Reason> {
-    let scales = step.operand(1)?;
-    if step.text(attr::MODE)?.as_deref() == Some("nearest") {
-        let known =
-            step.constant_of(scales).ok_or("the scales are not constant, and the mode is `nearest`")?;
-        let known: Vec<f64> = known.iter_f64(&NoData).map_err(|_| "the scales cannot be read")?.collect();
-        let rounding = match (known.iter().any(|&scale| scale < 1.0), known.iter().any(|&scale| scale > 1.0))
-        {
-            (true, true) => {
-                return Err("one axis grows and another one shrinks, in the mode `nearest`".into());
-            }
-            (true, false) => "ceil",
-            (false, _) => "floor",
-        };
-        step.set(attr::NEAREST_MODE, AttrValue::String(rounding.into()))?;
-    }
-    step.set(attr::COORDINATE_TRANSFORMATION_MODE, AttrValue::String("asymmetric".into()))?;
+    let mut scales = step.operand(1)?;
+    let asymmetric = AttrValue::String("asymmetric".into());
     let region = step.constant(Tensor::vector::<f32>(&[]))?;
+    if step.text(attr::MODE)?.as_deref() == Some("nearest") {
+        let known = step.constant_of(scales);
+        let known: Option<Vec<f64>> =
+            known.and_then(|known| known.iter_f64(&NoData).ok().map(Iterator::collect));
+        let all = |holds: fn(f64) -> bool| {
+            known.as_ref().is_some_and(|scales| scales.iter().all(|&scale| holds(scale)))
+        };
+        let (floor, ceil) = (AttrValue::String("floor".into()), AttrValue::String("ceil".into()));
+        let rounding = if all(|scale| scale >= 1.0) {
+            floor
+        } else if all(|scale| scale <= 1.0) {
+            ceil
+        } else {
+            // One node lets axes grow, the next one lets others shrink.
+            let one = step.number(1.0, ElemType::Float)?;
+            let grows = step.like(scales, op::MAX, &[scales, one], &[])?;
+            scales = step.like(scales, op::MIN, &[scales, one], &[])?;
+            let attributes = [
+                (attr::MODE, AttrValue::String("nearest".into())),
+                (attr::NEAREST_MODE, floor),
+                (attr::COORDINATE_TRANSFORMATION_MODE, asymmetric.clone()),
+            ];
+            let x = step.operand(0)?;
+            let grown = step.like(x, op::RESIZE, &[x, region, grows], &attributes)?;
+            step.set_input(0, Some(grown));
+            ceil
+        };
+        step.set(attr::NEAREST_MODE, rounding)?;
+    }
+    step.set(attr::COORDINATE_TRANSFORMATION_MODE, asymmetric)?;
     step.set_input(1, Some(region));
     step.set_input(2, Some(scales));
     Ok(())
