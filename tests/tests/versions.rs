@@ -12,14 +12,38 @@ use onnx_version::{ConvertOptions, VersionError, convert};
 /// Models for each schema of an operator that a later version changes.
 const MODELS: u64 = 2;
 
+/// Differences that are no defects of a conversion: the operator, and a part of what was found.
+const EXCEPTIONS: &[(&str, &str)] = &[
+    // The bodies compute in `float`, and integers are truncated: one rounding more or less makes another integer.
+    ("BlackmanWindow", " before and "),
+    ("HammingWindow", " before and "),
+    ("HannWindow", " before and "),
+    // The logarithm of an integer 0 is infinite, and no integer stands for that.
+    ("ReduceLogSum", "9223372036854775808"),
+    // Version 13 has no way to give a result without elements the shape of another value; version 14 has.
+    ("Hardmax", "is beyond the rank of the input"),
+    ("LogSoftmax", "is beyond the rank of the input"),
+    ("Softmax", "is beyond the rank of the input"),
+];
+
 #[derive(Default)]
 struct Counts {
     proved: usize,
     untested: usize,
     unchanged: usize,
     round_trips: usize,
+    excepted: usize,
     refused: BTreeMap<String, usize>,
     failures: Vec<String>,
+}
+
+impl Counts {
+    fn differs(&mut self, schema: &Schema, found: &str, detail: &str) {
+        match EXCEPTIONS.iter().any(|&(op, part)| op == schema.name() && found.contains(part)) {
+            true => self.excepted += 1,
+            false => self.failures.push(format!("{found}\n{detail}")),
+        }
+    }
 }
 
 fn text(model: &Model) -> String {
@@ -28,7 +52,8 @@ fn text(model: &Model) -> String {
 }
 
 /// Converts a model, and compares it with the result.
-fn convert_one(before: &Model, version: i64, set: onnx_types::Symbol, counts: &mut Counts) {
+fn convert_one(before: &Model, version: i64, schema: &Schema, counts: &mut Counts) {
+    let set = schema.domain();
     let mut after = before.clone();
     let done = match convert(&mut after, version, &ConvertOptions::default().with_domain(set)) {
         Ok(done) => done,
@@ -60,7 +85,8 @@ fn convert_one(before: &Model, version: i64, set: onnx_types::Symbol, counts: &m
     let class = if version > from { Exactness::Exact } else { Exactness::Rounding };
     match prove_models(before, &after, class, &PassOptions::default()) {
         Verdict::Refuted(found) => {
-            counts.failures.push(format!("to {version}: {found}\n{}\n{}", text(before), text(&after)));
+            let texts = format!("{}\n{}", text(before), text(&after));
+            counts.differs(schema, &format!("to {version}: {found}"), &texts);
         }
         Verdict::Untested(_) => counts.untested += 1,
         _ => counts.proved += 1,
@@ -81,7 +107,8 @@ fn targets(schema: &Schema, from: i64) -> Vec<i64> {
 }
 
 /// Converts a model downwards and back, and compares it with the first one.
-fn round_trip(before: &Model, version: i64, set: onnx_types::Symbol, counts: &mut Counts) {
+fn round_trip(before: &Model, version: i64, schema: &Schema, counts: &mut Counts) {
+    let set = schema.domain();
     let options = ConvertOptions::default().with_domain(set);
     let Some(from) = before.opset_version(set) else { return };
     let mut model = before.clone();
@@ -93,12 +120,10 @@ fn round_trip(before: &Model, version: i64, set: onnx_types::Symbol, counts: &mu
         // What is refused upwards is counted where it is converted directly.
         Err(_) => {}
         Ok(_) => match prove_models(before, &model, Exactness::Rounding, &PassOptions::default()) {
-            Verdict::Refuted(found) => counts.failures.push(format!(
-                "to {version} and back: {found}\n{}\n{}\n{}",
-                text(before),
-                text(&down),
-                text(&model)
-            )),
+            Verdict::Refuted(found) => {
+                let texts = format!("{}\n{}\n{}", text(before), text(&down), text(&model));
+                counts.differs(schema, &format!("to {version} and back: {found}"), &texts);
+            }
             Verdict::Untested(_) => {}
             _ => counts.round_trips += 1,
         },
@@ -125,17 +150,20 @@ fn generated_models_compute_the_same_in_newer_and_older_versions() {
             };
             let model = from_seed(seed, &options).model;
             let Some(from) = model.opset_version(set) else { continue };
+            if model.graph(model.main_graph()).outputs().is_empty() {
+                continue;
+            }
             for version in targets(schema, from) {
-                convert_one(&model, version, set, &mut counts);
+                convert_one(&model, version, schema, &mut counts);
                 if version < from {
-                    round_trip(&model, version, set, &mut counts);
+                    round_trip(&model, version, schema, &mut counts);
                 }
             }
         }
     }
     println!(
-        "{} equal, {} round trips equal, {} not comparable, {} without a changed node",
-        counts.proved, counts.round_trips, counts.untested, counts.unchanged
+        "{} equal, {} round trips equal, {} not comparable, {} without a changed node, {} exceptions",
+        counts.proved, counts.round_trips, counts.untested, counts.unchanged, counts.excepted
     );
     for (reason, count) in &counts.refused {
         println!("refused {count} times: {reason}");

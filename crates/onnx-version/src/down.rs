@@ -26,6 +26,10 @@ pub(crate) fn take(step: &mut Step<'_>, row: Down) -> Result<(), Reason> {
     drop_neutral(step)?;
     write_defaults(step)?;
     drop_unused(step);
+    // Outputs that became optional, which nothing uses.
+    while step.output_count() < step.new.min_outputs() {
+        step.model.push_output(step.node, Symbol::EMPTY);
+    }
     fits(step)
 }
 

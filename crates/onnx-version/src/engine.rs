@@ -199,6 +199,7 @@ impl Engine<'_> {
             old,
             new: new.unwrap_or(old),
             version: next,
+            is_made: self.sources.contains_key(node),
             made: Vec::new(),
         };
         let row = self.table.row(if is_up { new? } else { old });

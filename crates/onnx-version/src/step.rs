@@ -20,6 +20,8 @@ pub(crate) struct Step<'a> {
     pub(crate) new: &'static Schema,
     /// The version of the nodes that the step makes.
     pub(crate) version: i64,
+    /// Whether an earlier step made the node.
+    pub(crate) is_made: bool,
     /// Nodes that the step makes.
     pub(crate) made: Vec<NodeId>,
 }

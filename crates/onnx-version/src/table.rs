@@ -429,7 +429,7 @@ pub const STEPS: &[(&str, &str, Versions)] = &[
         &[
             (5, Moved, Constant),
             (13, Same, Check),
-            (14, Added, Down::Adapted),
+            (14, Kind::Adapted, Down::Adapted),
             (19, Same, Check),
             (21, Same, Check),
             (23, Same, Check),

@@ -64,6 +64,7 @@ const ADAPTED: &[(Symbol, i64, Adapt)] = &[
     (op::DROPOUT, 10, tensor::dropout::boolean_mask),
     (op::GRID_SAMPLE, 20, tensor::grid_sample::renamed_modes),
     (op::PAD, 2, tensor::pad::renamed),
+    (op::RESHAPE, 14, tensor::reshape::shape_of_value),
     (op::RESIZE, 11, tensor::resize::asymmetric),
     (op::RESIZE, 13, tensor::resize::omitted_operands),
     (op::SCAN, 9, control::scan::without_batch),

@@ -38,6 +38,9 @@ pub(crate) fn list_of_channels(step: &mut Step<'_>) -> Result<(), Reason> {
         &[only] if only.saturating_add(offset) == 1 => only,
         _ => return Err("the slope is neither one element nor one for each channel".into()),
     };
+    if of_x.is_empty() {
+        return Ok(());
+    }
     if of_slope.is_empty() {
         let list = step.reshape(slope, &[1])?;
         step.set_input(1, Some(list));

@@ -1,9 +1,19 @@
 //! `Reshape`: version 14 can take a 0 as a size.
 
-use onnx_schema::attr;
+use onnx_schema::{attr, op};
 
 use crate::reason::Reason;
 use crate::step::Step;
+
+/// Upwards: nodes that earlier steps made take the shape of another value as it is, sizes of 0 included.
+pub(crate) fn shape_of_value(step: &mut Step<'_>) -> Result<(), Reason> {
+    let producer = step.input(1).and_then(|shape| step.model.value(shape).producer());
+    let is_shape = producer.is_some_and(|node| step.model.node(node).op() == op::SHAPE);
+    if step.is_made && is_shape {
+        step.set(attr::ALLOWZERO, 1_i64)?;
+    }
+    Ok(())
+}
 
 /// Downwards: a 0 stands for the size of the operand.
 pub(crate) fn zero_copies(step: &mut Step<'_>) -> Result<(), Reason> {
