@@ -3,6 +3,7 @@
 use onnx_diag::Quoted;
 use onnx_ir::{AttrValue, Attribute, Builder, Model, NodeId, OpsetScope, Position, ValueId};
 use onnx_schema::{AttrDefault, Schema, attr, domain, op};
+use onnx_shape_infer::Elem;
 use onnx_types::tensor::{NoData, Tensor, bf16, f16};
 use onnx_types::{Dim, ElemType, Symbol};
 
@@ -253,23 +254,32 @@ impl Step<'_> {
 
     /// The integers of an operand that is constant, or that inference proves to be.
     pub(crate) fn ints(&self, value: ValueId, what: &str) -> Result<Vec<i64>, Reason> {
+        let known: Option<Vec<i64>> = self.int_dims(value, what)?.into_iter().map(Dim::known).collect();
+        known.ok_or_else(|| self.not_constant(value, what))
+    }
+
+    /// The integers of an operand, each a number or a size of the model, of which inference proves at least the number.
+    pub(crate) fn int_dims(&self, value: ValueId, what: &str) -> Result<Vec<Dim>, Reason> {
         if let Some(tensor) = self.constant_of(value) {
             let elements = tensor.iter_i64(&NoData);
             return elements
-                .map(Iterator::collect)
+                .map(|elements| elements.map(Dim::Known).collect())
                 .map_err(|_| Reason::new(Cause::NotConstant, format!("{what} cannot be read")));
         }
         let refused = || self.not_constant(value, what);
         let original = self.types.original(value);
         let inference = &self.types.inference;
         let content = inference.content(original).ok_or_else(refused)?;
-        let known: Option<Vec<i64>> = content.iter().map(|elem| elem.known()).collect();
         // The value may have been made after inference; what is known about another model would be wrong.
         let graph = self.model.node(self.node).graph();
         let is_proved = inference
             .content_justification(self.model, original)
             .is_some_and(|justification| justification.is_proved_in(self.model, graph));
-        known.filter(|_| is_proved).ok_or_else(refused)
+        let dim = |elem: &Elem| match *elem {
+            Elem::Int(dim) => dim,
+            _ => Dim::Unknown,
+        };
+        is_proved.then(|| content.iter().map(dim).collect()).ok_or_else(refused)
     }
 
     /// The numbers of an operand that is constant.

@@ -242,6 +242,28 @@ fn values_without_names_are_described_in_messages() {
 }
 
 #[test]
+fn sizes_of_the_operand_can_be_zero() {
+    let graph = |shape: &str| {
+        format!(
+            "g (float[N, 6] x) => (float[A, B, C] y) <int64[2] rest = {{2, 3}}, int64[1] first = {{0}}> {{
+                sizes = Shape (x)
+                size = Gather (sizes, {shape})
+                shape = Concat <axis = 0> (size, rest)
+                y = Reshape <allowzero = 1> (x, shape)
+            }}"
+        )
+    };
+    has(&graph("first"), (14, 13), &["= Reshape (x, shape)"]);
+    let moved = "g (float[3, N, 2] x) => (float[A, B] y) <int64[1] middle = {1}, int64[1] rest = {6}> {
+        sizes = Shape (x)
+        size = Gather (sizes, middle)
+        shape = Concat <axis = 0> (size, rest)
+        y = Reshape <allowzero = 1> (x, shape)
+    }";
+    refuses(moved, (14, 13), Cause::Meaning);
+}
+
+#[test]
 fn growing_and_shrinking_axes_are_resized_one_after_the_other() {
     let graph = "g (float[1, 1, 4, 4] x, float[4] s) => (float[A, B, C, D] y) { y = Resize <mode = \"nearest\"> (x, s) }";
     has(graph, (10, 11), &["Max", "Min", "floor", "ceil"]);

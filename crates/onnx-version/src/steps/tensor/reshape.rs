@@ -1,6 +1,7 @@
 //! `Reshape`: version 14 can take a 0 as a size.
 
 use onnx_schema::{attr, op};
+use onnx_types::Dim;
 
 use crate::reason::Reason;
 use crate::step::Step;
@@ -21,11 +22,16 @@ pub(crate) fn zero_copies(step: &mut Step<'_>) -> Result<(), Reason> {
         return Ok(());
     }
     let (x, shape) = (step.operand(0)?, step.operand(1)?);
-    let sizes = step.ints(shape, "the shape, in which a 0 is a size")?;
-    let own = step.sizes(x).unwrap_or_default();
-    let is_kept = |(index, &size): (usize, &i64)| size != 0 || own.get(index).copied().flatten() == Some(0);
+    let sizes = step.int_dims(shape, "the shape, in which a 0 is a size")?;
+    let own = step.types.dims(x).unwrap_or_default();
+    // A size that is 0 stands for that of the operand, which is the same one.
+    let is_kept = |(index, size): (usize, &Dim)| match size {
+        Dim::Known(size) if *size != 0 => true,
+        Dim::Unknown => false,
+        size => own.get(index) == Some(size),
+    };
     if !sizes.iter().enumerate().all(is_kept) {
-        return Err("a size is 0, which stands for that of the operand in the older version".into());
+        return Err("a size may be 0, which stands for that of the operand in the older version".into());
     }
     step.remove(attr::ALLOWZERO);
     Ok(())
