@@ -21,6 +21,7 @@ Examples:
   onnx simplify model.onnx                                       what would change?
   onnx simplify model.onnx -o small.onnx
   onnx simplify model.onnx --exact --prove -o small.onnx         the same bits, and compared
+  onnx simplify model.onnx --set batch=1 -o small.onnx           for this size only
   onnx simplify model.onnx --fuse -o small.onnx                  also LayerNormalization, Gelu, ...
   onnx simplify model.onnx --rules mine.onnxrules -o small.onnx  also rules of one's own
   onnx simplify model.onnx --except 'Softmax()' -o small.onnx    these nodes stay as they are
@@ -38,6 +39,9 @@ pub(crate) struct SimplifyArgs {
     /// Attention and others.
     #[arg(long)]
     pub(crate) fuse: bool,
+    /// First change a size, as `onnx edit --set` does: bind (`batch=1`), free (`x[0]=batch`), rename or unify (`N=M`).
+    #[arg(long, value_name = "DIM=SIZE")]
+    pub(crate) set: Vec<String>,
     /// Show for nodes, by a selector, how far the rules match there in the result, and which condition excludes each.
     #[arg(long, value_name = "SELECTOR")]
     pub(crate) why: Vec<String>,
@@ -61,7 +65,7 @@ pub(crate) fn run(args: &SimplifyArgs, out: &mut Out) -> Result<Outcome, Failure
     };
     let pipeline = pipeline.map_err(Failure::new)?;
     let why = Some(Why { selectors: &args.why, rules: known });
-    let kind = Kind { verb: "simplifying", report: "rewrite/1", describe: table, why };
+    let kind = Kind { verb: "simplifying", report: "rewrite/1", describe: table, why, sizes: &args.set };
     edit(&args.input_file, &args.edits, &pipeline, &kind, out)
 }
 

@@ -1,15 +1,15 @@
 //! `onnx edit`: names, inputs and outputs, sizes, and metadata of a model.
 
 mod item;
+pub(crate) mod sizes;
 
 use std::path::Path;
 use std::sync::Arc;
 
 use onnx_check::{CheckOptions, check};
 use onnx_compose::{
-    ComposeError, EditOptions, MetadataEdit, NameChanges, NewSize, RenameKinds, RenameRule, Resized,
-    SizeChange, SizeTarget, add_input, edit_metadata, initializer_to_input, remove_input, rename, resize,
-    set_inputs, set_outputs,
+    ComposeError, EditOptions, MetadataEdit, NameChanges, RenameKinds, RenameRule, Resized, add_input,
+    edit_metadata, initializer_to_input, remove_input, rename, resize, set_inputs, set_outputs,
 };
 use onnx_diag::Sink;
 use onnx_ir::{Constant, GraphOutput, Importer, Model, ValueId};
@@ -25,7 +25,7 @@ use crate::input::{display_name, load_to_copy};
 use crate::output::{Out, shown};
 use crate::progress::Progress;
 use crate::run::files;
-use crate::{dimensions, selection, size, store, weights};
+use crate::{selection, size, store, weights};
 
 pub(crate) fn run(args: &EditArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let in_place = args.in_place.in_place;
@@ -86,7 +86,7 @@ fn edit(
 ) -> Result<Result<Done, ComposeError>, Failure> {
     // Names in arguments are those of the model as it is.
     let ports = Ports::new(model, &args.interface, &options.execution)?;
-    let changes = sizes(model, &args.set)?;
+    let changes = sizes::changes(model, &args.set)?;
     let rules = rules(model, args)?;
     let metadata = metadata(&args.metadata)?;
     let before = interface(model);
@@ -221,54 +221,6 @@ fn added_input(model: &mut Model, text: &str) -> Result<(String, Type), Failure>
     Ok((name.to_owned(), Importer::new(&other).ty(model, parsed)))
 }
 
-/// Reads the sizes to change.
-fn sizes(model: &Model, texts: &[String]) -> Result<Vec<SizeChange>, Failure> {
-    let size = |text: &str| match text.parse::<i64>() {
-        Ok(number) => Some(NewSize::Number(number)),
-        Err(_) => (!text.is_empty()).then(|| NewSize::Name(text.to_owned())),
-    };
-    let mut changes = Vec::new();
-    for text in texts {
-        for (dim, size) in dimensions::parse(text, size, "SIZE")? {
-            changes.push(SizeChange { target: target(model, &dim)?, size });
-        }
-    }
-    Ok(changes)
-}
-
-fn target(model: &Model, dim: &str) -> Result<SizeTarget, Failure> {
-    let inputs = model.graph(model.main_graph()).inputs();
-    let dims = |input: ValueId| {
-        model.ty(input).and_then(|ty| ty.shape()).map(|shape| shape.dims()).unwrap_or_default()
-    };
-    let mut variables = Vec::new();
-    for dim in inputs.iter().flat_map(|&input| dims(input)) {
-        if let onnx_types::Dim::Var(symbol) = dim {
-            variables.push(model.str(*symbol));
-        }
-    }
-    if variables.contains(&dim) {
-        return Ok(SizeTarget::Variable(dim.to_owned()));
-    }
-    if let Some((name, axis)) = dimensions::axis(dim)
-        && let Some(&input) = inputs.iter().find(|&&input| model.str(model.value(input).name()) == name)
-    {
-        let rank = dims(input).len();
-        if axis < rank {
-            return Ok(SizeTarget::Axis(input, axis));
-        }
-        return Err(Failure::new(format_args!("axis `{}` does not exist", shown(dim)))
-            .help(format!("`{}` has a declared rank of {rank}", shown(name))));
-    }
-    variables.dedup();
-    let known: Vec<String> = variables.iter().take(20).map(|name| format!("`{}`", shown(name))).collect();
-    let failure = Failure::new(format_args!("no input has the dimension variable or axis `{}`", shown(dim)));
-    Err(failure.help(match known.as_slice() {
-        [] => "the inputs have no dimension variables; an axis is written `x[0]`".to_owned(),
-        known => format!("there are {}; an axis is written `x[0]`", known.join(", ")),
-    }))
-}
-
 /// Reads the rules by which names change.
 fn rules(model: &Model, args: &EditArgs) -> Result<Vec<RenameRule>, Failure> {
     let mut rules = Vec::new();
@@ -347,36 +299,9 @@ fn metadata(args: &MetadataArgs) -> Result<Vec<MetadataEdit>, Failure> {
 /// Tells what was changed.
 fn describe(done: &Done, out: &Out) {
     let Done { sizes, names, interface, metadata } = done;
-    for condition in &sizes.conditions {
-        out.warning(&format!("the model runs only if {condition}"), None);
-    }
-    if !sizes.fixed_axes.is_empty() {
-        let axes = sizes.fixed_axes.iter().map(|(axis, size)| format!("`{}` = {size}", shown(axis)));
-        let axes = axes.collect::<Vec<_>>().join(", ");
-        out.warning(
-            &format!("other inputs keep the old size: {axes}"),
-            Some("name all axes of one size together: `--set 'x[0],y[0]=batch'`"),
-        );
-    }
-    if sizes.removed > 0 {
-        let removed = size::plural(sizes.removed as u64, "declared size");
-        out.detail(1, &format!("removed {removed} that nothing proves"));
-    }
-    for (node, text) in &sizes.constants {
-        out.detail(1, &format!("{node}: {text}"));
-    }
+    let mut parts = sizes::describe(sizes, out);
     let pairs = names.values.iter().chain(&names.nodes);
     pairs.for_each(|(old, new)| out.detail(2, &format!("{} -> {}", shown(old), shown(new))));
-    let mut parts = Vec::new();
-    for (name, number) in &sizes.bound {
-        parts.push(format!("{} = {number}", shown(name)));
-    }
-    for (name, old) in &sizes.freed {
-        parts.push(format!("{old} -> {}", shown(name)));
-    }
-    for (old, new) in &sizes.renamed {
-        parts.push(format!("{} -> {}", shown(old), shown(new)));
-    }
     // A fixed size that becomes another number has no name.
     let types = if parts.is_empty() { sizes.types } else { 0 };
     let constants = (sizes.constants.len(), "constant");

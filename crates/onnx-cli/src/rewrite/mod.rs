@@ -3,6 +3,7 @@
 mod bisect;
 mod journal;
 mod refused;
+mod resize;
 mod why;
 
 use std::collections::{BTreeMap, HashSet};
@@ -143,7 +144,7 @@ pub(crate) fn run(args: &RewriteArgs, out: &mut Out) -> Result<Outcome, Failure>
         &args.input_file,
         &args.edits,
         &pipeline,
-        &Kind { verb: "rewriting", report: "rewrite/1", describe, why: None },
+        &Kind { verb: "rewriting", report: "rewrite/1", describe, why: None, sizes: &[] },
         out,
     )
 }
@@ -156,6 +157,8 @@ pub(crate) struct Kind<'a> {
     pub(crate) describe: fn(&PipelineReport, &Before, &Model, &Out),
     /// The nodes that `--why` asks about.
     pub(crate) why: Option<Why<'a>>,
+    /// The sizes that change before the passes: `DIM=SIZE`.
+    pub(crate) sizes: &'a [String],
 }
 
 /// What is counted before a pipeline runs.
@@ -195,6 +198,11 @@ pub(crate) fn edit(
     progress.begin(&display_name(input_file));
     let mut loaded = load_to_copy(input_file, &args.input)?;
     progress.aside(|| loaded.report(&args.input.severity, args.keep_going, out))?;
+    let resized = match resize::resize(&mut loaded, kind.sizes, &registry)? {
+        Ok(resized) => resized,
+        Err(found) => return resize::refuse(&loaded, found, args, kind.report, out),
+    };
+    progress.aside(|| resize::describe(&resized, out));
     let source = loaded.source()?;
     let conditions = conditions(args);
     let begin = Instant::now();
@@ -238,7 +246,9 @@ pub(crate) fn edit(
     } else {
         out.result_kind(kind.report, "models");
         report::select(&loaded.model, &mut findings);
-        let item = item(&loaded, &done, before.nodes, &answers).to_string();
+        let mut item = item(&loaded, &done, before.nodes, &answers);
+        item["sizes"] = resize::to_json(&resized);
+        let item = item.to_string();
         out.input_of(&loaded.name, Some(loaded.format.id()), Some(loaded.bytes), findings, vec![item])?;
     }
     if let Some(path) = &args.journal {

@@ -119,3 +119,33 @@ fn a_node_that_stays_has_reasons() {
     assert!(rules.iter().any(|rule| rule["rule"] == "relu-relu" && rule["matched"] == 1), "{why}");
     onnx(&folder, "simplify in.onnxtxt --why Reshape()").exits(0).says("Reshape r: is gone");
 }
+
+const SIZED: &str = r#"<ir_version: 10, opset_import: ["": 20]>
+g (float[N,S,3] x) => (float[M,K] y) {
+   s = Shape <end = 1> (x)
+   k = Constant <value_ints = [-1]> ()
+   t = Concat <axis = 0> (s, k)
+   y = Reshape (x, t)
+}"#;
+
+#[test]
+fn sizes_are_set_first() {
+    let folder = Folder::new();
+    folder.put("in.onnxtxt", SIZED);
+    onnx(&folder, "simplify in.onnxtxt --set N=4 --prove -o out.onnxtxt").exits(0).says("changed N = 4");
+    let text = text_of(&folder, "out.onnxtxt");
+    assert!(text.contains("(float[4,S,3] x)"), "{text}");
+    // The same as by `onnx edit`, then `onnx simplify`.
+    onnx(&folder, "edit in.onnxtxt --set N=4 -o four.onnxtxt").exits(0);
+    onnx(&folder, "simplify four.onnxtxt -o other.onnxtxt").exits(0);
+    assert_eq!(text, text_of(&folder, "other.onnxtxt"));
+    let json = onnx(&folder, "simplify in.onnxtxt --set N=4,S=2 --format json").exits(0).json();
+    assert_eq!(json["result"]["models"][0]["sizes"]["bound"][1]["size"], 2);
+    onnx(&folder, "simplify in.onnxtxt --set Q=4").exits(2).says("there are `N`, `S`");
+    let fixed = r#"<ir_version: 10, opset_import: ["": 20]>
+g (float[1,3] x) => (float[3] y) <int64[1] a = {0}> { y = Squeeze (x, a) }"#;
+    folder.put("fixed.onnxtxt", fixed);
+    onnx(&folder, "simplify fixed.onnxtxt --set x[0]=2 -o none.onnxtxt").exits(1).says("ONNX4031");
+    onnx(&folder, "simplify fixed.onnxtxt --set x[0]=2 --format json").exits(1);
+    assert!(!folder.path().join("none.onnxtxt").exists());
+}
