@@ -55,8 +55,8 @@ pub(crate) fn check(text: &str, prove: Option<&Execution>, sink: &mut Sink) {
             None => format!("no edit of rule `{name}` could be compared"),
         };
         let mut diagnostic = Diagnostic::new(&REFUTED_RULE, locus, message);
-        for failure in result.failures.iter().take(1) {
-            diagnostic = diagnostic.note(failure.trim_end());
+        for line in result.failures.iter().take(1).flat_map(|failure| failure.lines()) {
+            diagnostic = diagnostic.note(line);
         }
         for (reason, count) in result.missed.iter().take(3) {
             diagnostic = diagnostic.note(format!("{count} models are not matched: {reason}"));

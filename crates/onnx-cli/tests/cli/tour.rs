@@ -9,13 +9,14 @@ use std::process::Command;
 use crate::run::Folder;
 
 /// The documents with blocks of commands.
-const DOCUMENTS: [&str; 6] = [
+const DOCUMENTS: [&str; 7] = [
     "README.md",
     "docs/functions.md",
     "docs/operator-sets.md",
     "docs/running-models.md",
     "docs/selectors.md",
     "docs/targets.md",
+    "docs/write-a-rewrite-rule.md",
 ];
 
 /// The files of the repository that commands may name, in addition to those of `tests/readme`.

@@ -16,7 +16,7 @@ use crate::query::Reason;
 const NAME: &str = "folded-constants";
 
 /// Bytes by which a result may be larger than the operands.
-const GROWTH: u64 = 1024;
+const GROWTH: u64 = 16 * 1024;
 
 pub(super) fn pass() -> Pass {
     Pass::new(NAME, "Computes nodes whose operands are constants.", Exactness::Rounding, fold_constants)
@@ -24,8 +24,8 @@ pub(super) fn pass() -> Pass {
         .after("sorted")
 }
 
-/// Computes the nodes whose operands are all constants. A result that is larger than the operands by more than a kilobyte
-/// is not stored, so that the file does not grow. Unless every implementation computes the same bits, a node is only folded if
+/// Computes the nodes whose operands are all constants. A result that is larger than the operands by more than 16
+/// kilobytes is not stored, so that the file does not grow. Unless every implementation computes the same bits, a node is only folded if
 /// the options allow [`Exactness::Rounding`], and never if the standard says nothing about its result.
 pub fn fold_constants(cx: &mut PassCx<'_>) -> Report {
     let registry = cx.options().registry;

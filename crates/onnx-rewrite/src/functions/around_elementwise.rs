@@ -7,7 +7,7 @@ use onnx_schema::{attr, op};
 use super::RuleFunction;
 
 /// Maximum number of elementwise operators in between.
-const MAX_CHAIN: usize = 32;
+const MAX_NODES: usize = 32;
 
 /// Operators that only change the sizes: two of them are inverse if the sizes are those before.
 const SIZES: &[&str] = &["Reshape", "Flatten", "Squeeze", "Unsqueeze"];
@@ -48,7 +48,7 @@ const UNARY: &[&str] = &[
 ];
 
 /// Operators with two operands that are broadcast.
-const BINARY: &[&str] = &["Add", "Sub", "Mul", "Div"];
+const BINARY: &[&str] = &["Add", "Sub", "Mul", "Div", "Pow"];
 
 pub(super) fn rule() -> RuleFunction {
     let roots = ["Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose"];
@@ -58,15 +58,22 @@ pub(super) fn rule() -> RuleFunction {
     RuleFunction::new("inverses-around-elementwise", Exactness::Rounding, &roots, edit).with_page(page)
 }
 
-/// A node between the two changes, and the index of its operand that comes from the first one.
-type Link = (NodeId, usize);
+/// What is between the two changes.
+struct Region {
+    /// The elementwise operators, in the order of the graph.
+    nodes: Vec<NodeId>,
+    /// The result of the first change.
+    changed: ValueId,
+    /// The node of the first change.
+    first: NodeId,
+}
 
 fn edit(patch: &mut Patch<'_, '_>, node: NodeId) -> Result<(), Reason> {
     let model = patch.model();
     let output = model.node(node).output(0).ok_or("the node has no result")?;
-    let (chain, first) = chain(model, node)?;
-    let input = model.node(first).input(0).ok_or("the node has no operand")?;
-    let is_inverse = match (permutation(model, first), permutation(model, node)) {
+    let region = region(model, node)?;
+    let input = model.node(region.first).input(0).ok_or("the node has no operand")?;
+    let is_inverse = match (permutation(model, region.first), permutation(model, node)) {
         (Some(first), Some(second)) => is_identity(&first, &second),
         (None, None) => has_shape_of(patch, input, output),
         _ => false,
@@ -75,80 +82,104 @@ fn edit(patch: &mut Patch<'_, '_>, node: NodeId) -> Result<(), Reason> {
         return Err("the changes are not inverse".into());
     }
     let rank = patch.try_shape(input)?.len();
-    for &(link, operand) in &chain {
-        is_scalar_otherwise(patch.model(), link, operand, rank)?;
+    for &member in &region.nodes {
+        has_single_numbers(patch.model(), member, rank)?;
     }
-    patch.source(first);
+    patch.source(region.first);
     patch.tap(input);
-    let mut value = input;
-    for &(link, operand) in chain.iter().rev() {
-        patch.source(link);
-        let record = patch.model().node(link);
-        let mut inputs: Vec<Option<ValueId>> = record.inputs().collect();
-        if let Some(slot) = inputs.get_mut(operand) {
-            *slot = Some(value);
-        }
-        let made = patch.like(link, Position::Before(node), &inputs)?;
-        value = made.first().copied().flatten().ok_or("an operator has no result")?;
+    let mut moved = vec![(region.changed, input)];
+    for &member in &region.nodes {
+        patch.source(member);
+        let record = patch.model().node(member);
+        let old = record.output(0).ok_or("an operator has no result")?;
+        let new_of = |value: ValueId| moved.iter().find(|(old, _)| *old == value).map(|&(_, new)| new);
+        // The limits of a `Clip` do not have the sizes of the result.
+        let moving = if BINARY.contains(&patch.model().str(record.op())) { usize::MAX } else { 1 };
+        let operands = record.inputs().enumerate();
+        let inputs: Vec<Option<ValueId>> = operands
+            .map(|(index, operand)| {
+                operand.map(|value| new_of(value).filter(|_| index < moving).unwrap_or(value))
+            })
+            .collect();
+        let made = patch.like(member, Position::Before(node), &inputs)?;
+        moved.push((old, made.first().copied().flatten().ok_or("an operator has no result")?));
     }
-    patch.replace(output, value);
+    let last = data(patch.model(), node)?;
+    let new = moved.iter().find(|(old, _)| *old == last).ok_or("there is nothing between the changes")?;
+    patch.replace(output, new.1);
     Ok(())
 }
 
-/// The elementwise operators before a node, the last one first, and the node before them of the same family. Nothing else uses
-/// what is in between.
-fn chain(model: &Model, node: NodeId) -> Result<(Vec<Link>, NodeId), Reason> {
-    let family = |node: NodeId| {
-        let record = model.node(node);
-        let name = model.str(record.op());
-        (record.domain().is_empty() && (name == "Transpose" || SIZES.contains(&name)))
-            .then_some(name == "Transpose")
-    };
-    let mut chain = Vec::new();
-    let (mut user, mut operand) = (node, 0);
-    while chain.len() <= MAX_CHAIN {
-        let value = model.node(user).input(operand).ok_or("an operand is omitted")?;
-        let is_only = |user: NodeId| {
-            let uses = model.value(value).uses();
-            uses.len() == 1 && uses.iter().all(|at| at.user == User::Node(user))
-        };
-        let producer = model.value(value).producer().ok_or("no node makes the operand")?;
-        if !is_only(user) || model.node(producer).graph() != model.node(node).graph() {
-            return Err("a value in between has other uses".into());
-        }
-        if family(producer).is_some() && family(producer) == family(node) {
-            return if chain.is_empty() {
-                Err("there is nothing between the changes".into())
-            } else {
-                Ok((chain, producer))
-            };
-        }
-        operand = elementwise(model, producer)?;
-        chain.push((producer, operand));
-        user = producer;
-    }
-    Err("there are too many operators in between".into())
+/// The operand that a node changes.
+fn data(model: &Model, node: NodeId) -> Result<ValueId, Reason> {
+    model.node(node).input(0).ok_or_else(|| "an operand is omitted".into())
 }
 
-/// The index of the operand that has the sizes of the result.
-fn elementwise(model: &Model, node: NodeId) -> Result<usize, Reason> {
+/// The family of changes that a node belongs to: whether it changes the order of the elements, or their sizes.
+fn family(model: &Model, node: NodeId) -> Option<bool> {
+    let record = model.node(node);
+    let name = model.str(record.op());
+    (record.domain().is_empty() && (name == "Transpose" || SIZES.contains(&name)))
+        .then_some(name == "Transpose")
+}
+
+/// The elementwise operators before a node, and the one node of the same family that they begin at. Nothing else uses their
+/// results.
+fn region(model: &Model, node: NodeId) -> Result<Region, Reason> {
+    let mut nodes: Vec<NodeId> = Vec::new();
+    let mut first: Option<(NodeId, ValueId)> = None;
+    let mut open = vec![data(model, node)?];
+    while let Some(value) = open.pop() {
+        let producer = model.value(value).producer().ok_or("no node makes an operand")?;
+        if nodes.contains(&producer) {
+            continue;
+        }
+        if model.node(producer).graph() != model.node(node).graph() {
+            return Err("an operand is made in another graph".into());
+        }
+        if family(model, producer).is_some() && family(model, producer) == family(model, node) {
+            if *first.get_or_insert((producer, value)) != (producer, value) {
+                return Err("the operators in between begin at different changes".into());
+            }
+            continue;
+        }
+        open.extend(followed(model, producer)?);
+        nodes.push(producer);
+        if nodes.len() > MAX_NODES {
+            return Err("there are too many operators in between".into());
+        }
+    }
+    let (first, changed) = first.ok_or("no change of the same kind is before them")?;
+    if nodes.is_empty() {
+        return Err("there is nothing between the changes".into());
+    }
+    let is_inside = |user: User| matches!(user, User::Node(user) if user == node || nodes.contains(&user));
+    let results = nodes.iter().flat_map(|&member| model.node(member).outputs().iter().flatten());
+    let mut all = results.chain([&changed]);
+    if !all.all(|&value| model.value(value).uses().iter().all(|at| is_inside(at.user))) {
+        return Err("a value in between has other uses".into());
+    }
+    nodes.sort_by_key(|&member| model.order_key(member));
+    Ok(Region { nodes, changed, first })
+}
+
+/// The operands of an elementwise operator that have the sizes of the result: all that are not constant.
+fn followed(model: &Model, node: NodeId) -> Result<Vec<ValueId>, Reason> {
     let record = model.node(node);
     let name = model.str(record.op());
     let is_default = record.domain().is_empty() && record.outputs().len() == 1;
-    if is_default && UNARY.contains(&name) {
-        return Ok(0);
-    }
-    let is_constant =
-        |index: usize| record.input(index).is_some_and(|value| model.constant_tensor(value).is_some());
-    match (is_default && BINARY.contains(&name), is_constant(0), is_constant(1)) {
-        (true, false, true) => Ok(0),
-        (true, true, false) => Ok(1),
-        _ => Err("an operator in between is not elementwise".into()),
-    }
+    let operands: Vec<ValueId> = match () {
+        () if is_default && UNARY.contains(&name) => record.input(0).into_iter().collect(),
+        () if is_default && BINARY.contains(&name) => {
+            record.inputs().flatten().filter(|&value| model.constant_tensor(value).is_none()).collect()
+        }
+        () => Vec::new(),
+    };
+    if operands.is_empty() { Err("an operator in between is not elementwise".into()) } else { Ok(operands) }
 }
 
-/// The other operand of an operator with two is one number, which is broadcast to any sizes.
-fn is_scalar_otherwise(model: &Model, node: NodeId, operand: usize, rank: usize) -> Result<(), Reason> {
+/// The constant operands of an operator with two are one number each, which is broadcast to any sizes.
+fn has_single_numbers(model: &Model, node: NodeId, rank: usize) -> Result<(), Reason> {
     let record = model.node(node);
     if !BINARY.contains(&model.str(record.op())) {
         return Ok(());
@@ -157,13 +188,10 @@ fn is_scalar_otherwise(model: &Model, node: NodeId, operand: usize, rank: usize)
     if record.attributes().iter().next().is_some() {
         return Err("an operator in between has attributes".into());
     }
-    let own = record.input(operand);
-    let mut others = record.inputs().flatten().filter(|&value| Some(value) != own);
-    let fits = others.all(|value| {
-        let dims = model.constant_tensor(value).map(|tensor| tensor.dims().to_vec());
-        dims.is_some_and(|dims| dims.len() <= rank && dims.iter().all(|&size| size == 1))
-    });
-    if fits { Ok(()) } else { Err("an operand in between is not one number".into()) }
+    let mut constants = record.inputs().flatten().filter_map(|value| model.constant_tensor(value));
+    let fits = |dims: &[i64]| dims.len() <= rank && dims.iter().all(|&size| size == 1);
+    let is_single = constants.all(|tensor| fits(tensor.dims()));
+    if is_single { Ok(()) } else { Err("an operand in between is not one number".into()) }
 }
 
 /// The order of the axes of a `Transpose`; empty if the axes are reversed.

@@ -51,6 +51,47 @@ fn inverses_around_elementwise_operators_cancel() {
     );
 }
 
+#[test]
+fn inverses_around_operators_with_several_uses_cancel() {
+    check(
+        "",
+        "g (float[A,B,8] x, float[A,B,8] v) => (float[A,B,8] y, float[8] z, float[A,B,8] w) <float half = {0.5}, float[1] three = {3.0}> {
+            s = Constant <value_ints = [-1, 8]> () a = Reshape (x, s) h = Mul (a, half) p = Pow (a, three) q = Add (a, p) t = Tanh (q)
+            m = Mul (h, t) k = Shape (x) b = Reshape <allowzero = 1> (m, k) y = Relu (b)
+            c = Reshape (v, s) d = Erf (c) e = Tanh (d) f = Reshape <allowzero = 1> (e, k) w = Relu (f) z = ReduceMax (d)
+        }",
+        "s = Constant <value_ints = [-1, 8]> ()
+         k = Shape (x)
+         val_0 = Mul (x, half)
+         val_1 = Pow (x, three)
+         val_2 = Add (x, val_1)
+         val_3 = Tanh (val_2)
+         val_4 = Mul (val_0, val_3)
+         y = Relu (val_4)
+         c = Reshape (v, s)
+         d = Erf (c)
+         e = Tanh (d)
+         f = Reshape <allowzero = 1> (e, k)
+         w = Relu (f)
+         z = ReduceMax (d)",
+    );
+}
+
+/// The sizes of `a` are known under guards only, and those of a product with one number are those of its other operand.
+#[test]
+fn a_neutral_number_needs_no_sizes() {
+    check(
+        "",
+        "g (float[N,M] x, float[K,L] z) => (float[A,B] y, float[C] w) <float one = {1.0}, float[1,1,1] three = {1.0}> {
+            a = Add (x, z) b = Div (a, one) c = Mul (one, b) y = Relu (c) d = Mul (a, three) w = ReduceMax (d)
+        }",
+        "a = Add (x, z)
+         y = Relu (a)
+         d = Mul (a, three)
+         w = ReduceMax (d)",
+    );
+}
+
 /// Two rules match the same node: the one with more nodes applies, whichever comes first.
 #[test]
 fn the_order_of_rules_does_not_matter() {

@@ -1,5 +1,5 @@
 //! Simplification of real models: onnxruntime computes the same before and after, at the sizes of two runs: the same bits after
-//! exact edits, and otherwise the same within rounding.
+//! exact edits, and otherwise the same within rounding; fusions are the third kind of edits.
 //!
 //! `--models DIR` names a folder of models, as for the suite `models-eval`; weights that are zeros are filled first. onnxruntime
 //! runs without optimizations. A file `peers.json` in the folder, with the numbers of nodes that other simplifiers leave, is
@@ -14,7 +14,7 @@ use onnx_codec::{EncodeOptions, encode};
 use onnx_eval::{Value, contrib};
 use onnx_ir::Model;
 use onnx_pass::{Exactness, PassOptions};
-use onnx_rewrite::{RuleSet, simplification};
+use onnx_rewrite::{RuleSet, fused_simplification, simplification};
 use onnx_schema::Registry;
 use serde_json::Value as Json;
 
@@ -30,6 +30,26 @@ type Peers = BTreeMap<String, BTreeMap<String, Json>>;
 
 /// A run in onnxruntime: its number, the inputs, and the outputs by name.
 type Run = (usize, Inputs, HashMap<String, Value>);
+
+/// The edits that are allowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Edits {
+    /// Those after which every implementation computes the same bits.
+    Exact,
+    /// Those that may round, too.
+    Rounding,
+    /// Those that may round, and then fusions.
+    Fused,
+}
+
+impl Edits {
+    const fn class(self) -> Exactness {
+        match self {
+            Self::Exact => Exactness::Exact,
+            Self::Rounding | Self::Fused => Exactness::Rounding,
+        }
+    }
+}
 
 /// The suite.
 #[derive(Default)]
@@ -74,6 +94,7 @@ impl Suite for ModelsSimplify {
             "nodes before",
             "nodes after",
             "nodes of the best peers",
+            "nodes after fusions",
             "models with more nodes than the best peer",
             "runs in onnxruntime",
             "runs that onnxruntime refuses",
@@ -88,16 +109,20 @@ impl ModelsSimplify {
         outcome.counts.push("models".to_owned());
         let before = filled.decode()?;
         let source = filled.decode_source()?;
-        let smaller = simplified(&source, Exactness::Rounding).map_err(|error| ("pipeline", error))?;
+        let smaller = simplified(&source, Edits::Rounding).map_err(|error| ("pipeline", error))?;
         self.count(name, count_nodes(&source), count_nodes(&smaller), outcome);
         let runs = self.runs(&before, filled, outcome)?;
         let path = filled.path.with_extension("simplified.onnx");
-        for class in [Exactness::Exact, Exactness::Rounding] {
-            let after = simplified(&before, class).map_err(|error| ("pipeline", error))?;
+        for edits in [Edits::Exact, Edits::Rounding, Edits::Fused] {
+            let after = simplified(&before, edits).map_err(|error| ("pipeline", error))?;
+            if edits == Edits::Fused {
+                let nodes = 0..count_nodes(&after);
+                outcome.counts.extend(nodes.map(|_| "nodes after fusions".to_owned()));
+            }
             if let Some(found) = passes::new_errors(&before, &after) {
                 return Err(("new errors", found));
             }
-            let compared = self.compare(&before, (&after, &path), class, &runs);
+            let compared = self.compare(&before, (&after, &path), edits, &runs);
             // It is fine if the file was not written.
             let _ = std::fs::remove_file(&path);
             outcome.counts.extend((0..compared?).map(|_| "runs with equal outputs".to_owned()));
@@ -148,13 +173,13 @@ impl ModelsSimplify {
         &self,
         before: &Model,
         (after, path): (&Model, &Path),
-        class: Exactness,
+        edits: Edits,
         runs: &[Run],
     ) -> Result<usize, Wrong> {
         let file = encode(after, &EncodeOptions::default()).map_err(|error| ("encode", error.to_string()))?;
         std::fs::write(path, file.into_bytes()).map_err(|error| ("write", error.to_string()))?;
         for (run, inputs, old) in runs {
-            let of = |what: String| format!("{class:?}, run {run}: {what}");
+            let of = |what: String| format!("{edits:?}, run {run}: {what}");
             // Inputs keep their names and their order.
             let new = self.models.runtime(path, before, inputs, false);
             let new = new.map_err(|error| ("onnxruntime", of(error)))?;
@@ -166,7 +191,7 @@ impl ModelsSimplify {
                 if let Some(difference) = difference(old, new) {
                     return Err(("different", of(format!("output `{name}`: {difference}"))));
                 }
-                if class == Exactness::Exact && !same_bits(old, new) {
+                if edits == Edits::Exact && !same_bits(old, new) {
                     return Err(("other bits", of(format!("output `{name}`"))));
                 }
             }
@@ -175,12 +200,19 @@ impl ModelsSimplify {
     }
 }
 
-/// The model after the edits of a class.
-fn simplified(before: &Model, class: Exactness) -> Result<Model, String> {
+/// The model after the edits.
+fn simplified(before: &Model, edits: Edits) -> Result<Model, String> {
     let registry = Registry::standard().with(contrib::pack()).map_err(|error| error.to_string())?;
     let rules = RuleSet::standard().map_err(|error| error.to_string())?;
-    let pipeline = simplification(rules, &registry).map_err(|error| error.to_string())?;
+    let pipeline = if edits == Edits::Fused {
+        let fusions = RuleSet::fusions().map_err(|error| error.to_string())?;
+        fused_simplification(rules, fusions, &registry)
+    } else {
+        simplification(rules, &registry)
+    };
+    let pipeline = pipeline.map_err(|error| error.to_string())?;
     let mut after = before.clone();
-    let done = pipeline.run(&mut after, &PassOptions::default().with_class(class).with_registry(&registry));
+    let options = PassOptions::default().with_class(edits.class()).with_registry(&registry);
+    let done = pipeline.run(&mut after, &options);
     done.ended.map_or(Ok(after), |ended| Err(ended.to_string()))
 }
