@@ -19,7 +19,7 @@ const STEP_FUNCTIONS: &str = "crates/onnx-version/src/steps";
 /// The steps of all operators.
 pub(super) struct Conversions {
     rows: BTreeMap<(&'static str, &'static str, i64), (Kind, Down)>,
-    /// What the functions say of themselves, by the list that they are in, the operator and the version.
+    /// The documentation of the functions, by the list that they are in, the operator and the version.
     functions: BTreeMap<(String, String, i64), String>,
 }
 
