@@ -61,8 +61,8 @@ impl Reshape<'_> {
     }
 
     /// With an old size of 1, the position is also that of axes next to it. An axis that has only this size comes first, at the
-    /// same index if there are several. Otherwise the size is between two axes, and goes to the one of which the operand has
-    /// another size: `[T, 1, D]` becomes `[T, 1 * heads, D / heads]`, and `[T, 1, D]` becomes `[T * 1, D]` if both stay.
+    /// same index if there are several. Otherwise the size is between two axes, and both choices keep the elements in place;
+    /// [`between`](Self::between) prefers the one that models mean, and the operators that use the result decide.
     fn preferred(&self, from: Spot, found: &[Spot]) -> Option<Spot> {
         let only = |spot: &&Spot| spot.outer == 1 && spot.inner == 1;
         let mut single = found.iter().filter(only);
@@ -75,22 +75,32 @@ impl Reshape<'_> {
         }
         match found {
             [only] => Some(*only),
-            [before, after] => {
-                let size = |axis: Option<usize>| self.data.get(axis?).and_then(|dim| dim.known());
-                let stays = |at: Option<usize>, spot: &Spot| {
-                    size(at) == self.output.get(spot.axis).and_then(|dim| dim.known())
-                };
-                // A size that is merged with others in the operand is split from those, too.
-                if from.outer != 1 || from.inner != 1 {
-                    return None;
+            [before, after] => self.between(from, *before, *after),
+            _ => None,
+        }
+    }
+
+    /// The axis of two that gets the size between them. An axis that is split into heads takes it: `[T, 1, D]` becomes
+    /// `[T, 1 * heads, D / heads]`. An axis that stays or is merged does not, and the rows before it do: `[T, 1, D]` and
+    /// `[T, 1 * heads, D / heads]` become `[T * 1, D]`.
+    fn between(&self, from: Spot, before: Spot, after: Spot) -> Option<Spot> {
+        let size = |dims: &[Dim], axis: Option<usize>| dims.get(axis?).and_then(|dim| dim.known());
+        let before_size = size(self.output, Some(before.axis));
+        let after_size = size(self.output, Some(after.axis))?;
+        match (from.outer, from.inner) {
+            (1, 1) => {
+                let next = size(self.data, from.axis.checked_add(1))?;
+                let stays_before = size(self.data, from.axis.checked_sub(1)) == before_size;
+                match stays_before {
+                    true if after_size < next => Some(after),
+                    true => Some(before),
+                    false => (after_size == next).then_some(before),
                 }
-                let stays_before = stays(from.axis.checked_sub(1), before);
-                let stays_after = stays(from.axis.checked_add(1), after);
-                match (stays_before, stays_after) {
-                    (true, false) => Some(*after),
-                    (false, true) | (true, true) => Some(*before),
-                    (false, false) => None,
-                }
+            }
+            (1, _) => (size(self.data, from.axis.checked_sub(1)) == before_size).then_some(before),
+            (_, 1) => {
+                let next = size(self.data, from.axis.checked_add(1))?;
+                Some(if after_size < next { after } else { before })
             }
             _ => None,
         }
@@ -175,6 +185,9 @@ mod tests {
             // The heads of attention, with the sequence first.
             (&[5, 1, 12], 1, &[5, 4, 3], &[5, 4, 3], 1, Some("5 -1 3")),
             (&[5, 1, 12], 1, &[4, 15], &[4, 15], 1, None),
+            // The heads are merged, and each row keeps its elements.
+            (&[5, 1, 4, 3], 1, &[5, 12], &[5, 12], 1, Some("-1 12")),
+            (&[5, 4, 3], 1, &[5, 12], &[5, 12], 1, None),
             // It would be spread over two axes.
             (&[4, 6], 0, &[2, 12], &[2, 12], 4, None),
             (&[6, 4], 1, &[3, 8], &[3, 8], 4, Some("3 -1")),
