@@ -291,6 +291,9 @@ struct FirstRefusal {
     node: String,
     reason: String,
     help: &'static str,
+    /// The operator of the node, if an earlier step put another one into its place.
+    #[serde(skip)]
+    replaced: Option<String>,
 }
 
 /// Plans the conversion to every version of every operator set that the model imports.
@@ -319,6 +322,9 @@ fn set_facts(
             node: node_name(model, refusal.node),
             reason: refusal.reason.to_string(),
             help: refusal.reason.cause().help(),
+            replaced: Some(model.str(model.node(refusal.node).op()))
+                .filter(|own| *own != refusal.op)
+                .map(str::to_owned),
         });
         versions.push(VersionFacts {
             version: target,
@@ -362,7 +368,10 @@ fn line(facts: &VersionFacts, imported: i64) -> String {
             0 | 1 => String::new(),
             count => format!(" (and {} more)", count - 1),
         };
-        let text = format!("`{}` {}: {}{more}", shown(&first.op), Quoted(&first.node), shown(&first.reason));
+        let place = first.replaced.iter().map(|own| format!(" in place of `{}`", shown(own)));
+        let place = place.collect::<String>();
+        let (op, node, reason) = (shown(&first.op), Quoted(&first.node), shown(&first.reason));
+        let text = format!("`{op}`{place} {node}: {reason}{more}");
         return format!("{} {text}", paint(BAD, "no"));
     }
     if facts.version == imported {

@@ -248,7 +248,7 @@ fn the_heads_of_attention_take_the_batch_if_the_sequence_comes_first() {
         [
             "Reshape `h` [3, -1, 2]",
             "Reshape `q` [-1, 2, 3, 2]",
-            "Reshape `f` [3, -1]",
+            "Reshape `f` [-1, 4]",
             "Reshape `b` [3, -1, 4]",
         ]
     );

@@ -4,7 +4,7 @@ use onnx_diag::Quoted;
 use onnx_eval::{Value, run_node};
 use onnx_ir::{Def, EditError, Model, NodeId, ValueId};
 use onnx_ops::MakeError;
-use onnx_schema::{domain, op};
+use onnx_schema::{Registry, domain, op};
 use onnx_shape_infer::{Answer, Content, Elem, Fact, Guard, Justification, Relation};
 use onnx_types::tensor::{Tensor, TensorError, TensorFault};
 use onnx_types::{Dim, ElemClass, ElemType, Limits, Symbol};
@@ -395,6 +395,7 @@ fn has_sizes_of(model: &Model, result: ValueId, operand: ValueId) -> bool {
     let record = model.node(node);
     let version = model.versions_in(record.graph()).get(domain::ONNX);
     BROADCASTING.iter().any(|&op| record.is(op))
+        && model.callee(node, Registry::STANDARD).standard().is_some()
         && version.is_some_and(|version| version >= SINCE_BROADCASTING)
         && record.inputs().flatten().any(|input| input == operand)
         && record.inputs().flatten().all(|input| {

@@ -96,8 +96,12 @@ pub fn findings(model: &Model, refusals: &[Refusal]) -> Sink {
     for refusal in refusals.iter().filter(|refusal| model.get_node(refusal.node).is_some()) {
         let rule = rule(refusal.reason.cause());
         sink.report_with(rule, || {
-            Diagnostic::new(rule, places.node(refusal.node), refusal.to_string())
-                .help(refusal.reason.cause().help())
+            let own = model.str(model.node(refusal.node).op());
+            let message = match own == refusal.op {
+                true => refusal.to_string(),
+                false => format!("{refusal}; it takes the place of `{own}` at an earlier step"),
+            };
+            Diagnostic::new(rule, places.node(refusal.node), message).help(refusal.reason.cause().help())
         });
     }
     sink

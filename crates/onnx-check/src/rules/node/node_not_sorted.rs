@@ -25,7 +25,7 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
             let (message, help) = if producer == user {
                 (format!("value {name} is made by the node that uses it"), "give the node another input")
             } else {
-                let help = "sort the nodes topologically; if that fails, the graph has a cycle";
+                let help = "sort the nodes, as `onnx check --fix` does; if that fails, the graph has a cycle";
                 (format!("value {name} is used before it is made"), help)
             };
             Diagnostic::new(&RULE, places.input(id, index), message)
