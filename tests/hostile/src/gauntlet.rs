@@ -56,7 +56,7 @@ const PRINTED: usize = if cfg!(debug_assertions) { 200_000 } else { 4 << 20 };
 /// How long to wait before a file is said to hang. No bound on speed: everything here takes moments.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Compares a file with what is written for it by means of readers that are not tested.
+/// Compares a file with what the codec writes for it, by independent readers.
 pub type Compare = fn(&Bytes) -> Result<(), String>;
 
 /// Returns the number of branches that the program has executed; 0 if they are not counted.

@@ -167,9 +167,10 @@ impl Part<'_> {
 /// side. Inputs, and outputs that are not connected, are those of the models, in order.
 ///
 /// Names stay, the earlier model first and inputs and outputs before inner values; what collides is renamed apart. Functions
-/// that mean the same are shared, and so are initializers and `Constant` nodes of one name that are equal. Older operator sets are raised to the newest
-/// version of any model. A dimension variable of one model is not that of another one unless a connection or
-/// [`same_dimensions`](MergeOptions::same_dimensions) says so. Locations of external data must be relative to one directory.
+/// that mean the same are shared, and so are initializers and `Constant` nodes of one name that are equal. Older operator sets
+/// are raised to the newest version of any model. A dimension variable of one model is not that of another one unless a
+/// connection or [`same_dimensions`](MergeOptions::same_dimensions) says so. Locations of external data must be relative to
+/// one directory.
 ///
 /// # Errors
 ///

@@ -24,9 +24,9 @@ pub(super) fn pass() -> Pass {
         .after("sorted")
 }
 
-/// Computes the nodes whose operands are all constants. A result that is larger than the operands by more than 16
-/// kilobytes is not stored, so that the file does not grow. Unless every implementation computes the same bits, a node is only folded if
-/// the options allow [`Exactness::Rounding`], and never if the standard says nothing about its result.
+/// Computes the nodes whose operands are all constants. A result that is larger than the operands by more than 16 kilobytes is
+/// not stored, so that the file does not grow. Unless every implementation computes the same bits, a node is only folded if the
+/// options allow [`Exactness::Rounding`], and never if the standard says nothing about its result.
 pub fn fold_constants(cx: &mut PassCx<'_>) -> Report {
     let registry = cx.options().registry;
     let mut report = Report::default();
