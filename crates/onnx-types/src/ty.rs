@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use crate::dim::Shape;
+use crate::dim::{Dim, Shape};
 use crate::elem::ElemType;
 use crate::symbol::Symbol;
 
@@ -126,6 +126,53 @@ impl Type {
             _ => None,
         }
     }
+
+    /// This type, with what `other` states where this one states nothing: both are types of one value. A size that is a number
+    /// takes precedence over a variable; where both state something else, this type counts.
+    #[must_use]
+    pub fn completed_by(&self, other: &Self) -> Self {
+        let mut result = self.clone();
+        let mut at = Some((&mut result, other));
+        while let Some((ty, other)) = at {
+            at = None;
+            ty.source = None;
+            match (&mut ty.kind, &other.kind) {
+                (kind @ TypeKind::Undefined, other) => *kind = other.clone(),
+                (TypeKind::Tensor(tensor), TypeKind::Tensor(other))
+                | (TypeKind::SparseTensor(tensor), TypeKind::SparseTensor(other)) => tensor.complete(other),
+                (TypeKind::Sequence(inner), TypeKind::Sequence(Some(other)))
+                | (TypeKind::Optional(inner), TypeKind::Optional(Some(other)))
+                | (TypeKind::Map { value: inner, .. }, TypeKind::Map { value: Some(other), .. }) => {
+                    match inner {
+                        Some(inner) => at = Some((&mut **inner, &**other)),
+                        None => *inner = Some(other.clone()),
+                    }
+                }
+                _ => {}
+            }
+        }
+        if result == *self { self.clone() } else { result }
+    }
+}
+
+impl TensorType {
+    /// Adds what `other` states and this type does not.
+    fn complete(&mut self, other: &Self) {
+        if self.elem == ElemType::Undefined {
+            self.elem = other.elem;
+        }
+        match (&mut self.shape, &other.shape) {
+            (shape @ None, other) => shape.clone_from(other),
+            (Some(shape), Some(other)) if shape.rank() == other.rank() => {
+                for (dim, other) in shape.dims_mut().iter_mut().zip(other.dims()) {
+                    if *dim == Dim::Unknown || (dim.known().is_none() && other.known().is_some()) {
+                        *dim = *other;
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
 }
 
 impl From<TypeKind> for Type {
@@ -153,5 +200,30 @@ mod tests {
         assert_eq!(plain, read);
         assert_ne!(plain, Type::sparse_tensor(ElemType::Float, Some(Shape::known(&[2]))));
         assert_eq!(Type::sequence(plain.clone()).inner(), Some(&plain));
+    }
+
+    #[test]
+    fn a_type_is_completed_by_what_another_states() {
+        let (n, m) = (Dim::Var(Symbol::from_index(1)), Dim::Var(Symbol::from_index(2)));
+        let tensor = |elem, dims: &[Dim]| Type::tensor(elem, Some(Shape::new(dims.iter().copied())));
+        let is = |a: &Type, b: &Type, expected: &Type| {
+            assert_eq!(a.completed_by(b), *expected);
+            assert_eq!(
+                Type::sequence(a.clone()).completed_by(&Type::sequence(b.clone())).inner(),
+                Some(expected)
+            );
+        };
+        let a = tensor(ElemType::Float, &[Dim::Unknown, n, n, Dim::Known(3)]);
+        let b = tensor(ElemType::Undefined, &[m, Dim::Known(2), m, Dim::Known(4)]);
+        is(&a, &b, &tensor(ElemType::Float, &[m, Dim::Known(2), n, Dim::Known(3)]));
+        is(&b, &a, &tensor(ElemType::Float, &[m, Dim::Known(2), m, Dim::Known(4)]));
+        is(&a, &tensor(ElemType::Float, &[]), &a);
+        is(&a, &Type::default(), &a);
+        is(&Type::default(), &a, &a);
+        is(
+            &Type::tensor(ElemType::Int64, None),
+            &a,
+            &tensor(ElemType::Int64, &[Dim::Unknown, n, n, Dim::Known(3)]),
+        );
     }
 }

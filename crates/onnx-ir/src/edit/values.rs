@@ -155,16 +155,35 @@ impl Model {
     /// Redirects every use of `old` to `new`; outputs of the main graph and of functions keep their names if
     /// [`Model::can_replace`] returns `true`.
     ///
-    /// Callers know such an output by its name, so `old` and `new` exchange their names when `old` is one.
+    /// Callers know such an output by its name, so `old` and `new` exchange their names when `old` is one. The type that an output
+    /// of a graph declares is that of `new` then, [completed](Type::completed_by) by what `new` declares: callers rely on
+    /// it, and it is the type of a scan output of no iteration.
     ///
     /// # Panics
     ///
     /// Panics if a value is not of this model or was erased.
     pub fn replace_value(&mut self, old: ValueId, new: ValueId) {
+        // What a nested graph declares holds only where the graph is executed.
+        if old != new && self.is_graph_output(old) && self.is_inside(self.graph_of(new), self.graph_of(old)) {
+            self.keep_output_type(old, new);
+        }
         if old != new && self.is_known_output(old) && self.can_replace(old, new) {
             self.take_name(new, old);
         }
         self.replace_all_uses(old, new);
+    }
+
+    /// Gives `new` what the type of an output that it replaces states.
+    fn keep_output_type(&mut self, old: ValueId, new: ValueId) {
+        let (of_old, of_new) = (&self.values[old], &self.values[new]);
+        // The data of an initializer has the type.
+        let Some(declared) = of_old.ty.as_ref().filter(|_| of_new.initializer().is_none()) else { return };
+        let ty = match &of_new.ty {
+            Some(ty) if ty != declared => Arc::new(declared.completed_by(ty)),
+            Some(_) => return,
+            None => Arc::clone(declared),
+        };
+        self.set_type(new, Some(ty));
     }
 
     /// Like [`replace_value`](Self::replace_value), through an `Identity` where an output of a graph cannot be `new` itself
