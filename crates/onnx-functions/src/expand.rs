@@ -16,7 +16,7 @@ use crate::cost::Cost;
 use crate::inline::{Calls, InlineOptions, InlinedCall, graphs_of, max_entries};
 use crate::names::Names;
 use crate::reason::Reason;
-use crate::references::redirect;
+use crate::references::{Forwards, redirect};
 
 /// The version of the default domain that a model imports which has none and needs an `Identity`: the first one in which it
 /// takes sequences.
@@ -47,7 +47,7 @@ pub(crate) struct Expander<'a> {
     names: Names,
     conversions: Conversions,
     /// The values that took the place of outputs of calls.
-    forwards: SecondaryMap<ValueId, ValueId>,
+    forwards: Forwards,
     /// The nodes that were copied, each with the number of the outermost call for which it was.
     copied: SecondaryMap<NodeId, u32>,
     /// The number of the outermost call that is being expanded.
@@ -81,7 +81,7 @@ impl<'a> Expander<'a> {
             needs: SecondaryMap::new(),
             names: Names::new(options.naming),
             conversions: Conversions::default(),
-            forwards: SecondaryMap::new(),
+            forwards: Forwards::default(),
             copied: SecondaryMap::new(),
             outermost: 0,
             types: HashMap::default(),
@@ -296,7 +296,7 @@ impl<'a> Expander<'a> {
         let is_single = frame.results.len() < 2;
         for &(old, result) in &frame.results {
             let mut new = result;
-            while let Some(&next) = self.forwards.get(new) {
+            while let Some(&next) = self.forwards.get(&new) {
                 new = next;
             }
             let is_copied = |producer: NodeId| self.copied.get(producer) == Some(&self.outermost);

@@ -1,16 +1,22 @@
 //! References to values outside of the data flow: quantization annotations, shardings and training bindings.
 
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
 use onnx_ir::{GraphId, Model, NodeId, ValueId, ValueRef};
-use slotmap::SecondaryMap;
+
+/// The values that took the place of others. Those are erased, so this is not a `SecondaryMap`: it forgets a key when its slot
+/// is used again.
+pub(crate) type Forwards = HashMap<ValueId, ValueId, RandomState>;
 
 /// Lets references to values that were replaced refer to what took their place.
-pub(crate) fn redirect(model: &mut Model, forwards: &SecondaryMap<ValueId, ValueId>) {
+pub(crate) fn redirect(model: &mut Model, forwards: &Forwards) {
     if forwards.is_empty() {
         return;
     }
     let new = |reference: &mut ValueRef| {
         while let ValueRef::Value(value) = *reference
-            && let Some(&next) = forwards.get(value)
+            && let Some(&next) = forwards.get(&value)
         {
             *reference = ValueRef::Value(next);
         }

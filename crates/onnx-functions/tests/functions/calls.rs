@@ -34,6 +34,26 @@ fn results_that_are_inputs_become_the_operands() {
     );
 }
 
+/// The slots of values that were replaced are used again.
+#[test]
+fn results_that_are_inputs_are_followed_through_values_that_are_gone() {
+    check(
+        r#"<ir_version: 10, opset_import: ["": 18, "my": 1]>
+        g (float[N] x) => (float[N] y) { y = my.G (x) }
+        <domain: "my", opset_import: ["": 18, "my": 1]> F (c) => (c) { }
+        <domain: "my", opset_import: ["": 18, "my": 1]> K (p) => (o) {
+            u = my.F (p)
+            o = Neg (p)
+        }
+        <domain: "my", opset_import: ["": 18, "my": 1]> G (p) => (r) {
+            r = my.K (p)
+            z = my.K (r)
+        }"#,
+        &["y = Neg (x)", "z = Neg (y)"],
+        &[],
+    );
+}
+
 #[test]
 fn a_result_that_is_listed_twice_is_one_value() {
     // The checker reports it; there is a meaning nevertheless.
