@@ -126,6 +126,7 @@ pub(super) struct Context<'a> {
     pub(super) domain: Symbol,
     pub(super) registry: &'a Registry,
     pub(super) taken: Taken,
+    pub(super) node_names: names::NodeNames,
     /// The outputs of calls that took the place of values of the flow.
     pub(super) forwards: HashMap<ValueId, ValueId, RandomState>,
 }
@@ -292,8 +293,10 @@ fn replace(
     let graph = model.node(first).graph();
     add_imports(model, graph, &[(cx.domain, 1)]);
     let present: Vec<bool> = results.iter().map(Option::is_some).collect();
+    let call_name = cx.node_names.free(model, scope);
+    let call_name = model.str(call_name).to_owned();
     let mut build = model.build_at(Position::Before(first)).derive("outline", nodes);
-    let mut call = build.call_symbol(cx.domain, name).name(scope);
+    let mut call = build.call_symbol(cx.domain, name).name(&call_name);
     for &argument in arguments {
         call = call.input(Some(argument));
     }

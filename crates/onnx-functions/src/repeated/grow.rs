@@ -272,7 +272,7 @@ impl<'a> Grower<'a> {
         true
     }
 
-    /// The occurrences that can take a step in the same way, of the ways the one of the first occurrence that has the most.
+    /// The occurrences that can take a step in the same way as the first occurrence, or as the middle one if these are more.
     fn able(&mut self, step: Step) -> Vec<usize> {
         let count = self.block.occurrences.len();
         let mut best: Vec<usize> = Vec::new();

@@ -123,7 +123,9 @@ pub fn outline_repeated(
     let order = order.map_err(|_| Reason::from("the nodes of the graph form a cycle"))?;
     apply::reorder(model, &flow, graph, &order)?;
     let taken = Taken::new(model);
-    let mut cx = Context { domain, registry: options.registry, taken, forwards: HashMap::default() };
+    let node_names = names::NodeNames::new(model);
+    let mut cx =
+        Context { domain, registry: options.registry, taken, node_names, forwards: HashMap::default() };
     let mut outlined = Vec::with_capacity(blocks.len());
     for block in &blocks {
         let made = apply::outline_block(model, &flow, block, &mut cx)?;

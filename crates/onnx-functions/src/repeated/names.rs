@@ -1,6 +1,10 @@
 //! Names of outlined functions and of their calls, from the scopes in the names of nodes.
 
+use std::collections::{HashMap, HashSet};
+
+use foldhash::fast::RandomState;
 use onnx_ir::{Model, NodeId};
+use onnx_types::Symbol;
 
 /// Number of bytes of the name of a function that are taken from names of nodes.
 const MAX_NAME: usize = 48;
@@ -39,6 +43,36 @@ pub(super) fn function_name(scope: &str) -> String {
         name.push_str(word);
     }
     if name.is_empty() { "Block".to_owned() } else { name }
+}
+
+/// The names of the nodes of a model. A name of two nodes is valid, but onnxruntime refuses it.
+pub(super) struct NodeNames {
+    taken: HashSet<Symbol, RandomState>,
+    /// The last number that was tried after a name.
+    counters: HashMap<Symbol, u64, RandomState>,
+}
+
+impl NodeNames {
+    pub(super) fn new(model: &Model) -> Self {
+        let nodes = model.all_graphs().flat_map(|graph| model.nodes(graph));
+        Self { taken: nodes.map(|node| model.node(node).name()).collect(), counters: HashMap::default() }
+    }
+
+    /// A name like `base` that no other node has; the empty name if `base` is empty.
+    pub(super) fn free(&mut self, model: &mut Model, base: &str) -> Symbol {
+        let like = model.intern(base);
+        if like.is_empty() || self.taken.insert(like) {
+            return like;
+        }
+        loop {
+            let counter = self.counters.entry(like).or_default();
+            *counter += 1;
+            let name = model.intern(&format!("{base}_{counter}"));
+            if self.taken.insert(name) {
+                return name;
+            }
+        }
+    }
 }
 
 #[cfg(test)]

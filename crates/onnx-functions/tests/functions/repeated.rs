@@ -24,6 +24,9 @@ fn outlined(model: &Model, min_nodes: usize) -> Vec<(usize, usize)> {
     let blocks = outline_repeated(&mut model, graph, &options).unwrap();
     model.verify_sorted().unwrap();
     assert_eq!(errors(&model), Vec::<String>::new(), "{:?}", nodes(&model));
+    let mut names = std::collections::HashSet::new();
+    let named = model.nodes(graph).map(|node| model.node(node).name()).filter(|name| !name.is_empty());
+    named.for_each(|name| assert!(names.insert(name), "two nodes are named `{}`", model.str(name)));
     let found = blocks.iter().map(|block| (block.calls.len(), block.nodes)).collect();
     inline_all(&mut model, &InlineOptions::default()).unwrap();
     model.verify_sorted().unwrap();
@@ -257,4 +260,21 @@ fn documentation_and_metadata_that_all_occurrences_have_is_kept() {
     assert_eq!(entries, ["kind"]);
     let value = model.value(record.output(0).unwrap());
     assert!(value.extras().is_none_or(|extras| extras.doc.is_empty()));
+}
+
+#[test]
+fn calls_have_names_of_their_own() {
+    let block = |input: &str, number: usize, output: &str| {
+        format!(
+            "[\"/m/a{number}\"] a{number} = Neg ({input})\n[\"/m/b{number}\"] b{number} = Exp (a{number})\n\
+             [\"/m/c{number}\"] {output} = Tanh (b{number})\n"
+        )
+    };
+    let text = format!(
+        "{}[\"/m\"] e = Sigmoid (d0)\n{}[\"/m_1\"] f = Sigmoid (d1)\n{}",
+        block("x", 0, "d0"),
+        block("e", 1, "d1"),
+        block("f", 2, "y")
+    );
+    assert_eq!(outlined(&model(&text), 3), [(3, 3)]);
 }
