@@ -3,13 +3,16 @@
 
 use onnx_ir::{AttrValue, Model, NodeId, ValueId};
 use onnx_ops::{Call, derived_default};
-use onnx_schema::{AttrDefault, Schema, op};
+use onnx_schema::{AttrDefault, Schema, attr, op};
 use onnx_shape_infer::Inference;
 use onnx_types::Symbol;
 use onnx_types::tensor::{DataSource, NoData, Tensor};
 
 /// Maximum number of `Identity` nodes between a constant and its user.
 const MAX_IDENTITIES: usize = 64;
+
+/// The attribute of `BatchNormalization` since version 14.
+const TRAINING_MODE: &str = "training_mode";
 
 /// The value of a parameter of a node.
 #[derive(Clone, Debug)]
@@ -41,6 +44,9 @@ impl Source<'_> {
         }
         let Some(call) = call else { return Effective::Absent };
         let schema = call.schema();
+        if schema.op() == op::BATCH_NORMALIZATION && name == TRAINING_MODE && schema.since_version() < 14 {
+            return self.training_mode(node, call);
+        }
         let Some(formal) = schema.attributes().iter().find(|formal| formal.text() == name) else {
             let index = schema.inputs().iter().position(|formal| formal.name == name);
             return match index.map(|index| record.input(index)) {
@@ -65,6 +71,19 @@ impl Source<'_> {
             },
             _ => Effective::Absent,
         }
+    }
+
+    /// Whether a `BatchNormalization` before version 14 is in training mode: by an attribute up to version 6, and then by its
+    /// outputs.
+    fn training_mode(&self, node: NodeId, call: &Call<'_>) -> Effective {
+        let has_more = self.model.node(node).outputs().iter().skip(1).any(Option::is_some);
+        let has_flag = call.schema().attributes().iter().any(|formal| formal.name == attr::IS_TEST);
+        let is_test = match self.model.node(node).attribute(attr::IS_TEST).map(onnx_ir::Attribute::value) {
+            Some(AttrValue::Int(flag)) => *flag != 0,
+            Some(_) => return Effective::Unknown,
+            None => !has_flag,
+        };
+        Effective::Tensor(Tensor::scalar(i64::from(has_more || !is_test)))
     }
 
     /// The operand at an index of the latest version, also if the version in scope has it as an attribute.

@@ -1,6 +1,6 @@
 //! Changes of the order of elements, or of the sizes, that cancel each other around elementwise operators.
 
-use onnx_ir::{Model, NodeId, Position, User, ValueId};
+use onnx_ir::{AttrValue, Model, NodeId, Position, User, ValueId};
 use onnx_pass::{Exactness, Patch, Reason};
 use onnx_schema::{attr, op};
 
@@ -115,9 +115,14 @@ fn data(model: &Model, node: NodeId) -> Result<ValueId, Reason> {
     model.node(node).input(0).ok_or_else(|| "an operand is omitted".into())
 }
 
-/// The family of changes that a node belongs to: whether it changes the order of the elements, or their sizes.
+/// The family of changes that a node belongs to: whether it changes the order of the elements, or their sizes. `None` if neither, or
+/// if an attribute is a reference.
 fn family(model: &Model, node: NodeId) -> Option<bool> {
     let record = model.node(node);
+    // Each call of a function gives a reference a value.
+    if record.attributes().iter().any(|attribute| matches!(attribute.value(), AttrValue::Ref(_))) {
+        return None;
+    }
     let name = model.str(record.op());
     (record.domain().is_empty() && (name == "Transpose" || SIZES.contains(&name)))
         .then_some(name == "Transpose")

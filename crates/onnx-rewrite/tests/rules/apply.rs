@@ -51,6 +51,43 @@ fn inverses_around_elementwise_operators_cancel() {
     );
 }
 
+/// Each call gives the references other values.
+#[test]
+fn references_to_attributes_are_not_inverse() {
+    let text = "<ir_version: 10, opset_import: [\"\": 18, \"loc\": 1]>
+        g (float[2,3] x) => (float[A,B] y) { y = loc.F <p = [1, 0], q = [0, 1]> (x) }
+        <domain: \"loc\", opset_import: [\"\": 18]>
+        F <p, q> (x) => (y) {
+           a = Transpose <perm: ints = @p> (x)
+           b = Neg (a)
+           y = Transpose <perm: ints = @q> (b)
+        }";
+    let mut model = parse_model(text, &ParseOptions::default()).unwrap();
+    let mut cx = PassCx::new(&mut model, PassOptions::default());
+    assert_eq!(RuleSet::standard().unwrap().apply(&mut cx).edits, 0);
+}
+
+/// Before version 14, a node with more outputs is in training mode, also if nothing uses them.
+#[test]
+fn a_batch_normalization_in_training_is_not_folded() {
+    for (opset, outputs, is_folded) in
+        [(9, "y", true), (9, "y, m, v", false), (13, "y, \"\", \"\", \"\", v", false), (14, "y", true)]
+    {
+        let text = format!(
+            "<ir_version: 7, opset_import: [\"\": {opset}]>
+            g (float[2,3,4] x) => (float[2,3,4] y)
+            <float[3,3,1] w = {{1,2,3,4,5,6,7,8,9}}, float[3] s = {{1,2,3}}, float[3] b = {{0,0,1}}, float[3] mean = {{0,1,0}}, float[3] var = {{1,1,2}}> {{
+               t = Conv (x, w)
+               {outputs} = BatchNormalization (t, s, b, mean, var)
+            }}"
+        );
+        let mut model = parse_model(&text, &ParseOptions::default()).unwrap();
+        let mut cx = PassCx::new(&mut model, PassOptions::default());
+        let report = RuleSet::standard().unwrap().apply(&mut cx);
+        assert_eq!(report.edits > 0, is_folded, "{text}");
+    }
+}
+
 #[test]
 fn inverses_around_operators_with_several_uses_cancel() {
     check(
