@@ -45,15 +45,21 @@ pub(crate) fn used_elements(
         }
         let Some(node) = record.producer() else { continue };
         let record = model.node(node);
+        let is_known = |value: ValueId| content(value).is_some() || is_small_constant(value);
         // What a branch returns, and the body of a loop.
         let results = record.nested_graphs().flat_map(|graph| model.graph(graph).outputs());
         for operand in record.inputs().flatten().chain(results.map(onnx_ir::GraphOutput::value)) {
-            if content(operand).is_some() || is_small_constant(operand) {
+            if is_known(operand) {
                 open.push(operand);
             } else if !used.sizes.contains(&operand) {
                 used.sizes.push(operand);
             }
         }
+        // A loop may be known as a whole, by its iterations, where no value of its body is.
+        let inner = record.nested_graphs().flat_map(|graph| model.nodes_in(graph));
+        open.extend(
+            inner.flat_map(|node| model.node(node).inputs().flatten()).filter(|&value| is_known(value)),
+        );
     }
     used
 }

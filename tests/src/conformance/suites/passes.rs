@@ -92,6 +92,9 @@ impl Suite for PassesSuite {
         for (name, pipeline) in pipelines.chain([("all", all)]) {
             run(name, &pipeline, &model, known, &mut outcome);
         }
+        if case.group == Group::Generated {
+            smith::attach(&model, &mut outcome);
+        }
         outcome
     }
 

@@ -211,6 +211,17 @@ pub(super) fn options(seed: u64) -> SmithOptions<'static> {
     schemas.get(index).map_or(options.clone(), |schema| options.with_schema(schema.id()))
 }
 
+/// Adds a generated model to its failures, so that it is written beside the report.
+pub(super) fn attach(model: &Model, outcome: &mut Outcome) {
+    if outcome.failures.is_empty() {
+        return;
+    }
+    if let Ok(file) = encode(model, &EncodeOptions::default()) {
+        let file = file.into_bytes();
+        outcome.failures.iter_mut().for_each(|failure| failure.input = Some(file.clone()));
+    }
+}
+
 impl SmithSuite {
     /// Returns `true` if another failure of a kind should be shrunk.
     fn is_shrunk(&self, kind: &str) -> bool {
