@@ -7,6 +7,7 @@ use onnx_ir::Model;
 use onnx_pass::{Exactness, PassOptions, Verdict, prove_models};
 use onnx_schema::{Schema, domain};
 use onnx_smith::{SmithOptions, from_seed};
+use onnx_types::Symbol;
 use onnx_version::{ConvertOptions, VersionError, convert};
 
 /// Models for each schema of an operator that a later version changes.
@@ -38,8 +39,12 @@ struct Counts {
 }
 
 impl Counts {
-    fn differs(&mut self, schema: &Schema, found: &str, detail: &str) {
-        match EXCEPTIONS.iter().any(|&(op, part)| op == schema.name() && found.contains(part)) {
+    fn differs(&mut self, before: &Model, found: &str, detail: &str) {
+        let has = |op: &str| {
+            let mut nodes = before.all_graphs().flat_map(|graph| before.nodes(graph));
+            nodes.any(|node| before.str(before.node(node).op()) == op)
+        };
+        match EXCEPTIONS.iter().any(|&(op, part)| found.contains(part) && has(op)) {
             true => self.excepted += 1,
             false => self.failures.push(format!("{found}\n{detail}")),
         }
@@ -52,8 +57,7 @@ fn text(model: &Model) -> String {
 }
 
 /// Converts a model, and compares it with the result.
-fn convert_one(before: &Model, version: i64, schema: &Schema, counts: &mut Counts) {
-    let set = schema.domain();
+fn convert_one(before: &Model, version: i64, set: Symbol, counts: &mut Counts) {
     let mut after = before.clone();
     let done = match convert(&mut after, version, &ConvertOptions::default().with_domain(set)) {
         Ok(done) => done,
@@ -86,7 +90,7 @@ fn convert_one(before: &Model, version: i64, schema: &Schema, counts: &mut Count
     match prove_models(before, &after, class, &PassOptions::default()) {
         Verdict::Refuted(found) => {
             let texts = format!("{}\n{}", text(before), text(&after));
-            counts.differs(schema, &format!("to {version}: {found}"), &texts);
+            counts.differs(before, &format!("to {version}: {found}"), &texts);
         }
         Verdict::Untested(_) => counts.untested += 1,
         _ => counts.proved += 1,
@@ -107,8 +111,7 @@ fn targets(schema: &Schema, from: i64) -> Vec<i64> {
 }
 
 /// Converts a model downwards and back, and compares it with the first one.
-fn round_trip(before: &Model, version: i64, schema: &Schema, counts: &mut Counts) {
-    let set = schema.domain();
+fn round_trip(before: &Model, version: i64, set: Symbol, counts: &mut Counts) {
     let options = ConvertOptions::default().with_domain(set);
     let Some(from) = before.opset_version(set) else { return };
     let mut model = before.clone();
@@ -122,7 +125,7 @@ fn round_trip(before: &Model, version: i64, schema: &Schema, counts: &mut Counts
         Ok(_) => match prove_models(before, &model, Exactness::Rounding, &PassOptions::default()) {
             Verdict::Refuted(found) => {
                 let texts = format!("{}\n{}\n{}", text(before), text(&down), text(&model));
-                counts.differs(schema, &format!("to {version} and back: {found}"), &texts);
+                counts.differs(before, &format!("to {version} and back: {found}"), &texts);
             }
             Verdict::Untested(_) => {}
             _ => counts.round_trips += 1,
@@ -154,9 +157,9 @@ fn generated_models_compute_the_same_in_newer_and_older_versions() {
                 continue;
             }
             for version in targets(schema, from) {
-                convert_one(&model, version, schema, &mut counts);
+                convert_one(&model, version, set, &mut counts);
                 if version < from {
-                    round_trip(&model, version, schema, &mut counts);
+                    round_trip(&model, version, set, &mut counts);
                 }
             }
         }
