@@ -6,7 +6,7 @@ use onnx_ir::{Attribute, FunctionId, Model};
 use onnx_types::Symbol;
 use slotmap::SecondaryMap;
 
-/// The attributes of all functions, found by name: a function can have many, and many calls.
+/// The attributes of all functions. Indexed by name, because both attributes and calls can be numerous.
 #[derive(Default)]
 pub(crate) struct Functions<'a> {
     /// The first declaration of each attribute; with the default, where it has one.

@@ -112,7 +112,7 @@ impl Loaded {
     ///
     /// # Errors
     ///
-    /// If standard output, which takes a model or a report, is connected to a file of the model.
+    /// Returns an error if standard output, which takes a model or a report, is connected to a file of the model.
     fn with_data_in(mut self, args: &InputArgs) -> Result<Self, Failure> {
         self.place.directory.clone_from(&args.data_dir);
         if store::standard_output_file().is_some() {

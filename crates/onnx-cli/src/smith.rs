@@ -55,7 +55,7 @@ fn schema(name: &str, opset: Option<i64>) -> Result<SchemaId, Failure> {
             None => failure.help("`onnx ops search WORD` looks for a part of a name"),
         });
     };
-    // The version that a newer one has deprecated is the one to make.
+    // If the version is deprecated, the newest earlier one that is not is used.
     let usable =
         schema.versions().iter().rev().filter(|other| other.since_version() <= schema.since_version());
     let usable = usable.into_iter().find(|other| !other.is_deprecated());

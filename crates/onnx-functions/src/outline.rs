@@ -256,7 +256,8 @@ fn refuse_taken_identity(
     }
     let quoted = Quoted(model.str(name));
     if model.find_function(domain, name, overload).is_some() {
-        return Err(Reason::new(format!("the function {quoted} exists")));
+        let function = crate::inline::identity(model, domain, name, overload);
+        return Err(Reason::new(format!("the function {function} already exists")));
     }
     let is_declared = registry.declared_history(model.str(domain), model.str(name)).next().is_some();
     if is_declared || !onnx_schema::versions(domain, name).is_empty() {

@@ -128,7 +128,7 @@ impl Smith<'_> {
             let name = self.model.str(name).to_owned();
             self.model.add_graph_input(graph, &name, ty);
         }
-        // Until version 4 of the format, every initializer must be an input, too.
+        // Before version 4 of the format, every initializer must be an input, too.
         if self.ir_version() < 4 {
             return;
         }

@@ -349,7 +349,7 @@ impl<'b> Smith<'b> {
         let tensor =
             if self.choices.chance(30) { elements::typed(&tensor).unwrap_or(tensor) } else { tensor };
         if is_early {
-            // Until version 4 of the format, every initializer must be an input, too.
+            // Before version 4 of the format, every initializer must be an input, too.
             return Some(self.input(ty, Some(tensor)));
         }
         let name = self.name("c");

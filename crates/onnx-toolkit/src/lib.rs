@@ -16,8 +16,8 @@
 //! | inline and outline functions | [`functions`] | `onnx-functions` |
 //! | passes whose edits are proved | [`pass`] | `onnx-pass` |
 //! | rewrite rules | [`rewrite`] | `onnx-rewrite` |
-//! | convert to newer operator sets | [`version`] | `onnx-version` |
-//! | extract parts of models | [`compose`] | `onnx-compose` |
+//! | convert between versions of operator sets | [`version`] | `onnx-version` |
+//! | extract, merge, split, edit, compare and reduce models | [`compose`] | `onnx-compose` |
 //! | generate valid models | `smith` (feature) | `onnx-smith` |
 //! | element types, shapes, tensors, limits | [`types`] | `onnx-types` |
 //! | facts about operators | [`schema`] | `onnx-schema` |

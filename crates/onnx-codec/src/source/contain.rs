@@ -19,7 +19,7 @@ pub enum Containment {
     Strict,
     /// A symbolic link may lead to a file inside the directory of the model, or inside the directory of the file that the
     /// model itself is a link to. This suits caches that keep files under the digest of their contents and link to them.
-    /// A file with several names is accepted and [noted](super::FileSource::notes).
+    /// A file with several hard links is accepted and [noted](super::FileSource::notes).
     #[default]
     Contained,
     /// Links may lead anywhere. For models of one's own.

@@ -197,7 +197,7 @@ mod tests {
         }
     }
 
-    /// The common numbers are read as by the standard library, and others are left to it.
+    /// The fast path rounds as the standard library does; other numbers go to the library.
     #[test]
     fn common_numbers_are_rounded_once() {
         let mut found = 0;

@@ -14,13 +14,13 @@ use crate::reason::Reason;
 /// The schema of an operator does not tell this, so these were compared with the text of the specification. An attribute that
 /// is not listed makes a body of an older version unusable.
 const NEUTRAL: &[(Symbol, Symbol)] = &[
-    // Only conversions to 8-bit floats, which the older versions do not have.
+    // Affects only conversions to 8-bit floats, which the older versions do not have.
     (op::CAST, attr::SATURATE),
     (op::CAST, attr::ROUND_MODE),
     (op::CAST_LIKE, attr::SATURATE),
     (op::CAST_LIKE, attr::ROUND_MODE),
     (op::QUANTIZE_LINEAR, attr::SATURATE),
-    // One way to state the value of several.
+    // Alternatives to the attribute `value`.
     (op::CONSTANT, attr::SPARSE_VALUE),
     (op::CONSTANT, attr::VALUE_FLOAT),
     (op::CONSTANT, attr::VALUE_FLOATS),

@@ -79,6 +79,6 @@ fn overloads_are_functions_of_their_own() {
     assert_eq!((model.info().ir_version, errors(&model)), (10, Vec::new()));
     let w = maker(&model, "w");
     let reason = outline(&mut model, &[w], ("my", "Part", "v2"), Registry::STANDARD).unwrap_err();
-    assert_eq!(reason.to_string(), "the function `Part` exists");
+    assert_eq!(reason.to_string(), "the function `my.Part:v2` already exists");
     assert_eq!(inline_all(&mut model, &InlineOptions::default()).unwrap().inlined(), 2);
 }

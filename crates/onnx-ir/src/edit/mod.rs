@@ -15,7 +15,7 @@ use crate::entity::{GraphId, NodeId, ValueId};
 #[non_exhaustive]
 pub enum EditError {
     /// The node, value, graph or function is not in the model (any more).
-    #[error("the key belongs to nothing in this model: it was erased, or is of another model")]
+    #[error("the key is not in this model: erased, or of another model")]
     Gone,
     /// A value is still used, so what defines it cannot go.
     #[error("{value} is still used {uses} times: replace its uses first")]

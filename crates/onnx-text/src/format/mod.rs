@@ -17,8 +17,8 @@ pub struct Formatted {
     pub text: String,
     /// The model of the text that was given.
     pub before: Model,
-    /// The model of the text that was made. It is the same; who can write models to bytes may compare them before they
-    /// replace a file.
+    /// The model of the text that was made. Equal to `before`; callers with an encoder can compare the bytes before they
+    /// replace the file.
     pub after: Model,
 }
 

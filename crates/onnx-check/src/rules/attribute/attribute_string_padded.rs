@@ -20,7 +20,7 @@ pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
     let wrong = |bytes: &[u8]| std::str::from_utf8(bytes).is_ok_and(is_padded);
     report_string(cx, &RULE, wrong, |place, name| {
         let message =
-            format!("attribute {name} holds a string with a byte order mark before it or a NUL behind it");
+            format!("attribute {name} holds a string that begins with a byte order mark or ends with NUL");
         Diagnostic::new(&RULE, place, message).help("write only the characters of the string")
     });
 }

@@ -18,8 +18,8 @@ pub(crate) fn check(cx: &mut SparseCx<'_, '_>) {
     let Some((entry, is_equal)) = cx.indices.unsorted else { return };
     cx.report(&RULE, |places| {
         let before = entry.saturating_sub(1);
-        let how = if is_equal { "the same as" } else { "before" };
-        let message = format!("the place of value {entry} is {how} that of value {before}");
+        let how = if is_equal { "equal to" } else { "before" };
+        let message = format!("the indices are not sorted: entry {entry} is {how} entry {before}");
         Diagnostic::new(&RULE, place.locate(places).field("indices").element(entry), message)
             .help("sort the values by place, coordinate by coordinate, with each place once")
     });

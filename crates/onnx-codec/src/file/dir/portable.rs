@@ -58,7 +58,7 @@ impl Dir {
         Ok(Lock)
     }
 
-    /// Makes a file without a name, which is not possible here.
+    /// Returns `None`: unnamed files are not supported here.
     #[expect(clippy::unnecessary_wraps, clippy::unused_self, reason = "other systems can do it")]
     pub(crate) fn create_unnamed(&self) -> io::Result<Option<File>> {
         Ok(None)
