@@ -15,10 +15,10 @@ use crate::args::PrintArgs;
 use crate::exit::{Failure, Outcome};
 use crate::format::Format;
 use crate::input::{Loaded, display_name, is_stdin, is_stream, load_as};
-use crate::output::{Colours, Out, clean_lines, is_terminal, shown};
+use crate::output::{Colours, Out, clean_lines, is_terminal};
 use crate::part::Piece;
 use crate::progress::Progress;
-use crate::selection::Context;
+use crate::selection::{Context, nodes_of};
 use crate::size::plural;
 use crate::store::{Destination, Effect, Written};
 use crate::{store, syntax, weights};
@@ -121,14 +121,7 @@ fn print_at(loaded: &Loaded, selector: &str, options: &PrintOptions<'_>) -> Resu
             None => print_graph(model, graph, options)?,
         });
     }
-    let nodes = selection.nodes(selector).map_err(|error| match selection.values(selector).as_deref() {
-        Ok(&[value, ..]) => {
-            let name = shown(model.str(model.value(value).name()));
-            Failure::new(format_args!("no node produces `{name}`: it is an input or an initializer"))
-                .help("`onnx info --all` lists inputs; name a node that uses it")
-        }
-        _ => Failure::from(error),
-    })?;
+    let nodes = nodes_of(model, &selection, selector)?;
     loaded.execution.interrupt.check()?;
     Ok(print_nodes(model, &nodes, options)?)
 }

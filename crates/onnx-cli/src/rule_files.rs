@@ -10,6 +10,7 @@ use onnx_types::Execution;
 
 use crate::exit::Failure;
 use crate::input::display_name;
+use crate::size;
 
 /// The extension of rule files.
 pub(crate) const EXTENSION: &str = "onnxrules";
@@ -59,7 +60,8 @@ pub(crate) fn check(text: &str, prove: Option<&Execution>, sink: &mut Sink) {
             diagnostic = diagnostic.note(line);
         }
         for (reason, count) in result.missed.iter().take(3) {
-            diagnostic = diagnostic.note(format!("{count} models are not matched: {reason}"));
+            let models = size::plural(*count as u64, "generated model");
+            diagnostic = diagnostic.note(format!("no match in {models}: {reason}"));
         }
         sink.report(diagnostic);
     }

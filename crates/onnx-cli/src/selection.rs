@@ -10,6 +10,7 @@ use onnx_types::Execution;
 
 use crate::exit::{Failure, LibraryError};
 use crate::input::Loaded;
+use crate::output::shown;
 
 /// What selectors need beyond the model, so that it can be edited while this is held.
 pub(crate) struct Context {
@@ -39,20 +40,20 @@ impl Context {
     pub(crate) fn nodes(&self, model: &Model, texts: &[String]) -> Result<Vec<NodeId>, Failure> {
         let facts = self.facts(model);
         let selection = Selection::new(&facts);
-        self.each(texts, |text| selection.nodes(text))
+        self.each(texts, |text| nodes_of(model, &selection, text))
     }
 
     /// The values that selectors denote, each once, in the order of the arguments.
     pub(crate) fn values(&self, model: &Model, texts: &[String]) -> Result<Vec<ValueId>, Failure> {
         let facts = self.facts(model);
         let selection = Selection::new(&facts);
-        self.each(texts, |text| selection.values(text))
+        self.each(texts, |text| Ok(selection.values(text)?))
     }
 
     fn each<T: Copy + Eq + std::hash::Hash>(
         &self,
         texts: &[String],
-        mut select: impl FnMut(&str) -> Result<Vec<T>, SelectError>,
+        mut select: impl FnMut(&str) -> Result<Vec<T>, Failure>,
     ) -> Result<Vec<T>, Failure> {
         let (mut all, mut seen) = (Vec::new(), HashSet::new());
         for text in texts {
@@ -70,25 +71,37 @@ impl Context {
 pub(crate) fn values(model: &Model, texts: &[String]) -> Result<Vec<ValueId>, Failure> {
     let facts = ModelFacts::new(model);
     let selection = Selection::new(&facts);
-    each(texts, |text| selection.values(text))
+    each(texts, |text| Ok(selection.values(text)?))
 }
 
 /// The nodes that selectors denote, as [`values`].
 pub(crate) fn nodes(model: &Model, texts: &[String]) -> Result<Vec<NodeId>, Failure> {
     let facts = ModelFacts::new(model);
     let selection = Selection::new(&facts);
-    each(texts, |text| selection.nodes(text))
+    each(texts, |text| nodes_of(model, &selection, text))
 }
 
 fn each<T: Copy + Eq + std::hash::Hash>(
     texts: &[String],
-    mut select: impl FnMut(&str) -> Result<Vec<T>, SelectError>,
+    mut select: impl FnMut(&str) -> Result<Vec<T>, Failure>,
 ) -> Result<Vec<T>, Failure> {
     let (mut all, mut seen) = (Vec::new(), HashSet::new());
     for text in texts {
         all.extend(select(text)?.into_iter().filter(|&element| seen.insert(element)));
     }
     Ok(all)
+}
+
+/// The nodes that a selector denotes; an error that says so if it denotes a value that no node makes.
+pub(crate) fn nodes_of(model: &Model, selection: &Selection<'_>, text: &str) -> Result<Vec<NodeId>, Failure> {
+    selection.nodes(text).map_err(|error| match selection.values(text).as_deref() {
+        Ok(&[value, ..]) => {
+            let name = shown(model.str(model.value(value).name()));
+            Failure::new(format_args!("no node produces `{name}`: it is an input or an initializer"))
+                .help("`onnx info --all` lists inputs; name a node that uses it")
+        }
+        _ => Failure::from(error),
+    })
 }
 
 impl LibraryError for SelectError {

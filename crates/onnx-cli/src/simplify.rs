@@ -91,7 +91,9 @@ fn table(done: &PipelineReport, before: &Before, model: &Model, out: &Out) {
         out.details_of_summary(&format!("{before:>9} -> {after:>7}  {}\n", shown(&op)));
     }
     for (name, count) in edits(done) {
-        out.details_of_summary(&format!("{:>9} edits     {}\n", size::grouped(count as u64), shown(&name)));
+        let noun = if count == 1 { "edit" } else { "edits" };
+        let count = size::grouped(count as u64);
+        out.details_of_summary(&format!("{count:>9} {noun:<9} {}\n", shown(&name)));
     }
 }
 

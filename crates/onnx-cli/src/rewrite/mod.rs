@@ -11,7 +11,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use clap::{Args, ValueEnum, ValueHint};
+use clap::{ArgGroup, Args, ValueEnum, ValueHint};
 use onnx_codec::file::write_atomically;
 use onnx_ir::{Model, NodeId};
 use onnx_pass::{
@@ -29,7 +29,7 @@ use crate::{report, rule_files, selection, size, store, weights};
 
 pub(crate) use why::Why;
 
-const USAGE: &str = "onnx rewrite [OPTIONS] --pass <PASS> <IN>";
+const USAGE: &str = "onnx rewrite [OPTIONS] <--pass <PASS>|--rules <FILE>> <IN> [-- <COMMAND>...]";
 
 const EXAMPLES: &str = "\
 Every edit is proved before it is made: that the model stays in order, breaks no rule and has no
@@ -48,12 +48,13 @@ Examples:
 /// Arguments of `onnx rewrite`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, override_usage = USAGE)]
+#[command(group(ArgGroup::new("edits").required(true).multiple(true).args(["passes", "rules"])))]
 pub(crate) struct RewriteArgs {
     /// The model; `-` is standard input.
     #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
     pub(crate) input_file: PathBuf,
     /// The passes to run, in order; each is preceded by those that it relies on.
-    #[arg(long = "pass", value_name = "PASS", value_delimiter = ',', required_unless_present = "rules")]
+    #[arg(long = "pass", value_name = "PASS", value_delimiter = ',')]
     pub(crate) passes: Vec<String>,
     /// Repeat the passes until none of them edits.
     #[arg(long)]
