@@ -1,7 +1,8 @@
 //! `Clip`: elements kept between two bounds, attributes until version 10 and scalar inputs from version 11 on.
 //!
-//! If the lower bound is above the upper one, the upper one wins. NaN stays. An absent bound binds nothing, so infinities
-//! stay, as in the body of the function and in the reference; onnxruntime reduces them to the greatest finite number.
+//! If the lower bound is above the upper one, the upper one wins. NaN stays. In versions 6 to 10, an omitted bound is the default,
+//! the greatest finite `float`. In others it binds nothing, so infinities stay, as in the body of the function and in the
+//! reference; onnxruntime reduces them to the greatest finite number.
 
 use onnx_schema::{attr, op};
 
@@ -11,13 +12,23 @@ use crate::family::elementwise::map_elements;
 use crate::number::{Number, by_number};
 use crate::registry::{OpKernels, eval, since};
 
-pub(super) const KERNELS: OpKernels = eval(op::CLIP, &[since(1, by_attributes), since(11, by_inputs)]);
+pub(super) const KERNELS: OpKernels = eval(op::CLIP, &[since(1, by_given_attributes), since(6, by_attributes), since(11, by_inputs)]);
 
-fn by_attributes(cx: &mut Cx<'_, '_>) -> Outcome {
-    let x = cx.tensor(0)?;
+/// Version 1 has no defaults.
+fn by_given_attributes(cx: &mut Cx<'_, '_>) -> Outcome {
     let bound =
         |name| -> Outcome<Option<f32>> { Ok(if cx.has_attribute(name) { cx.float(name)? } else { None }) };
     let (low, high) = (bound(attr::MIN)?, bound(attr::MAX)?);
+    between(cx, low, high)
+}
+
+fn by_attributes(cx: &mut Cx<'_, '_>) -> Outcome {
+    let (low, high) = (cx.float(attr::MIN)?, cx.float(attr::MAX)?);
+    between(cx, low, high)
+}
+
+fn between(cx: &mut Cx<'_, '_>, low: Option<f32>, high: Option<f32>) -> Outcome {
+    let x = cx.tensor(0)?;
     by_number!(x.elem, T => {
         let [low, high] = [low, high].map(|bound| bound.map(|bound| T::of_f64(f64::from(bound))));
         clip::<T>(cx, x, low, high)
