@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use onnx_ir::{Event, Importer, Model, NodeId, Position, ValueId};
+use onnx_ir::{Event, Importer, Model, NodeId, OpsetImport, OpsetScope, Position, ValueId};
 use onnx_schema::{attr, op};
 use onnx_shape_infer::{InferOptions, Inference, infer};
 use onnx_types::{Dim, Shape, Type, TypeKind};
@@ -66,6 +66,13 @@ fn isolated(model: &Model, inference: &Inference, node: NodeId) -> Option<Model>
     let mut into = Model::new();
     let mut importer = Importer::new(model);
     importer.versions(&mut into);
+    if let scope @ OpsetScope::Function(_) = model.scope(model.node(node).graph()) {
+        let versions = model.versions_of(scope).iter();
+        let imports: Vec<OpsetImport> = versions
+            .map(|(domain, version)| OpsetImport::new(into.intern(model.str(domain)), version))
+            .collect();
+        into.info_mut().opset_imports = imports;
+    }
     let graph = into.main_graph();
     let mut variables: HashMap<Dim, Dim> = HashMap::new();
     for value in operands(model, node) {

@@ -130,7 +130,11 @@ fn more(refusals: &[Refusal]) -> String {
 }
 
 /// Converts the nodes of a model and its functions so that they compute the same with another version of an operator set, and
-/// imports that version.
+/// imports that version. Functions that import another version than the model are converted, too, even if the model imports the
+/// version already.
+///
+/// A function that has the name of a standard operator, and that nothing names after the bodies of operators have taken the
+/// place of nodes, is removed: none of these nodes called it.
 ///
 /// # Errors
 ///
@@ -194,15 +198,23 @@ pub(crate) fn work(
     if let Some(missing) = [version, from].into_iter().find(|version| !versions.contains(version)) {
         return Err(VersionError::NoVersion(missing, *versions.end()));
     }
-    let table = Table::new();
-    let mut engine = engine(model.clone(), (set, version), options, &table);
-    let mut scopes = vec![(OpsetScope::Model, from)];
+    let mut scopes = vec![(OpsetScope::Model, model.main_graph(), from)];
     for &function in model.functions() {
         let scope = OpsetScope::Function(function);
-        scopes.extend(model.versions_of(scope).get(set).map(|from| (scope, from)));
+        let body = model.function(function).body();
+        scopes.extend(model.versions_of(scope).get(set).map(|from| (scope, body, from)));
     }
-    for (scope, from) in scopes {
-        engine.run(scope, from)?;
+    scopes.retain(|&(.., from)| from != version);
+    if scopes.is_empty() {
+        return Ok((model.clone(), Plan { from, to: version, ..Plan::default() }));
+    }
+    let table = Table::new();
+    let mut engine = engine(model.clone(), (set, version), options, &table);
+    for (scope, body, from) in scopes {
+        // An expansion removes functions that only the expanded nodes named.
+        if engine.model.get_graph(body).is_some() {
+            engine.run(scope, from)?;
+        }
     }
     let Engine { model: after, records: steps, refusals, unknown, .. } = engine;
     Ok((after, Plan { from, to: version, steps, unknown, refusals }))

@@ -108,15 +108,34 @@ impl Engine<'_> {
         match self.model.callee(node, self.registry) {
             Callee::Standard(_) => self.schedule(node, at),
             Callee::Unknown { .. } | Callee::Experimental | Callee::Undefined => self.undefined(node),
+            Callee::Function(_) => self.not_captured(node, "a function of the model"),
+            Callee::Custom(_) => self.not_captured(node, "an operator that the registry declares"),
             _ => {}
         }
+    }
+
+    /// A node that does not call a standard operator: it stays, unless the version has a standard operator of its name, which
+    /// would take precedence.
+    fn not_captured(&mut self, node: NodeId, callee: &str) {
+        let record = self.model.node(node);
+        let op = record.op();
+        let [domain, name] = [record.domain(), op].map(|symbol| self.model.str(symbol));
+        let Some(standard) = onnx_schema::lookup(self.set, op, self.target) else { return };
+        let declared = self.registry.declared(domain, name, self.target);
+        if declared.is_some_and(|declared| declared.since_version() > standard.since_version()) {
+            return;
+        }
+        let version = first_version(self.set, op).unwrap_or(self.target);
+        let reason =
+            format!("it calls {callee}, and the standard operator of that name would take its place");
+        let op = name.to_owned();
+        self.refuse(Refusal { node, op, since: version, to: version, reason: reason.into() });
     }
 
     /// A node whose operator the imported version does not have: it stays, unless it would get a meaning.
     fn undefined(&mut self, node: NodeId) {
         let op = self.model.node(node).op();
-        let first = onnx_schema::versions(self.set, op).iter().map(Schema::since_version).min();
-        match first.filter(|&first| first <= self.target) {
+        match first_version(self.set, op).filter(|&first| first <= self.target) {
             Some(version) => {
                 let reason = Reason::from("the version that the model imports does not have the operator");
                 let op = self.model.str(op).to_owned();
@@ -299,6 +318,11 @@ impl Engine<'_> {
         }
         Ok(())
     }
+}
+
+/// The version that introduces an operator.
+fn first_version(set: Symbol, op: Symbol) -> Option<i64> {
+    onnx_schema::versions(set, op).iter().map(Schema::since_version).min()
 }
 
 /// Whether the version before that of a schema does not have the operator, or deprecates it.

@@ -114,7 +114,7 @@ pub fn plan(model: &Model, version: i64, options: &ConvertOptions<'_>) -> Result
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Reach {
-    /// The version nearest to the one that was requested.
+    /// The version nearest to the one that was requested; that of the model if it can be converted to no other one.
     pub version: i64,
     /// The nodes that prevent the next version. Empty if the requested version can be reached.
     pub refusals: Vec<Refusal>,
@@ -134,6 +134,10 @@ pub fn nearest(model: &Model, version: i64, options: &ConvertOptions<'_>) -> Res
         if done.is_possible() {
             return Ok(Reach { version: target, refusals: prevents });
         }
+        if target == done.from {
+            // Functions of other versions cannot be converted to that of the model.
+            return Ok(Reach { version: target, refusals: done.refusals });
+        }
         let is_up = done.from < target;
         // The version at which the first of them has to stop.
         let stop = |refusal: &Refusal| match is_up {
@@ -146,7 +150,8 @@ pub fn nearest(model: &Model, version: i64, options: &ConvertOptions<'_>) -> Res
             (next, true) => next.clamp(done.from.min(target - 1), target - 1),
             (next, false) => next.clamp(target.saturating_add(1), done.from.max(target.saturating_add(1))),
         };
-        prevents = done.refusals.into_iter().filter(|refusal| stop(refusal) == next).collect();
+        let is_before = |stop: i64| if is_up { stop <= next } else { stop >= next };
+        prevents = done.refusals.into_iter().filter(|refusal| is_before(stop(refusal))).collect();
         if next == done.from {
             return Ok(Reach { version: next, refusals: prevents });
         }
