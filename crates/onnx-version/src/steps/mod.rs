@@ -41,6 +41,9 @@ const ADAPTED: &[(Symbol, i64, Adapt)] = &[
     (op::SELU, 6, math::unary::old_defaults),
     (op::ERF, 13, math::unary::through_float),
     (op::P_RELU, 7, math::prelu::channels),
+    (op::SOFTMAX, 11, math::softmax::existing_axis),
+    (op::LOG_SOFTMAX, 11, math::softmax::existing_axis),
+    (op::HARDMAX, 11, math::softmax::existing_axis),
     (op::SOFTMAX, 13, math::softmax::one_axis),
     (op::LOG_SOFTMAX, 13, math::softmax::one_axis),
     (op::HARDMAX, 13, math::softmax::one_axis),
@@ -184,6 +187,8 @@ const DOWN: &[(Symbol, i64, Adapt)] = &[
     (op::SLICE, 11, tensor::slice::axes_from_front),
     (op::SPLIT, 18, tensor::split::sizes_of_parts),
     (op::TILE, 6, tensor::tile::one_axis),
+    (op::ONE_HOT, 11, tensor::one_hot::indices_from_front),
+    (op::TOP_K, 10, tensor::top_k::positive_number),
     (op::TOP_K, 11, tensor::top_k::largest),
     (op::UPSAMPLE, 7, tensor::upsample::height_and_width),
 ];

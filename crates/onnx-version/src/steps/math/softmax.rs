@@ -6,6 +6,26 @@ use onnx_schema::{attr, op};
 use crate::reason::Reason;
 use crate::step::Step;
 
+/// If `axis` can be the rank of the operand, no axis counts, and each element is the only one: as along a further axis of size 1
+/// at the end. From version 11 on, `axis` must be an axis of the operand.
+pub(crate) fn existing_axis(step: &mut Step<'_>) -> Result<(), Reason> {
+    let x = step.operand(0)?;
+    // A reference to an attribute of a function can have any value.
+    let axis = step.int(attr::AXIS).ok().map(|axis| axis.unwrap_or(1));
+    let rank = step.rank(x).ok();
+    match (axis, rank) {
+        (Some(axis), Some(rank)) if axis < rank => return Ok(()),
+        (Some(axis), Some(rank)) if axis > rank => return Err("`axis` is not an axis of the operand".into()),
+        (Some(..=0), None) => return Ok(()),
+        _ => {}
+    }
+    let output = step.output()?;
+    let apart = step.with_axes(op::UNSQUEEZE, x, &[-1])?;
+    step.set_input(0, Some(apart));
+    let axes = [(attr::AXES, AttrValue::Ints(vec![-1]))];
+    step.wrap_output(output, None, op::SQUEEZE, &[], &axes)
+}
+
 /// If more axes follow than those of size 1, the operand is flattened and the result gets its shape back.
 pub(crate) fn one_axis(step: &mut Step<'_>) -> Result<(), Reason> {
     let x = step.operand(0)?;

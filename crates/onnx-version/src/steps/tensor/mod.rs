@@ -7,6 +7,7 @@ pub(super) mod dropout;
 pub(super) mod expand;
 pub(super) mod flatten;
 pub(super) mod grid_sample;
+pub(super) mod one_hot;
 pub(super) mod pad;
 pub(super) mod reshape;
 pub(super) mod resize;

@@ -4,6 +4,16 @@ use onnx_schema::{attr, op};
 
 use crate::reason::{Cause, Reason};
 use crate::step::Step;
+use crate::steps::moved;
+
+/// Downwards: the number of elements is a constant, and at least 1.
+pub(crate) fn positive_number(step: &mut Step<'_>) -> Result<(), Reason> {
+    let number = step.ints(step.operand(1)?, "`k`")?;
+    if number.iter().any(|&number| number < 1) {
+        return Err(format!("version {} requires that `k` is positive", step.version).into());
+    }
+    moved::operands(step)
+}
 
 /// Downwards: the smallest elements are the largest of the negated ones; an order that may be any may be sorted.
 pub(crate) fn largest(step: &mut Step<'_>) -> Result<(), Reason> {
