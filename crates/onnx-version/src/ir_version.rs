@@ -1,16 +1,16 @@
 //! The version of the format.
 
 use onnx_check::{CheckOptions, check};
-use onnx_diag::Sink;
-use onnx_ir::{GraphId, Model, OpsetScope, Position, ValueId};
+use onnx_diag::{Caps, Policy, Severity, Sink};
+use onnx_ir::{Def, GraphId, Model, OpsetScope, Position, ValueId};
 use onnx_schema::{attr, op};
 use onnx_types::Type;
 
 /// The last version in which every initializer is an input.
 const LAST_WITH_INPUTS: i64 = 3;
 
-/// Codes of the rules about what a version of the format does not have.
-const RULES: [u16; 3] = [2002, 2030, 2103];
+/// Codes of the rules about versions of the format that do not exist, and about what a version does not have.
+const RULES: [u16; 4] = [2001, 2002, 2030, 2103];
 
 /// Sets the version of the format, after comparing it with everything that the model uses: functions, overloads, defaults of
 /// attributes, device configurations, element types.
@@ -20,7 +20,8 @@ const RULES: [u16; 3] = [2002, 2030, 2103];
 ///
 /// # Errors
 ///
-/// Returns a diagnostic for each feature that the version does not have. The model is unchanged then.
+/// Returns a diagnostic of severity error if the version does not exist, and for each feature that it does not have. The model
+/// is unchanged then.
 pub fn set_ir_version(model: &mut Model, version: i64) -> Result<(), Box<Sink>> {
     let mut after = model.clone();
     after.info_mut().ir_version = version;
@@ -31,7 +32,8 @@ pub fn set_ir_version(model: &mut Model, version: i64) -> Result<(), Box<Sink>> 
             }
         }
     }
-    let mut found = Sink::new();
+    // What is a warning in a model prevents the conversion.
+    let mut found = Sink::with(Policy::new().deny_from(Severity::Note), Caps::DEFAULT);
     for diagnostic in check(&after, &CheckOptions::default()).diagnostics() {
         if RULES.contains(&diagnostic.rule.code) {
             found.report(diagnostic.clone());
@@ -47,8 +49,9 @@ pub fn set_ir_version(model: &mut Model, version: i64) -> Result<(), Box<Sink>> 
 /// Lets a graph have no initializer that is not an input.
 fn without_constants(model: &mut Model, graph: GraphId) {
     let is_main = graph == model.main_graph();
-    let is_open = |model: &Model, value: ValueId| !model.graph(graph).inputs().contains(&value);
+    let is_open = |model: &Model, value: ValueId| matches!(model.value(value).def(), Def::Initializer(_));
     let open: Vec<ValueId> = model.initializers(graph).filter(|&value| is_open(model, value)).collect();
+    let mut inputs = model.graph(graph).inputs().to_vec();
     for value in open {
         // Sparse ones are younger than the requirement.
         let Some(tensor) = model.constant_tensor(value).cloned() else { continue };
@@ -57,8 +60,7 @@ fn without_constants(model: &mut Model, graph: GraphId) {
                 let shape = onnx_types::Shape::known(tensor.dims());
                 model.set_type(value, Some(Type::tensor(tensor.elem(), Some(shape))));
             }
-            // It fails for what is not of the graph, and the checker reports what remains.
-            let _ = model.push_graph_input(graph, value);
+            inputs.push(value);
             continue;
         }
         let mut build = model.build_at(Position::Start(graph));
@@ -66,5 +68,9 @@ fn without_constants(model: &mut Model, graph: GraphId) {
             model.replace_value(value, made);
             let _ = model.erase_value(value);
         }
+    }
+    if is_main {
+        // Initializers of the graph can be inputs of it; if one could not, the checker would report it.
+        let _ = model.set_graph_inputs(graph, &inputs);
     }
 }
