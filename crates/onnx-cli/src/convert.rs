@@ -34,7 +34,7 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure>
     let versions =
         versions::plans(&mut loaded.model, &args.opset, &loaded.execution.clone(), args.keep_going)?;
     let is_plan = !args.opset.is_empty() && args.output.output_file.is_none() && !in_place;
-    progress.aside(|| report_versions(&loaded, &versions, is_plan, out))?;
+    progress.aside(|| report_versions(&loaded, &versions, (is_plan, args.keep_going), out))?;
     if is_plan || (!versions.found.is_empty() && !args.keep_going) {
         return Ok(if versions.found.is_empty() { Outcome::Fine } else { Outcome::Findings });
     }
@@ -48,7 +48,10 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure>
     {
         let options = text::Options::new(&loaded.name).with_style(&Colours).with_concise(true);
         progress.aside(|| out.findings(&found, &options));
-        return Ok(Outcome::Findings);
+        let message = format_args!("the model cannot have IR version {version}");
+        return Err(Failure::because_of_findings(message)
+            .about(&loaded.name)
+            .help("without `--ir-version`, the model keeps its version"));
     }
     let to = placement.destination(loaded.execution.clone(), args.output.write, loaded.files()?);
     if !matches!(loaded.piece, Piece::Model) {
@@ -64,13 +67,14 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure>
 fn report_versions(
     loaded: &Loaded,
     versions: &Versions,
-    is_plan: bool,
+    (is_plan, is_partial): (bool, bool),
     out: &mut Out,
 ) -> Result<(), Failure> {
     for (item, plan) in &versions.sets {
         match is_plan && out.is_for_people() {
             true => out.text(&item.page(plan)?)?,
             false if versions.found.is_empty() || is_plan => out.summary(&item.summary(plan)),
+            false if is_partial => out.summary(&item.reached_summary()),
             false => {}
         }
     }

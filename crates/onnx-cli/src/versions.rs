@@ -110,6 +110,16 @@ impl Item {
         format!("{} {} -> {}: {parts}", shown(&self.domain), self.from, self.reached.unwrap_or(self.to))
     }
 
+    /// One line: which version takes the place of one that cannot be reached.
+    pub(crate) fn reached_summary(&self) -> String {
+        let domain = shown(&self.domain);
+        match self.reached.filter(|&reached| reached != self.from) {
+            Some(reached) if reached == self.to => format!("{domain} {} -> {reached}", self.from),
+            Some(reached) => format!("{domain} {} -> {reached}; {} is not possible", self.from, self.to),
+            None => format!("{domain} stays at {}; {} is not possible", self.from, self.to),
+        }
+    }
+
     /// The plan for people.
     pub(crate) fn page(&self, plan: &Plan) -> Result<String, Failure> {
         let mut text = String::new();
@@ -169,9 +179,14 @@ pub(crate) fn plans(
                 let reach = nearest(model, *version, &options)?;
                 let refused = std::mem::take(&mut planned.refusals);
                 planned = plan(model, reach.version, &options)?;
+                // Functions of other versions can prevent even the version of the model.
+                let reached = planned.is_possible().then_some(reach.version);
+                if reached.is_none() {
+                    planned.steps.clear();
+                }
                 planned.refusals = refused;
                 planned.to = *version;
-                Some(reach.version)
+                reached
             }
             false => None,
         };
@@ -238,7 +253,8 @@ pub(crate) fn apply(
 ) -> Result<(), Failure> {
     let mut after = model.clone();
     for ((name, _), (item, _)) in targets.iter().zip(&versions.sets) {
-        let Some(version) = item.reached.filter(|&version| version != item.from) else { continue };
+        // Also if the model has the version: functions may import another one.
+        let Some(version) = item.reached else { continue };
         let options = options(&mut after, name, execution);
         convert(&mut after, version, &options)?;
     }
@@ -374,14 +390,17 @@ fn line(facts: &VersionFacts, imported: i64) -> String {
         let text = format!("`{op}`{place} {node}: {reason}{more}");
         return format!("{} {text}", paint(BAD, "no"));
     }
-    if facts.version == imported {
-        return "imported".to_owned();
-    }
     let counts = [(facts.changed, "changed"), (facts.replaced, "replaced"), (facts.expanded, "expanded")];
     let parts: Vec<String> = counts
         .into_iter()
         .filter(|&(count, _)| count > 0)
         .map(|(count, what)| format!("{} {what}", plural(count, "node")))
         .collect();
-    if parts.is_empty() { "no node changes".to_owned() } else { parts.join(", ") }
+    let parts = parts.join(", ");
+    match (facts.version == imported, parts.is_empty()) {
+        (true, true) => "imported".to_owned(),
+        (true, false) => format!("imported; in functions of other versions {parts}"),
+        (false, true) => "no node changes".to_owned(),
+        (false, false) => parts,
+    }
 }

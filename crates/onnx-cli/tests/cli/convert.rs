@@ -365,3 +365,55 @@ fn a_conversion_that_keeps_going_ends_at_the_nearest_version() {
     assert!(out.contains("\"\": 9"), "{out}");
     onnx(&folder, "compare in.onnxtxt out.onnxtxt").exits(0);
 }
+
+#[test]
+fn functions_get_the_version_of_the_model() {
+    let text = r#"<ir_version: 9, opset_import: ["": 13, "my": 1]>
+g (float[2, 3] x) => (float[2, 3] y) { y = my.F (x) }
+<domain: "my", opset_import: ["": 20]> F (p) => (q) { q = Gelu (p) }"#;
+    let folder = Folder::with("in.onnxtxt", text.as_bytes());
+    let ran = onnx(&folder, "convert in.onnxtxt --opset 13").exits(0);
+    assert!(ran.out.contains("Gelu 20 -> 20"), "{}", ran.out);
+    let ran = onnx(&folder, "info in.onnxtxt --versions").exits(0);
+    assert!(ran.out.contains("imported; in functions of other versions 1 node expanded"), "{}", ran.out);
+    onnx(&folder, "convert in.onnxtxt --opset 13 -o out.onnxtxt").exits(0).says("13 -> 13: expanded 1 node");
+    let out = String::from_utf8(folder.get("out.onnxtxt")).unwrap();
+    assert!(out.contains("Erf") && !out.contains(": 20"), "{out}");
+    // The function cannot have the version of the model, so nothing changes.
+    let text = text.replace("Gelu (p)", "StringConcat (p, p)").replace("float", "string");
+    folder.put("in.onnxtxt", &text);
+    onnx(&folder, "convert in.onnxtxt --opset 13 -o no.onnxtxt").exits(1).says("ONNX4045");
+    let ran = onnx(&folder, "convert in.onnxtxt --opset 12 --keep-going -o same.onnxtxt").exits(1);
+    assert!(ran.err.contains("stays at 13; 12 is not possible"), "{}", ran.err);
+    assert!(String::from_utf8(folder.get("same.onnxtxt")).unwrap().contains("StringConcat"));
+}
+
+#[test]
+fn a_standard_operator_does_not_take_the_place_of_a_function() {
+    let text = r#"<ir_version: 9, opset_import: ["": 17]>
+g (float[2, 3] x) => (float[2, 3] y) { y = Gelu (x) }
+<domain: "", opset_import: ["": 17]> Gelu (p) => (q) { q = Neg (p) }"#;
+    let folder = Folder::with("in.onnxtxt", text.as_bytes());
+    let reason = "the standard operator of that name would take its place";
+    onnx(&folder, "convert in.onnxtxt --opset 20").exits(1).says(reason);
+    onnx(&folder, "convert in.onnxtxt --opset 20 -o out.onnxtxt").exits(1).says(reason);
+    let ran = onnx(&folder, "info in.onnxtxt --versions").exits(0);
+    assert!(ran.out.contains(reason), "{}", ran.out);
+}
+
+#[test]
+fn a_refused_version_of_the_format_is_an_error() {
+    let text = r#"<ir_version: 10, opset_import: ["": 18, "a": 1]>
+g (float[2] x) => (float[2] y) { y = a.F (x) }
+<domain: "a", opset_import: ["": 18]> F (p) => (q) { q = Neg (p) }"#;
+    let folder = Folder::with("in.onnxtxt", text.as_bytes());
+    for (version, code) in [(7, "ONNX2030"), (0, "ONNX2001"), (99, "ONNX2002")] {
+        let ran =
+            onnx(&folder, &format!("convert in.onnxtxt --ir-version {version} -o out.onnxtxt")).exits(1);
+        for part in [&format!("error[{code}]"), &format!("the model cannot have IR version {version}")] {
+            assert!(ran.err.contains(part.as_str()), "{part}: {}", ran.err);
+        }
+        assert!(!folder.path().join("out.onnxtxt").exists());
+    }
+    onnx(&folder, "convert in.onnxtxt --ir-version 8 -o out.onnxtxt").exits(0);
+}
