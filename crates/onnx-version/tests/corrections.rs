@@ -3,7 +3,9 @@
 
 use onnx_check::{CheckOptions, check};
 use onnx_text::{ParseOptions, PrintOptions, parse_model, print_model};
-use onnx_version::{Cause, ConvertOptions, VersionError, convert};
+use onnx_version::{
+    Cause, Change, ConvertOptions, VersionError, claims, convert, nearest, plan, set_ir_version,
+};
 
 /// Converts a graph of a version to another one. Returns the text, or the cause of the first refusal.
 fn converted(graph: &str, from: i64, to: i64) -> Result<String, Cause> {
@@ -231,7 +233,7 @@ fn values_without_names_are_described_in_messages() {
     let text = "<ir_version: 8, opset_import: [\"\": 14]>
         g (float[2, 3] x, int64[2] s) => (float[A, B] y) { y = Reshape <allowzero = 1> (x, s) }";
     let model = parse_model(text, &ParseOptions::default()).unwrap();
-    let found = onnx_version::plan(&model, 13, &ConvertOptions::default()).unwrap();
+    let found = plan(&model, 13, &ConvertOptions::default()).unwrap();
     let messages: Vec<String> = found.refusals.iter().map(ToString::to_string).collect();
     assert_eq!(
         messages,
@@ -298,4 +300,214 @@ fn broadcasting_is_stated_before_version_7() {
     );
     has("g (float[2, 3] x, float[3] b) => (float[2, 3] y) { y = Sub (b, x) }", (7, 6), &["Neg (x)", "Add <"]);
     has("g (float[2, 3] x) => (float[2, 3] y) { y = Add (x, x) }", (7, 6), &["Add (x, x)"]);
+}
+
+#[test]
+fn initializers_become_inputs_where_the_format_requires_it() {
+    let text = "<ir_version: 8, opset_import: [\"\": 8]>
+        g (float[2] x, bool c) => (float[2] y) <float[2] w = {1, 2}> {
+            a = Add (x, w)
+            y = If (c) <
+                then_branch = t () => (float[2] p) <float[2] v = {3, 4}> { p = Mul (a, v) },
+                else_branch = e () => (float[2] q) { q = Neg (a) }
+            >
+        }";
+    let mut model = parse_model(text, &ParseOptions::default()).unwrap();
+    set_ir_version(&mut model, 3).unwrap_or_else(|found| panic!("{:?}", found.diagnostics()));
+    let found = check(&model, &CheckOptions::default());
+    assert!(!found.has_errors(), "{:?}", found.diagnostics());
+    let text = print_model(&model, &PrintOptions::default()).unwrap().text;
+    assert!(text.contains("g (float[2] x, bool c, float[2] w) => (float[2] y)"), "{text}");
+    assert!(text.contains("= Constant <value = float[2] {3, 4}> ()"), "{text}");
+}
+
+/// Converts a whole model. Returns the text, or the first refusal.
+fn converted_model(text: &str, to: i64) -> Result<String, String> {
+    let mut model =
+        parse_model(text, &ParseOptions::default()).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let options = ConvertOptions::default();
+    let planned = plan(&model, to, &options).unwrap();
+    match convert(&mut model, to, &options) {
+        Ok(done) => {
+            assert!(planned.is_possible());
+            assert_eq!(planned.steps.len(), done.steps.len());
+            let found = check(&model, &CheckOptions::default());
+            // Functions in the domain of ONNX are not portable before the conversion either.
+            let found = found.diagnostics().iter().filter(|found| found.rule.code != 2657);
+            let errors = found.filter(|found| found.severity == onnx_diag::Severity::Error);
+            assert_eq!(errors.count(), 0, "{text}");
+            Ok(print_model(&model, &PrintOptions::default()).unwrap().text)
+        }
+        Err(VersionError::Refused(refusals)) => {
+            assert_eq!(planned.refusals.len(), refusals.len());
+            Err(refusals.first().unwrap().to_string())
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn functions_with_the_name_of_an_expanded_operator_do_not_matter() {
+    let shadowed = r#"<ir_version: 9, opset_import: ["": 20]>
+        g (float[2, 3] x) => (float[2, 3] y) { y = Gelu (x) }
+        <domain: "", opset_import: ["": 20]> Gelu (p) => (q) { q = Neg (p) }"#;
+    let text = converted_model(shadowed, 17).unwrap();
+    assert!(text.contains("Erf") && !text.contains("Neg") && !text.contains("Gelu"), "{text}");
+    let copy = r#"<ir_version: 9, opset_import: ["": 18]>
+        g (float[2, 3] x) => (float[2, 3] y) { y = Mish (x) }
+        <domain: "", opset_import: ["": 18]> Mish (p) => (q) { s = Softplus (p) t = Tanh (s) q = Mul (p, t) }"#;
+    let text = converted_model(copy, 17).unwrap();
+    assert!(text.contains("Softplus") && !text.contains("Mish"), "{text}");
+    let nested = r#"<ir_version: 9, opset_import: ["": 20, "my": 1]>
+        g (float[2, 3] x) => (float[2, 3] y) { y = my.F (x) }
+        <domain: "my", opset_import: ["": 20, "my": 1]> F (p) => (q) { q = Gelu (p) }
+        <domain: "", opset_import: ["": 20, "my": 1]> Gelu (p) => (q) { q = my.H (p) }
+        <domain: "my", opset_import: ["": 20]> H (p) => (q) { q = Neg (p) }"#;
+    let text = converted_model(nested, 17).unwrap();
+    assert!(text.contains("my.F") && text.contains("Erf") && !text.contains("Neg"), "{text}");
+}
+
+#[test]
+fn no_standard_operator_takes_the_place_of_a_function() {
+    let reason = "`Gelu` cannot be converted to version 20: it calls a function of the model, and the standard operator of \
+        that name would take its place";
+    let called = r#"<ir_version: 9, opset_import: ["": 17]>
+        g (float[2, 3] x) => (float[2, 3] y) { y = Gelu (x) }
+        <domain: "", opset_import: ["": 17]> Gelu (p) => (q) { q = Neg (p) }"#;
+    assert_eq!(converted_model(called, 20).unwrap_err(), reason);
+    let text = converted_model(called, 19).unwrap();
+    assert!(text.contains("y = Gelu (x)") && text.contains("q = Neg (p)"), "{text}");
+    let model = parse_model(called, &ParseOptions::default()).unwrap();
+    let reach = nearest(&model, 22, &ConvertOptions::default()).unwrap();
+    assert_eq!((reach.version, reach.refusals.len()), (19, 1));
+    let nested = r#"<ir_version: 9, opset_import: ["": 17, "my": 1]>
+        g (float[2, 3] x) => (float[2, 3] y) { y = my.F (x) }
+        <domain: "", opset_import: ["": 17]> Gelu (p) => (q) { q = Neg (p) }
+        <domain: "my", opset_import: ["": 17]> F (p) => (q) { q = Gelu (p) }"#;
+    assert_eq!(converted_model(nested, 20).unwrap_err(), reason);
+    // The function is in an older version, and the operator of the model is the standard one.
+    let older = r#"<ir_version: 9, opset_import: ["": 20, "my": 1]>
+        g (float[2, 3] x) => (float[2, 3] y) { a = my.F (x) y = Gelu (a) }
+        <domain: "", opset_import: ["": 17]> Gelu (p) => (q) { q = Neg (p) }
+        <domain: "my", opset_import: ["": 17]> F (p) => (q) { q = Gelu (p) }"#;
+    assert_eq!(converted_model(older, 20).unwrap_err(), reason);
+    let text = converted_model(older, 17).unwrap();
+    assert!(text.contains("q = Gelu (p)") && text.contains("q = Neg (p)"), "{text}");
+    assert!(text.contains("Erf") && !text.contains("y = Gelu"), "{text}");
+    // An operator that has no body does not become a call.
+    let replaced = r#"<ir_version: 9, opset_import: ["": 22, "my": 1]>
+        g (float[2, 3] x) => (float[2, 3] y) { y = Erf (x) }
+        <domain: "", opset_import: ["": 8]> Erf (p) => (q) { q = Neg (p) }"#;
+    assert!(converted_model(replaced, 8).unwrap_err().starts_with("`Erf` cannot be converted to version 8"));
+}
+
+#[test]
+fn functions_get_the_version_that_the_model_has() {
+    let older = r#"<ir_version: 9, opset_import: ["": 13, "my": 1]>
+        g (float[2, 3, 2] x) => (float[2, 3, 2] y) { y = my.F (x) }
+        <domain: "my", opset_import: ["": 11]> F (p) => (q) { q = Softmax (p) }"#;
+    let text = converted_model(older, 13).unwrap();
+    assert!(text.contains("Flatten") && !text.contains(": 11"), "{text}");
+    let newer = r#"<ir_version: 9, opset_import: ["": 13, "my": 1]>
+        g (float[2, 3] x) => (float[2, 3] y) { y = my.F (x) }
+        <domain: "my", opset_import: ["": 20]> F (p) => (q) { q = Gelu (p) }"#;
+    let text = converted_model(newer, 13).unwrap();
+    assert!(text.contains("Erf") && !text.contains(": 20"), "{text}");
+    let model = parse_model(newer, &ParseOptions::default()).unwrap();
+    let claims = claims(&model, 13, &ConvertOptions::default()).unwrap();
+    let [claim] = claims.as_slice() else { panic!("{claims:?}") };
+    let versions = [&claim.before, &claim.after].map(|model| model.opset_version(onnx_schema::domain::ONNX));
+    assert_eq!(versions, [Some(20), Some(13)]);
+    let same = r#"<ir_version: 9, opset_import: ["": 13]> g (float[2] x) => (float[2] y) { y = Neg (x) }"#;
+    let model = parse_model(same, &ParseOptions::default()).unwrap();
+    let planned = plan(&model, 13, &ConvertOptions::default()).unwrap();
+    assert_eq!((planned.from, planned.to, planned.steps.len(), planned.count(Change::Form)), (13, 13, 0, 0));
+    // A function that cannot have the version of the model prevents every version below its own.
+    let prevents = r#"<ir_version: 9, opset_import: ["": 13, "my": 1]>
+        g (float[1, 1, 4, 4] x, float[1, 2, 2, 2] c) => (float[1, 1, 2, 2] y) { y = my.F (x, c) }
+        <domain: "my", opset_import: ["": 16]> F (p, c) => (q) { q = GridSample (p, c) }"#;
+    let model = parse_model(prevents, &ParseOptions::default()).unwrap();
+    for version in [12, 13] {
+        let reach = nearest(&model, version, &ConvertOptions::default()).unwrap();
+        assert_eq!((reach.version, reach.refusals.len()), (13, 1), "{version}");
+    }
+}
+
+#[test]
+fn constant_indices_count_from_the_front_before_version_11() {
+    let graph = |indices: &str, more: &str| {
+        format!(
+            "g (float[2] v, int64 n) => (float[A, B] y) <{indices}, int64 d = {{4}}> {{ {more} y = OneHot (i, d, v) }}"
+        )
+    };
+    has(&graph("int64[3] i = {0, -1, 2}", ""), (11, 10), &["{0, 3, 2}", "!-1"]);
+    has(&graph("int64[3] i = {-4, -5, 7}", ""), (11, 10), &["{0, 4, 7}"]);
+    has(&graph("float[2] i = {-0.5, -1.5}", ""), (11, 9), &["int64[2]", "{0, 3}"]);
+    has(&graph("int8[2] i = {1, 2}", ""), (11, 10), &["int8[2] i = {1, 2}"]);
+    let computed = "j = Constant <value_ints = [1, 2]> () i = Neg (j)";
+    has(&graph("int64 o = {1}", computed), (13, 10), &["{3, 2}"]);
+    let unknown =
+        "g (float[2] v, int64 n) => (float[A, B] y) <int64[2] i = {0, -1}> { y = OneHot (i, n, v) }";
+    refuses(unknown, (11, 10), Cause::NotConstant);
+    let operand = "g (float[2] v, int64[3] i) => (float[A, B] y) <int64 d = {4}> { y = OneHot (i, d, v) }";
+    has(operand, (11, 10), &["OneHot (i, d, v)"]);
+}
+
+#[test]
+fn no_elements_are_the_greatest_from_version_10_on_only() {
+    let graph = |k: i64| {
+        format!("g (float[3] x) => (float[A] y, int64[B] i) <int64[1] k = {{{k}}}> {{ y, i = TopK (x, k) }}")
+    };
+    refuses(&graph(0), (11, 9), Cause::Meaning);
+    has(&graph(0), (11, 10), &["TopK (x, k)"]);
+    has(&graph(1), (11, 9), &["TopK <k = 1> (x)"]);
+}
+
+#[test]
+fn an_axis_that_is_the_rank_gets_an_axis() {
+    for op in ["Softmax", "LogSoftmax", "Hardmax"] {
+        let graph = format!("g (float[4] x) => (float[4] y) {{ y = {op} (x) }}");
+        let parts =
+            [format!("= {op} ("), "= Unsqueeze <axes = [-1]> (x)".into(), "y = Squeeze <axes = [-1]>".into()];
+        let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+        has(&graph, (10, 11), &parts);
+        has(&graph, (7, 12), &parts);
+        has(&graph, (9, 13), &[&format!("= {op} <axis = 1> ("), "Unsqueeze (x, "]);
+    }
+    has("g (float[2, 4] x) => (float[2, 4] y) { y = Softmax (x) }", (10, 11), &["y = Softmax (x)"]);
+    has(
+        "g (float[2, 4] x) => (float[2, 4] y) { y = Softmax <axis = 2> (x) }",
+        (10, 11),
+        &["Softmax <axis = 2>"],
+    );
+    has("g (float[2, 4] x) => (float[2, 4] y) { y = Softmax <axis = 2> (x) }", (10, 11), &["Unsqueeze"]);
+    // The rank is unknown.
+    has(
+        "g (float x) => (float y) { a = custom.Op (x) y = Softmax (a) }",
+        (10, 11),
+        &["Unsqueeze <axes = [-1]> (a)"],
+    );
+    has(
+        "g (float x) => (float y) { a = custom.Op (x) y = Softmax <axis = 0> (a) }",
+        (10, 11),
+        &["!Unsqueeze"],
+    );
+}
+
+#[test]
+fn versions_of_the_format_exist_and_have_what_the_model_uses() {
+    let text = r#"<ir_version: 10, opset_import: ["": 18, "a": 1]>
+        g (float[2] x) => (float[2] y) { y = a.F (x) }
+        <domain: "a", opset_import: ["": 18]> F (p) => (q) { q = Neg (p) }"#;
+    for (version, codes) in
+        [(0, vec![2001]), (-1, vec![2002]), (99, vec![2002]), (7, vec![2030]), (8, vec![])]
+    {
+        let mut model = parse_model(text, &ParseOptions::default()).unwrap();
+        let found = set_ir_version(&mut model, version).err();
+        let found: Vec<_> = found.iter().flat_map(|found| found.diagnostics()).collect();
+        let shown: Vec<u16> = found.iter().map(|found| found.rule.code).collect();
+        assert_eq!(shown, codes, "{version}");
+        assert!(found.iter().all(|found| found.severity == onnx_diag::Severity::Error));
+        assert_eq!(model.info().ir_version, if codes.is_empty() { version } else { 10 });
+    }
 }
