@@ -134,11 +134,11 @@ fn arithmetic(step: &mut Step<'_>) -> Result<(), Reason> {
     let (x, scale) = (step.operand(0)?, step.operand(1)?);
     let of_scale = step.elem(scale)?;
     if of_scale != ElemType::Float {
-        let text = format!("the scale has the type {}", of_scale.name());
+        let text = format!("the scale must be `float`, but is `{}`", of_scale.name());
         return Err(Reason::new(Cause::TypeNotAllowed, text));
     }
     if step.int(attr::BLOCK_SIZE)?.unwrap_or(0) != 0 {
-        return Err("there is one scale for each block".into());
+        return Err("`block_size` is not 0".into());
     }
     let rank = step.rank(x)?;
     let is_one = step.sizes(scale).is_some_and(|sizes| sizes.iter().all(|&size| size == Some(1)));

@@ -42,7 +42,7 @@ pub(crate) fn masked(step: &mut Step<'_>) -> Result<(), Reason> {
 /// The numbers along an axis, counted from the end, with another axis after it.
 fn numbers(step: &mut Step<'_>, shape: ValueId, axis: i64, after: i64) -> Result<ValueId, Reason> {
     if step.version < 11 {
-        return Err(Reason::new(Cause::NoForm, "version 11 introduced `Range`, which makes its mask"));
+        return Err(Reason::new(Cause::NoForm, "version 11 introduced `Range`, which the mask needs"));
     }
     let axis = step.constant(Tensor::scalar(axis))?;
     let size = step.like(shape, op::GATHER, &[shape, axis], &[(attr::AXIS, AttrValue::Int(0))])?;
