@@ -211,7 +211,7 @@ pub(super) fn options(seed: u64) -> SmithOptions<'static> {
     schemas.get(index).map_or(options.clone(), |schema| options.with_schema(schema.id()))
 }
 
-/// Adds a generated model to its failures, so that it is written beside the report.
+/// Adds a generated model to its failures, so that it is written next to the report.
 pub(super) fn attach(model: &Model, outcome: &mut Outcome) {
     if outcome.failures.is_empty() {
         return;
