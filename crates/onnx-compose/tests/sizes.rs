@@ -254,6 +254,65 @@ fn the_heads_of_attention_take_the_batch_if_the_sequence_comes_first() {
     );
 }
 
+/// A `Reshape` from `data` to `output`.
+fn reshape(data: &str, output: &str) -> String {
+    format!(
+        "{HEAD} g (float[{data}] x) => (float[{output}] y) <int64[{}] s = {{{output}}}> {{ y = Reshape (x, s) }}",
+        output.split(',').count()
+    )
+}
+
+#[test]
+fn a_reshape_that_does_not_determine_the_axis_is_refused() {
+    for (data, output) in [("4,1,8", "4,8"), ("4,1,8", "4,2,4")] {
+        let message = refused(&reshape(data, output), &["x[1]=N"]);
+        let expected = "Reshape `y` has a constant target that does not determine which axis gets the freed size: axes 0 and 1";
+        assert!(message.contains(expected), "{message}");
+    }
+}
+
+#[test]
+fn a_reshape_that_determines_the_axis_follows() {
+    for (data, output, axis, expected) in [
+        ("2,1,3,5", "6,5", 1, r#"float["6*N",5] y"#),
+        ("1,1,8", "1,8", 1, "float[N,8] y"),
+        ("1,1,8", "1,1,2,4", 1, "float[1,N,2,4] y"),
+    ] {
+        let (text, _) = freed(&reshape(data, output), &[&format!("x[{axis}]=N")]);
+        assert!(text.contains(expected), "{text}");
+    }
+}
+
+#[test]
+fn the_axis_is_the_one_with_which_the_batch_is_first_in_the_output() {
+    let text = format!(
+        "{HEAD} g (float[1, 1, 8] x) => (float[1, 1, 8] y) <int64[2] s = {{1, 8}}, int64[3] u = {{1, 1, 8}}> {{
+           a = Transpose <perm = [1, 0, 2]> (x)
+           b = Reshape (a, s)
+           d = Reshape (b, u)
+           y = Transpose <perm = [1, 0, 2]> (d)
+        }}"
+    );
+    let (text, _) = rows(&text, &[1, 8]);
+    assert!(text.contains("=> (float[batch,1,8] y)"), "{text}");
+}
+
+#[test]
+fn an_axis_that_a_weight_cannot_have_is_not_chosen() {
+    let text = |weight: &str| {
+        format!(
+            "{HEAD} g (float[2, 1, 2] x) => (float[2, 2] y) <int64[2] s = {{2, 2}}, float[2, 2] w = {{1, 2, 3, 4}}> {{
+               r = Reshape (x, s)
+               y = MatMul ({weight})
+            }}"
+        )
+    };
+    let (free, _) = freed(&text("r, w"), &["x[1]=N"]);
+    assert!(free.contains("(float[2,N,2] x) => (float[\"2*N\",2] y)"), "{free}");
+    let (free, _) = freed(&text("w, r"), &["x[1]=N"]);
+    assert!(free.contains("(float[2,N,2] x) => (float[2,\"2*N\"] y)"), "{free}");
+}
+
 #[test]
 fn a_class_token_is_expanded_and_slices_end_at_the_end() {
     let text = format!(

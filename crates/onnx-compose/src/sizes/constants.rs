@@ -10,6 +10,7 @@ use onnx_types::tensor::Tensor;
 use onnx_types::{Dim, Symbol};
 use slotmap::SecondaryMap;
 
+use super::choice::Choice;
 use super::reshape::{Entry, Reshape, Spot};
 
 /// An operand that is replaced.
@@ -36,6 +37,9 @@ pub(super) struct Constants<'a> {
     pub(super) old: i64,
     /// The input and the axis that have the size.
     pub(super) source: (ValueId, usize),
+    /// Whether the freed size is that of a batch: the first axis, with one row. Rows must be independent then, which an old size
+    /// of 1 does not show.
+    pub(super) is_batch: bool,
     /// Values that depend on the inputs with freed sizes.
     pub(super) dependent: &'a SecondaryMap<ValueId, ()>,
     /// Values that depend on any input.
@@ -57,22 +61,23 @@ impl<'a> Constants<'a> {
         before: &'a Inference,
         variable: Symbol,
         old: i64,
-        source: (ValueId, usize),
+        axes: &[(ValueId, usize)],
         dependent: &'a SecondaryMap<ValueId, ()>,
         fed: &'a SecondaryMap<ValueId, ()>,
-    ) -> Self {
-        Self {
+    ) -> Option<Self> {
+        Some(Self {
             before,
             variable,
             old,
-            source,
+            source: *axes.first()?,
+            is_batch: old == 1 && axes.iter().all(|&(_, axis)| axis == 0),
             dependent,
             fed,
             replaced: HashMap::default(),
             orders: SecondaryMap::new(),
             vector: None,
             edits: HashMap::default(),
-        }
+        })
     }
 
     /// Replaces what contains the old size next to axes that inference knows to be freed. Returns whether anything has changed.
@@ -214,12 +219,7 @@ impl<'a> Constants<'a> {
         if from.len() != axes.len() {
             return None;
         }
-        let dims = after.shape(output)?;
-        let is_there = |spot: &Spot| {
-            let factor = dims.get(spot.axis).and_then(|&dim| self.factor(after, dim));
-            factor.is_some() && factor == spot.outer.checked_mul(spot.inner)
-        };
-        Some(to.len() == freed.len() && to.iter().all(is_there))
+        Some(to.len() == freed.len() && to.iter().all(|&spot| self.has(after, output, spot)))
     }
 
     /// The axes of a value that the freed size is a factor of.
@@ -237,20 +237,74 @@ impl<'a> Constants<'a> {
         node: NodeId,
         data: ValueId,
     ) -> (Vec<Spot>, Vec<Spot>, Option<Vec<i64>>) {
-        let record = model.node(node);
         let target = self.numbers(model, after, node, 1);
-        let shapes = self.before.shape(data).zip(record.output(0).and_then(|value| self.before.shape(value)));
-        let Some((data_dims, output)) = shapes else { return (Vec::new(), Vec::new(), None) };
-        let allow_zero = record.attribute(attr::ALLOWZERO).and_then(|found| found.as_int()) == Some(1);
-        let numbers = target.clone().unwrap_or_default();
-        let reshape = Reshape { target: &numbers, data: data_dims, output, allow_zero, old: self.old };
-        let pairs = self.spots(after, data).into_iter().filter_map(|from| Some((from, reshape.moved(from)?)));
+        let Some(output) = model.node(node).output(0) else { return (Vec::new(), Vec::new(), None) };
+        let moved = |from: Spot| {
+            let mut candidates = self.candidates(model, node, from)?;
+            if target.is_none() {
+                // The model computes the shape.
+                candidates.retain(|spot| self.has(after, output, *spot));
+            }
+            match candidates.as_slice() {
+                [only] => Some(*only),
+                all => Choice { constants: self, model, after, visits: 0 }.decide(output, all),
+            }
+        };
+        let pairs = self.spots(after, data).into_iter().filter_map(|from| Some((from, moved(from)?)));
         let (from, to): (Vec<Spot>, Vec<Spot>) = pairs.unzip();
         (from, to, target)
     }
 
+    /// The axes of the result of a `Reshape` or `Flatten` that can have the freed size of an axis of the operand; `None` if they
+    /// are unknown.
+    pub(super) fn candidates(&self, model: &Model, node: NodeId, from: Spot) -> Option<Vec<Spot>> {
+        let record = model.node(node);
+        let (data, output) = (self.before.shape(record.input(0)?)?, self.before.shape(record.output(0)?)?);
+        let int = |name: Symbol, default: i64| {
+            record.attribute(name).and_then(|found| found.as_int()).unwrap_or(default)
+        };
+        let allow_zero = int(attr::ALLOWZERO, 0) == 1;
+        let reshape = Reshape { target: &[], data, output, allow_zero, old: self.old };
+        let mut found = reshape.candidates(from)?;
+        if record.is(op::FLATTEN) {
+            let rank = i64::try_from(data.len()).ok()?;
+            let axis = int(attr::AXIS, 1);
+            let axis = if axis < 0 { axis.checked_add(rank)? } else { axis };
+            let is_second = i64::try_from(from.axis).ok()? >= axis;
+            found = reshape.all(from)?;
+            found.retain(|spot| spot.axis == usize::from(is_second));
+        }
+        Some(found)
+    }
+
+    /// Whether a value has a multiple of the freed size on an axis.
+    fn has(&self, after: &Inference, value: ValueId, spot: Spot) -> bool {
+        let dim = after.shape(value).and_then(|dims| dims.get(spot.axis)).copied();
+        let factor = dim.and_then(|dim| self.factor(after, dim));
+        factor.is_some() && factor == spot.outer.checked_mul(spot.inner)
+    }
+
+    /// The axes of the result of a `Reshape` that can have the size of an axis of the operand, if there are several and none is
+    /// the only right one.
+    pub(super) fn ambiguous(&self, model: &Model, after: &Inference, node: NodeId) -> Option<Vec<Spot>> {
+        let record = model.node(node);
+        let (data, output) = (record.input(0)?, record.output(0)?);
+        self.numbers(model, after, node, 1)?;
+        self.spots(after, data).into_iter().find_map(|from| {
+            let candidates = self.candidates(model, node, from)?;
+            let mut choice = Choice { constants: self, model, after, visits: 0 };
+            (candidates.len() > 1 && choice.decide(output, &candidates).is_none()).then_some(candidates)
+        })
+    }
+
     /// The elements of an operand as they were before it was replaced, if they are all numbers.
-    fn numbers(&self, model: &Model, after: &Inference, node: NodeId, index: usize) -> Option<Vec<i64>> {
+    pub(super) fn numbers(
+        &self,
+        model: &Model,
+        after: &Inference,
+        node: NodeId,
+        index: usize,
+    ) -> Option<Vec<i64>> {
         let value = match self.replaced.get(&(node, index)) {
             Some(replaced) => replaced.original,
             None => model.node(node).input(index)?,

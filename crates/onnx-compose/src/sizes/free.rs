@@ -23,7 +23,6 @@ pub(super) fn free(
     done: &mut Resized,
 ) -> Result<(), ComposeError> {
     let old = old_size(model, axes)?;
-    let Some(&source) = axes.first() else { return Ok(()) };
     let variable_symbol = model.intern(variable);
     refuse_taken(model, variable_symbol)?;
     let before = options.infer(model, &[], false)?;
@@ -34,12 +33,13 @@ pub(super) fn free(
     }
     let dependent = dependents(model, axes.iter().map(|&(value, _)| value));
     let fed = dependents(model, model.graph(model.main_graph()).inputs().iter().copied());
-    let mut constants = Constants::new(&before, variable_symbol, old, source, &dependent, &fed);
+    let constants = Constants::new(&before, variable_symbol, old, axes, &dependent, &fed);
+    let Some(mut constants) = constants else { return Ok(()) };
     replace_constants(model, &mut constants, options)?;
     constants.finish(model)?;
     let mut after = options.infer(model, &[], false)?;
     let verdict =
-        verdict::Freed { before: &before, after: &after, constants: &constants, axes, dependent: &dependent };
+        verdict::Freed { before: &before, after: &after, constants: &constants, dependent: &dependent };
     done.conditions.extend(verdict.check(model, options.registry)?);
     let replaced = constants.report(model);
     done.constants.extend(replaced.into_iter().map(|(node, text)| (node_name(model, node), text)));

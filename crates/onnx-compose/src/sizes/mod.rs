@@ -1,6 +1,7 @@
 //! Sizes: dimension variables get numbers or other names, and fixed sizes become variables.
 
 mod bind;
+mod choice;
 mod constants;
 mod free;
 mod mixing;

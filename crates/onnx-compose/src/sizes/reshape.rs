@@ -22,6 +22,13 @@ pub(super) struct Spot {
     pub(super) inner: i64,
 }
 
+impl Spot {
+    /// Whether the axis has no other factors.
+    const fn is_single(&self) -> bool {
+        self.outer == 1 && self.inner == 1
+    }
+}
+
 /// A `Reshape` with a constant target.
 pub(super) struct Reshape<'a> {
     /// The constant target.
@@ -36,74 +43,57 @@ pub(super) struct Reshape<'a> {
 }
 
 impl Reshape<'_> {
-    /// The axis of the result that has the freed size of an axis of the operand; `None` if it is unknown or more than one.
-    pub(super) fn moved(&self, spot: Spot) -> Option<Spot> {
+    /// The axes of the result that can have the freed size of an axis of the operand; `None` if they are unknown.
+    ///
+    /// With an old size of 1, the position can be that of several axes. Axes that have only this size come first: one of them, or
+    /// the corresponding one if the operand has as many. Otherwise the size is between two axes.
+    pub(super) fn candidates(&self, spot: Spot) -> Option<Vec<Spot>> {
+        let before = self.before(spot)?;
+        let found = self.located(self.output, before)?;
+        let single: Vec<Spot> = found.iter().filter(|spot| spot.is_single()).copied().collect();
+        if single.is_empty() {
+            return Some(found);
+        }
+        let mut of_data = self.located(self.data, before)?;
+        of_data.retain(|spot| spot.is_single());
+        let same = of_data.iter().position(|other| *other == spot).and_then(|index| single.get(index));
+        Some(match same {
+            Some(&same) if of_data.len() == single.len() => vec![same],
+            _ => single,
+        })
+    }
+
+    /// All axes of the result at the position of an axis of the operand.
+    pub(super) fn all(&self, spot: Spot) -> Option<Vec<Spot>> {
+        self.located(self.output, self.before(spot)?)
+    }
+
+    /// The number of elements that are before the position.
+    fn before(&self, spot: Spot) -> Option<i64> {
         let before = self.data.iter().take(spot.axis).map(|dim| dim.known());
-        let before = before.chain([Some(spot.outer)]).try_fold(1_i64, |all, size| all.checked_mul(size?))?;
+        before.chain([Some(spot.outer)]).try_fold(1_i64, |all, size| all.checked_mul(size?))
+    }
+
+    /// The axes of a shape that have the old size behind a number of elements.
+    fn located(&self, dims: &[Dim], before: i64) -> Option<Vec<Spot>> {
         let end = before.checked_mul(self.old)?;
         if before <= 0 || end <= 0 {
             return None;
         }
         let (mut at, mut found) = (1_i64, Vec::new());
-        for (axis, dim) in self.output.iter().enumerate() {
+        for (axis, dim) in dims.iter().enumerate() {
             if at > before {
                 break;
             }
             // What comes after an axis of unknown size cannot be located.
-            let Some(size) = dim.known() else { break };
+            let Some(size) = dim.known().filter(|&size| size > 0) else { break };
             let next = at.checked_mul(size)?;
             if next >= end && next.checked_rem(end)? == 0 && before.checked_rem(at)? == 0 {
                 found.push(Spot { axis, outer: before.checked_div(at)?, inner: next.checked_div(end)? });
             }
             at = next;
         }
-        self.preferred(spot, &found)
-    }
-
-    /// With an old size of 1, the position is also that of axes next to it. An axis that has only this size comes first, at the
-    /// same index if there are several. Otherwise the size is between two axes, and both choices keep the elements in place;
-    /// [`between`](Self::between) prefers the one that models mean, and the operators that use the result decide.
-    fn preferred(&self, from: Spot, found: &[Spot]) -> Option<Spot> {
-        let only = |spot: &&Spot| spot.outer == 1 && spot.inner == 1;
-        let mut single = found.iter().filter(only);
-        match (single.next(), single.next()) {
-            (Some(&spot), None) => return Some(spot),
-            (Some(_), Some(_)) => {
-                return found.iter().filter(only).find(|spot| spot.axis == from.axis).copied();
-            }
-            (None, _) => {}
-        }
-        match found {
-            [only] => Some(*only),
-            [before, after] => self.between(from, *before, *after),
-            _ => None,
-        }
-    }
-
-    /// The axis of two that gets the size between them. An axis that is split into heads takes it: `[T, 1, D]` becomes
-    /// `[T, 1 * heads, D / heads]`. An axis that stays or is merged does not, and the rows before it do: `[T, 1, D]` and
-    /// `[T, 1 * heads, D / heads]` become `[T * 1, D]`.
-    fn between(&self, from: Spot, before: Spot, after: Spot) -> Option<Spot> {
-        let size = |dims: &[Dim], axis: Option<usize>| dims.get(axis?).and_then(|dim| dim.known());
-        let before_size = size(self.output, Some(before.axis));
-        let after_size = size(self.output, Some(after.axis))?;
-        match (from.outer, from.inner) {
-            (1, 1) => {
-                let next = size(self.data, from.axis.checked_add(1))?;
-                let stays_before = size(self.data, from.axis.checked_sub(1)) == before_size;
-                match stays_before {
-                    true if after_size < next => Some(after),
-                    true => Some(before),
-                    false => (after_size == next).then_some(before),
-                }
-            }
-            (1, _) => (size(self.data, from.axis.checked_sub(1)) == before_size).then_some(before),
-            (_, 1) => {
-                let next = size(self.data, from.axis.checked_add(1))?;
-                Some(if after_size < next { after } else { before })
-            }
-            _ => None,
-        }
+        Some(found)
     }
 
     /// The target in which axes have freed sizes.
@@ -155,47 +145,51 @@ mod tests {
         sizes.iter().map(|&size| Dim::Known(size)).collect()
     }
 
-    /// The new target, with `B` for the freed size.
-    fn check(data: &[i64], axis: usize, target: &[i64], output: &[i64], old: i64) -> Option<String> {
+    /// The new targets, with `B` for the freed size: one for each axis that can have it.
+    fn check(data: &[i64], axis: usize, target: &[i64], output: &[i64], old: i64) -> Vec<String> {
         let (data, output) = (dims(data), dims(output));
         let reshape = Reshape { target, data: &data, output: &output, allow_zero: false, old };
-        let from = Spot { axis, outer: 1, inner: data[axis].known()? / old };
-        let to = reshape.moved(from)?;
-        let entries = reshape.new_target(&[from], &[to]);
-        let text = entries.iter().map(|entry| match entry {
-            Entry::Number(number) => number.to_string(),
-            Entry::Multiple(factor) => format!("{factor}B"),
-        });
-        Some(text.collect::<Vec<_>>().join(" "))
+        let from = Spot { axis, outer: 1, inner: data[axis].known().unwrap_or(1) / old };
+        let text = |to: Spot| {
+            let entries = reshape.new_target(&[from], &[to]);
+            let text = entries.iter().map(|entry| match entry {
+                Entry::Number(number) => number.to_string(),
+                Entry::Multiple(factor) => format!("{factor}B"),
+            });
+            text.collect::<Vec<_>>().join(" ")
+        };
+        reshape.candidates(from).unwrap_or_default().into_iter().map(text).collect()
     }
 
     #[test]
     fn the_freed_size_stays_behind_the_same_elements() {
         for (data, axis, target, output, old, expected) in [
-            (&[1, 128, 64][..], 0, &[1, 128, 8, 8][..], &[1, 128, 8, 8][..], 1, Some("0 128 8 8")),
-            (&[1, 128, 64], 0, &[1, -1, 8, 8], &[1, 128, 8, 8], 1, Some("0 -1 8 8")),
-            (&[1, 8, 128, 8], 0, &[8, 128, 8], &[8, 128, 8], 1, Some("-1 128 8")),
-            (&[8, 128, 8], 0, &[1, 8, 128, 8], &[1, 8, 128, 8], 1, Some("-1 8 128 8")),
-            (&[8, 128, 8], 0, &[1, 8, -1, 8], &[1, 8, 128, 8], 1, Some("-1 8 128 8")),
-            (&[4, 6], 0, &[-1, 3], &[8, 3], 4, Some("-1 3")),
-            (&[4, 6], 0, &[8, 3], &[8, 3], 4, Some("-1 3")),
-            // The freed size is in the middle, and goes to the end of the first axis.
-            (&[5, 1, 7], 1, &[5, 7], &[5, 7], 1, Some("-1 7")),
-            (&[5, 1, 7], 1, &[35], &[35], 1, Some("-1")),
-            // The heads of attention, with the sequence first.
-            (&[5, 1, 12], 1, &[5, 4, 3], &[5, 4, 3], 1, Some("5 -1 3")),
-            (&[5, 1, 12], 1, &[4, 15], &[4, 15], 1, None),
-            // The heads are merged, and each row keeps its elements.
-            (&[5, 1, 4, 3], 1, &[5, 12], &[5, 12], 1, Some("-1 12")),
-            (&[5, 4, 3], 1, &[5, 12], &[5, 12], 1, Some("-1 12")),
+            (&[1, 128, 64][..], 0, &[1, 128, 8, 8][..], &[1, 128, 8, 8][..], 1, &["0 128 8 8"][..]),
+            (&[1, 128, 64], 0, &[1, -1, 8, 8], &[1, 128, 8, 8], 1, &["0 -1 8 8"]),
+            (&[1, 8, 128, 8], 0, &[8, 128, 8], &[8, 128, 8], 1, &["-1 128 8"]),
+            (&[8, 128, 8], 0, &[1, 8, 128, 8], &[1, 8, 128, 8], 1, &["-1 8 128 8"]),
+            (&[8, 128, 8], 0, &[1, 8, -1, 8], &[1, 8, 128, 8], 1, &["-1 8 128 8"]),
+            (&[4, 6], 0, &[-1, 3], &[8, 3], 4, &["-1 3"]),
+            (&[4, 6], 0, &[8, 3], &[8, 3], 4, &["-1 3"]),
+            // It is between two axes, and either can have it.
+            (&[4, 1, 8], 1, &[4, 8], &[4, 8], 1, &["-1 8", "0 -1"]),
+            (&[5, 1, 12], 1, &[5, 4, 3], &[5, 4, 3], 1, &["-1 4 3", "5 -1 3"]),
+            (&[5, 1, 4, 3], 1, &[5, 12], &[5, 12], 1, &["-1 12", "5 -1"]),
+            (&[5, 4, 3], 1, &[5, 12], &[5, 12], 1, &["-1 12", "0 -1"]),
+            // It is inside an axis.
+            (&[2, 1, 3, 5], 1, &[6, 5], &[6, 5], 1, &["-1 5"]),
+            (&[5, 1, 7], 1, &[35], &[35], 1, &["-1"]),
+            // It has an axis, or one of several.
+            (&[1, 1, 8], 1, &[1, 8], &[1, 8], 1, &["-1 8"]),
+            (&[1, 1, 8], 1, &[1, 1, 2, 4], &[1, 1, 2, 4], 1, &["1 0 2 4"]),
+            (&[1, 9], 0, &[1, 1, 9], &[1, 1, 9], 1, &["0 1 9", "-1 1 9"]),
             // It would be spread over two axes.
-            (&[4, 6], 0, &[2, 12], &[2, 12], 4, None),
-            (&[6, 4], 1, &[3, 8], &[3, 8], 4, Some("3 -1")),
-            (&[1, 9], 0, &[1, 1, 9], &[1, 1, 9], 1, Some("0 1 9")),
-            (&[9, 1], 1, &[9, 1, 1], &[9, 1, 1], 1, Some("9 0 1")),
-            (&[1, 9], 0, &[9], &[9], 1, Some("-1")),
+            (&[5, 1, 12], 1, &[4, 15], &[4, 15], 1, &[]),
+            (&[4, 6], 0, &[2, 12], &[2, 12], 4, &[]),
+            (&[6, 4], 1, &[3, 8], &[3, 8], 4, &["3 -1"]),
+            (&[1, 9], 0, &[9], &[9], 1, &["-1"]),
         ] {
-            assert_eq!(check(data, axis, target, output, old).as_deref(), expected, "{data:?} {target:?}");
+            assert_eq!(check(data, axis, target, output, old), expected, "{data:?} {target:?}");
         }
     }
 }

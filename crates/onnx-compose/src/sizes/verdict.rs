@@ -10,7 +10,7 @@ use onnx_types::{Dim, Symbol};
 use slotmap::SecondaryMap;
 
 use super::constants::Constants;
-use super::{FixedSize, bind, mixing};
+use super::{FixedSize, bind, choice, mixing};
 use crate::error::ComposeError;
 
 /// Sizes of other variables that conditions are tried with.
@@ -21,7 +21,6 @@ pub(super) struct Freed<'a> {
     pub(super) before: &'a Inference,
     pub(super) after: &'a Inference,
     pub(super) constants: &'a Constants<'a>,
-    pub(super) axes: &'a [(ValueId, usize)],
     pub(super) dependent: &'a SecondaryMap<ValueId, ()>,
 }
 
@@ -57,7 +56,9 @@ impl Freed<'_> {
             }
         }
         for node in model.nodes_in(model.main_graph()) {
-            let reason = self.fixed_by(model, registry, node).or_else(|| self.mixed_by(model, node));
+            let reason = self.ambiguous(model, node);
+            let reason = reason.or_else(|| self.fixed_by(model, registry, node));
+            let reason = reason.or_else(|| self.mixed_by(model, node));
             fixed.extend(reason.map(|reason| FixedSize::at(model, node, reason)));
         }
         fixed.extend(self.lost(model));
@@ -195,15 +196,20 @@ impl Freed<'_> {
         })
     }
 
-    /// Whether the freed size is that of a batch: the first axis, with one row. Rows must be independent then, which an old size of
-    /// 1 does not show.
-    fn is_batch(&self) -> bool {
-        self.constants.old == 1 && self.axes.iter().all(|&(_, axis)| axis == 0)
+    /// Why the freed size can be on several axes behind a `Reshape`.
+    fn ambiguous(&self, model: &Model, node: NodeId) -> Option<String> {
+        let is_reshape = model.node(node).is(op::RESHAPE);
+        let candidates = self.constants.ambiguous(model, self.after, node).filter(|_| is_reshape)?;
+        Some(format!(
+            "has a constant target that does not determine which axis gets the freed size: {} can have it; compute the target \
+             from `Shape`, or give the size an axis of its own in the target",
+            choice::axes_text(&candidates)
+        ))
     }
 
     /// Why a node combines the rows of a batch.
     fn mixed_by(&self, model: &Model, node: NodeId) -> Option<String> {
-        if !self.is_batch() {
+        if !self.constants.is_batch {
             return None;
         }
         let record = model.node(node);
@@ -228,7 +234,7 @@ impl Freed<'_> {
 
     /// The outputs that depend on a batch and do not have its size.
     fn lost(&self, model: &Model) -> Vec<FixedSize> {
-        if !self.is_batch() {
+        if !self.constants.is_batch {
             return Vec::new();
         }
         let outputs = model.graph(model.main_graph()).outputs().iter().map(onnx_ir::GraphOutput::value);

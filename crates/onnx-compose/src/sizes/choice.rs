@@ -1,0 +1,351 @@
+//! The choice of the axis that gets a freed size, where the shapes around a `Reshape` leave several.
+//!
+//! A size of 1 between two axes can become a factor of either. A choice is *refuted* if an operator behind it cannot run with
+//! other sizes, or would combine the rows of a batch. What is left must be one choice, or the only one with which the size is on
+//! the first axis of all outputs.
+
+use onnx_ir::{Model, NodeId, User, ValueId};
+use onnx_schema::{attr, domain, op};
+use onnx_shape_infer::Inference;
+use onnx_types::Symbol;
+
+use super::constants::Constants;
+use super::mixing;
+use super::reshape::Spot;
+
+/// Maximum number of nodes between a `Reshape` and what refutes a choice.
+const MAX_DEPTH: u32 = 32;
+/// Maximum number of values that are visited for one choice.
+const MAX_VISITS: u32 = 2000;
+
+/// Maximum number of transpositions behind which results are compared.
+const MAX_TRANSPOSITIONS: u32 = 8;
+
+/// Operators that keep each element at its index, as far as axes with a freed size are concerned. Operands are broadcast.
+const ELEMENTWISE: [Symbol; 57] = [
+    op::ABS,
+    op::ADD,
+    op::AND,
+    op::CAST,
+    op::CEIL,
+    op::CELU,
+    op::CLIP,
+    op::COS,
+    op::DIV,
+    op::DROPOUT,
+    op::ELU,
+    op::EQUAL,
+    op::ERF,
+    op::EXP,
+    op::FLOOR,
+    op::GELU,
+    op::GREATER,
+    op::GREATER_OR_EQUAL,
+    op::HARD_SIGMOID,
+    op::HARD_SWISH,
+    op::IDENTITY,
+    op::IS_INF,
+    op::IS_NAN,
+    op::LAYER_NORMALIZATION,
+    op::LEAKY_RELU,
+    op::LESS,
+    op::LESS_OR_EQUAL,
+    op::LOG,
+    op::LOG_SOFTMAX,
+    op::MAX,
+    op::MEAN,
+    op::MIN,
+    op::MISH,
+    op::MOD,
+    op::MUL,
+    op::NEG,
+    op::NOT,
+    op::OR,
+    op::P_RELU,
+    op::POW,
+    op::RECIPROCAL,
+    op::RELU,
+    op::RMS_NORMALIZATION,
+    op::ROUND,
+    op::SELU,
+    op::SIGMOID,
+    op::SIGN,
+    op::SIN,
+    op::SOFTMAX,
+    op::SOFTPLUS,
+    op::SOFTSIGN,
+    op::SQRT,
+    op::SUB,
+    op::SUM,
+    op::TANH,
+    op::WHERE,
+    op::XOR,
+];
+
+/// What follows from a choice, from the best to the worst.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Fate {
+    /// The size is on the first axis of all outputs.
+    First,
+    /// It is not known.
+    Open,
+    /// The size is on another axis of an output.
+    Elsewhere,
+    /// An operator cannot run.
+    Refuted,
+}
+
+/// The axes of the results of a node, if an operand has the size on an axis.
+enum Step {
+    Refuted,
+    Unknown,
+    /// One of these.
+    To(Vec<Spot>),
+}
+
+/// The hypothesis that the freed size is on certain axes.
+pub(super) struct Choice<'a> {
+    pub(super) constants: &'a Constants<'a>,
+    pub(super) model: &'a Model,
+    pub(super) after: &'a Inference,
+    pub(super) visits: u32,
+}
+
+impl Choice<'_> {
+    /// The axis that gets the size, of those that can have it; `None` if more than one is possible, or none.
+    pub(super) fn decide(&mut self, output: ValueId, candidates: &[Spot]) -> Option<Spot> {
+        let mut left: Vec<(Spot, Fate)> = Vec::new();
+        for &spot in candidates {
+            self.visits = 0;
+            let fate = self.fate(output, spot, 0);
+            if fate != Fate::Refuted {
+                left.push((spot, fate));
+            }
+        }
+        if let [(only, _)] = left.as_slice() {
+            return Some(*only);
+        }
+        if self.agree(output, &left) {
+            return left.first().map(|&(spot, _)| spot);
+        }
+        let mut first = left.iter().filter(|(_, fate)| *fate == Fate::First);
+        let others_are_elsewhere = left.iter().filter(|(_, fate)| *fate == Fate::Elsewhere).count();
+        match (first.next(), others_are_elsewhere.checked_add(1) == Some(left.len())) {
+            (Some(&(spot, _)), true) => Some(spot),
+            _ => None,
+        }
+    }
+
+    /// Whether all choices lead to the same result: after transpositions, if there are any, the users are `Reshape`s that keep the
+    /// position, which is the same.
+    fn agree(&self, output: ValueId, left: &[(Spot, Fate)]) -> bool {
+        let mut value = output;
+        let mut spots: Vec<Spot> = left.iter().map(|&(spot, _)| spot).collect();
+        for _ in 0..MAX_TRANSPOSITIONS {
+            let uses = self.model.value(value).uses();
+            let [usage] = uses else { break };
+            let User::Node(node) = usage.user else { return false };
+            if !self.model.node(node).is(op::TRANSPOSE) {
+                break;
+            }
+            let moved = |&spot: &Spot| match self.step(node, 0, spot) {
+                Some(Step::To(spots)) => spots.first().copied(),
+                _ => None,
+            };
+            let (Some(moved), Some(next)) =
+                (spots.iter().map(moved).collect::<Option<Vec<_>>>(), self.model.node(node).output(0))
+            else {
+                return false;
+            };
+            (spots, value) = (moved, next);
+        }
+        let uses = self.model.value(value).uses();
+        let Some((first, others)) = spots.split_first() else { return false };
+        !uses.is_empty()
+            && uses.iter().all(|usage| {
+                let User::Node(node) = usage.user else { return false };
+                let is_reshape = self.model.node(node).is(op::RESHAPE) && usage.index == 0;
+                let found = self.reshaped(node, *first);
+                is_reshape && found.is_some() && others.iter().all(|&spot| self.reshaped(node, spot) == found)
+            })
+    }
+
+    /// What follows if a value has the size on an axis. The depth is limited.
+    fn fate(&mut self, value: ValueId, spot: Spot, depth: u32) -> Fate {
+        self.visits = self.visits.saturating_add(1);
+        if depth > MAX_DEPTH || self.visits > MAX_VISITS {
+            return Fate::Open;
+        }
+        let mut worst = Fate::First;
+        let uses = self.model.value(value).uses();
+        if uses.is_empty() {
+            return Fate::Open;
+        }
+        for usage in uses {
+            let fate = match usage.user {
+                User::Graph(graph) if graph != self.model.main_graph() || !self.constants.is_batch => {
+                    Fate::Open
+                }
+                User::Graph(_) if spot.axis == 0 && spot.outer == 1 => Fate::First,
+                User::Graph(_) => Fate::Elsewhere,
+                User::Node(node) => self.fate_of_node(node, usage.index as usize, spot, depth),
+            };
+            if fate == Fate::Refuted {
+                return fate;
+            }
+            worst = worst.max(fate);
+        }
+        worst
+    }
+
+    fn fate_of_node(&mut self, node: NodeId, index: usize, spot: Spot, depth: u32) -> Fate {
+        let Some(output) = self.model.node(node).output(0) else { return Fate::Open };
+        match self.step(node, index, spot) {
+            Some(Step::Refuted) => Fate::Refuted,
+            Some(Step::To(spots)) => {
+                let next = depth.saturating_add(1);
+                spots.into_iter().map(|spot| self.fate(output, spot, next)).min().unwrap_or(Fate::Refuted)
+            }
+            Some(Step::Unknown) | None => Fate::Open,
+        }
+    }
+
+    /// The axes of the first result; `None` if it is not known.
+    fn step(&self, node: NodeId, index: usize, spot: Spot) -> Option<Step> {
+        let (model, before) = (self.model, self.constants.before);
+        let record = model.node(node);
+        let is_onnx = onnx_schema::normalize_domain(record.domain()) == domain::ONNX;
+        if !is_onnx || record.graph() != model.main_graph() {
+            return None;
+        }
+        if mixing::mixes(model, self.after, node, index, spot.axis) {
+            let is_fixed = || record.is(op::MAT_MUL) || record.is(op::GEMM);
+            let other = || record.input(1_usize.checked_sub(index)?);
+            let meets_weight =
+                || is_fixed() && other().is_some_and(|other| !self.constants.dependent.contains_key(other));
+            let is_refuted = self.constants.is_batch || meets_weight();
+            return Some(if is_refuted { Step::Refuted } else { Step::Unknown });
+        }
+        let rank = before.shape(record.input(index)?)?.len();
+        let out_rank = before.shape(record.output(0)?)?.len();
+        match record.op() {
+            op::RESHAPE | op::FLATTEN if index == 0 => self.reshaped(node, spot).map(Step::To),
+            op::TRANSPOSE => {
+                let perm = record.attribute(attr::PERM).and_then(|perm| perm.as_ints()).map(<[i64]>::to_vec);
+                let perm = perm.unwrap_or_else(|| (0..rank as i64).rev().collect());
+                let axis = perm.iter().position(|&axis| usize::try_from(axis).ok() == Some(spot.axis))?;
+                Some(Step::To(vec![Spot { axis, ..spot }]))
+            }
+            op::SQUEEZE | op::UNSQUEEZE if index == 0 => self.inserted(node, spot, rank.max(out_rank)),
+            op::MAT_MUL if rank >= 2 => {
+                let rows = rank.checked_sub(2)?;
+                if spot.axis < rows {
+                    return self.broadcast(node, spot, (rank, out_rank), 2);
+                }
+                let axis = spot.axis.checked_add(out_rank)?.checked_sub(rank)?;
+                Some(Step::To(vec![Spot { axis, ..spot }]))
+            }
+            op::SLICE if index == 0 => {
+                let [data, output] = [record.input(0)?, record.output(0)?].map(|value| before.shape(value));
+                let is_whole = data?.get(spot.axis)? == output?.get(spot.axis)?;
+                is_whole.then(|| Step::To(vec![spot]))
+            }
+            op::CONCAT => {
+                let axis = record.attribute(attr::AXIS).and_then(|axis| axis.as_int())?;
+                let axis = if axis < 0 { axis.checked_add(i64::try_from(rank).ok()?)? } else { axis };
+                (i64::try_from(spot.axis).ok()? != axis).then(|| Step::To(vec![spot]))
+            }
+            op::GEMM if index < 2 => Some(Step::To(vec![Spot { axis: index, ..spot }])),
+            op::GEMM => self.broadcast(node, spot, (rank, out_rank), 0),
+            other if ELEMENTWISE.contains(&other) => self.broadcast(node, spot, (rank, out_rank), 0),
+            _ => None,
+        }
+    }
+
+    /// The axes of the result of a `Reshape` or `Flatten`; `None` if they are not known.
+    fn reshaped(&self, node: NodeId, spot: Spot) -> Option<Vec<Spot>> {
+        let found = self.constants.candidates(self.model, node, spot)?;
+        // A target that the model computes can be another one for other sizes.
+        let is_fixed = || {
+            self.model.node(node).is(op::FLATTEN)
+                || self.constants.numbers(self.model, self.after, node, 1).is_some()
+        };
+        (!found.is_empty() || is_fixed()).then_some(found)
+    }
+
+    /// The axis of an operand whose axes are aligned with those of others at the end, without the last `skipped` ones.
+    fn broadcast(
+        &self,
+        node: NodeId,
+        spot: Spot,
+        (rank, out_rank): (usize, usize),
+        skipped: usize,
+    ) -> Option<Step> {
+        let axis = spot.axis.checked_add(out_rank)?.checked_sub(rank)?;
+        let size = spot.outer.checked_mul(spot.inner)?;
+        for other in self.model.node(node).inputs().flatten() {
+            let Some(dims) = self.after.shape(other) else { continue };
+            let at = |axis: usize| axis.checked_add(dims.len())?.checked_sub(out_rank);
+            let is_last = |at: usize| at.checked_add(skipped).is_none_or(|end| end >= dims.len());
+            let Some(at) = at(axis).filter(|&at| !is_last(at)) else { continue };
+            let Some(&dim) = dims.get(at) else { continue };
+            // The sizes of what is still to be replaced are those from before.
+            let is_settled = !self.constants.dependent.contains_key(other)
+                || !self.constants.axes(self.after, other).is_empty();
+            let fits = match self.constants.factor(self.after, dim) {
+                Some(factor) => factor == size,
+                None => dim.known().is_none_or(|number| number == 1),
+            };
+            if is_settled && !fits {
+                return Some(Step::Refuted);
+            }
+        }
+        Some(Step::To(vec![Spot { axis, ..spot }]))
+    }
+
+    /// The axis after axes of size 1 are removed or inserted.
+    fn inserted(&self, node: NodeId, spot: Spot, greater_rank: usize) -> Option<Step> {
+        let record = self.model.node(node);
+        let axes: Vec<i64> =
+            match (record.attribute(attr::AXES).and_then(|axes| axes.as_ints()), record.input(1)) {
+                (Some(axes), _) => axes.to_vec(),
+                (None, Some(axes)) => {
+                    self.after.content(axes)?.iter().map(|axis| axis.known()).collect::<Option<_>>()?
+                }
+                (None, None) => return None,
+            };
+        let listed = |axis: usize| {
+            let normal =
+                |axis: i64| if axis < 0 { axis.checked_add(greater_rank as i64) } else { Some(axis) };
+            axes.iter().any(|&other| normal(other) == i64::try_from(axis).ok())
+        };
+        let mut others = (0..greater_rank).filter(|&axis| !listed(axis));
+        let axis = match record.is(op::SQUEEZE) {
+            true if listed(spot.axis) => return Some(Step::Refuted),
+            true => others.position(|axis| axis == spot.axis)?,
+            false => others.nth(spot.axis)?,
+        };
+        Some(Step::To(vec![Spot { axis, ..spot }]))
+    }
+}
+
+/// Candidates as a part of a sentence: `axes 0 and 1`.
+pub(super) fn axes_text(candidates: &[Spot]) -> String {
+    let axes: Vec<String> = candidates.iter().map(|spot| spot.axis.to_string()).collect();
+    match axes.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("axes {} and {last}", others.join(", ")),
+        _ => format!("axis {}", axes.concat()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn axes_are_listed() {
+        let spot = |axis| Spot { axis, outer: 1, inner: 1 };
+        assert_eq!(axes_text(&[spot(0), spot(1)]), "axes 0 and 1");
+        assert_eq!(axes_text(&[spot(2)]), "axis 2");
+    }
+}
