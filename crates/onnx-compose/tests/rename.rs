@@ -135,7 +135,36 @@ fn calls_and_imports_follow_functions() {
         collisions(FUNCTIONS, &[RenameRule::exact("my.F", "my.G"), RenameRule::exact("my.G", "other.H")]);
     // The call of an operator of another domain would become a call of the function.
     assert_eq!(found.len(), 1, "{found:?}");
-    assert_eq!(collisions(FUNCTIONS, &[RenameRule::exact("my.F", "Relu")]).len(), 1);
+    assert_eq!(
+        collisions(FUNCTIONS, &[RenameRule::exact("my.F", "Relu")]),
+        ["the function `my.F` cannot be called `Relu`: an operator has this name"]
+    );
+}
+
+#[test]
+fn the_model_imports_the_domains_of_all_nodes_and_functions() {
+    let text = |calls: &str| {
+        format!(
+            r#"<ir_version: 10, opset_import: ["": 21, "my": 3]>
+            g (float[N] x) => (float[N] y) {{ {calls} }}
+            <domain: "my", opset_import: ["": 21]> F (p) => (q) {{ q = Neg (p) }}
+            <domain: "my", opset_import: ["my": 3]> G (p) => (q) {{ q = my.F (p) }}"#
+        )
+    };
+    let (calls_g, kinds) = (text("y = my.G (x)"), RenameKinds::default());
+    // The body of `G` calls a function of the old domain, and the body of `G` calls one of the new domain.
+    for (old, new, imports) in [
+        ("my.G", "other.H", vec![r#"["": 21, "my": 3, "other": 3]"#, r#"["my": 3]"#]),
+        ("my.F", "other.F", vec![r#"["": 21, "my": 3, "other": 3]"#, r#"["other": 3]"#]),
+    ] {
+        let found = renamed(&calls_g, &[RenameRule::exact(old, new)], kinds);
+        assert!(imports.iter().all(|import| found.contains(import)), "{found}");
+        let back = renamed(&found, &[RenameRule::exact(new, old)], kinds);
+        assert_eq!(back, print(&model(&calls_g)));
+    }
+    let both = [RenameRule::exact("my.F", "one.F"), RenameRule::exact("my.G", "two.G")];
+    let found = renamed(&text("a = my.F (x)  y = my.G (a)"), &both, kinds);
+    assert!(found.contains(r#"["": 21, "one": 3, "two": 3]"#), "{found}");
 }
 
 #[test]

@@ -18,7 +18,7 @@ pub struct NameCollision {
     pub old: String,
     /// The name.
     pub new: String,
-    /// The old name of the other element; equal to `new` if that is not renamed.
+    /// The old name of the other element; equal to `new` if that is not renamed, empty if an operator has the name of a function.
     pub other: String,
     /// The element that would get the name, if it is a value.
     pub value: Option<ValueId>,
@@ -31,7 +31,9 @@ impl std::fmt::Display for NameCollision {
         let Self { kind, old, new, other, .. } = self;
         let [old, new, other] = [old, new, other].map(|name| onnx_diag::Quoted(name));
         write!(f, "the {kind} {old} cannot be called {new}: ")?;
-        if self.other == self.new {
+        if self.other.is_empty() {
+            write!(f, "an operator has this name")
+        } else if self.other == self.new {
             write!(f, "another {kind} has this name")
         } else {
             write!(f, "the {kind} {other} would have this name, too")

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
 use onnx_ir::{FunctionId, Model, NodeId, OpsetImport, OpsetScope};
+use onnx_schema::domain;
 use onnx_types::Symbol;
 
 use super::{FunctionName, NameCollision};
@@ -33,7 +34,7 @@ pub(super) fn collisions(model: &Model, changed: &[(FunctionId, FunctionName)]) 
                 add(FunctionName::of(model, other).to_string());
             }
             Some(_) => {}
-            None if called.contains(&key) || is_standard(&key) => add(new.to_string()),
+            None if called.contains(&key) || is_standard(&key) => add(String::new()),
             None => {
                 owners.insert(key, *function);
             }
@@ -110,28 +111,45 @@ pub(super) fn apply(model: &mut Model, changed: &[(FunctionId, FunctionName)]) {
     model.set_function_identities(
         changed.iter().filter_map(|(function, _)| Some((*function, *new.get(function)?))),
     );
-    for (scope, old, domain) in moved {
-        import(model, scope, old, domain);
+    let moved: Vec<(OpsetScope, Symbol, OpsetImport)> = moved
+        .into_iter()
+        .map(|(scope, old, domain)| {
+            let version = model.versions_of(scope).get(old).unwrap_or(1);
+            (scope, old, OpsetImport::new(domain, version))
+        })
+        .collect();
+    for (scope, old, new) in moved.iter().cloned() {
+        import(model, scope, old, new);
+    }
+    // Runtimes look up the domains of all nodes, those of functions included, in the imports of the model.
+    for (_, old, new) in moved {
+        import(model, OpsetScope::Model, old, new);
     }
 }
 
 /// Imports a domain that calls moved to: instead of the old one if nothing uses that any more.
-fn import(model: &mut Model, scope: OpsetScope, old: Symbol, new: Symbol) {
-    let versions = model.versions_of(scope);
-    if versions.exact(new).is_some() {
-        return;
-    }
-    let version = versions.get(old).unwrap_or(1);
+fn import(model: &mut Model, scope: OpsetScope, old: Symbol, new: OpsetImport) {
+    let is_imported = model.versions_of(scope).exact(new.domain()).is_some();
     let is_used = model
         .all_graphs()
-        .filter(|&graph| model.scope(graph) == scope)
+        .filter(|&graph| scope == OpsetScope::Model || model.scope(graph) == scope)
         .any(|graph| model.nodes(graph).any(|node| model.node(node).domain() == old));
-    let edit = |imports: &mut Vec<OpsetImport>| {
-        let import = OpsetImport::new(new, version);
-        match imports.iter_mut().find(|import| !is_used && import.domain() == old) {
-            Some(place) => *place = import,
-            None => imports.push(import),
+    let has_functions = scope == OpsetScope::Model
+        && model.functions().iter().any(|&function| model.function(function).domain() == old);
+    let is_needed = is_used || has_functions || onnx_schema::normalize_domain(old) == domain::ONNX;
+    let edit = |imports: &mut Vec<OpsetImport>| match imports
+        .iter()
+        .position(|import| import.domain() == old)
+        .filter(|_| !is_needed)
+    {
+        Some(index) if is_imported => drop(imports.remove(index)),
+        Some(index) => {
+            if let Some(place) = imports.get_mut(index) {
+                *place = new;
+            }
         }
+        None if is_imported => {}
+        None => imports.push(new),
     };
     match scope {
         OpsetScope::Model => edit(&mut model.info_mut().opset_imports),
