@@ -53,6 +53,10 @@ fn by_count(
         let value = untyped.and_then(|point| flow.untyped_at(point).first().copied());
         let why = if value.is_some() { ", because types are not known elsewhere" } else { "" };
         let reason = match most {
+            1 if nodes < 2 => {
+                let nodes = if nodes == 0 { "no node" } else { "only one node" };
+                format!("the model cannot be cut: its outputs need {nodes}")
+            }
             1 => format!("the model cannot be cut{why}"),
             _ => format!("the model can be cut into at most {most} parts{why}, not into {count}"),
         };
