@@ -20,7 +20,7 @@ use crate::part::Piece;
 use crate::progress::Progress;
 use crate::selection::{Context, nodes_of};
 use crate::size::plural;
-use crate::store::{Destination, Effect, Written};
+use crate::store::{Destination, Effect, Moved, Written};
 use crate::{store, syntax, weights};
 
 pub(crate) fn run(args: &PrintArgs, out: &mut Out) -> Result<Outcome, Failure> {
@@ -97,6 +97,7 @@ fn print_model(
     })?;
     let what = plural(loaded.model.node_count() as u64, "node");
     let format = Some(Format::Onnxtxt.id());
+    let files: Vec<Moved> = files.iter().map(Moved::from).collect();
     store::report_written(&to, &Written { format, what: &what, bytes, files: &files }, out);
     report_left_out(&left_out, &loaded.name, out);
     Ok(())

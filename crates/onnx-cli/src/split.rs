@@ -1,8 +1,9 @@
 //! `onnx extract --parts`: a model is cut into parts that run one after the other.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum as _;
+use onnx_codec::file::FileSet;
 use onnx_compose::{Parts, SplitOptions, SplitPart, split};
 use onnx_diag::Sink;
 
@@ -11,10 +12,10 @@ use crate::change::{self, Judged};
 use crate::exit::{Failure, Outcome};
 use crate::extract::{Item, invalid};
 use crate::format::Format;
-use crate::input::{display_name, is_stream, load_to_copy};
+use crate::input::{Loaded, display_name, is_stream, load_to_copy};
 use crate::output::{Out, shown};
 use crate::progress::Progress;
-use crate::store::Effect;
+use crate::store::{Destination, Effect};
 use crate::weights::Placement;
 use crate::{size, store, weights};
 
@@ -36,7 +37,6 @@ pub(crate) fn run(args: &ExtractArgs, parts: Parts, out: &mut Out) -> Result<Out
     progress.begin(&display_name(&args.input_file));
     let mut loaded = load_to_copy(&args.input_file, &args.input)?;
     progress.aside(|| loaded.report(&args.input.severity, args.keep_going, out))?;
-    let inputs = loaded.files()?;
     let before = loaded.model.node_count();
     let registry = onnx_shape_infer::contrib::registry();
     let options = SplitOptions::default().with_registry(&registry).with_execution(loaded.execution.clone());
@@ -60,29 +60,87 @@ pub(crate) fn run(args: &ExtractArgs, parts: Parts, out: &mut Out) -> Result<Out
     if made.is_empty() || (judged.is_refused() && !args.keep_going) {
         return Ok(Outcome::Findings);
     }
+    if let Some(directory) = directory.filter(|_| !args.output.dry_run && !args.output.write.force) {
+        refuse_others(directory, &names)?;
+    }
+    drop(progress);
+    write(args, directory, loaded, made, &names, out)?;
+    Ok(Outcome::Fine)
+}
+
+/// Writes the parts, all or none, or only finds out whether that is possible.
+fn write(
+    args: &ExtractArgs,
+    directory: Option<&Path>,
+    mut loaded: Loaded,
+    made: Vec<SplitPart>,
+    names: &[String],
+    out: &mut Out,
+) -> Result<(), Failure> {
+    let inputs = loaded.files()?;
     let effect = match directory {
         None => Effect::NoOutput,
         Some(_) if args.output.dry_run => Effect::DryRun,
-        Some(directory) => {
-            if !args.output.write.force {
-                refuse_others(directory, &names)?;
-            }
-            create(directory)?;
-            Effect::Write
-        }
+        Some(_) => Effect::Write,
     };
-    drop(progress);
-    for (part, name) in made.into_iter().zip(&names) {
-        let path = directory.map_or_else(|| args.input_file.clone(), |directory| directory.join(name));
+    let created = directory.filter(|_| effect == Effect::Write).map(Created::new).transpose()?;
+    let options = store::options(args.output.write, inputs.clone());
+    let mut set = FileSet::new(&options);
+    let format = args.output.to.unwrap_or(Format::Onnx);
+    let path_of =
+        |name: &String| directory.map_or_else(|| args.input_file.clone(), |directory| directory.join(name));
+    let paths: Vec<PathBuf> = names.iter().map(path_of).collect();
+    let mut staged = Vec::new();
+    for (part, path) in made.into_iter().zip(&paths) {
         loaded.model = part.model;
-        let weights = placed(args, &loaded, &path);
+        let weights = placed(args, &loaded, path);
         let placement =
-            Placement { path: &path, format, effect, weights: &weights, external: &ExternalArgs::DEFAULT };
+            Placement { path, format, effect, weights: &weights, external: &ExternalArgs::DEFAULT };
         let to = placement.destination(loaded.execution.clone(), args.output.write, inputs.clone());
         let files = weights::place(&mut loaded, &placement, out)?;
-        store::write(&loaded.model, &to, &files, Progress::start("writing", 1), out)?;
+        if effect == Effect::Write {
+            let done = store::stage(&loaded.model, &to, &files, &mut set, out)?;
+            let Destination { format, effect, execution, options, .. } = to;
+            staged.push((Destination { path, format, effect, execution, options }, done));
+        } else {
+            store::write(&loaded.model, &to, &files, Progress::start("writing", 1), out)?;
+        }
     }
-    Ok(Outcome::Fine)
+    set.finish(None)?;
+    if let Some(created) = created {
+        created.keep();
+    }
+    staged.iter().for_each(|(to, done)| done.report(to, out));
+    Ok(())
+}
+
+/// Directories that were made for the parts. Unless they are kept, those that are empty are removed.
+struct Created(Vec<PathBuf>);
+
+impl Created {
+    fn new(directory: &Path) -> Result<Self, Failure> {
+        let is_missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
+        let made = directory.ancestors().take_while(is_missing).map(Path::to_owned).collect();
+        // Dropped on failure: some of the directories may have been made.
+        let created = Self(made);
+        std::fs::create_dir_all(directory).map_err(|error| {
+            Failure::not_writable(format_args!("cannot create `{}`: {error}", directory.display()))
+        })?;
+        Ok(created)
+    }
+
+    fn keep(mut self) {
+        self.0.clear();
+    }
+}
+
+impl Drop for Created {
+    fn drop(&mut self) {
+        for directory in &self.0 {
+            // What is not empty has files of others, and stays.
+            let _ = std::fs::remove_dir(directory);
+        }
+    }
 }
 
 fn check(args: &ExtractArgs) -> Result<(), Failure> {
@@ -104,19 +162,13 @@ fn check(args: &ExtractArgs) -> Result<(), Failure> {
 }
 
 /// Where the weights of a part are. External data in another directory is copied as far as the part uses it.
-fn placed(args: &ExtractArgs, loaded: &crate::input::Loaded, path: &Path) -> Weights {
+fn placed(args: &ExtractArgs, loaded: &Loaded, path: &Path) -> Weights {
     let weights = &args.output.weights.weights;
     let is_near = loaded.place.directory().is_some_and(|directory| weights::is_beside(directory, path));
     match weights {
         Weights::Auto if !is_near && weights::external_locations(loaded) > 0 => Weights::External(None),
         other => other.clone(),
     }
-}
-
-fn create(directory: &Path) -> Result<(), Failure> {
-    std::fs::create_dir_all(directory).map_err(|error| {
-        Failure::not_writable(format_args!("cannot create `{}`: {error}", directory.display()))
-    })
 }
 
 /// The names of the files: `part-1.onnx`, with as many digits as the last one has.

@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal as _, Write};
 use std::path::Path;
 
-use onnx_codec::file::{self, Kind, open_stream, write_file};
+use onnx_codec::file::{self, FileSet, Kind, open_stream, write_file};
 use onnx_codec::{DataFile, EncodeOptions, FileError, InputFiles, Segments, WriteOptions, encode, save_as};
 use onnx_diag::Sink;
 use onnx_formats::{ConvertError, Losses, MessageType, write_json, write_text};
@@ -73,22 +73,60 @@ pub(crate) fn write(
     out: &mut Out,
 ) -> Result<(), Failure> {
     to.execution.interrupt.check()?;
-    write_model(model, to, files, progress, out).map_err(|failure| failure.or_timeout(&to.execution))
+    let bytes = write_model(model, to, files, None, progress, out);
+    let bytes = bytes.map_err(|failure| failure.or_timeout(&to.execution))?;
+    let what = size::plural(model.node_count() as u64, "node");
+    let moved: Vec<Moved> = files.iter().map(Moved::from).collect();
+    report_written(to, &Written { format: Some(to.format.id()), what: &what, bytes, files: &moved }, out);
+    Ok(())
 }
 
+/// Adds a model and the files of its external data to files that are written together. [`Effect::Write`] only.
+pub(crate) fn stage(
+    model: &Model,
+    to: &Destination<'_>,
+    files: &[DataFile],
+    set: &mut FileSet<'_>,
+    out: &mut Out,
+) -> Result<Staged, Failure> {
+    to.execution.interrupt.check()?;
+    let bytes = write_model(model, to, files, Some(set), Progress::start("writing", 1), out);
+    let bytes = bytes.map_err(|failure| failure.or_timeout(&to.execution))?;
+    let what = size::plural(model.node_count() as u64, "node");
+    Ok(Staged { what, bytes, files: files.iter().map(Moved::from).collect() })
+}
+
+/// A model that was added to files that are written together.
+pub(crate) struct Staged {
+    what: String,
+    bytes: u64,
+    files: Vec<Moved>,
+}
+
+impl Staged {
+    /// Tells that the files were written.
+    pub(crate) fn report(&self, to: &Destination<'_>, out: &mut Out) {
+        let format = Some(to.format.id());
+        let written = Written { format, what: &self.what, bytes: self.bytes, files: &self.files };
+        report_written(to, &written, out);
+    }
+}
+
+/// Writes a model, or adds it to a set, and returns its size in bytes.
 fn write_model(
     model: &Model,
     to: &Destination<'_>,
     files: &[DataFile],
+    set: Option<&mut FileSet<'_>>,
     progress: Progress,
     out: &mut Out,
-) -> Result<(), Failure> {
+) -> Result<u64, Failure> {
     let mut first = Some(contents(model, to)?);
     if let Some(Contents::Binary(encoded)) = &first {
         check_size(encoded, to, &progress, out)?;
     }
     let (mut losses, mut failure) = (Losses::default(), None);
-    let bytes = write_with(to, (model, files), out, &mut |model, file| {
+    let mut produce = |model: &Model, file: &mut dyn Write| {
         // The first call is for the model itself.
         let contents = match first.take() {
             Some(contents) => Ok(contents),
@@ -101,16 +139,34 @@ fn write_model(
             },
             |contents| contents.write(to, file).map(|found| losses = found),
         )
-    });
+    };
+    let bytes = match set {
+        Some(set) => add_to(set, to.path, (model, files), &mut produce),
+        None => write_with(to, (model, files), out, &mut produce),
+    };
     drop(progress);
     if let Some(failure) = failure {
         return Err(failure);
     }
     let bytes = bytes?;
     report_losses(&losses, to.format, out);
-    let what = size::plural(model.node_count() as u64, "node");
-    report_written(to, &Written { format: Some(to.format.id()), what: &what, bytes, files }, out);
-    Ok(())
+    Ok(bytes)
+}
+
+fn add_to(
+    set: &mut FileSet<'_>,
+    path: &Path,
+    (model, files): (&Model, &[DataFile]),
+    contents: &mut dyn FnMut(&Model, &mut dyn Write) -> io::Result<()>,
+) -> Result<u64, Failure> {
+    let mut bytes = 0;
+    set.add_model(path, model, files, |file| {
+        let mut counted = Counted::new(file);
+        let result = contents(model, &mut counted);
+        bytes = counted.bytes;
+        result
+    })?;
+    Ok(bytes)
 }
 
 /// Writes a model that `contents` produces, with the files of its data, or only finds out whether that is possible. Returns
@@ -195,7 +251,19 @@ pub(crate) struct Written<'a> {
     pub(crate) what: &'a str,
     pub(crate) bytes: u64,
     /// The files with its data.
-    pub(crate) files: &'a [DataFile],
+    pub(crate) files: &'a [Moved],
+}
+
+/// A file of external data that was written with a model.
+pub(crate) struct Moved {
+    location: String,
+    bytes: u64,
+}
+
+impl From<&DataFile> for Moved {
+    fn from(file: &DataFile) -> Self {
+        Self { location: file.location().to_owned(), bytes: file.len() }
+    }
 }
 
 /// Tells which files were written: `wrote out.onnx: 27 nodes, 3.2 kB; 18.1 kB in w.data`.
@@ -204,14 +272,14 @@ pub(crate) fn report_written(to: &Destination<'_>, written: &Written<'_>, out: &
     if to.effect != Effect::NoOutput {
         out.output(to.path, written.format, written.bytes, is_written);
         for file in written.files {
-            out.output(&to.path.with_file_name(file.location()), None, file.len(), is_written);
+            out.output(&to.path.with_file_name(&file.location), None, file.bytes, is_written);
         }
     }
     let mut text = format!("{}, {}", written.what, size::bytes(written.bytes));
-    let moved: u64 = written.files.iter().map(DataFile::len).sum();
+    let moved: u64 = written.files.iter().map(|file| file.bytes).sum();
     match written.files {
         [] => {}
-        [file] => text.push_str(&format!("; {} in {}", size::bytes(moved), file.location())),
+        [file] => text.push_str(&format!("; {} in {}", size::bytes(moved), file.location)),
         files => {
             let files = size::plural(files.len() as u64, "file");
             text.push_str(&format!("; {} in {files}", size::bytes(moved)));

@@ -1,10 +1,11 @@
 //! `onnx weights export`: weights in files of tensors.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use onnx_codec::file::{Kind, write_file};
-use onnx_codec::{FileSource, WriteOptions};
+use onnx_codec::file::{FileSet, Kind, write_file};
+use onnx_codec::{FileError, FileSource, WriteOptions};
 use onnx_compose::safetensors::{Layout, LayoutOptions, layout};
 use onnx_compose::weights::Weight;
 use onnx_eval::Value;
@@ -42,10 +43,10 @@ pub(super) fn run(args: &ExportWeightsArgs, out: &mut Out) -> Result<Outcome, Fa
     let path = path.unwrap_or(Path::new("weights.safetensors"));
     let options = store::options(args.write, loaded.files()?).with_dry_run(!is_written);
     let source = loaded.source()?;
-    let written = match extension(path).as_str() {
+    let (written, count) = match extension(path).as_str() {
         "safetensors" => safetensors(&loaded, &source, &weights, (path, args), &options, out)?,
         "npz" | "npy" | "pb" if args.shard_size.is_none() => {
-            values(&loaded, &source, &weights, path, &options)?
+            (values(&loaded, &source, &weights, path, &options)?, weights.len())
         }
         "npz" | "npy" | "pb" => {
             return Err(Failure::new("`--shard-size` is for `safetensors`").help("leave it away"));
@@ -67,8 +68,8 @@ pub(super) fn run(args: &ExportWeightsArgs, out: &mut Out) -> Result<Outcome, Fa
         [(file, ..)] if args.output_file.is_some() => file.to_string_lossy().into_owned(),
         files => plural(files.len() as u64, "file"),
     };
-    out.summary(&format!("{verb} {files}: {}, {}", plural(weights.len() as u64, "weight"), bytes(total)));
-    let item = json!({ "weights": weights.len(), "bytes": total, "files": written.len() });
+    out.summary(&format!("{verb} {files}: {}, {}", plural(count as u64, "weight"), bytes(total)));
+    let item = json!({ "weights": count, "bytes": total, "files": written.len() });
     report(&loaded, "weights-export/1", item, out)?;
     Ok(Outcome::Fine)
 }
@@ -76,6 +77,7 @@ pub(super) fn run(args: &ExportWeightsArgs, out: &mut Out) -> Result<Outcome, Fa
 /// A file with its format and size.
 type Written = (PathBuf, &'static str, u64);
 
+/// Writes files of the format `safetensors`. Returns them and the number of weights that they have.
 fn safetensors(
     loaded: &Loaded,
     source: &FileSource,
@@ -83,7 +85,7 @@ fn safetensors(
     (path, args): (&Path, &ExportWeightsArgs),
     options: &WriteOptions,
     out: &Out,
-) -> Result<Vec<Written>, Failure> {
+) -> Result<(Vec<Written>, usize), Failure> {
     let mut tensors: Vec<(&str, &Tensor)> = Vec::new();
     for weight in weights {
         if weight.tensor.elem() == ElemType::String && args.chosen.at.is_empty() {
@@ -96,7 +98,7 @@ fn safetensors(
     let laid = LayoutOptions::default().with_max_shard_bytes(args.shard_size).with_metadata(metadata);
     let laid = layout(&tensors, &laid)?;
     let files = files(loaded, source, &tensors, &laid, path)?;
-    write_all(files, options, loaded)
+    Ok((write_all(files, options, loaded)?, tensors.len()))
 }
 
 /// The files of weights, and the index of several. All elements are found before anything is written.
@@ -132,19 +134,27 @@ fn files(
     Ok(files)
 }
 
+/// Writes the files, all or none.
 fn write_all(files: Vec<File>, options: &WriteOptions, loaded: &Loaded) -> Result<Vec<Written>, Failure> {
-    let mut written = Vec::new();
+    let (mut written, mut set) = (Vec::new(), FileSet::new(options));
+    let failed = |error: FileError| Failure::from(error).or_timeout(&loaded.execution);
+    let is_single = files.len() == 1;
+    let index = files.iter().find(|file| file.kind == Kind::Json).map(|file| file.path.clone());
     for file in files {
-        let result = write_file(&file.path, file.kind, options, |out| {
+        let contents = |out: &mut dyn Write| {
             file.pieces.iter().try_for_each(|piece| {
                 loaded.execution.interrupt.check().map_err(std::io::Error::other)?;
                 out.write_all(piece)
             })
-        });
-        result.map_err(|error| Failure::from(error).or_timeout(&loaded.execution))?;
+        };
+        match is_single || options.dry_run {
+            true => write_file(&file.path, file.kind, options, contents).map_err(failed)?,
+            false => set.add(&file.path, file.kind, contents).map_err(failed)?,
+        }
         let len = file.pieces.iter().map(|piece| piece.len() as u64).sum();
         written.push((file.path, file.format, len));
     }
+    set.finish(index.as_deref()).map_err(failed)?;
     Ok(written)
 }
 
@@ -156,6 +166,12 @@ fn values(
     path: &Path,
     options: &WriteOptions,
 ) -> Result<Vec<Written>, Failure> {
+    let kind = extension(path);
+    if kind != "npz" && weights.len() != 1 && !path.is_dir() {
+        let count = plural(weights.len() as u64, "weight");
+        return Err(Failure::new(format_args!("a file `.{kind}` holds one weight, not {count}"))
+            .help("choose one with `--at NAME`, or write `-o weights.safetensors` or `-o weights.npz`"));
+    }
     let mut values = Vec::new();
     for weight in weights {
         loaded.execution.interrupt.check()?;
@@ -163,6 +179,13 @@ fn values(
         values.push((weight.name.clone(), Value::from(tensor)));
     }
     let names: Vec<&str> = values.iter().map(|(name, _)| name.as_str()).collect();
-    let place = Place::new(path, None, &names)?;
-    write_values(&place, &values, options, &loaded.execution)
+    // The advice for outputs of a model names an option that this command does not have.
+    let advised = |failure: Failure| match failure.help.as_deref() {
+        Some(help) if help.contains("--to pb") => {
+            failure.help("write `-o weights.safetensors`, or choose other weights with `--at`")
+        }
+        _ => failure,
+    };
+    let place = Place::new(path, None, &names).map_err(advised)?;
+    write_values(&place, &values, options, &loaded.execution).map_err(advised)
 }

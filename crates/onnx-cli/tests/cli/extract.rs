@@ -101,3 +101,30 @@ fn a_model_is_cut_into_parts_that_can_be_joined_again() {
     onnx(&folder, "extract in.onnxtxt --parts 2 -o -").exits(2);
     onnx(&folder, "extract in.onnxtxt --parts few").exits(2).says("neither a number of parts nor a size");
 }
+
+#[test]
+fn parts_are_replaced_together_or_not_at_all() {
+    let folder = Folder::with("in.onnxtxt", MODEL);
+    onnx(&folder, "extract in.onnxtxt --parts 3 -o parts").exits(0);
+    let read = || std::fs::read(folder.path().join("parts/part-1.onnx")).unwrap();
+    let before = read();
+    let second = folder.path().join("parts/part-2.onnx");
+    std::fs::remove_file(&second).unwrap();
+    std::fs::create_dir(&second).unwrap();
+    folder.put("other.onnxtxt", MODEL.replace("Relu", "Neg"));
+    onnx(&folder, "extract other.onnxtxt --parts 3 -o parts --force").exits(2).says("directory");
+    assert_eq!(read(), before);
+    assert_eq!(std::fs::read_dir(folder.path().join("parts")).unwrap().count(), 3);
+    std::fs::remove_dir(&second).unwrap();
+    onnx(&folder, "extract other.onnxtxt --parts 3 -o parts --force").exits(0);
+    assert_ne!(read(), before);
+    // External data that is missing: no directory remains.
+    folder.put("far/in.onnx", crate::models::external("missing.data"));
+    onnx(&folder, "extract far/in.onnx --parts 1 -o new/deep");
+    assert!(!folder.path().join("new").exists());
+    let one = r#"<ir_version: 10, opset_import: ["": 21]> g (float[4] x) => (float[4] y) { y = Relu (x) }"#;
+    folder.put("one.onnxtxt", one);
+    onnx(&folder, "extract one.onnxtxt --parts 2")
+        .exits(1)
+        .says("the model cannot be cut: its outputs need only one node");
+}

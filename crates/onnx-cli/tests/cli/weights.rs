@@ -141,3 +141,55 @@ g (float[N, 3] x) => (float[N, 3] y) <float[3] v = {{1, 2, 3}}, float[3] w = {{{
         onnx(&folder, "weights list again.onnx").exits(0).says("2 tensors of 6 elements");
     }
 }
+
+#[test]
+fn shards_are_replaced_together_or_not_at_all() {
+    let folder = Folder::with("in.onnxtxt", MODEL.replace(", inf, nan}", ", 2, 3}"));
+    let export = "weights export in.onnxtxt -o w.safetensors --shard-size 30 --force";
+    onnx(&folder, export).exits(0);
+    let contents = || {
+        let entries = std::fs::read_dir(folder.path()).unwrap();
+        let mut files: Vec<(String, Vec<u8>)> = entries
+            .map(|entry| entry.unwrap())
+            .filter(|entry| entry.file_type().unwrap().is_file() && entry.file_name() != "in.onnxtxt")
+            .map(|entry| {
+                (entry.file_name().to_string_lossy().into_owned(), std::fs::read(entry.path()).unwrap())
+            })
+            .collect();
+        files.sort();
+        files
+    };
+    let mut before = contents();
+    // The last shard cannot be replaced, so none is.
+    let last =
+        before.iter().filter(|(name, _)| name.ends_with(".safetensors")).next_back().unwrap().0.clone();
+    std::fs::remove_file(folder.path().join(&last)).unwrap();
+    std::fs::create_dir(folder.path().join(&last)).unwrap();
+    before.retain(|(name, _)| *name != last);
+    folder.put(
+        "in.onnxtxt",
+        MODEL.replace(", inf, nan}", ", 8, 9}").replace("{1, 2, 3, 4, 5, -6}", "{9, 9, 9, 9, 9, 9}"),
+    );
+    onnx(&folder, export).exits(2).says("directory");
+    assert_eq!(contents(), before);
+    std::fs::remove_dir(folder.path().join(&last)).unwrap();
+    onnx(&folder, export).exits(0);
+    assert_ne!(contents(), before);
+    onnx(&folder, "weights import in.onnxtxt w.safetensors.index.json -o same.onnx").exits(0);
+    onnx(&folder, "diff in.onnxtxt same.onnx").exits(0);
+}
+
+#[test]
+fn only_weights_that_are_written_are_counted() {
+    let text = r#"<ir_version: 10, opset_import: ["": 21]>
+    g (float[2] x) => (float[2] y, string[1] z) <float[2] w = {1, 2}, string[1] s = {"a"}> {
+       y = Add (x, w)
+       z = Identity (s)
+    }"#;
+    let folder = Folder::with("in.onnxtxt", text);
+    onnx(&folder, "weights export in.onnxtxt -o w.safetensors").exits(0).says("left out").says(": 1 weight,");
+    onnx(&folder, "weights export in.onnxtxt -o w.pb")
+        .exits(2)
+        .says("a file `.pb` holds one weight, not 2 weights")
+        .says("--at NAME");
+}

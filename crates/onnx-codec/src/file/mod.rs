@@ -7,6 +7,8 @@
 //!   directory, reach the disk, and take the name in one step; a failure on the way removes the temporary file and changes
 //!   nothing else. Where the system has files without names (Linux), the temporary file is one, so that nothing remains
 //!   however the process ends; elsewhere [`Temporaries`] lists what to remove.
+//! * Files that belong together are a [`FileSet`]: all of them reach the disk under temporary names before the first one takes
+//!   its name.
 //! * A temporary file can be read by its owner only. When it is complete it gets the permissions of the file that it
 //!   replaces, or those that the process gives to new files.
 //! * Because the name changes in one step, a model may be written over the file it is mapped from: the map keeps the old
@@ -25,6 +27,7 @@ pub(crate) mod stage;
 pub(crate) mod target;
 
 mod kind;
+mod set;
 mod stream;
 
 use std::collections::BTreeMap;
@@ -41,6 +44,7 @@ use dir::Dir;
 pub use kind::Kind;
 pub use protect::{InputFiles, Refusal, WriteOptions};
 use protect::{Outputs, decide};
+pub use set::FileSet;
 use stage::Staged;
 pub use stage::{Stopped, Temporaries};
 pub use stream::{descriptor, is_stream, is_terminal, open_stream};

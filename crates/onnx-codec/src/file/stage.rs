@@ -145,6 +145,23 @@ impl Staged {
         Ok(Self { dir: Arc::clone(dir), file, temporary: Some(name), temporaries: temporaries.clone() })
     }
 
+    /// Like [`new`](Self::new), with a temporary name.
+    pub(crate) fn named(dir: &Arc<Dir>, temporaries: &Temporaries) -> io::Result<Self> {
+        Self::new_named(dir, temporaries, &mut temporaries.hold()?)
+    }
+
+    /// Closes a file with a temporary name, which is complete and on disk.
+    pub(crate) fn close(mut self, permissions: Option<Permissions>) -> io::Result<Closed> {
+        if let Some(permissions) = permissions {
+            self.file.set_permissions(permissions)?;
+        }
+        Ok(Closed {
+            dir: Arc::clone(&self.dir),
+            temporary: self.temporary.take(),
+            temporaries: self.temporaries.clone(),
+        })
+    }
+
     /// Writes what a function produces.
     pub(crate) fn write_with(
         &mut self,
@@ -202,13 +219,45 @@ impl Staged {
 impl Drop for Staged {
     fn drop(&mut self) {
         if let Some(temporary) = &self.temporary {
-            // Nothing can be done about a failure here; the error that led here is what the caller learns.
-            let _ = self.dir.remove(temporary);
-            // This thread may already hold the lock of the list. An entry of a file that is gone is harmless.
-            if let Ok(mut state) = self.temporaries.0.try_lock() {
-                state.files.retain(|(_, known)| known != temporary);
-            }
+            discard(&self.dir, temporary, &self.temporaries);
         }
+    }
+}
+
+/// A complete file with a temporary name. Unless it is [placed](Self::place) it is removed.
+#[derive(Debug)]
+pub(crate) struct Closed {
+    dir: Arc<Dir>,
+    temporary: Option<OsString>,
+    temporaries: Temporaries,
+}
+
+impl Closed {
+    /// Gives the file a name, replacing what is there.
+    pub(crate) fn place(&mut self, held: &mut Held<'_>, name: &OsStr) -> io::Result<()> {
+        if let Some(temporary) = &self.temporary {
+            self.dir.rename(temporary, name)?;
+            held.forget(temporary);
+            self.temporary = None;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Closed {
+    fn drop(&mut self) {
+        if let Some(temporary) = &self.temporary {
+            discard(&self.dir, temporary, &self.temporaries);
+        }
+    }
+}
+
+fn discard(dir: &Dir, temporary: &OsStr, temporaries: &Temporaries) {
+    // Nothing can be done about a failure here; the error that led here is what the caller learns.
+    let _ = dir.remove(temporary);
+    // This thread may already hold the lock of the list. An entry of a file that is gone is harmless.
+    if let Ok(mut state) = temporaries.0.try_lock() {
+        state.files.retain(|(_, known)| known != temporary);
     }
 }
 
