@@ -103,9 +103,17 @@ fn edit(
         Ok(renamed) => done.names = renamed,
         Err(error) => return Ok(Err(error)),
     }
-    if let Some(text) = done.names.unmatched.first().and_then(|&rule| args.rename.get(rule)) {
-        return Err(Failure::new(format_args!("no name of the model matches `{}`", shown(text)))
-            .help("write OLD=NEW: a name or a pattern such as `/layer.*/**`, and the new name"));
+    if let Some(rule) = done.names.unmatched.first().copied().filter(|&rule| rule < args.rename.len()) {
+        let old = args.rename.get(rule).map_or("", |text| text.split('=').next().unwrap_or(text));
+        let failure = Failure::new(format_args!("no name of the model matches `{}`", shown(old)));
+        let names = all_names(model);
+        let mut names: Vec<&str> = names.iter().copied().collect();
+        names.sort_unstable();
+        return Err(failure.help(match onnx_schema::nearest(old, names.into_iter()) {
+            Some(near) => format!("did you mean `{}`?", shown(near)),
+            None => "`onnx find MODEL 'all()'` lists nodes and values; a pattern is written `/layer.*/**`"
+                .to_owned(),
+        }));
     }
     done.metadata = edit_metadata(model, &metadata);
     Ok(Ok(done))

@@ -1,7 +1,10 @@
 //! The sizes of `--set DIM=SIZE`, for `onnx edit` and `onnx simplify`.
 
+use std::collections::HashSet;
+
 use onnx_compose::{NewSize, Resized, SizeChange, SizeTarget};
 use onnx_ir::{Model, ValueId};
+use onnx_types::TypeKind;
 
 use crate::exit::Failure;
 use crate::output::{Out, shown};
@@ -16,10 +19,27 @@ pub(crate) fn changes(model: &Model, texts: &[String]) -> Result<Vec<SizeChange>
     let mut changes = Vec::new();
     for text in texts {
         for (dim, size) in dimensions::parse(text, size, "SIZE")? {
+            check(text, &size)?;
             changes.push(SizeChange { target: target(model, &dim)?, size });
         }
     }
     Ok(changes)
+}
+
+/// Refuses a number that is not a size.
+fn check(text: &str, size: &NewSize) -> Result<(), Failure> {
+    let is_number = |name: &str| {
+        let digits = name.strip_prefix(['-', '+']).unwrap_or(name);
+        !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let reason = match size {
+        NewSize::Number(number) if *number < 0 => "a size cannot be negative",
+        NewSize::Name(name) if name.starts_with('-') && is_number(name) => "a size cannot be negative",
+        NewSize::Name(name) if is_number(name) => "the number is too large for a size",
+        _ => return Ok(()),
+    };
+    Err(Failure::new(format_args!("`{}`: {reason}", shown(text)))
+        .help(format!("write a number from 0 to {}, or a name", i64::MAX)))
 }
 
 fn target(model: &Model, dim: &str) -> Result<SizeTarget, Failure> {
@@ -43,12 +63,31 @@ fn target(model: &Model, dim: &str) -> Result<SizeTarget, Failure> {
         if axis < rank {
             return Ok(SizeTarget::Axis(input, axis));
         }
-        return Err(Failure::new(format_args!("axis `{}` does not exist", shown(dim)))
-            .help(format!("`{}` has a declared rank of {rank}", shown(name))));
+        let ty = model.ty(input);
+        let is_tensor = ty.is_none_or(|ty| {
+            matches!(ty.kind, TypeKind::Tensor(_) | TypeKind::SparseTensor(_) | TypeKind::Undefined)
+        });
+        let failure = Failure::new(format_args!("axis `{}` does not exist", shown(dim)));
+        let name = shown(name);
+        return Err(failure.help(match ty.and_then(|ty| ty.shape()) {
+            _ if !is_tensor => format!("`{name}` is not a tensor: only tensors have axes"),
+            None => format!("`{name}` has no declared rank"),
+            Some(_) => format!("`{name}` has a declared rank of {rank}"),
+        }));
     }
-    variables.dedup();
-    let known: Vec<String> = variables.iter().take(20).map(|name| format!("`{}`", shown(name))).collect();
+    if let Some((_, axis)) = dim.strip_suffix(']').and_then(|dim| dim.rsplit_once('['))
+        && axis.strip_prefix('-').is_some_and(|axis| axis.parse::<u64>().is_ok())
+    {
+        return Err(Failure::new(format_args!("`{}` has a negative axis", shown(dim)))
+            .help("axes count from 0: `x[0]` is the first one"));
+    }
+    let mut seen = HashSet::new();
+    variables.retain(|name| seen.insert(*name));
     let failure = Failure::new(format_args!("no input has the dimension variable or axis `{}`", shown(dim)));
+    if let Some(near) = onnx_schema::nearest(dim, variables.iter().copied()) {
+        return Err(failure.help(format!("did you mean `{}`?", shown(near))));
+    }
+    let known: Vec<String> = variables.iter().take(20).map(|name| format!("`{}`", shown(name))).collect();
     Err(failure.help(match known.as_slice() {
         [] => "the inputs have no dimension variables; an axis is written `x[0]`".to_owned(),
         known => format!("there are {}; an axis is written `x[0]`", known.join(", ")),

@@ -76,7 +76,7 @@ fn names_change_by_name_pattern_and_prefix() {
     let run = onnx(&folder, "edit in.onnxtxt --rename **=x --names-of values,inputs,initializers").exits(1);
     assert_eq!(run.err.matches("ONNX4030").count(), 1, "{}", run.err);
     assert!(run.err.contains("more values"), "{}", run.err);
-    onnx(&folder, "edit in.onnxtxt --rename q=r").exits(2).says("matches `q=r`");
+    onnx(&folder, "edit in.onnxtxt --rename q=r").exits(2).says("matches `q`");
     onnx(&folder, "edit in.onnxtxt --rename q").exits(2).says("is not OLD=NEW");
 }
 
@@ -110,4 +110,41 @@ fn descriptions_change_and_nothing_is_written_without_an_output() {
     assert!(!onnx(&folder, "print new.onnx").exits(0).out.contains("author"));
     onnx(&folder, "edit in.onnxtxt").exits(0).says("nothing changes").says("would write");
     onnx(&folder, "edit in.onnxtxt --metadata author").exits(2).says("is not K=V");
+}
+
+#[test]
+fn what_is_wrong_with_a_size_or_a_name_is_said() {
+    let folder = Folder::with("in.onnxtxt", MODEL);
+    for (size, message) in [
+        ("x[-1]=5", "axes count from 0"),
+        ("x[0]=99999999999999999999", "`x[0]=99999999999999999999`: the number is too large for a size"),
+        ("x[0]=-1", "`x[0]=-1`: a size cannot be negative"),
+    ] {
+        onnx(&folder, &format!("edit in.onnxtxt --set {size}")).exits(2).says(message);
+    }
+    let map = r#"<ir_version: 10, opset_import: ["": 21]>
+    g (map(int64, float[2]) m, float[1, 4] x) => (float[1, 4] y) { y = Relu (x) }"#;
+    folder.put("map.onnxtxt", map);
+    onnx(&folder, "edit map.onnxtxt --set m[0]=N").exits(2).says("`m` is not a tensor");
+    onnx(&folder, "edit in.onnxtxt --rename /layer.0/ad=sum")
+        .exits(2)
+        .says("no name of the model matches `/layer.0/ad`")
+        .says("did you mean `/layer.0/add`?");
+    let called = r#"<ir_version: 10, opset_import: ["": 21, "my": 1]>
+    g (float[4] x) => (float[4] y) { y = my.F (x) }
+    <domain: "my", opset_import: ["": 21]> F (p) => (q) { q = Neg (p) }"#;
+    folder.put("called.onnxtxt", called);
+    onnx(&folder, "edit called.onnxtxt --rename my.F=Relu").exits(1).says("an operator has this name");
+}
+
+#[test]
+fn an_ambiguous_reshape_is_named_with_advice() {
+    let text = r#"<ir_version: 10, opset_import: ["": 21]>
+    g (float[4, 1, 8] x) => (float[4, 8] y) <int64[2] s = {4, 8}> { ["flat"] y = Reshape (x, s) }"#;
+    let folder = Folder::with("in.onnxtxt", text);
+    onnx(&folder, "edit in.onnxtxt --set x[1]=N -o out.onnx")
+        .exits(1)
+        .says("Reshape `flat` has a constant target that does not determine which axis gets the freed size: axes 0 and 1")
+        .says("compute the target from `Shape`");
+    assert!(!folder.path().join("out.onnx").exists());
 }
