@@ -1,4 +1,4 @@
-//! Composition of models: parts of a model become models.
+//! Extraction, merging, splitting, editing, comparison and reduction of models.
 //!
 //! Weights are shared and never read, so the size of a model does not matter. Every operation keeps functions, metadata,
 //! declared types and the names of the interface, and either leaves a valid model or refuses and leaves the model unchanged.

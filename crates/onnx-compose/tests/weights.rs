@@ -50,8 +50,8 @@ fn elements_are_replaced_and_nothing_else() {
     let before = model();
     for (name, tensor, message) in [
         ("nope", new.clone(), "the model has no weight `nope`"),
-        ("shape", new.clone(), "`shape` is int64[2], and the other tensor is float[2, 3]"),
-        ("c", new, "`c` is float[3], and the other tensor is float[2, 3]"),
+        ("shape", new.clone(), "`shape` has the type int64[2], but its replacement float[2, 3]"),
+        ("c", new, "`c` has the type float[3], but its replacement float[2, 3]"),
     ] {
         let mut refused = model();
         let error = replace(&mut refused, vec![Replacement::new(name, tensor)]).unwrap_err();

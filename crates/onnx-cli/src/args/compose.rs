@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ValueHint};
+use clap::{ArgGroup, Args, ValueHint};
 use onnx_compose::Parts;
 use regex::bytes::Regex;
 
@@ -26,6 +26,7 @@ Examples:
 /// Arguments of `onnx extract`.
 #[derive(Debug, Args)]
 #[command(after_help = EXTRACT_EXAMPLES)]
+#[command(group(ArgGroup::new("part").required(true).multiple(true).args(["inputs", "outputs", "only", "parts"])))]
 pub(crate) struct ExtractArgs {
     /// The model; `-` is standard input.
     #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
@@ -41,7 +42,7 @@ pub(crate) struct ExtractArgs {
     #[arg(long, value_name = "SEL", conflicts_with = "only")]
     pub(crate) outputs: Vec<String>,
     /// The nodes of the part (repeatable; a list with `,`): what others make becomes an input, what others use an output.
-    #[arg(long, value_name = "SEL", required_unless_present_any = ["inputs", "outputs", "parts"])]
+    #[arg(long, value_name = "SEL")]
     pub(crate) only: Vec<String>,
     /// Cut the model into this number of parts, or into parts with at most these bytes of weights; OUT is a directory.
     #[arg(long, value_name = "N|BYTES", value_parser = split::parts, conflicts_with_all = ["only", "inputs", "outputs"])]

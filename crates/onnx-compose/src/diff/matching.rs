@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use foldhash::fast::RandomState;
-use onnx_ir::{Def, GraphId, GraphOutput, Model, NodeId, User, ValueId};
+use onnx_ir::{Def, GraphId, GraphOutput, Model, NodeId, Owner, User, ValueId};
 use onnx_types::{Execution, Stopped, Watch};
 use slotmap::{Key as _, SecondaryMap};
 
@@ -73,6 +73,7 @@ pub(crate) fn matched(
     matcher.by_operands(true);
     matcher.align(0, Level::Operands)?;
     matcher.by_operands(false);
+    matcher.by_contents()?;
     matcher.by_names()?;
     matcher.in_order(false)?;
     Ok(matcher.pairs)
@@ -375,6 +376,26 @@ impl Matcher<'_> {
                 }
             }
         }
+    }
+
+    /// Pairs nodes with nested graphs in which nodes correspond.
+    fn by_contents(&mut self) -> Result<(), Stopped> {
+        let owner = |model: &Model, node: NodeId| match model.graph(model.node(node).graph()).owner() {
+            Owner::Node(node) => Some(node),
+            _ => None,
+        };
+        let (start, mut at) = (self.found.len(), 0);
+        while let Some(&found) = self.found.get(at) {
+            self.watch.work(1)?;
+            at = at.saturating_add(1);
+            let Found::Nodes(a, b) = found else { continue };
+            if let (Some(a), Some(b)) = (owner(self.a.model, a), owner(self.b.model, b))
+                && self.pairs.are_free(a, b)
+            {
+                self.pair_nodes(a, b);
+            }
+        }
+        self.align(start, Level::Operands)
     }
 
     /// Pairs nodes of one operator and initializers that have the same name, which no other has.

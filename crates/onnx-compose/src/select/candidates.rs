@@ -32,6 +32,10 @@ pub(super) fn near(model: &Model, selectors: &Selectors<'_>, text: &str) -> Vec<
         .filter(|(_, name)| !name.is_empty())
         .take(MAX_NAMES)
         .collect();
+    let mut nodes = model.all_graphs().flat_map(|graph| model.nodes(graph));
+    if nodes.any(|node| model.str(model.node(node).op()) == text) {
+        return vec![format!("{text}()")];
+    }
     let scope = text.trim_end_matches('/');
     let is_inside = |name: &str| name.strip_prefix(scope).is_some_and(|rest| rest.starts_with('/'));
     if !scope.is_empty() && named.iter().any(|(_, name)| is_inside(name)) {

@@ -14,9 +14,11 @@ use super::replace::WeightError;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Weight<'m> {
-    /// The name of the value that is constant, or that of another tensor: of the node or function that holds it and of the
-    /// attribute. If several tensors would have the same name, the later ones have a number behind it, so that the names of all
-    /// weights of a model are different.
+    /// The name of the initializer or, for the attributes `value` and `sparse_value`, of the first output of the node; for
+    /// other attributes `HOLDER.ATTRIBUTE`, with the name of the node or function. If the node has no name, its first output
+    /// is the holder. `[1]` and so on is appended to the later tensors of a list, and `.values` or `.indices` to the parts of
+    /// a sparse tensor. If several tensors would have the same name, `#2`, `#3` and so on are appended to the later ones, so
+    /// names are unique in a model.
     pub name: String,
     /// The site of the tensor.
     pub place: TensorPlace,
@@ -27,7 +29,7 @@ pub struct Weight<'m> {
 }
 
 impl Weight<'_> {
-    /// Bytes of the elements: those of the canonical form, and of strings those of the texts.
+    /// Number of bytes of the elements in the canonical form; for strings, the sum of their lengths.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.tensor.byte_len().unwrap_or_else(|| self.tensor.payload().resident_bytes())

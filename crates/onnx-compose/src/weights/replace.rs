@@ -30,7 +30,7 @@ pub enum WeightError {
     #[error("the model has no weight `{}`", .0.escape_debug())]
     NoSuchWeight(String),
     /// A weight has another type or other dimensions than its replacement.
-    #[error("`{}` is {expected}, and the other tensor is {found}", name.escape_debug())]
+    #[error("`{}` has the type {expected}, but its replacement {found}", name.escape_debug())]
     OtherType {
         /// The name of the weight.
         name: String,
