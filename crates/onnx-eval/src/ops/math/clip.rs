@@ -12,7 +12,8 @@ use crate::family::elementwise::map_elements;
 use crate::number::{Number, by_number};
 use crate::registry::{OpKernels, eval, since};
 
-pub(super) const KERNELS: OpKernels = eval(op::CLIP, &[since(1, by_given_attributes), since(6, by_attributes), since(11, by_inputs)]);
+pub(super) const KERNELS: OpKernels =
+    eval(op::CLIP, &[since(1, by_given_attributes), since(6, by_attributes), since(11, by_inputs)]);
 
 /// Version 1 has no defaults.
 fn by_given_attributes(cx: &mut Cx<'_, '_>) -> Outcome {
