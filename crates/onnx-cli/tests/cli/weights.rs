@@ -161,8 +161,7 @@ fn shards_are_replaced_together_or_not_at_all() {
     };
     let mut before = contents();
     // The last shard cannot be replaced, so none is.
-    let last =
-        before.iter().filter(|(name, _)| name.ends_with(".safetensors")).next_back().unwrap().0.clone();
+    let last = before.iter().rfind(|(name, _)| name.ends_with(".safetensors")).unwrap().0.clone();
     std::fs::remove_file(folder.path().join(&last)).unwrap();
     std::fs::create_dir(folder.path().join(&last)).unwrap();
     before.retain(|(name, _)| *name != last);
