@@ -29,7 +29,8 @@ use crate::{report, rule_files, selection, size, store, weights};
 
 pub(crate) use why::Why;
 
-const USAGE: &str = "onnx rewrite [OPTIONS] <--pass PASS|--rules FILE> <IN> [-- COMMAND...]";
+const USAGE: &str =
+    "onnx rewrite [OPTIONS] --pass <PASS> <IN>\n       onnx rewrite [OPTIONS] --rules <FILE> <IN>";
 
 const EXAMPLES: &str = "\
 Every edit is proved before it is made: that the model stays in order, breaks no rule and has no

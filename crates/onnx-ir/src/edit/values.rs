@@ -163,14 +163,20 @@ impl Model {
     ///
     /// Panics if a value is not of this model or was erased.
     pub fn replace_value(&mut self, old: ValueId, new: ValueId) {
-        // What a nested graph declares holds only where the graph is executed.
-        if old != new && self.is_graph_output(old) && self.is_inside(self.graph_of(new), self.graph_of(old)) {
+        if old != new && self.is_graph_output(old) && self.declares_for(old, new) {
             self.keep_output_type(old, new);
         }
         if old != new && self.is_known_output(old) && self.can_replace(old, new) {
             self.take_name(new, old);
         }
         self.replace_all_uses(old, new);
+    }
+
+    /// Whether what `old` declares holds for `new`, too: what a nested graph declares holds only where the graph is executed.
+    fn declares_for(&self, old: ValueId, new: ValueId) -> bool {
+        let (inner, outer) = (self.graph_of(new), self.graph_of(old));
+        // The graph of a value that nothing defines may be gone.
+        self.graphs.contains_key(inner) && self.is_inside(inner, outer)
     }
 
     /// Gives `new` what the type of an output that it replaces states.
@@ -207,8 +213,7 @@ impl Model {
         if !is_direct && self.values[old].producer().is_none() && self.is_known_output(old) {
             return Err(EditError::AlreadyDefined { value: old });
         }
-        // What a nested graph declares holds only where the graph is executed.
-        let holds = self.is_inside(self.graph_of(new), self.graph_of(old));
+        let holds = self.declares_for(old, new);
         if holds && self.values[new].ty.is_none() && self.values[new].initializer().is_none() {
             let ty = self.values[old].ty.clone();
             self.set_type(new, ty);
