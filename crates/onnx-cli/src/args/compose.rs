@@ -23,9 +23,13 @@ Examples:
   onnx extract model.onnx --only 'near(logits, 2)' -o window.onnx
   onnx extract model.onnx --parts 500MB -o parts/";
 
+const EXTRACT_USAGE: &str = "onnx extract [OPTIONS] --outputs <SEL> <IN>
+       onnx extract [OPTIONS] --only <SEL> <IN>
+       onnx extract [OPTIONS] --parts <N|BYTES> <IN>";
+
 /// Arguments of `onnx extract`.
 #[derive(Debug, Args)]
-#[command(after_help = EXTRACT_EXAMPLES)]
+#[command(after_help = EXTRACT_EXAMPLES, override_usage = EXTRACT_USAGE)]
 #[command(group(ArgGroup::new("part").required(true).multiple(true).args(["inputs", "outputs", "only", "parts"])))]
 pub(crate) struct ExtractArgs {
     /// The model; `-` is standard input.
