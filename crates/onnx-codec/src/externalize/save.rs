@@ -15,19 +15,17 @@
 use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::path::Path;
-use std::sync::Arc;
 
 use onnx_ir::Model;
 use onnx_types::tensor::Payload;
 
 use super::DataFile;
 use super::walk::{for_each_tensor, replace_tensors};
-use crate::file::dir::{Dir, Lock};
-use crate::file::protect::{Denied, Outputs, Replaced, data_files, decide};
+use crate::file::dir::Dir;
+use crate::file::protect::{Denied, Outputs, Replaced, decide, external_data};
 use crate::file::stage::{Held, Staged, fresh_name};
-use crate::file::target::{Target, invalid};
+use crate::file::target::{Target, lock};
 use crate::file::{FileError, Kind, WriteOptions, create_folders};
-use crate::source::location::Location;
 use crate::source::normalized as spelling;
 use crate::{EncodeError, EncodeOptions, encode};
 
@@ -122,12 +120,10 @@ fn save_in(
     let main = Target::for_path(path).map_err(at_model)?;
     let root = Dir::open(folder).map_err(at_model)?;
     let targets: Vec<Target> = (files.iter().enumerate())
-        .map(|(index, file)| target(&root, file).map_err(|error| at_file(index, error)))
+        .map(|(index, file)| Target::for_data(&root, file.location()).map_err(|error| at_file(index, error)))
         .collect::<Result<_, _>>()?;
     let written: Vec<String> = files.iter().map(|file| spelling(file.location())).collect();
-    let kept = data_files(model, folder, |location| !written.contains(&spelling(location)));
-    let mut is_external = !files.is_empty();
-    for_each_tensor(model, |_, tensor| is_external |= tensor.is_external());
+    let (kept, is_external) = external_data(model, folder, files);
     let outputs = Outputs {
         main: &main,
         kind: Kind::Model,
@@ -140,7 +136,7 @@ fn save_in(
     };
     // The answer may change until the files are replaced, but what is wrong now should not cost the time to write everything.
     // Another writer may be between two steps, so this takes the lock, too.
-    let locks = lock(&main, &targets).map_err(at_model)?;
+    let locks = lock(targets.iter().chain([&main])).map_err(at_model)?;
     decide(&outputs, options).map_err(denied)?;
     drop(locks);
     if options.dry_run {
@@ -157,7 +153,7 @@ fn save_in(
         data.push(staged.map_err(|error| at_file(index, error))?);
     }
     let last = staged(&main, model, options, contents).map_err(at_model)?;
-    let locks = lock(&main, &targets).map_err(at_model)?;
+    let locks = lock(targets.iter().chain([&main])).map_err(at_model)?;
     let replaced = decide(&outputs, options).map_err(denied)?;
     let pair = Pair { outputs, files, replaced, data, last };
     let done = if pair.replaced.is_pair {
@@ -190,12 +186,6 @@ fn with_folders(
     Ok(files.to_vec())
 }
 
-fn target(root: &Dir, file: &DataFile) -> io::Result<Target> {
-    let location = Location::parse(file.location()).map_err(invalid)?;
-    let (folders, name) = location.split();
-    Target::in_dir(Arc::new(root.open_dir(folders)?), name)
-}
-
 fn staged(
     target: &Target,
     model: &Model,
@@ -206,14 +196,6 @@ fn staged(
     staged.write_with(|out| contents(model, out))?;
     staged.sync()?;
     Ok(staged)
-}
-
-/// Locks the directories of all files, in an order that is the same for all writers.
-fn lock(main: &Target, data: &[Target]) -> io::Result<Vec<Lock>> {
-    let mut targets: Vec<&Target> = data.iter().chain([main]).collect();
-    targets.sort_by(|a, b| a.dir_id().cmp(b.dir_id()));
-    targets.dedup_by(|a, b| a.dir_id() == b.dir_id());
-    targets.into_iter().map(|target| target.dir.lock()).collect()
 }
 
 /// `a/w.data` becomes `a/w-0123456789abcdef.data`.

@@ -14,6 +14,7 @@ use super::kind::Kind;
 use super::stage::{Temporaries, is_fresh_name};
 use super::target::Target;
 use crate::externalize::walk::for_each_tensor;
+use crate::source::normalized;
 use crate::{DataFile, DecodeOptions, decode};
 use onnx_types::tensor::Payload;
 
@@ -124,6 +125,20 @@ pub(crate) fn data_files(
         Some((entry.id, location))
     };
     locations.into_iter().filter_map(found).collect()
+}
+
+/// The external data of a model that is written together with files of data: the files that it reads without their being
+/// written, and whether it has any data.
+pub(crate) fn external_data(
+    model: &Model,
+    folder: &Path,
+    files: &[DataFile],
+) -> (BTreeMap<FileId, String>, bool) {
+    let written: Vec<String> = files.iter().map(|file| normalized(file.location())).collect();
+    let kept = data_files(model, folder, |location| !written.contains(&normalized(location)));
+    let mut is_external = !files.is_empty();
+    for_each_tensor(model, |_, tensor| is_external |= tensor.is_external());
+    (kept, is_external)
 }
 
 /// Why a file is not replaced.

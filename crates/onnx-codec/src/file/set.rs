@@ -3,20 +3,16 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use onnx_diag::Quoted;
 use onnx_ir::Model;
 
-use super::dir::{Dir, FileEntry, Lock};
-use super::protect::{Denied, Outputs, data_files, decide};
+use super::dir::{Dir, FileEntry};
+use super::protect::{Denied, Outputs, decide, external_data};
 use super::stage::{Closed, Staged};
-use super::target::{Target, invalid};
+use super::target::{Target, lock};
 use super::{FileError, Kind, WriteOptions, replaced};
 use crate::DataFile;
-use crate::externalize::walk::for_each_tensor;
-use crate::source::location::Location;
-use crate::source::normalized as spelling;
 
 /// Files that are written together.
 ///
@@ -103,13 +99,11 @@ impl<'a> FileSet<'a> {
         let root = Dir::open(folder).map_err(at_model)?;
         let data: Vec<Target> = (files.iter().enumerate())
             .map(|(index, file)| {
-                data_target(&root, file).map_err(|error| FileError::write(&data_path(index), error))
+                Target::for_data(&root, file.location())
+                    .map_err(|error| FileError::write(&data_path(index), error))
             })
             .collect::<Result<_, _>>()?;
-        let written: Vec<String> = files.iter().map(|file| spelling(file.location())).collect();
-        let kept = data_files(model, folder, |location| !written.contains(&spelling(location)));
-        let mut is_external = !files.is_empty();
-        for_each_tensor(model, |_, tensor| is_external |= tensor.is_external());
+        let (kept, is_external) = external_data(model, folder, files);
         let outputs = Outputs {
             main: &main,
             kind: Kind::Model,
@@ -149,7 +143,8 @@ impl<'a> FileSet<'a> {
     /// files that were replaced before.
     pub fn finish(mut self, index: Option<&Path>) -> Result<(), FileError> {
         let first = self.members.first().map(|member| member.path.clone()).unwrap_or_default();
-        let locks = self.lock().map_err(|error| FileError::write(&first, error))?;
+        let locks = lock(self.members.iter().map(|member| &member.target))
+            .map_err(|error| FileError::write(&first, error))?;
         for member in &self.members {
             member.target.entry().map_err(|error| FileError::write(&member.path, error))?;
         }
@@ -174,20 +169,6 @@ impl<'a> FileSet<'a> {
         }
         Ok(())
     }
-
-    /// Locks the directories of all files, in an order that is the same for all writers.
-    fn lock(&self) -> io::Result<Vec<Lock>> {
-        let mut targets: Vec<&Target> = self.members.iter().map(|member| &member.target).collect();
-        targets.sort_by(|a, b| a.dir_id().cmp(b.dir_id()));
-        targets.dedup_by(|a, b| a.dir_id() == b.dir_id());
-        targets.into_iter().map(|target| target.dir.lock()).collect()
-    }
-}
-
-fn data_target(root: &Dir, file: &DataFile) -> io::Result<Target> {
-    let location = Location::parse(file.location()).map_err(invalid)?;
-    let (folders, name) = location.split();
-    Target::in_dir(Arc::new(root.open_dir(folders)?), name)
 }
 
 /// A complete file with a temporary name and the permissions of the file that it replaces.

@@ -6,7 +6,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::dir::{Dir, Entry, FileEntry, FileId, kind_name};
+use super::dir::{Dir, Entry, FileEntry, FileId, Lock, kind_name};
+use crate::source::location::Location;
 
 /// A name in an open directory: where a file is, or will be.
 #[derive(Clone, Debug)]
@@ -32,6 +33,13 @@ impl Target {
     pub(crate) fn in_dir(dir: Arc<Dir>, name: &OsStr) -> io::Result<Self> {
         let id = dir.id()?;
         Ok(Self { dir, name: name.to_owned(), id })
+    }
+
+    /// The file of a location of external data, relative to a directory.
+    pub(crate) fn for_data(root: &Dir, location: &str) -> io::Result<Self> {
+        let location = Location::parse(location).map_err(invalid)?;
+        let (folders, name) = location.split();
+        Self::in_dir(Arc::new(root.open_dir(folders)?), name)
     }
 
     /// The identity of the directory.
@@ -68,6 +76,14 @@ impl Target {
             None => self.dir.permissions_of_new_files(),
         }
     }
+}
+
+/// Locks the directories of all files, in an order that is the same for all writers.
+pub(crate) fn lock<'t>(targets: impl IntoIterator<Item = &'t Target>) -> io::Result<Vec<Lock>> {
+    let mut targets: Vec<&Target> = targets.into_iter().collect();
+    targets.sort_by(|a, b| a.dir_id().cmp(b.dir_id()));
+    targets.dedup_by(|a, b| a.dir_id() == b.dir_id());
+    targets.into_iter().map(|target| target.dir.lock()).collect()
 }
 
 /// The file that a symbolic link leads to.
