@@ -1,6 +1,6 @@
 //! The choice of the axis that gets a freed size, where the shapes around a `Reshape` leave several.
 //!
-//! A size of 1 between two axes can become a factor of either. A choice is *refuted* if an operator behind it cannot run with
+//! A size of 1 between two axes can become a factor of either. A choice is *infeasible* if an operator behind it cannot run with
 //! other sizes, or would combine the rows of a batch. What is left must be one choice, or the only one with which the size is on
 //! the first axis of all outputs.
 
@@ -13,7 +13,7 @@ use super::constants::Constants;
 use super::mixing;
 use super::reshape::Spot;
 
-/// Maximum number of nodes between a `Reshape` and what refutes a choice.
+/// Maximum number of nodes between a `Reshape` and what shows that a choice is infeasible.
 const MAX_DEPTH: u32 = 32;
 /// Maximum number of values that are visited for one choice.
 const MAX_VISITS: u32 = 2000;
@@ -82,22 +82,22 @@ const ELEMENTWISE: [Symbol; 57] = [
     op::XOR,
 ];
 
-/// What follows from a choice, from the best to the worst.
+/// Where a choice places the size in the outputs of the model, from the best to the worst.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Fate {
+enum Placement {
     /// The size is on the first axis of all outputs.
-    First,
+    FirstAxis,
     /// It is not known.
-    Open,
+    Unknown,
     /// The size is on another axis of an output.
-    Elsewhere,
+    OtherAxis,
     /// An operator cannot run.
-    Refuted,
+    Infeasible,
 }
 
 /// The axes of the results of a node, if an operand has the size on an axis.
 enum Step {
-    Refuted,
+    Infeasible,
     Unknown,
     /// One of these.
     To(Vec<Spot>),
@@ -114,12 +114,12 @@ pub(super) struct Choice<'a> {
 impl Choice<'_> {
     /// The axis that gets the size, of those that can have it; `None` if more than one is possible, or none.
     pub(super) fn decide(&mut self, output: ValueId, candidates: &[Spot]) -> Option<Spot> {
-        let mut left: Vec<(Spot, Fate)> = Vec::new();
+        let mut left: Vec<(Spot, Placement)> = Vec::new();
         for &spot in candidates {
             self.visits = 0;
-            let fate = self.fate(output, spot, 0);
-            if fate != Fate::Refuted {
-                left.push((spot, fate));
+            let placement = self.placement(output, spot, 0);
+            if placement != Placement::Infeasible {
+                left.push((spot, placement));
             }
         }
         if let [(only, _)] = left.as_slice() {
@@ -128,9 +128,9 @@ impl Choice<'_> {
         if self.agree(output, &left) {
             return left.first().map(|&(spot, _)| spot);
         }
-        let mut first = left.iter().filter(|(_, fate)| *fate == Fate::First);
-        let others_are_elsewhere = left.iter().filter(|(_, fate)| *fate == Fate::Elsewhere).count();
-        match (first.next(), others_are_elsewhere.checked_add(1) == Some(left.len())) {
+        let mut first = left.iter().filter(|(_, placement)| *placement == Placement::FirstAxis);
+        let others = left.iter().filter(|(_, placement)| *placement == Placement::OtherAxis).count();
+        match (first.next(), others.checked_add(1) == Some(left.len())) {
             (Some(&(spot, _)), true) => Some(spot),
             _ => None,
         }
@@ -138,7 +138,7 @@ impl Choice<'_> {
 
     /// Whether all choices lead to the same result: after transpositions, if there are any, the users are `Reshape`s that keep the
     /// position, which is the same.
-    fn agree(&self, output: ValueId, left: &[(Spot, Fate)]) -> bool {
+    fn agree(&self, output: ValueId, left: &[(Spot, Placement)]) -> bool {
         let mut value = output;
         let mut spots: Vec<Spot> = left.iter().map(|&(spot, _)| spot).collect();
         for _ in 0..MAX_TRANSPOSITIONS {
@@ -170,43 +170,47 @@ impl Choice<'_> {
             })
     }
 
-    /// What follows if a value has the size on an axis. The depth is limited.
-    fn fate(&mut self, value: ValueId, spot: Spot, depth: u32) -> Fate {
+    /// Where the size is placed if a value has it on an axis. The depth is limited.
+    fn placement(&mut self, value: ValueId, spot: Spot, depth: u32) -> Placement {
         self.visits = self.visits.saturating_add(1);
         if depth > MAX_DEPTH || self.visits > MAX_VISITS {
-            return Fate::Open;
+            return Placement::Unknown;
         }
-        let mut worst = Fate::First;
+        let mut worst = Placement::FirstAxis;
         let uses = self.model.value(value).uses();
         if uses.is_empty() {
-            return Fate::Open;
+            return Placement::Unknown;
         }
         for usage in uses {
-            let fate = match usage.user {
+            let placement = match usage.user {
                 User::Graph(graph) if graph != self.model.main_graph() || !self.constants.is_batch => {
-                    Fate::Open
+                    Placement::Unknown
                 }
-                User::Graph(_) if spot.axis == 0 && spot.outer == 1 => Fate::First,
-                User::Graph(_) => Fate::Elsewhere,
-                User::Node(node) => self.fate_of_node(node, usage.index as usize, spot, depth),
+                User::Graph(_) if spot.axis == 0 && spot.outer == 1 => Placement::FirstAxis,
+                User::Graph(_) => Placement::OtherAxis,
+                User::Node(node) => self.placement_of_node(node, usage.index as usize, spot, depth),
             };
-            if fate == Fate::Refuted {
-                return fate;
+            if placement == Placement::Infeasible {
+                return placement;
             }
-            worst = worst.max(fate);
+            worst = worst.max(placement);
         }
         worst
     }
 
-    fn fate_of_node(&mut self, node: NodeId, index: usize, spot: Spot, depth: u32) -> Fate {
-        let Some(output) = self.model.node(node).output(0) else { return Fate::Open };
+    fn placement_of_node(&mut self, node: NodeId, index: usize, spot: Spot, depth: u32) -> Placement {
+        let Some(output) = self.model.node(node).output(0) else { return Placement::Unknown };
         match self.step(node, index, spot) {
-            Some(Step::Refuted) => Fate::Refuted,
+            Some(Step::Infeasible) => Placement::Infeasible,
             Some(Step::To(spots)) => {
                 let next = depth.saturating_add(1);
-                spots.into_iter().map(|spot| self.fate(output, spot, next)).min().unwrap_or(Fate::Refuted)
+                spots
+                    .into_iter()
+                    .map(|spot| self.placement(output, spot, next))
+                    .min()
+                    .unwrap_or(Placement::Infeasible)
             }
-            Some(Step::Unknown) | None => Fate::Open,
+            Some(Step::Unknown) | None => Placement::Unknown,
         }
     }
 
@@ -223,8 +227,8 @@ impl Choice<'_> {
             let other = || record.input(1_usize.checked_sub(index)?);
             let meets_weight =
                 || is_fixed() && other().is_some_and(|other| !self.constants.dependent.contains_key(other));
-            let is_refuted = self.constants.is_batch || meets_weight();
-            return Some(if is_refuted { Step::Refuted } else { Step::Unknown });
+            let is_infeasible = self.constants.is_batch || meets_weight();
+            return Some(if is_infeasible { Step::Infeasible } else { Step::Unknown });
         }
         let rank = before.shape(record.input(index)?)?.len();
         let out_rank = before.shape(record.output(0)?)?.len();
@@ -297,7 +301,7 @@ impl Choice<'_> {
                 None => dim.known().is_none_or(|number| number == 1),
             };
             if is_settled && !fits {
-                return Some(Step::Refuted);
+                return Some(Step::Infeasible);
             }
         }
         Some(Step::To(vec![Spot { axis, ..spot }]))
@@ -321,7 +325,7 @@ impl Choice<'_> {
         };
         let mut others = (0..greater_rank).filter(|&axis| !listed(axis));
         let axis = match record.is(op::SQUEEZE) {
-            true if listed(spot.axis) => return Some(Step::Refuted),
+            true if listed(spot.axis) => return Some(Step::Infeasible),
             true => others.position(|axis| axis == spot.axis)?,
             false => others.nth(spot.axis)?,
         };
