@@ -406,6 +406,7 @@ fn inference_options<'a>(options: &PassOptions<'a>) -> InferOptions<'a> {
         .with_data(options.data)
         .with_registry(options.registry)
         .with_execution(options.execution.clone())
+        .with_assumed(options.allow_assumed)
 }
 
 impl fmt::Debug for PassCx<'_> {

@@ -245,23 +245,30 @@ impl<'p, 'm> Patch<'p, 'm> {
         let is_function = matches!(model.graph(root).owner(), onnx_ir::Owner::Function(_));
         // Before version 4 of the format, every initializer is an input.
         if is_function || model.info().ir_version < 4 {
-            let version = model.versions_in(before.graph).get(Symbol::EMPTY).unwrap_or(0);
-            let schema = onnx_schema::lookup(Symbol::EMPTY, op::CONSTANT, version);
-            let types = schema.and_then(|schema| Some(schema.types_of(schema.outputs().first()?)));
-            if !types.is_some_and(|types| types.contains_tensor(tensor.elem())) {
-                return Err(Reason::new(format!(
-                    "no `Constant` of version {version} is of {}",
-                    tensor.elem()
-                )));
-            }
-            let made = self.build(at, |build| {
-                build.op(op::CONSTANT, []).attr(onnx_schema::attr::VALUE, tensor).output()
-            });
-            return made.map_err(Reason::from);
+            return self.new_constant_node(at, tensor);
         }
         let value = self.cx.model.add_initializer(before.graph, Symbol::EMPTY, Constant::Dense(tensor));
         self.draft.initializers.push(value);
         Ok(value)
+    }
+
+    /// Makes a `Constant` node.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason if the place is gone, or if a `Constant` of the version in scope cannot have this element type.
+    pub fn new_constant_node(&mut self, at: Position, tensor: Tensor) -> Result<ValueId, Reason> {
+        let model = self.cx.model();
+        let graph = Neighbors::of(model, at).ok_or(EditError::Gone)?.graph;
+        let version = model.versions_in(graph).get(Symbol::EMPTY).unwrap_or(0);
+        let schema = onnx_schema::lookup(Symbol::EMPTY, op::CONSTANT, version);
+        let types = schema.and_then(|schema| Some(schema.types_of(schema.outputs().first()?)));
+        if !types.is_some_and(|types| types.contains_tensor(tensor.elem())) {
+            return Err(Reason::new(format!("no `Constant` of version {version} is of {}", tensor.elem())));
+        }
+        let made = self
+            .build(at, |build| build.op(op::CONSTANT, []).attr(onnx_schema::attr::VALUE, tensor).output());
+        made.map_err(Reason::from)
     }
 
     /// Makes a node like an existing one, at its place, with other inputs, and returns its outputs.

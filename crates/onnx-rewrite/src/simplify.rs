@@ -17,6 +17,7 @@ const FIRST: &[&str] = &["sorted", "constants-as-initializers", "no-dead-nodes"]
 /// What repeats until nothing changes: elements that are known, constants, nodes without effect and equal nodes.
 const REPEATED: &[&str] = &[
     "no-identities",
+    "no-zero-states",
     "known-elements",
     "folded-constants",
     "no-known-branches",

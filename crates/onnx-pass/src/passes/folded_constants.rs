@@ -16,7 +16,7 @@ use crate::query::Reason;
 const NAME: &str = "folded-constants";
 
 /// Bytes by which a result may be larger than the operands.
-const GROWTH: u64 = 16 * 1024;
+pub(super) const GROWTH: u64 = 16 * 1024;
 
 pub(super) fn pass() -> Pass {
     Pass::new(NAME, "Computes nodes whose operands are constants.", Exactness::Rounding, fold_constants)

@@ -21,6 +21,7 @@ mod no_unused_imports;
 mod no_unused_initializers;
 mod no_unused_outputs;
 mod no_value_info;
+mod no_zero_states;
 mod short_names;
 mod sorted;
 mod unique_constants;
@@ -51,6 +52,7 @@ pub use no_unused_imports::remove_unused_imports;
 pub use no_unused_initializers::remove_unused_initializers;
 pub use no_unused_outputs::remove_unused_outputs;
 pub use no_value_info::remove_value_info;
+pub use no_zero_states::remove_zero_states;
 pub use short_names::shorten_names;
 pub use sorted::sort;
 pub use unique_constants::merge_constants;
@@ -87,6 +89,7 @@ pub(crate) fn all() -> Vec<Pass> {
         folded_constants::pass(),
         no_known_branches::pass(),
         no_short_loops::pass(),
+        no_zero_states::pass(),
         unique_subexpressions::pass(),
         unique_functions::pass(),
         folded_batch_normalization::pass(),

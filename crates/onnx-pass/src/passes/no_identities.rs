@@ -1,10 +1,11 @@
 //! The pass `no-identities`: operators that return their operand are removed.
 
-use onnx_ir::{Model, NodeId, ValueId};
+use onnx_ir::{Model, NodeId, Position, ValueId};
 use onnx_ops::{Operator, ops};
 use onnx_schema::{Registry, op};
 
 use super::Report;
+use super::folded_constants::GROWTH;
 use super::known_elements::tap_sizes;
 use crate::assumption::Exactness;
 use crate::cx::PassCx;
@@ -22,7 +23,8 @@ pub(super) fn pass() -> Pass {
 
 /// Removes `Identity`, and operators that return their operand because of their attributes, constants or sizes: casts to the
 /// same type, reshapes and expansions to the same sizes, transpositions that keep the order, slices of everything, pads
-/// of nothing, concatenations of one operand, dropouts outside training, and elements of sequences whose elements are known.
+/// of nothing, concatenations of one operand, dropouts outside training, and elements of sequences whose elements are known. An
+/// `Identity` that makes a constant of up to 16 kilobytes an output of a graph becomes a `Constant`.
 pub fn remove_identities(cx: &mut PassCx<'_>) -> Report {
     cx.rewrite_nodes(NAME, Exactness::Exact, is_candidate, remove)
 }
@@ -59,7 +61,7 @@ fn remove(patch: &mut Patch<'_, '_>, node: NodeId) -> Result<(), Reason> {
         return Err("an operand is left out".into());
     };
     if record.is(op::IDENTITY) && !patch.model().can_replace(output, input) {
-        return Err("it connects an input, a constant or a value of an outer graph with an output".into());
+        return make_constant(patch, node, input, output);
     }
     if record.outputs().iter().skip(1).flatten().any(|&value| patch.model().value(value).is_used()) {
         return Err("another output is used".into());
@@ -78,6 +80,25 @@ fn remove(patch: &mut Patch<'_, '_>, node: NodeId) -> Result<(), Reason> {
     }
     returns_operand(patch, node, input, output)?;
     patch.replace(output, input);
+    Ok(())
+}
+
+/// Makes an output of a graph that is a small constant a `Constant` node.
+fn make_constant(
+    patch: &mut Patch<'_, '_>,
+    node: NodeId,
+    input: ValueId,
+    output: ValueId,
+) -> Result<(), Reason> {
+    let Some(tensor) = patch.model().constant_tensor(input) else {
+        return Err("it connects an input or a value of an outer graph with an output".into());
+    };
+    if tensor.byte_len().is_none_or(|bytes| bytes > GROWTH) {
+        return Err("it connects a constant of more than 16 kilobytes with an output".into());
+    }
+    let tensor = patch.try_constant(input)?;
+    let new = patch.new_constant_node(Position::Before(node), tensor)?;
+    patch.replace(output, new);
     Ok(())
 }
 
