@@ -162,6 +162,10 @@ pub struct PassCx<'m> {
     pub(crate) inference: Inference,
     /// The state of the model that `inference` belongs to.
     revision: Revision,
+    /// Whether `inference` has results that depend on guards.
+    assumes_guards: bool,
+    /// The other inference, if there is one, with the state of the model that it belongs to.
+    other_inference: Option<(Inference, Revision)>,
     pub(crate) options: PassOptions<'m>,
     pub(crate) journal: Vec<Entry>,
     /// Verdicts by the hash of the claim: layers that are alike are proved once.
@@ -186,7 +190,7 @@ impl<'m> PassCx<'m> {
     /// See [`infer`].
     #[must_use]
     pub fn new(model: &'m mut Model, options: PassOptions<'m>) -> Self {
-        let mut inference = infer(model, &inference_options(&options));
+        let mut inference = infer(model, &inference_options(&options, true));
         inference.grant_proved(model);
         let (journal, verdicts) = (Vec::new(), HashMap::default());
         let (revision, assumed) = (model.revision(), assumed_in(model));
@@ -196,6 +200,8 @@ impl<'m> PassCx<'m> {
             model,
             inference,
             revision,
+            assumes_guards: true,
+            other_inference: None,
             options,
             journal,
             verdicts,
@@ -334,9 +340,30 @@ impl<'m> PassCx<'m> {
     /// Infers what the edits since the last inference concern.
     pub(crate) fn refresh(&mut self) {
         let changes = self.model.changes_since(&self.revision);
-        let options = inference_options(&self.options);
+        let options = inference_options(&self.options, self.assumes_guards);
         self.inference = std::mem::take(&mut self.inference).update(self.model, &options, &changes);
         self.revision = self.model.revision();
+    }
+
+    /// Returns `true` if an inference without guards can tell more: edits may not rely on guards, and results depend on them.
+    pub(crate) fn is_held_back_by_guards(&self) -> bool {
+        self.assumes_guards && !self.options.allow_assumed && self.inference.has_dependents(self.model)
+    }
+
+    /// Selects the inference that edits rely on. With guards, it knows more about sizes. Without, nothing that it knows depends on
+    /// a guard: where a size of a value does, the rank and the other sizes can still be used.
+    pub(crate) fn assume_guards(&mut self, assumes: bool) {
+        if self.assumes_guards == assumes {
+            return;
+        }
+        self.assumes_guards = assumes;
+        let (inference, revision) = self.other_inference.take().unwrap_or_else(|| {
+            let options = inference_options(&self.options, assumes);
+            (infer(self.model, &options), self.model.revision())
+        });
+        let before = std::mem::replace(&mut self.inference, inference);
+        self.other_inference = Some((before, std::mem::replace(&mut self.revision, revision)));
+        self.refresh();
     }
 
     /// Begins an edit.
@@ -401,12 +428,12 @@ impl<'m> PassCx<'m> {
 }
 
 /// Options for the inference of a pass.
-fn inference_options<'a>(options: &PassOptions<'a>) -> InferOptions<'a> {
+fn inference_options<'a>(options: &PassOptions<'a>, assumes_guards: bool) -> InferOptions<'a> {
     InferOptions::default()
         .with_data(options.data)
         .with_registry(options.registry)
         .with_execution(options.execution.clone())
-        .with_assumed(options.allow_assumed)
+        .with_assumed(assumes_guards)
 }
 
 impl fmt::Debug for PassCx<'_> {

@@ -280,8 +280,19 @@ impl Pipeline {
     }
 }
 
-/// Runs a phase: once, or until no pass edits. A pass that found nothing to edit does not run again before another one edits.
+/// Runs a phase: once, or until no pass edits, with results of inference that depend on guards, and then without them.
 fn run_phase(phase: &Phase, cx: &mut PassCx<'_>, report: &mut PipelineReport) -> Result<(), Ended> {
+    run_rounds(phase, cx, report)?;
+    if phase.is_repeated && cx.is_held_back_by_guards() {
+        cx.assume_guards(false);
+        run_rounds(phase, cx, report)?;
+        cx.assume_guards(true);
+    }
+    Ok(())
+}
+
+/// Runs the passes of a phase. A pass that found nothing to edit does not run again before another one edits.
+fn run_rounds(phase: &Phase, cx: &mut PassCx<'_>, report: &mut PipelineReport) -> Result<(), Ended> {
     // The number of edits before which each pass last had nothing to do.
     let mut idle_since: Vec<Option<usize>> = vec![None; phase.passes.len()];
     for _ in 0..MAX_ROUNDS {

@@ -1,5 +1,8 @@
 //! Checks of rules that need no model.
 
+mod kinds;
+mod lets;
+
 use onnx_schema::Schema;
 use onnx_types::ElemType;
 
@@ -25,6 +28,7 @@ pub(crate) fn mistakes(rule: &Rule) -> Vec<Mistake> {
                 .push(Mistake::meaning(node.at, "`let` has operators of the default domain and of `rule`"));
         }
     }
+    lets::lets(rule, &mut mistakes);
     sides(rule, &mut mistakes);
     copies(rule, &mut mistakes);
     types(rule, &mut mistakes);
@@ -60,6 +64,7 @@ fn operator(node: &FlatNode, mistakes: &mut Vec<Mistake>) {
             mistakes.push(Mistake::meaning(node.at, format!("`{}` has no attribute `{name}`", node.op)));
         }
     }
+    kinds::attributes(node, versions, mistakes);
     let has_rest = node.operands.iter().any(|operand| matches!(operand, Operand::Rest(_)));
     let (count, most) = (node.operands.len(), latest.max_inputs());
     if !has_rest && (most.is_some_and(|most| count > most) || count < latest.min_inputs()) {

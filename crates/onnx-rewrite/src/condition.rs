@@ -76,6 +76,9 @@ fn is_true(rule: &Rule, found: &Match, var: Var) -> Result<(), Reason> {
     let Some(Bound::Tensor(tensor)) = found.bound.get(var) else {
         return fails("is not computed by `let`");
     };
+    if tensor.elem() != ElemType::Bool {
+        return fails("is not of bool");
+    }
     // Nothing is shown by a comparison without elements.
     if tensor.element_count() == Some(0) {
         return fails("has no elements");

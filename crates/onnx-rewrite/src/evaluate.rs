@@ -4,8 +4,8 @@ use onnx_eval::{EvalOptions, Value, run_node};
 use onnx_ir::{AttrValue, Model, Position, ValueId};
 use onnx_pass::{Patch, Reason};
 use onnx_text::{ParseOptions, parse_model};
-use onnx_types::tensor::Tensor;
-use onnx_types::{ElemType, Execution, Limits, Symbol};
+use onnx_types::tensor::{NoData, Tensor};
+use onnx_types::{ElemClass, ElemType, Execution, Limits, Symbol};
 
 use crate::ast::{AttributeTerm, FlatNode, Literal, Operand, Rule, Var};
 use crate::effective::{latest, to_value};
@@ -81,14 +81,21 @@ impl Scratch {
         Ok(result.iter().map(tensor).collect())
     }
 
-    /// The elements of a tensor in another type.
+    /// The elements of a tensor in another type; the reason if that has integers, and an element is not one of them.
     pub(crate) fn convert(&mut self, tensor: Tensor, elem: ElemType) -> Result<Tensor, Reason> {
         if tensor.elem() == elem {
             return Ok(tensor);
         }
         let to = vec![("to".to_owned(), AttrValue::Int(i64::from(elem as i32)))];
-        let converted = self.run("Cast", to, vec![Some(tensor)], 1)?;
-        converted.into_iter().next().flatten().ok_or_else(|| "a literal cannot be converted".into())
+        let converted = self.run("Cast", to, vec![Some(tensor.clone())], 1)?;
+        let converted: Option<Tensor> = converted.into_iter().next().flatten();
+        let converted = converted.ok_or("a literal cannot be converted")?;
+        let is_integral = matches!(elem.class(), ElemClass::Int | ElemClass::Uint | ElemClass::Bool);
+        let differs = || Ok::<_, Reason>(!tensor.iter_f64(&NoData)?.eq(converted.iter_f64(&NoData)?));
+        if is_integral && differs()? {
+            return Err(Reason::new(format!("a number is not one of {elem}")));
+        }
+        Ok(converted)
     }
 }
 
@@ -293,7 +300,7 @@ fn dims(sizes: &[Option<i64>]) -> Result<Tensor, Reason> {
 
 /// Axes as numbers from 0 on.
 fn normalized(axes: &Tensor, rank: &Tensor) -> Result<Tensor, Reason> {
-    let source = &onnx_types::tensor::NoData;
+    let source = &NoData;
     let all = axes.get_i64s(source, Limits::DEFAULT.followed_elements)?;
     let rank = rank.get_i64s(source, 1)?.first().copied().ok_or("the rank is not known")?;
     let mut normalized = Vec::with_capacity(all.len());

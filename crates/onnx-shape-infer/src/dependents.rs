@@ -178,6 +178,11 @@ impl Dependents {
         true
     }
 
+    /// Returns `true` if no result depends on guards.
+    pub(crate) fn is_empty(&self) -> bool {
+        !self.is_everything && self.nodes.is_empty() && self.defaults.is_empty()
+    }
+
     /// Whether the results about a value depend on guards.
     pub(crate) fn has(&self, model: &Model, value: ValueId) -> bool {
         let graph = model.graph_of(value);

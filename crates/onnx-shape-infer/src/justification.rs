@@ -290,6 +290,12 @@ impl Inference {
         depends
     }
 
+    /// Returns `true` if results about any value [depend on guards](Self::depends_on_guards).
+    #[must_use]
+    pub fn has_dependents(&self, model: &Model) -> bool {
+        self.facts.is_full() || (self.facts.can_have_guards() && !self.dependents(model).is_empty())
+    }
+
     pub(crate) fn dependents(&self, model: &Model) -> &Dependents {
         self.dependents.get_or_init(|| Dependents::new(model, &self.facts, &self.granted))
     }

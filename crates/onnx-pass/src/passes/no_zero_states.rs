@@ -46,7 +46,7 @@ fn is_candidate(model: &Model, node: NodeId) -> bool {
 
 fn remove(patch: &mut Patch<'_, '_>, node: NodeId) -> Result<(), Reason> {
     let mut inputs: Vec<Option<ValueId>> = patch.model().node(node).inputs().collect();
-    let mut result = Err("no initial state is zeros".into());
+    let mut result = Err(Reason::from("no initial state is zeros"));
     for operand in inputs.get_mut(STATES.start..).unwrap_or_default().iter_mut().take(STATES.len()) {
         let Some(state) = *operand else { continue };
         if are_zeros(patch, state) {

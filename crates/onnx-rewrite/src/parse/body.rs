@@ -206,9 +206,16 @@ impl Parser<'_> {
             return Err(self.expected("a number"));
         }
         let number: f64 = token.text.parse().map_err(|_| self.expected("a number"))?;
+        let integer = token.text.parse::<i64>().ok();
+        // Numbers are kept as `f64`.
+        let is_inexact = integer.is_some_and(|integer| number as i64 != integer);
+        let is_too_large = integer.is_none() && token.text.bytes().all(|byte| byte.is_ascii_digit());
+        if !is_word && (number.is_infinite() || is_inexact || is_too_large) {
+            return Err(Mistake::meaning(token.at, format!("the number {} cannot be represented", token.text)));
+        }
         self.bump();
         literal.numbers.push(if is_negative { -number } else { number });
-        literal.is_integer &= token.text.parse::<i64>().is_ok();
+        literal.is_integer &= integer.is_some();
         Ok(())
     }
 

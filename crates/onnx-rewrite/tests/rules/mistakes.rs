@@ -302,6 +302,35 @@ const MISTAKES: &[(&str, &[&str])] = &[
         "rule a: exact\nfrom (x) => (y) { y = Neg (x) }\nwhere elem(x) in floats, elem(x) in integers\nto (x) => (x) {}",
         &["3:26: no element type is possible for `x`"],
     ),
+    // Kinds, and what `let` computes.
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Transpose <perm = 1.5> (x) }\nto (x) => (x) {}",
+        &["2:23: `Transpose` has the attribute `perm` of kind ints, not float"],
+    ),
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Transpose <perm = \"a\"> (x) }\nto (x) => (x) {}",
+        &["2:23: `Transpose` has the attribute `perm` of kind ints, not string"],
+    ),
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Transpose <perm = @p> (x) }\nlet { q = Mul (@p, 1.5) }\nto (x) => (x) {}",
+        &["3:11: `Mul` has operands of int64 here, and 1.5 is not one"],
+    ),
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Neg (x) }\nlet { q = RandomNormal <shape = [1]> () }\nto (x) => (x) {}",
+        &["3:11: `let` computes the same each time, and `RandomNormal` does not"],
+    ),
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Neg (x) }\nlet { n = Size (rule.Rank (x)) }\nwhere n\nto (x) => (x) {}",
+        &["4:7: `n` is of int64, and conditions are of bool"],
+    ),
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Mul (x, 1e999) }\nto (x) => (x) {}",
+        &["2:31: the number 1e999 cannot be represented"],
+    ),
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Mul (x, 9007199254740993) }\nto (x) => (x) {}",
+        &["2:31: the number 9007199254740993 cannot be represented"],
+    ),
 ];
 
 #[test]

@@ -38,8 +38,6 @@ pub(super) type Wrong = (&'static str, String);
 pub(super) struct Filled {
     /// The file.
     pub(super) path: PathBuf,
-    /// The file of the model as it was published.
-    pub(super) source: PathBuf,
     /// What is recorded of its runs, or null.
     truth: Json,
 }
@@ -51,16 +49,10 @@ impl Filled {
     ///
     /// If it cannot be read.
     pub(super) fn decode(&self) -> Result<Model, Wrong> {
-        read(&self.path)
-    }
-
-    /// The model as it was published.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be read.
-    pub(super) fn decode_source(&self) -> Result<Model, Wrong> {
-        read(&self.source)
+        let unreadable = |error: String| ("unreadable", error);
+        let bytes = std::fs::read(&self.path).map_err(|error| unreadable(error.to_string()))?;
+        let decoded = decode(bytes.into(), &DecodeOptions::default());
+        Ok(decoded.map_err(|error| unreadable(error.to_string()))?.model)
     }
 
     /// Generated inputs with the sizes of a recorded run, or with default sizes.
@@ -71,13 +63,6 @@ impl Filled {
     pub(super) fn inputs(&self, model: &Model, run: usize) -> Result<Inputs, String> {
         inputs(model, &self.truth, run)
     }
-}
-
-fn read(path: &Path) -> Result<Model, Wrong> {
-    let unreadable = |error: String| ("unreadable", error);
-    let bytes = std::fs::read(path).map_err(|error| unreadable(error.to_string()))?;
-    let decoded = decode(bytes.into(), &DecodeOptions::default());
-    Ok(decoded.map_err(|error| unreadable(error.to_string()))?.model)
 }
 
 impl RealModels {
@@ -107,8 +92,8 @@ impl RealModels {
         let path = std::env::temp_dir().join(format!("{}-{name}.onnx", std::process::id()));
         let truth = std::fs::read(folder.join(format!("{name}.truth.json"))).unwrap_or_default();
         let source = folder.join(format!("{name}.onnx"));
-        let filled = Filled { path, source, truth: serde_json::from_slice(&truth).unwrap_or_default() };
-        let question = json!({ "fill": &filled.source, "to": &filled.path });
+        let filled = Filled { path, truth: serde_json::from_slice(&truth).unwrap_or_default() };
+        let question = json!({ "fill": &source, "to": &filled.path });
         let checked = self.ask(&question, &[]).map_err(|error| ("unreadable", error));
         let checked = checked.and_then(|_| check(&filled));
         // It is fine if the copy was not made.
