@@ -277,6 +277,29 @@ fn sizes_are_proved_and_declared_names_of_results_are_not_believed() {
     );
 }
 
+/// The second model reshapes to sizes that the first one computes, so that only both together prove a size of its result.
+#[test]
+fn sizes_that_several_models_compute_together_are_one_variable() {
+    let first = r#"<ir_version: 10, opset_import: ["": 21]> a (float[N,6] x) => (float[N,6] h, int64[3] s)
+        <int64[2] rest = {2, 3}> { h = Neg (x) n = Shape <start = 0, end = 1> (x) s = Concat <axis = 0> (n, rest) }"#;
+    let second = r#"<ir_version: 10, opset_import: ["": 21]> b (float[N,6] h, int64[3] s) => (float[N,2,3] r)
+        { r = Reshape (h, s) }"#;
+    let third = r#"<ir_version: 10, opset_import: ["": 21]> c (float[N,2,3] r, float[N,1,1] k) => (float[N,2,3] y)
+        { y = Add (r, k) }"#;
+    let joints = [("1.h", "2.h"), ("1.s", "2.s"), ("2.r", "3.r")];
+    let result = merged(&[first, second, third], &joints);
+    let text = print(&result.model);
+    assert!(text.contains("(float[N,6] x, float[N,1,1] k) => (float[N,2,3] y)"), "{text}");
+    assert!(renamed(&result, RenamedKind::Dimension).is_empty(), "{text}");
+    // The sizes that a caller gives prove nothing.
+    let open =
+        first.replace("a (float[N,6] x)", "a (float[N,6] x, int64[3] t)").replace("s = Concat", "u = Concat");
+    let open = open.replace("int64[3] s)", "int64[3] s)").replace("(n, rest) }", "(n, rest) s = Neg (t) }");
+    let result = merged(&[&open, second, third], &joints);
+    let text = print(&result.model);
+    assert!(text.contains("float[N_2,1,1] k) => (float[N_2,2,3] y)"), "{text}");
+}
+
 #[test]
 fn a_size_that_a_model_requires_is_bound_everywhere() {
     let four =

@@ -178,6 +178,8 @@ pub struct PassCx<'m> {
     pub(crate) saved: Option<Checkpoint>,
     /// The values that annotations, bindings and shardings name, if they were collected.
     pub(crate) references: Option<Arc<References>>,
+    /// Bytes by which folded constants may still enlarge the model; `None` before the first one.
+    pub(crate) growth_left: Option<u64>,
     /// How many nodes have each name, in all graphs; made when nodes are first copied.
     node_names: Option<HashMap<Symbol, usize, RandomState>>,
 }
@@ -209,6 +211,7 @@ impl<'m> PassCx<'m> {
             refers_by_name,
             saved,
             references: None,
+            growth_left: None,
             node_names,
         }
     }

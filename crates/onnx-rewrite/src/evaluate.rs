@@ -81,18 +81,21 @@ impl Scratch {
         Ok(result.iter().map(tensor).collect())
     }
 
-    /// The elements of a tensor in another type; the reason if that has integers, and an element is not one of them.
+    /// The elements of a tensor in another type.
     pub(crate) fn convert(&mut self, tensor: Tensor, elem: ElemType) -> Result<Tensor, Reason> {
         if tensor.elem() == elem {
             return Ok(tensor);
         }
         let to = vec![("to".to_owned(), AttrValue::Int(i64::from(elem as i32)))];
-        let converted = self.run("Cast", to, vec![Some(tensor.clone())], 1)?;
-        let converted: Option<Tensor> = converted.into_iter().next().flatten();
-        let converted = converted.ok_or("a literal cannot be converted")?;
+        let converted = self.run("Cast", to, vec![Some(tensor)], 1)?;
+        converted.into_iter().next().flatten().ok_or_else(|| "a literal cannot be converted".into())
+    }
+
+    /// The same elements in another type; the reason if that has integers, and an element is not one of them.
+    pub(crate) fn convert_numbers(&mut self, tensor: Tensor, elem: ElemType) -> Result<Tensor, Reason> {
+        let converted = self.convert(tensor.clone(), elem)?;
         let is_integral = matches!(elem.class(), ElemClass::Int | ElemClass::Uint | ElemClass::Bool);
-        let differs = || Ok::<_, Reason>(!tensor.iter_f64(&NoData)?.eq(converted.iter_f64(&NoData)?));
-        if is_integral && differs()? {
+        if is_integral && !tensor.iter_f64(&NoData)?.eq(converted.iter_f64(&NoData)?) {
             return Err(Reason::new(format!("a number is not one of {elem}")));
         }
         Ok(converted)
@@ -204,7 +207,7 @@ impl Run<'_, '_, '_, '_> {
             if most > strength
                 && let Some(slot) = operands.get_mut(index)
             {
-                slot.0 = Some(self.scratch.convert(tensor, elem)?);
+                slot.0 = Some(self.scratch.convert_numbers(tensor, elem)?);
             }
         }
         let strength = operands.iter().map(|(_, strength)| *strength).max().unwrap_or(Strength::Literal);

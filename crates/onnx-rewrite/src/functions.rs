@@ -1,6 +1,7 @@
 //! Rules that are functions: edits that a pair of functions of ONNX cannot express, such as those of chains of any length.
 
 mod around_elementwise;
+mod pad_convs;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -103,7 +104,7 @@ impl RuleFunction {
 
     /// The functions of this crate.
     pub(crate) fn standard() -> Vec<Self> {
-        vec![around_elementwise::rule()]
+        vec![around_elementwise::rule(), pad_convs::rule()]
     }
 
     /// Lets the function fill a patch; returns the nodes that it would erase.

@@ -196,16 +196,17 @@ fn narrow(args: &MergeArgs, whole: &mut Loaded, registry: &Registry) -> Result<R
     if args.inputs.is_empty() && args.outputs.is_empty() {
         return Ok(Ok(()));
     }
+    let graph = whole.model.graph(whole.model.main_graph());
     let inputs = match args.inputs.as_slice() {
-        [] => None,
-        texts => Some(selection::values(&whole.model, texts)?),
+        [] => graph.inputs().to_vec(),
+        texts => selection::values(&whole.model, texts)?,
     };
     let outputs: Vec<ValueId> = match args.outputs.as_slice() {
-        [] => whole.model.graph(whole.model.main_graph()).outputs().iter().map(GraphOutput::value).collect(),
+        [] => graph.outputs().iter().map(GraphOutput::value).collect(),
         texts => selection::values(&whole.model, texts)?,
     };
     let options = ExtractOptions::default().with_registry(registry).with_execution(whole.execution.clone());
-    let done = extract(&mut whole.model, inputs.as_deref(), &outputs, &options);
+    let done = extract(&mut whole.model, Some(&inputs), &outputs, &options);
     Ok(done.map(drop).map_err(|error| error.findings(&whole.model)))
 }
 

@@ -18,14 +18,22 @@ use super::names::{self, Contents};
 use super::{Connection, MergeError, MergeOptions, Merged, Part, Renamed, RenamedKind, info};
 use crate::interface::{redirect, set_inputs};
 
-/// Builds the merged model. Returns the axes of values that declare a size which a connection binds.
+/// What else is known of the merged model.
+pub(super) struct Assembled {
+    /// The axes of values that declare a size which a connection binds.
+    pub(super) bound: Vec<(ValueId, usize)>,
+    /// The values that the connections begin at.
+    pub(super) sources: Vec<ValueId>,
+}
+
+/// Builds the merged model.
 pub(super) fn assemble(
     parts: &mut [Part<'_>],
     connections: &[Connection],
     outputs: &[(usize, ValueId)],
     (dims, options, registry): (&Targets, &MergeOptions<'_>, &Registry),
     merged: &mut Merged,
-) -> Result<Vec<(ValueId, usize)>, MergeError> {
+) -> Result<Assembled, MergeError> {
     separate_calls(parts, registry, merged);
     import_all_functions(parts, registry, merged)?;
     let parts = &*parts;
@@ -54,12 +62,12 @@ pub(super) fn assemble(
             names::add_prefix(&mut work.merged.model, contents, prefix);
         }
     }
-    let replaced = work.connect(connections, &connected)?;
+    let (replaced, sources) = work.connect(connections, &connected)?;
     let shared = work.share(&replaced);
     work.redirect(&[&replaced, &shared])?;
     let bound = std::mem::take(&mut work.bound);
     work.finish(outputs, &[&replaced, &shared])?;
-    Ok(bound)
+    Ok(Assembled { bound, sources })
 }
 
 /// Gives functions of a model another name if another model has nodes of that name that do not call a function: there the name
@@ -252,13 +260,14 @@ impl Work<'_> {
         self.importers.get(index)?.get(value)
     }
 
-    /// Replaces connected inputs.
+    /// Replaces connected inputs. Returns what takes the place of each value, and of the input of each connection.
     fn connect(
         &mut self,
         connections: &[Connection],
         connected: &HashMap<(usize, ValueId), (usize, ValueId), RandomState>,
-    ) -> Result<Replaced, MergeError> {
+    ) -> Result<(Replaced, Vec<ValueId>), MergeError> {
         let mut replaced = Replaced::new();
+        let mut sources = Vec::with_capacity(connections.len());
         for (index, connection) in connections.iter().enumerate() {
             let mut source = connection.from;
             let mut steps = 0_usize;
@@ -280,8 +289,9 @@ impl Work<'_> {
             }
             model.replace_all_uses(old, new);
             replaced.insert(old, new);
+            sources.push(new);
         }
-        Ok(replaced)
+        Ok((replaced, sources))
     }
 
     /// Lets models share initializers and constants of one name that are equal. Initializers that are inputs, too, are not

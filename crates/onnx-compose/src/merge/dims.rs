@@ -33,28 +33,28 @@ impl Classes {
         var
     }
 
-    /// Makes two sizes one; an error has the numbers that differ.
-    pub(super) fn unite(&mut self, a: Size, b: Size) -> Result<(), (i64, i64)> {
+    /// Makes two sizes one; returns `true` if they were two variables. An error has the numbers that differ.
+    pub(super) fn unite(&mut self, a: Size, b: Size) -> Result<bool, (i64, i64)> {
         let [a, b] = [a, b].map(|size| match size {
             Size::Var(var) => Size::Var(self.root(var)),
             known @ Size::Known(_) => known,
         });
         match (a, b) {
             (Size::Known(a), Size::Known(b)) if a != b => Err((a, b)),
-            (Size::Known(_), Size::Known(_)) => Ok(()),
+            (Size::Known(_), Size::Known(_)) => Ok(false),
             (Size::Known(size), Size::Var(root)) => match *self.known.entry(root).or_insert(size) {
-                old if old == size => Ok(()),
+                old if old == size => Ok(false),
                 old => Err((size, old)),
             },
             (Size::Var(root), Size::Known(size)) => match *self.known.entry(root).or_insert(size) {
-                old if old == size => Ok(()),
+                old if old == size => Ok(false),
                 old => Err((old, size)),
             },
             (Size::Var(a), Size::Var(b)) => {
                 // The variable of the earlier model gives the name.
                 let (root, child) = if a <= b { (a, b) } else { (b, a) };
                 if root == child {
-                    return Ok(());
+                    return Ok(false);
                 }
                 if let (Some(&a), Some(&b)) = (self.known.get(&a), self.known.get(&b))
                     && a != b
@@ -65,7 +65,7 @@ impl Classes {
                     self.known.insert(root, size);
                 }
                 self.parents.insert(child, root);
-                Ok(())
+                Ok(true)
             }
         }
     }
@@ -85,14 +85,15 @@ pub(super) enum Target {
 /// The variables of each model that become something else.
 pub(super) type Targets = Vec<Vec<(Symbol, Target)>>;
 
-/// Chooses the names of all variables: that of the first model that has it, unless another size has the name.
+/// Chooses the names of all variables: that of the first model that has it, unless another size has the name. Returns the
+/// variables by their names, too.
 pub(super) fn targets(
     parts: &[Part<'_>],
-    variables: &[Vec<Symbol>],
     classes: &Classes,
     renamed: &mut Vec<Renamed>,
     bound: &mut Vec<(usize, String, i64)>,
-) -> Targets {
+) -> (Targets, HashMap<String, Var, RandomState>) {
+    let variables: Vec<Vec<Symbol>> = parts.iter().map(|part| variables(&part.model)).collect();
     let text = |(model, name): Var| parts.get(model).map_or("", |part| part.model.str(name));
     let all = variables.iter().enumerate();
     let all = all.flat_map(|(model, names)| names.iter().map(move |&name| (model, name)));
@@ -129,7 +130,7 @@ pub(super) fn targets(
             of_model.push((var.1, target));
         }
     }
-    targets
+    (targets, names.into_iter().map(|(var, name)| (name, var)).collect())
 }
 
 /// The dimension variables that the graphs of a model declare, in order. Those of functions are their own.

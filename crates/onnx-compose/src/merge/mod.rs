@@ -153,6 +153,7 @@ pub struct Merged {
 }
 
 /// A model that is merged, as it is changed before that.
+#[derive(Clone)]
 struct Part<'a> {
     model: Cow<'a, Model>,
 }
@@ -206,11 +207,23 @@ pub fn merge(
         connection.to = moved.next().unwrap_or(connection.to);
     }
     options.execution.interrupt.check()?;
-    let dims = seam::unify(&parts, &connections, options, registry, &mut merged)?;
-    let bound =
-        assemble::assemble(&mut parts, &connections, &outputs, (&dims, options, registry), &mut merged)?;
+    let mut classes = seam::unify(&parts, &connections, options, registry)?;
+    let begin = (parts.clone(), merged.clone());
+    let assemble = |parts: &mut [Part<'_>], merged: &mut Merged, classes: &dims::Classes| {
+        let (dims, of_names) = dims::targets(parts, classes, &mut merged.renamed, &mut merged.bound);
+        let done = assemble::assemble(parts, &connections, &outputs, (&dims, options, registry), merged);
+        done.map(|done| (done, of_names))
+    };
+    let (mut assembled, of_names) = assemble(&mut parts, &mut merged, &classes)?;
     options.execution.interrupt.check()?;
-    seam::keep_proved(&mut merged.model, &bound, options, registry)?;
+    let has_variables = merged.renamed.iter().any(|renamed| renamed.kind == RenamedKind::Dimension);
+    let (model, sources) = (&merged.model, assembled.sources.as_slice());
+    let (of_parts, context) = ((parts.as_slice(), connections.as_slice()), (options, registry));
+    if has_variables && seam::unify_merged(of_parts, (model, sources), &of_names, &mut classes, context)? {
+        (parts, merged) = begin;
+        (assembled, _) = assemble(&mut parts, &mut merged, &classes)?;
+    }
+    seam::keep_proved(&mut merged.model, &assembled.bound, options, registry)?;
     check_types(models, &merged.model, options, registry)?;
     Ok(merged)
 }

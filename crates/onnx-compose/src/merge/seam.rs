@@ -1,6 +1,6 @@
 //! Types at the connections: which sizes of different models are equal, and what contradicts.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
 use onnx_ir::{Def, Model, ValueId};
@@ -8,8 +8,8 @@ use onnx_schema::Registry;
 use onnx_shape_infer::{InferOptions, Inference, infer};
 use onnx_types::{Dim, ElemType, Shape, Symbol, Type, TypeKind};
 
-use super::dims::{Classes, Size, Targets, targets, variables, variables_of};
-use super::{Connection, MergeError, MergeOptions, Merged, Part};
+use super::dims::{Classes, Size, Var, variables, variables_of};
+use super::{Connection, MergeError, MergeOptions, Part};
 use crate::interface::name;
 
 /// Finds the dimension variables that connections make equal, and refuses connections of types that contradict.
@@ -22,8 +22,7 @@ pub(super) fn unify(
     connections: &[Connection],
     options: &MergeOptions<'_>,
     registry: &Registry,
-    merged: &mut Merged,
-) -> Result<Targets, MergeError> {
+) -> Result<Classes, MergeError> {
     let names: Vec<Vec<Symbol>> = parts.iter().map(|part| variables(&part.model)).collect();
     let mut classes = Classes::default();
     for name in &options.same_dimensions {
@@ -52,7 +51,39 @@ pub(super) fn unify(
             MergeError::Connection { index, reason }
         })?;
     }
-    Ok(targets(parts, &names, &classes, &mut merged.renamed, &mut merged.bound))
+    Ok(classes)
+}
+
+/// Finds the dimension variables that are equal because of what several models compute together: a size that one model computes
+/// from its inputs, and that a result of another one has. `sources` are the values of the merged model that the connections begin
+/// at, and `of_names` the variables by their names in it. Returns `true` if there are any.
+pub(super) fn unify_merged(
+    (parts, connections): (&[Part<'_>], &[Connection]),
+    (model, sources): (&Model, &[ValueId]),
+    of_names: &HashMap<String, Var, RandomState>,
+    classes: &mut Classes,
+    (options, registry): (&MergeOptions<'_>, &Registry),
+) -> Result<bool, MergeError> {
+    let inference = prove(model, options, registry)?;
+    let mut is_new = false;
+    for (connection, &source) in connections.iter().zip(sources) {
+        let (index, value) = connection.to;
+        let contract = parts.get(index).and_then(|part| part.model.ty(value)?.shape());
+        let (Some(contract), Some(proved)) = (contract, inference.shape(source)) else { continue };
+        if contract.rank() != proved.len() {
+            continue;
+        }
+        for (&proved, &declared) in proved.iter().zip(contract.dims()) {
+            let (Dim::Var(proved), Dim::Var(declared)) = (proved, declared) else { continue };
+            let name = proved.number().is_none().then(|| model.str(proved));
+            if let Some(&var) = name.and_then(|name| of_names.get(name)) {
+                // Variables that other connections bind to different numbers stay apart.
+                let is_united = classes.unite(Size::Var(var), Size::Var((index, declared)));
+                is_new |= is_united.unwrap_or_default();
+            }
+        }
+    }
+    Ok(is_new)
 }
 
 /// Removes declared sizes that a connection binds and that inference does not prove: a wrong name of a size harms no runtime, a

@@ -18,18 +18,23 @@ const NAME: &str = "folded-constants";
 /// Bytes by which a result may be larger than the operands.
 pub(super) const GROWTH: u64 = 16 * 1024;
 
+/// The part of the bytes of all constants by which further results may be larger, in sum: one in so many.
+const SHARE: u64 = 64;
+
 pub(super) fn pass() -> Pass {
     Pass::new(NAME, "Computes nodes whose operands are constants.", Exactness::Rounding, fold_constants)
         .with_page(include_str!("folded_constants.md"))
         .after("sorted")
 }
 
-/// Computes the nodes whose operands are all constants. A result that is larger than the operands by more than 16 kilobytes is
-/// not stored, so that the file does not grow. Unless every implementation computes the same bits, a node is only folded if the
+/// Computes the nodes whose operands are all constants. Results that are larger than the operands by more than 16 kilobytes are
+/// stored until the model has grown by one part in 64 of its constants, such as the masks of windows in a vision model. Unless every implementation computes the same bits, a node is only folded if the
 /// options allow [`Exactness::Rounding`], and never if the standard says nothing about its result.
 pub fn fold_constants(cx: &mut PassCx<'_>) -> Report {
     let registry = cx.options().registry;
     let mut report = Report::default();
+    // What a model grows by in all rounds of a pipeline.
+    let mut left = cx.growth_left.unwrap_or_else(|| constant_bytes(cx.model()) / SHARE);
     let mut cursor = onnx_ir::Cursor::all(cx.model());
     while let Some(node) = cx.next(&mut cursor) {
         let model = cx.model();
@@ -38,8 +43,15 @@ pub fn fold_constants(cx: &mut PassCx<'_>) -> Report {
         }
         let mut patch = cx.patch(NAME, Exactness::Exact);
         patch.source(node);
-        match fold(&mut patch, node) {
-            Ok(()) => report.commit(patch),
+        match fold(&mut patch, node, left) {
+            Ok(growth) => {
+                let before = report.edits;
+                report.commit(patch);
+                if report.edits > before {
+                    left = left.saturating_sub(growth);
+                    cx.growth_left = Some(left);
+                }
+            }
             Err(reason) => report.miss(patch.model(), node, &reason),
         }
     }
@@ -63,8 +75,10 @@ fn is_candidate(model: &Model, node: NodeId) -> bool {
         && operands.all(is_constant)
 }
 
-fn fold(patch: &mut Patch<'_, '_>, node: NodeId) -> Result<(), Reason> {
+/// Fills a patch; returns the bytes of `left` that it takes.
+fn fold(patch: &mut Patch<'_, '_>, node: NodeId, left: u64) -> Result<u64, Reason> {
     let mut size = GROWTH;
+    let mut growth = 0_u64;
     let operands: Vec<ValueId> = patch.model().node(node).inputs().flatten().collect();
     let mut tensors = Vec::with_capacity(operands.len());
     for operand in operands {
@@ -81,7 +95,8 @@ fn fold(patch: &mut Patch<'_, '_>, node: NodeId) -> Result<(), Reason> {
     for &output in &outputs {
         // The claim has the constants, since the edit depends on their elements.
         let tensor = patch.evaluate(output)?;
-        if bytes(&tensor) > size {
+        growth = growth.saturating_add(bytes(&tensor).saturating_sub(size));
+        if growth > left {
             return Err(Reason::new(format!(
                 "the result has {} bytes, and the operands {size}",
                 bytes(&tensor)
@@ -99,7 +114,15 @@ fn fold(patch: &mut Patch<'_, '_>, node: NodeId) -> Result<(), Reason> {
         let new = patch.new_constant(Position::Before(node), tensor)?;
         patch.replace(output, new);
     }
-    Ok(())
+    Ok(growth)
+}
+
+/// The bytes of all initializers.
+fn constant_bytes(model: &Model) -> u64 {
+    let values = model.all_graphs().flat_map(|graph| model.initializers(graph));
+    values
+        .filter_map(|value| model.constant_tensor(value))
+        .fold(0, |sum, tensor| sum.saturating_add(bytes(tensor)))
 }
 
 fn bytes(tensor: &Tensor) -> u64 {

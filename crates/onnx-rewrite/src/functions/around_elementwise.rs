@@ -58,49 +58,23 @@ pub(super) fn rule() -> RuleFunction {
     RuleFunction::new("inverses-around-elementwise", Exactness::Rounding, &roots, edit).with_page(page)
 }
 
-/// What is between the two changes.
+/// The elementwise operators before a change, and what they begin at.
 struct Region {
-    /// The elementwise operators, in the order of the graph.
+    /// The elementwise operators, in the order of the graph. Nothing else uses their results.
     nodes: Vec<NodeId>,
-    /// The result of the first change.
-    changed: ValueId,
-    /// The node of the first change.
-    first: NodeId,
+    /// The operands of these that are not constant and that none of them makes.
+    operands: Vec<ValueId>,
 }
 
 fn edit(patch: &mut Patch<'_, '_>, node: NodeId) -> Result<(), Reason> {
     let model = patch.model();
     let output = model.node(node).output(0).ok_or("the node has no result")?;
     let region = region(model, node)?;
-    let input = model.node(region.first).input(0).ok_or("the node has no operand")?;
-    let is_inverse = match (permutation(model, region.first), permutation(model, node)) {
-        (Some(first), Some(second)) => is_identity(&first, &second),
-        (None, None) => has_shape_of(patch, input, output),
-        _ => false,
-    };
-    if !is_inverse {
-        return Err("the changes are not inverse".into());
-    }
-    let rank = patch.try_shape(input)?.len();
-    for &member in &region.nodes {
-        has_single_numbers(patch.model(), member, rank)?;
-    }
-    patch.source(region.first);
-    patch.tap(input);
-    let mut moved = vec![(region.changed, input)];
+    let mut moved = moved_operands(patch, node, output, &region)?;
     for &member in &region.nodes {
         patch.source(member);
-        let record = patch.model().node(member);
-        let old = record.output(0).ok_or("an operator has no result")?;
-        let new_of = |value: ValueId| moved.iter().find(|(old, _)| *old == value).map(|&(_, new)| new);
-        // The limits of a `Clip` do not have the sizes of the result.
-        let moving = if BINARY.contains(&patch.model().str(record.op())) { usize::MAX } else { 1 };
-        let operands = record.inputs().enumerate();
-        let inputs: Vec<Option<ValueId>> = operands
-            .map(|(index, operand)| {
-                operand.map(|value| new_of(value).filter(|_| index < moving).unwrap_or(value))
-            })
-            .collect();
+        let old = patch.model().node(member).output(0).ok_or("an operator has no result")?;
+        let inputs = moved_inputs(patch, node, member, &moved)?;
         let made = patch.like(member, Position::Before(node), &inputs)?;
         moved.push((old, made.first().copied().flatten().ok_or("an operator has no result")?));
     }
@@ -108,6 +82,118 @@ fn edit(patch: &mut Patch<'_, '_>, node: NodeId) -> Result<(), Reason> {
     let new = moved.iter().find(|(old, _)| *old == last).ok_or("there is nothing between the changes")?;
     patch.replace(output, new.1);
     Ok(())
+}
+
+/// What takes the place of each operand of a region: the operand of a change that is the inverse of that of a node. Other operands
+/// are transposed: the cost of the model decides whether that is worth it.
+fn moved_operands(
+    patch: &mut Patch<'_, '_>,
+    node: NodeId,
+    output: ValueId,
+    region: &Region,
+) -> Result<Vec<(ValueId, ValueId)>, Reason> {
+    let mut moved = Vec::new();
+    let mut others = Vec::new();
+    for &operand in &region.operands {
+        let model = patch.model();
+        let producer = model.value(operand).producer();
+        let first = producer
+            .filter(|&first| family(model, first).is_some() && family(model, first) == family(model, node));
+        let Some((first, input)) = first.and_then(|first| Some((first, model.node(first).input(0)?))) else {
+            others.push(operand);
+            continue;
+        };
+        let is_inverse = match (permutation(model, first), permutation(model, node)) {
+            (Some(first), Some(second)) => is_identity(&first, &second),
+            (None, None) => has_shape_of(patch, input, output),
+            _ => false,
+        };
+        if !is_inverse {
+            others.push(operand);
+            continue;
+        }
+        patch.source(first);
+        patch.tap(input);
+        moved.push((operand, input));
+    }
+    if moved.is_empty() {
+        return Err("no change before the operators is the inverse".into());
+    }
+    let rank = patch.try_shape(output)?.len();
+    for operand in others {
+        if permutation(patch.model(), node).is_none() {
+            return Err("the operators in between begin at something else, too".into());
+        }
+        let dims = patch.try_shape(operand)?;
+        if dims.len() <= rank && dims.iter().all(|dim| dim.known() == Some(1)) {
+            patch.tap(operand);
+            moved.push((operand, operand));
+            continue;
+        }
+        if dims.len() != rank {
+            return Err("an operand in between has another rank".into());
+        }
+        patch.tap(operand);
+        let made = patch.like(node, Position::Before(node), &[Some(operand)])?;
+        moved.push((operand, made.first().copied().flatten().ok_or("the node has no result")?));
+    }
+    Ok(moved)
+}
+
+/// The operands of an operator in between in the order, or with the sizes, behind the change.
+fn moved_inputs(
+    patch: &mut Patch<'_, '_>,
+    node: NodeId,
+    member: NodeId,
+    moved: &[(ValueId, ValueId)],
+) -> Result<Vec<Option<ValueId>>, Reason> {
+    let is_binary = BINARY.contains(&patch.model().str(patch.model().node(member).op()));
+    // Before version 7, broadcasting was an attribute.
+    if is_binary && !patch.model().node(member).attributes().is_empty() {
+        return Err("an operator in between has attributes".into());
+    }
+    let mut inputs: Vec<Option<ValueId>> = patch.model().node(member).inputs().collect();
+    for (index, input) in inputs.iter_mut().enumerate() {
+        let Some(operand) = *input else { continue };
+        if let Some(&(_, new)) = moved.iter().find(|(old, _)| *old == operand)
+            && (is_binary || index == 0)
+        {
+            *input = Some(new);
+        } else if is_binary {
+            *input = Some(moved_constant(patch, node, operand)?);
+        }
+        // The limits of a `Clip` do not have the sizes of the result.
+    }
+    Ok(inputs)
+}
+
+/// A constant operand of an operator with two behind the change: one number stays as it is, and elements along one axis move with
+/// the axis if the change is a `Transpose`.
+fn moved_constant(patch: &mut Patch<'_, '_>, node: NodeId, operand: ValueId) -> Result<ValueId, Reason> {
+    let output = patch.model().node(node).output(0).ok_or("the node has no result")?;
+    let rank = patch.try_shape(output)?.len();
+    let dims = patch.model().constant_tensor(operand).ok_or("an operand is not constant")?.dims().to_vec();
+    if dims.len() > rank {
+        return Err("an operand in between has more axes".into());
+    }
+    if dims.iter().all(|&size| size == 1) {
+        return Ok(operand);
+    }
+    let Some(perm) = permutation(patch.model(), node) else {
+        return Err("an operand in between is not one number".into());
+    };
+    let axes = full(&perm, rank);
+    let padded: Vec<i64> =
+        std::iter::repeat_n(1, rank.saturating_sub(dims.len())).chain(dims.iter().copied()).collect();
+    let size = |&axis: &i64| usize::try_from(axis).ok().and_then(|axis| padded.get(axis).copied());
+    let sizes: Option<Vec<i64>> = axes.iter().map(size).collect();
+    let kept = axes.iter().copied().filter(|axis| size(axis).is_some_and(|size| size != 1));
+    if !kept.is_sorted() {
+        return Err("the elements of an operand in between change their order".into());
+    }
+    let mut tensor = patch.try_constant(operand)?;
+    tensor.set_dims(sizes.ok_or("an axis is out of range")?);
+    patch.new_constant(Position::Before(node), tensor)
 }
 
 /// The operand that a node changes.
@@ -128,48 +214,53 @@ fn family(model: &Model, node: NodeId) -> Option<bool> {
         .then_some(name == "Transpose")
 }
 
-/// The elementwise operators before a node, and the one node of the same family that they begin at. Nothing else uses their
-/// results.
+/// The elementwise operators before a node whose results nothing else uses, and what they begin at.
 fn region(model: &Model, node: NodeId) -> Result<Region, Reason> {
-    let mut nodes: Vec<NodeId> = Vec::new();
-    let mut first: Option<(NodeId, ValueId)> = None;
+    let mut left_out: Vec<NodeId> = Vec::new();
+    loop {
+        let region = region_without(model, node, &left_out)?;
+        let is_inside =
+            |user: User| matches!(user, User::Node(user) if user == node || region.nodes.contains(&user));
+        let is_used_inside = |&value: &ValueId| model.value(value).uses().iter().all(|at| is_inside(at.user));
+        let has_other_use =
+            |&member: &NodeId| !model.node(member).outputs().iter().flatten().all(is_used_inside);
+        match region.nodes.iter().copied().find(has_other_use) {
+            Some(member) => left_out.push(member),
+            None if region.nodes.is_empty() => return Err("there is nothing between the changes".into()),
+            None => return Ok(region),
+        }
+    }
+}
+
+/// The elementwise operators before a node, up to those that are left out.
+fn region_without(model: &Model, node: NodeId, left_out: &[NodeId]) -> Result<Region, Reason> {
+    let mut region = Region { nodes: Vec::new(), operands: Vec::new() };
     let mut open = vec![data(model, node)?];
     while let Some(value) = open.pop() {
-        let producer = model.value(value).producer().ok_or("no node makes an operand")?;
-        if nodes.contains(&producer) {
-            continue;
-        }
-        if model.node(producer).graph() != model.node(node).graph() {
-            return Err("an operand is made in another graph".into());
-        }
-        if family(model, producer).is_some() && family(model, producer) == family(model, node) {
-            if *first.get_or_insert((producer, value)) != (producer, value) {
-                return Err("the operators in between begin at different changes".into());
+        let inner = model.value(value).producer().filter(|&producer| {
+            model.node(producer).graph() == model.node(node).graph() && !left_out.contains(&producer)
+        });
+        let followed = inner.and_then(|producer| Some((producer, followed(model, producer)?)));
+        match followed {
+            Some((producer, operands)) if !region.nodes.contains(&producer) => {
+                region.nodes.push(producer);
+                open.extend(operands);
             }
-            continue;
+            Some(_) => {}
+            None if region.operands.contains(&value) => {}
+            None => region.operands.push(value),
         }
-        open.extend(followed(model, producer)?);
-        nodes.push(producer);
-        if nodes.len() > MAX_NODES {
+        if region.nodes.len() > MAX_NODES || region.operands.len() > MAX_NODES {
             return Err("there are too many operators in between".into());
         }
     }
-    let (first, changed) = first.ok_or("no change of the same kind is before them")?;
-    if nodes.is_empty() {
-        return Err("there is nothing between the changes".into());
-    }
-    let is_inside = |user: User| matches!(user, User::Node(user) if user == node || nodes.contains(&user));
-    let results = nodes.iter().flat_map(|&member| model.node(member).outputs().iter().flatten());
-    let mut all = results.chain([&changed]);
-    if !all.all(|&value| model.value(value).uses().iter().all(|at| is_inside(at.user))) {
-        return Err("a value in between has other uses".into());
-    }
-    nodes.sort_by_key(|&member| model.order_key(member));
-    Ok(Region { nodes, changed, first })
+    region.nodes.sort_by_key(|&member| model.order_key(member));
+    Ok(region)
 }
 
-/// The operands of an elementwise operator that have the sizes of the result: all that are not constant.
-fn followed(model: &Model, node: NodeId) -> Result<Vec<ValueId>, Reason> {
+/// The operands of an elementwise operator that have the sizes of the result, or are broadcast to them: all that are not constant.
+/// `None` for other operators.
+fn followed(model: &Model, node: NodeId) -> Option<Vec<ValueId>> {
     let record = model.node(node);
     let name = model.str(record.op());
     let is_default = record.domain().is_empty() && record.outputs().len() == 1;
@@ -180,23 +271,7 @@ fn followed(model: &Model, node: NodeId) -> Result<Vec<ValueId>, Reason> {
         }
         () => Vec::new(),
     };
-    if operands.is_empty() { Err("an operator in between is not elementwise".into()) } else { Ok(operands) }
-}
-
-/// The constant operands of an operator with two are one number each, which is broadcast to any sizes.
-fn has_single_numbers(model: &Model, node: NodeId, rank: usize) -> Result<(), Reason> {
-    let record = model.node(node);
-    if !BINARY.contains(&model.str(record.op())) {
-        return Ok(());
-    }
-    // Before version 7, broadcasting was an attribute.
-    if record.attributes().iter().next().is_some() {
-        return Err("an operator in between has attributes".into());
-    }
-    let mut constants = record.inputs().flatten().filter_map(|value| model.constant_tensor(value));
-    let fits = |dims: &[i64]| dims.len() <= rank && dims.iter().all(|&size| size == 1);
-    let is_single = constants.all(|tensor| fits(tensor.dims()));
-    if is_single { Ok(()) } else { Err("an operand in between is not one number".into()) }
+    (!operands.is_empty()).then_some(operands)
 }
 
 /// The order of the axes of a `Transpose`; empty if the axes are reversed.
@@ -205,11 +280,15 @@ fn permutation(model: &Model, node: NodeId) -> Option<Vec<i64>> {
     record.is(op::TRANSPOSE).then(|| record.ints(attr::PERM).map(<[i64]>::to_vec).unwrap_or_default())
 }
 
+/// A permutation of so many axes; an empty one reverses them.
+fn full(axes: &[i64], rank: usize) -> Vec<i64> {
+    let reversed = || (0..rank).rev().filter_map(|axis| i64::try_from(axis).ok()).collect();
+    if axes.is_empty() { reversed() } else { axes.to_vec() }
+}
+
 fn is_identity(first: &[i64], second: &[i64]) -> bool {
     let rank = first.len().max(second.len());
-    let reversed = || (0..rank).rev().filter_map(|axis| i64::try_from(axis).ok()).collect();
-    let full = |axes: &[i64]| if axes.is_empty() { reversed() } else { axes.to_vec() };
-    let (first, second): (Vec<i64>, Vec<i64>) = (full(first), full(second));
+    let (first, second) = (full(first, rank), full(second, rank));
     let through = |&axis: &i64| usize::try_from(axis).ok().and_then(|axis| first.get(axis).copied());
     let composed: Option<Vec<i64>> = second.iter().map(through).collect();
     composed.is_some_and(|axes| (0_i64..).zip(axes).all(|(place, axis)| place == axis))

@@ -211,7 +211,10 @@ impl Parser<'_> {
         let is_inexact = integer.is_some_and(|integer| number as i64 != integer);
         let is_too_large = integer.is_none() && token.text.bytes().all(|byte| byte.is_ascii_digit());
         if !is_word && (number.is_infinite() || is_inexact || is_too_large) {
-            return Err(Mistake::meaning(token.at, format!("the number {} cannot be represented", token.text)));
+            return Err(Mistake::meaning(
+                token.at,
+                format!("the number {} cannot be represented", token.text),
+            ));
         }
         self.bump();
         literal.numbers.push(if is_negative { -number } else { number });

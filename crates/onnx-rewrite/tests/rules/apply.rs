@@ -51,6 +51,65 @@ fn inverses_around_elementwise_operators_cancel() {
     );
 }
 
+/// Where another operand is transposed instead, and elements along one axis move with it.
+#[test]
+fn transpositions_move_through_operators_with_other_operands() {
+    check(
+        "",
+        "g (float[N,8,8,4] x, float[N,4,8,8] r) => (float[N,8,8,4] y, float[N,4,8,8] z) <float[4,1,1] scale = {1, 2, 3, 4}> {
+            a = Transpose <perm = [0, 3, 1, 2]> (x) m = Mul (a, scale) s = Add (m, r) t = Transpose <perm = [0, 2, 3, 1]> (s)
+            y = Relu (t) z = Relu (r)
+        }",
+        "val_1 = Transpose <perm = [0, 2, 3, 1]> (r)
+         val_2 = Mul (x, val_0)
+         val_3 = Add (val_2, val_1)
+         y = Relu (val_3)
+         z = Relu (r)",
+    );
+    // One transposition more on each side costs as much as it saves; an axis of other elements does not move.
+    for graph in [
+        "g (float[N,8,8,4] x, float[N,4,8,8] r, float[N,4,8,8] q) => (float[N,8,8,4] y) {
+            a = Transpose <perm = [0, 3, 1, 2]> (x) m = Mul (a, q) s = Add (m, r) y = Transpose <perm = [0, 2, 3, 1]> (s)
+        }",
+        "g (float[N,2,3] x) => (float[N,2,3] y) <float[3,2] c = {1, 2, 3, 4, 5, 6}> {
+            a = Transpose <perm = [0, 2, 1]> (x) m = Mul (a, c) y = Transpose <perm = [0, 2, 1]> (m)
+        }",
+    ] {
+        let text = format!("<ir_version: 10, opset_import: [\"\": 20]> {graph}");
+        let mut model = parse_model(&text, &ParseOptions::default()).unwrap();
+        let mut cx = PassCx::new(&mut model, PassOptions::default());
+        assert_eq!(RuleSet::standard().unwrap().apply(&mut cx).edits, 0, "{graph}");
+    }
+}
+
+#[test]
+fn a_pad_of_several_convolutions_is_their_padding() {
+    check(
+        "",
+        "g (float[1,2,5,5] x) => (float[A,B,C,D] y, float[E,F,G,H] z)
+        <float[2,2,3,3] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9}, int64[8] p = {0, 0, 1, 2, 0, 0, 3, 0}> {
+            t = Pad (x, p) y = Conv (t, w) z = Conv <pads = [1, 1, 1, 1], strides = [2, 2]> (t, w)
+        }",
+        "y = Conv <pads = [1, 2, 3, 0]> (x, w)
+         z = Conv <strides = [2, 2], pads = [2, 3, 4, 1]> (x, w)",
+    );
+}
+
+/// A size of `a` is known under a guard, and the other one in any case.
+#[test]
+fn what_does_not_need_a_guard_is_used() {
+    let text = "<ir_version: 10, opset_import: [\"\": 20]>
+        g (float[S,4] x) => (float[A,B] y) <int64[1] one = {1}, int64[1] all = {9223372036854775807}, int64 axis = {1}> {
+            a = Slice (x, one, all) b = Slice (a, one, all) s = Shape (b) d = Gather (s, axis) e = Cast <to = 1> (d) y = Mul (b, e)
+        }";
+    let mut model = parse_model(text, &ParseOptions::default()).unwrap();
+    let rules = RuleSet::standard().unwrap();
+    let pipeline = onnx_rewrite::simplification(rules, onnx_schema::Registry::STANDARD).unwrap();
+    pipeline.run(&mut model, &PassOptions::default());
+    let text = print_graph(&model, model.main_graph(), &PrintOptions::default()).unwrap().text;
+    assert!(!text.contains("Shape") && text.contains("Mul"), "{text}");
+}
+
 /// Each call gives the references other values.
 #[test]
 fn references_to_attributes_are_not_inverse() {

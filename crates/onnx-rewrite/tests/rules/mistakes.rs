@@ -305,11 +305,11 @@ const MISTAKES: &[(&str, &[&str])] = &[
     // Kinds, and what `let` computes.
     (
         "rule a: exact\nfrom (x) => (y) { y = Transpose <perm = 1.5> (x) }\nto (x) => (x) {}",
-        &["2:23: `Transpose` has the attribute `perm` of kind ints, not float"],
+        &["2:23: `Transpose` has the attribute `perm` of kind INTS, not FLOAT"],
     ),
     (
         "rule a: exact\nfrom (x) => (y) { y = Transpose <perm = \"a\"> (x) }\nto (x) => (x) {}",
-        &["2:23: `Transpose` has the attribute `perm` of kind ints, not string"],
+        &["2:23: `Transpose` has the attribute `perm` of kind INTS, not STRING"],
     ),
     (
         "rule a: exact\nfrom (x) => (y) { y = Transpose <perm = @p> (x) }\nlet { q = Mul (@p, 1.5) }\nto (x) => (x) {}",
