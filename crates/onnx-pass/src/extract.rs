@@ -342,10 +342,12 @@ impl Assembly<'_> {
         let function = self.transfer.to.add_function(domain, name, empty);
         let body = self.transfer.to.function(function).body();
         self.transfer.begin();
+        let mut inputs: KeyMap<ValueId, ValueId> = KeyMap::default();
         for (index, &input) in self.inputs.iter().enumerate() {
             let inner = self.transfer.to.add_graph_input(body, &format!("x{index}"), None);
             for value in values_of(self.equal, index, input) {
                 self.transfer.map(value, inner);
+                inputs.insert(value, inner);
             }
         }
         let imports = self.imports(nodes, is_after);
@@ -355,6 +357,12 @@ impl Assembly<'_> {
                 self.redirect(node)?;
             }
             self.transfer.node(node, body)?;
+            // A node can make an input of the equivalence, and another value that is needed on this side only.
+            for &output in region.model.node(node).outputs().iter().flatten() {
+                if let Some(&inner) = inputs.get(output).filter(|_| !self.is_replaced(output)) {
+                    self.transfer.map(output, inner);
+                }
+            }
         }
         let mut outputs = Vec::new();
         for (index, &(old, new)) in region.pairs.iter().enumerate() {
@@ -366,6 +374,10 @@ impl Assembly<'_> {
         }
         let call = self.call((domain, name), operands)?;
         Ok((call, function))
+    }
+
+    fn is_replaced(&self, value: ValueId) -> bool {
+        self.region.pairs.iter().any(|&(old, _)| old == value)
     }
 
     /// Lets a copied node use the new values in the place of the old ones.

@@ -280,15 +280,22 @@ impl Pipeline {
     }
 }
 
-/// Runs a phase: once, or until no pass edits, with results of inference that depend on guards, and then without them.
+/// Runs a phase: once, or until no pass edits, neither with results of inference that depend on guards nor without them.
 fn run_phase(phase: &Phase, cx: &mut PassCx<'_>, report: &mut PipelineReport) -> Result<(), Ended> {
-    run_rounds(phase, cx, report)?;
-    if phase.is_repeated && cx.is_held_back_by_guards() {
+    for _ in 0..MAX_ROUNDS {
+        run_rounds(phase, cx, report)?;
+        if !phase.is_repeated || !cx.is_held_back_by_guards() {
+            return Ok(());
+        }
+        let before = cx.journal().len();
         cx.assume_guards(false);
         run_rounds(phase, cx, report)?;
         cx.assume_guards(true);
+        if cx.journal().len() == before {
+            return Ok(());
+        }
     }
-    Ok(())
+    Err(Ended::Rounds)
 }
 
 /// Runs the passes of a phase. A pass that found nothing to edit does not run again before another one edits.

@@ -6,6 +6,7 @@ use std::hash::Hasher;
 use foldhash::fast::RandomState;
 use onnx_ir::{Cursor, Model, NodeId, ValueId};
 use onnx_ops::{Call, is_commutative};
+use onnx_schema::op;
 use onnx_types::Symbol;
 
 use super::Report;
@@ -54,6 +55,10 @@ pub fn merge_subexpressions(cx: &mut PassCx<'_>) -> Report {
         }
         let Some(earlier) = found.or_else(|| swapped.find(model, node)) else { continue };
         let pairs: Vec<(ValueId, ValueId)> = outputs(model, node).zip(outputs(model, earlier)).collect();
+        // An `Identity` in its place would be no gain.
+        if model.node(node).is(op::CONSTANT) && !pairs.iter().all(|&(old, new)| model.can_replace(old, new)) {
+            continue;
+        }
         let mut operands: Vec<ValueId> = Vec::new();
         model.for_each_use_within(node, |value| operands.push(value));
         let mut patch = cx.patch(NAME, Exactness::Exact);
