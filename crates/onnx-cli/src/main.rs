@@ -3,7 +3,7 @@
 //! One file for each subcommand; what they share is [`args`] (the command line), [`input`] (from a path to a model),
 //! [`format`](mod@format) (the formats a model can be stored in), [`part`] (parts of a model in separate files),
 //! [`syntax`] (the tokens of ONNX text), [`output`] (terminal and colours), [`store`] (from a model to a file),
-//! [`weights`] (where the weights of an output are, and the command of this name), [`change`] (reports of edits), [`jobs`] (several files at a time), [`spelling`] (former options),
+//! [`weights`] (where the weights of an output are, and the command of this name), [`change`] (reports of edits), [`jobs`] (several files at a time), [`former_spelling`] (former options),
 //! [`interrupt`] (signals), [`progress`], [`wrap`](mod@wrap) (narrow terminals) and [`exit`] (exit codes and failures).
 //! Functions that are useful to users of the library are in the library crates.
 #![forbid(unsafe_code)]
@@ -26,6 +26,7 @@ mod failures;
 mod find;
 mod fmt;
 mod format;
+mod former_spelling;
 mod hash;
 mod infer;
 mod info;
@@ -51,7 +52,6 @@ mod selection;
 mod simplify;
 mod size;
 mod smith;
-mod spelling;
 mod split;
 #[cfg(test)]
 mod stopping;
@@ -175,7 +175,7 @@ fn usage(error: &clap::Error) -> ExitCode {
     }
     let (command, format) = requested(&arguments);
     let mut out = Out::new(choice, &command, format);
-    let former = spelling::corrected(error, &arguments);
+    let former = former_spelling::corrected(error, &arguments);
     if format == report::ReportFormat::Text && former.is_none() {
         let mut text = output::clean_styled(&error.render().ansi().to_string());
         if error.kind() == clap::error::ErrorKind::InvalidUtf8 {

@@ -6,7 +6,7 @@ use onnx_types::tensor::Tensor;
 use onnx_types::{Execution, Watch};
 
 use crate::cx::{Outcome, Stop, axes};
-use crate::pulse::Pulse;
+use crate::interrupt_poll::InterruptPoll;
 use crate::value::Value;
 
 /// The remaining budget of a run.
@@ -24,7 +24,7 @@ pub(crate) struct Budget {
     /// Work that is counted with the next.
     pending: Cell<u64>,
     watch: Watch,
-    pulse: Pulse,
+    poll: InterruptPoll,
 }
 
 /// Operations on elements between two checks of the interrupt.
@@ -49,7 +49,7 @@ impl Budget {
             reused: 0,
             pending: Cell::new(0),
             watch: Watch::new(execution, "run", 0, WATCHED_STEPS),
-            pulse: Pulse::new(execution.interrupt.clone()),
+            poll: InterruptPoll::new(execution.interrupt.clone()),
         }
     }
 
@@ -61,8 +61,8 @@ impl Budget {
     }
 
     /// The checks of the interrupt within a kernel.
-    pub(crate) const fn pulse(&mut self) -> &mut Pulse {
-        &mut self.pulse
+    pub(crate) const fn poll(&mut self) -> &mut InterruptPoll {
+        &mut self.poll
     }
 
     /// The number of elements of a tensor. Kernels walk the axes of a tensor without elements and allocate by them, so the product

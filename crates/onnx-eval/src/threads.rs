@@ -2,15 +2,15 @@
 //!
 //! A part of a result is computed from the operands just as it is in the whole, so a result has the same bits for every number of
 //! threads. Work is counted before the parts begin: a limit acts between kernels, as on one thread. Parts that may take long
-//! check the interrupt by a clone of the [`Pulse`].
+//! check the interrupt by a clone of the [`InterruptPoll`].
 
 #[cfg(feature = "rayon")]
 use rayon::prelude::*;
 
 use crate::cx::Outcome;
-use crate::pulse::Pulse;
+use crate::interrupt_poll::InterruptPoll;
 #[cfg(feature = "rayon")]
-use crate::pulse::STEPS;
+use crate::interrupt_poll::STEPS;
 
 /// The least number of operations of a part: they take much longer than passing the part to a thread.
 const LEAST: usize = 1 << 17;
@@ -61,19 +61,19 @@ impl Threads {
         self,
         elements: &[T],
         out: &mut Vec<R>,
-        pulse: &mut Pulse,
+        poll: &mut InterruptPoll,
         function: impl Fn(T) -> R + Sync,
     ) -> Outcome {
         #[cfg(feature = "rayon")]
         if self.0 > 1 {
             for part in elements.chunks(STEPS.saturating_mul(self.0)) {
-                pulse.step(part.len())?;
+                poll.step(part.len())?;
                 let part = part.par_iter().with_min_len(part.len().div_ceil(self.0));
                 out.par_extend(part.map(|&element| function(element)));
             }
             return Ok(());
         }
-        pulse.map(elements, out, |&element| function(element))
+        poll.map(elements, out, |&element| function(element))
     }
 }
 

@@ -261,7 +261,9 @@ fn refuse_taken_identity(
     }
     let is_declared = registry.declared_history(model.str(domain), model.str(name)).next().is_some();
     if is_declared || !onnx_schema::versions(domain, name).is_empty() {
-        return Err(Reason::new(format!("the operator {quoted} exists")));
+        return Err(Reason::new(format!(
+            "{quoted} is the name of an operator, which nodes would call instead of the function"
+        )));
     }
     let is_it = |node: NodeId| {
         let record = model.node(node);

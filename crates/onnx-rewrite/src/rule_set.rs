@@ -55,7 +55,8 @@ impl RuleSet {
     ///
     /// # Errors
     ///
-    /// Returns every mistake, with its line and column.
+    /// Returns the mistakes, each with its line and column: the first one of each rule that is not in the syntax of rules, or,
+    /// if the syntax of all rules is right, all others.
     pub fn parse(text: &str) -> Result<Self, RuleFileError> {
         let (rules, _) = parse(text)?;
         let mistakes: Vec<_> = rules.iter().flat_map(check::mistakes).collect();

@@ -20,7 +20,7 @@ pub(crate) use reuse::{Buffer, REUSED_INPUTS};
 
 use crate::budget::Budget;
 use crate::engine::is_narrow;
-use crate::pulse::Pulse;
+use crate::interrupt_poll::InterruptPoll;
 use crate::threads::Threads;
 use crate::value::Value;
 
@@ -192,7 +192,7 @@ impl<'m> Cx<'_, 'm> {
     }
 
     /// The checks of the interrupt in loops whose work is counted before.
-    pub(crate) const fn pulse(&mut self) -> &mut Pulse {
-        self.budget.pulse()
+    pub(crate) const fn poll(&mut self) -> &mut InterruptPoll {
+        self.budget.poll()
     }
 }

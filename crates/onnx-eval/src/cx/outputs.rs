@@ -6,8 +6,8 @@ use onnx_types::ElemType;
 use onnx_types::tensor::{Payload, Splat, Tensor};
 
 use super::{Cx, Outcome, Stop, reuse};
+use crate::interrupt_poll::STEPS;
 use crate::number::{Number, Unit};
-use crate::pulse::STEPS;
 use crate::value::Value;
 
 impl Cx<'_, '_> {
@@ -44,7 +44,7 @@ impl Cx<'_, '_> {
         let mut buffer = self.buffer(count)?;
         for start in (0..count).step_by(STEPS) {
             let end = count.min(start.saturating_add(STEPS));
-            self.pulse().step(end - start)?;
+            self.poll().step(end - start)?;
             buffer.resize(end, element.clone());
         }
         Ok(buffer)

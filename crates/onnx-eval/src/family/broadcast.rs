@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use crate::cx::axes::strides;
 use crate::cx::{Cx, Dims, Operand, Outcome, Stop, axes};
-use crate::pulse::{Pulse, STEPS};
+use crate::interrupt_poll::{InterruptPoll, STEPS};
 
 /// The sizes that operands broadcast to (specification, "Multidirectional Broadcasting").
 pub(crate) fn joined(operands: &[&[usize]]) -> Outcome<Dims> {
@@ -55,7 +55,7 @@ pub(crate) fn for_each_row<const N: usize>(
 
 /// Like [`for_each_row`], for rows that may be long: checks the interrupt, and divides rows into pieces between two checks.
 pub(crate) fn for_each_piece<const N: usize>(
-    pulse: &mut Pulse,
+    poll: &mut InterruptPoll,
     dims: &[usize],
     steps: [&[usize]; N],
     mut piece: impl FnMut([usize; N], [usize; N], usize),
@@ -63,7 +63,7 @@ pub(crate) fn for_each_piece<const N: usize>(
     try_each_row(dims, steps, |mut offsets, steps, length| {
         for start in (0..length).step_by(STEPS) {
             let part = STEPS.min(length - start);
-            pulse.step(part)?;
+            poll.step(part)?;
             piece(offsets, steps, part);
             offsets.iter_mut().zip(steps).for_each(|(offset, step)| *offset += step * part);
         }
@@ -127,7 +127,7 @@ pub(crate) fn map2<A: Copy, B: Copy, R: Clone>(
     let dims = joined(&[a_dims, b_dims])?;
     let mut out = cx.buffer(cx.count(&dims)?)?;
     let steps = [repeated(a_dims, &dims), repeated(b_dims, &dims)];
-    for_each_piece(cx.pulse(), &dims, [&steps[0], &steps[1]], |[a_at, b_at], [a_step, b_step], length| {
+    for_each_piece(cx.poll(), &dims, [&steps[0], &steps[1]], |[a_at, b_at], [a_step, b_step], length| {
         // The compiler makes vector instructions of loops over slices only.
         match (a_step, b_step) {
             (1, 1) => {
@@ -150,14 +150,14 @@ pub(crate) fn map2<A: Copy, B: Copy, R: Clone>(
 
 /// Replaces each element of an operand that has the sizes of the result by a function of it and the element of another one.
 pub(crate) fn update2<A: Copy, B: Copy>(
-    pulse: &mut Pulse,
+    poll: &mut InterruptPoll,
     a: &mut [A],
     dims: &[usize],
     (b, b_dims): (&[B], &[usize]),
     function: impl Fn(A, B) -> A,
 ) -> Outcome {
     let steps = [repeated(dims, dims), repeated(b_dims, dims)];
-    for_each_piece(pulse, dims, [&steps[0], &steps[1]], |[a_at, b_at], [_, b_step], length| {
+    for_each_piece(poll, dims, [&steps[0], &steps[1]], |[a_at, b_at], [_, b_step], length| {
         let row = &mut a[a_at..a_at + length];
         match b_step {
             1 => row.iter_mut().zip(&b[b_at..b_at + length]).for_each(|(a, &b)| *a = function(*a, b)),

@@ -6,8 +6,8 @@ use onnx_types::ElemType;
 
 use super::broadcast::{aligned, joined, map2, update2};
 use crate::cx::{Cx, Dims, Operand, Outcome, Stop};
+use crate::interrupt_poll::STEPS;
 use crate::number::{Float, Number, by_float, by_number};
-use crate::pulse::STEPS;
 
 /// A function of one number of any type.
 pub(crate) trait Map: Sync {
@@ -53,11 +53,11 @@ pub(crate) fn map_elements<T: Number>(
     let threads = cx.threads_for(x.count.saturating_mul(FUNCTION));
     let out = match cx.reuse::<T>(0, x)? {
         Ok(mut elements) => {
-            let pulse = cx.pulse().clone();
+            let poll = cx.poll().clone();
             threads.for_each_part(&mut elements, 1, |_, part| {
-                let mut pulse = pulse.clone();
+                let mut poll = poll.clone();
                 part.chunks_mut(STEPS).try_for_each(|piece| {
-                    pulse.step(piece.len())?;
+                    poll.step(piece.len())?;
                     piece.iter_mut().for_each(|value| *value = function(*value));
                     Ok(())
                 })
@@ -67,7 +67,7 @@ pub(crate) fn map_elements<T: Number>(
         Err(x) => {
             let elements = cx.read::<T>(&x)?;
             let mut out = cx.buffer(x.count)?;
-            threads.map(&elements, &mut out, cx.pulse(), function)?;
+            threads.map(&elements, &mut out, cx.poll(), function)?;
             out
         }
     };
@@ -109,7 +109,7 @@ fn combined<T: Number>(
         match cx.reuse::<T>(0, a)? {
             Ok(mut out) => {
                 let b = cx.read::<T>(&b)?;
-                update2(cx.pulse(), &mut out, &dims, (&b, b_dims), &function)?;
+                update2(cx.poll(), &mut out, &dims, (&b, b_dims), &function)?;
                 return Ok((dims, out));
             }
             Err(operand) => a = operand,
@@ -119,7 +119,7 @@ fn combined<T: Number>(
         match cx.reuse::<T>(1, b)? {
             Ok(mut out) => {
                 let a = cx.read::<T>(&a)?;
-                update2(cx.pulse(), &mut out, &dims, (&a, &a_dims), |b, a| function(a, b))?;
+                update2(cx.poll(), &mut out, &dims, (&a, &a_dims), |b, a| function(a, b))?;
                 return Ok((dims, out));
             }
             Err(operand) => b = operand,

@@ -8,8 +8,8 @@ use ndarray::linalg::general_mat_mul;
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, LinalgScalar, ShapeBuilder};
 
 use crate::cx::{Cx, Outcome, Stop};
+use crate::interrupt_poll::InterruptPoll;
 use crate::number::Number;
-use crate::pulse::Pulse;
 use crate::threads::{self, Threads};
 
 /// A matrix in a slice: rows, columns, and the distances between neighbors in a column and in a row.
@@ -43,8 +43,13 @@ impl<'a, T> Matrix<'a, T> {
 /// A type whose matrices can be multiplied.
 pub(crate) trait Product: Number {
     /// `out` (`rows × columns`, row-major) becomes `a · b`.
-    fn product(a: Matrix<'_, Self>, b: Matrix<'_, Self>, out: &mut [Self], pulse: &mut Pulse) -> Outcome {
-        Self::product_into(a, b, out, b.columns, Threads::ONE, pulse)
+    fn product(
+        a: Matrix<'_, Self>,
+        b: Matrix<'_, Self>,
+        out: &mut [Self],
+        poll: &mut InterruptPoll,
+    ) -> Outcome {
+        Self::product_into(a, b, out, b.columns, Threads::ONE, poll)
     }
 
     /// The rows of `out` that are `step` apart become those of `a · b`; what is between them stays.
@@ -54,7 +59,7 @@ pub(crate) trait Product: Number {
         out: &mut [Self],
         step: usize,
         threads: Threads,
-        pulse: &mut Pulse,
+        poll: &mut InterruptPoll,
     ) -> Outcome;
 }
 
@@ -68,17 +73,17 @@ pub(crate) fn products<T: Product>(cx: &mut Cx<'_, '_>, jobs: &mut Vec<Job<'_, T
     let threads = cx.threads_for(steps.saturating_mul(jobs.len()));
     if jobs.len() < threads.count() {
         let threads = cx.threads_for(steps);
-        let pulse = cx.pulse();
+        let poll = cx.poll();
         return jobs
             .drain(..)
-            .try_for_each(|(a, b, out)| T::product_into(a, b, out, b.columns, threads, pulse));
+            .try_for_each(|(a, b, out)| T::product_into(a, b, out, b.columns, threads, poll));
     }
     // A part may be too short to check the interrupt itself.
-    cx.pulse().step(steps.saturating_mul(jobs.len()))?;
-    let pulse = cx.pulse().clone();
+    cx.poll().step(steps.saturating_mul(jobs.len()))?;
+    let poll = cx.poll().clone();
     let outcome = threads.for_each_part(jobs, 1, |_, jobs| {
-        let mut pulse = pulse.clone();
-        jobs.iter_mut().try_for_each(|(a, b, out)| T::product(*a, *b, out, &mut pulse))
+        let mut poll = poll.clone();
+        jobs.iter_mut().try_for_each(|(a, b, out)| T::product(*a, *b, out, &mut poll))
     });
     jobs.clear();
     outcome
@@ -109,13 +114,13 @@ fn by_blocks<T: LinalgScalar>(
     right: &ArrayView2<'_, T>,
     mut out: ArrayViewMut2<'_, T>,
     [height, width]: [usize; 2],
-    pulse: &mut Pulse,
+    poll: &mut InterruptPoll,
 ) -> Outcome {
     let rows = left.axis_chunks_iter(Axis(0), height).zip(out.axis_chunks_iter_mut(Axis(0), height));
     for (left, mut out) in rows {
         let columns = right.axis_chunks_iter(Axis(1), width).zip(out.axis_chunks_iter_mut(Axis(1), width));
         for (right, mut out) in columns {
-            pulse.step(left.len().saturating_mul(right.ncols()))?;
+            poll.step(left.len().saturating_mul(right.ncols()))?;
             general_mat_mul(T::one(), &left, &right, T::zero(), &mut out);
         }
     }
@@ -140,7 +145,7 @@ macro_rules! by_ndarray {
                 out: &mut [Self],
                 step: usize,
                 threads: Threads,
-                pulse: &mut Pulse,
+                poll: &mut InterruptPoll,
             ) -> Outcome {
                 if a.rows == 0 || b.columns == 0 {
                     return Ok(());
@@ -156,10 +161,10 @@ macro_rules! by_ndarray {
                 let shape = (a.rows, b.columns).strides((step, 1));
                 let mut product = ArrayViewMut2::from_shape(shape, out).map_err(|_| outside())?;
                 if threads.count() == 1 {
-                    return by_blocks(&left, &right, product, block(a.rows, a.columns, b.columns), pulse);
+                    return by_blocks(&left, &right, product, block(a.rows, a.columns, b.columns), poll);
                 }
-                pulse.step(a.rows.saturating_mul(a.columns).saturating_mul(b.columns))?;
-                let pulse = &*pulse;
+                poll.step(a.rows.saturating_mul(a.columns).saturating_mul(b.columns))?;
+                let poll = &*poll;
                 let parts: Vec<_> = if b.columns >= a.rows {
                     let size = threads.part(b.columns, PART);
                     let columns = right.axis_chunks_iter(Axis(1), size);
@@ -172,7 +177,7 @@ macro_rules! by_ndarray {
                     rows.zip(results).map(|(left, result)| (left, right, result)).collect()
                 };
                 threads::for_each(parts, |(left, right, result)| {
-                    { let size = block(left.nrows(), left.ncols(), right.ncols()); by_blocks(&left, &right, result, size, &mut pulse.clone()) }
+                    { let size = block(left.nrows(), left.ncols(), right.ncols()); by_blocks(&left, &right, result, size, &mut poll.clone()) }
                 })
             }
         }
@@ -190,11 +195,11 @@ macro_rules! in_order {
                 out: &mut [Self],
                 step: usize,
                 _: Threads,
-                pulse: &mut Pulse,
+                poll: &mut InterruptPoll,
             ) -> Outcome {
                 for row in 0..a.rows {
                     for column in 0..b.columns {
-                        pulse.step(a.columns)?;
+                        poll.step(a.columns)?;
                         let mut sum = 0 as Self;
                         for k in 0..a.columns {
                             let x = a.elements.get(row * a.row_step + k * a.column_step);
@@ -228,8 +233,8 @@ mod tests {
             let right = Array2::from_shape_fn([depth, columns], number);
             let product = |size: [usize; 2]| {
                 let mut out = Array2::<f32>::zeros([rows, columns]);
-                let mut pulse = Pulse::new(Interrupt::NEVER);
-                by_blocks(&left.view(), &right.view(), out.view_mut(), size, &mut pulse).unwrap();
+                let mut poll = InterruptPoll::new(Interrupt::NEVER);
+                by_blocks(&left.view(), &right.view(), out.view_mut(), size, &mut poll).unwrap();
                 out.mapv(f32::to_bits)
             };
             let whole = product([rows, columns]);

@@ -2,8 +2,8 @@
 
 use crate::cx::{Cx, Outcome};
 use crate::family::broadcast::for_each_piece;
+use crate::interrupt_poll::STEPS;
 use crate::number::Unit;
-use crate::pulse::STEPS;
 
 /// The elements of an operand at the given offset and distances along each axis of the result. Distances may be negative.
 pub(crate) fn gathered<U: Unit>(
@@ -29,7 +29,7 @@ pub(crate) fn gathered<U: Unit>(
     for _ in 0..crate::cx::axes::product(outer) {
         for start in (0..length).step_by(STEPS) {
             let part = STEPS.min(length - start);
-            cx.pulse().step(part)?;
+            cx.poll().step(part)?;
             let from = offset.wrapping_add(start.wrapping_mul(last));
             if last == 1 {
                 out.extend_from_slice(elements.get(from..from + part).unwrap_or_default());
@@ -62,7 +62,7 @@ pub(crate) fn transposed<U: Unit>(
     let new: Vec<usize> = perm.iter().map(|&axis| dims[axis]).collect();
     let steps: Vec<usize> = perm.iter().map(|&axis| strides[axis]).collect();
     let mut out = cx.buffer(cx.count(&new)?)?;
-    for_each_piece(cx.pulse(), &new, [&steps], |[at], [step], length| {
+    for_each_piece(cx.poll(), &new, [&steps], |[at], [step], length| {
         if step == 1 {
             out.extend_from_slice(&elements[at..at + length]);
         } else {

@@ -53,7 +53,7 @@ impl Reduction {
         cx.work(elements.len().saturating_mul(2))?;
         let (offsets, size) = (offsets(&self.inner.0, &self.inner.1), self.size());
         for start in places(&self.outer.0, &self.outer.1) {
-            cx.pulse().step(size)?;
+            cx.poll().step(size)?;
             out.push(function(Set { elements, start, offsets: &offsets }));
         }
         Ok(out)

@@ -141,7 +141,7 @@ impl Windows {
             let (begin, end) = last.inside(along);
             let from = last.place(begin, along).saturating_sub(last.before);
             let mut window = first.clone();
-            cx.pulse().step(rows.len())?;
+            cx.poll().step(rows.len())?;
             for row in rows.clone() {
                 let mut places = outer.iter().zip(&window).zip(&outer_element);
                 let start = places.try_fold(0, |start, ((axis, &window), &element)| {

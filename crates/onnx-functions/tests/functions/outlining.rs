@@ -48,7 +48,11 @@ fn sets_that_cannot_be_functions_have_a_reason_and_leave_no_trace() {
     let part = ("my", "Part", "");
     check(&["a", "d"], part, "the nodes are not convex: one of them needs `c`, which depends on another one");
     check(&[], part, "the list of nodes is empty");
-    check(&["c"], ("ai.onnx.ml", "Scaler", ""), "the operator `Scaler` exists");
+    check(
+        &["c"],
+        ("ai.onnx.ml", "Scaler", ""),
+        "`Scaler` is the name of an operator, which nodes would call instead of the function",
+    );
     check(&["c"], ("", "Part", ""), "the function needs a domain");
 }
 

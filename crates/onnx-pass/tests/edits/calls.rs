@@ -301,8 +301,16 @@ fn a_function_does_not_take_the_identity_of_an_operator() {
     check(&["a", "b"], ("my", "Foo"), "a node of the model calls another operator `Foo`");
     check(&["b", "y"], ("my", "Foo"), "a node of the model calls another operator `Foo`");
     check(&["a", "b"], ("my", "Over"), "");
-    check(&["a", "b"], ("declared", "Scale"), "the operator `Scale` exists");
-    check(&["a", "b"], ("ai.onnx.ml", "Scaler"), "the operator `Scaler` exists");
+    check(
+        &["a", "b"],
+        ("declared", "Scale"),
+        "`Scale` is the name of an operator, which nodes would call instead of the function",
+    );
+    check(
+        &["a", "b"],
+        ("ai.onnx.ml", "Scaler"),
+        "`Scaler` is the name of an operator, which nodes would call instead of the function",
+    );
     check(&["a", "b"], ("ai.onnx", "New"), "the function needs a domain");
     check(&["a", "b"], ("my", ""), "the function needs a name");
 }

@@ -41,7 +41,7 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
         Diagnostic::new(&RULE, places.node(id), message)
             .help(format!("write the function for version {there}, and let it import that"))
             .note("the function imports the former, and the model the latter")
-            .note("this is said once for all nodes of the domain in the function")
+            .note("reported once for all nodes of the domain in the function")
     });
 }
 

@@ -33,7 +33,7 @@ pub(crate) fn check(cx: &mut FeatureCx<'_, '_>) {
             .beyond_reference(true);
         match seen.count {
             1 => found,
-            count => found.note(format!("this is said once, for {count} of them")),
+            count => found.note(format!("reported once, for {count} of them")),
         }
     });
 }

@@ -50,7 +50,7 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
         };
         Diagnostic::new(&RULE, places.node(id), message)
             .help(help)
-            .note("this is said once for all nodes of the domain")
+            .note("reported once for all nodes of the domain")
     });
 }
 

@@ -25,9 +25,9 @@ pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
     let wrong = strings.enumerate().filter(|(_, string)| string.as_ref().is_ok_and(|text| is_padded(text)));
     for (index, _) in wrong.take(MOST) {
         cx.report(&RULE, |places| {
-            let message = format!("string {index} has a byte order mark before it or a NUL behind it");
+            let message = format!("string {index} begins with a byte order mark or ends with a NUL");
             Diagnostic::new(&RULE, place.locate(places).element(index), message)
-                .help("write only the characters of the string")
+                .help("remove the mark and the NUL")
         });
     }
 }

@@ -146,14 +146,14 @@ fn attend(cx: &mut Cx<'_, '_>) -> Outcome {
             row_step: columns,
             column_step: 1,
         };
-        f64::product(part(0, width), part(widths[0], width).transposed(), &mut scores, cx.pulse())?;
-        cx.pulse().step(scores.len().saturating_mul(8))?;
+        f64::product(part(0, width), part(widths[0], width).transposed(), &mut scores, cx.poll())?;
+        cx.poll().step(scores.len().saturating_mul(8))?;
         for (at, score) in scores.iter_mut().enumerate() {
             *score = *score * scale + masks.added(n, head, at / steps, at % steps, steps);
         }
         scores.chunks_exact_mut(steps.max(1)).for_each(softmax);
         let values = part(widths[0] + widths[1], value_width);
-        f64::product(Matrix::new(&scores, steps, steps), values, &mut result, cx.pulse())?;
+        f64::product(Matrix::new(&scores, steps, steps), values, &mut result, cx.poll())?;
         for (step, row) in result.chunks_exact(value_width.max(1)).enumerate() {
             let at = (n * steps + step) * widths[2] + head * value_width;
             out[at..at + value_width].copy_from_slice(row);
@@ -173,7 +173,7 @@ fn projected(
     let mut all = cx.filled(cx.count(&[rows, columns])?, 0.0)?;
     work(cx, rows, weights.dims[0], columns)?;
     let left = Matrix::new(&elements, rows, weights.dims[0]);
-    f64::product(left, Matrix::new(&matrix, weights.dims[0], columns), &mut all, cx.pulse())?;
+    f64::product(left, Matrix::new(&matrix, weights.dims[0], columns), &mut all, cx.poll())?;
     if let Some(bias) = bias {
         if bias.count != columns {
             return Err(Stop::failed("the bias has not one element for each column of the weights"));

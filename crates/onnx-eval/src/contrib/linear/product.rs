@@ -183,7 +183,7 @@ fn quantized_gemm(cx: &mut Cx<'_, '_>) -> Outcome {
     let dims = [left.rows, columns];
     let mut sums = cx.filled(cx.count(&dims)?, 0.0)?;
     work(cx, left.rows, depth, columns)?;
-    f64::product(left, right, &mut sums, cx.pulse())?;
+    f64::product(left, right, &mut sums, cx.poll())?;
     add(cx, 6, &dims, &mut sums)?;
     let alpha = float(cx, "alpha")?.unwrap_or(1.0);
     let scales = spread(&cx.read_f64(&b_scale)?, columns)?;
@@ -206,7 +206,7 @@ fn add(cx: &mut Cx<'_, '_>, index: usize, dims: &[usize], sums: &mut [f64]) -> O
         return Ok(());
     }
     let steps = [repeated(dims, dims), repeated(&added.dims, dims)];
-    for_each_piece(cx.pulse(), dims, [&steps[0], &steps[1]], |[at, from], [_, step], length| {
+    for_each_piece(cx.poll(), dims, [&steps[0], &steps[1]], |[at, from], [_, step], length| {
         for (i, sum) in sums[at..at + length].iter_mut().enumerate() {
             *sum += values[from + i * step];
         }

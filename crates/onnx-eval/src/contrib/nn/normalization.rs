@@ -102,7 +102,7 @@ fn add(cx: &mut Cx<'_, '_>, dims: &[usize], sums: &mut [f64], operand: &Operand)
         return Ok(());
     }
     let steps = [repeated(dims, dims), repeated(&operand.dims, dims)];
-    for_each_piece(cx.pulse(), dims, [&steps[0], &steps[1]], |[at, from], [_, step], length| {
+    for_each_piece(cx.poll(), dims, [&steps[0], &steps[1]], |[at, from], [_, step], length| {
         for (i, sum) in sums[at..at + length].iter_mut().enumerate() {
             *sum += values[from + i * step];
         }

@@ -103,7 +103,7 @@ fn fill(cx: &mut Cx<'_, '_>, elem: ElemType, dims: &[usize], draw: Draw) -> Outc
     let value = draw(cx, elem)?;
     by_float!(elem, T => {
         let mut out = cx.buffer(count)?;
-        cx.pulse().generate(count, &mut out, |index| T::of_f64(value(draws, index)))?;
+        cx.poll().generate(count, &mut out, |index| T::of_f64(value(draws, index)))?;
         cx.put::<T>(0, elem, dims, out)
     })
 }
@@ -119,7 +119,7 @@ fn bernoulli(cx: &mut Cx<'_, '_>) -> Outcome {
     by_number!(elem, T => {
         let mut out = cx.buffer(x.count)?;
         let hit = |index: usize| T::of_i64((draws.unit(index, 53) < chances[index]).into());
-        cx.pulse().generate(chances.len(), &mut out, hit)?;
+        cx.poll().generate(chances.len(), &mut out, hit)?;
         cx.put::<T>(0, elem, &x.dims, out)
     })
 }

@@ -4,8 +4,8 @@ use onnx_schema::op;
 
 use crate::cx::axes::product;
 use crate::cx::{Cx, Outcome, Stop};
+use crate::interrupt_poll::InterruptPoll;
 use crate::number::{Number, by_float};
-use crate::pulse::Pulse;
 use crate::registry::{OpKernels, eval, since};
 
 pub(super) const KERNELS: OpKernels = eval(op::DET, &[since(11, det)]).open();
@@ -24,7 +24,7 @@ fn det(cx: &mut Cx<'_, '_>) -> Outcome {
     let mut out = cx.buffer(product(batch))?;
     let block = size * size;
     for at in 0..product(batch) {
-        out.push(determinant(&mut elements[at * block..(at + 1) * block].to_vec(), size, cx.pulse())?);
+        out.push(determinant(&mut elements[at * block..(at + 1) * block].to_vec(), size, cx.poll())?);
     }
     by_float!(x.elem, T => {
         let out = out.iter().map(|&value| T::of_f64(value)).collect();
@@ -32,7 +32,7 @@ fn det(cx: &mut Cx<'_, '_>) -> Outcome {
     })
 }
 
-fn determinant(matrix: &mut [f64], size: usize, pulse: &mut Pulse) -> Outcome<f64> {
+fn determinant(matrix: &mut [f64], size: usize, poll: &mut InterruptPoll) -> Outcome<f64> {
     let mut product = 1.0;
     for at in 0..size {
         let magnitude = |row: usize, matrix: &[f64]| matrix[row * size + at].abs();
@@ -52,7 +52,7 @@ fn determinant(matrix: &mut [f64], size: usize, pulse: &mut Pulse) -> Outcome<f6
             return Ok(0.0);
         }
         for row in at + 1..size {
-            pulse.step(size - at)?;
+            poll.step(size - at)?;
             let factor = matrix[row * size + at] / head;
             for column in at..size {
                 matrix[row * size + column] -= factor * matrix[at * size + column];

@@ -141,7 +141,7 @@ fn einsum(cx: &mut Cx<'_, '_>) -> Outcome {
             let mut sum = T::ZERO;
             let mut inner: Dims = summed.iter().map(|_| 0).collect();
             for _ in 0..product(&summed) {
-                cx.pulse().step(operands.len())?;
+                cx.poll().step(operands.len())?;
                 let factors = elements.iter().zip(&starts).zip(&steps);
                 let term = factors.fold(T::ONE, |term, ((elements, start), own)| {
                     term.times(elements[start + place(&own[kept.len()..], &inner)])

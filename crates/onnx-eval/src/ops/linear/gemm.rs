@@ -88,7 +88,7 @@ fn computed<T: Product>(
     if let (Some(added), Some(added_dims)) = (c, &settings.added) {
         let beta = factor(beta);
         let steps = [repeated(&dims, &dims), repeated(added_dims, &dims)];
-        for_each_piece(cx.pulse(), &dims, [&steps[0], &steps[1]], |[at, from], [_, step], length| {
+        for_each_piece(cx.poll(), &dims, [&steps[0], &steps[1]], |[at, from], [_, step], length| {
             for (i, value) in out[at..at + length].iter_mut().enumerate() {
                 *value = value.plus(added[from + i * step].times(beta));
             }

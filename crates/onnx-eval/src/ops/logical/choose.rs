@@ -17,7 +17,7 @@ fn choose(cx: &mut Cx<'_, '_>) -> Outcome {
     by_unit!(x.elem, U => {
         let (xs, ys) = (cx.units::<U>(&x)?, cx.units::<U>(&y)?);
         let mut out = cx.buffer(cx.count(&dims)?)?;
-        for_each_piece(cx.pulse(), &dims, [&steps[0], &steps[1], &steps[2]], |[c, a, b], [dc, da, db], length| {
+        for_each_piece(cx.poll(), &dims, [&steps[0], &steps[1], &steps[2]], |[c, a, b], [dc, da, db], length| {
             out.extend((0..length).map(|i| {
                 let chosen = if conditions[c + i * dc] != 0 { &xs[a + i * da] } else { &ys[b + i * db] };
                 U::clone(chosen)

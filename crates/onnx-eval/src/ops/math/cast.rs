@@ -18,8 +18,8 @@ use onnx_types::tensor::{
 };
 
 use crate::cx::{Cx, Operand, Outcome, Stop};
+use crate::interrupt_poll::InterruptPoll;
 use crate::number::{Elems, Number, Unit, integer_range};
-use crate::pulse::Pulse;
 use crate::registry::{OpKernels, eval, since};
 
 pub(in crate::ops) const KERNELS: &[OpKernels] = &[
@@ -74,7 +74,7 @@ pub(in crate::ops) fn payload(cx: &mut Cx<'_, '_>, x: &Operand, to: ElemType) ->
     let source = source(cx, x)?;
     cx.budget.allocate(x.count, 8)?;
     if to == ElemType::String {
-        return Ok(Payload::strings(texts(cx.pulse(), &source, x.elem)?));
+        return Ok(Payload::strings(texts(cx.poll(), &source, x.elem)?));
     }
     if to.is_float() {
         let rounding = match cx.text(attr::ROUND_MODE)? {
@@ -83,9 +83,9 @@ pub(in crate::ops) fn payload(cx: &mut Cx<'_, '_>, x: &Operand, to: ElemType) ->
             _ => PowerRounding::Up,
         };
         let saturate = cx.int_or(attr::SATURATE, 1)? != 0;
-        return floats(cx.pulse(), to, source, saturate, rounding);
+        return floats(cx.poll(), to, source, saturate, rounding);
     }
-    integers(cx.pulse(), to, source)
+    integers(cx.poll(), to, source)
 }
 
 fn source(cx: &mut Cx<'_, '_>, x: &Operand) -> Outcome<Source> {
@@ -102,7 +102,7 @@ fn source(cx: &mut Cx<'_, '_>, x: &Operand) -> Outcome<Source> {
 
 /// The payload of floats of a type.
 fn floats(
-    pulse: &mut Pulse,
+    poll: &mut InterruptPoll,
     to: ElemType,
     source: Source,
     saturate: bool,
@@ -112,11 +112,11 @@ fn floats(
         Source::Floats(values) => values.into_vec(),
         Source::Ints(values) if to == ElemType::Double => values.iter().map(|&value| value as f64).collect(),
         Source::Uints(values) if to == ElemType::Double => values.iter().map(|&value| value as f64).collect(),
-        Source::Ints(values) => pulse.mapped(&values, |&value| odd_f64(i128::from(value)))?,
-        Source::Uints(values) => pulse.mapped(&values, |&value| odd_f64(i128::from(value)))?,
+        Source::Ints(values) => poll.mapped(&values, |&value| odd_f64(i128::from(value)))?,
+        Source::Uints(values) => poll.mapped(&values, |&value| odd_f64(i128::from(value)))?,
         Source::Texts(texts) => {
             let read = |text: &Bytes| parse(text)?.parse::<f64>().map_err(|_| unreadable(text));
-            pulse.mapped(&texts, read)?.into_iter().collect::<Outcome<_>>()?
+            poll.mapped(&texts, read)?.into_iter().collect::<Outcome<_>>()?
         }
     };
     Ok(round_to(to, &values, saturate, rounding))
@@ -188,35 +188,35 @@ fn odd_f32(value: f64) -> f32 {
 }
 
 /// The payload of integers or truth values of a type.
-fn integers(pulse: &mut Pulse, to: ElemType, source: Source) -> Outcome<Payload> {
+fn integers(poll: &mut InterruptPoll, to: ElemType, source: Source) -> Outcome<Payload> {
     let is_bool = to == ElemType::Bool;
     if to == ElemType::Uint64 {
         let values = match source {
             Source::Floats(values) => {
                 let low_bits =
                     |value: f64| if value < 0.0 { (value as i64).cast_unsigned() } else { value as u64 };
-                pulse.mapped(&values, |&value| low_bits(value))?
+                poll.mapped(&values, |&value| low_bits(value))?
             }
             Source::Ints(values) => values.iter().map(|&value| value.cast_unsigned()).collect(),
             Source::Uints(values) => values.into_vec(),
-            Source::Texts(texts) => whole(pulse, &texts, to)?.into_iter().map(|value| value as u64).collect(),
+            Source::Texts(texts) => whole(poll, &texts, to)?.into_iter().map(|value| value as u64).collect(),
         };
         return Ok(u64::encode(to, values));
     }
     let fitted = |value: f64| if is_bool { i64::from(value != 0.0) } else { value as i64 };
     let values = match source {
-        Source::Floats(values) => pulse.mapped(&values, |&value| fitted(value))?,
+        Source::Floats(values) => poll.mapped(&values, |&value| fitted(value))?,
         Source::Ints(values) => values.into_vec(),
         Source::Uints(values) => values
             .iter()
             .map(|&value| if is_bool { i64::from(value != 0) } else { value.cast_signed() })
             .collect(),
-        Source::Texts(texts) => whole(pulse, &texts, to)?.into_iter().map(|value| value as i64).collect(),
+        Source::Texts(texts) => whole(poll, &texts, to)?.into_iter().map(|value| value as i64).collect(),
     };
     Ok(i64::encode(to, values))
 }
 
-fn whole(pulse: &mut Pulse, texts: &[Bytes], to: ElemType) -> Outcome<Vec<i128>> {
+fn whole(poll: &mut InterruptPoll, texts: &[Bytes], to: ElemType) -> Outcome<Vec<i128>> {
     let (low, high) = integer_range(to)?;
     let read = |text: &Bytes| {
         let text = parse(text)?;
@@ -226,7 +226,7 @@ fn whole(pulse: &mut Pulse, texts: &[Bytes], to: ElemType) -> Outcome<Vec<i128>>
         let value = text.parse::<f64>().map_err(|_| unreadable(text.as_bytes()))?;
         Ok(if to == ElemType::Bool { i128::from(value != 0.0) } else { (value as i128).clamp(low, high) })
     };
-    pulse.mapped(texts, read)?.into_iter().collect()
+    poll.mapped(texts, read)?.into_iter().collect()
 }
 
 fn unreadable(text: &[u8]) -> Stop {
@@ -238,14 +238,14 @@ fn parse(text: &[u8]) -> Outcome<&str> {
     std::str::from_utf8(text).map(str::trim).map_err(|_| unreadable(text))
 }
 
-fn texts(pulse: &mut Pulse, source: &Source, from: ElemType) -> Outcome<Vec<Bytes>> {
+fn texts(poll: &mut InterruptPoll, source: &Source, from: ElemType) -> Outcome<Vec<Bytes>> {
     match source {
-        Source::Floats(values) => pulse.mapped(values, |&value| number_text(value, from).into()),
+        Source::Floats(values) => poll.mapped(values, |&value| number_text(value, from).into()),
         Source::Ints(values) if from == ElemType::Bool => {
-            pulse.mapped(values, |&value| Bytes::from_static(if value != 0 { b"True" } else { b"False" }))
+            poll.mapped(values, |&value| Bytes::from_static(if value != 0 { b"True" } else { b"False" }))
         }
-        Source::Ints(values) => pulse.mapped(values, |value| value.to_string().into()),
-        Source::Uints(values) => pulse.mapped(values, |value| value.to_string().into()),
+        Source::Ints(values) => poll.mapped(values, |value| value.to_string().into()),
+        Source::Uints(values) => poll.mapped(values, |value| value.to_string().into()),
         Source::Texts(texts) => Ok(texts.to_vec()),
     }
 }

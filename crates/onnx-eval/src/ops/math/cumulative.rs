@@ -22,7 +22,7 @@ fn scan(cx: &mut Cx<'_, '_>, is_product: bool) -> Outcome {
         let elements = cx.read::<T>(&x)?;
         let mut out = cx.filled(x.count, T::ZERO)?;
         for start in lines.starts() {
-            cx.pulse().step(lines.length)?;
+            cx.poll().step(lines.length)?;
             let mut so_far = if is_product { T::ONE } else { T::ZERO };
             for at in 0..lines.length {
                 let at = if is_reverse { lines.length - 1 - at } else { at };

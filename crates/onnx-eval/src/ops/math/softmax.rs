@@ -37,13 +37,13 @@ fn along(cx: &mut Cx<'_, '_>, mode: Mode) -> Outcome {
         if lines.inner == 1 {
             let pairs = elements.chunks(lines.length.max(1)).zip(out.chunks_mut(lines.length.max(1)));
             for (elements, out) in pairs {
-                cx.pulse().step(lines.length.saturating_mul(8))?;
+                cx.poll().step(lines.length.saturating_mul(8))?;
                 line(mode, elements, out);
             }
         } else {
             let (mut own, mut result) = (Vec::new(), cx.filled(lines.length, T::ZERO)?);
             for start in lines.starts() {
-                cx.pulse().step(lines.length.saturating_mul(8))?;
+                cx.poll().step(lines.length.saturating_mul(8))?;
                 let places = (0..lines.length).map(|at| start + at * lines.inner);
                 own.clear();
                 own.extend(places.clone().map(|place| elements[place]));

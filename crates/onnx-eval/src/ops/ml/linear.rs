@@ -42,7 +42,7 @@ fn products(cx: &mut Cx<'_, '_>, x: &Operand, targets: usize) -> Outcome<Vec<f64
     for index in 0..count {
         let values = row(&elements, index, features);
         for target in 0..targets {
-            cx.pulse().step(features)?;
+            cx.poll().step(features)?;
             let own = row(&coefficients, target, features);
             let sum: f64 = values.iter().zip(own).map(|(value, &own)| value * f64::from(own)).sum();
             out.push(sum + f64::from(intercepts.get(target).copied().unwrap_or(0.0)));

@@ -106,7 +106,7 @@ fn regress(cx: &mut Cx<'_, '_>) -> Outcome {
     cx.work(x.count.saturating_mul(supports.max(1)))?;
     let mut out = cx.buffer::<f32>(count)?;
     for index in 0..count {
-        cx.pulse().step(features.saturating_mul(supports.max(1)))?;
+        cx.poll().step(features.saturating_mul(supports.max(1)))?;
         let values = row(&elements, index, features);
         let sum: f64 = if is_linear {
             values.iter().zip(&machine.coefficients).map(|(value, own)| value * own).sum()
@@ -147,7 +147,7 @@ fn classify(cx: &mut Cx<'_, '_>) -> Outcome {
     let mut chosen = cx.buffer(count)?;
     let mut out = cx.buffer::<f32>(cx.count(&[count, width])?)?;
     for index in 0..count {
-        cx.pulse().step(each.saturating_add(width))?;
+        cx.poll().step(each.saturating_add(width))?;
         let values = row(&elements, index, features);
         let (mut scores, class) = match &pairs {
             Some(pairs) => pairs.scores(cx, &machine, values)?,

@@ -232,7 +232,7 @@ fn attend(cx: &mut Cx<'_, '_>) -> Outcome {
         let keys = Matrix::new(k.head(n, other), k.steps, k.width).transposed();
         let queries = Matrix::new(q.head(n, head), q.steps, q.width);
         products(cx, &mut vec![(queries, keys, &mut scores)])?;
-        cx.pulse().step(scores.len().saturating_mul(8))?;
+        cx.poll().step(scores.len().saturating_mul(8))?;
         let seen = settings.probabilities(&mut scores, k.steps, |query, key| masks.bias(n, head, query, key));
         shown.extend(seen.into_iter().take(wanted));
         let values = Matrix::new(v.head(n, other), v.steps, v.width);

@@ -41,7 +41,7 @@ fn convolve(cx: &mut Cx<'_, '_>) -> Outcome {
         let kernel = &weights[channel * taps..(channel + 1) * taps];
         let bias = bias.as_ref().map_or(0.0, |bias| bias[channel]);
         for start in 0..length {
-            cx.pulse().step(taps)?;
+            cx.poll().step(taps)?;
             let sum: f64 = kernel.iter().zip(&line[start..]).map(|(weight, value)| weight * value).sum();
             let value = sum + bias;
             out.push(if is_swish { value / (1.0 + libm::exp(-value)) } else { value });

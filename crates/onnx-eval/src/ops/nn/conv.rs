@@ -9,9 +9,9 @@ use crate::cx::axes::{product, size};
 use crate::cx::{Cx, Dims, Operand, Outcome, Stop};
 use crate::family::gemm::{Matrix, Product, products, work};
 use crate::family::window::{Run, Windows};
+use crate::interrupt_poll::InterruptPoll;
 use crate::number::{Number, by_float};
 use crate::ops::quant::linear::{put_quantized, quantized, spread};
-use crate::pulse::Pulse;
 use crate::registry::{OpKernels, eval, since};
 
 pub(super) const CONV: OpKernels = eval(op::CONV, &[since(1, conv)]).open();
@@ -139,7 +139,7 @@ pub(super) fn convolved<T: Product>(cx: &mut Cx<'_, '_>, shape: &Shape, x: &[T],
         let threads = cx.threads_for(columns.len().saturating_mul(features));
         for ((input, weights), result) in groups(0).zip(out.chunks_exact_mut(features * plane)) {
             let block = kernel * part.length;
-            cx.pulse().step(columns.len())?;
+            cx.poll().step(columns.len())?;
             threads.for_each_part(&mut columns, block, |first, columns| {
                 let input = input.get(first / block * input_plane..).unwrap_or_default();
                 part.lay_out(input, input_plane, kernel, columns);
@@ -153,7 +153,7 @@ pub(super) fn convolved<T: Product>(cx: &mut Cx<'_, '_>, shape: &Shape, x: &[T],
                 result,
                 plane,
                 threads,
-                cx.pulse(),
+                cx.poll(),
             )?;
         }
     }
@@ -175,14 +175,14 @@ fn few<'a, T: Product, I: Iterator<Item = (&'a [T], &'a [T])>>(
     let runs = shape.windows.runs(cx, 0..shape.windows.rows())?;
     let threads = cx.threads_for(out.len().saturating_mul(depth));
     let block = shape.features / shape.groups * plane;
-    let pulse = cx.pulse().clone();
+    let poll = cx.poll().clone();
     threads.for_each_part(out, block, |first, part| {
-        let mut pulse = pulse.clone();
+        let mut poll = poll.clone();
         for ((input, weights), result) in groups(first / block).zip(part.chunks_exact_mut(block)) {
             for (weights, result) in weights.chunks_exact(depth).zip(result.chunks_exact_mut(plane)) {
                 let channels = weights.chunks_exact(kernel).zip(input.chunks_exact(input_plane.max(1)));
                 for (weights, input) in channels {
-                    accumulate(&runs, weights, input, result, &mut pulse)?;
+                    accumulate(&runs, weights, input, result, &mut poll)?;
                 }
             }
         }
@@ -196,10 +196,10 @@ fn accumulate<T: Number>(
     weights: &[T],
     input: &[T],
     result: &mut [T],
-    pulse: &mut Pulse,
+    poll: &mut InterruptPoll,
 ) -> Outcome {
     for run in runs {
-        pulse.step(run.length)?;
+        poll.step(run.length)?;
         let weight = weights.get(run.element).copied().unwrap_or(T::ZERO);
         run.update(input, result, |sum, _, element| *sum = sum.plus(weight.times(element)));
     }

@@ -11,8 +11,8 @@ use crate::cx::axes::{product, size, strides};
 use crate::cx::{Cx, Dims, Outcome, Stop};
 use crate::family::gemm::{Matrix, Product, work};
 use crate::family::window::advance;
+use crate::interrupt_poll::InterruptPoll;
 use crate::number::{Number, by_float};
-use crate::pulse::Pulse;
 use crate::registry::{OpKernels, eval, since};
 
 pub(super) const KERNELS: OpKernels = eval(op::CONV_TRANSPOSE, &[since(1, transpose)]).open();
@@ -127,9 +127,9 @@ fn transpose(cx: &mut Cx<'_, '_>) -> Outcome {
                 let input = Matrix::new(&elements[first..first + depth * plane], depth, plane);
                 let first = group * depth * columns;
                 let matrix = Matrix::new(&weights[first..first + depth * columns], depth, columns);
-                T::product(matrix.transposed(), input, &mut spread, cx.pulse())?;
+                T::product(matrix.transposed(), input, &mut spread, cx.poll())?;
                 let at = (n * groups + group) * features * block;
-                add(&axes, &spread, *features, &mut out[at..at + features * block], cx.pulse())?;
+                add(&axes, &spread, *features, &mut out[at..at + features * block], cx.poll())?;
             }
         }
         if let Some(b) = &b {
@@ -146,7 +146,13 @@ fn transpose(cx: &mut Cx<'_, '_>) -> Outcome {
 }
 
 /// Adds what each element of the kernel contributes to the result.
-fn add<T: Number>(axes: &[Axis], spread: &[T], features: usize, out: &mut [T], pulse: &mut Pulse) -> Outcome {
+fn add<T: Number>(
+    axes: &[Axis],
+    spread: &[T],
+    features: usize,
+    out: &mut [T],
+    poll: &mut InterruptPoll,
+) -> Outcome {
     let kernel: Dims = axes.iter().map(|axis| axis.kernel).collect();
     let inputs: Dims = axes.iter().map(|axis| axis.input).collect();
     let outputs: Dims = axes.iter().map(|axis| axis.output).collect();
@@ -157,7 +163,7 @@ fn add<T: Number>(axes: &[Axis], spread: &[T], features: usize, out: &mut [T], p
         for _ in 0..product(&kernel) {
             let values = &spread[row * plane..(row + 1) * plane];
             let mut index: Dims = inputs.iter().map(|_| 0).collect();
-            pulse.step(plane.saturating_mul(axes.len().max(1)))?;
+            poll.step(plane.saturating_mul(axes.len().max(1)))?;
             for value in values {
                 let places = axes.iter().zip(&index).zip(&element).zip(&own);
                 let place = places.map(|(((axis, &at), &element), &stride)| {

@@ -12,8 +12,8 @@ use crate::cx::axes::{product, size, strides};
 use crate::cx::{Cx, Dims, Operand, Outcome, Stop};
 use crate::family::gemm::{Matrix, Product, work};
 use crate::family::window::advance;
+use crate::interrupt_poll::InterruptPoll;
 use crate::number::{Elems, by_float};
-use crate::pulse::Pulse;
 use crate::registry::{OpKernels, eval, since};
 
 pub(super) const KERNELS: OpKernels = eval(op::DEFORM_CONV, &[since(19, deform)]).open();
@@ -131,12 +131,12 @@ fn convolved<T: Product>(
     let mut columns = cx.filled(rows, T::ZERO)?;
     let features = shape.features / shape.groups;
     for sample in 0..shape.batch {
-        lay_out(shape, displacement, x, sample, &mut columns, cx.pulse())?;
+        lay_out(shape, displacement, x, sample, &mut columns, cx.poll())?;
         for group in 0..shape.groups {
             let weights = Matrix::new(&w[group * features * depth..][..features * depth], features, depth);
             let part = Matrix::new(&columns[group * depth * plane..][..depth * plane], depth, plane);
             let at = (sample * shape.groups + group) * features * plane;
-            T::product(weights, part, &mut out[at..at + features * plane], cx.pulse())?;
+            T::product(weights, part, &mut out[at..at + features * plane], cx.poll())?;
         }
     }
     Ok(out)
@@ -149,7 +149,7 @@ fn lay_out<T: Product>(
     x: &[T],
     sample: usize,
     columns: &mut [T],
-    pulse: &mut Pulse,
+    poll: &mut InterruptPoll,
 ) -> Outcome {
     let (plane, kernel) = (product(&displacement.counts), product(&displacement.kernel));
     let (channels, input) = (shape.channels * shape.groups, product(&displacement.spatial));
@@ -162,7 +162,7 @@ fn lay_out<T: Product>(
             for place in 0..plane {
                 let at = Tap { sample, group, element, tap: &tap, place, window: &window };
                 displacement.taps(shape, &at, &mut taps);
-                pulse.step(taps.len().saturating_add(1).saturating_mul(each))?;
+                poll.step(taps.len().saturating_add(1).saturating_mul(each))?;
                 for channel in group * each..(group + 1) * each {
                     let source = &x[(sample * channels + channel) * input..][..input];
                     // The iterator's `sum` of nothing is -0.0.

@@ -95,7 +95,7 @@ pub(super) fn scaled(
         }
         let values = cx.read_f64(operand)?;
         let steps = [repeated(dims, dims), repeated(&operand.dims, dims)];
-        for_each_piece(cx.pulse(), dims, [&steps[0], &steps[1]], |[at, from], [_, step], length| {
+        for_each_piece(cx.poll(), dims, [&steps[0], &steps[1]], |[at, from], [_, step], length| {
             for (i, element) in elements[at..at + length].iter_mut().enumerate() {
                 let value = values[from + i * step];
                 *element = if is_scale { *element * value } else { *element + value };

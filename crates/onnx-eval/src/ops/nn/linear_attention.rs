@@ -138,7 +138,7 @@ fn attend(cx: &mut Cx<'_, '_>) -> Outcome {
         let start = (n * sizes.shared + head) * count;
         let state = &mut state[start..start + count];
         for step in 0..sizes.steps {
-            cx.pulse().step(count.saturating_mul(4 + group))?;
+            cx.poll().step(count.saturating_mul(4 + group))?;
             let k = sizes.part(&keys, n, step, head, sizes.key);
             let v = sizes.part(&values, n, step, head, sizes.value);
             update(state, k, v, &gates, &sizes, [n, step, head]);

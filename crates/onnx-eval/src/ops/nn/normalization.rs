@@ -158,7 +158,7 @@ fn lrn(cx: &mut Cx<'_, '_>) -> Outcome {
         for c in 0..*channels {
             let range = c.saturating_sub(before)..=c.saturating_add(after).min(channels - 1);
             for at in 0..plane {
-                cx.pulse().step(window.min(*channels))?;
+                cx.poll().step(window.min(*channels))?;
                 let place = |c: usize| (n * channels + c) * plane + at;
                 let sum: f64 = range.clone().map(|c| elements[place(c)] * elements[place(c)]).sum();
                 let divisor = libm::pow(bias + alpha / window as f64 * sum, beta);

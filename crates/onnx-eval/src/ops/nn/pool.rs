@@ -58,7 +58,7 @@ fn pooled<T: Number, R: Clone>(
         let input = elements.get(at * plane..(at + 1) * plane).unwrap_or_default();
         results.fill(init.clone());
         for run in &runs {
-            cx.pulse().step(run.length)?;
+            cx.poll().step(run.length)?;
             run.update(input, &mut results, |result, place, value| update(result, value, place));
         }
         results.iter().enumerate().for_each(|(window, result)| finish(window, result));

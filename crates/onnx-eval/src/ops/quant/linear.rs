@@ -124,9 +124,9 @@ impl Scaled<'_> {
             let values = &values[range];
             if step == 0 {
                 let (scale, zero) = (self.scales[index], zero(index));
-                return cx.pulse().map(values, &mut out, |&value| function(value, scale, zero));
+                return cx.poll().map(values, &mut out, |&value| function(value, scale, zero));
             }
-            cx.pulse().step(values.len())?;
+            cx.poll().step(values.len())?;
             let indexed = values.iter().zip(index..);
             out.extend(indexed.map(|(&value, at)| function(value, self.scales[at], zero(at))));
             Ok(())

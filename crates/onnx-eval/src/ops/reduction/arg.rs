@@ -32,7 +32,7 @@ fn arg(cx: &mut Cx<'_, '_>, is_max: bool) -> Outcome {
         let elements = cx.read::<T>(&x)?;
         let mut out: Vec<i64> = cx.buffer(lines.count())?;
         for start in lines.starts() {
-            cx.pulse().step(lines.length)?;
+            cx.poll().step(lines.length)?;
             let mut best = 0;
             for at in 1..lines.length {
                 let (a, b) = (elements[start + best * lines.inner], elements[start + at * lines.inner]);

@@ -263,13 +263,13 @@ impl<T: Float + Product> Pass<'_, T> {
             work(cx, batch, hidden, gates)?;
             cx.work(batch.saturating_mul(gates).saturating_mul(8))?;
             let weights = Matrix::new(self.recurrence, gates, hidden).transposed();
-            T::product(Matrix::new(&own, batch, hidden), weights, &mut products, cx.pulse())?;
+            T::product(Matrix::new(&own, batch, hidden), weights, &mut products, cx.poll())?;
             if layer.kind == Kind::Gru {
                 self.gates(step, &own, &mut products, &mut reset);
                 let state = if layer.resets_after { &own } else { &reset };
                 let weights =
                     Matrix::new(&self.recurrence[2 * hidden * hidden..], hidden, hidden).transposed();
-                T::product(Matrix::new(state, batch, hidden), weights, &mut candidate, cx.pulse())?;
+                T::product(Matrix::new(state, batch, hidden), weights, &mut candidate, cx.poll())?;
             }
             for row in 0..batch {
                 let Some((at, x)) = self.input(row, step) else { continue };

@@ -37,7 +37,7 @@ fn center(cx: &mut Cx<'_, '_>) -> Outcome {
     by_unit!(x.elem, U => {
         let elements = cx.units::<U>(&x)?;
         let mut out = cx.filled(count, U::zero())?;
-        for_each_piece(cx.pulse(), &common, [&from, &to], |[a, b], [da, db], length| {
+        for_each_piece(cx.poll(), &common, [&from, &to], |[a, b], [da, db], length| {
             for i in 0..length {
                 out[place + b + i * db] = elements[start + a + i * da].clone();
             }

@@ -28,7 +28,7 @@ fn compress(cx: &mut Cx<'_, '_>) -> Outcome {
         for outer in 0..lines.outer {
             for at in &kept {
                 let from = (outer * lines.length + at) * lines.inner;
-                cx.pulse().copy(elements.get(from..from + lines.inner).unwrap_or_default(), &mut out)?;
+                cx.poll().copy(elements.get(from..from + lines.inner).unwrap_or_default(), &mut out)?;
             }
         }
         cx.put_units::<U>(0, x.elem, &dims, out)

@@ -49,7 +49,7 @@ pub(in crate::ops) fn joined(cx: &mut Cx<'_, '_>, operands: &[Operand], axis: i6
         for row in 0..rows {
             for (part, &length) in parts.iter().zip(&lengths) {
                 let part = part.get(row * length..(row + 1) * length).unwrap_or_default();
-                cx.pulse().copy(part, &mut out)?;
+                cx.poll().copy(part, &mut out)?;
             }
         }
         cx.put_units::<U>(0, first.elem, &dims, out)

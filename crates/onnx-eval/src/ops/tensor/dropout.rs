@@ -64,11 +64,11 @@ fn train(cx: &mut Cx<'_, '_>, ratio: f64) -> Outcome {
         Some(seed) => {
             let seed = u32::try_from(seed).map_err(|_| Stop::failed("`seed` is not a number of 32 bits"))?;
             let mut sequence = Mersenne::new(seed);
-            cx.pulse().generate(x.count, &mut mask, |_| u8::from(sequence.unit() >= ratio))?;
+            cx.poll().generate(x.count, &mut mask, |_| u8::from(sequence.unit() >= ratio))?;
         }
         None => {
             let draws = Draws::seeded(cx, None);
-            cx.pulse().generate(x.count, &mut mask, |index| u8::from(draws.unit(index, 53) >= ratio))?;
+            cx.poll().generate(x.count, &mut mask, |index| u8::from(draws.unit(index, 53) >= ratio))?;
         }
     }
     let elements = cx.read_f64(&x)?;

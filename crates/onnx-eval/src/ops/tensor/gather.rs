@@ -9,8 +9,8 @@ use onnx_types::tensor::{NoData, Payload, Tensor};
 
 use crate::cx::{Cx, Dims, Operand, Outcome, Stop, axes};
 use crate::family::lines::Lines;
+use crate::interrupt_poll::InterruptPoll;
 use crate::number::{Elems, Unit, by_unit};
-use crate::pulse::Pulse;
 use crate::registry::{OpKernels, Takes, eval, since};
 
 pub(super) const KERNELS: OpKernels =
@@ -39,7 +39,7 @@ fn gather(cx: &mut Cx<'_, '_>) -> Outcome {
         for outer in 0..lines.outer {
             for place in &places {
                 let from = (outer * lines.length + place) * lines.inner;
-                table.append(from..from + lines.inner, &mut out, cx.pulse())?;
+                table.append(from..from + lines.inner, &mut out, cx.poll())?;
             }
         }
         cx.put_units::<U>(0, x.elem, &dims, out)
@@ -69,15 +69,15 @@ impl<'a, U: Unit> Table<'a, U> {
     }
 
     /// Appends some elements to a vector.
-    fn append(&self, range: Range<usize>, out: &mut Vec<U>, pulse: &mut Pulse) -> Outcome {
+    fn append(&self, range: Range<usize>, out: &mut Vec<U>, poll: &mut InterruptPoll) -> Outcome {
         match self {
-            Self::Elements(elements) => pulse.copy(elements.get(range).unwrap_or_default(), out),
+            Self::Elements(elements) => poll.copy(elements.get(range).unwrap_or_default(), out),
             Self::Bytes(x, bytes) => {
                 let (count, size) = (range.len(), size_of::<U>());
                 let row = bytes.get(range.start * size..range.end * size).unwrap_or_default();
                 let row = Payload::Raw(bytes.slice_ref(row));
                 let row = Tensor::from_parts(x.elem.code(), [count as i64].as_slice().into(), row);
-                pulse.copy(&U::load(&row, &NoData)?, out)
+                poll.copy(&U::load(&row, &NoData)?, out)
             }
         }
     }

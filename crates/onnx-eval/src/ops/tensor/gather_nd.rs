@@ -44,7 +44,7 @@ fn gather(cx: &mut Cx<'_, '_>) -> Outcome {
                 for (at, axis) in list.get(begin..begin + depth).unwrap_or_default().iter().zip(batch..) {
                     from += index(*at, x.dims[axis])? * own[axis];
                 }
-                cx.pulse().copy(elements.get(from..from + length).unwrap_or_default(), &mut out)?;
+                cx.poll().copy(elements.get(from..from + length).unwrap_or_default(), &mut out)?;
             }
         }
         cx.put_units::<U>(0, x.elem, &dims, out)

@@ -130,7 +130,7 @@ fn each<R: Clone>(
             let start = (n * channels + c) * plane;
             for at in places.chunks_exact(spatial.len()) {
                 let taps = taps(at, spatial, settings);
-                cx.pulse().step(taps.len() + 1)?;
+                cx.poll().step(taps.len() + 1)?;
                 out.push(function(&taps, start));
             }
         }

@@ -143,7 +143,7 @@ fn padded<U: Unit>(
     for _ in 0..product(dims).checked_div(last.len()).unwrap_or(0) {
         let places = index.iter().zip(outer).zip(&strides);
         let start = places.map(|((&at, axis), &stride)| Some(axis[at]? * stride)).sum::<Option<usize>>();
-        cx.pulse().step(last.len())?;
+        cx.poll().step(last.len())?;
         match start {
             Some(start) => out.extend(
                 last.iter()

@@ -286,7 +286,7 @@ fn blended(
     for outer in 0..lines.outer {
         for taps in taps {
             for inner in 0..lines.inner {
-                cx.pulse().step(taps.as_ref().map_or(1, Vec::len))?;
+                cx.poll().step(taps.as_ref().map_or(1, Vec::len))?;
                 let at = |index: usize| values[(outer * lines.length + index) * lines.inner + inner];
                 out.push(match taps {
                     Some(taps) => taps.iter().map(|&(index, weight)| at(index) * weight).sum(),

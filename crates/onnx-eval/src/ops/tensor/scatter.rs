@@ -52,7 +52,7 @@ pub(super) fn placed(
     steps[axis] = 0;
     let mut places = cx.buffer(product(index_dims))?;
     let mut chosen = chosen.iter();
-    for_each_piece(cx.pulse(), index_dims, [&steps], |[at], [step], length| {
+    for_each_piece(cx.poll(), index_dims, [&steps], |[at], [step], length| {
         let row = chosen.by_ref().take(length).enumerate();
         places.extend(row.map(|(i, &index)| at + i * step + index * own[axis]));
     })?;
@@ -73,9 +73,9 @@ pub(super) fn scattered(
         return by_unit!(x.elem, U => {
             let (elements, updates) = (cx.units::<U>(x)?, cx.units::<U>(updates)?);
             let mut out: Vec<U> = cx.buffer(x.count)?;
-            cx.pulse().copy(&elements, &mut out)?;
+            cx.poll().copy(&elements, &mut out)?;
             for (&place, block) in places.iter().zip(updates.chunks(length.max(1))) {
-                cx.pulse().step(block.len())?;
+                cx.poll().step(block.len())?;
                 let slots = out.get_mut(place..place + block.len()).ok_or_else(outside)?;
                 slots.clone_from_slice(block);
             }
@@ -92,9 +92,9 @@ pub(super) fn scattered(
         };
         let (elements, updates) = (cx.read::<T>(x)?, cx.read::<T>(updates)?);
         let mut out = cx.buffer(x.count)?;
-        cx.pulse().copy(&elements, &mut out)?;
+        cx.poll().copy(&elements, &mut out)?;
         for (&place, block) in places.iter().zip(updates.chunks(length.max(1))) {
-            cx.pulse().step(block.len())?;
+            cx.poll().step(block.len())?;
                 let slots = out.get_mut(place..place + block.len()).ok_or_else(outside)?;
             for (slot, &update) in slots.iter_mut().zip(block) {
                 *slot = crate::number::fit(x.elem, combine(*slot, update));

@@ -85,7 +85,7 @@ pub(in crate::ops) fn piece(
         let mut out: Vec<U> = cx.buffer(cx.count(&dims)?)?;
         for outer in 0..lines.outer {
             let begin = outer * row + from;
-            cx.pulse().copy(elements.get(begin..begin + count).unwrap_or_default(), &mut out)?;
+            cx.poll().copy(elements.get(begin..begin + count).unwrap_or_default(), &mut out)?;
         }
         U::store(x.elem, out)
     });

@@ -35,7 +35,7 @@ fn scatter(cx: &mut Cx<'_, '_>) -> Outcome {
     by_unit!(cache.elem, U => {
         let (elements, updates) = (cx.units::<U>(&cache)?, cx.units::<U>(&update)?);
         let mut out: Vec<U> = cx.buffer(cache.count)?;
-        cx.pulse().copy(&elements, &mut out)?;
+        cx.poll().copy(&elements, &mut out)?;
         for outer in 0..old.outer {
             let start = starts[outer / per_batch.max(1)];
             for at in 0..new.length {

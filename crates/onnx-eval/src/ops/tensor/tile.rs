@@ -49,7 +49,7 @@ fn repeated(cx: &mut Cx<'_, '_>, repeats: &[usize]) -> Outcome {
             let block = x.dims[axis] * product(&dims[axis + 1..]);
             let next = cx.buffer::<U>(tiled.len().saturating_mul(repeats[axis]).min(count))?;
             tiled = tiled.chunks(block.max(1)).try_fold(next, |mut next, block| {
-                (0..repeats[axis]).try_for_each(|_| cx.pulse().copy(block, &mut next))?;
+                (0..repeats[axis]).try_for_each(|_| cx.poll().copy(block, &mut next))?;
                 Ok::<_, Stop>(next)
             })?;
         }

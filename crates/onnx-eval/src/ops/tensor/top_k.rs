@@ -50,7 +50,7 @@ fn top_k(cx: &mut Cx<'_, '_>, k: i64) -> Outcome {
         let (mut values, mut indices) = (cx.filled(count, T::ZERO)?, cx.filled(count, 0_i64)?);
         let mut line: Vec<usize> = cx.buffer(lines.length)?;
         for (from, to) in lines.starts().zip(result.starts().chain(std::iter::repeat(0))) {
-            cx.pulse().step(lines.length.saturating_mul(16))?;
+            cx.poll().step(lines.length.saturating_mul(16))?;
             line.clear();
             line.extend(0..lines.length);
             let at = |index: usize| elements[from + index * lines.inner];

@@ -186,12 +186,12 @@ fn matmul(cx: &mut Cx<'_, '_>, a: &Tensor, b: &Tensor, slope: &[f64]) -> Outcome
         let x = Matrix::new(&a.values[n * rows * depth..][..rows * depth], rows, depth);
         let y = Matrix::new(&b.values[n * depth * columns..][..depth * columns], depth, columns);
         let slope = Matrix::new(&slope[n * rows * columns..][..rows * columns], rows, columns);
-        f64::product(slope, y.transposed(), &mut parts[0][n * rows * depth..][..rows * depth], cx.pulse())?;
+        f64::product(slope, y.transposed(), &mut parts[0][n * rows * depth..][..rows * depth], cx.poll())?;
         f64::product(
             x.transposed(),
             slope,
             &mut parts[1][n * depth * columns..][..depth * columns],
-            cx.pulse(),
+            cx.poll(),
         )?;
     }
     Ok(parts.map(Some).into())
@@ -218,14 +218,14 @@ fn gemm(
     let right = if trans_b { y } else { y.transposed() };
     let left = if trans_a { x } else { x.transposed() };
     if trans_a {
-        f64::product(right.transposed(), slopes.transposed(), &mut parts[0], cx.pulse())?;
+        f64::product(right.transposed(), slopes.transposed(), &mut parts[0], cx.poll())?;
     } else {
-        f64::product(slopes, right, &mut parts[0], cx.pulse())?;
+        f64::product(slopes, right, &mut parts[0], cx.poll())?;
     }
     if trans_b {
-        f64::product(slopes.transposed(), left.transposed(), &mut parts[1], cx.pulse())?;
+        f64::product(slopes.transposed(), left.transposed(), &mut parts[1], cx.poll())?;
     } else {
-        f64::product(left, slopes, &mut parts[1], cx.pulse())?;
+        f64::product(left, slopes, &mut parts[1], cx.poll())?;
     }
     for part in parts.iter_mut().flatten() {
         *part *= f64::from(alpha);

@@ -53,7 +53,7 @@ fn start(cx: &mut Cx<'_, '_>) -> Outcome<Box<dyn Control>> {
         let other = at / heads * key.dims[1] + at % heads / group;
         let left = Matrix::new(&q[at * queries * width..][..queries * width], queries, width);
         let right = Matrix::new(&k[other * keys * width..][..keys * width], keys, width);
-        f64::product(left, right.transposed(), scores, cx.pulse())?;
+        f64::product(left, right.transposed(), scores, cx.poll())?;
         scores.iter_mut().for_each(|score| *score *= scale);
     }
     Ok(Box::new(Flex { stage: Stage::Scores, precision, dims, scores }))
@@ -139,7 +139,7 @@ impl Flex {
             let other = at / heads * shared + at % heads / (heads / shared.max(1)).max(1);
             let left = Matrix::new(&self.scores[at * queries * keys..][..queries * keys], queries, keys);
             let right = Matrix::new(&v[other * keys * width..][..keys * width], keys, width);
-            f64::product(left, right, result, cx.pulse())?;
+            f64::product(left, right, result, cx.poll())?;
         }
         put_real(cx, 0, value.elem, &dims, &out)
     }

@@ -10,13 +10,13 @@ pub(crate) const STEPS: usize = 1 << 20;
 /// Checks the interrupt at intervals of work that [`Cx::work`](crate::Cx::work) counts as a whole, before the loops of a kernel.
 /// Parts of a kernel on other threads have clones.
 #[derive(Clone)]
-pub(crate) struct Pulse {
+pub(crate) struct InterruptPoll {
     interrupt: Interrupt,
     /// Steps to the next check.
     rest: usize,
 }
 
-impl Pulse {
+impl InterruptPoll {
     pub(crate) const fn new(interrupt: Interrupt) -> Self {
         Self { interrupt, rest: STEPS }
     }
