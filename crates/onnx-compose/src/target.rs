@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use onnx_diag::{Diagnostic, Quoted, Sink};
+use onnx_diag::{Caps, Diagnostic, Policy, Quoted, Sink};
 use onnx_ir::{Callee, Model, NodeId, Places, ValueTypes};
 use onnx_schema::{FormalType, Registry, Schema};
 use onnx_types::TypeKind;
@@ -124,7 +124,8 @@ impl Target {
 /// ```
 #[must_use]
 pub fn unsupported(model: &Model, target: &Target, types: &dyn ValueTypes, registry: &Registry) -> Sink {
-    let mut sink = Sink::new();
+    // The caller limits what is shown when it merges the findings.
+    let mut sink = Sink::with(Policy::new(), Caps::NONE);
     let places = Places::new(model);
     let by_name: HashMap<(&str, &str), &TargetOperator> = target
         .operators

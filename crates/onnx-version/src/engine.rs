@@ -107,7 +107,7 @@ impl Engine<'_> {
         }
         match self.model.callee(node, self.registry) {
             Callee::Standard(_) => self.schedule(node, at),
-            Callee::Unknown { .. } | Callee::Experimental | Callee::Undefined => self.undefined(node),
+            Callee::Unknown { .. } | Callee::Experimental | Callee::Undefined => self.undefined(node, at),
             Callee::Function(_) => self.not_captured(node, "a function of the model"),
             Callee::Custom(_) => self.not_captured(node, "an operator that the registry declares"),
             _ => {}
@@ -132,14 +132,16 @@ impl Engine<'_> {
         self.refuse(Refusal { node, op, since: version, to: version, reason: reason.into() });
     }
 
-    /// A node whose operator the imported version does not have: it stays, unless it would get a meaning.
-    fn undefined(&mut self, node: NodeId) {
+    /// A node whose operator the imported version does not have: it stays if no version has it. Otherwise the standard does not say
+    /// what it means, so that nothing can have the same meaning in another version.
+    fn undefined(&mut self, node: NodeId, at: i64) {
         let op = self.model.node(node).op();
-        match first_version(self.set, op).filter(|&first| first <= self.target) {
-            Some(version) => {
-                let reason = Reason::from("the version that the model imports does not have the operator");
+        match first_version(self.set, op) {
+            Some(since) => {
+                let reason = format!("version {at}, which the model imports, does not have the operator");
                 let op = self.model.str(op).to_owned();
-                self.refusals.push(Refusal { node, op, since: version, to: version, reason });
+                let to = if at < self.target { at.saturating_add(1) } else { at.saturating_sub(1) };
+                self.refusals.push(Refusal { node, op, since, to, reason: reason.into() });
             }
             None => self.unknown.push(node),
         }

@@ -65,6 +65,30 @@ def kernels():
     return found
 
 
+def constants(opset):
+    """The versions of `Constant` with their element types. It has no kernel, as loading makes it an initializer."""
+    rows = []
+    for schema in sorted(onnx.defs.get_all_schemas_with_history(), key=lambda schema: schema.since_version):
+        if schema.domain or schema.name != "Constant" or schema.since_version > opset:
+            continue
+        names = []
+        for constraint in schema.type_constraints:
+            for name in sorted(constraint.allowed_type_strs):
+                kind = getattr(onnx.TensorProto, name[len("tensor("):-1].upper(), None) if name.startswith("tensor(") else None
+                if kind is None:
+                    continue
+                value = onnx.TensorProto(data_type=kind, dims=[0])
+                node = onnx.helper.make_node("Constant", [], ["y"], value=value)
+                y = onnx.helper.make_tensor_value_info("y", kind, [0])
+                graph = onnx.helper.make_graph([node], "g", [], [y])
+                imports = [onnx.helper.make_opsetid("", schema.since_version)]
+                if loads(onnx.helper.make_model(graph, ir_version=ir_version, opset_imports=imports)):
+                    names.append(name)
+        if names:
+            rows.append({"since": schema.since_version, "until": schema.since_version, "types": [{"T": names}]})
+    return rows
+
+
 def merged(combinations):
     """The combinations, with those joined that differ in one variable only."""
     changed = True
@@ -99,6 +123,8 @@ for (domain, name), ranges in sorted(kernels().items()):
     for (since, until), combinations in sorted(ranges.items()):
         rows.append({"since": since, "until": until, "types": merged(combinations)})
     operators.append({"domain": domain, "name": name, "kernels": rows})
+operators.append({"domain": "", "name": "Constant", "kernels": constants(opset)})
+operators.sort(key=lambda operator: (operator["domain"], operator["name"]))
 target = {
     "schema": "onnx-target/1",
     "name": "onnxruntime",

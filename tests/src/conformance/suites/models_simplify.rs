@@ -109,11 +109,13 @@ impl ModelsSimplify {
         let before = filled.decode()?;
         let runs = self.runs(&before, filled, outcome)?;
         let path = filled.path.with_extension("simplified.onnx");
+        let smaller = simplified(&before, Edits::Rounding).map_err(|error| ("pipeline", error))?;
+        self.count(name, count_nodes(&before), count_nodes(&smaller), outcome);
         for edits in [Edits::Exact, Edits::Rounding, Edits::Fused] {
-            let after = simplified(&before, edits).map_err(|error| ("pipeline", error))?;
-            if edits == Edits::Rounding {
-                self.count(name, count_nodes(&before), count_nodes(&after), outcome);
-            }
+            let after = match edits {
+                Edits::Rounding => smaller.clone(),
+                _ => simplified(&before, edits).map_err(|error| ("pipeline", error))?,
+            };
             if edits == Edits::Fused {
                 let nodes = 0..count_nodes(&after);
                 outcome.counts.extend(nodes.map(|_| "nodes after fusions".to_owned()));
