@@ -332,6 +332,113 @@ fn a_bound_size_is_declared_only_where_it_is_proved() {
     assert!(text.contains("(float[4] x) => (float[8] k, float[4] y)"), "{text}");
 }
 
+/// A model with a size that is an expression, of inputs `first` and `x`.
+fn concatenation(first: &str, result: &str) -> String {
+    format!(
+        r#"<ir_version: 10, opset_import: ["": 20]>
+        g (float[past,2] {first}, float[seq,2] x) => (float["seq + past",2] {result})
+        {{ {result} = Concat <axis=0> ({first}, x) }}"#
+    )
+}
+
+#[test]
+fn expressions_have_the_names_of_their_variables() {
+    let [a, b] = [concatenation("p1", "k1"), concatenation("p2", "k2")];
+    let result = merged(&[&a, &b], &[("1.x", "2.x")]);
+    let interface =
+        |merged: &Merged| print(&merged.model).lines().find(|line| line.contains("=>")).unwrap().to_owned();
+    // The notation stays.
+    let expected = "g (float[past,2] p1, float[seq,2] x, float[past_2,2] p2) => \
+                    (float[\"seq + past\",2] k1, float[\"seq + past_2\",2] k2) {";
+    assert_eq!(interface(&result), expected);
+    assert_eq!(renamed(&result, RenamedKind::Dimension), ["2 past past_2"]);
+    let options = MergeOptions::default().with_same_dimensions(["past", "seq"]);
+    let result = attempt(&[&a, &b], &[], &options).unwrap();
+    let expected = "g (float[past,2] p1, float[seq,2] x, float[past,2] p2, float[seq,2] x_2) => \
+                    (float[\"seq + past\",2] k1, float[\"seq + past\",2] k2) {";
+    assert_eq!(interface(&result), expected);
+    assert!(renamed(&result, RenamedKind::Dimension).is_empty());
+    // A variable that no model before has in an expression.
+    let other =
+        r#"<ir_version: 10, opset_import: ["": 20]> a (float[seq] y) => (float[seq] z) { z = Neg (y) }"#;
+    let result = merged(&[other, &a], &[]);
+    let expected = "a_g (float[seq] y, float[past,2] p1, float[seq_2,2] x) => \
+                    (float[seq] z, float[\"seq_2 + past\",2] k1) {";
+    assert_eq!(interface(&result), expected);
+}
+
+#[test]
+fn expressions_of_inputs_and_inner_values_are_expressions() {
+    let part = r#"<ir_version: 10, opset_import: ["": 20]>
+        g (float[past] p, float[seq] x, float["(past+seq)"] m) => (int64[1] n) <float["past + seq"] k>
+        { k = Concat <axis=0> (p, x)  a = Add (k, m)  n = Shape (a) }"#;
+    let result = merged(&[part, part], &[("1.x", "2.x")]);
+    let text = print(&result.model);
+    for expected in [r#"float["(past+seq)"] m,"#, "float[past_2] p_2,", r#"float["(past_2+seq)"] m_2"#] {
+        assert!(text.contains(expected), "{text}");
+    }
+    assert!(
+        text.contains(r#"float["past + seq"] k,"#) && text.contains(r#"float["past_2 + seq"] k_2"#),
+        "{text}"
+    );
+}
+
+#[test]
+fn numbers_are_put_in_expressions() {
+    let fixed = |name: &str, size: i64| {
+        format!(
+            r#"<ir_version: 10, opset_import: ["": 20]> a (float[{size},2] {name}) => (float[{size},2] y) {{ y = Neg ({name}) }}"#
+        )
+    };
+    let (three, four, open) = (fixed("p", 3), fixed("x", 4), concatenation("p", "k"));
+    let inner = open.replace("float[\"seq + past\",2] k)", "int64[2] n) <float[\"seq + past\",2] k>");
+    let inner = inner.replace("(p, x)", "(p, x) n = Shape (k)");
+    let result = merged(&[&three, &inner], &[("1.p", "2.p")]);
+    let text = print(&result.model);
+    assert!(text.contains("float[\"seq + 3\",2] k"), "{text}");
+    assert_eq!(result.bound, [(1, "past".to_owned(), 3)]);
+    let result = merged(&[&three, &four, &open], &[("1.p", "3.p"), ("2.x", "3.x")]);
+    let text = print(&result.model);
+    assert!(text.contains("float[7,2] k)"), "{text}");
+    // A wrong expression becomes the number that is proved.
+    let wrong = open.replace("(p, x)", "(p, x, x)");
+    let text = print(&merged(&[&three, &four, &wrong], &[("1.p", "3.p"), ("2.x", "3.x")]).model);
+    assert!(text.contains("float[11,2] k)"), "{text}");
+}
+
+#[test]
+fn texts_that_are_no_expressions_are_names_and_do_not_become_expressions() {
+    // `p` is no size of an input.
+    let opaque = r#"<ir_version: 10, opset_import: ["": 20]>
+        a (float["p + q"] x, float["a::b"] v) => (float["p + q"] y) { y = Neg (x) }"#;
+    let alone = print(&merged(&[opaque], &[]).model);
+    assert!(alone.contains(r#"(float["p + q"] x, float["a::b"] v)"#), "{alone}");
+    let inputs = r#"<ir_version: 10, opset_import: ["": 20]>
+        b (float[p] s, float[q] t) => (float["p + q"] u) { u = Concat <axis = 0> (s, t) }"#;
+    for models in [[inputs, opaque], [opaque, inputs]] {
+        let text = print(&merged(&models, &[]).model);
+        assert!(text.contains("float[p_q] x") && text.contains("float[p_q] y"), "{text}");
+        assert!(text.contains("float[p] s, float[q] t") && text.contains(r#"float["p + q"] u"#), "{text}");
+    }
+    let text = print(&merged(&[opaque, opaque], &[]).model);
+    assert!(text.contains(r#"float[p_q] x_2, float["a::b_2"] v_2"#), "{text}");
+    // A variable that is the same in all models is known in all of them.
+    let options = MergeOptions::default().with_same_dimensions(["p", "q"]);
+    let text = print(&attempt(&[inputs, opaque], &[], &options).unwrap().model);
+    assert!(text.contains(r#"float["p + q"] x"#), "{text}");
+}
+
+#[test]
+fn names_of_dimension_variables_that_no_model_has_are_refused() {
+    let of = |name: &str| {
+        let options = MergeOptions::default().with_same_dimensions([name]);
+        attempt(&[A, B], &[], &options).map(drop).map_err(|error| error.to_string())
+    };
+    assert_eq!(of("N"), Ok(()));
+    let expected = "no model has the dimension variable `n`, only `N`, `M`";
+    assert_eq!(of("n"), Err(expected.to_owned()));
+}
+
 #[test]
 fn contradictions_inside_of_a_model_are_found_by_inference() {
     let from =

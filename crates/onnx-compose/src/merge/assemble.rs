@@ -45,6 +45,7 @@ pub(super) fn assemble(
             let to = match target {
                 Target::Known(size) => Dim::Known(*size),
                 Target::Name(name) => Dim::Var(merged.model.intern(name)),
+                Target::Unknown => Dim::Unknown,
             };
             importer.map_dimension(*from, to);
         }

@@ -6,7 +6,9 @@ use foldhash::fast::RandomState;
 use onnx_ir::{AttrValue, InfoEntry, Model};
 use onnx_types::{Dim, Symbol, Type};
 
+use super::declared::Declared;
 use super::{Part, Renamed, RenamedKind};
+use crate::sizes::is_name;
 
 /// A dimension variable of a model.
 pub(super) type Var = (usize, Symbol);
@@ -76,61 +78,108 @@ impl Classes {
     }
 }
 
-/// What a dimension variable of a model is in the merged model.
+/// What a named size of a model is in the merged model.
+#[derive(Clone)]
 pub(super) enum Target {
     Known(i64),
+    /// The name of a variable, or the text of an expression.
     Name(String),
+    /// An expression that is not a size any more.
+    Unknown,
 }
 
-/// The variables of each model that become something else.
+/// The named sizes of each model that become something else.
 pub(super) type Targets = Vec<Vec<(Symbol, Target)>>;
 
 /// Chooses the names of all variables: that of the first model that has it, unless another size has the name. Returns the
-/// variables by their names, too.
+/// variables by their names, too. Expressions get the new names of their variables.
 pub(super) fn targets(
     parts: &[Part<'_>],
-    classes: &Classes,
+    (declared, classes): (&mut Declared, &Classes),
     renamed: &mut Vec<Renamed>,
     bound: &mut Vec<(usize, String, i64)>,
 ) -> (Targets, HashMap<String, Var, RandomState>) {
-    let variables: Vec<Vec<Symbol>> = parts.iter().map(|part| variables(&part.model)).collect();
+    let all = |model: usize, declared: &Declared| {
+        declared.variables(model).iter().map(move |&name| (model, name)).collect::<Vec<Var>>()
+    };
+    let all: Vec<Var> = (0..parts.len()).flat_map(|model| all(model, declared)).collect();
+    let names = names(parts, declared, classes, &all);
     let text = |(model, name): Var| parts.get(model).map_or("", |part| part.model.str(name));
-    let all = variables.iter().enumerate();
-    let all = all.flat_map(|(model, names)| names.iter().map(move |&name| (model, name)));
-    let mut taken: HashSet<String, RandomState> = HashSet::default();
-    let mut names: HashMap<Var, String, RandomState> = HashMap::default();
-    let written: HashSet<&str, RandomState> = all.clone().map(text).collect();
+    let target = |var: Var| match classes.size(var) {
+        Size::Known(size) => Some(Target::Known(size)),
+        Size::Var(root) => names.get(&root).filter(|name| *name != text(var)).cloned().map(Target::Name),
+    };
     let mut targets: Targets = parts.iter().map(|_| Vec::new()).collect();
     for var in all {
-        let own = text(var);
-        let target = match classes.size(var) {
-            Size::Known(size) => {
-                bound.push((var.0, own.to_owned(), size));
-                Target::Known(size)
-            }
-            Size::Var(root) => {
-                let name = names.entry(root).or_insert_with(|| {
-                    let like = text(root);
-                    if taken.insert(like.to_owned()) {
-                        return like.to_owned();
-                    }
-                    let mut others = (2_u64..).map(|number| format!("{like}_{number}"));
-                    let free = |name: &String| !written.contains(name.as_str()) && taken.insert(name.clone());
-                    others.find(free).unwrap_or_default()
-                });
-                if name == own {
-                    continue;
-                }
-                let (from, to) = (own.to_owned(), name.clone());
+        let Some(target) = target(var) else { continue };
+        match &target {
+            Target::Known(size) => bound.push((var.0, text(var).to_owned(), *size)),
+            Target::Name(to) => {
+                let (from, to) = (text(var).to_owned(), to.clone());
                 renamed.push(Renamed { model: var.0, kind: RenamedKind::Dimension, from, to });
-                Target::Name(name.clone())
             }
-        };
+            Target::Unknown => {}
+        }
         if let Some(of_model) = targets.get_mut(var.0) {
             of_model.push((var.1, target));
         }
     }
+    // Expressions contain the names of the merged model, also where the variable is that of another model.
+    for (model, of_model) in targets.iter_mut().enumerate() {
+        of_model.extend(declared.changed(parts, model, &|var| {
+            let name = |name: &String| Target::Name(name.clone());
+            match classes.size(var) {
+                Size::Known(size) => Some(Target::Known(size)),
+                Size::Var(root) => names.get(&root).map(name),
+            }
+        }));
+    }
     (targets, names.into_iter().map(|(var, name)| (name, var)).collect())
+}
+
+/// The names of the variables in the merged model.
+fn names(
+    parts: &[Part<'_>],
+    declared: &mut Declared,
+    classes: &Classes,
+    all: &[Var],
+) -> HashMap<Var, String, RandomState> {
+    let text = |(model, name): Var| parts.get(model).map_or("", |part| part.model.str(name));
+    let written: HashSet<&str, RandomState> = all.iter().map(|&var| text(var)).collect();
+    let mut taken: HashSet<String, RandomState> = HashSet::default();
+    let mut names: HashMap<Var, String, RandomState> = HashMap::default();
+    let mut of_inputs: HashSet<String, RandomState> = HashSet::default();
+    // Other texts come last: they must not become expressions of the names before.
+    for is_last in [false, true] {
+        for &var in all {
+            let Size::Var(root) = classes.size(var) else { continue };
+            let like = text(root);
+            if is_name(like) == is_last {
+                continue;
+            }
+            let name = names.entry(root).or_insert_with(|| {
+                let is_free = !declared.would_be_expression(like, &of_inputs);
+                if is_free && taken.insert(like.to_owned()) {
+                    return like.to_owned();
+                }
+                let like = if declared.has_operators(like) { plain(like) } else { like.to_owned() };
+                let numbered = (2_u64..).map(|number| format!("{like}_{number}"));
+                let mut others = std::iter::once(like.clone()).chain(numbered);
+                let free = |name: &String| !written.contains(name.as_str()) && taken.insert(name.clone());
+                others.find(free).unwrap_or_default()
+            });
+            if declared.is_of_input(var) {
+                of_inputs.insert(name.clone());
+            }
+        }
+    }
+    names
+}
+
+/// A name that nobody reads as an expression: `past + seq` becomes `past_seq`.
+fn plain(text: &str) -> String {
+    let words = text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
+    words.collect::<Vec<_>>().join("_")
 }
 
 /// The dimension variables that the graphs of a model declare, in order. Those of functions are their own.

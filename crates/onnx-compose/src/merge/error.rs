@@ -1,11 +1,14 @@
 //! Why models were not merged.
 
-use onnx_diag::{Diagnostic, Locus, Sink};
+use onnx_diag::{Diagnostic, Locus, Quoted, Sink};
 use onnx_ir::{Cycle, EditError, Model};
 use onnx_types::{Execution, Stopped};
 use onnx_version::VersionError;
 
 use crate::rules::COMPOSITION_REFUSED;
+
+/// Maximum number of names that a message lists.
+const MOST: usize = 8;
 
 /// Why models were not merged. None of them is changed. Messages number the models from 1.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -72,9 +75,27 @@ pub enum MergeError {
         /// The reason.
         source: EditError,
     },
+    /// No model has a dimension variable that is to be the same in all models.
+    #[error("no model has the dimension variable {}{}", Quoted(.name), only(.known))]
+    Dimension {
+        /// The name.
+        name: String,
+        /// The dimension variables of the models.
+        known: Vec<String>,
+    },
     /// An edit of the merged model failed.
     #[error(transparent)]
     Edit(#[from] EditError),
+}
+
+/// The variables that there are, as a part of a sentence.
+fn only(known: &[String]) -> String {
+    if known.is_empty() {
+        return " or any other".to_owned();
+    }
+    let shown: Vec<String> = known.iter().take(MOST).map(|name| Quoted(name).to_string()).collect();
+    let more = if known.len() > MOST { ", …" } else { "" };
+    format!(", only {}{more}", shown.join(", "))
 }
 
 fn number(model: &usize) -> usize {

@@ -1,6 +1,7 @@
 //! Several models become one.
 
 mod assemble;
+mod declared;
 mod dims;
 mod error;
 mod info;
@@ -16,6 +17,7 @@ use onnx_shape_infer::{InferOptions, infer};
 use onnx_types::Execution;
 use slotmap::SecondaryMap;
 
+use self::declared::Declared;
 pub use self::error::MergeError;
 
 /// Options of [`merge`].
@@ -170,7 +172,8 @@ impl Part<'_> {
 /// Names stay, the earlier model first and inputs and outputs before inner values; what collides is renamed apart. Functions
 /// that mean the same are shared, and so are initializers and `Constant` nodes of one name that are equal. Older operator sets
 /// are raised to the newest version of any model. A dimension variable of one model is not that of another one unless a
-/// connection or [`same_dimensions`](MergeOptions::same_dimensions) says so. Locations of external data must be relative to
+/// connection or [`same_dimensions`](MergeOptions::same_dimensions) says so; expressions get the names and sizes of their
+/// variables. Locations of external data must be relative to
 /// one directory.
 ///
 /// # Errors
@@ -207,21 +210,23 @@ pub fn merge(
         connection.to = moved.next().unwrap_or(connection.to);
     }
     options.execution.interrupt.check()?;
-    let mut classes = seam::unify(&parts, &connections, options, registry)?;
+    let mut declared = Declared::new(&parts, options)?;
+    let mut classes = seam::unify(&parts, &connections, &declared, (options, registry))?;
     let begin = (parts.clone(), merged.clone());
-    let assemble = |parts: &mut [Part<'_>], merged: &mut Merged, classes: &dims::Classes| {
-        let (dims, of_names) = dims::targets(parts, classes, &mut merged.renamed, &mut merged.bound);
+    let assemble = |parts: &mut [Part<'_>], merged: &mut Merged, sizes: (&mut Declared, &dims::Classes)| {
+        let (dims, of_names) = dims::targets(parts, sizes, &mut merged.renamed, &mut merged.bound);
         let done = assemble::assemble(parts, &connections, &outputs, (&dims, options, registry), merged);
         done.map(|done| (done, of_names))
     };
-    let (mut assembled, of_names) = assemble(&mut parts, &mut merged, &classes)?;
+    let (mut assembled, of_names) = assemble(&mut parts, &mut merged, (&mut declared, &classes))?;
     options.execution.interrupt.check()?;
     let has_variables = merged.renamed.iter().any(|renamed| renamed.kind == RenamedKind::Dimension);
     let (model, sources) = (&merged.model, assembled.sources.as_slice());
     let (of_parts, context) = ((parts.as_slice(), connections.as_slice()), (options, registry));
-    if has_variables && seam::unify_merged(of_parts, (model, sources), &of_names, &mut classes, context)? {
+    let sizes = (&declared, &of_names, &mut classes);
+    if has_variables && seam::unify_merged(of_parts, (model, sources), sizes, context)? {
         (parts, merged) = begin;
-        (assembled, _) = assemble(&mut parts, &mut merged, &classes)?;
+        (assembled, _) = assemble(&mut parts, &mut merged, (&mut declared, &classes))?;
     }
     seam::keep_proved(&mut merged.model, &assembled.bound, options, registry)?;
     check_types(models, &merged.model, options, registry)?;

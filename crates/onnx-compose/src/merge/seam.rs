@@ -8,7 +8,8 @@ use onnx_schema::Registry;
 use onnx_shape_infer::{InferOptions, Inference, infer};
 use onnx_types::{Dim, ElemType, Shape, Symbol, Type, TypeKind};
 
-use super::dims::{Classes, Size, Var, variables, variables_of};
+use super::declared::Declared;
+use super::dims::{Classes, Size, Var, variables_of};
 use super::{Connection, MergeError, MergeOptions, Part};
 use crate::interface::name;
 
@@ -20,24 +21,19 @@ use crate::interface::name;
 pub(super) fn unify(
     parts: &[Part<'_>],
     connections: &[Connection],
-    options: &MergeOptions<'_>,
-    registry: &Registry,
+    declared: &Declared,
+    (options, registry): (&MergeOptions<'_>, &Registry),
 ) -> Result<Classes, MergeError> {
-    let names: Vec<Vec<Symbol>> = parts.iter().map(|part| variables(&part.model)).collect();
     let mut classes = Classes::default();
     for name in &options.same_dimensions {
         let mut first = None;
-        for (index, part) in parts.iter().enumerate() {
-            let Some(symbol) = part.model.names().get(name) else { continue };
-            if !names.get(index).is_some_and(|names| names.contains(&symbol)) {
-                continue;
-            }
-            let var = (index, symbol);
+        for var in declared.with_name(parts, name) {
             // Two variables without a size never contradict.
             let _ = classes.unite(Size::Var(*first.get_or_insert(var)), Size::Var(var));
         }
     }
-    let mut sides = Sides { parts, proved: parts.iter().map(|_| None).collect(), options, registry };
+    let mut sides =
+        Sides { parts, declared, proved: parts.iter().map(|_| None).collect(), options, registry };
     for (index, connection) in connections.iter().enumerate() {
         let from = sides.from(connection.from)?;
         let to = sides.to(connection.to);
@@ -60,8 +56,7 @@ pub(super) fn unify(
 pub(super) fn unify_merged(
     (parts, connections): (&[Part<'_>], &[Connection]),
     (model, sources): (&Model, &[ValueId]),
-    of_names: &HashMap<String, Var, RandomState>,
-    classes: &mut Classes,
+    (names, of_names, classes): (&Declared, &HashMap<String, Var, RandomState>, &mut Classes),
     (options, registry): (&MergeOptions<'_>, &Registry),
 ) -> Result<bool, MergeError> {
     let inference = prove(model, options, registry)?;
@@ -75,6 +70,9 @@ pub(super) fn unify_merged(
         }
         for (&proved, &declared) in proved.iter().zip(contract.dims()) {
             let (Dim::Var(proved), Dim::Var(declared)) = (proved, declared) else { continue };
+            if names.is_expression(index, declared) {
+                continue;
+            }
             let name = proved.number().is_none().then(|| model.str(proved));
             if let Some(&var) = name.and_then(|name| of_names.get(name)) {
                 // Variables that other connections bind to different numbers stay apart.
@@ -104,7 +102,12 @@ pub(super) fn keep_proved(
         let (TypeKind::Tensor(tensor) | TypeKind::SparseTensor(tensor)) = &mut ty.kind else { continue };
         let shape = tensor.shape.as_mut().map(Shape::dims_mut);
         let Some(dim) = shape.and_then(|dims| dims.get_mut(axis)) else { continue };
-        let known = proved.map_or(Dim::Unknown, Dim::Known);
+        let known = match (*dim, proved) {
+            (_, Some(size)) => Dim::Known(size),
+            (Dim::Known(_) | Dim::Unknown, None) => Dim::Unknown,
+            // An expression of variables that are left.
+            (left, None) => left,
+        };
         if *dim != known {
             *dim = known;
             ty.source = None;
@@ -130,6 +133,7 @@ fn prove(model: &Model, options: &MergeOptions<'_>, registry: &Registry) -> Resu
 /// A type on one side of a connection.
 struct Side<'a> {
     model: &'a Model,
+    declared: &'a Declared,
     index: usize,
     ty: Type,
     /// The variables that have a meaning outside of the model; all of them if `None`.
@@ -140,6 +144,7 @@ impl Side<'_> {
     fn size(&self, dim: Dim) -> Option<Size> {
         match dim {
             Dim::Known(size) => Some(Size::Known(size)),
+            Dim::Var(name) if self.declared.is_expression(self.index, name) => None,
             Dim::Var(name) if self.meant.as_ref().is_none_or(|meant| meant.contains(&name)) => {
                 Some(Size::Var((self.index, name)))
             }
@@ -150,6 +155,7 @@ impl Side<'_> {
 
 struct Sides<'a> {
     parts: &'a [Part<'a>],
+    declared: &'a Declared,
     /// What is proved about each model that was asked.
     proved: Vec<Option<(Inference, HashSet<Symbol, RandomState>)>>,
     options: &'a MergeOptions<'a>,
@@ -159,7 +165,7 @@ struct Sides<'a> {
 impl<'a> Sides<'a> {
     fn to(&self, (index, value): (usize, ValueId)) -> Option<Side<'a>> {
         let model = &*self.parts.get(index)?.model;
-        Some(Side { model, index, ty: model.ty(value)?.clone(), meant: None })
+        Some(Side { model, declared: self.declared, index, ty: model.ty(value)?.clone(), meant: None })
     }
 
     fn from(&mut self, (index, value): (usize, ValueId)) -> Result<Option<Side<'a>>, MergeError> {
@@ -185,7 +191,7 @@ impl<'a> Sides<'a> {
             (None, Some(declared)) => numbers_only(declared),
             (None, None) => return Ok(None),
         };
-        Ok(Some(Side { model, index, ty, meant: Some(meant.clone()) }))
+        Ok(Some(Side { model, declared: self.declared, index, ty, meant: Some(meant.clone()) }))
     }
 }
 

@@ -23,6 +23,8 @@ use crate::error::ComposeError;
 use crate::interface::name;
 use crate::rules::SIZE_IS_FIXED;
 
+pub(crate) use self::names::{is_name, with_names};
+
 /// Options of edits of sizes and of the interface.
 #[derive(Clone)]
 #[non_exhaustive]
@@ -268,7 +270,7 @@ impl Plan {
         let mut plan = Self::default();
         for change in changes {
             if let NewSize::Name(name) = &change.size
-                && !names::is_name(name)
+                && !is_name(name)
             {
                 let message = format!("`{}` is not the name of a dimension variable", name.escape_debug());
                 return Err(ComposeError::refused(message));

@@ -12,7 +12,7 @@ use super::{NewSize, Resized};
 use crate::error::ComposeError;
 
 /// Whether a text is a name, and nothing that a reader could take for a number or an expression.
-pub(super) fn is_name(text: &str) -> bool {
+pub(crate) fn is_name(text: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
     text.chars().all(is_part) && text.starts_with(|c: char| c.is_alphabetic() || c == '_')
 }
@@ -113,20 +113,29 @@ fn rename_text(model: &mut Model, symbol: Symbol, expression: Dim, new: &BTreeMa
     if renamed == expression {
         return Dim::Var(symbol);
     }
-    let (text, mut written) = (model.str(symbol).to_owned(), String::new());
-    let mut rest = text.as_str();
-    while let Some(c) = rest.chars().next() {
-        let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
-        let length = if is_part(c) { rest.find(|c| !is_part(c)).unwrap_or(rest.len()) } else { c.len_utf8() };
-        let (word, after) = rest.split_at(length);
-        let name = model.names().get(word).and_then(|symbol| new.get(&symbol));
-        written.push_str(name.map_or(word, |&name| model.str(name)));
-        rest = after;
-    }
+    let text = model.str(symbol).to_owned();
+    let written = with_names(&text, &|word| {
+        let name = model.names().get(word).and_then(|symbol| new.get(&symbol))?;
+        Some(model.str(*name))
+    });
     let (exprs, names) = model.exprs_mut();
     // An uncommon notation is written again.
     if exprs.try_parse_known(names, &written).ok() == Some(renamed) {
         return Dim::Var(model.intern(&written));
     }
     renamed
+}
+
+/// The text of an expression with other names.
+pub(crate) fn with_names<'a>(text: &str, new: &dyn Fn(&str) -> Option<&'a str>) -> String {
+    let mut written = String::new();
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
+        let length = if is_part(c) { rest.find(|c| !is_part(c)).unwrap_or(rest.len()) } else { c.len_utf8() };
+        let (word, after) = rest.split_at(length);
+        written.push_str(new(word).unwrap_or(word));
+        rest = after;
+    }
+    written
 }
