@@ -191,7 +191,7 @@ pub enum AspectKind {
     OperatorSet,
     /// Number and bindings of training steps.
     Training,
-    /// The declared type of an inner value.
+    /// The declared type of an inner value. Of those that only one model declares, the number in that model, labeled `count`.
     DeclaredType,
     /// `ir_version`, producer, domain and version of the model.
     Header,
@@ -270,6 +270,16 @@ impl Element {
 impl fmt::Display for Aspect {
     /// The aspect in one line: `attribute axis: 1 -> 2`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A type that one model declares is reported as a number of values.
+        let only = match (self.kind, &self.before, &self.after) {
+            (AspectKind::DeclaredType, Some(count), None) => Some((count, "first")),
+            (AspectKind::DeclaredType, None, Some(count)) => Some((count, "second")),
+            _ => None,
+        };
+        if let Some((count, model)) = only {
+            let (noun, verb) = if count == "1" { ("value", "has") } else { ("values", "have") };
+            return write!(f, "{count} inner {noun} {verb} a declared type only in the {model} model");
+        }
         f.write_str(self.kind.name())?;
         if !self.label.is_empty() {
             write!(f, " {}", self.label)?;

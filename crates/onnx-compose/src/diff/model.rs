@@ -347,7 +347,9 @@ impl Comparison<'_> {
             };
             let (before, after) = (keys(a, graph), keys(b, other));
             if before != after {
-                let [before, after] = [before, after].map(|keys| Some(format!("{} values", keys.len())));
+                let other = if before.len() == after.len() { " with other parameters" } else { "" };
+                let text = |keys: &[String], other| Some(format!("{}{other}", values(keys.len())));
+                let (before, after) = (text(&before, ""), text(&after, other));
                 aspects.push(Aspect::new(AspectKind::Annotation, "quantization", before, after));
             }
             let places = || (Some(a.places.graph(graph)), Some(b.places.graph(other)));
@@ -357,14 +359,17 @@ impl Comparison<'_> {
 
     /// Notes how many values have a declared type in one model only.
     pub(super) fn declared_types(&mut self) {
-        let [only_a, only_b] = self.declared;
-        if only_a != 0 || only_b != 0 {
-            let text = |count: usize| Some(format!("{count} that the other model does not declare"));
-            let aspect = Aspect::new(AspectKind::DeclaredType, "", text(only_a), text(only_b));
-            let places = || (Some(onnx_diag::Locus::model()), Some(onnx_diag::Locus::model()));
-            self.changed(Element::Model, places, String::new, vec![aspect]);
-        }
+        let [only_a, only_b] = self.declared.map(|count| (count != 0).then(|| count.to_string()));
+        let sides = [(only_a, None), (None, only_b)].into_iter();
+        let sides = sides.filter(|(a, b)| a.is_some() || b.is_some());
+        let aspects = sides.map(|(a, b)| Aspect::new(AspectKind::DeclaredType, "count", a, b)).collect();
+        let places = || (Some(onnx_diag::Locus::model()), Some(onnx_diag::Locus::model()));
+        self.changed(Element::Model, places, String::new, aspects);
     }
+}
+
+fn values(count: usize) -> String {
+    if count == 1 { "1 value".to_owned() } else { format!("{count} values") }
 }
 
 fn default_text(side: &Side<'_>, default: &Attribute) -> String {

@@ -50,6 +50,18 @@ fn check(a: &str, b: &str, expected: &[&str]) {
 }
 
 #[test]
+fn declared_types_in_one_model_only_are_counted() {
+    let body = "{ t = Neg (x) u = Abs (t) y = Exp (u) }";
+    let (one, two) = (format!("<float[2] t> {body}"), format!("<float[2] t, float[2] u> {body}"));
+    check(body, &two, &["changed model | 2 inner values have a declared type only in the second model"]);
+    check(&two, &one, &["changed model | 1 inner value has a declared type only in the first model"]);
+    let other = format!("<float[2] u> {body}");
+    let both = "changed model | 1 inner value has a declared type only in the first model; \
+                1 inner value has a declared type only in the second model";
+    check(&one, &other, &[both]);
+}
+
+#[test]
 fn the_same_model_in_another_form_has_no_difference() {
     for seed in 0..60 {
         let model = generated(seed);
