@@ -1,7 +1,9 @@
 //! Connections of models from the command line.
 
+use std::collections::BTreeSet;
+
 use onnx_compose::Connection;
-use onnx_ir::{GraphOutput, Model, ValueId};
+use onnx_ir::{Def, GraphOutput, Model, ValueId};
 
 use crate::exit::Failure;
 use crate::output::shown;
@@ -79,6 +81,84 @@ fn input(model: &Model, name: &str) -> Option<ValueId> {
 
 fn is_named(model: &Model, value: ValueId, name: &str) -> bool {
     model.str(model.value(value).name()) == name
+}
+
+/// Inputs of a model that nothing is connected to, although a later model has outputs of these names.
+pub(super) struct Reversed {
+    /// The index of the model with the inputs.
+    pub(super) of: usize,
+    /// The index of the model with the outputs.
+    later: usize,
+    /// The names, in order.
+    names: Vec<String>,
+}
+
+impl Reversed {
+    /// The message, and how to connect the inputs.
+    pub(super) fn warning(&self, names: &[String]) -> (String, String) {
+        let model = |index: usize| names.get(index).map_or("", String::as_str);
+        let (earlier, later) = (model(self.of), model(self.later));
+        let listed: Vec<String> =
+            self.names.iter().take(MOST).map(|name| format!("`{}`", shown(name))).collect();
+        let listed = listed.join(", ") + if self.names.len() > MOST { ", …" } else { "" };
+        let (noun, verb, pronoun) =
+            if self.names.len() == 1 { ("input", "is", "it") } else { ("inputs", "are", "them") };
+        let message = format!(
+            "the {noun} {listed} of {earlier} {verb} not connected: {later}, which has {pronoun} as output, comes later"
+        );
+        let first = self.names.first().map(|name| shown(name)).unwrap_or_default();
+        let [of, from] = [self.of, self.later].map(|index| index.saturating_add(1));
+        let help = format!(
+            "name {later} before {earlier}, or use `--connect 'in({from}, {first})=in({of}, {first})'`"
+        );
+        (message, help)
+    }
+}
+
+/// The inputs that a connection by name leaves open because the models are in another order. A model that uses values of the
+/// earlier one is no source: the models would form a cycle.
+pub(super) fn reversed(models: &[&Model], connections: &[Connection]) -> Vec<Reversed> {
+    let mut found: Vec<Reversed> = Vec::new();
+    for (of, model) in models.iter().enumerate() {
+        let users = users(models, connections, of);
+        for &input in model.graph(model.main_graph()).inputs() {
+            let name = model.str(model.value(input).name());
+            if name.is_empty() || connections.iter().any(|known| known.to == (of, input)) {
+                continue;
+            }
+            let has_output = |other: &Model| {
+                let mut outputs = other.graph(other.main_graph()).outputs().iter().map(GraphOutput::value);
+                outputs.any(|output| is_named(other, output, name) && !is_input(other, output))
+            };
+            let mut others = models.iter().enumerate().skip(of.saturating_add(1));
+            let later = others.find(|(index, other)| !users.contains(index) && has_output(other));
+            let Some((later, _)) = later else { continue };
+            match found.iter_mut().find(|known| known.of == of && known.later == later) {
+                Some(known) => known.names.push(name.to_owned()),
+                None => found.push(Reversed { of, later, names: vec![name.to_owned()] }),
+            }
+        }
+    }
+    found
+}
+
+/// The models that use values which a model makes, also through others.
+fn users(models: &[&Model], connections: &[Connection], of: usize) -> BTreeSet<usize> {
+    let mut users = BTreeSet::new();
+    let mut pending = vec![of];
+    while let Some(model) = pending.pop() {
+        for connection in connections.iter().filter(|connection| connection.from.0 == model) {
+            let is_made = models.get(model).is_some_and(|model| !is_input(model, connection.from.1));
+            if is_made && users.insert(connection.to.0) {
+                pending.push(connection.to.0);
+            }
+        }
+    }
+    users
+}
+
+fn is_input(model: &Model, value: ValueId) -> bool {
+    matches!(model.value(value).def(), Def::Input { .. })
 }
 
 fn unmatched(models: &[&Model], text: &str) -> Failure {

@@ -98,6 +98,11 @@ fn join(
         let is_new = |found: &Connection| connections.iter().all(|known| known.to != found.to);
         let found: Vec<Connection> = connections_by_name(&models).into_iter().filter(is_new).collect();
         connections.extend(found);
+        let names: Vec<String> = loaded.iter().map(|loaded| shown(&loaded.name)).collect();
+        for reversed in connect::reversed(&models, &connections) {
+            let (message, help) = reversed.warning(&names);
+            out.warning(&message, Some(&help));
+        }
     }
     if connections.is_empty() {
         let by_name = connections_by_name(&models);

@@ -190,6 +190,31 @@ fn models_are_joined() {
 }
 
 #[test]
+fn models_in_the_wrong_order_are_reported() {
+    let folder = Folder::with("a.onnxtxt", ENCODER);
+    folder.put("b.onnxtxt", DECODER.replace("x)", "h)"));
+    let run = onnx(&folder, "merge b.onnxtxt a.onnxtxt --by-name -o out.onnx");
+    run.exits(0)
+        .says("the input `h` of b.onnxtxt is not connected: a.onnxtxt, which has it as output, comes later")
+        .says("name a.onnxtxt before b.onnxtxt, or use `--connect 'in(2, h)=in(1, h)'`");
+    let warns = |arguments: &str| onnx(&folder, arguments).exits(0).err.contains("comes later");
+    assert!(!warns("merge a.onnxtxt b.onnxtxt --by-name -o right.onnx"));
+    assert!(!warns("merge b.onnxtxt a.onnxtxt --by-name --connect in(2,h)=in(1,h) -o named.onnx"));
+    // Each model uses the other one.
+    folder.put("c.onnxtxt", DECODER.replace("x)", "h)").replace(" y", " x"));
+    assert!(!warns("merge a.onnxtxt c.onnxtxt --by-name -o loop.onnx"));
+}
+
+#[test]
+fn dimension_variables_that_no_model_has_are_reported() {
+    let folder = Folder::with("a.onnxtxt", ENCODER);
+    folder.put("b.onnxtxt", DECODER);
+    onnx(&folder, "merge a.onnxtxt b.onnxtxt --connect h=x --same-dims K -o out.onnx")
+        .exits(1)
+        .says("no model has the dimension variable `K`, only `N`, `M`");
+}
+
+#[test]
 fn models_that_do_not_fit_are_not_joined() {
     let folder = Folder::with("a.onnxtxt", ENCODER);
     folder.put("b.onnxtxt", DECODER.replace("float[M, 2]", "float[M, 3]"));
