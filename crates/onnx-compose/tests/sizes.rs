@@ -148,7 +148,10 @@ fn a_number_that_the_model_cannot_have_is_refused() {
     assert!(refused(&text, &["Q=2"]).contains("no input has the dimension variable `Q`"));
     assert!(refused(&text, &["N=2", "N=3"]).contains("two sizes"));
     assert!(refused(&text, &["N=-1"]).contains("negative"));
-    assert!(refused(&text, &["N=a b"]).contains("not the name"));
+    for size in ["a b", "1.5", "2*N"] {
+        let expected = format!("`{size}` is not a size, which is a whole number or a name");
+        assert_eq!(refused(&text, &[&format!("N={size}")]), expected);
+    }
 }
 
 #[test]

@@ -272,7 +272,8 @@ impl Plan {
             if let NewSize::Name(name) = &change.size
                 && !is_name(name)
             {
-                let message = format!("`{}` is not the name of a dimension variable", name.escape_debug());
+                let message =
+                    format!("`{}` is not a size, which is a whole number or a name", name.escape_debug());
                 return Err(ComposeError::refused(message));
             }
             match &change.target {
