@@ -57,6 +57,8 @@ fn reductions_of_nothing_keep_what_they_do_to_elements() {
     has(&graph("ReduceL2"), (18, 17), &["= Abs (x)"]);
     has(&graph("ReduceSumSquare"), (18, 17), &["= Mul (x, x)"]);
     has(&graph("ReduceLogSum"), (18, 17), &["= Log (x)"]);
+    let integers = graph("ReduceLogSum").replace("float", "int64");
+    has(&integers, (18, 17), &["Cast <to = 1> (x)", "= Log (", "Cast <to = 7>"]);
     has(&graph("ReduceMean"), (18, 17), &["= Identity (x)"]);
     has(&graph("ReduceSum"), (13, 12), &["= Identity (x)"]);
 }
@@ -106,6 +108,12 @@ fn nearest_pixels_of_whole_scales_are_repeated() {
     };
     has(&graph("half_pixel"), (13, 9), &["Upsample (x, "]);
     refuses(&graph("align_corners"), (13, 10), Cause::Meaning);
+}
+
+#[test]
+fn bounds_in_the_wrong_order_are_two_operators() {
+    let graph = "g (float[2] x) => (float[2] y) <float a = {1}, float b = {-1}> { y = Clip (x, a, b) }";
+    has(graph, (13, 10), &["Max (x, ", "Min ("]);
 }
 
 #[test]

@@ -19,6 +19,7 @@ pub(crate) fn infinite_bounds(step: &mut Step<'_>) -> Result<(), Reason> {
 
 /// Downwards: constant bounds are attributes, and others are those of `Max` and `Min`, which are broadcast since version 8.
 /// An omitted bound does not bind infinities.
+/// Bounds in the wrong order are those of `Max` and `Min`, too.
 pub(crate) fn attributes(step: &mut Step<'_>) -> Result<(), Reason> {
     let bounds = [(1, attr::MIN, f32::NEG_INFINITY), (2, attr::MAX, f32::INFINITY)];
     let mut values = Vec::new();
@@ -37,7 +38,9 @@ pub(crate) fn attributes(step: &mut Step<'_>) -> Result<(), Reason> {
             Err(reason) => constant = Err(reason),
         }
     }
-    if constant.is_ok() {
+    // Version 13 defines the result for bounds in the wrong order, and older ones do not.
+    let is_ordered = !matches!(values.as_slice(), [(_, min), (_, max)] if min > max);
+    if constant.is_ok() && is_ordered {
         for (name, bound) in values {
             step.set(name, bound)?;
         }
@@ -47,7 +50,7 @@ pub(crate) fn attributes(step: &mut Step<'_>) -> Result<(), Reason> {
     let x = step.operand(0)?;
     let elem = step.elem(x)?;
     if ![ElemType::Float, ElemType::Double, ElemType::Float16].contains(&elem) {
-        return constant;
+        return constant.and(Err("the least element is greater than the greatest".into()));
     }
     let mut made = x;
     for (index, op) in [(1, op::MAX), (2, op::MIN)] {

@@ -1,7 +1,9 @@
 //! Reductions: the axes are an attribute before version 18, or 13 for `ReduceSum`; without axes, a flag lets nothing be
 //! reduced.
 
+use onnx_ir::ValueId;
 use onnx_schema::{attr, op};
+use onnx_types::ElemType;
 
 use crate::reason::Reason;
 use crate::step::Step;
@@ -25,8 +27,19 @@ pub(crate) fn attributes(step: &mut Step<'_>) -> Result<(), Reason> {
     let made = match step.old.op() {
         op::REDUCE_L1 | op::REDUCE_L2 => step.like(x, op::ABS, &[x], &[])?,
         op::REDUCE_SUM_SQUARE => step.like(x, op::MUL, &[x, x], &[])?,
-        op::REDUCE_LOG_SUM => step.like(x, op::LOG, &[x], &[])?,
+        op::REDUCE_LOG_SUM => logarithm(step, x)?,
         _ => step.like(x, op::IDENTITY, &[x], &[])?,
     };
     step.replace(made)
+}
+
+/// The logarithm of each element; `Log` has no integers, which are computed as `float`.
+fn logarithm(step: &mut Step<'_>, x: ValueId) -> Result<ValueId, Reason> {
+    let elem = step.elem(x)?;
+    if elem.is_float() {
+        return step.like(x, op::LOG, &[x], &[]);
+    }
+    let wide = step.cast(x, ElemType::Float)?;
+    let log = step.like(wide, op::LOG, &[wide], &[])?;
+    step.cast(log, elem)
 }
