@@ -5,6 +5,8 @@ mod parts;
 mod sizes;
 mod weights;
 
+pub(crate) use self::weights::zeros;
+
 use std::collections::HashSet;
 
 use onnx_check::{CheckOptions, check};

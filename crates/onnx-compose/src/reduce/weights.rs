@@ -72,7 +72,7 @@ fn is_zero(tensor: &Tensor) -> bool {
 }
 
 /// A tensor of zeros.
-pub(super) fn zeros(elem: ElemType, dims: &[i64]) -> Option<Tensor> {
+pub(crate) fn zeros(elem: ElemType, dims: &[i64]) -> Option<Tensor> {
     let dims = dims.iter().copied();
     let count = dims.clone().try_fold(1_u64, |count, dim| count.checked_mul(u64::try_from(dim).ok()?))?;
     let bytes = elem.byte_len(count)?;

@@ -22,7 +22,7 @@ const MAX_VISITS: u32 = 2000;
 const MAX_TRANSPOSITIONS: u32 = 8;
 
 /// Operators that keep each element at its index, as far as axes with a freed size are concerned. Operands are broadcast.
-const ELEMENTWISE: [Symbol; 57] = [
+pub(super) const ELEMENTWISE: [Symbol; 57] = [
     op::ABS,
     op::ADD,
     op::AND,

@@ -40,6 +40,8 @@ pub(super) struct Constants<'a> {
     /// Whether the freed size is that of a batch: the first axis, with one row. Rows must be independent then, which an old size
     /// of 1 does not show.
     pub(super) is_batch: bool,
+    /// Whether the freed size is that of first axes.
+    pub(super) is_first_axis: bool,
     /// Values that depend on the inputs with freed sizes.
     pub(super) dependent: &'a SecondaryMap<ValueId, ()>,
     /// Values that depend on any input.
@@ -71,6 +73,7 @@ impl<'a> Constants<'a> {
             old,
             source: *axes.first()?,
             is_batch: old == 1 && axes.iter().all(|&(_, axis)| axis == 0),
+            is_first_axis: axes.iter().all(|&(_, axis)| axis == 0),
             dependent,
             fed,
             replaced: HashMap::default(),

@@ -38,9 +38,14 @@ pub(super) fn free(
     replace_constants(model, &mut constants, options)?;
     constants.finish(model)?;
     let mut after = options.infer(model, &[], false)?;
-    let verdict =
-        verdict::Freed { before: &before, after: &after, constants: &constants, dependent: &dependent };
-    done.conditions.extend(verdict.check(model, options.registry)?);
+    let verdict = verdict::Freed {
+        before: &before,
+        after: &after,
+        constants: &constants,
+        dependent: &dependent,
+        options,
+    };
+    done.conditions.extend(verdict.check(model)?);
     let replaced = constants.report(model);
     done.constants.extend(replaced.into_iter().map(|(node, text)| (node_name(model, node), text)));
     let (types, removed) = declare(model, &before, &mut after, variable_symbol, &dependent);

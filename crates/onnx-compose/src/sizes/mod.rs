@@ -7,6 +7,7 @@ mod free;
 mod mixing;
 mod names;
 mod reshape;
+mod runs;
 mod types;
 mod verdict;
 

@@ -10,7 +10,7 @@ use onnx_types::{Dim, Symbol};
 use slotmap::SecondaryMap;
 
 use super::constants::Constants;
-use super::{FixedSize, bind, choice, mixing};
+use super::{EditOptions, FixedSize, bind, choice, mixing, runs};
 use crate::error::ComposeError;
 
 /// Sizes of other variables that conditions are tried with.
@@ -22,6 +22,7 @@ pub(super) struct Freed<'a> {
     pub(super) after: &'a Inference,
     pub(super) constants: &'a Constants<'a>,
     pub(super) dependent: &'a SecondaryMap<ValueId, ()>,
+    pub(super) options: &'a EditOptions<'a>,
 }
 
 /// What a condition means for a freed size.
@@ -41,7 +42,7 @@ impl Freed<'_> {
     /// # Errors
     ///
     /// Returns an error with everything that fixes the size.
-    pub(super) fn check(&self, model: &Model, registry: &Registry) -> Result<Vec<String>, ComposeError> {
+    pub(super) fn check(&self, model: &Model) -> Result<Vec<String>, ComposeError> {
         let mut fixed = bind::contradictions(model, self.before, self.after);
         let mut conditions = Vec::new();
         for fact in self.after.facts().all() {
@@ -57,8 +58,10 @@ impl Freed<'_> {
         }
         for node in model.nodes_in(model.main_graph()) {
             let reason = self.ambiguous(model, node);
-            let reason = reason.or_else(|| self.fixed_by(model, registry, node));
+            let reason = reason.or_else(|| self.fixed_by(model, self.options.registry, node));
             let reason = reason.or_else(|| self.mixed_by(model, node));
+            let reason =
+                reason.or_else(|| runs::fixed_by_run(model, self.after, self.constants, node, self.options));
             fixed.extend(reason.map(|reason| FixedSize::at(model, node, reason)));
         }
         fixed.extend(self.lost(model));
@@ -232,17 +235,23 @@ impl Freed<'_> {
         mixed.map(|(_, axis)| format!("combines the elements along axis {axis}, which has the freed size"))
     }
 
-    /// The outputs that depend on a batch and do not have its size.
+    /// The outputs that depend on a batch and do not have its size: any output if the old size is 1, as its axes do not show the
+    /// size, and otherwise those that had the old size.
     fn lost(&self, model: &Model) -> Vec<FixedSize> {
-        if !self.constants.is_batch {
+        if !self.constants.is_first_axis {
             return Vec::new();
         }
+        let old = Dim::Known(self.constants.old);
+        let has_old = |value: &ValueId| {
+            self.constants.is_batch || self.before.shape(*value).is_some_and(|dims| dims.contains(&old))
+        };
         let outputs = model.graph(model.main_graph()).outputs().iter().map(onnx_ir::GraphOutput::value);
         let has_lost = |value: &ValueId| {
             let has_size = |dims: &[Dim]| {
                 dims.iter().any(|&dim| self.constants.factor(self.after, dim).is_some() || self.is_open(dim))
             };
             self.dependent.contains_key(*value)
+                && has_old(value)
                 && self.after.shape(*value).is_some_and(|dims| !has_size(dims))
         };
         outputs

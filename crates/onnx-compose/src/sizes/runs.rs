@@ -1,0 +1,139 @@
+//! Nodes that run for the old size only, although nothing that inference concludes says so: each is run at other sizes.
+
+use onnx_eval::{EvalOptions, FailureKind, Value, run_node};
+use onnx_ir::{Model, NodeId, ValueId};
+use onnx_schema::op;
+use onnx_shape_infer::{Elem, Inference};
+use onnx_types::tensor::Tensor;
+use onnx_types::{Dim, ElemClass, ElemType, Limits, Symbol};
+
+use super::EditOptions;
+use super::choice::ELEMENTWISE;
+use super::constants::Constants;
+use crate::reduce::zeros;
+
+/// The size of other variables.
+const OTHER: i64 = 2;
+
+/// Maximum number of elements of the operands of one run, and of its steps.
+const MAX_ELEMENTS: u64 = 1 << 22;
+
+/// Operators whose conditions on sizes inference states, and which take long.
+const CONDITIONED: &[Symbol] = &[
+    op::CONV,
+    op::CONV_TRANSPOSE,
+    op::CONV_INTEGER,
+    op::Q_LINEAR_CONV,
+    op::MAT_MUL,
+    op::MAT_MUL_INTEGER,
+    op::Q_LINEAR_MAT_MUL,
+    op::GEMM,
+];
+
+/// Why a node runs for the old size only, if it does.
+///
+/// It is run on zeros, and on the elements that are known. Only a node with an operand that has the freed size, and another one that
+/// has the old size as a number or known elements, can require it.
+pub(super) fn fixed_by_run(
+    model: &Model,
+    after: &Inference,
+    constants: &Constants<'_>,
+    node: NodeId,
+    options: &EditOptions<'_>,
+) -> Option<String> {
+    let record = model.node(node);
+    let is_standard = model.callee(node, options.registry).standard().is_some();
+    // Inference states the conditions of broadcasting.
+    let is_elementwise = ELEMENTWISE.contains(&record.op()) && !record.is(op::LAYER_NORMALIZATION);
+    if !is_standard
+        || record.nested_graphs().next().is_some()
+        || is_elementwise
+        || CONDITIONED.iter().any(|&op| record.is(op))
+        || !model.is_deterministic(node, options.registry)
+    {
+        return None;
+    }
+    let operands = || record.inputs().flatten();
+    let has_freed = |value: ValueId| {
+        let mut dims = after.shape(value).into_iter().flatten();
+        dims.any(|&dim| after.exprs().symbols(dim).contains(&constants.variable))
+    };
+    let is_fixed = |value: ValueId| {
+        let mut dims = after.shape(value).into_iter().flatten();
+        !has_freed(value)
+            && (model.constant_tensor(value).is_some() || dims.any(|&dim| dim == Dim::Known(constants.old)))
+    };
+    if !operands().any(has_freed) || !operands().any(is_fixed) {
+        return None;
+    }
+    let at = Sized { model, after, variable: constants.variable, options };
+    let old = constants.old;
+    at.run(node, old)?.ok()?;
+    let sizes = [old.saturating_add(1), old.saturating_mul(2).saturating_add(3)];
+    let mut failures = sizes.iter().map(|&size| at.run(node, size));
+    // Every other size fails.
+    let first = failures.next()??.err()?;
+    failures.next()??.err()?;
+    Some(format!("runs for the old size only: {first}"))
+}
+
+/// A model whose freed variable has a size.
+struct Sized<'a> {
+    model: &'a Model,
+    after: &'a Inference,
+    variable: Symbol,
+    options: &'a EditOptions<'a>,
+}
+
+impl Sized<'_> {
+    /// Runs a node; the message if the operator is not defined for its operands. `None` if that is not known.
+    fn run(&self, node: NodeId, size: i64) -> Option<Result<(), String>> {
+        let mut count = 0_u64;
+        let mut inputs = Vec::new();
+        for operand in self.model.node(node).inputs() {
+            let value = match operand {
+                None => None,
+                Some(value) => {
+                    let tensor = self.operand(value, size)?;
+                    count = count.saturating_add(tensor.element_count()?);
+                    Some(Value::from(tensor))
+                }
+            };
+            if count > MAX_ELEMENTS {
+                return None;
+            }
+            inputs.push(value);
+        }
+        let limits = Limits { run_steps: MAX_ELEMENTS, ..self.options.execution.limits };
+        let options = EvalOptions::default()
+            .with_registry(self.options.registry)
+            .with_execution(self.options.execution.clone().with_limits(limits));
+        match run_node(self.model, node, &inputs, &options) {
+            Ok(_) => Some(Ok(())),
+            Err(failure) if failure.kind() == FailureKind::Operator => {
+                Some(Err(failure.diagnostic().message.clone()))
+            }
+            Err(_) => None,
+        }
+    }
+
+    /// An operand: a constant, known elements, or zeros.
+    fn operand(&self, value: ValueId, size: i64) -> Option<Tensor> {
+        if let Some(tensor) = self.model.constant_tensor(value) {
+            return (!tensor.is_external()).then(|| tensor.clone());
+        }
+        let of = |symbol: Symbol| Some(if symbol == self.variable { size } else { OTHER });
+        let number = |dim: Dim| self.after.exprs().eval(dim, &of);
+        let dims: Option<Vec<i64>> = self.after.shape(value)?.iter().map(|&dim| number(dim)).collect();
+        let (dims, elem) = (dims?, self.after.elem(value)?);
+        let known = self.after.content(value).and_then(|content| {
+            let numbers: Option<Vec<i64>> = content.iter().map(|&elem| number(Elem::dim(elem))).collect();
+            numbers.filter(|_| elem.class() == ElemClass::Int)
+        });
+        match (known, elem) {
+            (Some(numbers), ElemType::Int64) => Tensor::from_slice(dims, &numbers).ok(),
+            (None, _) => zeros(elem, &dims),
+            (Some(_), _) => None,
+        }
+    }
+}
