@@ -408,7 +408,7 @@ fn numbers_are_put_in_expressions() {
 
 #[test]
 fn texts_that_are_no_expressions_are_names_and_do_not_become_expressions() {
-    // `p` is no size of an input.
+    // `p` is not a size of an input.
     let opaque = r#"<ir_version: 10, opset_import: ["": 20]>
         a (float["p + q"] x, float["a::b"] v) => (float["p + q"] y) { y = Neg (x) }"#;
     let alone = print(&merged(&[opaque], &[]).model);

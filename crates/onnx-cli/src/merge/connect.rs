@@ -116,7 +116,7 @@ impl Reversed {
 }
 
 /// The inputs that a connection by name leaves open because the models are in another order. A model that uses values of the
-/// earlier one is no source: the models would form a cycle.
+/// earlier one is not reported: the models would form a cycle.
 pub(super) fn reversed(models: &[&Model], connections: &[Connection]) -> Vec<Reversed> {
     let mut found: Vec<Reversed> = Vec::new();
     for (of, model) in models.iter().enumerate() {

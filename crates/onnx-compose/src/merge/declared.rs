@@ -124,7 +124,7 @@ impl Declared {
         of_inputs.retain(|name| !are_expressions.contains(name));
     }
 
-    /// Whether a name that is no expression in its model would be one in a model whose inputs have these variables.
+    /// Whether a name that is a variable in its model would be one in a model whose inputs have these variables.
     pub(super) fn would_be_expression(
         &mut self,
         text: &str,
@@ -185,7 +185,7 @@ impl Declared {
     }
 }
 
-/// An expression in which symbols are replaced, in the notation of its text if that can be read by everyone.
+/// An expression in which symbols are replaced, in the notation of its text if the result can be parsed.
 fn target(
     exprs: &mut ExprTable,
     names: &Interner,

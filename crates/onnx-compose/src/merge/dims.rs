@@ -176,7 +176,7 @@ fn names(
     names
 }
 
-/// A name that nobody reads as an expression: `past + seq` becomes `past_seq`.
+/// A name that is never read as an expression: `past + seq` becomes `past_seq`.
 fn plain(text: &str) -> String {
     let words = text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
     words.collect::<Vec<_>>().join("_")

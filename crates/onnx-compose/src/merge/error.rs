@@ -75,7 +75,7 @@ pub enum MergeError {
         /// The reason.
         source: EditError,
     },
-    /// No model has a dimension variable that is to be the same in all models.
+    /// No model has a dimension variable that all models must share.
     #[error("no model has the dimension variable {}{}", Quoted(.name), only(.known))]
     Dimension {
         /// The name.
