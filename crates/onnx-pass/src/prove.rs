@@ -273,7 +273,7 @@ impl<'a> Runner<'a> {
         let is_rounding = self.eq.class() == Exactness::Rounding;
         // Results that are equal without tolerance need no further runs.
         let mut found = compare::difference(&before, &after, &Equality::Bits);
-        // Of many elements, a few hardly change in two runs by chance, so that a difference is compared with more of them.
+        // Of many elements, a few change little in two runs by chance, so that a difference is compared with more of them.
         for perturbations in [2, 16] {
             if !is_rounding || found.is_none() {
                 break;

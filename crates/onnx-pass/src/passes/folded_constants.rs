@@ -18,7 +18,7 @@ const NAME: &str = "folded-constants";
 /// Bytes by which a result may be larger than the operands.
 pub(super) const GROWTH: u64 = 16 * 1024;
 
-/// The part of the bytes of all constants by which further results may be larger, in sum: one in so many.
+/// The part of the bytes of all constants by which further results may be larger, in sum: one part in this number.
 const SHARE: u64 = 64;
 
 pub(super) fn pass() -> Pass {

@@ -92,34 +92,23 @@ fn moved_operands(
     output: ValueId,
     region: &Region,
 ) -> Result<Vec<(ValueId, ValueId)>, Reason> {
+    let rank = patch.try_shape(output)?.len();
     let mut moved = Vec::new();
     let mut others = Vec::new();
     for &operand in &region.operands {
-        let model = patch.model();
-        let producer = model.value(operand).producer();
-        let first = producer
-            .filter(|&first| family(model, first).is_some() && family(model, first) == family(model, node));
-        let Some((first, input)) = first.and_then(|first| Some((first, model.node(first).input(0)?))) else {
-            others.push(operand);
-            continue;
-        };
-        let is_inverse = match (permutation(model, first), permutation(model, node)) {
-            (Some(first), Some(second)) => is_identity(&first, &second),
-            (None, None) => has_shape_of(patch, input, output),
-            _ => false,
-        };
-        if !is_inverse {
-            others.push(operand);
-            continue;
+        match inverse_operand(patch, node, output, operand) {
+            // A transposition of fewer axes is another one after broadcasting.
+            Some((first, input)) if patch.try_shape(input)?.len() == rank => {
+                patch.source(first);
+                patch.tap(input);
+                moved.push((operand, input));
+            }
+            _ => others.push(operand),
         }
-        patch.source(first);
-        patch.tap(input);
-        moved.push((operand, input));
     }
     if moved.is_empty() {
         return Err("no change before the operators is the inverse".into());
     }
-    let rank = patch.try_shape(output)?.len();
     for operand in others {
         if permutation(patch.model(), node).is_none() {
             return Err("the operators in between begin at something else, too".into());
@@ -138,6 +127,27 @@ fn moved_operands(
         moved.push((operand, made.first().copied().flatten().ok_or("the node has no result")?));
     }
     Ok(moved)
+}
+
+/// The change that makes an operand, with its own operand, if it is the inverse of that of a node.
+fn inverse_operand(
+    patch: &mut Patch<'_, '_>,
+    node: NodeId,
+    output: ValueId,
+    operand: ValueId,
+) -> Option<(NodeId, ValueId)> {
+    let model = patch.model();
+    let first = model.value(operand).producer()?;
+    if family(model, first).is_none() || family(model, first) != family(model, node) {
+        return None;
+    }
+    let input = model.node(first).input(0)?;
+    let is_inverse = match (permutation(model, first), permutation(model, node)) {
+        (Some(first), Some(second)) => is_identity(&first, &second),
+        (None, None) => has_shape_of(patch, input, output),
+        _ => false,
+    };
+    is_inverse.then_some((first, input))
 }
 
 /// The operands of an operator in between in the order, or with the sizes, behind the change.
@@ -280,7 +290,7 @@ fn permutation(model: &Model, node: NodeId) -> Option<Vec<i64>> {
     record.is(op::TRANSPOSE).then(|| record.ints(attr::PERM).map(<[i64]>::to_vec).unwrap_or_default())
 }
 
-/// A permutation of so many axes; an empty one reverses them.
+/// A permutation of `rank` axes; an empty one reverses them.
 fn full(axes: &[i64], rank: usize) -> Vec<i64> {
     let reversed = || (0..rank).rev().filter_map(|axis| i64::try_from(axis).ok()).collect();
     if axes.is_empty() { reversed() } else { axes.to_vec() }

@@ -71,7 +71,7 @@ fn users(model: &Model, padded: ValueId) -> Result<Vec<NodeId>, Reason> {
     if convs.len() < 2 { Err("one node uses it".into()) } else { Ok(convs) }
 }
 
-/// The padding of the spatial axes, begins before ends, if there is no other and it consists of zeros.
+/// The padding of the spatial axes, begins before ends, if there is not any other and it consists of zeros.
 fn inner_pads(patch: &mut Patch<'_, '_>, node: NodeId) -> Result<Vec<i64>, Reason> {
     let pad = ops::Pad::of(patch.model(), node).ok_or("the node has no view")?;
     if pad.mode().known().is_none_or(|mode| *mode != *b"constant") {

@@ -71,6 +71,13 @@ fn transpositions_move_through_operators_with_other_operands() {
         "g (float[N,8,8,4] x, float[N,4,8,8] r, float[N,4,8,8] q) => (float[N,8,8,4] y) {
             a = Transpose <perm = [0, 3, 1, 2]> (x) m = Mul (a, q) s = Add (m, r) y = Transpose <perm = [0, 2, 3, 1]> (s)
         }",
+        // The transposition of two axes is that of other ones after broadcasting.
+        "g (float[2,2] a, float[2,2,2] b) => (float[2,2,2] y) {
+            s = Transpose (a) t = Transpose (b) u = Add (s, t) y = Transpose (u)
+        }",
+        "g (float[2,2] a, float[2,2,2] b) => (float[2,2,2] y) {
+            s = Transpose (a) t = Transpose <perm = [2, 1, 0]> (b) u = Add (s, t) y = Transpose <perm = [2, 1, 0]> (u)
+        }",
         "g (float[N,2,3] x) => (float[N,2,3] y) <float[3,2] c = {1, 2, 3, 4, 5, 6}> {
             a = Transpose <perm = [0, 2, 1]> (x) m = Mul (a, c) y = Transpose <perm = [0, 2, 1]> (m)
         }",
@@ -225,4 +232,67 @@ fn nodes_with_many_operands_are_matched_in_bounded_time() {
         let mut cx = PassCx::new(&mut model, PassOptions::default());
         assert_eq!(rules.apply(&mut cx).edits, 0);
     }
+}
+
+/// Random elementwise operators between transpositions, with operands of several ranks: each edit is proved at all levels, and none
+/// is refused.
+#[test]
+fn moved_transpositions_compute_the_same() {
+    let mut state = 1_u64;
+    let mut below = |count: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % count
+    };
+    let mut edits = 0;
+    for _ in 0..120 {
+        let rank = 2 + below(2);
+        let mut perms = |rank: u64| -> String {
+            let mut axes: Vec<u64> = (0..rank).collect();
+            for at in (1..axes.len()).rev() {
+                axes.swap(at, below(at as u64 + 1) as usize);
+            }
+            if below(3) == 0 { "Transpose".to_owned() } else { format!("Transpose <perm = {axes:?}>") }
+        };
+        let last = perms(rank);
+        let shared = [perms(rank), last.clone()];
+        let (mut inputs, mut nodes, mut values) = (Vec::new(), String::new(), Vec::new());
+        for index in 0..2 + below(3) {
+            let own = if below(4) == 0 { 1 + below(rank) } else { rank };
+            let sizes: Vec<u64> = (0..own).map(|_| if below(5) == 0 { 1 } else { 2 }).collect();
+            inputs.push(format!("float{sizes:?} x{index}"));
+            let choice = below(4) as usize;
+            values.push(match shared.get(choice).filter(|_| own == rank) {
+                Some(change) => {
+                    nodes += &format!("t{index} = {change} (x{index}) ");
+                    format!("t{index}")
+                }
+                None if choice == 2 => {
+                    nodes += &format!("t{index} = Transpose (x{index}) ");
+                    format!("t{index}")
+                }
+                None => format!("x{index}"),
+            });
+        }
+        for index in 0..1 + below(4) {
+            let op = ["Add", "Mul", "Sub", "Max2"][below(3) as usize];
+            let [a, b] = [0, 0].map(|_| values[below(values.len() as u64) as usize].clone());
+            nodes += &format!("e{index} = {op} ({a}, {b}) ");
+            values.push(format!("e{index}"));
+        }
+        let result = values.last().unwrap();
+        let text = format!(
+            "<ir_version: 10, opset_import: [\"\": 20]> g ({}) => (float y) {{ {nodes} y = {last} ({result}) }}",
+            inputs.join(", ")
+        );
+        let text = text.replace("=> (float y)", "=> (y)");
+        let mut model = parse_model(&text, &ParseOptions::default()).unwrap();
+        let before = model.clone();
+        let report = RuleSet::standard().unwrap().apply(&mut PassCx::new(&mut model, PassOptions::default()));
+        assert!(report.refusals.is_empty(), "{text}\n{:?}", report.refusals);
+        edits += report.edits;
+        let verdict =
+            onnx_pass::prove_models(&before, &model, onnx_pass::Exactness::Rounding, &PassOptions::default());
+        assert!(!verdict.is_refuted(), "{text}\n{verdict:?}");
+    }
+    assert!(edits > 20, "{edits}");
 }

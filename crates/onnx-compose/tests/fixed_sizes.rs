@@ -1,0 +1,57 @@
+//! Sizes that cannot be freed, although nothing in the model says so.
+
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+use onnx_compose::{ComposeError, EditOptions, NewSize, SizeChange, SizeTarget, resize};
+use onnx_text::{ParseOptions, parse_model};
+
+/// What fixes the first size of the input `x`.
+fn refused(graph: &str) -> String {
+    let text = format!("<ir_version: 10, opset_import: [\"\": 23]> {graph}");
+    let mut model = parse_model(text, &ParseOptions::default()).unwrap();
+    let x = model.find_value(model.main_graph(), "x").unwrap();
+    let change = SizeChange { target: SizeTarget::Axis(x, 0), size: NewSize::Name("batch".to_owned()) };
+    match resize(&mut model, &[change], &EditOptions::default()) {
+        Err(ComposeError::FixedSizes(fixed)) => fixed.iter().map(|fixed| fixed.to_string() + "\n").collect(),
+        other => panic!("{graph}: {other:?}"),
+    }
+}
+
+/// Nothing that inference concludes fixes these sizes; a run with another one does.
+#[test]
+fn operators_that_run_for_the_old_size_only_are_refused() {
+    for graph in [
+        "g (float[2,3] x) => (float[2,3] y) <float[2,3] w = {1, 0, 0, 1, 1, 1}, int64[2,1] i = {0, 1}> { y = ScatterND (w, i, x) }",
+        "g (float[2,3] x) => (float[2,3] y) <float[2,3] w = {1, 0, 0, 1, 1, 1}, int64[2,3] i = {0, 1, 0, 1, 0, 1}> { y = ScatterElements <axis = 0> (w, i, x) }",
+        "g (float[2,1,3,3] x) => (float[2,1,1,1] y) <float[2,1,1,2] g = {0, 0, 0.5, 0.5}> { y = GridSample (x, g) }",
+        "g (float[2,2,2,2] x) => (float[2,1,2,2] y) <float[2,1,1,1] c = {0, 1}> { y = GridSample (c, x) }",
+        "g (float[2,3] x) => (float[2,3] y) <int64[2] l = {1, 2}> { y = ReverseSequence <batch_axis = 0, time_axis = 1> (x, l) }",
+        "g (float[2,3] x) => (float[3,2] y) <float[2] s = {1, 2}> { u = Transpose <perm = [1, 0]> (x) y = LayerNormalization (u, s) }",
+        "g (float[2,3] x) => (float[2,3] y) <int64[2] k = {1, 1}> { s = SplitToSequence <axis = 0, keepdims = 1> (x, k) y = ConcatFromSequence <axis = 0> (s) }",
+        "g (float[2,1,2,2] x) => (float[2,1,2,2] y) <float[2,1,2,2] m = {1, 2, 3, 4, 5, 6, 7, 8}> { y = Attention (x, x, x, m) }",
+        "g (float[2,3] x) => (float[2] y) <int64[2,1] i = {0, 1}> { y = GatherND <batch_dims = 1> (x, i) }",
+        "g (float[2,3] x) => (float[2] y) <int64[2] l = {1, 2}> { y = SoftmaxCrossEntropyLoss <reduction = \"none\"> (x, l) }",
+    ] {
+        let message = refused(graph);
+        assert!(
+            message.contains("runs for the old size only") || message.contains("requires"),
+            "{graph}: {message}"
+        );
+    }
+}
+
+/// The rows of a batch that an output leaves out are lost for every other size.
+#[test]
+fn outputs_that_keep_the_old_number_of_rows_are_refused() {
+    for graph in [
+        "g (float[2,2,3] x) => (float[2,2,2,2] y) <int64[4] s = {2, 1, 2, 2}> { y = AffineGrid (x, s) }",
+        "g (float[2,3,4] x) => (float[2,4] y) <int64[2,2] i = {0, 2, 1, 2}> { y = GatherND (x, i) }",
+        "g (float[2,3] x) => (float[2,3] y) <int64[2] i = {0, 1}> { y = Gather <axis = 0> (x, i) }",
+        "g (float[2,3] x) => (float[2,3] y) <int64 a = {0}, int64 b = {2}, int64 c = {1}> { i = Range (a, b, c) y = Gather <axis = 0> (x, i) }",
+        "g (float[2,3] x) => (float[2,3] y) <int64[2,3] i = {0, 0, 0, 1, 1, 1}> { y = GatherElements <axis = 0> (x, i) }",
+        "g (float[2,3] x) => (float[2,3] y) <int64[1] k = {2}> { y = CenterCropPad <axes = [0]> (x, k) }",
+    ] {
+        let message = refused(graph);
+        assert!(message.contains("freed size"), "{graph}: {message}");
+    }
+}
