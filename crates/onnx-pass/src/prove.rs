@@ -397,7 +397,7 @@ impl<'a> Runner<'a> {
 }
 
 /// Number of significand bits of a float that is evaluated in 64 bits, including the leading one.
-const fn precision(elem: ElemType) -> Option<i32> {
+pub(crate) const fn precision(elem: ElemType) -> Option<i32> {
     match elem {
         ElemType::Float => Some(24),
         ElemType::Float16 => Some(11),
@@ -416,7 +416,7 @@ fn message(failure: &Failure) -> String {
 }
 
 /// A value whose float elements are changed by a relative error of random sign.
-fn perturbed(value: &Value, error: f64, rng: &mut Rng) -> Value {
+pub(crate) fn perturbed(value: &Value, error: f64, rng: &mut Rng) -> Value {
     let Some(tensor) = value.tensor().filter(|tensor| tensor.elem().class() == ElemClass::Float) else {
         return value.clone();
     };
