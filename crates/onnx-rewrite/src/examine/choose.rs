@@ -1,8 +1,9 @@
 //! Operands and attributes that an operator is likely to accept.
 
 use onnx_ir::AttrValue;
-use onnx_types::ElemType;
+use onnx_schema::{AttrDefault, AttrKind, FormalAttribute};
 use onnx_types::tensor::Tensor;
+use onnx_types::{ElemClass, ElemType};
 
 /// Element types of generated operands: mostly `float`; each type once from the third.
 pub(super) const ELEMS: [ElemType; 10] = [
@@ -282,7 +283,13 @@ fn reshaped(rng: &mut Rng, first: &[i64]) -> Vec<i64> {
 }
 
 /// The value of an attribute; `None` if it is omitted.
-pub(super) fn attribute(rng: &mut Rng, op: &str, name: &str, first: &[i64]) -> Option<AttrValue> {
+pub(super) fn attribute(
+    rng: &mut Rng,
+    op: &str,
+    formal: &FormalAttribute,
+    first: &[i64],
+) -> Option<AttrValue> {
+    let name = formal.text();
     let rank = first.len();
     let spatial = rank.saturating_sub(2);
     let list = |rng: &mut Rng, all: &[i64], count: usize| {
@@ -307,18 +314,125 @@ pub(super) fn attribute(rng: &mut Rng, op: &str, name: &str, first: &[i64]) -> O
         "value" if op == "ConstantOfShape" => AttrValue::from(Tensor::from_slice([1], &[1.5]).ok()?),
         "num_groups" => AttrValue::Int(rng.pick(&[1, 2])?),
         "epsilon" => AttrValue::Float(rng.pick(&[1e-5, 1e-3, 0.25])?),
-        "alpha" | "beta" => AttrValue::Float(rng.pick(&[1.0, 1.0, 0.5, 2.0])?),
+        "p" => AttrValue::Int(rng.pick(&[1, 2])?),
         "start" => AttrValue::Int(rng.pick(&[0, 0, 1, -1])?),
         "end" => AttrValue::Int(rng.pick(&[1, 2, -1])?),
+        _ => return attribute_of_kind(rng, op, formal),
+    })
+}
+
+/// Attributes whose values depend on sizes that are chosen before, on other attributes, or on implementations.
+const LEFT_OUT: &[&str] = &[
+    "group",
+    "kernel_shape",
+    "kv_num_heads",
+    "num_outputs",
+    "output_dtype",
+    "output_padding",
+    "output_shape",
+    "precision",
+    "q_num_heads",
+    "qk_matmul_output_mode",
+    "seed",
+    "softmax_precision",
+    "stash_type",
+    "training_mode",
+];
+
+/// The value of an attribute of which only the kind and the default are known.
+fn attribute_of_kind(rng: &mut Rng, op: &str, formal: &FormalAttribute) -> Option<AttrValue> {
+    let name = formal.text();
+    if LEFT_OUT.contains(&name) {
+        return None;
+    }
+    Some(match (formal.kind, formal.default) {
+        // Booleans are integers.
+        (AttrKind::Int, Some(AttrDefault::Int(0 | 1))) => AttrValue::Int(i64::from(rng.chance(50))),
+        (AttrKind::Int, _) => AttrValue::Int(rng.pick(&[0, 1, 2, -1])?),
+        // A limit of zero means none.
+        (AttrKind::Float, _) if name == "softcap" => AttrValue::Float(rng.pick(&[0.0, 0.5, 2.0])?),
+        (AttrKind::Float, _) => {
+            AttrValue::Float(rng.pick(&[1.0, 1.0, 0.5, 2.0, 0.25, 0.0, -0.5, -1.0, -2.0, 100.0])?)
+        }
+        (AttrKind::String, _) => rng.pick(words(op, name))?.into(),
         _ => return None,
     })
+}
+
+/// The words that a string attribute can be in the latest version.
+fn words(op: &str, name: &str) -> &'static [&'static str] {
+    match (op, name) {
+        (_, "approximate") => &["none", "tanh"],
+        // The sizes of windows and paddings are chosen for themselves.
+        (_, "auto_pad") => &["NOTSET", "NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"],
+        (_, "nearest_mode") => &["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"],
+        (_, "padding_mode") => &["zeros", "border", "reflection"],
+        ("BitShift", "direction") => &["LEFT", "RIGHT"],
+        ("DepthToSpace" | "SpaceToDepth", "mode") => &["DCR", "CRD"],
+        ("GridSample", "mode") => &["linear", "nearest", "cubic"],
+        ("Pad", "mode") => &["constant", "reflect", "edge", "wrap"],
+        ("Resize", "mode") => &["nearest", "linear", "cubic"],
+        ("RoiAlign", "mode") => &["avg", "max"],
+        ("ScatterElements" | "ScatterND", "reduction") => &["none", "add", "mul", "max", "min"],
+        (_, "reduction") => &["mean", "sum", "none"],
+        _ => &[],
+    }
+}
+
+/// A constant operand that holds axes or indices and is not a list.
+pub(super) fn shaped_parameter(rng: &mut Rng, op: &str, name: &str, first: &[i64]) -> Option<Tensor> {
+    match (op, name) {
+        ("GatherElements" | "ScatterElements", "indices") => {
+            let count = first.iter().try_fold(1_i64, |count, &size| count.checked_mul(size))?;
+            let count = usize::try_from(count).ok().filter(|&count| count <= 4096)?;
+            let indices: Vec<i64> = (0..count).map(|_| rng.pick(&[0, 0, -1, 1]).unwrap_or(0)).collect();
+            Tensor::from_slice(first.iter().copied(), &indices).ok()
+        }
+        (_, "axis") => {
+            let rank = i64::try_from(first.len()).ok()?;
+            let axis = i64::try_from(rng.below(first.len())).ok()?;
+            Some(Tensor::scalar(if rng.chance(30) { axis.saturating_sub(rank) } else { axis }))
+        }
+        _ => None,
+    }
+}
+
+/// A tensor of numbers at the limits of a type: extremes, and those whose sums and products overflow or are rounded. Sums of large
+/// floats of different signs have no correct digit in any order, so that they test only rules that are exact.
+pub(super) fn limits(rng: &mut Rng, sizes: &[i64], elem: ElemType, is_exact: bool) -> Option<Tensor> {
+    let count = sizes.iter().try_fold(1_i64, |count, &size| count.checked_mul(size))?;
+    let count = usize::try_from(count).ok().filter(|&count| count <= 4096)?;
+    if elem.class() == ElemClass::Float {
+        let large = if elem == ElemType::Float16 { 30_000.0 } else { 1e9 };
+        let exact = [large, -large, 1.0 / large, 0.1, -0.3, 0.7, 3.0, 0.0, -0.0, -7.0];
+        let rounded = [0.1, -0.3, 0.7, 3.0, 0.0, -0.0, -7.0];
+        let all: &[f64] = if is_exact { &exact } else { &rounded };
+        let numbers: Vec<f64> = (0..count).map(|_| rng.pick(all).unwrap_or(0.0)).collect();
+        return Tensor::from_slice(sizes.iter().copied(), &numbers).ok();
+    }
+    let (least, most, half) = match elem {
+        ElemType::Int8 => (i64::from(i8::MIN), i64::from(i8::MAX), 1 << 4),
+        ElemType::Uint8 => (0, i64::from(u8::MAX), 1 << 4),
+        ElemType::Int32 => (i64::from(i32::MIN), i64::from(i32::MAX), 1 << 16),
+        ElemType::Int64 => (i64::MIN, i64::MAX, 1_i64 << 32),
+        _ => return None,
+    };
+    let factor = half.saturating_add(1);
+    let all = [0, 1, least, most, most / 2, factor, factor, if least < 0 { -1 } else { 2 }];
+    let numbers: Vec<i64> = (0..count).map(|_| rng.pick(&all).unwrap_or(0)).collect();
+    Tensor::from_slice(sizes.iter().copied(), &numbers).ok()
+}
+
+/// Returns `true` for operands that hold variances and scales.
+pub(super) fn is_positive(name: &str) -> bool {
+    matches!(name, "var" | "input_var" | "scale" | "x_scale" | "y_scale")
 }
 
 /// A tensor with small numbers.
 pub(super) fn data(rng: &mut Rng, name: &str, sizes: &[i64], elem: ElemType) -> Option<Tensor> {
     let count = sizes.iter().try_fold(1_i64, |count, &size| count.checked_mul(size))?;
     let count = usize::try_from(count).ok().filter(|&count| count <= 4096)?;
-    let is_positive = matches!(name, "var" | "input_var" | "scale" | "x_scale" | "y_scale");
+    let is_positive = is_positive(name);
     let zero_free = rng.chance(50);
     // The neutral elements of scales, offsets and paddings.
     let is_one = matches!(name, "scale" | "Scale") && rng.chance(40);

@@ -1,6 +1,7 @@
 //! Models around the left side of a rule: its nodes run on the chosen operands while they are chosen, so that the model runs.
 
 use onnx_ir::{AttrValue, Builder, Constant, EditError, Model, Position, ValueId};
+use onnx_pass::Exactness;
 use onnx_schema::{FormalType, Schema};
 use onnx_text::{ParseOptions, parse_model};
 use onnx_types::tensor::{NoData, Tensor};
@@ -51,6 +52,8 @@ pub(super) struct Generator<'a> {
     scratch: Scratch,
     version: i64,
     elem: ElemType,
+    /// Constants are at the limits of their types.
+    has_limits: bool,
     /// `Slice` takes one half of the last axis, the second one if this is `true`.
     pub(super) half: Option<bool>,
     pub(super) slots: Vec<Option<Slot>>,
@@ -65,6 +68,7 @@ impl<'a> Generator<'a> {
             scratch: Scratch::new(execution),
             version: 0,
             elem: ElemType::Float,
+            has_limits: false,
             half: None,
             slots: Vec::new(),
             chosen: Vec::new(),
@@ -77,6 +81,7 @@ impl<'a> Generator<'a> {
         let latest = onnx_schema::latest_opset(onnx_schema::domain::ONNX).unwrap_or(1);
         self.version = self.rng.pick(&VERSIONS)?.clamp(self.pattern.rule.since, latest);
         self.elem = self.rng.pick(&choose::ELEMS)?;
+        self.has_limits = self.rng.chance(40);
         self.slots = vec![None; self.pattern.rule.names.len()];
         self.chosen.clear();
         self.half = (self.slices_one_value_twice() && self.rng.chance(50)).then_some(false);
@@ -231,13 +236,17 @@ impl<'a> Generator<'a> {
         let parameter = self.related(&node.op, name, known);
         let parameter = parameter.or_else(|| choose::parameter(&mut self.rng, &node.op, name, known, count));
         let is_list = first.is_some() || node.op == "ConstantOfShape";
-        let is_parameter = parameter.is_some();
+        let shaped =
+            choose::shaped_parameter(&mut self.rng, &node.op, name, known).filter(|_| first.is_some());
+        let is_parameter = parameter.is_some() || shaped.is_some();
+        let is_constant = self.is_constant(var, is_parameter);
         let tensor = match (parameter, &first) {
+            (_, Some(_)) if shaped.is_some() => self.scratch.convert(shaped?, elem).ok()?,
             (Some(list), _) if is_list => self.scratch.convert(Tensor::vector(&list), elem).ok()?,
             (_, None) => {
                 let sizes = choose::first_sizes(&mut self.rng, &node.op);
                 let sizes = self.conditioned(var, sizes);
-                self.data(name, &sizes, elem)?
+                self.variable_data(name, &sizes, elem, is_constant)?
             }
             (_, Some(first)) => {
                 let weight = before.get(1).cloned().flatten().map(|tensor| tensor.dims().to_vec());
@@ -256,10 +265,10 @@ impl<'a> Generator<'a> {
                     false => choose::other_sizes(&mut self.rng, &node.op, name, first, weight.as_deref()),
                 };
                 let sizes = self.conditioned(var, sizes);
-                self.data(name, &sizes, elem)?
+                self.variable_data(name, &sizes, elem, is_constant)?
             }
         };
-        let slot = match self.is_constant(var, is_parameter) {
+        let slot = match is_constant {
             true => Slot::Constant(tensor.clone()),
             false => Slot::Input(tensor.clone()),
         };
@@ -276,6 +285,29 @@ impl<'a> Generator<'a> {
             .any(|(_, condition)| *condition == Condition::NotConstant(var));
         !is_excluded
             && (self.pattern.needs_constant(var) || self.rng.chance(if is_parameter { 95 } else { 12 }))
+    }
+
+    /// Elements of a variable; all constants of some models are at the limits of their types.
+    fn variable_data(
+        &mut self,
+        name: &str,
+        sizes: &[i64],
+        elem: ElemType,
+        is_constant: bool,
+    ) -> Option<Tensor> {
+        let is_exact = self.pattern.rule.class == Exactness::Exact;
+        // A constant that is not what the caller grants, such as -0.0, contradicts the rule.
+        let conditions = &self.pattern.rule.conditions;
+        let is_granted = conditions.iter().any(|(_, condition)| matches!(condition, Condition::Granted(_)));
+        if is_constant
+            && self.has_limits
+            && !is_granted
+            && !choose::is_positive(name)
+            && let Some(tensor) = choose::limits(&mut self.rng, sizes, elem, is_exact)
+        {
+            return self.scratch.convert(tensor, elem).ok();
+        }
+        self.data(name, sizes, elem)
     }
 
     fn data(&mut self, name: &str, sizes: &[i64], elem: ElemType) -> Option<Tensor> {
@@ -356,7 +388,7 @@ impl<'a> Generator<'a> {
                     if !formal.is_required && self.rng.chance(25) {
                         continue;
                     }
-                    let value = choose::attribute(&mut self.rng, &node.op, name, first)?;
+                    let value = choose::attribute(&mut self.rng, &node.op, formal, first)?;
                     *self.slots.get_mut(*var)? = Some(Slot::Attribute(value.to_tensor()?));
                     attributes.push((name.clone(), value));
                 }
@@ -366,7 +398,7 @@ impl<'a> Generator<'a> {
             for formal in schema.attributes() {
                 let is_named = attributes.iter().any(|(other, _)| other == formal.text());
                 if !is_named && (formal.is_required || self.rng.chance(40)) {
-                    let value = choose::attribute(&mut self.rng, &node.op, formal.text(), first);
+                    let value = choose::attribute(&mut self.rng, &node.op, formal, first);
                     attributes.extend(value.map(|value| (formal.text().to_owned(), value)));
                 }
             }

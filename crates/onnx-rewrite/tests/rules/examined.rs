@@ -150,6 +150,52 @@ const WRONG: &[(&str, &str)] = &[
          to (x) => (y) { y = Conv <...> (x, v, d) }",
         "values",
     ),
+    // Attributes that are not their defaults, and constants whose product overflows.
+    (
+        "rule trilu: exact, since 14
+         from (x) => (y) { y = Neg (Neg (Trilu <upper = @u> (x))) }
+         to (x) => (y) { y = Trilu (x) }",
+        "values",
+    ),
+    (
+        "rule gather-elements: exact, since 11
+         from (x, a) => (y) { y = Neg (Neg (GatherElements <axis = @b> (x, a))) }
+         to (x, a) => (y) { y = GatherElements (x, a) }",
+        "",
+    ),
+    (
+        "rule shrink: exact, since 9
+         from (x) => (y) { y = Neg (Neg (Shrink <bias = @b, lambd = @l> (x))) }
+         to (x) => (y) { y = Shrink <lambd = @l> (x) }",
+        "values",
+    ),
+    (
+        "rule gelu: rounding, since 20
+         from (x) => (y) { y = Neg (Neg (Gelu <approximate = @p> (x))) }
+         to (x) => (y) { y = Gelu (x) }",
+        "values",
+    ),
+    (
+        "rule leaky: rounding
+         from (x) => (y) { y = Relu (LeakyRelu <alpha = @a> (x)) }
+         to (x) => (y) { y = Relu (x) }",
+        "values",
+    ),
+    (
+        "rule div-div: exact
+         from (x, a, b) => (y) { y = Div (Div (x, a), b) }
+         let { c = Mul (a, b) }
+         where elem(x) in integers
+         to (x) => (y) { y = Div (x, c) }",
+        "",
+    ),
+    (
+        "rule add-add: exact
+         from (x, a, b) => (y) { y = Add (Add (x, a), b) }
+         let { c = Add (a, b) }
+         to (x) => (y) { y = Add (x, c) }",
+        "values",
+    ),
 ];
 
 #[test]
