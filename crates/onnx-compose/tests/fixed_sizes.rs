@@ -1,17 +1,23 @@
-//! Sizes that cannot be freed, although nothing in the model says so.
+//! Sizes that cannot be freed, although nothing in the model says so, and sizes in front of unknown ones.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use onnx_compose::{ComposeError, EditOptions, NewSize, SizeChange, SizeTarget, resize};
-use onnx_text::{ParseOptions, parse_model};
+use onnx_ir::Model;
+use onnx_text::{ParseOptions, PrintOptions, parse_model, print_model};
 
-/// What fixes the first size of the input `x`.
-fn refused(graph: &str) -> String {
+/// Frees the first size of the input `x`.
+fn freed(graph: &str) -> Result<Model, ComposeError> {
     let text = format!("<ir_version: 10, opset_import: [\"\": 23]> {graph}");
     let mut model = parse_model(text, &ParseOptions::default()).unwrap();
     let x = model.find_value(model.main_graph(), "x").unwrap();
     let change = SizeChange { target: SizeTarget::Axis(x, 0), size: NewSize::Name("batch".to_owned()) };
-    match resize(&mut model, &[change], &EditOptions::default()) {
+    resize(&mut model, &[change], &EditOptions::default()).map(|_| model)
+}
+
+/// What fixes the first size of the input `x`.
+fn refused(graph: &str) -> String {
+    match freed(graph) {
         Err(ComposeError::FixedSizes(fixed)) => fixed.iter().map(|fixed| fixed.to_string() + "\n").collect(),
         other => panic!("{graph}: {other:?}"),
     }
@@ -54,4 +60,14 @@ fn outputs_that_keep_the_old_number_of_rows_are_refused() {
         let message = refused(graph);
         assert!(message.contains("freed size"), "{graph}: {message}");
     }
+}
+
+/// The sequence is unknown, so that the factors of the flattened mask are.
+#[test]
+fn a_batch_in_front_of_unknown_sizes_is_flattened() {
+    let graph = "g (int64[1, S] x) => (int64[1, S] y) <int64[1] all = {-1}> {
+        s = Shape (x) f = Reshape (x, all) n = Neg (f) y = Reshape (n, s)
+    }";
+    let text = print_model(&freed(graph).unwrap(), &PrintOptions::default()).unwrap().text;
+    assert!(text.contains("(int64[batch,S] x) => (int64[batch,S] y)"), "{text}");
 }

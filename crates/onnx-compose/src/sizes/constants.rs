@@ -220,9 +220,19 @@ impl<'a> Constants<'a> {
             return Some(true);
         }
         if from.len() != axes.len() {
-            return None;
+            return self.stays_first(after, data, output).then_some(true);
         }
         Some(to.len() == freed.len() && to.iter().all(|&spot| self.has(after, output, spot)))
+    }
+
+    /// Whether only the first axis of both shapes that is not 1 has the freed size: those behind it can be unknown.
+    fn stays_first(&self, after: &Inference, data: ValueId, output: ValueId) -> bool {
+        let is_first = |value: ValueId| {
+            let has_variable = |dim: &Dim| after.exprs().symbols(*dim).contains(&self.variable);
+            let mut rest = after.shape(value).into_iter().flatten().skip_while(|dim| dim.known() == Some(1));
+            rest.next().is_some_and(has_variable) && !rest.any(has_variable)
+        };
+        is_first(data) && is_first(output)
     }
 
     /// The axes of a value that the freed size is a factor of.
