@@ -273,12 +273,13 @@ impl<'a> Runner<'a> {
         let is_rounding = self.eq.class() == Exactness::Rounding;
         // Results that are equal without tolerance need no further runs.
         let mut found = compare::difference(&before, &after, &Equality::Bits);
-        // Of many elements, a few change little in two runs by chance, so that a difference is compared with more of them.
-        for perturbations in [2, 16] {
+        // Of many elements, a few change little in two runs by chance, so that a difference is compared with more runs, in which the
+        // largest change is about twice as large.
+        for (perturbations, margin) in [(2, 32.0), (16, 16.0)] {
             if !is_rounding || found.is_none() {
                 break;
             }
-            let tolerances = self.tolerances(&before, case, perturbations, rng);
+            let tolerances = self.tolerances(&before, case, (perturbations, margin), rng);
             let allow_nan = self.allows_nan(case);
             found = compare::difference(&before, &after, &Equality::Rounding { tolerances, allow_nan });
         }
@@ -316,15 +317,14 @@ impl<'a> Runner<'a> {
         &self,
         before: &[Value],
         case: &Case,
-        perturbations: usize,
+        (perturbations, margin): (usize, f64),
         rng: &mut Rng,
     ) -> Vec<Vec<f64>> {
-        const MARGIN: f64 = 32.0;
         const SHARE: f64 = 1.0 / 256.0;
         let error = self.rounding_error();
         let mut changes: Vec<Vec<f64>> = before.iter().map(compare::magnitudes).collect();
         for change in changes.iter_mut().flatten() {
-            *change *= error * 4.0 / MARGIN;
+            *change *= error * 4.0 / margin;
         }
         for _ in 0..perturbations {
             let seed = rng.next();
@@ -344,7 +344,7 @@ impl<'a> Runner<'a> {
         }
         for changes in &mut changes {
             let least = compare::largest(changes) * SHARE;
-            changes.iter_mut().for_each(|change| *change = change.max(least) * MARGIN);
+            changes.iter_mut().for_each(|change| *change = change.max(least) * margin);
         }
         changes
     }
