@@ -20,6 +20,7 @@ pub(crate) const SMALL: i64 = 8;
 pub(crate) const ROUNDS: usize = 8;
 
 /// SplitMix64: the numbers of a proof depend on the equivalence only.
+#[derive(Clone)]
 pub(crate) struct Rng(u64);
 
 impl Rng {
