@@ -1,6 +1,6 @@
 //! Sizes that cannot be freed, although nothing in the model says so, and sizes in front of unknown ones.
 
-#![allow(clippy::unwrap_used, reason = "a test")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
 
 use onnx_compose::{ComposeError, EditOptions, NewSize, SizeChange, SizeTarget, resize};
 use onnx_ir::Model;

@@ -294,7 +294,7 @@ fn sizes_that_several_models_compute_together_are_one_variable() {
     // The sizes that a caller gives prove nothing.
     let open =
         first.replace("a (float[N,6] x)", "a (float[N,6] x, int64[3] t)").replace("s = Concat", "u = Concat");
-    let open = open.replace("int64[3] s)", "int64[3] s)").replace("(n, rest) }", "(n, rest) s = Neg (t) }");
+    let open = open.replace("(n, rest) }", "(n, rest) s = Neg (t) }");
     let result = merged(&[&open, second, third], &joints);
     let text = print(&result.model);
     assert!(text.contains("float[N_2,1,1] k) => (float[N_2,2,3] y)"), "{text}");

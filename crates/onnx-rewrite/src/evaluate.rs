@@ -92,7 +92,7 @@ impl Scratch {
     }
 
     /// The same elements in another type; the reason if that has integers, and an element is not one of them.
-    pub(crate) fn convert_numbers(&mut self, tensor: Tensor, elem: ElemType) -> Result<Tensor, Reason> {
+    pub(crate) fn convert_numbers(&mut self, tensor: &Tensor, elem: ElemType) -> Result<Tensor, Reason> {
         let converted = self.convert(tensor.clone(), elem)?;
         let is_integral = matches!(elem.class(), ElemClass::Int | ElemClass::Uint | ElemClass::Bool);
         if is_integral && !tensor.iter_f64(&NoData)?.eq(converted.iter_f64(&NoData)?) {
@@ -207,7 +207,7 @@ impl Run<'_, '_, '_, '_> {
             if most > strength
                 && let Some(slot) = operands.get_mut(index)
             {
-                slot.0 = Some(self.scratch.convert_numbers(tensor, elem)?);
+                slot.0 = Some(self.scratch.convert_numbers(&tensor, elem)?);
             }
         }
         let strength = operands.iter().map(|(_, strength)| *strength).max().unwrap_or(Strength::Literal);

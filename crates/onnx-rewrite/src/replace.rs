@@ -346,7 +346,7 @@ impl Build<'_, '_, '_> {
                 None => tensor.elem(),
             };
             if let Some(slot) = arguments.get_mut(index) {
-                *slot = Argument::Tensor(self.scratch.convert_numbers(tensor, elem)?);
+                *slot = Argument::Tensor(self.scratch.convert_numbers(&tensor, elem)?);
             }
         }
         Ok(())
