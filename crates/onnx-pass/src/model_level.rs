@@ -15,7 +15,7 @@ use onnx_types::tensor::Tensor;
 use crate::assumption::Exactness;
 use crate::cx::PassOptions;
 use crate::extract::in_memory;
-use crate::prove::{Counterexample, Verdict, perturbed, precision};
+use crate::prove::{Counterexample, Verdict, perturbed, precision, rounding_error};
 use crate::sample::Rng;
 
 /// Sizes of all dimension variables, one for each run.
@@ -73,20 +73,14 @@ fn run(
     let is_exact = class == Exactness::Exact;
     let tolerances = if is_exact { Tolerances::EXACT } else { Tolerances::default() };
     let compared = CompareOptions::default().with_tolerances(tolerances);
-    let difference = match difference((before, after), &run, &inputs, &compared)? {
-        Some(difference) if !is_exact => {
-            let wide = EvalOptions::clone(&run).with_precision(Precision::Double);
-            let is_amplified =
-                matches!(self::difference((before, after), &wide, &inputs, &compared), Ok(None));
-            (!is_amplified).then_some(difference)
-        }
-        difference => difference,
-    };
-    let Some(difference) = difference else { return Ok(()) };
+    let Some(difference) = difference((before, after), &run, &inputs, &compared)? else { return Ok(()) };
     if !is_exact {
-        let wide = EvalOptions::clone(&run).with_precision(Precision::Double);
-        let noisy = with_rounded_weights(before, options);
-        if !matches!(self::difference((before, &noisy), &wide, &inputs, &compared), Ok(None)) {
+        let wide = run.with_precision(Precision::Double);
+        let agrees = |pair| matches!(self::difference(pair, &wide, &inputs, &compared), Ok(None));
+        if agrees((before, after)) {
+            return Ok(());
+        }
+        if !agrees((before, &with_rounded_weights(before, options))) {
             let why = "the rounding of weights changes the results by more than the tolerance";
             return Err(Stop::Skipped(why.to_owned()));
         }
@@ -111,7 +105,7 @@ fn with_rounded_weights(model: &Model, options: &PassOptions<'_>) -> Model {
             let tensor = model.constant_tensor(value).and_then(|tensor| in_memory(tensor, options.data).ok());
             let Some(tensor) = tensor else { continue };
             let Some(bits) = precision(tensor.elem()) else { continue };
-            let error = MARGIN * f64::from(2.0_f32).powi(bits.saturating_neg());
+            let error = MARGIN * rounding_error(bits);
             if let Some(changed) = perturbed(&Value::from(tensor), error, &mut rng).tensor() {
                 let constant = Constant::Dense(Tensor::clone(changed));
                 noisy.set_initializer(graph, value, Some(Arc::new(constant)));

@@ -370,7 +370,7 @@ impl<'a> Runner<'a> {
             constant.or_else(|| self.eq.model().ty(input).map(onnx_types::Type::elem))
         });
         let bits = elems.filter_map(precision).min().unwrap_or(53);
-        f64::from(2.0_f32).powi(bits.saturating_neg())
+        rounding_error(bits)
     }
 
     fn counterexample(&self, case: &Case, difference: &Difference) -> Counterexample {
@@ -408,6 +408,11 @@ impl<'a> Runner<'a> {
         }
         eq.text().unwrap_or_default()
     }
+}
+
+/// The relative rounding error of floats with a number of significand bits.
+pub(crate) fn rounding_error(bits: i32) -> f64 {
+    f64::from(2.0_f32).powi(bits.saturating_neg())
 }
 
 /// Number of significand bits of a float that is evaluated in 64 bits, including the leading one.

@@ -18,7 +18,7 @@ const NAME: &str = "folded-constants";
 /// Bytes by which a result may be larger than the operands.
 pub(super) const GROWTH: u64 = 16 * 1024;
 
-/// The part of the bytes of all constants by which further results may be larger, in sum: one part in this number.
+/// Larger results may add the bytes of all initializers divided by this number.
 const SHARE: u64 = 64;
 
 pub(super) fn pass() -> Pass {
@@ -27,9 +27,10 @@ pub(super) fn pass() -> Pass {
         .after("sorted")
 }
 
-/// Computes the nodes whose operands are all constants. Results that are larger than the operands by more than 16 kilobytes are
-/// stored until the model has grown by one part in 64 of its constants, such as the masks of windows in a vision model. Unless every implementation computes the same bits, a node is only folded if the
-/// options allow [`Exactness::Rounding`], and never if the standard says nothing about its result.
+/// Computes the nodes whose operands are all constants. Results that are larger than the operands by more than 16 kilobytes, such
+/// as the masks of windows in a vision model, are stored until the model has grown by one part in 64 of its initializers. Unless
+/// every implementation computes the same bits, a node is only folded if the options allow [`Exactness::Rounding`], and never if
+/// the standard does not define its result.
 pub fn fold_constants(cx: &mut PassCx<'_>) -> Report {
     let registry = cx.options().registry;
     let mut report = Report::default();
