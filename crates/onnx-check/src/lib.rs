@@ -88,7 +88,6 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
-mod choices;
 mod conflict;
 mod custom_rules;
 mod cx;
@@ -115,7 +114,6 @@ mod testing;
 use onnx_diag::Sink;
 use onnx_ir::Model;
 
-pub use choices::choices as attribute_choices;
 pub use custom_rules::{CustomRule, RuleCx};
 pub use external::ExternalFiles;
 pub use fix::{Fix, fix, is_fixable};

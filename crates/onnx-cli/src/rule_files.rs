@@ -52,6 +52,9 @@ pub(crate) fn check(text: &str, prove: Option<&Execution>, sink: &mut Sink) {
         let locus = onnx_rewrite::position(text, &rules, name).unwrap_or(Locus::model());
         let message = match result.failures.first() {
             Some(_) => format!("rule `{name}` is refuted by a generated model"),
+            None if result.models == 0 => {
+                format!("no model can be generated around the left side of rule `{name}`")
+            }
             None if result.verdicts == [0; 3] => format!("rule `{name}` matches no generated model"),
             None => format!("no edit of rule `{name}` could be compared"),
         };
@@ -60,8 +63,11 @@ pub(crate) fn check(text: &str, prove: Option<&Execution>, sink: &mut Sink) {
             diagnostic = diagnostic.note(line);
         }
         for (reason, count) in result.missed.iter().take(3) {
-            let models = size::plural(*count as u64, "generated model");
-            diagnostic = diagnostic.note(format!("no match in {models}: {reason}"));
+            let note = match result.models {
+                0 => format!("{reason} (in {})", size::plural(*count as u64, "attempt")),
+                _ => format!("no match in {}: {reason}", size::plural(*count as u64, "generated model")),
+            };
+            diagnostic = diagnostic.note(note);
         }
         sink.report(diagnostic);
     }

@@ -59,6 +59,15 @@ impl Rule {
         self.class
     }
 
+    /// A size as it is written in a condition.
+    pub(crate) fn size_text(&self, size: Size) -> String {
+        match size {
+            Size::Number(number) => number.to_string(),
+            Size::Rank(var) => format!("rank({})", self.variable(var)),
+            Size::Dim(var, axis) => format!("dim({}, {axis})", self.variable(var)),
+        }
+    }
+
     /// The name of a variable in a message.
     pub(crate) fn variable(&self, var: Var) -> &str {
         self.names.get(var).map_or("", |name| if name.is_empty() { "a nested call" } else { name })
@@ -171,4 +180,27 @@ pub(crate) enum Condition {
     SameShape(Var, Var),
     /// The caller grants a condition on numbers at run time.
     Granted(onnx_pass::Condition),
+}
+
+impl Size {
+    fn names(self, var: Var) -> bool {
+        matches!(self, Self::Rank(other) | Self::Dim(other, _) if other == var)
+    }
+}
+
+impl Condition {
+    /// Returns `true` if a variable occurs in the condition.
+    pub(crate) fn names(&self, var: Var) -> bool {
+        match self {
+            Self::Holds(other)
+            | Self::Constant(other)
+            | Self::NotConstant(other)
+            | Self::OneUse(other)
+            | Self::Shared(other) => *other == var,
+            Self::Elem(other, elems) => *other == var || *elems == Elems::Of(var),
+            Self::Equal(a, b) | Self::AtMost(a, b) => a.names(var) || b.names(var),
+            Self::SameShape(a, b) => *a == var || *b == var,
+            Self::Granted(_) => false,
+        }
+    }
 }

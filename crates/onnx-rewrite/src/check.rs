@@ -1,5 +1,6 @@
 //! Checks of rules that need no model.
 
+mod conditions;
 mod kinds;
 mod lets;
 
@@ -12,23 +13,36 @@ use crate::cost::weight;
 use crate::evaluate::INTRINSICS;
 use crate::fault::Mistake;
 
+/// Where a node is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// On the left side, where it can be a node of any version.
+    From,
+    /// On the right side or in `let`, in the form of the latest version.
+    New,
+}
+
 /// Everything that is wrong with a rule.
 pub(crate) fn mistakes(rule: &Rule) -> Vec<Mistake> {
     let mut mistakes = Vec::new();
-    for node in rule.from.nodes.iter().chain(&rule.to.nodes) {
-        operator(node, &mut mistakes);
+    for node in &rule.from.nodes {
+        operator(node, Place::From, &mut mistakes);
+    }
+    for node in &rule.to.nodes {
+        operator(node, Place::New, &mut mistakes);
     }
     for node in &rule.lets {
         if node.domain == "rule" {
             intrinsic(node, &mut mistakes);
         } else if node.domain.is_empty() {
-            operator(node, &mut mistakes);
+            operator(node, Place::New, &mut mistakes);
         } else {
             mistakes
                 .push(Mistake::meaning(node.at, "`let` has operators of the default domain and of `rule`"));
         }
     }
     lets::lets(rule, &mut mistakes);
+    conditions::conditions(rule, &mut mistakes);
     sides(rule, &mut mistakes);
     copies(rule, &mut mistakes);
     types(rule, &mut mistakes);
@@ -41,7 +55,7 @@ fn schema(node: &FlatNode) -> Option<&'static Schema> {
 }
 
 /// The operator exists, and some version has the attributes and operands.
-fn operator(node: &FlatNode, mistakes: &mut Vec<Mistake>) {
+fn operator(node: &FlatNode, place: Place, mistakes: &mut Vec<Mistake>) {
     if node.domain == "rule" {
         mistakes.push(Mistake::meaning(node.at, "operators of the domain `rule` are for `let`"));
         return;
@@ -51,7 +65,9 @@ fn operator(node: &FlatNode, mistakes: &mut Vec<Mistake>) {
         return;
     }
     let Some(latest) = schema(node) else {
-        mistakes.push(Mistake::meaning(node.at, format!("the operator `{}` does not exist", node.op)));
+        let near = onnx_schema::suggest_op(&node.op);
+        let message = format!("the operator `{}` does not exist{}", node.op, did_you_mean(near));
+        mistakes.push(Mistake::meaning(node.at, message));
         return;
     };
     let versions = onnx_schema::versions(latest.domain(), latest.op());
@@ -61,10 +77,13 @@ fn operator(node: &FlatNode, mistakes: &mut Vec<Mistake>) {
                 || schema.inputs().iter().any(|formal| formal.name == name)
         });
         if !is_known {
-            mistakes.push(Mistake::meaning(node.at, format!("`{}` has no attribute `{name}`", node.op)));
+            let near = onnx_schema::suggest_attribute(latest, name);
+            let message = format!("`{}` has no attribute `{name}`{}", node.op, did_you_mean(near));
+            mistakes.push(Mistake::meaning(node.at, message));
         }
     }
     kinds::attributes(node, versions, mistakes);
+    kinds::required(node, place, versions, mistakes);
     let has_rest = node.operands.iter().any(|operand| matches!(operand, Operand::Rest(_)));
     let (count, most) = (node.operands.len(), latest.max_inputs());
     if !has_rest && (most.is_some_and(|most| count > most) || count < latest.min_inputs()) {
@@ -78,6 +97,11 @@ fn operator(node: &FlatNode, mistakes: &mut Vec<Mistake>) {
         let message = format!("`{}` does not have {} results", node.op, node.outputs.len());
         mistakes.push(Mistake::meaning(node.at, message));
     }
+}
+
+/// What a message about an unknown name ends with.
+fn did_you_mean(near: Option<&str>) -> String {
+    near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
 }
 
 fn intrinsic(node: &FlatNode, mistakes: &mut Vec<Mistake>) {
@@ -135,14 +159,6 @@ fn sides(rule: &Rule, mistakes: &mut Vec<Mistake>) {
         let rests = node.operands.iter().filter(|operand| matches!(operand, Operand::Rest(_))).count();
         if rests > 2 {
             mistakes.push(Mistake::meaning(node.at, "a node has at most two operands with `*`"));
-        }
-    }
-    for (at, condition) in &rule.conditions {
-        if let Condition::Holds(var) = condition
-            && !rule.lets.iter().any(|node| node.outputs.contains(&Some(*var)))
-        {
-            let message = format!("`let` does not compute `{}`", rule.variable(*var));
-            mistakes.push(Mistake::meaning(*at, message));
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use onnx_ir::ValueId;
 use onnx_pass::{Patch, Reason};
+use onnx_types::expr::Dialect;
 use onnx_types::tensor::NoData;
 use onnx_types::{Dim, ElemClass, ElemType};
 
@@ -49,12 +50,14 @@ fn holds(rule: &Rule, found: &Match, patch: &mut Patch<'_, '_>, condition: &Cond
         Condition::Equal(a, b) => {
             let (first, second) = (size(rule, found, patch, *a)?, size(rule, found, patch, *b)?);
             let is_equal = patch.proved_eq(first, second);
-            if is_equal { Ok(()) } else { fails("two sizes are not proved to be equal".to_owned()) }
+            let sizes = || compared(rule, patch, (*a, first), (*b, second));
+            if is_equal { Ok(()) } else { fails(format!("{} are not proved to be equal", sizes())) }
         }
         Condition::AtMost(a, b) => {
             let (first, second) = (size(rule, found, patch, *a)?, size(rule, found, patch, *b)?);
             let is_less = patch.proved_le(first, second);
-            if is_less { Ok(()) } else { fails("a size is not proved to be at most another".to_owned()) }
+            let sizes = || compared(rule, patch, (*a, first), (*b, second));
+            if is_less { Ok(()) } else { fails(format!("{} are not proved to be in this order", sizes())) }
         }
         Condition::SameShape(a, b) => {
             let (first, second) = (dims(rule, found, patch, *a)?, dims(rule, found, patch, *b)?);
@@ -64,7 +67,7 @@ fn holds(rule: &Rule, found: &Match, patch: &mut Patch<'_, '_>, condition: &Cond
             if is_same {
                 Ok(())
             } else {
-                fails(format!("the sizes of `{}` and `{}` differ", names.0, names.1))
+                fails(format!("the sizes of `{}` and `{}` are not proved to be equal", names.0, names.1))
             }
         }
     }
@@ -134,4 +137,19 @@ fn size(rule: &Rule, found: &Match, patch: &mut Patch<'_, '_>, size: Size) -> Re
             dim.copied().ok_or_else(|| Reason::new(format!("`{}` has no axis {axis}", rule.variable(var))))
         }
     }
+}
+
+/// Two sizes of a condition in a message, each with its value if that is known.
+fn compared(rule: &Rule, patch: &Patch<'_, '_>, a: (Size, Dim), b: (Size, Dim)) -> String {
+    let model = patch.model();
+    let one = |(size, dim): (Size, Dim)| {
+        let text = rule.size_text(size);
+        let value = model.exprs().text(dim, model.names(), Dialect::Python);
+        match (size, value) {
+            (Size::Number(_), _) => format!("`{text}`"),
+            (_, Some(value)) => format!("`{text}`, which is {value},"),
+            (_, None) => format!("`{text}`, which is not known,"),
+        }
+    };
+    format!("{} and {}", one(a), one(b))
 }

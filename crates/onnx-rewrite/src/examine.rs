@@ -49,7 +49,8 @@ pub struct Examined {
     pub verdicts: [usize; 3],
     /// Edits that the proof refuses, as text: the level, the reason and the model.
     pub failures: Vec<String>,
-    /// Why the rule was not applied to generated models: a reason, and the number of models, most frequent first.
+    /// Why the rule was not applied to generated models: a reason, and the number of models, most frequent first. If no
+    /// model was generated, why not, and the number of attempts.
     pub missed: Vec<(String, usize)>,
 }
 
@@ -76,6 +77,7 @@ fn examine_rule(rules: &RuleSet, options: &ExamineOptions) -> Examined {
     let mut examined = Examined::default();
     let Some(pattern) = rules.patterns().first() else { return examined };
     pattern.rule.name.clone_into(&mut examined.rule);
+    let mut unmade = Vec::new();
     let mut generator = Generator::new(pattern, &options.execution);
     for _ in 0..options.attempts {
         let edits: usize = examined.verdicts.iter().sum();
@@ -83,7 +85,10 @@ fn examine_rule(rules: &RuleSet, options: &ExamineOptions) -> Examined {
         if is_enough || options.execution.interrupt.check().is_err() {
             break;
         }
-        let Some(mut model) = generator.model() else { continue };
+        let Some(mut model) = generator.model() else {
+            add(&mut unmade, generator.difficulty());
+            continue;
+        };
         examined.models = examined.models.saturating_add(1);
         let before = model.clone();
         let pass = PassOptions::default()
@@ -107,6 +112,9 @@ fn examine_rule(rules: &RuleSet, options: &ExamineOptions) -> Examined {
             examined.failures.push(format!("model: {found}\n{}", text(&before)));
         }
     }
+    if examined.models == 0 {
+        examined.missed = unmade;
+    }
     examined.missed.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     examined
 }
@@ -126,7 +134,7 @@ impl Examined {
     /// An edit that the structure of a model excludes is not a fault of the rule: another reader of a value, for example.
     fn refuse(&mut self, refusal: &Refusal, model: &Model) {
         if refusal.level == Level::Structure {
-            self.add(refusal.to_string());
+            add(&mut self.missed, refusal.to_string());
             return;
         }
         self.failures.push(format!("{}: {}\n{}", refusal.level, refusal.reason, text(model)));
@@ -137,15 +145,16 @@ impl Examined {
         let reasons = nodes.into_iter().rev().flat_map(|node| rules.why(cx, node));
         let best = reasons.max_by_key(|(_, difference)| difference.matched);
         if let Some((_, difference)) = best {
-            self.add(difference.reason);
+            add(&mut self.missed, difference.reason);
         }
     }
+}
 
-    fn add(&mut self, reason: String) {
-        match self.missed.iter_mut().find(|(other, _)| *other == reason) {
-            Some((_, count)) => *count = count.saturating_add(1),
-            None => self.missed.push((reason, 1)),
-        }
+/// Counts a reason.
+fn add(reasons: &mut Vec<(String, usize)>, reason: String) {
+    match reasons.iter_mut().find(|(other, _)| *other == reason) {
+        Some((_, count)) => *count = count.saturating_add(1),
+        None => reasons.push((reason, 1)),
     }
 }
 

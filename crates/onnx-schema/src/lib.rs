@@ -80,6 +80,7 @@ struct OperatorSets;
 
 mod attribute;
 mod changes;
+mod choices;
 mod declared_schemas;
 mod exclusive;
 mod facts;

@@ -1,6 +1,6 @@
 //! Attributes that no recipe has set: required ones, and some of the others.
 
-use onnx_check::{attribute_choices, attribute_range};
+use onnx_check::attribute_range;
 use onnx_ir::AttrValue;
 use onnx_schema::{AttrKind, FormalAttribute, TypeForm, attr};
 use onnx_types::{ElemType, Symbol, Type};
@@ -34,7 +34,7 @@ impl Draft<'_, '_> {
             }
             AttrKind::Floats if formal.is_required => AttrValue::Floats(vec![1.0, 0.5]),
             AttrKind::String => {
-                let words = attribute_choices(self.schema, formal.name);
+                let words = self.schema.choices(formal.name);
                 let open: &[&str] = if formal.is_required { &["a"] } else { &[] };
                 self.smith.choices.pick(words.unwrap_or(open))?.into()
             }

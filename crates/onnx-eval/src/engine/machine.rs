@@ -313,6 +313,7 @@ impl<'p, 'm> Machine<'p, 'm> {
             is_double: self.options.precision == Precision::Double,
             threads: Threads::new(self.options.threads),
         };
+        types::check_strings(&cx)?;
         let result = run(&mut cx)?;
         if let Some(perturbation) = self.options.perturbation
             && let Some(SchemaRef::Standard(schema)) = step.schema

@@ -1,9 +1,10 @@
-//! Operands against the signature: kernels see only types that the operator takes.
+//! Operands and attributes against the signature: kernels see only types and words that the operator takes.
 
-use onnx_schema::{FormalType, Schema};
+use onnx_ir::AttrValue;
+use onnx_schema::{FormalType, Schema, SchemaRef};
 use onnx_types::{ElemType, Type};
 
-use crate::cx::{Outcome, Stop};
+use crate::cx::{Cx, Outcome, Stop};
 use crate::value::Value;
 
 /// Checks the number of operands, and that the tensors among them have element types that the schema allows, equal for
@@ -43,6 +44,29 @@ pub(crate) fn check(schema: &Schema, inputs: &[Option<Value>]) -> Outcome {
                 return Err(Stop::failed(message));
             }
             _ => *slot = Some(elem),
+        }
+    }
+    Ok(())
+}
+
+/// Checks that string attributes are among the words that the operator defines, also where a kernel does not read them: a
+/// `mode` of a `Pad` that pads nothing.
+pub(crate) fn check_strings(cx: &Cx<'_, '_>) -> Outcome {
+    let Some(SchemaRef::Standard(schema)) = cx.schema else { return Ok(()) };
+    for attribute in cx.node.attributes() {
+        let name = attribute.name();
+        let Some(choices) = schema.choices(name) else { continue };
+        let strings = match cx.attribute(name).map(onnx_ir::Attribute::value) {
+            Some(AttrValue::String(string)) => std::slice::from_ref(string),
+            Some(AttrValue::Strings(strings)) => strings,
+            _ => continue,
+        };
+        if let Some(string) = strings.iter().find(|string| !schema.allows_string(name, string)) {
+            let string = String::from_utf8_lossy(string);
+            let (name, choices) = (cx.model.str(name), choices.join("`, `"));
+            return Err(Stop::failed(format_args!(
+                "attribute `{name}` is `{string}`, not one of `{choices}`"
+            )));
         }
     }
     Ok(())

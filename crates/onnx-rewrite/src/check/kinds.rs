@@ -1,11 +1,14 @@
 //! Kinds of attributes: a value that no version of the operator accepts never matches.
 
+use onnx_ir::AttrValue;
 use onnx_schema::{AttrKind, Schema};
 
+use super::Place;
 use crate::ast::{AttributeTerm, FlatNode};
 use crate::fault::Mistake;
 
-/// Each value of an attribute has the kind that some version of the operator declares; `versions` are those of the operator.
+/// Each value of an attribute has the kind that some version of the operator declares, and a string is one of its words;
+/// `versions` are those of the operator.
 pub(super) fn attributes(node: &FlatNode, versions: &[Schema], mistakes: &mut Vec<Mistake>) {
     for (name, term) in &node.attributes {
         let AttributeTerm::Value(value) = term else { continue };
@@ -22,12 +25,46 @@ pub(super) fn attributes(node: &FlatNode, versions: &[Schema], mistakes: &mut Ve
             given,
             AttrKind::Int | AttrKind::Ints | AttrKind::Float | AttrKind::Floats | AttrKind::Tensor
         );
+        if let AttrValue::String(string) = value {
+            words(node, name, string, versions, mistakes);
+        }
         let has_kind = declared.iter().any(|&kind| accepts(kind, given));
         if has_kind || (is_operand && is_numeric && declared.is_empty()) {
             continue;
         }
         if let Some(&kind) = declared.first() {
             let message = format!("`{}` has the attribute `{name}` of kind {kind}, not {given}", node.op);
+            mistakes.push(Mistake::meaning(node.at, message));
+        }
+    }
+}
+
+fn words(node: &FlatNode, name: &str, string: &[u8], versions: &[Schema], mistakes: &mut Vec<Mistake>) {
+    let mut symbols = versions.iter().filter_map(|schema| {
+        let formal = schema.attributes().iter().find(|formal| formal.text() == name)?;
+        Some((schema, formal.name))
+    });
+    let Some((latest, symbol)) = symbols.clone().last() else { return };
+    if !symbols.any(|(schema, symbol)| schema.allows_string(symbol, string))
+        && let Some(choices) = latest.choices(symbol)
+    {
+        let (op, string, choices) = (&node.op, String::from_utf8_lossy(string), choices.join("`, `"));
+        let message = format!("`{name}` of `{op}` is `{string}`, not one of `{choices}`");
+        mistakes.push(Mistake::meaning(node.at, message));
+    }
+}
+
+/// Each attribute that the operator requires is given, or copied by `...`.
+pub(super) fn required(node: &FlatNode, place: Place, versions: &[Schema], mistakes: &mut Vec<Mistake>) {
+    let Some(latest) = versions.last() else { return };
+    for formal in latest.attributes().iter().filter(|formal| formal.is_required && !node.is_open) {
+        let name = formal.text();
+        let is_required = |schema: &Schema| {
+            schema.attributes().iter().any(|other| other.text() == name && other.is_required)
+        };
+        let is_given = node.attributes.iter().any(|(given, _)| given == name);
+        if !is_given && (place == Place::New || versions.iter().all(is_required)) {
+            let message = format!("`{}` requires the attribute `{name}`", node.op);
             mistakes.push(Mistake::meaning(node.at, message));
         }
     }

@@ -58,6 +58,10 @@ pub(super) struct Generator<'a> {
     pub(super) half: Option<bool>,
     pub(super) slots: Vec<Option<Slot>>,
     chosen: Vec<Chosen>,
+    /// The node of the left side for which no operands were found last.
+    unmade: Option<usize>,
+    /// Why a node of the left side did not run on the operands that were chosen last.
+    failure: Option<String>,
 }
 
 impl<'a> Generator<'a> {
@@ -72,6 +76,8 @@ impl<'a> Generator<'a> {
             half: None,
             slots: Vec::new(),
             chosen: Vec::new(),
+            unmade: None,
+            failure: None,
         }
     }
 
@@ -84,6 +90,7 @@ impl<'a> Generator<'a> {
         self.has_limits = self.rng.chance(40);
         self.slots = vec![None; self.pattern.rule.names.len()];
         self.chosen.clear();
+        (self.unmade, self.failure) = (None, None);
         self.half = (self.slices_one_value_twice() && self.rng.chance(50)).then_some(false);
         let taken = self.alternatives();
         for index in 0..self.pattern.rule.from.nodes.len() {
@@ -100,10 +107,22 @@ impl<'a> Generator<'a> {
                 }
             }
             if !is_made {
+                self.unmade = Some(index);
                 return None;
             }
         }
         self.build()
+    }
+
+    /// Why there is no model, after [`Generator::model`] has returned `None`.
+    pub(super) fn difficulty(&self) -> String {
+        let node = self.unmade.and_then(|index| self.pattern.rule.from.nodes.get(index));
+        let Some(node) = node else { return "the chosen nodes are not a valid model".to_owned() };
+        if !node.domain.is_empty() {
+            return format!("`{}` of the domain `{}` has no kernel", node.op, node.domain);
+        }
+        let reason = self.failure.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
+        format!("`{}` does not run on the chosen operands{reason}", node.op)
     }
 
     /// Whether each node is taken: one of several alternatives is, each with the same chance, and what is nested in it.
@@ -153,7 +172,13 @@ impl<'a> Generator<'a> {
         let first =
             operands.first().cloned().flatten().map(|tensor| tensor.dims().to_vec()).unwrap_or_default();
         let attributes = self.attributes(node, schema, &first)?;
-        let results = self.scratch.run(&node.op, attributes.clone(), operands, node.outputs.len()).ok()?;
+        let results = match self.scratch.run(&node.op, attributes.clone(), operands, node.outputs.len()) {
+            Ok(results) => results,
+            Err(reason) => {
+                self.failure = Some(reason.to_string());
+                return None;
+            }
+        };
         for (var, result) in node.outputs.iter().zip(results) {
             if let Some(var) = var {
                 *self.slots.get_mut(*var)? = Some(Slot::Result(result?));

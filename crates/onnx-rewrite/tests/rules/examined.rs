@@ -218,5 +218,20 @@ fn a_rule_that_matches_no_model_fails() {
     let results = examine(&RuleSet::parse(text).unwrap(), &ExamineOptions::default());
     assert!(!results[0].is_fine());
     assert_eq!(results[0].verdicts, [0, 0, 0]);
-    assert_eq!(results[0].missed[0].0, "two sizes are not proved to be equal");
+    let reason = &results[0].missed[0].0;
+    assert!(
+        reason.starts_with("`rank(x)`, which is ")
+            && reason.ends_with(", and `17` are not proved to be equal")
+    );
+}
+
+#[test]
+fn a_rule_around_which_no_model_runs_fails_with_the_reason() {
+    let text = "rule never: exact
+         from (x) => (y) { y = Neg (Reshape (Neg (x), [-1, -1])) }
+         to (x) => (y) { y = Neg (x) }";
+    let results = examine(&RuleSet::parse(text).unwrap(), &ExamineOptions::default());
+    assert_eq!((results[0].models, results[0].is_fine()), (0, false));
+    let reason = &results[0].missed[0].0;
+    assert!(reason.starts_with("`Reshape` does not run on the chosen operands: "), "{reason}");
 }

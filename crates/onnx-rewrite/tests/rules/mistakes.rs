@@ -24,7 +24,7 @@ fn mistakes_have_positions() {
     check("rule a: exact\nfrom (x) => (y) { y = Neg (z) }\nto (x) => (x) {}", &["2:28: nothing defines `z`"]);
     check(
         "rule a: exact\nfrom (x) => (y) { y = Negg (Abs (x)) }\nto (x) => (x) {}",
-        &["2:23: the operator `Negg` does not exist"],
+        &["2:23: the operator `Negg` does not exist; did you mean `Neg`?"],
     );
     check(
         "rule a: exact\nfrom (x) => (y) { y = Transpose <prem = @p> (x) }\nto (x) => (x) {}",
@@ -330,6 +330,32 @@ const MISTAKES: &[(&str, &[&str])] = &[
     (
         "rule a: exact\nfrom (x) => (y) { y = Mul (x, 9007199254740993) }\nto (x) => (x) {}",
         &["2:31: the number 9007199254740993 cannot be represented"],
+    ),
+    // Attributes that are required, conditions that are never true, and what is not used.
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Cast (x) }\nto (x) => (x) {}",
+        &["2:23: `Cast` requires the attribute `to`"],
+    ),
+    (
+        "rule a: exact\nfrom (x, p) => (y) { y = Pad <mode = \"refelct\"> (x, p) }\nto (x, p) => (x) {}",
+        &["2:26: `mode` of `Pad` is `refelct`, not one of `constant`, `reflect`, `edge`, `wrap`"],
+    ),
+    ("rule a: exact\nfrom (x) => (y) { y = Cast <...> (x) }\nto (x) => (x) {}", &[]),
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Neg (Neg (x)) }\nto (x) => (y) { y = Concat (x) }",
+        &["3:21: `Concat` requires the attribute `axis`"],
+    ),
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Neg (x) }\nwhere rank(x) == -1\nto (x) => (x) {}",
+        &["3:7: `rank(x) == -1` is never true"],
+    ),
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Neg (x) }\nwhere dim(x, 0) <= -1\nto (x) => (x) {}",
+        &["3:7: `dim(x, 0) <= -1` is never true"],
+    ),
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Neg (x) }\nlet { r = rule.Rank (x) }\nto (x) => (x) {}",
+        &["3:11: nothing uses `r`, which `let` computes"],
     ),
 ];
 

@@ -4,7 +4,6 @@ use bytes::Bytes;
 use onnx_diag::{Diagnostic, Quoted, Rule, Severity};
 use onnx_ir::AttrValue;
 
-use crate::choices::{choices, is_choice};
 use crate::cx::AttributeCx;
 
 pub(crate) static RULE: Rule = Rule::new(
@@ -24,8 +23,8 @@ pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
         _ => return,
     };
     let name = cx.attribute.name();
-    let Some(allowed) = choices(schema, name) else { return };
-    let wrong = |string: &Bytes| !allowed.iter().any(|allowed| is_choice(name, string, allowed));
+    let Some(allowed) = schema.choices(name) else { return };
+    let wrong = |string: &Bytes| !schema.allows_string(name, string);
     let Some((index, found)) = strings.iter().enumerate().find(|(_, string)| wrong(string)) else { return };
     let is_list = matches!(cx.attribute.value(), AttrValue::Strings(_));
     let node = cx.node;

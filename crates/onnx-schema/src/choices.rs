@@ -1,7 +1,8 @@
 //! The words that string attributes of operators can be, version by version.
 
-use onnx_schema::{Schema, attr, op};
 use onnx_types::Symbol;
+
+use crate::{Schema, attr, op};
 
 /// From version `since` on, until the next row for the same operator, an attribute has one of these values. No values: the
 /// documentation leaves it open.
@@ -15,20 +16,24 @@ const fn row(ops: &'static [Symbol], since: i64, values: &'static [&'static str]
     Row { ops, since, values }
 }
 
-/// Whether a string is a value that is written in this way. Runtimes read the names of activation functions in any case.
-pub(crate) fn is_choice(name: Symbol, string: &[u8], choice: &str) -> bool {
-    if name == attr::ACTIVATIONS {
-        string.eq_ignore_ascii_case(choice.as_bytes())
-    } else {
-        string == choice.as_bytes()
+impl Schema {
+    /// What a string attribute can be; `None` where the documentation fixes nothing.
+    #[must_use]
+    pub fn choices(&self, attribute: Symbol) -> Option<&'static [&'static str]> {
+        let rows = rows(attribute).iter().filter(|row| row.ops.contains(&self.op()));
+        let row = rows.filter(|row| row.since <= self.since_version()).max_by_key(|row| row.since)?;
+        Some(row.values).filter(|values| !values.is_empty())
     }
-}
 
-/// What a string attribute of an operator can be; `None` where the documentation fixes nothing.
-pub fn choices(schema: &Schema, name: Symbol) -> Option<&'static [&'static str]> {
-    let rows = rows(name).iter().filter(|row| row.ops.contains(&schema.op()));
-    let row = rows.filter(|row| row.since <= schema.since_version()).max_by_key(|row| row.since)?;
-    Some(row.values).filter(|values| !values.is_empty())
+    /// Returns `true` if a string attribute can be this string. Runtimes read the names of activation functions in any case.
+    #[must_use]
+    pub fn allows_string(&self, attribute: Symbol, string: &[u8]) -> bool {
+        let is_choice = |choice: &&str| match attribute {
+            attr::ACTIVATIONS => string.eq_ignore_ascii_case(choice.as_bytes()),
+            _ => string == choice.as_bytes(),
+        };
+        self.choices(attribute).is_none_or(|choices| choices.iter().any(is_choice))
+    }
 }
 
 const TREES: &[Symbol] = &[op::TREE_ENSEMBLE_CLASSIFIER, op::TREE_ENSEMBLE_REGRESSOR];
@@ -199,15 +204,14 @@ static REDUCTIONS: &[Row] = &[
 
 #[cfg(test)]
 mod tests {
-    use onnx_schema::AttrDefault;
-
     use super::*;
+    use crate::AttrDefault;
 
     #[test]
     fn defaults_are_among_the_choices() {
-        for schema in onnx_schema::all() {
+        for schema in crate::all() {
             for formal in schema.attributes() {
-                let Some(choices) = choices(schema, formal.name) else { continue };
+                let Some(choices) = schema.choices(formal.name) else { continue };
                 if let Some(AttrDefault::String(default)) = formal.default {
                     assert!(choices.contains(&default), "{schema} {}", formal.text());
                 }
@@ -217,13 +221,12 @@ mod tests {
 
     #[test]
     fn rows_are_about_attributes_that_exist() {
-        let names =
-            onnx_schema::all().iter().flat_map(|schema| schema.attributes()).map(|formal| formal.name);
+        let names = crate::all().iter().flat_map(|schema| schema.attributes()).map(|formal| formal.name);
         for name in names {
             for row in rows(name) {
                 for &op in row.ops {
                     let has = |schema: &&Schema| schema.op() == op && schema.attribute(name).is_some();
-                    assert!(onnx_schema::all().iter().any(|schema| has(&schema)));
+                    assert!(crate::all().iter().any(|schema| has(&schema)));
                 }
             }
         }
