@@ -120,6 +120,7 @@ pub fn body_as(
             let operands: Vec<Option<Type>> =
                 record.inputs().flatten().map(|value| types.type_of(model, value)).collect();
             types::refuse_types(body, schema, version, &operands)
+                .and_then(|()| types::refuse_single_pixels(model, node, types))
                 .and_then(|()| facts::build(model, function, schema, body, version))
         }
         None => draft(model, (node, function), (schema, version), types),

@@ -5,11 +5,16 @@
 
 use std::collections::HashMap;
 
+use onnx_ir::{AttrValue, Attribute, Model, NodeId, ValueTypes};
 use onnx_schema::{AttrKind, FormalType, Schema, attr, domain, op};
+use onnx_types::tensor::NoData;
 use onnx_types::{Dim, ElemType, Shape, Type};
 
 use super::facts::{StaticAttr, StaticBody, StaticNode};
 use crate::reason::Reason;
+
+/// Most elements of the operand `size` of `AffineGrid` that are read.
+const MAX_AXES: usize = 8;
 
 /// The types of values; `None` for one that is not known.
 type Types = HashMap<&'static str, Option<ElemType>>;
@@ -64,6 +69,37 @@ pub(crate) fn refuse_types(
         })?;
     }
     Ok(())
+}
+
+/// The reason if the body of `AffineGrid` may divide by 0: with `align_corners`, the distance of two pixels is 2 divided by one
+/// less than their number, and the only pixel of a height or width of 1 is at 0 times infinity, where the operator has -1. The
+/// body takes care of a depth of 1.
+pub(crate) fn refuse_single_pixels(
+    model: &Model,
+    node: NodeId,
+    types: &dyn ValueTypes,
+) -> Result<(), Reason> {
+    let record = model.node(node);
+    let corners = record.attribute(attr::ALIGN_CORNERS).map(Attribute::value);
+    if !record.is(op::AFFINE_GRID) || matches!(corners, None | Some(AttrValue::Int(0))) {
+        return Ok(());
+    }
+    let size = record.input(1).and_then(|value| model.constant_tensor(value));
+    let given = size.and_then(|size| size.get_i64s(&NoData, MAX_AXES).ok());
+    let result = record.output(0).and_then(|value| types.type_of(model, value));
+    let inferred = result.as_ref().and_then(Type::shape);
+    // Height and width are the last two sizes, and the result has an axis after them.
+    let is_several = |from_end: usize| {
+        let given = given.as_ref().and_then(|sizes| sizes.iter().rev().nth(from_end).copied());
+        let axis = inferred.and_then(|shape| shape.rank().checked_sub(from_end.saturating_add(2)));
+        let inferred = inferred.and_then(|shape| shape.dim(axis?)).and_then(Dim::known);
+        given.or(inferred).is_some_and(|size| size != 1)
+    };
+    if is_several(0) && is_several(1) {
+        return Ok(());
+    }
+    Err("with `align_corners`, the body divides by 0 for a height or width of 1, which is not excluded"
+        .into())
 }
 
 /// Follows the types through nodes. Nested graphs are not followed: what they give is not known.

@@ -106,6 +106,21 @@ fn nodes_have_the_form_of_the_version_in_scope() {
     assert_eq!(softmax(18)[3..], rest);
 }
 
+/// The standard body of `AffineGrid` has such operands, too.
+#[test]
+fn a_range_with_operands_of_rank_1_counts_in_a_vector() {
+    for (inputs, version) in [
+        ("int64 a, int64[1] l, int64 d", 11),
+        ("int64[1] a, int64[1] l, int64[1] d", 17),
+        ("float[1] a, float l, float d", 20),
+    ] {
+        let nodes = body(&single(version, inputs, "y = Range (a, l, d)")).unwrap();
+        let count = nodes.iter().position(|node| node.contains("= ConstantOfShape")).unwrap();
+        assert_eq!(nodes[count - 1], " = Reshape (, )", "{nodes:?}");
+        assert!(nodes.iter().all(|node| !node.contains("= Unsqueeze")), "{nodes:?}");
+    }
+}
+
 #[test]
 fn the_reason_says_what_is_missing() {
     check_none(
@@ -129,6 +144,23 @@ fn the_reason_says_what_is_missing() {
         &single(20, "float[1, 2, 3] x, int64[4] s", "y = AffineGrid (x, s)"),
         "the body squeezes the batch, too, which fails for a batch of 1",
     );
+    let grid = |size: &str, result: &str, corners: i64| {
+        format!(
+            "<ir_version: 10, opset_import: [\"\": 20]>
+            g (float[2, 2, 3] x, int64[4] s) => (float[{result}] y) <int64[4] k = {{{size}}}> {{
+                y = AffineGrid <align_corners = {corners}> (x, {})
+            }}",
+            if size.is_empty() { "s" } else { "k" }
+        )
+    };
+    let divides =
+        "with `align_corners`, the body divides by 0 for a height or width of 1, which is not excluded";
+    check_none(&grid("2, 1, 1, 4", "2, 1, 4, 2", 1), divides);
+    check_none(&grid("2, 1, 4, 1", "N, H, W, 2", 1), divides);
+    check_none(&grid("", "2, H, 4, 2", 1).replace(" <int64[4] k = {}>", ""), divides);
+    assert!(body(&grid("2, 1, 4, 4", "N, H, W, 2", 1)).is_ok());
+    assert!(body(&grid("", "N, 3, 4, 2", 1).replace(" <int64[4] k = {}>", "")).is_ok());
+    assert!(body(&grid("2, 1, 1, 4", "2, 1, 4, 2", 0)).is_ok());
     check_none(&single(20, "float[3] x", "y = Abs (x)"), "the standard gives no body to `Abs` in version 20");
     check_none(
         "<ir_version: 10, opset_import: [\"\": 20, \"my\": 1]> g (x) => (y) { y = my.F (x) }",

@@ -25,7 +25,9 @@ pub(in crate::bodies) fn body(draft: &mut Draft<'_>) -> Made<Vec<V>> {
         let operands = in_type(draft, [start, limit, delta], elem, ElemType::Int64)?;
         whole_count(draft, operands)?
     };
-    let count = draft.unsqueeze(count, &[0])?;
+    // Runtimes and the bodies of other operators also have operands of one element and rank 1: `AffineGrid` has.
+    let one = draft.ints(&[1])?;
+    let count = draft.op(op::RESHAPE, &[count, one], Vec::new())?;
     let places = draft.places(count)?;
     let stash = match elem {
         ElemType::Float16 | ElemType::Bfloat16 => {
