@@ -156,6 +156,22 @@ fn operators_without_a_form_become_their_bodies() {
 }
 
 #[test]
+fn operands_of_one_element_and_rank_1_stay_vectors() {
+    let graph = "g (int64 a, int64[1] l, int64 d) => (int64[K] y) { y = Range (a, l, d) }";
+    has(graph, (11, 10), &["Reshape (", "!Unsqueeze"]);
+    let grid = |height: i64| {
+        format!(
+            "g (float[2, 2, 3] x) => (float[2, {height}, 4, 2] y) <int64[4] s = {{2, 1, {height}, 4}}> {{
+                y = AffineGrid <align_corners = 1> (x, s)
+            }}"
+        )
+    };
+    has(&grid(3), (20, 19), &["Reshape (", "!AffineGrid"]);
+    // The body divides by 0 for a single row.
+    refuses(&grid(1), (20, 19), Cause::NoForm);
+}
+
+#[test]
 fn modes_without_an_effect_go() {
     has("g (float[2] x) => (int32[2] y) { y = Cast <to = 6, saturate = 0> (x) }", (19, 13), &["!saturate"]);
     has(
