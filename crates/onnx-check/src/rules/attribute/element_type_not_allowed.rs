@@ -18,7 +18,11 @@ pub(crate) static RULE: Rule = Rule::new(
 
 pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
     let (node, name) = (cx.node, cx.attribute.name());
-    let AttrValue::Int(code) = *cx.attribute.value() else { return };
+    let code = match cx.attribute.value() {
+        AttrValue::Int(code) => *code,
+        AttrValue::Tensor(tensor) => return check_elements(cx, tensor.elem()),
+        _ => return,
+    };
     let Some(schema) = cx.schema.filter(|schema| names_type(schema, name)) else { return };
     // Where there is a default of 0, that stands for a type that other inputs give.
     if code == 0 && matches!(name, attr::OUTPUT_DTYPE) {
@@ -37,6 +41,22 @@ pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
         };
         Diagnostic::new(&RULE, places.attribute(node, name), message)
             .help("write the number of a type that the operator makes; newer versions may make more")
+    });
+}
+
+/// A tensor whose element type is that of the result. One without an element type has a rule of its own.
+fn check_elements(cx: &mut AttributeCx<'_, '_>, elem: ElemType) {
+    let (node, name) = (cx.node, cx.attribute.name());
+    let gives_type = |schema: &Schema| [op::CONSTANT, op::CONSTANT_OF_SHAPE].contains(&schema.op());
+    let Some(schema) = cx.schema.filter(|schema| name == attr::VALUE && gives_type(schema)) else { return };
+    if elem == ElemType::Undefined || makes(schema, elem) {
+        return;
+    }
+    cx.report(&RULE, |places| {
+        let text = Quoted(places.str(name));
+        let message = format!("attribute {text} has elements of {elem}, which {schema} cannot make");
+        Diagnostic::new(&RULE, places.attribute(node, name), message)
+            .help("give elements of a type that the operator makes; newer versions may make more")
     });
 }
 
@@ -68,6 +88,9 @@ fn makes(schema: &Schema, elem: ElemType) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use onnx_types::ElemType;
+    use onnx_types::tensor::Tensor;
+
     use crate::testing::{Builder, check_model};
 
     #[test]
@@ -87,5 +110,25 @@ mod tests {
         }
         check_model(|m| model(m, 13, 16), &[]);
         check_model(|m| model(m, 18, 1), &[]);
+    }
+
+    #[test]
+    fn elements_of_a_value_can_be_made() {
+        for op in ["Constant", "ConstantOfShape"] {
+            let model = |m: &mut Builder, version, elem: ElemType| {
+                m.no_imports();
+                m.import("", version);
+                m.inputs(["x"]);
+                let bytes = vec![0; elem.bits().map_or(0, |bits| bits as usize / 8)];
+                let tensor = Tensor::from_raw(elem, [1], bytes).unwrap();
+                let attribute = m.attribute("value", tensor);
+                let operands = if op == "Constant" { "" } else { "x" };
+                m.node_with(&format!("y = {op} ({operands})"), [attribute]);
+                m.outputs(["y"]);
+            };
+            let place = format!("graph \"g\" / node #0 {op} / attribute \"value\"");
+            check_model(|m| model(m, 18, ElemType::Float), &[]);
+            check_model(|m| model(m, 18, ElemType::Float8E4M3Fn), &[("ONNX2415", place.as_str())]);
+        }
     }
 }
