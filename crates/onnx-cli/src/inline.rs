@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use onnx_compose::SelectError;
 use onnx_diag::Sink;
 use onnx_functions::{
-    Convert, FunctionSelector, InlineError, InlineOptions, Inlined, InlinedFunction, Naming, expand, inline,
+    Convert, FunctionPattern, FunctionSelector, InlineError, InlineOptions, Inlined, InlinedFunction, Naming,
+    expand, inline,
 };
 use onnx_ir::{FunctionId, Model, NodeId, Selectors, ValueTypes};
 use onnx_schema::Schema;
@@ -147,6 +148,9 @@ impl Set {
                 let message = format!("no function and no call of the model matches `{}`", shown(text));
                 return Err(Failure::new(message).help("`onnx info --functions` lists the functions"));
             }
+            if nodes.is_empty() {
+                each_selects(model, text, bodies)?;
+            }
             set.selectors.push(selector);
             set.functions.extend(functions);
             set.nodes.extend(nodes);
@@ -161,6 +165,35 @@ impl Set {
     fn contains_operator(&self, node: NodeId, schema: &Schema) -> bool {
         self.nodes.contains(&node) || self.selectors.iter().any(|selector| matches(selector, schema))
     }
+}
+
+/// Returns an error if a term of a union matches no function, and with `bodies` no operator: a name that is misspelled would be
+/// ignored.
+fn each_selects(model: &Model, text: &str, bodies: bool) -> Result<(), Failure> {
+    // What `&` and `~` exclude may be absent.
+    let terms = text.split([',', '|']).filter_map(|term| term.split(['&', '~']).next());
+    for pattern in terms.map(|term| FunctionPattern::new(term.trim())) {
+        let is_of_function = model.functions().iter().any(|&function| pattern.matches(model, function));
+        let is_match = |schema: &Schema| pattern.matches_identity(schema.domain_name(), schema.name(), "");
+        if is_of_function || (bodies && operators_with_bodies().any(is_match)) {
+            continue;
+        }
+        let text = pattern.to_string();
+        let functions = model.functions().iter().map(|&function| {
+            let record = model.function(function);
+            change::identity(model, (record.domain(), record.name(), record.overload()))
+        });
+        let functions: Vec<String> = functions.collect();
+        let nearest = onnx_schema::nearest(&text, functions.iter().map(String::as_str));
+        let help = match nearest {
+            Some(nearest) => format!("did you mean `{}`?", shown(nearest)),
+            None => "`onnx info --functions` lists the functions; repeat the option to add calls".to_owned(),
+        };
+        return Err(
+            Failure::new(format_args!("no function of the model matches `{}`", shown(&text))).help(help)
+        );
+    }
+    Ok(())
 }
 
 /// The operators that have bodies, in all of their versions.

@@ -157,9 +157,18 @@ impl<'a> Selection<'a> {
     ///
     /// # Errors
     ///
-    /// If the text is not a selector. A selector that denotes nothing is not an error here.
+    /// If the text is not a selector, or a term of a union is a name that denotes nothing. A selector that denotes nothing is not
+    /// an error otherwise.
     pub fn elements(&self, text: &str) -> Result<Vec<Element>, SelectError> {
-        self.selectors.elements(&self.parse(text)?).map_err(|error| malformed(text, error))
+        let selector = self.parse(text)?;
+        let find =
+            |selector: &Selector| self.selectors.elements(selector).map_err(|error| malformed(text, error));
+        for term in terms(&selector) {
+            if matches!(term, Selector::Name(_)) && find(term)?.is_empty() {
+                return Err(self.nothing_of(term, "node or value"));
+            }
+        }
+        find(&selector)
     }
 
     /// The node that a selector denotes.
@@ -203,13 +212,9 @@ impl<'a> Selection<'a> {
     ) -> Result<Vec<T>, SelectError> {
         let selector = self.parse(text)?;
         let found = find(&selector).map_err(|error| malformed(text, error))?;
-        if let Selector::Union(terms) = &selector
-            && terms.len() <= MAX_TERMS
-        {
-            for term in terms {
-                if find(term).map_err(|error| malformed(text, error))?.is_empty() {
-                    return Err(self.nothing(&term.to_string(), what));
-                }
+        for term in terms(&selector) {
+            if find(term).map_err(|error| malformed(text, error))?.is_empty() {
+                return Err(self.nothing_of(term, what));
             }
         }
         if found.is_empty() { Err(self.nothing(text, what)) } else { Ok(found) }
@@ -232,14 +237,30 @@ impl<'a> Selection<'a> {
     }
 
     fn nothing(&self, text: &str, what: &'static str) -> SelectError {
-        let candidates = near(self.model, &self.selectors, text);
+        let candidates = self.candidates(text);
         SelectError::Nothing { text: text.to_owned(), what, candidates }
+    }
+
+    /// Like [`nothing`](Self::nothing), for a term of a union.
+    fn nothing_of(&self, term: &Selector, what: &'static str) -> SelectError {
+        let text = term.to_string();
+        let name = if let Selector::Name(name) = term { name } else { &text };
+        let candidates = self.candidates(name);
+        SelectError::Nothing { text, what, candidates }
     }
 
     /// Selectors of elements with names similar to a text.
     #[must_use]
     pub fn candidates(&self, text: &str) -> Vec<String> {
         near(self.model, &self.selectors, text)
+    }
+}
+
+/// The terms of a union that are resolved one by one; none if it has too many, or the selector is not a union.
+fn terms(selector: &Selector) -> &[Selector] {
+    match selector {
+        Selector::Union(terms) if terms.len() <= MAX_TERMS => terms,
+        _ => &[],
     }
 }
 

@@ -19,7 +19,7 @@
 //! * Where nodes are expected, a value denotes the node that produces it; where values are expected, a node denotes its
 //!   outputs. A graph denotes its nodes and those nested in them.
 //! * `near(S, N)`, `up(S, N)`, `down(S, N)`: the nodes of S and those that at most N edges separate from them; without N, any
-//!   number. `between(A, B)`: the nodes on the paths from the values of A to those of B. Paths stay in a graph: a node uses what
+//!   number. For `near` and `down`, a value that no node produces stands for the nodes that use it. `between(A, B)`: the nodes on the paths from the values of A to those of B. Paths stay in a graph: a node uses what
 //!   the graphs nested in it use.
 //! * `inputs()`, `outputs()`, `weights()`, `all()`, `metadata(key = glob)`, and with [`SelectorFacts`]: `type(float16)`,
 //!   `rank(4)`, `bytes(>1MB)`, `unknown()`, `constant()`, `finding(ONNX2308)`.

@@ -95,6 +95,17 @@ fn paths_and_facts() {
         // The branches use `f`.
         ("down(e, 1)", &["node(3)", "node(4)"]),
         ("down(e)", &["node(3)", "node(4)", "node(5)"]),
+        // A value that no node produces stands for its consumers.
+        ("down(x, 0)", &["node(0)"]),
+        ("down(x, 1)", &["node(0)", "node(1)"]),
+        ("near(w, 1)", &["node(0)", "node(1)", "node(2)"]),
+        ("down(w | e)", &["node(1)", "node(2)", "node(3)", "node(4)", "node(5)"]),
+        ("down(inputs() & type(bool))", &["node(5)"]),
+        ("down(c)", &["node(5)"]),
+        ("down(weights(), 0)", &["node(1)", "node(2)"]),
+        ("down(?, 0) & Relu() & in(main(), all())", &["node(0)"]),
+        ("up(x)", &[]),
+        ("up(x | b)", &["node(0)", "node(1)"]),
         ("between(a, d)", &["node(1)", "node(2)"]),
         ("between(x, b)", &["node(0)", "node(1)"]),
         ("between(d, b)", &[]),
@@ -135,6 +146,13 @@ fn counts_and_lists_for_people() {
         "node(1)  b = Add (w, a)  # /layer.0/add\nnode(2)  d = Add (b, z)\nx        float[N, 4]\n"
     );
     onnx(&folder, "find in.onnxtxt /layer.0").exits(1).says("did you mean `/layer.0/**`?");
+    onnx(&folder, "find in.onnxtxt /layer.1/leeky").exits(1).says("did you mean `/layer.1/leaky`?");
+    // A name that is misspelled is not left out of a union.
+    onnx(&folder, "find in.onnxtxt x,/layer.1/leeky")
+        .exits(2)
+        .says("no node or value of the model matches `/layer.1/leeky`")
+        .says("did you mean `/layer.1/leaky`?");
+    onnx(&folder, "find in.onnxtxt x,Nonsense()").exits(0).says("1 value");
     onnx(&folder, "find in.onnxtxt Add(").exits(2).says("is not a selector");
     onnx(&folder, "find in.onnxtxt nod(1)").exits(2).says("no selector function has this name");
     onnx(&folder, "find in.onnxtxt all() --limit selector_steps=3").exits(3).says("selector_steps");

@@ -65,6 +65,9 @@ fn calls_become_bodies() {
     let others = ["h = Neg (x)", "a = Neg (h)", "[once] y = my.Scale (a)"];
     check("--except once", "inlined 3 calls, removed 1 function: 5 -> 4 nodes", &others);
     onnx(&folder, "inline in.onnxtxt --only my.Sclae").exits(2).says("no function and no call");
+    let run = onnx(&folder, "inline in.onnxtxt --only my.Twice,my.Sclae").exits(2);
+    run.says("no function of the model matches `my.Sclae`").says("did you mean `my.Scale`?");
+    onnx(&folder, "inline in.onnxtxt --except my.*|my.No").exits(2).says("matches `my.No`");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Selectors that may have been meant by one that denotes nothing.
 
-use onnx_ir::{Element, Model, Selectors};
+use onnx_ir::{Element, Model, Selector, Selectors};
 
 /// Maximum number of candidates.
 const MAX: usize = 5;
@@ -14,6 +14,13 @@ const MAX_TEXT: usize = 1000;
 /// The selectors of the first of some elements.
 pub(super) fn texts(selectors: &Selectors<'_>, elements: impl Iterator<Item = Element>) -> Vec<String> {
     elements.filter_map(|element| selectors.text(element)).take(MAX).collect()
+}
+
+/// The selector of an element: its name, if that denotes nothing else.
+fn written(model: &Model, selectors: &Selectors<'_>, element: Element) -> Option<String> {
+    let by_name = Selector::Name(name(model, element).to_owned());
+    let is_unique = selectors.elements(&by_name).is_ok_and(|found| found == [element]);
+    if is_unique { Some(by_name.to_string()) } else { selectors.text(element) }
 }
 
 /// Selectors of elements with names that are in the scope of a text, contain it, or are nearly the same.
@@ -44,7 +51,7 @@ pub(super) fn near(model: &Model, selectors: &Selectors<'_>, text: &str) -> Vec<
     let is_plain = !text.contains(['(', '*', '?', '|', '&', '~', '"', '<']);
     let mut found: Vec<String> = Vec::new();
     let mut add = |element: Element| {
-        if let Some(text) = selectors.text(element)
+        if let Some(text) = written(model, selectors, element)
             && found.len() < MAX
             && !found.contains(&text)
         {

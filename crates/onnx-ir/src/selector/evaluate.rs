@@ -9,8 +9,8 @@ use slotmap::SecondaryMap;
 use super::flow::Budget;
 use super::resolve::function_name;
 use super::{
-    ElementSet, Glob, Refinement, Scope, Selector, SelectorError, SelectorFacts, Selectors, TextPattern,
-    ValueFact,
+    Direction, ElementSet, Glob, Refinement, Scope, Selector, SelectorError, SelectorFacts, Selectors,
+    TextPattern, ValueFact,
 };
 use crate::{Element, GraphId, MetadataEntry, NodeId, Owner, ValueId};
 
@@ -21,6 +21,8 @@ type Result<T> = std::result::Result<T, SelectorError>;
 enum Kind {
     Nodes,
     Values,
+    /// Values that no node produces: inputs, initializers and names that nothing defines.
+    Sources,
     /// Those that a selector denotes without a conversion.
     Any,
 }
@@ -114,10 +116,15 @@ impl Selectors<'_> {
     ) -> Result<Vec<Element>> {
         budget.take(1)?;
         match selector {
+            // They denote nodes only. They are not resolved twice, which would double the work at each level of nesting.
+            Selector::Flow(..) | Selector::Between(..) | Selector::Pattern(..) | Selector::Node(_)
+                if kind == Kind::Sources =>
+            {
+                Ok(Vec::new())
+            }
             Selector::Flow(direction, inner, distance) => {
-                let start = of_nodes(self.eval(inner, Kind::Nodes, universe, budget)?);
-                self.flow(start, *direction, *distance, budget)
-                    .map(|found| self.converted(to_elements(found), kind))
+                let found = self.reached(inner, *direction, *distance, universe, budget)?;
+                Ok(self.converted(to_elements(found), kind))
             }
             Selector::Between(from, to) => self.paths(from, to, kind, universe, budget),
             Selector::In(scope, inner) => {
@@ -167,6 +174,23 @@ impl Selectors<'_> {
             | Selector::Refined(..) => Vec::new(), // `eval` has them.
         };
         Ok(self.converted(found, kind))
+    }
+
+    /// The nodes that edges connect with those of a selector. A value that no node produces stands for its consumers.
+    fn reached(
+        &self,
+        inner: &Selector,
+        direction: Direction,
+        distance: Option<usize>,
+        universe: Universe,
+        budget: &mut Budget,
+    ) -> Result<Vec<NodeId>> {
+        let mut start = of_nodes(self.eval(inner, Kind::Nodes, universe, budget)?);
+        if direction != Direction::Up {
+            let sources = of_values(self.eval(inner, Kind::Sources, universe, budget)?);
+            self.add_consumers(&sources, &mut start, budget)?;
+        }
+        self.flow(start, direction, distance, budget)
     }
 
     fn paths(
@@ -232,6 +256,8 @@ impl Selectors<'_> {
                 (Element::Value(value), Kind::Nodes) => {
                     converted.extend(model.value(value).producer().map(Element::Node));
                 }
+                (Element::Value(value), Kind::Sources) if model.value(value).producer().is_some() => {}
+                (Element::Node(_), Kind::Sources) => {}
                 (Element::Node(node), Kind::Values) => {
                     converted.extend(
                         model.node(node).outputs().iter().flatten().map(|&value| Element::Value(value)),
@@ -295,6 +321,8 @@ impl Selectors<'_> {
                 Kind::Any => values.into_iter().chain(nodes).collect(),
                 Kind::Nodes if nodes.is_empty() => self.converted(values, kind),
                 Kind::Nodes => nodes,
+                Kind::Sources if nodes.is_empty() => self.converted(values, kind),
+                Kind::Sources => Vec::new(),
                 Kind::Values if values.is_empty() => self.converted(nodes, kind),
                 Kind::Values => values,
             }
@@ -328,7 +356,7 @@ impl Selectors<'_> {
         let mut found = Vec::new();
         for graph in self.graphs(universe) {
             let Some(index) = self.index().get(graph) else { continue };
-            if kind != Kind::Values {
+            if matches!(kind, Kind::Nodes | Kind::Any) {
                 found.extend(
                     index
                         .nodes
@@ -365,13 +393,13 @@ impl Selectors<'_> {
         }
         budget.left = steps.get();
         budget.take(found.len().saturating_add(1))?;
-        Ok(found)
+        Ok(if kind == Kind::Sources { self.converted(found, kind) } else { found })
     }
 
     fn all(&self, kind: Kind, universe: Universe, budget: &mut Budget) -> Result<Vec<Element>> {
         let mut found = Vec::new();
         for graph in self.graphs(universe) {
-            if kind != Kind::Values {
+            if matches!(kind, Kind::Nodes | Kind::Any) {
                 found.extend(self.model.nodes(graph).map(Element::Node));
             }
             if kind != Kind::Nodes {
@@ -379,7 +407,7 @@ impl Selectors<'_> {
             }
         }
         budget.take(found.len())?;
-        Ok(found)
+        Ok(if kind == Kind::Sources { self.converted(found, kind) } else { found })
     }
 
     fn set(&self, set: ElementSet, universe: Universe, budget: &mut Budget) -> Result<Vec<Element>> {

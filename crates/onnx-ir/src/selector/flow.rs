@@ -41,16 +41,16 @@ impl Selectors<'_> {
         self.in_order(&graphs, budget, |node| seen.contains_key(node))
     }
 
-    /// The nodes on the paths from some values to others, in the order of the file.
-    pub(super) fn between(
+    /// Adds the nodes that use values, themselves or in their nested graphs, each once.
+    pub(super) fn add_consumers(
         &self,
-        from: &[ValueId],
-        to: &[ValueId],
+        values: &[ValueId],
+        nodes: &mut Vec<NodeId>,
         budget: &mut Budget,
-    ) -> Result<Vec<NodeId>, SelectorError> {
+    ) -> Result<(), SelectorError> {
         let model = self.model;
-        let (mut users, mut seen) = (Vec::new(), Seen::new());
-        for &value in from {
+        let mut seen: Seen = nodes.iter().map(|&node| (node, ())).collect();
+        for &value in values {
             let graph = model.graph_of(value);
             budget.take(model.value(value).uses().len())?;
             for at in model.value(value).uses() {
@@ -59,9 +59,23 @@ impl Selectors<'_> {
                     crate::User::Graph(nested) => model.owner_node(nested),
                 };
                 let user = user.and_then(|node| model.ancestor_in(node, graph));
-                users.extend(user.filter(|&node| seen.insert(node, ()).is_none()));
+                nodes.extend(user.filter(|&node| seen.insert(node, ()).is_none()));
             }
         }
+        Ok(())
+    }
+
+    /// The nodes on the paths from some values to others, in the order of the file.
+    pub(super) fn between(
+        &self,
+        from: &[ValueId],
+        to: &[ValueId],
+        budget: &mut Budget,
+    ) -> Result<Vec<NodeId>, SelectorError> {
+        let model = self.model;
+        let mut users = Vec::new();
+        self.add_consumers(from, &mut users, budget)?;
+        let mut seen: Seen = users.iter().map(|&node| (node, ())).collect();
         self.spread(users, Direction::Down, None, &mut seen, budget)?;
         let (mut makers, mut needed) = (Vec::new(), Seen::new());
         for &value in to {
