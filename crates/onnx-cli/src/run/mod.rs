@@ -13,11 +13,11 @@ mod stats;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-use onnx_diag::{Caps, Diagnostic, Policy, Sink};
+use onnx_diag::{Caps, Diagnostic, Policy, Severity, Sink};
 use onnx_eval::{EvalOptions, Evaluator, FailureKind, Value, first_not_finite};
 use onnx_ir::{Element, Model, Selectors, ValueId};
 use onnx_schema::Registry;
-use onnx_shape_infer::InferOptions;
+use onnx_shape_infer::{InferOptions, Inference};
 use onnx_types::Execution;
 use serde_json::json;
 
@@ -74,7 +74,16 @@ pub(crate) fn run(args: &RunArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let runner = Runner { loaded: &loaded, options: &options, wanted: &wanted, progress: &progress };
     let (inputs, retried, ran) = match runner.run(inputs, &mut prepared) {
         Ok(ran) => ran,
-        Err(failure) => return failed(&loaded, failure, out),
+        Err(failure) => {
+            let help = (failure.kind() == FailureKind::Operator && !set.is_empty()).then(|| {
+                let sizes = prepared.fixed();
+                let options = InferOptions::default().with_data(&source).with_registry(&registry);
+                let with = loaded.infer(options.with_sizes(&sizes)).ok();
+                let is_contradicted = with.is_some_and(|with| is_contradicted(&inference, &with));
+                help_of_sizes(&set, is_contradicted)
+            });
+            return failed(&loaded, failure, help, out);
+        }
     };
     if let Some(retried) = &retried {
         let message = format!("retried, because the model fails on small inputs: {}", retried.message);
@@ -329,17 +338,45 @@ fn announce(inputs: &Inputs, seed: u64, out: &Out) {
     out.summary(&format!("generated {count} with seed {seed}: {}", list.join(", ")));
 }
 
+/// Returns `true` if inference with sizes that the user sets finds a defect that it does not find without them, as
+/// `onnx cost` does.
+fn is_contradicted(without: &Inference, with: &Inference) -> bool {
+    let known = without.findings().diagnostics();
+    let is_known = |found: &Diagnostic| {
+        known.iter().any(|other| other.rule.code == found.rule.code && other.locus == found.locus)
+    };
+    let mut found = with.findings().diagnostics().iter().filter(|found| found.severity != Severity::Note);
+    found.any(|found| !is_known(found))
+}
+
+/// The help of a failure on generated inputs whose sizes the user sets.
+fn help_of_sizes(set: &[Set], is_contradicted: bool) -> String {
+    let sizes: Vec<String> = set.iter().map(|(dim, size)| format!("{}={size}", shown(dim))).collect();
+    let sizes = sizes.join(",");
+    match is_contradicted {
+        true => format!("the model does not run with the sizes of `--set {sizes}`: give others"),
+        false => format!(
+            "the sizes of `--set {sizes}` may be the cause; if not, compare the operands with the specification of the operator"
+        ),
+    }
+}
+
 /// A run that failed: a property of the model or its inputs is a diagnostic, all else a failure of the command.
-pub(crate) fn failed(
+fn failed(
     loaded: &Loaded,
     failure: onnx_eval::Failure,
+    help: Option<String>,
     out: &mut Out,
 ) -> Result<Outcome, Failure> {
     if is_failure_of_command(failure.kind()) {
         return Err(as_failure(failure).about(&loaded.name));
     }
     let mut sink = Sink::new();
-    sink.report(failure.diagnostic().clone());
+    let diagnostic = failure.diagnostic().clone();
+    sink.report(match help {
+        Some(help) => diagnostic.help(help),
+        None => diagnostic,
+    });
     crate::report::select(&loaded.model, &mut sink);
     let options = onnx_diag::render::text::Options::new(&loaded.name).with_style(&Colours);
     out.findings(&sink, &options);

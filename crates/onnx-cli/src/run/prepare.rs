@@ -5,7 +5,7 @@ use onnx_eval::Value;
 use onnx_eval::generate::{GenerateError, Generator};
 use onnx_ir::{Model, ValueId};
 use onnx_shape_infer::{Inference, Strength, Violation};
-use onnx_types::Limits;
+use onnx_types::{Limits, Symbol};
 
 use super::given::{Given, inputs, name};
 use super::sizes::{Set, Sized, Sizes};
@@ -80,6 +80,11 @@ impl<'a> Preparation<'a> {
     /// Sizes that would satisfy the conditions that those of the user do not.
     pub(crate) fn suggested(&self) -> &[Set] {
         self.sizes.suggested()
+    }
+
+    /// The sizes that the user and the given inputs determine.
+    pub(crate) fn fixed(&self) -> Vec<(Symbol, i64)> {
+        self.sizes.fixed()
     }
 
     /// Chooses larger sizes; returns `false` if there are none.

@@ -155,6 +155,12 @@ impl Sizes {
         self.variables.iter().map(|variable| (variable.symbol, variable.size)).collect()
     }
 
+    /// The symbols whose sizes are not chosen, with these sizes.
+    pub(crate) fn fixed(&self) -> Vec<(Symbol, i64)> {
+        let fixed = self.variables.iter().filter(|variable| !variable.is_free);
+        fixed.map(|variable| (variable.symbol, variable.size)).collect()
+    }
+
     /// The variables by their names, with their sizes.
     pub(crate) fn named(&self) -> Vec<(String, i64)> {
         self.variables.iter().map(|variable| (variable.label.clone(), variable.size)).collect()

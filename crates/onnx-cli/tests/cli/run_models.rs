@@ -222,7 +222,10 @@ fn generated_inputs_grow_if_an_operator_fails() {
     assert_eq!(size(small, "samples") * 4, size(large, "samples"));
     assert_eq!(size(small, "batch"), size(large, "batch"));
     // Sizes that the user sets stay.
-    onnx(&folder, "run m.onnxtxt --set samples=3").exits(1).says("ONNX5004");
+    onnx(&folder, "run m.onnxtxt --set samples=3")
+        .exits(1)
+        .says("ONNX5004")
+        .says("= help: the model does not run with the sizes of `--set samples=3`: give others");
     let report = onnx(&folder, "run m.onnxtxt --set samples=20 --format json").exits(0).json();
     assert!(report["result"]["models"][0]["retried"].is_null());
     // Given inputs are not replaced, and a model that always fails fails with its small sizes.
@@ -230,6 +233,7 @@ fn generated_inputs_grow_if_an_operator_fails() {
     onnx(&folder, "run m.onnxtxt --feed x=short.npy").exits(1).says("ONNX5004");
     folder.put("never.onnxtxt", LONG.replace("Identity (x)", "Concat <axis = 7> (x)"));
     let run = onnx(&folder, "run never.onnxtxt").exits(1);
+    assert!(!run.err.contains("--set"), "{}", run.err);
     assert!(!run.err.contains("retried"), "{}", run.err);
 }
 
