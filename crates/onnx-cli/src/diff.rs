@@ -171,6 +171,10 @@ fn text(found: &Diff) -> Result<String, Failure> {
     let initializers = size::plural(found.same_initializers as u64, "initializer");
     let matched = format!("{nodes} and {initializers} correspond");
     let mut line = match found.changes.len() {
+        0 if !found.unread.is_empty() => {
+            let count = size::plural(found.unread.len() as u64, "tensor");
+            format!("no difference found, but {count} could not be compared: {matched}")
+        }
         0 => format!("no difference: {matched}"),
         count => format!("{}: {matched}", size::plural(count as u64, "difference")),
     };
