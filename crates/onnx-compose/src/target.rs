@@ -1,12 +1,15 @@
 //! Targets: what a runtime supports, as data, and what a model needs beyond it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt;
 
 use onnx_diag::{Caps, Diagnostic, Policy, Quoted, Sink};
 use onnx_ir::{Callee, Model, NodeId, Places, ValueTypes};
 use onnx_schema::{FormalType, Registry, Schema};
 use onnx_types::TypeKind;
-use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Error as _, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 
 use crate::rules::TARGET_LACKS_FEATURE;
 
@@ -42,17 +45,82 @@ pub struct Target {
 }
 
 /// An operator of a target.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TargetOperator {
     /// The domain; empty for that of ONNX.
-    #[serde(default)]
     pub domain: String,
     /// The name.
     pub name: String,
     /// What is supported, by the versions of the operator.
-    #[serde(default)]
     pub kernels: Vec<TargetKernel>,
+}
+
+/// An operator as it is written, before its kernels are compared with the schemas: an error has the line of the operator.
+#[derive(Deserialize)]
+struct WrittenOperator {
+    #[serde(default)]
+    domain: String,
+    name: String,
+    #[serde(default)]
+    kernels: Vec<TargetKernel>,
+}
+
+impl<'de> Deserialize<'de> for TargetOperator {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(OperatorVisitor)
+    }
+}
+
+struct OperatorVisitor;
+
+impl<'de> Visitor<'de> for OperatorVisitor {
+    type Value = TargetOperator;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an operator")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<TargetOperator, A::Error> {
+        let written = WrittenOperator::deserialize(MapAccessDeserializer::new(map))?;
+        TargetOperator::checked(written).map_err(A::Error::custom)
+    }
+}
+
+impl TargetOperator {
+    /// Compares the kernels with the schemas.
+    fn checked(WrittenOperator { domain, name, kernels }: WrittenOperator) -> Result<Self, String> {
+        let schemas = match (onnx_schema::domain_symbol(&domain), onnx_schema::op_symbol(&name)) {
+            (Some(domain), Some(op)) => onnx_schema::versions(domain, op),
+            _ => &[],
+        };
+        for kernel in &kernels {
+            let of_kernel: Vec<&Schema> =
+                schemas.iter().filter(|schema| kernel.covers(schema.since_version())).collect();
+            let variables =
+                || of_kernel.iter().flat_map(|schema| schema.constraints()).map(|one| one.variable);
+            // Kernels of onnxruntime also state the type of an operand whose type the standard fixes.
+            let formals =
+                || of_kernel.iter().flat_map(|schema| schema.inputs().iter().chain(schema.outputs()));
+            let is_known = |written: &str| {
+                variables().any(|known| known == written) || formals().any(|formal| formal.name == written)
+            };
+            let unknown = kernel.types.iter().flat_map(BTreeMap::keys).find(|written| !is_known(written));
+            let Some(unknown) = unknown.filter(|_| !of_kernel.is_empty()) else { continue };
+            let mut known: Vec<String> = variables().map(|variable| format!("`{variable}`")).collect();
+            known.sort_unstable();
+            known.dedup();
+            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+            let name = full_name(&domain, &name);
+            return Err(format!(
+                "{} has no type variable {}, but {known}, from version {} on",
+                Quoted(&name),
+                Quoted(unknown),
+                kernel.since
+            ));
+        }
+        Ok(Self { domain, name, kernels })
+    }
 }
 
 /// Versions of an operator, and the types of its kernels.
@@ -66,6 +134,13 @@ pub struct TargetKernel {
     /// Combinations of types by variables of the schema, such as `{"T": ["tensor(float)"]}`; without any, all types.
     #[serde(default)]
     pub types: Vec<BTreeMap<String, BTreeSet<String>>>,
+}
+
+impl TargetKernel {
+    /// Returns `true` for a version of the operator that the kernel supports.
+    fn covers(&self, version: i64) -> bool {
+        self.since <= version && self.until.is_none_or(|until| version <= until)
+    }
 }
 
 /// Why a text is not a target.
@@ -203,9 +278,7 @@ impl Cx<'_> {
         let name = full_name(schema.domain_name(), schema.name());
         let (name, version) = (Quoted(&name).to_string(), schema.since_version());
         let runs_as_body = self.target.expands_functions && schema.is_function();
-        let is_in = |kernel: &&TargetKernel| {
-            kernel.since <= version && kernel.until.is_none_or(|until| version <= until)
-        };
+        let is_in = |kernel: &&TargetKernel| kernel.covers(version);
         let kernels: Vec<&TargetKernel> =
             operator.map(|operator| operator.kernels.iter().filter(is_in).collect()).unwrap_or_default();
         if runs_as_body || schema.domain_name().starts_with("ai.onnx.preview") {

@@ -14,7 +14,7 @@ use onnx_compose::{
 use onnx_diag::Sink;
 use onnx_ir::{Constant, GraphOutput, Importer, Model, ValueId};
 use onnx_text::{ParseOptions, parse_model};
-use onnx_types::{Execution, Type};
+use onnx_types::{ElemType, Execution, Type};
 
 use self::item::Item;
 use crate::args::{Changed, EditArgs, ExternalArgs, InterfaceArgs, MetadataArgs, NameKind};
@@ -219,7 +219,8 @@ fn added_input(model: &mut Model, text: &str) -> Result<(String, Type), Failure>
     };
     let (name, ty) = text.rsplit_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(malformed)?;
     let source = format!("<ir_version: 10, opset_import: [\"\": 21]> g ({ty} x) => () {{}}");
-    let other = parse_model(source, &ParseOptions::default()).map_err(|_| malformed())?;
+    let other = parse_model(source, &ParseOptions::default())
+        .map_err(|_| unknown_type(text, ty).unwrap_or_else(malformed))?;
     let input = other.graph(other.main_graph()).inputs();
     let parsed = match input {
         [input] => other.ty(*input),
@@ -227,6 +228,42 @@ fn added_input(model: &mut Model, text: &str) -> Result<(String, Type), Failure>
     };
     let parsed = parsed.ok_or_else(malformed)?;
     Ok((name.to_owned(), Importer::new(&other).ty(model, parsed)))
+}
+
+/// The failure of a type with a word that names no type, if there is one.
+fn unknown_type(text: &str, ty: &str) -> Option<Failure> {
+    /// Names in other systems, the nearest of which would often be another type.
+    const OTHERS: [(&str, &str); 12] = [
+        ("float32", "float"),
+        ("fp32", "float"),
+        ("f32", "float"),
+        ("float64", "double"),
+        ("fp64", "double"),
+        ("f64", "double"),
+        ("fp16", "float16"),
+        ("half", "float16"),
+        ("bf16", "bfloat16"),
+        ("int", "int64"),
+        ("long", "int64"),
+        ("boolean", "bool"),
+    ];
+    const KINDS: [&str; 4] = ["seq", "map", "optional", "sparse_tensor"];
+    // Words between brackets are dimensions.
+    let before = |part: &str| part.split('[').next().unwrap_or_default().to_owned();
+    let outside: Vec<String> = ty.split(']').map(before).collect();
+    let is_separator = |c: char| !c.is_alphanumeric() && c != '_';
+    let mut words = outside.iter().flat_map(|part| part.split(is_separator)).filter(|word| !word.is_empty());
+    // The text format has one name for each type.
+    let names: Vec<String> = ElemType::all().map(|elem| elem.to_string()).collect();
+    let word = words.find(|word| !names.iter().any(|name| name == word) && !KINDS.contains(word))?;
+    let other = OTHERS.iter().find(|(other, _)| word.eq_ignore_ascii_case(other)).map(|&(_, name)| name);
+    let known = names.iter().map(String::as_str).chain(KINDS);
+    let help = match other.or_else(|| onnx_schema::nearest(word, known)) {
+        Some(name) => format!("did you mean `{name}`?"),
+        None => "write a type as in the text format: `x=float[N, 4]`".to_owned(),
+    };
+    let message = format!("`{}`: there is no type `{}`", shown(text), shown(word));
+    Some(Failure::new(message).help(help))
 }
 
 /// Reads the rules by which names change.

@@ -390,6 +390,13 @@ g (bfloat16[2] x, float16[2] h) => (bfloat16[2] y, float16[2] z) {
     folder
         .put("wrong.json", r#"{"schema": "onnx-target/2", "name": "npu", "version": "2", "operators": []}"#);
     onnx(&folder, "check in.onnxtxt --target wrong.json").exits(2).says("onnx-target/1");
+    let target = "{\"schema\": \"onnx-target/1\", \"name\": \"npu\", \"version\": \"2\", \"operators\": [\n\
+        {\"name\": \"Relu\", \"kernels\": [{\"since\": 6, \"types\": [{\"T\": [\"tensor(float)\"]}]}]},\n\
+        {\"name\": \"Exp\", \"kernels\": [{\"since\": 6, \"types\": [{\"U\": [\"tensor(float)\"]}]}]}\n]}";
+    folder.put("variable.json", target);
+    onnx(&folder, "check in.onnxtxt --target variable.json")
+        .exits(2)
+        .says("`Exp` has no type variable `U`, but `T`, from version 6 on at line 3 column");
     onnx(&folder, "check in.onnxtxt --target absent").exits(2).says("no target is named `absent`");
     onnx(&folder, "explain --list targets").exits(0).says("onnxruntime");
 }

@@ -96,6 +96,17 @@ fn inputs_and_outputs_change() {
     assert!(text.contains("(float[1,4] x, float[1,4] z, float[4] w)"), "{text}");
     onnx(&folder, "edit in.onnxtxt --remove-output x").exits(2).says("is not an output");
     onnx(&folder, "edit in.onnxtxt --add-input q").exits(2).says("is not NAME=TYPE");
+    for (ty, wrong, right) in [
+        ("float12[N]", "float12", "float16"),
+        ("float32[N,2]", "float32", "float"),
+        ("seq(flot[N])", "flot", "float"),
+        ("map(int64,in32[x])", "in32", "int32"),
+    ] {
+        onnx(&folder, &format!("edit in.onnxtxt --add-input q={ty}"))
+            .exits(2)
+            .says(&format!("there is no type `{wrong}`"))
+            .says(&format!("did you mean `{right}`?"));
+    }
 }
 
 #[test]
