@@ -23,8 +23,8 @@ use crate::versions::missing_imports;
 pub struct LinkedFunction {
     /// The function of the model.
     pub function: FunctionId,
-    /// Its identity in the library, if it has another one in the model: a function of the library calls it, and the model has a
-    /// different function of that identity. The symbols are those of the model.
+    /// Domain, name and overload in the library, as symbols of the model; `None` if they are the same in the model. They differ if
+    /// the model already has another function with them: the linked one gets a new name, and calls in linked functions are changed.
     pub renamed_from: Option<Identity>,
 }
 

@@ -114,7 +114,7 @@ impl Kind {
             }
             Self::Json => text.starts_with(b"{"),
             Self::Array => head.starts_with(b"\x93NUMPY") || head.starts_with(b"PK\x03\x04"),
-            // The length of a header, and the header.
+            // The header, a JSON object, begins after its length, a number of eight bytes.
             Self::Safetensors => head.get(8) == Some(&b'{'),
         })
     }

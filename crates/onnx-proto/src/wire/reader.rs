@@ -406,7 +406,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A varint of any length. Bits beyond the 64th are dropped, as protobuf's own readers do.
+    /// A varint of up to ten bytes, seven bits each. A tenth byte has six bits more than fit into 64; they are dropped, as by the
+    /// readers of protobuf.
     #[inline(never)]
     #[cfg_attr(
         not(test),

@@ -158,7 +158,7 @@ impl ExprTable {
             return;
         }
         let scope = Scope::new(self, env);
-        // All pairs share what a few questions may cost.
+        // The comparisons of all pairs share the fuel of four, so the cost does not grow with the number of pairs.
         let mut fuel = 4 * FUEL;
         let mut at = 0;
         while let Some(&candidate) = args.get(at) {

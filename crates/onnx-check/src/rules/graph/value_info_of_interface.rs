@@ -41,8 +41,10 @@ pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
     let Some(value) = first else { return };
     cx.report(&RULE, |places| {
         let name = Quoted(places.str(model.value(value).name()));
-        let message = format!("{name} is an input or output of the graph, which describes it already");
-        let found = Diagnostic::new(&RULE, places.value_info(id, value), message).help("remove the entry");
+        let message =
+            format!("{name} is described twice: as an input or output of the graph, and in `value_info`");
+        let found = Diagnostic::new(&RULE, places.value_info(id, value), message)
+            .help("remove the entry of `value_info`");
         match more {
             0 => found,
             more => found.note(format!("{more} more entries describe inputs or outputs of this graph")),

@@ -26,7 +26,7 @@ pub(crate) fn check(cx: &mut ShardingCx<'_, '_>) {
             let place = cx.place(Some(tensor));
             cx.report(&RULE, |places| {
                 let name = Quoted(places.referred(tensor));
-                let message = format!("axis {axis} of {name} is split, which has {rank} axes");
+                let message = format!("axis {axis} of {name} is split, but the tensor has {rank} axes");
                 Diagnostic::new(&RULE, place(places), message)
                     .help(format!(
                         "split an axis from {} to {}",
