@@ -9,7 +9,7 @@ use onnx_rewrite::{FUSIONS_PASS, RULES_PASS, RuleSet, fused_simplification, simp
 
 use crate::exit::{Failure, Outcome};
 use crate::output::{Out, shown};
-use crate::rewrite::{Before, EditArgs, Kind, Why, describe, edit};
+use crate::rewrite::{Before, EditArgs, Kind, Why, describe_own, edit};
 use crate::{rule_files, size};
 
 const EXAMPLES: &str = "\
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &SimplifyArgs, out: &mut Out) -> Result<Outcome, Failure
 
 /// Tells the operators whose number changes, and the edits by pass and rule.
 fn table(done: &PipelineReport, before: &Before, model: &Model, out: &Out) {
-    describe(done, before, model, out);
+    describe_own(done, before, model, out);
     if done.edits() == 0 {
         return;
     }

@@ -308,10 +308,25 @@ fn excepted(model: &Model, texts: &[String]) -> Result<Option<HashSet<NodeId>>, 
     Ok(Some(nodes.into_iter().collect()))
 }
 
-/// Tells what the passes did, and which edits were refused.
-pub(crate) fn describe(done: &PipelineReport, before: &Before, model: &Model, out: &Out) {
+/// Tells what the passes did that the user chose, and which edits were refused.
+fn describe(done: &PipelineReport, before: &Before, model: &Model, out: &Out) {
+    describe_passes(refused::Chosen::ByUser, done, before, model, out);
+}
+
+/// Like [`describe`], for the passes of a command.
+pub(crate) fn describe_own(done: &PipelineReport, before: &Before, model: &Model, out: &Out) {
+    describe_passes(refused::Chosen::ByCommand, done, before, model, out);
+}
+
+fn describe_passes(
+    chosen: refused::Chosen,
+    done: &PipelineReport,
+    before: &Before,
+    model: &Model,
+    out: &Out,
+) {
     for pass in &done.passes {
-        refused::describe(&pass.report.refusals, out);
+        refused::describe(&pass.report.refusals, chosen, out);
         let unreadable =
             pass.report.missed.iter().filter(|missed| missed.reason.ends_with(UNREADABLE)).count();
         if unreadable > 0 {

@@ -9,8 +9,16 @@ use crate::exit::Failure;
 use crate::output::{Out, shown};
 use crate::size;
 
-/// Warns of refused edits, those of one pass and one reason once. That the options exclude a class of edits is only a detail.
-pub(super) fn describe(refusals: &[Refusal], out: &Out) {
+/// Who chose the passes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Chosen {
+    ByUser,
+    ByCommand,
+}
+
+/// Warns of refused edits, those of one pass and one reason once. That the options exclude a class of edits is only a detail, and
+/// so is that a selection excludes a pass of the command that edits the model as a whole.
+pub(super) fn describe(refusals: &[Refusal], chosen: Chosen, out: &Out) {
     let mut groups: Vec<(&Refusal, usize)> = Vec::new();
     for refusal in refusals {
         let is_same = |(known, _): &&mut (&Refusal, usize)| {
@@ -23,7 +31,10 @@ pub(super) fn describe(refusals: &[Refusal], out: &Out) {
     }
     for (refusal, count) in groups {
         let text = message(refusal, count);
+        // An edit of the model as a whole has no sources.
+        let is_whole = refusal.level == Level::Structure && refusal.sources.is_empty();
         match refusal.level {
+            Level::Structure if is_whole && chosen == Chosen::ByCommand => out.detail(1, &text),
             Level::Class => out.detail(1, &text),
             _ => out.warning(&text, Some("the edit is not made; the others are")),
         }
