@@ -2,12 +2,13 @@
 
 use onnx_ir::{AttrValue, EditError, Model, NodeId, Position, User, ValueId};
 use onnx_pass::{Patch, Reason};
-use onnx_schema::{FormalType, Schema};
+use onnx_schema::{Formal, FormalType, Schema};
 use onnx_types::{ElemType, Symbol};
 use slotmap::SecondaryMap;
 
 use crate::ast::{AttributeTerm, Condition, FlatNode, Operand, Rule, Var};
 use crate::cost::weight;
+use crate::effective::latest_input;
 use crate::evaluate::{Scratch, as_kind, of_literal};
 use crate::form::{Argument, Form, has_attribute};
 use crate::matching::{Bound, Match};
@@ -39,6 +40,7 @@ pub(crate) fn replace(
     for (&old, &new) in rule.from.outputs.iter().zip(&rule.to.outputs) {
         let old = found.value(old).ok_or("a result of the left side is omitted")?;
         let new = build.value(new)?;
+        build.allows_result(old, new)?;
         pairs.push((old, new));
     }
     let nodes = build.nodes;
@@ -226,6 +228,7 @@ impl Build<'_, '_, '_> {
         let mut arguments = self.arguments(node)?;
         if let Some(schema) = schema {
             self.type_literals(&mut arguments, schema)?;
+            self.allows_operands(schema, &arguments)?;
         }
         let mut form = Form { operands: Vec::new(), attributes: self.copied(node) };
         let model = self.patch.model();
@@ -352,6 +355,35 @@ impl Build<'_, '_, '_> {
         Ok(())
     }
 
+    /// The reason if the version in scope does not allow the element type of an operand.
+    fn allows_operands(&self, schema: &Schema, arguments: &[Argument]) -> Result<(), Reason> {
+        for (index, argument) in arguments.iter().enumerate() {
+            // Operands are those of the latest version; what is an attribute in this one has no type.
+            let formal = match latest_input(schema, index) {
+                Some(name) => schema.inputs().iter().find(|formal| formal.name == name),
+                None => schema.input_for(index),
+            };
+            if let (Some(formal), Some(elem)) = (formal, self.elem(argument)) {
+                allows(schema, formal, elem)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The reason if the version in scope does not allow the element type of a result. It is that of the value that it
+    /// replaces, and can be given by an attribute.
+    fn allows_result(&self, old: ValueId, new: ValueId) -> Result<(), Reason> {
+        let model = self.patch.model();
+        let producer = model.value(new).producer().filter(|node| self.nodes.contains(node));
+        let (Some(producer), Some(elem)) = (producer, self.patch.elem(old)) else { return Ok(()) };
+        let record = model.node(producer);
+        let version = model.versions_in(record.graph()).get(record.domain());
+        let schema = version.and_then(|version| onnx_schema::lookup(record.domain(), record.op(), version));
+        let index = record.outputs().iter().position(|&output| output == Some(new));
+        let formal = schema.zip(index).and_then(|(schema, index)| Some((schema, schema.output_for(index)?)));
+        formal.map_or(Ok(()), |(schema, formal)| allows(schema, formal, elem))
+    }
+
     /// The element type of the first result, if it is that of an operand.
     fn result_elem(&self, schema: &Schema, arguments: &[Argument]) -> Option<ElemType> {
         let output = schema.outputs().first()?.ty;
@@ -359,4 +391,13 @@ impl Build<'_, '_, '_> {
             .find(|&index| schema.input_for(index).is_some_and(|formal| formal.ty == output))?;
         self.elem(arguments.get(index)?)
     }
+}
+
+/// The reason if a version of an operator does not allow an element type for an operand or a result.
+fn allows(schema: &Schema, formal: &Formal, elem: ElemType) -> Result<(), Reason> {
+    if schema.types_of(formal).contains_tensor(elem) {
+        return Ok(());
+    }
+    let name = formal.name;
+    Err(Reason::new(format!("{elem} is not a type of `{name}` of {schema}")))
 }

@@ -133,6 +133,81 @@ fn references_to_attributes_are_not_inverse() {
     assert_eq!(RuleSet::standard().unwrap().apply(&mut cx).edits, 0);
 }
 
+/// Number of edits of the standard rules, or of the fusions; none is refused.
+fn edits(rules: &RuleSet, opset: i64, graph: &str) -> usize {
+    let text = format!("<ir_version: 10, opset_import: [\"\": {opset}]> {graph}");
+    let mut model = parse_model(&text, &ParseOptions::default()).unwrap();
+    let mut cx = PassCx::new(&mut model, PassOptions::default());
+    let report = rules.apply(&mut cx);
+    assert!(report.refusals.is_empty(), "{graph}: {:?}", report.refusals);
+    report.edits
+}
+
+/// A result takes the type of what it replaces, which an attribute can give.
+#[test]
+fn nodes_have_types_that_the_version_allows() {
+    let rules = RuleSet::standard().unwrap();
+    // `ConstantOfShape` has bfloat16 and float8 from version 20 on, and never strings.
+    for (elem, code, opset, count) in [
+        ("double", 11, 9, 1),
+        ("string", 8, 13, 0),
+        ("bfloat16", 16, 13, 0),
+        ("bfloat16", 16, 20, 1),
+        ("float8e4m3fn", 17, 19, 0),
+    ] {
+        let graph = format!(
+            "g (int64[1] s) => ({elem}[N] y) {{
+                t = ConstantOfShape <value = float[1] {{1.5}}> (s) y = Cast <to = {code}> (t)
+            }}"
+        );
+        assert_eq!(edits(&rules, opset, &graph), count, "{elem} in version {opset}");
+    }
+    // An operand: `Max` has integers from version 12 on, `Relu` from version 14 on.
+    let custom = RuleSet::parse(
+        "rule max-max-zero: rounding
+         from (x) => (y) { y = Max (Max (x, 0), 0) }
+         to (x) => (y) { y = Relu (x) }",
+    )
+    .unwrap();
+    let graph = "g (int32[N] x) => (int32[N] y) <int32 z = {0}> { a = Max (x, z) y = Max (a, z) }";
+    assert_eq!([edits(&custom, 13, graph), edits(&custom, 14, graph)], [0, 1]);
+}
+
+/// Implementations differ in what a limit of `Clip` means that is NaN.
+#[test]
+fn limits_that_are_nan_do_not_become_limits_of_clip() {
+    let rules = RuleSet::standard().unwrap();
+    for nodes in [
+        "a = Max (x, l) y = Min (a, h)",
+        "a = Min (x, h) y = Max (a, l)",
+        "a = Relu (x) y = Clip (a, l, h)",
+        "a = Clip (x, l, h) y = Relu (a)",
+        "a = Clip (x, l, h) y = Clip (a, , k)",
+        "a = Clip (x, , k) y = Clip (a, l, h)",
+    ] {
+        for (low, high, count) in [("-1", "1", 1), ("nan", "1", 0), ("-1", "nan", 0)] {
+            let graph = format!(
+                "g (float[N] x) => (float[N] y) <float l = {{{low}}}, float h = {{{high}}}, float k = {{2}}> {{ {nodes} }}"
+            );
+            assert_eq!(edits(&rules, 20, &graph), count, "{graph}");
+        }
+    }
+}
+
+#[test]
+fn an_epsilon_with_more_axes_than_the_operand_is_not_fused() {
+    let rules = RuleSet::fusions().unwrap();
+    for (sizes, count) in [("", 1), ("[1, 1, 1, 1]", 1), ("[1, 1, 1, 1, 1]", 0)] {
+        let graph = format!(
+            "g (float[N, 2, 3, 4] x) => (y) <int64[2] a = {{2, 3}}, float{sizes} e = {{0.01}}> {{
+                m = ReduceMean <keepdims = 1> (x, a) d = Sub (x, m) q = Mul (d, d)
+                v = ReduceMean <keepdims = 1> (q, a) s = Add (v, e) r = Sqrt (s) y = Div (d, r)
+            }}"
+        );
+        assert_eq!(edits(&rules, 20, &graph), count, "{sizes}");
+    }
+}
+
 /// Before version 14, a node with more outputs is in training mode, also if nothing uses them.
 #[test]
 fn a_batch_normalization_in_training_is_not_folded() {
