@@ -300,6 +300,23 @@ fn inputs_are_compared_with_their_declarations() {
 }
 
 #[test]
+fn sizes_are_vectors() {
+    for node in ["ConstantOfShape (s)", "Reshape (x, s)", "Expand (x, s)", "Tile (x, s)"] {
+        for dims in [vec![], vec![1_i64, 1]] {
+            let text = format!("g (float[1] x, int64{dims:?} s) => (float[N] y) {{ y = {node} }}");
+            let text = text.replace("int64[]", "int64");
+            let size = Tensor::from_slice(dims.clone(), &[1_i64]).unwrap();
+            let inputs = [("x", Tensor::vector(&[1.0_f32])), ("s", size)];
+            let message = fails(&in_main(&text), &inputs, &EvalOptions::default(), FailureKind::Operator);
+            assert!(
+                message.ends_with(&format!("has rank {}, and must have rank 1", dims.len())),
+                "{message}"
+            );
+        }
+    }
+}
+
+#[test]
 fn failures_name_the_node_and_its_operands() {
     let model = in_main("g (float[2] x, float[3] y) => (float[2] z) { z = Add (x, y) }");
     let inputs = [("x", Tensor::vector(&[1.0_f32; 2])), ("y", Tensor::vector(&[1.0_f32; 3]))];

@@ -171,6 +171,18 @@ impl Cx<'_, '_> {
         Ok(operand.tensor.get_i64s(self.data, LIST)?)
     }
 
+    /// Like [`Cx::list`], of an operand that must have rank 1, such as the sizes of a result.
+    ///
+    /// # Errors
+    ///
+    /// See [`Cx::list`]; also if the operand has another rank.
+    pub(crate) fn vector(&self, index: usize) -> Outcome<Vec<i64>> {
+        match self.tensor(index)?.rank() {
+            1 => self.list(index),
+            rank => Err(Stop::failed(format_args!("input {index} has rank {rank}, and must have rank 1"))),
+        }
+    }
+
     /// Like [`Cx::list`]; `None` if the input is omitted.
     ///
     /// # Errors

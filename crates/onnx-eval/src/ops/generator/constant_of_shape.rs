@@ -14,7 +14,7 @@ pub(super) const KERNELS: OpKernels =
     eval(op::CONSTANT_OF_SHAPE, &[since(9, fill)]).takes(&[(0, Takes::Within(1.0, 3.0))]);
 
 fn fill(cx: &mut Cx<'_, '_>) -> Outcome {
-    let dims = axes::sizes(&cx.list(0)?)?;
+    let dims = axes::sizes(&cx.vector(0)?)?;
     let (elem, payload) = match cx.attribute(attr::VALUE).map(onnx_ir::Attribute::value) {
         Some(AttrValue::Tensor(tensor)) => {
             let made = dense(tensor, cx.data)?;

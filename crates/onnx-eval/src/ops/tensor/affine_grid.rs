@@ -15,7 +15,7 @@ pub(super) const KERNELS: OpKernels = eval(op::AFFINE_GRID, &[since(20, grid)]).
 
 fn grid(cx: &mut Cx<'_, '_>) -> Outcome {
     let theta = cx.tensor(0)?;
-    let size = sizes(&cx.list(1)?)?;
+    let size = sizes(&cx.vector(1)?)?;
     let [batch, _, spatial @ ..] = size.as_slice() else {
         return Err(Stop::failed("`size` has too few elements"));
     };

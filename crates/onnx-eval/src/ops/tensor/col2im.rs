@@ -16,7 +16,7 @@ pub(super) const KERNELS: OpKernels = eval(op::COL2IM, &[since(18, col2im)]).ope
 
 fn col2im(cx: &mut Cx<'_, '_>) -> Outcome {
     let x = cx.tensor(0)?;
-    let (image, block) = (sizes(&cx.list(1)?)?, sizes(&cx.list(2)?)?);
+    let (image, block) = (sizes(&cx.vector(1)?)?, sizes(&cx.vector(2)?)?);
     let &[batch, rows, columns] = &x.dims[..] else {
         return Err(Stop::failed("the input has not three axes"));
     };

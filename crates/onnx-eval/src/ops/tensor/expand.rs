@@ -16,7 +16,7 @@ const SPLAT: usize = 4096;
 
 fn expand(cx: &mut Cx<'_, '_>) -> Outcome {
     let x = cx.tensor(0)?;
-    let shape = axes::sizes(&cx.list(1)?)?;
+    let shape = axes::sizes(&cx.vector(1)?)?;
     let dims = joined(&[&x.dims, &shape])?;
     if dims == x.dims {
         return cx.put_value(0, x.tensor);

@@ -18,7 +18,7 @@ fn by_attribute(cx: &mut Cx<'_, '_>) -> Outcome {
 }
 
 fn by_input(cx: &mut Cx<'_, '_>) -> Outcome {
-    let sizes = cx.list(1)?;
+    let sizes = cx.vector(1)?;
     reshape(cx, &sizes)
 }
 

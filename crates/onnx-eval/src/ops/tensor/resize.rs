@@ -174,7 +174,7 @@ fn scaled_axes(x: &Operand, axes: &[usize], scales: &[f64]) -> Outcome<Vec<Plan>
 }
 
 fn sized_axes(cx: &Cx<'_, '_>, x: &Operand, axes: &[usize]) -> Outcome<Vec<Plan>> {
-    let sizes = axes::sizes(&cx.list(3)?)?;
+    let sizes = axes::sizes(&cx.vector(3)?)?;
     if sizes.len() != axes.len() {
         return Err(Stop::failed(format_args!("there are {} sizes for {} axes", sizes.len(), axes.len())));
     }

@@ -26,7 +26,7 @@ fn along_one(cx: &mut Cx<'_, '_>) -> Outcome {
 }
 
 fn tile(cx: &mut Cx<'_, '_>) -> Outcome {
-    let repeats = sizes(&cx.list(1)?)?;
+    let repeats = sizes(&cx.vector(1)?)?;
     repeated(cx, &repeats)
 }
 
