@@ -12,6 +12,8 @@ pub struct Rule {
     pub(crate) name: String,
     /// The comment before the rule, without `#`.
     pub(crate) page: String,
+    /// The rule as it is written, without the comment before it.
+    pub(crate) text: String,
     pub(crate) class: Exactness,
     /// The least version of the operator set of the default domain.
     pub(crate) since: i64,
@@ -51,6 +53,12 @@ impl Rule {
     #[must_use]
     pub fn page(&self) -> &str {
         &self.page
+    }
+
+    /// The rule as it is written, without the comment before it.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
     }
 
     /// The class of its edits.

@@ -19,6 +19,9 @@ use crate::node_pattern::Selection;
 /// version 7 from here on.
 const SINCE: i64 = 7;
 
+/// The sections of a rule, in order.
+const SECTIONS: [&str; 4] = ["from", "let", "where", "to"];
+
 /// Mistakes after which the parser stops.
 const MAX_MISTAKES: usize = 100;
 
@@ -247,7 +250,7 @@ impl<'a> Parser<'a> {
             }
         }
         self.line(0);
-        self.expect("from")?;
+        self.section("from")?;
         let from = self.side(true)?;
         let mut lets = Vec::new();
         if self.sees("let") {
@@ -262,14 +265,32 @@ impl<'a> Parser<'a> {
             conditions = self.conditions()?;
         }
         self.line(0);
-        self.expect("to")?;
+        self.section("to")?;
         let to = self.side(false)?;
-        if let Some(token) = self.peek().filter(|token| token.text != "rule") {
-            let text = onnx_diag::Quoted(token.text);
-            return Err(Mistake::syntax(token.at, format!("expected the next rule, found {text}")));
+        if self.peek().is_some_and(|token| token.text != "rule") {
+            return Err(self.expected_section("the next rule"));
         }
         let names = std::mem::take(&mut self.names);
-        Ok(Rule { name, page: self.page(at), class, since, names, from, lets, conditions, to, at })
+        let text = self.text.get(at..self.end()).unwrap_or_default().to_owned();
+        Ok(Rule { name, page: self.page(at), text, class, since, names, from, lets, conditions, to, at })
+    }
+
+    /// The word that begins a section.
+    fn section(&mut self, name: &str) -> Result {
+        if self.eat(name) { Ok(()) } else { Err(self.expected_section(&format!("`{name}`"))) }
+    }
+
+    /// Like [`expected`](Self::expected), with the order of sections if another one begins.
+    fn expected_section(&self, what: &str) -> Mistake {
+        let mut mistake = self.expected(what);
+        if self.peek().is_some_and(|token| SECTIONS.contains(&token.text)) {
+            let [first, second, third, last] = SECTIONS;
+            mistake.message = format!(
+                "{}: the sections of a rule are in the order `{first}`, `{second}`, `{third}`, `{last}`, each at most once",
+                mistake.message
+            );
+        }
+        mistake
     }
 
     /// Words with `-` between them.

@@ -37,6 +37,25 @@ fn simplification_states_what_changes() {
     assert!(text_of(&folder, "out.onnxtxt").contains("Relu"));
 }
 
+/// The passes of the command that edit the model as a whole are not the user's choice.
+#[test]
+fn a_selection_excludes_passes_without_a_warning() {
+    let model = r#"<ir_version: 10, opset_import: ["": 20]>
+g (float[2] x) => (float[2] y) <float[2] a = {1, 2}, float[2] b = {1, 2}> {
+   n = Neg (x)
+   m = Neg (n)
+   p = Mul (m, a)
+   y = Add (p, b)
+}"#;
+    let folder = Folder::with("in.onnxtxt", model);
+    let run = onnx(&folder, "simplify in.onnxtxt --only n,m").exits(0).says("4 -> 2 nodes");
+    assert!(!run.err.contains("warning"), "{}", run.err);
+    onnx(&folder, "simplify in.onnxtxt --only n,m -v")
+        .exits(0)
+        .says("the edit `unique-constants` was refused");
+    onnx(&folder, "rewrite in.onnxtxt --pass unique-constants --only m").exits(0).says("was refused");
+}
+
 #[test]
 fn rule_files_are_applied_checked_and_formatted() {
     let folder = Folder::new();
@@ -46,6 +65,9 @@ fn rule_files_are_applied_checked_and_formatted() {
     onnx(&folder, "rewrite in.onnxtxt --rules mine.onnxrules").exits(0).says("6 -> 5 nodes");
     onnx(&folder, "check mine.onnxrules --prove").exits(0);
     onnx(&folder, "fmt --check mine.onnxrules").exits(0);
+    // The position in a rule file is not one of a model.
+    folder.put("mistake.onnxrules", "rule a: exact\nfrom (x) => (y) { y = Nge (x) }\nto (x) => (x) {}");
+    onnx(&folder, "check mistake.onnxrules").exits(1).says("--> mistake.onnxrules:2:23\n");
     folder.put("wrong.onnxrules", "rule a: exact from (x) => (y) { y = Add (x, 0) } to (x) => (x) {}");
     onnx(&folder, "check wrong.onnxrules").exits(0);
     onnx(&folder, "check wrong.onnxrules --prove").exits(1).says("rule `a` is refuted by a generated model");

@@ -111,6 +111,16 @@ m.onnxtxt: 1 error
     );
 }
 
+/// The text may be one of rules or settings, so it has no path of a model.
+#[test]
+fn a_position_without_an_element_is_all_there_is() {
+    let found = || sink([Diagnostic::new(&TWICE, Locus::model().at_text(3, 5, 1), "bad")]);
+    let options = text::Options::new("a.onnxrules");
+    assert!(as_text(&found(), &options).contains("--> a.onnxrules:3:5\n"));
+    let shown = as_text(&found(), &options.with_concise(true));
+    assert!(shown.starts_with("a.onnxrules:3:5: error[ONNX2101]: bad\n"), "{shown}");
+}
+
 #[test]
 fn long_and_hostile_source_lines_are_windowed() {
     let source = format!("{}\x1b[2J=bad{}", "é".repeat(1_000_000), "z".repeat(1_000_000));

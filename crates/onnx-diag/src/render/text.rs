@@ -169,6 +169,9 @@ impl Printer<'_> {
         let id = found.rule.id();
         self.styled(Role::Severity(found.severity), format_args!("{}[{id}]", found.severity))?;
         self.styled(Role::Message, format_args!(": {}", Clean(&found.message)))?;
+        if is_only_text(&found.locus) {
+            return writeln!(self.out);
+        }
         writeln!(self.out, " ({:#})", found.locus)
     }
 
@@ -183,6 +186,9 @@ impl Printer<'_> {
         match locus.position() {
             None => writeln!(self.out, "{head}: {locus:#}"),
             Some(at @ Position::Byte(_)) => writeln!(self.out, "{head}: {locus:#} ({at})"),
+            Some(at @ Position::Text { .. }) if is_only_text(locus) => {
+                writeln!(self.out, "{head}{colon}{at}")
+            }
             Some(at @ Position::Text { .. }) => writeln!(self.out, "{head}{colon}{at}: {locus:#}"),
         }
     }
@@ -256,6 +262,11 @@ struct Window {
     /// The number of characters before the marked ones.
     before: usize,
     marked: usize,
+}
+
+/// Returns `true` if a locus is a position in a text, and not an element of a model: the text may be one of rules or of settings.
+fn is_only_text(locus: &Locus) -> bool {
+    locus.steps().is_empty() && matches!(locus.position(), Some(Position::Text { .. }))
 }
 
 impl Window {

@@ -272,7 +272,8 @@ impl Parser<'_> {
             let position = first.and_then(|first| first.locus.position());
             let at = position.map_or(0, |position| byte(&source, position));
             let message = first.map_or_else(String::new, |first| first.message.clone());
-            Mistake::syntax(start.saturating_add(at).saturating_sub(PREFIX.len()), message)
+            let at = start.saturating_add(at).saturating_sub(PREFIX.len());
+            self.bare_word(start, at).unwrap_or_else(|| Mistake::syntax(at, message))
         })?;
         for attribute in model.node(parsed).attributes() {
             let name = model.str(attribute.name()).to_owned();
@@ -292,6 +293,30 @@ impl Parser<'_> {
             node.attributes.push((name, term));
         }
         Ok(())
+    }
+
+    /// The mistake of a word where a list of attributes needs a value, if an error at a byte of the list is due to it.
+    fn bare_word(&self, start: usize, at: usize) -> Option<Mistake> {
+        let end = self.tokens.partition_point(|token| token.at <= at);
+        let mut before = self.tokens.get(..end)?.iter().rev().take_while(|token| token.at > start).peekable();
+        // The parser reports the word, or a token after it.
+        while before.next_if(|token| matches!(token.text, "," | "]" | ">" | ".")).is_some() {}
+        let (word, mark) = (before.next()?, before.next()?);
+        if word.kind != TokenKind::Word || !matches!(mark.text, "=" | "[") {
+            return None;
+        }
+        let text = word.text;
+        Some(Mistake::syntax(
+            word.at,
+            match mark.text {
+                "=" => format!(
+                    "`{text}` is not a value: an attribute variable is written `@{text}`, a string `\"{text}\"`"
+                ),
+                _ => format!(
+                    "`{text}` is not a number: an attribute variable stands for a whole list, as in `axes = @{text}`"
+                ),
+            },
+        ))
     }
 
     /// The variable of `@name` in a list of attributes that begins at a byte.

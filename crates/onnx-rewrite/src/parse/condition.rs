@@ -6,6 +6,9 @@ use super::{Parser, Result};
 use crate::ast::{Class, Condition, Elems, Size, Var};
 use crate::fault::Mistake;
 
+/// What a size in a condition can be.
+const SIZES: &str = "a size is an integer, `rank(x)` or `dim(x, AXIS)`";
+
 impl Parser<'_> {
     /// Conditions with commas between them.
     pub(super) fn conditions(&mut self) -> Result<Vec<(usize, Condition)>> {
@@ -13,6 +16,7 @@ impl Parser<'_> {
         loop {
             let at = self.at();
             conditions.push((at, self.condition()?));
+            self.no_arithmetic()?;
             if !self.eat(",") {
                 return Ok(conditions);
             }
@@ -133,31 +137,55 @@ impl Parser<'_> {
         Ok(elem)
     }
 
+    /// A condition ends in a size, and sizes are not calculated.
+    fn no_arithmetic(&self) -> Result {
+        match self.peek() {
+            Some(token) if matches!(token.text, "+" | "-" | "*" | "/" | "%") => Err(Mistake::syntax(
+                token.at,
+                format!("{SIZES}; `let` calculates with the results of `rule.Shape` and `rule.Rank`"),
+            )),
+            _ => Ok(()),
+        }
+    }
+
     fn relation(&mut self) -> Result<Condition> {
-        let first = self.size()?;
+        let first = self.size().ok_or_else(|| self.expected("a condition"))??;
+        self.no_arithmetic()?;
         if self.eat("==") {
-            return Ok(Condition::Equal(first, self.size()?));
+            return Ok(Condition::Equal(first, self.second_size()?));
         }
         if self.eat("<=") {
-            return Ok(Condition::AtMost(first, self.size()?));
+            return Ok(Condition::AtMost(first, self.second_size()?));
         }
         Err(self.expected("`==` or `<=`"))
     }
 
-    /// `3`, `rank(x)` or `dim(x, -1)`.
-    fn size(&mut self) -> Result<Size> {
+    /// The size on the right of a relation.
+    fn second_size(&mut self) -> Result<Size> {
+        self.size().ok_or_else(|| {
+            let Mistake { at, message, rule } = self.expected("a size");
+            Mistake { at, message: format!("{message}: {SIZES}"), rule }
+        })?
+    }
+
+    /// `3`, `rank(x)` or `dim(x, -1)`; `None` if no size begins here.
+    fn size(&mut self) -> Option<Result<Size>> {
         if self.eat("rank") {
-            return Ok(Size::Rank(self.argument()?));
+            return Some(self.argument().map(Size::Rank));
         }
         if self.eat("dim") {
-            self.expect("(")?;
-            let var = self.name()?;
-            self.expect(",")?;
-            let axis = self.integer()?;
-            self.expect(")")?;
-            return Ok(Size::Dim(var, axis));
+            return Some(self.dimension());
         }
-        let expected = self.expected("a condition");
-        self.integer().map(Size::Number).map_err(|_| expected)
+        self.integer().ok().map(|number| Ok(Size::Number(number)))
+    }
+
+    /// `(x, -1)`.
+    fn dimension(&mut self) -> Result<Size> {
+        self.expect("(")?;
+        let var = self.name()?;
+        self.expect(",")?;
+        let axis = self.integer()?;
+        self.expect(")")?;
+        Ok(Size::Dim(var, axis))
     }
 }

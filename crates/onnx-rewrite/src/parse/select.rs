@@ -29,6 +29,7 @@ pub(crate) fn parse_call(text: &str) -> Result<(Rule, Selection)> {
     let rule = Rule {
         name: String::new(),
         page: String::new(),
+        text: String::new(),
         class: onnx_pass::Exactness::Exact,
         since: 0,
         names: std::mem::take(&mut parser.names),

@@ -74,7 +74,12 @@ const MISTAKES: &[(&str, &[&str])] = &[
     ("rule a exact", &["1:8: expected `:`, found `exact`"]),
     ("rule a: exact, since\n", &["1:21: expected an integer, found the end"]),
     ("rule a: exact, since x", &["1:22: expected an integer, found `x`"]),
-    ("rule a: exact\nto (x) => (x) {}", &["2:1: expected `from`, found `to`"]),
+    (
+        "rule a: exact\nto (x) => (x) {}",
+        &[
+            "2:1: expected `from`, found `to`: the sections of a rule are in the order `from`, `let`, `where`, `to`, each at most once",
+        ],
+    ),
     ("rule a: exact\nfrom (x) => (y) { y = Neg (x) }\n", &["2:32: expected `to`, found the end"]),
     (
         "rule a: exact\nfrom (x) => (y) { y = Neg (x) }\nto (x) => (x) {} 1",
@@ -364,6 +369,53 @@ fn every_kind_of_mistake_has_a_position_and_a_message() {
     for (text, expected) in MISTAKES {
         check(text, expected);
     }
+}
+
+#[test]
+fn sections_are_in_order() {
+    let order = "the sections of a rule are in the order `from`, `let`, `where`, `to`, each at most once";
+    let from = "from (x) => (y) { y = Neg (x) }\n";
+    let text =
+        format!("rule a: exact\n{from}where rank(x) == 2\nlet {{ r = rule.Rank (x) }}\nto (x) => (x) {{}}");
+    check(&text, &[&format!("4:1: expected `to`, found `let`: {order}")]);
+    let text = format!("rule a: exact\nwhere rank(x) == 2\n{from}to (x) => (x) {{}}");
+    check(&text, &[&format!("2:1: expected `from`, found `where`: {order}")]);
+    let text = format!("rule a: exact\n{from}to (x) => (x) {{}}\nwhere rank(x) == 2");
+    check(&text, &[&format!("4:1: expected the next rule, found `where`: {order}")]);
+}
+
+#[test]
+fn sizes_of_conditions_are_not_calculated() {
+    let check = |condition: &str, expected: &str| {
+        let text = format!(
+            "rule a: exact\nfrom (x) => (y) {{ y = Neg (x) }}\nwhere {condition}\nto (x) => (x) {{}}"
+        );
+        check(&text, &[expected]);
+    };
+    let sizes = "a size is an integer, `rank(x)` or `dim(x, AXIS)`";
+    let hint = "`let` calculates with the results of `rule.Shape` and `rule.Rank`";
+    check("dim(x, 0) == 2 * dim(x, 1)", &format!("3:22: {sizes}; {hint}"));
+    check("dim(x, 0) - 1 == 2", &format!("3:17: {sizes}; {hint}"));
+    check("dim(x, 0) == n", &format!("3:20: expected a size, found `n`: {sizes}"));
+    check("2 == dim(x 1)", "3:18: expected `,`, found `1`");
+}
+
+#[test]
+fn a_word_is_not_the_value_of_an_attribute() {
+    let check = |attributes: &str, expected: &str| {
+        let text = format!(
+            "rule a: exact\nfrom (x) => (y) {{ y = Transpose <{attributes}> (x) }}\nto (x) => (x) {{}}"
+        );
+        check(&text, &[expected]);
+    };
+    let written = "an attribute variable is written `@eps`, a string `\"eps\"`";
+    check("epsilon = eps", &format!("2:44: `eps` is not a value: {written}"));
+    check("axis = 1, epsilon = eps, ...", &format!("2:54: `eps` is not a value: {written}"));
+    check("epsilon = eps, axis = 1", &format!("2:44: `eps` is not a value: {written}"));
+    check(
+        "perm = [a, b]",
+        "2:42: `a` is not a number: an attribute variable stands for a whole list, as in `axes = @a`",
+    );
 }
 
 #[test]
