@@ -131,7 +131,7 @@ pub(crate) enum Command {
     Print(PrintArgs),
     /// Find nodes and values by name, operator, type or position.
     Find(FindArgs),
-    /// Format text models in place; comments stay.
+    /// Format text models and rule files in place; comments stay.
     Fmt(FmtArgs),
     /// Explain a diagnostic, rule or limit by name, or list them.
     Explain(ExplainArgs),
@@ -367,14 +367,15 @@ pub(crate) struct PrintArgs {
 const FMT_EXAMPLES: &str = "\
 Examples:
   onnx fmt model.onnxtxt
-  onnx fmt --check tests/                every *.onnxtxt file under tests/
+  onnx fmt --check tests/                every *.onnxtxt and *.onnxrules file under tests/
   onnx fmt - < model.onnxtxt";
 
 /// Arguments of `onnx fmt`.
 #[derive(Debug, Args)]
 #[command(after_help = FMT_EXAMPLES)]
 pub(crate) struct FmtArgs {
-    /// Models as text, or directories to search for *.onnxtxt files that are not hidden; `-` goes from standard input to standard output.
+    /// Models as text, files of rewrite rules, or directories to search for *.onnxtxt and *.onnxrules files that are not hidden; `-`
+    /// is a model from standard input to standard output.
     #[arg(required = true, value_name = "FILE", value_hint = ValueHint::AnyPath)]
     pub(crate) files: Vec<PathBuf>,
     /// Change nothing; list the files that would change, and exit with 1 if there are any.

@@ -1,5 +1,7 @@
 //! `onnx explain`: what a rule or a limit means, and lists of them.
 
+mod rewrite_rules;
+
 use std::fmt::Write as _;
 
 use onnx_compose::Target;
@@ -14,6 +16,8 @@ use crate::exit::{Failure, Outcome};
 use crate::output::{BAD, DIM, HEADING, KEY, Out, WARN, paint};
 use crate::{limits, rules, targets};
 
+use rewrite_rules::RewriteRule;
+
 pub(crate) fn run(args: &ExplainArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let subject = subject(args)?;
     if !out.is_for_people() {
@@ -24,6 +28,9 @@ pub(crate) fn run(args: &ExplainArgs, out: &mut Out) -> Result<Outcome, Failure>
                 ("targets/1", "targets", targets.iter().map(targets::item).collect())
             }
             Subject::Passes(passes) => ("passes/1", "passes", passes.iter().map(pass_item).collect()),
+            Subject::RewriteRules(rules) => {
+                ("rewrite-rules/1", "rewrite_rules", rules.iter().map(RewriteRule::item).collect())
+            }
         };
         out.result_kind(kind, key);
         out.items(items);
@@ -38,6 +45,8 @@ pub(crate) fn run(args: &ExplainArgs, out: &mut Out) -> Result<Outcome, Failure>
         Subject::Targets(targets) => targets::table(&targets),
         Subject::Passes(passes) if args.list.is_some() => pass_list(&passes),
         Subject::Passes(passes) => passes.iter().map(|pass| pass.page().to_owned()).collect(),
+        Subject::RewriteRules(rules) if args.list.is_some() => rewrite_rules::list(&rules),
+        Subject::RewriteRules(rules) => rules.iter().map(RewriteRule::page).collect::<Result<_, _>>()?,
         Subject::Limits(limits) => limits.iter().map(limits::page).collect::<Result<_, _>>()?,
     };
     out.text(&text)?;
@@ -52,6 +61,7 @@ enum Subject {
     Limits(&'static [Limit]),
     Passes(Vec<Pass>),
     Targets(Vec<Target>),
+    RewriteRules(Vec<RewriteRule>),
 }
 
 fn subject(args: &ExplainArgs) -> Result<Subject, Failure> {
@@ -59,18 +69,45 @@ fn subject(args: &ExplainArgs) -> Result<Subject, Failure> {
         (Some(ListKind::Limits), _) => Subject::Limits(ALL_LIMITS),
         (Some(ListKind::Passes), _) => Subject::Passes(Pass::standard()),
         (Some(ListKind::Targets), _) => Subject::Targets(targets::all()),
-        (None, Some(name)) => match ALL_LIMITS.iter().position(|limit| limit.name == name) {
-            Some(index) => Subject::Limits(ALL_LIMITS.get(index..=index).unwrap_or_default()),
-            None => match Pass::find(name, Registry::STANDARD) {
-                Some(pass) => Subject::Passes(vec![pass]),
-                None => match Target::named(name) {
-                    Some(target) => Subject::Targets(vec![target]),
-                    None => Subject::Rules(vec![rules::find(name)?]),
-                },
-            },
-        },
+        (Some(ListKind::RewriteRules), _) => Subject::RewriteRules(rewrite_rules::all()?),
+        (None, Some(name)) => named(name)?,
         (Some(ListKind::Rules), _) | (None, None) => Subject::Rules(rules::all()),
     })
+}
+
+/// What has a name. Diagnostics print the names of rules of diagnostics, edits those of passes and rewrite rules.
+fn named(name: &str) -> Result<Subject, Failure> {
+    if let Some(index) = ALL_LIMITS.iter().position(|limit| limit.name == name) {
+        return Ok(Subject::Limits(ALL_LIMITS.get(index..=index).unwrap_or_default()));
+    }
+    if let Some(pass) = Pass::find(name, Registry::STANDARD) {
+        return Ok(Subject::Passes(vec![pass]));
+    }
+    if let Some(pass) = rewrite_rules::pass(name)? {
+        return Ok(Subject::Passes(vec![pass]));
+    }
+    if let Some(target) = Target::named(name) {
+        return Ok(Subject::Targets(vec![target]));
+    }
+    let mut rewrite_rules = rewrite_rules::all()?;
+    if let Some(index) = rewrite_rules.iter().position(|rule| rule.name() == name) {
+        return Ok(Subject::RewriteRules(vec![rewrite_rules.swap_remove(index)]));
+    }
+    match rules::find(name) {
+        Ok(rule) => Ok(Subject::Rules(vec![rule])),
+        Err(error) => {
+            let passes = Pass::standard();
+            let mut names: Vec<&str> = ALL_LIMITS.iter().map(|limit| limit.name).collect();
+            names.extend(passes.iter().map(Pass::name));
+            targets::names().for_each(|name| names.push(name));
+            names.extend(rewrite_rules.iter().map(RewriteRule::name));
+            Err(match onnx_schema::nearest(name, names.into_iter()) {
+                Some(nearest) => Failure::new(format_args!("nothing has the name `{}`", name.escape_debug()))
+                    .help(format!("did you mean `{nearest}`?")),
+                None => error,
+            })
+        }
+    }
 }
 
 /// A pass, as an item of `passes/1`.

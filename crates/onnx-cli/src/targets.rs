@@ -43,6 +43,11 @@ pub(crate) fn all() -> Vec<Target> {
     TARGETS.iter().filter_map(|(name, _)| Target::named(name)).collect()
 }
 
+/// The names of all targets of this program.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    TARGETS.iter().map(|(name, _)| *name)
+}
+
 /// The targets, one a line.
 pub(crate) fn table(targets: &[Target]) -> String {
     let mut text = String::new();

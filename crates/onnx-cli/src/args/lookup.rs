@@ -12,6 +12,7 @@ Examples:
   onnx explain attribute-with-several-values
   onnx explain message_depth
   onnx explain no-identities
+  onnx explain mul-reciprocal
   onnx explain --list rules
   onnx explain --list limits --format json";
 
@@ -19,7 +20,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXPLAIN_EXAMPLES)]
 pub(crate) struct ExplainArgs {
-    /// A rule as diagnostics name it (`ONNX1003`, `1003`, or its name), a limit, or a pass.
+    /// A rule as diagnostics name it (`ONNX1003`, `1003`, or its name), a rewrite rule, a pass, a limit, or a target.
     #[arg(required_unless_present = "list", value_name = "NAME")]
     pub(crate) name: Option<String>,
     /// List everything of a kind.
@@ -38,6 +39,8 @@ pub(crate) enum ListKind {
     Limits,
     /// The passes of `onnx rewrite`.
     Passes,
+    /// The rewrite rules of `onnx simplify`.
+    RewriteRules,
     /// The targets of `onnx check --target`.
     Targets,
 }

@@ -239,6 +239,32 @@ fn rules_are_explained() {
     }
 }
 
+/// Reports of edits and `--why` print the names of rules and passes.
+#[test]
+fn rewrite_rules_are_explained() {
+    let folder = Folder::new();
+    let page = onnx(&folder, "explain mul-reciprocal").exits(0);
+    page.says("mul-reciprocal (rounding)").says("rule mul-reciprocal: rounding").says("--exact");
+    onnx(&folder, "explain gelu-erf").exits(0).says("onnx simplify --fuse");
+    onnx(&folder, "explain pad-convs").exits(0).says("pad-convs");
+    for pass in ["rewrite-rules", "fusions"] {
+        onnx(&folder, &format!("explain {pass}")).exits(0).says("## ");
+    }
+    let list = onnx(&folder, "explain --list rewrite-rules").exits(0).out;
+    assert!(list.lines().count() > 100, "{list}");
+    for line in list.lines() {
+        let mut words = line.split_whitespace();
+        let name = words.next().unwrap();
+        assert!(words.next().is_some_and(|class| ["exact", "rounding"].contains(&class)), "{line}");
+        assert!(words.next().is_some(), "{line}");
+        if name.len() % 8 == 0 {
+            onnx(&folder, &format!("explain {name}")).exits(0).says(name);
+        }
+    }
+    onnx(&folder, "explain mul-reciprocl").exits(2).says("did you mean `mul-reciprocal`?");
+    onnx(&folder, "explain no-identitys").exits(2).says("did you mean `no-identities`?");
+}
+
 #[test]
 fn shells_get_completions() {
     let folder = Folder::new();

@@ -23,12 +23,13 @@ fn envelope(text: &str, run: &Run) -> Value {
 }
 
 /// The schemas of the results, by their kinds.
-const RESULTS: [(&str, &str); 29] = [
+const RESULTS: [(&str, &str); 30] = [
     ("infer/1", include_str!("../../../../docs/schema/infer-1.schema.json")),
     ("info/1", include_str!("../../../../docs/schema/info-1.schema.json")),
     ("verify/1", include_str!("../../../../docs/schema/verify-1.schema.json")),
     ("limits/1", include_str!("../../../../docs/schema/limits-1.schema.json")),
     ("passes/1", include_str!("../../../../docs/schema/passes-1.schema.json")),
+    ("rewrite-rules/1", include_str!("../../../../docs/schema/rewrite-rules-1.schema.json")),
     ("rewrite/1", include_str!("../../../../docs/schema/rewrite-1.schema.json")),
     ("rules/1", include_str!("../../../../docs/schema/rules-1.schema.json")),
     ("operators/1", include_str!("../../../../docs/schema/operators-1.schema.json")),
@@ -118,6 +119,8 @@ fn every_kind_of_result_has_a_schema() {
         "explain --list limits",
         "explain --list passes",
         "explain no-identities",
+        "explain --list rewrite-rules",
+        "explain mul-reciprocal",
         "explain --list rules",
         "explain ONNX1003",
         "ops list",
