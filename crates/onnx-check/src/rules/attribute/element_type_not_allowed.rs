@@ -44,7 +44,7 @@ pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
     });
 }
 
-/// A tensor whose element type is that of the result. One without an element type has a rule of its own.
+/// A tensor whose element type is that of the result. A missing element type has a separate rule.
 fn check_elements(cx: &mut AttributeCx<'_, '_>, elem: ElemType) {
     let (node, name) = (cx.node, cx.attribute.name());
     let gives_type = |schema: &Schema| [op::CONSTANT, op::CONSTANT_OF_SHAPE].contains(&schema.op());
