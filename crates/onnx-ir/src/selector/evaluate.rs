@@ -7,7 +7,7 @@ use foldhash::fast::RandomState;
 use slotmap::SecondaryMap;
 
 use super::flow::Budget;
-use super::resolve::function_name;
+use super::resolve::{function_name, unique};
 use super::{
     Direction, ElementSet, Glob, Refinement, Scope, Selector, SelectorError, SelectorFacts, Selectors,
     TextPattern, ValueFact,
@@ -577,14 +577,6 @@ fn both<'a>(selectors: impl Iterator<Item = &'a Selector>) -> Kind {
         (Kind::Values, _) | (_, Kind::Values) => Kind::Values,
         _ => Kind::Any,
     })
-}
-
-fn unique(elements: Vec<Element>) -> Vec<Element> {
-    if elements.len() < 2 {
-        return elements;
-    }
-    let mut seen: HashSet<Element, RandomState> = HashSet::default();
-    elements.into_iter().filter(|&element| seen.insert(element)).collect()
 }
 
 fn of_nodes(elements: Vec<Element>) -> Vec<NodeId> {

@@ -1,7 +1,7 @@
 //! The elements that selectors denote, and the selectors of elements.
 
 use std::cell::OnceCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use foldhash::fast::RandomState;
@@ -323,4 +323,13 @@ pub(super) fn function_name([domain, name, overload]: [&str; 3]) -> String {
     let dot = if domain.is_empty() { "" } else { "." };
     let colon = if overload.is_empty() { "" } else { ":" };
     format!("{domain}{dot}{name}{colon}{overload}")
+}
+
+/// Elements, each once.
+pub(super) fn unique(elements: Vec<Element>) -> Vec<Element> {
+    if elements.len() < 2 {
+        return elements;
+    }
+    let mut seen: HashSet<Element, RandomState> = HashSet::default();
+    elements.into_iter().filter(|&element| seen.insert(element)).collect()
 }
