@@ -7,6 +7,7 @@ use onnx_diag::Severity;
 use onnx_ir::{Def, Model, ValueId};
 use onnx_shape_infer::fault::DECLARED_DIFFERS;
 use onnx_shape_infer::{Inference, Relation, Scope, Strength};
+use onnx_types::expr::Dialect;
 use onnx_types::{Dim, Symbol, Type};
 
 use super::types::change_dims;
@@ -35,7 +36,8 @@ pub(super) fn bind(
     }
     let of =
         |symbol: Symbol| numbers.iter().find(|(name, _)| *name == symbol).map(|&(_, size)| Dim::Known(size));
-    let variables: HashSet<Symbol, RandomState> = names::of_inputs(model).into_iter().collect();
+    let variables: names::Variables = names::of_inputs(model).into_iter().collect();
+    let mut impossible = None;
     // The sizes of values that rest on variables with numbers.
     let mut touched: Vec<(ValueId, usize)> = Vec::new();
     done.types += change_dims(model, &mut |model, value, axis, dim| {
@@ -51,9 +53,19 @@ pub(super) fn bind(
         if new == expression {
             return dim;
         }
+        let is_size = new.known().map_or(!new.is_unknown(), |size| size >= 0);
+        if !is_size && is_input(model, value) {
+            impossible.get_or_insert((value, axis, expression));
+        }
         touched.push((value, axis));
         new
     });
+    if let Some((value, axis, expression)) = impossible {
+        let text = model.exprs().text(expression, model.names(), Dialect::Python).unwrap_or_default();
+        let reason =
+            format!("has the size `{text}` on axis {axis}, which cannot be computed or is negative then");
+        return Err(ComposeError::FixedSizes(vec![FixedSize::of_value(model, value, reason)]));
+    }
     let proved = options.infer(model, &[], false)?;
     done.removed += reconcile(model, &proved, &touched);
     done.types += refine_outputs(model, &proved);
@@ -102,10 +114,9 @@ pub(super) fn contradictions(model: &Model, before: &Inference, after: &Inferenc
 
 /// Corrects declared sizes that inference contradicts, and removes those that it does not prove. Returns their number.
 fn reconcile(model: &mut Model, proved: &Inference, touched: &[(ValueId, usize)]) -> usize {
-    let main = model.main_graph();
     let mut removed = 0;
     for &(value, axis) in touched {
-        if matches!(model.value(value).def(), Def::Input { graph, .. } if graph == main) {
+        if is_input(model, value) {
             continue;
         }
         let Some(ty) = model.ty(value).cloned() else { continue };
@@ -130,6 +141,11 @@ fn reconcile(model: &mut Model, proved: &Inference, touched: &[(ValueId, usize)]
         set_dim(model, value, ty, axis, new);
     }
     removed
+}
+
+/// Whether a value is an input of the main graph.
+pub(super) fn is_input(model: &Model, value: ValueId) -> bool {
+    matches!(model.value(value).def(), Def::Input { graph, .. } if graph == model.main_graph())
 }
 
 /// Gives outputs the numbers that inference proves for their open sizes. Returns the number of types that have changed.

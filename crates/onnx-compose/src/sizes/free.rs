@@ -6,8 +6,8 @@ use onnx_types::{Dim, Symbol, Type};
 use slotmap::SecondaryMap;
 
 use super::constants::Constants;
-use super::names::of_inputs;
-use super::{EditOptions, Resized, bind, is_temporary, node_name, verdict};
+use super::names::refuse_taken;
+use super::{EditOptions, FixedSize, Resized, bind, is_temporary, node_name, verdict};
 use crate::error::ComposeError;
 use crate::interface::name;
 
@@ -105,25 +105,6 @@ fn old_size(model: &Model, axes: &[(ValueId, usize)]) -> Result<i64, ComposeErro
         old = Some(size);
     }
     old.ok_or_else(|| ComposeError::refused("no size is given"))
-}
-
-/// Refuses a variable that other values than inputs have: it would become the size of an input.
-fn refuse_taken(model: &mut Model, variable: Symbol) -> Result<(), ComposeError> {
-    if of_inputs(model).contains(&variable) {
-        return Ok(());
-    }
-    let mut taken = None;
-    super::types::change_dims(model, &mut |_, value, _, dim| {
-        if dim == Dim::Var(variable) {
-            taken.get_or_insert(value);
-        }
-        dim
-    });
-    let Some(value) = taken else { return Ok(()) };
-    let [variable, value_name] = [model.str(variable).to_owned(), name(model, value)];
-    let message =
-        format!("`{variable}` is the size of `{value_name}`, which may be another one; use another name");
-    Err(ComposeError::Refused(message, Some(value)))
 }
 
 /// The values that depend on inputs.

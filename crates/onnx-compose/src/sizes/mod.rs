@@ -3,6 +3,7 @@
 mod bind;
 mod choice;
 mod constants;
+mod expressions;
 mod free;
 mod mixing;
 mod names;
@@ -17,6 +18,7 @@ use onnx_diag::{Diagnostic, Locus, Sink};
 use onnx_ir::{Def, Model, NodeId, Places, ValueId};
 use onnx_schema::Registry;
 use onnx_shape_infer::{InferOptions, Inference, infer};
+use onnx_types::expr::Dialect;
 use onnx_types::tensor::{DataSource, NoData};
 use onnx_types::{Dim, Execution, Symbol};
 
@@ -24,7 +26,7 @@ use crate::error::ComposeError;
 use crate::interface::name;
 use crate::rules::SIZE_IS_FIXED;
 
-pub(crate) use self::names::{is_name, with_names};
+pub(crate) use self::names::{Variables, expression, is_name, with_names};
 
 /// Options of edits of sizes and of the interface.
 #[derive(Clone)]
@@ -65,13 +67,17 @@ impl EditOptions<'_> {
         sizes: &[(Symbol, i64)],
         declared: bool,
     ) -> Result<Inference, ComposeError> {
-        let options = InferOptions::default()
-            .with_registry(self.registry)
-            .with_data(self.data)
-            .with_sizes(sizes)
-            .with_declared(declared)
-            .with_execution(self.execution.clone());
-        let inference = infer(model, &options);
+        self.run(model, &InferOptions::default().with_sizes(sizes).with_declared(declared))
+    }
+
+    /// What follows from the semantics of the operators only.
+    fn prove(&self, model: &Model) -> Result<Inference, ComposeError> {
+        self.run(model, &InferOptions::default().with_assumed(false))
+    }
+
+    fn run(&self, model: &Model, options: &InferOptions<'_>) -> Result<Inference, ComposeError> {
+        let options = options.clone().with_registry(self.registry).with_data(self.data);
+        let inference = infer(model, &options.with_execution(self.execution.clone()));
         match inference.stopped() {
             Some(stopped) => Err(ComposeError::Stopped(stopped)),
             None => Ok(inference),
@@ -97,6 +103,15 @@ pub enum NewSize {
     Number(i64),
     /// A dimension variable.
     Name(String),
+}
+
+impl std::fmt::Display for NewSize {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Name(name) => write!(f, "`{}`", name.escape_debug()),
+        }
+    }
 }
 
 /// A size and the new one.
@@ -219,6 +234,8 @@ fn node_name(model: &Model, node: NodeId) -> String {
 ///   and the error names their nodes. With the old size, the model computes what it did before.
 /// * A name for a variable renames it; if a variable has the name already, both are one variable.
 /// * A number for a fixed size frees it first.
+/// * A number for an expression such as `2*N` is one for its variable. An expression of several variables is replaced, and so is
+///   one that gets a name; what was declared because of it becomes what inference proves.
 ///
 /// # Errors
 ///
@@ -229,12 +246,12 @@ pub fn resize(
     changes: &[SizeChange],
     options: &EditOptions<'_>,
 ) -> Result<Resized, ComposeError> {
-    let plan = Plan::new(model, changes)?;
+    let mut work = model.clone();
+    let plan = Plan::new(&mut work, changes)?;
     let mut done = Resized::default();
     if plan.is_empty() {
         return Ok(done);
     }
-    let mut work = model.clone();
     for (variable, axes) in &plan.free {
         free::free(&mut work, axes, variable, options, &mut done)?;
     }
@@ -243,6 +260,7 @@ pub fn resize(
     }
     done.types += plan.named.len();
     names::rename(&mut work, &plan.rename, &mut done)?;
+    expressions::set(&mut work, &plan.expressions, options, &mut done)?;
     bind::bind(&mut work, &plan.bind, options, &mut done)?;
     // Variables that only stood for a number on the way.
     done.freed.retain(|(name, _)| !plan.bind.contains_key(name) || !is_temporary(name));
@@ -264,10 +282,11 @@ struct Plan {
     named: Vec<(ValueId, usize, NewSize)>,
     rename: BTreeMap<String, String>,
     bind: BTreeMap<String, i64>,
+    expressions: Vec<expressions::Change>,
 }
 
 impl Plan {
-    fn new(model: &Model, changes: &[SizeChange]) -> Result<Self, ComposeError> {
+    fn new(model: &mut Model, changes: &[SizeChange]) -> Result<Self, ComposeError> {
         let mut plan = Self::default();
         for change in changes {
             if let NewSize::Name(name) = &change.size
@@ -282,17 +301,27 @@ impl Plan {
                 SizeTarget::Axis(value, axis) => plan.axis(model, *value, *axis, &change.size)?,
             }
         }
-        Ok(plan)
+        let open = std::mem::take(&mut plan.expressions);
+        plan.expressions = expressions::solve(model, open, &mut plan.bind)?;
+        match plan.bind.keys().find(|&name| plan.rename.contains_key(name)) {
+            Some(name) => Err(two_sizes(name)),
+            None => Ok(plan),
+        }
     }
 
     fn is_empty(&self) -> bool {
-        self.free.is_empty() && self.named.is_empty() && self.rename.is_empty() && self.bind.is_empty()
+        let Self { free, named, rename, bind, expressions } = self;
+        free.is_empty() && named.is_empty() && rename.is_empty() && bind.is_empty() && expressions.is_empty()
     }
 
-    fn variable(&mut self, model: &Model, name: &str, size: &NewSize) -> Result<(), ComposeError> {
-        if !names::of_inputs(model).iter().any(|&variable| model.str(variable) == name) {
+    fn variable(&mut self, model: &mut Model, name: &str, size: &NewSize) -> Result<(), ComposeError> {
+        let variables: Variables = names::of_inputs(model).into_iter().collect();
+        let Some(symbol) = model.names().get(name).filter(|symbol| variables.contains(symbol)) else {
             let message = format!("no input has the dimension variable `{}`", name.escape_debug());
             return Err(ComposeError::refused(message));
+        };
+        if let Some(expression) = names::read(model, &variables, symbol) {
+            return self.expression(model, name, expression, size);
         }
         let twice = match size {
             NewSize::Number(number) if *number < 0 => return Err(negative()),
@@ -304,16 +333,30 @@ impl Plan {
                 self.rename.insert(name.to_owned(), new.clone()).is_some_and(|other| other != *new)
             }
         };
-        if twice || (self.bind.contains_key(name) && self.rename.contains_key(name)) {
-            let message = format!("`{}` gets two sizes", name.escape_debug());
-            return Err(ComposeError::refused(message));
+        if twice { Err(two_sizes(name)) } else { Ok(()) }
+    }
+
+    fn expression(
+        &mut self,
+        model: &mut Model,
+        name: &str,
+        expression: Dim,
+        size: &NewSize,
+    ) -> Result<(), ComposeError> {
+        match size {
+            NewSize::Number(number) if *number < 0 => return Err(negative()),
+            NewSize::Name(new) if new == name => {}
+            size => {
+                let change = expressions::Change::new(model, name.to_owned(), expression, size.clone());
+                self.expressions.push(change);
+            }
         }
         Ok(())
     }
 
     fn axis(
         &mut self,
-        model: &Model,
+        model: &mut Model,
         value: ValueId,
         axis: usize,
         size: &NewSize,
@@ -345,13 +388,17 @@ impl Plan {
                 return self.variable(model, &text, size);
             }
             (Dim::Unknown, size) => self.named.push((value, axis, size.clone())),
-            (Dim::Expr(_), _) => {
-                let message = format!("`{}[{axis}]` is an expression", name(model, value));
-                return Err(ComposeError::Refused(message, Some(value)));
+            (Dim::Expr(_), size) => {
+                let text = model.exprs().text(dim, model.names(), Dialect::Python).unwrap_or_default();
+                return self.expression(model, &text, dim, size);
             }
         }
         Ok(())
     }
+}
+
+fn two_sizes(name: &str) -> ComposeError {
+    ComposeError::refused(format!("`{}` gets two sizes", name.escape_debug()))
 }
 
 fn negative() -> ComposeError {

@@ -1,15 +1,17 @@
 //! Names of dimension variables, also in the texts of expressions.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use onnx_ir::{Model, ValueId};
-use onnx_types::{Dim, Symbol};
+use onnx_types::expr::ExprTable;
+use onnx_types::{Dim, Interner, Symbol};
 
 use super::types::change_dims;
 use super::{NewSize, Resized};
 use crate::error::ComposeError;
+use crate::interface::name;
 
 /// Whether a text is a name, and nothing that a reader could take for a number or an expression.
 pub(crate) fn is_name(text: &str) -> bool {
@@ -32,22 +34,60 @@ pub(super) fn of_inputs(model: &Model) -> Vec<Symbol> {
     found
 }
 
-/// The expression that the text of a declared size is, if it consists of variables of the inputs.
-pub(super) fn read(
-    model: &mut Model,
-    variables: &HashSet<Symbol, RandomState>,
+/// Variables of inputs.
+pub(crate) type Variables = HashSet<Symbol, RandomState>;
+
+/// The expression that the name of a declared size is, as for inference: a name that is more than letters, digits and
+/// underscores is an expression if all names in it are sizes of inputs.
+pub(crate) fn expression(
+    (exprs, names): (&mut ExprTable, &Interner),
+    variables: &Variables,
     symbol: Symbol,
 ) -> Option<Dim> {
-    let text = model.str(symbol).to_owned();
-    if variables.contains(&symbol) || is_name(&text) || text.bytes().all(|byte| byte.is_ascii_digit()) {
+    let text = names.resolve(symbol);
+    if text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
         return None;
     }
+    let dim = exprs.try_parse_known(names, text).ok()?;
+    let is_other = matches!(dim, Dim::Var(_) | Dim::Expr(_)) && dim != Dim::Var(symbol);
+    (is_other && exprs.symbols(dim).iter().all(|symbol| variables.contains(symbol))).then_some(dim)
+}
+
+/// The expression that the name of a declared size of a model is.
+pub(super) fn read(model: &mut Model, variables: &Variables, symbol: Symbol) -> Option<Dim> {
     let (exprs, names) = model.exprs_mut();
-    let dim = exprs.try_parse_known(names, &text).ok()?;
-    let symbols = exprs.symbols(dim);
-    let is_expression =
-        matches!(dim, Dim::Expr(_)) && symbols.iter().all(|symbol| variables.contains(symbol));
-    is_expression.then_some(dim)
+    expression((exprs, names), variables, symbol)
+}
+
+/// A declared size, as an expression if its name is one.
+pub(super) fn meaning(model: &mut Model, variables: &Variables, dim: Dim) -> Dim {
+    match dim {
+        Dim::Var(symbol) => read(model, variables, symbol).unwrap_or(dim),
+        dim => dim,
+    }
+}
+
+/// Refuses a new variable of the inputs if the size of another value has its name, or would become an expression with it.
+pub(super) fn refuse_taken(model: &mut Model, variable: Symbol) -> Result<(), ComposeError> {
+    let before: Variables = of_inputs(model).into_iter().collect();
+    if before.contains(&variable) {
+        return Ok(());
+    }
+    let after: Variables = before.iter().copied().chain([variable]).collect();
+    let mut taken = None;
+    change_dims(model, &mut |model, value, _, dim| {
+        if let Dim::Var(symbol) = dim
+            && (symbol == variable || read(model, &before, symbol) != read(model, &after, symbol))
+        {
+            taken.get_or_insert((value, symbol));
+        }
+        dim
+    });
+    let Some((value, symbol)) = taken else { return Ok(()) };
+    let [size, value_name] = [model.str(symbol).to_owned(), name(model, value)];
+    let message =
+        format!("`{size}` is the size of `{value_name}`, which may be another one; use another name");
+    Err(ComposeError::Refused(message, Some(value)))
 }
 
 /// Sets the size of an axis of an input that declares none.
@@ -75,7 +115,8 @@ pub(super) fn rename(
     if names.is_empty() {
         return Ok(());
     }
-    let variables: HashSet<Symbol, RandomState> = of_inputs(model).into_iter().collect();
+    let variables: Variables = of_inputs(model).into_iter().collect();
+    let mut others: BTreeSet<Symbol> = BTreeSet::new();
     let new: BTreeMap<Symbol, Symbol> =
         names.iter().map(|(old, new)| (model.intern(old), model.intern(new))).collect();
     let mut taken = None;
@@ -90,13 +131,19 @@ pub(super) fn rename(
                 if new.values().any(|&name| name == symbol) && !variables.contains(&symbol) {
                     taken.get_or_insert(symbol);
                 }
-                let Some(expression) = read(model, &variables, symbol) else { return dim };
+                let Some(expression) = read(model, &variables, symbol) else {
+                    others.insert(symbol);
+                    return dim;
+                };
                 rename_text(model, symbol, expression, &new)
             }
             Dim::Expr(_) => model.exprs_mut().0.substitute(dim, &of),
             dim => dim,
         }
     });
+    // A name that was not an expression must not become one.
+    let variables: Variables = of_inputs(model).into_iter().collect();
+    let taken = taken.or_else(|| others.into_iter().find(|&other| read(model, &variables, other).is_some()));
     if let Some(symbol) = taken {
         let name = model.str(symbol).escape_debug();
         let message = format!("`{name}` is the size of a value that may be another one; use another name");
