@@ -266,7 +266,8 @@ fn sizes_are_proved_and_declared_names_of_results_are_not_believed() {
     let two = r#"<ir_version: 10, opset_import: ["": 21]> b (float[N] x, float[N] k) => (float[N] y) { y = Add (x, k) }"#;
     let merged = merged(&[wrong, two], &[("1.h", "2.x")]);
     let text = print(&merged.model);
-    assert!(text.contains("(float[N] x, float[N_2] k) => (float[N_2] y)"), "{text}");
+    // Only equal sizes of `h` and `k` would make `y` as long as `k`, and nothing proves these.
+    assert!(text.contains("(float[N] x, float[N_2] k) => (float[?] y)"), "{text}");
     // Where inference proves the size, the variables are one.
     let right = wrong.replace("acme.Twice", "Neg");
     let merged = self::merged(&[&right, two], &[("1.h", "2.x")]);
@@ -297,7 +298,7 @@ fn sizes_that_several_models_compute_together_are_one_variable() {
     let open = open.replace("(n, rest) }", "(n, rest) s = Neg (t) }");
     let result = merged(&[&open, second, third], &joints);
     let text = print(&result.model);
-    assert!(text.contains("float[N_2,1,1] k) => (float[N_2,2,3] y)"), "{text}");
+    assert!(text.contains("float[N_2,1,1] k) => (float[?,2,3] y)"), "{text}");
 }
 
 #[test]

@@ -24,6 +24,8 @@ pub(super) struct Assembled {
     pub(super) bound: Vec<(ValueId, usize)>,
     /// The values that the connections begin at.
     pub(super) sources: Vec<ValueId>,
+    /// The values of each model, and those of the merged model that they are.
+    pub(super) origins: Vec<Vec<(ValueId, ValueId)>>,
 }
 
 /// Builds the merged model.
@@ -67,8 +69,9 @@ pub(super) fn assemble(
     let shared = work.share(&replaced);
     work.redirect(&[&replaced, &shared])?;
     let bound = std::mem::take(&mut work.bound);
+    let origins = (0..parts.len()).map(|index| work.origins(index)).collect();
     work.finish(outputs, &[&replaced, &shared])?;
-    Ok(Assembled { bound, sources })
+    Ok(Assembled { bound, sources, origins })
 }
 
 /// Gives functions of a model another name if another model has nodes of that name that do not call a function: there the name
@@ -255,6 +258,13 @@ impl Work<'_> {
                 self.bound.extend(axes.map(|(axis, _)| (new, axis)));
             }
         }
+    }
+
+    /// The values of a model, and those of the merged model that they are.
+    fn origins(&self, index: usize) -> Vec<(ValueId, ValueId)> {
+        let Some(part) = self.parts.get(index) else { return Vec::new() };
+        let values = part.model.graphs_in(part.main()).flat_map(|graph| part.model.definitions(graph));
+        values.filter_map(|value| Some((value, self.get((index, value))?))).collect()
     }
 
     fn get(&self, (index, value): (usize, ValueId)) -> Option<ValueId> {

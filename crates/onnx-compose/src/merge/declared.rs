@@ -79,6 +79,16 @@ impl Declared {
         self.models.get(model).is_some_and(|names| names.are_expressions.contains(&name))
     }
 
+    /// The variables of a size of a model, also if its name is an expression.
+    pub(super) fn symbols(&self, model: usize, dim: Dim) -> Vec<Symbol> {
+        let Dim::Var(name) = dim else { return Vec::new() };
+        let mut expressions = self.models.get(model).into_iter().flat_map(|names| &names.expressions);
+        match expressions.find(|(other, _)| *other == name) {
+            Some((_, expression)) => expression.variables.iter().map(|&(_, (_, name))| name).collect(),
+            None => vec![name],
+        }
+    }
+
     /// Whether a variable of a model is the size of an input.
     pub(super) fn is_of_input(&self, (model, name): Var) -> bool {
         self.models.get(model).is_some_and(|names| names.of_inputs.contains(&name))

@@ -1,6 +1,7 @@
 //! Several models become one.
 
 mod assemble;
+mod conditions;
 mod declared;
 mod dims;
 mod error;
@@ -216,9 +217,10 @@ pub fn merge(
     let assemble = |parts: &mut [Part<'_>], merged: &mut Merged, sizes: (&mut Declared, &dims::Classes)| {
         let (dims, of_names) = dims::targets(parts, sizes, &mut merged.renamed, &mut merged.bound);
         let done = assemble::assemble(parts, &connections, &outputs, (&dims, options, registry), merged);
-        done.map(|done| (done, of_names))
+        done.map(|done| (done, of_names, dims))
     };
-    let (mut assembled, of_names) = assemble(&mut parts, &mut merged, (&mut declared, &classes))?;
+    let (mut assembled, of_names, mut targets) =
+        assemble(&mut parts, &mut merged, (&mut declared, &classes))?;
     options.execution.interrupt.check()?;
     let has_variables = merged.renamed.iter().any(|renamed| renamed.kind == RenamedKind::Dimension);
     let (model, sources) = (&merged.model, assembled.sources.as_slice());
@@ -226,9 +228,18 @@ pub fn merge(
     let sizes = (&declared, &of_names, &mut classes);
     if has_variables && seam::unify_merged(of_parts, (model, sources), sizes, context)? {
         (parts, merged) = begin;
-        (assembled, _) = assemble(&mut parts, &mut merged, (&mut declared, &classes))?;
+        (assembled, _, targets) = assemble(&mut parts, &mut merged, (&mut declared, &classes))?;
     }
     seam::keep_proved(&mut merged.model, &assembled.bound, options, registry)?;
+    let merging = conditions::Merging {
+        parts: &parts,
+        connections: &connections,
+        sources: &assembled.sources,
+        origins: &assembled.origins,
+        declared: &declared,
+        targets: &targets,
+    };
+    conditions::keep(&mut merged.model, &merging, options, registry)?;
     check_types(models, &merged.model, options, registry)?;
     Ok(merged)
 }

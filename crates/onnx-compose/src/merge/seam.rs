@@ -118,7 +118,11 @@ pub(super) fn keep_proved(
 }
 
 /// What follows from the semantics of the operators only.
-fn prove(model: &Model, options: &MergeOptions<'_>, registry: &Registry) -> Result<Inference, MergeError> {
+pub(super) fn prove(
+    model: &Model,
+    options: &MergeOptions<'_>,
+    registry: &Registry,
+) -> Result<Inference, MergeError> {
     let options = InferOptions::default()
         .with_registry(registry)
         .with_execution(options.execution.clone())
