@@ -71,3 +71,48 @@ fn a_batch_in_front_of_unknown_sizes_is_flattened() {
     let text = print_model(&freed(graph).unwrap(), &PrintOptions::default()).unwrap().text;
     assert!(text.contains("(int64[batch,S] x) => (int64[batch,S] y)"), "{text}");
 }
+
+/// Rows of a batch of 1 that the model combines, in ways that only a run shows.
+#[test]
+fn a_batch_whose_rows_are_combined_is_refused() {
+    for graph in [
+        // In a function.
+        "g (float[1,3] x) => (float[1,3] y) { y = loc.F (x) } <domain: \"loc\", opset_import: [\"\": 23]> F (a) => (b) { z = Constant <value_ints = [0]> () b = ReduceMean <keepdims = 1> (a, z) }",
+        // By constant indices.
+        "g (float[1,3] x) => (float[1,3] y) <int64[1,1] i = {0}> { u = Relu (x) y = ScatterND (u, i, x) }",
+        "g (float[1,3] x) => (float[1,3] y) <int64[1,3] i = {0, 0, 0}> { y = GatherElements <axis = 0> (x, i) }",
+        // Between rows of two inputs in one axis.
+        "g (float[1,3] x) => (float[2,3] y) { z = Constant <value_int = 0> () u = Concat <axis = 0> (x, x) y = CumSum (u, z) }",
+        "g (float[1,3] x) => (float[3,3] y) { y = Einsum <equation = \"bi,bj->ij\"> (x, x) }",
+        "g (float[1,3] x) => (float[1,3] y) { y = LpNormalization <axis = 0> (x) }",
+        "g (float[1,3] x) => (float[1,1,3] y) <int64[1] z = {0}, int64[1] o = {1}> { u = Unsqueeze (x, z) v = Unsqueeze (x, o) y = Mul (u, v) }",
+        // An operand of one element gets one for each row.
+        "g (float[1] x) => (float[2] y) <float[2] a = {1, 2}, float[2] b = {3, 4}, float z = {0}> { c = Greater (x, z) y = If (c) <then_branch = t () => (float[2] u) { u = Identity (a) }, else_branch = e () => (float[2] u) { u = Identity (b) }> }",
+    ] {
+        let text = format!("<ir_version: 10, opset_import: [\"\": 23, \"loc\": 1]> {graph}");
+        let Ok(mut model) = parse_model(text, &ParseOptions::default()) else { panic!("{graph}") };
+        let x = model.find_value(model.main_graph(), "x").unwrap();
+        let change = SizeChange { target: SizeTarget::Axis(x, 0), size: NewSize::Name("batch".to_owned()) };
+        let found = resize(&mut model, &[change], &EditOptions::default());
+        assert!(matches!(found, Err(ComposeError::FixedSizes(_))), "{graph}: {found:?}");
+    }
+}
+
+/// Whether the rows of other axes are independent is told.
+#[test]
+fn rows_that_depend_on_each_other_are_told() {
+    let told = |graph: &str| {
+        let text = format!("<ir_version: 10, opset_import: [\"\": 23]> {graph}");
+        let mut model = parse_model(text, &ParseOptions::default()).unwrap();
+        let x = model.find_value(model.main_graph(), "x").unwrap();
+        let change = SizeChange { target: SizeTarget::Axis(x, 1), size: NewSize::Name("length".to_owned()) };
+        resize(&mut model, &[change], &EditOptions::default()).unwrap()
+    };
+    let sequence = told("g (float[2,4] x) => (float[2,4] y) { y = Softmax (x) }");
+    assert_eq!(sequence.dependent_rows[0].0, "length");
+    assert!(sequence.dependent_rows[0].1.starts_with("for the size 8, the output `y` is "));
+    let elements = told("g (float[2,4] x) => (float[2,4] y) { y = Exp (x) }");
+    assert_eq!((elements.dependent_rows.len(), elements.not_run.len()), (0, 0));
+    let random = told("g (float[2,4] x) => (float[2,4] y) { u = RandomUniformLike (x) y = Add (x, u) }");
+    assert_eq!(random.not_run[0].1, "`RandomUniformLike` is not known to be deterministic");
+}

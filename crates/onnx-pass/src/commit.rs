@@ -167,6 +167,7 @@ impl Patch<'_, '_> {
         }
         let error = static_levels::new_error(&eq, self.cx.options.registry);
         let (verdict, is_cached) = if compares_values { self.verdict(&eq) } else { (unrequested(), false) };
+        let verdict = if compares_values { self.tested_in_context(verdict) } else { verdict };
         let proof = Proof { verdict, is_cached };
         if let Some(error) = error {
             return Err((Level::Rules, error, Some(proof.verdict)));
@@ -205,6 +206,22 @@ impl Patch<'_, '_> {
                  them that it has not queried"
                     .to_owned(),
             ),
+        }
+    }
+
+    /// The verdict of a claim that could not be tested for any operands, with those that the model computes: a part of it that
+    /// computes sizes is a part of the claim then.
+    fn tested_in_context(&mut self, verdict: Verdict) -> Verdict {
+        if !matches!(verdict, Verdict::Untested(_)) {
+            return verdict;
+        }
+        let Some(taps) = self.wider_taps() else { return verdict };
+        let taps = std::mem::replace(&mut self.draft.taps, taps);
+        let in_context = self.verdict_in_context();
+        self.draft.taps = taps;
+        match in_context {
+            Verdict::Untested(_) => verdict,
+            in_context => in_context,
         }
     }
 

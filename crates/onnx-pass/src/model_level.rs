@@ -9,8 +9,8 @@ use onnx_eval::compare::{CompareOptions, Compared, Side, Tolerances, compare};
 use onnx_eval::generate::Generator;
 use onnx_eval::{EvalOptions, Precision, Value};
 use onnx_ir::{Constant, Model, ValueId};
-use onnx_types::Dim;
 use onnx_types::tensor::Tensor;
+use onnx_types::{Dim, Symbol};
 
 use crate::assumption::Exactness;
 use crate::cx::PassOptions;
@@ -18,8 +18,26 @@ use crate::extract::in_memory;
 use crate::prove::{Counterexample, Verdict, perturbed, precision, rounding_error};
 use crate::sample::Rng;
 
-/// Sizes of all dimension variables, one for each run.
-const SIZES: [i64; 3] = [3, 1, 0];
+/// Sizes of the dimension variables, one for each run.
+const SIZES: [Sizes; 4] = [Sizes::Different, Sizes::All(3), Sizes::All(1), Sizes::All(0)];
+
+/// Sizes of the dimension variables of a run.
+#[derive(Clone, Copy)]
+enum Sizes {
+    /// No two are equal, so that one variable in the place of another is found; many models need some that are equal.
+    Different,
+    All(i64),
+}
+
+impl Sizes {
+    /// The size of a variable by its number.
+    const fn of(self, number: usize) -> i64 {
+        match self {
+            Self::All(size) => size,
+            Self::Different => (number as i64).saturating_add(2),
+        }
+    }
+}
 
 /// Runs a model before and after edits of a class on generated inputs and compares the outputs. After exact edits they are
 /// equal bit for bit. After others they are equal within the tolerances of their types, either as they are or in floats of 64
@@ -35,11 +53,13 @@ pub fn prove_models(before: &Model, after: &Model, class: Exactness, options: &P
     if before.graph(before.main_graph()).outputs().is_empty() {
         return Verdict::Untested("the model has no outputs".to_owned());
     }
+    let variables = variables(before);
+    let is_run = |sizes: &&Sizes| variables.len() > 1 || !matches!(sizes, Sizes::Different);
     let (mut runs, mut attempts) = (0, 0);
     let mut reason = "no inputs can be generated".to_owned();
-    for size in SIZES {
+    for &sizes in SIZES.iter().filter(is_run) {
         attempts += 1;
-        match run(before, after, class, size, options) {
+        match run(before, after, class, (sizes, &variables), options) {
             Ok(()) => runs += 1,
             Err(Stop::Skipped(why)) => reason = why,
             Err(Stop::Different(difference)) => return Verdict::Refuted(difference),
@@ -62,10 +82,10 @@ fn run(
     before: &Model,
     after: &Model,
     class: Exactness,
-    size: i64,
+    (sizes, variables): (Sizes, &[Symbol]),
     options: &PassOptions<'_>,
 ) -> Result<(), Stop> {
-    let inputs = inputs(before, size, options)?;
+    let inputs = inputs(before, sizes, variables, options)?;
     let run = EvalOptions::default()
         .with_execution(options.execution.clone())
         .with_data(options.data)
@@ -86,7 +106,11 @@ fn run(
         }
     }
     Err(Stop::Different(Box::new(Counterexample {
-        sizes: variables(before).into_iter().map(|name| (name, size)).collect(),
+        sizes: variables
+            .iter()
+            .enumerate()
+            .map(|(number, &variable)| (before.str(variable).to_owned(), sizes.of(number)))
+            .collect(),
         inputs: inputs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
         difference,
         reproducer: String::new(),
@@ -136,10 +160,20 @@ fn difference(
 }
 
 /// Values of the inputs without defaults, by name.
-fn inputs<'a>(model: &'a Model, size: i64, options: &PassOptions<'_>) -> Result<Vec<(&'a str, Value)>, Stop> {
+fn inputs<'a>(
+    model: &'a Model,
+    sizes: Sizes,
+    variables: &[Symbol],
+    options: &PassOptions<'_>,
+) -> Result<Vec<(&'a str, Value)>, Stop> {
+    let size = |&dim: &Dim| match dim {
+        Dim::Known(size) => size,
+        Dim::Var(name) => sizes.of(variables.iter().position(|&known| known == name).unwrap_or(0)),
+        Dim::Unknown | Dim::Expr(_) => sizes.of(0),
+    };
     let sizes = |value: ValueId| {
         let shape = model.ty(value)?.shape()?;
-        Some(shape.dims().iter().map(|dim: &Dim| dim.known().or(Some(size))).collect())
+        Some(shape.dims().iter().map(|dim| Some(size(dim))).collect())
     };
     let generator = Generator::new(model, options.execution.seed, &sizes);
     let open = model.graph(model.main_graph()).inputs().iter();
@@ -152,20 +186,20 @@ fn inputs<'a>(model: &'a Model, size: i64, options: &PassOptions<'_>) -> Result<
     open.map(value).collect()
 }
 
-/// The dimension variables of the inputs.
-fn variables(model: &Model) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
+/// The dimension variables of the inputs, in order.
+fn variables(model: &Model) -> Vec<Symbol> {
+    let mut variables: Vec<Symbol> = Vec::new();
     for &input in model.graph(model.main_graph()).inputs() {
         let shape = model.ty(input).and_then(|ty| ty.shape());
         for dim in shape.into_iter().flat_map(|shape| shape.dims()) {
             if let Dim::Var(name) = dim
-                && !names.iter().any(|known| known == model.str(*name))
+                && !variables.contains(name)
             {
-                names.push(model.str(*name).to_owned());
+                variables.push(*name);
             }
         }
     }
-    names
+    variables
 }
 
 fn describe(output: &Compared) -> String {

@@ -37,7 +37,7 @@ pub(crate) struct CompareArgs {
     pub(crate) feeds: FeedArgs,
     /// Sizes of a dimension variable, or of an axis of an input (`x[0]`).
     ///
-    /// The models run with each combination; without this, with small sizes, then 1, then 0.
+    /// The models run with each combination; without this, with small sizes that differ from each other, then 1, then 0.
     #[arg(long = "set", value_name = "DIM=N,…")]
     pub(crate) sizes: Vec<String>,
     /// Number of runs on generated inputs for each size; the seed counts up. Without this, 3 if there is one size, else 1.

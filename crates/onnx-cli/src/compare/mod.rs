@@ -212,8 +212,9 @@ impl Models<'_> {
         let mut runs = Vec::new();
         let mut sets: Vec<Vec<Set>> = sets.clone().unwrap_or_else(|| vec![Vec::new()]);
         let first = self.one(sets.first().map_or(&[][..], Vec::as_slice), seed)?;
-        // Without sizes, the variables are 1 and 0, too.
+        // Without sizes, the variables differ from each other, and are 1 and 0, too.
         if args.sizes.is_empty() && !first.open.is_empty() && self.given.is_empty() {
+            sets.extend(told_apart(&first));
             for size in [1, 0] {
                 sets.push(first.open.iter().map(|dim| (dim.clone(), size)).collect());
             }
@@ -265,6 +266,23 @@ impl Models<'_> {
             }
         }
     }
+}
+
+/// Sizes for the variables of a run of which no two are equal; `None` if the run has such sizes. Otherwise one variable in the
+/// place of another is not found.
+fn told_apart(run: &Run) -> Option<Vec<Set>> {
+    let is_open = |dim: &String| run.open.contains(dim);
+    let mut used: Vec<i64> =
+        run.sizes.iter().filter(|(dim, _)| !is_open(dim)).map(|(_, size)| *size).collect();
+    let mut set = Vec::new();
+    let mut is_changed = false;
+    for (dim, size) in run.sizes.iter().filter(|(dim, _)| is_open(dim)) {
+        let free = (*size..).find(|size| !used.contains(size)).unwrap_or(*size);
+        is_changed |= free != *size;
+        used.push(free);
+        set.push((dim.clone(), free));
+    }
+    is_changed.then_some(set)
 }
 
 impl NotRun {

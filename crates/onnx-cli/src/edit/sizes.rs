@@ -107,6 +107,16 @@ pub(crate) fn describe(sizes: &Resized, out: &Out) -> Vec<String> {
             Some("name all axes of one size together: `--set 'x[0],y[0]=batch'`"),
         );
     }
+    for (variable, reason) in &sizes.dependent_rows {
+        out.warning(
+            &format!("the rows of `{}` are not independent: {reason}", shown(variable)),
+            Some("this is right for a sequence, and wrong for a batch"),
+        );
+    }
+    for (variable, reason) in &sizes.not_run {
+        let message = format!("the rows of `{}` were not compared by runs: {reason}", shown(variable));
+        out.warning(&message, None);
+    }
     if sizes.removed > 0 {
         let removed = size::plural(sizes.removed as u64, "declared size");
         out.detail(1, &format!("removed {removed} that nothing proves"));

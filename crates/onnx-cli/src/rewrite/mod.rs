@@ -345,6 +345,7 @@ fn describe_passes(
         out.warning(&ended.to_string(), None);
     }
     if let Some(verdict) = &done.model {
+        refused::untested(&done.journal, out);
         out.detail(1, &format!("the whole model: {verdict}"));
     }
     let edits = size::plural(done.edits() as u64, "edit");

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use onnx_codec::file::write_atomically;
-use onnx_pass::{Level, PipelineReport, Refusal, Verdict};
+use onnx_pass::{Entry, Level, PipelineReport, Refusal, Verdict};
 
 use crate::exit::Failure;
 use crate::output::{Out, shown};
@@ -41,9 +41,29 @@ pub(super) fn describe(refusals: &[Refusal], chosen: Chosen, out: &Out) {
     }
 }
 
-/// The pass, the node of the model, the level and the reason, in one line.
-fn message(refusal: &Refusal, count: usize) -> String {
-    let place = match refusal.sources.as_slice() {
+/// Warns of edits that were made although their values could not be compared, those of one pass and one reason once.
+pub(super) fn untested(journal: &[Entry], out: &Out) {
+    let mut groups: Vec<(&Entry, &str, usize)> = Vec::new();
+    for entry in journal {
+        let Verdict::Untested(reason) = &entry.verdict else { continue };
+        match groups.iter_mut().find(|(known, why, _)| (&known.pass, *why) == (&entry.pass, reason.as_str()))
+        {
+            Some((.., count)) => *count += entry.edits,
+            None => groups.push((entry, reason, entry.edits)),
+        }
+    }
+    for (entry, reason, count) in groups {
+        let (pass, place) = (&entry.pass, place(&entry.sources));
+        let times = if count > 1 { format!(" ({count} times)") } else { String::new() };
+        let reason = reason.trim_end().replace('\n', "; ");
+        let text = format!("the edit `{pass}`{place} was not compared by value: {reason}{times}");
+        out.warning(&text, Some("`--strict` leaves such edits out"));
+    }
+}
+
+/// The nodes that an edit is derived from.
+fn place(sources: &[(String, String)]) -> String {
+    match sources {
         [] => String::new(),
         [(op, name), rest @ ..] => {
             let name = if name.is_empty() { String::new() } else { format!(" ({})", shown(name)) };
@@ -53,7 +73,12 @@ fn message(refusal: &Refusal, count: usize) -> String {
             };
             format!(" at {}{name}{more}", shown(op))
         }
-    };
+    }
+}
+
+/// The pass, the node of the model, the level and the reason, in one line.
+fn message(refusal: &Refusal, count: usize) -> String {
+    let place = place(&refusal.sources);
     let times = if count > 1 { format!(" ({count} times)") } else { String::new() };
     let (pass, level) = (&refusal.pass, refusal.level);
     let reason = refusal.reason.trim_end().replace('\n', "; ");

@@ -75,12 +75,10 @@ pub(crate) fn run(args: &RunArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let (inputs, retried, ran) = match runner.run(inputs, &mut prepared) {
         Ok(ran) => ran,
         Err(failure) => {
-            let help = (failure.kind() == FailureKind::Operator && !set.is_empty()).then(|| {
+            let help = help_of_sizes(&failure, &set, || {
                 let sizes = prepared.fixed();
                 let options = InferOptions::default().with_data(&source).with_registry(&registry);
-                let with = loaded.infer(options.with_sizes(&sizes)).ok();
-                let is_contradicted = with.is_some_and(|with| is_contradicted(&inference, &with));
-                help_of_sizes(&set, is_contradicted)
+                loaded.infer(options.with_sizes(&sizes)).is_ok_and(|with| is_contradicted(&inference, &with))
             });
             return failed(&loaded, failure, help, out);
         }
@@ -350,15 +348,22 @@ fn is_contradicted(without: &Inference, with: &Inference) -> bool {
 }
 
 /// The help of a failure on generated inputs whose sizes the user sets.
-fn help_of_sizes(set: &[Set], is_contradicted: bool) -> String {
+fn help_of_sizes(
+    failure: &onnx_eval::Failure,
+    set: &[Set],
+    is_contradicted: impl FnOnce() -> bool,
+) -> Option<String> {
+    if failure.kind() != FailureKind::Operator || set.is_empty() {
+        return None;
+    }
     let sizes: Vec<String> = set.iter().map(|(dim, size)| format!("{}={size}", shown(dim))).collect();
     let sizes = sizes.join(",");
-    match is_contradicted {
+    Some(match is_contradicted() {
         true => format!("the model does not run with the sizes of `--set {sizes}`: give others"),
         false => format!(
             "the sizes of `--set {sizes}` may be the cause; if not, compare the operands with the specification of the operator"
         ),
-    }
+    })
 }
 
 /// A run that failed: a property of the model or its inputs is a diagnostic, all else a failure of the command.

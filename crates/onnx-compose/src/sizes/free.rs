@@ -7,6 +7,7 @@ use slotmap::SecondaryMap;
 
 use super::constants::Constants;
 use super::names::refuse_taken;
+use super::rows::{Law, Rows};
 use super::{EditOptions, FixedSize, Resized, bind, is_temporary, node_name, verdict};
 use crate::error::ComposeError;
 use crate::interface::name;
@@ -26,6 +27,7 @@ pub(super) fn free(
     let variable_symbol = model.intern(variable);
     refuse_taken(model, variable_symbol)?;
     let before = options.infer(model, &[], false)?;
+    let original = model.clone();
     for &(value, axis) in axes {
         if let Some(ty) = model.ty(value).cloned() {
             bind::set_dim(model, value, ty, axis, Dim::Var(variable_symbol));
@@ -57,7 +59,23 @@ pub(super) fn free(
     done.fixed_axes.extend(fixed_axes(model, axes, old, &dependent));
     // What was declared with the old size would be a contradiction now.
     let left = bind::contradictions(model, &before, &options.infer(model, &[], true)?);
-    if left.is_empty() { Ok(()) } else { Err(ComposeError::FixedSizes(left)) }
+    if !left.is_empty() {
+        return Err(ComposeError::FixedSizes(left));
+    }
+    let law = Law { old: &original, new: model, before: &before, axes, old_size: old, options };
+    // With one row, every operator along the axis of a batch combines one row.
+    let is_batch = old == 1 && axes.iter().any(|&(_, axis)| axis == 0);
+    match law.check() {
+        Rows::Independent => {}
+        Rows::Failing(reason) => return Err(ComposeError::FixedSizes(vec![FixedSize::of_model(reason)])),
+        Rows::Dependent(reason) if is_batch => {
+            let reason = format!("combines rows: {reason}");
+            return Err(ComposeError::FixedSizes(vec![FixedSize::of_model(reason)]));
+        }
+        Rows::Dependent(reason) => done.dependent_rows.push((variable.to_owned(), reason)),
+        Rows::Unknown(reason) => done.not_run.push((variable.to_owned(), reason)),
+    }
+    Ok(())
 }
 
 /// The axes of other inputs with the old size at the same position, if a result depends on them and on a freed one.

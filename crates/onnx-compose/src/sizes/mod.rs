@@ -8,6 +8,7 @@ mod free;
 mod mixing;
 mod names;
 mod reshape;
+mod rows;
 mod runs;
 mod types;
 mod verdict;
@@ -144,6 +145,10 @@ pub struct Resized {
     /// Axes of other inputs, such as `mask[0]`, with their sizes: they are those that were changed, at the same positions, and
     /// stay fixed, although a result depends on both.
     pub fixed_axes: Vec<(String, i64)>,
+    /// Freed sizes whose rows are not independent, with what a run shows: right for a sequence, wrong for a batch.
+    pub dependent_rows: Vec<(String, String)>,
+    /// Freed sizes for which the model was not run, with the reason: whether their rows are independent is not known.
+    pub not_run: Vec<(String, String)>,
 }
 
 /// A reason for which a size cannot be changed.
@@ -231,7 +236,8 @@ fn node_name(model: &Model, node: NodeId) -> String {
 ///   is removed if it contradicts that, or if it rests on the variable only.
 /// * A name for a fixed size of an input frees it: the size is a variable from then on. Constants that contain the old size, as
 ///   targets of `Reshape` and `Expand` or ends of `Slice`, depend on the input instead. If others remain, the request is refused,
-///   and the error names their nodes. With the old size, the model computes what it did before.
+///   and the error names their nodes. With the old size, the model computes what it did before. A model that can be run is run
+///   with several rows, which must be what it computes for each of them if the old size is 1 on a first axis.
 /// * A name for a variable renames it; if a variable has the name already, both are one variable.
 /// * A number for a fixed size frees it first.
 /// * A number for an expression such as `2*N` is one for its variable. An expression of several variables is replaced, and so is

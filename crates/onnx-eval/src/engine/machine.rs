@@ -317,9 +317,12 @@ impl<'p, 'm> Machine<'p, 'm> {
         let result = run(&mut cx)?;
         if let Some(perturbation) = self.options.perturbation
             && let Some(SchemaRef::Standard(schema)) = step.schema
-            && has_open_rounding(schema.id())
         {
-            proof::perturb(&mut cx, perturbation)?;
+            if has_open_rounding(schema.id()) {
+                proof::perturb(&mut cx, perturbation)?;
+            } else if proof::is_undefined_in_part(schema.op()) {
+                proof::replace_undefined(&mut cx, perturbation.seed)?;
+            }
         }
         let made =
             Made { outputs: std::mem::take(&mut cx.outputs), buffers: std::mem::take(&mut cx.buffers) };
