@@ -281,6 +281,18 @@ fn sizes_are_those_that_either_model_declares() {
 }
 
 #[test]
+fn one_variable_in_the_place_of_another_is_found() {
+    // Names for which the generated sizes are equal, and others.
+    for [a, b] in [["batch", "seq"], ["H", "W"], ["S", "T"], ["N", "M"]] {
+        let folder = folder(
+            &format!("(float[{a}, {b}] x) => (int64[1] y) {{ y = Shape <start = 0, end = 1> (x) }}"),
+            &format!("(float[{a}, {b}] x) => (int64[1] y) {{ y = Shape <start = 1, end = 2> (x) }}"),
+        );
+        onnx(&folder, "compare a.onnxtxt b.onnxtxt").exits(1).says("the models differ");
+    }
+}
+
+#[test]
 fn inner_values_do_not_include_outputs() {
     let folder = folder(
         "(float[2] x) => (float[2] y) { s = Neg (x) y = Relu (s) }",
