@@ -98,21 +98,22 @@ fn a_batch_whose_rows_are_combined_is_refused() {
     }
 }
 
-/// Whether the rows of other axes are independent is told.
+/// Whether the rows of other axes are independent is reported.
 #[test]
-fn rows_that_depend_on_each_other_are_told() {
-    let told = |graph: &str| {
+fn rows_that_depend_on_each_other_are_reported() {
+    let freed_length = |graph: &str| {
         let text = format!("<ir_version: 10, opset_import: [\"\": 23]> {graph}");
         let mut model = parse_model(text, &ParseOptions::default()).unwrap();
         let x = model.find_value(model.main_graph(), "x").unwrap();
         let change = SizeChange { target: SizeTarget::Axis(x, 1), size: NewSize::Name("length".to_owned()) };
         resize(&mut model, &[change], &EditOptions::default()).unwrap()
     };
-    let sequence = told("g (float[2,4] x) => (float[2,4] y) { y = Softmax (x) }");
+    let sequence = freed_length("g (float[2,4] x) => (float[2,4] y) { y = Softmax (x) }");
     assert_eq!(sequence.dependent_rows[0].0, "length");
     assert!(sequence.dependent_rows[0].1.starts_with("for the size 8, the output `y` is "));
-    let elements = told("g (float[2,4] x) => (float[2,4] y) { y = Exp (x) }");
+    let elements = freed_length("g (float[2,4] x) => (float[2,4] y) { y = Exp (x) }");
     assert_eq!((elements.dependent_rows.len(), elements.not_run.len()), (0, 0));
-    let random = told("g (float[2,4] x) => (float[2,4] y) { u = RandomUniformLike (x) y = Add (x, u) }");
+    let random =
+        freed_length("g (float[2,4] x) => (float[2,4] y) { u = RandomUniformLike (x) y = Add (x, u) }");
     assert_eq!(random.not_run[0].1, "`RandomUniformLike` is not known to be deterministic");
 }

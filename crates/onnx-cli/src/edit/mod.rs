@@ -262,7 +262,7 @@ fn unknown_type(text: &str, ty: &str) -> Option<Failure> {
         Some(name) => format!("did you mean `{name}`?"),
         None => "write a type as in the text format: `x=float[N, 4]`".to_owned(),
     };
-    let message = format!("`{}`: there is no type `{}`", shown(text), shown(word));
+    let message = format!("`{}`: the type is not known: `{}`", shown(text), shown(word));
     Some(Failure::new(message).help(help))
 }
 

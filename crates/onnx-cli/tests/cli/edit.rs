@@ -104,7 +104,7 @@ fn inputs_and_outputs_change() {
     ] {
         onnx(&folder, &format!("edit in.onnxtxt --add-input q={ty}"))
             .exits(2)
-            .says(&format!("there is no type `{wrong}`"))
+            .says(&format!("the type is not known: `{wrong}`"))
             .says(&format!("did you mean `{right}`?"));
     }
 }

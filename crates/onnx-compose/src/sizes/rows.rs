@@ -230,8 +230,8 @@ fn of_output(rows: &[&Value], found: &Value) -> Option<String> {
             (!difference.agrees()).then(|| match (difference.mismatch, difference.first) {
                 (None, Some(first)) => {
                     let index: Vec<String> = first.index.iter().map(ToString::to_string).collect();
-                    let (index, alone, together) = (index.join(","), first.a, first.b);
-                    format!("is {together} at [{index}], and {alone} if the rows run one after the other")
+                    let (index, single, together) = (index.join(","), first.a, first.b);
+                    format!("is {together} at [{index}], and {single} if the rows run one after the other")
                 }
                 (mismatch, _) => {
                     format!("is not that of the rows one after the other: {}", mismatch.unwrap_or_default())

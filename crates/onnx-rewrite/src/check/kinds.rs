@@ -44,7 +44,7 @@ fn words(node: &FlatNode, name: &str, string: &[u8], versions: &[Schema], mistak
         let formal = schema.attributes().iter().find(|formal| formal.text() == name)?;
         Some((schema, formal.name))
     });
-    let Some((latest, symbol)) = symbols.clone().last() else { return };
+    let Some((latest, symbol)) = symbols.clone().next_back() else { return };
     if !symbols.any(|(schema, symbol)| schema.allows_string(symbol, string))
         && let Some(choices) = latest.choices(symbol)
     {

@@ -114,7 +114,7 @@ impl<'a> Generator<'a> {
         self.build()
     }
 
-    /// Why there is no model, after [`Generator::model`] has returned `None`.
+    /// Why a model was not generated, after [`Generator::model`] has returned `None`.
     pub(super) fn difficulty(&self) -> String {
         let node = self.unmade.and_then(|index| self.pattern.rule.from.nodes.get(index));
         let Some(node) = node else { return "the chosen nodes are not a valid model".to_owned() };
