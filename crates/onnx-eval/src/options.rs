@@ -25,8 +25,7 @@ pub enum Precision {
 }
 
 /// A perturbation of the results that the standard leaves open: those of operators with an open order of accumulation, or an
-/// approximated function ([`has_open_rounding`](crate::has_open_rounding)). What the standard does not define, a `Cast` of a float
-/// to an integer type that does not have it, is any number.
+/// approximated function ([`has_open_rounding`](crate::has_open_rounding)).
 ///
 /// Each finite number other than 0 moves by at most `ulps` units in the last place, and by at most 1/64 of the number. How far
 /// depends only on the seed, the operator, its attributes and operands, and the index of the element: two nodes with equal

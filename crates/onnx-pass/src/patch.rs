@@ -6,8 +6,8 @@ use onnx_ir::{
     Attribute, Builder, Constant, CopyMap, EditError, FunctionId, GraphId, Model, NodeId, Position, ValueId,
 };
 use onnx_schema::op;
-use onnx_types::Symbol;
 use onnx_types::tensor::Tensor;
+use onnx_types::{ElemType, Symbol};
 
 use crate::assumption::Exactness;
 use crate::commit::NOT_SELECTED;
@@ -260,10 +260,8 @@ impl<'p, 'm> Patch<'p, 'm> {
     pub fn new_constant_node(&mut self, at: Position, tensor: Tensor) -> Result<ValueId, Reason> {
         let model = self.cx.model();
         let graph = Neighbors::of(model, at).ok_or(EditError::Gone)?.graph;
-        let version = model.versions_in(graph).get(Symbol::EMPTY).unwrap_or(0);
-        let schema = onnx_schema::lookup(Symbol::EMPTY, op::CONSTANT, version);
-        let types = schema.and_then(|schema| Some(schema.types_of(schema.outputs().first()?)));
-        if !types.is_some_and(|types| types.contains_tensor(tensor.elem())) {
+        if !makes_constants_of(model, graph, tensor.elem()) {
+            let version = model.versions_in(graph).get(Symbol::EMPTY).unwrap_or(0);
             return Err(Reason::new(format!("no `Constant` of version {version} is of {}", tensor.elem())));
         }
         let made = self
@@ -508,4 +506,12 @@ impl Neighbors {
         let slots = model.graph(graph).initializer_slots();
         Some(Self { graph, prev, next, slots })
     }
+}
+
+/// Whether a `Constant` of the version in scope of a graph makes tensors of an element type: the first version has floats only.
+pub(crate) fn makes_constants_of(model: &Model, graph: GraphId, elem: ElemType) -> bool {
+    let version = model.versions_in(graph).get(Symbol::EMPTY).unwrap_or(0);
+    let schema = onnx_schema::lookup(Symbol::EMPTY, op::CONSTANT, version);
+    let types = schema.and_then(|schema| Some(schema.types_of(schema.outputs().first()?)));
+    types.is_some_and(|types| types.contains_tensor(elem))
 }

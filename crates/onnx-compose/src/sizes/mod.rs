@@ -35,7 +35,8 @@ pub(crate) use self::names::{Variables, expression, is_name, with_names};
 pub struct EditOptions<'a> {
     /// The operators that are known to inference.
     pub registry: &'a Registry,
-    /// Where external tensors are read from when inference needs a small one. By default they are not.
+    /// Where external tensors are read from when inference needs a small one, or a model with a freed size is run. By default they
+    /// are not.
     pub data: &'a dyn DataSource,
     /// Limits, interrupt and progress.
     pub execution: Execution,

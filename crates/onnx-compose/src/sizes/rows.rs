@@ -92,9 +92,6 @@ impl Law<'_> {
         let mut elements = 0_u64;
         for graph in self.old.all_graphs() {
             for tensor in self.old.initializers(graph).filter_map(|value| self.old.constant_tensor(value)) {
-                if tensor.is_external() {
-                    return Err(Unknown("weights are in other files".to_owned()));
-                }
                 elements = elements.saturating_add(tensor.element_count().unwrap_or(u64::MAX));
             }
             let mut nodes = self.old.nodes(graph);
@@ -116,6 +113,7 @@ impl Law<'_> {
             Limits { run_steps: limits.run_steps.min(limits.proof_steps.saturating_mul(64)), ..limits };
         EvalOptions::default()
             .with_registry(self.options.registry)
+            .with_data(self.options.data)
             .with_execution(self.options.execution.clone().with_limits(limits))
     }
 

@@ -317,12 +317,9 @@ impl<'p, 'm> Machine<'p, 'm> {
         let result = run(&mut cx)?;
         if let Some(perturbation) = self.options.perturbation
             && let Some(SchemaRef::Standard(schema)) = step.schema
+            && has_open_rounding(schema.id())
         {
-            if has_open_rounding(schema.id()) {
-                proof::perturb(&mut cx, perturbation)?;
-            } else if proof::is_undefined_in_part(schema.op()) {
-                proof::replace_undefined(&mut cx, perturbation.seed)?;
-            }
+            proof::perturb(&mut cx, perturbation)?;
         }
         let made =
             Made { outputs: std::mem::take(&mut cx.outputs), buffers: std::mem::take(&mut cx.buffers) };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use onnx_ir::AttrValue;
 use onnx_schema::{Schema, SchemaRef, attr, op};
 use onnx_types::tensor::{DataSource, Payload, Splat, Tensor};
-use onnx_types::{ElemClass, ElemType, Symbol};
+use onnx_types::{ElemType, Symbol};
 
 use crate::budget::Budget;
 use crate::cx::{Cx, Outcome};
@@ -147,46 +147,6 @@ pub(crate) fn perturb(cx: &mut Cx<'_, '_>, perturbation: Perturbation) -> Outcom
         if let Some(slot) = cx.outputs.get_mut(output) {
             *slot = Some(tensor.into());
         }
-    }
-    Ok(())
-}
-
-/// Whether the standard leaves some results of an operator undefined.
-pub(super) const fn is_undefined_in_part(op: Symbol) -> bool {
-    matches!(op, op::CAST | op::CAST_LIKE)
-}
-
-/// Replaces what the standard does not define, an integer for a float that is not in its range, by a number that depends only on
-/// the seed, the types and the float: another implementation has another one.
-pub(super) fn replace_undefined(cx: &mut Cx<'_, '_>, seed: u64) -> Outcome {
-    let Some(Some(Value::Tensor(operand))) = cx.inputs.first() else { return Ok(()) };
-    let Some(Some(Value::Tensor(result))) = cx.outputs.first() else { return Ok(()) };
-    let (from, to) = (operand.elem(), result.elem());
-    let Some(bits @ 8..) = to.bits() else { return Ok(()) };
-    let powers = |power: u32| 2.0_f64.powi(i32::try_from(power).unwrap_or(i32::MAX));
-    let range = match to.class() {
-        ElemClass::Int => -powers(bits - 1)..powers(bits - 1),
-        ElemClass::Uint => 0.0..powers(bits),
-        _ => return Ok(()),
-    };
-    if from.class() != ElemClass::Float {
-        return Ok(());
-    }
-    let undefined = |number: f64| !range.contains(&number.trunc());
-    if !operand.iter_f64(cx.data)?.any(undefined) {
-        return Ok(());
-    }
-    let width = bits as usize / 8;
-    let mut bytes = result.bytes(cx.data)?.to_vec();
-    let seed = mix(seed ^ (u64::from(from as u8) << 8) ^ u64::from(to as u8));
-    for (element, number) in bytes.chunks_exact_mut(width).zip(operand.iter_f64(cx.data)?) {
-        if undefined(number) {
-            element.copy_from_slice(&mix(seed ^ number.to_bits()).to_le_bytes()[..width]);
-        }
-    }
-    let tensor = Tensor::from_parts(to.code(), result.dims().into(), Payload::Raw(bytes.into()));
-    if let Some(slot) = cx.outputs.first_mut() {
-        *slot = Some(tensor.into());
     }
     Ok(())
 }

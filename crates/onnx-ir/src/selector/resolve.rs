@@ -52,7 +52,8 @@ pub(super) struct GraphIndex {
 /// let selectors = Selectors::new(&model);
 /// assert_eq!(selectors.text(Element::Node(node)).as_deref(), Some("node(0)"));
 /// let near = selectors.parse("near(x, 1)")?;
-/// assert_eq!(selectors.nodes(&near)?, []);
+/// // An input stands for the nodes that use it.
+/// assert_eq!(selectors.nodes(&near)?, [node]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Selectors<'a> {

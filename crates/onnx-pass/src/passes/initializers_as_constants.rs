@@ -7,6 +7,7 @@ use super::Report;
 use crate::assumption::Exactness;
 use crate::cx::PassCx;
 use crate::pass::Pass;
+use crate::patch::makes_constants_of;
 
 /// The name of the pass.
 const NAME: &str = "initializers-as-constants";
@@ -17,7 +18,7 @@ pub(super) fn pass() -> Pass {
         .against("constants-as-initializers")
 }
 
-/// Makes each dense initializer a `Constant` node at the start of its graph. Defaults of inputs and outputs of graphs
+/// Makes each dense initializer a `Constant` node at the start of its graph, if the version in scope has its element type. Defaults of inputs and outputs of graphs
 /// stay, and so do values to which annotations, training bindings or device configurations refer.
 pub fn lower_initializers(cx: &mut PassCx<'_>) -> Report {
     let references = cx.references();
@@ -41,6 +42,9 @@ fn lower(model: &mut Model, graph: GraphId, value: ValueId) -> bool {
         return false;
     }
     let Some(tensor) = record.constant().and_then(|constant| constant.dense()).cloned() else { return false };
+    if !makes_constants_of(model, graph, tensor.elem()) {
+        return false;
+    }
     let made = model.build_at(Position::Start(graph)).op(op::CONSTANT, []).attr(attr::VALUE, tensor).output();
     let Ok(new) = made else { return false };
     model.replace_all_uses(value, new);
