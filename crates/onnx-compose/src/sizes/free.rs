@@ -67,10 +67,10 @@ pub(super) fn free(
     let is_batch = old == 1 && axes.iter().any(|&(_, axis)| axis == 0);
     match law.check() {
         Rows::Independent => {}
-        Rows::Failing(reason) => return Err(ComposeError::FixedSizes(vec![FixedSize::of_model(reason)])),
+        Rows::Failing(reason) => return Err(ComposeError::FixedSizes(vec![FixedSize::of_result(reason)])),
         Rows::Dependent(reason) if is_batch => {
             let reason = format!("combines rows: {reason}");
-            return Err(ComposeError::FixedSizes(vec![FixedSize::of_model(reason)]));
+            return Err(ComposeError::FixedSizes(vec![FixedSize::of_result(reason)]));
         }
         Rows::Dependent(reason) => done.dependent_rows.push((variable.to_owned(), reason)),
         Rows::Unknown(reason) => done.not_run.push((variable.to_owned(), reason)),

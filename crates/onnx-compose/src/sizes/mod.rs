@@ -174,6 +174,10 @@ impl FixedSize {
         Self { node: None, value: None, name, reason, rule: None }
     }
 
+    fn of_result(reason: impl Into<String>) -> Self {
+        Self { name: "the new model".to_owned(), ..Self::of_model(reason) }
+    }
+
     fn at(model: &Model, node: NodeId, reason: impl Into<String>) -> Self {
         let (name, reason) = (node_name(model, node), reason.into());
         Self { node: Some(node), value: None, name, reason, rule: None }

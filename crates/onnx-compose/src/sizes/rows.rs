@@ -65,7 +65,7 @@ impl Law<'_> {
         let (inputs, outputs) = self.rows(&old)?;
         let new = match Evaluator::new(self.new, &run) {
             Ok(new) => new,
-            Err(failure) => return Ok(Rows::Failing(failure.to_string())),
+            Err(failure) => return Ok(Rows::Failing(format!("does not run: {failure}"))),
         };
         for multiple in MULTIPLES {
             let (inputs, outputs) = (inputs.get(..multiple), outputs.get(..multiple));
@@ -74,9 +74,7 @@ impl Law<'_> {
             let found = match new.run_in_order(self.joined(inputs)?) {
                 Ok(found) => found,
                 Err(failure) if failure.kind() == FailureKind::Operator => {
-                    return Ok(Rows::Failing(format!(
-                        "the model does not run for the size {size}: {failure}"
-                    )));
+                    return Ok(Rows::Failing(format!("does not run for the size {size}: {failure}")));
                 }
                 Err(failure) => return Err(Unknown(failure.to_string())),
             };
