@@ -191,11 +191,7 @@ impl Patch<'_, '_> {
     /// Why the refutation of the claim does not count: the sides do not differ if more nodes of the model are a part of it.
     /// `None` if they still differ.
     fn unconfirmed(&mut self) -> Option<String> {
-        let taps = self.wider_taps()?;
-        let taps = std::mem::replace(&mut self.draft.taps, taps);
-        let verdict = self.verdict_in_context();
-        self.draft.taps = taps;
-        match verdict {
+        match self.verdict_in_context()? {
             Verdict::Refuted(_) => None,
             Verdict::Untested(why) => Some(format!(
                 "the results differ for operands that the model may never have, and could not be compared for those that it \
@@ -215,18 +211,15 @@ impl Patch<'_, '_> {
         if !matches!(verdict, Verdict::Untested(_)) {
             return verdict;
         }
-        let Some(taps) = self.wider_taps() else { return verdict };
-        let taps = std::mem::replace(&mut self.draft.taps, taps);
         let in_context = self.verdict_in_context();
-        self.draft.taps = taps;
-        match in_context {
-            Verdict::Untested(_) => verdict,
-            in_context => in_context,
-        }
+        in_context.filter(|in_context| !matches!(in_context, Verdict::Untested(_))).unwrap_or(verdict)
     }
 
-    /// The verdict of the claim with the constants of the model, or else with any constants.
-    fn verdict_in_context(&mut self) -> Verdict {
+    /// The verdict of the claim with some nodes before its inputs, with the constants of the model, or else with any constants.
+    /// `None` if the claim cannot be larger.
+    fn verdict_in_context(&mut self) -> Option<Verdict> {
+        let taps = self.wider_taps()?;
+        let taps = std::mem::replace(&mut self.draft.taps, taps);
         let mut last = Verdict::Untested(String::new());
         for with_constants in [true, false] {
             last = match self.extract(with_constants) {
@@ -237,7 +230,8 @@ impl Patch<'_, '_> {
                 break;
             }
         }
-        last
+        self.draft.taps = taps;
+        Some(last)
     }
 
     /// The values at which a larger claim begins: some nodes before the inputs of the claim are a part of it. `None` if the

@@ -214,7 +214,7 @@ impl Models<'_> {
         let first = self.one(sets.first().map_or(&[][..], Vec::as_slice), seed)?;
         // Without sizes, the variables differ from each other, and are 1 and 0, too.
         if args.sizes.is_empty() && !first.open.is_empty() && self.given.is_empty() {
-            sets.extend(told_apart(&first));
+            sets.extend(different_sizes(&first));
             for size in [1, 0] {
                 sets.push(first.open.iter().map(|dim| (dim.clone(), size)).collect());
             }
@@ -270,7 +270,7 @@ impl Models<'_> {
 
 /// Sizes for the variables of a run of which no two are equal; `None` if the run has such sizes. Otherwise one variable in the
 /// place of another is not found.
-fn told_apart(run: &Run) -> Option<Vec<Set>> {
+fn different_sizes(run: &Run) -> Option<Vec<Set>> {
     let is_open = |dim: &String| run.open.contains(dim);
     let mut used: Vec<i64> =
         run.sizes.iter().filter(|(dim, _)| !is_open(dim)).map(|(_, size)| *size).collect();

@@ -106,13 +106,7 @@ impl Work<'_> {
 
     /// A declared size of the merged model, as an expression if its name is one.
     fn meaning(&mut self, model: &Model, dim: Dim) -> Dim {
-        match dim {
-            Dim::Var(symbol) => {
-                expression((&mut self.exprs, model.names()), &self.variables, symbol).unwrap_or(dim)
-            }
-            Dim::Expr(_) => self.exprs.import(model.exprs(), dim, &mut |symbol| symbol),
-            dim => dim,
-        }
+        meaning(model, &mut self.exprs, &self.variables, dim)
     }
 
     /// The inputs of a model with a shape, and what takes their place.
@@ -304,11 +298,10 @@ impl Work<'_> {
             return Ok(());
         };
         let lost = std::mem::take(lost);
-        let whole = Alone::new(Model::clone(&part.model), options, registry)?;
-        let mut rest = Model::clone(&part.model);
-        free(&mut rest, &lost);
-        let rest = Alone::new(rest, options, registry)?;
-        let (mut whole, mut rest) = (whole, rest);
+        let mut with_conditions = Unmerged::new(Model::clone(&part.model), options, registry)?;
+        let mut without = Model::clone(&part.model);
+        free(&mut without, &lost);
+        let mut without = Unmerged::new(without, options, registry)?;
         for (old, new) in self.results(model, index) {
             let dims = |ty: Option<&Type>| ty.and_then(Type::shape).map(|shape| shape.dims().to_vec());
             let (Some(was), Some(now)) = (dims(part.model.ty(old)), dims(model.ty(new))) else { continue };
@@ -323,8 +316,8 @@ impl Work<'_> {
                 };
                 let size = match size {
                     Some(size) => size,
-                    None if rest.proves(old, axis, was) && !lost.axes.contains(&(old, axis)) => continue,
-                    None if whole.proves(old, axis, was) || is_needed() => Dim::Unknown,
+                    None if without.proves(old, axis, was) && !lost.axes.contains(&(old, axis)) => continue,
+                    None if with_conditions.proves(old, axis, was) || is_needed() => Dim::Unknown,
                     None => continue,
                 };
                 set(model, new, axis, size);
@@ -338,14 +331,14 @@ impl Work<'_> {
 }
 
 /// A model and what is proved about it.
-struct Alone {
+struct Unmerged {
     model: Model,
     inference: Inference,
     exprs: ExprTable,
     variables: Variables,
 }
 
-impl Alone {
+impl Unmerged {
     fn new(model: Model, options: &MergeOptions<'_>, registry: &Registry) -> Result<Self, MergeError> {
         let inference = prove(&model, options, registry)?;
         let inputs = model.graph(model.main_graph()).inputs().iter();
@@ -357,15 +350,17 @@ impl Alone {
     /// Whether a declared size is proved.
     fn proves(&mut self, value: ValueId, axis: usize, dim: Dim) -> bool {
         let proved = self.inference.shape(value).and_then(|dims| dims.get(axis)).copied().unwrap_or_default();
-        let dim = match dim {
-            Dim::Var(symbol) => {
-                let of = (&mut self.exprs, self.model.names());
-                expression(of, &self.variables, symbol).unwrap_or(dim)
-            }
-            Dim::Expr(_) => self.exprs.import(self.model.exprs(), dim, &mut |symbol| symbol),
-            dim => dim,
-        };
+        let dim = meaning(&self.model, &mut self.exprs, &self.variables, dim);
         dim == proved && !dim.is_unknown()
+    }
+}
+
+/// A declared size, as an expression of a table if its name is one.
+fn meaning(model: &Model, exprs: &mut ExprTable, variables: &Variables, dim: Dim) -> Dim {
+    match dim {
+        Dim::Var(symbol) => expression((exprs, model.names()), variables, symbol).unwrap_or(dim),
+        Dim::Expr(_) => exprs.import(model.exprs(), dim, &mut |symbol| symbol),
+        dim => dim,
     }
 }
 

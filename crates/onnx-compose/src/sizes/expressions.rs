@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use foldhash::fast::RandomState;
 use onnx_ir::{Model, ValueId};
+use onnx_shape_infer::Inference;
 use onnx_types::{Dim, Symbol};
 
 use super::names::{self, Variables, meaning, of_inputs};
@@ -156,15 +157,20 @@ fn declared(model: &Model) -> Vec<(ValueId, usize, Dim)> {
         .collect()
 }
 
+/// The size of an axis that inference concludes, in the expressions of the model; `None` if it has a variable that inference made.
+fn of_model(model: &mut Model, inference: &mut Inference, value: ValueId, axis: usize) -> Option<Dim> {
+    let dim = inference.shape(value).and_then(|dims| dims.get(axis)).copied().unwrap_or_default();
+    let is_of_model = inference.exprs().symbols(dim).iter().all(|symbol| symbol.number().is_none());
+    is_of_model.then(|| inference.intern(model, dim))
+}
+
 /// The declared sizes that inference proves.
 fn proved(model: &mut Model, options: &EditOptions<'_>) -> Result<Axes, ComposeError> {
     let mut inference = options.prove(model)?;
     let variables = of_inputs(model).into_iter().collect();
     let mut proved = Axes::default();
     for (value, axis, dim) in declared(model) {
-        let found = inference.shape(value).and_then(|dims| dims.get(axis)).copied().unwrap_or_default();
-        let is_of_model = inference.exprs().symbols(found).iter().all(|symbol| symbol.number().is_none());
-        if is_of_model && inference.intern(model, found) == meaning(model, &variables, dim) {
+        if of_model(model, &mut inference, value, axis) == Some(meaning(model, &variables, dim)) {
             proved.insert((value, axis));
         }
     }
@@ -187,9 +193,7 @@ fn declare(
         if dim.is_unknown() || !is_affected {
             continue;
         }
-        let found = inference.shape(value).and_then(|dims| dims.get(axis)).copied().unwrap_or_default();
-        let is_of_model = inference.exprs().symbols(found).iter().all(|symbol| symbol.number().is_none());
-        let new = if is_of_model { inference.intern(model, found) } else { Dim::Unknown };
+        let new = of_model(model, &mut inference, value, axis).unwrap_or_default();
         if meaning(model, &variables, dim) == new {
             continue;
         }
