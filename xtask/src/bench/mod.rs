@@ -15,9 +15,10 @@ use crate::TaskResult;
 const HELP: &str = "\
 cargo xtask bench [ARGUMENT…]          the criterion benches; the arguments go to them, such as `--quick` or a name
 cargo xtask bench --peers [--quick] [--models DIR]
-                        [--only load|memory|weights|growth|text|forms|check|functions|convert|passes|infer|eval|rust]
+                        [--only load|memory|weights|growth|text|forms|check|functions|convert|passes|simplify|infer|eval|rust]
                                        side by side with other tools, in an environment under target/bench;
-                                       writes docs/performance.md unless `--quick`
+                                       writes docs/performance.md unless `--quick`; `simplify` takes all models of DIR,
+                                       which must have the numbers of their weights, with every simplifier
 ";
 
 /// Runs the task.

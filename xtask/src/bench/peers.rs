@@ -8,6 +8,7 @@ mod functions;
 mod infer;
 mod passes;
 mod rust;
+mod simplifiers;
 mod simplify;
 mod text;
 mod weights;

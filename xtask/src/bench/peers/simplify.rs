@@ -15,7 +15,8 @@ const RULES: [&str; 3] = ["10", "100", "1000"];
 
 pub(super) fn simplify(run: &mut Run) -> TaskResult {
     compared(run)?;
-    growth(run)
+    growth(run)?;
+    super::simplifiers::simplifiers(run)
 }
 
 /// The same files with each of the tools. The number of nodes afterwards is in the name of the row.
