@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use onnx_diag::Quoted;
 use onnx_ir::{
     AttrKind, AttrValue, Attribute, Callee, CopyMap, Def, EditError, FunctionId, GraphId, Model, NodeId,
-    OpsetScope, Position, ValueId,
+    OpsetScope, Position, User, ValueId,
 };
 use onnx_schema::{Registry, op};
 use onnx_types::Symbol;
@@ -38,6 +38,7 @@ impl Call {
     /// Returns the reason if
     /// - the node calls no function, or has more inputs or outputs than the function;
     /// - an attribute that an operator of the body needs has no value, or one of another kind;
+    /// - it omits an input that a standard operator of the body needs;
     /// - the body uses a value that nothing defines;
     /// - the call gives an attribute that has a default by a reference to an attribute, without default, of the function
     ///   around the call: which of the two values applies is known only where that function is called.
@@ -72,7 +73,11 @@ impl Call {
         }
         let pairs = record.outputs().iter().zip(results);
         let results = pairs.filter_map(|(&output, result)| Some((output?, result.value()))).collect();
-        let omits_inputs = (0..formals.len()).any(|index| record.input(index).is_none());
+        let omitted = || (0..formals.len()).filter(|&index| record.input(index).is_none());
+        let omits_inputs = omitted().next().is_some();
+        for formal in omitted().filter_map(|index| formals.get(index)) {
+            refuse_needed(model, *formal)?;
+        }
         Ok(Self { function, body, map, results, omits_inputs })
     }
 
@@ -242,6 +247,22 @@ fn refuse_undefined(model: &Model, value: ValueId) -> Result<(), Reason> {
         return Ok(());
     }
     Err(Reason::new(format!("the function uses {}, which nothing defines", Quoted(model.str(record.name())))))
+}
+
+/// The reason if a standard operator of the body needs an input that a call omits. What functions and operators of other domains
+/// need is not known here.
+fn refuse_needed(model: &Model, formal: ValueId) -> Result<(), Reason> {
+    for used in model.value(formal).uses() {
+        let User::Node(node) = used.user else { continue };
+        let Some(schema) = model.callee(node, Registry::STANDARD).standard() else { continue };
+        let of_schema = schema.input_for(used.index as usize);
+        if of_schema.is_some_and(|input| !input.is_optional() && !input.is_variadic()) {
+            let [name, op] = [model.value(formal).name(), model.node(node).op()]
+                .map(|name| Quoted(model.str(name)).to_string());
+            return Err(Reason::new(format!("the call omits {name}, without which {op} is not valid")));
+        }
+    }
+    Ok(())
 }
 
 /// The reason if a call refers to an attribute that can be omitted, of the function around it, for one that has a default in

@@ -90,6 +90,17 @@ fn an_omitted_input_that_is_an_output_keeps_the_call() {
 }
 
 #[test]
+fn an_omitted_input_that_an_operator_needs_keeps_the_call() {
+    check(
+        r#"<ir_version: 10, opset_import: ["": 20, "my": 1]>
+        g (float[N] x) => (float[N] y) { y = my.F (x) }
+        <domain: "my", opset_import: ["": 20]> F (p, o) => (q) { q = Add (p, o) }"#,
+        &["y = my.F (x)"],
+        &["`my.F`: the call omits `o`, without which `Add` is not valid"],
+    );
+}
+
+#[test]
 fn overloads_are_functions_of_their_own() {
     check(
         r#"<ir_version: 10, opset_import: ["": 20, "my": 1]>
