@@ -6,15 +6,20 @@ use onnx_types::tensor::Tensor;
 use onnx_types::{ElemClass, ElemType};
 
 /// Element types of generated operands: mostly `float`; each type once from the third.
-pub(super) const ELEMS: [ElemType; 10] = [
+pub(super) const ELEMS: [ElemType; 15] = [
     ElemType::Float,
     ElemType::Float,
     ElemType::Float,
     ElemType::Double,
     ElemType::Float16,
+    ElemType::Bfloat16,
     ElemType::Int64,
     ElemType::Int32,
+    ElemType::Int16,
     ElemType::Int8,
+    ElemType::Uint64,
+    ElemType::Uint32,
+    ElemType::Uint16,
     ElemType::Uint8,
     ElemType::Bool,
 ];
@@ -413,7 +418,11 @@ pub(super) fn limits(rng: &mut Rng, sizes: &[i64], elem: ElemType, is_exact: boo
     let (least, most, half) = match elem {
         ElemType::Int8 => (i64::from(i8::MIN), i64::from(i8::MAX), 1 << 4),
         ElemType::Uint8 => (0, i64::from(u8::MAX), 1 << 4),
+        ElemType::Int16 => (i64::from(i16::MIN), i64::from(i16::MAX), 1 << 8),
+        ElemType::Uint16 => (0, i64::from(u16::MAX), 1 << 8),
         ElemType::Int32 => (i64::from(i32::MIN), i64::from(i32::MAX), 1 << 16),
+        ElemType::Uint32 => (0, i64::from(u32::MAX), 1 << 16),
+        ElemType::Uint64 => (0, i64::MAX, 1_i64 << 32),
         ElemType::Int64 => (i64::MIN, i64::MAX, 1_i64 << 32),
         _ => return None,
     };
