@@ -1,4 +1,4 @@
-//! A call of a function, bound to the body: which attribute, operand and result takes which place.
+//! A call of a function, bound to the body: the attribute, operand or result that replaces each one of the function.
 
 use std::collections::HashSet;
 
@@ -14,17 +14,17 @@ use crate::reason::Reason;
 
 /// A call of a function that can be inlined.
 ///
-/// [`inline`](crate::inline) does all of it. This type is for editors that apply an edit in separate steps: bind the call,
-/// compare the [versions](crate::missing_imports), copy the body, and replace the results.
+/// [`inline`](crate::inline) performs all steps. This type is for editors that apply an edit in separate steps: bind
+/// the call, compare the [versions](crate::missing_imports), copy the body, and replace the results.
 #[derive(Debug)]
 pub struct Call {
     /// The function.
     pub function: FunctionId,
     /// The body.
     pub body: GraphId,
-    /// Where the operands and the attributes of the call take the place of the inputs and the attributes of the function.
+    /// The operands and attributes of the call that replace the inputs and attributes of the function.
     pub map: CopyMap,
-    /// The used outputs of the call, each with the value of the body that it is.
+    /// The used outputs of the call, each with the value of the body that replaces it.
     pub results: Vec<(ValueId, ValueId)>,
     omits_inputs: bool,
 }
@@ -81,7 +81,8 @@ impl Call {
         Ok(Self { function, body, map, results, omits_inputs })
     }
 
-    /// Returns `true` if [`move_body`](Self::move_body) applies: operands take the place of inputs, and that is all.
+    /// Returns `true` if [`move_body`](Self::move_body) applies: the body needs no change except that operands replace
+    /// inputs.
     pub(crate) fn is_movable(&self, model: &Model, needs: &Needs) -> bool {
         let body = model.graph(self.body);
         !self.omits_inputs
@@ -90,7 +91,8 @@ impl Call {
             && body.quantization.is_empty()
     }
 
-    /// Moves the nodes of the body to a place, and returns them. The function has no nodes and outputs any more.
+    /// Moves the nodes of the body to an insertion point, and returns them. The function has no nodes and outputs any
+    /// more.
     pub(crate) fn move_body(&self, model: &mut Model, at: Position) -> Result<Vec<NodeId>, Reason> {
         for index in (0..model.graph(self.body).outputs().len()).rev() {
             model.remove_graph_output(self.body, index);
@@ -114,7 +116,7 @@ impl Call {
         Ok(nodes)
     }
 
-    /// Copies the body to a place, and returns the new nodes of the outermost level.
+    /// Copies the body to an insertion point, and returns the new nodes of the outermost level.
     ///
     /// # Errors
     ///
@@ -240,7 +242,7 @@ impl Needs {
     }
 }
 
-/// The reason if nothing defines a value: in the graph around a call, its name can mean something.
+/// The reason if nothing defines a value: after inlining, its name could refer to a value of the graph around the call.
 fn refuse_undefined(model: &Model, value: ValueId) -> Result<(), Reason> {
     let record = model.value(value);
     if !matches!(record.def(), Def::Unresolved(_)) {

@@ -51,7 +51,7 @@ impl Conversions {
         found
     }
 
-    /// Forgets what is known about functions, as a body changed.
+    /// Clears the cached results, because a body changed.
     pub(crate) fn forget(&mut self) {
         self.known.clear();
     }
@@ -70,7 +70,7 @@ impl Conversions {
         self.copies.push(copy);
         let mut done: Vec<Symbol> = Vec::new();
         loop {
-            // A domain that differs after it was converted differs for good.
+            // If a domain still differs after its conversion, no further conversion helps.
             if mismatch.here == 0 || done.contains(&mismatch.domain) {
                 return Err(mismatch.reason);
             }

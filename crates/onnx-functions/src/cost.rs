@@ -1,7 +1,7 @@
 //! The cost of inlining, computed before anything is copied.
 //!
-//! Functions that call each other twice double the number of nodes at each level, so the cost is a sum over the call graph: it
-//! takes time linear in the model, whatever the expansion would create. Numbers saturate.
+//! Functions that call each other twice double the number of nodes at each level, so the cost is a sum over the call
+//! graph: computing it takes time linear in the model, however large the expansion would be. Numbers saturate.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::AddAssign;

@@ -1,4 +1,5 @@
-//! The engine of inlining: bodies are copied from the outside in, and results replaced from the inside out.
+//! The engine of inlining: bodies are copied from the outermost call to the innermost, and results are replaced in the
+//! reverse order.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -18,19 +19,19 @@ use crate::names::Names;
 use crate::reason::Reason;
 use crate::references::{Forwards, redirect};
 
-/// The version of the default domain that a model imports which has none and needs an `Identity`: the first one in which it
-/// takes sequences.
+/// The version of the default domain that is imported if a model does not import the domain and needs an `Identity`:
+/// the first one in which `Identity` accepts sequences.
 const IDENTITY_VERSION: i64 = 14;
 
-/// Work of an expansion: a stack of it takes the place of recursion on calls.
+/// Tasks of an expansion: a stack of them replaces recursion on calls.
 enum Task {
     /// Expand a call.
     Open { node: NodeId, parent: Option<u32>, path: Option<Arc<str>> },
-    /// The calls in a body are expanded, and what is left of the call that it took the place of can go.
+    /// The calls in a body are expanded, so the call that it replaces can be erased.
     Close(Frame),
 }
 
-/// A call whose body is in place.
+/// A call whose body was inserted.
 struct Frame {
     node: NodeId,
     results: SmallVec<[(ValueId, ValueId); 2]>,
@@ -46,22 +47,22 @@ pub(crate) struct Expander<'a> {
     needs: SecondaryMap<FunctionId, Result<Arc<Needs>, Reason>>,
     names: Names,
     conversions: Conversions,
-    /// The values that took the place of outputs of calls.
+    /// The values that replace outputs of calls.
     forwards: Forwards,
-    /// The nodes that were copied, each with the number of the outermost call for which it was.
+    /// The nodes that were copied, each with the number of the outermost call for which it was copied.
     copied: SecondaryMap<NodeId, u32>,
     /// The number of the outermost call that is being expanded.
     outermost: u32,
     /// The types of bodies, without the dimension variables of the function.
     types: HashMap<*const Type, (Arc<Type>, Arc<Type>), RandomState>,
-    /// The functions that are called once: the body moves, and is not copied. Each with the call.
+    /// The functions that are called once, each with the call: their bodies are moved, not copied.
     single: SecondaryMap<FunctionId, NodeId>,
-    /// Functions whose bodies moved.
+    /// Functions whose bodies were moved.
     moved: Vec<FunctionId>,
     pass: Symbol,
 }
 
-/// Nodes of a body, each with the node that took its place in a call: a copy, or itself.
+/// Nodes of a body, each with its counterpart in the place of the call: a copy, or the node itself.
 type Pairs = SmallVec<[(NodeId, NodeId); 8]>;
 
 impl<'a> Expander<'a> {
@@ -96,9 +97,9 @@ impl<'a> Expander<'a> {
         roots.iter().try_for_each(|&root| self.root(root))
     }
 
-    /// Expands the calls in the functions that stay: those that were not used before, and those that are called now. A
-    /// function whose expansion was not expected and exceeds the limits stays as it is. `is_complete` states that no node outside
-    /// of functions names one any more.
+    /// Expands the calls in the functions that are kept: those that were not used before, and those that are still
+    /// called. A function whose expansion would exceed the limits is kept unchanged. `is_complete` states that no node
+    /// outside of functions names a function any more.
     pub(crate) fn functions(
         &mut self,
         used: &SecondaryMap<FunctionId, ()>,
@@ -106,7 +107,7 @@ impl<'a> Expander<'a> {
         is_complete: bool,
     ) -> Result<(), Stopped> {
         let model = &*self.model;
-        // Converted copies have no cost: they go at the end.
+        // Converted copies have no cost, and are removed at the end.
         let own = model.functions().iter().copied().filter(|&function| bodies.contains_key(function));
         let mut open: Vec<FunctionId> = own.filter(|&function| !used.contains_key(function)).collect();
         open.reverse();
@@ -123,7 +124,7 @@ impl<'a> Expander<'a> {
             if nodes <= limits.nodes && size.entries <= max_entries(limits) {
                 let graphs: Vec<GraphId> = graphs_of(self.model, function).collect();
                 self.roots(&graphs)?;
-                // What is known about the body no longer holds.
+                // Cached facts about the body no longer hold.
                 self.needs.clear();
                 self.conversions.forget();
             }
@@ -136,7 +137,7 @@ impl<'a> Expander<'a> {
         Ok(())
     }
 
-    /// Returns `true` if no call stayed so far.
+    /// Returns `true` if every call so far was inlined.
     pub(crate) fn has_inlined_all(&self) -> bool {
         self.report.iter().all(|call| call.result.is_ok())
     }
@@ -152,7 +153,7 @@ impl<'a> Expander<'a> {
         }
     }
 
-    /// Ends the work: references to values that went are redirected, and copies of functions that were converted go.
+    /// Ends the work: references to replaced values are redirected, and converted copies of functions are removed.
     ///
     /// Returns the results of calls, and the number of functions that were removed as their bodies moved.
     pub(crate) fn finish(self) -> (Vec<InlinedCall>, usize) {
@@ -161,7 +162,8 @@ impl<'a> Expander<'a> {
         (self.report, self.model.remove_functions(&self.moved))
     }
 
-    /// Expands the calls in a graph and in everything nested in it, calls in the graphs of a call before the call.
+    /// Expands the calls in a graph and in everything nested in it. Calls in the graphs of a call are expanded before
+    /// the call.
     fn root(&mut self, root: GraphId) -> Result<(), Stopped> {
         let nodes = self.model.walk(root).filter_map(|event| match event {
             Event::After(node) if self.calls.contains_key(node) => Some(node),
@@ -194,7 +196,7 @@ impl<'a> Expander<'a> {
         Ok(())
     }
 
-    /// Puts the body into the place of a call, and adds the calls in it to the tasks.
+    /// Replaces a call by the body, and adds the calls in the body to the tasks.
     fn open(&mut self, node: NodeId, parent: Option<u32>, around: Option<&str>, tasks: &mut Vec<Task>) {
         // A model has fewer than 2^32 nodes.
         let index = self.report.len() as u32;
@@ -260,7 +262,7 @@ impl<'a> Expander<'a> {
         Ok((call, pairs))
     }
 
-    /// Records where a copy comes from, and removes what its types say about variables of the function.
+    /// Records the origin of a copy, and removes dimension variables of the function from its types.
     fn settle(&mut self, call: NodeId, original: NodeId, copy: NodeId) {
         let origin = self.model.derive(self.pass, &[call, original]);
         self.model.set_node_origin(copy, origin);
@@ -303,7 +305,7 @@ impl<'a> Expander<'a> {
             if self.model.value(new).producer().is_some_and(is_copied) && (is_single || named.insert(new)) {
                 self.adopt(old, new);
             }
-            // A value of a cycle cannot take the place of itself.
+            // A value of a cycle cannot replace itself.
             if old != new {
                 self.replace(frame.node, old, new);
             }
@@ -324,12 +326,12 @@ impl<'a> Expander<'a> {
         self.forwards.insert(old, new);
     }
 
-    /// Gives a result the name and the type of the output of the call: those are what the rest of the model says.
+    /// Gives a result the name and the type of the output of the call, because other parts of the model refer to these.
     fn adopt(&mut self, old: ValueId, new: ValueId) {
         let record = self.model.value(old);
         let ty = record.shared_ty().cloned();
         let has_name = !record.name().is_empty();
-        // Where callers know a name, it is exchanged with the replacement.
+        // For an output that callers know by name, `replace` exchanges the names.
         if has_name && !self.model.is_known_output(old) {
             self.model.take_name(new, old);
         }

@@ -16,8 +16,8 @@ use crate::inline::{Calls, all_calls, graphs_of};
 /// The domain, name and overload of a function.
 pub type Identity = (Symbol, Symbol, Symbol);
 
-/// Sorts the functions of a model so that callees precede callers, as readers expect that resolve calls while they read. Returns
-/// `true` if the order changed. Calls that close a cycle are ignored.
+/// Sorts the functions of a model so that callees precede callers, because some readers resolve calls while they read.
+/// Returns `true` if the order changed. Calls that close a cycle are ignored.
 pub fn sort_functions(model: &mut Model, registry: &Registry) -> bool {
     let order = CallGraph::new(model, registry).callees_first().to_vec();
     let changed = order != model.functions();
@@ -31,7 +31,8 @@ pub fn sort_functions(model: &mut Model, registry: &Registry) -> bool {
 ///
 /// Functions are equal if they have the same attributes, defaults and operator set versions, and if their bodies are the same
 /// computation; names inside of them, documentation and metadata do not count. Functions that call equal functions are equal, too.
-/// A function that has the name of a standard operator stays, because readers differ in which of the two a node calls.
+/// A function that has the name of a standard operator is kept, because readers differ in which of the two a node
+/// calls.
 pub fn deduplicate(model: &mut Model, registry: &Registry) -> usize {
     let calls = all_calls(model, registry);
     let order = CallGraph::of_calls(model, |node| calls.get(node).copied()).callees_first().to_vec();
@@ -45,7 +46,7 @@ pub fn deduplicate(model: &mut Model, registry: &Registry) -> usize {
             continue;
         }
         let others = kept.entry(structure_hash(model, function)).or_default();
-        // Functions of one hash differ only in long tensors, and a comparison rarely fails.
+        // Functions with equal hashes differ only in long tensors, so nearly every comparison finds an equal function.
         let equal = others.iter().rev().take(MAX_COMPARISONS).copied();
         let equal = equal.into_iter().find(|&other| model.same_function_meaning(other, function, &NoData));
         match equal {
@@ -66,7 +67,7 @@ pub fn deduplicate(model: &mut Model, registry: &Registry) -> usize {
 /// Number of functions of one hash that a function is compared with at most.
 const MAX_COMPARISONS: usize = 16;
 
-/// Lets calls in graphs, and in those nested in them, call the functions that take the place of others.
+/// Redirects calls in graphs, and in those nested in them, to the functions that replace others.
 fn retarget(
     model: &mut Model,
     graphs: &[GraphId],
@@ -182,7 +183,8 @@ impl Taken {
         Self { names: functions.chain(nodes).collect(), counters: HashMap::default() }
     }
 
-    /// A name like another one that no function of the domain has, no node calls and no operator has. It is taken then.
+    /// Returns a name like another one that no function of the domain has, no node calls and no operator has, and
+    /// reserves it.
     pub(crate) fn free_name(
         &mut self,
         model: &mut Model,

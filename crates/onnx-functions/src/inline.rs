@@ -20,8 +20,8 @@ pub struct InlineOptions<'a> {
     pub registry: &'a Registry,
     /// The names for which the path of calls becomes a prefix. By default where a name would collide with another one.
     pub naming: Naming,
-    /// Conversion of functions that import other operator set versions. By default there is none, and calls of functions in which
-    /// such a version gives an operator another meaning stay.
+    /// Conversion of functions that import other operator set versions. By default there is none, and calls of
+    /// functions in which such a version gives an operator another meaning are not inlined.
     pub convert: Option<&'a dyn Convert>,
     /// Bounds on the result, and what ends the work early.
     pub execution: Execution,
@@ -80,7 +80,7 @@ pub struct Inlined {
     /// The selected calls, in the order in which they were visited. A call in the body of an inlined function occurs
     /// once for each of its copies.
     pub calls: Vec<InlinedCall>,
-    /// Nodes that have the name of a function and stay, because they call the standard operator of that name.
+    /// Nodes that have the name of a function and are kept, because they call the standard operator of that name.
     pub shadowed: Vec<NodeId>,
     /// Number of functions that were removed because nothing calls them any more.
     pub removed_functions: usize,
@@ -93,17 +93,17 @@ impl Inlined {
         self.calls.iter().filter(|call| call.result.is_ok()).count()
     }
 
-    /// The calls that stay, each with the reason.
+    /// The calls that were not inlined, each with the reason.
     pub fn kept(&self) -> impl Iterator<Item = (&InlinedCall, &Reason)> {
         self.calls.iter().filter_map(|call| Some((call, call.result.as_ref().err()?)))
     }
 
-    /// A call with the calls around it, the outermost first, for people.
+    /// A call with the calls around it, the outermost first, as text for a report.
     #[must_use]
     pub fn path(&self, call: &InlinedCall, model: &Model) -> String {
         let mut parts = Vec::new();
         let mut at = Some(call);
-        // A call comes after the one that made it, so the walk ends.
+        // A call follows the one whose body contained it, so the loop ends.
         while let Some(call) = at {
             let (domain, op, overload) = call.function;
             let mut part = identity(model, domain, op, overload);
@@ -123,15 +123,15 @@ impl Inlined {
 pub struct InlinedCall {
     /// The domain, name and overload of the function.
     pub function: (Symbol, Symbol, Symbol),
-    /// The call. It is in the model only if it stays.
+    /// The call. It is in the model only if it was not inlined.
     pub node: NodeId,
     /// The name of the node.
     pub name: Symbol,
-    /// The origin of the node: its place in the file, or the derivation from the call and the body that it comes from.
+    /// The origin of the node: its source position, or the derivation from the call and the body that it comes from.
     pub origin: Origin,
     /// The index of the call whose body contained this one.
     pub parent: Option<u32>,
-    /// Number of nodes that took the place of the call, those of nested graphs included; the reason if it stays.
+    /// Number of nodes that replaced the call, those of nested graphs included; the reason if it was not inlined.
     pub result: Result<usize, Reason>,
 }
 
@@ -150,11 +150,11 @@ pub(crate) fn identity(model: &Model, domain: Symbol, name: Symbol, overload: Sy
 /// The selected calls of a model.
 pub(crate) type Calls = SecondaryMap<NodeId, FunctionId>;
 
-/// Inlines the calls of functions of a model that `select` returns `true` for: in all graphs, and in bodies that take the place
-/// of calls. Functions that were called before and that nothing calls afterwards are removed.
+/// Inlines the calls of functions of a model that `select` returns `true` for: in all graphs, and in bodies that
+/// replace calls. Functions that were called before and that nothing calls afterwards are removed.
 ///
-/// A call stays if an operator of the function has another meaning in the versions that apply to the call, or if its meaning
-/// cannot be expressed without the call; [`Inlined`] has the reasons.
+/// A call is not inlined if an operator of the function has another meaning in the versions that apply to the call, or
+/// if its meaning cannot be expressed without the call; [`Inlined`] has the reasons.
 ///
 /// # Errors
 ///
@@ -171,7 +171,7 @@ pub fn inline(
     Ok(Inlined { shadowed, ..done })
 }
 
-/// Inlines calls, each with the function that takes its place.
+/// Inlines calls, each with the function that replaces it.
 pub(crate) fn inline_calls(
     model: &mut Model,
     options: &InlineOptions<'_>,
@@ -232,9 +232,9 @@ fn single_calls(named: &Calls, used: &SecondaryMap<FunctionId, ()>) -> Secondary
     calls.filter(|&(function, _)| used.contains_key(function)).collect()
 }
 
-/// Makes room for the nodes that are created.
+/// Reserves memory for the nodes that are created.
 fn reserve(model: &mut Model, cost: Cost, single: &SecondaryMap<FunctionId, NodeId>) {
-    /// Calls that stay count in the cost; from this number of nodes on, room is made as it is needed.
+    /// The cost includes calls that may not be inlined; from this number of nodes on, memory is allocated as needed.
     const MAX_NODES: u64 = 1 << 18;
     let moved =
         single.keys().map(|function| model.graph(model.function(function).body()).node_count() as u64);
@@ -242,7 +242,7 @@ fn reserve(model: &mut Model, cost: Cost, single: &SecondaryMap<FunctionId, Node
     model.reserve(nodes, nodes);
 }
 
-/// Removes the functions that were used before and that nothing names any more; returns how many there were.
+/// Removes the functions that were used before and that nothing names any more; returns their number.
 fn remove_unused(model: &mut Model, roots: &[GraphId], used: &SecondaryMap<FunctionId, ()>) -> usize {
     let functions = || model.functions().iter().copied();
     let others = functions().filter(|&function| !used.contains_key(function));
@@ -269,7 +269,7 @@ pub(crate) fn all_calls(model: &Model, registry: &Registry) -> Calls {
     calls(model, registry, &named(model), &mut |_, _, _| true).0
 }
 
-/// The operators that are names of functions: most nodes name no function, which is known without a hash then.
+/// The names of functions as a table by index: most nodes name no function, and this is determined without a hash.
 struct FunctionNames {
     /// By the index of a name.
     is_function: Vec<bool>,
@@ -294,8 +294,8 @@ impl FunctionNames {
     }
 }
 
-/// The nodes of a model that name a function, in the order of the graphs. A standard operator takes precedence over a function of
-/// its name in some readers only.
+/// The nodes of a model that name a function, in the order of the graphs. Nodes that call a standard operator of that
+/// name are included, because some readers call the function.
 fn named(model: &Model) -> Calls {
     let mut named = Calls::new();
     if model.functions().is_empty() {
@@ -346,8 +346,8 @@ fn refuse_recursion(model: &Model, graph: &CallGraph) -> Result<(), InlineError>
     })
 }
 
-/// The functions that nodes of graphs name, directly or through other functions. A standard operator takes precedence over a
-/// function of its name in some readers only, so both count.
+/// The functions that nodes of graphs name, directly or through other functions. Functions with the name of a standard
+/// operator are included, because some readers call the function.
 fn reached_functions(
     model: &Model,
     graphs: &[GraphId],
@@ -367,7 +367,7 @@ fn reached_functions(
     used
 }
 
-/// The outermost graphs that run without a call: the main graph and those of training.
+/// The outermost graphs that are not bodies of functions: the main graph and those of training.
 fn roots(model: &Model) -> impl Iterator<Item = GraphId> + '_ {
     let is_of_model = |&root: &GraphId| !matches!(model.graph(root).owner(), Owner::Function(_));
     model.roots().filter(is_of_model).chain(model.algorithms())
@@ -380,7 +380,8 @@ pub(crate) fn graphs_of(model: &Model, function: FunctionId) -> impl Iterator<It
     std::iter::once(record.body()).chain(defaults)
 }
 
-/// The functions that stay if all selected calls are inlined: those that are not used, and those that other nodes name.
+/// The functions that are kept if all selected calls are inlined: those that are not used, and those that other nodes
+/// name.
 fn remaining(
     model: &Model,
     calls: &Calls,

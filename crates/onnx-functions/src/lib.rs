@@ -1,4 +1,4 @@
-//! Functions of ONNX models: calls and operators become bodies, and nodes become functions.
+//! Functions of ONNX models: calls and operators are replaced by bodies, and nodes by calls.
 //!
 //! # Calls
 //!
@@ -42,28 +42,28 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`inline`] treats what makes this more than a copy:
+//! [`inline`] handles what distinguishes inlining from copying:
 //!
-//! * *Attributes.* A reference to an attribute of the function becomes the attribute of the call, else the default of the
-//!   function, else it is omitted, and then the default of the inner operator applies. A call that gives no value for an
-//!   attribute that the inner operator requires stays.
+//! * *Attributes.* A reference to an attribute of the function becomes the attribute of the call, or else the default
+//!   of the function. If there is neither, it is omitted, and the default of the inner operator applies. A call that
+//!   gives no value for an attribute that the inner operator requires is not inlined.
 //! * *Operands.* An input that the call omits is omitted wherever the body uses it. An output that is an input of the function
 //!   becomes that operand, through an `Identity` at an output of a graph.
 //! * *Graphs.* Graphs that the call passes as attributes see the names around the call, and the body does not. Calls in nested
 //!   graphs are calls like others.
-//! * *Versions.* A function has separate imports. A call stays if an operator of the body has another meaning in
-//!   the version at the call, unless [`InlineOptions::convert`] converts it. Operator sets that only the function imports are
-//!   imported.
+//! * *Versions.* A function has separate imports. A call is not inlined if an operator of the body has another meaning
+//!   in the version at the call, unless [`InlineOptions::convert`] converts it. Operator sets that only the function
+//!   imports are imported.
 //! * *Names.* The output of a call keeps its name. A name of the body that is taken gets the path of the call as a prefix; with
 //!   [`Naming::Always`] every name does.
-//! * *Types.* Declared types of the body come along without their dimension variables, which are local to the function.
+//! * *Types.* Declared types of the body are kept without their dimension variables, which are local to the function.
 //! * *Provenance.* The [derivation](onnx_ir::Model::derivation) of each new node names the call and the node of the body.
 //!
 //! # Cost
 //!
-//! A file of one kilobyte can describe 2⁶³ nodes, by functions that call each other twice. The cost of inlining is therefore
-//! computed over the call graph before anything is copied, and compared with the limits `nodes` and `values`. Functions that
-//! call themselves are refused.
+//! A file of one kilobyte can describe 2⁶³ nodes, by functions that call each other twice. The cost of inlining is
+//! therefore computed over the call graph before anything is copied, and compared with the limits `nodes` and `values`.
+//! Functions that call themselves are refused.
 //!
 //! # Bodies of operators
 //!

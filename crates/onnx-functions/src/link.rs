@@ -65,9 +65,10 @@ pub enum LinkError {
 /// Adds the functions of a library to a model that the model calls and does not define, with the functions that they call in turn.
 /// Returns them, callees first.
 ///
-/// A function of the model is never replaced. If a function of the library calls one whose identity a different function of the
-/// model has, that one gets another name. Domains that nodes of the model call and that are not imported are imported, and the
-/// IR version becomes one that has all features of the functions. Graphs of the library that are not in functions do not matter.
+/// A function of the model is never replaced. If a function of the library calls one whose identity a different
+/// function of the model has, that one gets another name. Domains that nodes of the model call and that are not
+/// imported are imported, and the IR version is raised to one that has all features of the functions. Graphs of the
+/// library that are not in functions are ignored.
 ///
 /// # Errors
 ///
@@ -257,7 +258,7 @@ fn wanted(model: &Model, library: &Model, registry: &Registry) -> Vec<(NodeId, F
     wanted
 }
 
-/// The functions that calls lead to, if they can be linked.
+/// The functions that are called, directly or through others, if they can be linked.
 fn reached(
     library: &Model,
     graph: &CallGraph,

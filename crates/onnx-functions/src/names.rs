@@ -6,7 +6,8 @@ use foldhash::fast::RandomState;
 use onnx_ir::{Def, Event, GraphId, Model, NodeId, ValueId};
 use onnx_types::Symbol;
 
-/// Number of bytes that the call path takes in a name at most; a name is not longer for being in a deeper function.
+/// Maximum number of bytes of the call path in a name, so that the length of names does not grow with the depth of
+/// calls.
 const MAX_PATH: usize = 256;
 
 /// The names for which the path of calls becomes a prefix.
@@ -22,8 +23,8 @@ pub enum Naming {
 /// A multiset of names that is cleared in constant time.
 #[derive(Debug, Default)]
 struct NameSet {
-    /// By the index of a name, the number of the set that has it, and how often. A model has the names of its interner, so
-    /// indices are dense.
+    /// By the index of a name, the number of the set that has it, and its number of occurrences. A model has the names
+    /// of its interner, so indices are dense.
     members: Vec<(u32, u32)>,
     /// The number of the present set.
     set: u32,
@@ -37,7 +38,7 @@ impl NameSet {
         }
     }
 
-    /// The number of occurrences of a name; `None` for symbols without a text, which are not names.
+    /// The number of occurrences of a name; `None` for symbols without a string, which are not names.
     fn count(&mut self, name: Symbol) -> Option<&mut u32> {
         if name.number().is_some() {
             return None;
@@ -77,7 +78,8 @@ impl NameSet {
     }
 }
 
-/// The names in an outermost graph and everything nested in it. Each name is used once there, so no value hides another one.
+/// The names in an outermost graph and everything nested in it. Each name is used once there, so no value shadows
+/// another one.
 #[derive(Debug)]
 pub(crate) struct Names {
     naming: Naming,
@@ -85,7 +87,7 @@ pub(crate) struct Names {
     nodes: NameSet,
     /// The next number to try for a prefixed name.
     counters: HashMap<Symbol, u64, RandomState>,
-    /// The path of the call that is being expanded, with a slash; a name after it.
+    /// The path of the call that is being expanded, with a slash. A name is appended to it to build a prefixed name.
     text: String,
     /// The length of that path.
     path: usize,
@@ -97,7 +99,7 @@ impl Names {
         Self { naming, values, nodes, counters, text: String::new(), path: 0 }
     }
 
-    /// Collects the names of a graph in the place of those that were known.
+    /// Collects the names of a graph, and forgets those of the previous one.
     pub(crate) fn collect(&mut self, model: &Model, root: GraphId) {
         self.values.clear();
         self.nodes.clear();
@@ -127,7 +129,7 @@ impl Names {
         }
     }
 
-    /// Makes the names of the graphs that a call holds available: the graphs go with the call.
+    /// Makes the names in the graphs that a call holds available: the graphs are erased with the call.
     pub(crate) fn release(&mut self, model: &Model, call: NodeId) {
         if model.node(call).nested_graphs().next().is_none() {
             return;
@@ -221,7 +223,8 @@ fn defined(model: &Model, graph: GraphId) -> impl Iterator<Item = ValueId> + '_ 
     model.graph(graph).inputs().iter().copied().chain(model.initializers(graph))
 }
 
-/// Adds the call path of the body of a call to a text: the name of the call, which has the path around it if it needs it.
+/// Appends the call path of the body of a call to a string: the name of the call; the path around it and its operator
+/// if the name is empty or too long; or `inlined` if these are too long.
 fn push_path(text: &mut String, model: &Model, call: NodeId, around: &str) {
     let record = model.node(call);
     let name = model.str(record.name());

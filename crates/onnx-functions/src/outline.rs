@@ -10,10 +10,11 @@ use slotmap::SecondaryMap;
 use crate::housekeeping::Identity;
 use crate::reason::Reason;
 
-/// Moves nodes of one graph into a new function of the model, and replaces them by a call of it. Values that the nodes use
-/// become inputs of the function in the order of first use, and those of their results that are used elsewhere become
-/// outputs. The function is given by domain, name and overload. Returns the call. The domain is imported at version 1 if it is
-/// not imported yet, and the IR version is raised to 8, the first one with functions, or to 10, the first one with overloads.
+/// Moves nodes of one graph into a new function of the model, and replaces them by a call of it. Outside values that
+/// the nodes use become inputs of the function in the order of first use, and those of their results that are used
+/// elsewhere become outputs. The function is given by domain, name and overload. Returns the call. The domain is
+/// imported at version 1 if it is not imported yet, and the IR version is raised to 8, the first one with functions, or
+/// to 10, the first one with overloads.
 ///
 /// # Errors
 ///
@@ -50,7 +51,7 @@ pub struct Region {
     pub graph: GraphId,
     /// The nodes in the order of the graph.
     pub nodes: Vec<NodeId>,
-    /// The values from outside that the nodes use, in the order of first use: the inputs of the function.
+    /// The outside values that the nodes use, in the order of first use: the inputs of the function.
     pub inputs: Vec<ValueId>,
     /// The results that are used elsewhere: the outputs of the function.
     pub outputs: Vec<ValueId>,
@@ -63,10 +64,10 @@ impl Region {
     ///
     /// # Errors
     ///
-    /// Returns the reason if the set of nodes is not convex (a node outside it depends on one of its nodes, and another of its
-    /// nodes depends on that node), if the order of the nodes has no place for the call, or if the nodes are not of one sorted
-    /// graph, refer to attributes of a function around them
-    /// or have no results that are used.
+    /// Returns the reason if the set of nodes is not convex (a node outside it depends on one of its nodes, and another
+    /// of its nodes depends on that node), if the order of the nodes has no insertion point for the call, or if the
+    /// nodes are not of one sorted graph, refer to attributes of a function around them or have no results that are
+    /// used.
     pub fn new(model: &Model, nodes: &[NodeId]) -> Result<Self, Reason> {
         let mut members: SecondaryMap<NodeId, ()> = SecondaryMap::new();
         let first =
@@ -142,7 +143,7 @@ impl Region {
             model.set_type(new, ty);
             model.replace_all_uses(old, new);
         }
-        // Users first; nodes outside of the region do not use what is left.
+        // Users are erased first; nodes outside of the region do not use the remaining ones.
         for &node in self.nodes.iter().rev() {
             model.erase_node(node)?;
         }
@@ -202,7 +203,7 @@ fn insertion_point(
     })
 }
 
-/// The values from outside that nodes use, in the order of first use.
+/// The outside values that nodes use, in the order of first use.
 fn operands(
     model: &Model,
     graph: GraphId,
@@ -242,7 +243,8 @@ fn is_used_outside(
     })
 }
 
-/// The reason if a function with this domain and name would be something else already, or what a node of the model calls.
+/// The reason if a function with this domain and name would be identical to an existing function or operator, or to an
+/// operator that a node of the model names.
 fn refuse_taken_identity(
     model: &Model,
     registry: &Registry,

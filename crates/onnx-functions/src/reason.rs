@@ -1,4 +1,4 @@
-//! The reason why a call or a set of nodes stays.
+//! The reason why a call is not inlined or nodes are not outlined.
 
 use onnx_ir::EditError;
 

@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use foldhash::fast::RandomState;
 use onnx_ir::{GraphId, Model, NodeId, ValueId, ValueRef};
 
-/// The values that took the place of others. Those are erased, so this is not a `SecondaryMap`: it forgets a key when its slot
-/// is used again.
+/// The replacements of values. The replaced values are erased, so this is not a `SecondaryMap`, which forgets a key
+/// when its slot is used again.
 pub(crate) type Forwards = HashMap<ValueId, ValueId, RandomState>;
 
-/// Lets references to values that were replaced refer to what took their place.
+/// Redirects references to replaced values to their replacements.
 pub(crate) fn redirect(model: &mut Model, forwards: &Forwards) {
     if forwards.is_empty() {
         return;

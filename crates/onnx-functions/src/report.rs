@@ -17,9 +17,9 @@ pub struct InlinedFunction {
     pub function: (Symbol, Symbol, Symbol),
     /// Number of calls that were inlined, each copy of a call counted.
     pub inlined: usize,
-    /// Number of nodes that took the place of these calls; calls that were inlined in turn are included.
+    /// Number of nodes that replaced these calls; calls that were inlined in turn are included.
     pub nodes: u64,
-    /// The calls that stay, as indices of [`Inlined::calls`].
+    /// The calls that were not inlined, as indices of [`Inlined::calls`].
     pub kept: Vec<usize>,
 }
 
@@ -51,8 +51,8 @@ impl Inlined {
         functions
     }
 
-    /// The calls that stay as diagnostics of the rule `call-not-inlined`, at the loci of the calls in the model that was edited;
-    /// and the nodes that have the name of a function and call a standard operator.
+    /// The calls that were not inlined, as diagnostics of the rule `call-not-inlined`, at the loci of the calls in the
+    /// model that was edited; and the nodes that have the name of a function and call a standard operator.
     #[must_use]
     pub fn findings(&self, model: &Model) -> Sink {
         let (places, mut sink) = (Places::new(model), Sink::new());

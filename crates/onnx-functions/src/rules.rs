@@ -44,7 +44,7 @@ pub static CALLED_FUNCTION_MISSING: Rule = Rule::new(
 )
 .with_explain(include_str!("rules/called-function-missing.md"));
 
-/// Nothing of a library was linked.
+/// The model needs nothing from a library.
 pub static LIBRARY_NOT_USED: Rule = Rule::new(
     4006,
     "library-not-used",

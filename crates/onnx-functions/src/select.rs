@@ -102,7 +102,7 @@ pub struct FunctionSelector {
     terms: Vec<(Operation, FunctionPattern)>,
 }
 
-/// What a pattern does to the set of those before it.
+/// The operation of a pattern on the set of those before it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Operation {
     Union,

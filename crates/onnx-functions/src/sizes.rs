@@ -21,7 +21,8 @@ pub struct FunctionSize {
     pub expanded: Option<u64>,
 }
 
-/// The sizes of all functions of a model, in file order. It takes time linear in the model, whatever inlining would create.
+/// The sizes of all functions of a model, in file order. Computing them takes time linear in the model, however large
+/// the expansion would be.
 #[must_use]
 pub fn function_sizes(model: &Model, registry: &Registry) -> Vec<FunctionSize> {
     let calls: Calls = all_calls(model, registry);

@@ -1,4 +1,4 @@
-//! Operator set versions of functions and of the places of their calls.
+//! Operator set versions of functions and of the graphs that contain their calls.
 
 use onnx_diag::Quoted;
 use onnx_ir::{Callee, FunctionId, GraphId, Model};
@@ -24,7 +24,7 @@ pub trait Convert {
     ) -> Result<(), Reason>;
 }
 
-/// A domain whose version at the place of a call gives an operator of a function another meaning.
+/// A domain whose version at a call gives an operator of a function another meaning.
 #[derive(Clone, Debug)]
 pub(crate) struct Mismatch {
     pub(crate) domain: Symbol,
@@ -32,8 +32,8 @@ pub(crate) struct Mismatch {
     pub(crate) reason: Reason,
 }
 
-/// Returns the operator sets that a function imports and the graph of a call does not. `planned` are versions that apply to
-/// the graph in the place of those that it has.
+/// Returns the operator sets that a function imports and the graph of a call does not. `planned` are versions that
+/// replace those of the graph.
 ///
 /// Versions may differ: the schema of an operator must be the same in both.
 ///

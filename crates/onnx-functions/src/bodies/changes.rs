@@ -1,7 +1,7 @@
 //! Bodies that are written for an older operator set than the model imports.
 //!
-//! Such a body is used if its nodes mean the same in both versions. The facts have every schema of every operator, so this
-//! compares what each node uses with all schemas from the one version to the other.
+//! Such a body is used if its nodes mean the same in both versions. `onnx-schema` has every schema of every operator,
+//! so this compares what each node uses with all schemas between the two versions.
 
 use onnx_schema::{Formal, Schema, attr, domain, op};
 use onnx_types::Symbol;

@@ -1,7 +1,8 @@
-//! What a handwritten body is made with: the operands of a node with their types, and one method for each operator.
+//! The builder of handwritten bodies: the operands of a node with their types, and one method for each operator.
 //!
-//! Nodes get the form of the operator set version in scope, so a body has no version branches for operators whose attributes
-//! became inputs. Operands and attributes that a body needs are read with `?`: what is not known is the reason why the node has none.
+//! A builder method adds the form of the operator that the operator set version in scope has, so a body has no version
+//! branches for operators whose attributes became inputs. Operands and attributes that a body needs are read with `?`:
+//! if one of them is not known, this is the reason why the node has no body.
 
 use onnx_diag::Quoted;
 use onnx_ir::{AttrValue, Attribute, CopyMap, GraphId, Model, NodeId, Position, ValueId};
@@ -14,10 +15,10 @@ use crate::reason::Reason;
 /// A value of the body.
 pub(crate) type V = ValueId;
 
-/// A value that was made, or the reason why the body cannot be written.
+/// A value that was added to the body, or the reason why the body cannot be written.
 pub(crate) type Made<T = V> = Result<T, Reason>;
 
-/// A body in the making.
+/// A body under construction.
 pub(crate) struct Draft<'a> {
     model: &'a mut Model,
     node: NodeId,
@@ -47,10 +48,10 @@ impl<'a> Draft<'a> {
         Self { model, node, schema, version, types, formals, at: body, graphs: Vec::new() }
     }
 
-    /// Removes the graphs that no node holds, as the body was not completed.
+    /// Removes the graphs that no node holds, because the body was not completed.
     pub(crate) fn drop_graphs(&mut self) {
         for graph in std::mem::take(&mut self.graphs) {
-            // Those that a node holds stay, which is what the error states.
+            // It fails for a graph that a node holds, and that graph must be kept.
             let _ = self.model.erase_graph(graph);
         }
     }
@@ -144,7 +145,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// The reason for an attribute.
+    /// The reason why an attribute prevents a body.
     pub(crate) fn wrong(&self, name: Symbol, what: &str) -> Reason {
         Reason::new(format!("attribute {} {what}", Quoted(self.model.str(name))))
     }
@@ -278,7 +279,7 @@ impl<'a> Draft<'a> {
         schema.input_for(input).is_some_and(|formal| schema.types_of(formal).contains_tensor(elem))
     }
 
-    /// Adds a graph, which a node added next must hold. `fill` adds its nodes and returns its outputs.
+    /// Adds a graph, which a node that is added next must hold. `fill` adds its nodes and returns its outputs.
     pub(crate) fn graph(
         &mut self,
         inputs: &[(&str, Option<Type>)],
@@ -385,7 +386,7 @@ impl<'a> Draft<'a> {
         self.op(op, &[x, axes], attributes)
     }
 
-    /// Reduces axes, which stay with size 1.
+    /// Reduces axes and keeps them with size 1.
     pub(crate) fn reduce(&mut self, op: Symbol, x: V, axes: &[i64]) -> Made {
         self.over_axes(op, x, axes, Vec::new())
     }
@@ -422,7 +423,7 @@ impl<'a> Draft<'a> {
         self.op(op::CONCAT, parts, vec![Attribute::new(attr::AXIS, axis)])
     }
 
-    /// Reshapes to sizes among which 0 means 0, so that tensors without elements need no separate case.
+    /// Reshapes to sizes in which 0 is the size 0, so that tensors without elements need no separate case.
     pub(crate) fn reshape(&mut self, x: V, sizes: V) -> Made {
         self.op(op::RESHAPE, &[x, sizes], vec![Attribute::new(attr::ALLOWZERO, 1_i64)])
     }
@@ -493,7 +494,8 @@ plain! {
     select(condition, yes, no) => WHERE;
 }
 
-/// The names of the inputs of a function: those of the schema, and a variadic one as often as the node has it.
+/// The names of the inputs of a function: those of the schema, with one numbered name for each operand of a variadic
+/// input.
 pub(crate) fn formal_names(schema: &Schema, count: usize) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for formal in schema.inputs() {

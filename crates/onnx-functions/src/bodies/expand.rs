@@ -1,4 +1,4 @@
-//! Expansion: bodies take the place of the nodes of operators, until none is left.
+//! Expansion: nodes are replaced by the bodies of their operators, until no selected node has a body.
 
 use std::collections::HashMap;
 
@@ -16,8 +16,8 @@ use crate::reason::Reason;
 /// determines.
 const MAX_ROUNDS: usize = 16;
 
-/// Puts the bodies of standard operators into the place of the nodes that `select` returns `true` for: those of the model,
-/// and those in bodies that take the place of nodes.
+/// Replaces the nodes for which `select` returns `true` by the bodies of their standard operators: nodes of the model,
+/// and nodes of bodies that were inserted.
 ///
 /// # Fixed point
 ///
@@ -71,7 +71,7 @@ pub fn expand(
         model.remove_functions(&round.functions);
         let mut inlined = inlined?;
         let progress = inlined.inlined() > 0;
-        // Those that stay are tried again in the next round, so only the reasons of the last round count.
+        // Nodes that were not expanded are tried again in the next round, so only the reasons of the last round count.
         done.calls.retain(|call| call.result.is_ok());
         inlined.calls.append(&mut round.kept);
         done.calls.append(&mut inlined.calls);
@@ -104,7 +104,7 @@ fn selected(
     nodes
 }
 
-/// What nodes with one body have in common.
+/// The properties that nodes with one body have in common.
 type Shared = (SchemaId, i64, Vec<Option<ElemType>>);
 
 /// The bodies of a round.

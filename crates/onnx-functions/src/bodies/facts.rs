@@ -11,7 +11,7 @@ use super::changes::refuse_changes;
 use crate::generated::bodies::BODIES;
 use crate::reason::Reason;
 
-/// The body of an operator, as the facts have it.
+/// The body of an operator, as the generated table has it.
 #[derive(Debug)]
 pub(crate) struct StaticBody {
     /// The index of the schema.

@@ -1,4 +1,4 @@
-//! Operands that a body of the facts does not work for.
+//! Operand types for which a body of the generated table is not valid.
 //!
 //! Some operators allow more types than the operators of their body: `ReduceLogSum` allows integers, and `Log` does not. The
 //! types of all values of a body follow from those of the operands by the signatures of its nodes.
@@ -19,7 +19,7 @@ const MAX_AXES: usize = 8;
 /// The types of values; `None` for one that is not known.
 type Types = HashMap<&'static str, Option<ElemType>>;
 
-/// Returns `true` if it depends on sizes whether the body of an operator works.
+/// Returns `true` if the validity of the body of an operator depends on sizes.
 pub(crate) fn depends_on_sizes(schema: &Schema) -> bool {
     schema.op() == op::AFFINE_GRID
 }
@@ -71,9 +71,9 @@ pub(crate) fn refuse_types(
     Ok(())
 }
 
-/// The reason if the body of `AffineGrid` may divide by 0: with `align_corners`, the distance of two pixels is 2 divided by one
-/// less than their number, and the only pixel of a height or width of 1 is at 0 times infinity, where the operator has -1. The
-/// body takes care of a depth of 1.
+/// The reason if the body of `AffineGrid` may divide by 0. With `align_corners`, the distance of two pixels is 2
+/// divided by one less than their number, so for a height or width of 1 the body computes 0 times infinity, which is
+/// NaN; the operator gives -1. The body handles a depth of 1.
 pub(crate) fn refuse_single_pixels(
     model: &Model,
     node: NodeId,
@@ -102,7 +102,7 @@ pub(crate) fn refuse_single_pixels(
         .into())
 }
 
-/// Follows the types through nodes. Nested graphs are not followed: what they give is not known.
+/// Infers types through nodes. Nested graphs are not examined: the types of their results are not known.
 fn check(nodes: &'static [StaticNode], version: i64, mut types: Types) -> Result<(), Reason> {
     for node in nodes {
         let Some(schema) = onnx_schema::lookup(domain::ONNX, node.op, version) else { continue };

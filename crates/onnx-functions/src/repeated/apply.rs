@@ -1,4 +1,4 @@
-//! Blocks become functions, and their occurrences calls.
+//! Replacement of repeated blocks: a block becomes a function, and its occurrences become calls.
 
 use std::collections::HashMap;
 
@@ -98,7 +98,7 @@ fn operand_slots(flow: &Flow, block: &Block) -> Vec<(usize, usize)> {
     operands.collect()
 }
 
-/// Puts the nodes of a graph in an order.
+/// Reorders the nodes of a graph.
 pub(super) fn reorder(model: &mut Model, flow: &Flow, graph: GraphId, order: &[usize]) -> Result<(), Reason> {
     let mut is_placed = vec![false; order.len()];
     let mut next = 0;
@@ -121,13 +121,13 @@ pub(super) struct Made {
     pub(super) calls: Vec<NodeId>,
 }
 
-/// What the blocks of a graph share.
+/// State that is shared by the blocks of a graph.
 pub(super) struct Context<'a> {
     pub(super) domain: Symbol,
     pub(super) registry: &'a Registry,
     pub(super) taken: Taken,
     pub(super) node_names: names::NodeNames,
-    /// The outputs of calls that took the place of values of the flow.
+    /// The outputs of calls that replaced values of the data flow.
     pub(super) forwards: HashMap<ValueId, ValueId, RandomState>,
 }
 
@@ -137,7 +137,7 @@ impl Context<'_> {
     }
 }
 
-/// Makes a function of a block, and calls of it. The nodes of each occurrence are consecutive.
+/// Makes a function of a block, and replaces the occurrences by calls. The nodes of each occurrence are consecutive.
 pub(super) fn outline_block(
     model: &mut Model,
     flow: &Flow,
@@ -252,7 +252,7 @@ fn keep_common(model: &mut Model, copy: NodeId, nodes: &[NodeId]) {
     }
 }
 
-/// What all of a list have.
+/// The entries that are equal in all lists.
 fn common(list: Vec<Option<Extras>>) -> Extras {
     let mut list = list.into_iter().map(Option::unwrap_or_default);
     let mut common = list.next().unwrap_or_default();
@@ -277,7 +277,7 @@ fn strip_scope(model: &mut Model, node: NodeId, scope: &str) {
         let name = without_scope(model.str(model.value(value).name()), scope).to_owned();
         let name = model.intern(&name);
         model.set_value_name(value, name);
-        // Sizes of one occurrence are not those of another one.
+        // Sizes of one occurrence can differ from those of another one.
         model.set_type(value, None::<onnx_types::Type>);
     }
 }
@@ -311,7 +311,7 @@ fn replace(
         model.replace_all_uses(old, new);
         cx.forwards.insert(old, new);
     }
-    // Users first; nodes outside of the occurrence do not use what is left.
+    // Users are erased first; nodes outside of the occurrence do not use the remaining ones.
     for &node in nodes.iter().rev() {
         model.erase_node(node)?;
     }

@@ -1,4 +1,4 @@
-//! The data flow of one graph by indices of its nodes, as the detection of repeated blocks reads it.
+//! The data flow of one graph by indices of its nodes, for the detection of repeated blocks.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
@@ -37,7 +37,7 @@ pub(super) struct Flow {
     pub(super) operands: Vec<Vec<Source>>,
     /// The uses of the outputs of each node by operands of nodes of the graph.
     pub(super) uses: Vec<Vec<Edge>>,
-    /// The nodes that need a result of each node, those included that need it in a nested graph.
+    /// The nodes that depend directly on each node, also through a nested graph.
     pub(super) successors: Vec<Vec<usize>>,
     /// For each output of each node whether something other than an operand of a node of the graph uses it.
     pub(super) escapes: Vec<Vec<bool>>,
@@ -116,7 +116,7 @@ impl Flow {
     }
 }
 
-/// A hash that nodes of the same operator with the same attributes share, which omit the same operands and results.
+/// A hash that nodes share if they have the same operator and attributes and omit the same operands and results.
 fn label(model: &Model, node: NodeId) -> u64 {
     let mut hasher = DefaultHasher::new();
     model.hash_operator(node, &NoData, &mut hasher);
@@ -126,7 +126,7 @@ fn label(model: &Model, node: NodeId) -> u64 {
     hasher.finish()
 }
 
-/// The values that quantization annotations and training bindings refer to: they stay values of the graph.
+/// The values that quantization annotations and training bindings refer to: they must remain values of the graph.
 fn referred(model: &Model) -> SecondaryMap<ValueId, ()> {
     let mut referred = SecondaryMap::new();
     let mut add = |reference: ValueRef| {

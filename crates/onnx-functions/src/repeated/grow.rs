@@ -9,13 +9,13 @@ use super::flow::{Edge, Flow, Source};
 
 /// Number of uses of a node beyond which growth does not follow them.
 const MAX_USES: usize = 256;
-/// Number of times that occurrences are given up so that the others can grow.
+/// Number of times that occurrences are dropped so that the others can grow.
 const MAX_DROPS: usize = 6;
 
 /// A repeated block.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Block {
-    /// The nodes of each occurrence; nodes at the same position correspond to each other.
+    /// The nodes of each occurrence; nodes at the same index correspond to each other.
     pub(super) occurrences: Vec<Vec<usize>>,
 }
 
@@ -25,7 +25,7 @@ impl Block {
         self.occurrences.first().map_or(0, Vec::len)
     }
 
-    /// The number of nodes that the model has less if the block is a function.
+    /// The number of nodes by which the model becomes smaller if the block is a function.
     pub(super) fn savings(&self) -> usize {
         let (count, len) = (self.occurrences.len(), self.len());
         count.saturating_mul(len).saturating_sub(count).saturating_sub(len)
@@ -35,20 +35,20 @@ impl Block {
 /// An edge from a node of an occurrence to a neighbor.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Step {
-    /// The node that makes an operand.
+    /// The producer of an operand.
     Producer { slot: usize, input: usize },
-    /// The node that uses an output in this operand; the number counts such users that are not in the occurrence.
+    /// A node that uses an output as this operand; `number` counts such users that are not in the occurrence.
     User { slot: usize, output: usize, input: usize, number: usize },
 }
 
-/// The place of a node in the block that is grown.
+/// The occurrence and the slot of a node in the block that is grown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Place {
     occurrence: usize,
     slot: usize,
 }
 
-/// The source of an operand within an occurrence: the slot and the index of an output, or nothing for a value from outside.
+/// The source of an operand within an occurrence: the slot and the index of an output, or `None` for an outside value.
 type Link = Option<(usize, usize)>;
 
 pub(super) struct Grower<'a> {
@@ -109,7 +109,7 @@ impl<'a> Grower<'a> {
         best
     }
 
-    /// Adds one node to each occurrence.
+    /// Adds one node to each occurrence, as a new slot.
     fn add(&mut self, nodes: &[usize]) {
         let slot = self.block.len();
         for (occurrence, &node) in nodes.iter().enumerate() {
@@ -119,7 +119,8 @@ impl<'a> Grower<'a> {
         self.open.push(slot);
     }
 
-    /// Takes all steps that all occurrences can take: along operands first, which are unambiguous.
+    /// Takes all steps that all occurrences can take. Steps along operands come first, because each operand has one
+    /// producer.
     fn expand(&mut self) {
         let mut later: Vec<usize> = Vec::new();
         loop {
@@ -139,8 +140,8 @@ impl<'a> Grower<'a> {
         }
     }
 
-    /// The steps to users of the outputs of a slot, those of which the first occurrence has one. The last of several users comes
-    /// first, because the numbers of those before it stay.
+    /// The steps to users of the outputs of a slot that the first occurrence has. The last of several users comes
+    /// first, because adding it does not change the numbers of those before it.
     fn user_steps(&self, slot: usize) -> Vec<Step> {
         let node = self.block.occurrences[0][slot];
         let uses = &self.flow.uses[node];
@@ -207,7 +208,8 @@ impl<'a> Grower<'a> {
         self.add(&nodes);
     }
 
-    /// Returns `true` if a node has the place in an occurrence that another one has in the first occurrence.
+    /// Returns `true` if a node can correspond to `first`: it has the same operator and attributes, and is connected to
+    /// its occurrence in the same way as `first` to its own.
     fn corresponds(
         &mut self,
         occurrence: usize,
@@ -242,7 +244,8 @@ impl<'a> Grower<'a> {
         (operands.collect(), uses)
     }
 
-    /// Gives up the occurrences that cannot take the step that most of the others can take. Returns `false` if there is none.
+    /// Drops the occurrences that cannot take the step that most of the others can take. Returns `false` if there is no
+    /// such step.
     fn drop_some(&mut self) -> bool {
         let mut best: Vec<usize> = Vec::new();
         for &step in &self.failed.clone() {
@@ -251,7 +254,7 @@ impl<'a> Grower<'a> {
                 best = able;
             }
         }
-        // Less than half of the occurrences are another block.
+        // If less than half of the occurrences can take the step, they are a different block.
         if best.len() < 2 || best.len() * 2 < self.block.occurrences.len() {
             return false;
         }
@@ -272,11 +275,12 @@ impl<'a> Grower<'a> {
         true
     }
 
-    /// The occurrences that can take a step in the same way as the first occurrence, or as the middle one if these are more.
+    /// The largest set of occurrences that can take a step in the same way as a leader, which is the first occurrence
+    /// or the one in the middle of the list.
     fn able(&mut self, step: Step) -> Vec<usize> {
         let count = self.block.occurrences.len();
         let mut best: Vec<usize> = Vec::new();
-        // The way of either of two occurrences is that of the majority, unless there are three ways.
+        // The second leader can find the majority if the first occurrence does not belong to it.
         for leader in [0, count / 2] {
             let Some(first) = self.neighbor(leader, step) else { continue };
             let links = self.links(leader, first);

@@ -149,7 +149,7 @@ fn outlined_domain(model: &mut Model, options: &OutlineOptions<'_>) -> Result<Sy
     Ok(domain)
 }
 
-/// Finds blocks, until none is left that is worth it.
+/// Finds blocks, until no further block saves nodes.
 fn find(model: &Model, flow: &Flow, options: &OutlineOptions<'_>) -> Result<Vec<Block>, Stopped> {
     let colors = Colors::new(flow);
     let mut is_taken = vec![false; flow.nodes.len()];

@@ -68,7 +68,8 @@ impl<'a> Quotient<'a> {
         Err((0..count).filter(|&unit| missing[unit] > 0).collect())
     }
 
-    /// The nodes of a unit that another node of the unit leads to through other units of a set.
+    /// The nodes of a unit that depend on another node of the unit through other units, which are all in the set
+    /// `within`. If there are any, the unit is not convex.
     pub(super) fn entered_again(&self, unit: usize, within: &[usize]) -> Vec<usize> {
         let mut is_within = vec![false; self.members.len()];
         within.iter().for_each(|&unit| is_within[unit] = true);
@@ -150,7 +151,7 @@ fn without_cycles(flow: &Flow, quotient: &Quotient<'_>, cyclic: &[usize], block:
     candidates.into_iter().max_by_key(Block::savings).unwrap_or_default()
 }
 
-/// Marks the slots of nodes of an occurrence that depend on some of them, within the occurrence.
+/// Marks the slots of an occurrence whose nodes are in `from`, or depend on one of these within the occurrence.
 fn mark_dependents(flow: &Flow, occurrence: &[usize], from: &[usize], late: &mut [bool]) {
     let slots: std::collections::BTreeMap<usize, usize> =
         occurrence.iter().enumerate().map(|(slot, &node)| (node, slot)).collect();

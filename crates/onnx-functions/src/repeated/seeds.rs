@@ -1,4 +1,4 @@
-//! Where the search for repeated blocks begins: sets of nodes whose surroundings are equal.
+//! Seeds of the search for repeated blocks: sets of nodes whose surroundings are equal.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};

@@ -14,7 +14,7 @@ use super::draft::{Draft, Made, V};
 /// Adds the nodes of a body, and returns its outputs: at least as many as the node has.
 pub(super) type Write = fn(&mut Draft<'_>) -> Made<Vec<V>>;
 
-/// What writes the body of an operator.
+/// The function that adds the body of an operator.
 pub(super) fn body(schema: &Schema) -> Option<Write> {
     if schema.domain() == domain::PREVIEW {
         return (schema.op() == op::FLEX_ATTENTION).then_some(training::flex_attention::body as Write);

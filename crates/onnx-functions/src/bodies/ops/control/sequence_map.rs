@@ -1,7 +1,8 @@
-//! `SequenceMap`: a `Loop` over the elements of the first sequence, whose graph is that of the node between `SequenceAt` and
-//! `SequenceInsert`. Further sequences give an element to each iteration, and tensors are the same in all.
+//! `SequenceMap`: a `Loop` over the elements of the first sequence. The body of the loop is the graph of the node,
+//! preceded by `SequenceAt` and followed by `SequenceInsert`. Further sequences give an element to each iteration, and
+//! tensors are the same in all.
 //!
-//! A graph that uses values from outside has no body, as the function could not see these.
+//! A graph that uses values of outer graphs has no body, because a function cannot capture them.
 
 use onnx_ir::Attribute;
 use onnx_schema::{attr, op};

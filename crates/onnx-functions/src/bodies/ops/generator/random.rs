@@ -1,6 +1,7 @@
-//! `Bernoulli`: 1 with the probability that the element is, which is that of a uniform number in [0, 1) being less than it.
+//! `Bernoulli`: each element `x` becomes 1 with probability `x`, and 0 otherwise: the result is whether a uniform
+//! number in [0, 1) is less than `x`.
 //!
-//! The body of the reference compares in the opposite direction: it is 1 with the probability of 0.
+//! The body of the reference compares in the opposite direction, so that an element becomes 1 with probability `1 - x`.
 
 use onnx_ir::Attribute;
 use onnx_schema::{attr, op};

@@ -1,9 +1,10 @@
 //! `Range`: `start + i * delta` for each index below `(limit - start) / delta`, rounded up.
 //!
-//! The number of elements of floats is computed in `double`, and of integers exactly; elements of 16-bit floats are computed in
-//! the `stash_type`. The bodies of the reference, of which that of version 11 does not depend on the node, count in `float`,
-//! whose quotients are wrong beyond 2²⁴ and near whole numbers, add `delta` repeatedly in a `Loop`, which adds up rounding
-//! errors, and leave the type of an empty result open. So this one takes the place of both.
+//! The number of elements of floats is computed in `double`, and of integers exactly; elements of 16-bit floats are
+//! computed in the `stash_type`. This body is used in place of those of the reference, of which that of version 11 does
+//! not depend on the node. Those compute the number of elements in `float`, whose quotients are wrong beyond 2²⁴ and
+//! near whole numbers, accumulate rounding errors by adding `delta` repeatedly in a `Loop`, and do not determine the
+//! type of an empty result.
 
 use onnx_schema::{attr, op};
 use onnx_types::ElemType;

@@ -1,8 +1,8 @@
 //! `Celu`: `max(0, x) + min(0, alpha * (exp(x / alpha) - 1))`, which is `alpha * Elu (x / alpha)` for a positive `alpha`.
 //!
-//! `alpha` is a constant of rank 0. The bodies of the reference, of which that of version 28 does not depend on the node, use `Elu`
-//! for a negative `alpha`, too, where it computes something else, and that of version 12 has a constant of rank 1, which changes
-//! the rank of a result of rank 0. So this one takes the place of both.
+//! `alpha` is a constant of rank 0. This body is used in place of those of the reference, of which that of version 28
+//! does not depend on the node. Those use `Elu` for a negative `alpha`, too, for which it computes something else, and
+//! that of version 12 has a constant of rank 1, which changes the rank of a result of rank 0.
 
 use onnx_ir::Attribute;
 use onnx_schema::{attr, op};

@@ -1,4 +1,5 @@
-//! `Clip`: the lower bound takes the place of smaller elements, then the upper bound that of larger ones. NaN stays.
+//! `Clip`: elements below the lower bound become the lower bound, then elements above the upper bound become the upper
+//! bound. NaN is unchanged.
 //!
 //! Without bounds nothing changes. `Where` before version 16 does not have `bfloat16`, in which the body computes through
 //! `float`; the reference uses it nevertheless.

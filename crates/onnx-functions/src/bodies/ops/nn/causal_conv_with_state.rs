@@ -1,16 +1,17 @@
-//! `CausalConvWithState`: a convolution of each channel with its own kernel, behind the state of an earlier run or zeros. The
-//! end of what is convolved is the next state.
+//! `CausalConvWithState`: a convolution of each channel with its own kernel. The input is preceded by the state of an
+//! earlier run, or by zeros; its last elements are the next state.
 //!
-//! The activation is computed in `float` at least. The convolution is the sum of the products of shifted inputs and the elements
-//! of the kernel, so the number of these must be known; `Conv`, which the reference uses, needs the number of channels and a
-//! window that fits, which an input without steps does not have.
+//! The activation is computed in `float` at least. The convolution is the sum of the products of shifted inputs and the
+//! elements of the kernel, so the number of elements of the kernel must be known. The reference uses `Conv`, which
+//! requires a known number of channels and an input that is at least as long as the window, so it fails for an input
+//! without steps.
 
 use onnx_schema::attr;
 use onnx_types::ElemType;
 
 use crate::bodies::draft::{Draft, Made, V};
 
-/// Most elements of a kernel that are written one after the other.
+/// Maximum number of elements of a kernel, each of which becomes a product in the body.
 const MAX_TAPS: i64 = 64;
 
 pub(in crate::bodies) fn body(draft: &mut Draft<'_>) -> Made<Vec<V>> {

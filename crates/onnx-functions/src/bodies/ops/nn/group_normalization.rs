@@ -1,8 +1,9 @@
 //! `GroupNormalization`: the elements of each group of channels minus their mean, divided by their deviation.
 //!
-//! Version 18 has a scale and a bias for each group, and computes in the element type; from version 21 on there is one for
-//! each channel, and the first stage is computed in the `stash_type`. The reference reshapes with sizes of 0 and -1, which does
-//! not work for inputs without elements, and computes the variance as a difference in which large numbers cancel.
+//! Version 18 has a scale and a bias for each group, and computes in the element type; from version 21 on there is one
+//! for each channel, and the first stage is computed in the `stash_type`. The reference reshapes with sizes of 0 and
+//! -1, which fails for inputs without elements, and computes the variance as the mean of the squares minus the square
+//! of the mean, which loses precision by cancellation.
 
 use onnx_schema::{attr, op};
 use onnx_types::ElemType;

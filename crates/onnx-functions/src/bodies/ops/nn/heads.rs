@@ -1,4 +1,5 @@
-//! What operators of attention share: heads as a separate axis, and groups of heads that share another one.
+//! Functions that the attention operators share: heads as a separate axis, and heads of keys and values that several
+//! heads of queries share.
 
 use onnx_schema::attr;
 use onnx_types::Symbol;
@@ -40,12 +41,13 @@ pub(in crate::bodies) fn join(draft: &mut Draft<'_>, x: V) -> Made {
     draft.reshape(x, sizes)
 }
 
-/// Heads of keys or values as many as those of queries, which share them in blocks.
+/// Repeats the heads of keys or values so that there are as many as heads of queries: consecutive heads of queries
+/// share one.
 pub(in crate::bodies) fn repeat(draft: &mut Draft<'_>, x: V, queries: V) -> Made {
     let (batch, heads) = (draft.dim(x, 0)?, draft.dim(x, 1)?);
     let inner = draft.sizes(x, 2, None)?;
     let all = draft.dim(queries, 1)?;
-    // Without any heads, nothing is divided.
+    // With 0 heads, there is nothing to divide by.
     let one = draft.ints(&[1])?;
     let divisor = draft.maximum(heads, one)?;
     let group = draft.div(all, divisor)?;

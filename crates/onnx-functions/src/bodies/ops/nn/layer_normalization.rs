@@ -1,15 +1,16 @@
 //! `LayerNormalization` and `RMSNormalization`: the elements along the last axes divided by their deviation, or by the root of
 //! the mean of their squares. The first stage is computed in the `stash_type`.
 //!
-//! The variance is the mean of the squared distances from the mean, as in the specification. The reference computes the mean of
-//! the squares minus the square of the mean, where large numbers cancel, and flattens the input, which fails without elements.
+//! The variance is the mean of the squared distances from the mean, as in the specification. The reference computes the
+//! mean of the squares minus the square of the mean, which loses precision by cancellation, and flattens the input,
+//! which fails without elements.
 
 use onnx_schema::{attr, op};
 use onnx_types::ElemType;
 
 use crate::bodies::draft::{Draft, Made, V};
 
-/// The axes that are normalized. From a negative axis on they are known without the rank.
+/// The axes that are normalized. If the attribute `axis` is negative, they are known without the rank.
 fn axes(draft: &Draft<'_>) -> Made<Vec<i64>> {
     let axis = draft.int(attr::AXIS)?;
     if axis < 0 {

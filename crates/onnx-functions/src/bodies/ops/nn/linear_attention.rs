@@ -10,7 +10,7 @@ use onnx_types::{Dim, ElemType, Shape, Symbol, Type};
 
 use crate::bodies::draft::{Draft, Made, V};
 
-/// The operands of the steps, with steps as the first axis, and what they are.
+/// The operands of the steps, with steps as the first axis, and the optional ones that are among them.
 struct Steps {
     operands: Vec<V>,
     has_decay: bool,

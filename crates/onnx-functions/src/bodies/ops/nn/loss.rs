@@ -1,8 +1,8 @@
 //! `NegativeLogLikelihoodLoss` and `SoftmaxCrossEntropyLoss`: the negated score of the target class, weighted by the class.
 //!
-//! A target that equals `ignore_index` counts nothing, whatever the scores are: its loss and its weight are 0. Losses of 16-bit
-//! floats are added in `float`, so that sums do not overflow. The reference adds them in the element type, and reshapes the
-//! scores with a size of -1 for the softmax, which does not work without elements.
+//! A target that equals `ignore_index` contributes nothing, whatever the scores are: its loss and its weight are 0.
+//! Losses of 16-bit floats are added in `float`, so that sums do not overflow. The reference adds them in the element
+//! type, and reshapes the scores with a size of -1 for the softmax, which does not work without elements.
 
 use onnx_ir::Attribute;
 use onnx_schema::{attr, op};
@@ -65,7 +65,7 @@ fn loss(draft: &mut Draft<'_>, x: V) -> Made {
     draft.cast(loss, wide, elem)
 }
 
-/// The target with class 0 where it is ignored, and where that is; `None` if no target is.
+/// The targets, with class 0 for ignored ones, and the mask of ignored targets; `None` if no target is ignored.
 fn safe_target(draft: &mut Draft<'_>, target: V) -> Made<(V, Option<V>)> {
     let Some(ignored) = draft.optional_int(attr::IGNORE_INDEX)? else { return Ok((target, None)) };
     let elem = draft.elem(1)?;

@@ -1,4 +1,5 @@
-//! `RotaryEmbedding`: pairs of the elements of each head, turned by angles that belong to their place in the sequence.
+//! `RotaryEmbedding`: rotates pairs of the elements of each head by angles that depend on their position in the
+//! sequence.
 //!
 //! The reference reshapes with sizes of 0 and -1, which does not work for inputs without elements.
 
@@ -38,7 +39,7 @@ fn angles(draft: &mut Draft<'_>, index: usize) -> Made {
     draft.unsqueeze(angles, &[1])
 }
 
-/// Turns the pairs of elements along the last axis, which are neighbors or half of the axis apart.
+/// Rotates the pairs of elements along the last axis, which are neighbors or half of the axis apart.
 fn turn(draft: &mut Draft<'_>, x: V, cosines: V, sines: V) -> Made {
     let is_interleaved = draft.int(attr::INTERLEAVED)? != 0;
     let sizes = draft.sizes(x, 0, None)?;

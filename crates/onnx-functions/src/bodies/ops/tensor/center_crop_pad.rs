@@ -1,6 +1,6 @@
-//! `CenterCropPad`: each axis padded to the size that is asked for, and then cut down to it, around the center. Of an odd
-//! number of elements, the smaller half is before the others. Sizes of `int32` are converted; the reference compares them with
-//! those of the input, which are `int64`.
+//! `CenterCropPad`: pads each axis to the requested size and then crops it to that size, around the center. If the
+//! difference is odd, the smaller half is before the kept elements. Sizes of `int32` are converted; the reference
+//! compares them with those of the input, which are `int64`.
 
 use onnx_schema::{attr, op};
 use onnx_types::ElemType;

@@ -4,7 +4,8 @@ use onnx_schema::attr;
 
 use crate::bodies::draft::{Draft, Made, V};
 
-/// Whether a channel is found by the place in the block first, and by the former channel second.
+/// Whether the index in the block is the more significant part of the index of a channel (`DCR`), or the less
+/// significant one (`CRD`).
 fn is_depth_first(draft: &Draft<'_>) -> Made<bool> {
     match draft.text(attr::MODE)?.as_str() {
         "DCR" => Ok(true),
@@ -13,7 +14,7 @@ fn is_depth_first(draft: &Draft<'_>) -> Made<bool> {
     }
 }
 
-/// The size of a block and the number of its places, as tensors of rank 1.
+/// The side and the area of a block, as tensors of rank 1.
 fn block(draft: &mut Draft<'_>) -> Made<(V, V)> {
     let size = draft.int(attr::BLOCKSIZE)?;
     let area = size.checked_mul(size).filter(|_| size > 0);

@@ -35,7 +35,7 @@ pub(in crate::bodies) fn body(draft: &mut Draft<'_>) -> Made<Vec<V>> {
     Ok(vec![draft.cast(y, wide, elem)?])
 }
 
-/// The result of a graph of the node, if it has it.
+/// The result of a graph of the node for an operand; the operand if the node does not have the graph.
 fn changed(draft: &mut Draft<'_>, name: Symbol, x: V) -> Made {
     let Some(graph) = draft.optional_graph(name)? else { return Ok(x) };
     let outputs = draft.paste(graph, &[x])?;
