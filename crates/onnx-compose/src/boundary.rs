@@ -12,7 +12,7 @@ use crate::sizes::EditOptions;
 
 /// Makes values of the main graph the outputs of the model, in this order. A value without declared type gets the inferred one.
 ///
-/// Nodes that no output needs any more stay: see [`onnx_ir::Model::erase_unused`].
+/// Nodes that no output needs any more are kept: see [`onnx_ir::Model::erase_unused`].
 ///
 /// # Errors
 ///

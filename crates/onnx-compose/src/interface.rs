@@ -92,7 +92,7 @@ pub(crate) fn is_unknown(ty: &Ty) -> bool {
 
 pub(crate) fn is_declared(model: &Model, value: ValueId) -> bool {
     let main = model.main_graph();
-    // What the interface of the model says is what its author wants.
+    // A type that the model declares for its interface is accepted, because its author chose it.
     let is_interface = matches!(model.value(value).def(), Def::Input { graph, .. } if graph == main)
         || model.value(value).uses().iter().any(|at| at.user == User::Graph(main));
     let is_complete =

@@ -1,4 +1,4 @@
-//! Descriptions of a model that nothing is computed from: metadata, producer, documentation.
+//! Descriptions of a model that do not affect its results: metadata, producer, documentation.
 
 use onnx_ir::{MetadataEntry, Model, set_metadata};
 use onnx_types::Symbol;

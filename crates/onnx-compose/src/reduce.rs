@@ -198,7 +198,7 @@ const STEPS: &[Step] = &[
     parts::imports,
 ];
 
-/// What serves other steps while it is there.
+/// Steps that run last, because the other steps need the parts that these remove.
 const LAST_STEPS: &[Step] = &[parts::types, parts::imports];
 
 struct Search<'a, 'o, E> {
@@ -213,7 +213,7 @@ struct Search<'a, 'o, E> {
 }
 
 impl<E> Search<'_, '_, E> {
-    /// Writes the types that inference finds into the model: with them, what a node makes can become an input.
+    /// Writes the inferred types into the model: a result of a node can become an input only if its type is declared.
     fn declare(&mut self) -> Result<(), ReduceError<E>> {
         let mut typed = self.best.clone();
         let mut inference = infer(&typed, &inference_options(self.options));
@@ -227,7 +227,8 @@ impl<E> Search<'_, '_, E> {
     fn shorten(&mut self, step: Step) -> Result<bool, ReduceError<E>> {
         let mut is_smaller = false;
         let all = step(&mut self.best.clone(), Chosen { from: 0, count: 0 }).all;
-        // All at once is tried first: it decides most steps that have nothing to do with the failure.
+        // Removing everything at once is tried first: it succeeds for most steps, whose items do not affect the
+        // failure.
         let mut size = all;
         while size > 0 {
             let mut from = 0_usize;

@@ -72,7 +72,8 @@ pub(super) struct Totals<'a> {
     open: Vec<Frame>,
 }
 
-/// Sizes of at least 1: the peak is that of inputs with elements, for which fewer sums are needed in it.
+/// Bounds of dimension variables when amounts are compared: sizes are at least 1, so that fewer sums remain as operands
+/// of the maximum.
 const fn not_empty(_: Symbol) -> Bounds {
     Bounds::new(Some(1), None)
 }

@@ -23,7 +23,7 @@ impl Lifetimes {
                     open.push(None);
                 }
                 Event::Leave(graph) => {
-                    // What a nested graph returns is used by the node around it.
+                    // The output of a nested graph is used by the node that contains the graph.
                     for output in model.graph(graph).outputs() {
                         used(model, output.value(), &depths, &open, &mut last, &mut order);
                     }

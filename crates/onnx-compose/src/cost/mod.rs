@@ -1,6 +1,6 @@
 //! The cost of a model: operations, parameters, bytes of weights and of activations, and the peak of live activations.
 //!
-//! Nothing is read of the weights but their types and dimensions. Amounts that depend on dimension variables are expressions of
+//! Of the weights, only types and dimensions are read. Amounts that depend on dimension variables are expressions of
 //! them. `docs/cost.md` defines what is counted, for each family of operators.
 
 mod formulas;

@@ -163,7 +163,7 @@ fn name(model: &Model, node: NodeId) -> String {
 
 /// The nodes around a node, each with the attribute that has the graph.
 fn path(model: &Model, node: NodeId) -> String {
-    /// More names make no line that is read.
+    /// Maximum number of nodes in a path: a longer line is not readable.
     const MOST: usize = 8;
     let mut parts: Vec<String> = Vec::new();
     let mut graph = model.node(node).graph();

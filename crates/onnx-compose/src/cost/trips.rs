@@ -48,7 +48,7 @@ pub(super) fn nested(measure: &Measure<'_>, node: NodeId) -> Nested {
         return iterations(measure, node).map_or(Nested::Unknown, Nested::Runs);
     }
     if let Some(view) = ops::Scan::of(model, node) {
-        // Before version 9, each sequence of a batch has its length.
+        // Before version 9, each sequence of a batch has its own length.
         let trips = (view.call().since() >= 9).then(|| scanned(measure, node)).flatten();
         return trips.map_or(Nested::Unknown, Nested::Runs);
     }

@@ -51,7 +51,8 @@ pub(super) fn changes(
     Ok(comparison.found)
 }
 
-/// The graphs whose contents are compared one by one; the others were added or removed with what they are part of.
+/// The graphs whose contents are compared one by one; all others were added or removed with the element that contains
+/// them.
 pub(super) type Kept = SecondaryMap<GraphId, ()>;
 
 impl<'a> Comparison<'a> {
@@ -150,7 +151,8 @@ impl<'a> Comparison<'a> {
         aspects: Vec<Aspect>,
     ) {
         if !aspects.is_empty() {
-            // A locus is as long as the nesting is deep.
+            // Loci are computed only for changes, because computing one takes time proportional to the depth of
+            // nesting.
             let ((before, after), kind, text) = (places(), ChangeKind::Changed, text());
             self.found.changes.push(Change { kind, element, before, after, text, aspects });
         }

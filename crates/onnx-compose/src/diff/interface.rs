@@ -6,10 +6,10 @@ use onnx_ir::{FunctionId, GraphId, Model, Owner, ValueId};
 
 use crate::hash::Ports;
 
-/// Ports without a counterpart begin here, in the first and in the second model.
+/// The first number for inputs and outputs without a counterpart, in the first and in the second model.
 const ONLY: [u64; 2] = [1 << 40, 1 << 41];
 
-/// What corresponds at the border of two models.
+/// The corresponding elements of the interfaces of two models.
 #[derive(Default)]
 pub(crate) struct Border {
     pub(crate) inputs: Vec<(ValueId, ValueId)>,
@@ -103,7 +103,7 @@ fn names(model: &Model, values: impl Iterator<Item = ValueId>) -> Vec<String> {
     values.map(|value| model.str(model.value(value).name()).to_owned()).collect()
 }
 
-/// Positions that correspond, in the order of the first list, and those that are left on each side.
+/// Indices that correspond, in the order of the first list, and those that are left on each side.
 type Matched = (Vec<(usize, usize)>, [Vec<usize>; 2]);
 
 /// Pairs equal names, and then what is left if as many are left on both sides: these were renamed.

@@ -1,4 +1,4 @@
-//! The matching of two models, from their borders inwards.
+//! The matching of two models, from their inputs and outputs inwards.
 //!
 //! Parts that are the only ones with a color correspond: what a node computes from the inputs (forward color) or is used for
 //! (backward color), with and without the elements of weights. An edit changes the forward colors of what depends on it and
@@ -23,9 +23,9 @@ const INTERVAL: u64 = 256;
 /// How much neighbors of corresponding parts have in common to correspond themselves.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Level {
-    /// Everything but the wiring.
+    /// Everything but the operands.
     Label,
-    /// Everything but the wiring and the elements of tensors.
+    /// Everything but the operands and the elements of tensors.
     Kind,
     /// The operator.
     Operator,
@@ -67,7 +67,7 @@ pub(crate) fn matched(
     }
     matcher.by_all_colors();
     matcher.align(0, Level::Label)?;
-    // Equal nodes that nothing tells apart come before names, which are not part of a model.
+    // Indistinguishable nodes are paired before names are compared, because names are not part of the comparison.
     matcher.in_order(true)?;
     matcher.by_colors();
     matcher.by_operands(true);
@@ -228,7 +228,7 @@ impl Matcher<'_> {
         }
     }
 
-    /// Aligns the neighbors of what was found since `start`, first those with most in common.
+    /// Aligns the neighbors of the pairs found since `start`, first those with most in common.
     fn align(&mut self, start: usize, last: Level) -> Result<(), Stopped> {
         for level in [Level::Label, Level::Kind, Level::Operator, Level::Operands] {
             let mut at = start;
@@ -272,7 +272,7 @@ impl Matcher<'_> {
         }
     }
 
-    /// Pairs what makes two operands that are in the same place.
+    /// Pairs the producers of two operands at the same index.
     fn operand(&mut self, one: Option<ValueId>, two: Option<ValueId>, level: Level) {
         let (Some(one), Some(two)) = (one, two) else { return };
         let (a, b) = (self.a.model.value(one), self.b.model.value(two));
@@ -303,7 +303,7 @@ impl Matcher<'_> {
         }
     }
 
-    /// What two nodes must have in common at a level.
+    /// The properties that two nodes must have in common at a level.
     fn aspect(side: &Side<'_>, node: NodeId, level: Level) -> Digest {
         let digests = match level {
             Level::Label => side.colors.first().map(|colors| &colors.labels),
@@ -345,7 +345,7 @@ impl Matcher<'_> {
         label_of_a.is_some() && label_of_a == label(self.b, y) && self.pairs.are_free_values(x, y)
     }
 
-    /// Pairs the users of two values that correspond, if they are the only ones of their kind in their place.
+    /// Pairs the users of two values that correspond, if they are the only ones of their kind at their operand index.
     fn users(&mut self, one: Option<ValueId>, two: Option<ValueId>, last: Level) {
         let (Some(one), Some(two)) = (one, two) else { return };
         for level in [Level::Label, Level::Kind, Level::Operator, Level::Operands] {
@@ -414,8 +414,8 @@ impl Matcher<'_> {
         self.align(start, Level::Operands)
     }
 
-    /// Pairs what is left in the order of the files if it is the same: equal nodes that nothing tells apart. If `all` is
-    /// `true`, both colors must be equal, else one of them.
+    /// Pairs the remaining nodes in the order of the files if they are indistinguishable. If `all` is `true`, both
+    /// colors must be equal, else one of them.
     fn in_order(&mut self, all: bool) -> Result<(), Stopped> {
         let (a, b) = (self.a, self.b);
         for (one, two) in a.colors.iter().zip(&b.colors).take(if all { 1 } else { usize::MAX }) {

@@ -47,7 +47,7 @@ impl Comparison<'_> {
             aspects.push(Aspect::new(AspectKind::Annotation, "device configurations", before, after));
         }
         let places = || (Some(onnx_diag::Locus::model()), Some(onnx_diag::Locus::model()));
-        // What counts and what does not are two changes.
+        // Aspects that are part of the hash and notes are reported as two changes.
         let (notes, others): (Vec<Aspect>, Vec<Aspect>) =
             aspects.into_iter().partition(|aspect| aspect.kind.is_note());
         self.changed(Element::Model, places, String::new, others);
@@ -303,7 +303,7 @@ impl Comparison<'_> {
             for (position, default) in record.defaults.iter().enumerate() {
                 let message = side.message.begin("default");
                 here.labels().attribute(TensorHolder::Default(function, position), default, message);
-                // The digest tells apart what has the same text.
+                // The digest distinguishes elements with the same text.
                 let entry = format!("{}\0{}", default_text(here, default), message.finish());
                 all.push((here.model.str(default.name()).to_owned(), entry));
             }

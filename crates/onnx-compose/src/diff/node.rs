@@ -86,7 +86,7 @@ impl Comparison<'_> {
         let mut names: BTreeMap<&str, [Option<(usize, &Attribute)>; 2]> = BTreeMap::new();
         first.iter().for_each(|(_, attribute)| _ = names.entry(a.model.str(attribute.name())).or_default());
         second.iter().for_each(|(_, attribute)| _ = names.entry(b.model.str(attribute.name())).or_default());
-        // An attribute that has the default on one side can also be given.
+        // An attribute that has the default on one side can be stated on the other one.
         for (index, (side, all)) in [(a, all_a), (b, all_b)].into_iter().enumerate() {
             for at in all.iter().enumerate() {
                 let slots = names.get_mut(side.model.str(at.1.name()));

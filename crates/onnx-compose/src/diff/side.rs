@@ -18,7 +18,7 @@ pub(crate) struct Side<'a> {
     pub(crate) colors: Vec<Colors>,
     /// The operators of nodes.
     pub(crate) operators: SecondaryMap<NodeId, Digest>,
-    /// What stands for the root of the graph: equal for roots that correspond.
+    /// The key of the root of a graph: equal for roots that correspond.
     pub(crate) roots: SecondaryMap<GraphId, u64>,
     /// All graphs, outer ones first.
     pub(crate) graphs: Vec<GraphId>,
@@ -86,7 +86,7 @@ impl<'a> Side<'a> {
         self.graphs.iter().flat_map(|&graph| self.model.initializers(graph).map(move |value| (graph, value)))
     }
 
-    /// Text for a value: its name, or how the node makes it that produces it.
+    /// Text for a value: its name, or the text of the node that produces it.
     pub(crate) fn value(&self, value: ValueId) -> String {
         let record = self.model.value(value);
         match self.model.str(record.name()) {

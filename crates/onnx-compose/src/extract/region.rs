@@ -1,4 +1,4 @@
-//! Which nodes, inputs and constants a part consists of.
+//! The nodes, inputs and constants of a part.
 
 use onnx_ir::{Def, GraphId, Model, NodeId, ValueId};
 use onnx_schema::op;
@@ -26,12 +26,12 @@ impl Region {
     }
 }
 
-/// What a value is for a part.
+/// The role of a value in a part.
 enum Role {
     Node(NodeId),
     Constant,
     Input,
-    /// From a graph around.
+    /// A value of a graph around.
     Capture,
 }
 
@@ -44,7 +44,7 @@ fn role(model: &Model, value: ValueId, graph: GraphId) -> Role {
     }
 }
 
-/// Calls `visit` for what a node and its nested graphs use from outside of the node.
+/// Calls `visit` for each value from outside that a node and its nested graphs use.
 fn for_each_operand(model: &Model, node: NodeId, mut visit: impl FnMut(ValueId)) {
     let graph = model.node(node).graph();
     model.for_each_use_within(node, |value| {
@@ -133,8 +133,8 @@ impl Search {
     }
 }
 
-/// The part that consists of some nodes, and of the constants that they use. What other nodes make becomes an input, and what
-/// others use, or nothing, an output.
+/// The part that consists of some nodes, and of the constants that they use. Results of other nodes that these use
+/// become inputs; results of these that others or nothing uses become outputs.
 pub(super) fn around(model: &Model, nodes: &[NodeId]) -> Result<Region, ComposeError> {
     let depth = |graph: GraphId| std::iter::successors(Some(graph), |&graph| model.parent(graph)).count();
     let graphs = nodes.iter().map(|&node| model.node(node).graph());

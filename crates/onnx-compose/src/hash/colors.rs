@@ -32,7 +32,7 @@ pub(crate) struct Colors {
     pub(crate) bindings: Vec<Digest>,
 }
 
-/// What stands for the inputs and outputs of graphs that no node owns. By default, their positions do.
+/// The keys of the inputs and outputs of graphs that no node owns. By default, their indices are the keys.
 #[derive(Default)]
 pub(crate) struct Ports {
     /// The graphs themselves.
@@ -152,7 +152,7 @@ impl Coloring<'_> {
         level(at).wrapping_sub(level(definition))
     }
 
-    /// Adds what a value is for a use in a graph.
+    /// Adds the kind and the color of a value for a use in a graph.
     fn reference(&self, value: ValueId, at: GraphId, message: &mut Message) {
         let record = self.model.value(value);
         match record.def() {
@@ -218,7 +218,7 @@ impl Coloring<'_> {
     }
 
     fn backward(&mut self, order: &Order, watch: &mut Watch) -> Result<(), Stopped> {
-        // Nothing else uses what nodes of cycles make, so they come first.
+        // Only nodes of cycles use the results of these nodes, so they come first.
         for &node in &order.cyclic {
             self.set_backward(node, self.label(node));
         }

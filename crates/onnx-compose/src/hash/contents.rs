@@ -79,7 +79,7 @@ impl Contents {
         self.unread.get(&place)
     }
 
-    /// The digest of all weights, whatever their places.
+    /// The digest of all weights, independent of their owners.
     pub(crate) fn weights(&self) -> Digest {
         Message::new().begin("weights").multiset(self.tensors.clone()).finish()
     }

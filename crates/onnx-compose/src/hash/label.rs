@@ -1,4 +1,4 @@
-//! Labels: digests of what a node or an initializer is by itself, without names and without its neighbors.
+//! Labels: digests of a node or an initializer by itself, without names and without its neighbors.
 
 use onnx_ir::{AttrValue, Attribute, Callee, Constant, GraphId, Model, NodeId, SparseTensor};
 use onnx_ir::{TensorHolder, TensorPart, TensorPlace, ValueId};

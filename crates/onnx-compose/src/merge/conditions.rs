@@ -1,8 +1,8 @@
 //! The conditions that inputs of a model state, after its inputs are connected.
 //!
-//! `x[N]` and `w[N]` state that two sizes are equal, and what the model declares can need that. If the sizes that take their place
-//! are not proved to be equal, the condition is lost: what is declared because of it becomes what inference proves about the
-//! merged model, or unknown.
+//! `x[N]` and `w[N]` state that two sizes are equal, and declared sizes of the model can depend on that. If the sizes
+//! of the connected values are not proved to be equal, the condition is lost: each declared size that depends on it is
+//! replaced by the size that inference proves in the merged model, or becomes unknown.
 
 use std::collections::{HashMap, HashSet};
 
@@ -35,7 +35,7 @@ pub(super) struct Merging<'a> {
     pub(super) targets: &'a Targets,
 }
 
-/// Replaces what is declared because of conditions that are lost.
+/// Replaces the declared sizes that depend on lost conditions.
 pub(super) fn keep(
     model: &mut Model,
     merging: &Merging<'_>,
@@ -51,7 +51,7 @@ pub(super) fn keep(
     let exprs = inference.exprs().clone();
     let mut work = Work { merging, options, inference, exprs, variables, lost: Vec::new() };
     work.lost = merging.parts.iter().map(|_| Lost::default()).collect();
-    // What a model declares is a condition for others as long as its own conditions hold.
+    // The declared sizes of a model are conditions for others as long as the model's own conditions hold.
     loop {
         let mut is_new = false;
         for index in 0..merging.parts.len() {
@@ -217,7 +217,8 @@ impl Work<'_> {
             && self.merging.origins.iter().enumerate().any(has)
     }
 
-    /// The names of sizes that nothing but the names is known of, by the symbols that inference made for them.
+    /// The names of sizes for which inference has only a symbol that it made, by these symbols. A name is in the result
+    /// if all its sizes have the same symbol.
     fn names(&mut self, model: &Model) -> HashMap<Symbol, Symbol, RandomState> {
         let mut names: HashMap<Symbol, Symbol, RandomState> = HashMap::default();
         let mut symbols: HashMap<Symbol, Option<Symbol>, RandomState> = HashMap::default();
@@ -243,7 +244,8 @@ impl Work<'_> {
         names
     }
 
-    /// A proved size for a declaration; `None` if it is not the size of inputs, or of what has a name.
+    /// A proved size in the form of a declaration; `None` if one of its variables is neither a size of inputs nor has a
+    /// name.
     fn written(
         &mut self,
         model: &mut Model,
@@ -264,7 +266,8 @@ impl Work<'_> {
         exprs.text(dim, names, Dialect::Python).map(|_| dim)
     }
 
-    /// The values of a model that are results in the merged one, and those that have the type of a connected input.
+    /// Pairs of a value of a model and its value in the merged model, for all values that are not inputs of the merged
+    /// model. A connected input is included if the value that replaces it has no declared type of its own.
     fn results(&self, model: &Model, index: usize) -> Vec<(ValueId, ValueId)> {
         let merging = self.merging;
         let mut found = merging.origins.get(index).cloned().unwrap_or_default();

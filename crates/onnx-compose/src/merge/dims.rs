@@ -1,4 +1,4 @@
-//! Dimension variables of several models: which of them are the same size, and what they are called together.
+//! Dimension variables of several models: classes of equal sizes, and the name of each class in the merged model.
 
 use std::collections::{HashMap, HashSet};
 
@@ -88,7 +88,7 @@ pub(super) enum Target {
     Unknown,
 }
 
-/// The named sizes of each model that become something else.
+/// The named sizes of each model that are replaced.
 pub(super) type Targets = Vec<Vec<(Symbol, Target)>>;
 
 /// Chooses the names of all variables: that of the first model that has it, unless another size has the name. Returns the

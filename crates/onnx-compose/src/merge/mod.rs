@@ -170,12 +170,12 @@ impl Part<'_> {
 /// Merges models into one: connected inputs are replaced by the values that they are connected to, everything else is side by
 /// side. Inputs, and outputs that are not connected, are those of the models, in order.
 ///
-/// Names stay, the earlier model first and inputs and outputs before inner values; what collides is renamed apart. Functions
-/// that mean the same are shared, and so are initializers and `Constant` nodes of one name that are equal. Older operator sets
-/// are raised to the newest version of any model. A dimension variable of one model is not that of another one unless a
-/// connection or [`same_dimensions`](MergeOptions::same_dimensions) says so; expressions get the names and sizes of their
-/// variables. Locations of external data must be relative to
-/// one directory.
+/// Names are kept unless they collide; on a collision the earlier model keeps the name, and inputs and outputs keep it
+/// before inner values. Functions that mean the same are shared, and so are initializers and `Constant` nodes of one
+/// name that are equal. Older operator sets are raised to the newest version of any model. A dimension variable of one
+/// model is not that of another one unless a connection or [`same_dimensions`](MergeOptions::same_dimensions) says so;
+/// expressions get the names and sizes of their variables. Locations of external data must be relative to one
+/// directory.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! Names of values and nodes of several models in one: they stay unless another model has them.
+//! Names of values and nodes of several models in one: they are kept unless another model has them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -55,9 +55,9 @@ fn inside(model: &Model, contents: &Contents) -> (Vec<ValueId>, Vec<NodeId>) {
     (values, nodes)
 }
 
-/// Gives what collides other names. Names of the interface are given first, in order, then those of the main graph and then
-/// those of nested graphs, in the order of the models. Models that are merged do not see each other's names, so a name of a
-/// nested graph collides only with the main graph, and names that one model itself repeats stay.
+/// Renames what collides. Names of the interface are assigned first, in order, then those of the main graph and then
+/// those of nested graphs, in the order of the models. Nested graphs of one model are not in the scope of another one,
+/// so a name of a nested graph collides only with the main graph, and names that one model itself repeats are kept.
 pub(super) fn separate(model: &mut Model, contents: &[Contents], interface: &[ValueId]) -> Vec<Renamed> {
     let inside: Vec<(Vec<ValueId>, Vec<NodeId>)> =
         contents.iter().map(|contents| inside(model, contents)).collect();

@@ -1,4 +1,4 @@
-//! Types at the connections: which sizes of different models are equal, and what contradicts.
+//! Types at the connections: the sizes of different models that are equal, and contradictions.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,9 +15,9 @@ use crate::interface::name;
 
 /// Finds the dimension variables that connections make equal, and refuses connections of types that contradict.
 ///
-/// The type of an input is a contract: its variables are what callers give. The type of a result is that which inference
-/// proves, because models exist that declare one variable for different sizes; a declared variable that is not proved says
-/// nothing about another model.
+/// The type of an input is a contract: callers choose the sizes of its variables. Of a result, only the type that
+/// inference proves is used, because some models declare one variable for different sizes; a declared variable that is
+/// not proved implies nothing about another model.
 pub(super) fn unify(
     parts: &[Part<'_>],
     connections: &[Connection],
@@ -84,8 +84,8 @@ pub(super) fn unify_merged(
     Ok(is_new)
 }
 
-/// Removes declared sizes that a connection binds and that inference does not prove: a wrong name of a size harms no runtime, a
-/// wrong number does.
+/// Removes declared sizes that a connection binds to a number and that inference does not prove: runtimes use or check
+/// declared numbers, but not names, so only a wrong number affects them.
 pub(super) fn keep_proved(
     model: &mut Model,
     bound: &[(ValueId, usize)],
@@ -105,7 +105,7 @@ pub(super) fn keep_proved(
         let known = match (*dim, proved) {
             (_, Some(size)) => Dim::Known(size),
             (Dim::Known(_) | Dim::Unknown, None) => Dim::Unknown,
-            // An expression of variables that are left.
+            // An expression whose remaining variables are not bound.
             (left, None) => left,
         };
         if *dim != known {
@@ -117,7 +117,7 @@ pub(super) fn keep_proved(
     Ok(())
 }
 
-/// What follows from the semantics of the operators only.
+/// Conclusions from the semantics of the operators only.
 pub(super) fn prove(
     model: &Model,
     options: &MergeOptions<'_>,
@@ -160,7 +160,7 @@ impl Side<'_> {
 struct Sides<'a> {
     parts: &'a [Part<'a>],
     declared: &'a Declared,
-    /// What is proved about each model that was asked.
+    /// The proved types of each model for which they were needed.
     proved: Vec<Option<(Inference, HashSet<Symbol, RandomState>)>>,
     options: &'a MergeOptions<'a>,
     registry: &'a Registry,

@@ -138,7 +138,7 @@ fn raise_custom(part: &mut Part<'_>, (index, domain, version): (usize, &str, i64
     Ok(())
 }
 
-/// How a value is found again after a conversion.
+/// The key by which a value is found after a conversion.
 enum Place {
     Kept(ValueId),
     Output(usize),

@@ -1,4 +1,4 @@
-//! Nodes are removed; what they exchange with others becomes inputs and outputs.
+//! Removal of nodes: values that removed nodes share with others become inputs and outputs.
 
 use std::collections::HashSet;
 
@@ -46,7 +46,7 @@ pub(super) fn nodes(model: &mut Model, chosen: Chosen) -> Taken {
     taken
 }
 
-/// Removes a node if what others use of it can become an input.
+/// Removes a node if its outputs that other nodes use can become inputs.
 fn remove(model: &mut Model, node: NodeId, removed: &Nodes) -> bool {
     let main = model.main_graph();
     let used: Vec<ValueId> = model.node(node).outputs().iter().flatten().copied().collect();
@@ -88,7 +88,7 @@ fn is_in_main(model: &Model, node: NodeId) -> bool {
     root == model.main_graph() && matches!(model.graph(root).owner(), Owner::Model)
 }
 
-/// Makes an output of what only removed nodes used.
+/// Makes outputs of the values that only removed nodes used.
 fn expose(model: &mut Model, value: ValueId) {
     let main = model.main_graph();
     let Some(record) = model.get_value(value) else { return };

@@ -16,7 +16,7 @@ impl Taken {
     }
 }
 
-/// Outputs; one stays, as few programs take a model without any.
+/// Outputs; one is kept, because few programs accept a model without outputs.
 pub(super) fn outputs(model: &mut Model, chosen: Chosen) -> Taken {
     let graph = model.main_graph();
     let mut taken = Taken::of(model.graph(graph).outputs().len());

@@ -102,12 +102,12 @@ fn resize_constant(model: &mut Model, node: NodeId, new: &dyn Fn(i64) -> i64) {
         return;
     }
     if let Some(tensor) = record.constant_tensor().and_then(|tensor| resized(&tensor, new)) {
-        // The node is of this model and the attribute has no graph, so nothing can refuse it.
+        // It does not fail: the node is of this model, and the attribute has no graph.
         let _ = model.set_attribute(node, Attribute::new(attr::VALUE, tensor));
     }
 }
 
-/// Replaces the declared types of what nodes make by those of inference.
+/// Replaces the declared types of the results of nodes by the inferred types.
 fn infer_again(model: &mut Model) {
     let made: Vec<ValueId> = all_nodes(model)
         .into_iter()
@@ -121,7 +121,7 @@ fn infer_again(model: &mut Model) {
     // A candidate without these types is tried, too.
     let _ = inference.apply(model, MergePolicy::Refine);
     for (value, ty) in made.into_iter().zip(declared) {
-        // What inference does not know keeps the element type.
+        // If inference does not know the type, the element type is kept.
         if model.ty(value).is_none()
             && let Some(ty) = ty
         {

@@ -127,7 +127,7 @@ pub(super) fn apply(model: &mut Model, changed: &[(FunctionId, FunctionName)]) {
     }
 }
 
-/// Imports a domain that calls moved to: instead of the old one if nothing uses that any more.
+/// Imports a domain that calls were moved to. It replaces the old one if nothing uses that any more.
 fn import(model: &mut Model, scope: OpsetScope, old: Symbol, new: OpsetImport) {
     let is_imported = model.versions_of(scope).exact(new.domain()).is_some();
     let is_used = model

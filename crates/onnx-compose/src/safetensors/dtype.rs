@@ -43,7 +43,7 @@ pub(super) fn is_storable(elem: ElemType) -> bool {
 /// than whole bytes are not known.
 pub(super) fn byte_len(dtype: &str, dims: &[u64]) -> Option<u64> {
     let width = u64::from(elem(dtype)?.bits()?) / 8;
-    // A size of 0 does not excuse others that no tensor has.
+    // A size of 0 does not make other sizes valid that no tensor can have.
     if dims.iter().any(|&dim| i64::try_from(dim).is_err()) {
         return None;
     }

@@ -23,7 +23,7 @@ pub(super) struct Entry {
     pub(super) end: u64,
 }
 
-/// What a header says.
+/// The contents of a header.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Header {
     /// In the order of their ranges.

@@ -1,8 +1,8 @@
-//! The choice of the axis that gets a freed size, where the shapes around a `Reshape` leave several.
+//! The choice of the axis that gets a freed size, if the shapes around a `Reshape` permit several.
 //!
-//! A size of 1 between two axes can become a factor of either. A choice is *infeasible* if an operator behind it cannot run with
-//! other sizes, or would combine the rows of a batch. What is left must be one choice, or the only one with which the size is on
-//! the first axis of all outputs.
+//! A size of 1 between two axes can become a factor of either. A choice is *infeasible* if an operator behind it cannot
+//! run with other sizes, or would combine the rows of a batch. Exactly one choice must remain, or exactly one that
+//! places the size on the first axis of all outputs.
 
 use onnx_ir::{Model, NodeId, User, ValueId};
 use onnx_schema::{attr, domain, op};
@@ -13,7 +13,7 @@ use super::constants::Constants;
 use super::mixing;
 use super::reshape::Spot;
 
-/// Maximum number of nodes between a `Reshape` and what shows that a choice is infeasible.
+/// Maximum number of nodes between a `Reshape` and the node that makes a choice infeasible.
 const MAX_DEPTH: u32 = 32;
 /// Maximum number of values that are visited for one choice.
 const MAX_VISITS: u32 = 2000;
@@ -269,7 +269,7 @@ impl Choice<'_> {
     /// The axes of the result of a `Reshape` or `Flatten`; `None` if they are not known.
     fn reshaped(&self, node: NodeId, spot: Spot) -> Option<Vec<Spot>> {
         let found = self.constants.candidates(self.model, node, spot)?;
-        // A target that the model computes can be another one for other sizes.
+        // A target that the model computes can have another value for other sizes.
         let is_fixed = || {
             self.model.node(node).is(op::FLATTEN)
                 || self.constants.numbers(self.model, self.after, node, 1).is_some()
@@ -293,7 +293,7 @@ impl Choice<'_> {
             let is_last = |at: usize| at.checked_add(skipped).is_none_or(|end| end >= dims.len());
             let Some(at) = at(axis).filter(|&at| !is_last(at)) else { continue };
             let Some(&dim) = dims.get(at) else { continue };
-            // The sizes of what is still to be replaced are those from before.
+            // Sizes of constants that are still to be replaced are the old ones.
             let is_settled = !self.constants.dependent.contains_key(other)
                 || !self.constants.axes(self.after, other).is_empty();
             let fits = match self.constants.factor(self.after, dim) {

@@ -201,7 +201,7 @@ impl<'a> Constants<'a> {
             spot.outer.checked_mul(spot.inner).is_some_and(|all| factors.get(spot.axis) == Some(&Some(all)))
         };
         let spots: Vec<Spot> = spots.into_iter().filter(fits).collect();
-        // Operands that differ say nothing.
+        // Operands with different results imply nothing.
         let is_certain = |spot: &Spot| spots.iter().all(|other| other.axis != spot.axis || other == spot);
         let spots: Vec<Spot> = spots.iter().filter(|spot| is_certain(spot)).copied().collect();
         if !spots.is_empty() {

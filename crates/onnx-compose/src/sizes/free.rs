@@ -57,7 +57,7 @@ pub(super) fn free(
         done.freed.push((variable.to_owned(), old));
     }
     done.fixed_axes.extend(fixed_axes(model, axes, old, &dependent));
-    // What was declared with the old size would be a contradiction now.
+    // Types that were declared with the old size would be contradictions now.
     let left = bind::contradictions(model, &before, &options.infer(model, &[], true)?);
     if !left.is_empty() {
         return Err(ComposeError::FixedSizes(left));
@@ -216,7 +216,7 @@ fn declare(
                 match (dim, old) {
                     (Dim::Known(_), Dim::Known(_)) => dim,
                     (Dim::Known(_), _) => old,
-                    // Nothing proves the declared number for other sizes, or it was never proved.
+                    // The declared number is not proved for other sizes, or was never proved.
                     (_, Dim::Known(_)) => Dim::Unknown,
                     (_, _) => old,
                 }

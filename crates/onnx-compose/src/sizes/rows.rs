@@ -27,7 +27,7 @@ const OTHERS: [&[i64]; 4] = [&[2, 3, 4, 5], &[4], &[1], &[16]];
 /// Elements of the weights up to which a model is run: a run reads all of them.
 const MAX_WEIGHTS: u64 = 1 << 26;
 
-/// What runs say about the rows.
+/// The result of comparing rows by runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Rows {
     Independent,
@@ -50,7 +50,7 @@ pub(super) struct Law<'a> {
     pub(super) options: &'a EditOptions<'a>,
 }
 
-/// Why nothing is known.
+/// The reason why the rows are not compared.
 struct Unknown(String);
 
 impl Law<'_> {
@@ -106,7 +106,7 @@ impl Law<'_> {
 
     fn run_options(&self) -> EvalOptions<'_> {
         let limits = self.options.execution.limits;
-        // Of the size of the bounds of a proof, for whole models.
+        // The limit of steps is 64 times that of a proof, because a whole model runs.
         let limits =
             Limits { run_steps: limits.run_steps.min(limits.proof_steps.saturating_mul(64)), ..limits };
         EvalOptions::default()

@@ -20,7 +20,7 @@ pub(super) fn change_dims(model: &mut Model, change: &mut Change<'_>) -> usize {
                 count += 1;
             }
         }
-        // What is declared again, with another type.
+        // Values whose types are declared again, with another type.
         let own = |own: Option<&OwnInfo>| own.is_some_and(|own| own.ty.is_some());
         if model.value_info(graph).any(|entry| own(entry.own())) {
             let entries: Vec<InfoEntry> = model.value_info(graph).cloned().collect();
@@ -42,7 +42,7 @@ pub(super) fn change_dims(model: &mut Model, change: &mut Change<'_>) -> usize {
             let ty = output.own().and_then(|own| own.ty.clone());
             ty.is_some_and(|ty| changed(model, output.value(), &ty, change).is_some())
         });
-        // The type of the value counts then.
+        // The declared type of the value applies then.
         if let Some(first) = first {
             let values: Vec<ValueId> = outputs.iter().skip(first).map(GraphOutput::value).collect();
             for index in (first..outputs.len()).rev() {

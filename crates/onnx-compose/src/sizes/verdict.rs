@@ -25,7 +25,7 @@ pub(super) struct Freed<'a> {
     pub(super) options: &'a EditOptions<'a>,
 }
 
-/// What a condition means for a freed size.
+/// The meaning of a condition for a freed size.
 #[derive(PartialEq, Eq)]
 enum Effect {
     /// It holds for all sizes.
@@ -99,7 +99,7 @@ impl Freed<'_> {
         let mut effect = Effect::None;
         for other in OTHERS {
             let fails = |freed: i64| relation.fails(|dim| self.size(dim, freed, other));
-            // What does not hold for the old size says nothing about others.
+            // A condition that does not hold for the old size implies nothing about other sizes.
             if fails(old) {
                 continue;
             }

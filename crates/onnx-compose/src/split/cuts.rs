@@ -4,8 +4,8 @@ use super::flow::Flow;
 use super::{Parts, Values};
 use crate::error::ComposeError;
 
-/// The window around the ideal point in which the point that the fewest values cross is taken: a part of
-/// the ideal size of a part.
+/// The divisor of the window: a cut is placed within `1 / WINDOW` of the ideal size of a part around the ideal point,
+/// at the point that the fewest values cross.
 const WINDOW: u64 = 4;
 
 /// The most points before a limit of bytes that are compared.
@@ -21,7 +21,8 @@ pub(super) fn choose(flow: &Flow, parts: Parts) -> Result<Vec<usize>, ComposeErr
     }
 }
 
-/// The bytes that each node is the first to need, and one more for the node.
+/// The weight of each node: the bytes of its tensors that no earlier node uses, plus 1, so that nodes without weights
+/// are balanced, too.
 fn weights(flow: &Flow) -> Vec<u64> {
     let mut seen = Values::new();
     let of_step = |step: &super::flow::Step| {

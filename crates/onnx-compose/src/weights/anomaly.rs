@@ -1,4 +1,4 @@
-//! Properties of weights that deserve a look.
+//! Anomalies: properties of weights that most weights do not have.
 
 use std::cmp::Ordering;
 

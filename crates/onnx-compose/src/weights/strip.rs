@@ -11,7 +11,7 @@ use super::replace::{Replacement, WeightError, replace};
 /// The begin of the location of the elements of a stripped tensor, before the seed: a file that does not exist.
 pub const STRIPPED_LOCATION: &str = "stripped-weights";
 
-/// The metadata of a model that holds the seed of the elements in place of those that were stripped.
+/// The metadata key of the seed from which stripped elements are generated.
 const SEED_KEY: &str = "onnx.weights.stripped.seed";
 
 /// Options of [`strip`].

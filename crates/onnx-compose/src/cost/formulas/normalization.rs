@@ -1,4 +1,4 @@
-//! Normalizations: operations for each element, as their definitions spell them out.
+//! Normalizations: operations for each element, as in the definitions of the operators.
 
 use super::elementwise::per_element;
 use super::{Cx, Formula, Why, Work};
