@@ -18,7 +18,7 @@ pub struct Claim {
     pub node: NodeId,
     /// The node as the only one of a model, with the constants that it reads.
     pub before: Model,
-    /// What takes its place.
+    /// The replacement of the node.
     pub after: Model,
     /// Whether both compute the same bits. A body that takes the place of an operator may be rounded differently.
     pub is_exact: bool,
@@ -27,8 +27,8 @@ pub struct Claim {
 /// Isolates every node that a conversion changes, and converts it separately. The prover of `onnx-pass` can make an equivalence of
 /// each pair.
 ///
-/// Nodes that cannot be isolated or converted separately are omitted: those in functions whose attributes they refer to, and those
-/// whose conversion depends on what only the whole model proves.
+/// Nodes that cannot be isolated or converted separately are omitted: those in functions whose attributes they refer
+/// to, and those whose conversion depends on facts that inference proves only for the whole model.
 ///
 /// # Errors
 ///

@@ -1,5 +1,5 @@
-//! What every downward step does: attributes and operands that the older version does not have go if they have no effect, and
-//! everything else must be allowed by its schema.
+//! The part of a downward step that is common to all operators: attributes and operands that the older version does not
+//! have are removed if they have no effect, and everything else must be allowed by the schema of the older version.
 
 use onnx_ir::{AttrValue, Attribute};
 use onnx_schema::{AttrDefault, AttrKind, Formal, FormalType, Schema, TypeId, TypeSet, attr, op};
@@ -10,7 +10,7 @@ use crate::step::Step;
 use crate::steps::{self, moved};
 use crate::table::Down;
 
-/// Takes a node to the version of the older schema.
+/// Converts a node to the version of the older schema.
 pub(crate) fn take(step: &mut Step<'_>, row: Down) -> Result<(), Reason> {
     if let Some(adapt) = steps::find_down(step.old) {
         adapt(step)?;
@@ -26,7 +26,7 @@ pub(crate) fn take(step: &mut Step<'_>, row: Down) -> Result<(), Reason> {
     drop_neutral(step)?;
     write_defaults(step)?;
     drop_unused(step);
-    // Outputs that became optional, which nothing uses.
+    // Unused outputs that are optional in the newer version only.
     while step.output_count() < step.new.min_outputs() {
         step.model.push_output(step.node, Symbol::EMPTY);
     }
@@ -76,7 +76,7 @@ fn drop_neutral(step: &mut Step<'_>) -> Result<(), Reason> {
     Ok(())
 }
 
-/// Attributes without a default that can be stated without an effect.
+/// Attributes without a default whose value has the same effect as omitting them.
 fn is_neutral(name: Symbol, value: &AttrValue) -> bool {
     match (name, value) {
         (attr::DILATIONS, AttrValue::Ints(values)) => values.iter().all(|&value| value == 1),
@@ -166,7 +166,8 @@ fn fits(step: &Step<'_>) -> Result<(), Reason> {
 }
 
 fn is_of_kind(given: &Attribute, kind: AttrKind) -> bool {
-    // What the newer version declares in another kind is for the adapter; references have the kind of what they refer to.
+    // Attributes that the newer version declares with another kind are handled by the function of the step; references
+    // have the kind of the attribute that they refer to.
     given.kind() == kind || matches!(given.value(), AttrValue::None | AttrValue::Ref(_))
 }
 

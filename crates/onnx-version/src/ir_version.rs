@@ -32,7 +32,7 @@ pub fn set_ir_version(model: &mut Model, version: i64) -> Result<(), Box<Sink>> 
             }
         }
     }
-    // What is a warning in a model prevents the conversion.
+    // For these rules, a warning of the checker prevents the conversion, too.
     let mut found = Sink::with(Policy::new().deny_from(Severity::Note), Caps::DEFAULT);
     for diagnostic in check(&after, &CheckOptions::default()).diagnostics() {
         if RULES.contains(&diagnostic.rule.code) {
@@ -46,14 +46,14 @@ pub fn set_ir_version(model: &mut Model, version: i64) -> Result<(), Box<Sink>> 
     Ok(())
 }
 
-/// Lets a graph have no initializer that is not an input.
+/// Converts the initializers of a graph that are not inputs of it.
 fn without_constants(model: &mut Model, graph: GraphId) {
     let is_main = graph == model.main_graph();
     let is_open = |model: &Model, value: ValueId| matches!(model.value(value).def(), Def::Initializer(_));
     let open: Vec<ValueId> = model.initializers(graph).filter(|&value| is_open(model, value)).collect();
     let mut inputs = model.graph(graph).inputs().to_vec();
     for value in open {
-        // Sparse ones are younger than the requirement.
+        // These versions of the format have no sparse initializers.
         let Some(tensor) = model.constant_tensor(value).cloned() else { continue };
         if is_main {
             if model.ty(value).is_none() {

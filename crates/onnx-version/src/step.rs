@@ -10,7 +10,7 @@ use onnx_types::{Dim, ElemType, Symbol};
 use crate::reason::{Cause, Reason};
 use crate::types::Types;
 
-/// A node on its way from the version of one schema to that of another one, upwards or downwards.
+/// A node that is being converted from the version of one schema to that of another one, upwards or downwards.
 pub(crate) struct Step<'a> {
     pub(crate) model: &'a mut Model,
     pub(crate) types: &'a mut Types,
@@ -446,7 +446,8 @@ impl Step<'_> {
         self.like(value, op::TILE, &[value, repeats], &[])
     }
 
-    /// Lets a node that reads an output of the node take the place of the output, whose element type is `elem` from now on.
+    /// Inserts a node that reads an output of the node and replaces it in all other uses; `elem` is the element type of
+    /// the output from then on.
     pub(crate) fn wrap_output(
         &mut self,
         output: ValueId,
@@ -472,12 +473,12 @@ impl Step<'_> {
         Ok(())
     }
 
-    /// Lets a value before the node take the place of the only output that is used, and erases the node.
+    /// Replaces the only used output by a value before the node, and erases the node.
     pub(crate) fn replace(&mut self, with: ValueId) -> Result<(), Reason> {
         self.replace_all(&[Some(with)])
     }
 
-    /// Lets values before the node take the place of the outputs, and erases the node.
+    /// Replaces the outputs by values before the node, and erases the node.
     pub(crate) fn replace_all(&mut self, with: &[Option<ValueId>]) -> Result<(), Reason> {
         let outputs = self.model.node(self.node).outputs().to_vec();
         for (index, output) in outputs.iter().enumerate() {
@@ -537,7 +538,7 @@ pub(crate) fn float_list(dims: Vec<i64>, numbers: &[f64], elem: ElemType) -> Res
     made.map_err(|fault| fault.to_string().into())
 }
 
-/// The same number of an element type of floats everywhere.
+/// A tensor of an element type of floats whose elements all are one number.
 pub(crate) fn float_splat(dims: Vec<i64>, number: f64, elem: ElemType) -> Result<Tensor, Reason> {
     let single = number as f32;
     let made = match elem {

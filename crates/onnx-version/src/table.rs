@@ -11,7 +11,7 @@ use Kind::{Added, Moved, Same, Values};
 /// What a version changes in an operator, for nodes that are taken upwards to it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// Other types, words, or attributes without effect.
+    /// Other types, another text of the specification, or attributes without effect.
     Same,
     /// Optional operands, results or attributes are added, and without them nothing changes.
     Added,
@@ -23,8 +23,8 @@ pub enum Kind {
     Adapted,
 }
 
-/// What a node needs that is taken downwards from a version. In every case, attributes that the older version does not
-/// declare go if they have no effect, and types, operands and results must be allowed by it.
+/// The changes of a node that is taken downwards from a version. In every case, attributes that the older version does
+/// not declare are removed if they have no effect, and types, operands and results must be allowed by it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Down {
     /// Nothing else.
@@ -33,7 +33,7 @@ pub enum Down {
     Axes,
     /// An operand that is constant becomes an attribute.
     Constant,
-    /// A function.
+    /// A function converts the node.
     Adapted,
 }
 

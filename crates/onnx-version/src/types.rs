@@ -15,7 +15,7 @@ pub(crate) struct Types {
 /// What steps changed since inference.
 #[derive(Clone, Default)]
 pub(crate) struct Changed {
-    /// Values that took the place of others, with these.
+    /// New values that replaced others, each with the original one.
     stand_for: SecondaryMap<ValueId, ValueId>,
     /// Values whose element type a step sets.
     elems: SecondaryMap<ValueId, ElemType>,
@@ -27,7 +27,7 @@ impl Types {
         Self { inference: infer(model, &options), changed: Changed::default() }
     }
 
-    /// What changed, to go back to.
+    /// A saved state of the changes, which can be restored.
     pub(crate) fn changed(&self) -> Changed {
         self.changed.clone()
     }
@@ -36,7 +36,7 @@ impl Types {
         self.changed = changed;
     }
 
-    /// Lets a value have the type that another one had.
+    /// Gives a value the type that another one had.
     pub(crate) fn stand_for(&mut self, value: ValueId, original: ValueId) {
         let original = self.original(original);
         self.changed.stand_for.insert(value, original);

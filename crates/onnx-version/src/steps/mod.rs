@@ -1,5 +1,5 @@
-//! The steps that need more than a constant in the place of an attribute or the reverse: one module for each operator or
-//! family, at the same path as in inference.
+//! The functions of the steps that do more than convert between an attribute and a constant operand: one module for
+//! each operator or family, at the same path as in inference.
 
 use onnx_schema::{Schema, domain, op};
 use onnx_types::Symbol;
@@ -84,7 +84,7 @@ const ADAPTED_ML: &[(Symbol, i64, Adapt)] = &[
     (op::LABEL_ENCODER, 4, ml::label_encoder::unique_keys),
 ];
 
-/// The versions of operators with a function each for the way down from them.
+/// The versions of operators with a function each for the downward step from them.
 const DOWN: &[(Symbol, i64, Adapt)] = &[
     (op::ADD, 7, math::binary::explicit_broadcast),
     (op::SUB, 7, math::binary::explicit_broadcast),
@@ -200,7 +200,7 @@ const DOWN_ML: &[(Symbol, i64, Adapt)] = &[
     (op::TREE_ENSEMBLE_REGRESSOR, 3, ml::trees::without_tensors),
 ];
 
-/// Operators whose first version is the given one, with a function that puts others into their place.
+/// Operators whose first version is the given one, with a function that replaces them by others.
 const LOWERED: &[(Symbol, i64, Adapt)] = &[
     (op::CONSTANT_OF_SHAPE, 9, generator::constant_of_shape::expanded),
     (op::EXPAND, 8, tensor::expand::tiled),
@@ -219,7 +219,7 @@ pub(crate) fn find_down(schema: &Schema) -> Option<Adapt> {
     in_table(if schema.domain() == domain::ML { DOWN_ML } else { DOWN }, schema)
 }
 
-/// The function that puts other operators into the place of one that older versions do not have.
+/// The function that replaces an operator that older versions do not have by others.
 pub(crate) fn find_lowering(schema: &Schema) -> Option<Adapt> {
     if schema.domain() == domain::ONNX { in_table(LOWERED, schema) } else { None }
 }

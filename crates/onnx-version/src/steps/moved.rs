@@ -8,7 +8,8 @@ use onnx_types::tensor::Tensor;
 use crate::reason::Reason;
 use crate::step::{Step, float_scalar};
 
-/// Makes operands of all attributes that the new version has as operands; omitted ones with a default get that.
+/// Makes operands of all attributes that the new version has as operands; an omitted attribute with a default becomes
+/// an operand with the default.
 pub(crate) fn attributes(step: &mut Step<'_>) -> Result<(), Reason> {
     let (old, new) = (step.old, step.new);
     for formal in old.attributes() {

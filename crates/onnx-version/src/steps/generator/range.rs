@@ -1,4 +1,4 @@
-//! `Range`: version 27 adds narrow floats, which it computes as `float`.
+//! `Range`: version 27 adds 16-bit floats, which it computes as `float`.
 
 use onnx_ir::AttrValue;
 use onnx_schema::{attr, op};

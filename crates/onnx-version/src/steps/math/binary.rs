@@ -231,7 +231,8 @@ pub(crate) fn exponent_of_base(step: &mut Step<'_>) -> Result<(), Reason> {
     Ok(())
 }
 
-/// Downwards: integers are compared as `double`, or in two halves if it does not have all of them.
+/// Downwards: integers are compared as `double`, or in two halves if `double` does not represent all integers of the
+/// type.
 pub(crate) fn compared_as_double(step: &mut Step<'_>) -> Result<(), Reason> {
     let (a, b) = (step.operand(0)?, step.operand(1)?);
     if [ElemType::Int64, ElemType::Uint64].contains(&step.elem(a)?) {
@@ -246,8 +247,8 @@ pub(crate) fn compared_as_double(step: &mut Step<'_>) -> Result<(), Reason> {
     Ok(())
 }
 
-/// Compares the multiples of 2^32, and the rests if the multiples are equal. Both are rounded towards zero, so rests have the
-/// sign of the integer.
+/// Compares the quotients by 2^32, and the remainders if the quotients are equal. Division rounds towards zero, so
+/// remainders have the sign of the integer.
 fn compared_in_halves(step: &mut Step<'_>, operands: [ValueId; 2]) -> Result<(), Reason> {
     let unit = match step.elem(operands[0])? {
         ElemType::Int64 => Tensor::scalar(1_i64 << 32),
@@ -295,7 +296,7 @@ pub(crate) fn equal_floats(step: &mut Step<'_>) -> Result<(), Reason> {
     step.replace(made)
 }
 
-/// Integers that the older version does not compare are compared as `int32`, which has all of them.
+/// Integer types that the older version does not compare are compared as `int32`, which represents all of their values.
 fn small_integers(step: &mut Step<'_>, elem: ElemType) -> Result<(), Reason> {
     if elem.bits().is_none_or(|bits| bits >= 32) || elem == ElemType::Bool {
         return Ok(());

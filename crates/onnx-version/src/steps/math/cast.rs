@@ -1,4 +1,4 @@
-//! `Cast`, `CastLike`: the type is a text in version 1; later versions add ways to round to 8-bit floats.
+//! `Cast`, `CastLike`: the type is a string in version 1; later versions add roundings to 8-bit floats.
 
 use onnx_schema::attr;
 use onnx_types::ElemType;
@@ -22,7 +22,7 @@ pub(crate) fn named_types(step: &mut Step<'_>) -> Result<(), Reason> {
     step.set(attr::TO, elem.proto_name())
 }
 
-/// Downwards: conversions to 8-bit floats, which the older version does not have, are the only ones with an effect of these.
+/// Downwards: the attributes have an effect only on conversions to 8-bit floats, which the older version does not have.
 pub(crate) fn without_rounding_modes(step: &mut Step<'_>) -> Result<(), Reason> {
     for name in [attr::SATURATE, attr::ROUND_MODE] {
         let is_new = step.old.attribute(name).is_some() && step.new.attribute(name).is_none();

@@ -1,4 +1,4 @@
-//! `Clip`: version 1 does not bound on a side whose bound is omitted; bounds are attributes before version 11.
+//! `Clip`: in version 1 an omitted bound is no bound; bounds are attributes before version 11.
 
 use onnx_schema::{attr, op};
 use onnx_types::ElemType;

@@ -1,4 +1,4 @@
-//! `MatMul` and `Gemm`: integers came with version 9.
+//! `MatMul` and `Gemm`: version 9 adds integers.
 
 use onnx_ir::ValueId;
 use onnx_schema::{attr, op};

@@ -57,7 +57,8 @@ pub(crate) fn list_of_channels(step: &mut Step<'_>) -> Result<(), Reason> {
     Ok(())
 }
 
-/// Downwards: integers are not allowed. Negative ones are multiplied, and the others stay, by operators that allow them.
+/// Downwards: integers are not allowed. Operators that allow them multiply the negative elements by the slope and keep
+/// the others.
 pub(crate) fn integers(step: &mut Step<'_>) -> Result<(), Reason> {
     let (x, slope) = (step.operand(0)?, step.operand(1)?);
     let elem = step.elem(x)?;

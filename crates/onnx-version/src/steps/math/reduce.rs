@@ -8,7 +8,8 @@ use onnx_types::ElemType;
 use crate::reason::Reason;
 use crate::step::Step;
 
-/// Downwards: constant axes are an attribute. If nothing is reduced, what the operator does to single elements remains.
+/// Downwards: constant axes are an attribute. If no axis is reduced, the operator is replaced by its effect on single
+/// elements.
 pub(crate) fn attributes(step: &mut Step<'_>) -> Result<(), Reason> {
     let axes = match step.input(1) {
         Some(axes) => step.ints(axes, "`axes`")?,
@@ -33,7 +34,7 @@ pub(crate) fn attributes(step: &mut Step<'_>) -> Result<(), Reason> {
     step.replace(made)
 }
 
-/// The logarithm of each element; `Log` has no integers, which are computed as `float`.
+/// The logarithm of each element. `Log` does not allow integers, which are computed as `float`.
 fn logarithm(step: &mut Step<'_>, x: ValueId) -> Result<ValueId, Reason> {
     let elem = step.elem(x)?;
     if elem.is_float() {

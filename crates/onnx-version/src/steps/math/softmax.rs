@@ -1,4 +1,4 @@
-//! `Softmax`, `LogSoftmax`, `Hardmax`: before version 13, all axes from `axis` on count as one.
+//! `Softmax`, `LogSoftmax`, `Hardmax`: before version 13, the axes from `axis` on are flattened into one.
 
 use onnx_ir::AttrValue;
 use onnx_schema::{attr, op};
@@ -43,7 +43,7 @@ pub(crate) fn one_axis(step: &mut Step<'_>) -> Result<(), Reason> {
             return Err("`axis` is not an axis of the operand".into());
         }
         if sizes.contains(&Some(0)) {
-            // Without elements, every axis gives the same; `Reshape` would copy sizes where its operand has a 0.
+            // Without elements, the result does not depend on the axis; `Reshape` would copy sizes for a target of 0.
             return step.set(attr::AXIS, -1_i64);
         }
     }

@@ -1,4 +1,4 @@
-//! `LabelEncoder`: version 1 maps between texts and their places in a list.
+//! `LabelEncoder`: version 1 maps between strings and their indices in a list.
 
 use std::collections::HashSet;
 
@@ -9,8 +9,8 @@ use onnx_types::ElemType;
 use crate::reason::Reason;
 use crate::step::Step;
 
-/// Texts and places as keys and values, in the direction that the type of the operand gives. A text that occurs twice has its
-/// first place.
+/// Makes strings and indices the keys and values, in the direction that the type of the operand determines. A string
+/// that occurs twice has its first index.
 pub(crate) fn two_lists(step: &mut Step<'_>) -> Result<(), Reason> {
     let elem = step.elem(step.operand(0)?)?;
     let Some(AttrValue::Strings(texts)) = step.given(attr::CLASSES_STRINGS)? else {
@@ -58,7 +58,7 @@ pub(crate) fn unique_keys(step: &mut Step<'_>) -> Result<(), Reason> {
     }
 }
 
-/// Downwards: a list of texts, which must be mapped to their places or back.
+/// Downwards: a list of strings, if the node maps each string to its index in the list, or the reverse.
 pub(crate) fn one_list(step: &mut Step<'_>) -> Result<(), Reason> {
     let given = (
         step.given(attr::KEYS_STRINGS)?,

@@ -59,7 +59,7 @@ pub(crate) fn without_training(step: &mut Step<'_>) -> Result<(), Reason> {
     }
 }
 
-/// Downwards: the list of operands that are overwritten is required. None is.
+/// Downwards: the attribute that lists the overwritten operands is required. None is overwritten.
 pub(crate) fn nothing_consumed(step: &mut Step<'_>) -> Result<(), Reason> {
     match step.has(attr::CONSUMED_INPUTS) {
         true => Ok(()),
@@ -67,14 +67,14 @@ pub(crate) fn nothing_consumed(step: &mut Step<'_>) -> Result<(), Reason> {
     }
 }
 
-/// Downwards: the mode is an attribute, which was the number of outputs.
+/// Downwards: the mode is an attribute in the older version, and the number of outputs in the newer one.
 pub(crate) fn explicit_mode(step: &mut Step<'_>) -> Result<(), Reason> {
     let is_inference =
         (1..step.output_count()).all(|index| step.model.node(step.node).output(index).is_none());
     step.set(attr::IS_TEST, i64::from(is_inference))
 }
 
-/// Downwards: training has five outputs, of which only the first means the same.
+/// Downwards: training has five outputs, of which only the first has the same meaning.
 pub(crate) fn training_by_outputs(step: &mut Step<'_>) -> Result<(), Reason> {
     let is_training = step.flag(attr::TRAINING_MODE)?;
     step.remove(attr::TRAINING_MODE);

@@ -1,5 +1,5 @@
-//! `QuantizeLinear`, `DequantizeLinear`: the types of operand, scale and result, and scales along an axis, came one after the
-//! other.
+//! `QuantizeLinear`, `DequantizeLinear`: several versions add types of operand, scale and result, and scales along an
+//! axis.
 
 use onnx_ir::{AttrValue, ValueId};
 use onnx_schema::{attr, op};
@@ -107,7 +107,7 @@ pub(crate) fn type_of_scale(step: &mut Step<'_>) -> Result<(), Reason> {
     step.wrap_output(output, Some(of_scale), op::CAST, &[], &[(attr::TO, AttrValue::Int(code))])
 }
 
-/// Downwards: there is one scale. Others along an axis take their part in the arithmetic.
+/// Downwards: there is one scale. Scales along an axis are replaced by arithmetic with broadcasting.
 pub(crate) fn one_scale(step: &mut Step<'_>) -> Result<(), Reason> {
     let scale = step.operand(1)?;
     let sizes = step.sizes(scale).ok_or_else(|| {
@@ -129,7 +129,7 @@ pub(crate) fn one_scale(step: &mut Step<'_>) -> Result<(), Reason> {
     arithmetic(step)
 }
 
-/// Puts the operations on elements into the place of the node.
+/// Replaces the node by operations on elements.
 fn arithmetic(step: &mut Step<'_>) -> Result<(), Reason> {
     let (x, scale) = (step.operand(0)?, step.operand(1)?);
     let of_scale = step.elem(scale)?;

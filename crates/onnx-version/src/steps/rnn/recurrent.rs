@@ -22,7 +22,7 @@ pub(crate) fn explicit_sequence(step: &mut Step<'_>) -> Result<(), Reason> {
     step.set(attr::OUTPUT_SEQUENCE, i64::from(has_sequence))
 }
 
-/// Downwards: the batch is the second axis, so that operands and results with the batch in front are turned.
+/// Downwards: the batch is the second axis, so operands and results whose first axis is the batch are transposed.
 pub(crate) fn batch_second(step: &mut Step<'_>) -> Result<(), Reason> {
     if !step.flag(attr::LAYOUT)? {
         return Ok(());

@@ -1,4 +1,4 @@
-//! `OptionalHasElement`, `OptionalGetElement`: from version 18 on, they take what is not optional.
+//! `OptionalHasElement`, `OptionalGetElement`: from version 18 on, the operand need not be an optional.
 
 use onnx_schema::op;
 use onnx_types::TypeKind;
@@ -7,7 +7,7 @@ use onnx_types::tensor::Tensor;
 use crate::reason::{Cause, Reason};
 use crate::step::Step;
 
-/// Downwards: what is not optional is there, and what is omitted is not.
+/// Downwards: an operand that is not an optional always has an element, and an omitted operand has none.
 pub(crate) fn only_optional(step: &mut Step<'_>) -> Result<(), Reason> {
     let asks = step.old.op() == op::OPTIONAL_HAS_ELEMENT;
     let Some(value) = step.input(0) else {

@@ -1,4 +1,4 @@
-//! `Constant`: sparse values came with version 11, lists and numbers with version 12.
+//! `Constant`: version 11 adds sparse values, version 12 adds lists and numbers.
 
 use onnx_ir::AttrValue;
 use onnx_schema::{attr, op};
@@ -20,8 +20,8 @@ pub(crate) fn dense(step: &mut Step<'_>) -> Result<(), Reason> {
     step.set(attr::VALUE, tensor)
 }
 
-/// Downwards: only floats are allowed. Others become initializers, or results of a `Cast` where there are none, and those that
-/// nothing uses go.
+/// Downwards: only floats are allowed. Constants of other types become initializers, or results of a `Cast` in graphs
+/// without initializers. Unused ones are removed.
 pub(crate) fn only_floats(step: &mut Step<'_>) -> Result<(), Reason> {
     let tensor = step.model.node(step.node).constant_tensor().ok_or("it has no value that is known")?;
     if step.used_output(0).is_none() {

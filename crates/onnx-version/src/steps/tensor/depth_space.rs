@@ -1,11 +1,11 @@
-//! `DepthToSpace`, `SpaceToDepth`: other orders of the parts of the depth came later.
+//! `DepthToSpace`, `SpaceToDepth`: later versions add other orders of the parts of the depth.
 
 use onnx_schema::attr;
 
 use crate::reason::{Cause, Reason};
 use crate::step::Step;
 
-/// Downwards: the order in which the column follows the row follows the depth, by `Reshape` and `Transpose`.
+/// Downwards: the mode `CRD`, in which the depth comes before row and column, is computed by `Reshape` and `Transpose`.
 pub(crate) fn depth_first(step: &mut Step<'_>) -> Result<(), Reason> {
     if step.text(attr::MODE)?.as_deref() != Some("CRD") {
         return Ok(());

@@ -8,7 +8,7 @@ use onnx_types::tensor::NoData;
 use crate::reason::Reason;
 use crate::step::Step;
 
-/// Version 7 does nothing but copy.
+/// Version 7 is the identity.
 pub(crate) fn inference_mode(step: &mut Step<'_>) -> Result<(), Reason> {
     if step.int(attr::IS_TEST)?.unwrap_or(0) == 0 {
         return Err("it drops elements at random, as `is_test` is not set".into());

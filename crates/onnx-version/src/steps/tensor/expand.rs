@@ -7,7 +7,7 @@ use crate::steps::math::binary::common;
 /// Downwards: `Tile`, if all sizes are constant.
 pub(crate) fn tiled(step: &mut Step<'_>) -> Result<(), Reason> {
     let x = step.operand(0)?;
-    // What the model declares about the result may be wrong if the sizes are not constant.
+    // Constant sizes are required, because the declared type of the result may be wrong for others.
     let sizes = step.ints(step.operand(1)?, "the shape")?;
     let sizes = common(&[&step.known_sizes(x)?, &sizes])?;
     if sizes.contains(&0) {

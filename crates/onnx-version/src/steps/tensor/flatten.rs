@@ -1,4 +1,4 @@
-//! `Flatten`: other types than floats came with version 9.
+//! `Flatten`: version 9 adds other types than floats.
 
 use onnx_schema::attr;
 
@@ -17,7 +17,7 @@ pub(crate) fn reshaped(step: &mut Step<'_>) -> Result<(), Reason> {
     let product = |sizes: &[Option<i64>]| -> Option<i64> {
         sizes.iter().try_fold(1_i64, |product, &size| product.checked_mul(size?))
     };
-    // A 0 stands for the size of the operand at the same place.
+    // A 0 copies the size of the operand at the same index.
     let is_zero = |place: usize| sizes.get(place).copied().flatten() == Some(0);
     let shape = match (product(outer), product(inner)) {
         (Some(outer), Some(inner)) if (outer != 0 || is_zero(0)) && (inner != 0 || is_zero(1)) => {

@@ -1,4 +1,4 @@
-//! `GridSample`: version 20 names two modes in another way.
+//! `GridSample`: version 20 renames two modes.
 
 use onnx_ir::AttrValue;
 use onnx_schema::attr;

@@ -1,4 +1,5 @@
-//! `Split`: the sizes are an operand in version 1, then an attribute; version 18 wants the number of parts.
+//! `Split`: the sizes are an operand in version 1, then an attribute; version 18 requires the number of parts unless
+//! sizes are given.
 
 use onnx_schema::attr;
 use onnx_types::Dim;
@@ -23,7 +24,7 @@ pub(crate) fn attribute(step: &mut Step<'_>) -> Result<(), Reason> {
     }
 }
 
-/// Parts of equal sizes, as many as there are outputs.
+/// Parts of equal sizes, whose number is the number of outputs.
 pub(crate) fn number_of_outputs(step: &mut Step<'_>) -> Result<(), Reason> {
     if step.input(1).is_some() {
         return Ok(());
@@ -32,7 +33,8 @@ pub(crate) fn number_of_outputs(step: &mut Step<'_>) -> Result<(), Reason> {
     step.set(attr::NUM_OUTPUTS, count)
 }
 
-/// Downwards: parts of equal sizes need no number; others have their sizes.
+/// Downwards: `num_outputs` is removed. Parts of equal sizes need nothing else; for parts of different sizes, the sizes
+/// are listed.
 pub(crate) fn sizes_of_parts(step: &mut Step<'_>) -> Result<(), Reason> {
     let count = step.output_count();
     if step.input(1).is_some() {
