@@ -113,7 +113,7 @@ pub(crate) struct FlatNode {
     pub(crate) outputs: Vec<Option<Var>>,
     /// The alternative of which this nested call is an operand, possibly through others: the index of its node.
     pub(crate) within: Option<usize>,
-    /// The byte at which the operator is.
+    /// The offset of the operator in bytes.
     pub(crate) at: usize,
 }
 

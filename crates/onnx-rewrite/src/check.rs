@@ -13,7 +13,7 @@ use crate::cost::weight;
 use crate::evaluate::INTRINSICS;
 use crate::fault::Mistake;
 
-/// Where a node is.
+/// The section that a node is in.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     /// On the left side, where it can be a node of any version.
@@ -99,7 +99,7 @@ fn operator(node: &FlatNode, place: Place, mistakes: &mut Vec<Mistake>) {
     }
 }
 
-/// What a message about an unknown name ends with.
+/// The end of a message about an unknown name.
 fn did_you_mean(near: Option<&str>) -> String {
     near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
 }
@@ -130,7 +130,7 @@ fn vars(node: &FlatNode) -> impl Iterator<Item = Var> + '_ {
     })
 }
 
-/// The sides have the same results; the left side uses its operands and makes its results.
+/// The sides have the same results; the left side uses its operands and produces its results.
 fn sides(rule: &Rule, mistakes: &mut Vec<Mistake>) {
     let made = |var: Var| rule.from.nodes.iter().any(|node| node.outputs.contains(&Some(var)));
     for &(var, _) in &rule.from.inputs {

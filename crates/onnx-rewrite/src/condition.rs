@@ -82,7 +82,7 @@ fn is_true(rule: &Rule, found: &Match, var: Var) -> Result<(), Reason> {
     if tensor.elem() != ElemType::Bool {
         return fails("is not of bool");
     }
-    // Nothing is shown by a comparison without elements.
+    // A comparison without elements proves nothing.
     if tensor.element_count() == Some(0) {
         return fails("has no elements");
     }

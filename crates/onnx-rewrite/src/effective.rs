@@ -1,5 +1,5 @@
-//! Parameters of nodes by name, whichever form the version in scope has: attributes with their defaults, and operands that
-//! other versions take as attributes.
+//! Parameters of nodes by name, independent of the form that they have in the version in scope: attributes with their
+//! defaults, and operands that other versions have as attributes.
 
 use onnx_ir::{AttrValue, Model, NodeId, ValueId};
 use onnx_ops::{Call, derived_default};
@@ -26,7 +26,7 @@ pub(crate) enum Effective {
     Unknown,
 }
 
-/// What a match reads from.
+/// The model and the facts that a match reads.
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'a> {
     pub(crate) model: &'a Model,

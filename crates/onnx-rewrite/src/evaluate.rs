@@ -1,4 +1,4 @@
-//! What a rule computes at rewrite time: the nodes of `let`, on constants and attributes that were matched.
+//! Evaluation at rewrite time: the nodes of `let` run on constants and attributes that were matched.
 
 use onnx_eval::{EvalOptions, Value, run_node};
 use onnx_ir::{AttrValue, Model, Position, ValueId};
@@ -15,7 +15,8 @@ use crate::matching::{Bound, Match};
 pub(crate) const INTRINSICS: &[(&str, usize)] =
     &[("Shape", 1), ("Sizes", 1), ("Rank", 1), ("Dims", 1), ("Axes", 2), ("Elem", 1)];
 
-/// How far the element type of an operand is fixed: a literal takes that of an attribute, and both that of a constant.
+/// The precedence of the element type of an operand: a literal takes the type of an attribute, and both take that of a
+/// constant.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Strength {
     Literal,

@@ -105,7 +105,7 @@ fn examine_rule(rules: &RuleSet, options: &ExamineOptions) -> Examined {
             examined.refuse(refusal, &before);
         }
         journal.iter().for_each(|entry| examined.count(entry));
-        // What a caller grants holds inside the model, where no input can be chosen for it.
+        // Conditions that a caller grants hold inside the model, where no input can be chosen to satisfy them.
         let is_edited = !journal.is_empty() && journal.iter().all(|entry| entry.assumed.is_empty());
         let class = pattern.rule.class.max(Exactness::Exact);
         if is_edited && let Verdict::Refuted(found) = prove_models(&before, &model, class, &pass) {
@@ -131,7 +131,8 @@ impl Examined {
         }
     }
 
-    /// An edit that the structure of a model excludes is not a fault of the rule: another reader of a value, for example.
+    /// An edit that the structure of a model excludes is not a defect of the rule: for example because another node
+    /// uses a value.
     fn refuse(&mut self, refusal: &Refusal, model: &Model) {
         if refusal.level == Level::Structure {
             add(&mut self.missed, refusal.to_string());

@@ -1,4 +1,4 @@
-//! What is wrong with a rule file.
+//! The defects of rule files.
 
 use std::fmt;
 

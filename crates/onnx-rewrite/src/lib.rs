@@ -42,12 +42,12 @@
 //!
 //! # Matching
 //!
-//! [`RuleSet::find`] returns matches as it is advanced, and [`RuleSet::why`] says how far a match progresses at a node and what
-//! ends it. Parameters are read by the names of the latest version of an operator, so one pattern covers the versions that have
-//! them as attributes and those that have them as operands.
+//! [`RuleSet::find`] returns matches as it is advanced, and [`RuleSet::why`] returns the number of nodes that match at
+//! a node, and the first difference. Parameters are read by the names of the latest version of an operator, so one
+//! pattern covers the versions that have them as attributes and those that have them as operands.
 //!
-//! [`NodePattern`] is a call without names that selects nodes: `Relu(Conv<group = 1>())`. It is parsed and matched as the left side
-//! of a rule, except that what it does not mention may be anything.
+//! [`NodePattern`] is a call without names that selects nodes: `Relu(Conv<group = 1>())`. It is parsed and matched as
+//! the left side of a rule, except that everything that it omits may have any value.
 //!
 //! # Rewriting
 //!

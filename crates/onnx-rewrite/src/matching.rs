@@ -21,7 +21,7 @@ const MAX_CHOICES: usize = 64;
 /// Maximum number of users of a value among which a node of the pattern is searched.
 const MAX_USERS: usize = 1024;
 
-/// What a variable stands for.
+/// The binding of a variable.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Bound {
     #[default]
@@ -33,7 +33,7 @@ pub(crate) enum Bound {
     Omitted,
 }
 
-/// A match of a rule: the nodes and values that its left side stands for.
+/// A match of a rule: the nodes and values that its left side is bound to.
 #[derive(Clone, Debug)]
 pub struct Match {
     pub(crate) bound: Vec<Bound>,
@@ -66,7 +66,7 @@ pub struct Difference {
     pub reason: String,
 }
 
-/// What remains to be matched.
+/// An obligation of the search: a part of the left side that must still match.
 #[derive(Clone, Debug)]
 enum Need {
     Node(usize, NodeId),
@@ -314,7 +314,7 @@ impl<'a> Matches<'a> {
                     let both = value.to_tensor().zip(constant);
                     both.is_some_and(|(value, constant)| is_equal(&value, &constant))
                 }
-                // A version without the attribute means its later default.
+                // In a version without the attribute, the node behaves as with its later default.
                 (AttributeTerm::Value(value), Effective::Absent) => is_later_default(call, name, value),
                 _ => false,
             };
@@ -382,13 +382,13 @@ impl<'a> Matches<'a> {
             other.needs.push(Need::Operand(node, only.clone(), self.source.operand(node, call, 1)));
             self.open.push(other);
         }
-        // Operands that are known or literals come first: they exclude most.
+        // Known operands and literals come first, because they exclude the most candidates.
         needs.reverse();
         state.needs.extend(needs);
         true
     }
 
-    /// `(a*, t, b*)`: the operands that `*` does not stand for, at each index.
+    /// `(a*, t, b*)`: the operand that is not matched by `*` can be at each index.
     fn variadic(&mut self, state: &mut State, wanted: &'a FlatNode, node: NodeId) -> bool {
         let record = self.source.model.node(node);
         let inputs: Vec<Option<ValueId>> = record.inputs().collect();

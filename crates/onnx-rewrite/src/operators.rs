@@ -1,4 +1,4 @@
-//! Which nodes a node of a pattern may stand for, and an index of patterns by operator.
+//! The operators that a node of a pattern matches, and an index of patterns by operator.
 
 use std::collections::HashMap;
 
@@ -62,8 +62,8 @@ pub(crate) fn has_semantics(call: Option<&Call<'_>>) -> bool {
     SEMANTICS.iter().find(|(op, _)| *op == name).is_none_or(|&(_, since)| call.since() >= since)
 }
 
-/// Patterns by the operator of their root and by one that makes an operand of it: what is tried at a node does not grow with
-/// the patterns of other operators.
+/// Patterns by the operator of their root and by one that makes an operand of it: the number of patterns that are tried
+/// at a node does not grow with the patterns of other operators.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Index {
     by_root: HashMap<String, Candidates, RandomState>,

@@ -22,7 +22,7 @@ const SINCE: i64 = 7;
 /// The sections of a rule, in order.
 const SECTIONS: [&str; 4] = ["from", "let", "where", "to"];
 
-/// Mistakes after which the parser stops.
+/// Mistakes that end the parser.
 const MAX_MISTAKES: usize = 100;
 
 /// A token other than a comment.

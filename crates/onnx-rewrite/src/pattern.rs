@@ -18,7 +18,7 @@ pub(crate) struct Pattern {
     /// Variables whose value must be constant.
     pub(crate) constants: Vec<bool>,
     pub(crate) optional: Vec<bool>,
-    /// Set if the pattern selects nodes and replaces nothing: what it leaves out may be anything.
+    /// Set if the pattern selects nodes and replaces nothing: everything that it omits may have any value.
     pub(crate) selection: Option<Selection>,
 }
 

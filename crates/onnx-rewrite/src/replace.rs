@@ -54,7 +54,8 @@ pub(crate) fn replace(
     Ok(nodes)
 }
 
-/// A value inside the pattern is computed no more: nothing else may use it, unless the rule says that it is shared.
+/// A value inside the pattern is not computed any more: nothing else may use it, unless the rule states that it is
+/// shared.
 fn inner_values_have_no_other_uses(rule: &Rule, found: &Match, model: &Model) -> Result<(), Reason> {
     for node in &rule.from.nodes {
         for var in node.outputs.iter().flatten() {

@@ -152,8 +152,9 @@ impl RuleSet {
         Self::of(self.patterns.get(rule).map(|pattern| pattern.rule.clone()).into_iter().collect())
     }
 
-    /// The places of a model at which the left side of a rule matches, in the order of the nodes. Conditions are not checked,
-    /// except that operands are constant: they may need what an edit records. The search runs as the iterator advances.
+    /// The matches of the left side of a rule in a model, in the order of the nodes. Conditions are not checked, except
+    /// that operands are constant: they may need facts that only an edit records. The search runs as the iterator
+    /// advances.
     pub fn find<'a>(
         &'a self,
         model: &'a Model,
@@ -330,7 +331,7 @@ fn excluded(cx: &PassCx<'_>, rule: &Rule, node: NodeId) -> Option<String> {
     (!cx.options().selects(node)).then(|| "the node is not selected".to_owned())
 }
 
-/// What an edit may affect: producers of the operands, which lose uses, and users of the results.
+/// The nodes that an edit may affect: producers of the operands, which lose uses, and users of the results.
 fn neighbors(model: &Model, found: &Match) -> Vec<NodeId> {
     let mut affected = Vec::new();
     for node in found.nodes() {

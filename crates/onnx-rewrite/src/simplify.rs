@@ -11,26 +11,27 @@ pub const RULES_PASS: &str = "rewrite-rules";
 /// The name of the pass that replaces several nodes by one operator.
 pub const FUSIONS_PASS: &str = "fusions";
 
-/// What prepares the model.
+/// The passes that prepare the model.
 const FIRST: &[&str] = &["sorted", "constants-as-initializers", "no-dead-nodes"];
 
-/// What repeats until nothing changes: elements that are known, constants, nodes without effect and equal nodes.
+/// The passes that are repeated to a fixed point: elements that are known, constants, nodes without effect and equal
+/// nodes.
 const REPEATED: &[&str] = &[
     "no-identities",
     "no-zero-states",
     "known-elements",
     "folded-constants",
     "no-known-branches",
-    // A branch that is known brings its constants along.
+    // The branch of an `If` with a known condition can contain constants.
     "constants-as-initializers",
     "unique-constants",
     "unique-subexpressions",
 ];
 
-/// What removes the remains.
+/// The passes that remove what is not used any more.
 const LAST: &[&str] = &["no-dead-nodes", "no-unused-initializers", "no-unused-functions"];
 
-/// Why the passes of a registry cannot simplify.
+/// The reason why the passes of a registry cannot simplify.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SimplificationError {
@@ -42,8 +43,8 @@ pub enum SimplificationError {
     Opposed(#[from] OpposedPasses),
 }
 
-/// A pipeline of common passes, the given rules and constant folding: what prepares the model, then a phase that is repeated
-/// until nothing changes, then what removes the remains.
+/// A pipeline of common passes, the given rules and constant folding: a phase that prepares the model, then a phase
+/// that is repeated to a fixed point, then a phase that removes what is not used any more.
 ///
 /// ```
 /// use onnx_pass::PassOptions;
@@ -77,8 +78,8 @@ pub fn simplification(rules: RuleSet, registry: &Registry) -> Result<Pipeline, S
     Ok(prepared.then_repeat(repeated)?.then(named(LAST, registry)?))
 }
 
-/// Like [`simplification`], and then a phase that applies `fusions`: they need not find what a simplification would have made
-/// of it.
+/// Like [`simplification`], followed by a phase that applies `fusions`. The fusions come last, so their patterns match
+/// simplified models only and need no variants for models that are not simplified.
 ///
 /// ```
 /// use onnx_pass::PassOptions;

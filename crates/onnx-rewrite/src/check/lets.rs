@@ -1,4 +1,4 @@
-//! Checks of `let`: what it computes is the same whenever it is computed, literals are not rounded, and conditions are Boolean.
+//! Checks of `let`: its computation is deterministic, literals are not rounded, and conditions are Boolean.
 
 use onnx_schema::{AttrKind, Determinism, Formal, FormalType, Schema};
 use onnx_types::{ElemClass, ElemType};

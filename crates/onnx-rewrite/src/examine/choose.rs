@@ -5,7 +5,7 @@ use onnx_schema::{AttrDefault, AttrKind, FormalAttribute};
 use onnx_types::tensor::Tensor;
 use onnx_types::{ElemClass, ElemType};
 
-/// Element types of generated operands: mostly `float`; each type once from the third.
+/// Element types of generated operands: mostly `float`; from the third on, each type once.
 pub(super) const ELEMS: [ElemType; 15] = [
     ElemType::Float,
     ElemType::Float,
@@ -98,7 +98,7 @@ pub(super) fn first_sizes(rng: &mut Rng, op: &str) -> Vec<i64> {
     sizes
 }
 
-/// The sizes of a further operand, next to the first one.
+/// The sizes of a further operand, chosen to fit the first one.
 pub(super) fn other_sizes(
     rng: &mut Rng,
     op: &str,

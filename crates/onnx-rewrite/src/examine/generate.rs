@@ -17,7 +17,7 @@ use crate::pattern::Pattern;
 /// Tries to choose the operands of one node.
 const TRIES: usize = 12;
 
-/// What a variable of the left side is in the model that is being chosen.
+/// The state of a variable of the left side in the model that is being chosen.
 #[derive(Clone, Debug)]
 pub(super) enum Slot {
     Input(Tensor),
@@ -321,7 +321,7 @@ impl<'a> Generator<'a> {
         is_constant: bool,
     ) -> Option<Tensor> {
         let is_exact = self.pattern.rule.class == Exactness::Exact;
-        // A constant that is not what the caller grants, such as -0.0, contradicts the rule.
+        // A constant that violates a granted condition, such as -0.0, would refute the rule wrongly.
         let conditions = &self.pattern.rule.conditions;
         let is_granted = conditions.iter().any(|(_, condition)| matches!(condition, Condition::Granted(_)));
         if is_constant

@@ -1,4 +1,4 @@
-//! Changes of the order of elements, or of the sizes, that cancel each other around elementwise operators.
+//! Changes of the order of elements, or of the sizes, that cancel across elementwise operators.
 
 use onnx_ir::{AttrValue, Model, NodeId, Position, User, ValueId};
 use onnx_pass::{Exactness, Patch, Reason};
@@ -58,7 +58,7 @@ pub(super) fn rule() -> RuleFunction {
     RuleFunction::new("inverses-around-elementwise", Exactness::Rounding, &roots, edit).with_page(page)
 }
 
-/// The elementwise operators before a change, and what they begin at.
+/// The elementwise operators before a change, and their operands.
 struct Region {
     /// The elementwise operators, in the order of the graph. Nothing else uses their results.
     nodes: Vec<NodeId>,
@@ -84,8 +84,9 @@ fn edit(patch: &mut Patch<'_, '_>, node: NodeId) -> Result<(), Reason> {
     Ok(())
 }
 
-/// What takes the place of each operand of a region: the operand of a change that is the inverse of that of a node. Other operands
-/// are transposed: the cost of the model decides whether that is worth it.
+/// The replacement of each operand of a region. If a change that is the inverse of that of a node makes the operand, it
+/// is the operand of this change. Other operands are transposed: the cost of the model decides whether the edit is
+/// made.
 fn moved_operands(
     patch: &mut Patch<'_, '_>,
     node: NodeId,
@@ -177,8 +178,8 @@ fn moved_inputs(
     Ok(inputs)
 }
 
-/// A constant operand of an operator with two behind the change: one number stays as it is, and elements along one axis move with
-/// the axis if the change is a `Transpose`.
+/// A constant operand of an operator with two operands, after the change is removed: a single number is unchanged, and
+/// elements along one axis are moved to the new index of the axis if the change is a `Transpose`.
 fn moved_constant(patch: &mut Patch<'_, '_>, node: NodeId, operand: ValueId) -> Result<ValueId, Reason> {
     let output = patch.model().node(node).output(0).ok_or("the node has no result")?;
     let rank = patch.try_shape(output)?.len();

@@ -1,4 +1,4 @@
-//! Zeros around the operand of several convolutions: each takes them as its own padding.
+//! Zeros around the operand of several convolutions: the padding of each convolution is increased by them.
 
 use onnx_ir::{AttrValue, Attribute, Model, NodeId, Position, User, ValueId};
 use onnx_ops::{Operator, ops};

@@ -12,7 +12,7 @@ use crate::fault::Mistake;
 /// Maximum depth of nested calls.
 const MAX_DEPTH: usize = 32;
 
-/// Which body is parsed.
+/// The section whose body is parsed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// The left side, where `@p` stands for any value.
