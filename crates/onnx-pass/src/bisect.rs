@@ -5,14 +5,14 @@ use onnx_ir::Model;
 use crate::cx::{Entry, PassOptions};
 use crate::pipeline::Pipeline;
 
-/// What a trial of a model shows.
+/// The result of a trial of a model.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Trial {
-    /// The model is as it should be.
+    /// The model does not have the property.
     Good,
-    /// It has the property that is looked for.
+    /// The model has the property.
     Bad,
-    /// It cannot be tried.
+    /// The model cannot be tried.
     Undecided,
 }
 

@@ -44,7 +44,7 @@ impl Points {
         points
     }
 
-    /// What is one more or less, after all numbers.
+    /// The successor and the predecessor of each number, after all numbers.
     fn add_neighbors(&mut self) {
         for number in self.floats.clone() {
             self.add_float(number + 1.0);

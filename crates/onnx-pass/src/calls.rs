@@ -66,7 +66,7 @@ impl Patch<'_, '_> {
         }
         for &node in &region.nodes {
             self.source(node);
-            // A constant that moves keeps its elements on both sides.
+            // A constant that becomes a part of the function keeps its elements on both sides.
             let outputs = self.model().node(node).outputs().to_vec();
             for value in outputs.into_iter().flatten() {
                 if self.model().constant_tensor(value).is_some() {

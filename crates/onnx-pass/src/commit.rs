@@ -25,7 +25,7 @@ use crate::used_elements::used_elements;
 /// Keys of the metadata that list what edits depend on.
 pub(crate) const ASSUMED_KEY: &str = "onnx.pass.assumed.";
 
-/// Why an edit is not made whose sources are not all selected.
+/// The reason for a refusal: not all sources of the edit are selected.
 pub(crate) const NOT_SELECTED: &str = "a source of the edit is not among the nodes that are selected";
 
 /// Number of nodes before a claim that are added to it to confirm a refutation.
@@ -205,7 +205,8 @@ impl Patch<'_, '_> {
         }
     }
 
-    /// The verdict of a claim that could not be tested for any operands, with those that the model computes: a part of it that
+    /// The verdict of a claim that could not be tested for any operands. It is tested with the operands that the model
+    /// computes: the nodes that compute sizes become a part of the claim.
     /// computes sizes is a part of the claim then.
     fn tested_in_context(&mut self, verdict: Verdict) -> Verdict {
         if !matches!(verdict, Verdict::Untested(_)) {
@@ -283,7 +284,8 @@ impl Patch<'_, '_> {
         self.draft.versions.is_empty() && self.draft.pairs.iter().all(is_same)
     }
 
-    /// Whether the patch makes no nodes. Then it breaks no rule about nodes, and its types can be compared in the model.
+    /// Whether the patch makes no nodes. Such a patch violates no rule about nodes, and its types can be compared in
+    /// the model.
     fn makes_constants_only(&self) -> bool {
         let draft = &self.draft;
         draft.nodes.is_empty() && draft.functions.is_empty() && draft.versions.is_empty()
@@ -345,7 +347,7 @@ impl Patch<'_, '_> {
         if matches!(verdict, Verdict::Untested(_))
             && let Ok(eq) = self.extract(true)
         {
-            // Operands that are constants in the model may decide whether the old side completes.
+            // Whether the old side completes can depend on operands that are constants in the model.
             return self.verdict_of(&eq);
         }
         (verdict, is_cached)
@@ -383,7 +385,7 @@ impl Patch<'_, '_> {
         let scope = self.draft.pairs.first().map(|&(old, _)| model.graph_of(old));
         let function = scope.and_then(|graph| structure::function_around(model, graph));
         for &(old, new) in &self.draft.pairs {
-            // Fails only for values that no node makes, which are not replaced.
+            // It fails only for values that are not outputs of nodes, and these are not replaced.
             let _ = model.replace_or_alias(old, new);
         }
         for &node in &plan.dying {
@@ -412,7 +414,7 @@ impl Patch<'_, '_> {
         write_assumed(self.cx, &self.draft);
         self.cx.refresh();
         for (old, new) in adopted {
-            // What is proved about the old value remains true; its entry outlives it.
+            // Facts that are proved about the old value remain true, although the value is erased.
             self.cx.inference.adopt(new, old);
         }
     }

@@ -90,8 +90,8 @@ pub(crate) fn has_elements(value: &Value) -> bool {
     value.tensor().is_none_or(|tensor| tensor.element_count() != Some(0))
 }
 
-/// Returns `true` if a result says something about real numbers: it has a finite element, no elements, or other elements
-/// than floats.
+/// Returns `true` if a result is evidence about real numbers: it has a finite element, has no elements, or has elements
+/// that are not floats.
 pub(crate) fn has_finite(value: &Value) -> bool {
     let Some(tensor) = value.tensor().filter(|tensor| tensor.elem().class() == ElemClass::Float) else {
         return true;

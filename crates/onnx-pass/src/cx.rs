@@ -1,4 +1,4 @@
-//! The context of a pass: a model with its inferred results, the options of the run, and what was done.
+//! The context of a pass: a model with its inferred results, the options of the run, and the committed edits.
 
 use core::time::Duration;
 use std::collections::{HashMap, HashSet};
@@ -46,10 +46,11 @@ pub struct PassOptions<'a> {
     /// The nodes that edits may be derived from: an edit with another source is not made, and neither is one of the whole model.
     /// Nodes that edits make are not among them. Default: all nodes.
     pub only: Option<&'a HashSet<NodeId>>,
-    /// Nodes that stay: an edit that is derived from one of them, or that would erase one, is not made. Default: none.
+    /// Nodes that are kept: an edit that is derived from one of them, or that would erase one, is not made. Default:
+    /// none.
     pub except: Option<&'a HashSet<NodeId>>,
-    /// The number of patches and restructurings after which no more is made: the model is then what the same run without this
-    /// limit has at that point. Default: none.
+    /// The maximum number of patches and restructurings. The model is then the one that the same run without this limit
+    /// has after that number. Default: none.
     pub max_edits: Option<usize>,
     /// Returns the time since some moment, to measure passes of a [`Pipeline`](crate::Pipeline). Default: none.
     pub clock: Option<&'a (dyn Fn() -> Duration + Sync)>,
@@ -275,7 +276,7 @@ impl<'m> PassCx<'m> {
         Arc::clone(self.references.get_or_insert_with(|| Arc::new(References::of(model))))
     }
 
-    /// Takes note of nodes that may bring references with them.
+    /// Discards the collected references, because new nodes can contain some.
     pub(crate) fn forget_references(&mut self) {
         self.references = None;
     }
@@ -336,7 +337,7 @@ impl<'m> PassCx<'m> {
         self.references = None;
         self.journal.truncate(checkpoint.journal);
         self.assumed = checkpoint.assumed;
-        // The record of edits belongs to the model that is gone.
+        // The record of edits belongs to the model that was restored.
         self.refresh();
     }
 

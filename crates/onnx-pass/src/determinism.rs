@@ -62,5 +62,5 @@ pub(crate) fn refers_by_name(model: &Model) -> bool {
     })
 }
 
-/// Why nothing is edited in a model with such a node.
+/// The reason why a model with such a node is not edited.
 pub(crate) const BY_NAME: &str = "a `Gradient` of the model refers to values by name";

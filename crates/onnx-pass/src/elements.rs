@@ -7,10 +7,10 @@ use onnx_types::{ElemClass, ElemType, Symbol};
 use crate::assumption::Exactness;
 use crate::sample::{NoCase, ROUNDS, Rng, Sampler};
 
-/// Number of elements of a tensor that are made. It is a prime, so that no rows of equal numbers come about.
+/// Number of elements of a tensor that are made. It is a prime, so that rows do not repeat.
 const DIFFERENT: usize = 2039;
 
-/// Few numbers, so that elements are equal.
+/// A small set of numbers, so that equal elements occur.
 const REPEATED: [f64; 3] = [2.0, 0.5, -1.0];
 
 /// Exact numbers that operators treat differently, as exponents and factors.
@@ -65,7 +65,7 @@ impl Elements<'_, '_> {
             if is_float {
                 floats.push(known.unwrap_or_else(|| self.float(index)));
             } else {
-                // Contents are sizes, which `f64` has exactly.
+                // Contents are sizes, which `f64` represents exactly.
                 integers.push(known.map_or_else(|| self.integer(index), |number| number as i64));
             }
         }
@@ -89,7 +89,7 @@ impl Elements<'_, '_> {
     fn float(&mut self, index: usize) -> f64 {
         for _ in 0..ROUNDS {
             let number = match self.sampler.eq.class() {
-                // The first counterexample is easiest to read without special values.
+                // The first attempt has no special values, so that its counterexample is easy to read.
                 Exactness::Exact if self.attempt > 0 => self.any_float(index),
                 _ => self.dyadic(index),
             };

@@ -47,7 +47,7 @@ pub struct Equivalence {
     pub(crate) labels: Labels,
 }
 
-/// Names for messages.
+/// Names of inputs and outputs for messages.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Labels {
     pub(crate) inputs: Vec<String>,

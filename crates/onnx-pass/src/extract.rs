@@ -23,7 +23,7 @@ const MAX_STRUCTURAL: u64 = 64;
 /// Maximum number of elements of a constant that stays a constant if no run completes with a free one.
 const MAX_FALLBACK: u64 = 1 << 20;
 
-/// An answer that an edit used.
+/// An answer to a query that an edit used.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Recorded {
     Shape(ValueId),
@@ -54,7 +54,7 @@ pub(crate) struct Region<'a> {
     pub(crate) taps: &'a [ValueId],
     pub(crate) pairs: &'a [(ValueId, ValueId)],
     pub(crate) recorded: &'a [Recorded],
-    /// What the recorded answers depend on.
+    /// The dependencies of the recorded answers.
     pub(crate) used: &'a Used,
     /// New initializers and nodes: constants among them are part of the edit.
     pub(crate) own: (&'a [ValueId], &'a [NodeId]),

@@ -1,4 +1,4 @@
-//! What is wrong with a claim.
+//! The defects of claims.
 
 use onnx_diag::{Rule, Severity};
 

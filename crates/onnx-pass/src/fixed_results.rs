@@ -1,15 +1,15 @@
 //! Operators of which every admissible implementation computes the same bits from the same operands.
 //!
-//! The list is one of what is fixed: an operator that is not on it may be approximated, accumulate in any order, or round
-//! between its steps. Whether the result of a listed operator is fixed can depend on its operands: the standard says neither
-//! which of 0.0 and -0.0 is the greater one, nor what becomes of an integer that overflows.
+//! An operator that is not on the list may be approximated, accumulate in any order, or round between its steps.
+//! Whether the result of a listed operator is fixed can depend on its operands: the standard does not define which of
+//! 0.0 and -0.0 is the greater one, nor the result of an integer overflow.
 
 use onnx_ir::{Model, NodeId};
 use onnx_schema::{Registry, attr, domain, op};
 use onnx_types::tensor::{NoData, Tensor};
 use onnx_types::{ElemClass, ElemType, Symbol};
 
-/// How an operator makes the elements of its results.
+/// The computation by which an operator produces the elements of its results.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
     /// It moves elements, counts them, or compares them.
@@ -239,11 +239,12 @@ fn is_within_range(op: Symbol, operands: &[Tensor], results: &[Tensor]) -> bool 
 fn converts_exactly(from: &Tensor, to: &Tensor) -> bool {
     let class = |tensor: &Tensor| tensor.elem().class();
     match (class(from), class(to)) {
-        // Texts of floats have several forms.
+        // A float has several representations as a string.
         (ElemClass::String, _) | (_, ElemClass::String) => from.elem() == to.elem(),
         (ElemClass::Complex, _) | (_, ElemClass::Complex) => false,
         (ElemClass::Float, ElemClass::Int | ElemClass::Uint) => includes(to, from),
-        // Rounded to the nearest number, ties to even; it is open what becomes of one that is too large or too small.
+        // Rounded to the nearest number, ties to even; the standard does not define the result for one that is too
+        // large or too small.
         (ElemClass::Float, ElemClass::Float) => {
             let is_normal = |(old, new): (f64, f64)| {
                 old == new
@@ -258,7 +259,7 @@ fn converts_exactly(from: &Tensor, to: &Tensor) -> bool {
             let is_same = |(old, new): (i64, f64)| old.unsigned_abs() <= 1 << 53 && old as f64 == new;
             pairs.is_some_and(|(old, mut new)| old.zip(&mut new).all(is_same))
         }
-        // Truth values, and integers, of which the lower bits stay.
+        // Booleans, and integers, of which the lower bits are kept.
         _ => true,
     }
 }

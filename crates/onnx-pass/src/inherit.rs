@@ -1,4 +1,4 @@
-//! What new nodes inherit from the nodes that they are derived from.
+//! The metadata that new nodes inherit from the nodes that they are derived from.
 
 use onnx_ir::{MetadataEntry, Model, NodeId};
 use onnx_types::Symbol;

@@ -1,5 +1,5 @@
-//! Sets and maps of nodes and values of which an edit concerns a few: their cost does not depend on the size of the model, as
-//! that of a table with a place for each key does.
+//! Sets and maps for edits that concern few nodes and values: their cost is proportional to the number of entries,
+//! whereas that of a table indexed by key is proportional to the size of the model.
 
 use foldhash::fast::RandomState;
 use slotmap::SparseSecondaryMap;

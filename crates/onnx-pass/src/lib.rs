@@ -12,9 +12,9 @@
 //! those that they replace, and pairs of an old value and a new one. Nothing uses the new nodes until [`Patch::commit`] has
 //! proved the edit. A refused or dropped patch leaves the model as it was.
 //!
-//! What a pass knows about the model, it queries from the patch: [`Patch::shape`], [`Patch::content`],
-//! [`Patch::constant`], [`Patch::proved_eq`]. The answers are recorded as the assumptions of the edit. A [`Reason`] says why
-//! there is none.
+//! A pass obtains all facts about the model by queries of the patch: [`Patch::shape`], [`Patch::content`],
+//! [`Patch::constant`], [`Patch::proved_eq`]. The answers are recorded as the assumptions of the edit. If there is no
+//! answer, a [`Reason`] states why.
 //!
 //! [`PassCx::rewrite`] tries an edit at each node of an operator, and a [`Pattern`] matches a computation that is written in
 //! the text syntax. The guide `docs/write-a-pass.md` says which method is for which edit.

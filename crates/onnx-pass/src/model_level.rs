@@ -24,7 +24,8 @@ const SIZES: [Sizes; 4] = [Sizes::Different, Sizes::All(3), Sizes::All(1), Sizes
 /// Sizes of the dimension variables of a run.
 #[derive(Clone, Copy)]
 enum Sizes {
-    /// No two are equal, so that one variable in the place of another is found; many models need some that are equal.
+    /// No two sizes are equal, so that the use of a wrong variable is detected; for models that need equal sizes, there
+    /// are runs with equal ones.
     Different,
     All(i64),
 }
@@ -71,9 +72,9 @@ pub fn prove_models(before: &Model, after: &Model, class: Exactness, options: &P
     }
 }
 
-/// Why a run is not a success.
+/// The reason why a run is not a success.
 enum Stop {
-    /// It says nothing, for this reason.
+    /// The run is no evidence, for this reason.
     Skipped(String),
     Different(Box<Counterexample>),
 }

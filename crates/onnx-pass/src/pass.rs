@@ -61,8 +61,8 @@ impl Pass {
         self
     }
 
-    /// Adds a pass that undoes what this one does: the two cannot be repeated together, since each edits what the other one
-    /// has made. It is enough that one of them names the other.
+    /// Adds a pass that undoes what this one does: the two cannot be in one phase that is repeated, because each would
+    /// edit the results of the other one forever. It suffices that one of them names the other.
     #[must_use]
     pub fn against(mut self, pass: impl Into<Cow<'static, str>>) -> Self {
         self.opposes.push(pass.into());

@@ -71,7 +71,7 @@ impl Draft {
 pub enum Level {
     /// The options of the run do not allow the class of the edit.
     Class,
-    /// The model is in order after the edit, and random operators are not made, merged or dropped.
+    /// The structure of the model is valid after the edit, and random operators are not made, merged or dropped.
     Structure,
     /// The checker reports no new error.
     Rules,
@@ -444,14 +444,14 @@ fn erase_nodes(model: &mut Model, nodes: &[NodeId]) {
         }
         let mut producers = Vec::new();
         model.for_each_use_within(node, |value| producers.extend(model.value(value).producer()));
-        // A node that is used stays until its last user is gone.
+        // A node that is used is kept until its last user is erased.
         if model.erase_node(node).is_ok() {
             open.extend(producers.into_iter().filter(|&producer| own.contains_key(producer)));
         }
     }
     let left: Vec<NodeId> = nodes.iter().copied().filter(|&node| model.get_node(node).is_some()).collect();
     let Some(&first) = left.first() else { return };
-    // The rest uses itself in a cycle, which the placeholder cuts.
+    // The remaining nodes form a cycle, which the placeholder breaks.
     let graph = model.node(first).graph();
     let placeholder = model.add_initializer(graph, Symbol::EMPTY, Constant::Dense(Tensor::scalar(0_i64)));
     for &node in &left {
@@ -481,7 +481,7 @@ impl fmt::Debug for Patch<'_, '_> {
     }
 }
 
-/// The place of new nodes before they are made.
+/// The insertion point of new nodes before they are made.
 pub(crate) struct Neighbors {
     graph: GraphId,
     prev: Option<NodeId>,

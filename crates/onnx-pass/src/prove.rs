@@ -114,14 +114,14 @@ pub fn prove(eq: &Equivalence, options: &PassOptions<'_>) -> Verdict {
         EvalOptions::default().with_execution(of_run(&options.execution)).with_registry(options.registry);
     let runner = Runner { eq, execution: &options.execution, run: run.clone() };
     if eq.class() == Exactness::Rounding {
-        // A constant that was computed in the types of the model is rounded as the runs of the model are.
+        // A constant that was computed in the types of the model is rounded, as in the runs of the model.
         if eq.inputs().into_iter().all(|input| eq.constant(input).is_some())
             && let verdict @ Verdict::Tested { .. } = runner.verdict_on_bits()
         {
             return verdict;
         }
         match runner.with(run.with_precision(Precision::Double)).verdict() {
-            // What depends on the bits of a narrow type runs as it is.
+            // Code that depends on the bits of a narrow type runs in that type.
             Verdict::Untested(_) => {}
             verdict => return verdict,
         }
@@ -198,8 +198,9 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// What a difference at smaller sizes says if those of the claim cannot be run. The claim is about its own sizes: if the
-    /// sides do not differ as soon as one of them is what it is, they depend on this size.
+    /// The meaning of a difference at smaller sizes if the sizes of the claim cannot be run. The claim is about its own
+    /// sizes: if the sides agree as soon as one size has its original value, the difference depends on that size and
+    /// does not refute the claim.
     fn confirmed(&self, sampler: &mut Sampler<'_>, smaller: Verdict, sizes: Vec<i64>) -> Verdict {
         for size in sizes {
             sampler.scale_but(size);
@@ -304,7 +305,7 @@ impl<'a> Runner<'a> {
         })
     }
 
-    /// Whether a NaN of the old side says nothing: the caller excludes it, or large operands overflow on the way to it.
+    /// Whether a NaN of the old side is no evidence: the caller excludes it, or large operands overflow before it.
     fn allows_nan(&self, case: &Case) -> bool {
         const MODERATE: f64 = 16.0;
         let excludes = |assumption: &Assumption| {

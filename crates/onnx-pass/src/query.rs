@@ -1,4 +1,5 @@
-//! Queries of a patch: what a pass uses about the model, with the record of it, and the reason if it is not known.
+//! Queries of a patch: facts that a pass uses about the model, with their record, and the reason if a fact is not
+//! known.
 
 use onnx_diag::Quoted;
 use onnx_eval::{Value, run_node};
@@ -112,7 +113,7 @@ impl Patch<'_, '_> {
             && self.model().constant_tensor(value).is_none()
             && let Justification::Assumed { guards, .. } = self.cx.justification(value)
         {
-            // The caller has asked the options.
+            // The caller has checked the options.
             let _ = self.accept_guards(&guards);
         }
     }
@@ -269,7 +270,7 @@ impl Patch<'_, '_> {
                 return Err(Reason("the value is computed by too many nodes".to_owned()));
             }
             open.push((value, true));
-            // A value that needs itself is found again before it is ready.
+            // A value that depends on itself is visited again before it is computed.
             let waiting = |input: &ValueId| open.iter().any(|&(other, is_ready)| is_ready && other == *input);
             let inputs: Vec<ValueId> = self.model().node(node).inputs().flatten().collect();
             if inputs.iter().any(waiting) {

@@ -14,7 +14,7 @@ use crate::keys::{KeyMap, KeySet};
 /// The values that the references of a model name.
 #[derive(Debug, Default)]
 pub(crate) struct References {
-    /// What names a value.
+    /// The kind of reference that names a value.
     named: KeyMap<ValueId, &'static str>,
     /// The initializers that a training step sets.
     trained: KeySet<ValueId>,
@@ -53,7 +53,7 @@ impl References {
         lost
     }
 
-    /// What names a value; `None` if nothing does.
+    /// The reference that names a value; `None` if there is none.
     pub(crate) fn to(&self, value: ValueId) -> Option<&'static str> {
         self.named.get(value).copied()
     }

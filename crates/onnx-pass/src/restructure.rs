@@ -1,8 +1,9 @@
 //! Edits that change no computed value: removal of what nothing uses, order, names, storage of constants.
 //!
-//! They are not patches, which replace values. A restructuring edits the model as it likes, and the whole model is compared
-//! with what it was: every node that is left calls the same operator on the same operands, where constants of equal elements
-//! are the same. Keys of nodes and values are the same in both, so the comparison is linear and proves the edit.
+//! They are not patches, which replace values. A restructuring edits the model without restrictions, and the whole
+//! model is compared with its state before: every remaining node calls the same operator on the same operands, where
+//! constants of equal elements are the same. Keys of nodes and values are the same in both, so the comparison is linear
+//! and proves the edit.
 
 use std::collections::HashSet;
 
@@ -21,7 +22,7 @@ use crate::patch::{Level, Refusal};
 use crate::prove::Verdict;
 use crate::references::References;
 
-/// What a restructuring may change of the interface of the model.
+/// The change of the interface of the model that a restructuring may make.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[non_exhaustive]
 pub enum Interface {
@@ -285,7 +286,8 @@ impl Comparison<'_> {
     fn calls_twin(&self, old: &onnx_ir::Node, new: &onnx_ir::Node) -> bool {
         let functions = (self.before.function_called(old), self.after.function_called(new));
         let (Some(one), Some(two)) = functions else { return false };
-        // What the new one was before, since its own calls may have been redirected as well.
+        // The new function is compared as it was before the edit, because its own calls may have been redirected as
+        // well.
         self.before.functions().contains(&two) && same_function(self.before, one, two, self.data)
     }
 

@@ -154,7 +154,7 @@ impl<'a> Sampler<'a> {
         self.scaled.keys().copied().collect()
     }
 
-    /// Lets one of these sizes be what it is, and replaces the others.
+    /// Keeps one of these sizes at its original value, and replaces the others.
     pub(crate) fn scale_but(&mut self, size: i64) {
         self.scale();
         self.scaled.remove(&size);

@@ -1,4 +1,4 @@
-//! The first level of a proof: the patch can be applied, and what remains is in order.
+//! The first level of a proof: the patch can be applied, and the structure of the resulting model is valid.
 
 use onnx_diag::Quoted;
 use onnx_ir::{Def, FunctionId, GraphId, Model, NodeId, OpsetScope, Use, User, ValueId};
@@ -187,7 +187,7 @@ fn dying(model: &Model, draft: &Draft, references: &References) -> Vec<NodeId> {
             model.for_each_use_within(node, |value| open.extend(model.value(value).producer()));
         }
     }
-    // Producers inside nested graphs of a dying node die with it.
+    // Producers inside nested graphs of a dead node are erased with it.
     order.retain(|&node| {
         let owner = model.owner_node(model.node(node).graph());
         !owner.is_some_and(|owner| is_within(model, owner, |node| dying.contains_key(node)))
@@ -246,7 +246,7 @@ fn restated(model: &Model, draft: &Draft, dying: &[NodeId]) -> Result<Vec<NodeId
         for graph in model.all_graphs().filter(|&graph| !in_function(graph)) {
             for node in model.nodes(graph) {
                 let record = model.node(node);
-                // Nodes nested in those that are replaced go with them.
+                // Nodes nested in those that are replaced are erased with them.
                 let is_replaced =
                     draft.nodes.contains(&node) || is_within(model, node, |node| dying.contains(&node));
                 if record.domain() != domain || is_replaced {
@@ -256,7 +256,7 @@ fn restated(model: &Model, draft: &Draft, dying: &[NodeId]) -> Result<Vec<NodeId
                 let (old, new) = (from.and_then(schema), schema(to));
                 let name = op_name(model, record.op());
                 if old.is_none() && new.is_none() {
-                    // The body of a function is its meaning in every version.
+                    // The body of a function defines its meaning in every version.
                     if from == Some(to) || model.function_called(record).is_some() {
                         continue;
                     }

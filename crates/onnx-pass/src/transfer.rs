@@ -10,7 +10,7 @@ use onnx_types::{Dim, Shape, Symbol, Type, TypeKind};
 
 use crate::keys::KeySet;
 
-/// Why a part of a model cannot be copied: the reason as a clause.
+/// The reason why a part of a model cannot be copied, as a clause.
 pub(crate) type Unsupported = String;
 
 /// Maximum number of nodes that are copied with nested graphs and functions.

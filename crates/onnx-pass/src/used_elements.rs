@@ -1,4 +1,4 @@
-//! What the answers that an edit used were derived from: the values whose elements count.
+//! The derivation of the answers that an edit used: the values whose elements they depend on.
 
 use onnx_ir::{Model, ValueId};
 use onnx_shape_infer::Content;
@@ -7,7 +7,7 @@ use onnx_types::Limits;
 use crate::extract::Recorded;
 use crate::keys::KeySet;
 
-/// What the answers about elements depend on.
+/// The dependencies of the answers about elements.
 #[derive(Default)]
 pub(crate) struct Used {
     /// The values whose elements an edit used, and those from which these were derived: through nodes, as long as the elements
@@ -46,7 +46,7 @@ pub(crate) fn used_elements(
         let Some(node) = record.producer() else { continue };
         let record = model.node(node);
         let is_known = |value: ValueId| content(value).is_some() || is_small_constant(value);
-        // What a branch returns, and the body of a loop.
+        // Outputs of a branch, and the body of a loop.
         let results = record.nested_graphs().flat_map(|graph| model.graph(graph).outputs());
         for operand in record.inputs().flatten().chain(results.map(onnx_ir::GraphOutput::value)) {
             if is_known(operand) {
@@ -55,7 +55,8 @@ pub(crate) fn used_elements(
                 used.sizes.push(operand);
             }
         }
-        // A loop may be known as a whole, by its iterations, where no value of its body is.
+        // The elements of the outputs of a loop can be known from its iterations, although no value of its body is
+        // known.
         let inner = record.nested_graphs().flat_map(|graph| model.nodes_in(graph));
         open.extend(
             inner.flat_map(|node| model.node(node).inputs().flatten()).filter(|&value| is_known(value)),

@@ -34,7 +34,7 @@ pub(super) fn pass() -> Pass {
 pub fn fold_constants(cx: &mut PassCx<'_>) -> Report {
     let registry = cx.options().registry;
     let mut report = Report::default();
-    // What a model grows by in all rounds of a pipeline.
+    // The growth of the model is limited for all rounds of a pipeline together.
     let mut left = cx.growth_left.unwrap_or_else(|| constant_bytes(cx.model()) / SHARE);
     let mut cursor = onnx_ir::Cursor::all(cx.model());
     while let Some(node) = cx.next(&mut cursor) {
@@ -70,7 +70,7 @@ fn is_candidate(model: &Model, node: NodeId) -> bool {
     let mut operands = record.inputs().flatten().peekable();
     record.nested_graphs().next().is_none()
         && !record.is(op::CONSTANT)
-        // One that stays connects a constant with an output.
+        // An `Identity` that is still there connects a constant with an output.
         && !record.is(op::IDENTITY)
         && operands.peek().is_some()
         && operands.all(is_constant)

@@ -40,7 +40,7 @@ pub fn materialize_elements(cx: &mut PassCx<'_>) -> Report {
         let nodes = model.all_graphs().flat_map(|graph| model.nodes(graph));
         nodes.filter(|&node| computes(model, node) && has_known_result(model, inference, node)).collect()
     };
-    // Users come first: the nodes that only they need are dead then.
+    // Users come first, because this makes the nodes dead whose results only they use.
     for node in known.into_iter().rev() {
         if cx.is_stopped() {
             break;
@@ -94,7 +94,7 @@ fn materialize(patch: &mut Patch<'_, '_>, node: NodeId) -> Result<(), Reason> {
         }
         match known(patch, output) {
             Ok(tensor) => {
-                // The claim begins at the tensors whose sizes the elements are made of; it may be about more than sizes.
+                // If the elements are computed from sizes only, the claim begins at the tensors that have these sizes.
                 let _ = tap_sizes(patch, output);
                 let new = patch.new_constant(Position::Before(node), tensor)?;
                 patch.replace(output, new);

@@ -118,7 +118,7 @@ pub struct Report {
     pub missed: Vec<Missed>,
 }
 
-/// A node that a pass left as it is.
+/// A node that a pass did not edit.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Missed {
     /// The name of the node, or of its first output if it has none.
@@ -150,7 +150,8 @@ impl Report {
         self.missed.extend(other.missed);
     }
 
-    /// Adds the report of a later run of the same pass. What a pass leaves, it reports in each run: that of the last one counts.
+    /// Adds the report of a later run of the same pass. Nodes that are not edited are reported in each run: those of
+    /// the last run apply.
     pub(crate) fn add(&mut self, later: Self) {
         self.edits = self.edits.saturating_add(later.edits);
         self.refusals.extend(later.refusals);

@@ -11,7 +11,7 @@ use crate::pass::Pass;
 /// The name of the pass.
 const NAME: &str = "no-metadata";
 
-/// Entries that say under which conditions the model is what it was made from.
+/// Entries that state the conditions under which the model is equivalent to the original.
 const KEPT: [&str; 2] = [ASSUMED_KEY, "onnx.infer.guard."];
 
 pub(super) fn pass() -> Pass {

@@ -134,7 +134,7 @@ fn inline(patch: &mut Patch<'_, '_>, node: NodeId, parts: &Parts) -> Result<(), 
     Ok(())
 }
 
-/// The values from outside are inputs of the claim.
+/// Values from outside of the loop are inputs of the claim.
 fn tap(patch: &mut Patch<'_, '_>, parts: &Parts) {
     for value in patch.model().captures(parts.body).into_iter().chain(parts.initial.iter().copied()) {
         patch.tap(value);

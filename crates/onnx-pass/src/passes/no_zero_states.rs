@@ -18,7 +18,7 @@ const NAME: &str = "no-zero-states";
 /// The operands of `RNN`, `GRU` and `LSTM` that are initial states; only an `LSTM` has the second one.
 const STATES: std::ops::Range<usize> = 5..7;
 
-/// Nodes between a state and the zeros that it is made of, at most.
+/// Maximum number of nodes between a state and the zeros that it is made of.
 const MAX_NODES: usize = 64;
 
 pub(super) fn pass() -> Pass {

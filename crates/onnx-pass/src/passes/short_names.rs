@@ -63,7 +63,8 @@ fn values(model: &mut Model) -> usize {
     renamed
 }
 
-/// The names that are used and not defined: a definition of that name would give them a meaning.
+/// The names that are used and not defined: they must not be given to a value, because these uses would then refer to
+/// it.
 fn undefined(model: &Model) -> Vec<Symbol> {
     let mut names = Vec::new();
     let mut add = |value: ValueId| {

@@ -16,7 +16,7 @@ use crate::restructure::same_function;
 /// The name of the pass.
 const NAME: &str = "unique-functions";
 
-/// Functions with equal hashes that are compared, at most: so that the pass takes linear time.
+/// Maximum number of functions with equal hashes that are compared, so that the pass takes linear time.
 const MAX_TWINS: usize = 16;
 
 pub(super) fn pass() -> Pass {
@@ -26,7 +26,7 @@ pub(super) fn pass() -> Pass {
         .after("sorted")
 }
 
-/// Lets calls of functions of the same domain that compute the same call the first of them. The others remain;
+/// Redirects calls of functions of one domain that compute the same to the first of them. The others remain;
 /// `no-unused-functions` removes them.
 pub fn merge_functions(cx: &mut PassCx<'_>) -> Report {
     let data = cx.options().data;

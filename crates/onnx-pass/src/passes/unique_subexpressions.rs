@@ -55,7 +55,7 @@ pub fn merge_subexpressions(cx: &mut PassCx<'_>) -> Report {
         }
         let Some(earlier) = found.or_else(|| swapped.find(model, node)) else { continue };
         let pairs: Vec<(ValueId, ValueId)> = outputs(model, node).zip(outputs(model, earlier)).collect();
-        // An `Identity` in its place would not be a gain.
+        // An `Identity` in place of the node would save nothing.
         if model.node(node).is(op::CONSTANT) && !pairs.iter().all(|&(old, new)| model.can_replace(old, new)) {
             continue;
         }

@@ -39,7 +39,7 @@ pub(super) fn simplify(cx: &mut PassCx<'_>) -> Report {
 
 fn is_candidate(model: &Model, node: NodeId) -> bool {
     let record = model.node(node);
-    // The default of an input is as good as a constant, unless a caller wants another one.
+    // An operand that is the default of an input is not replaced: it is constant unless a caller overrides it.
     let has_default = |operand: ValueId| model.value(operand).initializer().is_some();
     let is_open = |index| {
         record.input(index).is_some_and(|operand| !is_constant(model, operand) && !has_default(operand))
@@ -68,9 +68,9 @@ fn set_operand(
     let old = record.output(0).ok_or("an output is left out")?;
     let data = record.input(0).ok_or("an operand is left out")?;
     if let Some(operand) = record.input(index) {
-        // The elements that are known are a part of the claim: the sizes of the result follow from them.
+        // The known elements are assumptions of the claim, because the sizes of the result follow from them.
         let _ = patch.content(operand);
-        // What the operand is computed from may remain a part of the claim.
+        // The nodes that compute the operand may remain a part of the claim.
         let _ = tap_sizes(patch, operand);
     }
     patch.tap(data);

@@ -1,4 +1,4 @@
-//! Values of equal elements are one, and what is made of sizes is made of as few nodes as possible.
+//! Values with equal elements are merged, and lists of sizes are computed by as few nodes as possible.
 
 use std::collections::HashMap;
 
@@ -18,10 +18,11 @@ use crate::passes::Report;
 use crate::patch::Patch;
 use crate::query::{Reason, label};
 
-/// Nodes between a value and the tensors whose sizes it has, at most: so that the pass takes linear time.
+/// Maximum number of nodes between a value and the tensors whose sizes it has, so that the pass takes linear time.
 const MAX_NODES: usize = 64;
 
-/// Values of equal elements that are remembered, at most: they are in graphs that do not see each other.
+/// Maximum number of values with equal elements that are remembered: they are in graphs that cannot use each other's
+/// values.
 const MAX_TWINS: usize = 4;
 
 /// The first version whose `Shape` can return a part of the sizes.
@@ -72,7 +73,7 @@ pub(super) fn merge(cx: &mut PassCx<'_>) -> Report {
     report
 }
 
-/// Lets a value with equal elements take the place of an output of a node.
+/// Replaces an output of a node by a value with equal elements.
 fn replace(cx: &mut PassCx<'_>, node: NodeId, (output, twin): (ValueId, ValueId), report: &mut Report) {
     let mut patch = cx.patch(NAME, Exactness::Exact);
     patch.source(node);
@@ -187,7 +188,7 @@ pub(super) fn simplify(cx: &mut PassCx<'_>) -> Report {
     let main = cx.model().main_graph();
     let nodes: Vec<NodeId> = cx.model().nodes(main).collect();
     let mut sources = Sources::of_inputs(cx.model(), cx.inference());
-    // Users come first: what only they need is gone then.
+    // Users come first, because this makes the nodes dead whose results only they use.
     for node in nodes.into_iter().rev() {
         let model = cx.model();
         let Some(record) = model.get_node(node) else { continue };
@@ -213,7 +214,7 @@ pub(super) fn simplify(cx: &mut PassCx<'_>) -> Report {
     report
 }
 
-/// Makes a list of its pieces, and lets it take the place of another one.
+/// Makes a list of its pieces, and replaces another one by it.
 fn assemble(patch: &mut Patch<'_, '_>, node: NodeId, list: ValueId, pieces: &[Piece]) -> Result<(), Reason> {
     tap_sizes(patch, list)?;
     let at = Position::Before(node);
@@ -243,11 +244,11 @@ fn assemble(patch: &mut Patch<'_, '_>, node: NodeId, list: ValueId, pieces: &[Pi
     Ok(())
 }
 
-/// Where sizes can be read: the first value of each one.
+/// The values from which sizes can be read: the first one for each size.
 struct Sources(HashMap<Dim, (ValueId, usize), RandomState>);
 
 impl Sources {
-    /// The sizes of the inputs of the model, which are there from the beginning.
+    /// The sizes of the inputs of the model, which are available to all nodes.
     fn of_inputs(model: &Model, inference: &Inference) -> Self {
         let mut sources: HashMap<Dim, (ValueId, usize), RandomState> = HashMap::default();
         for &input in model.graph(model.main_graph()).inputs() {
@@ -260,7 +261,7 @@ impl Sources {
         Self(sources)
     }
 
-    /// Where a size can be read before a node.
+    /// The value and the axis from which a size can be read before a node.
     fn find(&mut self, cx: &PassCx<'_>, node: NodeId, size: Dim) -> Option<(ValueId, usize)> {
         if let Some(&source) = self.0.get(&size) {
             return Some(source);
@@ -296,7 +297,8 @@ impl Sources {
     }
 }
 
-/// The number of nodes that are only there for a node, and the node. Those that make values that are read afterwards stay.
+/// The number of nodes that would be dead without a node, that node included. Producers of values that are read
+/// afterwards are not counted.
 fn dying(model: &Model, node: NodeId, read: &[ValueId]) -> usize {
     let mut left: KeyMap<ValueId, usize> = KeyMap::default();
     let mut open = vec![node];
