@@ -321,6 +321,26 @@ impl Sink {
         }
     }
 
+    /// Drops the diagnostics beyond caps. The counts remain.
+    pub fn limit(&mut self, caps: Caps) {
+        let mut kept: BTreeMap<RuleId, u64> = BTreeMap::new();
+        let mut total = 0_usize;
+        self.diagnostics.retain(|found| {
+            let of_rule = kept.entry(found.rule.id()).or_default();
+            let is_kept =
+                total < caps.total && usize::try_from(*of_rule).is_ok_and(|count| count < caps.per_rule);
+            if is_kept {
+                *of_rule = of_rule.saturating_add(1);
+                total = total.saturating_add(1);
+            }
+            is_kept
+        });
+        for (id, count) in &mut self.rules {
+            count.kept = kept.get(id).copied().unwrap_or(0);
+        }
+        self.caps = caps;
+    }
+
     /// Drops the diagnostics that were kept. The counts remain.
     pub fn discard(&mut self) {
         self.diagnostics = Vec::new();
