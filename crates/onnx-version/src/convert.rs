@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use onnx_diag::{Diagnostic, Rule, Sink};
+use onnx_diag::{Caps, Diagnostic, Policy, Rule, Sink};
 use onnx_functions::InlineError;
 use onnx_ir::{FunctionId, GraphId, Model, NodeId, OpsetScope, Places, ValueId};
 use onnx_schema::{Registry, ir_version_for, op, opset_versions};
@@ -88,10 +88,10 @@ impl VersionError {
     }
 }
 
-/// A diagnostic for each node that cannot be converted.
+/// A diagnostic for each node that cannot be converted. No cap applies; [`Sink::limit`] applies one.
 #[must_use]
 pub fn findings(model: &Model, refusals: &[Refusal]) -> Sink {
-    let mut sink = Sink::new();
+    let mut sink = Sink::with(Policy::new(), Caps::NONE);
     let places = Places::new(model);
     for refusal in refusals.iter().filter(|refusal| model.get_node(refusal.node).is_some()) {
         let rule = rule(refusal.reason.cause());
@@ -101,7 +101,7 @@ pub fn findings(model: &Model, refusals: &[Refusal]) -> Sink {
                 true => refusal.to_string(),
                 false => format!("{refusal}; it takes the place of `{own}` at an earlier step"),
             };
-            Diagnostic::new(rule, places.node(refusal.node), message).help(refusal.reason.cause().help())
+            Diagnostic::new(rule, places.node(refusal.node), message).help(refusal.reason.help())
         });
     }
     sink

@@ -108,15 +108,17 @@ impl Engine<'_> {
         match self.model.callee(node, self.registry) {
             Callee::Standard(_) => self.schedule(node, at),
             Callee::Unknown { .. } | Callee::Experimental | Callee::Undefined => self.undefined(node, at),
-            Callee::Function(_) => self.not_captured(node, "a function of the model"),
-            Callee::Custom(_) => self.not_captured(node, "an operator that the registry declares"),
+            Callee::Function(_) => self.not_captured(node, at, "a function of the model"),
+            Callee::Custom(_) => {
+                self.not_captured(node, at, "an operator that the registry declares");
+            }
             _ => {}
         }
     }
 
     /// A node that does not call a standard operator: it stays, unless the version has a standard operator of its name, which
     /// would take precedence.
-    fn not_captured(&mut self, node: NodeId, callee: &str) {
+    fn not_captured(&mut self, node: NodeId, at: i64, callee: &str) {
         let record = self.model.node(node);
         let op = record.op();
         let [domain, name] = [record.domain(), op].map(|symbol| self.model.str(symbol));
@@ -128,8 +130,10 @@ impl Engine<'_> {
         let version = first_version(self.set, op).unwrap_or(self.target);
         let reason =
             format!("it calls {callee}, and the standard operator of that name would take its place");
-        let op = name.to_owned();
-        self.refuse(Refusal { node, op, since: version, to: version, reason: reason.into() });
+        let (op, target) = (name.to_owned(), self.target);
+        // Downwards, no version between is known to prevent it.
+        let to = if at < target { version.clamp(at.saturating_add(1), target) } else { target };
+        self.refuse(Refusal { node, op, since: version, to, target, reason: reason.into() });
     }
 
     /// A node whose operator the imported version does not have: it stays if no version has it. Otherwise the standard does not say
@@ -141,7 +145,8 @@ impl Engine<'_> {
                 let reason = format!("version {at}, which the model imports, does not have the operator");
                 let op = self.model.str(op).to_owned();
                 let to = if at < self.target { at.saturating_add(1) } else { at.saturating_sub(1) };
-                self.refusals.push(Refusal { node, op, since, to, reason: reason.into() });
+                let target = self.target;
+                self.refusals.push(Refusal { node, op, since, to, target, reason: reason.into() });
             }
             None => self.unknown.push(node),
         }
@@ -243,7 +248,10 @@ impl Engine<'_> {
         let since = old.since_version();
         let (is_changed, made) = match result {
             Ok(done) => done,
-            Err(reason) => return self.refuse(Refusal { node: source, op, since, to: at, reason }),
+            Err(reason) => {
+                let target = self.target;
+                return self.refuse(Refusal { node: source, op, since, to: at, target, reason });
+            }
         };
         self.is_stale |= !made.is_empty();
         if is_changed && source == node {
@@ -292,7 +300,8 @@ impl Engine<'_> {
             let op = self.model.str(call.function.1).to_owned();
             let reason = Reason::new(Cause::NoForm, reason.to_string());
             let to = boundary.saturating_sub(1);
-            self.refuse(Refusal { node: self.source(call.node), op, since: boundary, to, reason });
+            let (node, target) = (self.source(call.node), self.target);
+            self.refuse(Refusal { node, op, since: boundary, to, target, reason });
         }
         for &node in nodes.iter().filter(|&&node| self.model.get_node(node).is_none()) {
             if !self.sources.contains_key(node) {

@@ -57,13 +57,19 @@ pub struct Refusal {
     pub since: i64,
     /// The version for which the node has no equivalent.
     pub to: i64,
+    /// The version of the conversion: `to`, or one behind it.
+    pub target: i64,
     /// Why the node cannot be converted, as a clause.
     pub reason: Reason,
 }
 
 impl std::fmt::Display for Refusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "`{}` cannot be converted to version {}: {}", self.op, self.to, self.reason)
+        write!(f, "`{}` cannot be converted to version {}", self.op, self.to)?;
+        if self.target != self.to {
+            write!(f, ", on the way to version {}", self.target)?;
+        }
+        write!(f, ": {}", self.reason)
     }
 }
 

@@ -49,12 +49,27 @@ impl Cause {
 pub struct Reason {
     cause: Cause,
     text: String,
+    help: Option<&'static str>,
 }
 
 impl Reason {
     /// A reason, as a clause.
     pub fn new(cause: Cause, text: impl Into<String>) -> Self {
-        Self { cause, text: text.into() }
+        Self { cause, text: text.into(), help: None }
+    }
+
+    /// The same with other help than that of the class.
+    pub(crate) fn with_help(self, help: &'static str) -> Self {
+        Self { help: Some(help), ..self }
+    }
+
+    /// What a user can do.
+    #[must_use]
+    pub const fn help(&self) -> &'static str {
+        match self.help {
+            Some(help) => help,
+            None => self.cause.help(),
+        }
     }
 
     /// The class of the reason.

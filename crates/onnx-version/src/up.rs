@@ -13,7 +13,7 @@ pub(crate) fn take(step: &mut Step<'_>, row: Kind) -> Result<(), Reason> {
     match row {
         Kind::Adapted => {
             keep_defaults(step)?;
-            let adapt = steps::find(step.new).ok_or("the change of the operator has no conversion")?;
+            let adapt = steps::find(step.new).ok_or_else(|| no_conversion(step))?;
             adapt(step)?;
         }
         Kind::Moved => {
@@ -24,6 +24,17 @@ pub(crate) fn take(step: &mut Step<'_>, row: Kind) -> Result<(), Reason> {
     }
     remove_meaningless(step);
     refuse_undeclared(step)
+}
+
+/// The reason why no function adapts a node.
+fn no_conversion(step: &Step<'_>) -> Reason {
+    let version = step.version;
+    Reason::from(match step.new.is_deprecated() {
+        true => {
+            format!("version {version} deprecates the operator, and no conversion to its replacement exists")
+        }
+        false => format!("no conversion to the form of version {version} exists"),
+    })
 }
 
 /// Removes `consumed_inputs`, a hint for allocators.

@@ -392,6 +392,19 @@ fn functions_with_the_name_of_an_expanded_operator_do_not_matter() {
 }
 
 #[test]
+fn a_refusal_names_the_version_of_the_conversion_and_the_one_that_prevents_it() {
+    let text = r#"<ir_version: 9, opset_import: ["": 11]>
+        g (int64[4] x, int64[1] k) => (int64[A] y, int64[B] i) <int64[1] n = {2}> {
+            y, i = TopK <largest = 0> (x, n)
+        }"#;
+    let refused = converted_model(text, 9).unwrap_err();
+    let expected = "`TopK` cannot be converted to version 10, on the way to version 9: `largest` is 0 on integers, and version \
+        10 has no `largest`";
+    assert_eq!(refused, expected);
+    assert!(converted_model(text, 10).unwrap_err().starts_with("`TopK` cannot be converted to version 10: "));
+}
+
+#[test]
 fn no_standard_operator_takes_the_place_of_a_function() {
     let reason = "`Gelu` cannot be converted to version 20: it calls a function of the model, and the standard operator of \
         that name would take its place";

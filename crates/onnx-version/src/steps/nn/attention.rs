@@ -11,13 +11,16 @@ pub(crate) fn whole_mask(step: &mut Step<'_>) -> Result<(), Reason> {
     if step.input(4).is_some() {
         return Err(Reason::new(
             Cause::ShapeUnknown,
-            "whether the mask is as long as the keys with the past ones is unknown",
+            "it is unknown whether `attn_mask` is as long as `past_key` and `K` together",
         ));
     }
     let (mask, key) = (step.dims(mask)?, step.dims(step.operand(1)?)?);
     let length = key.len().checked_sub(2).and_then(|axis| key.get(axis));
     match (mask.last(), length) {
         (Some(a), Some(b)) if a == b && *a != Dim::Unknown => Ok(()),
-        _ => Err("the mask may be shorter than the keys".into()),
+        _ => {
+            Err(format!("`attn_mask` may be shorter than `K`, which version {} does not allow", step.version)
+                .into())
+        }
     }
 }

@@ -47,10 +47,12 @@ pub(crate) fn windows_in_data(step: &mut Step<'_>) -> Result<(), Reason> {
             let before: Vec<i64> = axes.iter().map(|axis| axis.end).collect();
             round_down(&mut axes)?;
             if counts && axes.iter().zip(before).any(|(axis, before)| axis.end > before) {
-                return Err(
-                    "elements beyond the padding do not count, and the older version has other windows"
-                        .into(),
+                let version = step.version;
+                let text = format!(
+                    "with `ceil_mode`, the last window extends beyond the padding, where elements do not count; version {version} \
+                     can express it by greater `pads` only, which count (`count_include_pad`)"
                 );
+                return Err(text.into());
             }
             step.set(attr::PADS, pads(&axes))?;
             step.remove(attr::CEIL_MODE);

@@ -55,7 +55,7 @@ fn known_indices(step: &Step<'_>, value: ValueId) -> Result<Option<Vec<i64>>, Re
 /// The number of classes.
 fn depth(step: &Step<'_>) -> Result<i64, Reason> {
     let value = step.operand(1)?;
-    let what = "the depth, from which negative indices count,";
+    let what = "the depth that negative indices count from";
     let depth = match step.constant_of(value) {
         Some(tensor) if tensor.elem().is_float() => {
             step.floats(value, what)?.iter().map(|&depth| depth as i64).collect()

@@ -19,7 +19,7 @@ pub(crate) fn former_name(step: &mut Step<'_>) -> Result<(), Reason> {
     step.set(attr::PADDINGS, pads)
 }
 
-/// Downwards: all axes are padded, those that are not named by nothing.
+/// Downwards: all axes are padded; axes that are not listed get padding of 0.
 pub(crate) fn all_axes(step: &mut Step<'_>) -> Result<(), Reason> {
     let Some(axes) = step.input(3) else { return Ok(()) };
     let (x, pads) = (step.operand(0)?, step.operand(1)?);
@@ -43,10 +43,10 @@ pub(crate) fn all_axes(step: &mut Step<'_>) -> Result<(), Reason> {
     Ok(())
 }
 
-/// Downwards: elements are not taken from the other end.
+/// Downwards: refuses the mode `wrap`.
 pub(crate) fn not_wrapped(step: &mut Step<'_>) -> Result<(), Reason> {
     match step.text(attr::MODE)?.as_deref() {
-        Some("wrap") => Err("its mode is `wrap`".into()),
+        Some("wrap") => Err(format!("`mode` is `wrap`, which version {} does not have", step.version).into()),
         _ => Ok(()),
     }
 }

@@ -1,4 +1,4 @@
-//! `Reshape`: version 14 can take a 0 as a size.
+//! `Reshape`: version 14 adds an attribute with which 0 is a size.
 
 use onnx_schema::{attr, op};
 use onnx_types::Dim;
@@ -24,14 +24,18 @@ pub(crate) fn zero_copies(step: &mut Step<'_>) -> Result<(), Reason> {
     let (x, shape) = (step.operand(0)?, step.operand(1)?);
     let sizes = step.int_dims(shape, "the shape, in which a 0 is a size")?;
     let own = step.types.dims(x).unwrap_or_default();
-    // A size that is 0 stands for that of the operand, which is the same one.
+    // A 0 copies the size of the operand; here that size is 0, too.
     let is_kept = |(index, size): (usize, &Dim)| match size {
         Dim::Known(size) if *size != 0 => true,
         Dim::Unknown => false,
         size => own.get(index) == Some(size),
     };
     if !sizes.iter().enumerate().all(is_kept) {
-        return Err("a size may be 0, which stands for that of the operand in the older version".into());
+        let version = step.version;
+        let text = format!("a size may be 0, which version {version} replaces by that of the operand");
+        return Err(Reason::from(text).with_help(
+            "fix the dimensions that the shape is computed from: `onnx edit MODEL --set 'INPUT[AXIS]=N'`",
+        ));
     }
     step.remove(attr::ALLOWZERO);
     Ok(())

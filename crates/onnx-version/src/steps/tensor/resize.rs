@@ -1,4 +1,4 @@
-//! `Resize`: version 11 adds ways to map coordinates, and another one is the default.
+//! `Resize`: version 11 adds modes of coordinate transformation, and changes the default.
 
 use onnx_ir::AttrValue;
 use onnx_schema::{attr, op};
@@ -66,7 +66,7 @@ pub(crate) fn omitted_operands(step: &mut Step<'_>) -> Result<(), Reason> {
     }
 }
 
-/// Downwards: coordinates are multiplied with the scale, and nothing else.
+/// Downwards: coordinates are multiplied by the scale; other transformations are refused.
 pub(crate) fn only_asymmetric(step: &mut Step<'_>) -> Result<(), Reason> {
     let x = step.operand(0)?;
     let scales = match (step.input(2), step.input(3)) {
@@ -88,7 +88,7 @@ pub(crate) fn only_asymmetric(step: &mut Step<'_>) -> Result<(), Reason> {
     let is_equal = match (mode.as_str(), transform.as_str()) {
         _ if is_kept => transform != "tf_crop_and_resize",
         ("linear", "asymmetric") => true,
-        // Every element is repeated, wherever its center is.
+        // If all scales are integers, every element is repeated, independent of the transformation of coordinates.
         ("nearest", "half_pixel") => is_repeated && rounding.starts_with("round_prefer"),
         ("nearest", "asymmetric") => match rounding.as_str() {
             "floor" => scales.iter().all(|&scale| scale >= 1.0),
@@ -156,14 +156,20 @@ pub(crate) fn empty_operands(step: &mut Step<'_>) -> Result<(), Reason> {
 pub(crate) fn all_axes(step: &mut Step<'_>) -> Result<(), Reason> {
     let policy = step.text(attr::KEEP_ASPECT_RATIO_POLICY)?.unwrap_or_default();
     if policy != "stretch" && step.input(3).is_some() {
-        return Err(format!("its policy for the ratio of sizes is `{policy}`").into());
+        let version = step.version;
+        let text =
+            format!("`keep_aspect_ratio_policy` is `{policy}`, and version {version} has no such attribute");
+        return Err(text.into());
     }
     step.remove(attr::KEEP_ASPECT_RATIO_POLICY);
     let is_nearest = step.text(attr::MODE)?.as_deref() == Some("nearest");
     if step.flag(attr::ANTIALIAS)? && !is_nearest {
         let scales = step.input(2).map(|scales| step.floats(scales, "the scales")).transpose()?;
         if scales.is_none_or(|scales| scales.iter().any(|&scale| scale < 1.0)) {
-            return Err("it smooths what it shrinks".into());
+            let version = step.version;
+            let text =
+                format!("it shrinks an axis with `antialias`, and version {version} has no `antialias`");
+            return Err(text.into());
         }
     }
     step.remove(attr::ANTIALIAS);
@@ -172,7 +178,8 @@ pub(crate) fn all_axes(step: &mut Step<'_>) -> Result<(), Reason> {
     if step.input(1).is_some()
         && step.text(attr::COORDINATE_TRANSFORMATION_MODE)?.as_deref() == Some("tf_crop_and_resize")
     {
-        return Err("its regions are for some axes only".into());
+        let text = "`axes` restricts `roi` to some axes, and version";
+        return Err(format!("{text} {} has no `axes`", step.version).into());
     }
     let rank = usize::try_from(step.rank(x)?).map_err(|_| "the rank is unknown")?;
     let places: Result<Vec<usize>, Reason> = axes
@@ -210,10 +217,11 @@ pub(crate) fn all_axes(step: &mut Step<'_>) -> Result<(), Reason> {
     Ok(())
 }
 
-/// Downwards: two ways came with version 19.
+/// Downwards: refuses the coordinate transformation `half_pixel_symmetric`, which version 19 adds.
 pub(crate) fn not_symmetric(step: &mut Step<'_>) -> Result<(), Reason> {
     if step.text(attr::COORDINATE_TRANSFORMATION_MODE)?.as_deref() == Some("half_pixel_symmetric") {
-        return Err("its coordinates are those of `half_pixel_symmetric`".into());
+        let text = "`coordinate_transformation_mode` is `half_pixel_symmetric`, which version";
+        return Err(format!("{text} {} does not have", step.version).into());
     }
     Ok(())
 }

@@ -15,7 +15,9 @@ pub(crate) fn elements(step: &mut Step<'_>) -> Result<(), Reason> {
 /// Downwards: elements are not combined by `max` or `min`.
 pub(crate) fn without_extremes(step: &mut Step<'_>) -> Result<(), Reason> {
     match step.text(attr::REDUCTION)?.as_deref() {
-        Some(mode @ ("max" | "min")) => Err(format!("its reduction is `{mode}`").into()),
+        Some(mode @ ("max" | "min")) => {
+            Err(format!("`reduction` is `{mode}`, which version {} does not have", step.version).into())
+        }
         _ => Ok(()),
     }
 }

@@ -12,7 +12,8 @@ pub(crate) fn attributes(step: &mut Step<'_>) -> Result<(), Reason> {
     if let Some(steps) = step.input(4)
         && step.ints(steps, "`steps`")?.iter().any(|&by| by != 1)
     {
-        return Err("it does not take every element".into());
+        let version = step.version;
+        return Err(format!("a step is not 1, and version {version} has no `steps`").into());
     }
     for (index, name, what) in
         [(1, attr::STARTS, "`starts`"), (2, attr::ENDS, "`ends`"), (3, attr::AXES, "`axes`")]

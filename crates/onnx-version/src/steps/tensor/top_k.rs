@@ -15,7 +15,8 @@ pub(crate) fn positive_number(step: &mut Step<'_>) -> Result<(), Reason> {
     moved::operands(step)
 }
 
-/// Downwards: the smallest elements are the largest of the negated ones; an order that may be any may be sorted.
+/// Downwards: the smallest elements are the largest of the negated ones; results whose order is not specified may be
+/// sorted.
 pub(crate) fn largest(step: &mut Step<'_>) -> Result<(), Reason> {
     let x = step.operand(0)?;
     let axis = step.int(attr::AXIS)?.unwrap_or(-1);
@@ -31,7 +32,9 @@ pub(crate) fn largest(step: &mut Step<'_>) -> Result<(), Reason> {
         return Ok(());
     }
     if !step.elem(x)?.is_float() {
-        return Err(Reason::new(Cause::TypeNotAllowed, "it takes the smallest of integers"));
+        let version = step.version;
+        let text = format!("`largest` is 0 on integers, and version {version} has no `largest`");
+        return Err(Reason::new(Cause::TypeNotAllowed, text));
     }
     let negated = step.like(x, op::NEG, &[x], &[])?;
     step.set_input(0, Some(negated));
