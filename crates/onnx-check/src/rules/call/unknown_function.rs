@@ -35,7 +35,7 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
             places.node(id),
             format!("the model has no function {name} in domain {domain}"),
         )
-        .help("add it, or correct the name; an operator of a runtime had better be of another domain")
+        .help("add it, or correct the name; an operator of a runtime should use another domain")
         .note(format!("the model has other functions in domain {domain}"))
         .beyond_reference(true)
     });
