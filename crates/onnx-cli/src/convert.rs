@@ -31,8 +31,8 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure>
         (None, part) => load_as(&args.input_file, &args.input, part)?,
     };
     progress.aside(|| loaded.report(&args.input.severity, args.keep_going, out))?;
-    let versions =
-        versions::plans(&mut loaded.model, &args.opset, &loaded.execution.clone(), args.keep_going)?;
+    let wanted = (args.keep_going, args.input.severity.caps());
+    let versions = versions::plans(&mut loaded.model, &args.opset, &loaded.execution.clone(), wanted)?;
     let is_plan = !args.opset.is_empty() && args.output.output_file.is_none() && !in_place;
     progress.aside(|| report_versions(&loaded, &versions, (is_plan, args.keep_going), out))?;
     if is_plan || (!versions.found.is_empty() && !args.keep_going) {
@@ -81,6 +81,7 @@ fn report_versions(
     if !versions.found.is_empty() {
         let options = text::Options::new(&loaded.name).with_style(&Colours).with_concise(true);
         out.findings(&versions.found, &options);
+        versions.help().into_iter().for_each(|help| out.help(help));
     }
     let mut found = versions.found.clone();
     found.merge(loaded.findings.clone());

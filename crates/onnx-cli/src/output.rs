@@ -11,7 +11,7 @@ use std::time::Instant;
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use onnx_diag::render::{self, Role, text};
-use onnx_diag::{Clean, Severity, Sink};
+use onnx_diag::{Caps, Clean, Severity, Sink};
 
 use crate::args::Color;
 use crate::exit::Failure;
@@ -73,6 +73,8 @@ pub(crate) struct Out {
     verbose: u8,
     /// When the command began.
     start: Instant,
+    /// How many diagnostics are reported, if the user gives that.
+    caps: Option<Caps>,
     /// What the command reports.
     pub(crate) collected: Collected,
 }
@@ -90,6 +92,7 @@ impl Out {
             quiet: false,
             verbose: 0,
             start: Instant::now(),
+            caps: None,
             collected: Collected::new(command, format),
         }
     }
@@ -97,6 +100,19 @@ impl Out {
     /// The same, with less or more on standard error.
     pub(crate) fn with_verbosity(self, quiet: bool, verbose: u8) -> Self {
         Self { quiet, verbose, ..self }
+    }
+
+    /// Applies `--max-findings` to all diagnostics that follow.
+    pub(crate) const fn limit_findings(&mut self, caps: Option<Caps>) {
+        self.caps = caps;
+    }
+
+    /// The diagnostics within `--max-findings`, in text and in reports alike.
+    pub(crate) fn within_caps(&self, mut findings: Sink) -> Sink {
+        if let Some(caps) = self.caps {
+            findings.limit(caps);
+        }
+        findings
     }
 
     /// Writes text for people to standard output.
@@ -185,7 +201,10 @@ impl Out {
         }
         let mut rendered = String::new();
         // Writing to a string cannot fail.
-        let _ = text::render(&mut rendered, findings, options);
+        let _ = match self.caps {
+            Some(_) => text::render(&mut rendered, &self.within_caps(findings.clone()), options),
+            None => text::render(&mut rendered, findings, options),
+        };
         self.aside(&rendered);
     }
 
@@ -219,6 +238,14 @@ impl Out {
     pub(crate) fn detail(&self, level: u8, text: &str) {
         if self.verbose >= level {
             self.aside(&format!("{}\n", Clean(text)));
+        }
+    }
+
+    /// Tells on standard error what helps, after diagnostics that are shown without their help.
+    pub(crate) fn help(&self, text: &str) {
+        if !self.quiet {
+            let word = paint(Colours::of(Role::Help), "help");
+            self.aside(&format!("   {} {word}: {}\n", paint(DIM, "="), Clean(text)));
         }
     }
 

@@ -291,9 +291,10 @@ impl Out {
         name: &str,
         format: Option<&'static str>,
         bytes: Option<u64>,
-        mut findings: Sink,
+        findings: Sink,
         items: Vec<String>,
     ) -> Result<(), Failure> {
+        let mut findings = self.within_caps(findings);
         let collected = &mut self.collected;
         match collected.format {
             ReportFormat::Text => findings.discard(),

@@ -18,6 +18,7 @@ pub(crate) fn run(args: &VerifyArgs, out: &mut Out) -> Result<Outcome, Failure> 
     jobs::one_by_one(expand(&args.files, &["onnx"]), "verifying", out, |path, progress, out| {
         let mut loaded = load(path, &args.input)?;
         loaded.judge(&args.input.severity)?;
+        out.limit_findings(args.input.severity.caps());
         progress.aside(|| verify(&mut loaded, out))?;
         Ok(Outcome::Fine)
     })

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use onnx_diag::{Clean, Quoted, Sink};
+use onnx_diag::{Caps, Clean, Quoted, Sink};
 use onnx_ir::{Model, NodeId};
 use onnx_pass::{Equivalence, Exactness, PassOptions, Verdict};
 use onnx_schema::domain;
@@ -100,6 +100,9 @@ impl Item {
 
     /// One line: what is done.
     pub(crate) fn summary(&self, plan: &Plan) -> String {
+        if self.refused > 0 && self.reached.is_none() {
+            return format!("{} {} -> {}: {}", shown(&self.domain), self.from, self.to, self.verdict());
+        }
         let parts: Vec<String> = [Change::Form, Change::Replaced, Change::Expanded]
             .into_iter()
             .map(|change| (plan.count(change), change))
@@ -108,6 +111,13 @@ impl Item {
             .collect();
         let parts = if parts.is_empty() { "no node changes".to_owned() } else { parts.join(", ") };
         format!("{} {} -> {}: {parts}", shown(&self.domain), self.from, self.reached.unwrap_or(self.to))
+    }
+
+    fn verdict(&self) -> String {
+        match self.refused {
+            0 => "possible".to_owned(),
+            count => format!("not possible, {} without an equivalent", plural(count, "node")),
+        }
     }
 
     /// One line: which version takes the place of one that cannot be reached.
@@ -123,10 +133,7 @@ impl Item {
     /// The plan for people.
     pub(crate) fn page(&self, plan: &Plan) -> Result<String, Failure> {
         let mut text = String::new();
-        let verdict = match self.refused {
-            0 => "possible".to_owned(),
-            count => format!("not possible, {} without an equivalent", plural(count, "node")),
-        };
+        let verdict = self.verdict();
         let head = format!("{} {} -> {}", shown(&self.domain), self.from, self.to);
         writeln!(
             text,
@@ -134,11 +141,13 @@ impl Item {
             paint(HEADING, head),
             if self.refused == 0 { verdict } else { paint(BAD, verdict).to_string() }
         )?;
+        let name = |step: &StepItem| format!("{} {} -> {}", shown(&step.op), step.from, step.to);
+        let width = self.steps.iter().map(|step| name(step).chars().count()).max().unwrap_or(0).max(24);
         for step in &self.steps {
-            let name = format!("{:<24}", format!("{} {} -> {}", shown(&step.op), step.from, step.to));
+            let name = format!("{:<width$}", name(step));
             writeln!(text, "  {} {} {}", paint(KEY, name), plural(step.nodes, "node"), step.change)?;
         }
-        if self.steps.is_empty() {
+        if self.steps.is_empty() && self.refused == 0 {
             writeln!(text, "  {}", paint(DIM, "no node changes"))?;
         }
         if !self.unknown.is_empty() {
@@ -157,6 +166,35 @@ pub(crate) struct Versions {
     pub(crate) sets: Vec<(Item, Plan)>,
     /// The nodes without an equivalent.
     pub(crate) found: Sink,
+    /// Which versions are possible instead of those that are refused.
+    pub(crate) possible: Vec<String>,
+}
+
+impl Versions {
+    /// What helps against the refusals that are shown, each once.
+    pub(crate) fn help(&self) -> Vec<&str> {
+        let mut help: Vec<&str> = self.possible.iter().map(String::as_str).collect();
+        for text in self.found.diagnostics().iter().filter_map(|found| found.help.as_deref()) {
+            if !help.contains(&text) {
+                help.push(text);
+            }
+        }
+        help
+    }
+}
+
+/// Returns which version is possible instead of one that is refused.
+fn possible(domain: &str, plan: &Plan, reached: i64) -> String {
+    let domain = name_of(domain);
+    let (domain, from) = (shown(&domain), plan.from);
+    let end = if plan.to < from { "oldest" } else { "newest" };
+    let lists = "`onnx info --versions` lists what prevents each version";
+    match reached == from {
+        true => format!(
+            "{from}, which the model imports, is the {end} version of {domain} that is possible; {lists}"
+        ),
+        false => format!("version {reached} is the {end} version of {domain} that is possible; {lists}"),
+    }
 }
 
 /// Plans the conversion to all versions together. `is_partial` states that versions that cannot be reached are replaced by the
@@ -165,9 +203,10 @@ pub(crate) fn plans(
     model: &mut Model,
     targets: &[Target],
     execution: &Execution,
-    is_partial: bool,
+    (is_partial, caps): (bool, Option<Caps>),
 ) -> Result<Versions, Failure> {
     let mut done = Versions::default();
+    twice(targets)?;
     let mut refusals: Vec<Refusal> = Vec::new();
     for (name, version) in targets {
         let options = options(model, name, execution);
@@ -188,12 +227,33 @@ pub(crate) fn plans(
                 planned.to = *version;
                 reached
             }
-            false => None,
+            false => {
+                let reach = nearest(model, *version, &options)?;
+                // Functions of other versions can prevent even the version of the model.
+                if *version != planned.from && plan(model, reach.version, &options)?.is_possible() {
+                    done.possible.push(possible(name, &planned, reach.version));
+                }
+                None
+            }
         };
         done.sets.push((Item::new(model, name, &planned, reached), planned));
     }
     done.found = findings(model, &refusals);
+    done.found.limit(caps.unwrap_or(Caps::DEFAULT));
     Ok(done)
+}
+
+/// Refuses two versions of one operator set.
+fn twice(targets: &[Target]) -> Result<(), Failure> {
+    for (index, (name, version)) in targets.iter().enumerate() {
+        let same = |(other, _): &&Target| name_of(other) == name_of(name);
+        if let Some((_, first)) = targets.iter().take(index).find(same) {
+            let name = name_of(name);
+            let message = format_args!("`--opset` gives the operator set {} two versions", Quoted(&name));
+            return Err(Failure::new(message).help(format!("leave {first} or {version} away")));
+        }
+    }
+    Ok(())
 }
 
 /// Proves or tests the claim of each converted node. Returns how many there are of each verdict.
@@ -337,7 +397,7 @@ fn set_facts(
             op: refusal.op.clone(),
             node: node_name(model, refusal.node),
             reason: refusal.reason.to_string(),
-            help: refusal.reason.cause().help(),
+            help: refusal.reason.help(),
             replaced: Some(model.str(model.node(refusal.node).op()))
                 .filter(|own| *own != refusal.op)
                 .map(str::to_owned),

@@ -21,6 +21,7 @@ pub(crate) fn run(args: &InfoArgs, out: &mut Out) -> Result<Outcome, Failure> {
     jobs::one_by_one(expand(&args.files, &["onnx"]), "reading", out, |path, progress, out| {
         let mut loaded = load(path, &args.input)?;
         loaded.judge(&args.input.severity)?;
+        out.limit_findings(args.input.severity.caps());
         progress.aside(|| show(&mut loaded, args, is_first, out))?;
         is_first = false;
         Ok(Outcome::Fine)

@@ -315,6 +315,28 @@ g (float[N, 3] x) => (float[N, 3] y, float[N, 3] z) {
     let ran = onnx(&folder, "convert in.onnxtxt --opset 13 -o out.onnx").exits(1);
     assert_eq!(ran.err.matches("ONNX4007").count(), 2, "{}", ran.err);
     assert!(!folder.path().join("out.onnx").exists());
+    ran.says("to version 7, on the way to version 13")
+        .says("6, which the model imports, is the newest version");
+    let few = onnx(&folder, "convert in.onnxtxt --opset 13 --max-findings 1").exits(1);
+    assert_eq!(few.err.matches("error[ONNX4007]").count(), 1, "{}", few.err);
+    few.says("2 errors");
+    let few = onnx(&folder, "convert in.onnxtxt --opset 13 --max-findings 1 --format json").exits(1).json();
+    assert_eq!(few["counts"]["dropped"], 1);
+}
+
+#[test]
+fn a_refused_plan_is_summarized_as_not_possible() {
+    let folder = Folder::with("in.onnxtxt", NORMALIZED.as_bytes());
+    let ran = onnx(&folder, "convert in.onnxtxt --opset 8 --format json").exits(1);
+    let ran = ran.says("17 -> 8: not possible, 1 node without an equivalent");
+    let ran = ran.says("version 9 of ai.onnx is the oldest version that is possible");
+    assert!(!ran.err.contains("expanded"), "{}", ran.err);
+}
+
+#[test]
+fn an_operator_set_has_one_version() {
+    let folder = Folder::with("in.onnxtxt", NORMALIZED.as_bytes());
+    onnx(&folder, "convert in.onnxtxt --opset 13 --opset ai.onnx=12").exits(2).says("two versions");
 }
 
 const NORMALIZED: &str = "<ir_version: 9, opset_import: [\"\": 17]>
