@@ -92,9 +92,9 @@ pub struct OutlinedBlock {
 /// convex. Nodes with nested graphs, and those that refer to attributes of a function around them, stay, and so do producers of
 /// values that annotations refer to. Nodes may change their order.
 ///
-/// Functions are named after the common scope of the names of the nodes, without numbers; calls have the scope as their name, and
-/// names in the body are relative to it, so [`inline`](crate::inline) with [`Naming::Always`](crate::Naming::Always) restores
-/// the names. Documentation and metadata of nodes and their results are kept in the body if they are equal in all occurrences;
+/// Functions are named after the common scope of the names of the nodes, without numbers; calls have the scope as their
+/// name, and names in the body are relative to it. If all nodes of each occurrence are in one scope, and no other node has
+/// its name, [`inline`](crate::inline) with [`Naming::Always`](crate::Naming::Always) restores the names. Documentation and metadata of nodes and their results are kept in the body if they are equal in all occurrences;
 /// declared types are not kept, as sizes can differ. The IR version is raised to 8, the first one with functions.
 ///
 /// # Errors
