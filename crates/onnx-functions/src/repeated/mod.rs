@@ -94,8 +94,9 @@ pub struct OutlinedBlock {
 ///
 /// Functions are named after the common scope of the names of the nodes, without numbers; calls have the scope as their
 /// name, and names in the body are relative to it. If all nodes of each occurrence are in one scope, and no other node has
-/// its name, [`inline`](crate::inline) with [`Naming::Always`](crate::Naming::Always) restores the names. Documentation and metadata of nodes and their results are kept in the body if they are equal in all occurrences;
-/// declared types are not kept, as sizes can differ. The IR version is raised to 8, the first one with functions.
+/// its name, [`inline`](crate::inline) with [`Naming::Always`](crate::Naming::Always) restores the names. Documentation and
+/// metadata of nodes and their results are kept in the body if they are equal in all occurrences; declared types are not
+/// kept, as sizes can differ. The IR version is raised to 8, the first one with functions.
 ///
 /// # Errors
 ///
