@@ -130,7 +130,7 @@ fn padded(draft: &mut Draft<'_>, mask: V, elem: ElemType, columns: V) -> Made {
     let zero = draft.ints(&[0])?;
     let pads = draft.concat(&[zero, missing], 0)?;
     let value = if elem == ElemType::Bool {
-        // `False` is what is padded with by default.
+        // `Pad` pads with `False` by default.
         None
     } else {
         Some(draft.number(elem, f64::NEG_INFINITY)?)
@@ -140,7 +140,7 @@ fn padded(draft: &mut Draft<'_>, mask: V, elem: ElemType, columns: V) -> Made {
     made.first().copied().ok_or_else(|| "the node has no output".into())
 }
 
-/// The conditions on the places of queries and keys under which a key takes part.
+/// The conditions on the indices of queries and keys under which a query attends to a key.
 fn reach(draft: &mut Draft<'_>, rows: V, columns: V, past: Option<V>, lengths: Option<V>) -> Made<Vec<V>> {
     let is_causal = draft.int(attr::IS_CAUSAL)? != 0;
     let has_windows = draft.version() >= 25;
@@ -191,7 +191,7 @@ fn reach(draft: &mut Draft<'_>, rows: V, columns: V, past: Option<V>, lengths: O
     Ok(allowed)
 }
 
-/// The softmax along the keys, which is 0 for a query that no key takes part in.
+/// The softmax along the keys, which is 0 for a query without keys.
 fn probabilities(draft: &mut Draft<'_>, scores: V, elem: ElemType) -> Made {
     let least = draft.number(elem, f64::NEG_INFINITY)?;
     let max = draft.reduce(op::REDUCE_MAX, scores, &[3])?;
