@@ -1,11 +1,13 @@
 //! `onnx extract --parts`: a model is cut into parts that run one after the other.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum as _;
 use onnx_codec::file::FileSet;
 use onnx_compose::{Parts, SplitOptions, SplitPart, split};
 use onnx_diag::Sink;
+use onnx_ir::{Model, ValueId};
 
 use crate::args::{ExternalArgs, ExtractArgs, Weights};
 use crate::change::{self, Judged};
@@ -64,8 +66,33 @@ pub(crate) fn run(args: &ExtractArgs, parts: Parts, out: &mut Out) -> Result<Out
         refuse_others(directory, &names)?;
     }
     drop(progress);
+    let join = directory.map(|directory| join(directory, &loaded.model, &made, format));
     write(args, directory, loaded, made, &names, out)?;
+    if let Some(join) = join.filter(|_| !args.output.dry_run) {
+        out.summary(&format!("to join them again: {join}"));
+    }
     Ok(Outcome::Fine)
+}
+
+/// The command that joins the parts again. An output that a later part takes is named, since connected outputs end otherwise.
+fn join(directory: &Path, model: &Model, made: &[SplitPart], format: Format) -> String {
+    let name = |model: &Model, value: ValueId| model.str(model.value(value).name()).to_owned();
+    let taken: HashSet<String> = made
+        .iter()
+        .flat_map(|part| {
+            let inputs = part.model.graph(part.model.main_graph()).inputs();
+            inputs.iter().map(|&input| name(&part.model, input))
+        })
+        .collect();
+    let outputs: Vec<String> =
+        model.graph(model.main_graph()).outputs().iter().map(|output| name(model, output.value())).collect();
+    let directory = directory.display();
+    let mut command = format!("onnx merge {directory}/part-*.{} --by-name", format.id());
+    if outputs.iter().any(|output| taken.contains(output)) {
+        command.push_str(&format!(" --outputs '{}'", outputs.join(",")));
+    }
+    command.push_str(" -o MODEL");
+    command
 }
 
 /// Writes the parts, all or none, or only finds out whether that is possible.

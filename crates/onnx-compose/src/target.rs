@@ -1,15 +1,14 @@
 //! Targets: what a runtime supports, as data, and what a model needs beyond it.
 
+mod written;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fmt;
 
 use onnx_diag::{Caps, Diagnostic, Policy, Quoted, Sink};
 use onnx_ir::{Callee, Model, NodeId, Places, ValueTypes};
 use onnx_schema::{FormalType, Registry, Schema};
 use onnx_types::TypeKind;
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{Error as _, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 
 use crate::rules::TARGET_LACKS_FEATURE;
 
@@ -18,6 +17,7 @@ pub const TARGETS: &[(&str, &str)] = &[("onnxruntime", include_str!("../targets/
 
 /// What a runtime supports. The format of its JSON form is `onnx-target/1`.
 #[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Target {
     /// The format: `onnx-target/1`.
@@ -31,16 +31,17 @@ pub struct Target {
     pub summary: String,
     /// The greatest IR version that it reads.
     pub ir_version: Option<i64>,
-    /// The greatest version of each operator set that it reads; the default domain is the empty text.
-    #[serde(default)]
+    /// The greatest version of each operator set that it reads; the default domain is the empty text, or `ai.onnx` in JSON.
+    #[serde(default, deserialize_with = "written::opset")]
     pub opset: BTreeMap<String, i64>,
     /// An operator without a kernel runs as its body, if the standard has one.
     #[serde(default)]
     pub expands_functions: bool,
     /// Element types that it converts to others to run a node.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "written::casts")]
     pub casts: Vec<(String, String)>,
-    /// The operators that it has kernels for.
+    /// The operators that it has kernels for, each once.
+    #[serde(deserialize_with = "written::operators")]
     pub operators: Vec<TargetOperator>,
 }
 
@@ -56,75 +57,9 @@ pub struct TargetOperator {
     pub kernels: Vec<TargetKernel>,
 }
 
-/// An operator as it is written, before its kernels are compared with the schemas: an error has the line of the operator.
-#[derive(Deserialize)]
-struct WrittenOperator {
-    #[serde(default)]
-    domain: String,
-    name: String,
-    #[serde(default)]
-    kernels: Vec<TargetKernel>,
-}
-
-impl<'de> Deserialize<'de> for TargetOperator {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(OperatorVisitor)
-    }
-}
-
-struct OperatorVisitor;
-
-impl<'de> Visitor<'de> for OperatorVisitor {
-    type Value = TargetOperator;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an operator")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<TargetOperator, A::Error> {
-        let written = WrittenOperator::deserialize(MapAccessDeserializer::new(map))?;
-        TargetOperator::checked(written).map_err(A::Error::custom)
-    }
-}
-
-impl TargetOperator {
-    /// Compares the kernels with the schemas.
-    fn checked(WrittenOperator { domain, name, kernels }: WrittenOperator) -> Result<Self, String> {
-        let schemas = match (onnx_schema::domain_symbol(&domain), onnx_schema::op_symbol(&name)) {
-            (Some(domain), Some(op)) => onnx_schema::versions(domain, op),
-            _ => &[],
-        };
-        for kernel in &kernels {
-            let of_kernel: Vec<&Schema> =
-                schemas.iter().filter(|schema| kernel.covers(schema.since_version())).collect();
-            let variables =
-                || of_kernel.iter().flat_map(|schema| schema.constraints()).map(|one| one.variable);
-            // Kernels of onnxruntime also state the type of an operand whose type the standard fixes.
-            let formals =
-                || of_kernel.iter().flat_map(|schema| schema.inputs().iter().chain(schema.outputs()));
-            let is_known = |written: &str| {
-                variables().any(|known| known == written) || formals().any(|formal| formal.name == written)
-            };
-            let unknown = kernel.types.iter().flat_map(BTreeMap::keys).find(|written| !is_known(written));
-            let Some(unknown) = unknown.filter(|_| !of_kernel.is_empty()) else { continue };
-            let mut known: Vec<String> = variables().map(|variable| format!("`{variable}`")).collect();
-            known.sort_unstable();
-            known.dedup();
-            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-            let name = full_name(&domain, &name);
-            return Err(format!(
-                "{} has no type variable {}, but {known}, from version {} on",
-                Quoted(&name),
-                Quoted(unknown),
-                kernel.since
-            ));
-        }
-        Ok(Self { domain, name, kernels })
-    }
-}
-
 /// Versions of an operator, and the types of its kernels.
 #[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct TargetKernel {
     /// The first version in which the operator changed that is supported.

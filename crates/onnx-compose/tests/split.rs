@@ -58,6 +58,25 @@ g (float[N, 2] x, float[N, 2] bias, float[N, 2] rest) => (float[N, 2] y, float[N
    y = Mul (h, one)
 }"#;
 
+/// What exporters compute from weights at the beginning would cross every cut.
+#[test]
+fn values_that_depend_on_weights_only_are_in_the_first_part_that_uses_them() {
+    let text = r#"<ir_version: 10, opset_import: ["": 21]>
+    g (float[N, 2] x) => (float[N, 2] y, float[2, 2] k)
+    <int8[2, 2] w0 = {1, 2, 3, 4}, int8[2, 2] w1 = {1, 2, 3, 4}, float s = {0.5}> {
+       d0 = DequantizeLinear (w0, s)
+       d1 = DequantizeLinear (w1, s)
+       t1 = Transpose <perm = [1, 0]> (d1)
+       k = Neg (t1)
+       a = MatMul (x, d0)
+       b = Relu (a)
+       c = MatMul (b, t1)
+       y = Add (c, d0)
+    }"#;
+    let parts = parts(text, Parts::Count(2));
+    assert_eq!(interfaces(&parts), ["x -> d0 b", "d0 b -> y k"]);
+}
+
 #[test]
 fn parts_have_what_they_need_and_later_parts_use() {
     let parts = parts(LAYERS, Parts::Count(2));

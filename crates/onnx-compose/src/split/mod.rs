@@ -55,8 +55,9 @@ pub struct SplitPart {
 ///
 /// The inputs and outputs of the parts are values of the model and have their names. Each part takes inputs of the model and
 /// outputs of parts before it, so it can be run as soon as these have. An input of the model that several parts need is an input
-/// of each. Weights go to the parts that use them, and `Constant` nodes, too; nodes that no output needs are omitted. Of several
-/// points that balance the parts, the one that the fewest values cross is cut.
+/// of each. Weights go to the parts that use them, and `Constant` nodes, too; other nodes that depend on no input of the model go
+/// to the first part that uses them. Nodes that no output needs are omitted. Of several points that balance the parts, the one
+/// that the fewest values cross is cut.
 ///
 /// [`merge`](crate::merge) with [`connections_by_name`](crate::connections_by_name) joins the parts again.
 ///
