@@ -66,7 +66,7 @@ fn elements(value: &AttrValue) -> u64 {
 struct Sum {
     /// Of a copy of the graph.
     size: Cost,
-    /// Of the bodies that take the place of calls in it.
+    /// Of the bodies that replace calls in it.
     created: Cost,
     /// The number of copies of each attribute of the function around it, once all calls are inlined.
     references: BTreeMap<Symbol, u64>,
@@ -109,7 +109,7 @@ impl<'a> Costs<'a> {
         costs
     }
 
-    /// The cost of the bodies that take the place of calls in a function.
+    /// The cost of the bodies that replace calls in a function.
     pub(crate) fn of_function(&self, function: FunctionId) -> Cost {
         self.bodies.get(function).map(|sum| sum.created).unwrap_or_default()
     }
@@ -119,7 +119,7 @@ impl<'a> Costs<'a> {
         self.bodies.get(function).map(|sum| sum.total().nodes).unwrap_or_default()
     }
 
-    /// The cost of the bodies that take the place of calls in a graph.
+    /// The cost of the bodies that replace calls in a graph.
     pub(crate) fn of_graph(&self, graph: GraphId) -> Cost {
         self.sum(graph).created
     }

@@ -85,7 +85,7 @@ fn retarget(
     }
 }
 
-/// Lets a node call the function of another identity.
+/// Redirects a node to the function of another identity.
 pub(crate) fn call_instead(model: &mut Model, node: NodeId, (domain, name, overload): Identity) {
     model.set_op(node, domain, name, overload);
     let graph = model.node(node).graph();

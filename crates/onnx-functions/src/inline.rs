@@ -23,7 +23,7 @@ pub struct InlineOptions<'a> {
     /// Conversion of functions that import other operator set versions. By default there is none, and calls of
     /// functions in which such a version gives an operator another meaning are not inlined.
     pub convert: Option<&'a dyn Convert>,
-    /// Bounds on the result, and what ends the work early.
+    /// Limits on the result, and the interrupt.
     pub execution: Execution,
 }
 

@@ -3,7 +3,7 @@
 //! # Calls
 //!
 //! A node *calls* a function of the model if [`Model::callee`](onnx_ir::Model::callee) says so: an operator that ONNX defines in
-//! the version in scope takes precedence over a function of its name. *Inlining* puts the body in the place of the call:
+//! the version in scope takes precedence over a function of its name. *Inlining* replaces the call by the body:
 //!
 //! ```
 //! use onnx_functions::{InlineOptions, inline, inline_all};

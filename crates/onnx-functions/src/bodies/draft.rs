@@ -299,7 +299,7 @@ impl<'a> Draft<'a> {
         Ok(graph)
     }
 
-    /// Adds the nodes of a graph that the node holds, with `operands` in the place of its inputs, and returns its outputs.
+    /// Adds the nodes of a graph that the node holds, with `operands` instead of its inputs, and returns its outputs.
     pub(crate) fn paste(&mut self, graph: GraphId, operands: &[V]) -> Made<Vec<V>> {
         if !self.model.captures(graph).is_empty() {
             return Err("a graph of the node uses values from outside, which a function does not see".into());

@@ -42,7 +42,7 @@ pub struct OutlineOptions<'a> {
     pub domain: &'a str,
     /// Number of nodes that a block has at least. By default 4.
     pub min_nodes: usize,
-    /// What ends the work early.
+    /// Limits and the interrupt.
     pub execution: Execution,
 }
 
@@ -74,14 +74,14 @@ pub enum OutlineError {
     Stopped(#[from] Stopped),
 }
 
-/// A function that took the place of a repeated block.
+/// A function that replaces the occurrences of a repeated block.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OutlinedBlock {
     /// The function.
     pub function: FunctionId,
     /// The calls, in the order of the graph.
     pub calls: Vec<NodeId>,
-    /// Number of nodes of the body, each of which took the place of as many nodes as there are calls.
+    /// Number of nodes of the body, each of which replaces one node of each occurrence.
     pub nodes: usize,
 }
 
