@@ -113,7 +113,7 @@ pub(crate) fn dims(dims: &[i64]) -> Option<onnx_types::Shape> {
     dims.iter().all(|&dim| dim >= 0).then(|| onnx_types::Shape::known(dims))
 }
 
-/// A new input of the main graph that takes the place of a value: with its name, type, documentation and metadata. The value
+/// A new input of the main graph that replaces a value: with its name, type, documentation and metadata. The value
 /// loses its name.
 pub(crate) fn new_input_like(model: &mut Model, value: ValueId) -> ValueId {
     let main = model.main_graph();
@@ -128,7 +128,7 @@ pub(crate) fn new_input_like(model: &mut Model, value: ValueId) -> ValueId {
     new
 }
 
-/// Lets annotations of a graph and shardings of nodes refer to the values that took the place of others.
+/// Redirects annotations of a graph and shardings of nodes from replaced values to their replacements.
 pub(crate) fn redirect(
     model: &mut Model,
     graph: GraphId,

@@ -59,7 +59,7 @@ pub enum SelectError {
     Nothing {
         /// The selector.
         text: String,
-        /// What is needed: `node`, `value`, `graph`.
+        /// The kind of element that is needed: `node`, `value`, `graph`.
         what: &'static str,
         /// Selectors of elements with similar names.
         candidates: Vec<String>,
@@ -69,7 +69,7 @@ pub enum SelectError {
     Several {
         /// The selector.
         text: String,
-        /// What is needed.
+        /// The kind of element that is needed.
         what: &'static str,
         /// Number of elements.
         count: usize,

@@ -16,7 +16,7 @@ use super::measure::{Measure, Work};
 use super::trips::{Nested, nested};
 use super::weights::Weights;
 
-/// What is known of a node.
+/// The cost of a node.
 pub(super) struct NodeRecord {
     pub(super) node: NodeId,
     pub(super) has_graphs: bool,
@@ -48,7 +48,7 @@ struct Frame {
     live: Dim,
     /// Repetitions of the graph by the loops around it.
     times: Dim,
-    /// How often the graphs of the node that is visited run.
+    /// Number of times that the graphs of the node that is visited run.
     nested: Nested,
     /// The position of that node in the list of nodes.
     index: usize,

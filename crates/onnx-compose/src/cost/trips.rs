@@ -1,4 +1,4 @@
-//! How often nested graphs run.
+//! Number of times that nested graphs run.
 
 use onnx_ir::{GraphId, Model, NodeId, ValueId};
 use onnx_ops::{Operator as _, ops};
@@ -6,7 +6,7 @@ use onnx_types::Dim;
 
 use super::measure::Measure;
 
-/// How often the graphs of a node run.
+/// Number of times that the graphs of a node run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Nested {
     /// One of several branches.
@@ -38,7 +38,7 @@ impl Nested {
     }
 }
 
-/// How often the graphs of a node run.
+/// Number of times that the graphs of a node run.
 pub(super) fn nested(measure: &Measure<'_>, node: NodeId) -> Nested {
     let model = measure.model;
     if let Some(view) = ops::If::of(model, node) {

@@ -128,7 +128,7 @@ impl Comparison<'_> {
         true
     }
 
-    /// How the elements of two tensors of one type differ.
+    /// The difference of the elements of two tensors of one type.
     fn difference(&self, one: &Tensor, two: &Tensor) -> Result<Option<Difference>, Stopped> {
         let values = in_memory(one, self.a.source).and_then(|one| Ok((one, in_memory(two, self.b.source)?)));
         let Ok((one, two)) = values else { return Ok(None) };

@@ -20,7 +20,7 @@ use crate::hash::{Colors, Digest, Message, nested};
 /// Number of steps after which the interrupt is checked.
 const INTERVAL: u64 = 256;
 
-/// How much neighbors of corresponding parts have in common to correspond themselves.
+/// The properties that neighbors of corresponding parts must share to correspond themselves.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Level {
     /// Everything but the operands.

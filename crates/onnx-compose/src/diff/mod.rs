@@ -21,7 +21,7 @@ use crate::hash::Contents;
 use interface::Border;
 use side::Side;
 
-/// How to compare two models.
+/// Options of [`diff`].
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct DiffOptions<'a> {
@@ -54,7 +54,7 @@ onnx_types::option_setters! {
     }
 }
 
-/// What [`diff`] found.
+/// Result of [`diff`].
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Diff {
@@ -157,7 +157,7 @@ pub struct Aspect {
     pub before: Option<String>,
     /// The state in the second model; `None` if there is none.
     pub after: Option<String>,
-    /// How elements of a tensor differ, if they were compared.
+    /// The difference of the elements of a tensor, if they were compared.
     pub difference: Option<Box<Difference>>,
 }
 
@@ -171,7 +171,7 @@ pub enum AspectKind {
     Attribute,
     /// The value at an input of a node.
     Operand,
-    /// Which results a node has.
+    /// The presence of a result of a node.
     Result,
     /// The value at an output of a graph.
     Output,

@@ -1,4 +1,4 @@
-//! Which parts of two models correspond.
+//! The pairs of corresponding parts of two models.
 
 use onnx_ir::{Def, GraphId, Model, NodeId, ValueId};
 use slotmap::SecondaryMap;

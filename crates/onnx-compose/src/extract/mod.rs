@@ -28,7 +28,7 @@ onnx_types::option_setters! {
     }
 }
 
-/// What was extracted.
+/// Result of [`extract`] and [`extract_nodes`].
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Extracted {

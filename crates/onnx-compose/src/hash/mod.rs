@@ -21,7 +21,7 @@ pub(crate) use message::Message;
 /// Version of the scheme of [`hash_model`]. Digests of different versions are never equal.
 pub const HASH_VERSION: u32 = 1;
 
-/// How to hash a model.
+/// Options of [`hash_model`].
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct HashOptions<'a> {

@@ -18,7 +18,7 @@ use super::names::{self, Contents};
 use super::{Connection, MergeError, MergeOptions, Merged, Part, Renamed, RenamedKind, info};
 use crate::interface::{redirect, set_inputs};
 
-/// What else is known of the merged model.
+/// Facts about the merged model that later steps need.
 pub(super) struct Assembled {
     /// The axes of values that declare a size which a connection binds.
     pub(super) bound: Vec<(ValueId, usize)>,
@@ -191,7 +191,7 @@ struct Work<'a> {
     bound: Vec<(ValueId, usize)>,
 }
 
-/// Values that others took the place of.
+/// Replaced values.
 type Replaced = SecondaryMap<ValueId, ValueId>;
 
 impl Work<'_> {
@@ -271,7 +271,7 @@ impl Work<'_> {
         self.importers.get(index)?.get(value)
     }
 
-    /// Replaces connected inputs. Returns what takes the place of each value, and of the input of each connection.
+    /// Replaces connected inputs. Returns the replacement of each value, and of the input of each connection.
     fn connect(
         &mut self,
         connections: &[Connection],
@@ -343,7 +343,7 @@ impl Work<'_> {
         shared
     }
 
-    /// Lets annotations refer to the values that took the place of others. Two of one value must be equal.
+    /// Redirects annotations of replaced values to the replacements. Two annotations of one value must be equal.
     fn redirect(&mut self, replaced: &[&Replaced]) -> Result<(), MergeError> {
         let model = &mut self.merged.model;
         let main = model.main_graph();

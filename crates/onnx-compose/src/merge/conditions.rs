@@ -86,7 +86,7 @@ struct Lost {
 struct Work<'a> {
     merging: &'a Merging<'a>,
     options: &'a MergeOptions<'a>,
-    /// What is proved about the merged model.
+    /// The inferred results of the merged model.
     inference: Inference,
     /// The expressions of it, and others.
     exprs: ExprTable,
@@ -267,7 +267,7 @@ impl Work<'_> {
     }
 
     /// Pairs of a value of a model and its value in the merged model, for all values that are not inputs of the merged
-    /// model. A connected input is included if the value that replaces it has no declared type of its own.
+    /// model. A connected input is included if the value that replaces it has no own declared type.
     fn results(&self, model: &Model, index: usize) -> Vec<(ValueId, ValueId)> {
         let merging = self.merging;
         let mut found = merging.origins.get(index).cloned().unwrap_or_default();

@@ -78,7 +78,7 @@ impl Classes {
     }
 }
 
-/// What a named size of a model is in the merged model.
+/// The counterpart of a named size of a model in the merged model.
 #[derive(Clone)]
 pub(super) enum Target {
     Known(i64),

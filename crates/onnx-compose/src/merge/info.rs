@@ -1,4 +1,4 @@
-//! What describes a merged model and its main graph.
+//! The descriptions of a merged model and its main graph.
 
 use onnx_diag::Quoted;
 use onnx_ir::{DeviceConfiguration, Importer, MetadataEntry, Model, OpsetImport, OpsetScope};

@@ -71,7 +71,7 @@ impl MergeOptions<'_> {
     }
 }
 
-/// A value of one model that takes the place of an input of another one, or of the same.
+/// A value of one model that replaces an input of another one, or of the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Connection {
@@ -89,7 +89,7 @@ impl Connection {
     }
 }
 
-/// What has another name in the merged model.
+/// The kind of an element that has another name in the merged model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RenamedKind {
@@ -113,7 +113,7 @@ pub enum RenamedKind {
 pub struct Renamed {
     /// The index of the model.
     pub model: usize,
-    /// What it is.
+    /// The kind of the element.
     pub kind: RenamedKind,
     /// The name in the model, with the prefix.
     pub from: String,
@@ -141,7 +141,7 @@ pub struct Raised {
 pub struct Merged {
     /// The model.
     pub model: Model,
-    /// What has another name.
+    /// The elements that have another name.
     pub renamed: Vec<Renamed>,
     /// Operator sets that were raised.
     pub raised: Vec<Raised>,

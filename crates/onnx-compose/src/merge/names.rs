@@ -9,7 +9,7 @@ use slotmap::SecondaryMap;
 
 use super::{Renamed, RenamedKind};
 
-/// What one model brought into the merged model.
+/// The values and nodes of one model in the merged model.
 #[derive(Default)]
 pub(super) struct Contents {
     /// Values of the main graph.

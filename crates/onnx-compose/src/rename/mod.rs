@@ -15,7 +15,7 @@ pub use self::collisions::NameCollision;
 use self::pattern::{Pattern, Template};
 use crate::error::ComposeError;
 
-/// Which names are changed. All of them by default.
+/// The kinds of names that are changed. All of them by default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RenameKinds {

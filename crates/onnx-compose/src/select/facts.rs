@@ -1,4 +1,4 @@
-//! What selectors read beyond the graphs: types, constants, diagnostics and matches of calls.
+//! The facts that selectors read in addition to the graphs: types, constants, diagnostics and matches of calls.
 
 use std::cell::OnceCell;
 use std::collections::HashSet;

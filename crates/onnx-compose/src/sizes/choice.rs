@@ -82,7 +82,7 @@ pub(super) const ELEMENTWISE: [Symbol; 57] = [
     op::XOR,
 ];
 
-/// Where a choice places the size in the outputs of the model, from the best to the worst.
+/// The axis on which a choice places the size in the outputs of the model, from the best to the worst.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Placement {
     /// The size is on the first axis of all outputs.

@@ -47,11 +47,11 @@ pub(super) struct Constants<'a> {
     /// Values that depend on any input.
     fed: &'a SecondaryMap<ValueId, ()>,
     replaced: HashMap<(NodeId, usize), Replaced, RandomState>,
-    /// Where the freed size is among the factors of axes.
+    /// The position of the freed size among the factors of axes.
     orders: SecondaryMap<ValueId, Vec<Spot>>,
     /// The freed size as a vector of one element, once it is needed.
     vector: Option<ValueId>,
-    /// How often each operand was edited.
+    /// Number of edits of each operand.
     edits: HashMap<(NodeId, usize), u32, RandomState>,
 }
 

@@ -72,7 +72,7 @@ impl EditOptions<'_> {
         self.run(model, &InferOptions::default().with_sizes(sizes).with_declared(declared))
     }
 
-    /// What follows from the semantics of the operators only.
+    /// Conclusions from the semantics of the operators only.
     fn prove(&self, model: &Model) -> Result<Inference, ComposeError> {
         self.run(model, &InferOptions::default().with_assumed(false))
     }
@@ -125,7 +125,7 @@ pub struct SizeChange {
     pub size: NewSize,
 }
 
-/// What was changed.
+/// The changes that were made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Resized {

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use onnx_eval::{Extremum, Statistics};
 
-/// How much an anomaly matters.
+/// The severity of an anomaly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     /// Common in some models.
@@ -41,7 +41,7 @@ const OUTLIER: f64 = 20.0;
 const MANY: f64 = 0.01;
 
 impl Anomaly {
-    /// How much it matters.
+    /// The severity.
     #[must_use]
     pub const fn severity(self) -> Severity {
         match self {

@@ -12,7 +12,7 @@ use onnx_types::{ElemType, Interrupt};
 use super::list::{Weight, weights};
 use super::replace::{WeightError, describe};
 
-/// How a weight differs from that of the other model with the same name.
+/// The difference between a weight and that of the other model with the same name.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum WeightDifference {
@@ -44,11 +44,11 @@ pub struct ComparedWeight {
     pub name: String,
     /// Its bytes in the first model.
     pub bytes: u64,
-    /// How it differs.
+    /// The difference.
     pub difference: WeightDifference,
 }
 
-/// What a comparison of weights found.
+/// Result of [`compare_weights`].
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct WeightComparison {

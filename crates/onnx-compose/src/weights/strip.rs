@@ -41,7 +41,7 @@ onnx_types::option_setters! {
     }
 }
 
-/// What was stripped.
+/// Result of [`strip`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stripped {
