@@ -20,7 +20,7 @@ pub struct Claim {
     pub before: Model,
     /// The replacement of the node.
     pub after: Model,
-    /// Whether both compute the same bits. A body that takes the place of an operator may be rounded differently.
+    /// Whether both compute the same bits. A body that replaces an operator may be rounded differently.
     pub is_exact: bool,
 }
 

@@ -42,7 +42,7 @@ onnx_types::option_setters! {
     }
 }
 
-/// What a conversion did.
+/// Result of [`convert`].
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Converted {

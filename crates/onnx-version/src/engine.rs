@@ -33,7 +33,7 @@ pub(crate) struct Engine<'a> {
     pub(crate) types: Types,
     /// Whether nodes were made after inference.
     pub(crate) is_stale: bool,
-    /// What was done to the nodes of the original model.
+    /// The steps that changed nodes of the original model.
     pub(crate) records: Vec<StepRecord>,
     pub(crate) refusals: Vec<Refusal>,
     /// Nodes whose operator no version defines.
@@ -175,7 +175,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Whether the body of an operator takes the place of a node, as older versions do not have the operator.
+    /// Whether the body of an operator replaces a node, because older versions do not have the operator.
     fn needs_body(&self, node: NodeId, boundary: i64) -> bool {
         let schema = onnx_schema::lookup(self.set, self.model.node(node).op(), boundary);
         schema.is_some_and(|old| {
@@ -281,7 +281,7 @@ impl Engine<'_> {
         self.sources.get(node).copied().unwrap_or(node)
     }
 
-    /// Puts the bodies of operators into the place of nodes, in the version that the scope has.
+    /// Replaces nodes by the bodies of their operators, in the version that the scope has.
     fn expand(&mut self, scope: OpsetScope, nodes: &[NodeId], boundary: i64) -> Result<(), VersionError> {
         let wanted: SecondaryMap<NodeId, ()> = nodes.iter().map(|&node| (node, ())).collect();
         let key = |model: &Model, node: NodeId| {
@@ -343,7 +343,7 @@ fn is_without_form(schema: &'static Schema) -> bool {
     older.is_none_or(|older| older.is_deprecated() && !schema.is_deprecated())
 }
 
-/// Puts other operators into the place of a node whose operator the older version does not have.
+/// Replaces a node whose operator the older version does not have by nodes of other operators.
 fn lower(step: &mut Step<'_>) -> Result<(), Reason> {
     match steps::find_lowering(step.old) {
         Some(lower) => lower(step),

@@ -1,4 +1,4 @@
-//! What a conversion would do, and how far a model can be converted.
+//! The plan of a conversion, and the versions to which a model can be converted.
 
 use onnx_ir::{Model, NodeId};
 use onnx_schema::{normalize_domain, opset_versions};
@@ -6,7 +6,7 @@ use onnx_schema::{normalize_domain, opset_versions};
 use crate::convert::{ConvertOptions, VersionError, work};
 use crate::reason::Reason;
 
-/// What a step does to a node.
+/// The effect of a step on a node.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Change {
@@ -73,7 +73,7 @@ impl std::fmt::Display for Refusal {
     }
 }
 
-/// What [`convert`](crate::convert) would do.
+/// The plan of a conversion: the steps that [`convert`](crate::convert) would take.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Plan {

@@ -12,7 +12,7 @@ pub(crate) struct Types {
     changed: Changed,
 }
 
-/// What steps changed since inference.
+/// The changes by steps since inference.
 #[derive(Clone, Default)]
 pub(crate) struct Changed {
     /// New values that replaced others, each with the original one.

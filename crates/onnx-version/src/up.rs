@@ -1,4 +1,4 @@
-//! What every upward step does.
+//! The part of an upward step that is common to all operators.
 
 use onnx_ir::AttrValue;
 use onnx_schema::{AttrDefault, Schema, attr};

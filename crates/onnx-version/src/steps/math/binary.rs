@@ -80,7 +80,7 @@ fn aligned(outer: &[Dim], inner: &[Dim]) -> Option<(usize, (usize, usize))> {
     is_same(place, core).then_some((axis, (start, end)))
 }
 
-/// Lets an operand have the remaining axes, and states the axis at which they are.
+/// Reshapes an operand to the remaining axes, and states the axis at which they are.
 fn align(
     step: &mut Step<'_>,
     index: usize,

@@ -1,4 +1,4 @@
-//! `Clip`: in version 1 an omitted bound is no bound; bounds are attributes before version 11.
+//! `Clip`: in version 1 an omitted bound does not bound the elements; bounds are attributes before version 11.
 
 use onnx_schema::{attr, op};
 use onnx_types::ElemType;

@@ -21,7 +21,7 @@ pub(crate) fn inference_mode(step: &mut Step<'_>) -> Result<(), Reason> {
 pub(crate) fn boolean_mask(step: &mut Step<'_>) -> Result<(), Reason> {
     let Some(mask) = step.used_output(1) else {
         if let Some(Some(mask)) = step.model.node(step.node).outputs().get(1).copied() {
-            // What was declared is wrong now.
+            // The declared type is wrong now.
             step.model.set_type(mask, None::<onnx_types::Type>);
         }
         return Ok(());

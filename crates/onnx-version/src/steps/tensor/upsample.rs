@@ -44,7 +44,7 @@ pub(crate) fn height_and_width(step: &mut Step<'_>) -> Result<(), Reason> {
     }
 }
 
-/// Downwards: `Upsample` takes the place of `Resize`, if no axis shrinks.
+/// Downwards: `Upsample` replaces `Resize`, if no axis shrinks.
 pub(crate) fn former_name(step: &mut Step<'_>) -> Result<(), Reason> {
     let scales = step.operand(1)?;
     if step.floats(scales, "the scales")?.iter().any(|&scale| scale < 1.0) {
