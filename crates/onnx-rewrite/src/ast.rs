@@ -82,7 +82,7 @@ impl Rule {
     }
 }
 
-/// How many operands a variable stands for.
+/// Number of operands that a variable matches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Arity {
     One,

@@ -163,7 +163,7 @@ fn sides(rule: &Rule, mistakes: &mut Vec<Mistake>) {
     }
 }
 
-/// What `...` copies is defined.
+/// The attributes that `...` copies are defined.
 fn copies(rule: &Rule, mistakes: &mut Vec<Mistake>) {
     for node in rule.to.nodes.iter().filter(|node| node.is_open) {
         let from = rule.from.nodes.iter().filter(|from| from.is_open && from.op == node.op).count();

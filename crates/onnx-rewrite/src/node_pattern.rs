@@ -121,7 +121,7 @@ impl NodePattern {
     }
 }
 
-/// What a pattern of nodes has beyond the left side of a rule.
+/// The properties of a pattern of nodes that the left side of a rule does not have.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Selection {
     /// Variables that are values with these names.

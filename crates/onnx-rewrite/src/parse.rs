@@ -83,7 +83,7 @@ struct Parser<'a> {
     names: Vec<String>,
     by_name: HashMap<&'a str, Var, RandomState>,
     depth: usize,
-    /// What a call that selects nodes has, and rules have not.
+    /// The properties of a call that selects nodes which rules do not have.
     selection: Selection,
 }
 

@@ -6,7 +6,7 @@ use super::{Parser, Result};
 use crate::ast::{Class, Condition, Elems, Size, Var};
 use crate::fault::Mistake;
 
-/// What a size in a condition can be.
+/// The forms of a size in a condition.
 const SIZES: &str = "a size is an integer, `rank(x)` or `dim(x, AXIS)`";
 
 impl Parser<'_> {
