@@ -14,7 +14,7 @@ pub(crate) struct Difference {
     pub(crate) after: String,
 }
 
-/// Which results are equal.
+/// The criterion of equality.
 pub(crate) enum Equality {
     /// Those with the same bits; NaNs are equal to each other.
     Bits,

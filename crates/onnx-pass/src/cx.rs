@@ -57,7 +57,7 @@ pub struct PassOptions<'a> {
     /// Is called with the claim of each edit before it is proved, equal claims included; not for edits that are the same
     /// computation as what they replace. Default: none.
     pub on_claim: Option<&'a (dyn Fn(&Equivalence) + Sync)>,
-    /// What ends the pass early, and bounds on the cost of inference and of each proof.
+    /// The interrupt, and limits on the cost of inference and of each proof.
     pub execution: Execution,
 }
 
@@ -181,7 +181,7 @@ pub struct PassCx<'m> {
     pub(crate) references: Option<Arc<References>>,
     /// Bytes by which folded constants may still enlarge the model; `None` before the first one.
     pub(crate) growth_left: Option<u64>,
-    /// How many nodes have each name, in all graphs; made when nodes are first copied.
+    /// Number of nodes with each name, in all graphs; computed when nodes are first copied.
     node_names: Option<HashMap<Symbol, usize, RandomState>>,
 }
 

@@ -13,7 +13,7 @@ pub(crate) fn is_deterministic(model: &Model, node: NodeId, registry: &Registry)
     nodes.all(|(node, count)| count < MAX_NODES && model.has_deterministic_operator(node, registry))
 }
 
-/// Like [`is_deterministic`], for a node of these versions of operator sets in the place of those in scope.
+/// Like [`is_deterministic`], for a node of these versions of operator sets instead of those in scope.
 pub(crate) fn is_deterministic_in(
     model: &Model,
     node: NodeId,

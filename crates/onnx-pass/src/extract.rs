@@ -380,7 +380,7 @@ impl Assembly<'_> {
         self.region.pairs.iter().any(|&(old, _)| old == value)
     }
 
-    /// Lets a copied node use the new values in the place of the old ones.
+    /// Replaces the old values by the new ones in the operands of a copied node.
     fn redirect(&mut self, node: NodeId) -> Result<(), Unsupported> {
         let region = self.region;
         let mut replaced = Vec::new();

@@ -13,8 +13,8 @@
 //! proved the edit. A refused or dropped patch leaves the model as it was.
 //!
 //! A pass obtains all facts about the model by queries of the patch: [`Patch::shape`], [`Patch::content`],
-//! [`Patch::constant`], [`Patch::proved_eq`]. The answers are recorded as the assumptions of the edit. If there is no
-//! answer, a [`Reason`] states why.
+//! [`Patch::constant`], [`Patch::proved_eq`]. The answers are recorded as the assumptions of the edit. If the fact is not
+//! known, a [`Reason`] states why.
 //!
 //! [`PassCx::rewrite`] tries an edit at each node of an operator, and a [`Pattern`] matches a computation that is written in
 //! the text syntax. The guide `docs/write-a-pass.md` says which method is for which edit.

@@ -74,7 +74,7 @@ pub fn prove_models(before: &Model, after: &Model, class: Exactness, options: &P
 
 /// The reason why a run is not a success.
 enum Stop {
-    /// The run is no evidence, for this reason.
+    /// The run does not count, for this reason.
     Skipped(String),
     Different(Box<Counterexample>),
 }
@@ -140,7 +140,7 @@ fn with_rounded_weights(model: &Model, options: &PassOptions<'_>) -> Model {
     noisy
 }
 
-/// How the results of a run differ; `None` if they do not.
+/// The difference of the results of a run; `None` if they are equal.
 fn difference(
     (before, after): (&Model, &Model),
     run: &EvalOptions<'_>,

@@ -115,7 +115,7 @@ impl From<Stopped> for Ended {
     }
 }
 
-/// What one pass of a pipeline did, in all its rounds.
+/// The result of one pass of a pipeline, in all its rounds.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PassRun {
@@ -131,7 +131,7 @@ pub struct PassRun {
     pub nodes: isize,
 }
 
-/// What a pipeline did.
+/// The result of a pipeline.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct PipelineReport {

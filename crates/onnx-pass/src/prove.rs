@@ -158,12 +158,12 @@ enum Attempt {
 struct Runner<'a> {
     eq: &'a Equivalence,
     execution: &'a Execution,
-    /// How a side runs.
+    /// The options with which a side runs.
     run: EvalOptions<'a>,
 }
 
 impl<'a> Runner<'a> {
-    /// The same with another way to run a side.
+    /// The same with other options for the runs of a side.
     const fn with(&self, run: EvalOptions<'a>) -> Self {
         Self { eq: self.eq, execution: self.execution, run }
     }
@@ -305,7 +305,7 @@ impl<'a> Runner<'a> {
         })
     }
 
-    /// Whether a NaN of the old side is no evidence: the caller excludes it, or large operands overflow before it.
+    /// Whether a NaN of the old side does not count: the caller excludes it, or large operands overflow before it.
     fn allows_nan(&self, case: &Case) -> bool {
         const MODERATE: f64 = 16.0;
         let excludes = |assumption: &Assumption| {

@@ -3,8 +3,8 @@
 //! Such a reference is a statement about one tensor. Whether it holds for another one is not known, so the policy is:
 //!
 //! * A value that it names is not replaced: a patch is refused, and a restructuring leaves the value where it is.
-//! * The node or initializer that makes the value stays, even if nothing else uses it. What a node says about its own operands
-//!   and results goes with the node.
+//! * The node or initializer that makes the value is kept, even if nothing else uses it. Annotations of a node about its
+//!   own operands and results are erased with the node.
 //! * An initializer that training updates is not a constant: no edit depends on its elements.
 
 use onnx_ir::{Model, ValueId, ValueRef};

@@ -65,7 +65,7 @@ pub(crate) struct Sampler<'a> {
     pub(crate) eq: &'a Equivalence,
     symbols: Vec<Symbol>,
     inputs: Vec<ValueId>,
-    /// Smaller sizes in the place of known ones.
+    /// Smaller sizes that replace known ones.
     scaled: BTreeMap<i64, i64>,
     /// Smaller sizes of single axes of inputs.
     scaled_axes: Vec<(ValueId, usize, i64)>,

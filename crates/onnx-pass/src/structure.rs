@@ -65,7 +65,7 @@ pub(crate) fn check(
     Ok(Plan { dying, restated })
 }
 
-/// What holds only in a nested graph is only used there.
+/// Facts that hold only in a nested graph are only used there.
 fn scopes(model: &Model, draft: &Draft) -> Result<(), String> {
     for recorded in &draft.recorded {
         let Recorded::Scope(scope) = *recorded else { continue };

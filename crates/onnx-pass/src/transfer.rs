@@ -112,7 +112,7 @@ impl<'a> Transfer<'a> {
         self.importer = Importer::anonymous(self.from);
     }
 
-    /// Lets a value of the copy stand for a value of the original.
+    /// Maps a value of the original to a value of the copy.
     pub(crate) fn map(&mut self, from: ValueId, to: ValueId) {
         self.importer.map(from, Some(to));
     }

@@ -17,7 +17,7 @@ pub(crate) struct Used {
     pub(crate) sizes: Vec<ValueId>,
 }
 
-/// What recorded answers depend on.
+/// The dependencies of recorded answers.
 pub(crate) fn used_elements(
     model: &Model,
     recorded: &[Recorded],
