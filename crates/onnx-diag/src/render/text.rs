@@ -169,7 +169,8 @@ impl Printer<'_> {
         let id = found.rule.id();
         self.styled(Role::Severity(found.severity), format_args!("{}[{id}]", found.severity))?;
         self.styled(Role::Message, format_args!(": {}", Clean(&found.message)))?;
-        if is_only_text(&found.locus) {
+        // The file is named at the beginning of the line.
+        if found.locus.steps().is_empty() {
             return writeln!(self.out);
         }
         writeln!(self.out, " ({:#})", found.locus)
