@@ -1,5 +1,6 @@
 //! `onnx explain`: what a rule or a limit means, and lists of them.
 
+mod reporters;
 mod rewrite_rules;
 
 use std::fmt::Write as _;
@@ -175,8 +176,8 @@ fn page(rule: &Rule) -> Result<String, Failure> {
     if !rule.spec.is_empty() {
         writeln!(text, "{} {}", paint(DIM, "specification:    "), rule.spec)?;
     }
-    let family = Family::of(rule);
-    if family.is_about_models() {
+    let (family, reporter) = (Family::of(rule), reporters::of(rule));
+    if family.is_about_models() && reporter.is_none() {
         let reference = match rule.reference {
             Reference::Enforced => "rejects models that have this defect",
             Reference::Partly => "rejects some models that have this defect, and accepts others",
@@ -184,8 +185,12 @@ fn page(rule: &Rule) -> Result<String, Failure> {
         };
         writeln!(text, "{} {reference}", paint(DIM, "reference checker:"))?;
     }
-    writeln!(text, "{} {}", paint(DIM, "reported by:      "), family.commands())?;
-    if let Some(command) = family.silencing(rule) {
+    let (commands, silencing) = match reporter {
+        Some(reporter) => (reporter.commands, reporter.silencing.map(str::to_owned)),
+        None => (family.commands(), family.silencing(rule)),
+    };
+    writeln!(text, "{} {commands}", paint(DIM, "reported by:      "))?;
+    if let Some(command) = silencing {
         writeln!(text, "{} {command}", paint(DIM, "to silence it:    "))?;
     }
     if onnx_check::ON_REQUEST.contains(&rule) {

@@ -35,7 +35,6 @@ const FORMER: &[Former] = &[
     former("check", "--limit", "--max-findings {}"),
     former("infer", "--report", "--unknown"),
     former("infer", "--explain", "--why {}"),
-    former("explain", "--list", "--list rules"),
 ];
 
 const fn former(command: &'static str, old: &'static str, new: &'static str) -> Former {
@@ -56,7 +55,6 @@ impl Former {
         match (self.command, self.old) {
             ("check", "--limit") => value.is_some_and(|value| value.parse::<u64>().is_ok()),
             ("infer", "--report") => value.is_none_or(is_model),
-            ("explain", "--list") => value.is_none(),
             _ => true,
         }
     }
@@ -245,7 +243,6 @@ mod tests {
         ("check a.onnx --limit 5", "check a.onnx --max-findings 5"),
         ("infer a.onnx --report", "infer a.onnx --unknown"),
         ("infer a.onnx --explain y", "infer a.onnx --why y"),
-        ("explain --list", "explain --list rules"),
     ];
 
     #[test]

@@ -359,6 +359,13 @@ fn rules_say_who_reports_them_and_how_to_silence_them() {
         ("ONNX5012", "onnx compare", Some("onnx compare A B, with a greater --rtol, --atol or --ulps")),
         ("ONNX8000", "all commands", None),
         ("ONNX0011", "commands that read ONNX text", None),
+        ("ONNX4001", "onnx inline", Some("onnx inline --allow call-not-inlined MODEL -o OUT")),
+        ("ONNX4043", "onnx convert --opset, and onnx merge if the versions of the models differ", None),
+        (
+            "ONNX5101",
+            "onnx check --target",
+            Some("onnx check --target TARGET --allow target-lacks-feature FILE"),
+        ),
     ] {
         let page = onnx(&folder, &format!("explain {rule}")).exits(0).out;
         let line = |start: &str| page.lines().find_map(|line| line.strip_prefix(start)).map(str::trim);
