@@ -251,7 +251,7 @@ fn refuse_taken_identity(
     (domain, name, overload): Identity,
 ) -> Result<(), Reason> {
     if domain.is_empty() {
-        return Err("the function needs a domain".into());
+        return Err("`ai.onnx` is the domain of ONNX's own operators: choose another one".into());
     }
     if name.is_empty() {
         return Err("the function needs a name".into());

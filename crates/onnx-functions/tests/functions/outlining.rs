@@ -53,7 +53,7 @@ fn sets_that_cannot_be_functions_have_a_reason_and_leave_no_trace() {
         ("ai.onnx.ml", "Scaler", ""),
         "`Scaler` is the name of an operator, which nodes would call instead of the function",
     );
-    check(&["c"], ("", "Part", ""), "the function needs a domain");
+    check(&["c"], ("", "Part", ""), "`ai.onnx` is the domain of ONNX's own operators: choose another one");
 }
 
 #[test]
