@@ -29,7 +29,7 @@ pub(crate) fn run(args: &ReduceArgs, out: &mut Out) -> Result<Outcome, Failure> 
     let trials = Trials::new(&args.input_file, &loaded, &args.command)
         .matching(args.wanted.clone())
         .within(args.run_timeout);
-    let mut count = 0_u64;
+    let (mut count, mut good) = (0_u64, 0_u64);
     let mut smallest = before;
     let result = reduce(&loaded.model, &options, |model| {
         count = count.saturating_add(1);
@@ -37,12 +37,18 @@ pub(crate) fn run(args: &ReduceArgs, out: &mut Out) -> Result<Outcome, Failure> 
         if trial == onnx_pass::Trial::Bad {
             smallest = Size::of(model);
         }
+        good = good.saturating_add(u64::from(trial != onnx_pass::Trial::Bad));
         let nodes = size::plural(smallest.nodes, "node");
         progress.begin(&format!("trial {count}, {nodes}"));
         Ok::<_, Failure>(trial)
     });
-    let done = result.map_err(failed)?;
+    let done = result.map_err(|error| failed(error, trials.missed()))?;
     drop(trials);
+    if good == 0 && count > 1 {
+        let message = format!("the command failed for all {count} models that were tried, however small");
+        let help = "run it on the output: it may fail for a reason that is not in the model; `--match` states the reason";
+        progress.aside(|| out.warning(&message, Some(help)));
+    }
     let Reduction { model, attempts, accepted, is_limited, .. } = done;
     loaded.model = model;
     let after = Size::of(&loaded.model);
@@ -54,7 +60,18 @@ pub(crate) fn run(args: &ReduceArgs, out: &mut Out) -> Result<Outcome, Failure> 
     Ok(Outcome::Fine)
 }
 
-fn failed(error: ReduceError<Failure>) -> Failure {
+/// `missed` is how the command failed without the output that `--match` wants.
+fn failed(error: ReduceError<Failure>, missed: Option<String>) -> Failure {
+    match (error, missed) {
+        (ReduceError::NotBad, Some(missed)) => {
+            Failure::new("the command fails on the model as it is, but its output does not match `--match`")
+                .help(missed)
+        }
+        (error, _) => other(error),
+    }
+}
+
+fn other(error: ReduceError<Failure>) -> Failure {
     match error {
         ReduceError::Trial(failure) => failure,
         ReduceError::Stopped(stopped) => stopped.into(),

@@ -3,6 +3,7 @@
 //! No shell runs. The exit status of the command is that of `git bisect run`: 0 means that the model is good, 125 that it
 //! cannot be tried, 126 and 127 end the work, everything else that it is bad.
 
+use std::cell::RefCell;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Read as _;
@@ -48,6 +49,8 @@ pub(crate) struct Trials<'a> {
     wanted: Option<Regex>,
     /// The time after which a command is ended, and has failed.
     time: Option<Duration>,
+    /// How the command failed last with output that does not match.
+    missed: RefCell<Option<String>>,
 }
 
 impl<'a> Trials<'a> {
@@ -57,7 +60,14 @@ impl<'a> Trials<'a> {
         let folder = if is_beside { input.parent().map(Path::to_path_buf) } else { None };
         let folder = folder.unwrap_or_else(std::env::temp_dir);
         let file = |kind: &str| Temporary(folder.join(format!(".onnx-trial-{}.{kind}", std::process::id())));
-        Self { command, model: file("onnx"), output: file("log"), wanted: None, time: None }
+        Self {
+            command,
+            model: file("onnx"),
+            output: file("log"),
+            wanted: None,
+            time: None,
+            missed: RefCell::default(),
+        }
     }
 
     /// Sets what the output of a command that fails has to contain.
@@ -98,7 +108,16 @@ impl<'a> Trials<'a> {
             ))
             .help("126 and 127 mean that the command cannot be run; 125 that it cannot try the model")),
             // A signal or the time ended it, or it failed.
-            _ => self.is_wanted().map(|is_wanted| if is_wanted { Trial::Bad } else { Trial::Good }),
+            other => match self.output()? {
+                Some(output) => {
+                    let end = other
+                        .flatten()
+                        .map_or_else(|| "no status".to_owned(), |code| format!("status {code}"));
+                    self.missed.replace(Some(format!("it ended with {end}{}", last_line(&output))));
+                    Ok(Trial::Good)
+                }
+                None => Ok(Trial::Bad),
+            },
         }
     }
 
@@ -128,14 +147,29 @@ impl<'a> Trials<'a> {
         words
     }
 
-    /// Returns `true` if the command failed in the way that is looked for.
-    fn is_wanted(&self) -> Result<bool, Failure> {
-        let Some(wanted) = &self.wanted else { return Ok(true) };
+    /// How the command failed last with output that does not match, as a clause.
+    pub(crate) fn missed(&self) -> Option<String> {
+        self.missed.borrow().clone()
+    }
+
+    /// The output of a command that did not fail in the way that is looked for; `None` if it did.
+    fn output(&self) -> Result<Option<Vec<u8>>, Failure> {
+        let Some(wanted) = &self.wanted else { return Ok(None) };
         let mut output = Vec::new();
         let read = File::open(&self.output.0).and_then(|file| file.take(MAX_OUTPUT).read_to_end(&mut output));
         read.map_err(|error| Failure::not_readable(format_args!("the output of the command: {error}")))?;
-        Ok(wanted.is_match(&output))
+        Ok((!wanted.is_match(&output)).then_some(output))
     }
+}
+
+/// The last line of an output that is not empty, as the end of a clause.
+fn last_line(output: &[u8]) -> String {
+    let text = String::from_utf8_lossy(output);
+    let line = text.lines().rev().map(str::trim).find(|line| !line.is_empty());
+    line.map_or_else(
+        || " and has no output".to_owned(),
+        |line| format!("; the last line of its output is `{}`", shown(line)),
+    )
 }
 
 /// Waits for a process; `None` if the time ended it.
