@@ -20,6 +20,13 @@ const MOST_CHARS: usize = 40;
 /// Composes the page.
 pub(super) fn page(name: &str, cost: &Cost, set: &[Set], all: bool) -> Result<String, Failure> {
     let mut page = Page { out: String::new(), most: if all { usize::MAX } else { MOST_LINES } };
+    if let Some(contradiction) = &cost.contradiction {
+        // Nothing else is true of a model that does not run.
+        page.title(name, set)?;
+        let text = format!("the model does not run with these sizes: {}", Clean(contradiction));
+        page.property("not valid", paint(WARN, text))?;
+        return Ok(page.out);
+    }
     page.head(name, cost, set)?;
     page.operators(cost)?;
     page.nodes(cost)?;
@@ -37,9 +44,13 @@ impl Page {
         writeln!(self.out, "  {} {value}", paint(DIM, format_args!("{key:<12}")))
     }
 
-    fn head(&mut self, name: &str, cost: &Cost, set: &[Set]) -> fmt::Result {
+    fn title(&mut self, name: &str, set: &[Set]) -> fmt::Result {
         let sizes: Vec<String> = set.iter().map(|(dim, size)| format!("{} = {size}", shown(dim))).collect();
-        writeln!(self.out, "{}  {}", paint(HEADING, Clean(name)), paint(DIM, sizes.join(", ")))?;
+        writeln!(self.out, "{}  {}", paint(HEADING, Clean(name)), paint(DIM, sizes.join(", ")))
+    }
+
+    fn head(&mut self, name: &str, cost: &Cost, set: &[Set]) -> fmt::Result {
+        self.title(name, set)?;
         self.property("operations", amount(&cost.operations, count))?;
         self.property("MACs", amount(&cost.macs, count))?;
         self.property(
@@ -50,10 +61,6 @@ impl Page {
         let at = cost.peak_node.as_ref().map(|node| format!(" at {}", shown(node))).unwrap_or_default();
         let least = if cost.unknown_values > 0 { "at least " } else { "" };
         self.property("peak", format_args!("{least}{}{at}", amount(&cost.peak_bytes, bytes)))?;
-        if let Some(contradiction) = &cost.contradiction {
-            let text = format!("the model does not run with these sizes: {}", Clean(contradiction));
-            self.property("not valid", paint(WARN, text))?;
-        }
         let mut remarks = Vec::new();
         if cost.unknown_nodes > 0 {
             remarks.push(format!("operations of {}", plural(cost.unknown_nodes, "node")));
