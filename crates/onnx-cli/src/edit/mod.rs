@@ -74,7 +74,7 @@ struct Done {
     sizes: Resized,
     names: NameChanges,
     /// Whether inputs or outputs are others.
-    interface: bool,
+    interface: Vec<String>,
     metadata: usize,
 }
 
@@ -94,7 +94,7 @@ fn edit(
     if let Err(error) = ports.apply(model, &args.interface, options) {
         return Ok(Err(error));
     }
-    done.interface = interface(model) != before;
+    done.interface = changed_interface(model, &before);
     match resize(model, &changes, options) {
         Ok(resized) => done.sizes = resized,
         Err(error) => return Ok(Err(error)),
@@ -122,6 +122,37 @@ fn edit(
 fn interface(model: &Model) -> (Vec<ValueId>, Vec<ValueId>) {
     let graph = model.graph(model.main_graph());
     (graph.inputs().to_vec(), graph.outputs().iter().map(GraphOutput::value).collect())
+}
+
+/// The inputs and the outputs that were added or removed, by name, or that only their order changed.
+fn changed_interface(model: &Model, before: &(Vec<ValueId>, Vec<ValueId>)) -> Vec<String> {
+    /// More names would hide what else changed.
+    const MOST_NAMES: usize = 6;
+    let after = interface(model);
+    let name = |value: &ValueId| {
+        model
+            .get_value(*value)
+            .map_or_else(String::new, |value| format!(" `{}`", shown(model.str(value.name()))))
+    };
+    let part = |old: &[ValueId], new: &[ValueId], noun: &str| {
+        let only = |these: &[ValueId], others: &[ValueId], sign: char| -> Vec<String> {
+            let values = these.iter().filter(|value| !others.contains(value));
+            values.map(|value| format!("{sign}{}", name(value).trim_start())).collect()
+        };
+        let names = [only(old, new, '-'), only(new, old, '+')].concat();
+        let more = names.len().saturating_sub(MOST_NAMES);
+        let names = names.iter().take(MOST_NAMES).map(String::as_str).collect::<Vec<_>>().join(" ");
+        match (old == new, names.is_empty(), more) {
+            (true, ..) => None,
+            (_, true, _) => Some(format!("the order of the {noun}")),
+            (.., 0) => Some(format!("{noun} ({names})")),
+            _ => Some(format!("{noun} ({names} and {more} more)")),
+        }
+    };
+    [part(&before.0, &after.0, "inputs"), part(&before.1, &after.1, "outputs")]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// Inputs and outputs that the arguments name.
@@ -357,9 +388,7 @@ fn describe(done: &Done, out: &Out) {
             parts.push(size::plural(count as u64, noun));
         }
     }
-    if *interface {
-        parts.push("inputs and outputs".to_owned());
-    }
+    parts.extend(interface.iter().cloned());
     let text =
         if parts.is_empty() { "nothing changes".to_owned() } else { format!("changed {}", parts.join(", ")) };
     out.summary(&text);

@@ -81,6 +81,18 @@ fn target(model: &Model, dim: &str) -> Result<SizeTarget, Failure> {
         return Err(Failure::new(format_args!("`{}` has a negative axis", shown(dim)))
             .help("axes count from 0: `x[0]` is the first one"));
     }
+    if let Some((of, _)) = dimensions::axis(dim) {
+        let names: Vec<&str> = inputs.iter().map(|&input| model.str(model.value(input).name())).collect();
+        let failure = Failure::new(format_args!("no input is called `{}`", shown(of)));
+        if let Some(near) = onnx_schema::nearest(of, names.iter().copied()) {
+            return Err(failure.help(format!("did you mean `{}`?", shown(near))));
+        }
+        let names: Vec<String> = names.iter().take(20).map(|name| format!("`{}`", shown(name))).collect();
+        return Err(failure.help(match names.as_slice() {
+            [] => "the model has no inputs".to_owned(),
+            names => format!("the inputs are {}", names.join(", ")),
+        }));
+    }
     let mut seen = HashSet::new();
     variables.retain(|name| seen.insert(*name));
     let failure = Failure::new(format_args!("no input has the dimension variable or axis `{}`", shown(dim)));

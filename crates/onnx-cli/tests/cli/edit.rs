@@ -85,7 +85,7 @@ fn inputs_and_outputs_change() {
     let folder = Folder::with("in.onnxtxt", MODEL);
     onnx(&folder, "edit in.onnxtxt --add-output b --inputs z,x,w -o new.onnx")
         .exits(0)
-        .says("inputs and outputs");
+        .says("changed inputs (+`w`), outputs (+`b`)");
     let text = onnx(&folder, "print new.onnx").exits(0).out;
     assert!(text.contains("=> (float[1,4] y, float[1,2,2] b)"), "{text}");
     onnx(&folder, "edit in.onnxtxt --remove-input z").exits(1).says("is used and has no default");
