@@ -74,7 +74,7 @@
 //!
 //! # Outlining
 //!
-//! [`outline`] is the inverse: nodes of one graph become a function, and a call of it takes their place.
+//! [`outline`] is the inverse: nodes of one graph become a function, and they are replaced by a call of it.
 //!
 //! # What this crate is not for
 //!

@@ -34,7 +34,7 @@ const MAX_ROUNDS: usize = 16;
 /// # Errors
 ///
 /// Returns an error if the result would exceed the limits `nodes` or `values`, which is computed in each round before
-/// anything is replaced, or if the work is interrupted. Results of complete rounds stay.
+/// anything is replaced, or if the work is interrupted. Results of complete rounds are kept.
 ///
 /// ```
 /// use onnx_functions::{InlineOptions, expand};

@@ -87,10 +87,10 @@ pub struct OutlinedBlock {
 
 /// Replaces repeated blocks of a graph by calls of functions. Returns the functions, those that save the most nodes first.
 ///
-/// A block is a set of nodes that occurs several times, with the same operators, attributes and connections; the values from
-/// outside that the nodes use, initializers included, become inputs of the function. Occurrences are disjoint, and each is
-/// convex. Nodes with nested graphs, and those that refer to attributes of a function around them, stay, and so do producers of
-/// values that annotations refer to. Nodes may change their order.
+/// A block is a set of nodes that occurs several times, with the same operators, attributes and connections; the values
+/// from outside that the nodes use, initializers included, become inputs of the function. Occurrences are disjoint, and
+/// each is convex. Nodes with nested graphs, and those that refer to attributes of a function around them, are not
+/// outlined, nor are producers of values that annotations refer to. Nodes may change their order.
 ///
 /// Functions are named after the common scope of the names of the nodes, without numbers; calls have the scope as their
 /// name, and names in the body are relative to it. If all nodes of each occurrence are in one scope, and no other node has
