@@ -69,7 +69,7 @@ pub enum ComposeError {
     /// The work was interrupted. The model is unchanged.
     #[error(transparent)]
     Stopped(#[from] Stopped),
-    /// An edit of the graph is impossible, because a key is of another model or gone.
+    /// An edit of the graph is impossible, because a key is of another model or was erased.
     #[error(transparent)]
     Edit(#[from] EditError),
 }
@@ -79,7 +79,7 @@ impl ComposeError {
         Self::Refused(reason.into(), None)
     }
 
-    /// Diagnostics with places in the model, which is unchanged.
+    /// Diagnostics with loci in the model, which is unchanged.
     #[must_use]
     pub fn findings(&self, model: &Model) -> Sink {
         let (places, mut sink) = (Places::new(model), Sink::new());

@@ -59,7 +59,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Names stay unless they collide, and a dimension variable of one model is that of another only if a connection proves it.
+//! Names are kept unless they collide, and a dimension variable of one model is that of another only if a connection
+//! proves it.
 //!
 //! # Rename
 //!

@@ -108,7 +108,7 @@ pub struct Cost {
     /// Loops of which one iteration is counted, because the number of iterations is not known.
     pub loops_counted_once: u64,
     /// Why the model does not run with the sizes that were set: the first contradiction that inference finds with them and not
-    /// without them, with its place. What follows from it is not known.
+    /// without them, with its locus. What follows from it is not known.
     pub contradiction: Option<String>,
     /// The nodes, in the order in which they run; calls of functions are replaced by the nodes of the body.
     pub nodes: Vec<NodeCost>,

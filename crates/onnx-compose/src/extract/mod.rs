@@ -210,7 +210,7 @@ fn refuse_references(model: &Model, function: FunctionId, nodes: &[NodeId]) -> R
     Ok(())
 }
 
-/// Removes what refers to values that are gone, functions that nothing calls, and initializers that nothing uses.
+/// Removes references to erased values, functions that nothing calls, and initializers that nothing uses.
 fn clean(model: &mut Model) {
     let main = model.main_graph();
     let is_live = |model: &Model, reference: ValueRef| match reference {

@@ -50,7 +50,7 @@ struct Coloring<'a> {
     model: &'a Model,
     ports: &'a Ports,
     levels: SecondaryMap<GraphId, i64>,
-    /// The places of graphs: in which attribute of which node, or which root.
+    /// The owners of graphs: the attribute of a node, or the root.
     sites: SecondaryMap<GraphId, Digest>,
     /// Uses of values by bindings of training.
     bound: SparseSecondaryMap<ValueId, Vec<UseEntry>>,

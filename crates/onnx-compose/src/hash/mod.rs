@@ -48,13 +48,13 @@ onnx_types::option_setters! {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub struct ModelHash {
-    /// Everything below together, with the place of each weight.
+    /// Everything below together, with the owner of each weight.
     pub model: Digest,
     /// Operators, attributes, edges and functions, with types and dimensions of tensors instead of their elements.
     pub structure: Digest,
     /// Names, order and types of inputs and outputs.
     pub interface: Digest,
-    /// Types, dimensions and elements of all tensors, without their places.
+    /// Types, dimensions and elements of all tensors, independent of their owners.
     pub weights: Digest,
 }
 

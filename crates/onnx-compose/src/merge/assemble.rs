@@ -445,7 +445,7 @@ impl Work<'_> {
     }
 }
 
-/// Lists connected values that are not outputs any more in `value_info`, so that their declared types stay.
+/// Lists connected values that are not outputs any more in `value_info`, so that their declared types are kept.
 fn declare_inner(model: &mut Model, replaced: &[&Replaced]) {
     let main = model.main_graph();
     let mut listed: SecondaryMap<ValueId, ()> =

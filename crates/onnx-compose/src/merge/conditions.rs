@@ -109,7 +109,7 @@ impl Work<'_> {
         meaning(model, &mut self.exprs, &self.variables, dim)
     }
 
-    /// The inputs of a model with a shape, and what takes their place.
+    /// The inputs of a model with a shape, and their replacements.
     fn inputs(&self, index: usize) -> Vec<(ValueId, ValueId, Vec<Dim>)> {
         let Some(part) = self.merging.parts.get(index) else { return Vec::new() };
         let origins: SecondaryMap<ValueId, ValueId> =

@@ -112,7 +112,7 @@ impl MergeError {
         }
     }
 
-    /// Diagnostics, and the index of the model that their places are in.
+    /// Diagnostics, and the index of the model of their loci.
     #[must_use]
     pub fn findings(&self, models: &[&Model]) -> (usize, Sink) {
         let mut sink = Sink::new();

@@ -12,7 +12,7 @@ use onnx_version::{ConvertOptions, VersionError, convert};
 use super::assemble::rename_functions;
 use super::{MergeError, Merged, Part, Raised};
 
-/// Raises operator sets. Values in `places` that a conversion replaces become those that took their place.
+/// Raises operator sets. Values in `places` that a conversion replaces are replaced by the new ones.
 pub(super) fn unify(
     parts: &mut [Part<'_>],
     registry: &Registry,

@@ -67,7 +67,7 @@ pub(super) fn initializers(model: &mut Model, chosen: Chosen) -> Taken {
     let all = all_initializers(model);
     let mut taken = Taken::of(all.len());
     for (index, &(_, value)) in all.iter().enumerate() {
-        // Defaults of inputs and what is used stay.
+        // Defaults of inputs and used initializers are kept.
         taken.count(chosen.contains(index) && model.erase_value(value).is_ok());
     }
     taken

@@ -61,7 +61,7 @@ pub struct Layout {
 /// Places tensors in one or several files. No elements are read: the caller writes those of each tensor behind the header, in
 /// canonical form ([`Tensor::chunks`]).
 ///
-/// Tensors of wider types come first, so that elements are aligned without gaps; otherwise their order stays.
+/// Tensors of wider types come first, so that elements are aligned without gaps; otherwise their order is kept.
 ///
 /// # Errors
 ///

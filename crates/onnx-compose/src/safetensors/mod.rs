@@ -108,7 +108,8 @@ pub enum SafetensorsError {
     /// An index names a file that is not in its directory.
     #[error("`{}` is not the name of a file in the directory of the index", .0.escape_debug())]
     NotAFileName(String),
-    /// A tensor that an index places in a file is not there, or a file has a tensor that the index places elsewhere.
+    /// A file does not have a tensor that an index places in it, or a file has a tensor that the index places
+    /// elsewhere.
     #[error("the index and the file `{}` do not agree on tensor `{}`", file.escape_debug(), name.escape_debug())]
     NotAsIndexed {
         /// The name of the tensor.

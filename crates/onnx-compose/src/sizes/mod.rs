@@ -273,7 +273,7 @@ pub fn resize(
     names::rename(&mut work, &plan.rename, &mut done)?;
     expressions::set(&mut work, &plan.expressions, options, &mut done)?;
     bind::bind(&mut work, &plan.bind, options, &mut done)?;
-    // Variables that only stood for a number on the way.
+    // Temporary variables, which are replaced by numbers.
     done.freed.retain(|(name, _)| !plan.bind.contains_key(name) || !is_temporary(name));
     *model = work;
     Ok(done)

@@ -153,7 +153,7 @@ pub(super) fn rename(
     Ok(())
 }
 
-/// The text of an expression with other names. The notation stays.
+/// The text of an expression with other names. The notation is kept.
 fn rename_text(model: &mut Model, symbol: Symbol, expression: Dim, new: &BTreeMap<Symbol, Symbol>) -> Dim {
     let of = |symbol: Symbol| new.get(&symbol).copied().map(Dim::Var);
     let renamed = model.exprs_mut().0.substitute(expression, &of);

@@ -55,7 +55,7 @@ pub(super) fn change_dims(model: &mut Model, change: &mut Change<'_>) -> usize {
     count
 }
 
-/// A type with other dimensions; `None` if they stay.
+/// A type with other dimensions; `None` if they are unchanged.
 fn changed(model: &mut Model, value: ValueId, ty: &Type, change: &mut Change<'_>) -> Option<Type> {
     let mut new = ty.clone();
     let mut differs = false;

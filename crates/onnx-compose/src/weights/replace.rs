@@ -90,8 +90,8 @@ impl Replacement {
     }
 }
 
-/// Gives weights other elements. Names, types, dimensions, documentation and metadata stay. Returns the number of weights that
-/// were replaced.
+/// Gives weights other elements. Names, types, dimensions, documentation and metadata are kept. Returns the number of
+/// weights that were replaced.
 ///
 /// # Errors
 ///
