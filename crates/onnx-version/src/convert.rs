@@ -52,7 +52,7 @@ pub struct Converted {
     pub changed: usize,
     /// The steps that changed nodes.
     pub steps: Vec<StepRecord>,
-    /// Nodes of the domain whose operator no version defines: they stay.
+    /// Nodes of the domain whose operator no version defines: they are unchanged.
     pub unknown: Vec<NodeId>,
 }
 
@@ -157,7 +157,8 @@ pub fn convert(
     Ok(Converted { from: plan.from, changed: nodes.len(), steps: plan.steps, unknown: plan.unknown })
 }
 
-/// Removes constants that are attributes now, or that steps made and did not need. Those that nothing used before stay.
+/// Removes constants that are attributes now, or that steps made and did not need. Those that nothing used before are
+/// kept.
 fn remove_used_up(before: &Model, after: &mut Model) {
     let graphs: Vec<GraphId> = after.all_graphs().collect();
     for graph in graphs {
@@ -166,7 +167,7 @@ fn remove_used_up(before: &Model, after: &mut Model) {
             let is_constant = after.node(node).op() == op::CONSTANT
                 && after.callee(node, Registry::STANDARD).standard().is_some();
             if is_constant && after.is_dead(node) && !before.is_dead(node) {
-                // A node that cannot be erased stays.
+                // A node that cannot be erased is kept.
                 let _ = after.erase_node(node);
             }
         }

@@ -116,8 +116,8 @@ impl Engine<'_> {
         }
     }
 
-    /// A node that does not call a standard operator: it stays, unless the version has a standard operator of its name, which
-    /// would take precedence.
+    /// A node that does not call a standard operator: it is kept, unless the version has a standard operator of its
+    /// name, which would take precedence.
     fn not_captured(&mut self, node: NodeId, at: i64, callee: &str) {
         let record = self.model.node(node);
         let op = record.op();
@@ -136,8 +136,8 @@ impl Engine<'_> {
         self.refuse(Refusal { node, op, since: version, to, target, reason: reason.into() });
     }
 
-    /// A node whose operator the imported version does not have: it stays if no version has it. Otherwise the standard does not say
-    /// what it means, so that nothing can have the same meaning in another version.
+    /// A node whose operator the imported version does not have: it is kept if no version has it. Otherwise the
+    /// standard does not say what it means, so that nothing can have the same meaning in another version.
     fn undefined(&mut self, node: NodeId, at: i64) {
         let op = self.model.node(node).op();
         match first_version(self.set, op) {

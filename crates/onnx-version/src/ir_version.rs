@@ -16,7 +16,7 @@ const RULES: [u16; 4] = [2001, 2002, 2030, 2103];
 /// attributes, device configurations, element types.
 ///
 /// Before version 4, initializers of the main graph become inputs with defaults, and those of nested graphs become `Constant`
-/// nodes. Metadata of nodes and values, which older readers ignore, stays.
+/// nodes. Metadata of nodes and values, which older readers ignore, is kept.
 ///
 /// # Errors
 ///

@@ -20,9 +20,9 @@
 //!
 //! # Both directions
 //!
-//! A newer version mostly allows more, so most nodes go upwards as they are, and downwards if their types are allowed. Types,
-//! ranks and constants are those of inference; what is not known is never assumed. Refusals have a [`Cause`], and tell what
-//! helps. [`plan`] returns what a conversion would do, [`lowest`] how far a model can go.
+//! A newer version mostly allows more, so most nodes are unchanged upwards, and downwards if their types are allowed.
+//! Types, ranks and constants are those of inference; what is not known is never assumed. Refusals have a [`Cause`],
+//! and tell what helps. [`plan`] returns what a conversion would do, [`lowest`] how far a model can go.
 //!
 //! ```
 //! use onnx_text::{ParseOptions, parse_model};
@@ -53,7 +53,7 @@
 //! body that the standard gives it takes its place.
 //!
 //! A function of the model is converted from the versions that it imports to the version of the model, as inlining and several
-//! runtimes require; [`ConvertFunctions`] converts functions for the inliner. Operators of other domains stay as they are.
+//! runtimes require; [`ConvertFunctions`] converts functions for the inliner. Operators of other domains are unchanged.
 //! [`set_ir_version`] changes the version of the format.
 
 #![forbid(unsafe_code)]

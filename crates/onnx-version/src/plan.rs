@@ -12,9 +12,9 @@ use crate::reason::Reason;
 pub enum Change {
     /// Its attributes and operands get another form.
     Form,
-    /// Other nodes are added to it or take its place.
+    /// Other nodes are added to it or replace it.
     Replaced,
-    /// The body that the standard gives its operator takes its place.
+    /// The body that the standard gives its operator replaces it.
     Expanded,
 }
 
@@ -51,7 +51,7 @@ pub struct StepRecord {
 pub struct Refusal {
     /// The node, in the model before the conversion.
     pub node: NodeId,
-    /// The operator: that of the node, or of a node that took its place at an earlier version.
+    /// The operator: that of the node, or of a node that replaced it at an earlier version.
     pub op: String,
     /// The version that introduced the operator in the form that the node has.
     pub since: i64,
@@ -83,7 +83,7 @@ pub struct Plan {
     pub to: i64,
     /// The steps that change nodes, in the order in which they are done.
     pub steps: Vec<StepRecord>,
-    /// Nodes of the domain whose operator no version defines: they stay.
+    /// Nodes of the domain whose operator no version defines: they are unchanged.
     pub unknown: Vec<NodeId>,
     /// The nodes that prevent the conversion. If there are any, nothing is converted.
     pub refusals: Vec<Refusal>,

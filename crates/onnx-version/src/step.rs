@@ -17,7 +17,7 @@ pub(crate) struct Step<'a> {
     pub(crate) node: NodeId,
     /// The schema of the node as it is.
     pub(crate) old: &'static Schema,
-    /// The schema of the version that the step goes to; that of the node if the version does not have the operator.
+    /// The schema of the target version of the step; that of the node if the version does not have the operator.
     pub(crate) new: &'static Schema,
     /// The version of the nodes that the step makes.
     pub(crate) version: i64,
@@ -111,7 +111,7 @@ impl Step<'_> {
         self.set(name, AttrValue::String(text.into()))
     }
 
-    /// The attributes of the node, for one that takes its place.
+    /// The attributes of the node, for its replacement.
     pub(crate) fn attributes_except(&self, names: &[Symbol]) -> Vec<(Symbol, AttrValue)> {
         let attributes = self.model.node(self.node).attributes().iter();
         let attributes = attributes.filter(|attribute| !names.contains(&attribute.name()));

@@ -7,8 +7,9 @@ use crate::down;
 use crate::reason::Reason;
 use crate::step::Step;
 
-/// Downwards: `axis` and constant indices count from the front. Indices that select nothing become the depth, which selects
-/// nothing in each version. Indices that are not known stay, because each implementation counts them from the end.
+/// Downwards: `axis` and constant indices count from the front. Indices that select nothing become the depth, which
+/// selects nothing in each version. Indices that are not known are unchanged, because each implementation counts them
+/// from the end.
 pub(crate) fn indices_from_front(step: &mut Step<'_>) -> Result<(), Reason> {
     down::axes(step)?;
     let value = step.operand(0)?;
