@@ -5,7 +5,8 @@ use onnx_text::{TokenKind, tokens};
 use crate::fault::RuleFileError;
 use crate::parse::parse;
 
-/// Gives a rule file the canonical layout: a section or a node for each line, one blank line between rules. Comments stay.
+/// Gives a rule file the canonical layout: a section or a node for each line, one blank line between rules. Comments
+/// are kept.
 ///
 /// ```
 /// use onnx_rewrite::format_rules;

@@ -417,7 +417,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Records an attempt; returns `true` if the model was edited, so that the node may be gone.
+    /// Records an attempt; returns `true` if the model was edited, so that the node may be erased.
     fn is_done(&mut self, cx: &PassCx<'_>, node: NodeId, number: usize, attempt: Attempt) -> bool {
         match attempt {
             Attempt::Missed(_) => false,
