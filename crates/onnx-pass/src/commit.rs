@@ -312,7 +312,8 @@ impl Patch<'_, '_> {
         }
     }
 
-    /// Proves that nodes that stay compute the same in the new versions of operator sets. Equal nodes are proved once.
+    /// Proves that nodes that are not erased compute the same in the new versions of operator sets. Equal nodes are
+    /// proved once.
     fn prove_restated(&mut self, nodes: &[NodeId]) -> Result<(), Failed> {
         for &node in nodes {
             let record = self.model().node(node);

@@ -264,7 +264,7 @@ fn converts_exactly(from: &Tensor, to: &Tensor) -> bool {
     }
 }
 
-/// Returns `true` if all floats are finite, and within the integers of a type after their fraction is gone.
+/// Returns `true` if all floats are finite, and within the integers of a type after truncation.
 fn includes(integers: &Tensor, floating: &Tensor) -> bool {
     let Some((low, high)) = range_of(integers.elem()) else { return false };
     // 2^63 is a float, and no integer of 64 bits.

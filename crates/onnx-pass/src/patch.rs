@@ -183,11 +183,11 @@ impl<'p, 'm> Patch<'p, 'm> {
         }
     }
 
-    /// Makes new nodes at a place. `make` may only add nodes through the builder.
+    /// Makes new nodes at an insertion point. `make` may only add nodes through the builder.
     ///
     /// # Errors
     ///
-    /// Returns the error of `make`, or [`EditError::Gone`] if the place is gone.
+    /// Returns the error of `make`, or [`EditError::Gone`] if the insertion point is gone.
     pub fn build<T, E: From<EditError>>(
         &mut self,
         at: Position,
@@ -237,7 +237,8 @@ impl<'p, 'm> Patch<'p, 'm> {
     ///
     /// # Errors
     ///
-    /// Returns the reason if the place is gone, or if a `Constant` of the version in scope cannot have this element type.
+    /// Returns the reason if the insertion point is gone, or if a `Constant` of the version in scope cannot have this
+    /// element type.
     pub fn new_constant(&mut self, at: Position, tensor: Tensor) -> Result<ValueId, Reason> {
         let before = Neighbors::of(self.cx.model(), at).ok_or(EditError::Gone)?;
         let root = self.cx.model().root(before.graph);
@@ -256,7 +257,8 @@ impl<'p, 'm> Patch<'p, 'm> {
     ///
     /// # Errors
     ///
-    /// Returns the reason if the place is gone, or if a `Constant` of the version in scope cannot have this element type.
+    /// Returns the reason if the insertion point is gone, or if a `Constant` of the version in scope cannot have this
+    /// element type.
     pub fn new_constant_node(&mut self, at: Position, tensor: Tensor) -> Result<ValueId, Reason> {
         let model = self.cx.model();
         let graph = Neighbors::of(model, at).ok_or(EditError::Gone)?.graph;
@@ -269,7 +271,7 @@ impl<'p, 'm> Patch<'p, 'm> {
         made.map_err(Reason::from)
     }
 
-    /// Makes a node like an existing one, at its place, with other inputs, and returns its outputs.
+    /// Makes a node like an existing one, next to it, with other inputs, and returns its outputs.
     ///
     /// # Errors
     ///
@@ -300,7 +302,8 @@ impl<'p, 'm> Patch<'p, 'm> {
         })
     }
 
-    /// Copies the nodes and initializers of a graph to a place; `map` says what its inputs become, and where values went.
+    /// Copies the nodes and initializers of a graph to an insertion point; `map` maps its inputs, and gets the copies
+    /// of values.
     ///
     /// # Errors
     ///

@@ -40,7 +40,7 @@ impl References {
         references
     }
 
-    /// A value that a reference of an edited model names and that is gone, and what names it.
+    /// An erased value that a reference of an edited model names, and the kind of reference.
     pub(crate) fn lost(&self, after: &Model) -> Option<(ValueId, &'static str)> {
         let mut lost = None;
         if !self.named.is_empty() {

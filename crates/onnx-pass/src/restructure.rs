@@ -224,7 +224,7 @@ impl Comparison<'_> {
         Ok(())
     }
 
-    /// Inputs that come or go, as far as the edit may do that; the others keep their order.
+    /// Inputs that are added or removed, if the edit may do that; the others keep their order.
     fn changed_inputs(&self, old: &[ValueId], new: &[ValueId]) -> Result<(), String> {
         let [had, has] = [old, new].map(|inputs| inputs.iter().copied().collect::<HashSet<_, RandomState>>());
         let has_default =

@@ -16,7 +16,8 @@ use crate::references::References;
 pub(crate) struct Plan {
     /// The nodes that nothing needs afterwards, users before producers.
     pub(crate) dying: Vec<NodeId>,
-    /// Nodes that stay, and call another schema in the new version of an operator set: the proof compares both.
+    /// Nodes that are not erased and call another schema in the new version of an operator set: the proof compares
+    /// both.
     pub(crate) restated: Vec<NodeId>,
 }
 
@@ -220,8 +221,8 @@ pub(crate) fn no_version(model: &Model, domain: Symbol, version: i64) -> String 
     format!("the operator set {} does not have version {version}", Quoted(name))
 }
 
-/// The nodes that stay and call another schema after a change of operator set versions. Operators with graphs must differ in
-/// their types at most; their nodes are compared one by one.
+/// The nodes that are not erased and call another schema after a change of operator set versions. Operators with graphs
+/// must differ in their types at most; their nodes are compared one by one.
 fn restated(model: &Model, draft: &Draft, dying: &[NodeId]) -> Result<Vec<NodeId>, String> {
     let mut restated = Vec::new();
     for &(domain, to) in &draft.versions {

@@ -32,7 +32,7 @@ pub(super) fn pass() -> Pass {
 /// Replaces values of integers and truth values whose elements inference knows by constants. Operands of `Reshape`, `Expand`,
 /// `Tile` and `Slice` become constants where another constant means the same. Values whose elements are sizes of the inputs become
 /// an earlier value with equal elements, or are made of fewer nodes. Exported models compute many shapes from shapes; the nodes
-/// that did so are dead afterwards and go with the edit.
+/// that did so are dead afterwards and are erased by the edit.
 pub fn materialize_elements(cx: &mut PassCx<'_>) -> Report {
     let mut report = operands::simplify(cx);
     let known: Vec<NodeId> = {
@@ -88,7 +88,7 @@ fn materialize(patch: &mut Patch<'_, '_>, node: NodeId) -> Result<(), Reason> {
     let mut is_any = false;
     let mut reason = None;
     for output in outputs {
-        // The node stays if it has another output that is used; this one is done then.
+        // An output without uses needs no replacement; the node is kept while another output is used.
         if !patch.model().value(output).is_used() {
             continue;
         }

@@ -20,8 +20,8 @@ pub(super) fn pass() -> Pass {
         .with_page(include_str!("no_initializer_inputs.md"))
 }
 
-/// Removes the inputs of the main graph that have a default: their initializers stay. Callers that override one are no longer
-/// accepted, so this is only for models that are run without.
+/// Removes the inputs of the main graph that have a default: their initializers are kept. Callers that override one are
+/// no longer accepted, so this is only for models that are run without.
 pub fn remove_initializer_inputs(cx: &mut PassCx<'_>) -> Report {
     cx.restructure_with(NAME, Interface::FewerDefaults, |model| {
         let graph = model.main_graph();

@@ -20,7 +20,7 @@ pub(super) fn pass() -> Pass {
 }
 
 /// Removes `metadata_props` of the model, its graphs, functions, nodes and values. The conditions that earlier edits and
-/// inferred types depend on stay in that of the model.
+/// inferred types depend on are kept in that of the model.
 pub fn remove_metadata(cx: &mut PassCx<'_>) -> Report {
     cx.restructure(NAME, |model| {
         let is_kept = |key: &str| KEPT.iter().any(|prefix| key.starts_with(prefix));

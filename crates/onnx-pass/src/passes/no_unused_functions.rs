@@ -16,7 +16,7 @@ pub(super) fn pass() -> Pass {
         .after("no-dead-nodes")
 }
 
-/// Removes functions that neither a graph of the model nor a function that stays calls.
+/// Removes functions that neither a graph of the model nor a function that is kept calls.
 pub fn remove_unused_functions(cx: &mut PassCx<'_>) -> Report {
     cx.restructure(NAME, Model::erase_unused_functions)
 }

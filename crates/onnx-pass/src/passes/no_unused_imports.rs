@@ -25,7 +25,7 @@ pub(super) fn pass() -> Pass {
 }
 
 /// Removes the imports of the model and of each function whose operator set no node in their scope uses. The import of the
-/// default operator set of the model stays.
+/// default operator set of the model is kept.
 pub fn remove_unused_imports(cx: &mut PassCx<'_>) -> Report {
     cx.restructure(NAME, |model| {
         let mut removed = 0;

@@ -16,7 +16,8 @@ pub(super) fn pass() -> Pass {
         .after("no-dead-nodes")
 }
 
-/// Erases initializers that no node, output, quantization annotation or training binding uses. Inputs with a default stay.
+/// Erases initializers that no node, output, quantization annotation or training binding uses. Inputs with a default
+/// are kept.
 pub fn remove_unused_initializers(cx: &mut PassCx<'_>) -> Report {
     cx.restructure(NAME, |model| {
         let graphs: Vec<GraphId> = model.all_graphs().collect();

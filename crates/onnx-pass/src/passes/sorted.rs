@@ -15,7 +15,8 @@ pub(super) fn pass() -> Pass {
         .with_page(include_str!("sorted.md"))
 }
 
-/// Sorts the nodes of each graph topologically; nodes that are in order keep their order. A graph with a cycle stays.
+/// Sorts the nodes of each graph topologically; nodes that are in order keep their order. A graph with a cycle is
+/// unchanged.
 pub fn sort(cx: &mut PassCx<'_>) -> Report {
     cx.restructure(NAME, |model| {
         let unsorted: Vec<GraphId> = model.all_graphs().filter(|&graph| !model.is_sorted(graph)).collect();

@@ -23,7 +23,7 @@ pub(super) fn pass() -> Pass {
 
 /// Merges initializers of equal type and elements, also those of nested graphs with those around them. They are compared by
 /// a hash first, then by their bytes; external data is read only if the options have a source for it. Those to which annotations, training
-/// bindings or device configurations refer stay apart.
+/// bindings or device configurations refer are not merged.
 pub fn merge_constants(cx: &mut PassCx<'_>) -> Report {
     let data = cx.options().data;
     let references = cx.references();
