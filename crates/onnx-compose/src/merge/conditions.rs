@@ -367,7 +367,7 @@ fn meaning(model: &Model, exprs: &mut ExprTable, variables: &Variables, dim: Dim
     }
 }
 
-/// Gives each size of an input that is not proved a variable of its own.
+/// Gives each size of an input that is not proved a separate variable.
 fn free(model: &mut Model, lost: &Lost) {
     let mut axes: Vec<(ValueId, usize)> = lost.axes.iter().copied().collect();
     axes.sort_unstable();
