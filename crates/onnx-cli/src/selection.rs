@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use onnx_codec::FileSource;
 use onnx_compose::{ModelFacts, SelectError, Selection};
-use onnx_ir::{Model, NodeId, ValueId};
-use onnx_schema::Registry;
+use onnx_ir::{Model, NodeId, Selector, ValueId};
+use onnx_schema::{Registry, Schema};
 use onnx_types::Execution;
 
 use crate::exit::{Failure, LibraryError};
@@ -118,10 +118,35 @@ impl LibraryError for SelectError {
             _ if self.limit().is_some() => return None,
             Self::Several { .. } => format!("select one of them: {}", listed()),
             _ if !self.candidates().is_empty() => format!("did you mean {}?", listed()),
-            Self::Malformed { .. } => {
-                "write a name, `Op(…)` or `near(SELECTOR, N)`; quote other names: `\"a name\"`".to_owned()
+            Self::Malformed { text, error } => {
+                error.offset.and_then(|offset| function_help(text.get(offset..)?)).unwrap_or_else(|| {
+                    "write a name, `Op(…)` or `near(SELECTOR, N)`; quote other names: `\"a name\"`".to_owned()
+                })
             }
             _ => "`onnx find MODEL 'all()'` lists nodes and values with their selectors".to_owned(),
         })
     }
+}
+
+/// The function or the operator that a word before a parenthesis may mean; `None` if no such word is at the beginning of a text.
+fn function_help(text: &str) -> Option<String> {
+    let (word, _) = text.split_once('(')?;
+    let is_word = !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if !is_word || Selector::FUNCTIONS.contains(&word) || word.starts_with(|c: char| c.is_uppercase()) {
+        return None;
+    }
+    let operators = onnx_schema::operators().filter_map(|versions| versions.first().map(Schema::name));
+    if let Some(operator) = operators.into_iter().find(|name| name.eq_ignore_ascii_case(word)) {
+        return Some(format!("did you mean the operator, `{operator}()`?"));
+    }
+    // A longer word may have the name of a function at its beginning: `nearby`.
+    let functions = Selector::FUNCTIONS.iter().copied();
+    let prefix = functions
+        .clone()
+        .filter(|name| name.len() > 2 && word.starts_with(name))
+        .max_by_key(|name| name.len());
+    Some(match onnx_schema::nearest(word, functions).or(prefix) {
+        Some(near) => format!("did you mean `{near}(…)`?"),
+        None => format!("the functions are {}", Selector::FUNCTIONS.join(", ")),
+    })
 }

@@ -269,6 +269,9 @@ pub trait SelectorFacts {
 }
 
 impl Selector {
+    /// The names of the functions of selectors, in alphabetical order.
+    pub const FUNCTIONS: &'static [&'static str] = parse::FUNCTIONS;
+
     /// Parses a selector. The rule that a complete text may be a name needs a model: see [`Selectors::parse`].
     ///
     /// # Errors

@@ -155,6 +155,14 @@ fn counts_and_lists_for_people() {
     onnx(&folder, "find in.onnxtxt x,Nonsense()").exits(0).says("1 value");
     onnx(&folder, "find in.onnxtxt Add(").exits(2).says("is not a selector");
     onnx(&folder, "find in.onnxtxt nod(1)").exits(2).says("no selector function has this name");
+    onnx(&folder, "find in.onnxtxt nod(1)").exits(2).says("did you mean `node(…)`?");
+    onnx(&folder, "find in.onnxtxt softmax()").exits(2).says("did you mean the operator, `Softmax()`?");
+    onnx(&folder, "find in.onnxtxt nearby(x,2)").exits(2).says("did you mean `near(…)`?");
+    onnx(&folder, "find in.onnxtxt frobnicate()").exits(2).says("the functions are all, between");
+    for (text, meant) in [("ADD()", "Add()"), ("Add(_,weights())", "Add() & down(weights(), 0)")] {
+        let run = onnx(&folder, &format!("find in.onnxtxt {text}")).exits(1);
+        run.says(&format!("did you mean `{meant}`?"));
+    }
     onnx(&folder, "find in.onnxtxt all() --limit selector_steps=3").exits(3).says("selector_steps");
 }
 

@@ -1,6 +1,6 @@
 //! Selectors that may have been meant by one that denotes nothing.
 
-use onnx_ir::{Element, Model, Selector, Selectors};
+use onnx_ir::{Element, Model, NodeId, Selector, Selectors};
 
 /// Maximum number of candidates.
 const MAX: usize = 5;
@@ -43,6 +43,9 @@ pub(super) fn near(model: &Model, selectors: &Selectors<'_>, text: &str) -> Vec<
     if nodes.any(|node| model.str(model.node(node).op()) == text) {
         return vec![format!("{text}()")];
     }
+    if let Some(spelled) = spelled(model, text) {
+        return vec![spelled];
+    }
     let scope = text.trim_end_matches('/');
     let is_inside = |name: &str| name.strip_prefix(scope).is_some_and(|rest| rest.starts_with('/'));
     if !scope.is_empty() && named.iter().any(|(_, name)| is_inside(name)) {
@@ -65,6 +68,43 @@ pub(super) fn near(model: &Model, selectors: &Selectors<'_>, text: &str) -> Vec<
         containing.take(MAX).for_each(|(element, _)| add(*element));
     }
     found
+}
+
+/// A pattern with the operator, the attribute or the function that one of nearly this spelling may mean.
+fn spelled(model: &Model, text: &str) -> Option<String> {
+    let (op, rest) = text.split_at(text.find(['(', '<'])?);
+    let nodes = || model.all_graphs().flat_map(|graph| model.nodes(graph)).take(MAX_NAMES);
+    let op_of = |node: NodeId| model.str(model.node(node).op());
+    if !nodes().any(|node| op_of(node) == op) {
+        let near = onnx_schema::nearest(op, nodes().map(op_of))?;
+        return Some(format!("{near}{rest}")).filter(|text| Selector::parse(text).is_ok());
+    }
+    let (attributes, operands) = match rest.strip_prefix('<') {
+        Some(rest) => rest.split_once('>')?,
+        None => ("", rest),
+    };
+    let mut known: Vec<&str> = Vec::new();
+    for node in nodes().filter(|&node| op_of(node) == op) {
+        let record = model.node(node);
+        known.extend(record.attributes().iter().map(|attribute| model.str(attribute.name())));
+    }
+    let schemas = onnx_schema::operators().flatten().filter(|schema| schema.name() == op);
+    known.extend(schemas.flat_map(|schema| schema.attributes().iter().map(|formal| formal.text())));
+    for name in attributes.split(',').filter_map(|part| Some(part.split_once('=')?.0.trim())) {
+        if !known.contains(&name)
+            && let Some(near) = onnx_schema::nearest(name, known.iter().copied())
+        {
+            return Some(text.replacen(name, near, 1)).filter(|text| Selector::parse(text).is_ok());
+        }
+    }
+    // Operands of a pattern are patterns; a function there is read as an operator.
+    let operands = operands.trim().strip_prefix('(')?.strip_suffix(')')?;
+    let is_function = |operand: &&str| {
+        operand.split_once('(').is_some_and(|(word, _)| Selector::FUNCTIONS.contains(&word))
+            && Selector::parse(operand).is_ok()
+    };
+    let function = operands.split(',').map(str::trim).find(is_function)?;
+    Some(format!("{op}() & down({function}, 0)"))
 }
 
 fn name(model: &Model, element: Element) -> &str {

@@ -24,7 +24,7 @@ pub(super) fn parse(text: &str) -> Result<Selector> {
 }
 
 /// The functions of selectors.
-const FUNCTIONS: &[&str] = &[
+pub(super) const FUNCTIONS: &[&str] = &[
     "all", "between", "body", "bytes", "constant", "down", "finding", "function", "in", "inputs", "main",
     "metadata", "near", "node", "outputs", "rank", "type", "unknown", "up", "weights",
 ];
