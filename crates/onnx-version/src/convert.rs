@@ -9,7 +9,7 @@ use onnx_schema::{Registry, ir_version_for, op, opset_versions};
 use onnx_types::{Execution, Stopped, Symbol};
 use slotmap::SecondaryMap;
 
-use crate::engine::Engine;
+use crate::engine::{Engine, Scope};
 use crate::plan::{Plan, Refusal, StepRecord};
 use crate::reason::Cause;
 use crate::rules;
@@ -211,11 +211,13 @@ pub(crate) fn work(
     }
     let table = Table::new();
     let mut engine = engine(model.clone(), (set, version), options, &table);
+    let mut by_version: BTreeMap<i64, Vec<Scope>> = BTreeMap::new();
     for (scope, body, from) in scopes {
-        // An expansion removes functions that only the expanded nodes named.
-        if engine.model.get_graph(body).is_some() {
-            engine.run(scope, from)?;
-        }
+        by_version.entry(from).or_default().push((scope, body));
+    }
+    for (from, mut scopes) in by_version {
+        scopes.retain(|&(_, body)| engine.model.get_graph(body).is_some());
+        engine.run(&scopes, from)?;
     }
     let Engine { model: after, records: steps, refusals, unknown, .. } = engine;
     Ok((after, Plan { from, to: version, steps, unknown, refusals }))
@@ -231,9 +233,10 @@ pub(crate) fn convert_function(
     let set = onnx_schema::normalize_domain(options.domain);
     let scope = OpsetScope::Function(function);
     let from = model.versions_of(scope).get(set).ok_or(VersionError::NotImported)?;
+    let body = model.function(function).body();
     let table = Table::new();
     let mut engine = engine(model.clone(), (set, version), options, &table);
-    engine.run(scope, from)?;
+    engine.run(&[(scope, body)], from)?;
     if !engine.refusals.is_empty() {
         return Err(VersionError::Refused(engine.refusals));
     }

@@ -1,13 +1,13 @@
-//! The conversion of the graphs of one scope: the model, or a function.
+//! The conversion of the graphs of scopes that import the same version: the model and functions.
 //!
-//! Versions are passed one by one, so that all nodes of the scope have one version whenever inference or the body of an
-//! operator is needed. A node waits for the next version that changes its operator; nothing is done for versions that change
+//! Versions are passed one by one, so that all nodes of these scopes have one version whenever inference or the body of an
+//! operator is needed. Both visit the whole model, so scopes are not converted one after the other. A node waits for the next version that changes its operator; nothing is done for versions that change
 //! none.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use onnx_functions::{InlineOptions, expand, has_body};
-use onnx_ir::{Callee, Model, NodeId, OpsetImport, OpsetScope, Origin, ValueTypes};
+use onnx_ir::{Callee, GraphId, Model, NodeId, OpsetImport, OpsetScope, Origin, ValueTypes};
 use onnx_schema::{Registry, Schema};
 use onnx_shape_infer::{InferOptions, infer};
 use onnx_types::{Execution, Symbol};
@@ -46,6 +46,9 @@ pub(crate) struct Engine<'a> {
     pub(crate) due: BTreeMap<i64, Vec<NodeId>>,
 }
 
+/// What has a version of its own, with its graph.
+pub(crate) type Scope = (OpsetScope, GraphId);
+
 /// The result of one step of one node.
 struct Taken {
     node: NodeId,
@@ -55,26 +58,26 @@ struct Taken {
 }
 
 impl Engine<'_> {
-    /// Takes the nodes of a scope to the version.
-    pub(crate) fn run(&mut self, scope: OpsetScope, from: i64) -> Result<(), VersionError> {
+    /// Takes the nodes of scopes, each given with its graph, to the version.
+    pub(crate) fn run(&mut self, scopes: &[Scope], from: i64) -> Result<(), VersionError> {
         if from == self.target {
             return Ok(());
         }
         let is_up = from < self.target;
-        for node in self.nodes(scope) {
+        for node in self.nodes(scopes) {
             self.begin(node, from);
         }
         while let Some((boundary, mut nodes)) = if is_up { self.due.pop_first() } else { self.due.pop_last() }
         {
             self.execution.interrupt.check()?;
-            import(&mut self.model, scope, self.set, boundary.saturating_sub(i64::from(is_up)));
+            self.import(scopes, boundary.saturating_sub(i64::from(is_up)));
             nodes.retain(|&node| self.model.get_node(node).is_some());
             let at = boundary.saturating_sub(i64::from(is_up));
             let (bodies, rest): (Vec<_>, Vec<_>) =
                 nodes.into_iter().partition(|&node| !is_up && self.needs_body(node, boundary));
             if !bodies.is_empty() {
                 self.due.entry(boundary).or_default().extend(rest);
-                self.expand(scope, &bodies, boundary)?;
+                self.expand(scopes, &bodies, boundary)?;
                 continue;
             }
             if self.is_stale && rest.iter().any(|&node| self.sources.contains_key(node)) {
@@ -86,17 +89,27 @@ impl Engine<'_> {
                 let expanded: SecondaryMap<NodeId, ()> = refused.iter().map(|&node| (node, ())).collect();
                 let rest = rest.into_iter().filter(|&node| !expanded.contains_key(node));
                 self.due.entry(boundary).or_default().extend(rest);
-                self.expand(scope, &refused, boundary)?;
+                self.expand(scopes, &refused, boundary)?;
             }
         }
-        import(&mut self.model, scope, self.set, self.target);
+        self.import(scopes, self.target);
         Ok(())
     }
 
-    /// The nodes of a scope, nested ones included.
-    fn nodes(&self, scope: OpsetScope) -> Vec<NodeId> {
-        let graphs = self.model.all_graphs().filter(|&graph| self.model.scope(graph) == scope);
+    /// The nodes of scopes, nested ones included.
+    fn nodes(&self, scopes: &[Scope]) -> Vec<NodeId> {
+        let scopes: HashSet<OpsetScope> = scopes.iter().map(|&(scope, _)| scope).collect();
+        let graphs = self.model.all_graphs().filter(|&graph| scopes.contains(&self.model.scope(graph)));
         graphs.flat_map(|graph| self.model.nodes(graph)).collect()
+    }
+
+    /// Changes the version that scopes import. An expansion removes functions that only the expanded nodes named.
+    fn import(&mut self, scopes: &[Scope], version: i64) {
+        for &(scope, graph) in scopes {
+            if self.model.get_graph(graph).is_some() {
+                import(&mut self.model, scope, self.set, version);
+            }
+        }
     }
 
     /// Schedules a node of the model.
@@ -281,8 +294,8 @@ impl Engine<'_> {
         self.sources.get(node).copied().unwrap_or(node)
     }
 
-    /// Replaces nodes by the bodies of their operators, in the version that the scope has.
-    fn expand(&mut self, scope: OpsetScope, nodes: &[NodeId], boundary: i64) -> Result<(), VersionError> {
+    /// Replaces nodes by the bodies of their operators, in the version that the scopes have.
+    fn expand(&mut self, scopes: &[Scope], nodes: &[NodeId], boundary: i64) -> Result<(), VersionError> {
         let wanted: SecondaryMap<NodeId, ()> = nodes.iter().map(|&node| (node, ())).collect();
         let key = |model: &Model, node: NodeId| {
             let record = model.node(node);
@@ -312,7 +325,7 @@ impl Engine<'_> {
             }
         }
         self.is_stale = true;
-        for node in self.nodes(scope) {
+        for node in self.nodes(scopes) {
             if self.seen.contains_key(node) {
                 continue;
             }
