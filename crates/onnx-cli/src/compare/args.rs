@@ -21,7 +21,9 @@ Examples:
   onnx compare a.onnx b.onnx --set batch=0,1,7 --runs 3
   onnx compare a.onnx b.onnx --feeds test_data_set_0 --rtol 1e-3
   onnx compare a.onnx b.onnx --inner                after which node do they diverge?
-  onnx compare whole.onnx - --common < part.onnx    inner values of A are inputs and outputs of B";
+  onnx compare whole.onnx - --common < part.onnx    inner values of A are inputs and outputs of B
+
+Inputs and outputs are matched by name.";
 
 /// Arguments of `onnx compare`.
 #[derive(Debug, Args)]

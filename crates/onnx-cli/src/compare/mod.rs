@@ -3,6 +3,8 @@
 mod args;
 mod show;
 
+use std::collections::HashSet;
+
 use onnx_diag::{Diagnostic, Locus, Quoted, Sink};
 use onnx_eval::compare::{CompareFailure, CompareOptions, Compared, Comparison, Pair, Side};
 use onnx_eval::{Failure as EvalFailure, Value, fault};
@@ -15,8 +17,8 @@ use crate::input::{Loaded, display_name, is_stdin, load};
 use crate::output::{Colours, Out, shown};
 use crate::progress::Progress;
 use crate::run::{
-    Given, Inputs, Preparation, Set, Sized, as_failure, eval_options, is_failure_of_command, name, parse_set,
-    read_given, refuse_partial,
+    Given, Inputs, Preparation, Set, Sized, as_failure, eval_options, is_failure_of_command, missing, name,
+    parse_set, read_given, refuse_partial,
 };
 use crate::weights::generate_stripped;
 
@@ -78,6 +80,7 @@ pub(crate) fn run(args: &CompareArgs, out: &mut Out) -> Result<Outcome, Failure>
     let registry = args.documents.registry()?;
     let given = read_given(&args.feeds, &a)?;
     refuse_partial(&a.model, &given, args.feeds.seed)?;
+    progress.aside(|| warn_of_unmatched(&a, &b, &given, out));
     let sources = [a.source()?, b.source()?];
     let inference = a.infer(InferOptions::default().with_data(&sources[0]).with_registry(&registry))?;
     let options =
@@ -108,6 +111,35 @@ pub(crate) fn run(args: &CompareArgs, out: &mut Out) -> Result<Outcome, Failure>
         Verdict::Agree => Ok(Outcome::Fine),
         Verdict::Differ => Ok(Outcome::Findings),
         Verdict::Unknown => Err(nothing_compared(&models, &runs)),
+    }
+}
+
+/// The message of a diagnostic after the element of the model that it is about.
+fn placed(found: &Diagnostic) -> String {
+    match found.locus.steps() {
+        [] => found.message.clone(),
+        _ => format!("{:#}: {}", found.locus, found.message),
+    }
+}
+
+/// Warns of inputs of the second model that no value of the first one has the name of: they get no value.
+fn warn_of_unmatched(a: &Loaded, b: &Loaded, given: &Given, out: &Out) {
+    let graph = a.model.main_graph();
+    let inputs = a.model.graph(graph).inputs().iter().copied();
+    let values = inputs.chain(a.model.definitions(graph));
+    let values: HashSet<&str> = values.map(|value| name(&a.model, value)).collect();
+    let unmatched = missing(&b.model, given).into_iter().filter(|input| !values.contains(input));
+    let unmatched: Vec<String> = unmatched.take(20).map(|input| format!("`{}`", shown(input))).collect();
+    if !unmatched.is_empty() {
+        let noun = if unmatched.len() == 1 { "input" } else { "inputs" };
+        let message = format!(
+            "{} has no value with the name of the {noun} {} of {}",
+            a.name,
+            unmatched.join(", "),
+            b.name
+        );
+        let help = "inputs are matched by name: `onnx edit B --rename OLD=NEW` renames one, `--feed NAME=FILE` gives a value";
+        out.warning(&message, Some(help));
     }
 }
 
@@ -240,11 +272,11 @@ impl Models<'_> {
     fn one(&self, set: &[Set], seed: u64) -> Result<Run, Failure> {
         let limits = &self.a.execution.limits;
         let sized = Sized { set, declared: &self.declared };
-        let prepared = Preparation::new(&self.a.model, self.inference, self.given, &sized, seed, limits)?;
+        let prepared = Preparation::new(&self.a.model, self.inference, self.given, &sized, seed, limits)
+            .map_err(|failure| failure.about(&self.a.name))?;
         let Inputs { values, sizes, open, generated, findings, is_refused } = prepared.inputs()?;
         let result = if is_refused {
-            let message =
-                findings.diagnostics().first().map(|found| found.message.clone()).unwrap_or_default();
+            let message = findings.diagnostics().first().map(placed).unwrap_or_default();
             Err(NotRun { side: Side::A, message, findings })
         } else {
             self.compared(&values, seed)?

@@ -33,7 +33,7 @@ use crate::weights::generate_stripped;
 pub(crate) use args::{FeedArgs, RunArgs};
 pub(crate) use files::{Place, extension, value as file_value, write as write_values};
 pub(crate) use given::{Given, name, read as read_given};
-pub(crate) use prepare::{Inputs, Preparation, refuse_partial};
+pub(crate) use prepare::{Inputs, Preparation, missing, refuse_partial};
 pub(crate) use show::{elements, number, words};
 pub(crate) use sizes::{Set, Sized, parse as parse_set};
 pub(crate) use stats::node_name;

@@ -389,6 +389,6 @@ fn find(
     Err(if known.is_empty() {
         failure.help("the inputs of this model have no dimension variables")
     } else {
-        failure.help(format!("there are {}", known.join(", ")))
+        failure.help(format!("there are {}; an axis of an input is written `x[0]`", known.join(", ")))
     })
 }

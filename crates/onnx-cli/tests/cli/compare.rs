@@ -180,6 +180,21 @@ fn a_part_is_compared_with_the_whole_from_a_stream() {
 }
 
 #[test]
+fn an_input_that_only_the_second_model_has_is_named() {
+    let folder = folder(
+        "(float[2] x) => (float[2] y) { y = Neg (x) }",
+        "(float[2] ids) => (float[2] y) { y = Neg (ids) }",
+    );
+    onnx(&folder, "compare a.onnxtxt b.onnxtxt")
+        .exits(1)
+        .says("a.onnxtxt has no value with the name of the input `ids` of b.onnxtxt")
+        .says("inputs are matched by name");
+    onnx(&folder, "compare a.onnxtxt b.onnxtxt --set M=2")
+        .exits(2)
+        .says("a.onnxtxt: no input has the dimension");
+}
+
+#[test]
 fn an_output_of_one_model_only_is_a_difference() {
     let folder = folder(
         "(float[2] x) => (float[2] y, float[2] z) { y = Neg (x) z = Abs (x) }",
