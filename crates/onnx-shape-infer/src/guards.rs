@@ -87,8 +87,11 @@ fn condition(model: &Model, inference: &Inference, relation: Relation) -> String
         Relation::AtMost(a, b) => format!("{} <= {}", text(a), text(b)),
         Relation::Divides(by, of) => format!("{} % {} == 0", factor(of), factor(by)),
         Relation::Broadcasts(a, b) => {
-            let (a, b) = (text(a), text(b));
-            format!("{a} == {b} or {a} == 1 or {b} == 1")
+            // A number other than 1 is not an alternative.
+            let is_one = |dim: &&Dim| dim.known().is_none_or(|size| size == 1);
+            let ones = [a, b];
+            let ones = ones.iter().filter(is_one).map(|&dim| format!(" or {} == 1", text(dim)));
+            format!("{} == {}{}", text(a), text(b), ones.collect::<String>())
         }
         Relation::Declared(value) => format!("declared({})", name(value)),
         Relation::Default(value) => format!("default({})", name(value)),
