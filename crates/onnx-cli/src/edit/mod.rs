@@ -45,6 +45,7 @@ pub(crate) fn run(args: &EditArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let had_errors = check(&loaded.model, &CheckOptions::default()).has_errors();
     let done = edit(&mut loaded.model, args, &options)?;
     loaded.execution.interrupt.check()?;
+    let is_fixed = matches!(done, Err(ComposeError::FixedSizes(_)));
     let (done, found) = match done {
         // Errors that the model had stay what they are.
         Ok(done) => (Some(done), if had_errors { Sink::new() } else { invalid(&loaded.model) }),
@@ -58,6 +59,7 @@ pub(crate) fn run(args: &EditArgs, out: &mut Out) -> Result<Outcome, Failure> {
             describe(done, out);
         }
         change::report(&loaded, &judged, ("edit/1", &item), out)
+            .map(|()| help_with_axes(&loaded.model, &args.set, is_fixed, out))
     })?;
     if done.is_none() || (judged.is_refused() && !args.keep_going) {
         return Ok(Outcome::Findings);
@@ -66,6 +68,14 @@ pub(crate) fn run(args: &EditArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let files = weights::place(&mut loaded, &placement, out)?;
     store::write(&loaded.model, &to, &files, progress, out)?;
     Ok(Outcome::Fine)
+}
+
+/// Suggests to change axes of several inputs together, if only those of some inputs are changed and that is refused.
+fn help_with_axes(model: &Model, set: &[String], is_fixed: bool, out: &Out) {
+    let is_axis = set.iter().any(|text| text.contains("]=") || text.contains("],"));
+    if is_fixed && is_axis && model.graph(model.main_graph()).inputs().len() > 1 {
+        out.help("if axes of other inputs have the same size, free them together: `--set 'x[0],y[0]=N'`");
+    }
 }
 
 /// What was changed.

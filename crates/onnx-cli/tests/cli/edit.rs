@@ -47,8 +47,12 @@ fn what_fixes_a_size_is_named() {
     let folder = Folder::with("in.onnxtxt", text.replace("Mul (c, v)", "Concat <axis = 1> (c, z)"));
     let run = onnx(&folder, "edit in.onnxtxt --set x[0]=batch -o free.onnx").exits(1);
     assert!(run.err.contains("ONNX4031") && run.err.contains("/layer.1/mul"), "{}", run.err);
+    assert!(run.err.contains("free them together"), "{}", run.err);
     assert!(!folder.path().join("free.onnx").exists());
-    onnx(&folder, "edit in.onnxtxt --set q[0]=batch").exits(2).says("`q[0]`");
+    onnx(&folder, "edit in.onnxtxt --set q[0]=batch")
+        .exits(2)
+        .says("no input is called `q`")
+        .says("the inputs are `x`");
     onnx(&folder, "edit in.onnxtxt --set x[2]=batch").exits(2).says("does not exist");
     onnx(&folder, "edit in.onnxtxt --set batch").exits(2).says("is not DIM=SIZE");
 }
