@@ -91,7 +91,7 @@ fn masked(draft: &mut Draft<'_>, scores: V, [q, k]: [V; 2], past: Option<V>, wid
     let (rows, columns) = (draft.dim(q, 2)?, draft.dim(k, 2)?);
     let lengths = if draft.version() >= PADDED { draft.optional(6) } else { None };
     if lengths.is_some() && past.is_some() {
-        return Err("the node has a number of keys and a past".into());
+        return Err("the node has both `nonpad_kv_seqlen` and `past_key`".into());
     }
     let mut allowed = reach(draft, rows, columns, past, lengths)?;
     if let Some(mask) = draft.optional(3) {
