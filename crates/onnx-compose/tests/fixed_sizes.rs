@@ -117,3 +117,79 @@ fn rows_that_depend_on_each_other_are_reported() {
         freed_length("g (float[2,4] x) => (float[2,4] y) { u = RandomUniformLike (x) y = Add (x, u) }");
     assert_eq!(random.not_run[0].1, "`RandomUniformLike` is not known to be deterministic");
 }
+
+/// Runs show the rows of some inputs for some sizes; nodes that may combine others are reported.
+#[test]
+fn nodes_that_are_not_known_to_keep_rows_apart_are_reported() {
+    let unproved = |graph: &str| {
+        let text = format!("<ir_version: 10, opset_import: [\"\": 23]> {graph}");
+        let Ok(mut model) = parse_model(text, &ParseOptions::default()) else { panic!("{graph}") };
+        let x = model.find_value(model.main_graph(), "x").unwrap();
+        let change = SizeChange { target: SizeTarget::Axis(x, 0), size: NewSize::Name("batch".to_owned()) };
+        let found = resize(&mut model, &[change], &EditOptions::default());
+        match found {
+            Ok(found) => found.unproved_rows.into_iter().flat_map(|(_, reasons)| reasons).collect::<Vec<_>>(),
+            Err(error) => vec![format!("refused: {error}")],
+        }
+    };
+    for graph in [
+        "g (float[1,3] x) => (float[1,3] y) { u = Exp (x) v = Softmax (u) y = Mul (u, v) }",
+        "g (float[1,4,2] x) => (float[1,2,4] y) <int64[3] s = {1, 2, 4}> { t = Transpose <perm = [0, 2, 1]> (x) y = Reshape (t, s) }",
+        "g (float[1,2] x) => (float[1,3] y) <float[2,3] w = {1, 2, 3, 4, 5, 6}, float[3] b = {1, 2, 3}> { y = Gemm (x, w, b) }",
+        "g (float[1,2,4] x) => (float[1,4] y) <int64 i = {1}> { y = Gather <axis = 1> (x, i) }",
+        "g (float[1,2,3] x) => (float[1,2,2] y) { y = Einsum <equation = \"bij,bkj->bik\"> (x, x) }",
+        "g (float[1,3] x) => (float[1,3] y) { s = Shape <start = 1> (x) n = Cast <to = 1> (s) y = Div (x, n) }",
+        "g (float[1,3] x) => (float[1,3] y) <float c = {1}> { s = Shape (x) e = Expand (c, s) y = Add (x, e) }",
+    ] {
+        assert_eq!(unproved(graph), Vec::<String>::new(), "{graph}");
+    }
+    for (graph, reason) in [
+        // Few of the generated rows show it.
+        (
+            "g (float[1,3] x) => (float[1,3] y) <float z = {0}, float big = {100}, int64[1,2] i = {0, 2}> { g = Sub (x, big) r = Relu (g) k = GatherND (r, i) y = Add (x, k) }",
+            "is not known to keep the elements along axis 0 apart",
+        ),
+        // The runs have two sizes.
+        (
+            "g (float[1,3] x) => (float[1,3] y) <int64 three = {3}, int64 zero = {0}> { s = Shape (x) n = Gather (s, zero) c = Greater (n, three) y = If (c) <then_branch = t () => (float[M,3] u) { u = Neg (x) }, else_branch = e () => (float[M,3] u) { u = Identity (x) }> }",
+            "computes with the freed size as a number",
+        ),
+        (
+            "g (float[1,3] x) => (float[1,3] y) <float big = {100}> { s = Size (x) n = Cast <to = 1> (s) m = Sub (n, big) r = Relu (m) y = Add (x, r) }",
+            "computes with the freed size as a number",
+        ),
+        (
+            "g (float[1,3] x) => (float[1,3] y) <float[9,3] t = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}, int64[1] z = {0}> { s = Shape <end = 1> (x) p = Slice (t, z, s) y = Add (x, p) }",
+            "makes elements along axis 0 that depend on their index",
+        ),
+    ] {
+        let found = unproved(graph);
+        assert!(found.iter().any(|found| found.contains(reason)), "{graph}: {found:?}");
+    }
+}
+
+#[test]
+fn rows_on_an_axis_of_an_output_with_others_are_refused() {
+    let text = "<ir_version: 10, opset_import: [\"\": 23]>
+        g (float[1,4,6] x) => (float[1,6] y) <int64[3] s = {1, 4, 6}, int64 i = {1}> {
+            t = Transpose <perm = [1, 0, 2]> (x)
+            r = Reshape (t, s)
+            y = Gather <axis = 1> (r, i)
+        }";
+    let mut model = parse_model(text, &ParseOptions::default()).unwrap();
+    let x = model.find_value(model.main_graph(), "x").unwrap();
+    let change = SizeChange { target: SizeTarget::Axis(x, 0), size: NewSize::Name("batch".to_owned()) };
+    let found = resize(&mut model, &[change], &EditOptions::default());
+    assert!(matches!(found, Err(ComposeError::FixedSizes(_))), "{found:?}");
+}
+
+#[test]
+fn a_size_of_one_for_which_a_node_does_not_run_is_a_condition() {
+    let text = "<ir_version: 10, opset_import: [\"\": 23]>
+        g (float[2,3] x) => (float[1,3] y) <int64[1] i = {1}> { y = Gather (x, i) }";
+    let mut model = parse_model(text, &ParseOptions::default()).unwrap();
+    let x = model.find_value(model.main_graph(), "x").unwrap();
+    let change = SizeChange { target: SizeTarget::Axis(x, 0), size: NewSize::Name("n".to_owned()) };
+    let found = resize(&mut model, &[change], &EditOptions::default()).unwrap();
+    assert!(found.conditions.iter().any(|text| text.starts_with("n > 1 (Gather `y` ")), "{found:?}");
+}

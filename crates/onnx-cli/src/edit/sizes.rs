@@ -125,6 +125,20 @@ pub(crate) fn describe(sizes: &Resized, out: &Out) -> Vec<String> {
             Some("this is right for a sequence, and wrong for a batch"),
         );
     }
+    for (variable, reasons) in &sizes.unproved_rows {
+        let first = reasons.first().map(String::as_str).unwrap_or_default();
+        let more = match reasons.len().saturating_sub(1) {
+            0 => String::new(),
+            more => format!(" (and {} more: `-v` shows all)", size::plural(more as u64, "node")),
+        };
+        let message = format!(
+            "the rows of `{}` were independent in some runs, which does not prove that they are for all inputs: {}{more}",
+            shown(variable),
+            shown(first)
+        );
+        out.warning(&message, Some("`onnx compare` runs the models with inputs of your own"));
+        reasons.iter().skip(1).for_each(|reason| out.detail(1, &shown(reason)));
+    }
     for (variable, reason) in &sizes.not_run {
         let message = format!("the rows of `{}` were not compared by runs: {reason}", shown(variable));
         out.warning(&message, None);

@@ -230,7 +230,14 @@ pub fn merge(
         (parts, merged) = begin;
         (assembled, _, targets) = assemble(&mut parts, &mut merged, (&mut declared, &classes))?;
     }
-    seam::keep_proved(&mut merged.model, &assembled.bound, options, registry)?;
+    let of_parts = (parts.as_slice(), connections.as_slice());
+    seam::keep_proved(
+        &mut merged.model,
+        &assembled.bound,
+        of_parts,
+        (&assembled.sources, &targets),
+        (options, registry),
+    )?;
     let merging = conditions::Merging {
         parts: &parts,
         connections: &connections,

@@ -9,7 +9,7 @@ use onnx_shape_infer::{InferOptions, Inference, infer};
 use onnx_types::{Dim, ElemType, Shape, Symbol, Type, TypeKind};
 
 use super::declared::Declared;
-use super::dims::{Classes, Size, Var, variables_of};
+use super::dims::{Classes, Size, Target, Targets, Var, variables_of};
 use super::{Connection, MergeError, MergeOptions, Part};
 use crate::interface::name;
 
@@ -46,8 +46,50 @@ pub(super) fn unify(
             let reason = format!("{} does not fit {}: {reason}", text(connection.from), text(connection.to));
             MergeError::Connection { index, reason }
         })?;
+        for (var, size, reason) in sides.solutions(connection) {
+            let united = size.map(|size| classes.unite(Size::Var(var), Size::Known(size)));
+            if united.is_none_or(|united| united.is_err()) {
+                return Err(MergeError::Connection { index, reason });
+            }
+        }
     }
     Ok(classes)
+}
+
+/// Refuses connections whose sizes contradict after variables were bound to numbers: what inference proves in the merged model, and
+/// the contract of the input.
+fn refuse_contradictions(
+    inference: &Inference,
+    (parts, connections): (&[Part<'_>], &[Connection]),
+    (sources, targets): (&[ValueId], &Targets),
+) -> Result<(), MergeError> {
+    let number = |model: usize, dim: Dim| match dim {
+        Dim::Var(name) => {
+            let mut of_model = targets.get(model).into_iter().flatten();
+            of_model.find_map(|(other, target)| match target {
+                Target::Known(size) if *other == name => Some(*size),
+                _ => None,
+            })
+        }
+        dim => dim.known(),
+    };
+    for (index, (connection, &source)) in connections.iter().zip(sources).enumerate() {
+        let (of, input) = connection.to;
+        let Some(part) = parts.get(of) else { continue };
+        let contract = part.model.ty(input).and_then(|ty| ty.shape());
+        let (Some(contract), Some(proved)) = (contract, inference.shape(source)) else { continue };
+        let pairs = proved.iter().zip(contract.dims()).enumerate();
+        let known = |(axis, (a, b)): (usize, (&Dim, &Dim))| Some((axis, a.known()?, number(of, *b)?));
+        if let Some((axis, a, b)) = pairs.filter_map(known).find(|(_, a, b)| a != b) {
+            let name = name(&part.model, input);
+            let of = of.saturating_add(1);
+            let reason = format!(
+                "axis {axis} is {a} with the sizes that the connections bind, and {b} for `{name}` of model {of}"
+            );
+            return Err(MergeError::Connection { index, reason });
+        }
+    }
+    Ok(())
 }
 
 /// Finds the dimension variables that are equal because of what several models compute together: a size that one model computes
@@ -85,17 +127,24 @@ pub(super) fn unify_merged(
 }
 
 /// Removes declared sizes that a connection binds to a number and that inference does not prove: runtimes use or check
-/// declared numbers, but not names, so only a wrong number affects them.
+/// declared numbers, but not names, so only a wrong number affects them. `sizes` are the values that the connections begin at,
+/// and the new sizes of each model.
+///
+/// # Errors
+///
+/// Refuses connections whose sizes contradict with these numbers.
 pub(super) fn keep_proved(
     model: &mut Model,
     bound: &[(ValueId, usize)],
-    options: &MergeOptions<'_>,
-    registry: &Registry,
+    of_parts: (&[Part<'_>], &[Connection]),
+    sizes: (&[ValueId], &Targets),
+    (options, registry): (&MergeOptions<'_>, &Registry),
 ) -> Result<(), MergeError> {
     if bound.is_empty() {
         return Ok(());
     }
     let inference = prove(model, options, registry)?;
+    refuse_contradictions(&inference, of_parts, sizes)?;
     for &(value, axis) in bound {
         let Some(mut ty) = model.get_value(value).and_then(|record| record.ty().cloned()) else { continue };
         let proved = inference.shape(value).and_then(|shape| shape.get(axis)).and_then(|dim| dim.known());
@@ -196,6 +245,41 @@ impl<'a> Sides<'a> {
             (None, None) => return Ok(None),
         };
         Ok(Some(Side { model, declared: self.declared, index, ty, meant: Some(meant.clone()) }))
+    }
+}
+
+impl Sides<'_> {
+    /// The sizes of variables for which the sizes of a result that are expressions of one variable are the numbers of an input, each
+    /// with the reason why the types contradict if there is none.
+    fn solutions(&self, connection: &Connection) -> Vec<(Var, Option<i64>, String)> {
+        let (of, value) = connection.from;
+        let Some((inference, meant)) = self.proved.get(of).and_then(Option::as_ref) else {
+            return Vec::new();
+        };
+        let contract = self.parts.get(connection.to.0).and_then(|part| part.model.ty(connection.to.1));
+        let contract = contract.and_then(|ty| ty.shape()).map(Shape::dims).unwrap_or_default();
+        let proved = inference.shape(value).unwrap_or_default();
+        let mut found = Vec::new();
+        for (axis, (&dim, number)) in proved.iter().zip(contract).enumerate() {
+            let (Dim::Expr(_), Some(number)) = (dim, number.known()) else { continue };
+            let [symbol] = inference.exprs().symbols(dim)[..] else { continue };
+            let size = |at: i64| inference.exprs().eval(dim, &|_| Some(at));
+            let (Some(zero), Some(one), Some(many)) = (size(0), size(1), size(1000)) else { continue };
+            let slope = one.saturating_sub(zero);
+            if slope == 0
+                || many != slope.saturating_mul(1000).saturating_add(zero)
+                || !meant.contains(&symbol)
+            {
+                continue;
+            }
+            let rest = number.saturating_sub(zero);
+            let solution = rest.checked_div(slope).filter(|&at| at >= 0 && size(at) == Some(number));
+            let name = self.parts.get(of).map(|part| part.model.str(symbol)).unwrap_or_default();
+            let reason =
+                format!("axis {axis} is not {number} for any size of `{name}` that the connections permit");
+            found.push(((of, symbol), solution, reason));
+        }
+        found
     }
 }
 

@@ -138,7 +138,7 @@ impl<'a> Constants<'a> {
     }
 
     /// The axes of a value with the freed size, as far as its position among their factors is known.
-    fn spots(&self, inference: &Inference, value: ValueId) -> Vec<Spot> {
+    pub(super) fn spots(&self, inference: &Inference, value: ValueId) -> Vec<Spot> {
         let dims = inference.shape(value).unwrap_or_default();
         let axes =
             dims.iter().enumerate().filter_map(|(axis, &dim)| Some((axis, self.factor(inference, dim)?)));

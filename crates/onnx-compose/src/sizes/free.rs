@@ -8,7 +8,7 @@ use slotmap::SecondaryMap;
 use super::constants::Constants;
 use super::names::refuse_taken;
 use super::rows::{Law, Rows};
-use super::{EditOptions, FixedSize, Resized, bind, is_temporary, node_name, verdict};
+use super::{EditOptions, FixedSize, Resized, bind, is_temporary, node_name, separate, verdict};
 use crate::error::ComposeError;
 use crate::interface::name;
 
@@ -48,6 +48,7 @@ pub(super) fn free(
         options,
     };
     done.conditions.extend(verdict.check(model)?);
+    let unproved = separate::unproved(model, &verdict);
     let replaced = constants.report(model);
     done.constants.extend(replaced.into_iter().map(|(node, text)| (node_name(model, node), text)));
     let (types, removed) = declare(model, &before, &mut after, variable_symbol, &dependent);
@@ -66,7 +67,8 @@ pub(super) fn free(
     // With one row, every operator along the axis of a batch combines one row.
     let is_batch = old == 1 && axes.iter().any(|&(_, axis)| axis == 0);
     match law.check() {
-        Rows::Independent => {}
+        Rows::Independent if unproved.is_empty() => {}
+        Rows::Independent => done.unproved_rows.push((variable.to_owned(), unproved)),
         Rows::Failing(reason) => return Err(ComposeError::FixedSizes(vec![FixedSize::of_result(reason)])),
         Rows::Dependent(reason) if is_batch => {
             let reason = format!("combines rows: {reason}");

@@ -10,6 +10,7 @@ mod names;
 mod reshape;
 mod rows;
 mod runs;
+mod separate;
 mod types;
 mod verdict;
 
@@ -148,6 +149,8 @@ pub struct Resized {
     pub fixed_axes: Vec<(String, i64)>,
     /// Freed sizes whose rows are not independent, with what a run shows: right for a sequence, wrong for a batch.
     pub dependent_rows: Vec<(String, String)>,
+    /// Freed sizes whose rows are independent in the runs that were made, with the nodes for which this is not proved.
+    pub unproved_rows: Vec<(String, Vec<String>)>,
     /// Freed sizes for which the model was not run, with the reason: whether their rows are independent is not known.
     pub not_run: Vec<(String, String)>,
 }

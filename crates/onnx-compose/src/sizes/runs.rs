@@ -30,17 +30,25 @@ const CONDITIONED: &[Symbol] = &[
     op::GEMM,
 ];
 
-/// Why a node runs for the old size only, if it does.
+/// What running a node shows.
+pub(super) enum Shown {
+    /// It runs for the old size only.
+    Fixed(String),
+    /// It does not run for the size 1.
+    NotForOne(String),
+}
+
+/// Why a node runs for the old size only, or not for the size 1, if this is so.
 ///
 /// It is run on zeros, and on the elements that are known. Only a node with an operand that has the freed size, and another one that
 /// has the old size as a number or known elements, can require it.
-pub(super) fn fixed_by_run(
+pub(super) fn shown_by_run(
     model: &Model,
     after: &Inference,
     constants: &Constants<'_>,
     node: NodeId,
     options: &EditOptions<'_>,
-) -> Option<String> {
+) -> Option<Shown> {
     let record = model.node(node);
     let is_standard = model.callee(node, options.registry).standard().is_some();
     // Inference states the conditions of broadcasting.
@@ -72,9 +80,11 @@ pub(super) fn fixed_by_run(
     let sizes = [old.saturating_add(1), old.saturating_mul(2).saturating_add(3)];
     let mut failures = sizes.iter().map(|&size| at.run(node, size));
     // Every other size fails.
-    let first = failures.next()??.err()?;
-    failures.next()??.err()?;
-    Some(format!("runs for the old size only: {first}"))
+    if let (Some(Some(Err(first))), Some(Some(Err(_)))) = (failures.next(), failures.next()) {
+        return Some(Shown::Fixed(format!("runs for the old size only: {first}")));
+    }
+    let of_one = if old > 1 { at.run(node, 1)?.err()? } else { return None };
+    Some(Shown::NotForOne(of_one))
 }
 
 /// A model whose freed variable has a size.

@@ -60,8 +60,17 @@ impl Freed<'_> {
             let reason = self.ambiguous(model, node);
             let reason = reason.or_else(|| self.fixed_by(model, self.options.registry, node));
             let reason = reason.or_else(|| self.mixed_by(model, node));
-            let reason =
-                reason.or_else(|| runs::fixed_by_run(model, self.after, self.constants, node, self.options));
+            let reason = reason.or_else(|| {
+                match runs::shown_by_run(model, self.after, self.constants, node, self.options)? {
+                    runs::Shown::Fixed(reason) => Some(reason),
+                    runs::Shown::NotForOne(reason) => {
+                        let variable = model.str(self.constants.variable);
+                        let node = FixedSize::at(model, node, format!("does not run otherwise: {reason}"));
+                        conditions.push(format!("{variable} > 1 ({node})"));
+                        None
+                    }
+                }
+            });
             fixed.extend(reason.map(|reason| FixedSize::at(model, node, reason)));
         }
         fixed.extend(self.lost(model));
@@ -176,7 +185,7 @@ impl Freed<'_> {
     }
 
     /// Whether a dimension depends on the freed size.
-    fn has_variable(&self, dim: Dim) -> bool {
+    pub(super) fn has_variable(&self, dim: Dim) -> bool {
         self.after.exprs().symbols(dim).contains(&self.constants.variable)
     }
 
@@ -254,10 +263,19 @@ impl Freed<'_> {
                 && has_old(value)
                 && self.after.shape(*value).is_some_and(|dims| !has_size(dims))
         };
-        outputs
-            .filter(has_lost)
-            .map(|value| FixedSize::of_value(model, value, "does not have the freed size on any axis"))
-            .collect()
+        let lost = outputs.clone().filter(has_lost);
+        let lost =
+            lost.map(|value| FixedSize::of_value(model, value, "does not have the freed size on any axis"));
+        let merged = outputs.filter_map(|value| {
+            let dims = self.after.shape(value)?.iter().enumerate().skip(1);
+            let mut factors = dims.filter_map(|(axis, &dim)| Some((axis, self.constants.factor(self.after, dim)?)));
+            let (axis, factor) = factors.find(|&(_, factor)| factor > 1).filter(|_| self.constants.is_batch)?;
+            let reason = format!(
+                "has the freed size on axis {axis}, multiplied by {factor}: rows are neither on the first axis nor on one of their own"
+            );
+            Some(FixedSize::of_value(model, value, reason))
+        });
+        lost.chain(merged).collect()
     }
 }
 
