@@ -7,7 +7,7 @@
 //! `measure convert PATH VERSION ROUNDS`, `measure convert-growth VERSION ROUNDS SIZE…`,
 //! `measure simplify PATH ROUNDS`, `measure simplify-growth ROUNDS SIZE…`, `measure sweep RULES…`,
 //! `measure check-growth ROUNDS SIZE…`, `measure inline PATH ROUNDS`, `measure inline-growth ROUNDS SIZE…`,
-//! `measure held open|check|infer|print PATH`, `measure copy FROM TO fsync|plain`, `measure growth ROUNDS SIZE…`,
+//! `measure held open|check|infer|print|convert PATH`, `measure copy FROM TO fsync|plain`, `measure growth ROUNDS SIZE…`,
 //! `measure profile PATH ROUNDS`, `measure profile infer|check|encode PATH ROUNDS`, `measure eval FOLDER ROUNDS`,
 //! `measure eval-held FOLDER`, `measure eval-growth ROUNDS SIZE…`
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program talks to its caller")]
@@ -34,6 +34,7 @@ use onnx_tests::models::{
     Transformer, chain, external_weights, fan_out, functions, inline_weights, redundant, subgraphs,
 };
 use onnx_text::{ParseOptions, PrintOptions, parse_model, print_model};
+use onnx_version::{ConvertOptions, convert};
 use prost::Message as _;
 
 type Result<T = (), E = Box<dyn Error>> = std::result::Result<T, E>;
@@ -286,6 +287,9 @@ fn check_growth(rounds: &str, sizes: &[&str], samples: &mut Samples) -> Result {
 
 /// Opens a model by a memory map and performs one operation on it in a fresh process. All resident memory counts,
 /// including the accessed pages of the map.
+/// The version of the default operator set to which models with large weights are converted.
+const NEWER_VERSION: i64 = 25;
+
 fn held(operation: &str, path: &str, samples: &mut Samples) -> Result {
     let source = FileSource::for_model(path)?.with_mode(ReadMode::Map);
     let before = status("RssAnon")?;
@@ -305,7 +309,10 @@ fn held(operation: &str, path: &str, samples: &mut Samples) -> Result {
                 Box::new(inference.apply(&mut model, MergePolicy::default())?)
             }
             "print" => Box::new(print_model(&model, &PrintOptions::default())?.text),
-            other => return Err(format!("`{other}` is not among open, check, infer and print").into()),
+            "convert" => Box::new(convert(&mut model, NEWER_VERSION, &ConvertOptions::default())?),
+            other => {
+                return Err(format!("`{other}` is not among open, check, infer, print and convert").into());
+            }
         };
         Ok((model, made))
     })?;

@@ -11,7 +11,7 @@ advantage of what makes many objects.
     peers.py passes PATH ROUNDS
     peers.py optimize onnx-ir|onnxoptimizer|onnxslim PATH
     peers.py infer PATH ROUNDS SYMBOLIC_ROUNDS
-    peers.py held open|check PATH
+    peers.py held open|check|convert PATH
 """
 
 import collections
@@ -219,11 +219,12 @@ def infer(path, rounds, symbolic_rounds):
 
 
 def held(operation, path):
-    """Loads or checks a file, in a process that has done nothing else; what Python takes is not counted."""
+    """Loads, checks or converts a file, in a process that has done nothing else; what Python takes is not counted."""
     before = status("VmHWM")
     work = {
         "open": lambda: onnx.load(path, load_external_data=False),
         "check": lambda: verdict(path),
+        "convert": lambda: onnx.version_converter.convert_version(onnx.load(path, load_external_data=False), 25),
     }
     timed("held", work[operation], time.perf_counter_ns)
     SAMPLES["held-peak"].append(status("VmHWM") - before)

@@ -18,7 +18,8 @@ const TIME: Bar = Bar::AtMost(10.0);
 const RESIDENT: Bar = Bar::AtMost(50.0);
 
 /// What is done with the models, and whether it is done with the `onnx` package, too: that prints all elements.
-const OPERATIONS: &[(&str, bool)] = &[("open", true), ("check", true), ("infer", false), ("print", false)];
+const OPERATIONS: &[(&str, bool)] =
+    &[("open", true), ("check", true), ("infer", false), ("print", false), ("convert", true)];
 
 /// Opening, checking, inferring and printing a gigabyte of weights, and copying it.
 pub(super) fn weights(run: &mut Run) -> TaskResult {
