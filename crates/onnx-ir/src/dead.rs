@@ -21,7 +21,22 @@ impl Model {
     ///
     /// Panics if the graph is not of this model or was removed.
     pub fn erase_dead_nodes(&mut self, graph: GraphId) -> usize {
+        self.erase_dead(graph, &self.referred_values())
+    }
+
+    /// Erases the dead nodes of several graphs, like [`erase_dead_nodes`](Self::erase_dead_nodes), in linear time for all of them.
+    /// Returns how many were erased.
+    ///
+    /// # Panics
+    ///
+    /// Panics if a graph is not of this model or was removed.
+    pub fn erase_dead_nodes_in(&mut self, graphs: &[GraphId]) -> usize {
         let referred = self.referred_values();
+        graphs.iter().map(|&graph| self.erase_dead(graph, &referred)).sum()
+    }
+
+    /// Erases the dead nodes of a graph, except those with an output that is `referred` to.
+    fn erase_dead(&mut self, graph: GraphId, referred: &SecondaryMap<ValueId, ()>) -> usize {
         let mut candidates: Vec<NodeId> = self.nodes_in(graph).collect();
         let mut erased = 0;
         while let Some(node) = candidates.pop() {
@@ -50,12 +65,10 @@ impl Model {
     /// [`erase_unused_functions`](Self::erase_unused_functions) for what stays.
     pub fn erase_unused(&mut self) -> usize {
         let roots: Vec<GraphId> = self.roots().chain(self.algorithms()).collect();
-        let nodes: usize = roots.into_iter().map(|root| self.erase_dead_nodes(root)).sum();
+        let nodes = self.erase_dead_nodes_in(&roots);
         let functions = self.erase_unused_functions();
-        let referred = self.referred_values();
         let graphs: Vec<GraphId> = self.all_graphs().collect();
-        let initializers = graphs.into_iter().map(|graph| self.erase_initializers(graph, &referred));
-        nodes + functions + initializers.sum::<usize>()
+        nodes + functions + self.erase_unused_initializers_in(&graphs)
     }
 
     /// Whether nothing needs a node: it has outputs, and none of them is used. A node that is gone is not dead.
@@ -76,6 +89,17 @@ impl Model {
     /// Panics if the graph is not of this model or was removed.
     pub fn erase_unused_initializers(&mut self, graph: GraphId) -> usize {
         self.erase_initializers(graph, &self.referred_values())
+    }
+
+    /// Removes the unused initializers of several graphs, like [`erase_unused_initializers`](Self::erase_unused_initializers), in
+    /// linear time for all of them. Returns how many were removed.
+    ///
+    /// # Panics
+    ///
+    /// Panics if a graph is not of this model or was removed.
+    pub fn erase_unused_initializers_in(&mut self, graphs: &[GraphId]) -> usize {
+        let referred = self.referred_values();
+        graphs.iter().map(|&graph| self.erase_initializers(graph, &referred)).sum()
     }
 
     /// Removes the initializers of a graph that are neither used nor `referred` to.

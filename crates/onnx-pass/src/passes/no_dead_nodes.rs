@@ -19,6 +19,6 @@ pub(super) fn pass() -> Pass {
 pub fn remove_dead_nodes(cx: &mut PassCx<'_>) -> Report {
     cx.restructure(NAME, |model| {
         let roots: Vec<GraphId> = model.roots().chain(model.algorithms()).collect();
-        roots.into_iter().map(|root| model.erase_dead_nodes(root)).sum()
+        model.erase_dead_nodes_in(&roots)
     })
 }

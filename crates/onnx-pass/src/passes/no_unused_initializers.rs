@@ -21,6 +21,6 @@ pub(super) fn pass() -> Pass {
 pub fn remove_unused_initializers(cx: &mut PassCx<'_>) -> Report {
     cx.restructure(NAME, |model| {
         let graphs: Vec<GraphId> = model.all_graphs().collect();
-        graphs.into_iter().map(|graph| model.erase_unused_initializers(graph)).sum()
+        model.erase_unused_initializers_in(&graphs)
     })
 }
