@@ -10,6 +10,7 @@ use onnx_types::{Execution, Stopped, Symbol};
 use slotmap::SecondaryMap;
 
 use crate::engine::{Engine, Scope};
+use crate::imports::{self, imported_version};
 use crate::plan::{Plan, Refusal, StepRecord};
 use crate::reason::Cause;
 use crate::rules;
@@ -66,6 +67,14 @@ pub enum VersionError {
     /// The operator set does not have the version.
     #[error("the operator set has no version {0}; the newest one is {1}")]
     NoVersion(i64, i64),
+    /// The model or one of its functions imports the operator set in a way that does not tell what its nodes mean.
+    #[error("{reason}")]
+    Imports {
+        /// The function with the imports; `None` is the model.
+        function: Option<FunctionId>,
+        /// The reason, as a sentence.
+        reason: String,
+    },
     /// Some nodes have no equivalent.
     #[error("{}{}", first(.0), more(.0))]
     Refused(Vec<Refusal>),
@@ -78,11 +87,13 @@ pub enum VersionError {
 }
 
 impl VersionError {
-    /// A diagnostic for each node that cannot be converted; `model` is the model, which is unchanged. Empty for other errors.
+    /// A diagnostic for each node that cannot be converted, or for the imports of the operator set; `model` is the model, which
+    /// is unchanged. Empty for other errors.
     #[must_use]
     pub fn findings(&self, model: &Model) -> Sink {
         match self {
             Self::Refused(refusals) => findings(model, refusals),
+            Self::Imports { function, reason } => imports::findings(model, *function, reason),
             _ => Sink::new(),
         }
     }
@@ -195,15 +206,14 @@ pub(crate) fn work(
 ) -> Result<(Model, Plan), VersionError> {
     let set = onnx_schema::normalize_domain(options.domain);
     let versions = opset_versions(set).ok_or(VersionError::NotImported)?;
-    let from = model.opset_version(set).ok_or(VersionError::NotImported)?;
-    if let Some(missing) = [version, from].into_iter().find(|version| !versions.contains(version)) {
-        return Err(VersionError::NoVersion(missing, *versions.end()));
+    let from = imported_version(model, set).ok_or(VersionError::NotImported)?;
+    if !versions.contains(&version) {
+        return Err(VersionError::NoVersion(version, *versions.end()));
     }
-    let mut scopes = vec![(OpsetScope::Model, model.main_graph(), from)];
-    for &function in model.functions() {
-        let scope = OpsetScope::Function(function);
-        let body = model.function(function).body();
-        scopes.extend(model.versions_of(scope).get(set).map(|from| (scope, body, from)));
+    let mut scopes = Vec::new();
+    for (scope, graph) in imports::scopes(model) {
+        imports::check(model, scope, set)?;
+        scopes.extend(model.versions_of(scope).get(set).map(|from| (scope, graph, from)));
     }
     scopes.retain(|&(.., from)| from != version);
     if scopes.is_empty() {
@@ -219,6 +229,9 @@ pub(crate) fn work(
         scopes.retain(|&(_, body)| engine.model.get_graph(body).is_some());
         engine.run(&scopes, from)?;
     }
+    engine.check_bodies();
+    // Inference that was stopped knows no types, so that its refusals mean nothing.
+    options.execution.interrupt.check()?;
     let Engine { model: after, records: steps, refusals, unknown, .. } = engine;
     Ok((after, Plan { from, to: version, steps, unknown, refusals }))
 }
@@ -233,10 +246,13 @@ pub(crate) fn convert_function(
     let set = onnx_schema::normalize_domain(options.domain);
     let scope = OpsetScope::Function(function);
     let from = model.versions_of(scope).get(set).ok_or(VersionError::NotImported)?;
+    imports::check(model, scope, set)?;
     let body = model.function(function).body();
     let table = Table::new();
     let mut engine = engine(model.clone(), (set, version), options, &table);
     engine.run(&[(scope, body)], from)?;
+    engine.check_bodies();
+    options.execution.interrupt.check()?;
     if !engine.refusals.is_empty() {
         return Err(VersionError::Refused(engine.refusals));
     }
@@ -263,6 +279,7 @@ fn engine<'a>(
         refusals: Vec::new(),
         unknown: Vec::new(),
         sources: SecondaryMap::new(),
+        in_bodies: Vec::new(),
         seen: SecondaryMap::new(),
         due: BTreeMap::new(),
     }

@@ -54,7 +54,12 @@ pub(crate) fn axes(step: &mut Step<'_>) -> Result<(), Reason> {
         _ => step.operand(0)?,
     };
     let axes: Result<Vec<i64>, Reason> = axes.iter().map(|&axis| step.positive(axis, value)).collect();
-    step.set(attr::AXES, axes?)
+    let mut axes = axes?;
+    // Their order has no meaning, but the reference inserts one after the other, which is right for ascending axes only.
+    if step.old.op() == op::UNSQUEEZE {
+        axes.sort_unstable();
+    }
+    step.set(attr::AXES, axes)
 }
 
 /// Removes attributes that the older version does not declare and that have the value that they have if they are omitted.

@@ -13,6 +13,7 @@ use onnx_shape_infer::{InferOptions, infer};
 use onnx_types::{Execution, Symbol};
 use slotmap::SecondaryMap;
 
+use crate::allowed;
 use crate::convert::VersionError;
 use crate::plan::{Change, Refusal, StepRecord};
 use crate::reason::{Cause, Reason};
@@ -40,6 +41,8 @@ pub(crate) struct Engine<'a> {
     pub(crate) unknown: Vec<NodeId>,
     /// The nodes of the original model that new nodes come from.
     pub(crate) sources: SecondaryMap<NodeId, NodeId>,
+    /// Nodes of bodies of operators, each with the version whose body it is, and the operator.
+    pub(crate) in_bodies: Vec<(NodeId, i64, Symbol)>,
     /// Nodes that were scheduled once.
     pub(crate) seen: SecondaryMap<NodeId, ()>,
     /// The nodes that change at a version.
@@ -249,8 +252,38 @@ impl Engine<'_> {
             (true, None) => Err("the table of steps does not have the version".into()),
         };
         let made = step.made;
+        let result = result.and_then(|()| self.check_new(node, old, &made, next));
         let result = result.map(|()| (!self.model.changes_since(&revision).is_empty(), made));
         Some(Taken { node, old, to: new, result })
+    }
+
+    /// Checks that a version allows the nodes that a step makes, and the node itself if it has another operator now.
+    fn check_new(&self, node: NodeId, old: &Schema, made: &[NodeId], version: i64) -> Result<(), Reason> {
+        let is_renamed = self.model.get_node(node).is_some_and(|record| record.op() != old.op());
+        let renamed = is_renamed.then_some(node);
+        made.iter()
+            .copied()
+            .chain(renamed)
+            .try_for_each(|new| allowed::check(&self.model, &self.types, new, (self.set, version)))
+    }
+
+    /// Checks that the version of the conversion allows the nodes of bodies that are left. Steps check types that a version
+    /// does not allow any more; a body can have others from the start.
+    pub(crate) fn check_bodies(&mut self) {
+        if self.in_bodies.is_empty() || !self.refusals.is_empty() {
+            return;
+        }
+        if self.is_stale {
+            self.types = Types::new(&self.model, self.registry, self.execution);
+            self.is_stale = false;
+        }
+        for (node, version, op) in std::mem::take(&mut self.in_bodies) {
+            let found = allowed::check(&self.model, &self.types, node, (self.set, self.target));
+            let Err(reason) = found else { continue };
+            let (source, target) = (self.source(node), self.target);
+            let (op, to) = (self.model.str(op).to_owned(), version.saturating_sub(1));
+            self.refuse(Refusal { node: source, op, since: version, to, target, reason });
+        }
     }
 
     /// Records the result of a step, and schedules the node and those that were made for it.
@@ -335,8 +368,10 @@ impl Engine<'_> {
             };
             let from = derived.and_then(|derived| derived.sources.first());
             let source = from.and_then(|from| known.get(&(from.op, from.name, from.origin)));
-            if let Some(&source) = source {
+            if let (Some(from), Some(&source)) = (from, source) {
+                let op = from.op;
                 self.sources.insert(node, source);
+                self.in_bodies.push((node, boundary, op));
                 self.schedule(node, boundary);
             }
         }
@@ -374,6 +409,10 @@ fn lower(step: &mut Step<'_>) -> Result<(), Reason> {
 /// Imports a version, in a model or function that imports another one.
 fn import(model: &mut Model, scope: OpsetScope, set: Symbol, version: i64) {
     let change = |imports: &mut Vec<OpsetImport>| {
+        // A model of a format without imports has version 1 of the operators.
+        if imports.iter().all(|import| import.domain() != set) {
+            imports.push(OpsetImport::new(set, version));
+        }
         imports
             .iter_mut()
             .filter(|import| import.domain() == set && import.version() != version)

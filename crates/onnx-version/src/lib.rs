@@ -58,10 +58,12 @@
 
 #![forbid(unsafe_code)]
 
+mod allowed;
 mod claims;
 mod convert;
 mod down;
 mod engine;
+mod imports;
 mod inline;
 mod ir_version;
 mod plan;
@@ -75,6 +77,7 @@ mod up;
 
 pub use claims::{Claim, claims};
 pub use convert::{ConvertOptions, Converted, VersionError, convert, findings};
+pub use imports::imported_version;
 pub use inline::ConvertFunctions;
 pub use ir_version::set_ir_version;
 pub use plan::{Change, Plan, Reach, Refusal, StepRecord, lowest, nearest, plan};

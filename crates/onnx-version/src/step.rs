@@ -167,19 +167,9 @@ impl Step<'_> {
         }
     }
 
-    /// A value, for messages: its name, or what computes it. Values that steps make have no names.
+    /// A value, for messages.
     pub(crate) fn described(&self, value: ValueId) -> String {
-        let record = self.model.value(value);
-        if !record.name().is_empty() {
-            return Quoted(self.model.str(record.name())).to_string();
-        }
-        match record.producer() {
-            Some(node) => {
-                let op = self.model.node(node).op();
-                format!("the result of a node {}", Quoted(self.model.str(op)))
-            }
-            None => "a value without a name".to_owned(),
-        }
+        described(self.model, value)
     }
 
     /// The element type of a value.
@@ -511,6 +501,21 @@ impl Step<'_> {
         let record = self.model.node(self.node);
         let (domain, overload) = (record.written_domain(), record.overload());
         self.model.set_op(self.node, domain, op, overload);
+    }
+}
+
+/// A value, for messages: its name, or what computes it. Values that steps make have no names.
+pub(crate) fn described(model: &Model, value: ValueId) -> String {
+    let record = model.value(value);
+    if !record.name().is_empty() {
+        return Quoted(model.str(record.name())).to_string();
+    }
+    match record.producer() {
+        Some(node) => {
+            let op = model.node(node).op();
+            format!("the result of a node {}", Quoted(model.str(op)))
+        }
+        None => "a value without a name".to_owned(),
     }
 }
 

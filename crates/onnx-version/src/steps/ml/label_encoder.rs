@@ -9,8 +9,8 @@ use onnx_types::ElemType;
 use crate::reason::Reason;
 use crate::step::Step;
 
-/// Makes strings and indices the keys and values, in the direction that the type of the operand determines. A string
-/// that occurs twice has its first index.
+/// Makes strings and indices the keys and values, in the direction that the type of the operand determines. Strings whose
+/// index is looked up must be distinct.
 pub(crate) fn two_lists(step: &mut Step<'_>) -> Result<(), Reason> {
     let elem = step.elem(step.operand(0)?)?;
     let Some(AttrValue::Strings(texts)) = step.given(attr::CLASSES_STRINGS)? else {
@@ -21,12 +21,13 @@ pub(crate) fn two_lists(step: &mut Step<'_>) -> Result<(), Reason> {
     step.remove(attr::CLASSES_STRINGS);
     let places = 0..i64::try_from(texts.len()).unwrap_or(i64::MAX);
     if elem == ElemType::String {
-        let mut seen = HashSet::new();
-        let first: Vec<(bytes::Bytes, i64)> =
-            texts.iter().cloned().zip(places).filter(|(text, _)| seen.insert(text.clone())).collect();
-        let (keys, values): (Vec<_>, Vec<_>) = first.into_iter().unzip();
-        step.set(attr::KEYS_STRINGS, AttrValue::Strings(keys))?;
-        step.set(attr::VALUES_INT64S, values)?;
+        if texts.iter().collect::<HashSet<_>>().len() < texts.len() {
+            return Err(
+                "`classes_strings` repeats a string, and version 1 does not define which index counts".into(),
+            );
+        }
+        step.set(attr::KEYS_STRINGS, AttrValue::Strings(texts))?;
+        step.set(attr::VALUES_INT64S, places.collect::<Vec<i64>>())?;
         step.remove(attr::DEFAULT_STRING);
         return step.set(attr::DEFAULT_INT64, default_place);
     }
