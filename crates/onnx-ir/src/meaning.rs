@@ -17,6 +17,10 @@ use crate::model::Model;
 use crate::node::Node;
 use crate::resolve::{Callee, OpsetScope};
 
+/// Maximum number of nodes of each nested graph that the hash of a node covers: enough to tell apart nodes whose nested graphs have
+/// the same operators on other values.
+const HASHED_NODES: usize = 32;
+
 impl Model {
     /// Whether two nodes are the same computation on the same values: they call the same operator or function, with the same
     /// operands and attributes, and have as many outputs.
@@ -95,18 +99,40 @@ impl Model {
         a.name() == b.name() && comparison.attributes(a, b) && comparison.finish()
     }
 
-    /// Feeds a hash that nodes of the [same meaning](Self::same_meaning) share, in time linear in the node without its nested
-    /// graphs. A few hundred bytes of each initializer that it uses are read.
+    /// Feeds a hash that nodes of the [same meaning](Self::same_meaning) share, in time linear in the node and a few nodes of its
+    /// nested graphs. A few hundred bytes of each initializer that they use are read.
     ///
     /// # Panics
     ///
     /// Panics if the node is not of this model or was erased.
     pub fn hash_meaning(&self, node: NodeId, source: &dyn DataSource, state: &mut impl Hasher) {
         self.hash_operator(node, source, state);
+        self.hash_inputs(node, None, source, state);
+        // The order of attributes does not count.
+        let sum = self.nodes[node].nested_graphs().fold(0_u64, |sum, graph| {
+            let mut hasher = Fold::default();
+            for nested in self.nodes(graph).take(HASHED_NODES) {
+                self.nodes[nested].op.hash(&mut hasher);
+                self.hash_inputs(nested, Some(graph), source, &mut hasher);
+            }
+            sum.wrapping_add(hasher.finish())
+        });
+        sum.hash(state);
+    }
+
+    /// Feeds the inputs of a node, except those that a graph defines.
+    fn hash_inputs(
+        &self,
+        node: NodeId,
+        inner: Option<GraphId>,
+        source: &dyn DataSource,
+        state: &mut impl Hasher,
+    ) {
         for input in self.nodes[node].inputs() {
             // Initializers of equal elements are equal operands.
             match input.and_then(|input| self.values[input].constant()) {
                 Some(constant) => constant.hash_meaning(source, state),
+                None if inner.is_some() && input.map(|input| self.graph_of(input)) == inner => {}
                 None => input.hash(state),
             }
         }

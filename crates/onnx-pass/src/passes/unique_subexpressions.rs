@@ -1,10 +1,10 @@
 //! The pass `unique-subexpressions`: nodes of the same meaning are one.
 
 use std::collections::HashMap;
-use std::hash::Hasher;
+use std::hash::{Hash, Hasher};
 
 use foldhash::fast::RandomState;
-use onnx_ir::{Cursor, Model, NodeId, ValueId};
+use onnx_ir::{Cursor, GraphId, Model, NodeId, ValueId};
 use onnx_ops::{Call, is_commutative};
 use onnx_schema::op;
 use onnx_types::Symbol;
@@ -32,7 +32,7 @@ pub(super) fn pass() -> Pass {
 /// Replaces nodes by earlier nodes of the same meaning, however far apart they are, and with operands that commute in any order.
 pub fn merge_subexpressions(cx: &mut PassCx<'_>) -> Report {
     let mut report = Report::default();
-    let mut known: HashMap<u64, Vec<NodeId>, RandomState> = HashMap::default();
+    let mut known: Known<u64> = Known::default();
     let mut swapped = Swapped::default();
     let (data, registry) = (cx.options().data, cx.options().registry);
     let mut cursor = Cursor::all(cx.model());
@@ -43,16 +43,8 @@ pub fn merge_subexpressions(cx: &mut PassCx<'_>) -> Report {
         }
         let mut state = Fold(0);
         model.hash_meaning(node, data, &mut state);
-        let candidates = known.entry(state.finish()).or_default();
-        let is_twin = |&&earlier: &&NodeId| {
-            model.get_node(earlier).is_some()
-                && is_visible(model, earlier, node)
-                && model.same_meaning(earlier, node, data)
-        };
-        let found = candidates.iter().find(is_twin).copied();
-        if found.is_none() {
-            candidates.push(node);
-        }
+        let is_twin = |earlier: NodeId| model.same_meaning(earlier, node, data);
+        let found = known.find(model, node, state.finish(), is_twin);
         let Some(earlier) = found.or_else(|| swapped.find(model, node)) else { continue };
         let pairs: Vec<(ValueId, ValueId)> = outputs(model, node).zip(outputs(model, earlier)).collect();
         // An `Identity` in place of the node would save nothing.
@@ -75,9 +67,39 @@ pub fn merge_subexpressions(cx: &mut PassCx<'_>) -> Report {
     report
 }
 
+/// Nodes by a key and by their graphs: of the many nodes with one key in branches, none of another branch is visited.
+#[derive(Default)]
+struct Known<K>(HashMap<(K, GraphId), Vec<NodeId>, RandomState>);
+
+impl<K: Copy + Eq + Hash> Known<K> {
+    /// An earlier node with the key of a node whose results the node can use; otherwise, the node is remembered for later ones.
+    fn find(
+        &mut self,
+        model: &Model,
+        node: NodeId,
+        key: K,
+        is_twin: impl Fn(NodeId) -> bool,
+    ) -> Option<NodeId> {
+        let home = model.node(node).graph();
+        let around = |graph: &GraphId| model.owner_node(*graph).map(|owner| model.node(owner).graph());
+        let graphs: Vec<GraphId> = std::iter::successors(Some(home), around).collect();
+        let is_wanted = |&earlier: &NodeId| {
+            model.get_node(earlier).is_some() && is_visible(model, earlier, node) && is_twin(earlier)
+        };
+        let found = graphs.iter().rev().find_map(|&graph| {
+            let candidates = self.0.get(&(key, graph))?;
+            candidates.iter().copied().find(is_wanted)
+        });
+        if found.is_none() {
+            self.0.entry((key, home)).or_default().push(node);
+        }
+        found
+    }
+}
+
 /// Nodes of two operands that commute, by operator and operands in the order of their keys.
 #[derive(Default)]
-struct Swapped(HashMap<(Symbol, ValueId, ValueId), Vec<NodeId>, RandomState>);
+struct Swapped(Known<(Symbol, ValueId, ValueId)>);
 
 impl Swapped {
     /// An earlier node with the operands of a node in the other order; the node is remembered for later ones.
@@ -91,18 +113,12 @@ impl Swapped {
         if a == b || !commutes || !record.attributes().is_empty() {
             return None;
         }
-        let known = self.0.entry((record.op(), a.min(b), a.max(b))).or_default();
-        let is_twin = |&&earlier: &&NodeId| {
-            model.get_node(earlier).is_some_and(|other| {
-                let is_swapped = other.input(0) == Some(b) && other.input(1) == Some(a);
-                is_swapped && other.outputs().len() == record.outputs().len()
-            }) && is_visible(model, earlier, node)
+        let is_twin = |earlier: NodeId| {
+            let other = model.node(earlier);
+            let is_swapped = other.input(0) == Some(b) && other.input(1) == Some(a);
+            is_swapped && other.outputs().len() == record.outputs().len()
         };
-        let twin = known.iter().find(is_twin).copied();
-        if twin.is_none() {
-            known.push(node);
-        }
-        twin
+        self.0.find(model, node, (record.op(), a.min(b), a.max(b)), is_twin)
     }
 }
 

@@ -311,7 +311,11 @@ fn a_function_does_not_take_the_identity_of_an_operator() {
         ("ai.onnx.ml", "Scaler"),
         "`Scaler` is the name of an operator, which nodes would call instead of the function",
     );
-    check(&["a", "b"], ("ai.onnx", "New"), "`ai.onnx` is the domain of ONNX's own operators: choose another one");
+    check(
+        &["a", "b"],
+        ("ai.onnx", "New"),
+        "`ai.onnx` is the domain of ONNX's own operators: choose another one",
+    );
     check(&["a", "b"], ("my", ""), "the function needs a name");
 }
 
