@@ -1,21 +1,20 @@
 //! Reduction: the smallest model that has a property, by delta debugging.
 
 mod cut;
+mod defects;
 mod parts;
 mod sizes;
 mod weights;
 
 pub(crate) use self::weights::zeros;
 
-use std::collections::HashSet;
-
-use onnx_check::{CheckOptions, check};
-use onnx_diag::{RuleId, Severity};
 use onnx_ir::Model;
 use onnx_pass::Trial;
 use onnx_schema::Registry;
 use onnx_shape_infer::{InferOptions, MergePolicy, infer};
 use onnx_types::{Execution, Stopped};
+
+use self::defects::Defects;
 
 /// Options of [`reduce`].
 #[derive(Clone, Debug)]
@@ -136,7 +135,7 @@ pub fn reduce<E>(
     }
     let mut search = Search {
         best: model.clone(),
-        known: defects(model, options),
+        known: Defects::of(model, options),
         options,
         trial: &mut trial,
         attempts: 1,
@@ -203,8 +202,8 @@ const LAST_STEPS: &[Step] = &[parts::types, parts::imports];
 
 struct Search<'a, 'o, E> {
     best: Model,
-    /// Rules that the original violates.
-    known: HashSet<RuleId>,
+    /// The defects of the original.
+    known: Defects,
     options: &'a ReduceOptions<'o>,
     trial: &'a mut dyn FnMut(&Model) -> Result<Trial, E>,
     attempts: u64,
@@ -255,7 +254,7 @@ impl<E> Search<'_, '_, E> {
     /// Tries a model, unless it has new defects.
     fn is_bad(&mut self, candidate: &Model) -> Result<bool, ReduceError<E>> {
         self.options.execution.interrupt.check()?;
-        if self.options.only_valid && !defects(candidate, self.options).is_subset(&self.known) {
+        if !Defects::of(candidate, self.options).are_known(&self.known) {
             return Ok(false);
         }
         if self.attempts >= self.options.execution.limits.reduce_attempts {
@@ -269,17 +268,4 @@ impl<E> Search<'_, '_, E> {
 
 fn inference_options<'a>(options: &ReduceOptions<'a>) -> InferOptions<'a> {
     InferOptions::default().with_registry(options.registry).with_execution(options.execution.clone())
-}
-
-/// The rules that a model violates: errors of the checker, and contradictions that inference finds.
-fn defects(model: &Model, options: &ReduceOptions<'_>) -> HashSet<RuleId> {
-    if !options.only_valid {
-        return HashSet::new();
-    }
-    let found = check(model, &CheckOptions::default().with_limits(options.execution.limits));
-    let errors = found.diagnostics().iter().filter(|found| found.severity == Severity::Error);
-    let mut rules: HashSet<RuleId> = errors.map(|found| found.rule.id()).collect();
-    let inference = infer(model, &inference_options(options));
-    rules.extend(inference.findings().diagnostics().iter().map(|found| found.rule.id()));
-    rules
 }

@@ -113,3 +113,71 @@ fn generated_models_are_reduced_deterministically_to_valid_models() {
         assert_eq!(run(), run(), "{seed}");
     }
 }
+
+/// The declared sizes of the inputs and outputs of all graphs, `0` for those that are no numbers.
+fn declared(model: &Model) -> Vec<(String, Vec<i64>)> {
+    let graphs = model.all_graphs().map(|graph| model.graph(graph));
+    let values = graphs.flat_map(|graph| {
+        graph.inputs().iter().copied().chain(graph.outputs().iter().map(onnx_ir::GraphOutput::value))
+    });
+    let sizes = values.filter_map(|value| {
+        let dims = model.ty(value)?.shape()?.dims().iter().map(|dim| dim.known().unwrap_or(0)).collect();
+        Some((model.str(model.value(value).name()).to_owned(), dims))
+    });
+    sizes.collect()
+}
+
+#[test]
+fn inputs_of_nested_graphs_follow_the_new_sizes() {
+    for carried in ["float[]", "float[N, 4]"] {
+        let model = parsed(&format!(
+            "<ir_version: 9, opset_import: [\"\": 18]>
+            g (float[N, 4] x, int64 n) => (float[N, 4] y) {{
+               y = Loop (n, \"\", x) <body = b (int64[1] i, bool c, {carried} s) => (bool d, {carried} t) {{
+                  t = Add (s, x)
+                  d = Identity (c)
+               }}>
+            }}"
+        ));
+        let done = while_holds(&model, |model| {
+            let sizes = declared(model);
+            let in_loop =
+                sizes.iter().filter(|(name, dims)| ["x", "s", "t"].contains(&&**name) && dims.len() == 2);
+            let mut sizes: Vec<i64> = in_loop.map(|(_, dims)| dims[1]).collect();
+            sizes.dedup();
+            assert_eq!(sizes.len(), 1, "{carried}: {sizes:?}");
+            has_op(model, "Loop")
+        });
+        let sizes = declared(&done.model);
+        let of = |name: &str| sizes.iter().find(|(known, _)| known == name).map(|(_, dims)| &**dims);
+        assert_eq!((of("x"), of("s"), of("t")), (Some(&[0, 1][..]), Some(&[0, 1][..]), Some(&[0, 1][..])));
+        // A vector of one element, which inference alone takes for a scalar.
+        assert_eq!(of("i"), Some(&[1][..]));
+    }
+}
+
+#[test]
+fn functions_that_are_called_remain() {
+    let text = |function: &str| {
+        format!(
+            "<ir_version: 9, opset_import: [\"\": 18, \"loc\": 1]>
+            g (float[N] x) => (float[N] y) {{
+               a = Relu (x)
+               b = Neg (a)
+               y = loc.G (b)
+            }}
+            {function}"
+        )
+    };
+    let function = "<domain: \"loc\", opset_import: [\"\": 18]> G (a) => (b) { b = Abs (a) }
+        <domain: \"loc\", opset_import: [\"\": 18]> H (a) => (b) { b = Exp (a) }";
+    let done = while_holds(&parsed(&text(function)), |model| {
+        assert!(!has_op(model, "G") || !model.functions().is_empty(), "the call has no function");
+        has_op(model, "G")
+    });
+    assert_eq!(done.model.functions().len(), 1);
+    assert_eq!(done.model.nodes(done.model.main_graph()).count(), 1);
+    // An operator of the runtime stays one.
+    let done = while_holds(&parsed(&text("")), |model| has_op(model, "G"));
+    assert_eq!((done.model.functions().len(), done.model.node_count()), (0, 1));
+}

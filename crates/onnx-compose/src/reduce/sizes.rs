@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use onnx_ir::{Attribute, Constant, Model, NodeId, ValueId};
+use onnx_ir::{Attribute, Constant, Model, NodeId, Owner, ValueId};
 use onnx_schema::{attr, op};
 use onnx_shape_infer::{InferOptions, MergePolicy, infer};
 use onnx_types::tensor::{NoData, Tensor};
-use onnx_types::{Dim, ElemType, Shape, Type};
+use onnx_types::{Dim, ElemType, Shape, Type, TypeKind};
 
 use super::cut::all_nodes;
 use super::parts::all_initializers;
@@ -68,7 +68,7 @@ fn resize_inputs(model: &mut Model, new: &dyn Fn(i64) -> i64) {
         let dims =
             shape.dims().iter().copied().map(|dim| dim.known().map_or(dim, |size| Dim::Known(new(size))));
         let dims: Vec<Dim> = dims.collect();
-        if dims != shape.dims() && matches!(ty.kind, onnx_types::TypeKind::Tensor(_)) {
+        if dims != shape.dims() && matches!(ty.kind, TypeKind::Tensor(_)) {
             let ty = Type::tensor(ty.elem(), Some(dims.into_iter().collect()));
             model.set_type(input, Some(ty));
         }
@@ -107,7 +107,8 @@ fn resize_constant(model: &mut Model, node: NodeId, new: &dyn Fn(i64) -> i64) {
     }
 }
 
-/// Replaces the declared types of the results of nodes by the inferred types.
+/// Replaces the declared types of the results of nodes by the inferred types, and the sizes that inputs of nested graphs declare
+/// by the inferred sizes.
 fn infer_again(model: &mut Model) {
     let made: Vec<ValueId> = all_nodes(model)
         .into_iter()
@@ -117,6 +118,11 @@ fn infer_again(model: &mut Model) {
     for &value in &made {
         model.set_type(value, None::<Type>);
     }
+    for value in nested_inputs(model) {
+        if let Some(open) = model.ty(value).map(without_sizes) {
+            model.set_type(value, Some(open));
+        }
+    }
     let mut inference = infer(model, &InferOptions::default());
     // A candidate without these types is tried, too.
     let _ = inference.apply(model, MergePolicy::Refine);
@@ -125,7 +131,40 @@ fn infer_again(model: &mut Model) {
         if model.ty(value).is_none()
             && let Some(ty) = ty
         {
-            model.set_type(value, Some(Type::tensor(ty.elem(), None)));
+            let ty = match ty.kind {
+                TypeKind::Tensor(tensor) => Type::tensor(tensor.elem, None),
+                _ => without_sizes(&ty),
+            };
+            model.set_type(value, Some(ty));
         }
     }
+}
+
+/// The inputs of the graphs of nodes.
+fn nested_inputs(model: &Model) -> Vec<ValueId> {
+    let graphs = model.all_graphs().filter(|&graph| matches!(model.graph(graph).owner(), Owner::Node(_)));
+    graphs.flat_map(|graph| model.graph(graph).inputs().iter().copied()).collect()
+}
+
+/// A type without the sizes that halving can change. Its rank stays: an input of a graph can be a scalar or a vector of one
+/// element because it is declared so.
+fn without_sizes(ty: &Type) -> Type {
+    let mut result = ty.clone();
+    let mut next = Some(&mut result);
+    while let Some(ty) = next {
+        ty.source = None;
+        next = match &mut ty.kind {
+            TypeKind::Tensor(tensor) | TypeKind::SparseTensor(tensor) => {
+                for dim in tensor.shape.iter_mut().flat_map(Shape::dims_mut) {
+                    *dim = if dim.known().is_some_and(|size| size >= 2) { Dim::Unknown } else { *dim };
+                }
+                None
+            }
+            TypeKind::Sequence(inner) | TypeKind::Optional(inner) | TypeKind::Map { value: inner, .. } => {
+                inner.as_deref_mut()
+            }
+            _ => None,
+        };
+    }
+    result
 }
