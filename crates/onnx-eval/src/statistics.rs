@@ -104,18 +104,48 @@ impl Statistics {
 
 /// Mean and deviation of two sets of numbers together.
 fn joined(a: &Statistics, b: &Statistics) -> (Option<f64>, Option<f64>) {
-    let (Some(mean_a), Some(mean_b)) = (a.mean, b.mean) else {
-        return if a.mean.is_some() { (a.mean, a.deviation) } else { (b.mean, b.deviation) };
-    };
+    if a.finite() == 0 || b.finite() == 0 {
+        return if b.finite() == 0 { (a.mean, a.deviation) } else { (b.mean, b.deviation) };
+    }
+    let (Some(mean_a), Some(mean_b)) = (a.mean, b.mean) else { return (None, None) };
     let (count_a, count_b) = (a.finite() as f64, b.finite() as f64);
     let count = count_a + count_b;
     let mean = mean_a * (count_a / count) + mean_b * (count_b / count);
-    let square = |stats: &Statistics, mean_of: f64| {
-        let deviation = stats.deviation.unwrap_or_default();
-        deviation * deviation + (mean_of - mean) * (mean_of - mean)
+    let extremes = [a.min, a.max, b.min, b.max].into_iter().flatten();
+    let (least, greatest) =
+        extremes.map(Extremum::to_f64).fold((f64::INFINITY, f64::NEG_INFINITY), |(least, greatest), end| {
+            (least.min(end), greatest.max(end))
+        });
+    let scale = scale(least, greatest);
+    let square = |deviation: f64, mean_of: f64| {
+        let (deviation, distance) = (deviation * scale, mean_of * scale - mean * scale);
+        deviation * deviation + distance * distance
     };
-    let variance = square(a, mean_a) * (count_a / count) + square(b, mean_b) * (count_b / count);
-    (Some(mean), Some(variance.sqrt()))
+    let deviation = a.deviation.zip(b.deviation).map(|(a, b)| {
+        let variance = square(a, mean_a) * (count_a / count) + square(b, mean_b) * (count_b / count);
+        unscaled(variance.sqrt(), scale, (least, greatest))
+    });
+    (Some(mean), deviation)
+}
+
+/// A power of two: multiplied by it, numbers between two ends have squares that neither overflow nor become 0. It is 1 for
+/// most numbers.
+fn scale(least: f64, greatest: f64) -> f64 {
+    match least.abs().max(greatest.abs()) {
+        size if size.is_finite() && size > exp2(500) => exp2(-600),
+        size if size < exp2(-500) => exp2(600),
+        _ => 1.0,
+    }
+}
+
+fn exp2(exponent: i32) -> f64 {
+    2.0_f64.powi(exponent)
+}
+
+/// A deviation that was computed from scaled numbers. It is at most half of the distance of the ends, also where rounding
+/// would make it infinite.
+fn unscaled(deviation: f64, scale: f64, (least, greatest): (f64, f64)) -> f64 {
+    if scale == 1.0 { deviation } else { (deviation / scale).min(greatest / 2.0 - least / 2.0) }
 }
 
 impl Statistics {
@@ -242,6 +272,16 @@ struct Sums {
 }
 
 impl Sums {
+    fn new(len: usize) -> Self {
+        Self {
+            found: Statistics { elements: len as u64, ..Statistics::default() },
+            sum: 0.0,
+            lost: 0.0,
+            least: f64::INFINITY,
+            greatest: f64::NEG_INFINITY,
+        }
+    }
+
     #[inline]
     fn add(&mut self, number: f64, smallest_normal: f64) {
         let size = number.abs();
@@ -284,36 +324,44 @@ impl Scan<'_> {
     }
 
     fn floats(&self, len: usize, get: impl Fn(usize) -> Option<f64>) -> Outcome<Statistics> {
-        let mut sums = Sums {
-            found: Statistics { elements: len as u64, ..Statistics::default() },
-            sum: 0.0,
-            lost: 0.0,
-            least: f64::INFINITY,
-            greatest: f64::NEG_INFINITY,
-        };
+        let mut sums = Sums::new(len);
         self.each(len, &get, |number| sums.add(number, self.smallest_normal))?;
-        let mut found = sums.found;
-        let finite = found.finite();
+        let finite = sums.found.finite();
         if finite == 0 {
-            return Ok(found);
+            return Ok(sums.found);
         }
-        // Sums beyond the range of `f64` have no mean.
         let mean = (sums.sum + sums.lost) / finite as f64;
-        let mean = if sums.sum.is_finite() { mean } else { sums.least / 2.0 + sums.greatest / 2.0 };
+        let mean = if sums.sum.is_finite() { mean } else { self.mean_of_large(len, &get, &sums)? };
+        let scale = scale(sums.least, sums.greatest);
+        let scaled_mean = mean * scale;
         let (mut squares, mut counts) = (0.0, [0_u64; HISTOGRAM_BINS]);
         let bins = Bins { least: sums.least, greatest: sums.greatest };
         self.each(len, &get, |number| {
             if number.is_finite() {
-                squares += (number - mean) * (number - mean);
+                let distance = number * scale - scaled_mean;
+                squares += distance * distance;
                 bins.count(number, &mut counts);
             }
         })?;
+        let mut found = sums.found;
         found.min = Some(Extremum::Float(sums.least));
         found.max = Some(Extremum::Float(sums.greatest));
-        found.mean = sums.sum.is_finite().then_some(mean);
-        found.deviation = Some((squares / finite as f64).sqrt()).filter(|deviation| deviation.is_finite());
+        found.mean = Some(mean);
+        let deviation = (squares / finite as f64).sqrt();
+        found.deviation = Some(unscaled(deviation, scale, (sums.least, sums.greatest)));
         found.histogram = Some(Histogram { counts });
         Ok(found)
+    }
+
+    /// The mean of numbers whose sum is beyond the range of `f64`.
+    fn mean_of_large(&self, len: usize, get: &impl Fn(usize) -> Option<f64>, of: &Sums) -> Outcome<f64> {
+        // 2⁶⁴ numbers fit.
+        let scale = exp2(-64);
+        let mut sums = Sums::new(len);
+        self.each(len, get, |number| sums.add(number * scale, 0.0))?;
+        let mean = (sums.sum + sums.lost) / of.found.finite() as f64 / scale;
+        // Rounding must not make it infinite.
+        Ok(mean.max(of.least).min(of.greatest))
     }
 
     fn counted(&self, len: usize, get: impl Fn(usize) -> Option<i128>) -> Outcome<Statistics> {
@@ -455,5 +503,35 @@ mod tests {
         assert_eq!((joined.min, joined.max, joined.nans), (whole.min, whole.max, whole.nans));
         assert!((joined.mean.unwrap() - whole.mean.unwrap()).abs() < 1e-12);
         assert!((joined.deviation.unwrap() - whole.deviation.unwrap()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn statistics_of_numbers_with_sums_and_squares_beyond_the_range() {
+        let close = |a: Option<f64>, b: f64| assert!((a.unwrap() / b - 1.0).abs() < 1e-12, "{a:?} {b}");
+        let large = of(&Tensor::vector(&[1e300, -1e300, 0.0, 0.0]));
+        assert_eq!(large.mean, Some(0.0));
+        close(large.deviation, 1e300 / 2.0_f64.sqrt());
+        let small = of(&Tensor::vector(&[3e-300, -3e-300]));
+        close(small.deviation, 3e-300);
+        // The sum overflows, and the mean is not in the middle.
+        let found = of(&Tensor::vector(&[1.6e308, 1.6e308, 1.6e308, 0.0]));
+        close(found.mean, 1.2e308);
+        close(found.deviation, 1.6e308 * 0.75_f64.sqrt() / 2.0);
+        let found = of(&Tensor::vector(&[f64::MAX, f64::MAX]));
+        assert_eq!((found.mean, found.deviation), (Some(f64::MAX), Some(0.0)));
+        let ends = of(&Tensor::vector(&[f64::MAX, f64::MIN]));
+        close(ends.deviation, f64::MAX);
+        // Together with others.
+        let others = of(&Tensor::vector(&[1.0_f32; 4]));
+        for both in [large.and(&others), others.and(&large)] {
+            close(both.mean, 0.5);
+            close(both.deviation, 1e300 / 2.0);
+        }
+        close(ends.and(&ends).deviation, f64::MAX);
+        close(small.and(&small).deviation, 3e-300);
+        assert_eq!(Statistics::default().and(&large).deviation, large.deviation);
+        // What is not known of one is not known of both.
+        let unknown = Statistics { deviation: None, ..large.clone() };
+        assert_eq!((unknown.and(&others).deviation, others.and(&unknown).deviation), (None, None));
     }
 }

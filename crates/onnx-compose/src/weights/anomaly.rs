@@ -107,7 +107,9 @@ pub fn anomalies(found: &Statistics) -> Vec<Anomaly> {
 fn outlier(found: &Statistics) -> Option<f64> {
     let (Extremum::Float(min), Extremum::Float(max)) = (found.min?, found.max?) else { return None };
     let (mean, deviation) = (found.mean?, found.deviation?);
-    let distance = ((max - mean).max(mean - min)) / deviation;
+    // Halves, so that the difference is finite.
+    let half = (max / 2.0 - mean / 2.0).max(mean / 2.0 - min / 2.0);
+    let distance = half / deviation * 2.0;
     (deviation > 0.0 && distance > OUTLIER).then_some(distance)
 }
 
