@@ -8,7 +8,8 @@ use onnx_pass::{Equivalence, Exactness, PassOptions, Verdict};
 use onnx_schema::domain;
 use onnx_types::{Execution, Symbol};
 use onnx_version::{
-    Change, ConvertOptions, Plan, Refusal, VersionError, claims, convert, findings, nearest, plan,
+    Change, ConvertOptions, Plan, Refusal, VersionError, claims, convert, findings, imported_version,
+    nearest, plan,
 };
 use serde::Serialize;
 
@@ -28,6 +29,9 @@ impl LibraryError for VersionError {
         match self {
             Self::NotImported => {
                 Some("`onnx info` lists the operator sets that the model imports".to_owned())
+            }
+            Self::Imports { .. } => {
+                Some("import one version: that for which the operators were written".to_owned())
             }
             _ => None,
         }
@@ -197,7 +201,8 @@ fn possible(domain: &str, plan: &Plan, reached: i64) -> String {
     }
 }
 
-/// Plans the conversion to all versions together. `is_partial` states that versions that cannot be reached are replaced by the
+/// Plans the conversion to all versions together. If the imports do not tell what the nodes mean, there are no plans, and the
+/// diagnostics are about the imports. `is_partial` states that versions that cannot be reached are replaced by the
 /// nearest ones that can.
 pub(crate) fn plans(
     model: &mut Model,
@@ -205,12 +210,27 @@ pub(crate) fn plans(
     execution: &Execution,
     (is_partial, caps): (bool, Option<Caps>),
 ) -> Result<Versions, Failure> {
-    let mut done = Versions::default();
     twice(targets)?;
+    planned(model, targets, execution, (is_partial, caps)).map_err(|failure| failure.or_timeout(execution))
+}
+
+fn planned(
+    model: &mut Model,
+    targets: &[Target],
+    execution: &Execution,
+    (is_partial, caps): (bool, Option<Caps>),
+) -> Result<Versions, Failure> {
+    let mut done = Versions::default();
     let mut refusals: Vec<Refusal> = Vec::new();
     for (name, version) in targets {
         let options = options(model, name, execution);
-        let mut planned = plan(model, *version, &options).map_err(|error| about(error, name))?;
+        let mut planned = match plan(model, *version, &options) {
+            Ok(planned) => planned,
+            Err(error @ VersionError::Imports { .. }) => {
+                return Ok(Versions { found: error.findings(model), ..Versions::default() });
+            }
+            Err(error) => return Err(about(error, name)),
+        };
         refusals.append(&mut planned.refusals.clone());
         let reached = match planned.is_possible() {
             true => Some(*version),
@@ -272,7 +292,7 @@ pub(crate) fn prove(
     for ((name, _), (item, plan)) in targets.iter().zip(&versions.sets) {
         let Some(version) = item.reached else { continue };
         let options = options(model, name, execution);
-        let claims = claims(model, version, &options)?;
+        let claims = claims(model, version, &options).map_err(|error| within(error, execution))?;
         let changed: u64 = [Change::Form, Change::Replaced, Change::Expanded]
             .into_iter()
             .map(|change| plan.count(change) as u64)
@@ -316,7 +336,7 @@ pub(crate) fn apply(
         // Also if the model has the version: functions may import another one.
         let Some(version) = item.reached else { continue };
         let options = options(&mut after, name, execution);
-        convert(&mut after, version, &options)?;
+        convert(&mut after, version, &options).map_err(|error| within(error, execution))?;
     }
     *model = after;
     Ok(())
@@ -325,6 +345,11 @@ pub(crate) fn apply(
 fn options(model: &mut Model, name: &str, execution: &Execution) -> ConvertOptions<'static> {
     let set = model.intern(name);
     ConvertOptions::default().with_domain(set).with_execution(execution.clone())
+}
+
+/// The failure of a conversion: the timeout if it was exceeded.
+fn within(error: VersionError, execution: &Execution) -> Failure {
+    Failure::from(error).or_timeout(execution)
 }
 
 fn about(error: VersionError, domain: &str) -> Failure {
@@ -376,7 +401,7 @@ struct FirstRefusal {
 pub(crate) fn facts(model: &Model, execution: &Execution) -> Result<Vec<SetFacts>, Failure> {
     let mut sets = Vec::new();
     for (set, name) in [(domain::ONNX, "ai.onnx"), (domain::ML, "ai.onnx.ml")] {
-        if let Some(version) = model.opset_version(set) {
+        if let Some(version) = imported_version(model, set) {
             sets.push(set_facts(model, (set, name), version, execution)?);
         }
     }
@@ -392,7 +417,7 @@ fn set_facts(
     let options = ConvertOptions::default().with_domain(set).with_execution(execution.clone());
     let mut versions = Vec::new();
     for target in onnx_schema::opset_versions(set).into_iter().flatten() {
-        let plan = plan(model, target, &options)?;
+        let plan = plan(model, target, &options).map_err(|error| within(error, execution))?;
         let first = plan.refusals.first().map(|refusal| FirstRefusal {
             op: refusal.op.clone(),
             node: node_name(model, refusal.node),
@@ -462,5 +487,26 @@ fn line(facts: &VersionFacts, imported: i64) -> String {
         (true, false) => format!("imported; in functions of other versions {parts}"),
         (false, true) => "no node changes".to_owned(),
         (false, false) => parts,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use onnx_text::{ParseOptions, parse_model};
+
+    use super::{apply, facts, plans};
+    use crate::stopping::{TEXT, check_stops};
+
+    #[test]
+    fn conversions_end_with_the_timeout() {
+        let model = parse_model(TEXT, &ParseOptions::default()).unwrap();
+        let targets = [(String::new(), 12)];
+        check_stops(2, |execution| {
+            plans(&mut model.clone(), &targets, &execution, (false, None)).map(|_| ())
+        });
+        check_stops(2, |execution| facts(&model, &execution));
+        let versions = plans(&mut model.clone(), &targets, &onnx_types::Execution::default(), (false, None));
+        let versions = versions.unwrap();
+        check_stops(2, |execution| apply(&mut model.clone(), &targets, &versions, &execution));
     }
 }

@@ -32,7 +32,8 @@ pub(crate) fn run(args: &InfoArgs, out: &mut Out) -> Result<Outcome, Failure> {
 fn show(loaded: &mut Loaded, args: &InfoArgs, is_first: bool, out: &mut Out) -> Result<(), Failure> {
     let mut facts = gather::gather(loaded);
     if args.versions {
-        facts.versions = Some(versions::facts(&loaded.model, &loaded.execution)?);
+        let sets = versions::facts(&loaded.model, &loaded.execution);
+        facts.versions = Some(sets.map_err(|failure| failure.about(&facts.file))?);
     }
     let mut findings = std::mem::take(&mut loaded.findings);
     if out.is_for_people() {

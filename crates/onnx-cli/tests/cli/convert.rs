@@ -411,6 +411,38 @@ g (float[2, 3] x) => (float[2, 3] y) { y = my.F (x) }
 }
 
 #[test]
+fn imports_that_do_not_tell_what_nodes_mean_are_findings() {
+    for (imports, reason) in [
+        ("\"\": 29", "the model imports version 29 of `ai.onnx`"),
+        ("\"\": 11, \"ai.onnx\": 13", "the model imports `ai.onnx` in version 11 and in version 13"),
+    ] {
+        let text = format!(
+            "<ir_version: 9, opset_import: [{imports}]> g (float[2, 3] x) => (float[2, 3] y) {{ y = Softmax (x) }}"
+        );
+        let folder = Folder::with("in.onnxtxt", text.as_bytes());
+        let ran = onnx(&folder, "convert in.onnxtxt --opset 12 -o out.onnxtxt").exits(1);
+        assert!(ran.err.contains("error[ONNX4007]") && ran.err.contains(reason), "{}", ran.err);
+        assert!(!folder.path().join("out.onnxtxt").exists());
+        let report = onnx(&folder, "convert in.onnxtxt --opset 12 --format json").exits(1);
+        assert_eq!(report.json()["counts"]["errors"], 1);
+        onnx(&folder, "info in.onnxtxt --versions").exits(2).says(reason);
+    }
+}
+
+#[test]
+fn functions_alone_can_import_an_operator_set() {
+    let text = r#"<ir_version: 8, opset_import: ["my": 1]>
+g (float[2, 3] x) => (float[2, 3] y) { y = my.F (x) }
+<domain: "my", opset_import: ["": 18]> F (p) => (q) { q = Softmax <axis = 1> (p) }"#;
+    let folder = Folder::with("in.onnxtxt", text.as_bytes());
+    let ran = onnx(&folder, "info in.onnxtxt --versions").exits(0);
+    assert!(ran.out.contains("ai.onnx 18") && ran.out.contains("18  imported"), "{}", ran.out);
+    onnx(&folder, "convert in.onnxtxt --opset 13 -o out.onnxtxt").exits(0).says("ai.onnx 18 -> 13");
+    let out = String::from_utf8(folder.get("out.onnxtxt")).unwrap();
+    assert!(out.contains(r#""": 13"#) && !out.contains(r#""": 18"#), "{out}");
+}
+
+#[test]
 fn a_standard_operator_does_not_take_the_place_of_a_function() {
     let text = r#"<ir_version: 9, opset_import: ["": 17]>
 g (float[2, 3] x) => (float[2, 3] y) { y = Gelu (x) }
