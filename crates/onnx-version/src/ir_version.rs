@@ -21,6 +21,9 @@ const EXISTENCE: &[u16] = &[2001, 2002];
 /// defaults (2103, 2105, 2215), kinds of attributes (2403). Annotations that a version does not have (2031) are kept.
 const RULES: &[u16] = &[2003, 2004, 2030, 2103, 2105, 2215, 2403];
 
+/// Those of them that the version of the model may violate already: the conversion does not make the model worse.
+const TOLERATED: &[u16] = &[2003, 2105, 2215, 2403];
+
 /// Sets the version of the format, after comparing it with everything that the model uses: functions, overloads, defaults of
 /// attributes, device configurations, element types.
 ///
@@ -49,9 +52,17 @@ pub fn set_ir_version(model: &mut Model, version: i64) -> Result<(), Box<Sink>> 
     let rules = if (1..=LATEST_IR_VERSION).contains(&version) { RULES } else { EXISTENCE };
     // For these rules, a warning of the checker prevents the conversion, too.
     let mut found = Sink::with(Policy::new().deny_from(Severity::Note), Caps::DEFAULT);
-    for diagnostic in check(&after, &CheckOptions::default()).diagnostics() {
-        if rules.contains(&diagnostic.rule.code) {
-            found.report(diagnostic.clone());
+    let checked = check(&after, &CheckOptions::default());
+    let new: Vec<_> =
+        checked.diagnostics().iter().filter(|diagnostic| rules.contains(&diagnostic.rule.code)).collect();
+    if !new.is_empty() {
+        let before = check(model, &CheckOptions::default());
+        let is_old = |code: u16| before.diagnostics().iter().any(|diagnostic| diagnostic.rule.code == code);
+        for diagnostic in new {
+            let code = diagnostic.rule.code;
+            if !TOLERATED.contains(&code) || !is_old(code) {
+                found.report(diagnostic.clone());
+            }
         }
     }
     if !found.is_empty() {

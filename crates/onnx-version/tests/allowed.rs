@@ -96,6 +96,10 @@ fn an_input_of_a_nested_graph_with_a_default_keeps_its_version_of_the_format() {
         }",
     );
     assert_eq!([2, 3, 4].map(|version| prevents(&model, version)), [vec![2004], vec![], vec![2105]]);
+    // A model that has it already keeps it.
+    let mut newer = model;
+    newer.info_mut().ir_version = 8;
+    assert_eq!([3, 9].map(|version| prevents(&newer, version)), [vec![], vec![]]);
 }
 
 /// A model with a constant in a nested graph.
