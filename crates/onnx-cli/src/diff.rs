@@ -33,8 +33,8 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Outcome, Failure> {
     }
     let progress = Progress::start("comparing", 1);
     let (mut a, mut b) = (load(a, &args.input)?, load(b, &args.input)?);
-    progress.aside(|| a.report(&args.input.severity, false, out))?;
-    progress.aside(|| b.report(&args.input.severity, false, out))?;
+    progress.aside(|| a.report_complete(&args.input.severity, out))?;
+    progress.aside(|| b.report_complete(&args.input.severity, out))?;
     let found = compared(&a, &b, args)?;
     let is_same = found.is_empty();
     progress.aside(|| {

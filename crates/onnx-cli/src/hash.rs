@@ -27,7 +27,7 @@ pub(crate) fn run(args: &HashArgs, out: &mut Out) -> Result<Outcome, Failure> {
             progress.begin(&name);
             progress.aside(|| match result {
                 Ok((mut loaded, digests)) => {
-                    loaded.report(&args.input.severity, false, out)?;
+                    loaded.report_complete(&args.input.severity, out)?;
                     show(&loaded, &digests, out)
                 }
                 Err(failure) => {

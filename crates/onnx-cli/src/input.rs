@@ -144,6 +144,25 @@ impl Loaded {
         keep_going: bool,
         out: &mut Out,
     ) -> Result<(), Failure> {
+        self.report_with(severity, Some(keep_going), out)
+    }
+
+    /// Like [`report`](Self::report), for a command without `--keep-going`.
+    ///
+    /// # Errors
+    ///
+    /// If parts of the file could not be decoded, or the user denies what was found.
+    pub(crate) fn report_complete(&mut self, severity: &SeverityArgs, out: &mut Out) -> Result<(), Failure> {
+        self.report_with(severity, None, out)
+    }
+
+    /// `keep_going` is `None` if the command does not have the option.
+    fn report_with(
+        &mut self,
+        severity: &SeverityArgs,
+        keep_going: Option<bool>,
+        out: &mut Out,
+    ) -> Result<(), Failure> {
         self.judge(severity)?;
         out.limit_findings(severity.caps());
         out.detail(1, &format!("read {}: {}, {}", self.name, self.format.name(), size::bytes(self.bytes)));
@@ -154,15 +173,19 @@ impl Loaded {
         if !self.findings.has_errors() {
             return Ok(());
         }
-        if keep_going {
+        if keep_going == Some(true) {
             return Ok(());
         }
         out.input(self, self.findings.clone())?;
         let is_incomplete =
             self.findings.diagnostics().iter().any(|found| found.rule.severity == Severity::Error);
-        let (message, help) = match is_incomplete {
-            true => ("the file is not decoded completely", "`--keep-going` works with what could be decoded"),
-            false => ("what was found is denied", "`--keep-going` proceeds in spite of it"),
+        let message =
+            if is_incomplete { "the file is not decoded completely" } else { "what was found is denied" };
+        let help = match (is_incomplete, keep_going.is_some()) {
+            (true, true) => "`--keep-going` works with what could be decoded",
+            (true, false) => "`onnx convert MODEL -o NEW --keep-going` writes what could be decoded",
+            (false, true) => "`--keep-going` proceeds in spite of it",
+            (false, false) => "omit `--deny`",
         };
         Err(Failure::because_of_findings(message).about(&self.name).help(help))
     }

@@ -123,10 +123,13 @@ pub(crate) fn move_out(model: &mut Model, to: &Placement<'_>, out: &Out) -> Resu
     }
     if moved.files.is_empty() {
         let threshold = size::bytes(options.threshold_bytes);
-        out.warning(
-            &format!("no tensor has {threshold} or more: nothing was moved"),
-            Some("see `--threshold`"),
-        );
+        let help = match to.external.are_options {
+            true => "`--threshold SIZE` moves smaller tensors, too",
+            false => {
+                "`onnx convert MODEL -o NEW --weights external --threshold SIZE` moves smaller tensors, too"
+            }
+        };
+        out.warning(&format!("no tensor has {threshold} or more: nothing was moved"), Some(help));
     }
     if let Some(count) = NonZeroU64::new(shape_operands(model)) {
         out.warning(
@@ -134,7 +137,7 @@ pub(crate) fn move_out(model: &mut Model, to: &Placement<'_>, out: &Out) -> Resu
                 "{} of integers below 1 kB moved: onnxruntime does not open models whose shape operands are external",
                 size::plural(count.get(), "small tensor")
             ),
-            Some("leave `--threshold` at its default of 1024"),
+            to.external.are_options.then_some("leave `--threshold` at its default of 1024"),
         );
     }
     Ok(moved.files)

@@ -183,12 +183,21 @@ pub(crate) struct ExternalArgs {
     /// State the SHA-1 digests of the external files, which reads all weights once.
     #[arg(long, hide_short_help = true)]
     pub(crate) checksum: bool,
+    /// Whether the command has these options, so that messages may name them.
+    #[arg(skip = true)]
+    pub(crate) are_options: bool,
 }
 
 impl ExternalArgs {
-    /// None of these options.
-    pub(crate) const DEFAULT: Self =
-        Self { threshold: None, align: None, shard_size: None, all_tensors: false, checksum: false };
+    /// For commands without these options.
+    pub(crate) const DEFAULT: Self = Self {
+        threshold: None,
+        align: None,
+        shard_size: None,
+        all_tensors: false,
+        checksum: false,
+        are_options: false,
+    };
 
     /// The first of these options that is given.
     pub(crate) fn given(&self) -> Option<&'static str> {

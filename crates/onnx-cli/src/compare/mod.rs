@@ -74,8 +74,8 @@ pub(crate) fn run(args: &CompareArgs, out: &mut Out) -> Result<Outcome, Failure>
         load(path, &args.input)
     });
     let (mut a, mut b) = (a?, b?);
-    progress.aside(|| a.report(&args.input.severity, false, out))?;
-    progress.aside(|| b.report(&args.input.severity, false, out))?;
+    progress.aside(|| a.report_complete(&args.input.severity, out))?;
+    progress.aside(|| b.report_complete(&args.input.severity, out))?;
     progress.aside(|| generate_stripped(&mut a, out).and_then(|()| generate_stripped(&mut b, out)))?;
     let registry = args.documents.registry()?;
     let given = read_given(&args.feeds, &a)?;

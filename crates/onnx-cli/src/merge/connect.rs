@@ -142,6 +142,48 @@ pub(super) fn reversed(models: &[&Model], connections: &[Connection]) -> Vec<Rev
     found
 }
 
+/// An output that its model passes through from an input, which a value of another name replaces.
+pub(super) struct ReplacedOutput {
+    /// The index of the model.
+    pub(super) model: usize,
+    /// The name in the model, with the prefix.
+    pub(super) from: String,
+    /// The name of the output of the merged model.
+    pub(super) to: String,
+}
+
+/// The outputs of a merged model that are values of other names than in their models, because these names were those of
+/// connected inputs.
+pub(super) fn replaced_outputs(
+    models: &[&Model],
+    connections: &[Connection],
+    prefixes: &[String],
+    merged: &Model,
+) -> Vec<ReplacedOutput> {
+    let outputs = models.iter().enumerate().flat_map(|(index, model)| {
+        let values = model.graph(model.main_graph()).outputs().iter().map(GraphOutput::value);
+        let stays = move |&value: &ValueId| {
+            is_input(model, value) || connections.iter().all(|connection| connection.from != (index, value))
+        };
+        values.filter(stays).map(move |value| (index, value))
+    });
+    let mut found = Vec::new();
+    // The outputs of the merged model are those of the models, in order.
+    for ((index, value), output) in outputs.zip(merged.graph(merged.main_graph()).outputs()) {
+        let Some(model) = models.get(index) else { continue };
+        if connections.iter().all(|connection| connection.to != (index, value)) {
+            continue;
+        }
+        let prefix = prefixes.get(index).map_or("", String::as_str);
+        let from = format!("{prefix}{}", model.str(model.value(value).name()));
+        let to = merged.str(merged.value(output.value()).name()).to_owned();
+        if from != to {
+            found.push(ReplacedOutput { model: index, from, to });
+        }
+    }
+    found
+}
+
 /// The models that use values which a model makes, also through others.
 fn users(models: &[&Model], connections: &[Connection], of: usize) -> BTreeSet<usize> {
     let mut users = BTreeSet::new();

@@ -9,6 +9,7 @@ use onnx_diag::Sink;
 use onnx_ir::{GraphOutput, Model, ValueId};
 use onnx_schema::Registry;
 
+use super::connect::ReplacedOutput;
 use super::link::{self, Linked};
 use super::{connect, data};
 use crate::args::{Changed, ExternalArgs, MergeArgs};
@@ -41,10 +42,12 @@ pub(super) fn run(args: &MergeArgs, out: &mut Out) -> Result<Outcome, Failure> {
         }
     };
     let names: Vec<String> = loaded.iter().map(|loaded| loaded.name.clone()).collect();
+    let models: Vec<&Model> = loaded.iter().map(|loaded| &loaded.model).collect();
+    let replaced = connect::replaced_outputs(&models, &connections, &args.prefix, &merged.model);
     let mut rest = loaded.split_off(1);
     let Some(mut whole) = loaded.pop() else { return Ok(Outcome::Fine) };
     whole.place = place;
-    let facts = Facts { names, connections, merged };
+    let facts = Facts { names, connections, merged, replaced };
     finish(args, (&mut whole, &mut rest), facts, (&placement, inputs, files), &registry, progress, out)
 }
 
@@ -83,6 +86,18 @@ struct Facts {
     names: Vec<String>,
     connections: Vec<Connection>,
     merged: Merged,
+    replaced: Vec<ReplacedOutput>,
+}
+
+impl Facts {
+    /// The outputs of the model that have the name of a connected value.
+    fn replaced<'a>(&'a self, model: &'a Model) -> impl Iterator<Item = &'a ReplacedOutput> {
+        let graph = model.graph(model.main_graph());
+        let is_output = |name: &str| {
+            graph.outputs().iter().any(|output| model.str(model.value(output.value()).name()) == name)
+        };
+        self.replaced.iter().filter(move |replaced| is_output(&replaced.to))
+    }
 }
 
 /// Merges as the arguments say; the outer error is about the arguments and limits.
@@ -249,6 +264,13 @@ fn describe(facts: &Facts, whole: &Loaded, out: &Out) {
             _ => out.detail(1, &format!("renamed in {text}")),
         }
     }
+    for replaced in facts.replaced(&whole.model) {
+        let (from, to) = (shown(&replaced.from), shown(&replaced.to));
+        let help = format!(
+            "the output is the value that is connected to the input {from}; `onnx edit --rename` renames it"
+        );
+        out.warning(&format!("{}: {from} is now {to}", name(replaced.model)), Some(&help));
+    }
     for (model, variable, bound) in &merged.bound {
         out.detail(0, &format!("{}: the size {} is {bound}", name(*model), shown(variable)));
     }
@@ -271,7 +293,12 @@ fn joined_item(facts: &Facts, model: &Model) -> link::Joined {
         nodes: model.node_count() as u64,
         inputs: graph.inputs().iter().map(|&input| text(input)).collect(),
         outputs: graph.outputs().iter().map(|output| text(output.value())).collect(),
-        renamed: merged.renamed.iter().map(link::RenamedItem::new).collect(),
+        renamed: merged
+            .renamed
+            .iter()
+            .map(link::RenamedItem::new)
+            .chain(facts.replaced(model).map(link::RenamedItem::of_output))
+            .collect(),
         raised: merged.raised.iter().map(link::RaisedItem::new).collect(),
         shared_initializers: merged.shared_initializers as u64,
         shared_functions: merged.shared_functions as u64,

@@ -9,6 +9,7 @@ use onnx_ir::{Model, Places};
 use onnx_schema::Registry;
 use serde::Serialize;
 
+use super::connect::ReplacedOutput;
 use crate::args::{Changed, ExternalArgs, MergeArgs};
 use crate::change::{self, Judged};
 use crate::exit::{Failure, LibraryError, Outcome};
@@ -194,6 +195,11 @@ impl RenamedItem {
         };
         let (from, to) = (renamed.from.clone(), renamed.to.clone());
         Self { model: renamed.model as u64, kind, from, to }
+    }
+
+    pub(super) fn of_output(replaced: &ReplacedOutput) -> Self {
+        let (from, to) = (replaced.from.clone(), replaced.to.clone());
+        Self { model: replaced.model as u64, kind: "interface", from, to }
     }
 }
 

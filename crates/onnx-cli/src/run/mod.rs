@@ -48,7 +48,7 @@ pub(crate) fn run(args: &RunArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let progress = Progress::start("running", 1);
     progress.begin(&display_name(&args.input_file));
     let mut loaded = load(&args.input_file, &args.input)?;
-    progress.aside(|| loaded.report(&args.input.severity, false, out))?;
+    progress.aside(|| loaded.report_complete(&args.input.severity, out))?;
     progress.aside(|| generate_stripped(&mut loaded, out))?;
     let registry = args.documents.registry()?;
     let seed = args.feeds.seed.unwrap_or_default();

@@ -33,7 +33,7 @@ pub(super) fn run(args: &ImportWeightsArgs, out: &mut Out) -> Result<Outcome, Fa
     let progress = Progress::start("importing", 1);
     progress.begin(&display_name(&args.input_file));
     let mut loaded = load_to_copy(&args.input_file, &args.input)?;
-    progress.aside(|| loaded.report(&args.input.severity, false, out))?;
+    progress.aside(|| loaded.report_complete(&args.input.severity, out))?;
     let inputs = loaded.files()?;
     let mut replacements = Vec::new();
     if let Some(path) = &args.weights_file {

@@ -77,7 +77,42 @@ fn moving_shape_operands_is_mentioned() {
     let folder = Folder::with("in.onnx", models::reshape());
     let run = onnx(&folder, "convert in.onnx -o out.onnx --weights external=w.data --threshold 0").exits(0);
     assert!(run.err.contains("1 small tensor of integers") && run.err.contains("onnxruntime"), "{}", run.err);
-    onnx(&folder, "convert in.onnx -o out.onnx --weights external=w.data").exits(0).says("nothing was moved");
+    let run = onnx(&folder, "convert in.onnx -o out.onnx --weights external=w.data").exits(0);
+    run.says("nothing was moved").says("help: `--threshold SIZE` moves smaller tensors, too");
+    // Commands without the option do not name it as theirs.
+    for command in ["edit in.onnx --metadata a=b", "simplify in.onnx", "infer in.onnx"] {
+        let run = onnx(&folder, &format!("{command} -o other.onnx --weights external=w.data")).exits(0);
+        run.says("nothing was moved")
+            .says("help: `onnx convert MODEL -o NEW --weights external --threshold SIZE`");
+    }
+}
+
+#[test]
+fn advice_about_incomplete_files_names_options_that_the_command_has() {
+    let folder = Folder::with("odd.onnx", models::odd());
+    onnx(&folder, "convert odd.onnx -o new.onnx")
+        .exits(1)
+        .says("`--keep-going` works with what could be decoded");
+    for command in ["hash odd.onnx", "run odd.onnx", "diff odd.onnx odd.onnx", "compare odd.onnx odd.onnx"] {
+        let run = onnx(&folder, command);
+        if run.err.contains("the file is not decoded completely") {
+            run.says("help: `onnx convert MODEL -o NEW --keep-going` writes what could be decoded");
+        } else {
+            assert!(!run.err.contains("--keep-going"), "{command}: {}", run.err);
+        }
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn a_link_out_of_the_directory_is_refused_with_advice_for_users() {
+    let folder = Folder::with("w.data", vec![0; 2000]);
+    std::fs::create_dir(folder.path().join("m")).unwrap();
+    folder.put("m/in.onnx", models::external("w.data"));
+    std::os::unix::fs::symlink("../w.data", folder.path().join("m/w.data")).unwrap();
+    let run = onnx(&folder, "convert m/in.onnx -o out.onnx --weights embed").exits(2);
+    let run = run.says("a symbolic link to a file outside the directory of the model; copy the file there");
+    assert!(!run.err.contains("containment"), "{}", run.err);
 }
 
 /// One line on standard error tells what was written, unless the user wants errors only.

@@ -190,6 +190,43 @@ fn models_are_joined() {
 }
 
 #[test]
+fn outputs_that_are_connected_inputs_are_reported() {
+    let folder = Folder::with(
+        "a.onnxtxt",
+        r#"<ir_version: 9, opset_import: ["": 18]>
+        a (float[N] x) => (float[N] y) { y = Relu (x) }"#,
+    );
+    folder
+        .put("same.onnxtxt", r#"<ir_version: 9, opset_import: ["": 18]> s (float[N] p) => (float[N] p) { }"#);
+    let run = onnx(&folder, "merge a.onnxtxt same.onnxtxt --connect y=p -o out.onnxtxt").exits(0);
+    let run = run.says("same.onnxtxt: p is now y");
+    let run = run.says("the output is the value that is connected to the input p");
+    assert_eq!(run.err.matches("is now").count(), 1, "{}", run.err);
+    let outputs = |name: &str| {
+        let text = String::from_utf8(folder.get(name)).unwrap();
+        text.lines().find(|line| line.contains("=>")).unwrap().split_once("=>").unwrap().1.to_owned()
+    };
+    assert_eq!(outputs("out.onnxtxt"), " (float[N] y) {");
+    let report =
+        onnx(&folder, "merge a.onnxtxt same.onnxtxt --connect y=p --prefix a. --prefix s. --format json");
+    let report = report.exits(0).json();
+    let renamed = report["result"]["models"][0]["joined"]["renamed"].as_array().unwrap().clone();
+    let interface = renamed.iter().filter(|renamed| renamed["kind"] == "interface");
+    let names: Vec<_> = interface.map(|renamed| (renamed["from"].clone(), renamed["to"].clone())).collect();
+    assert_eq!(names, [("s.p".into(), "a.y".into())]);
+    // A connected input stays an output of its model, and other outputs keep their names.
+    let run = onnx(&folder, "merge same.onnxtxt a.onnxtxt --connect p=x -o out.onnxtxt").exits(0);
+    assert!(!run.err.contains("is now"), "{}", run.err);
+    assert_eq!(outputs("out.onnxtxt"), " (float[N] p, float[N] y) {");
+    folder.put(
+        "other.onnxtxt",
+        r#"<ir_version: 9, opset_import: ["": 18]> s (float[N] y) => (float[N] y) { }"#,
+    );
+    let run = onnx(&folder, "merge a.onnxtxt other.onnxtxt --connect y=y -o out.onnxtxt").exits(0);
+    assert!(!run.err.contains("is now"), "{}", run.err);
+}
+
+#[test]
 fn models_in_the_wrong_order_are_reported() {
     let folder = Folder::with("a.onnxtxt", ENCODER);
     folder.put("b.onnxtxt", DECODER.replace("x)", "h)"));

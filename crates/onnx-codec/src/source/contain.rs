@@ -82,8 +82,7 @@ impl Roots {
             }
         }
         Err(refused(
-            "it is a symbolic link to a file outside the directory of the model; copy the file there, or use trusted \
-             containment if you trust the model",
+            "it is a symbolic link to a file outside the directory of the model; copy the file there",
         ))
     }
 
