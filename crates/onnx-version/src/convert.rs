@@ -277,6 +277,7 @@ fn engine<'a>(
         is_stale: false,
         records: Vec::new(),
         refusals: Vec::new(),
+        refused: SecondaryMap::new(),
         unknown: Vec::new(),
         sources: SecondaryMap::new(),
         in_bodies: Vec::new(),

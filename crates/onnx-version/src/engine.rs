@@ -37,6 +37,8 @@ pub(crate) struct Engine<'a> {
     /// The steps that changed nodes of the original model.
     pub(crate) records: Vec<StepRecord>,
     pub(crate) refusals: Vec<Refusal>,
+    /// Nodes of the original model that have a refusal.
+    pub(crate) refused: SecondaryMap<NodeId, ()>,
     /// Nodes whose operator no version defines.
     pub(crate) unknown: Vec<NodeId>,
     /// The nodes of the original model that new nodes come from.
@@ -162,7 +164,7 @@ impl Engine<'_> {
                 let op = self.model.str(op).to_owned();
                 let to = if at < self.target { at.saturating_add(1) } else { at.saturating_sub(1) };
                 let target = self.target;
-                self.refusals.push(Refusal { node, op, since, to, target, reason: reason.into() });
+                self.refuse(Refusal { node, op, since, to, target, reason: reason.into() });
             }
             None => self.unknown.push(node),
         }
@@ -317,7 +319,7 @@ impl Engine<'_> {
 
     fn refuse(&mut self, refusal: Refusal) {
         // One reason for each node of the original model.
-        if self.refusals.iter().all(|other| other.node != refusal.node) {
+        if self.refused.insert(refusal.node, ()).is_none() {
             self.refusals.push(refusal);
         }
     }
