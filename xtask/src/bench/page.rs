@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::fs;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::TaskResult;
 
@@ -55,6 +55,31 @@ pub(super) fn write(bars: &[Value], versions: &Value) -> TaskResult {
     Ok(())
 }
 
+/// The rows of the page that was written last.
+pub(super) fn rows() -> Vec<Value> {
+    let path = crate::workspace::root().join("docs/performance.md");
+    parse(&fs::read_to_string(path).unwrap_or_default())
+}
+
+fn parse(page: &str) -> Vec<Value> {
+    let mut group = "";
+    let mut rows = Vec::new();
+    for line in page.lines() {
+        if let Some(name) = line.strip_prefix("## ") {
+            group = name;
+        }
+        let line = line.replace("\\|", "\0");
+        let cells: Vec<String> = line.split('|').map(|cell| cell.trim().replace('\0', "|")).collect();
+        let [_, what, sides, shown, limit, verdict, _] = cells.as_slice() else { continue };
+        if !group.is_empty() && what != "what" && !what.starts_with("---") {
+            rows.push(json!({
+                "group": group, "what": what, "sides": sides, "shown": shown, "limit": limit, "verdict": verdict,
+            }));
+        }
+    }
+    rows
+}
+
 fn render(bars: &[Value], versions: &Value) -> String {
     let text = |value: &Value| value.as_str().unwrap_or_default().replace('|', "\\|");
     let mut page = HEAD.to_owned();
@@ -97,8 +122,6 @@ fn machine() -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
@@ -115,5 +138,6 @@ mod tests {
         assert!(page.contains("Versions: onnx 1.23.2."), "{page}");
         assert_eq!(page.matches("\n## ").count(), 2, "{page}");
         assert!(page.contains("| a\\|b | 1 ms / 2 ms | 0.50 | ≤ 1 | MISS |"), "{page}");
+        assert_eq!(parse(&page), bars);
     }
 }

@@ -119,7 +119,7 @@ fn keeping_memory(program: &Path) -> Command {
 }
 
 /// Everything that was measured, for machines; and the page for people, unless this is only a trial. Groups that were not
-/// run keep what an earlier run found.
+/// run keep their rows of the page.
 fn report(run: &Run) -> TaskResult {
     let versions = output(run.peers().arg("versions"))?;
     let mut versions: Value = serde_json::from_str(&versions).unwrap_or_default();
@@ -127,20 +127,14 @@ fn report(run: &Run) -> TaskResult {
         versions.extend(rust::versions().into_iter().map(|(name, version)| (name, version.into())));
     }
     let path = run.folder.join("peers.json");
-    let earlier: Value = fs::read_to_string(&path)
-        .ok()
-        .and_then(|text| serde_json::from_str(&text).ok())
-        .filter(|report: &Value| report["quick"] == run.quick)
-        .unwrap_or_default();
+    let earlier = if run.quick { Vec::new() } else { page::rows() };
     let mut bars = Vec::new();
     for (name, _) in GROUPS {
         let new: Vec<Value> =
             run.outcomes.iter().filter(|row| row.group == *name).map(Outcome::to_json).collect();
         match new.is_empty() {
             false => bars.extend(new),
-            true => bars.extend(
-                earlier["bars"].as_array().into_iter().flatten().filter(|row| row["group"] == *name).cloned(),
-            ),
+            true => bars.extend(earlier.iter().filter(|row| row["group"] == *name).cloned()),
         }
     }
     let samples: serde_json::Map<String, Value> =
