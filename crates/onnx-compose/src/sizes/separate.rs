@@ -73,9 +73,9 @@ impl RowsOf<'_> {
     /// Why the result of a node is not known to have a row for each row of the operands.
     fn of_output(&self, node: NodeId, output: ValueId, is_created: bool) -> Option<String> {
         let axes = self.axes(output);
-        let dims = self.freed.after.shape(output).unwrap_or_default();
-        let has_variable = |dim: Dim| self.freed.has_variable(dim);
-        if dims.iter().enumerate().any(|(axis, &dim)| has_variable(dim) && !axes.contains(&axis)) {
+        // The first node is reported, not those behind it.
+        let mut operands = self.model.node(node).inputs().flatten();
+        if self.has_other_size(output) && !operands.any(|operand| self.has_other_size(operand)) {
             return Some("has a result whose size is not a multiple of the freed one".to_owned());
         }
         match axes[..] {
@@ -86,6 +86,15 @@ impl RowsOf<'_> {
             [_] => None,
             _ => Some("has the freed size on several axes of its result".to_owned()),
         }
+    }
+
+    /// Whether an axis depends on the freed size and is no multiple of it.
+    fn has_other_size(&self, value: ValueId) -> bool {
+        let dims = self.freed.after.shape(value).unwrap_or_default();
+        let is_other = |&dim: &Dim| {
+            self.freed.has_variable(dim) && self.freed.constants.factor(self.freed.after, dim).is_none()
+        };
+        dims.iter().any(is_other)
     }
 
     /// Whether a node without rows in its operands makes equal elements along an axis.
@@ -187,8 +196,11 @@ fn elements_of_sizes(model: &Model, freed: &Freed<'_>) -> SecondaryMap<ValueId, 
         }
         for used in model.value(value).uses() {
             let User::Node(node) = used.user else { continue };
+            // A result with rows is reported where it is computed, and not again behind that.
+            let outputs = model.node(node).outputs().iter().flatten().copied();
+            let without_rows = outputs.filter(|&output| freed.constants.axes(freed.after, output).is_empty());
             if !is_size_operand(model, node, used.index as usize) {
-                open.extend(model.node(node).outputs().iter().flatten());
+                open.extend(without_rows);
             }
         }
     }
