@@ -51,15 +51,14 @@ pub(crate) fn options(args: OutputArgs, inputs: InputFiles) -> WriteOptions {
         .with_temporaries(interrupt::temporaries())
 }
 
-/// Refuses to write binary to a terminal.
-pub(crate) fn refuse_terminal(path: &Path, format: Format) -> Result<(), Failure> {
+/// Refuses to write binary to a terminal. `help` says how the command writes something else.
+pub(crate) fn refuse_terminal(path: &Path, format: Format, help: &str) -> Result<(), Failure> {
     let is_terminal = || match is_stdin(path) {
         true => io::stdout().is_terminal(),
         false => file::is_terminal(path),
     };
     if format == Format::Onnx && is_terminal() {
-        return Err(Failure::new("this would write binary to the terminal")
-            .help("redirect it, or choose a format of text: `--to textproto`"));
+        return Err(Failure::new("this would write binary to the terminal").help(help));
     }
     Ok(())
 }

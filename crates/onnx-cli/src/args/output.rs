@@ -101,7 +101,8 @@ impl ModelOutputArgs {
         placement.check()?;
         self.report.check(changed.map(|changed| changed.path), output, out)?;
         if output.is_some() {
-            store::refuse_terminal(placement.path, placement.format)?;
+            let help = "redirect it, or choose a format of text: `--to textproto`";
+            store::refuse_terminal(placement.path, placement.format, help)?;
         }
         Ok(placement)
     }

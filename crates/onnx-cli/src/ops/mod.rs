@@ -44,7 +44,8 @@ fn export(args: &ExportArgs, registry: &Registry, out: &mut Out) -> Result<Outco
         let is_text = args.output_file.is_none();
         let (bytes, format) = documents::bytes(&document, is_text)?;
         if !is_text {
-            store::refuse_terminal(path, Format::Onnx)?;
+            let help = "redirect it, or leave `-o` away, which writes text";
+            store::refuse_terminal(path, Format::Onnx, help)?;
         }
         out.output(path, Some(format), bytes.len() as u64, !args.dry_run);
         if args.dry_run {
