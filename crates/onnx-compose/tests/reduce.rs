@@ -151,7 +151,7 @@ fn inputs_of_nested_graphs_follow_the_new_sizes() {
         let sizes = declared(&done.model);
         let of = |name: &str| sizes.iter().find(|(known, _)| known == name).map(|(_, dims)| &**dims);
         assert_eq!((of("x"), of("s"), of("t")), (Some(&[0, 1][..]), Some(&[0, 1][..]), Some(&[0, 1][..])));
-        // A vector of one element, which inference alone takes for a scalar.
+        // A vector of one element, which only inference takes for a scalar.
         assert_eq!(of("i"), Some(&[1][..]));
     }
 }

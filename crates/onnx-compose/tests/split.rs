@@ -71,10 +71,10 @@ fn values_that_depend_on_weights_only_are_in_the_first_part_that_uses_them() {
        a = MatMul (x, d0)
        b = Relu (a)
        c = MatMul (b, t1)
-       y = Add (c, d0)
+       y = Add (c, b)
     }"#;
     let parts = parts(text, Parts::Count(2));
-    assert_eq!(interfaces(&parts), ["x -> d0 b", "d0 b -> y k"]);
+    assert_eq!(interfaces(&parts), ["x -> b", "b -> y k"]);
 }
 
 #[test]

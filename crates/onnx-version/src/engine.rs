@@ -51,7 +51,7 @@ pub(crate) struct Engine<'a> {
     pub(crate) due: BTreeMap<i64, Vec<NodeId>>,
 }
 
-/// What has a version of its own, with its graph.
+/// A scope that imports versions, with its graph.
 pub(crate) type Scope = (OpsetScope, GraphId);
 
 /// The result of one step of one node.

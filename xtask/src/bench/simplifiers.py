@@ -194,7 +194,7 @@ def verdicts(path, results):
 
 
 def apart(work, *args, limit):
-    """Runs a function in a process of its own: the returned value, or why there is none."""
+    """Runs a function in a separate process: the returned value, or why there is none."""
     queue = multiprocessing.get_context("fork").Queue()
 
     def run():

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use onnx_compose::{NewSize, Resized, SizeChange, SizeTarget};
+use onnx_diag::Clean;
 use onnx_ir::{Model, ValueId};
 use onnx_types::TypeKind;
 
@@ -134,10 +135,10 @@ pub(crate) fn describe(sizes: &Resized, out: &Out) -> Vec<String> {
         let message = format!(
             "the rows of `{}` were independent in some runs, which does not prove that they are for all inputs: {}{more}",
             shown(variable),
-            shown(first)
+            Clean(first)
         );
-        out.warning(&message, Some("`onnx compare` runs the models with inputs of your own"));
-        reasons.iter().skip(1).for_each(|reason| out.detail(1, &shown(reason)));
+        out.warning(&message, Some("`onnx compare` runs the models with other inputs"));
+        reasons.iter().skip(1).for_each(|reason| out.detail(1, &Clean(reason).to_string()));
     }
     for (variable, reason) in &sizes.not_run {
         let message = format!("the rows of `{}` were not compared by runs: {reason}", shown(variable));

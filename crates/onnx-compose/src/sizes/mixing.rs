@@ -74,11 +74,16 @@ const UNARY: [Symbol; 17] = [
     op::THRESHOLDED_RELU,
 ];
 
+/// Elementwise operators of onnxruntime.
+const CONTRIB: [&str; 2] = ["Gelu", "QuickGelu"];
+
 /// What a node does along an axis of its operand at an index.
 pub(super) fn along(model: &Model, inference: &Inference, node: NodeId, index: usize, axis: usize) -> Along {
     let record = model.node(node);
-    if onnx_schema::normalize_domain(record.domain()) != domain::ONNX {
-        return Along::Unknown;
+    match onnx_schema::normalize_domain(record.domain()) {
+        domain::ONNX => {}
+        domain::MICROSOFT if CONTRIB.contains(&model.str(record.op())) => return Along::Separate,
+        _ => return Along::Unknown,
     }
     let Some(rank) = record.input(index).and_then(|value| inference.shape(value)).map(<[_]>::len) else {
         return Along::Unknown;

@@ -88,7 +88,7 @@ impl RowsOf<'_> {
         }
     }
 
-    /// Whether an axis depends on the freed size and is no multiple of it.
+    /// Whether an axis depends on the freed size and is not a multiple of it.
     fn has_other_size(&self, value: ValueId) -> bool {
         let dims = self.freed.after.shape(value).unwrap_or_default();
         let is_other = |&dim: &Dim| {

@@ -271,7 +271,7 @@ impl Freed<'_> {
             let mut factors = dims.filter_map(|(axis, &dim)| Some((axis, self.constants.factor(self.after, dim)?)));
             let (axis, factor) = factors.find(|&(_, factor)| factor > 1).filter(|_| self.constants.is_batch)?;
             let reason = format!(
-                "has the freed size on axis {axis}, multiplied by {factor}: rows are neither on the first axis nor on one of their own"
+                "has the freed size on axis {axis}, multiplied by {factor}: rows are neither on the first axis nor on a separate one"
             );
             Some(FixedSize::of_value(model, value, reason))
         });
