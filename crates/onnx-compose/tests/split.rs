@@ -74,7 +74,7 @@ fn values_that_depend_on_weights_only_are_in_the_first_part_that_uses_them() {
        y = Add (c, b)
     }"#;
     let parts = parts(text, Parts::Count(2));
-    assert_eq!(interfaces(&parts), ["x -> b", "b -> y k"]);
+    assert_eq!(interfaces(&parts), ["x -> a", "a -> y k"]);
 }
 
 #[test]

@@ -368,7 +368,7 @@ fn a_refused_plan_is_summarized_as_not_possible() {
     let ran = ran.says("17 -> 8: not possible, 1 node without an equivalent");
     assert!(!ran.err.contains("expanded"), "{}", ran.err);
     let ran = onnx(&folder, "convert in.onnxtxt --opset 8").exits(1);
-    ran.says("version 9 of ai.onnx is the oldest version that is possible");
+    ran.says("version 9 is the oldest version of ai.onnx that is possible");
 }
 
 #[test]

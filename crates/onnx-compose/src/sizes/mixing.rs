@@ -3,8 +3,8 @@
 //! With a batch of 1, every operator along the axis of the batch combines one row. If the size is free, the rows of a batch would
 //! influence each other.
 
-use onnx_ir::{Model, Node, NodeId};
-use onnx_schema::{attr, domain, op};
+use onnx_ir::{Callee, FunctionId, Model, Node, NodeId};
+use onnx_schema::{Registry, attr, domain, op};
 use onnx_shape_infer::Inference;
 use onnx_types::Symbol;
 
@@ -80,6 +80,9 @@ const CONTRIB: [&str; 2] = ["Gelu", "QuickGelu"];
 /// What a node does along an axis of its operand at an index.
 pub(super) fn along(model: &Model, inference: &Inference, node: NodeId, index: usize, axis: usize) -> Along {
     let record = model.node(node);
+    if let Callee::Function(function) = model.callee(node, Registry::STANDARD) {
+        return separate_if(is_elementwise(model, function));
+    }
     match onnx_schema::normalize_domain(record.domain()) {
         domain::ONNX => {}
         domain::MICROSOFT if CONTRIB.contains(&model.str(record.op())) => return Along::Separate,
@@ -92,6 +95,26 @@ pub(super) fn along(model: &Model, inference: &Inference, node: NodeId, index: u
     let operand = Operand { inference, record, index, axis, rank, version };
     let found = operand.along_axis().or_else(|| operand.along_batch()).or_else(|| operand.along_layout());
     found.unwrap_or(Along::Unknown)
+}
+
+/// Whether all nodes of a function are elementwise operators of its operands and of single numbers.
+fn is_elementwise(model: &Model, function: FunctionId) -> bool {
+    const ALONG_AXES: [Symbol; 4] =
+        [op::SOFTMAX, op::LOG_SOFTMAX, op::LAYER_NORMALIZATION, op::RMS_NORMALIZATION];
+    let is_number = |record: &Node| {
+        let tensor = record.attribute(attr::VALUE).and_then(|value| value.as_tensor());
+        [attr::VALUE_FLOAT, attr::VALUE_INT].iter().any(|&name| record.attribute(name).is_some())
+            || tensor.is_some_and(|tensor| tensor.element_count() == Some(1))
+    };
+    let body = model.function(function).body();
+    model.initializers(body).next().is_none()
+        && model.nodes(body).map(|node| (node, model.node(node))).all(|(node, record)| {
+            let is_standard = model.callee(node, Registry::STANDARD).standard().is_some();
+            let op = record.op();
+            let is_known = ELEMENTWISE.contains(&op) || UNARY.contains(&op);
+            is_standard
+                && ((record.is(op::CONSTANT) && is_number(record)) || (is_known && !ALONG_AXES.contains(&op)))
+        })
 }
 
 /// Returns `true` if a node combines the elements of its operand at an index along an axis.
