@@ -114,7 +114,7 @@ fn generated_models_are_reduced_deterministically_to_valid_models() {
     }
 }
 
-/// The declared sizes of the inputs and outputs of all graphs, `0` for those that are no numbers.
+/// The declared sizes of the inputs and outputs of all graphs, `0` for those that are not numbers.
 fn declared(model: &Model) -> Vec<(String, Vec<i64>)> {
     let graphs = model.all_graphs().map(|graph| model.graph(graph));
     let values = graphs.flat_map(|graph| {
