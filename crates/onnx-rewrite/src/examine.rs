@@ -17,7 +17,7 @@ use generate::Generator;
 pub struct ExamineOptions {
     /// Models that are generated for a rule at most. Default: 600.
     pub attempts: usize,
-    /// Models that a rule must edit, after which the next rule is tested. Default: 12.
+    /// Models that a rule must edit, after which the next rule is tested. Default: 24.
     pub edits: usize,
     /// The limits of the proofs, what ends the work early, and the seed.
     pub execution: Execution,
@@ -25,7 +25,7 @@ pub struct ExamineOptions {
 
 impl Default for ExamineOptions {
     fn default() -> Self {
-        Self { attempts: 600, edits: 12, execution: Execution::DEFAULT }
+        Self { attempts: 600, edits: 24, execution: Execution::DEFAULT }
     }
 }
 

@@ -5,11 +5,8 @@ use onnx_schema::{AttrDefault, AttrKind, FormalAttribute};
 use onnx_types::tensor::Tensor;
 use onnx_types::{ElemClass, ElemType};
 
-/// Element types of generated operands: mostly `float`; from the third on, each type once.
-pub(super) const ELEMS: [ElemType; 15] = [
-    ElemType::Float,
-    ElemType::Float,
-    ElemType::Float,
+/// Element types of generated operands other than `float`.
+pub(super) const OTHER_ELEMS: [ElemType; 12] = [
     ElemType::Double,
     ElemType::Float16,
     ElemType::Bfloat16,
@@ -307,7 +304,11 @@ pub(super) fn attribute(
             let rank = i64::try_from(rank).ok()?;
             AttrValue::Int(if rng.chance(30) && axis < rank { axis.saturating_sub(rank) } else { axis })
         }
-        "to" | "dtype" => AttrValue::Int(i64::from(rng.pick(ELEMS.get(2..)?)? as i32)),
+        "to" | "dtype" => {
+            let is_float = rng.below(OTHER_ELEMS.len().saturating_add(1)) == 0;
+            let elem = if is_float { ElemType::Float } else { rng.pick(&OTHER_ELEMS)? };
+            AttrValue::Int(i64::from(elem as i32))
+        }
         "kernel_shape" if !op.starts_with("Conv") => list(rng, &[1, 2, 3], spatial),
         "strides" => list(rng, &[1, 1, 2], spatial),
         "dilations" => list(rng, &[1, 1, 2], spatial),
