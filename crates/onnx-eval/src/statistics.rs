@@ -531,7 +531,7 @@ mod tests {
         close(small.and(&small).deviation, 3e-300);
         assert_eq!(Statistics::default().and(&large).deviation, large.deviation);
         // What is not known of one is not known of both.
-        let unknown = Statistics { deviation: None, ..large.clone() };
+        let unknown = Statistics { deviation: None, ..large };
         assert_eq!((unknown.and(&others).deviation, others.and(&unknown).deviation), (None, None));
     }
 }

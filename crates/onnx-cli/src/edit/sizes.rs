@@ -84,27 +84,38 @@ fn target(model: &Model, dim: &str) -> Result<SizeTarget, Failure> {
     }
     if let Some((of, _)) = dimensions::axis(dim) {
         let names: Vec<&str> = inputs.iter().map(|&input| model.str(model.value(input).name())).collect();
-        let failure = Failure::new(format_args!("no input is called `{}`", shown(of)));
-        if let Some(near) = onnx_schema::nearest(of, names.iter().copied()) {
-            return Err(failure.help(format!("did you mean `{}`?", shown(near))));
-        }
-        let names: Vec<String> = names.iter().take(20).map(|name| format!("`{}`", shown(name))).collect();
-        return Err(failure.help(match names.as_slice() {
-            [] => "the model has no inputs".to_owned(),
-            names => format!("the inputs are {}", names.join(", ")),
-        }));
+        return Err(unknown(
+            format_args!("no input is called `{}`", shown(of)),
+            of,
+            &names,
+            |names| match names {
+                "" => "the model has no inputs".to_owned(),
+                names => format!("the inputs are {names}"),
+            },
+        ));
     }
     let mut seen = HashSet::new();
     variables.retain(|name| seen.insert(*name));
-    let failure = Failure::new(format_args!("no input has the dimension variable or axis `{}`", shown(dim)));
-    if let Some(near) = onnx_schema::nearest(dim, variables.iter().copied()) {
-        return Err(failure.help(format!("did you mean `{}`?", shown(near))));
-    }
-    let known: Vec<String> = variables.iter().take(20).map(|name| format!("`{}`", shown(name))).collect();
-    Err(failure.help(match known.as_slice() {
-        [] => "the inputs have no dimension variables; an axis is written `x[0]`".to_owned(),
-        known => format!("there are {}; an axis is written `x[0]`", known.join(", ")),
+    let text = format_args!("no input has the dimension variable or axis `{}`", shown(dim));
+    Err(unknown(text, dim, &variables, |names| match names {
+        "" => "the inputs have no dimension variables; an axis is written `x[0]`".to_owned(),
+        names => format!("there are {names}; an axis is written `x[0]`"),
     }))
+}
+
+/// A failure about a name that does not exist, with a similar one, or advice that lists the first names that exist.
+fn unknown(
+    text: std::fmt::Arguments<'_>,
+    name: &str,
+    known: &[&str],
+    advice: impl Fn(&str) -> String,
+) -> Failure {
+    let failure = Failure::new(text);
+    if let Some(near) = onnx_schema::nearest(name, known.iter().copied()) {
+        return failure.help(format!("did you mean `{}`?", shown(near)));
+    }
+    let names: Vec<String> = known.iter().take(20).map(|name| format!("`{}`", shown(name))).collect();
+    failure.help(advice(&names.join(", ")))
 }
 
 /// Tells what changed beyond the sizes themselves, and returns these in words.

@@ -202,14 +202,7 @@ pub fn merge(
     let mut places: Vec<(usize, ValueId)> = outputs.clone();
     places.extend(connections.iter().flat_map(|connection| [connection.from, connection.to]));
     versions::unify(&mut parts, registry, &mut places, &mut merged)?;
-    let mut moved = places.into_iter();
-    for slot in &mut outputs {
-        *slot = moved.next().unwrap_or(*slot);
-    }
-    for connection in &mut connections {
-        connection.from = moved.next().unwrap_or(connection.from);
-        connection.to = moved.next().unwrap_or(connection.to);
-    }
+    follow(&mut outputs, &mut connections, places);
     options.execution.interrupt.check()?;
     let mut declared = Declared::new(&parts, options)?;
     let mut classes = seam::unify(&parts, &connections, &declared, (options, registry))?;
@@ -249,6 +242,18 @@ pub fn merge(
     conditions::keep(&mut merged.model, &merging, options, registry)?;
     check_types(models, &merged.model, options, registry)?;
     Ok(merged)
+}
+
+/// Replaces outputs and the ends of connections by the values of the changed models that they are, in this order.
+fn follow(outputs: &mut [(usize, ValueId)], connections: &mut [Connection], values: Vec<(usize, ValueId)>) {
+    let mut values = values.into_iter();
+    for slot in outputs {
+        *slot = values.next().unwrap_or(*slot);
+    }
+    for connection in connections {
+        connection.from = values.next().unwrap_or(connection.from);
+        connection.to = values.next().unwrap_or(connection.to);
+    }
 }
 
 /// The connections of every input to the last earlier output of its name, or else to the first earlier input of its name.

@@ -152,16 +152,8 @@ pub(crate) fn empty_operands(step: &mut Step<'_>) -> Result<(), Reason> {
     Ok(())
 }
 
-/// Downwards: all axes have a scale or a size, those that are not named keep theirs.
-pub(crate) fn all_axes(step: &mut Step<'_>) -> Result<(), Reason> {
-    let policy = step.text(attr::KEEP_ASPECT_RATIO_POLICY)?.unwrap_or_default();
-    if policy != "stretch" && step.input(3).is_some() {
-        let version = step.version;
-        let text =
-            format!("`keep_aspect_ratio_policy` is `{policy}`, and version {version} has no such attribute");
-        return Err(text.into());
-    }
-    step.remove(attr::KEEP_ASPECT_RATIO_POLICY);
+/// Refuses a filter against aliasing that has an effect: it needs an axis that shrinks, and interpolation.
+fn refuse_antialias(step: &mut Step<'_>) -> Result<(), Reason> {
     let is_nearest = step.text(attr::MODE)?.as_deref() == Some("nearest");
     if step.flag(attr::ANTIALIAS)? && !is_nearest {
         let scales = step.input(2).map(|scales| step.floats(scales, "the scales")).transpose()?;
@@ -172,6 +164,20 @@ pub(crate) fn all_axes(step: &mut Step<'_>) -> Result<(), Reason> {
             return Err(text.into());
         }
     }
+    Ok(())
+}
+
+/// Downwards: all axes have a scale or a size, those that are not named keep theirs.
+pub(crate) fn all_axes(step: &mut Step<'_>) -> Result<(), Reason> {
+    let policy = step.text(attr::KEEP_ASPECT_RATIO_POLICY)?.unwrap_or_default();
+    if policy != "stretch" && step.input(3).is_some() {
+        let version = step.version;
+        let text =
+            format!("`keep_aspect_ratio_policy` is `{policy}`, and version {version} has no such attribute");
+        return Err(text.into());
+    }
+    step.remove(attr::KEEP_ASPECT_RATIO_POLICY);
+    refuse_antialias(step)?;
     step.remove(attr::ANTIALIAS);
     let Some(axes) = step.given_ints(attr::AXES)? else { return Ok(()) };
     let x = step.operand(0)?;
