@@ -108,7 +108,7 @@ impl<'a> Trials<'a> {
             ))
             .help("126 and 127 mean that the command cannot be run; 125 that it cannot try the model")),
             // A signal or the time ended it, or it failed.
-            other => match self.output()? {
+            other => match self.unmatched_output()? {
                 Some(output) => {
                     let end = other
                         .flatten()
@@ -153,7 +153,7 @@ impl<'a> Trials<'a> {
     }
 
     /// The output of a command that did not fail in the way that is looked for; `None` if it did.
-    fn output(&self) -> Result<Option<Vec<u8>>, Failure> {
+    fn unmatched_output(&self) -> Result<Option<Vec<u8>>, Failure> {
         let Some(wanted) = &self.wanted else { return Ok(None) };
         let mut output = Vec::new();
         let read = File::open(&self.output.0).and_then(|file| file.take(MAX_OUTPUT).read_to_end(&mut output));

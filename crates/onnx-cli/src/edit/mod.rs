@@ -142,12 +142,12 @@ fn changed_interface(model: &Model, before: &(Vec<ValueId>, Vec<ValueId>)) -> Ve
     let name = |value: &ValueId| {
         model
             .get_value(*value)
-            .map_or_else(String::new, |value| format!(" `{}`", shown(model.str(value.name()))))
+            .map_or_else(String::new, |value| format!("`{}`", shown(model.str(value.name()))))
     };
     let part = |old: &[ValueId], new: &[ValueId], noun: &str| {
         let only = |these: &[ValueId], others: &[ValueId], sign: char| -> Vec<String> {
             let values = these.iter().filter(|value| !others.contains(value));
-            values.map(|value| format!("{sign}{}", name(value).trim_start())).collect()
+            values.map(|value| format!("{sign}{}", name(value))).collect()
         };
         let names = [only(old, new, '-'), only(new, old, '+')].concat();
         let more = names.len().saturating_sub(MOST_NAMES);

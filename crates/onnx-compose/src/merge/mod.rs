@@ -202,7 +202,7 @@ pub fn merge(
     let mut places: Vec<(usize, ValueId)> = outputs.clone();
     places.extend(connections.iter().flat_map(|connection| [connection.from, connection.to]));
     versions::unify(&mut parts, registry, &mut places, &mut merged)?;
-    follow(&mut outputs, &mut connections, places);
+    replace_endpoints(&mut outputs, &mut connections, places);
     options.execution.interrupt.check()?;
     let mut declared = Declared::new(&parts, options)?;
     let mut classes = seam::unify(&parts, &connections, &declared, (options, registry))?;
@@ -244,8 +244,13 @@ pub fn merge(
     Ok(merged)
 }
 
-/// Replaces outputs and the ends of connections by the values of the changed models that they are, in this order.
-fn follow(outputs: &mut [(usize, ValueId)], connections: &mut [Connection], values: Vec<(usize, ValueId)>) {
+/// Replaces outputs and endpoints of connections by the corresponding values of converted models: `values` has those of the outputs,
+/// then two for each connection.
+fn replace_endpoints(
+    outputs: &mut [(usize, ValueId)],
+    connections: &mut [Connection],
+    values: Vec<(usize, ValueId)>,
+) {
     let mut values = values.into_iter();
     for slot in outputs {
         *slot = values.next().unwrap_or(*slot);

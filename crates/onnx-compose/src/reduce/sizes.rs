@@ -13,6 +13,7 @@ use super::cut::all_nodes;
 use super::parts::all_initializers;
 use super::weights::zeros;
 use super::{Chosen, Taken};
+use crate::sizes::map_dims;
 
 /// Elements of a tensor that is read as sizes.
 const MAX_SIZES: usize = 64;
@@ -149,22 +150,6 @@ fn nested_inputs(model: &Model) -> Vec<ValueId> {
 /// A type without the sizes that halving can change. Its rank stays: an input of a graph can be a scalar or a vector of one
 /// element because it is declared so.
 fn without_sizes(ty: &Type) -> Type {
-    let mut result = ty.clone();
-    let mut next = Some(&mut result);
-    while let Some(ty) = next {
-        ty.source = None;
-        next = match &mut ty.kind {
-            TypeKind::Tensor(tensor) | TypeKind::SparseTensor(tensor) => {
-                for dim in tensor.shape.iter_mut().flat_map(Shape::dims_mut) {
-                    *dim = if dim.known().is_some_and(|size| size >= 2) { Dim::Unknown } else { *dim };
-                }
-                None
-            }
-            TypeKind::Sequence(inner) | TypeKind::Optional(inner) | TypeKind::Map { value: inner, .. } => {
-                inner.as_deref_mut()
-            }
-            _ => None,
-        };
-    }
-    result
+    let open = |_, dim: Dim| if dim.known().is_some_and(|size| size >= 2) { Dim::Unknown } else { dim };
+    map_dims(ty, open).unwrap_or_else(|| ty.clone())
 }

@@ -53,8 +53,8 @@ const BATCH_FIRST: [Symbol; 14] = [
     op::SPACE_TO_DEPTH,
 ];
 
-/// Elementwise operators that [`ELEMENTWISE`] does not list.
-const UNARY: [Symbol; 17] = [
+/// Elementwise operators in which no choice of an axis is followed, so that [`ELEMENTWISE`] does not list them.
+const OTHER_ELEMENTWISE: [Symbol; 17] = [
     op::ACOS,
     op::ACOSH,
     op::ASIN,
@@ -97,6 +97,11 @@ pub(super) fn along(model: &Model, inference: &Inference, node: NodeId, index: u
     found.unwrap_or(Along::Unknown)
 }
 
+/// Whether an operator keeps each element at its index, except that normalizations also work along the axes that they name.
+fn keeps_indices(op: Symbol) -> bool {
+    ELEMENTWISE.contains(&op) || OTHER_ELEMENTWISE.contains(&op)
+}
+
 /// Whether all nodes of a function are elementwise operators of its operands and of single numbers.
 fn is_elementwise(model: &Model, function: FunctionId) -> bool {
     const ALONG_AXES: [Symbol; 4] =
@@ -111,9 +116,9 @@ fn is_elementwise(model: &Model, function: FunctionId) -> bool {
         && model.nodes(body).map(|node| (node, model.node(node))).all(|(node, record)| {
             let is_standard = model.callee(node, Registry::STANDARD).standard().is_some();
             let op = record.op();
-            let is_known = ELEMENTWISE.contains(&op) || UNARY.contains(&op);
             is_standard
-                && ((record.is(op::CONSTANT) && is_number(record)) || (is_known && !ALONG_AXES.contains(&op)))
+                && ((record.is(op::CONSTANT) && is_number(record))
+                    || (keeps_indices(op) && !ALONG_AXES.contains(&op)))
         })
 }
 
@@ -261,7 +266,7 @@ impl Operand<'_> {
             // States are passed to the body and back as they are.
             op::LOOP if self.index >= 2 => Along::Separate,
             op::SCAN if self.version >= 9 => self.along_scan(),
-            other if ELEMENTWISE.contains(&other) || UNARY.contains(&other) => Along::Separate,
+            other if keeps_indices(other) => Along::Separate,
             _ => return None,
         })
     }

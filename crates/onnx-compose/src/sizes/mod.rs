@@ -29,6 +29,7 @@ use crate::interface::name;
 use crate::rules::SIZE_IS_FIXED;
 
 pub(crate) use self::names::{Variables, expression, is_name, with_names};
+pub(crate) use self::types::map_dims;
 
 /// Options of edits of sizes and of the interface.
 #[derive(Clone)]

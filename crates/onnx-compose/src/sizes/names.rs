@@ -1,7 +1,6 @@
 //! Names of dimension variables, also in the texts of expressions.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use onnx_ir::{Model, ValueId};
@@ -9,7 +8,7 @@ use onnx_types::expr::ExprTable;
 use onnx_types::{Dim, Interner, Symbol};
 
 use super::types::change_dims;
-use super::{NewSize, Resized};
+use super::{NewSize, Resized, bind};
 use crate::error::ComposeError;
 use crate::interface::name;
 
@@ -96,13 +95,8 @@ pub(super) fn set(model: &mut Model, value: ValueId, axis: usize, size: &NewSize
         NewSize::Number(number) => Dim::Known(*number),
         NewSize::Name(name) => Dim::Var(model.intern(name)),
     };
-    let Some(mut ty) = model.ty(value).cloned() else { return };
-    if let onnx_types::TypeKind::Tensor(tensor) = &mut ty.kind
-        && let Some(slot) = tensor.shape.as_mut().and_then(|shape| shape.dims_mut().get_mut(axis))
-    {
-        *slot = dim;
-        ty.source = None;
-        model.set_type(value, Some(Arc::new(ty)));
+    if let Some(ty) = model.ty(value).cloned() {
+        bind::set_dim(model, value, ty, axis, dim);
     }
 }
 

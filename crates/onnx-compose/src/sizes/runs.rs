@@ -30,8 +30,8 @@ const CONDITIONED: &[Symbol] = &[
     op::GEMM,
 ];
 
-/// What running a node shows.
-pub(super) enum Shown {
+/// A restriction of the freed size that runs of a node show.
+pub(super) enum Restriction {
     /// It runs for the old size only.
     Fixed(String),
     /// It does not run for the size 1.
@@ -42,13 +42,13 @@ pub(super) enum Shown {
 ///
 /// It is run on zeros, and on the elements that are known. Only a node with an operand that has the freed size, and another one that
 /// has the old size as a number or known elements, can require it.
-pub(super) fn shown_by_run(
+pub(super) fn restriction_by_runs(
     model: &Model,
     after: &Inference,
     constants: &Constants<'_>,
     node: NodeId,
     options: &EditOptions<'_>,
-) -> Option<Shown> {
+) -> Option<Restriction> {
     let record = model.node(node);
     let is_standard = model.callee(node, options.registry).standard().is_some();
     // Inference states the conditions of broadcasting.
@@ -81,10 +81,10 @@ pub(super) fn shown_by_run(
     let mut failures = sizes.iter().map(|&size| at.run(node, size));
     // Every other size fails.
     if let (Some(Some(Err(first))), Some(Some(Err(_)))) = (failures.next(), failures.next()) {
-        return Some(Shown::Fixed(format!("runs for the old size only: {first}")));
+        return Some(Restriction::Fixed(format!("runs for the old size only: {first}")));
     }
     let of_one = if old > 1 { at.run(node, 1)?.err()? } else { return None };
-    Some(Shown::NotForOne(of_one))
+    Some(Restriction::NotForOne(of_one))
 }
 
 /// A model whose freed variable has a size.

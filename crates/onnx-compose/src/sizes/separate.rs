@@ -15,20 +15,20 @@ use super::verdict::Freed;
 
 /// The nodes, each with a reason, that are not known to keep rows apart.
 pub(super) fn unproved(model: &Model, freed: &Freed<'_>) -> Vec<String> {
-    let rows = RowsOf { model, freed, sizes: elements_of_sizes(model, freed) };
+    let rows = RowAnalysis { model, freed, sizes: elements_of_sizes(model, freed) };
     let nodes: Vec<NodeId> = model.nodes_in(model.main_graph()).collect();
     let reasons = nodes.into_iter().filter_map(|node| Some((node, rows.reason(node)?)));
     reasons.map(|(node, reason)| FixedSize::at(model, node, reason).to_string()).collect()
 }
 
-struct RowsOf<'a> {
+struct RowAnalysis<'a> {
     model: &'a Model,
     freed: &'a Freed<'a>,
     /// The values whose elements depend on the freed size.
     sizes: SecondaryMap<ValueId, ()>,
 }
 
-impl RowsOf<'_> {
+impl RowAnalysis<'_> {
     fn axes(&self, value: ValueId) -> Vec<usize> {
         self.freed.constants.axes(self.freed.after, value)
     }
@@ -100,11 +100,12 @@ impl RowsOf<'_> {
     /// Whether a node without rows in its operands makes equal elements along an axis.
     fn repeats(&self, node: NodeId, axis: usize) -> bool {
         let record = self.model.node(node);
-        let data = record.input(0).and_then(|data| self.freed.after.shape(data));
-        let is_one = || data.is_some_and(|dims| dims.get(axis).is_some_and(|dim| dim.known() == Some(1)));
         match record.op() {
             op::EXPAND | op::CONSTANT_OF_SHAPE | op::IF => true,
-            op::TILE => is_one(),
+            op::TILE => {
+                let data = record.input(0).and_then(|data| self.freed.after.shape(data));
+                data.and_then(|dims| dims.get(axis)).is_some_and(|dim| dim.known() == Some(1))
+            }
             _ => false,
         }
     }

@@ -57,6 +57,12 @@ pub(super) fn change_dims(model: &mut Model, change: &mut Change<'_>) -> usize {
 
 /// A type with other dimensions; `None` if they are unchanged.
 fn changed(model: &mut Model, value: ValueId, ty: &Type, change: &mut Change<'_>) -> Option<Type> {
+    map_dims(ty, |axis, dim| change(model, value, axis, dim))
+}
+
+/// A type with its dimensions replaced, also those of elements of sequences, optionals and maps. `replace` takes the axis and the
+/// dimension. `None` if the dimensions are unchanged.
+pub(crate) fn map_dims(ty: &Type, mut replace: impl FnMut(usize, Dim) -> Dim) -> Option<Type> {
     let mut new = ty.clone();
     let mut differs = false;
     let mut at = Some(&mut new);
@@ -67,7 +73,7 @@ fn changed(model: &mut Model, value: ValueId, ty: &Type, change: &mut Change<'_>
             TypeKind::Tensor(tensor) | TypeKind::SparseTensor(tensor) => {
                 for (axis, dim) in tensor.shape.iter_mut().flat_map(|shape| shape.dims_mut()).enumerate() {
                     let old = *dim;
-                    *dim = change(model, value, axis, old);
+                    *dim = replace(axis, old);
                     differs |= *dim != old;
                 }
                 None

@@ -61,9 +61,9 @@ impl Freed<'_> {
             let reason = reason.or_else(|| self.fixed_by(model, self.options.registry, node));
             let reason = reason.or_else(|| self.mixed_by(model, node));
             let reason = reason.or_else(|| {
-                match runs::shown_by_run(model, self.after, self.constants, node, self.options)? {
-                    runs::Shown::Fixed(reason) => Some(reason),
-                    runs::Shown::NotForOne(reason) => {
+                match runs::restriction_by_runs(model, self.after, self.constants, node, self.options)? {
+                    runs::Restriction::Fixed(reason) => Some(reason),
+                    runs::Restriction::NotForOne(reason) => {
                         let variable = model.str(self.constants.variable);
                         let node = FixedSize::at(model, node, format!("does not run otherwise: {reason}"));
                         conditions.push(format!("{variable} > 1 ({node})"));

@@ -51,7 +51,7 @@ impl Flow {
         let live = live(model, main, &outputs);
         let is_step = |&node: &NodeId| live.contains_key(node) && !is_constant(model, node);
         let steps = order.into_iter().filter(is_step).map(|node| Step::new(model, main, node)).collect();
-        let nodes = late(steps);
+        let nodes = sink_constant_steps(steps);
         let mut flow = Self { crossing: crossing(&nodes), nodes, inference: None, outputs };
         if flow.crossing.iter().all(|crossing| is_declared(model, crossing.value)) {
             flow.crossing.iter_mut().for_each(|crossing| crossing.is_typed = true);
@@ -199,49 +199,46 @@ impl Step {
     }
 }
 
-/// The steps in an order in which those that depend on no input of the model come just before the first one that uses them.
-/// Otherwise, what exporters compute from weights at the beginning, such as dequantized weights, would cross every cut.
-fn late(steps: Vec<Step>) -> Vec<Step> {
+/// Sinks the steps that depend on no input of the model to the first step that uses them. Otherwise, what exporters compute from
+/// weights at the beginning, such as dequantized weights, would cross every cut.
+fn sink_constant_steps(steps: Vec<Step>) -> Vec<Step> {
     let mut producers: SecondaryMap<ValueId, usize> = SecondaryMap::new();
     let mut is_constant: Vec<bool> = Vec::with_capacity(steps.len());
     for (index, step) in steps.iter().enumerate() {
-        let of = |value: &ValueId| {
+        let of_constant = |value: &ValueId| {
             producers.get(*value).is_some_and(|&step| is_constant.get(step).copied().unwrap_or(false))
         };
-        let of_constants = step.operands.iter().all(of);
-        is_constant.push(of_constants);
+        let has_constant_operands = step.operands.iter().all(of_constant);
+        is_constant.push(has_constant_operands);
         for &value in &step.results {
             producers.insert(value, index);
         }
     }
     let mut order: Vec<usize> = Vec::with_capacity(steps.len());
     let mut is_listed = vec![false; steps.len()];
-    let mut list = |root: usize| {
+    // Constant steps that no other step uses make outputs of the model: they come last.
+    let (constant, dependent): (Vec<usize>, Vec<usize>) =
+        (0..steps.len()).partition(|&index| is_constant.get(index).copied().unwrap_or(false));
+    for root in dependent.into_iter().chain(constant) {
         // A step, and the number of its operands that were visited.
         let mut open = vec![(root, 0)];
         while let Some((step, visited)) = open.pop() {
-            if is_listed.get(step).copied().unwrap_or(true) {
+            let (Some(listed), Some(of_step)) = (is_listed.get_mut(step), steps.get(step)) else { continue };
+            if *listed {
                 continue;
             }
-            let operands = steps.get(step).map(|step| step.operands.as_slice()).unwrap_or_default();
-            match operands.get(visited) {
+            match of_step.operands.get(visited) {
                 Some(&operand) => {
                     open.push((step, visited.saturating_add(1)));
                     open.extend(producers.get(operand).map(|&producer| (producer, 0)));
                 }
                 None => {
-                    is_listed.iter_mut().skip(step).take(1).for_each(|listed| *listed = true);
+                    *listed = true;
                     order.push(step);
                 }
             }
         }
-    };
-    let dependent = |wanted: bool| {
-        let indices = is_constant.iter().enumerate();
-        indices.filter(move |(_, constant)| **constant != wanted).map(|(index, _)| index)
-    };
-    // Those that no other step uses are outputs of the model.
-    dependent(true).chain(dependent(false)).for_each(&mut list);
+    }
     let mut steps: Vec<Option<Step>> = steps.into_iter().map(Some).collect();
     order.into_iter().filter_map(|index| steps.get_mut(index)?.take()).collect()
 }

@@ -18,7 +18,7 @@ const NODES: Bar = Bar::AtMost(0.95);
 
 /// What a tool did with a model; see the script for the verdicts.
 #[derive(Deserialize)]
-struct Result {
+struct Simplified {
     #[serde(default)]
     seconds: f64,
     #[serde(default)]
@@ -31,11 +31,11 @@ struct Result {
 struct Results {
     before: u64,
     #[serde(flatten)]
-    tools: BTreeMap<String, Result>,
+    tools: BTreeMap<String, Simplified>,
 }
 
 impl Results {
-    fn of(&self, tool: &str) -> Option<&Result> {
+    fn of(&self, tool: &str) -> Option<&Simplified> {
         self.tools.get(tool)
     }
 
