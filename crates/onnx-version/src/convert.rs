@@ -1,6 +1,6 @@
 //! The conversion of a model.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use onnx_diag::{Caps, Diagnostic, Policy, Rule, Sink};
 use onnx_functions::InlineError;
@@ -104,6 +104,7 @@ impl VersionError {
 pub fn findings(model: &Model, refusals: &[Refusal]) -> Sink {
     let mut sink = Sink::with(Policy::new(), Caps::NONE);
     let places = Places::new(model);
+    let unused = unused_functions(model, refusals);
     for refusal in refusals.iter().filter(|refusal| model.get_node(refusal.node).is_some()) {
         let rule = rule(refusal.reason.cause());
         sink.report_with(rule, || {
@@ -112,10 +113,30 @@ pub fn findings(model: &Model, refusals: &[Refusal]) -> Sink {
                 true => refusal.to_string(),
                 false => format!("{refusal}; it takes the place of `{own}` at an earlier step"),
             };
-            Diagnostic::new(rule, places.node(refusal.node), message).help(refusal.reason.help())
+            let help = match unused.contains(&model.scope(model.node(refusal.node).graph())) {
+                true => "nothing calls the function: remove it, as `onnx simplify` does",
+                false => refusal.reason.help(),
+            };
+            Diagnostic::new(rule, places.node(refusal.node), message).help(help)
         });
     }
     sink
+}
+
+/// The functions with refused nodes that nothing calls.
+fn unused_functions(model: &Model, refusals: &[Refusal]) -> HashSet<OpsetScope> {
+    let nodes = refusals.iter().filter_map(|refusal| model.get_node(refusal.node));
+    let mut scopes: HashSet<OpsetScope> = nodes.map(|record| model.scope(record.graph())).collect();
+    scopes.retain(|scope| matches!(scope, OpsetScope::Function(_)));
+    if scopes.is_empty() {
+        return scopes;
+    }
+    let mut used = model.clone();
+    used.erase_unused_functions();
+    scopes.retain(
+        |scope| matches!(scope, OpsetScope::Function(function) if !used.functions().contains(function)),
+    );
+    scopes
 }
 
 const fn rule(cause: Cause) -> &'static Rule {

@@ -5,6 +5,7 @@ use onnx_ir::{AttrValue, Attribute};
 use onnx_schema::{AttrDefault, AttrKind, Formal, FormalType, Schema, TypeId, TypeSet, attr, op};
 use onnx_types::Symbol;
 
+use crate::outputs;
 use crate::reason::{Cause, Reason};
 use crate::step::Step;
 use crate::steps::{self, moved};
@@ -26,10 +27,7 @@ pub(crate) fn take(step: &mut Step<'_>, row: Down) -> Result<(), Reason> {
     drop_neutral(step)?;
     write_defaults(step)?;
     drop_unused(step);
-    // Unused outputs that are optional in the newer version only.
-    while step.output_count() < step.new.min_outputs() {
-        step.model.push_output(step.node, Symbol::EMPTY);
-    }
+    outputs::required(step)?;
     fits(step)
 }
 

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use onnx_functions::{InlineOptions, expand, has_body};
-use onnx_ir::{Callee, GraphId, Model, NodeId, OpsetImport, OpsetScope, Origin, ValueTypes};
+use onnx_ir::{Callee, GraphId, Model, NodeId, OpsetImport, OpsetScope, Origin, ValueId, ValueTypes};
 use onnx_schema::{Registry, Schema};
 use onnx_shape_infer::{InferOptions, infer};
 use onnx_types::{Execution, Symbol};
@@ -85,7 +85,7 @@ impl Engine<'_> {
                 self.expand(scopes, &bodies, boundary)?;
                 continue;
             }
-            if self.is_stale && rest.iter().any(|&node| self.sources.contains_key(node)) {
+            if self.is_stale && rest.iter().any(|&node| self.reads_new(node)) {
                 self.types = Types::new(&self.model, self.registry, self.execution);
                 self.is_stale = false;
             }
@@ -99,6 +99,21 @@ impl Engine<'_> {
         }
         self.import(scopes, self.target);
         Ok(())
+    }
+
+    /// Whether a conversion made a node, or what it reads or its nested graphs return, so that inference has to be run again.
+    fn reads_new(&self, node: NodeId) -> bool {
+        let is_new = |value: ValueId| {
+            let producer = self.model.value(value).producer();
+            producer.is_some_and(|node| self.sources.contains_key(node)) && self.types.elem(value).is_none()
+        };
+        let record = self.model.node(node);
+        let nested = record.attributes().iter().flat_map(|attribute| attribute.value().graphs());
+        self.sources.contains_key(node)
+            || record.inputs().flatten().any(is_new)
+            || nested
+                .flat_map(|&graph| self.model.graph(graph).outputs())
+                .any(|output| is_new(output.value()))
     }
 
     /// The nodes of scopes, nested ones included.

@@ -7,7 +7,9 @@ use onnx_shape_infer::Elem;
 use onnx_types::tensor::{NoData, Tensor, bf16, f16};
 use onnx_types::{Dim, ElemType, Symbol};
 
+use crate::identity;
 use crate::reason::{Cause, Reason};
+use crate::sparse;
 use crate::types::Types;
 
 /// A node that is being converted from the version of one schema to that of another one, upwards or downwards.
@@ -212,7 +214,8 @@ impl Step<'_> {
     pub(crate) fn constant_of(&self, value: ValueId) -> Option<Tensor> {
         let record = self.model.value(value);
         if let Some(node) = record.producer() {
-            return self.model.node(node).constant_tensor();
+            let sparse = || sparse::dense(sparse::value(self.model, node)?);
+            return self.model.node(node).constant_tensor().or_else(sparse);
         }
         self.model.constant_tensor(value).filter(|_| !self.is_overridable(value)).cloned()
     }
@@ -450,7 +453,7 @@ impl Step<'_> {
         inputs.extend(more);
         let made = self.insert(Position::After(self.node), op, &inputs, attributes)?;
         let ty = self.model.ty(output).cloned();
-        self.model.replace_value(output, made);
+        identity::replace(self.model, output, made);
         if let Some(node) = self.model.value(made).producer() {
             self.model.set_input(node, 0, Some(output));
         }
@@ -485,7 +488,7 @@ impl Step<'_> {
                     self.model.set_type(new, ty);
                 }
                 self.types.stand_for(new, old);
-                self.model.replace_value(old, new);
+                identity::replace(self.model, old, new);
             } else if let Some(alias) = self.model.replace_or_alias(old, new)? {
                 self.made.push(alias);
                 if let Some(value) = self.model.node(alias).output(0) {

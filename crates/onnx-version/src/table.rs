@@ -75,7 +75,7 @@ pub const STEPS: &[(&str, &str, Versions)] = &[
     ("", "Asinh", &[(22, Same, Check)]),
     ("", "Atan", &[(22, Same, Check)]),
     ("", "Atanh", &[(22, Same, Check)]),
-    ("", "Attention", &[(24, Added, Down::Adapted), (25, Added, Check)]),
+    ("", "Attention", &[(24, Kind::Adapted, Down::Adapted), (25, Added, Check)]),
     (
         "",
         "AveragePool",
@@ -99,7 +99,7 @@ pub const STEPS: &[(&str, &str, Versions)] = &[
         ],
     ),
     ("", "Bernoulli", &[(22, Same, Check)]),
-    ("", "BitShift", &[(28, Same, Check)]),
+    ("", "BitShift", &[(28, Values, Down::Adapted)]),
     (
         "",
         "Cast",
@@ -225,7 +225,7 @@ pub const STEPS: &[(&str, &str, Versions)] = &[
             (22, Same, Check),
         ],
     ),
-    ("", "Gather", &[(11, Values, Axes), (13, Same, Check)]),
+    ("", "Gather", &[(11, Values, Down::Adapted), (13, Same, Check)]),
     ("", "GatherElements", &[(13, Same, Check)]),
     ("", "GatherND", &[(12, Added, Check), (13, Same, Check)]),
     (
@@ -455,7 +455,7 @@ pub const STEPS: &[(&str, &str, Versions)] = &[
         "Scan",
         &[
             (9, Kind::Adapted, Down::Adapted),
-            (11, Values, Axes),
+            (11, Values, Down::Adapted),
             (16, Same, Check),
             (19, Same, Check),
             (21, Same, Check),

@@ -1,14 +1,18 @@
 //! The types of values during a conversion.
 
-use onnx_ir::{Model, ValueId};
-use onnx_schema::Registry;
+use onnx_ir::{GraphId, Model, NodeId, ValueId};
+use onnx_schema::{Registry, domain};
 use onnx_shape_infer::{InferOptions, Inference, Ty, infer};
-use onnx_types::{Dim, ElemType, Execution};
+use onnx_types::{Dim, ElemType, Execution, TypeKind};
 use slotmap::SecondaryMap;
+
+use crate::sparse;
 
 /// The types of values: those of inference, and of the values that steps made after it.
 pub(crate) struct Types {
     pub(crate) inference: Inference,
+    /// Types that take precedence over those of inference.
+    own: SecondaryMap<ValueId, Ty>,
     changed: Changed,
 }
 
@@ -24,7 +28,8 @@ pub(crate) struct Changed {
 impl Types {
     pub(crate) fn new(model: &Model, registry: &Registry, execution: &Execution) -> Self {
         let options = InferOptions::default().with_registry(registry).with_execution(execution.clone());
-        Self { inference: infer(model, &options), changed: Changed::default() }
+        let inference = infer(model, &options);
+        Self { own: own_types(model, &inference), inference, changed: Changed::default() }
     }
 
     /// A saved state of the changes, which can be restored.
@@ -53,18 +58,105 @@ impl Types {
 
     pub(crate) fn elem(&self, value: ValueId) -> Option<ElemType> {
         let known = self.changed.elems.get(value).copied();
-        known.or_else(|| self.inference.elem(self.original(value)))
+        known.or_else(|| match self.own.get(self.original(value)) {
+            Some(own) => own.elem(),
+            None => self.inference.elem(self.original(value)),
+        })
     }
 
     pub(crate) fn dims(&self, value: ValueId) -> Option<&[Dim]> {
-        self.inference.shape(self.original(value))
+        match self.own.get(self.original(value)) {
+            Some(Ty::Tensor(_, dims)) => dims.as_deref(),
+            _ => self.inference.shape(self.original(value)),
+        }
     }
 
     /// The type, without a shape if a step set the element type.
     pub(crate) fn ty(&self, value: ValueId) -> Ty {
         match self.changed.elems.get(value) {
             Some(&elem) => Ty::Tensor(elem, None),
-            None => self.inference.ty(self.original(value)),
+            None => match self.own.get(self.original(value)) {
+                Some(own) => own.clone(),
+                None => self.inference.ty(self.original(value)),
+            },
         }
     }
+}
+
+/// The types that inference does not return: those in functions that nothing calls, in training graphs and in graphs of
+/// nodes of other domains, as far as the model states them, and the dense ones of the results of `Constant` nodes with sparse values.
+fn own_types(model: &Model, inference: &Inference) -> SecondaryMap<ValueId, Ty> {
+    let mut own = SecondaryMap::new();
+    let mut has_sparse = false;
+    for graph in model.all_graphs() {
+        for &input in model.graph(graph).inputs() {
+            if inference.elem(input).is_none()
+                && let Some(ty) = model.ty(input)
+            {
+                own.insert(input, Ty::from(ty));
+            }
+        }
+        let is_foreign = is_foreign(model, graph);
+        for node in model.nodes(graph) {
+            if let Some(ty) = of_sparse(model, node) {
+                has_sparse = true;
+                own.extend(model.node(node).output(0).map(|output| (output, ty)));
+            }
+            for &output in model.node(node).outputs().iter().flatten() {
+                if inference.elem(output).is_none() && !own.contains_key(output) {
+                    let declared = model.ty(output).filter(|_| is_foreign).map(Ty::from);
+                    let constant = model.node(node).constant_tensor();
+                    let constant = constant.map(|tensor| Ty::tensor(tensor.elem(), sizes(tensor.dims())));
+                    own.extend(constant.or(declared).map(|ty| (output, ty)));
+                }
+            }
+        }
+        for value in model.initializers(graph).filter(|&value| inference.elem(value).is_none()) {
+            let ty =
+                model.constant_tensor(value).map(|tensor| Ty::tensor(tensor.elem(), sizes(tensor.dims())));
+            own.extend(ty.map(|ty| (value, ty)));
+        }
+    }
+    if has_sparse {
+        of_sparse_operands(model, inference, &mut own);
+    }
+    own
+}
+
+/// Whether inference visits no graph of this kind: those of training, and those of nodes of other domains.
+fn is_foreign(model: &Model, graph: GraphId) -> bool {
+    let mut inner = graph;
+    while let Some(node) = model.owner_node(inner) {
+        let record = model.node(node);
+        if record.domain() != domain::ONNX {
+            return true;
+        }
+        inner = record.graph();
+    }
+    model.info().training.iter().any(|info| [info.initialization, info.algorithm].contains(&Some(inner)))
+}
+
+/// The type of a `Constant` with a sparse value.
+fn of_sparse(model: &Model, node: NodeId) -> Option<Ty> {
+    let sparse = sparse::value(model, node)?;
+    Some(Ty::tensor(sparse.values.as_ref()?.elem(), sizes(&sparse.dims)))
+}
+
+/// Inference takes the result of such a node to be sparse, and the results of operators that read it.
+fn of_sparse_operands(model: &Model, inference: &Inference, own: &mut SecondaryMap<ValueId, Ty>) {
+    for node in model.all_graphs().flat_map(|graph| model.nodes(graph)) {
+        for &output in model.node(node).outputs().iter().flatten() {
+            if !own.contains_key(output)
+                && let Ty::Other(ty) = inference.ty(output)
+                && let TypeKind::SparseTensor(tensor) = &ty.kind
+            {
+                let dims = tensor.shape.as_ref().map(|shape| shape.dims().iter().copied().collect());
+                own.insert(output, Ty::Tensor(tensor.elem, dims));
+            }
+        }
+    }
+}
+
+fn sizes(dims: &[i64]) -> impl Iterator<Item = Dim> + '_ {
+    dims.iter().map(|&size| Dim::Known(size))
 }

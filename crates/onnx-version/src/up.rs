@@ -23,7 +23,8 @@ pub(crate) fn take(step: &mut Step<'_>, row: Kind) -> Result<(), Reason> {
         Kind::Same | Kind::Added | Kind::Values => keep_defaults(step)?,
     }
     remove_meaningless(step);
-    refuse_undeclared(step)
+    refuse_undeclared(step)?;
+    refuse_missing(step)
 }
 
 /// The reason why no function adapts a node.
@@ -56,6 +57,27 @@ fn refuse_undeclared(step: &Step<'_>) -> Result<(), Reason> {
         Some(name) => Err(format!("the new version has no attribute `{}`", step.model.str(name)).into()),
         None => Ok(()),
     }
+}
+
+/// Attributes and operands that the new version requires, and the old one does not, have no meaning that they could get.
+fn refuse_missing(step: &Step<'_>) -> Result<(), Reason> {
+    let Some(record) = step.model.get_node(step.node).filter(|record| record.op() == step.new.op()) else {
+        return Ok(());
+    };
+    for formal in step.new.attributes().iter().filter(|formal| formal.is_required && !step.has(formal.name)) {
+        if step.old.attribute(formal.name).is_none_or(|old| !old.is_required) {
+            let (version, name) = (step.version, formal.text());
+            return Err(format!("version {version} requires the attribute `{name}`, which it omits").into());
+        }
+    }
+    for (index, formal) in step.new.inputs().iter().enumerate() {
+        let was_required = step.old.inputs().get(index).is_some_and(|old| !old.is_optional());
+        if !formal.is_optional() && !formal.is_variadic() && !was_required && record.input(index).is_none() {
+            let (version, name) = (step.version, formal.name);
+            return Err(format!("version {version} requires input {index}, `{name}`, which it omits").into());
+        }
+    }
+    Ok(())
 }
 
 /// Writes the attributes that the node omits and whose defaults the new version changes.

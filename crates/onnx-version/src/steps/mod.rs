@@ -9,6 +9,7 @@ use crate::step::Step;
 
 mod control;
 mod generator;
+mod logical;
 mod math;
 mod ml;
 pub(crate) mod moved;
@@ -47,6 +48,7 @@ const ADAPTED: &[(Symbol, i64, Adapt)] = &[
     (op::SOFTMAX, 13, math::softmax::one_axis),
     (op::LOG_SOFTMAX, 13, math::softmax::one_axis),
     (op::HARDMAX, 13, math::softmax::one_axis),
+    (op::ATTENTION, 24, nn::attention::expanded_mask),
     (op::BATCH_NORMALIZATION, 7, nn::batch_normalization::inference_mode),
     (op::BATCH_NORMALIZATION, 9, nn::batch_normalization::spatial),
     (op::BATCH_NORMALIZATION, 14, nn::batch_normalization::without_training),
@@ -106,6 +108,7 @@ const DOWN: &[(Symbol, i64, Adapt)] = &[
     (op::LESS, 9, math::binary::compared_as_double),
     (op::EQUAL, 11, math::binary::equal_floats),
     (op::MOD, 28, math::binary::remainder_of_floats),
+    (op::BIT_SHIFT, 28, logical::bits::within_type),
     (op::ARG_MAX, 12, math::arg::reversed),
     (op::ARG_MIN, 12, math::arg::reversed),
     (op::CAST, 6, math::cast::named_types),
@@ -166,6 +169,7 @@ const DOWN: &[(Symbol, i64, Adapt)] = &[
     (op::SPACE_TO_DEPTH, 28, tensor::depth_space::depth_first),
     (op::DFT, 20, signal::dft::axis),
     (op::FLATTEN, 9, tensor::flatten::reshaped),
+    (op::GATHER, 11, tensor::gather::indices_from_front),
     (op::GRID_SAMPLE, 20, tensor::grid_sample::former_modes),
     (op::IF, 11, control::conditional::equal_shapes),
     (op::OPTIONAL_HAS_ELEMENT, 18, sequence::optional::only_optional),
@@ -182,6 +186,7 @@ const DOWN: &[(Symbol, i64, Adapt)] = &[
     (op::SCATTER_ELEMENTS, 18, tensor::scatter::without_extremes),
     (op::SCATTER_ND, 18, tensor::scatter::without_extremes),
     (op::SCAN, 9, control::scan::batch_of_one),
+    (op::SCAN, 11, control::scan::axes_from_front),
     (op::SHAPE, 15, tensor::shape::sliced),
     (op::SLICE, 10, tensor::slice::attributes),
     (op::SLICE, 11, tensor::slice::axes_from_front),

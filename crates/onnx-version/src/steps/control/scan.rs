@@ -1,4 +1,4 @@
-//! `Scan`: version 8 scans each element of a batch.
+//! `Scan`: version 8 scans each element of a batch; axes count from the front before version 11.
 
 use onnx_ir::AttrValue;
 use onnx_schema::{attr, op};
@@ -30,6 +30,35 @@ pub(crate) fn without_batch(step: &mut Step<'_>) -> Result<(), Reason> {
         step.set(attr::SCAN_INPUT_DIRECTIONS, directions)?;
     }
     wrap_outputs(step, op::UNSQUEEZE)
+}
+
+/// Downwards: axes are counted from the front.
+pub(crate) fn axes_from_front(step: &mut Step<'_>) -> Result<(), Reason> {
+    let is_negative = |axes: &Vec<i64>| axes.iter().any(|&axis| axis < 0);
+    let scanned = step.int(attr::NUM_SCAN_INPUTS)?.and_then(|count| usize::try_from(count).ok());
+    let inputs = step.model.node(step.node).input_count();
+    let states = scanned.and_then(|scanned| inputs.checked_sub(scanned));
+    let states = states.ok_or("`num_scan_inputs` is not a number of inputs")?;
+    if let Some(axes) = step.given_ints(attr::SCAN_INPUT_AXES)?.filter(is_negative) {
+        let front = |(index, &axis): (usize, &i64)| -> Result<i64, Reason> {
+            step.positive(axis, step.operand(states.saturating_add(index))?)
+        };
+        let axes: Result<Vec<i64>, Reason> = axes.iter().enumerate().map(front).collect();
+        step.set(attr::SCAN_INPUT_AXES, axes?)?;
+    }
+    if let Some(axes) = step.given_ints(attr::SCAN_OUTPUT_AXES)?.filter(is_negative) {
+        let body = step.given(attr::BODY)?.and_then(|body| body.graphs().first().copied());
+        let slices = body.map(|body| step.model.graph(body).outputs()).unwrap_or_default();
+        let front = |(index, &axis): (usize, &i64)| -> Result<i64, Reason> {
+            let slice = slices.get(states.saturating_add(index)).ok_or("the body has fewer outputs")?;
+            // What is collected has one axis more than a slice.
+            let rank = step.rank(slice.value())?.saturating_add(1);
+            Ok(if axis < 0 { axis.saturating_add(rank) } else { axis })
+        };
+        let axes: Result<Vec<i64>, Reason> = axes.iter().enumerate().map(front).collect();
+        step.set(attr::SCAN_OUTPUT_AXES, axes?)?;
+    }
+    Ok(())
 }
 
 /// Downwards: the batch has one element.

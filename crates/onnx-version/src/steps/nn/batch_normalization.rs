@@ -4,6 +4,7 @@ use onnx_ir::AttrValue;
 use onnx_schema::{attr, op};
 use onnx_types::tensor::Tensor;
 
+use crate::outputs;
 use crate::reason::Reason;
 use crate::step::Step;
 
@@ -87,12 +88,7 @@ pub(crate) fn training_by_outputs(step: &mut Step<'_>) -> Result<(), Reason> {
                 step.model.clear_output(step.node, index)?;
             }
         }
-        true => {
-            while step.output_count() < 5 {
-                let name = step.model.fresh_name("statistics");
-                step.model.push_output(step.node, name);
-            }
-        }
+        true => outputs::name(step, &[0, 1, 2, 3, 4])?,
     }
     Ok(())
 }

@@ -5,6 +5,7 @@ use onnx_schema::{attr, op};
 use onnx_types::ElemType;
 
 use crate::reason::Reason;
+use crate::sparse;
 use crate::step::{Step, as_double, has_floats};
 
 /// Downwards: the value is a tensor.
@@ -41,10 +42,15 @@ pub(crate) fn only_floats(step: &mut Step<'_>) -> Result<(), Reason> {
     step.wrap_output(output, Some(ElemType::Double), op::CAST, &[], &[(attr::TO, to)])
 }
 
-/// Downwards: the value is not sparse.
+/// Downwards: a sparse value becomes a dense one, if it is small.
 pub(crate) fn not_sparse(step: &mut Step<'_>) -> Result<(), Reason> {
-    match step.has(attr::SPARSE_VALUE) {
-        true => Err("its value is sparse".into()),
-        false => Ok(()),
+    if !step.has(attr::SPARSE_VALUE) {
+        return Ok(());
     }
+    let tensor = sparse::value(step.model, step.node).and_then(sparse::dense).ok_or_else(|| {
+        let most = sparse::MAX_ELEMENTS;
+        format!("its value is sparse, and cannot be written as a dense tensor of at most {most} elements")
+    })?;
+    step.remove(attr::SPARSE_VALUE);
+    step.set(attr::VALUE, tensor)
 }

@@ -6,6 +6,7 @@ pub(super) mod depth_space;
 pub(super) mod dropout;
 pub(super) mod expand;
 pub(super) mod flatten;
+pub(super) mod gather;
 pub(super) mod grid_sample;
 pub(super) mod one_hot;
 pub(super) mod pad;

@@ -12,9 +12,15 @@ pub(crate) fn renamed(step: &mut Step<'_>) -> Result<(), Reason> {
     step.set(attr::PADS, pads)
 }
 
-/// Downwards: `pads` becomes `paddings`.
+/// Downwards: `pads` becomes `paddings`, which removes nothing.
 pub(crate) fn former_name(step: &mut Step<'_>) -> Result<(), Reason> {
-    let pads = step.given(attr::PADS)?.ok_or("`pads` is omitted")?;
+    let pads = step.given_ints(attr::PADS)?.ok_or("`pads` is omitted")?;
+    if pads.iter().any(|&pad| pad < 0) {
+        let version = step.version;
+        return Err(
+            format!("`pads` removes elements, which `paddings` of version {version} does not do").into()
+        );
+    }
     step.remove(attr::PADS);
     step.set(attr::PADDINGS, pads)
 }

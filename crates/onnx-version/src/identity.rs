@@ -1,0 +1,65 @@
+//! Replaced values: names, `value_info` and annotations stay with the elements that they describe.
+
+use onnx_ir::{Extras, Model, NodeId, ValueId, ValueRef};
+
+/// Lets a value that a step made take the place of another one, with its name and with everything that refers to it by name.
+/// Values that have a name keep it.
+pub(crate) fn replace(model: &mut Model, old: ValueId, new: ValueId) {
+    let is_new = model.value(new).name().is_empty() && model.value(new).producer().is_some();
+    let is_known = model.is_known_output(old);
+    model.replace_value(old, new);
+    if !is_new || old == new {
+        return;
+    }
+    // Outputs of the main graph and of functions have exchanged their names.
+    if !is_known {
+        model.take_name(new, old);
+    }
+    let extras: Extras = std::mem::take(&mut *model.value_extras_mut(old));
+    *model.value_extras_mut(new) = extras;
+    move_value_info(model, old, new);
+    move_annotations(model, old, new);
+    move_shardings(model, old, new);
+}
+
+fn move_value_info(model: &mut Model, old: ValueId, new: ValueId) {
+    let graph = model.graph_of(old);
+    let own = model.value_info(graph).find(|entry| entry.value() == old).map(|entry| entry.own().cloned());
+    if let Some(own) = own {
+        model.retain_value_info(graph, |entry| entry.value() != old);
+        model.push_value_info(graph, new, own.map(Box::new));
+    }
+}
+
+fn move_annotations(model: &mut Model, old: ValueId, new: ValueId) {
+    let graph = model.graph_of(old);
+    let is_of_old = |tensor: &ValueRef| *tensor == ValueRef::Value(old);
+    if model.graph(graph).quantization.iter().any(|annotation| is_of_old(&annotation.tensor)) {
+        let mut info = model.graph_mut(graph);
+        for annotation in info.quantization.iter_mut().filter(|annotation| is_of_old(&annotation.tensor)) {
+            annotation.tensor = ValueRef::Value(new);
+        }
+    }
+}
+
+/// Shardings of the nodes that read the value. Those of the node that made it stay, as its output is another tensor now.
+fn move_shardings(model: &mut Model, old: ValueId, new: ValueId) {
+    let is_of_old = |tensor: &ValueRef| *tensor == ValueRef::Value(old);
+    let has_old = |model: &Model, node: NodeId| {
+        let extras = model.node(node).extras();
+        let configurations = extras.map(|extras| extras.device_configurations.as_slice()).unwrap_or_default();
+        configurations
+            .iter()
+            .flat_map(|configuration| &configuration.shardings)
+            .any(|sharding| is_of_old(&sharding.tensor))
+    };
+    let readers: Vec<NodeId> = model.consumers(new).filter(|&node| has_old(model, node)).collect();
+    for node in readers {
+        let mut extras = model.node_extras_mut(node);
+        let configurations = extras.device_configurations.iter_mut();
+        let shardings = configurations.flat_map(|configuration| &mut configuration.shardings);
+        shardings
+            .filter(|sharding| is_of_old(&sharding.tensor))
+            .for_each(|sharding| sharding.tensor = ValueRef::Value(new));
+    }
+}

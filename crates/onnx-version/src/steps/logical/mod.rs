@@ -1,0 +1,3 @@
+//! Operators on truth values and bits.
+
+pub(super) mod bits;
