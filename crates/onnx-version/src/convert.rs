@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use onnx_diag::{Caps, Diagnostic, Policy, Rule, Sink};
+use onnx_diag::{Caps, Diagnostic, Policy, Quoted, Rule, Sink};
 use onnx_functions::InlineError;
 use onnx_ir::{FunctionId, GraphId, Model, NodeId, OpsetScope, Places, ValueId};
 use onnx_schema::{Registry, ir_version_for, op, opset_versions};
@@ -64,6 +64,9 @@ pub enum VersionError {
     /// The model does not import the operator set.
     #[error("the model does not import the operator set of the domain")]
     NotImported,
+    /// No versions of an operator set are known that the model imports.
+    #[error("no versions of the operator set {} are known, so it has no steps between them", Quoted(.0))]
+    NoVersions(String),
     /// The operator set does not have the version.
     #[error("the operator set has no version {0}; the newest one is {1}")]
     NoVersion(i64, i64),
@@ -113,14 +116,26 @@ pub fn findings(model: &Model, refusals: &[Refusal]) -> Sink {
                 true => refusal.to_string(),
                 false => format!("{refusal}; it takes the place of `{own}` at an earlier step"),
             };
-            let help = match unused.contains(&model.scope(model.node(refusal.node).graph())) {
-                true => "nothing calls the function: remove it, as `onnx simplify` does",
-                false => refusal.reason.help(),
+            let scope = model.scope(model.node(refusal.node).graph());
+            let help = match scope {
+                OpsetScope::Function(_) if unused.contains(&scope) => {
+                    "nothing calls the function: remove it, as `onnx simplify` does"
+                }
+                // A function can be called with several types and values, which nothing in it declares.
+                OpsetScope::Function(_) if depends_on_operands(refusal.reason.cause()) => {
+                    Cause::Reference.help()
+                }
+                _ => refusal.reason.help(),
             };
             Diagnostic::new(rule, places.node(refusal.node), message).help(help)
         });
     }
     sink
+}
+
+/// Whether a reason can go if the operands of a function are known.
+const fn depends_on_operands(cause: Cause) -> bool {
+    matches!(cause, Cause::TypeUnknown | Cause::ShapeUnknown | Cause::NotConstant | Cause::Overridable)
 }
 
 /// The functions with refused nodes that nothing calls.
@@ -226,8 +241,8 @@ pub(crate) fn work(
     options: &ConvertOptions<'_>,
 ) -> Result<(Model, Plan), VersionError> {
     let set = onnx_schema::normalize_domain(options.domain);
-    let versions = opset_versions(set).ok_or(VersionError::NotImported)?;
     let from = imported_version(model, set).ok_or(VersionError::NotImported)?;
+    let versions = opset_versions(set).ok_or_else(|| VersionError::NoVersions(model.str(set).to_owned()))?;
     if !versions.contains(&version) {
         return Err(VersionError::NoVersion(version, *versions.end()));
     }
@@ -299,6 +314,7 @@ fn engine<'a>(
         records: Vec::new(),
         refusals: Vec::new(),
         refused: SecondaryMap::new(),
+        replaced: SecondaryMap::new(),
         unknown: Vec::new(),
         sources: SecondaryMap::new(),
         in_bodies: Vec::new(),

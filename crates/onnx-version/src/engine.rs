@@ -39,6 +39,8 @@ pub(crate) struct Engine<'a> {
     pub(crate) refusals: Vec<Refusal>,
     /// Nodes of the original model that have a refusal.
     pub(crate) refused: SecondaryMap<NodeId, ()>,
+    /// Nodes of the original model whose step was refused before the body of the operator took their place.
+    pub(crate) replaced: SecondaryMap<NodeId, Refusal>,
     /// Nodes whose operator no version defines.
     pub(crate) unknown: Vec<NodeId>,
     /// The nodes of the original model that new nodes come from.
@@ -141,9 +143,11 @@ impl Engine<'_> {
         match self.model.callee(node, self.registry) {
             Callee::Standard(_) => self.schedule(node, at),
             Callee::Unknown { .. } | Callee::Experimental | Callee::Undefined => self.undefined(node, at),
-            Callee::Function(_) => self.not_captured(node, at, "a function of the model"),
+            Callee::Function(_) => {
+                self.not_captured(node, at, "a function of the model", Some(Cause::Reference.help()));
+            }
             Callee::Custom(_) => {
-                self.not_captured(node, at, "an operator that the registry declares");
+                self.not_captured(node, at, "an operator that the registry declares", None);
             }
             _ => {}
         }
@@ -151,7 +155,7 @@ impl Engine<'_> {
 
     /// A node that does not call a standard operator: it is kept, unless the version has a standard operator of its
     /// name, which would take precedence.
-    fn not_captured(&mut self, node: NodeId, at: i64, callee: &str) {
+    fn not_captured(&mut self, node: NodeId, at: i64, callee: &str, help: Option<&'static str>) {
         let record = self.model.node(node);
         let op = record.op();
         let [domain, name] = [record.domain(), op].map(|symbol| self.model.str(symbol));
@@ -163,10 +167,11 @@ impl Engine<'_> {
         let version = first_version(self.set, op).unwrap_or(self.target);
         let reason =
             format!("it calls {callee}, and the standard operator of that name would take its place");
+        let reason = help.into_iter().fold(Reason::from(reason), Reason::with_help);
         let (op, target) = (name.to_owned(), self.target);
         // Downwards, no version between is known to prevent it.
         let to = if at < target { version.clamp(at.saturating_add(1), target) } else { target };
-        self.refuse(Refusal { node, op, since: version, to, target, reason: reason.into() });
+        self.refuse(Refusal { node, op, since: version, to, target, reason });
     }
 
     /// A node whose operator the imported version does not have: it is kept if no version has it. Otherwise the
@@ -233,6 +238,7 @@ impl Engine<'_> {
             if !refused.is_empty() {
                 self.model = model;
                 self.types.restore(types);
+                self.remember(taken, at);
                 return refused;
             }
         }
@@ -241,6 +247,17 @@ impl Engine<'_> {
             self.settle(taken, next);
         }
         Vec::new()
+    }
+
+    /// Remembers why steps are refused, in case the bodies that take their place are refused, too.
+    fn remember(&mut self, taken: Vec<Taken>, at: i64) {
+        for Taken { node, old, result, .. } in taken {
+            if let Err(reason) = result {
+                let (source, target) = (self.source(node), self.target);
+                let (op, since, to) = (old.name().to_owned(), old.since_version(), at.saturating_sub(1));
+                self.replaced.insert(source, Refusal { node: source, op, since, to, target, reason });
+            }
+        }
     }
 
     /// One step of one node; `None` if there is nothing to do.
@@ -333,6 +350,9 @@ impl Engine<'_> {
     }
 
     fn refuse(&mut self, refusal: Refusal) {
+        // The body of an operator is not what the model has, so the reason of its own step is more helpful.
+        let own = self.replaced.remove(refusal.node).filter(|own| own.to == refusal.to);
+        let refusal = own.unwrap_or(refusal);
         // One reason for each node of the original model.
         if self.refused.insert(refusal.node, ()).is_none() {
             self.refusals.push(refusal);
@@ -361,7 +381,13 @@ impl Engine<'_> {
         let done = expand(&mut self.model, &options, types, |_, node, _| wanted.contains_key(node))?;
         for (call, reason) in done.kept() {
             let op = self.model.str(call.function.1).to_owned();
-            let reason = Reason::new(Cause::NoForm, reason.to_string());
+            let is_known = |value: ValueId| self.types.elem(value).is_some();
+            let operands = self.model.get_node(call.node);
+            let cause = match operands.is_none_or(|record| record.inputs().flatten().all(is_known)) {
+                true => Cause::NoForm,
+                false => Cause::TypeUnknown,
+            };
+            let reason = Reason::new(cause, reason.to_string());
             let to = boundary.saturating_sub(1);
             let (node, target) = (self.source(call.node), self.target);
             self.refuse(Refusal { node, op, since: boundary, to, target, reason });

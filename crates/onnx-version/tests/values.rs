@@ -154,6 +154,12 @@ fn shifts_by_all_bits_give_0_before_version_28() {
 }
 
 #[test]
+fn no_diagonal_of_trilu_overflows() {
+    let graph = "g (float[2, 3] x, int64 k) => (float[2, 3] y) { y = Trilu <upper = 0> (x, k) }";
+    has(graph, (14, 13), &["= Sub (", "= Greater (", "!Add"]);
+}
+
+#[test]
 fn omitted_outputs_that_an_older_version_requires_are_named() {
     let gru = "g (float[3, 2, 4] x, float[1, 12, 4] w, float[1, 12, 4] r) => (float[3, 1, 2, 4] y) {
         y, \"\" = GRU <hidden_size = 4> (x, w, r)

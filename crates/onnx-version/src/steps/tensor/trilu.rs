@@ -8,7 +8,7 @@ use onnx_types::tensor::Tensor;
 use crate::reason::{Cause, Reason};
 use crate::step::Step;
 
-/// Downwards: `Where` with a mask that compares the numbers of columns and rows.
+/// Downwards: `Where` with a mask that compares the differences of the numbers of columns and rows.
 pub(crate) fn masked(step: &mut Step<'_>) -> Result<(), Reason> {
     let x = step.operand(0)?;
     let elem = step.elem(x)?;
@@ -29,10 +29,11 @@ pub(crate) fn masked(step: &mut Step<'_>) -> Result<(), Reason> {
     step.types.set_elem(shape, ElemType::Int64);
     let column = numbers(step, shape, -1, 0)?;
     let row = numbers(step, shape, -2, 1)?;
-    let moved = step.like(row, op::ADD, &[row, shift], &[])?;
+    // The sum of a row and the shift could overflow.
+    let distance = step.like(column, op::SUB, &[column, row], &[])?;
     // Whether the column is before the diagonal, or after it.
     let compare = if is_upper { op::LESS } else { op::GREATER };
-    let is_zero = step.before(compare, &[column, moved], &[])?;
+    let is_zero = step.before(compare, &[distance, shift], &[])?;
     step.types.set_elem(is_zero, ElemType::Bool);
     let zero = step.constant(zero)?;
     let made = step.like(x, op::WHERE, &[is_zero, zero, x], &[])?;
