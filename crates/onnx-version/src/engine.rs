@@ -20,7 +20,7 @@ use crate::reason::{Cause, Reason};
 use crate::step::Step;
 use crate::table::Table;
 use crate::types::Types;
-use crate::{down, steps, up};
+use crate::{down, identity, steps, up};
 
 /// The conversion of a model to a version of one operator set.
 pub(crate) struct Engine<'a> {
@@ -288,6 +288,9 @@ impl Engine<'_> {
         let made = step.made;
         let result = result.and_then(|()| self.check_new(node, old, &made, next));
         let result = result.map(|()| (!self.model.changes_since(&revision).is_empty(), made));
+        if let Ok((true, made)) = &result {
+            made.iter().chain([&node]).for_each(|&node| identity::drop_shardings(&mut self.model, node));
+        }
         Some(Taken { node, old, to: new, result })
     }
 

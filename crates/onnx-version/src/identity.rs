@@ -1,6 +1,7 @@
 //! Replaced values: names, `value_info` and annotations stay with the elements that they describe.
 
 use onnx_ir::{Extras, Model, NodeId, ValueId, ValueRef};
+use onnx_types::Symbol;
 
 /// Lets a value that a step made take the place of another one, with its name and with everything that refers to it by name.
 /// Values that have a name keep it.
@@ -42,7 +43,24 @@ fn move_annotations(model: &mut Model, old: ValueId, new: ValueId) {
     }
 }
 
-/// Shardings of the nodes that read the value. Those of the node that made it stay, as its output is another tensor now.
+/// Removes the shardings of a node that are of none of its operands and results: a step has replaced these.
+pub(crate) fn drop_shardings(model: &mut Model, node: NodeId) {
+    let Some(record) = model.get_node(node) else { return };
+    if record.extras().is_none_or(|extras| extras.device_configurations.is_empty()) {
+        return;
+    }
+    let values: Vec<ValueId> = record.inputs().chain(record.outputs().iter().copied()).flatten().collect();
+    let names: Vec<Symbol> = values.iter().map(|&value| model.value(value).name()).collect();
+    let is_there = |tensor: &ValueRef| match tensor {
+        ValueRef::Value(value) => values.contains(value),
+        ValueRef::Name(name) => names.contains(name),
+    };
+    for configuration in &mut model.node_extras_mut(node).device_configurations {
+        configuration.shardings.retain(|sharding| is_there(&sharding.tensor));
+    }
+}
+
+/// Shardings of the nodes that read the value.
 fn move_shardings(model: &mut Model, old: ValueId, new: ValueId) {
     let is_of_old = |tensor: &ValueRef| *tensor == ValueRef::Value(old);
     let has_old = |model: &Model, node: NodeId| {

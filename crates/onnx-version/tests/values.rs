@@ -250,6 +250,20 @@ fn names_and_value_info_stay_with_the_elements() {
         y = Mul (z, w)
     }";
     has(graph, (13, 12), &["z = Transpose", "y = Mul (z, w)", "float[2,4] z"]);
+    let sharded = r#"<ir_version: 11, opset_import: ["": 13], configuration: [{name: "c", num_devices: 2}]>
+        g (float[2, 4] x) => (float[2, 4] y) <float w = {1}, float s = {1}> @{quantization_annotation: [
+            {tensor_name: "z", quant_parameter_tensor_names: ["SCALE_TENSOR": "s"]}
+        ]} {
+            z = Hardmax <axis = 0> (x) @{device_configurations: [
+                {configuration_id: "c", sharding_spec: [{tensor_name: "z", device: [0]}, {tensor_name: "x", device: [0]}]}
+            ]}
+            y = Mul (z, w) @{device_configurations: [{configuration_id: "c", sharding_spec: [{tensor_name: "z", device: [1]}]}]}
+        }"#;
+    let text = converted_model(sharded, 12).unwrap_or_else(|(_, error)| panic!("{error}"));
+    // The node has other operands and results, so only the reader is sharded.
+    assert_eq!(text.matches("sharding_spec: [{tensor_name: \"z\", device: [1]}]").count(), 1, "{text}");
+    assert_eq!(text.matches("device: [").count(), 1, "{text}");
+    assert!(text.contains("quantization_annotation: [{tensor_name: \"z\""), "{text}");
     let reduced = "g (float[2, 4] x) => (float[2, 4] y) <float[2, 4] z> {
         z = ReduceSumSquare <noop_with_empty_axes = 1> (x)
         y = Neg (z)
