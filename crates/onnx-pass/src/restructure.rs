@@ -325,9 +325,9 @@ impl Comparison<'_> {
             }
             let output = schema.and_then(|schema| schema.outputs().get(index));
             let is_optional = output.is_some_and(onnx_schema::Formal::is_optional);
-            // Before version 14, the number of outputs decides whether it computes the statistics of the batch.
-            let is_mode =
-                new.is(op::BATCH_NORMALIZATION) && schema.is_some_and(|schema| schema.since_version() < 14);
+            // The number of outputs decides whether it computes the statistics of the batch, or must match the attribute that
+            // does.
+            let is_mode = new.is(op::BATCH_NORMALIZATION);
             if two.is_some() || !is_optional || is_mode {
                 return Err(format!("it changes the outputs of {}", self.label(self.after, node)));
             }

@@ -1,9 +1,11 @@
 //! The inputs of a run: given ones are compared with the model, the others are generated.
 
+use std::collections::HashMap;
+
 use onnx_diag::{Caps, Policy, Severity, Sink};
 use onnx_eval::Value;
 use onnx_eval::generate::{GenerateError, Generator};
-use onnx_ir::{Model, ValueId};
+use onnx_ir::{Def, Model, ValueId};
 use onnx_shape_infer::{Inference, Strength, Violation};
 use onnx_types::{Limits, Symbol};
 
@@ -98,7 +100,9 @@ impl<'a> Preparation<'a> {
         let mut compiled = inference.shapes(model);
         let evaluated = compiled.evaluate(&self.sizes.symbols());
         let dims = |value: ValueId| {
-            let of_input = inputs(model).contains(&value).then(|| self.sizes.shape(inference, value));
+            let is_input =
+                matches!(model.value(value).def(), Def::Input { graph, .. } if graph == model.main_graph());
+            let of_input = is_input.then(|| self.sizes.shape(inference, value));
             of_input.unwrap_or_else(|| evaluated.shape(value))
         };
         let generator = Generator::new(model, self.seed, &dims);
@@ -155,12 +159,10 @@ impl crate::exit::LibraryError for GenerateFailure<'_> {
 
 /// What contradicts the shapes. A condition that only inferred results depend on does not stop the run.
 fn check(model: &Model, inference: &Inference, values: &[(String, Value)]) -> (Sink, bool) {
+    let values: HashMap<&str, &Value> = values.iter().map(|(name, value)| (name.as_str(), value)).collect();
     let shapes: Vec<(ValueId, Vec<i64>)> = inputs(model)
         .iter()
-        .filter_map(|&input| {
-            let (_, value) = values.iter().find(|(known, _)| *known == name(model, input))?;
-            Some((input, value.tensor()?.dims().to_vec()))
-        })
+        .filter_map(|&input| Some((input, values.get(name(model, input))?.tensor()?.dims().to_vec())))
         .collect();
     let shapes: Vec<(ValueId, &[i64])> = shapes.iter().map(|(id, dims)| (*id, dims.as_slice())).collect();
     let (_, violations) = inference.solve(&shapes);

@@ -3,6 +3,7 @@
 use onnx_ir::{Model, NodeId, Position, ValueId};
 use onnx_ops::{Operator, ops};
 use onnx_schema::{Registry, op};
+use onnx_types::tensor::Tensor;
 
 use super::Report;
 use super::folded_constants::GROWTH;
@@ -79,6 +80,11 @@ fn remove(patch: &mut Patch<'_, '_>, node: NodeId) -> Result<(), Reason> {
         let _ = tap_sizes(patch, operand);
     }
     returns_operand(patch, node, input, output)?;
+    // An `Identity` of a small constant would be edited in the next run.
+    let is_constant = |model: &Model| model.constant_tensor(input).is_some_and(is_small);
+    if !patch.model().can_replace(output, input) && is_constant(patch.model()) {
+        return make_constant(patch, node, input, output);
+    }
     patch.replace(output, input);
     Ok(())
 }
@@ -93,13 +99,18 @@ fn make_constant(
     let Some(tensor) = patch.model().constant_tensor(input) else {
         return Err("it connects an input or a value of an outer graph with an output".into());
     };
-    if tensor.byte_len().is_none_or(|bytes| bytes > GROWTH) {
+    if !is_small(tensor) {
         return Err("it connects a constant of more than 16 kilobytes with an output".into());
     }
     let tensor = patch.try_constant(input)?;
     let new = patch.new_constant_node(Position::Before(node), tensor)?;
     patch.replace(output, new);
     Ok(())
+}
+
+/// Returns `true` if a copy of a constant may enlarge the model.
+fn is_small(tensor: &Tensor) -> bool {
+    tensor.byte_len().is_some_and(|bytes| bytes <= GROWTH)
 }
 
 /// Returns an error unless the first output is the first operand in every run.

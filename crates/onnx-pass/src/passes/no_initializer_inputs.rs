@@ -1,6 +1,6 @@
 //! The pass `no-initializer-inputs`: inputs with a default become initializers only.
 
-use onnx_ir::Def;
+use onnx_ir::{Def, ValueId};
 
 use super::Report;
 use crate::assumption::Exactness;
@@ -23,21 +23,19 @@ pub(super) fn pass() -> Pass {
 /// Removes the inputs of the main graph that have a default: their initializers are kept. Callers that override one are
 /// no longer accepted, so this is only for models that are run without.
 pub fn remove_initializer_inputs(cx: &mut PassCx<'_>) -> Report {
-    cx.restructure_with(NAME, Interface::FewerDefaults, |model| {
-        let graph = model.main_graph();
-        if model.info().ir_version < WITHOUT_INPUTS {
-            return 0;
-        }
-        let mut removed = 0;
-        for index in (0..model.graph(graph).inputs().len()).rev() {
-            let Some(&input) = model.graph(graph).inputs().get(index) else { continue };
-            if matches!(model.value(input).def(), Def::Input { .. })
-                && model.value(input).initializer().is_some()
-            {
-                model.remove_graph_input(graph, index);
-                removed += 1;
-            }
-        }
-        removed
+    let model = cx.model();
+    let graph = model.main_graph();
+    let has_default = |input: ValueId| {
+        let value = model.value(input);
+        matches!(value.def(), Def::Input { .. }) && value.initializer().is_some()
+    };
+    let (overridable, kept): (Vec<ValueId>, Vec<ValueId>) =
+        model.graph(graph).inputs().iter().partition(|&&input| has_default(input));
+    if overridable.is_empty() || model.info().ir_version < WITHOUT_INPUTS {
+        return Report::default();
+    }
+    cx.restructure_with(NAME, Interface::FewerDefaults, |model| match model.set_graph_inputs(graph, &kept) {
+        Ok(()) => overridable.len(),
+        Err(_) => 0,
     })
 }

@@ -24,11 +24,18 @@ pub(super) fn pass() -> Pass {
 /// Nested graphs of functions keep theirs, since functions have no initializers, and so do outputs of graphs and values
 /// to which annotations, training bindings or device configurations refer.
 pub fn lift_initializers(cx: &mut PassCx<'_>) -> Report {
+    let model = cx.model();
+    let is_nested = |graph: &GraphId| {
+        model.root(*graph) != *graph
+            && model.scope(*graph) == OpsetScope::Model
+            && model.initializers(*graph).next().is_some()
+    };
+    let nested: Vec<GraphId> = model.all_graphs().filter(is_nested).collect();
+    if nested.is_empty() {
+        return Report::default();
+    }
     let references = cx.references();
     cx.restructure(NAME, |model| {
-        let is_nested =
-            |graph: &GraphId| model.root(*graph) != *graph && model.scope(*graph) == OpsetScope::Model;
-        let nested: Vec<GraphId> = model.all_graphs().filter(is_nested).collect();
         let mut lifted = 0;
         for graph in nested {
             let values: Vec<ValueId> = model.initializers(graph).collect();

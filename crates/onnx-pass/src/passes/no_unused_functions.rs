@@ -18,5 +18,8 @@ pub(super) fn pass() -> Pass {
 
 /// Removes functions that neither a graph of the model nor a function that is kept calls.
 pub fn remove_unused_functions(cx: &mut PassCx<'_>) -> Report {
+    if cx.model().functions().is_empty() {
+        return Report::default();
+    }
     cx.restructure(NAME, Model::erase_unused_functions)
 }

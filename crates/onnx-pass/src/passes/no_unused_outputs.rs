@@ -26,8 +26,9 @@ pub fn remove_unused_outputs(cx: &mut PassCx<'_>) -> Report {
         let mut cursor = Cursor::all(model);
         while let Some(node) = cursor.next(model) {
             let Some(schema) = model.callee(node, registry).standard() else { continue };
-            // Before version 14, the number of outputs decides whether it computes the statistics of the batch.
-            if model.node(node).is(op::BATCH_NORMALIZATION) && schema.since_version() < 14 {
+            // The number of outputs decides whether it computes the statistics of the batch, or must match the attribute that
+            // does.
+            if model.node(node).is(op::BATCH_NORMALIZATION) {
                 continue;
             }
             for (index, output) in schema.outputs().iter().enumerate() {

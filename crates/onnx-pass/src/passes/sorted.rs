@@ -18,8 +18,10 @@ pub(super) fn pass() -> Pass {
 /// Sorts the nodes of each graph topologically; nodes that are in order keep their order. A graph with a cycle is
 /// unchanged.
 pub fn sort(cx: &mut PassCx<'_>) -> Report {
-    cx.restructure(NAME, |model| {
-        let unsorted: Vec<GraphId> = model.all_graphs().filter(|&graph| !model.is_sorted(graph)).collect();
-        unsorted.into_iter().filter(|&graph| model.sort(graph).is_ok()).count()
-    })
+    let unsorted: Vec<GraphId> =
+        cx.model().all_graphs().filter(|&graph| !cx.model().is_sorted(graph)).collect();
+    if unsorted.is_empty() {
+        return Report::default();
+    }
+    cx.restructure(NAME, |model| unsorted.into_iter().filter(|&graph| model.sort(graph).is_ok()).count())
 }
