@@ -4,7 +4,7 @@
 //! Whether the result of a listed operator is fixed can depend on its operands: the standard does not define which of
 //! 0.0 and -0.0 is the greater one, nor the result of an integer overflow.
 
-use onnx_ir::{Model, NodeId};
+use onnx_ir::{AttrValue, Model, Node, NodeId};
 use onnx_schema::{Registry, attr, domain, op};
 use onnx_types::tensor::{NoData, Tensor};
 use onnx_types::{ElemClass, ElemType, Symbol};
@@ -114,19 +114,18 @@ pub(crate) fn are_fixed(
     let record = model.node(node);
     let is_standard = record.domain() == domain::ONNX && model.callee(node, registry).standard().is_some();
     let Some(kind) = kind(record.op()).filter(|_| is_standard) else { return false };
+    if implementations_differ(record, operands) {
+        return false;
+    }
     match kind {
         Kind::Moves => true,
         Kind::Orders => {
-            // The order in which `TopK` returns elements may be left to the implementation.
-            let is_sorted = record.int(attr::SORTED) != Some(0);
             let is_least = |tensor: &Tensor| {
                 extremes(tensor)
                     .zip(range_of(tensor.elem()))
                     .is_some_and(|(own, all)| own.0 <= all.0 && all.0 < 0)
             };
-            is_sorted
-                && !operands.iter().any(has_no_order)
-                && !(record.is(op::ABS) && operands.iter().any(is_least))
+            !operands.iter().any(has_no_order) && !(record.is(op::ABS) && operands.iter().any(is_least))
         }
         Kind::Accumulates => {
             operands.iter().chain(results).all(|tensor| tensor.elem().is_integer())
@@ -149,15 +148,45 @@ pub(crate) fn are_fixed(
 }
 
 /// Whether the standard says nothing about the results of a node on these operands, so that implementations may return different
-/// ones that rounding does not explain: a float that the integers of the result do not include.
+/// ones that rounding does not explain: a float that the integers of the result do not include, or what
+/// [`implementations_differ`] lists.
 pub(crate) fn are_undefined(model: &Model, node: NodeId, operands: &[Tensor], results: &[Tensor]) -> bool {
     let record = model.node(node);
-    let is_cast = record.domain() == domain::ONNX && (record.is(op::CAST) || record.is(op::CAST_LIKE));
+    if record.domain() != domain::ONNX {
+        return false;
+    }
+    let is_cast = record.is(op::CAST) || record.is(op::CAST_LIKE);
     let [operand, ..] = operands else { return false };
     let is_float = operand.elem().class() == ElemClass::Float;
-    is_cast
-        && is_float
-        && results.iter().any(|result| result.elem().is_integer() && !includes(result, operand))
+    let is_outside = |result: &Tensor| result.elem().is_integer() && !includes(result, operand);
+    is_cast && is_float && results.iter().any(is_outside) || implementations_differ(record, operands)
+}
+
+/// Whether the text of a standard operator leaves its result open for these operands, or implementations follow it in different
+/// ways.
+fn implementations_differ(node: &Node, operands: &[Tensor]) -> bool {
+    let any_float = |is: fn(f64) -> bool| {
+        let is_float = |tensor: &&Tensor| tensor.elem().class() == ElemClass::Float;
+        operands.iter().filter(is_float).any(|tensor| floats(tensor).is_none_or(|mut all| all.any(is)))
+    };
+    match node.op() {
+        // The default of a limit is the least or the greatest finite number; other implementations keep infinities.
+        op::CLIP => operands.len() < 3 && any_float(f64::is_infinite),
+        // Elements are removed before the others are repeated, or after that.
+        op::PAD => {
+            let repeats = node.attribute(attr::MODE).is_some_and(|mode| {
+                !matches!(mode.value(), AttrValue::String(mode) if mode.as_ref() == b"constant")
+            });
+            let removes = |pads: &Tensor| extremes(pads).is_none_or(|all| all.0 < 0);
+            let attribute = node.ints(attr::PADS).into_iter().flatten();
+            repeats && (attribute.copied().any(|pad| pad < 0) || operands.get(1).is_some_and(removes))
+        }
+        // The integer of NaN.
+        op::QUANTIZE_LINEAR | op::DYNAMIC_QUANTIZE_LINEAR => any_float(f64::is_nan),
+        // The order of the elements.
+        op::TOP_K => node.int(attr::SORTED) == Some(0),
+        _ => false,
+    }
 }
 
 fn kind(op: Symbol) -> Option<Kind> {
