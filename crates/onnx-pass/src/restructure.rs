@@ -217,7 +217,13 @@ impl Comparison<'_> {
                 _ => false,
             };
             let is_renamed = is_main && self.before.str(one.name()) != self.after.str(two.name());
-            if !same_default || one.ty() != two.ty() || is_renamed {
+            // No caller of the model sees an input of a nested graph, so it may be declared in more detail.
+            let same_type = match (one.ty(), two.ty()) {
+                (None, new) => new.is_none() || !is_main,
+                (Some(old), Some(new)) => old == new || !is_main && old.completed_by(new) == *new,
+                (Some(_), None) => false,
+            };
+            if !same_default || !same_type || is_renamed {
                 return Err(format!("it changes the input {}", Quoted(self.before.str(one.name()))));
             }
         }
