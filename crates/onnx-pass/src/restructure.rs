@@ -5,7 +5,8 @@
 //! constants of equal elements are the same. Keys of nodes and values are the same in both, so the comparison is linear
 //! and proves the edit.
 
-use std::collections::HashSet;
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
 use onnx_diag::Quoted;
@@ -95,7 +96,8 @@ impl PassCx<'_> {
         let (data, registry) = (self.options().data, self.options().registry);
         let before = &checkpoint.model;
         let references = &*references;
-        let comparison = Comparison { before, after: self.model(), data, registry, interface, references };
+        let (after, twins) = (self.model(), RefCell::default());
+        let comparison = Comparison { before, after, data, registry, interface, references, twins };
         if let Err(reason) = comparison.run() {
             self.roll_back(checkpoint);
             return refuse(reason);
@@ -115,6 +117,8 @@ struct Comparison<'a> {
     interface: Interface,
     /// The values that annotations, bindings and shardings of the model before name.
     references: &'a References,
+    /// Whether two functions of the model after compute the same, for pairs that were compared.
+    twins: RefCell<HashMap<(FunctionId, FunctionId), bool, RandomState>>,
 }
 
 impl Comparison<'_> {
@@ -138,8 +142,9 @@ impl Comparison<'_> {
     }
 
     fn functions(&self) -> Result<(), String> {
+        let known: HashSet<FunctionId, RandomState> = self.before.functions().iter().copied().collect();
         for &function in self.after.functions() {
-            if !self.before.functions().contains(&function) {
+            if !known.contains(&function) {
                 return Err("it makes a function".to_owned());
             }
             let (old, new) = (self.before.function(function), self.after.function(function));
@@ -288,13 +293,17 @@ impl Comparison<'_> {
         self.outputs(node)
     }
 
-    /// Returns `true` if both nodes call functions, and these compute the same.
+    /// Returns `true` if both nodes call functions, and these compute the same. They are compared as they are after the edit, when
+    /// calls in both of them have been redirected: that each function computes what it did before is compared node by node, and
+    /// holds by induction over the depth of calls.
     fn calls_twin(&self, old: &onnx_ir::Node, new: &onnx_ir::Node) -> bool {
         let functions = (self.before.function_called(old), self.after.function_called(new));
         let (Some(one), Some(two)) = functions else { return false };
-        // The new function is compared as it was before the edit, because its own calls may have been redirected as
-        // well.
-        self.before.functions().contains(&two) && same_function(self.before, one, two, self.data)
+        // The function that was called may have been removed, with its body.
+        let is_kept = || self.after.get_graph(self.before.function(one).body()).is_some();
+        let mut twins = self.twins.borrow_mut();
+        let is_twin = || is_kept() && same_function(self.after, one, two, self.data);
+        *twins.entry((one, two)).or_insert_with(is_twin)
     }
 
     /// The attributes are the same, where one that has its default is the same as none.

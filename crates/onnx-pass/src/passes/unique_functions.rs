@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher as _, Hash as _, Hasher};
 
 use foldhash::fast::{FixedState, RandomState};
-use onnx_ir::{AttrValue, Constant, Cursor, FunctionId, Model, NodeId};
+use onnx_ir::{AttrValue, Constant, FunctionId, Model, NodeId};
 use onnx_types::tensor::DataSource;
 
 use super::Report;
@@ -30,24 +30,21 @@ pub(super) fn pass() -> Pass {
 /// `no-unused-functions` removes them.
 pub fn merge_functions(cx: &mut PassCx<'_>) -> Report {
     let data = cx.options().data;
-    let mut report = Report::default();
-    // Functions are equal only if they call the same ones: those that others call are merged first.
-    for _ in 0..cx.model().functions().len() {
-        let round = cx.restructure(NAME, |model| redirect(model, data));
-        let is_last = round.edits == 0;
-        report.extend(round);
-        if is_last {
-            break;
-        }
+    if cx.model().functions().len() < 2 {
+        return Report::default();
     }
-    report
+    cx.restructure(NAME, |model| redirect(model, data))
 }
 
-/// Redirects calls to the first of equal functions, and returns how many.
+/// Redirects calls to the first of equal functions, and returns how many. Functions are equal only if they call the same ones:
+/// the calls in a function are redirected before it is compared.
 fn redirect(model: &mut Model, data: &dyn DataSource) -> usize {
     let mut known: HashMap<u64, Vec<FunctionId>, RandomState> = HashMap::default();
     let mut twins: HashMap<FunctionId, FunctionId, RandomState> = HashMap::default();
-    for &function in model.functions() {
+    let mut redirected = 0_usize;
+    for function in callees_first(model) {
+        let calls: Vec<NodeId> = model.nodes_in(model.function(function).body()).collect();
+        redirected = redirected.saturating_add(redirect_calls(model, calls, &twins));
         let candidates = known.entry(hash(model, function, data)).or_default();
         match candidates.iter().find(|&&other| same_function(model, other, function, data)) {
             Some(&other) => {
@@ -60,9 +57,18 @@ fn redirect(model: &mut Model, data: &dyn DataSource) -> usize {
     if twins.is_empty() {
         return 0;
     }
+    let nodes: Vec<NodeId> = model.all_graphs().flat_map(|graph| model.nodes(graph)).collect();
+    redirected.saturating_add(redirect_calls(model, nodes, &twins))
+}
+
+/// Lets nodes that call a function with a twin call that one, and returns how many do.
+fn redirect_calls(
+    model: &mut Model,
+    nodes: Vec<NodeId>,
+    twins: &HashMap<FunctionId, FunctionId, RandomState>,
+) -> usize {
     let mut redirected = 0_usize;
-    let mut cursor = Cursor::all(model);
-    while let Some(node) = cursor.next(model) {
+    for node in nodes {
         let called = model.function_called(model.node(node));
         let Some(&twin) = called.and_then(|called| twins.get(&called)) else { continue };
         let record = model.function(twin);
@@ -71,6 +77,41 @@ fn redirect(model: &mut Model, data: &dyn DataSource) -> usize {
         redirected = redirected.saturating_add(1);
     }
     redirected
+}
+
+/// The functions by the depth of their calls: each after those that it calls, and otherwise in their order. Equal functions
+/// have equal depths.
+fn callees_first(model: &Model) -> Vec<FunctionId> {
+    let called = |function: FunctionId| -> Vec<FunctionId> {
+        let nodes = model.nodes_in(model.function(function).body());
+        nodes.filter_map(|node| model.function_called(model.node(node))).collect()
+    };
+    // The depth of each function; 0 also for one that is being visited, which a recursion calls.
+    let mut depths: HashMap<FunctionId, usize, RandomState> = HashMap::default();
+    for &root in model.functions() {
+        if depths.contains_key(&root) {
+            continue;
+        }
+        depths.insert(root, 0);
+        let mut open = vec![(root, called(root))];
+        while let Some((function, rest)) = open.last_mut() {
+            let function = *function;
+            if let Some(callee) = rest.pop() {
+                if !depths.contains_key(&callee) {
+                    depths.insert(callee, 0);
+                    open.push((callee, called(callee)));
+                }
+                continue;
+            }
+            open.pop();
+            let depth_of = |callee| depths.get(&callee).map_or(0, |depth: &usize| depth.saturating_add(1));
+            let depth = called(function).into_iter().map(depth_of).max().unwrap_or(0);
+            depths.insert(function, depth);
+        }
+    }
+    let mut order = model.functions().to_vec();
+    order.sort_by_key(|function| depths.get(function).copied());
+    order
 }
 
 /// A hash that functions of the same meaning share.

@@ -38,7 +38,7 @@ pub fn merge_subexpressions(cx: &mut PassCx<'_>) -> Report {
     let mut cursor = Cursor::all(cx.model());
     while let Some(node) = cx.next(&mut cursor) {
         let model = cx.model();
-        if model.node(node).outputs().is_empty() || !is_deterministic(model, node, registry) {
+        if model.node(node).outputs().is_empty() {
             continue;
         }
         let mut state = Fold(0);
@@ -46,6 +46,10 @@ pub fn merge_subexpressions(cx: &mut PassCx<'_>) -> Report {
         let is_twin = |earlier: NodeId| model.same_meaning(earlier, node, data);
         let found = known.find(model, node, state.finish(), is_twin);
         let Some(earlier) = found.or_else(|| swapped.find(model, node)) else { continue };
+        // Equal nodes are both random or neither is: few nodes are equal, and what a call runs may be much.
+        if !is_deterministic(model, node, registry) {
+            continue;
+        }
         let pairs: Vec<(ValueId, ValueId)> = outputs(model, node).zip(outputs(model, earlier)).collect();
         // An `Identity` in place of the node would save nothing.
         if model.node(node).is(op::CONSTANT) && !pairs.iter().all(|&(old, new)| model.can_replace(old, new)) {
