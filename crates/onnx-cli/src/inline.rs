@@ -110,8 +110,12 @@ impl LibraryError for InlineError {
     }
 
     fn help(&self) -> Option<String> {
-        let help = "`onnx info --functions` lists the nodes that a call of each function creates";
-        self.limit().map(|_| help.to_owned())
+        self.limit().map(|limit| {
+            format!(
+                "`--limit {limit}=N` raises the limit, and `--only SEL` inlines less; \
+                 `onnx info --functions` lists the nodes that a call of each function creates"
+            )
+        })
     }
 }
 

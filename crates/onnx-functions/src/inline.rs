@@ -60,7 +60,7 @@ pub enum InlineError {
         length: usize,
     },
     /// The model would exceed a limit, with the nodes of functions and of calls that are inlined in turn. It is unchanged.
-    #[error("inlining can take {needed} {limit} at a time; the limit `{limit}` is {allowed}")]
+    #[error("inlining can take {}{needed} {limit} at a time; the limit `{limit}` is {allowed}", at_least(*needed))]
     TooLarge {
         /// The name of the limit: `nodes` or `values`. Four operands, results or elements of attributes count as a value.
         limit: &'static str,
@@ -72,6 +72,11 @@ pub enum InlineError {
     /// The work was interrupted. Some of the calls are inlined.
     #[error(transparent)]
     Stopped(#[from] Stopped),
+}
+
+/// What precedes a saturated number.
+const fn at_least(number: u64) -> &'static str {
+    if number == u64::MAX { "at least " } else { "" }
 }
 
 /// The results of calls.

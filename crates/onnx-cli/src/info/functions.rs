@@ -41,6 +41,7 @@ fn entry(text: &mut String, function: &FunctionFacts) -> Result<(), Failure> {
     let nodes = plural(function.nodes, "node");
     let expanded = match function.expanded_nodes {
         Some(expanded) if expanded == function.nodes => String::new(),
+        Some(u64::MAX) => ", more than 18 quintillion with those of functions that it calls".to_owned(),
         Some(expanded) => format!(", {} with those of functions that it calls", grouped(expanded)),
         None => format!(", {}", paint(BAD, "calls itself")),
     };

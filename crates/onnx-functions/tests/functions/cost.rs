@@ -44,7 +44,7 @@ fn doubling_functions_are_refused_with_the_number_of_nodes() {
     );
     assert_eq!(
         refused(doubling(63), &Limits::default()),
-        format!("inlining can take {} nodes at a time; the limit `nodes` is 10000000", u64::MAX)
+        format!("inlining can take at least {} nodes at a time; the limit `nodes` is 10000000", u64::MAX)
     );
     let mut model = doubling(10);
     let done = inline_all(&mut model, &InlineOptions::default()).unwrap();
