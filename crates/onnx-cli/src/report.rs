@@ -77,12 +77,8 @@ impl ModelReportArgs {
             let failure = Failure::new("the model and the report cannot both be written to standard output");
             return Err(failure.help("use `-o FILE`, or `--report FILE`"));
         }
-        let is_same = |file: &Path, other: &Path| {
-            file == other
-                || file.canonicalize().is_ok_and(|file| other.canonicalize().is_ok_and(|other| file == other))
-        };
         let is_taken = |file: &Path| {
-            is_stream(file) || input.into_iter().chain(output).any(|other| is_same(file, other))
+            is_stream(file) || input.into_iter().chain(output).any(|other| is_same_place(file, other))
         };
         if self.file.as_deref().is_some_and(is_taken) {
             // Nor is this failure reported there.
@@ -94,6 +90,11 @@ impl ModelReportArgs {
         }
         Ok(())
     }
+}
+
+/// Whether two paths name one file, which may not be there yet.
+pub(crate) fn is_same_place(a: &Path, b: &Path) -> bool {
+    a == b || a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b))
 }
 
 impl Command {

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::{ArgGroup, Args, ValueEnum, ValueHint};
-use onnx_codec::file::write_atomically;
+use onnx_codec::file::{Kind as FileKind, write_file};
 use onnx_ir::{Model, NodeId};
 use onnx_pass::{
     Condition, Entry, Exactness, Level, OpposedPasses, Pass, PassOptions, PassRun, Pipeline, PipelineReport,
@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 
 use crate::args::{Changed, DocumentArgs, ExternalArgs, InPlaceArgs, InputArgs, ModelOutputArgs};
 use crate::exit::{Failure, Outcome};
-use crate::input::{Loaded, display_name, load_to_copy};
+use crate::input::{Loaded, display_name, is_stream, load_to_copy};
 use crate::output::Out;
 use crate::progress::Progress;
 use crate::{report, rule_files, selection, size, store, weights};
@@ -196,6 +196,7 @@ pub(crate) fn edit(
     let in_place = args.in_place.in_place;
     let changed = Changed { path: input_file, from: args.input.from, in_place };
     let placement = args.output.placement(Some(&changed), &ExternalArgs::DEFAULT, out)?;
+    check_journal(args, input_file)?;
     let progress = Progress::start(kind.verb, 1);
     progress.begin(&display_name(input_file));
     let mut loaded = load_to_copy(input_file, &args.input)?;
@@ -233,7 +234,8 @@ pub(crate) fn edit(
         loaded.execution.interrupt.check()?;
     }
     progress.aside(|| (kind.describe)(&done, &before, &loaded.model, out));
-    refused::write_reproducers(args.reproducers.as_deref(), &done, args.output.dry_run, out)?;
+    let aside = store::options(args.output.write, loaded.files()?).with_dry_run(args.output.dry_run);
+    refused::write_reproducers(args.reproducers.as_deref(), &done, &aside, out)?;
     if let Some(Verdict::Refuted(counterexample)) = &done.model {
         return Err(Failure::new(format_args!(
             "the model computes other results after the passes:\n{counterexample}"
@@ -253,16 +255,31 @@ pub(crate) fn edit(
         let item = item.to_string();
         out.input_of(&loaded.name, Some(loaded.format.id()), Some(loaded.bytes), findings, vec![item])?;
     }
-    if let Some(path) = &args.journal {
-        write_journal(path, &done, &loaded.model, args.output.dry_run, out)?;
-    }
+    let journal = args.journal.as_deref().map(|path| (path, journal_text(&done, &loaded.model)));
     if args.journal_metadata {
         journal::annotate(&mut loaded.model)?;
     }
     let to = placement.destination(loaded.execution.clone(), args.output.write, loaded.files()?);
     let files = weights::place(&mut loaded, &placement, out)?;
     store::write(&loaded.model, &to, &files, progress, out)?;
+    if let Some((path, text)) = journal {
+        write_file(path, FileKind::Json, &aside, |file| file.write_all(text.as_bytes()))?;
+        out.output(path, Some("json"), text.len() as u64, !args.output.dry_run);
+    }
     Ok(Outcome::Fine)
+}
+
+/// Refuses to write the journal where something else is read or written.
+fn check_journal(args: &EditArgs, input: &Path) -> Result<(), Failure> {
+    let Some(journal) = args.journal.as_deref() else { return Ok(()) };
+    let others =
+        [Some(input), args.output.output_file.as_deref(), args.output.report.file.as_deref()].into_iter();
+    if !is_stream(journal) && !others.flatten().any(|other| report::is_same_place(journal, other)) {
+        return Ok(());
+    }
+    let message =
+        "`--journal` takes the name of a file that is not the input, the output, the report or a stream";
+    Err(Failure::new(message).help("name another file: `--journal FILE`"))
 }
 
 /// The passes that were asked for.
@@ -402,23 +419,11 @@ fn item(loaded: &Loaded, done: &PipelineReport, before: usize, answers: &[why::A
     })
 }
 
-fn write_journal(
-    path: &Path,
-    done: &PipelineReport,
-    model: &Model,
-    dry_run: bool,
-    out: &mut Out,
-) -> Result<(), Failure> {
+/// The journal as JSON.
+fn journal_text(done: &PipelineReport, model: &Model) -> String {
     let entries: Vec<Value> = done.journal.iter().map(entry).collect();
-    let text = format!(
-        "{:#}\n",
-        json!({ "schema": "onnx-journal/1", "edits": entries, "nodes": journal::nodes(model) })
-    );
-    if !dry_run {
-        write_atomically(path, |file| file.write_all(text.as_bytes()))?;
-    }
-    out.output(path, Some("json"), text.len() as u64, !dry_run);
-    Ok(())
+    let nodes = journal::nodes(model);
+    format!("{:#}\n", json!({ "schema": "onnx-journal/1", "edits": entries, "nodes": nodes }))
 }
 
 /// Nodes by operator and name.

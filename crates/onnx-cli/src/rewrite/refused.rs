@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use onnx_codec::file::write_atomically;
+use onnx_codec::file::{Kind, WriteOptions, write_file};
 use onnx_pass::{Entry, Level, PipelineReport, Refusal, Verdict};
 
 use crate::exit::Failure;
@@ -89,7 +89,7 @@ fn message(refusal: &Refusal, count: usize) -> String {
 pub(super) fn write_reproducers(
     folder: Option<&Path>,
     done: &PipelineReport,
-    dry_run: bool,
+    options: &WriteOptions,
     out: &mut Out,
 ) -> Result<(), Failure> {
     let Some(folder) = folder else { return Ok(()) };
@@ -105,12 +105,12 @@ pub(super) fn write_reproducers(
         known.push(text);
         let pass: String = pass.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
         let path: PathBuf = folder.join(format!("{pass}-{}.onnxtxt", known.len()));
-        if !dry_run {
+        if !options.dry_run {
             std::fs::create_dir_all(folder)
                 .map_err(|error| Failure::new(format_args!("{}: {error}", folder.display())))?;
-            write_atomically(&path, |file| file.write_all(text.as_bytes()))?;
+            write_file(&path, Kind::Model, options, |file| file.write_all(text.as_bytes()))?;
         }
-        out.output(&path, Some("onnxtxt"), text.len() as u64, !dry_run);
+        out.output(&path, Some("onnxtxt"), text.len() as u64, !options.dry_run);
     }
     Ok(())
 }

@@ -81,6 +81,29 @@ fn the_journal_has_every_edit() {
 }
 
 #[test]
+fn the_journal_replaces_no_other_file() {
+    let folder = Folder::with("in.onnxtxt", MODEL);
+    onnx(&folder, "convert in.onnxtxt -o in.onnx --weights external=in.data").exits(0);
+    folder.put("other.onnxtxt", MODEL);
+    let files = ["in.onnx", "in.data", "other.onnxtxt"];
+    let before = files.map(|name| folder.get(name));
+    for name in files {
+        for args in ["", "-o out.onnx ", "--force -o out.onnx "] {
+            if args.contains("--force") && name == "other.onnxtxt" {
+                continue;
+            }
+            onnx(&folder, &format!("rewrite in.onnx --pass no-identities {args}--journal {name}")).exits(2);
+        }
+    }
+    for args in ["-o new.onnx --journal new.onnx", "--report r.json --journal r.json", "--journal -"] {
+        let run = onnx(&folder, &format!("rewrite in.onnx --pass no-identities {args}")).exits(2);
+        assert!(run.err.contains("`--journal` takes the name of a file that is not the input"), "{}", run.err);
+    }
+    assert!(files.map(|name| folder.get(name)) == before);
+    assert!(!folder.list().contains(&"new.onnx".to_owned()));
+}
+
+#[test]
 fn exact_edits_do_not_round() {
     let folder = Folder::with("in.onnxtxt", MODEL);
     let run = onnx(&folder, "rewrite in.onnxtxt --pass folded-constants -o out.onnxtxt").exits(0);
