@@ -192,6 +192,15 @@ fn functions_count_for_each_call() {
 }
 
 #[test]
+fn weights_of_functions_count_once() {
+    let text = "<ir_version: 10, opset_import: [\"\": 21, \"f\": 1]>
+        g (float[2,2] x) => (float[2,2] y) { h = f.Add (x) y = f.Add (h) }
+        <domain: \"f\", opset_import: [\"\": 21]> Add (a) => (b) { c = Constant <value = float[2] {1, 2}> () b = Add (a, c) }";
+    let found = cost(&parse(text), &CostOptions::default()).unwrap();
+    assert_eq!((found.parameters, found.weight_bytes), (2, 8));
+}
+
+#[test]
 fn sizes_that_are_given_make_numbers() {
     let mut model = parse(
         "<ir_version: 10, opset_import: [\"\": 21]> g (float[N,4] x) => (float[N,4] y) { y = Exp (x) }",

@@ -83,7 +83,7 @@ fn tensor_text(tensor: &Tensor, interrupt: &Interrupt) -> Result<String, Failure
 /// The first elements of a tensor, as text.
 pub(crate) fn words(tensor: &Tensor, most: usize) -> Result<Vec<String>, Failure> {
     let word = |element: &Json| match element {
-        Json::String(text) if tensor.elem() == ElemType::String => format!("\"{}\"", shown(text)),
+        Json::String(text) if tensor.elem() == ElemType::String => format!("{text:?}"),
         Json::String(text) => text.clone(),
         other => {
             other.as_f64().filter(|_| tensor.elem().is_float()).map_or_else(|| other.to_string(), number)

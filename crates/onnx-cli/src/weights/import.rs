@@ -74,6 +74,11 @@ fn from_file(path: &Path, mode: ReadMode, loaded: &Loaded) -> Result<Vec<Replace
                 .about(&display_name(path))
                 .help("name the weight: `--replace NAME=FILE`"));
         }
+        "onnx" | "onnxtxt" | "textproto" => {
+            return Err(Failure::new("is a model, not a file of tensors")
+                .about(&display_name(path))
+                .help("tensors are read from `.safetensors`, its index, and `.npz`: `onnx weights export` writes them"));
+        }
         _ => {}
     }
     let about = |failure: Failure, path: &Path| failure.about(&display_name(path));

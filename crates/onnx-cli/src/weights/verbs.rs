@@ -146,6 +146,10 @@ impl LibraryError for SafetensorsError {
     fn help(&self) -> Option<String> {
         match self {
             Self::NotStorable { .. } => Some("leave it away with `--at`, or write `-o NAME.pb`".to_owned()),
+            Self::ReservedName(_) => Some(
+                "rename the weight with `onnx edit --rename OLD=NEW`, leave it away with `--at`, or write `-o NAME.npz`"
+                    .to_owned(),
+            ),
             _ => Some("write the file again: readers of the format refuse it".to_owned()),
         }
     }

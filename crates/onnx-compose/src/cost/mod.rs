@@ -23,6 +23,7 @@ use onnx_types::tensor::{DataSource, NoData};
 use onnx_types::{Execution, Stopped, Symbol};
 
 use self::graphs::Totals;
+use self::weights::Weights;
 
 /// Options of [`cost`].
 #[derive(Clone)]
@@ -200,6 +201,8 @@ impl CostError {
 /// Returns an error if functions call each other in a cycle, if replacing calls by bodies exceeds a limit, or if the work is
 /// interrupted.
 pub fn cost(model: &Model, options: &CostOptions<'_>) -> Result<Cost, CostError> {
+    // A weight in the body of a function is there once, however often the function is called.
+    let weights = Weights::of(model).total;
     let flat;
     let model = if model.functions().is_empty() {
         model
@@ -210,7 +213,7 @@ pub fn cost(model: &Model, options: &CostOptions<'_>) -> Result<Cost, CostError>
     let inference = inferred(model, options, options.sizes)?;
     let totals = Totals::of(model, &inference, options)?;
     let contradiction = contradiction(model, &inference, options)?;
-    Ok(Cost { contradiction, ..report::report(model, &inference, totals) })
+    Ok(Cost { contradiction, ..report::report(model, &inference, totals, weights) })
 }
 
 /// The first contradiction of the sizes that are set.

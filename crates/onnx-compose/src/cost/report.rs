@@ -9,6 +9,7 @@ use onnx_types::{Dim, Symbol};
 
 use super::graphs::{NodeRecord, Totals};
 use super::measure::{Measure, Work};
+use super::weights::Size;
 use super::{Amount, Cost, NodeCost, OperatorCost};
 
 /// The size of each dimension variable in the order of lists.
@@ -21,7 +22,8 @@ struct Row {
     outputs: Dim,
 }
 
-pub(super) fn report(model: &Model, inference: &Inference, mut totals: Totals<'_>) -> Cost {
+/// The cost of a model without calls of functions, with the weights of the model that may have some.
+pub(super) fn report(model: &Model, inference: &Inference, mut totals: Totals<'_>, weights: Size) -> Cost {
     let records = std::mem::take(&mut totals.nodes);
     let mut rows: Vec<Row> = Vec::new();
     let mut positions: HashMap<(Symbol, Symbol), usize, RandomState> = HashMap::default();
@@ -56,8 +58,8 @@ pub(super) fn report(model: &Model, inference: &Inference, mut totals: Totals<'_
     Cost {
         macs: amount(totals.work.macs),
         operations: amount(totals.work.operations),
-        parameters: totals.weights.total.elements,
-        weight_bytes: totals.weights.total.bytes,
+        parameters: weights.elements,
+        weight_bytes: weights.bytes,
         activation_bytes: amount(totals.outputs),
         peak_bytes,
         peak_node: peak_node.map(|node| name(model, node)),
