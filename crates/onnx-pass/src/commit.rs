@@ -295,6 +295,7 @@ impl Patch<'_, '_> {
     fn judge(&self, types: Types, label: impl Fn(usize) -> String) -> Result<(), String> {
         match types {
             Types::Finer => Ok(()),
+            Types::CannotRun(reason) => Err(format!("the new nodes cannot run: {reason}")),
             Types::Contradiction(output, reason) => {
                 Err(format!("the type of what replaces {} contradicts it: {reason}", label(output)))
             }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use onnx_check::{CheckOptions, check};
-use onnx_diag::{Severity, Step};
+use onnx_diag::{Diagnostic, Reference, Severity, Step};
 use onnx_ir::{Model, ValueId};
 use onnx_schema::Registry;
 use onnx_shape_infer::{InferOptions, Inference, Ty, infer};
@@ -15,15 +15,20 @@ use crate::equivalence::{Equivalence, SIDES, Side};
 pub(crate) fn new_error(eq: &Equivalence, registry: &Registry) -> Option<String> {
     let registry = registry.clone();
     let options = CheckOptions::default().with_opset_compatibility(false).with_registry(registry);
-    let sink = check(eq.model(), &options);
-    let mut balance: BTreeMap<u16, i64> = BTreeMap::new();
-    let errors = || sink.diagnostics().iter().filter(|found| found.severity == Severity::Error);
-    let side = |found: &onnx_diag::Diagnostic| {
+    only_after(check(eq.model(), &options).diagnostics(), |found| found.severity == Severity::Error)
+        .map(|found| format!("{} ({})", found.message, found.rule.slug))
+}
+
+/// The first error in the new side of an equivalence of a rule that finds more errors there than in the old side.
+fn only_after(found: &[Diagnostic], is_error: fn(&Diagnostic) -> bool) -> Option<&Diagnostic> {
+    let errors = || found.iter().filter(|found| is_error(found));
+    let side = |found: &Diagnostic| {
         found.locus.steps().iter().find_map(|step| match step {
             Step::Function { name, .. } => SIDES.iter().position(|side| *side == name.as_str()),
             _ => None,
         })
     };
+    let mut balance: BTreeMap<u16, i64> = BTreeMap::new();
     for found in errors() {
         let change = match side(found) {
             Some(0) => -1,
@@ -33,10 +38,9 @@ pub(crate) fn new_error(eq: &Equivalence, registry: &Registry) -> Option<String>
         let count = balance.entry(found.rule.code).or_default();
         *count = count.saturating_add(change);
     }
-    let is_new = |found: &&onnx_diag::Diagnostic| {
+    errors().find(|found| {
         side(found) == Some(1) && balance.get(&found.rule.code).is_some_and(|&count| count > 0)
-    };
-    errors().find(is_new).map(|found| format!("{} ({})", found.message, found.rule.slug))
+    })
 }
 
 /// The comparison of the inferred types of the two sides.
@@ -48,6 +52,8 @@ pub(crate) enum Types {
     Coarser(usize, String),
     /// The types contradict each other, at this output.
     Contradiction(usize, String),
+    /// Inference finds an error in the new side that the old side does not have: its nodes cannot run.
+    CannotRun(String),
 }
 
 /// Infers both sides and compares the types of their outputs.
@@ -69,7 +75,14 @@ pub(crate) fn types(eq: &Equivalence, registry: &Registry) -> Types {
             Order::Contradiction(reason) => return Types::Contradiction(index, reason),
         }
     }
-    result
+    // Limits and conditions say nothing about what runs.
+    let is_error = |found: &Diagnostic| {
+        found.rule.severity == Severity::Error && found.rule.reference != Reference::NotEnforced
+    };
+    match only_after(inference.findings().diagnostics(), is_error) {
+        Some(found) => Types::CannotRun(found.message.clone()),
+        None => result,
+    }
 }
 
 /// Compares the inferred types of a value and of the one that replaces it, in the model itself. A new constant has the type

@@ -67,6 +67,7 @@ use std::fmt;
 use onnx_diag::Quoted;
 use onnx_ir::{Model, NodeId};
 
+use crate::cx::PassCx;
 use crate::pass::Pass;
 use crate::patch::{Patch, Refusal};
 use crate::query::Reason;
@@ -164,6 +165,22 @@ impl Report {
             Ok(_) => self.edits = self.edits.saturating_add(1),
             Err(refusal) if refusal.is_outside_selection() => {}
             Err(refusal) => self.refusals.push(*refusal),
+        }
+    }
+}
+
+/// Runs a pass until it edits nothing, for nodes that its edits copy to places which a run does not visit again. Refusals and
+/// nodes that are left are those of the last run.
+pub(crate) fn until_idle<'m>(
+    cx: &mut PassCx<'m>,
+    mut run: impl FnMut(&mut PassCx<'m>) -> Report,
+) -> Report {
+    let mut edits = 0_usize;
+    loop {
+        let report = run(cx);
+        edits = edits.saturating_add(report.edits);
+        if report.edits == 0 {
+            return Report { edits, ..report };
         }
     }
 }

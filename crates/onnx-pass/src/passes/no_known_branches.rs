@@ -3,7 +3,7 @@
 use onnx_ir::{CopyMap, Cursor, Position, ValueId};
 use onnx_ops::{Operator, ops};
 
-use super::Report;
+use super::{Report, until_idle};
 use crate::assumption::Exactness;
 use crate::cx::PassCx;
 use crate::pass::Pass;
@@ -24,6 +24,11 @@ pub(super) fn pass() -> Pass {
 
 /// Replaces `If` nodes whose condition is known by the nodes of the branch that runs.
 pub fn splice_conditionals(cx: &mut PassCx<'_>) -> Report {
+    // A branch that becomes part of another graph brings its own `If` nodes.
+    until_idle(cx, splice_once)
+}
+
+fn splice_once(cx: &mut PassCx<'_>) -> Report {
     let mut report = Report::default();
     let mut cursor = Cursor::all(cx.model());
     while let Some(node) = cx.next(&mut cursor) {

@@ -5,7 +5,7 @@ use onnx_ops::{Operator, ops};
 use onnx_schema::op;
 use onnx_types::tensor::Tensor;
 
-use super::Report;
+use super::{Report, until_idle};
 use crate::assumption::Exactness;
 use crate::cx::PassCx;
 use crate::pass::Pass;
@@ -27,7 +27,8 @@ pub(super) fn pass() -> Pass {
 
 /// Replaces `Loop` nodes that are known to run once by the nodes of the body, and those that never run by the initial values.
 pub fn unroll_short_loops(cx: &mut PassCx<'_>) -> Report {
-    cx.rewrite(NAME, Exactness::Exact, op::LOOP, unroll)
+    // A body that becomes part of another graph brings its own `Loop` nodes.
+    until_idle(cx, |cx| cx.rewrite(NAME, Exactness::Exact, op::LOOP, unroll))
 }
 
 /// The values of a loop.
