@@ -41,10 +41,10 @@ pub(crate) fn check(
     for (index, &(old, new)) in draft.pairs.iter().enumerate() {
         let earlier = draft.pairs.get(..index).unwrap_or_default();
         if earlier.iter().any(|(other, _)| *other == old) {
-            return Err(format!("{old} is replaced twice"));
+            return Err(format!("{} is replaced twice", label(model, old)));
         }
         if draft.pairs.iter().any(|(other, _)| *other == new) {
-            return Err(format!("{new}, which replaces a value, is replaced itself"));
+            return Err(format!("{}, which replaces a value, is replaced itself", label(model, new)));
         }
         pair(model, registry, old, new)?;
         if let Some(by) = references.to(old) {
@@ -84,13 +84,13 @@ fn pair(model: &Model, registry: &Registry, old: ValueId, new: ValueId) -> Resul
         return Err("a value is gone".to_owned());
     };
     let Def::Output { node, .. } = record.def() else {
-        return Err(format!("{old} is not made by a node"));
+        return Err(format!("{} is not made by a node", label(model, old)));
     };
     if !is_deterministic(model, node, registry) {
         return Err("it replaces the result of a node that is not known to be deterministic".to_owned());
     }
     if !model.is_visible(new, model.graph_of(old)) {
-        return Err(format!("{new} is not visible where {old} is"));
+        return Err(format!("{} is not visible where {} is", label(model, new), label(model, old)));
     }
     Ok(())
 }
@@ -98,6 +98,7 @@ fn pair(model: &Model, registry: &Registry, old: ValueId, new: ValueId) -> Resul
 /// The operands of a new node are visible and defined before it.
 fn operands_are_defined(model: &Model, node: NodeId) -> Result<(), String> {
     let graph = model.node(node).graph();
+    let op = Quoted(model.str(model.node(node).op()));
     let mut problem = None;
     model.for_each_use_within(node, |value| {
         let home = model.graph_of(value);
@@ -106,14 +107,14 @@ fn operands_are_defined(model: &Model, node: NodeId) -> Result<(), String> {
             return;
         }
         if !model.is_inside(graph, home) {
-            problem = Some(format!("{value} is not visible where the new node {node} uses it"));
+            problem = Some(format!("{} is not visible where the new node {op} uses it", label(model, value)));
         } else if let Def::Output { node: producer, .. } = model.value(value).def() {
             let user = model.ancestor_in(node, home);
             if !user.is_some_and(|user| model.is_before(producer, user)) {
-                problem = Some(format!("{value} is defined after the new node {node} that uses it"));
+                problem = Some(format!("{} is defined after the new node {op} that uses it", label(model, value)));
             }
         } else if let Def::Unresolved(_) = model.value(value).def() {
-            problem = Some(format!("nothing defines {value}, which the new node {node} uses"));
+            problem = Some(format!("nothing defines {}, which the new node {op} uses", label(model, value)));
         }
     });
     problem.map_or(Ok(()), Err)
@@ -153,6 +154,7 @@ fn order(model: &Model, old: ValueId, new: ValueId, dying: &[NodeId]) -> Result<
         }
         let user = model.ancestor_in(user, home);
         if !user.is_some_and(|user| model.is_before(producer, user)) {
+            let [new, old] = [new, old].map(|value| label(model, value));
             return Err(format!("{new} is defined after a user of {old}, or depends on it"));
         }
     }

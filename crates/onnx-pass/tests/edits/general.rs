@@ -137,7 +137,7 @@ fn a_new_value_that_depends_on_the_old_one_is_refused() {
             patch.replace(a, new);
         },
         Level::Structure,
-        &["v4 is defined after a user of v2, or depends on it"],
+        &["v4 is defined after a user of `a`, or depends on it"],
     );
 }
 
@@ -157,7 +157,7 @@ fn a_value_that_is_defined_later_is_refused() {
             patch.replace(a, z);
         },
         Level::Structure,
-        &["v4 is defined after a user of v1, or depends on it"],
+        &["`z` is defined after a user of `a`, or depends on it"],
     );
 }
 
@@ -336,8 +336,7 @@ fn an_output_of_a_branch_does_not_become_a_value_after_its_node() {
                 z = Neg (x)
             }}"#
         );
-        let reason =
-            format!("{} is defined after a user of {}, or depends on it", key(&text, "z"), key(&text, old));
+        let reason = format!("`z` is defined after a user of `{old}`, or depends on it");
         let edit = |patch: &mut Patch<'_, '_>| {
             patch.tap(value(patch.model(), "x"));
             let (old, z) = (value(patch.model(), old), value(patch.model(), "z"));
