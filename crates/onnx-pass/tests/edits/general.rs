@@ -348,7 +348,3 @@ fn an_output_of_a_branch_does_not_become_a_value_after_its_node() {
     check("(v) { v = Neg (x) }", "v");
 }
 
-/// The key of a value as messages write it.
-fn key(text: &str, name: &str) -> String {
-    value(&parse(text), name).to_string()
-}
