@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use super::ModelWriter;
 use crate::attr::Attribute;
 use crate::entity::NodeId;
-use crate::extras::Extras;
+use crate::extras::{Extras, NodeDeviceConfiguration, ValueRef};
 use crate::graph::Owner;
 use crate::node::{Node, Operand};
 use crate::value::{Def, Use, User, Value, ValueFlags};
@@ -66,8 +66,11 @@ impl ModelWriter {
                 self.model.set_owner(nested, Owner::Node(node));
             }
         }
+        let NodeFields { op, domain, overload, name, attributes, mut extras, forms } = fields;
+        if let Some(extras) = &mut extras {
+            self.refer_to_outputs(node, &mut extras.device_configurations);
+        }
         let record = &mut self.model.nodes[node];
-        let NodeFields { op, domain, overload, name, attributes, extras, forms } = fields;
         (record.op, record.domain, record.overload, record.name) = (op, domain, overload, name);
         record.forms = forms;
         if !attributes.is_empty() {
@@ -77,6 +80,22 @@ impl ModelWriter {
             record.extras = extras;
         }
         node
+    }
+
+    /// Shardings of a node are read before its outputs are there: a name that is that of an output means the output, not the
+    /// value of an outer graph that it hides.
+    fn refer_to_outputs(&self, node: NodeId, configurations: &mut [NodeDeviceConfiguration]) {
+        let values = &self.model.values;
+        for sharding in configurations.iter_mut().flat_map(|configuration| &mut configuration.shardings) {
+            let name = match sharding.tensor {
+                ValueRef::Name(name) => name,
+                ValueRef::Value(value) => values[value].name(),
+            };
+            let mut outputs = self.model.nodes[node].outputs.iter().flatten();
+            if let Some(&output) = outputs.find(|&&output| values[output].name() == name) {
+                sharding.tensor = ValueRef::Value(output);
+            }
+        }
     }
 
     #[inline]
