@@ -9,6 +9,7 @@ use slotmap::SecondaryMap;
 
 use crate::housekeeping::Identity;
 use crate::reason::Reason;
+use crate::repeated::referred;
 
 /// Moves nodes of one graph into a new function of the model, and replaces them by a call of it. Outside values that
 /// the nodes use become inputs of the function in the order of first use, and those of their results that are used
@@ -19,7 +20,8 @@ use crate::reason::Reason;
 /// # Errors
 ///
 /// Returns the reason if the nodes cannot become a function, see [`Region::new`], or if the identity of the function is taken,
-/// see [`Region::make_function`]. The model is unchanged then.
+/// see [`Region::make_function`], or if a quantization annotation, a binding of the training or a device configuration refers to a
+/// result of the nodes, which would be lost. The model is unchanged then.
 pub fn outline(
     model: &mut Model,
     nodes: &[NodeId],
@@ -27,6 +29,7 @@ pub fn outline(
     registry: &Registry,
 ) -> Result<NodeId, Reason> {
     let region = Region::new(model, nodes)?;
+    refuse_referred(model, &region.nodes)?;
     let function = region.make_function(model, (domain, name, overload), registry)?;
     let call = region.replace(model, function)?;
     let needed = if overload.is_empty() { IR_WITH_FUNCTIONS } else { IR_WITH_OVERLOADS };
@@ -151,6 +154,32 @@ impl Region {
         model.set_op(node, domain, name, overload);
         Ok(node)
     }
+}
+
+/// The reason if a part of the model other than a node or an output refers to a result of these nodes.
+fn refuse_referred(model: &Model, nodes: &[NodeId]) -> Result<(), Reason> {
+    let referred = referred(model);
+    for &node in nodes {
+        for &value in model.node(node).outputs().iter().flatten() {
+            if referred.contains_key(value) {
+                let value = Quoted(name(model, value));
+                return Err(Reason::new(format!(
+                    "a quantization annotation or a binding of the training refers to {value}, and would be lost"
+                )));
+            }
+        }
+        if model.walk_node(node).nodes().any(|inner| has_devices(model, inner)) {
+            let op = Quoted(model.str(model.node(node).op()));
+            return Err(Reason::new(format!(
+                "{op} has a device configuration, which refers to values of the graph"
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn has_devices(model: &Model, node: NodeId) -> bool {
+    model.node(node).extras().is_some_and(|extras| !extras.device_configurations.is_empty())
 }
 
 /// Where the call of a convex set of nodes is inserted: before the first node that depends on the set.

@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
-use onnx_ir::{Cursor, Model, NodeId, Revision, ValueId};
+use onnx_ir::{Cursor, Model, Node, NodeId, Revision, ValueId};
 use onnx_schema::Registry;
 use onnx_shape_infer::{InferOptions, Inference, Justification, infer};
 use onnx_types::tensor::{DataSource, NoData};
@@ -128,7 +128,11 @@ pub struct Entry {
 /// Operator and name of the nodes that a patch is derived from.
 pub(crate) fn sources_of(model: &Model, draft: &Draft) -> Vec<(String, String)> {
     let nodes = draft.sources.iter().filter_map(|&node| model.get_node(node));
-    nodes.map(|node| (model.str(node.op()).to_owned(), model.str(node.name()).to_owned())).collect()
+    let name = |node: &Node| {
+        let output = || node.output(0).map(|output| model.value(output).name());
+        Some(node.name()).filter(|name| !name.is_empty()).or_else(output).unwrap_or_default()
+    };
+    nodes.map(|node| (model.str(node.op()).to_owned(), model.str(name(node)).to_owned())).collect()
 }
 
 /// The state of a context to which it can return.

@@ -218,7 +218,9 @@ impl Collector<'_> {
         let node = match model.get_value(value).map(onnx_ir::Value::def) {
             Some(Def::Output { node, .. }) => node,
             Some(Def::Input { .. } | Def::Initializer(_)) => return Ok(Decision::Input),
-            Some(Def::Unresolved(_)) | None => return Err(format!("nothing defines {}", label(model, value))),
+            Some(Def::Unresolved(_)) | None => {
+                return Err(format!("nothing defines {}", label(model, value)));
+            }
         };
         if model.constant_tensor(value).is_some() {
             return Ok(Decision::Input);

@@ -174,9 +174,9 @@ fn implementations_differ(node: &Node, operands: &[Tensor]) -> bool {
         op::CLIP => operands.len() < 3 && any_float(f64::is_infinite),
         // Elements are removed before the others are repeated, or after that.
         op::PAD => {
-            let repeats = node.attribute(attr::MODE).is_some_and(|mode| {
-                !matches!(mode.value(), AttrValue::String(mode) if mode.as_ref() == b"constant")
-            });
+            let repeats = node.attribute(attr::MODE).is_some_and(
+                |mode| !matches!(mode.value(), AttrValue::String(mode) if mode.as_ref() == b"constant"),
+            );
             let removes = |pads: &Tensor| extremes(pads).is_none_or(|all| all.0 < 0);
             let attribute = node.ints(attr::PADS).into_iter().flatten();
             repeats && (attribute.copied().any(|pad| pad < 0) || operands.get(1).is_some_and(removes))

@@ -38,9 +38,8 @@ fn only_after(found: &[Diagnostic], is_error: fn(&Diagnostic) -> bool) -> Option
         let count = balance.entry(found.rule.code).or_default();
         *count = count.saturating_add(change);
     }
-    errors().find(|found| {
-        side(found) == Some(1) && balance.get(&found.rule.code).is_some_and(|&count| count > 0)
-    })
+    errors()
+        .find(|found| side(found) == Some(1) && balance.get(&found.rule.code).is_some_and(|&count| count > 0))
 }
 
 /// The comparison of the inferred types of the two sides.

@@ -111,7 +111,8 @@ fn operands_are_defined(model: &Model, node: NodeId) -> Result<(), String> {
         } else if let Def::Output { node: producer, .. } = model.value(value).def() {
             let user = model.ancestor_in(node, home);
             if !user.is_some_and(|user| model.is_before(producer, user)) {
-                problem = Some(format!("{} is defined after the new node {op} that uses it", label(model, value)));
+                problem =
+                    Some(format!("{} is defined after the new node {op} that uses it", label(model, value)));
             }
         } else if let Def::Unresolved(_) = model.value(value).def() {
             problem = Some(format!("nothing defines {}, which the new node {op} uses", label(model, value)));

@@ -97,7 +97,11 @@ fn the_journal_replaces_no_other_file() {
     }
     for args in ["-o new.onnx --journal new.onnx", "--report r.json --journal r.json", "--journal -"] {
         let run = onnx(&folder, &format!("rewrite in.onnx --pass no-identities {args}")).exits(2);
-        assert!(run.err.contains("`--journal` takes the name of a file that is not the input"), "{}", run.err);
+        assert!(
+            run.err.contains("`--journal` takes the name of a file that is not the input"),
+            "{}",
+            run.err
+        );
     }
     assert!(files.map(|name| folder.get(name)) == before);
     assert!(!folder.list().contains(&"new.onnx".to_owned()));

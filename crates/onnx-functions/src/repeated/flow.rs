@@ -127,7 +127,7 @@ fn label(model: &Model, node: NodeId) -> u64 {
 }
 
 /// The values that quantization annotations and training bindings refer to: they must remain values of the graph.
-fn referred(model: &Model) -> SecondaryMap<ValueId, ()> {
+pub(crate) fn referred(model: &Model) -> SecondaryMap<ValueId, ()> {
     let mut referred = SecondaryMap::new();
     let mut add = |reference: ValueRef| {
         if let ValueRef::Value(value) = reference {

@@ -14,6 +14,8 @@ mod names;
 mod order;
 mod seeds;
 
+pub(crate) use flow::referred;
+
 use std::collections::HashMap;
 
 use onnx_ir::{FunctionId, GraphId, Model, NodeId};

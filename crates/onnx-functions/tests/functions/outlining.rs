@@ -1,8 +1,9 @@
 //! Nodes become functions.
 
 use onnx_functions::{InlineOptions, inline_all, outline};
-use onnx_ir::NodeId;
+use onnx_ir::{NodeId, QuantAnnotation, ValueRef};
 use onnx_schema::Registry;
+use onnx_types::{FieldForms, UnknownFields};
 
 use crate::{errors, maker, nodes, parse};
 
@@ -54,6 +55,26 @@ fn sets_that_cannot_be_functions_have_a_reason_and_leave_no_trace() {
         "`Scaler` is the name of an operator, which nodes would call instead of the function",
     );
     check(&["c"], ("", "Part", ""), "`ai.onnx` is the domain of ONNX's own operators: choose another one");
+}
+
+/// A function has no annotations, and nothing of the graph can refer to its values.
+#[test]
+fn values_that_annotations_refer_to_stay() {
+    let mut model = parse(CHAIN);
+    let [b, c] = ["b", "c"].map(|name| maker(&model, name));
+    let value = model.node(c).output(0).unwrap();
+    let main = model.main_graph();
+    model.graph_mut(main).quantization.push(QuantAnnotation {
+        tensor: ValueRef::Value(value),
+        parameters: Vec::new(),
+        forms: FieldForms::CANONICAL,
+        unknown: UnknownFields::default(),
+    });
+    let reason = outline(&mut model, &[b, c], ("my", "Part", ""), Registry::STANDARD).unwrap_err();
+    let expected = "a quantization annotation or a binding of the training refers to `c`, and would be lost";
+    assert_eq!(reason.to_string(), expected);
+    outline(&mut model, &[b], ("my", "Part", ""), Registry::STANDARD).unwrap();
+    assert_eq!(model.graph(main).quantization.len(), 1);
 }
 
 #[test]

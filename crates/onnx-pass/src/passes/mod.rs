@@ -171,10 +171,7 @@ impl Report {
 
 /// Runs a pass until it edits nothing, for nodes that its edits copy to places which a run does not visit again. Refusals and
 /// nodes that are left are those of the last run.
-pub(crate) fn until_idle<'m>(
-    cx: &mut PassCx<'m>,
-    mut run: impl FnMut(&mut PassCx<'m>) -> Report,
-) -> Report {
+pub(crate) fn until_idle<'m>(cx: &mut PassCx<'m>, mut run: impl FnMut(&mut PassCx<'m>) -> Report) -> Report {
     let mut edits = 0_usize;
     loop {
         let report = run(cx);

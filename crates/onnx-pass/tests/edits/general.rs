@@ -347,4 +347,3 @@ fn an_output_of_a_branch_does_not_become_a_value_after_its_node() {
     check("(o) {}", "o");
     check("(v) { v = Neg (x) }", "v");
 }
-
