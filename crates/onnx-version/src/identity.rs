@@ -46,7 +46,7 @@ fn move_annotations(model: &mut Model, old: ValueId, new: ValueId) {
 /// Removes the shardings of a node that are of none of its operands and results: a step has replaced these.
 pub(crate) fn drop_shardings(model: &mut Model, node: NodeId) {
     let Some(record) = model.get_node(node) else { return };
-    if record.extras().is_none_or(|extras| extras.device_configurations.is_empty()) {
+    if !is_sharded(model, node) {
         return;
     }
     let values: Vec<ValueId> = record.inputs().chain(record.outputs().iter().copied()).flatten().collect();
@@ -60,24 +60,27 @@ pub(crate) fn drop_shardings(model: &mut Model, node: NodeId) {
     }
 }
 
-/// Shardings of the nodes that read the value.
+/// Shardings of the nodes that read or make the value move with it. Those of the node that makes the old value go, as that is
+/// another tensor now.
 fn move_shardings(model: &mut Model, old: ValueId, new: ValueId) {
     let is_of_old = |tensor: &ValueRef| *tensor == ValueRef::Value(old);
-    let has_old = |model: &Model, node: NodeId| {
-        let extras = model.node(node).extras();
-        let configurations = extras.map(|extras| extras.device_configurations.as_slice()).unwrap_or_default();
-        configurations
-            .iter()
-            .flat_map(|configuration| &configuration.shardings)
-            .any(|sharding| is_of_old(&sharding.tensor))
-    };
-    let readers: Vec<NodeId> = model.consumers(new).filter(|&node| has_old(model, node)).collect();
-    for node in readers {
+    let users = model.consumers(new).chain(model.value(new).producer());
+    let users: Vec<NodeId> = users.filter(|&node| is_sharded(model, node)).collect();
+    for node in users {
         let mut extras = model.node_extras_mut(node);
         let configurations = extras.device_configurations.iter_mut();
         let shardings = configurations.flat_map(|configuration| &mut configuration.shardings);
-        shardings
-            .filter(|sharding| is_of_old(&sharding.tensor))
-            .for_each(|sharding| sharding.tensor = ValueRef::Value(new));
+        let of_old = shardings.filter(|sharding| is_of_old(&sharding.tensor));
+        of_old.for_each(|sharding| sharding.tensor = ValueRef::Value(new));
     }
+    let maker = model.value(old).producer().filter(|&node| is_sharded(model, node));
+    if let Some(maker) = maker {
+        for configuration in &mut model.node_extras_mut(maker).device_configurations {
+            configuration.shardings.retain(|sharding| !is_of_old(&sharding.tensor));
+        }
+    }
+}
+
+fn is_sharded(model: &Model, node: NodeId) -> bool {
+    model.node(node).extras().is_some_and(|extras| !extras.device_configurations.is_empty())
 }

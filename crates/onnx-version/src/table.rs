@@ -75,7 +75,7 @@ pub const STEPS: &[(&str, &str, Versions)] = &[
     ("", "Asinh", &[(22, Same, Check)]),
     ("", "Atan", &[(22, Same, Check)]),
     ("", "Atanh", &[(22, Same, Check)]),
-    ("", "Attention", &[(24, Kind::Adapted, Down::Adapted), (25, Added, Check)]),
+    ("", "Attention", &[(24, Kind::Adapted, Down::Adapted), (25, Kind::Adapted, Check)]),
     (
         "",
         "AveragePool",
@@ -305,7 +305,12 @@ pub const STEPS: &[(&str, &str, Versions)] = &[
     (
         "",
         "LpPool",
-        &[(2, Kind::Adapted, Down::Adapted), (11, Same, Check), (18, Added, Check), (22, Same, Check)],
+        &[
+            (2, Kind::Adapted, Down::Adapted),
+            (11, Same, Check),
+            (18, Added, Check),
+            (22, Kind::Adapted, Down::Adapted),
+        ],
     ),
     ("", "MatMul", &[(9, Same, Down::Adapted), (13, Same, Check)]),
     ("", "Max", &[(6, Same, Check), (8, Values, Down::Adapted), (12, Same, Check), (13, Same, Check)]),

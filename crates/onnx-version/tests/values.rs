@@ -87,6 +87,43 @@ fn masks_that_version_24_would_pad_are_expanded() {
 }
 
 #[test]
+fn operands_and_results_of_attention_go_together_from_version_25_on() {
+    let graph = |outputs: &str, attributes: &str, inputs: &str| {
+        format!(
+            "g (float[1, 2, 3, 4] q, float[1, 2, 3, 4] k, float[1, 2, 3, 4] v, float[1, 2, 2, 4] p, int64[1] n)
+                => (float[1, 2, 3, 4] y) {{ {outputs} = Attention {attributes} (q, k, v{inputs}) }}"
+        )
+    };
+    let heads = "<kv_num_heads = 2, q_num_heads = 2>";
+    has(&graph("y", heads, ""), (24, 25), &["y = Attention (q, k, v)"]);
+    has(&graph("y", heads, ""), (23, 24), &["y = Attention <kv_num_heads = 2"]);
+    for outputs in ["y, a", "y, \"\", b"] {
+        let text = converted_model(&with_version(&graph(outputs, "", ""), 24), 25);
+        let text = text.unwrap_or_else(|(_, error)| panic!("{error}"));
+        let line = text.lines().find(|line| line.contains("Attention")).unwrap();
+        assert_eq!(line.split('=').next().unwrap().split(',').count(), 3, "{text}");
+        assert!(!line.contains("\"\""), "{text}");
+    }
+    refuses(&graph("y", "", ", , p"), (24, 25), Cause::Meaning);
+    refuses(&graph("y, a", "", ", , , , n"), (24, 25), Cause::Meaning);
+}
+
+#[test]
+fn windows_of_lp_pool_in_the_padding_are_refused() {
+    let graph = |kernel: i64, stride: i64| {
+        format!(
+            "g (float[1, 1, 5] x) => (float[1, 1, A] y) {{
+                y = LpPool <ceil_mode = 1, kernel_shape = [{kernel}], pads = [0, 1], strides = [{stride}]> (x)
+            }}"
+        )
+    };
+    refuses(&graph(1, 5), (18, 22), Cause::Meaning);
+    has(&graph(3, 2), (18, 22), &["LpPool <ceil_mode = 1"]);
+    has(&graph(1, 5), (22, 21), &["pads = [0, 0]", "!ceil_mode"]);
+    has(&graph(3, 2), (22, 21), &["LpPool <ceil_mode = 1"]);
+}
+
+#[test]
 fn axes_of_scans_count_from_the_front_before_version_11() {
     let graph = |attributes: &str| {
         format!(

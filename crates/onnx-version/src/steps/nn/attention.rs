@@ -1,10 +1,11 @@
 //! `Attention`: version 24 pads a mask that is shorter than the keys with minus infinity. Version 23 only broadcasts it, also
-//! along the keys.
+//! along the keys. Version 25 says which operands, results and attributes go together.
 
 use onnx_ir::ValueId;
 use onnx_schema::{attr, op};
 use onnx_types::{Dim, ElemType};
 
+use crate::outputs;
 use crate::reason::{Cause, Reason};
 use crate::step::Step;
 
@@ -24,6 +25,27 @@ pub(crate) fn expanded_mask(step: &mut Step<'_>) -> Result<(), Reason> {
     }
     let whole = step.like(mask, op::EXPAND, &[mask, keys], &[])?;
     step.set_input(3, Some(whole));
+    Ok(())
+}
+
+/// Upwards: keys and values of the present are both named, and numbers of heads, which version 25 does not allow for operands
+/// with an axis of heads, are removed. A past with keys or values only is refused.
+pub(crate) fn in_pairs(step: &mut Step<'_>) -> Result<(), Reason> {
+    let past = [4, 5].map(|index| step.input(index).is_some());
+    let present = [1, 2].map(|index| step.model.node(step.node).output(index).is_some());
+    if past[0] != past[1] {
+        return Err("it has only one of `past_key` and `past_value`".into());
+    }
+    if step.input(6).is_some() && (past[0] || present != [false, false]) {
+        return Err("it has `nonpad_kv_seqlen` together with keys of the past or present".into());
+    }
+    if present[0] != present[1] {
+        outputs::name(step, &[1, 2])?;
+    }
+    if step.rank(step.operand(0)?).is_ok_and(|rank| rank == 4) {
+        step.remove(attr::Q_NUM_HEADS);
+        step.remove(attr::KV_NUM_HEADS);
+    }
     Ok(())
 }
 
