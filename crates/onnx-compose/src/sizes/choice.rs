@@ -9,6 +9,7 @@ use onnx_schema::{attr, domain, op};
 use onnx_shape_infer::Inference;
 use onnx_types::Symbol;
 
+use super::attributes::Attributes;
 use super::constants::Constants;
 use super::mixing;
 use super::reshape::Spot;
@@ -255,9 +256,8 @@ impl Choice<'_> {
                 is_whole.then(|| Step::To(vec![spot]))
             }
             op::CONCAT => {
-                let axis = record.attribute(attr::AXIS).and_then(|axis| axis.as_int())?;
-                let axis = if axis < 0 { axis.checked_add(i64::try_from(rank).ok()?)? } else { axis };
-                (i64::try_from(spot.axis).ok()? != axis).then(|| Step::To(vec![spot]))
+                let axis = Attributes::of(model, node)?.axis(attr::AXIS, rank)?;
+                (spot.axis != axis).then(|| Step::To(vec![spot]))
             }
             op::GEMM if index < 2 => Some(Step::To(vec![Spot { axis: index, ..spot }])),
             op::GEMM => self.broadcast(node, spot, (rank, out_rank), 0),

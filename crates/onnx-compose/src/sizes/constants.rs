@@ -10,7 +10,9 @@ use onnx_types::tensor::Tensor;
 use onnx_types::{Dim, Symbol};
 use slotmap::SecondaryMap;
 
+use super::attributes::Attributes;
 use super::choice::Choice;
+use super::mixing;
 use super::reshape::{Entry, Reshape, Spot};
 
 /// An operand that is replaced.
@@ -48,7 +50,7 @@ pub(super) struct Constants<'a> {
     fed: &'a SecondaryMap<ValueId, ()>,
     replaced: HashMap<(NodeId, usize), Replaced, RandomState>,
     /// The position of the freed size among the factors of axes.
-    orders: SecondaryMap<ValueId, Vec<Spot>>,
+    pub(super) orders: SecondaryMap<ValueId, Vec<Spot>>,
     /// The freed size as a vector of one element, once it is needed.
     vector: Option<ValueId>,
     /// Number of edits of each operand.
@@ -137,113 +139,8 @@ impl<'a> Constants<'a> {
         found.into_iter().map(|(node, _, text)| (node, text)).collect()
     }
 
-    /// The axes of a value with the freed size, as far as its position among their factors is known.
-    pub(super) fn spots(&self, inference: &Inference, value: ValueId) -> Vec<Spot> {
-        let dims = inference.shape(value).unwrap_or_default();
-        let axes =
-            dims.iter().enumerate().filter_map(|(axis, &dim)| Some((axis, self.factor(inference, dim)?)));
-        let orders = self.orders.get(value);
-        axes.filter_map(|(axis, factor)| {
-            if factor == 1 {
-                return Some(Spot { axis, outer: 1, inner: 1 });
-            }
-            let known = orders.into_iter().flatten().find(|spot| spot.axis == axis);
-            known.copied().filter(|spot| spot.outer.checked_mul(spot.inner) == Some(factor))
-        })
-        .collect()
-    }
-
-    /// The number that a dimension is the multiple of the freed size by.
-    pub(super) fn factor(&self, inference: &Inference, dim: Dim) -> Option<i64> {
-        let size = |number: i64| {
-            let of = |symbol: Symbol| (symbol == self.variable).then_some(number);
-            inference.exprs().eval(dim, &of)
-        };
-        if dim.known().is_some() {
-            return None;
-        }
-        let factor = size(1).filter(|&factor| factor > 0)?;
-        let is_multiple = [2, 3, 7].iter().all(|&number| size(number) == factor.checked_mul(number));
-        is_multiple.then_some(factor)
-    }
-
-    /// Notes where the freed size is among the factors of the axes of a result.
-    fn note_orders(&mut self, model: &Model, after: &Inference, node: NodeId) {
-        let record = model.node(node);
-        let Some(output) = record.output(0) else { return };
-        let dims = after.shape(output).unwrap_or_default();
-        let factors: Vec<Option<i64>> = dims.iter().map(|&dim| self.factor(after, dim)).collect();
-        if !factors.iter().flatten().any(|&factor| factor > 1) {
-            return;
-        }
-        let data = record.input(0);
-        let spots: Vec<Spot> = if record.is(op::RESHAPE) || record.is(op::FLATTEN) {
-            data.map(|data| self.reshaped(model, after, node, data).1).unwrap_or_default()
-        } else if record.is(op::TRANSPOSE) {
-            let perm = record.attribute(attr::PERM).and_then(|perm| perm.as_ints()).map(<[i64]>::to_vec);
-            let perm = perm.unwrap_or_else(|| (0..dims.len() as i64).rev().collect());
-            let moved = |spot: Spot| {
-                let axis = perm.iter().position(|&axis| usize::try_from(axis).ok() == Some(spot.axis))?;
-                Some(Spot { axis, ..spot })
-            };
-            data.map(|data| self.spots(after, data))
-                .unwrap_or_default()
-                .into_iter()
-                .filter_map(moved)
-                .collect()
-        } else {
-            let same = record.inputs().flatten();
-            let same =
-                same.filter(|&input| after.shape(input).is_some_and(|found| found.len() == dims.len()));
-            same.flat_map(|input| self.spots(after, input)).collect()
-        };
-        let fits = |spot: &Spot| {
-            spot.outer.checked_mul(spot.inner).is_some_and(|all| factors.get(spot.axis) == Some(&Some(all)))
-        };
-        let spots: Vec<Spot> = spots.into_iter().filter(fits).collect();
-        // Operands with different results imply nothing.
-        let is_certain = |spot: &Spot| spots.iter().all(|other| other.axis != spot.axis || other == spot);
-        let spots: Vec<Spot> = spots.iter().filter(|spot| is_certain(spot)).copied().collect();
-        if !spots.is_empty() {
-            self.orders.insert(output, spots);
-        }
-    }
-
-    /// Whether a `Reshape` moves a freed size to another position among the elements. `None` if the shapes do not show it.
-    pub(super) fn keeps_position(&self, model: &Model, after: &Inference, node: NodeId) -> Option<bool> {
-        let record = model.node(node);
-        let (data, output) = (record.input(0)?, record.output(0)?);
-        let (from, to, _) = self.reshaped(model, after, node, data);
-        let axes = self.axes(after, data);
-        let freed = self.axes(after, output);
-        if axes.is_empty() {
-            return Some(true);
-        }
-        if from.len() != axes.len() {
-            return self.stays_first(after, data, output).then_some(true);
-        }
-        Some(to.len() == freed.len() && to.iter().all(|&spot| self.has(after, output, spot)))
-    }
-
-    /// Whether only the first axis of both shapes that is not 1 has the freed size: those behind it can be unknown.
-    fn stays_first(&self, after: &Inference, data: ValueId, output: ValueId) -> bool {
-        let is_first = |value: ValueId| {
-            let has_variable = |dim: &Dim| after.exprs().symbols(*dim).contains(&self.variable);
-            let mut rest = after.shape(value).into_iter().flatten().skip_while(|dim| dim.known() == Some(1));
-            rest.next().is_some_and(has_variable) && !rest.any(has_variable)
-        };
-        is_first(data) && is_first(output)
-    }
-
-    /// The axes of a value that the freed size is a factor of.
-    pub(super) fn axes(&self, inference: &Inference, value: ValueId) -> Vec<usize> {
-        let dims = inference.shape(value).unwrap_or_default();
-        let is_freed = |(axis, &dim): (usize, &Dim)| self.factor(inference, dim).map(|_| axis);
-        dims.iter().enumerate().filter_map(is_freed).collect()
-    }
-
     /// The freed axes of the operand of a `Reshape` and of its result, with the constant target.
-    fn reshaped(
+    pub(super) fn reshaped(
         &self,
         model: &Model,
         after: &Inference,
@@ -273,28 +170,16 @@ impl<'a> Constants<'a> {
     pub(super) fn candidates(&self, model: &Model, node: NodeId, from: Spot) -> Option<Vec<Spot>> {
         let record = model.node(node);
         let (data, output) = (self.before.shape(record.input(0)?)?, self.before.shape(record.output(0)?)?);
-        let int = |name: Symbol, default: i64| {
-            record.attribute(name).and_then(|found| found.as_int()).unwrap_or(default)
-        };
-        let allow_zero = int(attr::ALLOWZERO, 0) == 1;
+        let attributes = Attributes::of(model, node)?;
+        let allow_zero = attributes.int(attr::ALLOWZERO) == Some(1);
         let reshape = Reshape { target: &[], data, output, allow_zero, old: self.old };
         let mut found = reshape.candidates(from)?;
         if record.is(op::FLATTEN) {
-            let rank = i64::try_from(data.len()).ok()?;
-            let axis = int(attr::AXIS, 1);
-            let axis = if axis < 0 { axis.checked_add(rank)? } else { axis };
-            let is_second = i64::try_from(from.axis).ok()? >= axis;
+            let is_second = from.axis >= attributes.axis(attr::AXIS, data.len())?;
             found = reshape.all(from)?;
             found.retain(|spot| spot.axis == usize::from(is_second));
         }
         Some(found)
-    }
-
-    /// Whether a value has a multiple of the freed size on an axis.
-    fn has(&self, after: &Inference, value: ValueId, spot: Spot) -> bool {
-        let dim = after.shape(value).and_then(|dims| dims.get(spot.axis)).copied();
-        let factor = dim.and_then(|dim| self.factor(after, dim));
-        factor.is_some() && factor == spot.outer.checked_mul(spot.inner)
     }
 
     /// The axes of the result of a `Reshape` that can have the size of an axis of the operand, if there are several and none is
@@ -322,7 +207,7 @@ impl<'a> Constants<'a> {
             Some(replaced) => replaced.original,
             None => model.node(node).input(index)?,
         };
-        after.content(value)?.iter().map(|elem| elem.known()).collect()
+        mixing::numbers(model, after, value)
     }
 
     /// The operands of a node that must be replaced.
@@ -351,8 +236,7 @@ impl<'a> Constants<'a> {
         let (from, to, target) = self.reshaped(model, after, node, data);
         let target = target?;
         let shapes = self.before.shape(data).zip(self.before.shape(model.node(node).output(0)?))?;
-        let record = model.node(node);
-        let allow_zero = record.attribute(attr::ALLOWZERO).and_then(|found| found.as_int()) == Some(1);
+        let allow_zero = Attributes::of(model, node)?.int(attr::ALLOWZERO) == Some(1);
         let reshape =
             Reshape { target: &target, data: shapes.0, output: shapes.1, allow_zero, old: self.old };
         let new = reshape.new_target(&from, &to);
@@ -427,9 +311,8 @@ impl<'a> Constants<'a> {
     /// An operand with the size 1, where others have the freed size.
     fn concat(&self, model: &Model, after: &Inference, node: NodeId) -> Vec<(usize, Edit)> {
         let record = model.node(node);
-        let Some(axis) = record.attribute(attr::AXIS).and_then(|axis| axis.as_int()) else {
-            return Vec::new();
-        };
+        let axis = Attributes::of(model, node).and_then(|attributes| attributes.int(attr::AXIS));
+        let Some(axis) = axis else { return Vec::new() };
         let operand = |index: usize| match self.replaced.get(&(node, index)) {
             Some(replaced) => Some(replaced.original),
             None => record.input(index),
@@ -457,7 +340,8 @@ impl<'a> Constants<'a> {
     /// Initial states with the size 1.
     fn recurrent(&self, model: &Model, after: &Inference, node: NodeId) -> Vec<(usize, Edit)> {
         let record = model.node(node);
-        let is_batch_first = record.attribute(attr::LAYOUT).and_then(|layout| layout.as_int()) == Some(1);
+        let layout = Attributes::of(model, node).and_then(|attributes| attributes.int(attr::LAYOUT));
+        let is_batch_first = layout == Some(1);
         let [of_data, of_state] = if is_batch_first { [0, 0] } else { [1, 1] };
         let spots = record.input(0).map(|data| self.spots(after, data)).unwrap_or_default();
         let is_freed = spots.iter().any(|spot| spot.axis == of_data && spot.outer == 1 && spot.inner == 1);

@@ -1,6 +1,6 @@
 //! Fixed sizes of inputs become a variable.
 
-use onnx_ir::{Def, Model, ValueId};
+use onnx_ir::{Def, Model, NodeId, ValueId};
 use onnx_shape_infer::{InferOptions, Inference};
 use onnx_types::{Dim, Symbol, Type};
 use slotmap::SecondaryMap;
@@ -47,10 +47,14 @@ pub(super) fn free(
         dependent: &dependent,
         options,
     };
-    done.conditions.extend(verdict.check(model)?);
+    let shown = name_in_messages(model, axes, variable);
+    let conditions = verdict.check(model)?;
+    done.conditions.extend(conditions.into_iter().map(|condition| condition.replace(variable, &shown)));
     let unproved = separate::unproved(model, &verdict);
     let replaced = constants.report(model);
-    done.constants.extend(replaced.into_iter().map(|(node, text)| (node_name(model, node), text)));
+    done.constants.extend(
+        replaced.into_iter().map(|(node, text)| (node_name(model, node), text.replace(variable, &shown))),
+    );
     let (types, removed) = declare(model, &before, &mut after, variable_symbol, &dependent);
     done.types += types + axes.len();
     done.removed += removed;
@@ -64,18 +68,36 @@ pub(super) fn free(
         return Err(ComposeError::FixedSizes(left));
     }
     let law = Law { old: &original, new: model, before: &before, axes, old_size: old, options };
+    report_rows(&law, unproved, shown, done)
+}
+
+/// The name of a freed size in messages: that of an axis if the variable stands for a number.
+fn name_in_messages(model: &Model, axes: &[(ValueId, usize)], variable: &str) -> String {
+    match axes.first() {
+        Some(&(value, axis)) if is_temporary(variable) => format!("{}[{axis}]", name(model, value)),
+        _ => variable.to_owned(),
+    }
+}
+
+/// Compares rows by runs, and reports that and what is not proved.
+fn report_rows(
+    law: &Law<'_>,
+    unproved: Vec<String>,
+    shown: String,
+    done: &mut Resized,
+) -> Result<(), ComposeError> {
     // With one row, every operator along the axis of a batch combines one row.
-    let is_batch = old == 1 && axes.iter().any(|&(_, axis)| axis == 0);
+    let is_batch = law.old_size == 1 && law.axes.iter().any(|&(_, axis)| axis == 0);
     match law.check() {
         Rows::Independent if unproved.is_empty() => {}
-        Rows::Independent => done.unproved_rows.push((variable.to_owned(), unproved)),
+        Rows::Independent => done.unproved_rows.push((shown, unproved)),
         Rows::Failing(reason) => return Err(ComposeError::FixedSizes(vec![FixedSize::of_result(reason)])),
         Rows::Dependent(reason) if is_batch => {
             let reason = format!("combines rows: {reason}");
             return Err(ComposeError::FixedSizes(vec![FixedSize::of_result(reason)]));
         }
-        Rows::Dependent(reason) => done.dependent_rows.push((variable.to_owned(), reason)),
-        Rows::Unknown(reason) => done.not_run.push((variable.to_owned(), reason)),
+        Rows::Dependent(reason) => done.dependent_rows.push((shown, reason)),
+        Rows::Unknown(reason) => done.not_run.push((shown, reason)),
     }
     Ok(())
 }
@@ -87,24 +109,48 @@ fn fixed_axes(
     old: i64,
     dependent: &SecondaryMap<ValueId, ()>,
 ) -> Vec<(String, i64)> {
+    let mut positions: Vec<usize> = axes.iter().map(|&(_, axis)| axis).collect();
+    positions.sort_unstable();
+    positions.dedup();
+    let freed: SecondaryMap<ValueId, ()> = axes.iter().map(|&(value, _)| (value, ())).collect();
+    // Replaced constants that nothing uses any more are erased.
+    let joined = sources(model, dependent.keys().filter(|&value| model.get_value(value).is_some()));
     let mut fixed = Vec::new();
     for &input in model.graph(model.main_graph()).inputs() {
-        if model.value(input).initializer().is_some() || axes.iter().any(|&(value, _)| value == input) {
+        if model.value(input).initializer().is_some()
+            || freed.contains_key(input)
+            || !joined.contains_key(input)
+        {
             continue;
         }
         let dims = model.ty(input).and_then(|ty| ty.shape()).map(|shape| shape.dims()).unwrap_or_default();
-        let mut positions: Vec<usize> = axes.iter().map(|&(_, axis)| axis).collect();
-        positions.sort_unstable();
-        positions.dedup();
-        positions.retain(|&axis| dims.get(axis) == Some(&Dim::Known(old)));
-        let is_joined =
-            || dependents(model, [input].into_iter()).keys().any(|value| dependent.contains_key(value));
-        if !positions.is_empty() && is_joined() {
-            let name = name(model, input);
-            fixed.extend(positions.into_iter().map(|axis| (format!("{name}[{axis}]"), old)));
-        }
+        let same = positions.iter().filter(|&&axis| dims.get(axis) == Some(&Dim::Known(old)));
+        fixed.extend(same.map(|axis| (format!("{}[{axis}]", name(model, input)), old)));
     }
     fixed
+}
+
+/// The values that values depend on: the reverse of [`dependents`].
+fn sources(model: &Model, values: impl Iterator<Item = ValueId>) -> SecondaryMap<ValueId, ()> {
+    let mut open: Vec<ValueId> = values.collect();
+    let mut found: SecondaryMap<ValueId, ()> = open.iter().map(|&value| (value, ())).collect();
+    let mut seen: SecondaryMap<NodeId, ()> = SecondaryMap::new();
+    while let Some(value) = open.pop() {
+        let node = match model.value(value).def() {
+            Def::Input { graph, .. } => model.owner_node(graph),
+            _ => model.value(value).producer(),
+        };
+        let Some(node) = node.filter(|&node| seen.insert(node, ()).is_none()) else { continue };
+        let nested = model.node(node).nested_graphs().flat_map(|graph| model.nodes_in(graph));
+        for operand in
+            std::iter::once(node).chain(nested).flat_map(|node| model.node(node).inputs().flatten())
+        {
+            if found.insert(operand, ()).is_none() {
+                open.push(operand);
+            }
+        }
+    }
+    found
 }
 
 /// The number that all of the axes have.

@@ -3,12 +3,15 @@
 //! With a batch of 1, every operator along the axis of the batch combines one row. If the size is free, the rows of a batch would
 //! influence each other.
 
-use onnx_ir::{Callee, FunctionId, Model, Node, NodeId};
+use onnx_ir::{Callee, FunctionId, Model, Node, NodeId, ValueId};
 use onnx_schema::{Registry, attr, domain, op};
 use onnx_shape_infer::Inference;
-use onnx_types::Symbol;
+use onnx_types::tensor::NoData;
+use onnx_types::{Dim, Symbol};
 
+use super::attributes::{Attributes, from_front};
 use super::choice::ELEMENTWISE;
+use super::slices;
 
 /// What a node does with the elements at different indices of an axis of an operand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,7 +39,7 @@ const REDUCTIONS: [Symbol; 10] = [
 ];
 
 /// Operators with the batch on the first axis of their first operand.
-const BATCH_FIRST: [Symbol; 14] = [
+const BATCH_FIRST: [Symbol; 15] = [
     op::CONV,
     op::CONV_TRANSPOSE,
     op::CONV_INTEGER,
@@ -45,6 +48,7 @@ const BATCH_FIRST: [Symbol; 14] = [
     op::AVERAGE_POOL,
     op::LP_POOL,
     op::GLOBAL_AVERAGE_POOL,
+    op::GLOBAL_LP_POOL,
     op::GLOBAL_MAX_POOL,
     op::INSTANCE_NORMALIZATION,
     op::GROUP_NORMALIZATION,
@@ -74,6 +78,9 @@ const OTHER_ELEMENTWISE: [Symbol; 17] = [
     op::THRESHOLDED_RELU,
 ];
 
+/// Maximum number of elements of a constant that names axes or numbers for axes.
+const MAX_NUMBERS: u64 = 1024;
+
 /// Elementwise operators of onnxruntime.
 const CONTRIB: [&str; 2] = ["Gelu", "QuickGelu"];
 
@@ -88,17 +95,29 @@ pub(super) fn along(model: &Model, inference: &Inference, node: NodeId, index: u
         domain::MICROSOFT if CONTRIB.contains(&model.str(record.op())) => return Along::Separate,
         _ => return Along::Unknown,
     }
-    let Some(rank) = record.input(index).and_then(|value| inference.shape(value)).map(<[_]>::len) else {
+    let rank = record.input(index).and_then(|value| inference.shape(value)).map(<[_]>::len);
+    let (Some(rank), Some(attributes)) = (rank, Attributes::of(model, node)) else {
         return Along::Unknown;
     };
-    let version = model.versions_in(record.graph()).get(domain::ONNX).unwrap_or(1);
-    let operand = Operand { inference, record, index, axis, rank, version };
-    let found = operand.along_axis().or_else(|| operand.along_batch()).or_else(|| operand.along_layout());
+    let operand = Operand { model, inference, record, attributes, index, axis, rank };
+    let found = operand.along_axis().or_else(|| operand.along_elements());
+    let found = found.or_else(|| operand.along_batch()).or_else(|| operand.along_layout());
     found.unwrap_or(Along::Unknown)
 }
 
+/// The integers of a value that is a small constant, or whose elements inference knows.
+pub(super) fn numbers(model: &Model, inference: &Inference, value: ValueId) -> Option<Vec<i64>> {
+    if let Some(content) = inference.content(value) {
+        return content.iter().map(|elem| elem.known()).collect();
+    }
+    // Inference reads the initializers only that it needs.
+    let tensor = model.get_value(value).and_then(|_| model.constant_tensor(value))?;
+    let count = tensor.element_count().filter(|&count| count <= MAX_NUMBERS)?;
+    tensor.get_i64s(&NoData, usize::try_from(count).ok()?).ok()
+}
+
 /// Whether an operator keeps each element at its index, except that normalizations also work along the axes that they name.
-fn keeps_indices(op: Symbol) -> bool {
+pub(super) fn keeps_indices(op: Symbol) -> bool {
     ELEMENTWISE.contains(&op) || OTHER_ELEMENTWISE.contains(&op)
 }
 
@@ -129,12 +148,13 @@ pub(super) fn mixes(model: &Model, inference: &Inference, node: NodeId, index: u
 
 /// An axis of an operand.
 struct Operand<'a> {
+    model: &'a Model,
     inference: &'a Inference,
     record: &'a Node,
+    attributes: Attributes<'a>,
     index: usize,
     axis: usize,
     rank: usize,
-    version: i64,
 }
 
 /// `Combined` if a condition holds, `Separate` otherwise.
@@ -147,63 +167,89 @@ const fn separate_if(is_separate: bool) -> Along {
     if is_separate { Along::Separate } else { Along::Unknown }
 }
 
+/// Like [`combined_if`], if the condition is known.
+const fn combined_if_known(is_combined: Option<bool>) -> Along {
+    match is_combined {
+        Some(is_combined) => combined_if(is_combined),
+        None => Along::Unknown,
+    }
+}
+
 impl Operand<'_> {
-    fn int(&self, name: Symbol, default: i64) -> i64 {
-        self.record.attribute(name).and_then(|found| found.as_int()).unwrap_or(default)
+    /// Whether an attribute names the axis; `None` if it has no value.
+    fn is_named_by(&self, name: Symbol) -> Option<bool> {
+        Some(self.attributes.axis(name, self.rank)? == self.axis)
     }
 
-    /// The number of an axis, from the front.
-    const fn normal(&self, axis: i64) -> i64 {
-        if axis < 0 { axis.saturating_add(self.rank as i64) } else { axis }
+    /// Whether an attribute names the axis or one before it; `None` if it has no value.
+    fn is_behind(&self, name: Symbol) -> Option<bool> {
+        Some(self.attributes.axis(name, self.rank)? <= self.axis)
     }
 
-    /// Whether the attribute `axis` names the axis.
-    fn has_axis(&self, default: i64) -> bool {
-        self.normal(self.int(attr::AXIS, default)) == self.axis as i64
+    /// Whether a list of axes has the axis.
+    fn is_in(&self, axes: &[i64]) -> bool {
+        axes.iter().any(|&other| from_front(other, self.rank) == Some(self.axis))
     }
 
     /// The known elements of an operand.
     fn numbers(&self, index: usize) -> Option<Vec<i64>> {
-        let content = self.inference.content(self.record.input(index)?)?;
-        content.iter().map(|elem| elem.known()).collect()
+        numbers(self.model, self.inference, self.record.input(index)?)
+    }
+
+    /// A dimension of an operand.
+    fn dim(&self, index: usize, axis: usize) -> Option<Dim> {
+        self.inference.shape(self.record.input(index)?)?.get(axis).copied()
+    }
+
+    /// Whether all operands have the size of the axis, each on the axis at its position in a list: with fewer indices than rows,
+    /// as some operators permit, the results would be those of some rows only.
+    fn has_common_axis(&self, axes: &[usize]) -> bool {
+        let own = self.dim(self.index, self.axis).filter(|dim| !dim.is_unknown());
+        own.is_some()
+            && axes.get(self.index) == Some(&self.axis)
+            && self.record.input_count() <= axes.len()
+            && axes
+                .iter()
+                .enumerate()
+                .all(|(index, &axis)| self.record.input(index).is_none() || self.dim(index, axis) == own)
     }
 
     /// Operators that work along the axes that they name.
     fn along_axis(&self) -> Option<Along> {
-        let (index, at) = (self.index, self.axis as i64);
+        let (index, since) = (self.index, self.attributes.since());
         Some(match self.record.op() {
-            op::SOFTMAX | op::LOG_SOFTMAX | op::HARDMAX if self.version >= 13 => {
-                combined_if(self.has_axis(-1))
+            op::SOFTMAX | op::LOG_SOFTMAX | op::HARDMAX if since >= 13 => {
+                combined_if_known(self.is_named_by(attr::AXIS))
             }
-            op::SOFTMAX | op::LOG_SOFTMAX | op::HARDMAX => {
-                combined_if(self.normal(self.int(attr::AXIS, 1)) <= at)
-            }
+            op::SOFTMAX | op::LOG_SOFTMAX | op::HARDMAX => combined_if_known(self.is_behind(attr::AXIS)),
             op::LAYER_NORMALIZATION | op::RMS_NORMALIZATION if index == 0 => {
-                combined_if(self.normal(self.int(attr::AXIS, -1)) <= at)
+                combined_if_known(self.is_behind(attr::AXIS))
             }
             op::LAYER_NORMALIZATION | op::RMS_NORMALIZATION => Along::Unknown,
-            op::ARG_MAX | op::ARG_MIN => combined_if(self.has_axis(0)),
-            op::TOP_K if index == 0 => combined_if(self.has_axis(if self.version >= 10 { -1 } else { 0 })),
-            op::CUM_SUM if index == 0 => {
-                let axis = self.numbers(1).and_then(|all| all.first().copied());
-                combined_if(axis.is_none_or(|axis| self.normal(axis) == at))
+            op::ARG_MAX | op::ARG_MIN | op::LP_NORMALIZATION => {
+                combined_if_known(self.is_named_by(attr::AXIS))
             }
-            op::LP_NORMALIZATION => combined_if(self.has_axis(-1)),
+            op::TOP_K if index == 0 => combined_if_known(self.is_named_by(attr::AXIS)),
+            op::CUM_SUM if index == 0 => {
+                let axis = self.numbers(1).filter(|all| all.len() == 1);
+                combined_if_known(axis.map(|axis| self.is_in(&axis)))
+            }
             op::MEAN_VARIANCE_NORMALIZATION => {
-                let axes = self.record.attribute(attr::AXES).and_then(|axes| axes.as_ints());
-                combined_if(axes.unwrap_or(&[0, 2, 3]).iter().any(|&axis| self.normal(axis) == at))
+                combined_if_known(self.attributes.ints(attr::AXES).map(|axes| self.is_in(axes)))
             }
             op::TRILU if index == 0 => combined_if(self.axis.saturating_add(2) >= self.rank),
-            op::GATHER if index == 0 => combined_if(self.has_axis(0)),
-            op::GATHER => Along::Separate,
-            op::GATHER_ELEMENTS | op::SCATTER_ELEMENTS => separate_if(!self.has_axis(0)),
-            op::GATHER_ND => separate_if(at < self.int(attr::BATCH_DIMS, 0)),
-            op::CONCAT => separate_if(!self.has_axis(0)),
-            op::SPLIT if index == 0 => separate_if(!self.has_axis(0)),
-            op::NON_ZERO | op::UNIQUE | op::COMPRESS => Along::Combined,
-            reduction if REDUCTIONS.contains(&reduction) => combined_if(index == 0 && self.is_reduced()),
+            op::CONCAT => separate_if(self.is_named_by(attr::AXIS) == Some(false)),
+            op::SPLIT if index == 0 => separate_if(self.is_named_by(attr::AXIS) == Some(false)),
+            op::NON_ZERO | op::UNIQUE => Along::Combined,
+            op::COMPRESS if index == 0 && self.record.attribute(attr::AXIS).is_some() => {
+                combined_if_known(self.is_named_by(attr::AXIS))
+            }
+            op::COMPRESS => Along::Combined,
+            reduction if REDUCTIONS.contains(&reduction) && index == 0 => {
+                combined_if_known(self.is_reduced())
+            }
             op::SLICE if index == 0 => separate_if(self.is_sliced() == Some(false)),
-            op::TILE if index == 0 => {
+            op::TILE if index == 0 && since >= 6 => {
                 let repeats = self.numbers(1);
                 separate_if(repeats.and_then(|all| all.get(self.axis).copied()) == Some(1))
             }
@@ -212,12 +258,45 @@ impl Operand<'_> {
         })
     }
 
+    /// Operators that choose elements by indices.
+    fn along_elements(&self) -> Option<Along> {
+        let (index, axis) = (self.index, self.axis);
+        let of_all = |axis: usize, count: usize| separate_if(self.has_common_axis(&vec![axis; count]));
+        Some(match self.record.op() {
+            op::GATHER if index == 0 => combined_if_known(self.is_named_by(attr::AXIS)),
+            op::GATHER => Along::Separate,
+            op::GATHER_ELEMENTS | op::SCATTER_ELEMENTS => {
+                let is_other = self.is_named_by(attr::AXIS) == Some(false);
+                if is_other { of_all(axis, 3) } else { Along::Unknown }
+            }
+            op::GATHER_ND => {
+                let count = self.attributes.int(attr::BATCH_DIMS).unwrap_or(0);
+                let is_batch = i64::try_from(axis).is_ok_and(|axis| axis < count);
+                if is_batch { of_all(axis, 2) } else { Along::Unknown }
+            }
+            op::REVERSE_SEQUENCE => {
+                match [attr::BATCH_AXIS, attr::TIME_AXIS].map(|name| self.of_first(name)) {
+                    [Some(batch), Some(time)] if batch != time => {
+                        separate_if(self.has_common_axis(&[batch, 0]))
+                    }
+                    _ => Along::Unknown,
+                }
+            }
+            _ => return None,
+        })
+    }
+
+    /// The axis of the first operand that an attribute names.
+    fn of_first(&self, name: Symbol) -> Option<usize> {
+        self.attributes.axis(name, self.inference.shape(self.record.input(0)?)?.len())
+    }
+
     /// Operators whose operands have the batch on a certain axis.
     fn along_batch(&self) -> Option<Along> {
         let (index, axis) = (self.index, self.axis);
         Some(match self.record.op() {
             op::LSTM | op::GRU | op::RNN => {
-                let batch = usize::from(self.int(attr::LAYOUT, 0) != 1);
+                let batch = usize::from(self.attributes.int(attr::LAYOUT) != Some(1));
                 match index {
                     0 => combined_if(axis != batch),
                     4 => Along::Separate,
@@ -229,21 +308,17 @@ impl Operand<'_> {
             op::Q_LINEAR_MAT_MUL if index == 0 || index == 3 => combined_if(self.is_inner(index == 0)),
             op::GEMM if index < 2 => {
                 let name = if index == 0 { attr::TRANS_A } else { attr::TRANS_B };
-                let inner = usize::from((index == 0) != (self.int(name, 0) != 0));
+                let is_transposed = self.attributes.int(name).unwrap_or(0) != 0;
+                let inner = usize::from((index == 0) != is_transposed);
                 combined_if(axis == inner)
             }
             op::GEMM => Along::Separate,
             // Indices of `MaxPool` count the elements of all images.
             op::MAX_POOL if self.record.output(1).is_some() => Along::Combined,
             other if BATCH_FIRST.contains(&other) && index == 0 => combined_if(axis != 0),
-            op::BATCH_NORMALIZATION if index == 0 && axis == 0 => {
-                let is_training = self.int(attr::TRAINING_MODE, 0) != 0
-                    || self.record.outputs().iter().skip(1).flatten().next().is_some();
-                combined_if(is_training)
-            }
+            op::BATCH_NORMALIZATION if index == 0 && axis == 0 => self.along_statistics(),
             op::SOFTMAX_CROSS_ENTROPY_LOSS | op::NEGATIVE_LOG_LIKELIHOOD_LOSS if index < 2 => {
-                let reduction = self.record.attribute(attr::REDUCTION).and_then(|found| found.as_str());
-                combined_if(reduction != Some("none") || axis != 0)
+                combined_if(self.attributes.text(attr::REDUCTION) != Some("none") || axis != 0)
             }
             op::ATTENTION => separate_if(axis == 0 && (matches!(index, 0 | 1 | 2 | 4 | 5) || self.rank == 4)),
             op::ROTARY_EMBEDDING => separate_if(axis == 0 && (index == 0 || index == 3)),
@@ -257,15 +332,16 @@ impl Operand<'_> {
     fn along_layout(&self) -> Option<Along> {
         Some(match self.record.op() {
             // `constants` locates the size behind a `Reshape`.
-            op::RESHAPE | op::TRANSPOSE | op::SQUEEZE | op::UNSQUEEZE | op::SHAPE | op::SIZE => {
+            op::RESHAPE | op::TRANSPOSE | op::SQUEEZE | op::UNSQUEEZE | op::SHAPE | op::SIZE
+                if self.index == 0 =>
+            {
                 Along::Separate
             }
             op::FLATTEN => separate_if(self.axis == 0),
-            op::EXPAND | op::ONE_HOT if self.index == 0 => Along::Separate,
+            op::EXPAND if self.index == 0 => separate_if(self.is_kept_by_target()),
+            op::ONE_HOT if self.index == 0 => Along::Separate,
             op::QUANTIZE_LINEAR | op::DEQUANTIZE_LINEAR if self.index == 0 => Along::Separate,
-            // States are passed to the body and back as they are.
-            op::LOOP if self.index >= 2 => Along::Separate,
-            op::SCAN if self.version >= 9 => self.along_scan(),
+            op::SCAN if self.attributes.since() >= 9 => self.along_scan(),
             other if keeps_indices(other) => Along::Separate,
             _ => return None,
         })
@@ -277,35 +353,36 @@ impl Operand<'_> {
         self.rank.checked_sub(from_end) == Some(self.axis)
     }
 
-    /// Whether a reduction has the axis; `true` if its axes are not known.
-    fn is_reduced(&self) -> bool {
-        let listed = self.record.attribute(attr::AXES).and_then(|axes| axes.as_ints()).map(<[i64]>::to_vec);
-        let axes = match (listed, self.record.input(1)) {
-            (Some(axes), _) => axes,
-            (None, Some(_)) => match self.numbers(1) {
-                Some(axes) => axes,
-                None => return true,
-            },
+    /// Whether `BatchNormalization` uses statistics of the batch.
+    fn along_statistics(&self) -> Along {
+        let is_set = |name: Symbol| self.attributes.int(name).unwrap_or(0) != 0;
+        if is_set(attr::TRAINING_MODE) || self.record.outputs().iter().skip(1).flatten().next().is_some() {
+            return Along::Combined;
+        }
+        // The first versions are in training unless an attribute says otherwise.
+        separate_if(self.attributes.since() >= 7 || is_set(attr::IS_TEST))
+    }
+
+    /// Whether a reduction has the axis; `None` if its axes are not known.
+    fn is_reduced(&self) -> Option<bool> {
+        let axes = match (self.record.attribute(attr::AXES), self.record.input(1)) {
+            (Some(axes), _) => axes.as_ints()?.to_vec(),
+            (None, Some(_)) => self.numbers(1)?,
             (None, None) => Vec::new(),
         };
         if axes.is_empty() {
-            return self.int(attr::NOOP_WITH_EMPTY_AXES, 0) == 0;
+            return Some(self.attributes.int(attr::NOOP_WITH_EMPTY_AXES).unwrap_or(0) == 0);
         }
-        axes.into_iter().any(|other| self.normal(other) == self.axis as i64)
+        Some(self.is_in(&axes))
     }
 
     /// Whether a `Slice` takes a part of the axis, as far as its axes are known.
     fn is_sliced(&self) -> Option<bool> {
-        let ints = |name: Symbol| self.record.attribute(name).and_then(|axes| axes.as_ints());
-        let axes: Vec<i64> = if self.version < 10 {
-            let count = ints(attr::STARTS)?.len() as i64;
-            ints(attr::AXES).map_or_else(|| (0..count).collect(), <[i64]>::to_vec)
-        } else if self.record.input(3).is_some() {
-            self.numbers(3)?
-        } else {
-            (0..self.numbers(1)?.len() as i64).collect()
-        };
-        Some(axes.iter().any(|&axis| self.normal(axis) == self.axis as i64))
+        let parts = slices::parts(self.model, self.inference, self.record, self.attributes)?;
+        let (before, after) = (self.dim(0, self.axis)?, self.inference.shape(self.record.output(0)?)?);
+        let is_whole = after.get(self.axis) == Some(&before) && !before.is_unknown();
+        let mut parts = parts.iter().filter(|part| part.axis == self.axis);
+        Some(parts.any(|part| !part.is_from_start() || !is_whole))
     }
 
     /// Whether a `Pad` adds or removes elements along the axis, as far as this is known.
@@ -318,30 +395,57 @@ impl Operand<'_> {
             Some(_) => self.numbers(3)?,
             None => (0..self.rank as i64).collect(),
         };
-        let of_axis = axes.iter().enumerate().filter(|&(_, &axis)| self.normal(axis) == self.axis as i64);
+        let of_axis = axes.iter().enumerate().filter(|&(_, &axis)| self.is_in(&[axis]));
         let mut amounts =
             of_axis.flat_map(|(place, _)| [pads.get(place), pads.get(place.saturating_add(axes.len()))]);
         Some(!amounts.all(|amount| amount == Some(&0)))
     }
 
-    /// Whether the axis of a `Resize` has the same size in the result, where a region of interest does not move it.
+    /// Whether an `Expand` keeps the size of the axis: its target has 1 or the size there, or nothing.
+    fn is_kept_by_target(&self) -> bool {
+        let Some(target) = self.record.input(1) else { return false };
+        let from_end = self.rank.saturating_sub(self.axis);
+        let dims: Option<Vec<Dim>> = match self.inference.content(target) {
+            Some(content) => Some(content.iter().map(|elem| elem.dim()).collect()),
+            None => self.numbers(1).map(|all| all.into_iter().map(Dim::Known).collect()),
+        };
+        dims.is_some_and(|dims| match dims.len().checked_sub(from_end) {
+            None => true,
+            Some(at) => {
+                let own = self.dim(0, self.axis).filter(|dim| !dim.is_unknown());
+                dims.get(at).is_some_and(|dim| dim.known() == Some(1) || own == Some(*dim))
+            }
+        })
+    }
+
+    /// Whether the axis of a `Resize` has the same size in the result, and each element is at its place.
     fn keeps_size(&self) -> bool {
-        let mode = self.record.attribute(attr::COORDINATE_TRANSFORMATION_MODE);
-        let is_cropped = mode.and_then(|mode| mode.as_str()) == Some("tf_crop_and_resize");
+        // A region of interest moves elements; the other mode is half an element off for the scale 1.
+        let is_moved = self
+            .attributes
+            .text(attr::COORDINATE_TRANSFORMATION_MODE)
+            .is_some_and(|mode| matches!(mode, "tf_crop_and_resize" | "tf_half_pixel_for_nn"));
         let dim = |value| self.inference.shape(value).and_then(|dims| dims.get(self.axis)).copied();
         let [before, after] = [self.record.input(0), self.record.output(0)].map(|value| value.and_then(dim));
-        !is_cropped && before.is_some() && before == after
+        !is_moved && before.is_some_and(|dim| !dim.is_unknown()) && before == after
     }
 
     /// What an `Einsum` does with the label of the axis.
     fn along_label(&self) -> Along {
-        let equation = self.record.attribute(attr::EQUATION).and_then(|found| found.as_str());
-        let equation = equation.unwrap_or_default().replace(' ', "");
-        let Some((inputs, output)) = equation.split_once("->") else { return Along::Unknown };
+        let equation = self.attributes.text(attr::EQUATION).unwrap_or_default().replace(' ', "");
+        let (inputs, output) = match equation.split_once("->") {
+            Some((inputs, output)) => (inputs, Some(output)),
+            None => (equation.as_str(), None),
+        };
         let labels = inputs.split(',').nth(self.index).unwrap_or_default();
         let label = labels.chars().nth(self.axis).filter(|_| !equation.contains('.'));
         let Some(label) = label else { return Along::Unknown };
-        match (labels.matches(label).count(), output.matches(label).count()) {
+        // Without an output, the result has the labels that occur once.
+        let in_output = output.map_or_else(
+            || usize::from(inputs.matches(label).count() == 1),
+            |output| output.matches(label).count(),
+        );
+        match (labels.matches(label).count(), in_output) {
             (1, 1) => Along::Separate,
             (_, 0) => Along::Combined,
             _ => Along::Unknown,
@@ -350,12 +454,13 @@ impl Operand<'_> {
 
     /// What a `Scan` does with an axis: it runs along one of each scanned operand, and passes states as they are.
     fn along_scan(&self) -> Along {
-        let Ok(scanned) = usize::try_from(self.int(attr::NUM_SCAN_INPUTS, 0)) else { return Along::Unknown };
+        let count = self.attributes.int(attr::NUM_SCAN_INPUTS).and_then(|count| usize::try_from(count).ok());
+        let Some(scanned) = count else { return Along::Unknown };
         let Some(place) = self.index.checked_sub(self.record.input_count().saturating_sub(scanned)) else {
             return Along::Separate;
         };
-        let axes = self.record.attribute(attr::SCAN_INPUT_AXES).and_then(|axes| axes.as_ints());
+        let axes = self.attributes.ints(attr::SCAN_INPUT_AXES);
         let axis = axes.and_then(|axes| axes.get(place).copied()).unwrap_or(0);
-        combined_if(self.normal(axis) == self.axis as i64)
+        combined_if(self.is_in(&[axis]))
     }
 }

@@ -1,5 +1,6 @@
 //! Sizes: dimension variables get numbers or other names, and fixed sizes become variables.
 
+mod attributes;
 mod bind;
 mod choice;
 mod constants;
@@ -7,10 +8,14 @@ mod expressions;
 mod free;
 mod mixing;
 mod names;
+mod nested;
+mod positions;
 mod reshape;
 mod rows;
 mod runs;
 mod separate;
+mod shape_operands;
+mod slices;
 mod types;
 mod verdict;
 

@@ -2,7 +2,9 @@
 //! computes for each of them.
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 
+use foldhash::fast::RandomState;
 use onnx_eval::compare::{Tolerances, compare_values};
 use onnx_eval::generate::Generator;
 use onnx_eval::{EvalOptions, Evaluator, FailureKind, Value};
@@ -10,6 +12,7 @@ use onnx_ir::{Model, ValueId};
 use onnx_shape_infer::Inference;
 use onnx_types::tensor::{NoData, Tensor};
 use onnx_types::{Dim, Limits, Symbol};
+use slotmap::SecondaryMap;
 
 use super::EditOptions;
 use crate::interface::name;
@@ -143,13 +146,11 @@ impl Law<'_> {
 
     /// Values for the inputs of the old model.
     fn inputs(&self, run: u64, others: &[i64]) -> Result<Vec<Option<Value>>, Unknown> {
-        let known: RefCell<Vec<Symbol>> = RefCell::new(Vec::new());
+        let known: RefCell<HashMap<Symbol, usize, RandomState>> = RefCell::default();
         let of = |symbol: Symbol| {
             let mut known = known.borrow_mut();
-            let number = known.iter().position(|&other| other == symbol).unwrap_or_else(|| {
-                known.push(symbol);
-                known.len().saturating_sub(1)
-            });
+            let next = known.len();
+            let number = *known.entry(symbol).or_insert(next);
             others.get(number).or(others.last()).copied()
         };
         let sizes = |value: ValueId| {
@@ -160,29 +161,43 @@ impl Law<'_> {
         let seed = self.options.execution.seed;
         let generators = [0, run].map(|run| Generator::new(self.old, seed.wrapping_add(run), &sizes));
         let inputs = self.old.graph(self.old.main_graph()).inputs();
+        let freed = self.axes_of_inputs();
         let value = |&input: &ValueId| {
             if self.old.value(input).initializer().is_some() {
                 return Ok(None);
             }
-            let generator = &generators[usize::from(self.axes_of(input).next().is_some())];
+            let generator = &generators[usize::from(freed.contains_key(input))];
             let value = generator.value(input, &self.options.execution.limits);
             value.map(Some).map_err(|error| Unknown(error.to_string()))
         };
         inputs.iter().map(value).collect()
     }
 
-    fn axes_of(&self, input: ValueId) -> impl Iterator<Item = usize> + '_ {
-        self.axes.iter().filter(move |(value, _)| *value == input).map(|&(_, axis)| axis)
+    /// The freed axes of each input that has some.
+    fn axes_of_inputs(&self) -> SecondaryMap<ValueId, Vec<usize>> {
+        let mut found: SecondaryMap<ValueId, Vec<usize>> = SecondaryMap::new();
+        for &(input, axis) in self.axes {
+            match found.get_mut(input) {
+                Some(axes) => axes.push(axis),
+                None => {
+                    found.insert(input, vec![axis]);
+                }
+            }
+        }
+        found
     }
 
     /// The inputs of several runs as those of one.
     fn joined(&self, runs: &[Vec<Option<Value>>]) -> Result<Vec<Option<Value>>, Unknown> {
         let Some(first) = runs.first() else { return Ok(Vec::new()) };
         let inputs = self.old.graph(self.old.main_graph()).inputs();
+        let freed = self.axes_of_inputs();
         let join = |(index, (&input, value)): (usize, (&ValueId, &Option<Value>))| {
-            let mut axes = self.axes_of(input);
-            let Some(axis) = axes.next().filter(|_| value.is_some()) else { return Ok(value.clone()) };
-            if axes.next().is_some() {
+            let axes = freed.get(input).filter(|_| value.is_some());
+            let Some((&axis, others)) = axes.and_then(|axes| axes.split_first()) else {
+                return Ok(value.clone());
+            };
+            if !others.is_empty() {
                 return Err(Unknown(format!("`{}` has the size twice", name(self.old, input))));
             }
             let values = runs.iter().map(|run| run.get(index)?.as_ref());

@@ -2,52 +2,322 @@
 //!
 //! A run shows the rows of some inputs only. If every node keeps the elements at different indices of a freed axis apart, this
 //! holds for all inputs and sizes; the nodes for which it is not known are reported.
+//!
+//! Every value has a [`Class`], from the inputs to the outputs, through nested graphs as well. A node that no rule covers makes its
+//! results [`Class::Unproved`] and is reported, so that an operator, an operand or a flow without a rule is never silent.
 
+use std::collections::{HashSet, VecDeque};
+
+use foldhash::fast::RandomState;
 use onnx_ir::{Model, NodeId, User, ValueId};
-use onnx_schema::{Registry, op};
-use onnx_types::Dim;
+use onnx_schema::op;
+use onnx_shape_infer::Elem;
+use onnx_types::{Dim, Symbol};
 use slotmap::SecondaryMap;
 
 use super::FixedSize;
-use super::mixing::{Along, along};
-use super::reshape::Spot;
+use super::attributes::Attributes;
+use super::mixing::{self, Along, along};
 use super::verdict::Freed;
+use super::{nested, shape_operands};
+
+/// The dependence of the elements of a value on a freed size.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Class {
+    /// They are equal for all sizes and rows, and so is the shape.
+    Fixed,
+    /// They depend on the freed size as a number, and not on rows.
+    OfSize,
+    /// One axis has the freed size, and the elements at an index of it depend on the row of this index only.
+    Rows,
+    /// This is not known. The node that the value comes from is reported.
+    Unproved,
+}
+
+/// The classes of values, and the reason if they are not proved.
+#[derive(Default)]
+pub(super) struct Step {
+    pub(super) classes: Vec<(ValueId, Class)>,
+    pub(super) reason: Option<String>,
+}
+
+impl Step {
+    /// The same class for all values.
+    pub(super) fn all(values: impl IntoIterator<Item = ValueId>, class: Class) -> Self {
+        Self { classes: values.into_iter().map(|value| (value, class)).collect(), reason: None }
+    }
+
+    /// Values that are not proved, for a reason.
+    pub(super) fn unproved(values: impl IntoIterator<Item = ValueId>, reason: impl Into<String>) -> Self {
+        Self { reason: Some(reason.into()), ..Self::all(values, Class::Unproved) }
+    }
+}
+
+/// The reason if rows meet the freed size as a number.
+pub(super) const COMPUTES: &str = "computes with the freed size as a number";
 
 /// The nodes, each with a reason, that are not known to keep rows apart.
 pub(super) fn unproved(model: &Model, freed: &Freed<'_>) -> Vec<String> {
-    let rows = RowAnalysis { model, freed, sizes: elements_of_sizes(model, freed) };
-    let nodes: Vec<NodeId> = model.nodes_in(model.main_graph()).collect();
-    let reasons = nodes.into_iter().filter_map(|node| Some((node, rows.reason(node)?)));
-    reasons.map(|(node, reason)| FixedSize::at(model, node, reason).to_string()).collect()
+    let mut rows = RowAnalysis::new(model, freed);
+    rows.run();
+    let reasons = model.nodes_in(model.main_graph()).filter_map(|node| {
+        let reason = rows.reasons.get(node)?;
+        Some(FixedSize::at(model, node, reason.clone()).to_string())
+    });
+    let outputs = model.graph(model.main_graph()).outputs().iter().map(onnx_ir::GraphOutput::value);
+    let of_outputs = outputs.filter_map(|value| {
+        let reason = rows.reason_of_output(value)?;
+        Some(FixedSize::of_value(model, value, reason).to_string())
+    });
+    reasons.chain(of_outputs).collect()
 }
 
-struct RowAnalysis<'a> {
-    model: &'a Model,
-    freed: &'a Freed<'a>,
-    /// The values whose elements depend on the freed size.
-    sizes: SecondaryMap<ValueId, ()>,
+/// A visit of a node.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Visit {
+    /// The operands of its nested graphs.
+    Enter(NodeId),
+    /// Its results.
+    Leave(NodeId),
 }
 
-impl RowAnalysis<'_> {
-    fn axes(&self, value: ValueId) -> Vec<usize> {
+pub(super) struct RowAnalysis<'a> {
+    pub(super) model: &'a Model,
+    pub(super) freed: &'a Freed<'a>,
+    /// The classes of values that are not fixed.
+    classes: SecondaryMap<ValueId, Class>,
+    /// Variables that are known not to depend on the freed size.
+    independent: HashSet<Symbol, RandomState>,
+    /// Values whose classes do not change any more: those of the main graph, as far as no node with nested graphs is before them.
+    settled: SecondaryMap<ValueId, ()>,
+    reasons: SecondaryMap<NodeId, String>,
+}
+
+impl<'a> RowAnalysis<'a> {
+    fn new(model: &'a Model, freed: &'a Freed<'a>) -> Self {
+        let mut independent = HashSet::<Symbol, RandomState>::default();
+        let mut classes = SecondaryMap::new();
+        for &input in model.graph(model.main_graph()).inputs() {
+            let dims = freed.after.shape(input).unwrap_or_default();
+            independent.extend(dims.iter().flat_map(|&dim| freed.after.exprs().symbols(dim)));
+            if !freed.constants.axes(freed.after, input).is_empty() {
+                classes.insert(input, Class::Rows);
+            }
+        }
+        independent.remove(&freed.constants.variable);
+        let (settled, reasons) = (SecondaryMap::new(), SecondaryMap::new());
+        Self { model, freed, classes, independent, settled, reasons }
+    }
+
+    /// Visits nodes until the classes do not change any more.
+    fn run(&mut self) {
+        let mut open = self.visits();
+        let mut is_open: HashSet<Visit, RandomState> = open.iter().copied().collect();
+        while let Some(visit) = open.pop_front() {
+            is_open.remove(&visit);
+            let (node, step) = match visit {
+                Visit::Enter(node) => (node, nested::enter(self, node)),
+                Visit::Leave(node) => (node, self.leave(node)),
+            };
+            if visit == Visit::Leave(node) {
+                self.settle(node, &step);
+            }
+            let mut reason = step.reason;
+            for (value, class) in step.classes {
+                let (class, is_joined) = join(self.class(value), class);
+                if !is_joined {
+                    reason.get_or_insert_with(|| COMPUTES.to_owned());
+                }
+                if class == self.class(value) {
+                    continue;
+                }
+                self.classes.insert(value, class);
+                let next = self.affected(value).into_iter().filter(|&next| is_open.insert(next));
+                open.extend(next);
+            }
+            if let Some(reason) = reason
+                && !self.reasons.contains_key(node)
+            {
+                self.reasons.insert(node, reason);
+            }
+        }
+    }
+
+    /// A visit of each node, in which nodes of nested graphs are before the end of the node around them.
+    fn visits(&self) -> VecDeque<Visit> {
+        let (mut visits, mut around): (VecDeque<Visit>, Vec<NodeId>) = (VecDeque::new(), Vec::new());
+        for node in self.model.nodes_in(self.model.main_graph()) {
+            let record = self.model.node(node);
+            let owner = self.model.owner_node(record.graph());
+            while around.last().copied() != owner
+                && let Some(inner) = around.pop()
+            {
+                visits.push_back(Visit::Leave(inner));
+            }
+            if record.nested_graphs().next().is_some() {
+                visits.push_back(Visit::Enter(node));
+                around.push(node);
+            } else {
+                visits.push_back(Visit::Leave(node));
+            }
+        }
+        visits.extend(around.into_iter().rev().map(Visit::Leave));
+        visits
+    }
+
+    /// The visits that depend on a value.
+    fn affected(&self, value: ValueId) -> Vec<Visit> {
+        let mut found = Vec::new();
+        for usage in self.model.value(value).uses() {
+            let node = match usage.user {
+                User::Node(node) => Some(node),
+                User::Graph(graph) => self.model.owner_node(graph),
+            };
+            let Some(node) = node else { continue };
+            if self.model.node(node).nested_graphs().next().is_some() {
+                found.push(Visit::Enter(node));
+            }
+            found.push(Visit::Leave(node));
+            // An operator with graphs that has no rule depends on what they capture.
+            let owner = |&node: &NodeId| self.model.owner_node(self.model.node(node).graph());
+            found.extend(std::iter::successors(owner(&node), owner).map(Visit::Leave));
+        }
+        found
+    }
+
+    pub(super) fn class(&self, value: ValueId) -> Class {
+        self.classes.get(value).copied().unwrap_or(Class::Fixed)
+    }
+
+    /// The axes of a value with the freed size.
+    pub(super) fn axes(&self, value: ValueId) -> Vec<usize> {
         self.freed.constants.axes(self.freed.after, value)
     }
 
-    /// Why a node is not known to keep rows apart.
+    /// Whether a dimension is known not to depend on the freed size.
+    pub(super) fn is_independent(&self, dim: Dim) -> bool {
+        let mut symbols = self.freed.after.exprs().symbols(dim).into_iter();
+        !dim.is_unknown() && symbols.all(|symbol| self.independent.contains(&symbol))
+    }
+
+    /// The class of a value that is computed from the freed size, without rows.
+    pub(super) fn of_size(&self, value: ValueId) -> Class {
+        let is_independent = |&elem: &Elem| match elem {
+            Elem::Unknown => false,
+            Elem::Int(dim) | Elem::Dyadic(dim, _) | Elem::Quotient(dim, _) => self.is_independent(dim),
+            Elem::Float(_) => true,
+        };
+        let content = self.freed.after.content(value);
+        let is_fixed = content.is_some_and(|all| all.iter().all(is_independent));
+        if is_fixed { Class::Fixed } else { Class::OfSize }
+    }
+
+    /// The classes of the results of a node.
+    fn leave(&self, node: NodeId) -> Step {
+        let record = self.model.node(node);
+        let outputs = || record.outputs().iter().flatten().copied();
+        let classes: Vec<Class> = record.inputs().flatten().map(|value| self.class(value)).collect();
+        if classes.contains(&Class::Unproved) {
+            return Step::all(outputs(), Class::Unproved);
+        }
+        if record.nested_graphs().next().is_some() {
+            return nested::leave(self, node);
+        }
+        if classes.iter().all(|&class| class == Class::Fixed) {
+            return self.without_operands(node);
+        }
+        let is_of_size = record.is(op::SHAPE) || record.is(op::SIZE);
+        if is_of_size && Attributes::of(self.model, node).is_some() {
+            let classes = outputs().map(|output| (output, self.of_size(output))).collect();
+            return Step { classes, reason: None };
+        }
+        let has_rows = classes.contains(&Class::Rows);
+        let has_size = classes.contains(&Class::OfSize);
+        if let Some(reason) = self.reason(node) {
+            return Step::unproved(outputs(), reason);
+        }
+        if has_size && !shape_operands::are_shapes(self, node) {
+            return self.computed(node, has_rows);
+        }
+        self.results(node, has_rows, has_size)
+    }
+
+    /// Notes that the sizes of the results of a node do not depend on the freed one, except for that of the rows: other axes of
+    /// operands whose rows are apart imply them.
+    fn settle(&mut self, node: NodeId, step: &Step) {
+        let record = self.model.node(node);
+        let is_settled =
+            |value: ValueId| self.settled.contains_key(value) || self.model.value(value).producer().is_none();
+        if record.graph() != self.model.main_graph()
+            || record.nested_graphs().next().is_some()
+            || !record.inputs().flatten().all(is_settled)
+        {
+            return;
+        }
+        let is_of_size = |value: ValueId| matches!(self.class(value), Class::OfSize | Class::Unproved);
+        let is_independent = step.reason.is_none() && !record.inputs().flatten().any(is_of_size);
+        for output in record.outputs().iter().flatten().copied() {
+            self.settled.insert(output, ());
+            let dims = self.freed.after.shape(output).unwrap_or_default();
+            let symbols = dims.iter().flat_map(|&dim| self.freed.after.exprs().symbols(dim));
+            if is_independent {
+                let variable = self.freed.constants.variable;
+                self.independent.extend(symbols.filter(|&symbol| symbol != variable));
+            }
+        }
+    }
+
+    /// The results of a node whose operands do not depend on a freed size.
+    fn without_operands(&self, node: NodeId) -> Step {
+        let outputs = || self.model.node(node).outputs().iter().flatten().copied();
+        match outputs().find(|&output| !self.axes(output).is_empty()) {
+            Some(_) => Step::unproved(outputs(), "has a result with the freed size, and no operand with it"),
+            None => Step::default(),
+        }
+    }
+
+    /// The results of a node that computes with the freed size as a number.
+    fn computed(&self, node: NodeId, has_rows: bool) -> Step {
+        let outputs = || self.model.node(node).outputs().iter().flatten().copied();
+        if has_rows {
+            return Step::unproved(outputs(), COMPUTES);
+        }
+        let axis = outputs().find_map(|output| self.axes(output).first().copied());
+        match axis {
+            Some(axis) => Step::unproved(outputs(), depends_on_index(axis)),
+            None => Step {
+                classes: outputs().map(|output| (output, self.of_size(output))).collect(),
+                reason: None,
+            },
+        }
+    }
+
+    /// The results of a node that keeps the rows of its operands apart.
+    fn results(&self, node: NodeId, has_rows: bool, has_size: bool) -> Step {
+        let outputs = || self.model.node(node).outputs().iter().flatten().copied();
+        let mut classes = Vec::new();
+        for output in outputs() {
+            match self.of_output(node, output, has_rows, has_size) {
+                Ok(class) => classes.push((output, class)),
+                Err(reason) => return Step::unproved(outputs(), reason),
+            }
+        }
+        Step { classes, reason: None }
+    }
+
+    /// Why a node is not known to keep the rows of its operands apart.
     fn reason(&self, node: NodeId) -> Option<String> {
         let record = self.model.node(node);
         let operands: Vec<(usize, ValueId)> = (0..record.input_count())
             .filter_map(|index| Some((index, record.input(index)?)))
-            .filter(|&(_, value)| self.freed.dependent.contains_key(value))
+            .filter(|&(_, value)| self.class(value) == Class::Rows)
             .collect();
-        if let Some(reason) = self.uses_size(node) {
-            return Some(reason);
-        }
         for &(index, value) in &operands {
-            if self.freed.after.shape(value).is_none() {
-                return Some("has an operand whose rank is not known".to_owned());
+            let axes = self.axes(value);
+            if axes.len() != 1 {
+                return Some("has an operand with the freed size on several axes".to_owned());
             }
-            for axis in self.axes(value) {
+            for axis in axes {
                 match along(self.model, self.freed.after, node, index, axis) {
                     Along::Separate => {}
                     Along::Combined => return Some(format!("combines the elements along axis {axis}")),
@@ -58,152 +328,146 @@ impl RowAnalysis<'_> {
             }
         }
         if record.is(op::RESHAPE)
+            && !operands.is_empty()
             && self.freed.constants.keeps_position(self.model, self.freed.after, node) != Some(true)
         {
             return Some("is not known to keep the freed size at the same elements".to_owned());
         }
-        if !self.is_aligned(&operands) {
-            return Some("has operands in which the freed size may be in another order".to_owned());
+        if operands.iter().any(|&(_, value)| self.meets_open_size(node, value)) {
+            return Some("has an operand whose unknown size may be that of the rows".to_owned());
         }
-        let is_created = !operands.iter().any(|&(_, value)| !self.axes(value).is_empty());
-        let outputs = record.outputs().iter().flatten();
-        outputs.copied().find_map(|output| self.of_output(node, output, is_created))
+        let is_aligned = operands.len() < 2 || self.are_aligned(operands.iter().map(|&(_, value)| value));
+        (!is_aligned).then(|| "has operands in which the freed size may be in another order".to_owned())
     }
 
-    /// Why the result of a node is not known to have a row for each row of the operands.
-    fn of_output(&self, node: NodeId, output: ValueId, is_created: bool) -> Option<String> {
+    /// Whether an operand of unknown size is broadcast with the axis that has the rows of another one: it may have an element for
+    /// each row, or several that the result has instead of rows.
+    fn meets_open_size(&self, node: NodeId, rows: ValueId) -> bool {
+        let record = self.model.node(node);
+        let attributes = Attributes::of(self.model, node);
+        let shape = |value: ValueId| self.freed.after.shape(value);
+        let Some((axis, dims)) = self.axes(rows).first().copied().zip(shape(rows)) else { return true };
+        let from_end = dims.len().saturating_sub(axis);
+        let is_broadcast = |index: usize| match record.op() {
+            _ if attributes.is_none() => true,
+            op::MAT_MUL | op::MAT_MUL_INTEGER | op::Q_LINEAR_MAT_MUL => from_end >= 3,
+            op::GEMM => index == 2,
+            op::ATTENTION => index == 3,
+            other => mixing::keeps_indices(other),
+        };
+        // Operators before version 7 align axes as an attribute says.
+        let is_legacy = attributes.is_some_and(|attributes| attributes.since() < 7);
+        let is_met = |(index, other): (usize, Option<ValueId>)| {
+            let Some(other) = other.filter(|_| is_broadcast(index)) else { return false };
+            let Some(sizes) = shape(other) else { return true };
+            let at = sizes.len().checked_sub(from_end);
+            let is_open = |(place, dim): (usize, &Dim)| {
+                (is_legacy || Some(place) == at) && dim.known().is_none() && dims.get(axis) != Some(dim)
+            };
+            sizes.iter().enumerate().any(is_open)
+        };
+        record.inputs().enumerate().any(is_met)
+    }
+
+    /// Whether the freed size is in the same order in all values: a multiple of it can be its rows, each with several elements, or
+    /// several times all rows.
+    pub(super) fn are_aligned(&self, values: impl IntoIterator<Item = ValueId>) -> bool {
+        let mut first = None;
+        values.into_iter().all(|value| {
+            let spots = self.freed.constants.spots(self.freed.after, value);
+            let [spot] = spots.as_slice() else { return false };
+            let order = (spot.outer, spot.inner);
+            *first.get_or_insert(order) == order
+        })
+    }
+
+    /// The class of a result of a node that keeps rows apart.
+    fn of_output(
+        &self,
+        node: NodeId,
+        output: ValueId,
+        has_rows: bool,
+        has_size: bool,
+    ) -> Result<Class, String> {
         let axes = self.axes(output);
-        // The first node is reported, not those behind it.
-        let mut operands = self.model.node(node).inputs().flatten();
-        if self.has_other_size(output) && !operands.any(|operand| self.has_other_size(operand)) {
-            return Some("has a result whose size is not a multiple of the freed one".to_owned());
+        let other = self.other_size(output, &axes, has_size);
+        // Sizes that are computed from sizes are reported where they meet rows.
+        if other.is_some() && !has_rows && axes.is_empty() {
+            return Ok(Class::OfSize);
+        }
+        if let Some(reason) = other {
+            return Err(reason.to_owned());
         }
         match axes[..] {
-            [] => None,
-            [axis] if is_created && !self.repeats(node, axis) => {
-                Some(format!("makes elements along axis {axis} that depend on their index"))
-            }
-            [_] => None,
-            _ => Some("has the freed size on several axes of its result".to_owned()),
+            [] if has_rows => Err("has a result without the freed size".to_owned()),
+            [] => Ok(Class::Fixed),
+            [axis] if !has_rows && !self.repeats(node, axis) => Err(depends_on_index(axis)),
+            [_] => Ok(Class::Rows),
+            _ => Err("has the freed size on several axes of its result".to_owned()),
         }
     }
 
-    /// Whether an axis depends on the freed size and is not a multiple of it.
-    fn has_other_size(&self, value: ValueId) -> bool {
-        let dims = self.freed.after.shape(value).unwrap_or_default();
-        let is_other = |&dim: &Dim| {
-            self.freed.has_variable(dim) && self.freed.constants.factor(self.freed.after, dim).is_none()
+    /// Why a size of a result, on no axis with rows, is not known to be the same for all sizes of these.
+    fn other_size(&self, output: ValueId, axes: &[usize], has_size: bool) -> Option<&'static str> {
+        let Some(dims) = self.freed.after.shape(output) else {
+            return Some("has a result whose rank is not known");
         };
-        dims.iter().any(is_other)
+        let mut others = dims.iter().enumerate().filter(|(axis, _)| !axes.contains(axis));
+        if others.clone().any(|(_, &dim)| self.freed.has_variable(dim)) {
+            return Some("has a result whose size is not a known multiple of the freed one");
+        }
+        let is_open = has_size && others.any(|(_, &dim)| !self.is_independent(dim));
+        is_open.then_some("has a result whose size may depend on the freed one")
     }
 
     /// Whether a node without rows in its operands makes equal elements along an axis.
     fn repeats(&self, node: NodeId, axis: usize) -> bool {
         let record = self.model.node(node);
         match record.op() {
-            op::EXPAND | op::CONSTANT_OF_SHAPE | op::IF => true,
-            op::TILE => {
-                let data = record.input(0).and_then(|data| self.freed.after.shape(data));
-                data.and_then(|dims| dims.get(axis)).is_some_and(|dim| dim.known() == Some(1))
-            }
+            op::EXPAND => self.is_single(node, axis),
+            op::CONSTANT_OF_SHAPE => true,
+            op::TILE => self.is_single(node, axis),
             _ => false,
         }
     }
 
-    /// Whether the freed size is in the same order on the common axes of operands: a multiple of it can be its rows, each with
-    /// several elements, or several times all rows.
-    fn is_aligned(&self, operands: &[(usize, ValueId)]) -> bool {
-        let spots = |value: ValueId| self.freed.constants.spots(self.freed.after, value);
-        let rank = |value: ValueId| self.freed.after.shape(value).map_or(0, <[Dim]>::len);
-        let mut known: Vec<(usize, Spot)> = Vec::new();
-        let with_axes: Vec<ValueId> =
-            operands.iter().map(|&(_, value)| value).filter(|&value| !self.axes(value).is_empty()).collect();
-        if with_axes.len() < 2 {
-            return true;
-        }
-        for value in with_axes {
-            let found = spots(value);
-            if found.len() != self.axes(value).len() {
-                return false;
-            }
-            known.extend(found.into_iter().map(|spot| (rank(value).saturating_sub(spot.axis), spot)));
-        }
-        let is_alike = |a: &Spot, b: &Spot| (a.outer, a.inner) == (b.outer, b.inner);
-        known.iter().all(|(at, spot)| known.iter().all(|(other, twin)| other != at || is_alike(spot, twin)))
-    }
-
-    /// Why the elements of a result depend on the freed size.
-    fn uses_size(&self, node: NodeId) -> Option<String> {
+    /// Whether the first operand has one element along an axis of the result, or not the axis.
+    fn is_single(&self, node: NodeId, axis: usize) -> bool {
+        let shape = |value: Option<ValueId>| value.and_then(|value| self.freed.after.shape(value));
         let record = self.model.node(node);
-        let uses = (0..record.input_count()).any(|index| {
-            record.input(index).is_some_and(|value| self.sizes.contains_key(value))
-                && !is_size_operand(self.model, node, index)
-        });
-        if !uses {
-            return None;
-        }
-        let has_rows = |&value: &ValueId| !self.axes(value).is_empty() || is_output(self.model, value);
-        let is_data = record.outputs().iter().flatten().any(has_rows);
-        let controls = record.nested_graphs().next().is_some();
-        (is_data || controls).then(|| "computes with the freed size as a number".to_owned())
-    }
-}
-
-/// Whether a value is an output of the main graph.
-fn is_output(model: &Model, value: ValueId) -> bool {
-    let is_main = |user: User| matches!(user, User::Graph(graph) if graph == model.main_graph());
-    model.value(value).uses().iter().any(|used| is_main(used.user))
-}
-
-/// Whether an operand of a standard operator is a shape, or sizes and indices that only choose elements: inference concludes the
-/// sizes of the result.
-fn is_size_operand(model: &Model, node: NodeId, index: usize) -> bool {
-    if model.callee(node, Registry::STANDARD).standard().is_none() {
-        return false;
-    }
-    matches!(
-        (model.node(node).op(), index),
-        (op::RESHAPE | op::EXPAND | op::TILE | op::UPSAMPLE | op::SPLIT | op::PAD, 1)
-            | (op::CONSTANT_OF_SHAPE, 0)
-            | (op::RESIZE, 2 | 3)
-            | (op::SLICE, 1..)
-    )
-}
-
-/// The values whose elements depend on the freed size, as far as they are computed without rows: sizes, and what is computed from
-/// them.
-fn elements_of_sizes(model: &Model, freed: &Freed<'_>) -> SecondaryMap<ValueId, ()> {
-    let mut found: SecondaryMap<ValueId, ()> = SecondaryMap::new();
-    let mut open: Vec<ValueId> = Vec::new();
-    for node in model.nodes_in(model.main_graph()) {
-        let record = model.node(node);
-        let is_freed = |value: ValueId| {
-            let dims = freed.after.shape(value);
-            dims.is_none_or(|dims| dims.iter().any(|&dim| freed.has_variable(dim)))
+        let (Some(data), Some(result)) = (shape(record.input(0)), shape(record.output(0))) else {
+            return false;
         };
-        if (record.is(op::SHAPE) || record.is(op::SIZE))
-            && record.input(0).is_some_and(|data| freed.dependent.contains_key(data) && is_freed(data))
-        {
-            open.extend(record.output(0));
+        match axis.checked_add(data.len()).and_then(|at| at.checked_sub(result.len())) {
+            Some(at) => data.get(at).is_some_and(|dim| dim.known() == Some(1)),
+            None => data.len() < result.len(),
         }
     }
-    while let Some(value) = open.pop() {
-        let content = freed.after.content(value);
-        let is_free = content.is_some_and(|all| {
-            all.iter().all(|&elem| !freed.has_variable(onnx_shape_infer::Elem::dim(elem)))
-        });
-        if is_free || found.insert(value, ()).is_some() {
-            continue;
-        }
-        for used in model.value(value).uses() {
-            let User::Node(node) = used.user else { continue };
-            // A result with rows is reported where it is computed, and not again behind that.
-            let outputs = model.node(node).outputs().iter().flatten().copied();
-            let without_rows = outputs.filter(|&output| freed.constants.axes(freed.after, output).is_empty());
-            if !is_size_operand(model, node, used.index as usize) {
-                open.extend(without_rows);
+
+    /// Why the rows of an output of the main graph are not known to be those of the inputs, one after the other.
+    fn reason_of_output(&self, value: ValueId) -> Option<String> {
+        match self.class(value) {
+            Class::Fixed | Class::Unproved => None,
+            Class::OfSize => Some("depends on the freed size as a number".to_owned()),
+            Class::Rows => {
+                let spots = self.freed.constants.spots(self.freed.after, value);
+                let is_in_order = matches!(spots.as_slice(), [spot] if spot.outer == 1);
+                (!is_in_order).then(|| "may have the freed size in another order".to_owned())
             }
         }
     }
-    found
+}
+
+fn depends_on_index(axis: usize) -> String {
+    format!("makes elements along axis {axis} that depend on their index")
+}
+
+/// The class of a value that can be of two, and whether they agree.
+pub(super) fn join(one: Class, two: Class) -> (Class, bool) {
+    match (one, two) {
+        (Class::Fixed, other) | (other, Class::Fixed) => (other, true),
+        (Class::Unproved, _) | (_, Class::Unproved) => (Class::Unproved, true),
+        (one, two) if one == two => (one, true),
+        _ => (Class::Unproved, false),
+    }
 }

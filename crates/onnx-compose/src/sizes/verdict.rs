@@ -4,11 +4,12 @@ use std::collections::HashSet;
 
 use foldhash::fast::RandomState;
 use onnx_ir::{Callee, Model, Node, NodeId, ValueId};
-use onnx_schema::{Registry, domain, op};
+use onnx_schema::{Registry, attr, domain, op};
 use onnx_shape_infer::{Guard, Inference, Relation};
 use onnx_types::{Dim, Symbol};
 use slotmap::SecondaryMap;
 
+use super::attributes::Attributes;
 use super::constants::Constants;
 use super::{EditOptions, FixedSize, bind, choice, mixing, runs};
 use crate::error::ComposeError;
@@ -46,7 +47,14 @@ impl Freed<'_> {
         let mut fixed = bind::contradictions(model, self.before, self.after);
         let mut conditions = Vec::new();
         for fact in self.after.facts().all() {
-            let condition = || Guard::new(model, self.after, *fact).condition;
+            let condition = || match fact.node.filter(|_| self.has_unnamed(fact.relation)) {
+                Some(node) => {
+                    let node = super::node_name(model, node);
+                    let variable = model.str(self.constants.variable);
+                    format!("a size that the model computes fits `{variable}` in {node}")
+                }
+                None => Guard::new(model, self.after, *fact).condition,
+            };
             match (self.effect(fact.relation), fact.node) {
                 (Effect::None, _) => {}
                 (Effect::Limits, _) => conditions.push(condition()),
@@ -90,18 +98,26 @@ impl Freed<'_> {
         self.after.exprs().eval(dim, &of)
     }
 
-    fn effect(&self, relation: Relation) -> Effect {
-        let (a, b) = match relation {
+    /// The variables of a relation.
+    fn symbols(&self, relation: Relation) -> Vec<Symbol> {
+        match relation {
             Relation::Equal(a, b)
             | Relation::AtMost(a, b)
             | Relation::Divides(a, b)
-            | Relation::Broadcasts(a, b) => (a, b),
-            Relation::Declared(_) | Relation::Default(_) => return Effect::None,
-        };
-        let symbols = |dim: Dim| self.after.exprs().symbols(dim);
-        let has_variable =
-            symbols(a).into_iter().chain(symbols(b)).any(|symbol| symbol == self.constants.variable);
-        if !has_variable {
+            | Relation::Broadcasts(a, b) => {
+                [a, b].into_iter().flat_map(|dim| self.after.exprs().symbols(dim)).collect()
+            }
+            Relation::Declared(_) | Relation::Default(_) => Vec::new(),
+        }
+    }
+
+    /// Whether a relation has a variable without a name.
+    fn has_unnamed(&self, relation: Relation) -> bool {
+        self.symbols(relation).into_iter().any(|symbol| symbol.number().is_some())
+    }
+
+    fn effect(&self, relation: Relation) -> Effect {
+        if !self.symbols(relation).contains(&self.constants.variable) {
             return Effect::None;
         }
         let old = self.constants.old;
@@ -162,9 +178,8 @@ impl Freed<'_> {
             && record.is(op::GATHER)
             && self.constants.old == 1
         {
-            let rank = i64::try_from(self.after.shape(data)?.len()).ok()?;
-            let axis = record.attribute(onnx_schema::attr::AXIS).and_then(|axis| axis.as_int()).unwrap_or(0);
-            let axis = usize::try_from(if axis < 0 { axis.checked_add(rank)? } else { axis }).ok()?;
+            let rank = self.after.shape(data)?.len();
+            let axis = Attributes::of(model, node)?.axis(attr::AXIS, rank)?;
             let indices = record.input(1).and_then(|indices| self.after.content(indices));
             if is_freed(data, axis)
                 && indices.is_some_and(|all| all.iter().all(|index| index.known().is_some()))
@@ -187,6 +202,30 @@ impl Freed<'_> {
     /// Whether a dimension depends on the freed size.
     pub(super) fn has_variable(&self, dim: Dim) -> bool {
         self.after.exprs().symbols(dim).contains(&self.constants.variable)
+    }
+
+    /// The axis of a value that has the rows and other sizes, unless the rows are one after the other on the first axis.
+    fn merged(&self, value: ValueId) -> Option<(usize, String)> {
+        let spots = self.constants.spots(self.after, value);
+        let is_first = |axis: usize| axis == 0 && spots.iter().all(|spot| spot.axis != 0 || spot.outer == 1);
+        let dims = self.after.shape(value)?.iter().enumerate();
+        let mut found = dims.filter(|&(axis, &dim)| self.is_multiple(dim) && !is_first(axis));
+        found.find_map(|(axis, &dim)| match self.constants.factor(self.after, dim) {
+            Some(1) => None,
+            Some(factor) => Some((axis, factor.to_string())),
+            None => Some((axis, "other sizes".to_owned())),
+        })
+    }
+
+    /// Whether a dimension is a multiple of the freed size, also by a product of other variables.
+    fn is_multiple(&self, dim: Dim) -> bool {
+        let grows = |other: i64| {
+            let one = self.size(dim, 1, other).filter(|&one| one > 0);
+            one.is_some_and(|one| {
+                [2, 3, 7].iter().all(|&freed| self.size(dim, freed, other) == one.checked_mul(freed))
+            })
+        };
+        self.has_variable(dim) && OTHERS.iter().all(|&other| grows(other))
     }
 
     /// Whether a dimension has a variable, but not the freed one.
@@ -256,9 +295,7 @@ impl Freed<'_> {
         };
         let outputs = model.graph(model.main_graph()).outputs().iter().map(onnx_ir::GraphOutput::value);
         let has_lost = |value: &ValueId| {
-            let has_size = |dims: &[Dim]| {
-                dims.iter().any(|&dim| self.constants.factor(self.after, dim).is_some() || self.is_open(dim))
-            };
+            let has_size = |dims: &[Dim]| dims.iter().any(|&dim| self.is_multiple(dim) || self.is_open(dim));
             self.dependent.contains_key(*value)
                 && has_old(value)
                 && self.after.shape(*value).is_some_and(|dims| !has_size(dims))
@@ -266,12 +303,11 @@ impl Freed<'_> {
         let lost = outputs.clone().filter(has_lost);
         let lost =
             lost.map(|value| FixedSize::of_value(model, value, "does not have the freed size on any axis"));
-        let merged = outputs.filter_map(|value| {
-            let dims = self.after.shape(value)?.iter().enumerate().skip(1);
-            let mut factors = dims.filter_map(|(axis, &dim)| Some((axis, self.constants.factor(self.after, dim)?)));
-            let (axis, factor) = factors.find(|&(_, factor)| factor > 1).filter(|_| self.constants.is_batch)?;
+        let merged = outputs.filter(|_| self.constants.is_batch).filter_map(|value| {
+            let (axis, factor) = self.merged(value)?;
             let reason = format!(
-                "has the freed size on axis {axis}, multiplied by {factor}: rows are neither on the first axis nor on a separate one"
+                "has the freed size on axis {axis}, multiplied by {factor}: rows are neither one after the other on the first axis nor \
+                 on a separate one"
             );
             Some(FixedSize::of_value(model, value, reason))
         });
@@ -281,6 +317,6 @@ impl Freed<'_> {
 
 /// Whether a node is a `Squeeze` that names no axes.
 fn removes_all_ones(record: &Node) -> bool {
-    let names_axes = record.input(1).is_some() || record.attribute(onnx_schema::attr::AXES).is_some();
+    let names_axes = record.input(1).is_some() || record.attribute(attr::AXES).is_some();
     record.is(op::SQUEEZE) && !names_axes
 }
