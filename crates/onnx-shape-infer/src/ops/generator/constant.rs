@@ -1,10 +1,10 @@
-//! `Constant`: a tensor that an attribute gives, from version 11 on also a sparse one, from version 12 on also numbers and
+//! `Constant`: a tensor that an attribute gives, from version 11 on also in a sparse format, from version 12 on also numbers and
 //! texts. Its elements are known even where others are not followed. There must be exactly one of these attributes; version 1
 //! is not held to that, as in the reference.
 
 use onnx_ir::{AttrValue, Attribute};
 use onnx_schema::{attr, op};
-use onnx_types::{Dim, ElemType, Shape, Symbol, Type};
+use onnx_types::{Dim, ElemType, Symbol};
 
 use crate::content::{Elem, of_tensor};
 use crate::cx::{Cx, Outcome, Stop};
@@ -76,9 +76,10 @@ fn sparse(cx: &mut Cx<'_, '_>) -> Outcome {
     let Some(AttrValue::SparseTensor(tensor)) = cx.attribute(attr::SPARSE_VALUE).map(Attribute::value) else {
         return Err(cx.fail(&BAD_ATTRIBUTE, "attribute `sparse_value` is not a sparse tensor"));
     };
+    // Only the attribute is in a sparse format: the output is a dense tensor.
     let elem = tensor.values.as_ref().map_or(ElemType::Undefined, onnx_types::tensor::Tensor::elem);
-    let shape = Shape::new(tensor.dims.iter().map(|&size| Dim::Known(size)));
-    cx.set_ty(0, Type::sparse_tensor(elem, Some(shape)));
+    cx.set_elem(0, elem);
+    cx.set_shape(0, tensor.dims.iter().map(|&size| Dim::Known(size)));
     Ok(())
 }
 
