@@ -353,7 +353,7 @@ impl Engine<'_> {
     }
 
     fn refuse(&mut self, refusal: Refusal) {
-        // The body of an operator is not what the model has, so the reason of its own step is more helpful.
+        // The body of an operator is not in the model, so the reason why the step is refused is more helpful.
         let own = self.replaced.remove(refusal.node).filter(|own| own.to == refusal.to);
         let refusal = own.unwrap_or(refusal);
         // One reason for each node of the original model.

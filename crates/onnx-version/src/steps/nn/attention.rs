@@ -78,7 +78,7 @@ fn number_of_keys(step: &Step<'_>) -> Result<Dim, Reason> {
     if step.input(4).is_none() {
         return length(1);
     }
-    // Inference adds sizes that are no numbers in the shape of `present_key`.
+    // Inference adds sizes that are not numbers in the shape of `present_key`.
     let present = step.model.node(step.node).output(1).and_then(|present| step.types.dims(present));
     if let Some(dim) = present.and_then(|dims| dims.get(2)).filter(|dim| **dim != Dim::Unknown) {
         return Ok(*dim);
