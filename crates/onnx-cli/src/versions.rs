@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use onnx_diag::{Caps, Clean, Quoted, Sink};
 use onnx_ir::{Model, NodeId};
-use onnx_pass::{Equivalence, Exactness, PassOptions, Verdict};
+use onnx_pass::{Equivalence, Exactness, PassOptions, Verdict, prove_models};
 use onnx_schema::domain;
 use onnx_types::{Execution, Symbol};
 use onnx_version::{
@@ -306,6 +306,14 @@ pub(crate) fn prove(
                 Ok(equivalence) => onnx_pass::prove(&equivalence, &pass_options),
                 Err(error) => Verdict::Untested(error.to_string()),
             };
+            // A body rounds more often than the operator. In 64 bits, that can decide a tie or leave some of a sum that
+            // cancels; as the models run, both are within the tolerances.
+            let verdict = match verdict {
+                Verdict::Refuted(_) => {
+                    prove_models(&claim.before, &claim.after, Exactness::Rounding, &pass_options)
+                }
+                other => other,
+            };
             match verdict {
                 Verdict::Proved(_) => proved += 1,
                 Verdict::Tested { .. } => tested += 1,
@@ -359,6 +367,11 @@ fn about(error: VersionError, domain: &str) -> Failure {
             Quoted(&name_of(domain))
         ))
         .help("`onnx info` lists the operator sets that the model imports"),
+        VersionError::NoVersion(version, newest) => Failure::new(format_args!(
+            "the operator set {} has no version {version}; the newest one is {newest}",
+            Quoted(&name_of(domain))
+        ))
+        .help("`onnx info --versions MODEL` lists the versions that the model can be converted to"),
         error => error.into(),
     }
 }
