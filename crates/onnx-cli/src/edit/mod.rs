@@ -3,6 +3,7 @@
 mod item;
 pub(crate) mod sizes;
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -139,19 +140,19 @@ fn changed_interface(model: &Model, before: &(Vec<ValueId>, Vec<ValueId>)) -> Ve
     /// More names would hide what else changed.
     const MOST_NAMES: usize = 6;
     let after = interface(model);
-    let name = |value: &ValueId| {
-        model
-            .get_value(*value)
-            .map_or_else(String::new, |value| format!("`{}`", shown(model.str(value.name()))))
+    let name = |&(sign, value): &(char, ValueId)| {
+        let name = model.get_value(value).map(|value| shown(model.str(value.name())));
+        name.map_or_else(|| sign.to_string(), |name| format!("{sign}`{name}`"))
     };
     let part = |old: &[ValueId], new: &[ValueId], noun: &str| {
-        let only = |these: &[ValueId], others: &[ValueId], sign: char| -> Vec<String> {
+        let only = |these: &[ValueId], others: &[ValueId], sign: char| -> Vec<(char, ValueId)> {
+            let others: HashSet<ValueId> = others.iter().copied().collect();
             let values = these.iter().filter(|value| !others.contains(value));
-            values.map(|value| format!("{sign}{}", name(value))).collect()
+            values.map(|&value| (sign, value)).collect()
         };
-        let names = [only(old, new, '-'), only(new, old, '+')].concat();
-        let more = names.len().saturating_sub(MOST_NAMES);
-        let names = names.iter().take(MOST_NAMES).map(String::as_str).collect::<Vec<_>>().join(" ");
+        let changed = [only(old, new, '-'), only(new, old, '+')].concat();
+        let more = changed.len().saturating_sub(MOST_NAMES);
+        let names = changed.iter().take(MOST_NAMES).map(name).collect::<Vec<_>>().join(" ");
         match (old == new, names.is_empty(), more) {
             (true, ..) => None,
             (_, true, _) => Some(format!("the order of the {noun}")),
@@ -187,10 +188,12 @@ impl Ports {
             outputs = selection::values(model, &args.outputs)?;
         }
         let removed = selection::values(model, &args.remove_output)?;
-        if let Some(&other) = removed.iter().find(|value| !outputs.contains(value)) {
+        let present: HashSet<ValueId> = outputs.iter().copied().collect();
+        if let Some(&other) = removed.iter().find(|value| !present.contains(value)) {
             let name = shown(model.str(model.value(other).name()));
             return Err(Failure::new(format_args!("`{name}` is not an output of the model")));
         }
+        let removed: HashSet<ValueId> = removed.into_iter().collect();
         outputs.retain(|value| !removed.contains(value));
         outputs.extend(selection::values(model, &args.add_output)?);
         let is_changed =
@@ -310,7 +313,7 @@ fn unknown_type(text: &str, ty: &str) -> Option<Failure> {
 /// Reads the rules by which names change.
 fn rules(model: &Model, args: &EditArgs) -> Result<Vec<RenameRule>, Failure> {
     let mut rules = Vec::new();
-    let names = if args.rename.is_empty() { std::collections::HashSet::new() } else { all_names(model) };
+    let names = if args.rename.is_empty() { HashSet::new() } else { all_names(model) };
     for text in &args.rename {
         let malformed = || {
             Failure::new(format_args!("`{}` is not OLD=NEW", shown(text)))
@@ -338,7 +341,7 @@ fn rules(model: &Model, args: &EditArgs) -> Result<Vec<RenameRule>, Failure> {
 }
 
 /// The names of values and nodes.
-fn all_names(model: &Model) -> std::collections::HashSet<&str> {
+fn all_names(model: &Model) -> HashSet<&str> {
     let graphs = model.graphs_in(model.main_graph());
     let names = graphs.flat_map(|graph| {
         let values = model.definitions(graph).map(|value| model.value(value).name());
