@@ -44,7 +44,10 @@ pub(crate) fn check(text: &str, prove: Option<&Execution>, sink: &mut Sink) {
         Err(error) => return sink.merge(error.into_findings()),
     };
     let Some(execution) = prove else { return };
-    for result in examine(&rules, &ExamineOptions::default().with_execution(execution.clone())) {
+    // Three times as many as the tests of the built-in rules, which run often.
+    let options = ExamineOptions::default().with_execution(execution.clone());
+    let options = options.clone().with_edits(options.edits * 3).with_attempts(options.attempts * 2);
+    for result in examine(&rules, &options) {
         if result.is_fine() {
             continue;
         }
@@ -56,11 +59,24 @@ pub(crate) fn check(text: &str, prove: Option<&Execution>, sink: &mut Sink) {
                 format!("no model can be generated around the left side of rule `{name}`")
             }
             None if result.verdicts == [0; 3] => format!("rule `{name}` matches no generated model"),
+            None if !result.untested.is_empty() => format!("rule `{name}` drops what was not tested"),
             None => format!("no edit of rule `{name}` could be compared"),
         };
         let mut diagnostic = Diagnostic::new(&REFUTED_RULE, locus, message);
         for line in result.failures.iter().take(1).flat_map(|failure| failure.lines()) {
             diagnostic = diagnostic.note(line);
+        }
+        if result.failures.is_empty() {
+            for sentence in &result.untested {
+                diagnostic = diagnostic.note(sentence.as_str());
+            }
+            // Some operators need operands that are not generated.
+            let on_model =
+                "test it on a model that it is made for: `onnx rewrite MODEL --rules FILE --prove`";
+            diagnostic = diagnostic.help(match result.untested.is_empty() {
+                true => on_model.to_owned(),
+                false => format!("{on_model}; `<...>` stands for attributes that have no effect here"),
+            });
         }
         for (reason, count) in result.missed.iter().take(3) {
             let note = match result.models {

@@ -68,6 +68,15 @@ fn rule_files_are_applied_checked_and_formatted() {
     // The position in a rule file is not one of a model.
     folder.put("mistake.onnxrules", "rule a: exact\nfrom (x) => (y) { y = Nge (x) }\nto (x) => (x) {}");
     onnx(&folder, "check mistake.onnxrules").exits(1).says("--> mistake.onnxrules:2:23\n");
+    let dropped = "rule a: exact, since 17
+        from (x, s) => (y) { y = Neg (Neg (LayerNormalization <stash_type = @t> (x, s))) }
+        to (x, s) => (y) { y = LayerNormalization (x, s) }";
+    folder.put("dropped.onnxrules", dropped);
+    onnx(&folder, "check dropped.onnxrules").exits(0);
+    onnx(&folder, "check dropped.onnxrules --prove")
+        .exits(1)
+        .says("rule `a` drops what was not tested")
+        .says("the attribute `stash_type` of `LayerNormalization` changed no result of a generated model");
     folder.put("wrong.onnxrules", "rule a: exact from (x) => (y) { y = Add (x, 0) } to (x) => (x) {}");
     onnx(&folder, "check wrong.onnxrules").exits(0);
     onnx(&folder, "check wrong.onnxrules --prove").exits(1).says("rule `a` is refuted by a generated model");

@@ -5,6 +5,8 @@ use onnx_schema::{AttrDefault, AttrKind, FormalAttribute};
 use onnx_types::tensor::Tensor;
 use onnx_types::{ElemClass, ElemType};
 
+use super::sizes::{any, broadcast};
+
 /// Element types of generated operands other than `float`.
 pub(super) const OTHER_ELEMS: [ElemType; 12] = [
     ElemType::Double,
@@ -53,6 +55,17 @@ impl Rng {
         all.get(index).cloned()
     }
 
+    /// A permutation. Every other one is a rotation, which has the greatest order: exchanges undo themselves.
+    fn permutation(&mut self, count: usize) -> Vec<i64> {
+        let mut all = self.shuffled(count);
+        if count > 0 && self.chance(50) {
+            all.sort_unstable();
+            let by = if self.chance(50) { 1 } else { count.saturating_sub(1) };
+            all.rotate_left(by);
+        }
+        all
+    }
+
     fn shuffled(&mut self, count: usize) -> Vec<i64> {
         let mut all: Vec<i64> = (0..count).filter_map(|index| i64::try_from(index).ok()).collect();
         for index in (1..all.len()).rev() {
@@ -61,115 +74,6 @@ impl Rng {
         }
         all
     }
-}
-
-/// The sizes of a value of any rank.
-pub(super) fn sizes(rng: &mut Rng, rank: usize) -> Vec<i64> {
-    (0..rank).map(|_| rng.pick(&[1, 2, 2, 3, 3, 4]).unwrap_or(1)).collect()
-}
-
-/// The sizes of the first operand of an operator.
-pub(super) fn first_sizes(rng: &mut Rng, op: &str) -> Vec<i64> {
-    let rank = match op {
-        "Conv" | "ConvTranspose" | "MaxPool" | "AveragePool" | "GlobalAveragePool" => {
-            rng.below(2).saturating_add(3)
-        }
-        "Gemm" => 2,
-        "BatchNormalization" => rng.below(3).saturating_add(2),
-        "MatMul" => rng.pick(&[1, 2, 2, 2, 3]).unwrap_or(2),
-        "Pad" => rng.pick(&[1, 2, 3, 3, 4, 4]).unwrap_or(3),
-        _ => rng.pick(&[0, 1, 2, 2, 3, 3, 4]).unwrap_or(2),
-    };
-    let mut sizes = sizes(rng, rank);
-    if op == "Squeeze" {
-        // Only axes of size 1 can be removed.
-        sizes.iter_mut().filter(|_| rng.chance(50)).for_each(|size| *size = 1);
-    }
-    if matches!(op, "Conv" | "ConvTranspose" | "MaxPool" | "AveragePool") {
-        sizes.iter_mut().skip(2).for_each(|size| *size = size.saturating_add(2));
-    } else if rng.chance(6)
-        && let Some(size) = sizes.first_mut()
-    {
-        *size = 0;
-    }
-    sizes
-}
-
-/// The sizes of a further operand, chosen to fit the first one.
-pub(super) fn other_sizes(
-    rng: &mut Rng,
-    op: &str,
-    name: &str,
-    first: &[i64],
-    weight: Option<&[i64]>,
-) -> Vec<i64> {
-    let at = |index: usize| first.get(index).copied().unwrap_or(1);
-    let last = first.last().copied().unwrap_or(1);
-    match (op, name) {
-        ("Conv", "W") => {
-            let mut sizes = vec![rng.pick(&[1, 2, 3]).unwrap_or(1), at(1)];
-            sizes.extend(first.iter().skip(2).map(|_| rng.pick(&[1, 2, 3]).unwrap_or(1)));
-            sizes
-        }
-        ("ConvTranspose", "W") => {
-            let mut sizes = vec![at(1), rng.pick(&[1, 2, 3]).unwrap_or(1)];
-            sizes.extend(first.iter().skip(2).map(|_| rng.pick(&[1, 2, 3]).unwrap_or(1)));
-            sizes
-        }
-        ("Conv", "B") => weight.and_then(|weight| weight.first().copied()).into_iter().collect(),
-        ("ConvTranspose", "B") => weight.and_then(|weight| weight.get(1).copied()).into_iter().collect(),
-        ("BatchNormalization" | "InstanceNormalization", _) => vec![at(1)],
-        ("LayerNormalization", _) => vec![last],
-        ("Gemm", "B") => {
-            let other = rng.pick(&[1, 2, 3]).unwrap_or(1);
-            let inner = if rng.chance(70) { last } else { at(0) };
-            if rng.chance(60) { vec![inner, other] } else { vec![other, inner] }
-        }
-        ("MatMul", _) => {
-            let mut sizes: Vec<i64> =
-                if rng.chance(70) { Vec::new() } else { first.iter().rev().skip(2).rev().copied().collect() };
-            sizes.push(last);
-            sizes.push(rng.pick(&[1, 2, 3]).unwrap_or(1));
-            sizes
-        }
-        ("Concat", _) => {
-            let mut sizes = first.to_vec();
-            let axis = rng.below(sizes.len());
-            if rng.chance(50)
-                && let Some(size) = sizes.get_mut(axis)
-            {
-                *size = rng.pick(&[1, 2, 3]).unwrap_or(1);
-            }
-            sizes
-        }
-        _ => broadcast(rng, first),
-    }
-}
-
-/// Sizes that broadcast with others: equal, a part, single elements, and rarely more axes.
-fn broadcast(rng: &mut Rng, first: &[i64]) -> Vec<i64> {
-    let mut sizes: Vec<i64> = match rng.below(6) {
-        0 => Vec::new(),
-        1 => first.last().copied().into_iter().collect(),
-        2 => {
-            let skipped = rng.below(first.len().saturating_add(1));
-            first.iter().skip(skipped).copied().collect()
-        }
-        3 => {
-            let mut sizes = first.to_vec();
-            sizes.insert(0, rng.pick(&[1, 2]).unwrap_or(1));
-            sizes
-        }
-        _ => first.to_vec(),
-    };
-    if rng.chance(30) {
-        let index = rng.below(sizes.len());
-        sizes.iter_mut().enumerate().filter(|(other, _)| *other == index).for_each(|(_, size)| *size = 1);
-    }
-    if rng.chance(12) {
-        sizes.iter_mut().for_each(|size| *size = 1);
-    }
-    sizes
 }
 
 /// A constant operand that is a list of axes, sizes or indices; `None` for operands that hold data.
@@ -188,7 +92,7 @@ pub(super) fn parameter(
         ("Reshape", "shape") => reshaped(rng, first),
         ("ConstantOfShape", _) => {
             let rank = rng.below(3);
-            sizes(rng, rank)
+            any(rng, rank)
         }
         ("Expand", "shape") => broadcast(rng, first),
         ("Unsqueeze", "axes") => {
@@ -207,31 +111,52 @@ pub(super) fn parameter(
             signed(rng, (begin..rank).filter_map(|axis| i64::try_from(axis).ok()).collect(), rank)
         }
         (_, "axes") => {
-            let count = if op == "Slice" { count } else { rng.below(rank.saturating_add(1)) };
+            let count = match op {
+                "Slice" => count,
+                // The paddings of all axes are chosen, mostly.
+                "Pad" if rng.chance(80) => rank,
+                _ => rng.below(rank.saturating_add(1)),
+            };
             let all = rng.shuffled(rank);
             signed(rng, all.into_iter().take(count).collect(), rank)
         }
         ("Slice", "starts") => list(rng, &[0, 0, 1, 1, 2, -1, -2], count),
         ("Slice", "ends") => list(rng, &[1, 2, 3, i64::MAX, -1], count),
         ("Slice", "steps") => list(rng, &[1, 1, 1, 2, -1], count),
-        ("Pad", "pads") if rng.chance(50) => {
-            let mut side = || -> Vec<i64> {
-                (0..rank)
-                    .map(|axis| if axis < 2 { 0 } else { rng.pick(&[0, 1, 1, 2]).unwrap_or(0) })
-                    .collect()
-            };
-            [side(), side()].concat()
-        }
-        ("Pad", "pads") => list(rng, &[0, 0, 1, 2, -1], rank.saturating_mul(2)),
-        ("Tile", "repeats") => list(rng, &[1, 1, 2, 3], rank),
+        ("Pad", "pads") => paddings(rng, rank),
+        ("Tile", "repeats") => repeats(rng, rank),
         ("Split", "split") => {
-            let total = first.first().copied().unwrap_or(0);
-            let part = total / 2;
+            let total = if rng.chance(70) { first.first().copied() } else { rng.pick(first) }.unwrap_or(0);
+            let part = if rng.chance(60) { total / 2 } else { rng.pick(&[0, 1, total]).unwrap_or(0) };
             vec![part, total.saturating_sub(part)]
         }
+        ("Resize", "sizes") => list(rng, &[1, 2, 3, 4], rank),
+        ("TopK", "K") => list(rng, &[1, 1, 2], 1),
         (_, "indices") => list(rng, &[0, 0, 1], count),
         _ => return None,
     })
+}
+
+/// The paddings of all axes, or only of those after the channels.
+fn paddings(rng: &mut Rng, rank: usize) -> Vec<i64> {
+    let is_spatial = rng.chance(50);
+    let all: &[i64] = if is_spatial { &[0, 1, 1, 2] } else { &[0, 0, 1, 2, -1] };
+    let begin_and_end = (0..rank).chain(0..rank);
+    begin_and_end.map(|axis| if is_spatial && axis < 2 { 0 } else { rng.pick(all).unwrap_or(0) }).collect()
+}
+
+/// The repetitions of all axes, or of one.
+fn repeats(rng: &mut Rng, rank: usize) -> Vec<i64> {
+    let repeated = rng.below(rank);
+    let is_one = rng.chance(50);
+    let all = |rng: &mut Rng| rng.pick(&[1, 1, 2, 3]).unwrap_or(1);
+    (0..rank)
+        .map(|axis| match is_one {
+            true if axis == repeated => 2,
+            true => 1,
+            false => all(rng),
+        })
+        .collect()
 }
 
 fn signed(rng: &mut Rng, axes: Vec<i64>, rank: usize) -> Vec<i64> {
@@ -298,7 +223,7 @@ pub(super) fn attribute(
         AttrValue::Ints((0..count).map(|_| rng.pick(all).unwrap_or(0)).collect())
     };
     Some(match name {
-        "perm" => AttrValue::Ints(rng.shuffled(rank)),
+        "perm" => AttrValue::Ints(rng.permutation(rank)),
         "axis" | "batch_axis" => {
             let axis = rng.pick(&rng.clone().shuffled(rank.saturating_add(usize::from(op == "Flatten"))))?;
             let rank = i64::try_from(rank).ok()?;
@@ -310,6 +235,7 @@ pub(super) fn attribute(
             AttrValue::Int(i64::from(elem as i32))
         }
         "kernel_shape" if !op.starts_with("Conv") => list(rng, &[1, 2, 3], spatial),
+        "output_padding" => list(rng, &[0, 0, 1], spatial),
         "strides" => list(rng, &[1, 1, 2], spatial),
         "dilations" => list(rng, &[1, 1, 2], spatial),
         "pads" => list(rng, &[0, 0, 1], spatial.saturating_mul(2)),
@@ -317,7 +243,19 @@ pub(super) fn attribute(
             AttrValue::Int(i64::from(rng.chance(50)))
         }
         "scale" => AttrValue::Float(rng.pick(&[0.25, 0.5, 1.0])?),
-        "value" if op == "ConstantOfShape" => AttrValue::from(Tensor::from_slice([1], &[1.5]).ok()?),
+        "value" if op == "ConstantOfShape" => {
+            let elem = rng.pick(&[ElemType::Float, ElemType::Float, ElemType::Double, ElemType::Int64]);
+            AttrValue::from(match elem? {
+                ElemType::Double => Tensor::from_slice([1], &[-2.5_f64]).ok()?,
+                ElemType::Int64 => Tensor::from_slice([1], &[7_i64]).ok()?,
+                _ => Tensor::from_slice([1], &[1.5_f32]).ok()?,
+            })
+        }
+        "blocksize" => AttrValue::Int(rng.pick(&[1, 2, 2, 2, 3])?),
+        "axes" => {
+            let count = rng.below(rank).saturating_add(1);
+            AttrValue::Ints(rng.shuffled(rank).into_iter().take(count).collect())
+        }
         "num_groups" => AttrValue::Int(rng.pick(&[1, 2])?),
         "epsilon" => AttrValue::Float(rng.pick(&[1e-5, 1e-3, 0.25])?),
         "p" => AttrValue::Int(rng.pick(&[1, 2])?),
@@ -327,6 +265,15 @@ pub(super) fn attribute(
     })
 }
 
+/// The value of an attribute of a convolution that its weights determine.
+pub(super) fn of_weights(op: &str, name: &str, weight: Option<&[i64]>, groups: i64) -> Option<AttrValue> {
+    match (op, name) {
+        ("Conv" | "ConvTranspose", "group") => Some(AttrValue::Int(groups)),
+        ("Conv" | "ConvTranspose", "kernel_shape") => Some(AttrValue::Ints(weight?.get(2..)?.to_vec())),
+        _ => None,
+    }
+}
+
 /// Attributes whose values depend on sizes that are chosen before, on other attributes, or on implementations.
 const LEFT_OUT: &[&str] = &[
     "group",
@@ -334,7 +281,6 @@ const LEFT_OUT: &[&str] = &[
     "kv_num_heads",
     "num_outputs",
     "output_dtype",
-    "output_padding",
     "output_shape",
     "precision",
     "q_num_heads",
@@ -373,6 +319,9 @@ fn words(op: &str, name: &str) -> &'static [&'static str] {
         (_, "auto_pad") => &["NOTSET", "NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"],
         (_, "nearest_mode") => &["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"],
         (_, "padding_mode") => &["zeros", "border", "reflection"],
+        (_, "coordinate_transformation_mode") => {
+            &["half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel"]
+        }
         ("BitShift", "direction") => &["LEFT", "RIGHT"],
         ("DepthToSpace" | "SpaceToDepth", "mode") => &["DCR", "CRD"],
         ("GridSample", "mode") => &["linear", "nearest", "cubic"],
@@ -394,6 +343,26 @@ pub(super) fn shaped_parameter(rng: &mut Rng, op: &str, name: &str, first: &[i64
             let indices: Vec<i64> = (0..count).map(|_| rng.pick(&[0, 0, -1, 1]).unwrap_or(0)).collect();
             Tensor::from_slice(first.iter().copied(), &indices).ok()
         }
+        // One index removes the axis, a matrix adds one; indices may count from the end.
+        ("Gather", "indices") => {
+            let sizes = rng.pick(&[&[][..], &[1], &[2], &[3], &[2, 2], &[2, 1]])?;
+            let count = sizes.iter().fold(1_usize, |count, &size: &usize| count.saturating_mul(size));
+            let indices: Vec<i64> = (0..count).map(|_| rng.pick(&[0, 0, 1, -1]).unwrap_or(0)).collect();
+            Tensor::from_slice(sizes.iter().filter_map(|&size| i64::try_from(size).ok()), &indices).ok()
+        }
+        ("GatherND", "indices") => {
+            let sizes = rng.pick(&[&[1][..], &[2], &[2, 1], &[3, 1], &[2, 2]])?;
+            let count = sizes.iter().fold(1_usize, |count, &size: &usize| count.saturating_mul(size));
+            let indices: Vec<i64> = (0..count).map(|_| rng.pick(&[0, 0, 1, -1]).unwrap_or(0)).collect();
+            Tensor::from_slice(sizes.iter().filter_map(|&size| i64::try_from(size).ok()), &indices).ok()
+        }
+        ("Resize", "scales") => {
+            let scales: Vec<f64> = (0..first.len())
+                .map(|axis| if axis < 2 { 1.0 } else { rng.pick(&[1.0, 2.0, 1.5, 0.5]).unwrap_or(1.0) })
+                .collect();
+            Tensor::from_slice([i64::try_from(scales.len()).ok()?], &scales).ok()
+        }
+        ("Trilu", "k") => Some(Tensor::scalar(rng.pick(&[-1_i64, 0, 1, 2])?)),
         (_, "axis") => {
             let rank = i64::try_from(first.len()).ok()?;
             let axis = i64::try_from(rng.below(first.len())).ok()?;
@@ -410,7 +379,21 @@ pub(super) fn limits(rng: &mut Rng, sizes: &[i64], elem: ElemType, is_exact: boo
     let count = usize::try_from(count).ok().filter(|&count| count <= 4096)?;
     if elem.class() == ElemClass::Float {
         let large = if elem == ElemType::Float16 { 30_000.0 } else { 1e9 };
-        let exact = [large, -large, 1.0 / large, 0.1, -0.3, 0.7, 3.0, 0.0, -0.0, -7.0];
+        let exact = [
+            large,
+            -large,
+            1.0 / large,
+            0.1,
+            -0.3,
+            0.7,
+            3.0,
+            0.0,
+            -0.0,
+            -7.0,
+            f64::INFINITY,
+            f64::NEG_INFINITY,
+            f64::NAN,
+        ];
         let rounded = [0.1, -0.3, 0.7, 3.0, 0.0, -0.0, -7.0];
         let all: &[f64] = if is_exact { &exact } else { &rounded };
         let numbers: Vec<f64> = (0..count).map(|_| rng.pick(all).unwrap_or(0.0)).collect();

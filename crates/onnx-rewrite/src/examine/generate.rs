@@ -1,17 +1,17 @@
 //! Models around the left side of a rule: its nodes run on the chosen operands while they are chosen, so that the model runs.
 
-use onnx_ir::{AttrValue, Builder, Constant, EditError, Model, Position, ValueId};
+use onnx_ir::{AttrValue, Model};
 use onnx_pass::Exactness;
 use onnx_schema::{FormalType, Schema};
-use onnx_text::{ParseOptions, parse_model};
 use onnx_types::tensor::{NoData, Tensor};
-use onnx_types::{Dim, ElemType, Execution, Symbol, Type};
+use onnx_types::{ElemType, Execution};
 
 use super::choose::{self, Rng};
+use super::effects::{self, Dropped};
+use super::sizes;
 use crate::ast::{Arity, AttributeTerm, Condition, Elems, FlatNode, Operand, Var};
 use crate::condition::is_of;
 use crate::evaluate::{Scratch, as_kind, of_literal};
-use crate::form::{Argument, Form};
 use crate::pattern::Pattern;
 
 /// Tries to choose the operands of one node.
@@ -40,26 +40,34 @@ impl Slot {
 
 /// A node that is chosen: attributes, and the operands that are not variables.
 #[derive(Clone, Debug)]
-struct Chosen {
-    node: usize,
-    attributes: Vec<(String, AttrValue)>,
-    operands: Vec<Option<Tensor>>,
+pub(super) struct Chosen {
+    pub(super) node: usize,
+    pub(super) attributes: Vec<(String, AttrValue)>,
+    pub(super) operands: Vec<Option<Tensor>>,
 }
 
 pub(super) struct Generator<'a> {
     pub(super) pattern: &'a Pattern,
     pub(super) rng: Rng,
-    scratch: Scratch,
-    version: i64,
+    pub(super) scratch: Scratch,
+    pub(super) version: i64,
     elem: ElemType,
     /// Number of models that were begun.
     turn: usize,
     /// Constants are at the limits of their types.
     has_limits: bool,
+    /// The size of all axes of operands that are chosen freely, in a part of the models.
+    pub(super) equal: Option<i64>,
+    /// Number of groups of the convolution that is chosen, if its channels can be divided into as many.
+    groups: i64,
     /// `Slice` takes one half of the last axis, the second one if this is `true`.
     pub(super) half: Option<bool>,
     pub(super) slots: Vec<Option<Slot>>,
-    chosen: Vec<Chosen>,
+    pub(super) chosen: Vec<Chosen>,
+    /// The attributes that the rule drops.
+    pub(super) dropped: Vec<Dropped>,
+    /// Those that have an effect on the last model, as indices.
+    pub(super) effective: Vec<usize>,
     /// The node of the left side for which no operands were found last.
     unmade: Option<usize>,
     /// Why a node of the left side did not run on the operands that were chosen last.
@@ -76,9 +84,13 @@ impl<'a> Generator<'a> {
             elem: ElemType::Float,
             turn: 0,
             has_limits: false,
+            equal: None,
+            groups: 1,
             half: None,
             slots: Vec::new(),
             chosen: Vec::new(),
+            dropped: effects::dropped(&pattern.rule),
+            effective: Vec::new(),
             unmade: None,
             failure: None,
         }
@@ -97,8 +109,10 @@ impl<'a> Generator<'a> {
             _ => ElemType::Float,
         };
         self.has_limits = self.rng.chance(40);
+        self.equal = self.rng.chance(35).then(|| self.rng.pick(&[2, 2, 3, 3, 4])).flatten();
         self.slots = vec![None; self.pattern.rule.names.len()];
         self.chosen.clear();
+        self.effective.clear();
         (self.unmade, self.failure) = (None, None);
         self.half = (self.slices_one_value_twice() && self.rng.chance(50)).then_some(false);
         let taken = self.alternatives();
@@ -121,6 +135,13 @@ impl<'a> Generator<'a> {
             }
         }
         self.build()
+    }
+
+    /// Returns `true` if the results of the left side have at most one element each.
+    pub(super) fn is_small(&self) -> bool {
+        let results = self.pattern.rule.from.outputs.iter();
+        let mut tensors = results.filter_map(|&var| self.slots.get(var)?.as_ref()?.tensor());
+        tensors.all(|tensor| tensor.element_count().is_some_and(|count| count <= 1))
     }
 
     /// Why a model was not generated, after [`Generator::model`] has returned `None`.
@@ -163,6 +184,7 @@ impl<'a> Generator<'a> {
         let mut operands: Vec<Option<Tensor>> = Vec::new();
         let mut literals: Vec<Option<Tensor>> = Vec::new();
         let count = self.rng.below(2).saturating_add(1);
+        self.groups = self.wanted_groups(node);
         for (place, operand) in node.operands.iter().enumerate() {
             let (mut tensors, literal) = match operand {
                 Operand::Omitted => (vec![None], None),
@@ -178,16 +200,17 @@ impl<'a> Generator<'a> {
             operands.append(&mut tensors);
             literals.push(literal);
         }
-        let first =
-            operands.first().cloned().flatten().map(|tensor| tensor.dims().to_vec()).unwrap_or_default();
-        let attributes = self.attributes(node, schema, &first)?;
-        let results = match self.scratch.run(&node.op, attributes.clone(), operands, node.outputs.len()) {
+        let dims = |place: usize| Some(operands.get(place)?.as_ref()?.dims().to_vec());
+        let attributes = self.attributes(node, schema, &dims(0).unwrap_or_default(), dims(1).as_deref())?;
+        let ran = self.scratch.run(&node.op, attributes.clone(), operands.clone(), node.outputs.len());
+        let results = match ran {
             Ok(results) => results,
             Err(reason) => {
                 self.failure = Some(reason.to_string());
                 return None;
             }
         };
+        self.record_effects(index, schema, &attributes, &operands, &results);
         for (var, result) in node.outputs.iter().zip(results) {
             if let Some(var) = var {
                 *self.slots.get_mut(*var)? = Some(Slot::Result(result?));
@@ -211,7 +234,7 @@ impl<'a> Generator<'a> {
         }
         // A splat of sizes that broadcast.
         let first = before.first().cloned().flatten()?.dims().to_vec();
-        let sizes = choose::other_sizes(&mut self.rng, "", "", &first, None);
+        let sizes = sizes::other_sizes(&mut self.rng, "", "", &first, None, 1);
         let number = tensor.iter_f64(&NoData).ok()?.next()?;
         self.scratch.convert(Tensor::splat(sizes, number).ok()?, elem).ok()
     }
@@ -224,7 +247,7 @@ impl<'a> Generator<'a> {
         place: usize,
         before: &[Option<Tensor>],
     ) -> Option<Vec<Option<Tensor>>> {
-        let count = self.rng.below(3);
+        let count = self.rng.below(4);
         let mut tensors = Vec::new();
         for _ in 0..count {
             let known: Vec<Option<Tensor>> =
@@ -232,10 +255,10 @@ impl<'a> Generator<'a> {
             let is_first = known.is_empty();
             let elem = self.elem_of(schema, place, &known)?;
             let sizes = if is_first {
-                choose::first_sizes(&mut self.rng, &node.op)
+                sizes::first_sizes(&mut self.rng, &node.op, self.equal)
             } else {
                 let first = known.first().cloned().flatten()?.dims().to_vec();
-                choose::other_sizes(&mut self.rng, &node.op, "", &first, None)
+                sizes::other_sizes(&mut self.rng, &node.op, "", &first, None, 1)
             };
             tensors.push(self.data("", &sizes, elem)?);
         }
@@ -278,26 +301,15 @@ impl<'a> Generator<'a> {
             (_, Some(_)) if shaped.is_some() => self.scratch.convert(shaped?, elem).ok()?,
             (Some(list), _) if is_list => self.scratch.convert(Tensor::vector(&list), elem).ok()?,
             (_, None) => {
-                let sizes = choose::first_sizes(&mut self.rng, &node.op);
+                let sizes = self.first_sizes(node, schema);
                 let sizes = self.conditioned(var, sizes);
                 self.variable_data(name, &sizes, elem, is_constant)?
             }
             (_, Some(first)) => {
                 let weight = before.get(1).cloned().flatten().map(|tensor| tensor.dims().to_vec());
-                let is_scalar = matches!(
-                    name,
-                    "constant_value"
-                        | "min"
-                        | "max"
-                        | "x_scale"
-                        | "y_scale"
-                        | "x_zero_point"
-                        | "y_zero_point"
-                );
-                let sizes = match is_scalar {
-                    true => Vec::new(),
-                    false => choose::other_sizes(&mut self.rng, &node.op, name, first, weight.as_deref()),
-                };
+                let (op, weight) = (&node.op, weight.as_deref());
+                let groups = sizes::groups(op, first, weight, self.groups);
+                let sizes = sizes::other_sizes(&mut self.rng, op, name, first, weight, groups);
                 let sizes = self.conditioned(var, sizes);
                 self.variable_data(name, &sizes, elem, is_constant)?
             }
@@ -340,6 +352,9 @@ impl<'a> Generator<'a> {
             && let Some(tensor) = choose::limits(&mut self.rng, sizes, elem, is_exact)
         {
             return self.scratch.convert(tensor, elem).ok();
+        }
+        if is_constant && let Some(tensor) = self.known_constant(sizes, elem) {
+            return Some(tensor);
         }
         self.data(name, sizes, elem)
     }
@@ -401,7 +416,10 @@ impl<'a> Generator<'a> {
         node: &FlatNode,
         schema: &Schema,
         first: &[i64],
+        weight: Option<&[i64]>,
     ) -> Option<Vec<(String, AttrValue)>> {
+        let groups = sizes::groups(&node.op, first, weight, self.groups);
+        let of_weights = |name: &str| choose::of_weights(&node.op, name, weight, groups);
         let mut attributes = Vec::new();
         for (name, term) in &node.attributes {
             match term {
@@ -419,10 +437,12 @@ impl<'a> Generator<'a> {
                         continue;
                     }
                     let formal = schema.attributes().iter().find(|formal| formal.text() == name)?;
-                    if !formal.is_required && self.rng.chance(25) {
+                    if !formal.is_required && !(name == "group" && groups > 1) && self.rng.chance(25) {
                         continue;
                     }
-                    let value = choose::attribute(&mut self.rng, &node.op, formal, first)?;
+                    let value = of_weights(name);
+                    let value =
+                        value.or_else(|| choose::attribute(&mut self.rng, &node.op, formal, first))?;
                     *self.slots.get_mut(*var)? = Some(Slot::Attribute(value.to_tensor()?));
                     attributes.push((name.clone(), value));
                 }
@@ -431,170 +451,14 @@ impl<'a> Generator<'a> {
         if node.is_open {
             for formal in schema.attributes() {
                 let is_named = attributes.iter().any(|(other, _)| other == formal.text());
-                if !is_named && (formal.is_required || self.rng.chance(40)) {
-                    let value = choose::attribute(&mut self.rng, &node.op, formal, first);
+                let is_needed = formal.is_required || (formal.text() == "group" && groups > 1);
+                if !is_named && (is_needed || self.rng.chance(40)) {
+                    let value = of_weights(formal.text());
+                    let value = value.or_else(|| choose::attribute(&mut self.rng, &node.op, formal, first));
                     attributes.extend(value.map(|value| (formal.text().to_owned(), value)));
                 }
             }
         }
         Some(attributes)
     }
-
-    /// The model of the choices.
-    fn build(&mut self) -> Option<Model> {
-        let ir_version = 10;
-        let text =
-            format!("<ir_version: {ir_version}, opset_import: [\"\": {}]> g () => () {{}}", self.version);
-        let mut model = parse_model(text, &ParseOptions::default()).ok()?;
-        let graph = model.main_graph();
-        // The same size is the same variable everywhere, or a number.
-        let free = self.rng.chance(35).then(|| self.rng.pick(&[2, 3, 4])).flatten();
-        let mut values: Vec<Vec<Option<ValueId>>> = vec![Vec::new(); self.slots.len()];
-        for (var, arity) in self.pattern.rule.from.inputs.iter().map(|(var, arity)| (*var, *arity)) {
-            let slot = self.slots.get(var)?.clone();
-            let list = match slot {
-                Some(Slot::Rest(tensors)) => tensors.into_iter().map(Slot::Input).collect(),
-                Some(slot) => vec![slot],
-                // A variable of an alternative that was not taken.
-                None if arity == Arity::Rest => Vec::new(),
-                None => continue,
-            };
-            for slot in list {
-                let value = match slot {
-                    Slot::Input(tensor) => Some(input(&mut model, var, &tensor, free)),
-                    Slot::Constant(tensor) => {
-                        let name = model.intern(&format!("c{var}"));
-                        Some(model.add_initializer(graph, name, Constant::Dense(tensor)))
-                    }
-                    _ => None,
-                };
-                values.get_mut(var)?.push(value);
-            }
-        }
-        for chosen in self.chosen.clone() {
-            self.add(&mut model, &chosen, &mut values)?;
-        }
-        for &var in &self.pattern.rule.from.outputs {
-            let value = values.get(var)?.first().copied().flatten()?;
-            let output = match self.rng.chance(60) {
-                true => identity(&mut model, value).ok()?,
-                false => value,
-            };
-            // Models are compared by the names of their outputs.
-            let name = model.intern(&format!("y{var}"));
-            model.set_value_name(output, name);
-            model.push_graph_output(graph, output);
-        }
-        model.verify_sorted().is_ok().then_some(model)
-    }
-
-    fn add(&mut self, model: &mut Model, chosen: &Chosen, values: &mut [Vec<Option<ValueId>>]) -> Option<()> {
-        let node = self.pattern.rule.from.nodes.get(chosen.node)?;
-        let op = model.names().get(&node.op)?;
-        let schema = onnx_schema::lookup(Symbol::EMPTY, op, self.version)?;
-        let mut form = Form::default();
-        let tensors = |value: ValueId, model: &Model| model.constant_tensor(value).cloned();
-        let mut arguments = Vec::new();
-        for (place, operand) in node.operands.iter().enumerate() {
-            match operand {
-                Operand::Omitted => arguments.push(Argument::Omitted),
-                Operand::Literal(_) => arguments.push(Argument::Tensor(chosen.operands.get(place)?.clone()?)),
-                Operand::Var(var) | Operand::Rest(var) | Operand::Default(var, _) => {
-                    let list = values.get(*var)?;
-                    arguments
-                        .extend(list.iter().map(|value| value.map_or(Argument::Omitted, Argument::Value)));
-                }
-            }
-        }
-        for (index, argument) in arguments.iter().enumerate() {
-            form.place_operand(Some(schema), index, argument, &|value| tensors(value, model)).ok()?;
-        }
-        for (name, value) in &chosen.attributes {
-            if crate::form::has_attribute(schema, name) {
-                form.set(name, value.clone());
-            } else {
-                let argument = Argument::Tensor(value.to_tensor()?);
-                form.place_attribute(Some(schema), name, &argument, &|value| tensors(value, model)).ok()?;
-            }
-        }
-        let graph = model.main_graph();
-        let operands = place_constants(model, form.operands, chosen.node);
-        let attributes: Vec<(Symbol, AttrValue)> =
-            form.attributes.into_iter().map(|(name, value)| (model.intern(&name), value)).collect();
-        let present: Vec<bool> = node.outputs.iter().map(Option::is_some).collect();
-        let mut build = model.build_at(Position::End(graph));
-        let outputs = make(&mut build, op, operands, attributes, &present).ok()?;
-        for (var, value) in node.outputs.iter().zip(outputs) {
-            if let Some(var) = var {
-                *values.get_mut(*var)? = vec![value];
-            }
-        }
-        self.takes(node, schema).then_some(())
-    }
-
-    /// Returns `true` if a version of an operator takes the types of the operands.
-    fn takes(&self, node: &FlatNode, schema: &Schema) -> bool {
-        node.operands.iter().enumerate().all(|(index, operand)| {
-            let Operand::Var(var) = operand else { return true };
-            let slot = self.slots.get(*var).and_then(Option::as_ref);
-            match (slot.and_then(Slot::tensor), schema.input_for(index)) {
-                (Some(tensor), Some(formal)) => schema.types_of(formal).contains_tensor(tensor.elem()),
-                _ => true,
-            }
-        })
-    }
-}
-
-/// The operands of a node, with an initializer for each tensor.
-fn place_constants(model: &mut Model, operands: Vec<Argument>, node: usize) -> Vec<Option<ValueId>> {
-    let graph = model.main_graph();
-    let mut values = Vec::with_capacity(operands.len());
-    for (place, argument) in operands.into_iter().enumerate() {
-        values.push(match argument {
-            Argument::Omitted => None,
-            Argument::Value(value) => Some(value),
-            Argument::Tensor(tensor) | Argument::Literal(tensor) => {
-                let name = model.intern(&format!("k{node}_{place}"));
-                Some(model.add_initializer(graph, name, Constant::Dense(tensor)))
-            }
-        });
-    }
-    values
-}
-
-fn make(
-    build: &mut Builder<'_>,
-    op: Symbol,
-    operands: Vec<Option<ValueId>>,
-    attributes: Vec<(Symbol, AttrValue)>,
-    present: &[bool],
-) -> Result<Vec<Option<ValueId>>, EditError> {
-    let mut node = build.call_symbol(Symbol::EMPTY, op);
-    for operand in operands {
-        node = node.input(operand);
-    }
-    for (name, value) in attributes {
-        node = node.attr(name, value);
-    }
-    node.outputs_if(present)
-}
-
-fn identity(model: &mut Model, value: ValueId) -> Result<ValueId, EditError> {
-    let graph = model.main_graph();
-    model.build_at(Position::End(graph)).op(onnx_schema::op::IDENTITY, [value]).output()
-}
-
-/// A graph input with the type of a tensor, with a variable for one size.
-fn input(model: &mut Model, var: Var, tensor: &Tensor, free: Option<i64>) -> ValueId {
-    let graph = model.main_graph();
-    let dims: Vec<Dim> = tensor
-        .dims()
-        .iter()
-        .map(|&size| match free {
-            Some(free) if free == size => Dim::Var(model.intern("N")),
-            _ => Dim::Known(size),
-        })
-        .collect();
-    let ty = Type::tensor(tensor.elem(), Some(dims.into_iter().collect()));
-    model.add_graph_input(graph, &format!("x{var}"), Some(ty))
 }

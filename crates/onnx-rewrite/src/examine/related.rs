@@ -1,7 +1,13 @@
 //! Sizes and lists that fit what was chosen before, so that conditions between operands hold.
 
+use onnx_ir::AttrValue;
+use onnx_schema::Schema;
+use onnx_types::ElemType;
+use onnx_types::tensor::{NoData, Tensor};
+
 use super::generate::{Generator, Slot};
-use crate::ast::{Condition, Size, Var};
+use super::sizes;
+use crate::ast::{AttributeTerm, Condition, FlatNode, Operand, Size, Var};
 
 impl Generator<'_> {
     /// Returns `true` if two slices of the left side have the same operand: they may be its halves.
@@ -51,6 +57,60 @@ impl Generator<'_> {
         (count(&sizes) == count(first)).then_some(sizes)
     }
 
+    /// The sizes of the first operand of a node: mostly those that fit an operand after it which is chosen already, sometimes those
+    /// of an operand of another node.
+    pub(super) fn first_sizes(&mut self, node: &FlatNode, schema: &Schema) -> Vec<i64> {
+        let tensor = |operand: &Operand| match operand {
+            Operand::Var(var) => self.slots.get(*var)?.as_ref()?.tensor(),
+            _ => None,
+        };
+        let later = node.operands.iter().enumerate().skip(1).find_map(|(place, operand)| {
+            let formal = schema.input_for(place)?;
+            let is_similar = schema.input_for(0).is_some_and(|first| first.ty == formal.ty);
+            let sizes = tensor(operand).filter(|_| is_similar)?.dims().to_vec();
+            Some((formal.name, sizes))
+        });
+        if let Some((name, later)) = later
+            && self.rng.chance(75)
+            && let Some(sizes) = sizes::sizes_for(&mut self.rng, &node.op, name, &later)
+        {
+            return sizes;
+        }
+        let sizes = sizes::first_sizes(&mut self.rng, &node.op, self.equal);
+        let others = self.slots.iter().flatten().filter(|slot| !matches!(slot, Slot::Result(_)));
+        let others = others.filter_map(Slot::tensor).map(|tensor| tensor.dims().to_vec());
+        let others: Vec<Vec<i64>> = others.filter(|other| other.len() == sizes.len()).collect();
+        if self.rng.chance(30) { self.rng.pick(&others).unwrap_or(sizes) } else { sizes }
+    }
+
+    /// A constant that was chosen before, sometimes: a rule may be wrong only if two constants are equal.
+    pub(super) fn known_constant(&mut self, sizes: &[i64], elem: ElemType) -> Option<Tensor> {
+        if !self.rng.chance(15) {
+            return None;
+        }
+        let constants = self.slots.iter().flatten().filter_map(|slot| match slot {
+            Slot::Constant(tensor) => Some(tensor),
+            _ => None,
+        });
+        let mut equal = constants.filter(|tensor| tensor.dims() == sizes && tensor.elem() == elem);
+        equal.next().cloned()
+    }
+
+    /// Number of groups of a convolution: that of the rule, or any if the rule allows it.
+    pub(super) fn wanted_groups(&mut self, node: &FlatNode) -> i64 {
+        let given = node.attributes.iter().find(|(name, _)| name == "group").map(|(_, term)| term);
+        let known = match given {
+            Some(AttributeTerm::Value(AttrValue::Int(groups))) => return *groups,
+            Some(AttributeTerm::Var(var)) => self.slots.get(*var).and_then(Option::as_ref),
+            _ if !node.is_open => return 1,
+            _ => None,
+        };
+        if let Some(Slot::Attribute(groups)) = known {
+            return groups.get_i64s(&NoData, 1).ok().and_then(|groups| groups.first().copied()).unwrap_or(1);
+        }
+        self.rng.pick(&[1, 1, 2, 2, 3, 4]).unwrap_or(1)
+    }
+
     /// Sizes of a variable that satisfy, mostly, the conditions which relate it to a number or to what is chosen already.
     pub(super) fn conditioned(&mut self, var: Var, mut sizes: Vec<i64>) -> Vec<i64> {
         if self.rng.chance(10) {
@@ -69,6 +129,14 @@ impl Generator<'_> {
             })
             .flatten()
         };
+        let same = self.pattern.rule.conditions.iter().find_map(|(_, condition)| match condition {
+            Condition::SameShape(a, b) if *a == var => self.slots.get(*b)?.as_ref()?.tensor(),
+            Condition::SameShape(a, b) if *b == var => self.slots.get(*a)?.as_ref()?.tensor(),
+            _ => None,
+        });
+        if let Some(same) = same {
+            return same.dims().to_vec();
+        }
         for (own, other) in equal() {
             if own == Size::Rank(var)
                 && let Some(rank) = known(&self.slots, other).and_then(|rank| usize::try_from(rank).ok())

@@ -196,7 +196,168 @@ const WRONG: &[(&str, &str)] = &[
          to (x) => (y) { y = Add (x, c) }",
         "values",
     ),
+    // A permutation of three equal sizes that does not undo itself.
+    (
+        "rule transpose-twice: exact
+         from (x) => (y) { y = Transpose <perm = @p> (Transpose <perm = @p> (x)) }
+         to (x) => (x) {}",
+        "values",
+    ),
+    (
+        "rule transpose-relu-transpose: exact
+         from (x) => (y) { y = Transpose <perm = @p> (Relu (Transpose <perm = @p> (x))) }
+         to (x) => (y) { y = Relu (x) }",
+        "",
+    ),
+    // Repeated heads are in another order than those that an attention with fewer heads of keys repeats.
+    (
+        "rule repeat-heads: rounding, since 23
+         from (q, k, v, r) => (y) { y = Attention <...> (q, Tile (k, r), Tile (v, r)) }
+         where rank(q) == 4, rank(k) == 4, rank(v) == 4
+         to (q, k, v) => (y) { y = Attention <...> (q, k, v) }",
+        "values",
+    ),
+    // More channels than one block.
+    (
+        "rule depth-space-depth: exact
+         from (x) => (y) { y = SpaceToDepth <blocksize = @b> (DepthToSpace <blocksize = @b, mode = \"CRD\"> (x)) }
+         to (x) => (x) {}",
+        "values",
+    ),
+    // A negative axis counts from the end of a result with more axes.
+    (
+        "rule gather-gather: exact
+         from (x, i, j) => (y) { y = Gather <axis = @a> (Gather <axis = @a> (x, i), j) }
+         let { t = Gather <axis = 0> (i, j) }
+         to (x) => (y) { y = Gather <axis = @a> (x, t) }",
+        "",
+    ),
+    // The parts in another order.
+    (
+        "rule split-concat: exact, since 18
+         from (x) => (y) {
+             a, b = Split <axis = @p, num_outputs = 2> (x)
+             y = Concat <axis = @p> (b, a)
+         }
+         to (x) => (x) {}",
+        "values",
+    ),
+    // Each scale is that of a channel.
+    (
+        "rule quantize: rounding, since 13
+         from (x, s) => (y) { y = DequantizeLinear (QuantizeLinear (Relu (x), s), s) }
+         where rank(x) == 2, rank(s) == 1
+         to (x, s) => (y) { y = Mul (x, s) }",
+        "",
+    ),
+    // Factors of channels that are those of groups.
+    (
+        "rule conv-transpose-groups: rounding
+         from (x, w) => (y) { y = Neg (Neg (ConvTranspose <group = @g, ...> (x, w))) }
+         let { n = Gather (Shape (w), 0)  order = Range (Sub (n, 1), -1, -1)  v = Gather (w, order) }
+         to (x) => (y) { y = ConvTranspose <group = @g, ...> (x, v) }",
+        "values",
+    ),
+    // Attributes that are dropped.
+    (
+        "rule dequantize-axis: exact, since 13
+         from (x, s) => (y) { y = Neg (Neg (DequantizeLinear <axis = @a> (x, s))) }
+         to (x, s) => (y) { y = DequantizeLinear (x, s) }",
+        "",
+    ),
+    (
+        "rule resize-mode: rounding, since 13
+         from (x, s) => (y) { y = Neg (Neg (Resize <coordinate_transformation_mode = @m> (x, , s))) }
+         to (x, s) => (y) { y = Resize (x, , s) }",
+        "values",
+    ),
+    (
+        "rule gather-batches: exact, since 12
+         from (x, i) => (y) { y = Neg (Neg (GatherND <batch_dims = @b> (x, i))) }
+         to (x, i) => (y) { y = GatherND (x, i) }",
+        "",
+    ),
+    (
+        "rule rms-axis: rounding, since 23
+         from (x, s) => (y) { y = Neg (Neg (RMSNormalization <axis = @a> (x, s))) }
+         to (x, s) => (y) { y = RMSNormalization (x, s) }",
+        "",
+    ),
+    (
+        "rule mean-variance-axes: rounding, since 13
+         from (x) => (y) { y = Neg (Neg (MeanVarianceNormalization <axes = @a> (x))) }
+         to (x) => (y) { y = MeanVarianceNormalization (x) }",
+        "",
+    ),
+    (
+        "rule conv-group: rounding
+         from (x, w) => (y) { y = Neg (Neg (Conv <group = @g> (x, w))) }
+         to (x, w) => (y) { y = Conv (x, w) }",
+        "",
+    ),
 ];
+
+/// Rules that are right, and apply only to values that few models have.
+const RARE: &[&str] = &[
+    "rule conv-groups: exact
+     from (x, w) => (y) { y = Neg (Neg (Conv <group = @g, ...> (x, w))) }
+     let { ok = Greater (@g, 1) }
+     where ok
+     to (x, w) => (y) { y = Conv <group = @g, ...> (x, w) }",
+    "rule conv-transpose-groups: exact
+     from (x, w, b) => (y) { y = Neg (Neg (ConvTranspose <group = @g, ...> (x, w, b))) }
+     let { ok = Greater (@g, 1) }
+     where ok
+     to (x, w, b) => (y) { y = ConvTranspose <group = @g, ...> (x, w, b) }",
+    "rule conv-kernel: rounding
+     from (x, w) => (y) { y = Neg (Neg (Conv <kernel_shape = @k, ...> (x, w))) }
+     let { ok = Greater (ReduceMax (@k), 1) }
+     where ok
+     to (x, w) => (y) { y = Conv <kernel_shape = @k, ...> (x, w) }",
+    "rule gather-one: exact
+     from (x, i) => (y) { y = Neg (Neg (Gather <axis = @a> (x, i))) }
+     let { ok = Less (i, 0) }
+     where ok, rank(i) == 0
+     to (x, i) => (y) { y = Gather <axis = @a> (x, i) }",
+    "rule split-parts: exact, since 13
+     from (x, p) => (a, b) { a, b = Split (Neg (Neg (x)), p) }
+     let { ok = Less (Gather (p, 0), Gather (p, 1)) }
+     where ok
+     to (x, p) => (a, b) { a, b = Split (x, p) }",
+    "rule add-equal: exact
+     from (x, a, b) => (y) { y = Sub (Max (x, a), Neg (b)) }
+     let { ok = Equal (a, b) }
+     where ok, shape(a) == shape(b), elem(x) in (int32, int64)
+     to (x, a) => (y) { y = Add (Max (x, a), a) }",
+    "rule normalize-axes: exact, since 17
+     from (x, s) => (y) { y = Neg (Neg (LayerNormalization <axis = @a> (x, s))) }
+     where rank(s) == 2
+     to (x, s) => (y) { y = LayerNormalization <axis = @a> (x, s) }",
+    "rule largest: exact, since 11
+     from (x, k) => (v, i) { v, i = TopK <axis = @a> (Neg (Neg (x)), k) }
+     where elem(x) in floats
+     to (x, k) => (v, i) { v, i = TopK <axis = @a> (x, k) }",
+];
+
+/// The sizes of an operand are those of the one that a condition compares it with.
+#[test]
+fn operands_of_one_shape_are_generated() {
+    let text = "rule cos-sin: exact
+         from (x, c, s) => (y) { y = Sub (Neg (Neg (Mul (x, c))), s) }
+         where shape(c) == shape(s), rank(c) == 3
+         to (x, c, s) => (y) { y = Sub (Mul (x, c), s) }";
+    let results = examine(&RuleSet::parse(text).unwrap(), &ExamineOptions::default());
+    assert!(results[0].is_fine() && results[0].verdicts.iter().sum::<usize>() >= 8, "{results:#?}");
+}
+
+#[test]
+fn rules_about_rare_values_are_tested() {
+    for text in RARE {
+        let rules = RuleSet::parse(text).unwrap();
+        let results = examine(&rules, &ExamineOptions::default().with_edits(8).with_attempts(2000));
+        assert!(results[0].is_fine(), "{results:#?}");
+    }
+}
 
 #[test]
 fn wrong_rules_fail() {
@@ -207,6 +368,25 @@ fn wrong_rules_fail() {
         assert!(!result.failures.is_empty(), "no model refutes {result:#?}");
         assert!(result.failures.iter().any(|text| text.contains(failure)), "{result:#?}");
     }
+}
+
+#[test]
+fn an_attribute_that_is_dropped_must_have_an_effect() {
+    let examined = |name: &str| {
+        let text = format!(
+            "rule drop: rounding, since 17
+             from (x, s) => (y) {{ y = Neg (Neg (LayerNormalization <{name} = @a> (x, s))) }}
+             to (x, s) => (y) {{ y = LayerNormalization (x, s) }}"
+        );
+        examine(&RuleSet::parse(&text).unwrap(), &ExamineOptions::default()).remove(0)
+    };
+    let result = examined("stash_type");
+    assert!(result.failures.is_empty() && result.verdicts != [0; 3] && !result.is_fine(), "{result:#?}");
+    let sentence =
+        "the attribute `stash_type` of `LayerNormalization` changed no result of a generated model";
+    assert_eq!(result.untested, [sentence]);
+    let result = examined("epsilon");
+    assert!(!result.failures.is_empty() && result.untested.is_empty(), "{result:#?}");
 }
 
 #[test]

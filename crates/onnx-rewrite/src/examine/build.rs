@@ -1,0 +1,171 @@
+//! The model of the operands and attributes that were chosen.
+
+use onnx_ir::{AttrValue, Builder, Constant, EditError, Model, Position, ValueId};
+use onnx_schema::Schema;
+use onnx_text::{ParseOptions, parse_model};
+use onnx_types::tensor::Tensor;
+use onnx_types::{Dim, Symbol, Type};
+
+use super::generate::{Chosen, Generator, Slot};
+use crate::ast::{Arity, FlatNode, Operand, Var};
+use crate::form::{Argument, Form};
+
+impl Generator<'_> {
+    /// The model of the choices.
+    pub(super) fn build(&mut self) -> Option<Model> {
+        let ir_version = 10;
+        let text =
+            format!("<ir_version: {ir_version}, opset_import: [\"\": {}]> g () => () {{}}", self.version);
+        let mut model = parse_model(text, &ParseOptions::default()).ok()?;
+        let graph = model.main_graph();
+        // The same size is the same variable everywhere, or a number.
+        let free = self.rng.chance(35).then(|| self.rng.pick(&[2, 3, 4])).flatten();
+        let mut values: Vec<Vec<Option<ValueId>>> = vec![Vec::new(); self.slots.len()];
+        for (var, arity) in self.pattern.rule.from.inputs.iter().map(|(var, arity)| (*var, *arity)) {
+            let slot = self.slots.get(var)?.clone();
+            let list = match slot {
+                Some(Slot::Rest(tensors)) => tensors.into_iter().map(Slot::Input).collect(),
+                Some(slot) => vec![slot],
+                // A variable of an alternative that was not taken.
+                None if arity == Arity::Rest => Vec::new(),
+                None => continue,
+            };
+            for slot in list {
+                let value = match slot {
+                    Slot::Input(tensor) => Some(input(&mut model, var, &tensor, free)),
+                    Slot::Constant(tensor) => {
+                        let name = model.intern(&format!("c{var}"));
+                        Some(model.add_initializer(graph, name, Constant::Dense(tensor)))
+                    }
+                    _ => None,
+                };
+                values.get_mut(var)?.push(value);
+            }
+        }
+        for chosen in self.chosen.clone() {
+            self.add(&mut model, &chosen, &mut values)?;
+        }
+        for &var in &self.pattern.rule.from.outputs {
+            let value = values.get(var)?.first().copied().flatten()?;
+            let output = match self.rng.chance(60) {
+                true => identity(&mut model, value).ok()?,
+                false => value,
+            };
+            // Models are compared by the names of their outputs.
+            let name = model.intern(&format!("y{var}"));
+            model.set_value_name(output, name);
+            model.push_graph_output(graph, output);
+        }
+        model.verify_sorted().is_ok().then_some(model)
+    }
+
+    fn add(&mut self, model: &mut Model, chosen: &Chosen, values: &mut [Vec<Option<ValueId>>]) -> Option<()> {
+        let node = self.pattern.rule.from.nodes.get(chosen.node)?;
+        let op = model.names().get(&node.op)?;
+        let schema = onnx_schema::lookup(Symbol::EMPTY, op, self.version)?;
+        let mut form = Form::default();
+        let tensors = |value: ValueId, model: &Model| model.constant_tensor(value).cloned();
+        let mut arguments = Vec::new();
+        for (place, operand) in node.operands.iter().enumerate() {
+            match operand {
+                Operand::Omitted => arguments.push(Argument::Omitted),
+                Operand::Literal(_) => arguments.push(Argument::Tensor(chosen.operands.get(place)?.clone()?)),
+                Operand::Var(var) | Operand::Rest(var) | Operand::Default(var, _) => {
+                    let list = values.get(*var)?;
+                    arguments
+                        .extend(list.iter().map(|value| value.map_or(Argument::Omitted, Argument::Value)));
+                }
+            }
+        }
+        for (index, argument) in arguments.iter().enumerate() {
+            form.place_operand(Some(schema), index, argument, &|value| tensors(value, model)).ok()?;
+        }
+        for (name, value) in &chosen.attributes {
+            if crate::form::has_attribute(schema, name) {
+                form.set(name, value.clone());
+            } else {
+                let argument = Argument::Tensor(value.to_tensor()?);
+                form.place_attribute(Some(schema), name, &argument, &|value| tensors(value, model)).ok()?;
+            }
+        }
+        let graph = model.main_graph();
+        let operands = place_constants(model, form.operands, chosen.node);
+        let attributes: Vec<(Symbol, AttrValue)> =
+            form.attributes.into_iter().map(|(name, value)| (model.intern(&name), value)).collect();
+        let present: Vec<bool> = node.outputs.iter().map(Option::is_some).collect();
+        let mut build = model.build_at(Position::End(graph));
+        let outputs = make(&mut build, op, operands, attributes, &present).ok()?;
+        for (var, value) in node.outputs.iter().zip(outputs) {
+            if let Some(var) = var {
+                *values.get_mut(*var)? = vec![value];
+            }
+        }
+        self.takes(node, schema).then_some(())
+    }
+
+    /// Returns `true` if a version of an operator takes the types of the operands.
+    fn takes(&self, node: &FlatNode, schema: &Schema) -> bool {
+        node.operands.iter().enumerate().all(|(index, operand)| {
+            let Operand::Var(var) = operand else { return true };
+            let slot = self.slots.get(*var).and_then(Option::as_ref);
+            match (slot.and_then(Slot::tensor), schema.input_for(index)) {
+                (Some(tensor), Some(formal)) => schema.types_of(formal).contains_tensor(tensor.elem()),
+                _ => true,
+            }
+        })
+    }
+}
+
+/// The operands of a node, with an initializer for each tensor.
+fn place_constants(model: &mut Model, operands: Vec<Argument>, node: usize) -> Vec<Option<ValueId>> {
+    let graph = model.main_graph();
+    let mut values = Vec::with_capacity(operands.len());
+    for (place, argument) in operands.into_iter().enumerate() {
+        values.push(match argument {
+            Argument::Omitted => None,
+            Argument::Value(value) => Some(value),
+            Argument::Tensor(tensor) | Argument::Literal(tensor) => {
+                let name = model.intern(&format!("k{node}_{place}"));
+                Some(model.add_initializer(graph, name, Constant::Dense(tensor)))
+            }
+        });
+    }
+    values
+}
+
+fn make(
+    build: &mut Builder<'_>,
+    op: Symbol,
+    operands: Vec<Option<ValueId>>,
+    attributes: Vec<(Symbol, AttrValue)>,
+    present: &[bool],
+) -> Result<Vec<Option<ValueId>>, EditError> {
+    let mut node = build.call_symbol(Symbol::EMPTY, op);
+    for operand in operands {
+        node = node.input(operand);
+    }
+    for (name, value) in attributes {
+        node = node.attr(name, value);
+    }
+    node.outputs_if(present)
+}
+
+fn identity(model: &mut Model, value: ValueId) -> Result<ValueId, EditError> {
+    let graph = model.main_graph();
+    model.build_at(Position::End(graph)).op(onnx_schema::op::IDENTITY, [value]).output()
+}
+
+/// A graph input with the type of a tensor, with a variable for one size.
+fn input(model: &mut Model, var: Var, tensor: &Tensor, free: Option<i64>) -> ValueId {
+    let graph = model.main_graph();
+    let dims: Vec<Dim> = tensor
+        .dims()
+        .iter()
+        .map(|&size| match free {
+            Some(free) if free == size => Dim::Var(model.intern("N")),
+            _ => Dim::Known(size),
+        })
+        .collect();
+    let ty = Type::tensor(tensor.elem(), Some(dims.into_iter().collect()));
+    model.add_graph_input(graph, &format!("x{var}"), Some(ty))
+}

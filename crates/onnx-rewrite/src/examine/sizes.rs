@@ -1,0 +1,203 @@
+//! Sizes of operands that an operator is likely to accept.
+
+use super::choose::Rng;
+
+/// The sizes of a value of any rank.
+pub(super) fn any(rng: &mut Rng, rank: usize) -> Vec<i64> {
+    (0..rank).map(|_| rng.pick(&[1, 2, 2, 3, 3, 4]).unwrap_or(1)).collect()
+}
+
+/// The sizes of the first operand of an operator: all `equal`, if that is given. Results of sides that move elements in different
+/// ways have the same type only if the sizes of the axes are equal.
+pub(super) fn first_sizes(rng: &mut Rng, op: &str, equal: Option<i64>) -> Vec<i64> {
+    let rank = match op {
+        "Conv"
+        | "ConvTranspose"
+        | "MaxPool"
+        | "AveragePool"
+        | "LpPool"
+        | "GlobalMaxPool"
+        | "GlobalAveragePool"
+        | "GlobalLpPool"
+        | "InstanceNormalization"
+        | "GroupNormalization" => rng.below(2).saturating_add(3),
+        "DepthToSpace" | "SpaceToDepth" | "LRN" | "Attention" => 4,
+        "Range" => 0,
+        "Gemm" => 2,
+        "BatchNormalization" => rng.below(3).saturating_add(2),
+        "MatMul" => rng.pick(&[1, 2, 2, 2, 3]).unwrap_or(2),
+        "Pad" => rng.pick(&[1, 2, 3, 3, 4, 4]).unwrap_or(3),
+        // Two axes can only be exchanged, and each exchange undoes itself.
+        _ if equal.is_some() => rng.pick(&[2, 3, 3, 4]).unwrap_or(3),
+        _ => rng.pick(&[0, 1, 2, 2, 3, 3, 4]).unwrap_or(2),
+    };
+    let mut sizes = any(rng, rank);
+    match (op, sizes.as_mut_slice()) {
+        // Blocks of 2 or 3, and more channels than one block needs.
+        ("DepthToSpace", [_, channels, ..]) => *channels = rng.pick(&[4, 8, 8, 9, 18]).unwrap_or(8),
+        ("SpaceToDepth", [_, _, height, width]) => {
+            (*height, *width) = (rng.pick(&[2, 3, 4, 6]).unwrap_or(2), rng.pick(&[2, 4, 6]).unwrap_or(2));
+        }
+        (_, sizes) if equal.is_some() => sizes.fill(equal.unwrap_or(2)),
+        _ => {}
+    }
+    if equal.is_some() || matches!(op, "DepthToSpace" | "SpaceToDepth") {
+        return sizes;
+    }
+    if op == "Squeeze" {
+        // Only axes of size 1 can be removed.
+        sizes.iter_mut().filter(|_| rng.chance(50)).for_each(|size| *size = 1);
+    }
+    if matches!(op, "Conv" | "ConvTranspose" | "MaxPool" | "AveragePool" | "LpPool") {
+        sizes.iter_mut().skip(2).for_each(|size| *size = size.saturating_add(2));
+    } else if rng.chance(6) {
+        let axis = rng.below(sizes.len());
+        sizes.get_mut(axis).into_iter().for_each(|size| *size = 0);
+    }
+    sizes
+}
+
+/// The sizes of a further operand, chosen to fit the first one; `groups` is the number of groups of a convolution.
+pub(super) fn other_sizes(
+    rng: &mut Rng,
+    op: &str,
+    name: &str,
+    first: &[i64],
+    weight: Option<&[i64]>,
+    groups: i64,
+) -> Vec<i64> {
+    let at = |index: usize| first.get(index).copied().unwrap_or(1);
+    let last = first.last().copied().unwrap_or(1);
+    match (op, name) {
+        ("Conv" | "ConvTranspose", _) => of_convolution(rng, op, name, first, weight, groups),
+        ("Attention", "K") => of_keys(rng, first),
+        ("Attention", "V") => weight.unwrap_or(first).to_vec(),
+        ("BatchNormalization" | "InstanceNormalization" | "GroupNormalization", _) => vec![at(1)],
+        ("LayerNormalization" | "RMSNormalization", _) if rng.chance(40) => {
+            let axis = rng.below(first.len());
+            first.iter().skip(axis).copied().collect()
+        }
+        ("LayerNormalization" | "RMSNormalization", _) => vec![last],
+        ("Range", _) | (_, "constant_value" | "min" | "max" | "ratio") => Vec::new(),
+        // One scale for the tensor, or one for each channel.
+        (_, "x_scale" | "y_scale") => first.get(1).copied().into_iter().filter(|_| rng.chance(30)).collect(),
+        (_, "x_zero_point" | "y_zero_point") => weight.unwrap_or_default().to_vec(),
+        ("Gemm", "B") => {
+            let other = rng.pick(&[1, 2, 3]).unwrap_or(1);
+            let inner = if rng.chance(70) { last } else { at(0) };
+            if rng.chance(60) { vec![inner, other] } else { vec![other, inner] }
+        }
+        ("MatMul", _) => {
+            let mut sizes: Vec<i64> =
+                if rng.chance(70) { Vec::new() } else { first.iter().rev().skip(2).rev().copied().collect() };
+            sizes.push(last);
+            sizes.push(rng.pick(&[1, 2, 3]).unwrap_or(1));
+            sizes
+        }
+        ("Concat", _) => {
+            let mut sizes = first.to_vec();
+            let axis = rng.below(sizes.len());
+            if rng.chance(50)
+                && let Some(size) = sizes.get_mut(axis)
+            {
+                *size = rng.pick(&[1, 2, 3]).unwrap_or(1);
+            }
+            sizes
+        }
+        _ => broadcast(rng, first),
+    }
+}
+
+/// The sizes of the weights or the bias of a convolution.
+fn of_convolution(
+    rng: &mut Rng,
+    op: &str,
+    name: &str,
+    first: &[i64],
+    weight: Option<&[i64]>,
+    groups: i64,
+) -> Vec<i64> {
+    let channels = first.get(1).copied().unwrap_or(1);
+    if name == "B" {
+        return match (op, weight) {
+            ("Conv", Some(&[filters, ..])) => vec![filters],
+            ("ConvTranspose", Some(&[_, filters, ..])) => vec![filters.saturating_mul(groups)],
+            _ => Vec::new(),
+        };
+    }
+    let filters = rng.pick(&[1_i64, 2, 3]).unwrap_or(1);
+    let mut sizes = match op {
+        "Conv" => vec![filters.saturating_mul(groups), channels.checked_div(groups).unwrap_or(0)],
+        _ => vec![channels, filters],
+    };
+    sizes.extend(first.iter().skip(2).map(|_| rng.pick(&[1, 2, 3]).unwrap_or(1)));
+    sizes
+}
+
+/// The sizes of the keys of an attention: several heads of queries can have the same keys.
+fn of_keys(rng: &mut Rng, queries: &[i64]) -> Vec<i64> {
+    let mut sizes = queries.to_vec();
+    if let [_, heads, positions, _] = sizes.as_mut_slice() {
+        let divisors: Vec<i64> = (1..=*heads).filter(|&part| heads.checked_rem(part) == Some(0)).collect();
+        *heads = rng.pick(&divisors).unwrap_or(*heads);
+        *positions = rng.pick(&[1, 2, 3]).unwrap_or(1);
+    }
+    sizes
+}
+
+/// The sizes of the first operand of an operator, chosen to fit another one.
+pub(super) fn sizes_for(rng: &mut Rng, op: &str, name: &str, other: &[i64]) -> Option<Vec<i64>> {
+    Some(match (op, name, other) {
+        ("Attention", "K" | "V", &[batch, heads, positions, last]) => {
+            let heads = heads.saturating_mul(rng.pick(&[1, 2])?);
+            vec![batch, heads, rng.pick(&[1, 2, positions])?, last]
+        }
+        ("MatMul", _, &[ref batch @ .., inner, _]) => {
+            let rows = rng.pick(&[1, 2, 3])?;
+            batch.iter().copied().chain([rows, inner]).collect()
+        }
+        ("Gemm", "B", &[inner, _]) => vec![rng.pick(&[1, 2, 3])?, inner],
+        ("Attention" | "MatMul" | "Gemm", ..) => return None,
+        _ => broadcast(rng, other),
+    })
+}
+
+/// Number of groups of a convolution: the wanted one, if the channels can be divided into as many.
+pub(super) fn groups(op: &str, first: &[i64], weight: Option<&[i64]>, wanted: i64) -> i64 {
+    let Some(&channels) = first.get(1) else { return 1 };
+    let part = weight.and_then(|weight| weight.get(1)).copied();
+    match (op, part) {
+        // The weights determine it.
+        ("Conv", Some(part)) if channels.checked_rem(part) == Some(0) => {
+            channels.checked_div(part).unwrap_or(1)
+        }
+        _ if wanted > 0 && channels > 0 && channels.checked_rem(wanted) == Some(0) => wanted,
+        _ => 1,
+    }
+}
+
+/// Sizes that broadcast with others: equal, a part, single elements, and rarely more axes.
+pub(super) fn broadcast(rng: &mut Rng, first: &[i64]) -> Vec<i64> {
+    let mut sizes: Vec<i64> = match rng.below(6) {
+        0 => Vec::new(),
+        1 => first.last().copied().into_iter().collect(),
+        2 => {
+            let skipped = rng.below(first.len().saturating_add(1));
+            first.iter().skip(skipped).copied().collect()
+        }
+        3 => {
+            let mut sizes = first.to_vec();
+            sizes.insert(0, rng.pick(&[1, 2]).unwrap_or(1));
+            sizes
+        }
+        _ => first.to_vec(),
+    };
+    if rng.chance(30) {
+        let index = rng.below(sizes.len());
+        sizes.iter_mut().enumerate().filter(|(other, _)| *other == index).for_each(|(_, size)| *size = 1);
+    }
+    if rng.chance(12) {
+        sizes.iter_mut().for_each(|size| *size = 1);
+    }
+    sizes
+}
