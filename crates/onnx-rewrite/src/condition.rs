@@ -1,17 +1,37 @@
 //! Conditions of rules.
 
 use onnx_ir::ValueId;
-use onnx_pass::{Patch, Reason};
+use onnx_pass::{Exactness, Patch, Reason};
 use onnx_types::expr::Dialect;
 use onnx_types::tensor::NoData;
 use onnx_types::{Dim, ElemClass, ElemType};
 
-use crate::ast::{Class, Condition, Elems, Rule, Size, Var};
+use crate::ast::{Class, Condition, Elems, Operand, Rule, Size, Var};
 use crate::matching::{Bound, Match};
 
 /// Checks the conditions of a rule on a match.
 pub(crate) fn check(rule: &Rule, found: &Match, patch: &mut Patch<'_, '_>) -> Result<(), Reason> {
-    rule.conditions.iter().try_for_each(|(_, condition)| holds(rule, found, patch, condition))
+    rule.conditions.iter().try_for_each(|(_, condition)| holds(rule, found, patch, condition))?;
+    are_finite(rule, found)
+}
+
+/// Checks that the constants which `let` computes for the right side of a rule of the class *rounding* are real numbers, except
+/// limits. The sides are equal in real arithmetic, which says nothing about infinities: `0 * inf` is NaN where `x - x` was 0 before.
+fn are_finite(rule: &Rule, found: &Match) -> Result<(), Reason> {
+    if rule.class != Exactness::Rounding {
+        return Ok(());
+    }
+    let is_limit = |op: &str| matches!(op, "Clip" | "Max" | "Min");
+    let operands = rule.to.nodes.iter().filter(|node| !is_limit(&node.op)).flat_map(|node| &node.operands);
+    for operand in operands {
+        let Operand::Var(var) = operand else { continue };
+        let Some(Bound::Tensor(tensor)) = found.bound.get(*var) else { continue };
+        if tensor.elem().class() == ElemClass::Float && !tensor.iter_f64(&NoData)?.all(f64::is_finite) {
+            let name = rule.variable(*var);
+            return Err(Reason::new(format!("`{name}` has an infinity or a NaN, and the class is rounding")));
+        }
+    }
+    Ok(())
 }
 
 fn holds(rule: &Rule, found: &Match, patch: &mut Patch<'_, '_>, condition: &Condition) -> Result<(), Reason> {

@@ -174,6 +174,21 @@ fn nodes_have_types_that_the_version_allows() {
 }
 
 /// Implementations differ in what a limit of `Clip` means that is NaN.
+/// The sides are equal in real arithmetic: a mean times an infinity is NaN.
+#[test]
+fn infinite_factors_are_not_moved_into_a_normalization() {
+    let count = |factor: &str| {
+        let normalization = "n = InstanceNormalization (x, s, b)";
+        let graph = format!(
+            "g (float[1,2,4] x) => (float[1,2,4] y) <float[2] s = {{2, 0.5}}, float[2] b = {{1, -1}}, float c = {{{factor}}}> {{
+                {normalization} y = Mul (n, c)
+            }}"
+        );
+        edits(&RuleSet::fusions().unwrap(), 21, &graph)
+    };
+    assert_eq!((count("2"), count("inf"), count("nan")), (1, 0, 0));
+}
+
 #[test]
 fn limits_that_are_nan_do_not_become_limits_of_clip() {
     let rules = RuleSet::standard().unwrap();
