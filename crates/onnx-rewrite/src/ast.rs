@@ -19,6 +19,8 @@ pub struct Rule {
     pub(crate) since: i64,
     /// The names of the variables; empty for the result of a nested call.
     pub(crate) names: Vec<String>,
+    /// The byte at which each variable is defined.
+    pub(crate) places: Vec<usize>,
     pub(crate) from: Side,
     pub(crate) lets: Vec<FlatNode>,
     pub(crate) conditions: Vec<(usize, Condition)>,
@@ -76,6 +78,11 @@ impl Rule {
         }
     }
 
+    /// The byte at which a variable is defined.
+    pub(crate) fn place(&self, var: Var) -> usize {
+        self.places.get(var).copied().unwrap_or(self.at)
+    }
+
     /// The name of a variable in a message.
     pub(crate) fn variable(&self, var: Var) -> &str {
         self.names.get(var).map_or("", |name| if name.is_empty() { "a nested call" } else { name })
@@ -97,6 +104,8 @@ pub(crate) enum Arity {
 pub(crate) struct Side {
     pub(crate) inputs: Vec<(Var, Arity)>,
     pub(crate) outputs: Vec<Var>,
+    /// The bytes of the names of the results.
+    pub(crate) output_places: Vec<usize>,
     /// Operands before their users.
     pub(crate) nodes: Vec<FlatNode>,
 }
@@ -107,6 +116,8 @@ pub(crate) struct FlatNode {
     pub(crate) domain: String,
     pub(crate) op: String,
     pub(crate) attributes: Vec<(String, AttributeTerm)>,
+    /// The byte of the name of each attribute.
+    pub(crate) attribute_places: Vec<usize>,
     /// `...`: other attributes may have any value; on the right side they are copied.
     pub(crate) is_open: bool,
     pub(crate) operands: Vec<Operand>,
@@ -115,6 +126,14 @@ pub(crate) struct FlatNode {
     pub(crate) within: Option<usize>,
     /// The offset of the operator in bytes.
     pub(crate) at: usize,
+}
+
+impl FlatNode {
+    /// The attributes, each with the byte of its name.
+    pub(crate) fn placed_attributes(&self) -> impl Iterator<Item = (&str, &AttributeTerm, usize)> {
+        let places = self.attribute_places.iter().copied().chain(std::iter::repeat(self.at));
+        self.attributes.iter().zip(places).map(|((name, term), at)| (name.as_str(), term, at))
+    }
 }
 
 /// The value of an attribute.

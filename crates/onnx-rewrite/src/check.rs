@@ -26,16 +26,16 @@ enum Place {
 pub(crate) fn mistakes(rule: &Rule) -> Vec<Mistake> {
     let mut mistakes = Vec::new();
     for node in &rule.from.nodes {
-        operator(node, Place::From, &mut mistakes);
+        operator(node, Place::From, rule.since, &mut mistakes);
     }
     for node in &rule.to.nodes {
-        operator(node, Place::New, &mut mistakes);
+        operator(node, Place::New, rule.since, &mut mistakes);
     }
     for node in &rule.lets {
         if node.domain == "rule" {
             intrinsic(node, &mut mistakes);
         } else if node.domain.is_empty() {
-            operator(node, Place::New, &mut mistakes);
+            operator(node, Place::New, rule.since, &mut mistakes);
         } else {
             mistakes
                 .push(Mistake::meaning(node.at, "`let` has operators of the default domain and of `rule`"));
@@ -55,7 +55,7 @@ fn schema(node: &FlatNode) -> Option<&'static Schema> {
 }
 
 /// The operator exists, and some version has the attributes and operands.
-fn operator(node: &FlatNode, place: Place, mistakes: &mut Vec<Mistake>) {
+fn operator(node: &FlatNode, place: Place, since: i64, mistakes: &mut Vec<Mistake>) {
     if node.domain == "rule" {
         mistakes.push(Mistake::meaning(node.at, "operators of the domain `rule` are for `let`"));
         return;
@@ -70,8 +70,8 @@ fn operator(node: &FlatNode, place: Place, mistakes: &mut Vec<Mistake>) {
         mistakes.push(Mistake::meaning(node.at, message));
         return;
     };
-    let versions = onnx_schema::versions(latest.domain(), latest.op());
-    for (name, _) in &node.attributes {
+    let versions = in_scope(latest, since);
+    for (name, _, at) in node.placed_attributes() {
         let is_known = versions.iter().any(|schema| {
             schema.attributes().iter().any(|formal| formal.text() == name)
                 || schema.inputs().iter().any(|formal| formal.name == name)
@@ -79,7 +79,7 @@ fn operator(node: &FlatNode, place: Place, mistakes: &mut Vec<Mistake>) {
         if !is_known {
             let near = onnx_schema::suggest_attribute(latest, name);
             let message = format!("`{}` has no attribute `{name}`{}", node.op, did_you_mean(near));
-            mistakes.push(Mistake::meaning(node.at, message));
+            mistakes.push(Mistake::meaning(at, message));
         }
     }
     kinds::attributes(node, versions, mistakes);
@@ -97,6 +97,19 @@ fn operator(node: &FlatNode, place: Place, mistakes: &mut Vec<Mistake>) {
         let message = format!("`{}` does not have {} results", node.op, node.outputs.len());
         mistakes.push(Mistake::meaning(node.at, message));
     }
+}
+
+/// The versions of an operator that models have to which a rule applies: the one in scope at the first version of the rule, and
+/// later ones.
+fn in_scope(latest: &'static Schema, since: i64) -> &'static [Schema] {
+    let versions = onnx_schema::versions(latest.domain(), latest.op());
+    // `since` is about the default domain.
+    let first = if latest.domain().is_empty() {
+        versions.iter().rposition(|schema| schema.since_version() <= since).unwrap_or(0)
+    } else {
+        0
+    };
+    versions.get(first..).unwrap_or(versions)
 }
 
 /// The end of a message about an unknown name.
@@ -136,17 +149,21 @@ fn sides(rule: &Rule, mistakes: &mut Vec<Mistake>) {
     for &(var, _) in &rule.from.inputs {
         if !rule.from.nodes.iter().any(|node| vars(node).any(|other| other == var)) {
             let message = format!("no node of the left side uses `{}`", rule.variable(var));
-            mistakes.push(Mistake::meaning(rule.at, message));
+            mistakes.push(Mistake::meaning(rule.place(var), message));
         }
     }
-    for &var in &rule.from.outputs {
+    for (&var, &at) in rule.from.outputs.iter().zip(&rule.from.output_places) {
         if !made(var) {
             let message = format!("no node of the left side makes `{}`", rule.variable(var));
-            mistakes.push(Mistake::meaning(rule.at, message));
+            mistakes.push(Mistake::meaning(at, message));
         }
     }
-    if rule.from.outputs.len() != rule.to.outputs.len() {
-        mistakes.push(Mistake::meaning(rule.at, "the sides have different numbers of results"));
+    let (before, after) = (rule.from.outputs.len(), rule.to.outputs.len());
+    if before != after {
+        // The first result that the left side does not have, or the last one of the right side.
+        let at = rule.to.output_places.get(before).or(rule.to.output_places.last());
+        let message = format!("the sides have different numbers of results: {before} before, {after} after");
+        mistakes.push(Mistake::meaning(at.copied().unwrap_or(rule.at), message));
     }
     for node in &rule.from.nodes {
         let is_used = node.outputs.iter().flatten().any(|&var| {
@@ -204,7 +221,7 @@ fn types(rule: &Rule, mistakes: &mut Vec<Mistake>) {
                 }
             }
         }
-        let mut at = rule.at;
+        let mut at = rule.place(var);
         for (place, condition) in &rule.conditions {
             let Condition::Elem(other, wanted) = condition else { continue };
             if *other == var {
@@ -217,7 +234,13 @@ fn types(rule: &Rule, mistakes: &mut Vec<Mistake>) {
             }
         }
         if possible.is_empty() && before > 0 {
-            let message = format!("no element type is possible for `{}`", rule.variable(var));
+            let nested = rule.names.get(var).is_some_and(String::is_empty);
+            let maker = rule.from.nodes.iter().find(|node| nested && node.outputs.contains(&Some(var)));
+            let name = match maker {
+                Some(node) => format!("the result of `{}`", node.op),
+                None => format!("`{}`", rule.variable(var)),
+            };
+            let message = format!("no element type is possible for {name}");
             mistakes.push(Mistake::meaning(at, message));
         }
     }

@@ -81,6 +81,8 @@ struct Parser<'a> {
     layout: Layout,
     /// The variables of the rule.
     names: Vec<String>,
+    /// The byte at which each variable is defined.
+    places: Vec<usize>,
     by_name: HashMap<&'a str, Var, RandomState>,
     depth: usize,
     /// The properties of a call that selects nodes which rules do not have.
@@ -105,6 +107,7 @@ impl<'a> Parser<'a> {
             next: 0,
             layout: Layout::default(),
             names: Vec::new(),
+            places: Vec::new(),
             by_name: HashMap::default(),
             depth: 0,
             selection: Selection::default(),
@@ -222,6 +225,7 @@ impl<'a> Parser<'a> {
         let at = self.at();
         self.line(0);
         self.names.clear();
+        self.places.clear();
         self.by_name.clear();
         self.depth = 0;
         if self.peek().is_none_or(|token| token.text != "rule") {
@@ -270,9 +274,10 @@ impl<'a> Parser<'a> {
         if self.peek().is_some_and(|token| token.text != "rule") {
             return Err(self.expected_section("the next rule"));
         }
-        let names = std::mem::take(&mut self.names);
+        let (names, places) = (std::mem::take(&mut self.names), std::mem::take(&mut self.places));
         let text = self.text.get(at..self.end()).unwrap_or_default().to_owned();
-        Ok(Rule { name, page: self.page(at), text, class, since, names, from, lets, conditions, to, at })
+        let page = self.page(at);
+        Ok(Rule { name, page, text, class, since, names, places, from, lets, conditions, to, at })
     }
 
     /// The word that begins a section.
@@ -359,6 +364,7 @@ impl<'a> Parser<'a> {
         side.nodes = self.body(kind)?;
         for (name, at) in outputs {
             side.outputs.push(self.known(name, at)?);
+            side.output_places.push(at);
         }
         Ok(side)
     }
@@ -367,13 +373,14 @@ impl<'a> Parser<'a> {
         if self.by_name.contains_key(name) {
             return Err(Mistake::meaning(at, format!("`{name}` is defined twice")));
         }
-        let var = self.fresh(name);
+        let var = self.fresh(name, at);
         self.by_name.insert(name, var);
         Ok(var)
     }
 
-    fn fresh(&mut self, name: &str) -> Var {
+    fn fresh(&mut self, name: &str, at: usize) -> Var {
         self.names.push(name.to_owned());
+        self.places.push(at);
         self.names.len().saturating_sub(1)
     }
 

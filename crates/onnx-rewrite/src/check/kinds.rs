@@ -2,15 +2,16 @@
 
 use onnx_ir::AttrValue;
 use onnx_schema::{AttrKind, Schema};
+use onnx_types::{ElemType, TypeKind};
 
 use super::Place;
 use crate::ast::{AttributeTerm, FlatNode};
 use crate::fault::Mistake;
 
 /// Each value of an attribute has the kind that some version of the operator declares, and a string is one of its words;
-/// `versions` are those of the operator.
+/// `versions` are those that the rule applies to.
 pub(super) fn attributes(node: &FlatNode, versions: &[Schema], mistakes: &mut Vec<Mistake>) {
-    for (name, term) in &node.attributes {
+    for (name, term, at) in node.placed_attributes() {
         let AttributeTerm::Value(value) = term else { continue };
         let Some(given) = value.kind() else { continue };
         let declared: Vec<AttrKind> = versions
@@ -26,20 +27,42 @@ pub(super) fn attributes(node: &FlatNode, versions: &[Schema], mistakes: &mut Ve
             AttrKind::Int | AttrKind::Ints | AttrKind::Float | AttrKind::Floats | AttrKind::Tensor
         );
         if let AttrValue::String(string) = value {
-            words(node, name, string, versions, mistakes);
+            words(node, (name, at), string, versions, mistakes);
         }
         let has_kind = declared.iter().any(|&kind| accepts(kind, given));
         if has_kind || (is_operand && is_numeric && declared.is_empty()) {
             continue;
         }
         if let Some(&kind) = declared.first() {
-            let message = format!("`{}` has the attribute `{name}` of kind {kind}, not {given}", node.op);
-            mistakes.push(Mistake::meaning(node.at, message));
+            let help = element_type(value).filter(|_| kind == AttrKind::Int);
+            let help = help.map(|code| format!("; write `{name} = {code}`")).unwrap_or_default();
+            let message =
+                format!("`{}` has the attribute `{name}` of kind {kind}, not {given}{help}", node.op);
+            mistakes.push(Mistake::meaning(at, message));
         }
     }
 }
 
-fn words(node: &FlatNode, name: &str, string: &[u8], versions: &[Schema], mistakes: &mut Vec<Mistake>) {
+/// The number of an element type that is written by its name, in or without quotes.
+fn element_type(value: &AttrValue) -> Option<i32> {
+    let elem = match value {
+        AttrValue::String(name) => std::str::from_utf8(name).ok()?.parse::<ElemType>().ok()?,
+        AttrValue::Type(ty) => match &ty.kind {
+            TypeKind::Tensor(tensor) => tensor.elem,
+            _ => return None,
+        },
+        _ => return None,
+    };
+    Some(elem as i32)
+}
+
+fn words(
+    node: &FlatNode,
+    (name, at): (&str, usize),
+    string: &[u8],
+    versions: &[Schema],
+    mistakes: &mut Vec<Mistake>,
+) {
     let mut symbols = versions.iter().filter_map(|schema| {
         let formal = schema.attributes().iter().find(|formal| formal.text() == name)?;
         Some((schema, formal.name))
@@ -50,7 +73,7 @@ fn words(node: &FlatNode, name: &str, string: &[u8], versions: &[Schema], mistak
     {
         let (op, string, choices) = (&node.op, String::from_utf8_lossy(string), choices.join("`, `"));
         let message = format!("`{name}` of `{op}` is `{string}`, not one of `{choices}`");
-        mistakes.push(Mistake::meaning(node.at, message));
+        mistakes.push(Mistake::meaning(at, message));
     }
 }
 

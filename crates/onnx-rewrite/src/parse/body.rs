@@ -104,10 +104,15 @@ impl Parser<'_> {
             }
             domain.push_str(&std::mem::replace(&mut op, word.to_owned()));
         }
+        // The name of the default domain, which operators have without it.
+        if domain == "ai.onnx" {
+            domain.clear();
+        }
         let mut node = FlatNode {
             domain,
             op,
             attributes: Vec::new(),
+            attribute_places: Vec::new(),
             is_open: kind == Kind::Select,
             operands: Vec::new(),
             outputs: Vec::new(),
@@ -135,7 +140,11 @@ impl Parser<'_> {
             return Ok(Operand::Literal(self.literal()?));
         }
         if kind == Kind::Select {
-            return Ok(Operand::Var(if self.eat("_") { self.fresh("") } else { self.chain(nodes)? }));
+            return Ok(Operand::Var(if self.eat("_") {
+                self.fresh("", self.at())
+            } else {
+                self.chain(nodes)?
+            }));
         }
         let at = self.at();
         if self.eat("@") {
@@ -166,8 +175,9 @@ impl Parser<'_> {
 
     /// A nested call, possibly with alternatives.
     fn nested(&mut self, kind: Kind, nodes: &mut Vec<FlatNode>) -> Result<Operand> {
+        let at = self.at();
         let calls = self.alternatives(kind, nodes)?;
-        let var: Var = self.fresh("");
+        let var: Var = self.fresh("", at);
         push(nodes, calls, &[Some(var)]);
         Ok(Operand::Var(var))
     }
@@ -287,10 +297,13 @@ impl Parser<'_> {
                 }
                 value => AttributeTerm::Value(value.clone()),
             };
-            if node.attributes.iter().any(|(other, _)| *other == name) {
-                return Err(Mistake::syntax(start, format!("the attribute `{name}` is given twice")));
+            let given = node.attributes.iter().filter(|(other, _)| *other == name).count();
+            let at = self.attribute_at(&name, start, given);
+            if given > 0 {
+                return Err(Mistake::syntax(at, format!("the attribute `{name}` is given twice")));
             }
             node.attributes.push((name, term));
+            node.attribute_places.push(at);
         }
         Ok(())
     }
@@ -317,6 +330,19 @@ impl Parser<'_> {
                 ),
             },
         ))
+    }
+
+    /// The byte of an occurrence of a name in a list of attributes that begins at a byte.
+    fn attribute_at(&self, name: &str, start: usize, occurrence: usize) -> usize {
+        let begin = self.tokens.partition_point(|token| token.at < start);
+        let list = self.tokens.get(begin..self.next).unwrap_or_default().windows(2);
+        let mut named = list.filter_map(|pair| match pair {
+            [token, mark] if token.text.trim_matches('"') == name && matches!(mark.text, "=" | ":") => {
+                Some(token.at)
+            }
+            _ => None,
+        });
+        named.nth(occurrence).unwrap_or(start)
     }
 
     /// The variable of `@name` in a list of attributes that begins at a byte.

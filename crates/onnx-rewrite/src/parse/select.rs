@@ -25,7 +25,7 @@ pub(crate) fn parse_call(text: &str) -> Result<(Rule, Selection)> {
     if nodes.is_empty() {
         return Err(Mistake::syntax(0, "expected a call, such as `Conv()`"));
     }
-    let from = Side { inputs: Vec::new(), outputs: vec![root], nodes };
+    let from = Side { inputs: Vec::new(), outputs: vec![root], output_places: Vec::new(), nodes };
     let rule = Rule {
         name: String::new(),
         page: String::new(),
@@ -33,6 +33,7 @@ pub(crate) fn parse_call(text: &str) -> Result<(Rule, Selection)> {
         class: onnx_pass::Exactness::Exact,
         since: 0,
         names: std::mem::take(&mut parser.names),
+        places: std::mem::take(&mut parser.places),
         from,
         lets: Vec::new(),
         conditions: Vec::new(),
@@ -52,7 +53,7 @@ impl Parser<'_> {
                 let Ok(onnx_ir::Selector::Name(name)) = name else {
                     return Err(Mistake::syntax(token.at, "the name between quotes does not end"));
                 };
-                let var = self.fresh("");
+                let var = self.fresh("", token.at);
                 self.selection.name(var, name);
                 var
             }
@@ -66,7 +67,7 @@ impl Parser<'_> {
 
     /// Calls with `|` between them.
     fn calls(&mut self, feeder: Option<Var>, nodes: &mut Vec<FlatNode>) -> Result<Var> {
-        let result = self.fresh("");
+        let result = self.fresh("", self.at());
         loop {
             let mut call = self.call(Kind::Select, nodes)?;
             call.outputs = vec![Some(result)];

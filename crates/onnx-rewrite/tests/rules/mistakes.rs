@@ -28,7 +28,7 @@ fn mistakes_have_positions() {
     );
     check(
         "rule a: exact\nfrom (x) => (y) { y = Transpose <prem = @p> (x) }\nto (x) => (x) {}",
-        &["2:23: `Transpose` has no attribute `prem`"],
+        &["2:34: `Transpose` has no attribute `prem`"],
     );
     check(
         "rule a: exact\nfrom (x) => (y) { y = Transpose <perm = > (x) }\nto (x) => (x) {}",
@@ -36,7 +36,7 @@ fn mistakes_have_positions() {
     );
     check(
         "rule a: exact\nfrom (x, z) => (y) { y = Neg (x) }\nto (x) => (x) {}",
-        &["1:1: no node of the left side uses `z`"],
+        &["2:10: no node of the left side uses `z`"],
     );
     check(
         "rule a: exact\nfrom (x) => (y) { y = Neg (x) }\nto (x) => (y) { y = Neg (Neg (x)) }",
@@ -107,11 +107,11 @@ const MISTAKES: &[(&str, &[&str])] = &[
     ("rule a: exact\nfrom (x) => (y) { y = Neg (x) }\nto (z) => (z) {}", &["3:5: nothing defines `z`"]),
     (
         "rule a: exact\nfrom (x) => (y) { y = Neg (x) }\nto (x) => (x, x) {}",
-        &["1:1: the sides have different numbers of results"],
+        &["3:15: the sides have different numbers of results: 1 before, 2 after"],
     ),
     (
         "rule a: exact\nfrom (x) => (x) { y = Neg (x) }\nto (x) => (x) {}",
-        &["1:1: no node of the left side makes `x`", "2:23: no result needs this `Neg`"],
+        &["2:14: no node of the left side makes `x`", "2:23: no result needs this `Neg`"],
     ),
     // Nodes.
     (
@@ -139,7 +139,7 @@ const MISTAKES: &[(&str, &[&str])] = &[
     ),
     (
         "rule a: exact\nfrom (x) => (y) { y = Neg () }\nto (x) => (x) {}",
-        &["1:1: no node of the left side uses `x`", "2:23: `Neg` does not have 0 operands"],
+        &["2:7: no node of the left side uses `x`", "2:23: `Neg` does not have 0 operands"],
     ),
     (
         "rule a: exact\nfrom (x) => (y) { y = Neg (x, x) }\nto (x) => (x) {}",
@@ -197,7 +197,7 @@ const MISTAKES: &[(&str, &[&str])] = &[
     ),
     (
         "rule a: exact\nfrom (x) => (y) { y = Transpose <perm = [0, 1], perm = [1, 0]> (x) }\nto (x) => (x) {}",
-        &["2:33: the attribute `perm` is given twice"],
+        &["2:49: the attribute `perm` is given twice"],
     ),
     (
         "rule a: exact\nfrom (x) => (y) { y = Transpose <..., perm = @p> (x) }\nto (x) => (x) {}",
@@ -310,11 +310,11 @@ const MISTAKES: &[(&str, &[&str])] = &[
     // Kinds, and what `let` computes.
     (
         "rule a: exact\nfrom (x) => (y) { y = Transpose <perm = 1.5> (x) }\nto (x) => (x) {}",
-        &["2:23: `Transpose` has the attribute `perm` of kind INTS, not FLOAT"],
+        &["2:34: `Transpose` has the attribute `perm` of kind INTS, not FLOAT"],
     ),
     (
         "rule a: exact\nfrom (x) => (y) { y = Transpose <perm = \"a\"> (x) }\nto (x) => (x) {}",
-        &["2:23: `Transpose` has the attribute `perm` of kind INTS, not STRING"],
+        &["2:34: `Transpose` has the attribute `perm` of kind INTS, not STRING"],
     ),
     (
         "rule a: exact\nfrom (x) => (y) { y = Transpose <perm = @p> (x) }\nlet { q = Mul (@p, 1.5) }\nto (x) => (x) {}",
@@ -343,7 +343,7 @@ const MISTAKES: &[(&str, &[&str])] = &[
     ),
     (
         "rule a: exact\nfrom (x, p) => (y) { y = Pad <mode = \"refelct\"> (x, p) }\nto (x, p) => (x) {}",
-        &["2:26: `mode` of `Pad` is `refelct`, not one of `constant`, `reflect`, `edge`, `wrap`"],
+        &["2:31: `mode` of `Pad` is `refelct`, not one of `constant`, `reflect`, `edge`, `wrap`"],
     ),
     ("rule a: exact\nfrom (x) => (y) { y = Cast <...> (x) }\nto (x) => (x) {}", &[]),
     (
@@ -358,6 +358,34 @@ const MISTAKES: &[(&str, &[&str])] = &[
         "rule a: exact\nfrom (x) => (y) { y = Neg (x) }\nwhere dim(x, 0) <= -1\nto (x) => (x) {}",
         &["3:7: `dim(x, 0) <= -1` is never true"],
     ),
+    // The versions to which the rule applies.
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Cast <to = float> (Neg (x)) }\nto (x) => (y) { y = Neg (x) }",
+        &["2:29: `Cast` has the attribute `to` of kind INT, not TYPE_PROTO; write `to = 1`"],
+    ),
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Cast <to = \"float\"> (Neg (x)) }\nto (x) => (y) { y = Neg (x) }",
+        &["2:29: `Cast` has the attribute `to` of kind INT, not STRING; write `to = 1`"],
+    ),
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Neg <consumed_inputs = [1]> (Neg (x)) }\nto (x) => (x) {}",
+        &["2:28: `Neg` has no attribute `consumed_inputs`"],
+    ),
+    // What `let` computes for conditions and attributes.
+    (
+        "rule a: exact\nfrom (x, c) => (y) { y = Add (x, c) }\nlet { k = Add (c, 1) }\nwhere k\nto (x) => (x) {}",
+        &["4:7: `k` is a result of `Add`, which is never of bool, as conditions are"],
+    ),
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Neg (Transpose <perm = @p> (x)) }\nlet { q = Cast <to = 1> (@p) }\nto (x) => (y) { y = Transpose <perm = @q> (x) }",
+        &["4:32: `Transpose` has the attribute `perm` of kind INTS, and `q` is of float"],
+    ),
+    (
+        "rule a: exact\nfrom (x) => (y) { y = Neg (Not (x)) }\nto (x) => (x) {}",
+        &["2:28: no element type is possible for the result of `Not`"],
+    ),
+    // The default domain has a name, too.
+    ("rule a: exact\nfrom (x) => (y) { y = ai.onnx.Neg (ai.onnx.Neg (x)) }\nto (x) => (x) {}", &[]),
     (
         "rule a: exact\nfrom (x) => (y) { y = Neg (x) }\nlet { r = rule.Rank (x) }\nto (x) => (x) {}",
         &["3:11: nothing uses `r`, which `let` computes"],
