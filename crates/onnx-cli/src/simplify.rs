@@ -14,7 +14,8 @@ use crate::{rule_files, size};
 
 const EXAMPLES: &str = "\
 Removes nodes that compute what is known, computes constants, merges equal nodes and applies rewrite
-rules, until nothing changes. Every edit is proved before it is made; see `onnx rewrite --help`.
+rules, until nothing changes. Every edit is proved before it is made: its structure and types, and with
+--prove also what it computes; see `onnx rewrite --help`.
 Without -o, nothing is written: the table states what would be.
 
 Examples:

@@ -237,10 +237,11 @@ pub(crate) fn edit(
     let aside = store::options(args.output.write, loaded.files()?).with_dry_run(args.output.dry_run);
     refused::write_reproducers(args.reproducers.as_deref(), &done, &aside, out)?;
     if let Some(Verdict::Refuted(counterexample)) = &done.model {
-        return Err(Failure::new(format_args!(
-            "the model computes other results after the passes:\n{counterexample}"
-        ))
-        .help("this is a defect of a pass: please report it, with the model if you can"));
+        // A message has one line.
+        let found = counterexample.to_string().replace('\n', "; ");
+        let message = format!("the model computes other results after the passes: {found}");
+        let help = "this is a defect of a pass or of a rule: unless the rule is yours, please report it, with the model if you can";
+        return Err(Failure::new(message).help(help));
     }
     let answers = why::answers(asked, kind.why.as_ref(), &mut loaded.model, &options, &done);
     let mut findings = loaded.findings.clone();
