@@ -193,3 +193,29 @@ fn a_size_of_one_for_which_a_node_does_not_run_is_a_condition() {
     let found = resize(&mut model, &[change], &EditOptions::default()).unwrap();
     assert!(found.conditions.iter().any(|text| text.starts_with("n > 1 (Gather `y` ")), "{found:?}");
 }
+
+/// Before version 4 of the format, every initializer is an input.
+#[test]
+fn new_constants_are_nodes_where_initializers_are_inputs() {
+    let text = "<ir_version: 3, opset_import: [\"\": 9]>
+        g (float[1,2,4] x, int64[2] s = {1, 8}, float[1,8] w = {1, 2, 3, 4, 5, 6, 7, 8}) => (float[1,16] y) {
+            r = Reshape (x, s) y = Concat <axis = 1> (r, w)
+        }";
+    let mut model = parse_model(text, &ParseOptions::default()).unwrap();
+    let x = model.find_value(model.main_graph(), "x").unwrap();
+    let change = SizeChange { target: SizeTarget::Axis(x, 0), size: NewSize::Name("n".to_owned()) };
+    let found = resize(&mut model, &[change], &EditOptions::default());
+    // The operand of `Concat` is an input, which can have another number of rows.
+    assert!(matches!(found, Err(ComposeError::FixedSizes(_))), "{found:?}");
+    let text = text.replace(", float[1,8] w = {1, 2, 3, 4, 5, 6, 7, 8}", "").replace(
+        "y = Concat <axis = 1> (r, w)",
+        "w = Constant <value = float[1,8] {1, 2, 3, 4, 5, 6, 7, 8}> () y = Concat <axis = 1> (r, w)",
+    );
+    let mut model = parse_model(&text, &ParseOptions::default()).unwrap();
+    let x = model.find_value(model.main_graph(), "x").unwrap();
+    let change = SizeChange { target: SizeTarget::Axis(x, 0), size: NewSize::Name("n".to_owned()) };
+    let done = resize(&mut model, &[change], &EditOptions::default()).unwrap();
+    assert_eq!(done.constants.len(), 2, "{done:?}");
+    let found = onnx_check::check(&model, &onnx_check::CheckOptions::default());
+    assert!(!found.has_errors(), "{:?}", found.diagnostics());
+}

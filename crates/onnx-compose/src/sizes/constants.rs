@@ -411,11 +411,11 @@ impl<'a> Constants<'a> {
                 Entry::Number(number) => numbers.push(number),
                 Entry::Multiple(factor) => {
                     if !numbers.is_empty() {
-                        parts.push(constant(model, &std::mem::take(&mut numbers)));
+                        parts.push(constant(model, &std::mem::take(&mut numbers))?);
                     }
                     let mut size = self.size(model)?;
                     if factor != 1 {
-                        let factor = constant(model, &[factor]);
+                        let factor = constant(model, &[factor])?;
                         size = model.build_at(Position::Before(node)).op(op::MUL, [size, factor]).output()?;
                     }
                     parts.push(size);
@@ -423,7 +423,7 @@ impl<'a> Constants<'a> {
             }
         }
         if !numbers.is_empty() {
-            parts.push(constant(model, &numbers));
+            parts.push(constant(model, &numbers)?);
         }
         match parts.as_slice() {
             [single] => Ok(*single),
@@ -440,9 +440,9 @@ impl<'a> Constants<'a> {
             return Ok(vector);
         }
         let (input, axis) = self.source;
-        let axis = constant(model, &[axis as i64]);
         let mut build = model.build_at(Position::Start(model.main_graph()));
         let shape = build.op(op::SHAPE, [input]).output()?;
+        let axis = constant(model, &[axis as i64])?;
         let Some(producer) = model.value(shape).producer() else { return Ok(shape) };
         let mut build = model.build_at(Position::After(producer));
         let vector = build.op(op::GATHER, [shape, axis]).attr(attr::AXIS, 0_i64).output()?;
@@ -451,9 +451,18 @@ impl<'a> Constants<'a> {
     }
 }
 
-fn constant(model: &mut Model, numbers: &[i64]) -> ValueId {
+/// A vector of numbers: an initializer, or a node where initializers are inputs.
+fn constant(model: &mut Model, numbers: &[i64]) -> Result<ValueId, EditError> {
+    let (graph, tensor) = (model.main_graph(), Tensor::vector(numbers));
+    if model.info().ir_version < 4 {
+        return model
+            .build_at(Position::Start(graph))
+            .op(op::CONSTANT, [])
+            .attr(attr::VALUE, tensor)
+            .output();
+    }
     let name = model.fresh_name("sizes");
-    model.add_initializer(model.main_graph(), name, Constant::Dense(Tensor::vector(numbers)))
+    Ok(model.add_initializer(graph, name, Constant::Dense(tensor)))
 }
 
 /// Erases a value and its producer if nothing uses them, and then what only these used.
