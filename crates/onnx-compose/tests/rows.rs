@@ -422,3 +422,18 @@ fn rows_of_more_operators_are_proved() {
         ),
     ]);
 }
+
+/// A number for a fixed size frees it first, with a variable that has no name in messages.
+#[test]
+fn an_axis_that_gets_a_number_is_named() {
+    let text = "<ir_version: 10, opset_import: [\"\": 21]>
+        g (float[1,4] x) => (float[1,4] y) <float[4,4] m = {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7}> {
+            y = Einsum <equation = \"...i,ij->...j\"> (x, m)
+        }";
+    let mut model = parse_model(text, &ParseOptions::default()).unwrap();
+    let x = model.find_value(model.main_graph(), "x").unwrap();
+    let change = SizeChange { target: SizeTarget::Axis(x, 0), size: NewSize::Number(4) };
+    let done = resize(&mut model, &[change], &EditOptions::default()).unwrap();
+    let reason = "Einsum `y` is not known to keep the elements along axis 0 apart".to_owned();
+    assert_eq!(done.unproved_rows, [("x[0]".to_owned(), vec![reason])]);
+}
