@@ -1,9 +1,11 @@
 //! `cargo xtask ci`: exactly what CI runs, in the same order, with the time of each step.
 //!
-//! All steps run even when one fails, so that one run shows everything there is to mend.
+//! All steps run even when one fails, so that one run shows everything there is to mend. Steps that share no build output
+//! with the tests run at the same time: much of a build of this workspace is a chain of crates that keeps one processor busy.
 
+use std::fs::File;
 use std::io::{BufRead, BufReader};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::TaskResult;
@@ -26,16 +28,6 @@ enum Runs {
     Quick,
     /// Not with `--quick`.
     Full,
-}
-
-impl Runs {
-    fn in_mode(self, is_quick: bool) -> bool {
-        match self {
-            Self::Always => true,
-            Self::Quick => is_quick,
-            Self::Full => !is_quick,
-        }
-    }
 }
 
 /// The arguments of `cargo test` for `--quick`: unit tests, file tests and the pages of rules. The suites of `onnx-tests`
@@ -62,30 +54,73 @@ const STEPS: &[Step] = &[
     Step { name: "codegen --check", runs: Runs::Always, run: codegen },
     Step { name: "tests of libraries", runs: Runs::Quick, run: || tests(QUICK_TESTS) },
     Step { name: "test totals, doc tests included", runs: Runs::Full, run: || tests(&[]) },
-    // The tests that are not in the table have been run by then.
+    Step { name: "dependencies", runs: Runs::Always, run: dependencies },
+];
+
+/// The steps of a complete run that need nothing of what [`STEPS`] build: another process runs them at the same time.
+const SECOND: &[Step] = &[
+    Step { name: "docs", runs: Runs::Full, run: docs },
+    Step { name: "public API", runs: Runs::Full, run: || crate::api::snapshots(crate::codegen::Mode::Check) },
+    Step { name: "WebAssembly", runs: Runs::Full, run: crate::wasm::check },
+    Step { name: "packages", runs: Runs::Full, run: crate::package::check },
+    // The tests that are not in its table are among those of the first process.
     Step {
         name: "hostile",
         runs: Runs::Full,
         run: || crate::hostile::run(&["--no-tests".to_owned()]).map(|()| String::new()),
     },
-    Step { name: "docs", runs: Runs::Full, run: docs },
-    Step { name: "public API", runs: Runs::Full, run: || crate::api::snapshots(crate::codegen::Mode::Check) },
-    Step { name: "WebAssembly", runs: Runs::Full, run: crate::wasm::check },
-    Step { name: "packages", runs: Runs::Full, run: crate::package::check },
-    Step { name: "dependencies", runs: Runs::Always, run: dependencies },
 ];
+
+/// The argument with which this program runs [`SECOND`].
+const SECOND_ARGUMENT: &str = "--second-process";
 
 /// Runs all steps; `--quick` leaves out those that take minutes, and runs only the tests of the libraries.
 pub(crate) fn run(args: &[String]) -> TaskResult {
-    let mut quick = false;
-    for arg in args {
-        match arg.as_str() {
-            "--quick" => quick = true,
-            other => return Err(format!("ci takes no argument `{other}`; it knows `--quick`")),
-        }
+    match args {
+        [] => complete(),
+        [arg] if arg == "--quick" => summary(&outcomes(STEPS, Runs::Quick), " of the quick steps"),
+        [arg] if arg == SECOND_ARGUMENT => summary(&outcomes(SECOND, Runs::Full), " of the second process"),
+        _ => Err(format!("ci does not take the arguments `{}`; it knows `--quick`", args.join(" "))),
     }
+}
+
+/// Runs [`STEPS`] and [`SECOND`] at the same time. What the second process prints is shown when both are done.
+fn complete() -> TaskResult {
+    let log = crate::workspace::target().join("ci-second-process.log");
+    let start = Instant::now();
+    let second = start_second(&log);
+    let mut outcomes = outcomes(STEPS, Runs::Full);
+    let result = second.and_then(|mut child| {
+        let status = child.wait().map_err(|error| format!("the second process was lost: {error}"))?;
+        println!("\n{}", String::from_utf8_lossy(&std::fs::read(&log).unwrap_or_default()));
+        let failed = || "a step of its summary above".to_owned();
+        if status.success() { Ok(String::new()) } else { Err(failed()) }
+    });
+    outcomes.push(("all of the second process, meanwhile", start.elapsed(), result));
+    summary(&outcomes, "")
+}
+
+/// Starts the second process. It builds in a folder of its own, since cargo lets one command at a time build in a folder.
+fn start_second(log: &std::path::Path) -> Result<Child, String> {
+    let failed = |error| format!("the second process could not be started: {error}");
+    let target = crate::workspace::target();
+    std::fs::create_dir_all(&target).map_err(failed)?;
+    let output = File::create(log).map_err(failed)?;
+    let errors = output.try_clone().map_err(failed)?;
+    Command::new(std::env::current_exe().map_err(failed)?)
+        .args(["ci", SECOND_ARGUMENT])
+        .env("CARGO_TARGET_DIR", target.join("second"))
+        .stdin(Stdio::null())
+        .stdout(output)
+        .stderr(errors)
+        .spawn()
+        .map_err(failed)
+}
+
+/// What came of each of the steps of a mode, with the time that it took.
+fn outcomes(steps: &[Step], mode: Runs) -> Vec<(&'static str, Duration, StepResult)> {
     let mut outcomes = Vec::new();
-    for step in STEPS.iter().filter(|step| step.runs.in_mode(quick)) {
+    for step in steps.iter().filter(|step| step.runs == Runs::Always || step.runs == mode) {
         println!("\n=== {}", step.name);
         let start = Instant::now();
         let result = (step.run)();
@@ -94,11 +129,12 @@ pub(crate) fn run(args: &[String]) -> TaskResult {
         }
         outcomes.push((step.name, start.elapsed(), result));
     }
-    summary(&outcomes, quick)
+    outcomes
 }
 
-fn summary(outcomes: &[(&str, Duration, StepResult)], quick: bool) -> TaskResult {
-    println!("\n=== summary{}", if quick { " of the quick steps" } else { "" });
+/// Prints what came of the steps, and fails if one of them did.
+fn summary(outcomes: &[(&str, Duration, StepResult)], of: &str) -> TaskResult {
+    println!("\n=== summary{of}");
     for (name, time, result) in outcomes {
         let (word, remark) = match result {
             Ok(remark) => ("ok", remark.as_str()),
@@ -234,8 +270,8 @@ mod tests {
     #[test]
     fn the_summary_names_what_failed() {
         let outcome = |name, result| (name, Duration::ZERO, result);
-        assert_eq!(summary(&[outcome("a", Ok(String::new()))], false), Ok(()));
+        assert_eq!(summary(&[outcome("a", Ok(String::new()))], ""), Ok(()));
         let failed = [outcome("a", Err("x\ny".to_owned())), outcome("b", Ok("z".to_owned()))];
-        assert_eq!(summary(&failed, true), Err("failed: a".to_owned()));
+        assert_eq!(summary(&failed, " of two"), Err("failed: a".to_owned()));
     }
 }
