@@ -11,7 +11,7 @@ fn refused(text: &str, to: i64) -> (VersionError, String) {
     let error = convert(&mut model, to, &ConvertOptions::default()).unwrap_err();
     let found = error.findings(&model);
     let help = found.diagnostics().first().and_then(|found| found.help.clone());
-    (error, help.map(|help| help.to_string()).unwrap_or_default())
+    (error, help.unwrap_or_default())
 }
 
 #[track_caller]
