@@ -437,3 +437,39 @@ fn an_axis_that_gets_a_number_is_named() {
     let reason = "Einsum `y` is not known to keep the elements along axis 0 apart".to_owned();
     assert_eq!(done.unproved_rows, [("x[0]".to_owned(), vec![reason])]);
 }
+
+/// A `Reshape` keeps the rows together only if those of its operand follow one another.
+#[test]
+fn rows_in_an_order_that_is_not_known_are_reported() {
+    reported(&[
+        (
+            20,
+            "g (float[1,2,2] x) => (float[A,2] y) <int64[2] s = {-1, 2}, int64[1] a = {1}> {
+                Z; t = Transpose <perm = [1, 0, 2]> (z) r = Reshape (t, s)
+                m = ReduceMax <keepdims = 0> (r, a) y = Reshape (m, s)
+            }",
+            "",
+        ),
+        (
+            20,
+            "g (float[1,2,2] x) => (float[B,A] y) <int64[2] s = {-1, 2}> {
+                Z; t = Transpose <perm = [1, 0, 2]> (z) r = Reshape (t, s)
+                m = Einsum <equation = \"bi,ij->jb\"> (r, r) y = Transpose (m)
+            }",
+            "",
+        ),
+    ]);
+}
+
+/// A size that is a multiple of the freed one for small numbers only is not one.
+#[test]
+fn sizes_that_are_bounded_are_reported() {
+    reported(&[(
+        20,
+        "g (float[1,4] x) => (float[A,4] y) <float[1,4] v = {1, 2, 3, 4}, int64[1] hundred = {100}, int64[1] four = {4}> {
+            n = Shape <start = 0, end = 1> (x) m = Min (n, hundred) s = Concat <axis = 0> (m, four)
+            y = Expand (v, s)
+        }",
+        "",
+    )]);
+}

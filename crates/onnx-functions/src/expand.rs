@@ -331,12 +331,17 @@ impl<'a> Expander<'a> {
         let record = self.model.value(old);
         let ty = record.shared_ty().cloned();
         let has_name = !record.name().is_empty();
+        let is_described = !record.doc().is_empty() || !record.metadata().is_empty();
         // For an output that callers know by name, `replace` exchanges the names.
         if has_name && !self.model.is_known_output(old) {
             self.model.take_name(new, old);
         }
         if ty.is_some() {
             self.model.set_type(new, ty);
+        }
+        if is_described {
+            let extras = std::mem::take(&mut *self.model.value_extras_mut(old));
+            *self.model.value_extras_mut(new) = extras;
         }
     }
 }

@@ -15,12 +15,13 @@ use slotmap::SecondaryMap;
 
 use crate::allowed;
 use crate::convert::VersionError;
+use crate::identity::{self, Listed};
 use crate::plan::{Change, Refusal, StepRecord};
 use crate::reason::{Cause, Reason};
 use crate::step::Step;
 use crate::table::Table;
 use crate::types::Types;
-use crate::{down, identity, steps, up};
+use crate::{down, steps, up};
 
 /// The conversion of a model to a version of one operator set.
 pub(crate) struct Engine<'a> {
@@ -231,7 +232,9 @@ impl Engine<'_> {
         let with_body: SecondaryMap<NodeId, ()> =
             nodes.iter().filter(|&&node| with_body(node)).map(|&node| (node, ())).collect();
         let saved = (!with_body.is_empty()).then(|| (self.model.clone(), self.types.changed()));
-        let taken: Vec<Taken> = nodes.iter().filter_map(|&node| self.take(node, at, is_up)).collect();
+        let mut listed = Listed::default();
+        let taken = nodes.iter().filter_map(|&node| self.take(node, at, is_up, &mut listed));
+        let taken: Vec<Taken> = taken.collect();
         if let Some((model, types)) = saved {
             let refused = taken.iter().filter(|taken| taken.result.is_err()).map(|taken| taken.node);
             let refused: Vec<NodeId> = refused.filter(|&node| with_body.contains_key(node)).collect();
@@ -242,6 +245,7 @@ impl Engine<'_> {
                 return refused;
             }
         }
+        listed.apply(&mut self.model);
         let next = if is_up { at.saturating_add(1) } else { at.saturating_sub(1) };
         for taken in taken {
             self.settle(taken, next);
@@ -261,7 +265,7 @@ impl Engine<'_> {
     }
 
     /// One step of one node; `None` if there is nothing to do.
-    fn take(&mut self, node: NodeId, at: i64, is_up: bool) -> Option<Taken> {
+    fn take(&mut self, node: NodeId, at: i64, is_up: bool, listed: &mut Listed) -> Option<Taken> {
         // A function of another node may have erased it.
         let op = self.model.get_node(node)?.op();
         let old = onnx_schema::lookup(self.set, op, at)?;
@@ -277,6 +281,7 @@ impl Engine<'_> {
             version: next,
             is_made: self.sources.contains_key(node),
             made: Vec::new(),
+            listed,
         };
         let row = self.table.row(if is_up { new? } else { old });
         let result = match (is_up, row) {

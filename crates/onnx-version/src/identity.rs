@@ -1,11 +1,41 @@
 //! Replaced values: names, `value_info` and annotations stay with the elements that they describe.
 
-use onnx_ir::{Extras, Model, NodeId, ValueId, ValueRef};
+use std::collections::BTreeSet;
+
+use onnx_ir::{Extras, GraphId, Model, NodeId, ValueId, ValueRef};
 use onnx_types::Symbol;
+use slotmap::SecondaryMap;
+
+/// Values that are listed in `value_info` and were replaced, with the values that took their place.
+#[derive(Default)]
+pub(crate) struct Listed(SecondaryMap<ValueId, ValueId>);
+
+impl Listed {
+    /// Lets the entries be those of the new values: all at once, since each change of the list takes time linear in it.
+    pub(crate) fn apply(self, model: &mut Model) {
+        let new = self.0.values().filter(|&&new| model.get_value(new).is_some());
+        let graphs: BTreeSet<GraphId> = new.map(|&new| model.graph_of(new)).collect();
+        for graph in graphs {
+            let mut moved = Vec::new();
+            model.retain_value_info(graph, |entry| match self.0.get(entry.value()) {
+                Some(&new) => {
+                    moved.push((new, entry.own().cloned().map(Box::new)));
+                    false
+                }
+                None => true,
+            });
+            for (new, own) in moved {
+                if model.get_value(new).is_some() {
+                    model.push_value_info(graph, new, own);
+                }
+            }
+        }
+    }
+}
 
 /// Lets a value that a step made take the place of another one, with its name and with everything that refers to it by name.
-/// Values that have a name keep it.
-pub(crate) fn replace(model: &mut Model, old: ValueId, new: ValueId) {
+/// Values that have a name keep it. Entries of `value_info` move when `listed` is applied.
+pub(crate) fn replace(model: &mut Model, listed: &mut Listed, old: ValueId, new: ValueId) {
     let is_new = model.value(new).name().is_empty() && model.value(new).producer().is_some();
     let is_known = model.is_known_output(old);
     model.replace_value(old, new);
@@ -18,18 +48,11 @@ pub(crate) fn replace(model: &mut Model, old: ValueId, new: ValueId) {
     }
     let extras: Extras = std::mem::take(&mut *model.value_extras_mut(old));
     *model.value_extras_mut(new) = extras;
-    move_value_info(model, old, new);
+    if model.value(old).is_in_value_info() {
+        listed.0.insert(old, new);
+    }
     move_annotations(model, old, new);
     move_shardings(model, old, new);
-}
-
-fn move_value_info(model: &mut Model, old: ValueId, new: ValueId) {
-    let graph = model.graph_of(old);
-    let own = model.value_info(graph).find(|entry| entry.value() == old).map(|entry| entry.own().cloned());
-    if let Some(own) = own {
-        model.retain_value_info(graph, |entry| entry.value() != old);
-        model.push_value_info(graph, new, own.map(Box::new));
-    }
 }
 
 fn move_annotations(model: &mut Model, old: ValueId, new: ValueId) {

@@ -7,7 +7,7 @@ use onnx_shape_infer::Elem;
 use onnx_types::tensor::{NoData, Tensor, bf16, f16};
 use onnx_types::{Dim, ElemType, Symbol};
 
-use crate::identity;
+use crate::identity::{self, Listed};
 use crate::reason::{Cause, Reason};
 use crate::sparse;
 use crate::types::Types;
@@ -27,6 +27,8 @@ pub(crate) struct Step<'a> {
     pub(crate) is_made: bool,
     /// Nodes that the step makes.
     pub(crate) made: Vec<NodeId>,
+    /// Values with an entry in `value_info` that steps replaced.
+    pub(crate) listed: &'a mut Listed,
 }
 
 /// Attributes.
@@ -453,7 +455,7 @@ impl Step<'_> {
         inputs.extend(more);
         let made = self.insert(Position::After(self.node), op, &inputs, attributes)?;
         let ty = self.model.ty(output).cloned();
-        identity::replace(self.model, output, made);
+        identity::replace(self.model, self.listed, output, made);
         if let Some(node) = self.model.value(made).producer() {
             self.model.set_input(node, 0, Some(output));
         }
@@ -488,7 +490,7 @@ impl Step<'_> {
                     self.model.set_type(new, ty);
                 }
                 self.types.stand_for(new, old);
-                identity::replace(self.model, old, new);
+                identity::replace(self.model, self.listed, old, new);
             } else if let Some(alias) = self.model.replace_or_alias(old, new)? {
                 self.made.push(alias);
                 if let Some(value) = self.model.node(alias).output(0) {

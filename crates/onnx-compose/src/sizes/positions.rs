@@ -34,8 +34,11 @@ impl Constants<'_> {
         if dim.known().is_some() {
             return None;
         }
+        // Large sizes as well: the size can be the least of the freed one and a number, or a remainder. What 64 bits do not hold
+        // has no value on both sides.
+        const SIZES: [i64; 6] = [2, 3, 7, 1009, 2_147_483_647, 1 << 53];
         let factor = size(1).filter(|&factor| factor > 0)?;
-        let is_multiple = [2, 3, 7].iter().all(|&number| size(number) == factor.checked_mul(number));
+        let is_multiple = SIZES.iter().all(|&number| size(number) == factor.checked_mul(number));
         is_multiple.then_some(factor)
     }
 
@@ -106,14 +109,16 @@ impl Constants<'_> {
         Some(to.len() == freed.len() && to.iter().all(|&spot| self.has(after, output, spot)))
     }
 
-    /// Whether only the first axis of both shapes that is not 1 has the freed size: those behind it can be unknown.
+    /// Whether only the first axis of both shapes that is not 1 has the freed size, and that of the data with one row after the
+    /// other: the axes behind it can be unknown.
     fn stays_first(&self, after: &Inference, data: ValueId, output: ValueId) -> bool {
         let is_first = |value: ValueId| {
             let has_variable = |dim: &Dim| after.exprs().symbols(*dim).contains(&self.variable);
             let mut rest = after.shape(value).into_iter().flatten().skip_while(|dim| dim.known() == Some(1));
             rest.next().is_some_and(has_variable) && !rest.any(has_variable)
         };
-        is_first(data) && is_first(output)
+        let is_in_order = || self.spots(after, data).iter().any(|spot| spot.outer == 1);
+        is_first(data) && is_first(output) && is_in_order()
     }
 
     /// The axes of a value that the freed size is a factor of.

@@ -1,4 +1,4 @@
-//! Passes, each a function of a [`PassCx`](crate::PassCx). They return the number of edits and the refusals.
+//! Passes, each a function of a [`PassCx`]. They return the number of edits and the refusals.
 
 mod constants_as_initializers;
 mod explicit_default_attributes;

@@ -30,12 +30,12 @@ pub(crate) fn indices_from_front(step: &mut Step<'_>) -> Result<(), Reason> {
     Ok(())
 }
 
-/// The indices, if some of them are known to be negative.
+/// The indices, if all of them are known and some are negative.
 fn known_indices(step: &Step<'_>, value: ValueId) -> Result<Option<Vec<i64>>, Reason> {
     let what = "an operand with negative indices";
     let Ok(dims) = step.int_dims(value, what) else { return Ok(None) };
     match dims.iter().any(|dim| dim.known().is_some_and(|index| index < 0)) {
-        true => step.ints(value, what).map(Some),
+        true => Ok(step.ints(value, what).ok()),
         false => Ok(None),
     }
 }
