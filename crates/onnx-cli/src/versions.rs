@@ -270,7 +270,11 @@ fn twice(targets: &[Target]) -> Result<(), Failure> {
         if let Some((_, first)) = targets.iter().take(index).find(same) {
             let name = name_of(name);
             let message = format_args!("`--opset` gives the operator set {} two versions", Quoted(&name));
-            return Err(Failure::new(message).help(format!("leave {first} or {version} away")));
+            let help = match first == version {
+                true => format!("give {version} once"),
+                false => format!("leave {first} or {version} away"),
+            };
+            return Err(Failure::new(message).help(help));
         }
     }
     Ok(())

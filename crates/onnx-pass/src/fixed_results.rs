@@ -125,7 +125,8 @@ pub(crate) fn are_fixed(
                     .zip(range_of(tensor.elem()))
                     .is_some_and(|(own, all)| own.0 <= all.0 && all.0 < 0)
             };
-            !operands.iter().any(has_no_order) && !(record.is(op::ABS) && operands.iter().any(is_least))
+            let may_overflow = record.is(op::ABS) && operands.iter().any(is_least);
+            !may_overflow && !operands.iter().any(has_no_order)
         }
         Kind::Accumulates => {
             operands.iter().chain(results).all(|tensor| tensor.elem().is_integer())

@@ -12,6 +12,7 @@ fn parsed(text: &str) -> Model {
 }
 
 /// Converts a model. Returns the text, or the error.
+#[expect(clippy::result_large_err, reason = "the model is for the messages of a test that fails")]
 fn converted_model(text: &str, to: i64) -> Result<String, (Model, VersionError)> {
     let mut model = parsed(text);
     match convert(&mut model, to, &ConvertOptions::default()) {

@@ -1,6 +1,7 @@
 //! The pass `unique-functions`: functions of equal bodies are one.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::hash::{BuildHasher as _, Hash as _, Hasher};
 
 use foldhash::fast::{FixedState, RandomState};
@@ -86,19 +87,25 @@ fn callees_first(model: &Model) -> Vec<FunctionId> {
         let nodes = model.nodes_in(model.function(function).body());
         nodes.filter_map(|node| model.function_called(model.node(node))).collect()
     };
+    type Depths = HashMap<FunctionId, usize, RandomState>;
     // The depth of each function; 0 also for one that is being visited, which a recursion calls.
-    let mut depths: HashMap<FunctionId, usize, RandomState> = HashMap::default();
+    let mut depths = Depths::default();
+    let begin = |depths: &mut Depths, function| match depths.entry(function) {
+        Entry::Vacant(depth) => {
+            depth.insert(0);
+            true
+        }
+        Entry::Occupied(_) => false,
+    };
     for &root in model.functions() {
-        if depths.contains_key(&root) {
+        if !begin(&mut depths, root) {
             continue;
         }
-        depths.insert(root, 0);
         let mut open = vec![(root, called(root))];
         while let Some((function, rest)) = open.last_mut() {
             let function = *function;
             if let Some(callee) = rest.pop() {
-                if !depths.contains_key(&callee) {
-                    depths.insert(callee, 0);
+                if begin(&mut depths, callee) {
                     open.push((callee, called(callee)));
                 }
                 continue;

@@ -437,7 +437,8 @@ impl<'a> Generator<'a> {
                         continue;
                     }
                     let formal = schema.attributes().iter().find(|formal| formal.text() == name)?;
-                    if !formal.is_required && !(name == "group" && groups > 1) && self.rng.chance(25) {
+                    let is_needed = formal.is_required || name == "group" && groups > 1;
+                    if !is_needed && self.rng.chance(25) {
                         continue;
                     }
                     let value = of_weights(name);
