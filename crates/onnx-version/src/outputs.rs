@@ -7,8 +7,11 @@ use onnx_types::{ElemType, Symbol};
 use crate::reason::Reason;
 use crate::step::Step;
 
-/// Names the outputs that the older version requires.
+/// Names the outputs that the older version requires. A node without any computes nothing, and stays as it is.
 pub(crate) fn required(step: &mut Step<'_>) -> Result<(), Reason> {
+    if step.model.node(step.node).outputs().iter().flatten().next().is_none() {
+        return Ok(());
+    }
     let is_required = |&index: &usize| {
         let formal = step.new.output_for(index);
         formal.is_some_and(|formal| !formal.is_optional() && !formal.is_variadic())

@@ -127,7 +127,9 @@ fn expansion_beyond_a_limit_is_refused_at_once() {
     let folder = Folder::with("in.onnxtxt", text);
     let run = onnx(&folder, "inline in.onnxtxt -o out.onnx").exits(3);
     assert!(
-        run.err.contains("can take 18446744073709551615 nodes at a time; the limit `nodes` is 10000000"),
+        run.err.contains(
+            "can take at least 18446744073709551615 nodes at a time; the limit `nodes` is 10000000"
+        ),
         "{}",
         run.err
     );
