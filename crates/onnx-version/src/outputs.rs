@@ -7,10 +7,10 @@ use onnx_types::{ElemType, Symbol};
 use crate::reason::Reason;
 use crate::step::Step;
 
-/// Names the outputs that the older version requires. A node without any computes nothing, and stays as it is.
+/// Names the outputs that the older version requires. A node without any is not completed: no version allows it.
 pub(crate) fn required(step: &mut Step<'_>) -> Result<(), Reason> {
-    if step.model.node(step.node).outputs().iter().flatten().next().is_none() {
-        return Ok(());
+    if step.new.min_outputs() > 0 && step.model.node(step.node).outputs().iter().flatten().next().is_none() {
+        return Err("it has no outputs, of which the older version requires some".into());
     }
     let is_required = |&index: &usize| {
         let formal = step.new.output_for(index);
