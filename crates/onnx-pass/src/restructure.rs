@@ -83,15 +83,7 @@ impl PassCx<'_> {
         });
         if erases || self.options().only.is_some() {
             self.roll_back(checkpoint);
-            let reason = "it edits the model as a whole, and only a part is selected".to_owned();
-            let refusal = Refusal {
-                pass: pass.to_owned(),
-                level: Level::Structure,
-                reason,
-                verdict: None,
-                sources: Vec::new(),
-            };
-            return Report { refusals: vec![refusal], ..Report::default() };
+            return refuse("it edits the model as a whole, and only a part is selected".to_owned());
         }
         let (data, registry) = (self.options().data, self.options().registry);
         let before = &checkpoint.model;

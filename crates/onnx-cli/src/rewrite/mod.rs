@@ -234,8 +234,8 @@ pub(crate) fn edit(
         loaded.execution.interrupt.check()?;
     }
     progress.aside(|| (kind.describe)(&done, &before, &loaded.model, out));
-    let aside = store::options(args.output.write, loaded.files()?).with_dry_run(args.output.dry_run);
-    refused::write_reproducers(args.reproducers.as_deref(), &done, &aside, out)?;
+    let write_options = store::options(args.output.write, loaded.files()?).with_dry_run(args.output.dry_run);
+    refused::write_reproducers(args.reproducers.as_deref(), &done, &write_options, out)?;
     if let Some(Verdict::Refuted(counterexample)) = &done.model {
         // A message has one line.
         let found = counterexample.to_string().replace('\n', "; ");
@@ -264,7 +264,7 @@ pub(crate) fn edit(
     let files = weights::place(&mut loaded, &placement, out)?;
     store::write(&loaded.model, &to, &files, progress, out)?;
     if let Some((path, text)) = journal {
-        write_file(path, FileKind::Json, &aside, |file| file.write_all(text.as_bytes()))?;
+        write_file(path, FileKind::Json, &write_options, |file| file.write_all(text.as_bytes()))?;
         out.output(path, Some("json"), text.len() as u64, !args.output.dry_run);
     }
     Ok(Outcome::Fine)
