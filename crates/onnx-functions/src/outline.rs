@@ -9,7 +9,7 @@ use slotmap::SecondaryMap;
 
 use crate::housekeeping::Identity;
 use crate::reason::Reason;
-use crate::repeated::referred;
+use crate::references::{has_devices, referred};
 
 /// Moves nodes of one graph into a new function of the model, and replaces them by a call of it. Outside values that
 /// the nodes use become inputs of the function in the order of first use, and those of their results that are used
@@ -176,10 +176,6 @@ fn refuse_referred(model: &Model, nodes: &[NodeId]) -> Result<(), Reason> {
         }
     }
     Ok(())
-}
-
-fn has_devices(model: &Model, node: NodeId) -> bool {
-    model.node(node).extras().is_some_and(|extras| !extras.device_configurations.is_empty())
 }
 
 /// Where the call of a convex set of nodes is inserted: before the first node that depends on the set.

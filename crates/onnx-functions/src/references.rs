@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 use onnx_ir::{GraphId, Model, NodeId, ValueId, ValueRef};
+use slotmap::SecondaryMap;
 
 /// The replacements of values. The replaced values are erased, so this is not a `SecondaryMap`, which forgets a key
 /// when its slot is used again.
@@ -29,11 +30,8 @@ pub(crate) fn redirect(model: &mut Model, forwards: &Forwards) {
             annotation.parameters.iter_mut().for_each(|parameter| new(&mut parameter.value));
         }
     }
-    let is_sharded = |&node: &NodeId| {
-        model.node(node).extras().is_some_and(|extras| !extras.device_configurations.is_empty())
-    };
-    let nodes: Vec<NodeId> =
-        model.all_graphs().flat_map(|graph| model.nodes(graph)).filter(is_sharded).collect();
+    let nodes = model.all_graphs().flat_map(|graph| model.nodes(graph));
+    let nodes: Vec<NodeId> = nodes.filter(|&node| has_devices(model, node)).collect();
     for node in nodes {
         for configuration in &mut model.node_extras_mut(node).device_configurations {
             configuration.shardings.iter_mut().for_each(|sharding| new(&mut sharding.tensor));
@@ -48,4 +46,32 @@ pub(crate) fn redirect(model: &mut Model, forwards: &Forwards) {
             }
         }
     }
+}
+
+/// Whether a node has device configurations, whose shardings refer to values.
+pub(crate) fn has_devices(model: &Model, node: NodeId) -> bool {
+    model.node(node).extras().is_some_and(|extras| !extras.device_configurations.is_empty())
+}
+
+/// The values that quantization annotations and training bindings refer to: they must remain values of the graph.
+pub(crate) fn referred(model: &Model) -> SecondaryMap<ValueId, ()> {
+    let mut referred = SecondaryMap::new();
+    let mut add = |reference: ValueRef| {
+        if let ValueRef::Value(value) = reference {
+            referred.insert(value, ());
+        }
+    };
+    for graph in model.all_graphs() {
+        for annotation in &model.graph(graph).quantization {
+            add(annotation.tensor);
+            annotation.parameters.iter().for_each(|parameter| add(parameter.value));
+        }
+    }
+    for training in &model.info().training {
+        for binding in training.initialization_binding.iter().chain(&training.update_binding) {
+            add(binding.key);
+            add(binding.value);
+        }
+    }
+    referred
 }

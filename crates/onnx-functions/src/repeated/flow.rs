@@ -2,9 +2,11 @@
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use onnx_ir::{AttrValue, GraphId, Model, NodeId, User, ValueId, ValueRef};
+use onnx_ir::{AttrValue, GraphId, Model, NodeId, User, ValueId};
 use onnx_types::tensor::NoData;
 use slotmap::SecondaryMap;
+
+use crate::references::{has_devices, referred};
 
 /// The source of an operand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -108,7 +110,7 @@ impl Flow {
         self.escapes.push(escapes.collect());
         let is_plain = record.nested_graphs().next().is_none()
             && !record.attributes().iter().any(|attribute| matches!(attribute.value(), AttrValue::Ref(_)))
-            && record.extras().is_none_or(|extras| extras.device_configurations.is_empty())
+            && !has_devices(model, node)
             && !outputs.iter().flatten().any(|&output| referred.contains_key(output))
             // A call needs a result that is used.
             && outputs.iter().flatten().any(|&output| model.value(output).is_used());
@@ -124,27 +126,4 @@ fn label(model: &Model, node: NodeId) -> u64 {
     record.inputs().for_each(|input| input.is_some().hash(&mut hasher));
     record.outputs().iter().for_each(|output| output.is_some().hash(&mut hasher));
     hasher.finish()
-}
-
-/// The values that quantization annotations and training bindings refer to: they must remain values of the graph.
-pub(crate) fn referred(model: &Model) -> SecondaryMap<ValueId, ()> {
-    let mut referred = SecondaryMap::new();
-    let mut add = |reference: ValueRef| {
-        if let ValueRef::Value(value) = reference {
-            referred.insert(value, ());
-        }
-    };
-    for graph in model.all_graphs() {
-        for annotation in &model.graph(graph).quantization {
-            add(annotation.tensor);
-            annotation.parameters.iter().for_each(|parameter| add(parameter.value));
-        }
-    }
-    for training in &model.info().training {
-        for binding in training.initialization_binding.iter().chain(&training.update_binding) {
-            add(binding.key);
-            add(binding.value);
-        }
-    }
-    referred
 }

@@ -14,8 +14,6 @@ mod names;
 mod order;
 mod seeds;
 
-pub(crate) use flow::referred;
-
 use std::collections::HashMap;
 
 use onnx_ir::{FunctionId, GraphId, Model, NodeId};
