@@ -95,6 +95,9 @@ impl Suite for ExpandSuite {
         if let Err((kind, detail)) = compare(&before, files.as_ref(), &mut outcome) {
             outcome.failures.push(Failure::new(kind, detail));
         }
+        if files.is_none() {
+            smith::attach(&before, &mut outcome);
+        }
         outcome
     }
 
