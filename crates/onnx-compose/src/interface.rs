@@ -149,7 +149,7 @@ pub(crate) fn redirect(
         }
     }
     for &node in nodes {
-        if model.node(node).extras().is_some_and(|extras| !extras.device_configurations.is_empty()) {
+        if !model.node(node).device_configurations().is_empty() {
             let mut extras = model.node_extras_mut(node);
             let shardings = extras.device_configurations.iter_mut().flat_map(|entry| &mut entry.shardings);
             shardings.for_each(|sharding| redirect(&mut sharding.tensor));

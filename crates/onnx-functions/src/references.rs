@@ -50,7 +50,7 @@ pub(crate) fn redirect(model: &mut Model, forwards: &Forwards) {
 
 /// Whether a node has device configurations, whose shardings refer to values.
 pub(crate) fn has_devices(model: &Model, node: NodeId) -> bool {
-    model.node(node).extras().is_some_and(|extras| !extras.device_configurations.is_empty())
+    !model.node(node).device_configurations().is_empty()
 }
 
 /// The values that quantization annotations and training bindings refer to: they must remain values of the graph.

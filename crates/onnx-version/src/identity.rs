@@ -105,5 +105,5 @@ fn move_shardings(model: &mut Model, old: ValueId, new: ValueId) {
 }
 
 fn is_sharded(model: &Model, node: NodeId) -> bool {
-    model.node(node).extras().is_some_and(|extras| !extras.device_configurations.is_empty())
+    !model.node(node).device_configurations().is_empty()
 }

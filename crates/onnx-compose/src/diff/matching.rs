@@ -371,11 +371,19 @@ impl Matcher<'_> {
             let second = open(self.b, two, &self.pairs.nodes_of_b);
             for (a, b) in only(self.a, first, self.b, second, node_name) {
                 // A node can use a value several times.
-                if self.pairs.are_free(a, b) && (level != Level::Operands || self.fit(a, b, level)) {
+                let is_free = self.pairs.are_free(a, b) && (level != Level::Operands || self.fit(a, b, level));
+                // Nested graphs use outer values, too. Nodes that stay in their graph are paired before those that may have moved.
+                if is_free && (last > Level::Label || self.are_in_paired_graphs(a, b)) {
                     self.pair_nodes(a, b);
                 }
             }
         }
+    }
+
+    /// Returns `false` if the graph of the first node corresponds to another one than that of the second.
+    fn are_in_paired_graphs(&self, a: NodeId, b: NodeId) -> bool {
+        let [one, two] = [self.a.model.node(a).graph(), self.b.model.node(b).graph()];
+        self.pairs.graphs.get(one).is_none_or(|&graph| graph == two)
     }
 
     /// Pairs nodes with nested graphs in which nodes correspond.

@@ -295,3 +295,18 @@ fn functions_nested_graphs_and_notes_are_compared() {
     let change = &diff(&a, &of("Sin", "Neg", "one"), &DiffOptions::default()).unwrap().changes[0];
     assert_eq!(change.before.as_ref().unwrap().to_string(), "function \"F\" of domain \"d\" / node #1 Log");
 }
+
+#[test]
+fn nodes_are_not_paired_across_graphs_when_their_own_graph_has_a_partner_for_them() {
+    let model = |before: &str, of: &str| {
+        main_graph(&format!(
+            "{{ {before} \
+               y = If (c) <then_branch = t () => (float[2] u) {{ k = Constant <value_float = 2.0> () u = Div ({of}, k) }}, \
+                           else_branch = e () => (float[2] w) {{ w = Exp ({of}) }}> }}"
+        ))
+    };
+    let (a, b) = (model("c = IsInf (x) d = Div (x, x)", "d"), model("c = IsInf (x)", "x"));
+    let found = diff(&a, &b, &DiffOptions::default()).unwrap();
+    let first: Vec<_> = lines(&found).into_iter().filter(|line| line.contains("Div")).collect();
+    assert_eq!(first, ["removed node | Div(x, x) -> d"]);
+}

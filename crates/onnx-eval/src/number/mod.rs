@@ -182,7 +182,8 @@ pub trait Number: Unit + Copy + PartialEq + PartialOrd + Debug + Default {
     /// The least value; negative infinity of floats.
     const BOTTOM: Self;
 
-    /// Converts from a float as Rust does: to the nearest float, or truncated and saturated to an integer.
+    /// Converts from a float: to the nearest float, or to an integer as `Cast` does, which truncates and saturates; negative
+    /// numbers wrap to `u64`.
     fn of_f64(value: f64) -> Self;
     /// Converts from an integer: low bits, or the nearest float.
     fn of_i64(value: i64) -> Self;
@@ -341,7 +342,7 @@ macro_rules! number_of_floats {
 }
 
 macro_rules! number_of_integers {
-    ($type:ty, $decode:path, $encode:path) => {
+    ($type:ty, $of_f64:expr, $decode:path, $encode:path) => {
         impl Number for $type {
             const IS_FLOAT: bool = false;
             const ZERO: Self = 0;
@@ -350,7 +351,7 @@ macro_rules! number_of_integers {
             const BOTTOM: Self = Self::MIN;
 
             fn of_f64(value: f64) -> Self {
-                value as Self
+                $of_f64(value)
             }
 
             fn of_i64(value: i64) -> Self {
@@ -406,8 +407,12 @@ macro_rules! number_of_integers {
 
 number_of_floats!(f32, narrow::decode_f32, narrow::encode_f32);
 number_of_floats!(f64, narrow::decode_f64, narrow::encode_f64);
-number_of_integers!(i64, narrow::decode_i64, narrow::encode_i64);
-number_of_integers!(u64, narrow::decode_u64, narrow::encode_u64);
+number_of_integers!(i64, |value| value as i64, narrow::decode_i64, narrow::encode_i64);
+number_of_integers!(u64, unsigned, narrow::decode_u64, narrow::encode_u64);
+
+fn unsigned(value: f64) -> u64 {
+    if value < 0.0 { (value as i64).cast_unsigned() } else { value as u64 }
+}
 
 /// The range of an integer type or of `bool`.
 pub(crate) fn integer_range(elem: ElemType) -> Outcome<(i128, i128)> {

@@ -192,11 +192,7 @@ fn integers(poll: &mut InterruptPoll, to: ElemType, source: Source) -> Outcome<P
     let is_bool = to == ElemType::Bool;
     if to == ElemType::Uint64 {
         let values = match source {
-            Source::Floats(values) => {
-                let low_bits =
-                    |value: f64| if value < 0.0 { (value as i64).cast_unsigned() } else { value as u64 };
-                poll.mapped(&values, |&value| low_bits(value))?
-            }
+            Source::Floats(values) => poll.mapped(&values, |&value| u64::of_f64(value))?,
             Source::Ints(values) => values.iter().map(|&value| value.cast_unsigned()).collect(),
             Source::Uints(values) => values.into_vec(),
             Source::Texts(texts) => whole(poll, &texts, to)?.into_iter().map(|value| value as u64).collect(),
