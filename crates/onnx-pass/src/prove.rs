@@ -192,6 +192,8 @@ impl<'a> Runner<'a> {
             (_, Some((smaller, sizes))) => self.confirmed(&mut sampler, smaller, sizes),
             (verdict @ Verdict::Untested(_), None) if sampler.scale_spatial() => match self.runs(&sampler) {
                 Verdict::Untested(_) => verdict,
+                // What is computed from other spatial sizes has other sizes than those that the edit read.
+                Verdict::Refuted(_) if sampler.reads_large_sizes() => verdict,
                 smaller => smaller,
             },
             (verdict, None) => verdict,

@@ -145,6 +145,11 @@ impl<'a> Sampler<'a> {
         !self.scaled_axes.is_empty()
     }
 
+    /// Returns `true` if an assumption names a size that smaller ones would replace.
+    pub(crate) fn reads_large_sizes(&self) -> bool {
+        self.named_dims().iter().any(|dim| dim.known().is_some_and(|size| size > SMALL))
+    }
+
     pub(crate) fn unscale(&mut self) {
         self.scaled.clear();
     }

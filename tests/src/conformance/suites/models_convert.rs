@@ -27,7 +27,7 @@ const REFERENCE: &str = include_str!("../../../conformance/reference_versions.js
 const OLDEST: i64 = 7;
 
 /// The newest versions of the operator set and of the format that onnxruntime loads.
-const RUNTIME: (i64, i64) = (26, 13);
+const RUNTIME: (i64, i64) = (28, 13);
 
 /// The suite.
 #[derive(Default)]
