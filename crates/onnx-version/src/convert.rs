@@ -308,7 +308,7 @@ fn engine<'a>(
         registry: options.registry,
         execution: &options.execution,
         table,
-        types: Types::new(&model, options.registry, &options.execution),
+        types: Types::default(),
         model,
         is_stale: false,
         records: Vec::new(),

@@ -19,7 +19,7 @@ use crate::identity::{self, Listed};
 use crate::plan::{Change, Refusal, StepRecord};
 use crate::reason::{Cause, Reason};
 use crate::step::Step;
-use crate::table::Table;
+use crate::table::{Kind, Table};
 use crate::types::Types;
 use crate::{down, steps, up};
 
@@ -72,6 +72,9 @@ impl Engine<'_> {
             return Ok(());
         }
         let is_up = from < self.target;
+        if !is_up {
+            self.ensure_types();
+        }
         for node in self.nodes(scopes) {
             self.begin(node, from);
         }
@@ -88,9 +91,11 @@ impl Engine<'_> {
                 self.expand(scopes, &bodies, boundary)?;
                 continue;
             }
+            if rest.iter().any(|&node| self.needs_types(node, at)) {
+                self.ensure_types();
+            }
             if self.is_stale && rest.iter().any(|&node| self.reads_new(node)) {
-                self.types = Types::new(&self.model, self.registry, self.execution);
-                self.is_stale = false;
+                self.infer();
             }
             let refused = self.attempt(&rest, at, is_up);
             if !refused.is_empty() {
@@ -102,6 +107,24 @@ impl Engine<'_> {
         }
         self.import(scopes, self.target);
         Ok(())
+    }
+
+    fn infer(&mut self) {
+        self.types = Types::new(&self.model, self.registry, self.execution);
+        self.is_stale = false;
+    }
+
+    fn ensure_types(&mut self) {
+        if self.types.inference().is_none() {
+            self.infer();
+        }
+    }
+
+    /// Whether the upward step of a node may read types: most versions only allow more, and change no node.
+    fn needs_types(&self, node: NodeId, at: i64) -> bool {
+        let new = onnx_schema::lookup(self.set, self.model.node(node).op(), at.saturating_add(1));
+        let row = new.and_then(|new| self.table.row(new));
+        row.is_none_or(|(kind, _)| matches!(kind, Kind::Adapted | Kind::Moved))
     }
 
     /// Whether a conversion made a node, or what it reads or its nested graphs return, so that inference has to be run again.
@@ -316,8 +339,7 @@ impl Engine<'_> {
             return;
         }
         if self.is_stale {
-            self.types = Types::new(&self.model, self.registry, self.execution);
-            self.is_stale = false;
+            self.infer();
         }
         for (node, version, op) in std::mem::take(&mut self.in_bodies) {
             let found = allowed::check(&self.model, &self.types, node, (self.set, self.target));

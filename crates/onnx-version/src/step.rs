@@ -263,7 +263,7 @@ impl Step<'_> {
         }
         let refused = || self.not_constant(value, what);
         let original = self.types.original(value);
-        let inference = &self.types.inference;
+        let inference = self.types.inference().ok_or_else(refused)?;
         let content = inference.content(original).ok_or_else(refused)?;
         // The value may have been made after inference; what is known about another model would be wrong.
         let graph = self.model.node(self.node).graph();
@@ -432,7 +432,8 @@ impl Step<'_> {
             sizes.iter().zip(&padded).map(|(&size, &own)| if own == size { 1 } else { size }).collect();
         let value = match missing {
             0 => value,
-            _ => self.reshape(value, &padded)?,
+            // `Reshape` would take the size of another axis for a 0.
+            _ => self.with_axes(op::UNSQUEEZE, value, &(0..missing as i64).collect::<Vec<_>>())?,
         };
         if copies.iter().all(|&copies| copies == 1) {
             return Ok(value);

@@ -9,8 +9,10 @@ use slotmap::SecondaryMap;
 use crate::sparse;
 
 /// The types of values: those of inference, and of the values that steps made after it.
+#[derive(Default)]
 pub(crate) struct Types {
-    pub(crate) inference: Inference,
+    /// `None` until a step needs types.
+    inference: Option<Inference>,
     /// Types that take precedence over those of inference.
     own: SecondaryMap<ValueId, Ty>,
     changed: Changed,
@@ -29,7 +31,12 @@ impl Types {
     pub(crate) fn new(model: &Model, registry: &Registry, execution: &Execution) -> Self {
         let options = InferOptions::default().with_registry(registry).with_execution(execution.clone());
         let inference = infer(model, &options);
-        Self { own: own_types(model, &inference), inference, changed: Changed::default() }
+        Self { own: own_types(model, &inference), inference: Some(inference), changed: Changed::default() }
+    }
+
+    /// The results of inference, if it ran.
+    pub(crate) const fn inference(&self) -> Option<&Inference> {
+        self.inference.as_ref()
     }
 
     /// A saved state of the changes, which can be restored.
@@ -60,14 +67,14 @@ impl Types {
         let known = self.changed.elems.get(value).copied();
         known.or_else(|| match self.own.get(self.original(value)) {
             Some(own) => own.elem(),
-            None => self.inference.elem(self.original(value)),
+            None => self.inference.as_ref()?.elem(self.original(value)),
         })
     }
 
     pub(crate) fn dims(&self, value: ValueId) -> Option<&[Dim]> {
         match self.own.get(self.original(value)) {
             Some(Ty::Tensor(_, dims)) => dims.as_deref(),
-            _ => self.inference.shape(self.original(value)),
+            _ => self.inference.as_ref()?.shape(self.original(value)),
         }
     }
 
@@ -77,7 +84,9 @@ impl Types {
             Some(&elem) => Ty::Tensor(elem, None),
             None => match self.own.get(self.original(value)) {
                 Some(own) => own.clone(),
-                None => self.inference.ty(self.original(value)),
+                None => {
+                    self.inference.as_ref().map_or(Ty::Unknown, |inference| inference.ty(self.original(value)))
+                }
             },
         }
     }

@@ -548,3 +548,9 @@ fn versions_of_the_format_exist_and_have_what_the_model_uses() {
         assert_eq!(model.info().ir_version, if codes.is_empty() { version } else { 10 });
     }
 }
+
+#[test]
+fn operands_without_elements_are_broadcast() {
+    let graph = "g (float[3, 2, 0] x, float[0] c) => (float[3, 2, 0] y) { y = Mean (x, c) }";
+    has(graph, (8, 7), &["Unsqueeze <axes = [0, 1]> (c)", "Tile", "!Reshape"]);
+}
