@@ -84,9 +84,10 @@ impl Types {
             Some(&elem) => Ty::Tensor(elem, None),
             None => match self.own.get(self.original(value)) {
                 Some(own) => own.clone(),
-                None => {
-                    self.inference.as_ref().map_or(Ty::Unknown, |inference| inference.ty(self.original(value)))
-                }
+                None => self
+                    .inference
+                    .as_ref()
+                    .map_or(Ty::Unknown, |inference| inference.ty(self.original(value))),
             },
         }
     }

@@ -15,6 +15,7 @@ use slotmap::{Key as _, SecondaryMap};
 use super::interface::Border;
 use super::pairs::Pairs;
 use super::side::Side;
+use super::unique::{no_name, node_name, only, value_name};
 use crate::hash::{Colors, Digest, Message, nested};
 
 /// Number of steps after which the interrupt is checked.
@@ -76,13 +77,12 @@ pub(crate) fn matched(
     matcher.by_contents()?;
     matcher.by_names()?;
     matcher.in_order(false)?;
+    matcher.left_over()?;
     Ok(matcher.pairs)
 }
 
 /// The name of a node.
 type NameOf = for<'c> fn(&Side<'c>, NodeId) -> &'c str;
-/// A key by which parts are matched, within one root.
-type Key = (u64, Digest, Digest);
 
 impl Matcher<'_> {
     fn pair_nodes(&mut self, a: NodeId, b: NodeId) {
@@ -371,7 +371,8 @@ impl Matcher<'_> {
             let second = open(self.b, two, &self.pairs.nodes_of_b);
             for (a, b) in only(self.a, first, self.b, second, node_name) {
                 // A node can use a value several times.
-                let is_free = self.pairs.are_free(a, b) && (level != Level::Operands || self.fit(a, b, level));
+                let is_free =
+                    self.pairs.are_free(a, b) && (level != Level::Operands || self.fit(a, b, level));
                 // Nested graphs use outer values, too. Nodes that stay in their graph are paired before those that may have moved.
                 if is_free && (last > Level::Label || self.are_in_paired_graphs(a, b)) {
                     self.pair_nodes(a, b);
@@ -470,6 +471,33 @@ impl Matcher<'_> {
         Ok(())
     }
 
+    /// Pairs the nodes of corresponding graphs that are the only ones left, such as a node that reads and changes nothing: first
+    /// of one operator, then of all, with operands that correspond.
+    fn left_over(&mut self) -> Result<(), Stopped> {
+        for level in [Level::Operator, Level::Operands] {
+            let start = self.found.len();
+            let key = |side: &Side<'_>, node: NodeId, graph: GraphId| {
+                let graph = Digest::of_number(graph.data().as_ffi());
+                ((0, graph, Self::aspect(side, node, level)), node)
+            };
+            let one = self.a.nodes().filter(|&node| !self.pairs.nodes.contains_key(node));
+            let one = one.filter_map(|node| {
+                let graph = *self.pairs.graphs.get(self.a.model.node(node).graph())?;
+                Some(key(self.a, node, graph))
+            });
+            let two = self.b.nodes().filter(|&node| !self.pairs.nodes_of_b.contains_key(node));
+            let two = two.map(|node| key(self.b, node, self.b.model.node(node).graph()));
+            let (one, two) = (one.collect(), two.collect());
+            for (a, b) in only(self.a, one, self.b, two, no_name) {
+                if self.fit(a, b, Level::Operands) {
+                    self.pair_nodes(a, b);
+                }
+            }
+            self.align(start, Level::Operands)?;
+        }
+        Ok(())
+    }
+
     fn initializers_in_order(&mut self) {
         let (a, b) = (self.a, self.b);
         for (one, two) in a.colors.iter().zip(&b.colors) {
@@ -519,66 +547,4 @@ fn operands_key(
         }
     }
     Some(message.finish())
-}
-
-fn node_name<'a>(side: &Side<'a>, node: NodeId) -> &'a str {
-    side.model.str(side.model.node(node).name())
-}
-
-fn no_name<'a>(_: &Side<'a>, _: NodeId) -> &'a str {
-    ""
-}
-
-fn value_name<'a>(side: &Side<'a>, value: ValueId) -> &'a str {
-    side.model.str(side.model.value(value).name())
-}
-
-/// The parts that are the only ones with a key on both sides; of several with one key, those with a name that none of the
-/// others has. The order is that of the keys.
-fn only<'a, 'b, T: Copy>(
-    a: &Side<'a>,
-    mut one: Vec<(Key, T)>,
-    b: &Side<'b>,
-    mut two: Vec<(Key, T)>,
-    name: impl for<'c> Fn(&Side<'c>, T) -> &'c str,
-) -> Vec<(T, T)> {
-    one.sort_by_key(|(key, _)| *key);
-    two.sort_by_key(|(key, _)| *key);
-    let mut pairs = Vec::new();
-    let mut left = two.chunk_by(|(x, _), (y, _)| x == y).peekable();
-    for group in one.chunk_by(|(x, _), (y, _)| x == y) {
-        let Some((key, first)) = group.first() else { continue };
-        while left.next_if(|other| other.first().is_some_and(|(other, _)| other < key)).is_some() {}
-        let Some(other) = left.next_if(|other| other.first().is_some_and(|(other, _)| other == key)) else {
-            continue;
-        };
-        match (group, other) {
-            (&[_], &[(_, second)]) => pairs.push((*first, second)),
-            _ => {
-                let names = named(a, group, &name);
-                let others = named(b, other, &name);
-                pairs.extend(names.iter().filter_map(|(text, part)| {
-                    let other = others.get(text)?;
-                    Some(((*part)?, (*other)?))
-                }));
-            }
-        }
-    }
-    pairs
-}
-
-/// Parts by name; `None` for a name that several have.
-fn named<'a, T: Copy>(
-    side: &Side<'a>,
-    group: &[(Key, T)],
-    name: &impl for<'c> Fn(&Side<'c>, T) -> &'c str,
-) -> BTreeMap<&'a str, Option<T>> {
-    let mut names = BTreeMap::new();
-    for &(_, part) in group {
-        let text = name(side, part);
-        if !text.is_empty() {
-            names.entry(text).and_modify(|known| *known = None).or_insert(Some(part));
-        }
-    }
-    names
 }

@@ -8,6 +8,7 @@ mod model;
 mod node;
 mod pairs;
 mod side;
+mod unique;
 
 use std::fmt;
 

@@ -310,3 +310,23 @@ fn nodes_are_not_paired_across_graphs_when_their_own_graph_has_a_partner_for_the
     let first: Vec<_> = lines(&found).into_iter().filter(|line| line.contains("Div")).collect();
     assert_eq!(first, ["removed node | Div(x, x) -> d"]);
 }
+
+#[test]
+fn a_node_that_reads_nothing_and_is_not_used_is_changed_and_not_replaced() {
+    let model = |node: &str| main_graph(&format!("{{ {node} y = Exp (x) }}"));
+    let change =
+        |one: &str, two: &str| lines(&diff(&model(one), &model(two), &DiffOptions::default()).unwrap());
+    let random = "r = RandomNormal <shape = [2]> ()";
+    assert_eq!(
+        change(random, "r = RandomNormal <shape = [3]> ()"),
+        ["changed node | RandomNormal() -> r | attribute shape: [2] -> [3]"]
+    );
+    assert_eq!(
+        change(random, "r = RandomUniform <shape = [2]> ()"),
+        ["changed node | RandomUniform() -> r | operator: RandomNormal -> RandomUniform"]
+    );
+    assert_eq!(
+        change(random, "r = Exp (x)"),
+        ["removed node | RandomNormal() -> r", "added node | Exp(x) -> r"]
+    );
+}

@@ -263,7 +263,8 @@ fn runs_without_a_finite_result_are_no_evidence() {
 
 #[test]
 fn smaller_spatial_sizes_refute_no_claim_about_a_size() {
-    let before = "p = MaxPool <kernel_shape = [1, 1], strides = [3, 3]> (x) y = Shape <start = 2, end = 3> (p)";
+    let before =
+        "p = MaxPool <kernel_shape = [1, 1], strides = [3, 3]> (x) y = Shape <start = 2, end = 3> (p)";
     let after = "y = Constant <value_ints = [20]> ()";
     let claim = |assume: &[&str]| claim("exact", assume, "float[1,60,60,60] x", before, after);
     let found = prove(&Equivalence::parse(&claim(&["equal: 20 ; 20"])).unwrap(), &PassOptions::default());
