@@ -207,7 +207,6 @@ impl Patch<'_, '_> {
 
     /// The verdict of a claim that could not be tested for any operands. It is tested with the operands that the model
     /// computes: the nodes that compute sizes become a part of the claim.
-    /// computes sizes is a part of the claim then.
     fn tested_in_context(&mut self, verdict: Verdict) -> Verdict {
         if !matches!(verdict, Verdict::Untested(_)) {
             return verdict;

@@ -241,7 +241,10 @@ impl<'a> Matches<'a> {
         let Some(wanted) = self.pattern_node(index) else { return false };
         let model = self.source.model;
         match state.nodes.get(index) {
-            Some(Some(known)) => return *known == node,
+            Some(Some(known)) => {
+                return *known == node
+                    || self.differs(state, |_| format!("two nodes would be one `{}`", wanted.op));
+            }
             Some(None) => {}
             None => return false,
         }
@@ -404,6 +407,10 @@ impl<'a> Matches<'a> {
             1 => vec![free],
             _ => self.first_lengths(wanted, &inputs, free),
         };
+        if first_lengths.is_empty() {
+            return self
+                .differs(state, |_| format!("no operand of `{}` is made by the wanted operator", wanted.op));
+        }
         for first in first_lengths.into_iter().rev() {
             let mut next = state.clone();
             let mut left = inputs.iter();
@@ -459,6 +466,7 @@ impl<'a> Matches<'a> {
             }
             (Operand::Literal(literal), Effective::Tensor(tensor)) => {
                 is_literal(&tensor, literal, self.source.data)
+                    || self.differs(state, |_| "an operand has another value".to_owned())
             }
             (Operand::Literal(literal), Effective::Operand(value)) => {
                 let constant = self.source.constant(value);
@@ -516,7 +524,10 @@ impl<'a> Matches<'a> {
         let selects = self.pattern.selection.is_some();
         let mut fitting =
             makers.iter().filter(|&&(_, wanted)| selects || Some(wanted) == output).map(|&(maker, _)| maker);
-        let Some(first) = fitting.next() else { return false };
+        let Some(first) = fitting.next() else {
+            return self
+                .differs(state, |matches| format!("{} is another result of its node", matches.label(var)));
+        };
         let others: Vec<usize> = fitting.collect();
         for other in others.into_iter().rev() {
             let mut next = state.clone();
