@@ -64,9 +64,8 @@ pub(crate) fn check_strings(cx: &Cx<'_, '_>) -> Outcome {
         if let Some(string) = strings.iter().find(|string| !schema.allows_string(name, string)) {
             let string = String::from_utf8_lossy(string);
             let (name, choices) = (cx.model.str(name), choices.join("`, `"));
-            return Err(Stop::failed(format_args!(
-                "attribute `{name}` is `{string}`, not one of `{choices}`"
-            )));
+            let string = onnx_diag::Quoted(&string);
+            return Err(Stop::failed(format_args!("attribute `{name}` is {string}, not one of `{choices}`")));
         }
     }
     Ok(())

@@ -72,7 +72,8 @@ fn words(
         && let Some(choices) = latest.choices(symbol)
     {
         let (op, string, choices) = (&node.op, String::from_utf8_lossy(string), choices.join("`, `"));
-        let message = format!("`{name}` of `{op}` is `{string}`, not one of `{choices}`");
+        let string = onnx_diag::Quoted(&string);
+        let message = format!("`{name}` of `{op}` is {string}, not one of `{choices}`");
         mistakes.push(Mistake::meaning(at, message));
     }
 }
