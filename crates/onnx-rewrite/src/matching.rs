@@ -177,7 +177,11 @@ impl<'a> Matches<'a> {
 
     /// The difference after most matched nodes.
     pub(crate) fn difference(self) -> Difference {
-        self.best
+        let mut best = self.best;
+        if best.reason.is_empty() {
+            best.reason = "the nodes are not those of the pattern".to_owned();
+        }
+        best
     }
 
     fn differs(&mut self, state: &State, reason: impl FnOnce(&Self) -> String) -> bool {
@@ -227,10 +231,11 @@ impl<'a> Matches<'a> {
         let mut users: Vec<NodeId> =
             users.filter(|&user| is_operator(model, model.node(user), node)).take(MAX_CHOICES).collect();
         users.dedup();
+        users.retain(|&user| !state.nodes.contains(&Some(user)));
+        if users.is_empty() {
+            self.differs(state, |_| format!("no other `{}` reads the operand", node.op));
+        }
         for user in users.into_iter().rev() {
-            if state.nodes.contains(&Some(user)) {
-                continue;
-            }
             let mut next = state.clone();
             next.needs.push(Need::Node(index, user));
             self.open.push(next);
