@@ -177,11 +177,7 @@ impl<'a> Matches<'a> {
 
     /// The difference after most matched nodes.
     pub(crate) fn difference(self) -> Difference {
-        let mut best = self.best;
-        if best.reason.is_empty() {
-            best.reason = "the nodes are not those of the pattern".to_owned();
-        }
-        best
+        self.best
     }
 
     fn differs(&mut self, state: &State, reason: impl FnOnce(&Self) -> String) -> bool {

@@ -72,8 +72,8 @@ impl Engine<'_> {
             return Ok(());
         }
         let is_up = from < self.target;
-        if !is_up {
-            self.ensure_types();
+        if !is_up && self.types.inference().is_none() {
+            self.infer();
         }
         for node in self.nodes(scopes) {
             self.begin(node, from);
@@ -91,8 +91,8 @@ impl Engine<'_> {
                 self.expand(scopes, &bodies, boundary)?;
                 continue;
             }
-            if rest.iter().any(|&node| self.needs_types(node, at)) {
-                self.ensure_types();
+            if self.types.inference().is_none() && rest.iter().any(|&node| self.needs_types(node, at)) {
+                self.infer();
             }
             if self.is_stale && rest.iter().any(|&node| self.reads_new(node)) {
                 self.infer();
@@ -112,12 +112,6 @@ impl Engine<'_> {
     fn infer(&mut self) {
         self.types = Types::new(&self.model, self.registry, self.execution);
         self.is_stale = false;
-    }
-
-    fn ensure_types(&mut self) {
-        if self.types.inference().is_none() {
-            self.infer();
-        }
     }
 
     /// Whether the upward step of a node may read types: most versions only allow more, and change no node.
