@@ -8,6 +8,7 @@ use onnx_types::expr::{Registers, Tape};
 use onnx_types::{Dim, Symbol};
 
 use crate::facts::{Fact, Scope, Strength};
+use crate::justification::Justification;
 use crate::result::Inference;
 
 /// The shapes of all values, compiled so that they can be evaluated for many sizes of the dimension variables.
@@ -67,6 +68,9 @@ impl Shapes {
     }
 }
 
+/// Violated facts whose guards are looked up, each in time linear in the model. More are left out if a guard is violated.
+const MAX_EXAMINED: usize = 64;
+
 /// A size at run time that contradicts what the model declares or what inference concluded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Violation {
@@ -123,9 +127,10 @@ impl Inference {
     /// [`check_shapes`](Self::check_shapes) reports the same as diagnostics.
     ///
     /// Inputs that are left out are not tested. A variable is solved for if it is a whole dimension of some input; a
-    /// relation of a variable without a size is not tested.
+    /// relation of a variable without a size is not tested. If a guard is violated, the facts that depend on it say nothing
+    /// about these sizes and are left out: the model may run.
     #[must_use]
-    pub fn solve(&self, inputs: &[(ValueId, &[i64])]) -> (Vec<(Symbol, i64)>, Vec<Violation>) {
+    pub fn solve(&self, model: &Model, inputs: &[(ValueId, &[i64])]) -> (Vec<(Symbol, i64)>, Vec<Violation>) {
         let mut sizes: Vec<(Symbol, i64)> = Vec::new();
         let mut violations = Vec::new();
         let mut derived = Vec::new();
@@ -157,13 +162,38 @@ impl Inference {
                 violations.push(Violation::Size { input, axis, dim, declared, found });
             }
         }
-        let fails = |fact: &&Fact| fact.relation.fails(|dim| known(dim).flatten());
-        violations.extend(self.facts().conditions().filter(fails).filter_map(|&fact| match fact {
+        let violated = self.violated(model, &|fact| fact.relation.fails(|dim| known(dim).flatten()));
+        violations.extend(violated.into_iter().filter_map(|fact| match fact {
             Fact { scope: Scope::Model, .. } => Some(Violation::Fact(fact)),
             // What is proved in a graph that does not run says nothing about the results.
             Fact { strength: Strength::Assumed, .. } => Some(Violation::Scoped(fact)),
             Fact { .. } => None,
         }));
         (sizes, violations)
+    }
+
+    /// The facts that fail, without those that depend on a guard that fails as well.
+    fn violated(&self, model: &Model, fails: &dyn Fn(&Fact) -> bool) -> Vec<Fact> {
+        let is_assumed = |fact: &Fact| fact.strength == Strength::Assumed;
+        let guard_of = |fact: &Fact| {
+            let mut all = self.facts().conclusions(fact.relation);
+            all.find(|other| is_assumed(other) && !other.is_inherited).copied()
+        };
+        let failing: Vec<Fact> = self.facts().conditions().filter(|fact| fails(fact)).copied().collect();
+        if !failing.iter().any(|fact| is_assumed(fact) || guard_of(fact).is_some()) {
+            return failing;
+        }
+        let mut examined = 0_usize;
+        let mut depends = |fact: &Fact| {
+            examined = examined.saturating_add(1);
+            examined > MAX_EXAMINED
+                || match self.fact_justification(model, fact) {
+                    Justification::Unrecorded => true,
+                    justification => justification.guards().iter().any(fails),
+                }
+        };
+        let kept =
+            |fact: Fact| if is_assumed(&fact) || !depends(&fact) { Some(fact) } else { guard_of(&fact) };
+        failing.into_iter().filter_map(kept).collect()
     }
 }

@@ -187,7 +187,7 @@ impl Inference {
     #[must_use]
     pub fn check_shapes(&self, model: &Model, inputs: &[(ValueId, &[i64])]) -> Sink {
         let mut sink = Sink::new();
-        let (sizes, violations) = self.solve(inputs);
+        let (sizes, violations) = self.solve(model, inputs);
         if violations.is_empty() {
             return sink;
         }

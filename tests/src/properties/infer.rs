@@ -81,5 +81,5 @@ fn questions(model: &Model, inference: &Inference, values: &[ValueId]) {
     }
     let inputs: Vec<ValueId> = model.graph(model.main_graph()).inputs().to_vec();
     let given: Vec<(ValueId, &[i64])> = inputs.iter().map(|&input| (input, [1, 2, 3].as_slice())).collect();
-    std::hint::black_box(inference.solve(&given));
+    std::hint::black_box(inference.solve(model, &given));
 }

@@ -165,7 +165,7 @@ fn check(model: &Model, inference: &Inference, values: &[(String, Value)]) -> (S
         .filter_map(|&input| Some((input, values.get(name(model, input))?.tensor()?.dims().to_vec())))
         .collect();
     let shapes: Vec<(ValueId, &[i64])> = shapes.iter().map(|(id, dims)| (*id, dims.as_slice())).collect();
-    let (_, violations) = inference.solve(&shapes);
+    let (_, violations) = inference.solve(model, &shapes);
     let is_refused = violations.iter().any(|violation| match violation {
         Violation::Rank { .. } | Violation::Size { .. } => true,
         Violation::Fact(fact) => fact.strength == Strength::Proved,

@@ -72,7 +72,7 @@ impl Sizes {
         seed: u64,
     ) -> Result<Self, Failure> {
         let shapes: Vec<(ValueId, &[i64])> = given.iter().map(|(id, dims)| (*id, dims.as_slice())).collect();
-        let (solved, _) = inference.solve(&shapes);
+        let (solved, _) = inference.solve(model, &shapes);
         let mut sizes = Self {
             variables: variables(model, inference, seed),
             chosen: Vec::new(),
@@ -326,7 +326,7 @@ impl Sizes {
             }
         }
         let shapes: Vec<(ValueId, &[i64])> = shapes.iter().map(|(id, dims)| (*id, dims.as_slice())).collect();
-        inference.solve(&shapes).1
+        inference.solve(model, &shapes).1
     }
 }
 

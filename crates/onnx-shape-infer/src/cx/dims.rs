@@ -124,17 +124,6 @@ impl Cx<'_, '_> {
         Ok(chosen)
     }
 
-    /// Like [`Cx::same`], for sizes that only the running node compares: sizes that can never be equal are not
-    /// reported, and the first is returned.
-    ///
-    /// # Errors
-    ///
-    /// Never with a finding.
-    pub fn same_if_fitting(&mut self, a: Dim, b: Dim, what: &str) -> Outcome<Dim> {
-        let apart = self.dims_eq(a, b) == Some(false);
-        if apart { Ok(a) } else { self.same(a, b, what) }
-    }
-
     /// The dimensions that two shapes have together by multidirectional broadcasting.
     ///
     /// # Errors

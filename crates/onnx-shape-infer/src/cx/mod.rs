@@ -22,7 +22,7 @@ use onnx_types::{Interner, Symbol};
 
 pub use param::{Ints, Param};
 
-use crate::engine::state::State;
+use crate::engine::state::{Basis, State};
 use crate::options::Runtime;
 pub(crate) use outputs::Out;
 
@@ -122,6 +122,13 @@ impl<'m> Cx<'_, 'm> {
     /// ```
     pub fn fail(&mut self, rule: &'static Rule, message: impl fmt::Display) -> Stop {
         self.state.fail(rule, self.id, message);
+        Stop::Failed
+    }
+
+    /// Like [`fail`](Self::fail), for a contradiction of attributes with the numbers of inputs and outputs: it is an error
+    /// also in a graph that need not be executed.
+    pub(crate) fn fail_structure(&mut self, rule: &'static Rule, message: impl fmt::Display) -> Stop {
+        self.state.contradiction(rule, Basis::Structure, (Some(self.id), None), message);
         Stop::Failed
     }
 }

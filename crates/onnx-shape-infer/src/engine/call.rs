@@ -151,7 +151,12 @@ pub(super) fn step(
     }
     for (&value, argument) in inputs.iter().zip(arguments) {
         cx.state.set_absent(value, argument.is_none());
-        cx.state.bind(value, argument.unwrap_or_default());
+        let argument = argument.unwrap_or_default();
+        if let Some(declared) = cx.model().value(value).ty() {
+            let message = "the argument is of another type than the function declares";
+            cx.state.check_callee(declared, &argument.ty, (Some(cx.id), Some(value)), message);
+        }
+        cx.state.bind(value, argument);
     }
     active.insert(function, ());
     control.call = Some(Call { function, slot, concluded: cx.state.conclusions() });

@@ -14,9 +14,10 @@ use onnx_ir::{GraphId, ValueId};
 use onnx_types::{Dim, ElemType, Symbol};
 
 pub(crate) use super::frame::Runs;
+use super::state::Basis;
 use crate::content::{Content, Elem};
 use crate::cx::{Cx, Outcome, Stop};
-use crate::fault::{BODY_ARITY, DECLARED_DIFFERS, MISSING};
+use crate::fault::{BODY_ARITY, MISSING};
 use crate::ty::{Ty, with_shapes};
 
 /// What an operator with graphs does next.
@@ -69,14 +70,10 @@ impl Cx<'_, '_> {
         let Some(&value) = model.graph(graph).inputs().get(index) else { return Ok(()) };
         if let Some(ty) = model.value(value).ty() {
             let declared = self.state.declared_inside(ty);
-            let fits = if sizes {
-                self.state.compatible(&known.ty, &declared)
-            } else {
-                self.state.compatible(&known.ty.without_shape(), &declared.without_shape())
-            };
-            if !fits {
+            let basis = self.state.differs(&known.ty, &declared);
+            if let Some(basis) = basis.filter(|&basis| sizes || basis == Basis::Structure) {
                 let message = format_args!("input {index} of the graph is of another type than it declares");
-                self.state.failure(&DECLARED_DIFFERS, Some(self.id), Some(value), message);
+                self.state.declared_differs(basis, (Some(self.id), Some(value)), message);
                 return Err(Stop::Failed);
             }
             if self.state.options.uses_declared() && complete(&mut known.ty, declared) {

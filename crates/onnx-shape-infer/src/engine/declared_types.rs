@@ -3,7 +3,8 @@
 //! Declared types of the main graph's inputs are used unchanged. A declared type of an intermediate value is used if
 //! inference derives nothing, and results that depend on it are recorded as assumed. Names of sizes in such types are
 //! less reliable: exporters give one name to different sizes, so a name that the inputs also use is not trusted. In
-//! nested graphs and functions no name of a size is trusted, as each visit may have another size.
+//! nested graphs and functions no name of a size is trusted, as each visit may have another size. What a function declares
+//! about its values is only compared with what was inferred: kinds and element types, which must agree in every call.
 
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use onnx_ir::{Constant, Def, GraphId, NodeId, ValueId};
 use onnx_types::{Dim, ExprId, Symbol, Type};
 
 use super::Engine;
-use super::state::State;
+use super::state::{Basis, State};
 use crate::cx::Out;
 use crate::facts::{Relation, Strength};
 use crate::fault::DECLARED_DIFFERS;
@@ -102,9 +103,10 @@ impl<'m> Engine<'m> {
     pub(super) fn merge_declared(&mut self, node: NodeId, value: ValueId, out: &mut Out) {
         let model = self.state.model;
         let Some(ty) = model.value(value).ty() else { return };
-        // Declared types in a function may hold for some calls only; the reference does not use them.
+        // Declared sizes in a function may hold for some calls only; the reference does not use what is declared there.
         if self.state.call != 0 {
-            return;
+            let message = "it is of another type than the function declares";
+            return self.state.check_callee(ty, &out.ty, (Some(node), Some(value)), message);
         }
         self.check_repeated(node, value, &out.ty);
         let is_main = self.frames.len() == 1;
@@ -123,7 +125,7 @@ impl<'m> Engine<'m> {
             (Ty::Tensor(elem, dims), Ty::Tensor(wanted, shape)) => {
                 if *elem != wanted && elem.code() != 0 && wanted.code() != 0 {
                     let message = format!("it is {} and declared as {}", elem.name(), wanted.name());
-                    self.state.failure(&DECLARED_DIFFERS, Some(node), Some(value), message);
+                    self.state.declared_differs(Basis::Structure, (Some(node), Some(value)), message);
                     return;
                 }
                 if elem.code() == 0 && wanted.code() != 0 && self.state.options.assumed {
@@ -135,7 +137,7 @@ impl<'m> Engine<'m> {
                     Some(dims) if dims.len() != shape.len() => {
                         let message =
                             format!("it has rank {} and is declared with rank {}", dims.len(), shape.len());
-                        self.state.failure(&DECLARED_DIFFERS, Some(node), Some(value), message);
+                        self.state.declared_differs(Basis::Sizes, (Some(node), Some(value)), message);
                     }
                     Some(dims) => {
                         let mut merged = std::mem::take(dims);
@@ -150,9 +152,9 @@ impl<'m> Engine<'m> {
                 }
             }
             (inferred, declared) => {
-                if !self.state.compatible(inferred, &declared) {
+                if let Some(basis) = self.state.differs(inferred, &declared) {
                     let message = "it is of another type than declared";
-                    self.state.failure(&DECLARED_DIFFERS, Some(node), Some(value), message);
+                    self.state.declared_differs(basis, (Some(node), Some(value)), message);
                 }
             }
         }
@@ -172,9 +174,9 @@ impl<'m> Engine<'m> {
     fn check_repeated(&mut self, node: NodeId, value: ValueId, inferred: &Ty) {
         let Some(ty) = self.interface.repeated.get(value).cloned() else { return };
         let declared = self.state.declared_inside(&ty);
-        if !self.state.compatible(inferred, &declared) {
+        if let Some(basis) = self.state.differs(inferred, &declared) {
             let message = "it is declared several times, once with another type than it is of";
-            self.state.failure(&DECLARED_DIFFERS, Some(node), Some(value), message);
+            self.state.declared_differs(basis, (Some(node), Some(value)), message);
         }
     }
 
@@ -201,7 +203,7 @@ impl<'m> Engine<'m> {
                 (_, Dim::Unknown) => {}
                 (Dim::Known(found), Dim::Known(size)) if found != size => {
                     let message = format!("dimension {axis} is {found} and declared as {size}");
-                    self.state.failure(&DECLARED_DIFFERS, Some(node), Some(value), message);
+                    self.state.declared_differs(Basis::Sizes, (Some(node), Some(value)), message);
                 }
                 (Dim::Known(_), _) => {}
                 (Dim::Unknown, wanted) if self.state.options.uses_declared() => {
@@ -339,10 +341,42 @@ impl State<'_> {
     /// Whether an input's default fits the declared type.
     fn check_default(&mut self, value: ValueId, declared: &Ty, constant: &Constant) {
         let found = of_constant(constant);
-        if !self.compatible(&found, declared) {
+        if let Some(basis) = self.differs(&found, declared) {
             let message = "the initializer is of another type than the input declares";
-            self.failure(&DECLARED_DIFFERS, None, Some(value), message);
+            self.declared_differs(basis, (None, Some(value)), message);
         }
+    }
+
+    /// Compares the kind and the element type of a value in a function with what the function declares.
+    pub(crate) fn check_callee(
+        &mut self,
+        declared: &Type,
+        found: &Ty,
+        place: (Option<NodeId>, Option<ValueId>),
+        message: &str,
+    ) {
+        if self.differs(found, &Ty::from(declared)) == Some(Basis::Structure) {
+            self.declared_differs(Basis::Structure, place, message);
+        }
+    }
+
+    /// Reports that what was inferred contradicts a declaration.
+    pub(crate) fn declared_differs(
+        &mut self,
+        basis: Basis,
+        place: (Option<NodeId>, Option<ValueId>),
+        message: impl std::fmt::Display,
+    ) {
+        self.contradiction(&DECLARED_DIFFERS, basis, place, message);
+    }
+
+    /// What keeps a value from having both types, if anything does.
+    pub(crate) fn differs(&self, a: &Ty, b: &Ty) -> Option<Basis> {
+        if self.compatible(a, b) {
+            return None;
+        }
+        let fit = self.compatible(&a.without_shape(), &b.without_shape());
+        Some(if fit { Basis::Sizes } else { Basis::Structure })
     }
 
     /// Whether a value could have both types.

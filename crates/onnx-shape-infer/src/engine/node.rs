@@ -284,8 +284,7 @@ impl<'m> Engine<'m> {
     /// The same for an output without elements that has the shape of another value, unless something is declared about it.
     fn finish_like(&mut self, id: NodeId, value: ValueId, out: &Out, like: ValueId) -> bool {
         let Ty::Tensor(elem, None) = out.ty else { return false };
-        // What a function declares does not count; see there.
-        let is_declared = self.state.call == 0 && self.state.model.value(value).shared_ty().is_some();
+        let is_declared = self.state.model.value(value).shared_ty().is_some();
         if is_declared || out.content.is_some() || !self.state.table.set_like(value, elem, like) {
             return false;
         }

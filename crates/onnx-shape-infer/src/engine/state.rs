@@ -35,6 +35,16 @@ pub(crate) struct Failure {
     pub(crate) root: Option<NodeId>,
 }
 
+/// What a contradiction follows from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Basis {
+    /// Sizes, axes or elements, which are those of a run: if the node is not executed, nothing is contradicted.
+    Sizes,
+    /// Kinds of values, element types, or numbers of inputs, outputs and attributes: a file whose declarations contradict
+    /// these is not valid, whether or not the node is executed.
+    Structure,
+}
+
 /// Where the node that is being visited is.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Site {
@@ -201,6 +211,7 @@ impl<'m> State<'m> {
         self.failure(rule, Some(node), None, message);
     }
 
+    /// Reports a contradiction of a node or a value.
     pub(crate) fn failure(
         &mut self,
         rule: &'static Rule,
@@ -208,9 +219,21 @@ impl<'m> State<'m> {
         value: Option<ValueId>,
         message: impl fmt::Display,
     ) {
+        let basis = if fault::depends_on_sizes(rule) { Basis::Sizes } else { Basis::Structure };
+        self.contradiction(rule, basis, (node, value), message);
+    }
+
+    /// Reports a contradiction whose basis is another one than that of most contradictions of the rule.
+    pub(crate) fn contradiction(
+        &mut self,
+        rule: &'static Rule,
+        basis: Basis,
+        (node, value): (Option<NodeId>, Option<ValueId>),
+        message: impl fmt::Display,
+    ) {
         let Site { runs, root, .. } = self.site;
         // What depends on sizes contradicts the model only if the node is executed.
-        let is_conditional = runs != Runs::Always && fault::depends_on_sizes(rule);
+        let is_conditional = runs != Runs::Always && basis == Basis::Sizes;
         if is_conditional && runs == Runs::Never {
             return;
         }

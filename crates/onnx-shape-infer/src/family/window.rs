@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 
 use crate::cx::{Cx, Outcome};
 use crate::facts::Relation;
-use crate::fault::{BAD_ATTRIBUTE, NEGATIVE_SIZE};
+use crate::fault::{BAD_ATTRIBUTE, NEGATIVE_SIZE, TOO_LARGE};
 use crate::ty::Dims;
 
 /// How many windows there are where they do not fill the axis evenly.
@@ -156,7 +156,24 @@ impl Windows {
                 after,
             })
             .collect();
-        Ok(Self { axes, padding, padded })
+        let windows = Self { axes, padding, padded };
+        windows.check_extents(cx)?;
+        Ok(windows)
+    }
+
+    /// Whether the distance of the ends of a window is a number of 64 bits.
+    fn check_extents(&self, cx: &mut Cx<'_, '_>) -> Outcome {
+        for window in &self.axes {
+            let Dim::Known(kernel @ 1..) = window.kernel else { continue };
+            let span = kernel.saturating_sub(1).checked_mul(window.dilation);
+            if span.and_then(|span| span.checked_add(1)).is_none() {
+                let dilation = window.dilation;
+                let message =
+                    format_args!("{kernel} elements at distances of {dilation} do not fit in 64 bits");
+                return Err(cx.fail(&TOO_LARGE, message));
+            }
+        }
+        Ok(())
     }
 
     /// Whether the node both gives padding and asks for it to be computed.

@@ -1,8 +1,9 @@
-//! The rule `exclusive-attributes`: a node has none or several of attributes of which it needs exactly one.
+//! The rule `exclusive-attributes`: a node has several of attributes that exclude each other, or none of those of which it
+//! needs one.
 
 use onnx_diag::{Diagnostic, Quoted, Rule, Severity};
-use onnx_ir::AttrValue;
-use onnx_schema::{Schema, op};
+use onnx_ir::{AttrValue, Node};
+use onnx_schema::{Part, Schema, op};
 use onnx_types::Symbol;
 
 use crate::cx::NodeCx;
@@ -11,7 +12,7 @@ pub(crate) static RULE: Rule = Rule::new(
     2416,
     "exclusive-attributes",
     Severity::Error,
-    "A node has none or several of attributes of which it needs exactly one.",
+    "A node has several of attributes that exclude each other, or none where it needs one.",
 )
 .with_spec("Operators")
 .with_explain(include_str!("exclusive_attributes.md"));
@@ -19,31 +20,51 @@ pub(crate) static RULE: Rule = Rule::new(
 pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
     let Some(schema) = cx.schema() else { return };
     let (id, node) = (cx.id, cx.node);
-    for &group in schema.exclusive_attributes() {
-        let counts = |name: Symbol, value: &AttrValue| {
-            group.contains(&name) && (schema.op() == op::CONSTANT || !is_empty(value))
-        };
-        let mut given = node.attributes().iter().filter(|given| counts(given.name(), given.value()));
-        let first = given.next();
-        // The same one twice is another matter.
-        let second = given.find(|given| first.is_some_and(|first| first.name() != given.name()));
-        if first.is_some() && second.is_none() {
+    for set in schema.exclusions() {
+        let mut given = set.parts.iter().copied().filter(|&part| is_given(schema, node, part));
+        let (first, second) = (given.next(), given.next());
+        if second.is_none() && (first.is_some() || !set.is_needed) {
             continue;
         }
         cx.report(&RULE, |places| {
             let op = Quoted(schema.name());
-            let names: Vec<_> = group.iter().map(|&name| Quoted(places.str(name)).to_string()).collect();
-            let help = format!("give exactly one of {}", names.join(", "));
-            let found = match (first, second) {
-                (Some(first), Some(second)) => {
-                    let [first, second] = [first, second].map(|given| Quoted(places.str(given.name())));
-                    let message = format!("{op} has both {first} and {second}");
-                    Diagnostic::new(&RULE, places.node(id), message)
+            let name = |part: &Part| match *part {
+                Part::Input(index) => {
+                    let formal = schema.input_for(index).map_or("", |formal| formal.name);
+                    format!("input {}", Quoted(formal))
                 }
-                _ => Diagnostic::new(&RULE, places.node(id), format!("{op} has no {}", what(schema))),
+                part => Quoted(part.attribute().map_or("", |name| places.str(name))).to_string(),
             };
+            let names: Vec<String> = set.parts.iter().map(&name).collect();
+            let at_least = if set.is_needed { "exactly" } else { "at most" };
+            let help = format!("give {at_least} one of {}", names.join(", "));
+            let message = match (first, second) {
+                (Some(first), Some(second)) => {
+                    format!("{op} has both {} and {}", name(&first), name(&second))
+                }
+                _ => format!("{op} has no {}", what(schema)),
+            };
+            let found = Diagnostic::new(&RULE, places.node(id), message);
             found.help(help).note(format!("the signature is that of {schema}"))
         });
+    }
+}
+
+/// Whether a node has a part that its operator may exclude.
+fn is_given(schema: &Schema, node: &Node, part: Part) -> bool {
+    let value = |name: Symbol| {
+        node.attributes().iter().find(|given| given.name() == name).map(onnx_ir::Attribute::value)
+    };
+    match part {
+        Part::Input(index) => node.input(index).is_some(),
+        Part::Attribute(name) => {
+            value(name).is_some_and(|value| schema.op() == op::CONSTANT || !is_empty(value))
+        }
+        Part::AttributeOtherThan(name, texts) => {
+            let is_other = |text: &[u8]| texts.iter().all(|other| other.as_bytes() != text);
+            value(name).is_some_and(|value| matches!(value, AttrValue::String(text) if is_other(text)))
+        }
+        _ => false,
     }
 }
 
@@ -88,5 +109,57 @@ mod tests {
             m.outputs(["y"]);
         };
         check_model(two, &[("ONNX2416", place)]);
+    }
+
+    #[test]
+    fn padding_is_given_or_computed() {
+        use onnx_ir::AttrValue;
+        let ops = [
+            ("Conv", "x, w"),
+            ("ConvTranspose", "x, w"),
+            ("ConvInteger", "x, w"),
+            ("QLinearConv", "x, s, z, w, s, z, s, z"),
+            ("MaxPool", "x"),
+            ("AveragePool", "x"),
+            ("LpPool", "x"),
+        ];
+        for (op, inputs) in ops {
+            let model = |m: &mut Builder, auto_pad: Option<&str>, pads: Option<&[i64]>| {
+                m.inputs(["x", "w", "s", "z"]);
+                let kernel = m.attribute("kernel_shape", [1]);
+                let auto_pad = auto_pad.map(|text| {
+                    m.attribute("auto_pad", AttrValue::String(bytes::Bytes::copy_from_slice(text.as_bytes())))
+                });
+                let pads = pads.map(|pads| m.attribute("pads", pads));
+                let attributes: Vec<_> = [Some(kernel), auto_pad, pads].into_iter().flatten().collect();
+                m.node_with(&format!("y = {op} ({inputs})"), attributes);
+                m.outputs(["y"]);
+            };
+            let place = format!(r#"graph "g" / node #0 {op}"#);
+            for text in ["SAME_UPPER", "SAME_LOWER", "VALID"] {
+                check_model(|m| model(m, Some(text), Some(&[0, 0])), &[("ONNX2416", &place)]);
+                check_model(|m| model(m, Some(text), None), &[]);
+                check_model(|m| model(m, Some(text), Some(&[])), &[]);
+            }
+            check_model(|m| model(m, Some("NOTSET"), Some(&[0, 0])), &[]);
+            check_model(|m| model(m, None, Some(&[0, 0])), &[]);
+        }
+    }
+
+    #[test]
+    fn parts_of_a_split_are_counted_or_measured() {
+        let model = |m: &mut Builder, call: &str, count: Option<i64>| {
+            m.no_imports();
+            m.import("", 18);
+            m.inputs(["x", "s"]);
+            let attributes: Vec<_> =
+                count.map(|count| m.attribute("num_outputs", count)).into_iter().collect();
+            m.node_with(call, attributes);
+            m.outputs(["y"]);
+        };
+        let place = r#"graph "g" / node #0 Split"#;
+        check_model(|m| model(m, "y = Split (x, s)", Some(1)), &[("ONNX2416", place)]);
+        check_model(|m| model(m, "y = Split (x, s)", None), &[]);
+        check_model(|m| model(m, "y = Split (x)", Some(1)), &[]);
     }
 }

@@ -4,6 +4,7 @@ mod activation_count_wrong;
 mod attribute_kind_contradicts_value;
 mod attribute_kind_missing;
 mod attribute_kind_undefined;
+mod attribute_lengths_differ;
 mod attribute_name_missing;
 mod attribute_named_like_value;
 mod attribute_not_utf8;
@@ -53,6 +54,7 @@ pub(crate) static ENTRIES: &[Entry<Check>] = &[
 /// Rules about all attributes of a node together, in alphabetical order. They are called once for each node.
 pub(crate) static NODE_ENTRIES: &[Entry<node::Check>] = &[
     entry(&activation_count_wrong::RULE, activation_count_wrong::check),
+    entry(&attribute_lengths_differ::RULE, attribute_lengths_differ::check),
     entry(&exclusive_attributes::RULE, exclusive_attributes::check),
     entry(&scale_does_not_fit::RULE, scale_does_not_fit::check),
     entry(&spatial_attribute_length::RULE, spatial_attribute_length::check),

@@ -2,6 +2,9 @@
 //!
 //! * Float to float: rounded once, to nearest even. With `saturate`, a number beyond the range of an 8-bit float becomes its
 //!   greatest number; without, infinity or NaN. `float8e8m0` rounds as `round_mode` specifies.
+//!   The text of the versions 19 to 23 lets an infinity become NaN in the FNUZ types also with `saturate`. That is an error of
+//!   the text: the reference and onnxruntime return the greatest number in all versions, and so says the table
+//!   of version 24. It is the greatest number here in all versions, too.
 //! * Float to integer: toward zero. The specification leaves NaN and numbers beyond the integer open; here NaN becomes 0, and
 //!   others the low bits of the 64-bit integer that is nearest, as in the official vectors for 4- and 2-bit integers. Results
 //!   of runtimes depend on the processor.

@@ -3,7 +3,8 @@
 //! Scale and zero point are one number, one for each index of an axis, or one for each block of an axis, of which the last may
 //! be short. The quotient is computed in `precision`, by default the type of the scale, and rounded to nearest even. What lies
 //! beyond the type, infinities included, becomes its nearest end; the specification leaves NaN open, which becomes the zero
-//! point here. A product is computed in `float` and rounded once to the type of the result.
+//! point here. Floats of 4, 6 and 8 bits are rounded as `Cast` rounds them: a zero keeps its sign where the type has two, with
+//! or without a zero point of 0, and NaN stays where the type has it. A product is computed in `float` and rounded once to the type of the result.
 
 use std::ops::Range;
 
@@ -99,6 +100,8 @@ fn zero_points(cx: &mut Cx<'_, '_>, index: usize, scale: &Operand) -> Outcome<Op
 pub(crate) fn quantized(elem: ElemType, quotient: f64, zero: f64) -> f64 {
     match integer_range(elem) {
         Ok((low, high)) => code((low as f64, high as f64), quotient, zero),
+        // A zero point of 0 adds nothing, also to the sign of a zero.
+        Err(_) if zero == 0.0 => quotient,
         Err(_) => quotient + zero,
     }
 }

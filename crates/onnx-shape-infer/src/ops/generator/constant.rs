@@ -3,7 +3,7 @@
 //! is not held to that, as in the reference.
 
 use onnx_ir::{AttrValue, Attribute};
-use onnx_schema::{attr, op};
+use onnx_schema::{Part, attr, op};
 use onnx_types::{Dim, ElemType, Symbol};
 
 use crate::content::{Elem, of_tensor};
@@ -17,9 +17,9 @@ pub(super) const RULES: OpRules =
 
 fn constant(cx: &mut Cx<'_, '_>, may_be_missing: bool) -> Outcome {
     // The first versions have one attribute, and nothing to choose.
-    let names = cx.schema.and_then(|schema| schema.exclusive_attributes().first());
-    let names = names.copied().unwrap_or(&[attr::VALUE]);
-    let is_given = |&name: &Symbol| names.contains(&name) && cx.has_attribute(name);
+    let set = cx.schema.and_then(|schema| schema.exclusions().next());
+    let parts = set.map_or(&[Part::Attribute(attr::VALUE)][..], |set| set.parts);
+    let is_given = |&name: &Symbol| parts.contains(&Part::Attribute(name)) && cx.has_attribute(name);
     let mut given = cx.node().attributes().iter().map(Attribute::name).filter(is_given);
     let first = given.next();
     // The same one twice is another matter.

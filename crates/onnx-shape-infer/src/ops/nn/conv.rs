@@ -1,8 +1,8 @@
 //! `Conv`, `ConvInteger` and `QLinearConv`: `[N, C, spatial…]` and weights `[M, C/group, kernel…]` give `[N, M, spatial…]`.
 //!
 //! The rank follows from either of the two, and the sizes of the kernel from the weights where `kernel_shape` is missing. It
-//! is a fault when the two contradict each other, when the channels do not fit the weights and `group`, or when a size is
-//! negative; the reference accepts all three, and gives negative sizes.
+//! is a fault when the two contradict each other, when the channels of the input or of the result do not fit the weights and
+//! `group`, or when a size is negative; the reference accepts all three, and gives negative sizes.
 
 use onnx_schema::{attr, op};
 use onnx_types::Dim;
@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 
 use crate::cx::{Cx, Outcome, Stop};
 use crate::family::window::{Windows, ints_of};
-use crate::fault::{BAD_ATTRIBUTE, WRONG_RANK};
+use crate::fault::{BAD_ATTRIBUTE, SIZES_DIFFER, WRONG_RANK};
 use crate::registry::{OpRules, infer, since};
 use crate::ty::{Dims, at};
 
@@ -81,6 +81,21 @@ pub(super) fn group(cx: &mut Cx<'_, '_>) -> Outcome<Dim> {
     Ok(Dim::Known(group))
 }
 
+/// The channels must be a multiple of the number of groups. `what` names them: "input channels".
+///
+/// # Errors
+///
+/// With a finding when both are numbers and they are not.
+pub(super) fn in_groups(cx: &mut Cx<'_, '_>, channels: Dim, group: Dim, what: &str) -> Outcome {
+    match (channels, group) {
+        (Dim::Known(channels), Dim::Known(group)) if channels.checked_rem(group) != Some(0) => {
+            let message = format_args!("{channels} {what} are not a multiple of {group} groups");
+            Err(cx.fail(&SIZES_DIFFER, message))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The one size of the bias, which must be the number of output channels; the better known of the two.
 ///
 /// # Errors
@@ -112,6 +127,7 @@ pub(super) fn result(cx: &mut Cx<'_, '_>, weights: usize, bias: usize) -> Outcom
     let channels = cx.dims().mul(at(&weights, 1), group);
     cx.same(at(&input, 1), channels, "the channels of the input and of the weights")?;
     let channels = with_bias(cx, bias, at(&weights, 0))?;
+    in_groups(cx, channels, group, "output channels")?;
     let spatial = windows.convolve(cx, input.get(2..).unwrap_or_default())?;
     Ok([at(&input, 0), channels].into_iter().chain(spatial).collect())
 }

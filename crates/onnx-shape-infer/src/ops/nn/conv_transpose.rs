@@ -7,7 +7,7 @@
 use onnx_schema::{attr, op};
 use onnx_types::Dim;
 
-use super::conv::{group, kernel, operands, with_bias};
+use super::conv::{group, in_groups, kernel, operands, with_bias};
 use crate::cx::{Cx, Outcome};
 use crate::family::window::{Windows, ints_of};
 use crate::fault::BAD_ATTRIBUTE;
@@ -24,7 +24,8 @@ fn transpose(cx: &mut Cx<'_, '_>) -> Outcome {
         return Err(cx.fail(&BAD_ATTRIBUTE, "attributes `pads` and `auto_pad` exclude each other"));
     }
     let group = group(cx)?;
-    cx.same(at(&input, 1), at(&weights, 0), "the channels of the input and of the weights")?;
+    let given = cx.same(at(&input, 1), at(&weights, 0), "the channels of the input and of the weights")?;
+    in_groups(cx, given, group, "input channels")?;
     let channels = cx.dims().mul(at(&weights, 1), group);
     if channels.is_unknown() && at(&weights, 1).known().is_some() {
         return Err(cx.fail(&BAD_ATTRIBUTE, "all groups have more output channels than can be counted"));

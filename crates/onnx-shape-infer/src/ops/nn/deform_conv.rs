@@ -6,10 +6,10 @@
 use onnx_schema::{attr, op};
 use onnx_types::Dim;
 
-use super::conv::result;
+use super::conv::{in_groups, result};
 use crate::cx::{Cx, Outcome};
 use crate::registry::{OpRules, infer, since};
-use crate::ty::Dims;
+use crate::ty::{Dims, at};
 
 pub(super) const RULES: OpRules = infer(op::DEFORM_CONV, &[since(19, deform)]);
 
@@ -36,6 +36,9 @@ fn offsets_fit(cx: &mut Cx<'_, '_>, dims: &[Dim]) -> Outcome {
     let (Ok(weights), Ok(offsets)) = (cx.shape(1), cx.shape(2)) else { return Ok(()) };
     let axes = i64::try_from(dims.len().saturating_sub(2)).unwrap_or(i64::MAX);
     let groups = cx.int_or(attr::OFFSET_GROUP, 1)?;
+    if let Ok(input) = cx.shape(0) {
+        in_groups(cx, at(&input, 1), Dim::Known(groups), "input channels")?;
+    }
     let kernel = cx.product(weights.get(2..).unwrap_or_default());
     let each = cx.dims().mul(Dim::Known(axes), Dim::Known(groups));
     let count = cx.dims().mul(each, kernel);

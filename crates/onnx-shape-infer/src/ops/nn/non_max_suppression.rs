@@ -13,9 +13,9 @@ pub(super) const RULES: OpRules = infer(op::NON_MAX_SUPPRESSION, &[since(10, sel
 fn select(cx: &mut Cx<'_, '_>) -> Outcome {
     let boxes = cx.dims_of_rank(0, 3)?;
     let scores = cx.dims_of_rank(1, 3)?;
-    cx.same_if_fitting(at(&boxes, 0), at(&scores, 0), "the batch sizes of the boxes and of the scores")?;
-    cx.same_if_fitting(at(&boxes, 1), at(&scores, 2), "the numbers of boxes and of their scores")?;
-    cx.same_if_fitting(at(&boxes, 2), Dim::Known(4), "the coordinates of a box")?;
+    cx.same(at(&boxes, 0), at(&scores, 0), "the batch sizes of the boxes and of the scores")?;
+    cx.same(at(&boxes, 1), at(&scores, 2), "the numbers of boxes and of their scores")?;
+    cx.same(at(&boxes, 2), Dim::Known(4), "the coordinates of a box")?;
     cx.set_shape(0, [Dim::Unknown, Dim::Known(3)]);
     Ok(())
 }

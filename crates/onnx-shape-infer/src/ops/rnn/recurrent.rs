@@ -2,10 +2,9 @@
 //!
 //! The first output has all states, `[T, D, B, H]` or `[B, T, D, H]`, the others have the last ones, `[D, B, H]` or
 //! `[B, D, H]`. The number of directions and the hidden size follow from the attributes, the weights `[D, g*H, I]` and
-//! `[D, g*H, H]`, and the initial states, where `g` is the number of gates; the reference reads only the attributes. If
-//! they contradict each other, the attributes take precedence and nothing is reported, as in the reference. Until
-//! version 6 the first output has a shape only if `output_sequence` is set: it is empty or absent otherwise. The shapes
-//! of the last states are inferred in any case, because they are always computed.
+//! `[D, g*H, H]`, and the initial states, where `g` is the number of gates. It is a fault when they contradict each other; the
+//! reference reads only the attributes. Until version 6 the first output has a shape only if `output_sequence` is set: it is
+//! empty or absent otherwise. The shapes of the last states are inferred in any case, because they are always computed.
 
 use onnx_schema::{attr, op};
 use onnx_types::Dim;
@@ -31,31 +30,30 @@ fn cells(cx: &mut Cx<'_, '_>, gates: i64, sequence: bool) -> Outcome {
     let input = cx.dims_of_rank(0, 3)?;
     let weights = cx.dims_of_rank(1, 3)?;
     let recurrence = cx.dims_of_rank(2, 3)?;
-    cx.same_if_fitting(at(&input, 2), at(&weights, 2), "the sizes of the input and of its weights")?;
+    cx.same(at(&input, 2), at(&weights, 2), "the sizes of the input and of its weights")?;
     let (steps, batch) =
         if batch_first { (at(&input, 1), at(&input, 0)) } else { (at(&input, 0), at(&input, 1)) };
 
     let mut directions = directions(cx)?;
     for of in [at(&weights, 0), at(&recurrence, 0)] {
-        directions = cx.same_if_fitting(directions, of, "the numbers of directions")?;
+        directions = cx.same(directions, of, "the numbers of directions")?;
     }
     let mut hidden = match cx.int(attr::HIDDEN_SIZE)? {
         Some(size) if size > 0 => Dim::Known(size),
         _ => Dim::Unknown,
     };
-    hidden = cx.same_if_fitting(hidden, at(&recurrence, 2), "the hidden size and the size of its weights")?;
+    hidden = cx.same(hidden, at(&recurrence, 2), "the hidden size and the size of its weights")?;
     for all in [at(&weights, 1), at(&recurrence, 1)] {
         hidden = of_gates(cx, hidden, all, gates)?;
     }
     let lengths = cx.dims_of_rank(4, 1)?;
-    let mut batch =
-        cx.same_if_fitting(batch, at(&lengths, 0), "the batch sizes of the input and of the lengths")?;
+    let mut batch = cx.same(batch, at(&lengths, 0), "the batch sizes of the input and of the lengths")?;
     for state in 5..if gates == 4 { 7 } else { 6 } {
         let state = cx.dims_of_rank(state, 3)?;
         let (of, rows) = if batch_first { (1, 0) } else { (0, 1) };
-        directions = cx.same_if_fitting(directions, at(&state, of), "the numbers of directions")?;
-        batch = cx.same_if_fitting(batch, at(&state, rows), "the batch sizes of the input and of a state")?;
-        hidden = cx.same_if_fitting(hidden, at(&state, 2), "the hidden sizes")?;
+        directions = cx.same(directions, at(&state, of), "the numbers of directions")?;
+        batch = cx.same(batch, at(&state, rows), "the batch sizes of the input and of a state")?;
+        hidden = cx.same(hidden, at(&state, 2), "the hidden sizes")?;
     }
 
     let mut last = if batch_first { [batch, directions, hidden] } else { [directions, batch, hidden] };
@@ -92,6 +90,6 @@ fn of_gates(cx: &mut Cx<'_, '_>, hidden: Dim, all: Dim, gates: i64) -> Outcome<D
         });
     }
     let wanted = cx.dims().mul(hidden, Dim::Known(gates));
-    cx.same_if_fitting(all, wanted, "the sizes of the weights and of all gates")?;
+    cx.same(all, wanted, "the sizes of the weights and of all gates")?;
     Ok(hidden)
 }

@@ -5,9 +5,13 @@
 //! node is valid. A shape whose numbers are known and do not fit is a fault, which the reference accepts. So is a -1
 //! together with a size of 0, because the remaining size is undetermined. From version 14 on a shape that is computed
 //! must be a vector.
+//!
+//! A computed size that may be 0 is read as a size under a guard unless a 0 cannot copy another one. Under that guard nothing
+//! is proved: with a 0 the node can run, and its shape is another one.
 
 use onnx_schema::{attr, op};
 use onnx_types::Dim;
+use smallvec::SmallVec;
 
 use crate::cx::{Cx, Outcome, Stop};
 use crate::facts::Relation;
@@ -45,6 +49,7 @@ fn by_input(cx: &mut Cx<'_, '_>, copies: bool) -> Outcome {
 fn reshape(cx: &mut Cx<'_, '_>, wanted: &[Dim], copies: bool) -> Outcome {
     let input = cx.shape(0).ok();
     let mut dims = Dims::with_capacity(wanted.len());
+    let mut is_assumed: SmallVec<[bool; 8]> = SmallVec::from_elem(false, wanted.len());
     let mut rest = None;
     for (at, &size) in wanted.iter().enumerate() {
         dims.push(match size {
@@ -70,15 +75,32 @@ fn reshape(cx: &mut Cx<'_, '_>, wanted: &[Dim], copies: bool) -> Outcome {
                 return Err(cx.fail(&BAD_VALUE, format_args!("size {at} of the shape is {size}")));
             }
             // A size that could be 0 or -1 at run time means something else then.
-            size => as_size(cx, input.as_deref(), wanted, at, size, copies),
+            size => match as_size(cx, input.as_deref(), wanted, at, size, copies) {
+                Meaning::Open => Dim::Unknown,
+                Meaning::Size => size,
+                Meaning::SizeUnlessCopied => {
+                    is_assumed.get_mut(at).into_iter().for_each(|slot| *slot = true);
+                    size
+                }
+            },
         });
     }
     let unknown = dims.iter().filter(|dim| dim.is_unknown()).count();
     if let (Some(input), true) = (&input, unknown <= 1) {
-        settle(cx, input, &mut dims, rest)?;
+        settle(cx, input, &mut dims, &is_assumed, rest)?;
     }
     cx.set_dims(0, dims);
     Ok(())
+}
+
+/// The dimension that a computed size is.
+enum Meaning {
+    /// It is not known.
+    Open,
+    /// The size, in every valid run.
+    Size,
+    /// The size if it is not 0, which is a guard: a 0 copies a dimension that need not be 0.
+    SizeUnlessCopied,
 }
 
 /// A computed size as a dimension. A size that is 0 copies, unless the size copied is the same; so a size that is not known
@@ -90,23 +112,23 @@ fn as_size(
     at: usize,
     size: Dim,
     copies: bool,
-) -> Dim {
+) -> Meaning {
     let at_least = |cx: &Cx<'_, '_>, bound: i64| cx.dims_le(Dim::Known(bound), size) == Some(true);
     if size.is_unknown() || !at_least(cx, 0) {
-        return Dim::Unknown;
+        return Meaning::Open;
     }
     if at_least(cx, 1) || !copies {
-        return size;
+        return Meaning::Size;
     }
     if let Some(input) = input {
         match input.get(at) {
-            Some(&copied) if is_zero_with(cx, copied, size) => return size,
-            Some(_) if is_zero_with_all(cx, input, wanted, at, size) => return size,
+            Some(&copied) if is_zero_with(cx, copied, size) => return Meaning::Size,
+            Some(_) if is_zero_with_all(cx, input, wanted, at, size) => return Meaning::Size,
             Some(_) => {}
             // There is nothing to copy: the node cannot run with a 0 here.
             None => {
                 cx.prove(Relation::AtMost(Dim::Known(1), size));
-                return size;
+                return Meaning::Size;
             }
         }
     }
@@ -114,7 +136,7 @@ fn as_size(
     // what every exporter means.
     let reason = "a size of 0 in the shape copies a dimension";
     let is_assumed = cx.may_assume(Relation::AtMost(Dim::Known(1), size), reason);
-    if is_assumed { size } else { Dim::Unknown }
+    if is_assumed { Meaning::SizeUnlessCopied } else { Meaning::Open }
 }
 
 /// Returns `true` if the input has no elements where a size in the shape is 0, and all other sizes are at least 1: the size
@@ -139,13 +161,21 @@ fn is_zero_with(cx: &mut Cx<'_, '_>, copied: Dim, size: Dim) -> bool {
     is_multiple || matches!(cx.dims().quotient(size, copied), Some(Dim::Known(1..)))
 }
 
-/// Finds the one size that is left, by the number of elements, and compares the numbers where all are known.
-fn settle(cx: &mut Cx<'_, '_>, input: &[Dim], dims: &mut Dims, rest: Option<usize>) -> Outcome {
+/// Finds the one size that is left, by the number of elements, and compares the numbers where all are known. `is_assumed`
+/// marks the sizes that are what they seem only if they are not 0: nothing is proved by these.
+fn settle(
+    cx: &mut Cx<'_, '_>,
+    input: &[Dim],
+    dims: &mut Dims,
+    is_assumed: &[bool],
+    rest: Option<usize>,
+) -> Outcome {
     let left = dims.iter().position(|dim| dim.is_unknown());
     let others: Dims = dims.iter().copied().filter(|dim| !dim.is_unknown()).collect();
     // Sizes that occur on both sides are not multiplied, which keeps the quotient simple. This is sound only for -1: if
     // one of them is 0, the divisor is 0, and the node is not valid.
     let (from, to) = (cx.product(input), cx.product(&others));
+    let is_conditional = is_assumed.contains(&true);
     let Some(left) = left else {
         if let (Dim::Known(from), Dim::Known(to)) = (from, to)
             && from != to
@@ -153,7 +183,7 @@ fn settle(cx: &mut Cx<'_, '_>, input: &[Dim], dims: &mut Dims, rest: Option<usiz
             return Err(cx.fail(&COUNT_DIFFERS, format_args!("{from} elements are given a shape for {to}")));
         }
         if from != to && !from.is_unknown() && !to.is_unknown() {
-            cx.prove(Relation::Equal(from, to));
+            needs(cx, Relation::Equal(from, to), is_conditional);
         }
         return Ok(());
     };
@@ -165,9 +195,10 @@ fn settle(cx: &mut Cx<'_, '_>, input: &[Dim], dims: &mut Dims, rest: Option<usiz
         return Ok(());
     }
     if rest.is_some() {
-        // The node divides by these sizes.
-        for &dim in &others {
-            if !matches!(dim, Dim::Known(_)) && cx.dims_le(Dim::Known(1), dim) != Some(true) {
+        // The node divides by these sizes. One that copies where it is 0 has its guard, and need not be positive.
+        for (&dim, _) in dims.iter().zip(is_assumed).filter(|&(_, &is_assumed)| !is_assumed) {
+            let is_open = !matches!(dim, Dim::Known(_) | Dim::Unknown);
+            if is_open && cx.dims_le(Dim::Known(1), dim) != Some(true) {
                 cx.prove(Relation::AtMost(Dim::Known(1), dim));
             }
         }
@@ -191,10 +222,19 @@ fn settle(cx: &mut Cx<'_, '_>, input: &[Dim], dims: &mut Dims, rest: Option<usiz
     }
     let size = cx.dims().exact_div(from, to);
     if !size.is_unknown() {
-        cx.prove(Relation::Divides(to, from));
+        needs(cx, Relation::Divides(to, from), is_conditional);
     }
     if let Some(slot) = dims.get_mut(left) {
         *slot = size;
     }
     Ok(())
+}
+
+/// Records a relation that every valid run satisfies in which the sizes are what they seem: a guard if that is assumed.
+fn needs(cx: &mut Cx<'_, '_>, relation: Relation, is_conditional: bool) {
+    if is_conditional {
+        cx.assume(relation, "the shape must have as many elements as the input");
+    } else {
+        cx.prove(relation);
+    }
 }

@@ -43,10 +43,24 @@ fn oldest(cx: &mut Cx<'_, '_>) -> Outcome {
     split(cx, sizes, even)
 }
 
-/// If the rank is unknown, the reference does not check whether both sizes and their number are given.
+/// The number of parts is given by the sizes or by `num_outputs`. The reference compares the number with that of the outputs
+/// only when it runs the node.
 fn newest(cx: &mut Cx<'_, '_>) -> Outcome {
-    if cx.rank(0).is_ok() && cx.has_input(1) && cx.int(attr::NUM_OUTPUTS)?.is_some() {
-        return Err(cx.fail(&BAD_ATTRIBUTE, "`num_outputs` is given together with the sizes of the parts"));
+    if let Some(count) = cx.int(attr::NUM_OUTPUTS)? {
+        if cx.has_input(1) {
+            let message = "`num_outputs` is given together with the sizes of the parts";
+            return Err(cx.fail_structure(&BAD_ATTRIBUTE, message));
+        }
+        if count < 1 {
+            return Err(cx.fail_structure(&BAD_ATTRIBUTE, format_args!("`num_outputs` is {count}")));
+        }
+        let outputs = cx.output_count();
+        if usize::try_from(count) != Ok(outputs) {
+            let message = format_args!("`num_outputs` is {count}, and there are {outputs} outputs");
+            return Err(cx.fail_structure(&BAD_ATTRIBUTE, message));
+        }
+    } else if !cx.has_input(1) {
+        return Err(cx.fail(&MISSING, "neither sizes of parts nor `num_outputs` are given"));
     }
     split(cx, Param::Input(1), by_count)
 }
@@ -149,12 +163,8 @@ fn even(cx: &mut Cx<'_, '_>, dim: Dim) -> Outcome<Dims> {
 
 /// Parts of equal size, except the last one, which may be smaller.
 fn by_count(cx: &mut Cx<'_, '_>, dim: Dim) -> Outcome<Dims> {
-    let Some(count) = cx.int(attr::NUM_OUTPUTS)? else {
-        return Err(cx.fail(&MISSING, "neither sizes of parts nor `num_outputs` are given"));
-    };
-    if count < 1 {
-        return Err(cx.fail(&BAD_ATTRIBUTE, format_args!("`num_outputs` is {count}")));
-    }
+    let outputs = cx.output_count();
+    let count = i64::try_from(outputs).unwrap_or(i64::MAX);
     let part = cx.dims().ceil_div(dim, Dim::Known(count));
     let before_last = cx.dims().mul(part, Dim::Known(count.saturating_sub(1)));
     let last = cx.dims().sub(dim, before_last);
@@ -166,8 +176,7 @@ fn by_count(cx: &mut Cx<'_, '_>, dim: Dim) -> Outcome<Dims> {
             return Ok(Dims::new());
         }
     }
-    let outputs = cx.output_count();
-    let last_at = usize::try_from(count.saturating_sub(1)).unwrap_or(usize::MAX);
+    let last_at = outputs.saturating_sub(1);
     Ok((0..outputs).map(|output| if output == last_at { last } else { part }).collect())
 }
 
