@@ -1,5 +1,5 @@
 //! Runs of generated models: whatever the model and its inputs, a run ends with outputs or with a failure, within its limits,
-//! and outputs have the types and sizes that inference concluded.
+//! and outputs have the types and sizes that inference concluded. No run refutes a fact that inference states as proved.
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may fail")]
 
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use onnx_eval::{EvalOptions, Evaluator, FailureKind, MapKey, Value, has_kernel};
 use onnx_ir::{Model, ValueId};
 use onnx_schema::SchemaId;
-use onnx_shape_infer::infer;
+use onnx_shape_infer::{Fact, Guard, InferOptions, Inference, Justification, Strength, Violation, infer};
 use onnx_smith::from_seed;
 use onnx_types::tensor::{Payload, Tensor, f16};
 use onnx_types::{Dim, ElemClass, ElemType, Limits, Symbol, Type, TypeKind};
@@ -105,7 +105,8 @@ impl Numbers {
             Dim::Var(name) => match sizes.iter().find(|(known, _)| *known == name) {
                 Some(&(_, size)) => size,
                 None => {
-                    let size = (self.next() % 4) as i64;
+                    // Mostly sizes at which formulas break, and now and then a large one.
+                    let size = [0, 1, 2, 3, 1, 2, 4, 17][(self.next() % 8) as usize];
                     sizes.push((name, size));
                     size
                 }
@@ -115,22 +116,57 @@ impl Numbers {
     }
 }
 
+/// A fact that inference states as proved and that a run of the model refutes: without assumptions, with assumptions whose guards
+/// hold, or as the reason why given shapes are refused.
+fn refuted(
+    model: &Model,
+    inference: &Inference,
+    sizes: &[(Symbol, i64)],
+    shapes: &[(ValueId, Vec<i64>)],
+) -> Option<String> {
+    let size = |symbol| sizes.iter().find(|(known, _)| *known == symbol).map(|&(_, size)| size);
+    let fails = |fact: &Fact| fact.relation.fails(|dim| inference.exprs().eval(dim, &size));
+    let is_proved = |fact: &Fact| fact.strength == Strength::Proved && !fact.is_conditional();
+    let holds_elsewhere = |fact: &Fact| match inference.fact_justification(model, fact) {
+        Justification::Unrecorded => true,
+        justification => justification.guards().iter().any(fails),
+    };
+    let facts = inference.facts().all().iter();
+    let mut wrong = facts.filter(|fact| is_proved(fact) && fails(fact) && !holds_elsewhere(fact)).copied();
+    let shapes: Vec<(ValueId, &[i64])> = shapes.iter().map(|(id, dims)| (*id, dims.as_slice())).collect();
+    let (_, violations) = inference.solve(model, &shapes);
+    let refused = violations.into_iter().find_map(|violation| match violation {
+        Violation::Fact(fact) if is_proved(&fact) => Some(fact),
+        _ => None,
+    });
+    let fact = wrong.next().or(refused)?;
+    Some(format!("proved for {sizes:?}: {}", Guard::new(model, inference, fact).line()))
+}
+
 /// The output that differs from what inference concluded.
-fn contradiction(model: &Model, sizes: &[(Symbol, i64)], outputs: &[Value]) -> Option<String> {
-    let options = onnx_shape_infer::InferOptions::default();
-    [true, false]
-        .into_iter()
-        .find_map(|assumed| differs(model, &options.clone().with_assumed(assumed), sizes, outputs))
+fn contradiction(
+    model: &Model,
+    sizes: &[(Symbol, i64)],
+    shapes: &[(ValueId, Vec<i64>)],
+    outputs: &[Value],
+) -> Option<String> {
+    let options = InferOptions::default();
+    [true, false].into_iter().find_map(|assumed| {
+        let options = options.clone().with_assumed(assumed);
+        let inference = infer(model, &options);
+        refuted(model, &inference, sizes, shapes)
+            .or_else(|| differs(model, &options, &inference, sizes, outputs))
+    })
 }
 
 /// The output that differs from a result that is proved: without assumptions, that is every result.
 fn differs(
     model: &Model,
-    options: &onnx_shape_infer::InferOptions<'_>,
+    options: &InferOptions<'_>,
+    inference: &Inference,
     sizes: &[(Symbol, i64)],
     outputs: &[Value],
 ) -> Option<String> {
-    let inference = infer(model, options);
     assert!(options.assumed || inference.facts().guards().next().is_none(), "a guard without assumptions");
     let mut shapes = inference.shapes(model);
     let evaluated = shapes.evaluate(sizes);
@@ -175,8 +211,11 @@ fn run(model: &Model, seed: u64) -> Result<bool, String> {
         (!is_default).then(|| numbers.value(&ty, &mut sizes, 0))
     });
     let inputs: Vec<Option<Value>> = inputs.collect();
+    let given = evaluator.inputs().iter().zip(&inputs);
+    let shapes: Vec<(ValueId, Vec<i64>)> =
+        given.filter_map(|(&id, value)| Some((id, value.as_ref()?.tensor()?.dims().to_vec()))).collect();
     match evaluator.run_in_order(inputs) {
-        Ok(outputs) => match contradiction(model, &sizes, &outputs) {
+        Ok(outputs) => match contradiction(model, &sizes, &shapes, &outputs) {
             Some(contradiction) => Err(contradiction),
             None => Ok(true),
         },
