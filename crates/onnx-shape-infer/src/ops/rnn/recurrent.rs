@@ -2,8 +2,8 @@
 //!
 //! The first output has all states, `[T, D, B, H]` or `[B, T, D, H]`, the others have the last ones, `[D, B, H]` or
 //! `[B, D, H]`. The number of directions and the hidden size follow from the attributes, the weights `[D, g*H, I]` and
-//! `[D, g*H, H]`, and the initial states, where `g` is the number of gates. It is a fault when they contradict each other; the
-//! reference reads only the attributes. Until version 6 the first output has a shape only if `output_sequence` is set: it is
+//! `[D, g*H, H]`, and the initial states, where `g` is the number of gates. It is a fault when the hidden sizes contradict each
+//! other; the reference reads only the attributes, and its own models have weights for one direction of two. Until version 6 the first output has a shape only if `output_sequence` is set: it is
 //! empty or absent otherwise. The shapes of the last states are inferred in any case, because they are always computed.
 
 use onnx_schema::{attr, op};
@@ -36,7 +36,10 @@ fn cells(cx: &mut Cx<'_, '_>, gates: i64, sequence: bool) -> Outcome {
 
     let mut directions = directions(cx)?;
     for of in [at(&weights, 0), at(&recurrence, 0)] {
-        directions = cx.same(directions, of, "the numbers of directions")?;
+        // The reference's own models have weights for one direction of two.
+        if cx.dims_eq(directions, of) != Some(false) {
+            directions = cx.same(directions, of, "the numbers of directions")?;
+        }
     }
     let mut hidden = match cx.int(attr::HIDDEN_SIZE)? {
         Some(size) if size > 0 => Dim::Known(size),

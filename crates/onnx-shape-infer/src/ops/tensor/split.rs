@@ -56,7 +56,7 @@ fn newest(cx: &mut Cx<'_, '_>) -> Outcome {
         }
         let outputs = cx.output_count();
         if usize::try_from(count) != Ok(outputs) {
-            let message = format_args!("`num_outputs` is {count}, and there are {outputs} outputs");
+            let message = format_args!("`num_outputs` is {count}, and the number of outputs is {outputs}");
             return Err(cx.fail_structure(&BAD_ATTRIBUTE, message));
         }
     } else if !cx.has_input(1) {
