@@ -189,13 +189,13 @@ fn quantization_keeps_what_casts_keep() {
         for saturate in [true, false] {
             let flag = u8::from(saturate);
             let plain = format!(
-                "g (float16[N] x) => (y) <float16 one = {{1}}> {{
+                "g (float16[N] x) => (y) <float one = {{1}}> {{
                    y = QuantizeLinear <output_dtype = {to}, saturate = {flag}> (x, one)
                  }}"
             );
             // The zero point is the code 0.
             let with_zero = format!(
-                "g (float16[N] x) => (y) <float16 one = {{1}}, float nothing = {{0}}> {{
+                "g (float16[N] x) => (y) <float one = {{1}}, float nothing = {{0}}> {{
                    zero = Cast <to = {to}> (nothing)
                    y = QuantizeLinear <saturate = {flag}> (x, one, zero)
                  }}"
