@@ -51,8 +51,10 @@ pub fn merge_subexpressions(cx: &mut PassCx<'_>) -> Report {
             continue;
         }
         let pairs: Vec<(ValueId, ValueId)> = outputs(model, node).zip(outputs(model, earlier)).collect();
-        // An `Identity` in place of the node would save nothing.
-        if model.node(node).is(op::CONSTANT) && !pairs.iter().all(|&(old, new)| model.can_replace(old, new)) {
+        // An `Identity` in place of the node would save nothing. In place of another `Identity` it would be equal to the next one
+        // again, so that equal outputs would become a chain.
+        let is_cheap = model.node(node).is(op::CONSTANT) || model.node(node).is(op::IDENTITY);
+        if is_cheap && !pairs.iter().all(|&(old, new)| model.can_replace(old, new)) {
             continue;
         }
         let mut operands: Vec<ValueId> = Vec::new();

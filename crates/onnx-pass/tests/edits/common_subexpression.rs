@@ -24,6 +24,58 @@ fn equal_nodes_far_apart_are_merged_by_congruence() {
 }
 
 #[test]
+fn equal_outputs_become_copies_of_the_first() {
+    check(
+        r#"<ir_version: 10, opset_import: ["": 20]>
+        g (float[N] x) => (float[N] y0, float[N] y1, float[N] y2, float[N] y3) {
+            y0 = Relu (x)
+            y1 = Relu (x)
+            y2 = Relu (x)
+            y3 = Relu (x)
+        }"#,
+        merge_subexpressions,
+        &["y0 = Relu (x)", "y1 = Identity (y0)", "y2 = Identity (y0)", "y3 = Identity (y0)"],
+        &["proved by congruence", "proved by congruence", "proved by congruence"],
+    );
+}
+
+/// Copies of one value that are outputs stay as they are: one instead of another would save nothing.
+#[test]
+fn equal_outputs_take_one_edit_each() {
+    for (count, op) in [(100, "Relu"), (100, "Identity")] {
+        let list = |item: &dyn Fn(usize) -> String, by| (0..count).map(item).collect::<Vec<_>>().join(by);
+        let text = format!(
+            r#"<ir_version: 10, opset_import: ["": 20]> g (float[N] x) => ({}) {{ t = Exp (x) {} }}"#,
+            list(&|index| format!("float[N] y{index}"), ", "),
+            list(&|index| format!("y{index} = {op} (t)"), " "),
+        );
+        let mut model = onnx_text::parse_model(&text, &onnx_text::ParseOptions::default()).unwrap();
+        let pipeline =
+            onnx_pass::Pipeline::named(&["unique-subexpressions"], onnx_schema::Registry::STANDARD);
+        let done = pipeline.unwrap().repeated().unwrap().run(&mut model, &onnx_pass::PassOptions::default());
+        let expected = if op == "Relu" { count - 1 } else { 0 };
+        assert_eq!((done.edits(), done.journal.len(), done.ended), (expected, expected, None));
+        // Every output is made from one value: there is no chain.
+        let first = model.graph(model.main_graph()).outputs()[0].value();
+        let source = if op == "Relu" { first } else { model.input_of(first) };
+        for output in &model.graph(model.main_graph()).outputs()[1..] {
+            assert_eq!(model.input_of(output.value()), source);
+        }
+    }
+}
+
+trait InputOf {
+    /// The first operand of the node that makes a value.
+    fn input_of(&self, value: onnx_ir::ValueId) -> onnx_ir::ValueId;
+}
+
+impl InputOf for onnx_ir::Model {
+    fn input_of(&self, value: onnx_ir::ValueId) -> onnx_ir::ValueId {
+        self.node(self.value(value).producer().unwrap()).input(0).unwrap()
+    }
+}
+
+#[test]
 fn equal_constants_are_merged() {
     check(
         r#"<ir_version: 10, opset_import: ["": 20]>
