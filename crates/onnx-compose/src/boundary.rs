@@ -241,5 +241,7 @@ fn check_type(model: &Model, input: ValueId, constant: &Constant) -> Result<(), 
 #[must_use]
 pub fn is_output(model: &Model, value: ValueId) -> bool {
     let main = model.main_graph();
-    model.get_value(value).is_some_and(|record| record.uses().iter().any(|at| at.user == User::Graph(main)))
+    model
+        .get_value(value)
+        .is_some_and(|record| record.output_uses().iter().any(|at| at.user == User::Graph(main)))
 }

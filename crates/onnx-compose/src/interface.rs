@@ -94,7 +94,7 @@ pub(crate) fn is_declared(model: &Model, value: ValueId) -> bool {
     let main = model.main_graph();
     // A type that the model declares for its interface is accepted, because its author chose it.
     let is_interface = matches!(model.value(value).def(), Def::Input { graph, .. } if graph == main)
-        || model.value(value).uses().iter().any(|at| at.user == User::Graph(main));
+        || model.value(value).output_uses().iter().any(|at| at.user == User::Graph(main));
     let is_complete =
         |ty: &Type| ty.elem() != onnx_types::ElemType::Undefined && ty.shape().is_some() || !is_tensor(ty);
     model.ty(value).is_some_and(|ty| is_interface || is_complete(ty))

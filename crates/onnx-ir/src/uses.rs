@@ -1,7 +1,8 @@
 //! Use lists: every value knows its uses, and every use knows its place in that list.
 //!
 //! A use is removed by moving the last one of the list into its place, so adding, removing and redirecting a use take
-//! constant time however often a value is used.
+//! constant time however often a value is used. Uses by outputs of graphs come before those by nodes: whether a value is an
+//! output is known without a walk over its uses.
 
 use crate::changes::Aspects;
 use crate::entity::{GraphId, NodeId, ValueId};
@@ -12,15 +13,39 @@ use crate::value::{OwnInfo, Use, User};
 impl Model {
     /// Adds a use to a value's list and returns its place.
     pub(crate) fn link_use(&mut self, value: ValueId, user: User, index: u32) -> u32 {
-        let uses = &mut self.values[value].uses;
+        let record = &mut self.values[value];
         // A value has fewer than 2^32 uses: each belongs to an operand in memory.
-        let slot = uses.len() as u32;
-        uses.push(Use { user, index });
-        slot
+        let slot = record.uses.len() as u32;
+        record.uses.push(Use { user, index });
+        if matches!(user, User::Node(_)) {
+            return slot;
+        }
+        let place = record.graph_uses;
+        record.graph_uses += 1;
+        self.swap_uses(value, place, slot);
+        place
+    }
+
+    /// Exchanges two uses in a value's list; the operand or output at the first place need not exist.
+    fn swap_uses(&mut self, value: ValueId, new: u32, slot: u32) {
+        if new != slot {
+            let uses = &mut self.values[value].uses;
+            uses.swap(new as usize, slot as usize);
+            let moved = uses[slot as usize];
+            self.set_slot(moved, slot);
+        }
     }
 
     /// Removes the use at `slot` from a value's list.
-    pub(crate) fn unlink_use(&mut self, value: ValueId, slot: u32) {
+    pub(crate) fn unlink_use(&mut self, value: ValueId, mut slot: u32) {
+        let record = &mut self.values[value];
+        if slot < record.graph_uses {
+            record.graph_uses -= 1;
+            // The last use by an output takes its place, and the last use by a node that one's.
+            let last = record.graph_uses;
+            self.swap_uses(value, last, slot);
+            slot = last;
+        }
         let uses = &mut self.values[value].uses;
         uses.swap_remove(slot as usize);
         if let Some(&moved) = uses.get(slot as usize) {

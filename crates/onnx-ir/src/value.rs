@@ -102,7 +102,10 @@ impl ValueFlags {
 pub struct Value {
     pub(crate) name: Symbol,
     pub(crate) def: Def,
+    /// Those by outputs of graphs come first.
     pub(crate) uses: SmallVec<[Use; 2]>,
+    /// Number of uses by outputs of graphs.
+    pub(crate) graph_uses: u32,
     pub(crate) ty: Option<Arc<Type>>,
     pub(crate) constant: Option<Arc<Constant>>,
     pub(crate) extras: Option<Box<Extras>>,
@@ -115,6 +118,7 @@ impl Value {
             name,
             def,
             uses: SmallVec::new(),
+            graph_uses: 0,
             ty: None,
             constant: None,
             extras: None,
@@ -147,6 +151,12 @@ impl Value {
     #[must_use]
     pub fn uses(&self) -> &[Use] {
         &self.uses
+    }
+
+    /// Its uses by outputs of graphs: the first of [`uses`](Self::uses).
+    #[must_use]
+    pub fn output_uses(&self) -> &[Use] {
+        self.uses.get(..self.graph_uses as usize).unwrap_or_default()
     }
 
     /// Whether anything uses the value.

@@ -271,7 +271,7 @@ impl Marks<'_> {
         if let Def::Input { graph, .. } = record.def() {
             graphs.push(graph);
         }
-        graphs.extend(record.uses().iter().filter_map(|at| match at.user {
+        graphs.extend(record.output_uses().iter().filter_map(|at| match at.user {
             User::Graph(graph) => Some(graph),
             User::Node(_) => None,
         }));

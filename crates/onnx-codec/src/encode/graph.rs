@@ -187,7 +187,7 @@ impl Cx<'_> {
         for &id in typed {
             let value = self.model.value(id);
             // A graph's outputs are described in their own list; a function only names them there.
-            let listed = !is_function && value.uses().iter().any(|at| at.user == User::Graph(graph));
+            let listed = !is_function && value.output_uses().iter().any(|at| at.user == User::Graph(graph));
             if listed {
                 continue;
             }

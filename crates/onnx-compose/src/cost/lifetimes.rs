@@ -64,7 +64,7 @@ fn is_freed(model: &Model, value: ValueId) -> bool {
     let record = model.value(value);
     let graph = model.graph_of(value);
     matches!(record.def(), Def::Output { .. })
-        && !record.uses().iter().any(|used| matches!(used.user, User::Graph(other) if other == graph))
+        && !record.output_uses().iter().any(|used| matches!(used.user, User::Graph(other) if other == graph))
 }
 
 /// Records a use of a value: by the node of its graph that is visited.

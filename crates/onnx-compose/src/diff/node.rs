@@ -156,7 +156,7 @@ impl Comparison<'_> {
     ) {
         let (a, b) = (self.a.model, self.b.model);
         let is_output = |model: &Model, value: ValueId| {
-            model.value(value).uses().iter().any(|at| at.user == User::Graph(model.main_graph()))
+            model.value(value).output_uses().iter().any(|at| at.user == User::Graph(model.main_graph()))
         };
         if is_output(a, one) || is_output(b, two) {
             // The types of outputs are those of the interface.

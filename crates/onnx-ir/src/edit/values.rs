@@ -231,7 +231,7 @@ impl Model {
                 (graph, Position::After(later.unwrap_or(producer)))
             }
             None => {
-                let graphs = self.values[old].uses.iter().filter_map(|at| match at.user {
+                let graphs = self.values[old].output_uses().iter().filter_map(|at| match at.user {
                     User::Graph(graph) => Some(graph),
                     User::Node(_) => None,
                 });
@@ -267,7 +267,7 @@ impl Model {
     #[must_use]
     pub fn can_replace(&self, old: ValueId, new: ValueId) -> bool {
         let maker = self.values[new].producer().map(|node| self.nodes[node].graph);
-        self.values[old].uses.iter().all(|at| match at.user {
+        self.values[old].output_uses().iter().all(|at| match at.user {
             User::Node(_) => true,
             User::Graph(graph) => maker == Some(graph) && !self.is_graph_output(new),
         }) && (self.values[old].producer().is_some() || !self.is_known_output(old))
@@ -280,7 +280,7 @@ impl Model {
     /// Panics if the value is not of this model or was erased.
     #[must_use]
     pub fn is_known_output(&self, value: ValueId) -> bool {
-        self.values[value].uses.iter().any(|at| match at.user {
+        self.values[value].output_uses().iter().any(|at| match at.user {
             User::Graph(graph) => matches!(self.graphs[graph].owner, Owner::Model | Owner::Function(_)),
             User::Node(_) => false,
         })

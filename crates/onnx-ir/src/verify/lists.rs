@@ -85,6 +85,12 @@ impl Verifier<'_> {
                         output.map(|output| (output.value, output.slot))
                     }
                 };
+                let is_output = matches!(at.user, User::Graph(_));
+                if is_output != (slot < record.graph_uses as usize) {
+                    self.fault(UseList, Subject::Value(value), || {
+                        format!("use {slot} of its list is not in order: uses by outputs come first")
+                    });
+                }
                 if back != Some((value, slot as u32)) {
                     self.fault(UseList, Subject::Value(value), || {
                         format!("use {slot} of its list does not lead back to it: {at}")

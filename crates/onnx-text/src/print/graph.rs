@@ -197,7 +197,7 @@ impl<'m> Printer<'m> {
                 }
                 let is_output = |at: &onnx_ir::Use| at.user == User::Graph(id);
                 // The list of outputs states the types of a graph's outputs, but only the names of a function's outputs.
-                if is_function || !record.uses().iter().any(is_output) {
+                if is_function || !record.output_uses().iter().any(is_output) {
                     self.definition(any);
                     self.info(value, Info::of(record.ty(), record.extras()))?;
                 }
