@@ -22,7 +22,7 @@ pub(crate) struct Fitting {
 /// Functions that were compared with the versions of scopes.
 #[derive(Debug, Default)]
 pub(crate) struct Conversions {
-    known: HashMap<(FunctionId, OpsetScope), Result<Fitting, Reason>, RandomState>,
+    known: HashMap<FunctionId, HashMap<OpsetScope, Result<Fitting, Reason>, RandomState>, RandomState>,
     copies: Vec<FunctionId>,
 }
 
@@ -36,8 +36,8 @@ impl Conversions {
         options: &InlineOptions<'_>,
         calls: &mut Calls,
     ) -> Result<Fitting, Reason> {
-        let key = (function, model.scope(graph));
-        if let Some(known) = self.known.get(&key) {
+        let scope = model.scope(graph);
+        if let Some(known) = self.known.get(&function).and_then(|known| known.get(&scope)) {
             return known.clone();
         }
         let found = match compare(model, function, graph, &[], options.registry) {
@@ -47,13 +47,13 @@ impl Conversions {
                 None => Err(mismatch.reason),
             },
         };
-        self.known.insert(key, found.clone());
+        self.known.entry(function).or_default().insert(scope, found.clone());
         found
     }
 
-    /// Clears the cached results, because a body changed.
-    pub(crate) fn forget(&mut self) {
-        self.known.clear();
+    /// Clears the cached results about a function, because its body changed.
+    pub(crate) fn forget(&mut self, function: FunctionId) {
+        self.known.remove(&function);
     }
 
     /// Converts a copy of a function, one operator set after the other.

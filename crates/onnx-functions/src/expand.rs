@@ -125,8 +125,8 @@ impl<'a> Expander<'a> {
                 let graphs: Vec<GraphId> = graphs_of(self.model, function).collect();
                 self.roots(&graphs)?;
                 // Cached facts about the body no longer hold.
-                self.needs.clear();
-                self.conversions.forget();
+                self.needs.remove(function);
+                self.conversions.forget(function);
             }
             for graph in graphs_of(self.model, function).collect::<Vec<_>>() {
                 for nested in self.model.graphs_in(graph).collect::<Vec<_>>() {

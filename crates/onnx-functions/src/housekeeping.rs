@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use foldhash::fast::RandomState;
-use onnx_ir::{Attribute, CallGraph, FunctionId, GraphId, Model, NodeId};
+use onnx_ir::{Attribute, CallGraph, FunctionId, GraphId, Model, NodeId, ValueId};
 use onnx_schema::Registry;
 use onnx_types::Symbol;
 use onnx_types::tensor::{DataSource, NoData};
-use slotmap::SecondaryMap;
+use slotmap::{SecondaryMap, SparseSecondaryMap};
 
 use crate::expand::add_imports;
 use crate::inline::{Calls, all_calls, graphs_of};
@@ -106,7 +106,7 @@ fn structure_hash(model: &Model, function: FunctionId) -> u64 {
     record.attributes.hash(&mut hasher);
     record.defaults.iter().map(Attribute::name).count().hash(&mut hasher);
     let graph = model.graph(record.body());
-    let mut numbers = SecondaryMap::new();
+    let mut numbers: SparseSecondaryMap<ValueId, usize, RandomState> = SparseSecondaryMap::default();
     for (number, &input) in graph.inputs().iter().enumerate() {
         numbers.insert(input, number);
     }

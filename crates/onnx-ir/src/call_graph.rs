@@ -1,5 +1,8 @@
 //! The call graph: which functions of a model call which.
 
+use std::collections::HashSet;
+
+use foldhash::fast::RandomState;
 use onnx_schema::Registry;
 use slotmap::SecondaryMap;
 
@@ -158,12 +161,13 @@ fn callees(
     function: FunctionId,
     callee: &mut impl FnMut(NodeId) -> Option<FunctionId>,
 ) -> Vec<(FunctionId, NodeId)> {
-    let mut seen: SecondaryMap<FunctionId, ()> = SecondaryMap::new();
+    // Not a table by key: its cost would be that of the model for each function.
+    let mut seen: HashSet<FunctionId, RandomState> = HashSet::default();
     let record = model.function(function);
     let defaults = record.defaults.iter().flat_map(|default| default.value().graphs().iter().copied());
     let nodes = std::iter::once(record.body()).chain(defaults).flat_map(|graph| model.nodes_in(graph));
     let calls = nodes.filter_map(|node| Some((callee(node)?, node)));
-    calls.filter(|&(callee, _)| seen.insert(callee, ()).is_none()).collect()
+    calls.filter(|&(callee, _)| seen.insert(callee)).collect()
 }
 
 #[cfg(test)]

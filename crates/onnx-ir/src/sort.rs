@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use slotmap::SecondaryMap;
+use foldhash::fast::RandomState;
+use slotmap::SparseSecondaryMap;
 
 use crate::changes::Aspects;
 use crate::entity::{GraphId, NodeId, ValueId};
@@ -164,7 +165,9 @@ impl Model {
     /// Panics if the graph is not of this model or was removed.
     pub fn sorted_nodes(&self, graph: GraphId) -> Result<Vec<NodeId>, Cycle> {
         let mut order = Vec::with_capacity(self.graphs[graph].node_count);
-        let mut states = SecondaryMap::with_capacity(self.nodes.capacity());
+        // Its cost is that of this graph, of which a model may have many.
+        let mut states: SparseSecondaryMap<NodeId, State, RandomState> = SparseSecondaryMap::default();
+        states.reserve(self.graphs[graph].node_count);
         // The nodes that are open, each with the place where its producers begin in `waiting`.
         let mut open: Vec<(NodeId, usize)> = Vec::new();
         let mut waiting: Vec<NodeId> = Vec::new();

@@ -1,6 +1,8 @@
 //! Iterators over graphs, nodes and uses.
 
-use slotmap::SecondaryMap;
+use std::collections::HashSet;
+
+use foldhash::fast::RandomState;
 
 use crate::entity::{GraphId, NodeId, ValueId};
 use crate::graph::{Graph, Owner};
@@ -115,14 +117,12 @@ impl Model {
     #[must_use]
     pub fn captures(&self, graph: GraphId) -> Vec<ValueId> {
         let graphs: Vec<GraphId> = self.graphs_in(graph).collect();
-        let mut inside: SecondaryMap<GraphId, ()> = SecondaryMap::new();
-        for &graph in &graphs {
-            inside.insert(graph, ());
-        }
-        let mut seen: SecondaryMap<ValueId, ()> = SecondaryMap::new();
+        // Sets, not tables by key: their cost is that of this graph, whatever the size of the model.
+        let inside: HashSet<GraphId, RandomState> = graphs.iter().copied().collect();
+        let mut seen: HashSet<ValueId, RandomState> = HashSet::default();
         let mut captures = Vec::new();
         let mut visit = |value| {
-            if !inside.contains_key(self.graph_of(value)) && seen.insert(value, ()).is_none() {
+            if !inside.contains(&self.graph_of(value)) && seen.insert(value) {
                 captures.push(value);
             }
         };
@@ -194,7 +194,7 @@ impl Model {
     /// Panics if the value is not of this model or was erased.
     #[must_use]
     pub fn is_graph_output(&self, value: ValueId) -> bool {
-        self.values[value].uses.iter().any(|at| matches!(at.user, User::Graph(_)))
+        self.values[value].graph_uses > 0
     }
 
     /// Calls `visit` with the nodes of the same graph that need an output of a node, themselves or in their nested graphs;

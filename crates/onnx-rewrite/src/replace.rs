@@ -1,10 +1,11 @@
 //! The right side of a rule: new nodes in the form of the version in scope, in a patch.
 
+use foldhash::fast::RandomState;
 use onnx_ir::{AttrValue, EditError, Model, NodeId, Position, User, ValueId};
 use onnx_pass::{Patch, Reason};
 use onnx_schema::{Formal, FormalType, Schema};
 use onnx_types::{ElemType, Symbol};
-use slotmap::SecondaryMap;
+use slotmap::SparseSecondaryMap;
 
 use crate::ast::{AttributeTerm, Condition, FlatNode, Operand, Rule, Var};
 use crate::cost::weight;
@@ -30,7 +31,7 @@ pub(crate) fn replace(
         scratch,
         at,
         made: vec![None; rule.names.len()],
-        elems: SecondaryMap::new(),
+        elems: SparseSecondaryMap::default(),
         nodes: Vec::new(),
     };
     for node in &rule.to.nodes {
@@ -162,7 +163,7 @@ struct Build<'a, 'p, 'm> {
     /// The values of the variables that the right side defines.
     made: Vec<Option<ValueId>>,
     /// Element types of the new values.
-    elems: SecondaryMap<ValueId, ElemType>,
+    elems: SparseSecondaryMap<ValueId, ElemType, RandomState>,
     nodes: Vec<NodeId>,
 }
 

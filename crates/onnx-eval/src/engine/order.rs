@@ -1,7 +1,8 @@
 //! The order in which the nodes of a graph run.
 
+use foldhash::fast::RandomState;
 use onnx_ir::{Cycle, Def, GraphId, Model, NodeId, ValueId};
-use slotmap::SecondaryMap;
+use slotmap::SparseSecondaryMap;
 
 /// The nodes of a graph, each after the nodes whose results it uses.
 ///
@@ -16,8 +17,8 @@ pub(super) fn order(model: &Model, graph: GraphId) -> Result<Vec<NodeId>, Cycle>
         if model.is_sorted(graph) { model.nodes(graph).collect() } else { model.sorted_nodes(graph)? };
     let mut order = Order {
         model,
-        makers: SecondaryMap::new(),
-        waiting: SecondaryMap::new(),
+        makers: SparseSecondaryMap::default(),
+        waiting: SparseSecondaryMap::default(),
         open: Vec::new(),
         nodes: Vec::with_capacity(sorted.len()),
     };
@@ -39,10 +40,10 @@ pub(super) fn order(model: &Model, graph: GraphId) -> Result<Vec<NodeId>, Cycle>
 
 struct Order<'m> {
     model: &'m Model,
-    /// The nodes with constant operands by their outputs.
-    makers: SecondaryMap<ValueId, NodeId>,
+    /// The nodes with constant operands by their outputs. This and `waiting` cost what this graph does: a model may have many.
+    makers: SparseSecondaryMap<ValueId, NodeId, RandomState>,
     /// The nodes with constant operands, and whether they are still to be placed.
-    waiting: SecondaryMap<NodeId, bool>,
+    waiting: SparseSecondaryMap<NodeId, bool, RandomState>,
     /// Nodes to place, the next one last, and whether the nodes that they need are placed.
     open: Vec<(NodeId, bool)>,
     nodes: Vec<NodeId>,

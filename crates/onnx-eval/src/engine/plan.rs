@@ -3,11 +3,12 @@
 //! All graphs of one root (the main graph, or the body of a function, with all graphs nested in it) share the slots of
 //! one frame, so a capture is an ordinary operand. Each call of a function has a separate frame.
 
+use foldhash::fast::RandomState;
 use onnx_ir::{AttrValue, Attribute, CallGraph, Callee, FunctionId, GraphId, Model, Node, NodeId, ValueId};
 use onnx_schema::{Schema, SchemaRef};
 use onnx_types::Symbol;
 use onnx_types::tensor::{Payload, Tensor};
-use slotmap::SecondaryMap;
+use slotmap::{SecondaryMap, SparseSecondaryMap};
 use smallvec::SmallVec;
 
 use super::constant::Weight;
@@ -227,7 +228,8 @@ impl<'m, 'o> Planner<'m, 'o> {
 
     /// Records for each node the values of its graph that are not used after it.
     fn last_uses(&self, graph: GraphId, steps: &mut [Step<'m>]) {
-        let mut last: SecondaryMap<ValueId, usize> = SecondaryMap::new();
+        // Its cost is that of this graph: a model may have many.
+        let mut last: SparseSecondaryMap<ValueId, usize, RandomState> = SparseSecondaryMap::default();
         for (at, step) in steps.iter().enumerate() {
             for &output in step.node.outputs().iter().flatten() {
                 last.insert(output, at);
@@ -246,6 +248,8 @@ impl<'m, 'o> Planner<'m, 'o> {
                 step.frees.push(slot);
             }
         }
+        // In an order that does not depend on hashes.
+        steps.iter_mut().for_each(|step| step.frees.sort_unstable());
         steps.iter_mut().for_each(Step::find_takes);
     }
 

@@ -1,6 +1,6 @@
 //! Replacement of repeated blocks: a block becomes a function, and its occurrences become calls.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
 use onnx_ir::{CopyMap, Extras, FunctionId, GraphId, Model, NodeId, OpsetImport, Position, ValueId};
@@ -197,10 +197,11 @@ fn make_function(
     model.function_mut(function).opset_imports = imports;
     let mut map = CopyMap::new();
     let mut formals = Vec::with_capacity(signature.arguments.len());
+    let mut seen: HashSet<ValueId, RandomState> = HashSet::default();
     for (index, values) in signature.arguments.iter().enumerate() {
         let value = cx.current(values[0]);
         let name = without_scope(model.str(model.value(value).name()), scope).to_owned();
-        let is_first = signature.arguments.iter().take(index).all(|others| cx.current(others[0]) != value);
+        let is_first = seen.insert(value);
         let name = if is_first && !name.is_empty() { name } else { format!("{name}_{index}") };
         let formal = model.add_graph_input(body, &name, None);
         formals.push(formal);

@@ -103,10 +103,12 @@ impl Model {
     /// Removes functions with their bodies, like [`remove_function`](Self::remove_function), and returns how many there were. It
     /// takes time linear in the functions of the model and in the bodies that are removed, however many functions are removed.
     pub fn remove_functions(&mut self, functions: &[FunctionId]) -> usize {
-        let (mut removed, mut graphs) = (0, Vec::new());
+        let (mut removed, mut graphs, mut is_indexed) = (0, Vec::new(), false);
         for &function in functions {
             let Some(record) = self.functions.remove(function) else { continue };
             removed += 1;
+            let key = (record.domain(), record.name, record.overload);
+            is_indexed |= self.function_index.get(&key) == Some(&function);
             self.record(function, Aspects::ERASED);
             graphs.push(record.body);
             graphs.extend(record.defaults.iter().flat_map(|default| default.value().graphs()));
@@ -114,11 +116,17 @@ impl Model {
         if removed == 0 {
             return 0;
         }
-        let left = &self.functions;
-        self.function_order.retain(|&function| left.contains_key(function));
+        // The last ones are removed in constant time each: those that were just made.
+        let (left, count) = (&self.functions, self.functions.len());
+        while self.function_order.pop_if(|function| !left.contains_key(*function)).is_some() {}
+        if self.function_order.len() > count {
+            self.function_order.retain(|&function| left.contains_key(function));
+        }
         self.drop_graphs(graphs);
-        // The next function of a removed identity takes its place.
-        self.index_functions();
+        if is_indexed {
+            // The next function of a removed identity takes its place.
+            self.index_functions();
+        }
         removed
     }
 

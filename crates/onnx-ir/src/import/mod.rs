@@ -9,7 +9,7 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 use onnx_types::tensor::NoData;
 use onnx_types::{Dim, FieldForms, Symbol};
-use slotmap::{SecondaryMap, SparseSecondaryMap};
+use slotmap::SparseSecondaryMap;
 
 use crate::attr::{AttrExtra, AttrValue, Attribute};
 use crate::edit::EditError;
@@ -20,6 +20,9 @@ use crate::model::Model;
 use crate::node::NewNode;
 use crate::order::Position;
 use crate::value::Def;
+
+/// The copies of the graphs that are nested in one. Its cost is theirs, whatever the size of the model.
+type Copies = SparseSecondaryMap<GraphId, GraphId, RandomState>;
 
 /// Copies parts of one model into another.
 ///
@@ -242,7 +245,7 @@ impl<'a> Importer<'a> {
         self.attributes = outer;
         filled?;
         for default in &record.defaults {
-            let default = self.attribute(into, default, &SecondaryMap::new())?;
+            let default = self.attribute(into, default, &Copies::default())?;
             if let Some(default) = default {
                 into.push_function_default(copy, default)?;
             }
@@ -275,7 +278,7 @@ impl<'a> Importer<'a> {
     fn fill(&mut self, into: &mut Model, source: Source, copy: GraphId) -> Result<(), EditError> {
         let from = self.from;
         let mut pairs = vec![(source, copy)];
-        let mut copies = SecondaryMap::new();
+        let mut copies = Copies::default();
         let mut position = 0;
         while let Some(&(source, copy)) = pairs.get(position) {
             self.define(into, source, copy)?;
@@ -375,7 +378,7 @@ impl<'a> Importer<'a> {
         into: &mut Model,
         source: Source,
         copy: GraphId,
-        copies: &SecondaryMap<GraphId, GraphId>,
+        copies: &Copies,
     ) -> Result<(), EditError> {
         let from = self.from;
         for node in source.nodes(from) {
@@ -409,7 +412,7 @@ impl<'a> Importer<'a> {
         into: &mut Model,
         node: NodeId,
         copy: GraphId,
-        copies: &SecondaryMap<GraphId, GraphId>,
+        copies: &Copies,
     ) -> Result<(), EditError> {
         let record = self.from.node(node);
         let operand = |value: Option<ValueId>| value.map_or(Ok(None), |value| self.operand(value));
@@ -440,7 +443,7 @@ impl<'a> Importer<'a> {
         &mut self,
         into: &mut Model,
         attribute: &Attribute,
-        copies: &SecondaryMap<GraphId, GraphId>,
+        copies: &Copies,
     ) -> Result<Option<Attribute>, EditError> {
         let name = self.symbol(into, attribute.name());
         let mut nested = |importer: &mut Self, graph: &GraphId| match copies.get(*graph) {
