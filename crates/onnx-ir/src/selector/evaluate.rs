@@ -7,7 +7,7 @@ use foldhash::fast::RandomState;
 use slotmap::SecondaryMap;
 
 use super::flow::Budget;
-use super::resolve::{function_name, unique};
+use super::resolve::unique;
 use super::{
     Direction, ElementSet, Glob, Refinement, Scope, Selector, SelectorError, SelectorFacts, Selectors,
     TextPattern, ValueFact,
@@ -42,13 +42,8 @@ impl Selectors<'_> {
     ///
     /// If the text is not a selector.
     pub fn parse(&self, text: &str) -> Result<Selector> {
-        let is_name = self.model.names().get(text).is_some_and(|name| {
-            let graphs = self.model.graphs_in(self.model.main_graph());
-            let indexes = graphs.filter_map(|graph| self.index().get(graph));
-            let mut named =
-                indexes.filter(|index| index.values.contains_key(&name) || index.named.contains_key(&name));
-            !name.is_empty() && named.next().is_some()
-        });
+        let name = self.model.names().get(text).filter(|name| !name.is_empty());
+        let is_name = name.is_some_and(|name| self.is_known(name));
         if is_name { Ok(Selector::Name(text.to_owned())) } else { Selector::parse(text) }
     }
 
@@ -271,8 +266,14 @@ impl Selectors<'_> {
 
     /// The graphs of a universe, outer ones first. Training algorithms are not among them.
     fn graphs(&self, universe: Universe) -> Vec<GraphId> {
+        match universe {
+            Universe::Visible => self.visible().to_vec(),
+            Universe::One(_) => vec![self.first_graph(universe)],
+        }
+    }
+
+    pub(super) fn find_visible(&self) -> Vec<GraphId> {
         let model = self.model;
-        let Universe::Visible = universe else { return vec![self.first_graph(universe)] };
         let bodies = model.functions().iter().map(|&function| model.function(function).body());
         let bodies = bodies.take(if self.has_functions { usize::MAX } else { 0 });
         let mut hidden: SecondaryMap<GraphId, ()> = SecondaryMap::new();
@@ -336,9 +337,9 @@ impl Selectors<'_> {
             return Ok(in_graph(first));
         }
         // Graphs that are nested in different nodes may have the same names.
-        let graphs = self.graphs(universe);
+        let graphs = self.homes(name);
         budget.take(graphs.len())?;
-        Ok(graphs.into_iter().flat_map(in_graph).collect())
+        Ok(graphs.iter().copied().flat_map(in_graph).collect())
     }
 
     /// What the names denote that a pattern matches.
@@ -535,16 +536,11 @@ impl Selectors<'_> {
                 graph.ok_or_else(|| SelectorError::of("the node has no such graph"))
             }
             Scope::Function(name) => {
-                budget.take(model.functions().len())?;
-                let functions = model.functions().iter().map(|&function| model.function(function));
-                let mut found = functions.filter(|function| {
-                    let parts = [function.domain(), function.name(), function.overload()];
-                    function_name(parts.map(|part| model.str(part))) == *name
-                });
-                match (found.next(), found.next()) {
-                    (Some(function), None) => Ok(function.body()),
-                    (None, _) => Err(SelectorError::of("the model has no such function")),
-                    _ => Err(SelectorError::of("the model has several functions of this name")),
+                budget.take(1)?;
+                match self.body(name) {
+                    Some(Some(body)) => Ok(body),
+                    None => Err(SelectorError::of("the model has no such function")),
+                    Some(None) => Err(SelectorError::of("the model has several functions of this name")),
                 }
             }
         }

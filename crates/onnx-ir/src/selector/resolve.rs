@@ -62,6 +62,14 @@ pub struct Selectors<'a> {
     pub(super) steps: u64,
     pub(super) has_functions: bool,
     graphs: OnceCell<SecondaryMap<GraphId, GraphIndex>>,
+    /// The graphs that are selected in without the name of a graph.
+    visible: OnceCell<Vec<GraphId>>,
+    /// The graphs of these, in their order, that have a node or value of a name.
+    homes: OnceCell<HashMap<Symbol, Vec<GraphId>, RandomState>>,
+    /// The names in the main graph and the graphs nested in it.
+    known: OnceCell<HashSet<Symbol, RandomState>>,
+    /// The bodies of functions by their names; `None` if several functions have the name.
+    bodies: OnceCell<HashMap<String, Option<GraphId>, RandomState>>,
 }
 
 impl fmt::Debug for Selectors<'_> {
@@ -75,13 +83,24 @@ impl<'a> Selectors<'a> {
     #[must_use]
     pub const fn new(model: &'a Model) -> Self {
         let steps = onnx_types::Limits::DEFAULT.selector_steps;
-        Self { model, facts: None, steps, has_functions: false, graphs: OnceCell::new() }
+        Self {
+            model,
+            facts: None,
+            steps,
+            has_functions: false,
+            graphs: OnceCell::new(),
+            visible: OnceCell::new(),
+            homes: OnceCell::new(),
+            known: OnceCell::new(),
+            bodies: OnceCell::new(),
+        }
     }
 
     /// Also selects in the bodies of functions, where a selector does not name a graph.
     #[must_use]
-    pub const fn with_functions(mut self) -> Self {
+    pub fn with_functions(mut self) -> Self {
         self.has_functions = true;
+        (self.visible, self.homes) = (OnceCell::new(), OnceCell::new());
         self
     }
 
@@ -107,6 +126,54 @@ impl<'a> Selectors<'a> {
             }
             index
         })
+    }
+
+    /// The graphs that are selected in where a selector names none, in the order of the model.
+    pub(super) fn visible(&self) -> &[GraphId] {
+        self.visible.get_or_init(|| self.find_visible())
+    }
+
+    /// Returns `true` if the main graph or a graph nested in it has a node or value of this name.
+    pub(super) fn is_known(&self, name: Symbol) -> bool {
+        let known = self.known.get_or_init(|| {
+            let graphs = self.model.graphs_in(self.model.main_graph());
+            let indexes = graphs.filter_map(|graph| self.index().get(graph));
+            indexes.flat_map(|index| index.values.keys().chain(index.named.keys()).copied()).collect()
+        });
+        known.contains(&name)
+    }
+
+    /// The visible graphs that have a node or value of this name, in the order of the model.
+    pub(super) fn homes(&self, name: Symbol) -> &[GraphId] {
+        let homes = self.homes.get_or_init(|| {
+            let mut homes: HashMap<Symbol, Vec<GraphId>, RandomState> = HashMap::default();
+            for &graph in self.visible() {
+                let Some(index) = self.index().get(graph) else { continue };
+                for &name in index.values.keys().chain(index.named.keys()) {
+                    let graphs = homes.entry(name).or_default();
+                    if graphs.last() != Some(&graph) {
+                        graphs.push(graph);
+                    }
+                }
+            }
+            homes
+        });
+        homes.get(&name).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// The body of the function of a name; `Some(None)` if there are several.
+    pub(super) fn body(&self, name: &str) -> Option<Option<GraphId>> {
+        let bodies = self.bodies.get_or_init(|| {
+            let mut bodies: HashMap<String, Option<GraphId>, RandomState> = HashMap::default();
+            for &function in self.model.functions() {
+                let function = self.model.function(function);
+                let parts = [function.domain(), function.name(), function.overload()];
+                let name = function_name(parts.map(|part| self.model.str(part)));
+                bodies.entry(name).and_modify(|body| *body = None).or_insert(Some(function.body()));
+            }
+            bodies
+        });
+        bodies.get(name).copied()
     }
 
     fn graph_index(&self, graph: GraphId) -> GraphIndex {
