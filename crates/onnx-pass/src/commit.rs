@@ -381,6 +381,7 @@ impl Patch<'_, '_> {
         self.cx.journal.push(Entry::new(self.cx.model, &self.draft, proof));
         let adopted = self.adopted();
         self.cx.saved = None;
+        self.cx.begin_edit();
         let model = &mut *self.cx.model;
         inherit(model, &self.draft);
         let scope = self.draft.pairs.first().map(|&(old, _)| model.graph_of(old));
@@ -413,11 +414,7 @@ impl Patch<'_, '_> {
             info.ir_version = info.ir_version.max(ir_version_for(domain, version).unwrap_or(0));
         }
         write_assumed(self.cx, &self.draft);
-        self.cx.refresh();
-        for (old, new) in adopted {
-            // Facts that are proved about the old value remain true, although the value is erased.
-            self.cx.inference.adopt(new, old);
-        }
+        self.cx.end_edit(adopted);
     }
 }
 

@@ -23,6 +23,12 @@ use crate::prove::Verdict;
 use crate::query::Reason;
 use crate::references::References;
 
+/// Work of inference that each edit contributes, as counted by [`Inference::work`]: more than most edits need.
+const WORK_OF_EDIT: i64 = 256;
+
+/// Work of inference for each node and value of the model that edits may take in addition.
+const WORK_OF_ENTITY: i64 = 64;
+
 /// InferOptions of a pass.
 #[derive(Clone)]
 #[non_exhaustive]
@@ -167,6 +173,11 @@ pub struct PassCx<'m> {
     pub(crate) inference: Inference,
     /// The state of the model that `inference` belongs to.
     revision: Revision,
+    /// Work of inference that may be done. An update costs as much as the widest node, the largest nested graph or, for an
+    /// edit in a function, the model: if each edit of such a model were followed by one, their cost would be quadratic.
+    credit: i64,
+    /// Values that were replaced since the last update, each with the value that adopts what is known about it.
+    adopted: Vec<(ValueId, ValueId)>,
     /// Whether `inference` has results that depend on guards.
     assumes_guards: bool,
     /// The other inference, if there is one, with the state of the model that it belongs to.
@@ -203,10 +214,14 @@ impl<'m> PassCx<'m> {
         let (revision, assumed) = (model.revision(), assumed_in(model));
         let refers_by_name = refers_by_name(model);
         let (saved, node_names) = (None, None);
+        let entities = model.node_count().saturating_add(model.value_count());
+        let credit = i64::try_from(entities).unwrap_or(i64::MAX).saturating_mul(WORK_OF_ENTITY);
         Self {
             model,
             inference,
             revision,
+            credit,
+            adopted: Vec::new(),
             assumes_guards: true,
             other_inference: None,
             options,
@@ -228,6 +243,10 @@ impl<'m> PassCx<'m> {
     }
 
     /// The inferred results. Queries of a [`Patch`] are recorded, those of this table are not: use it to find candidates.
+    ///
+    /// They may be those before some of the edits of this pass, because an update after each would take quadratic time in a
+    /// model with nodes of many operands, or with large nested graphs or functions. What they say about a value is true, as
+    /// edits preserve the meaning of values; about a new value they may say nothing until the next pass begins.
     #[must_use]
     pub const fn inference(&self) -> &Inference {
         &self.inference
@@ -341,6 +360,7 @@ impl<'m> PassCx<'m> {
         self.references = None;
         self.journal.truncate(checkpoint.journal);
         self.assumed = checkpoint.assumed;
+        self.adopted.clear();
         // The record of edits belongs to the model that was restored.
         self.refresh();
     }
@@ -348,13 +368,42 @@ impl<'m> PassCx<'m> {
     /// Infers what the edits since the last inference concern.
     pub(crate) fn refresh(&mut self) {
         let changes = self.model.changes_since(&self.revision);
-        let options = inference_options(&self.options, self.assumes_guards);
-        self.inference = std::mem::take(&mut self.inference).update(self.model, &options, &changes);
-        self.revision = self.model.revision();
+        if !changes.is_empty() {
+            let options = inference_options(&self.options, self.assumes_guards);
+            self.inference = std::mem::take(&mut self.inference).update(self.model, &options, &changes);
+            self.revision = self.model.revision();
+        }
+        for (old, new) in std::mem::take(&mut self.adopted) {
+            // Facts that are proved about the old value remain true, although the value is erased.
+            self.inference.adopt(new, old);
+        }
+    }
+
+    /// Prepares the results for an edit. If they will be those before it for some time, what depends on guards is found now:
+    /// afterwards, nodes that conclude guards may be gone.
+    pub(crate) fn begin_edit(&mut self) {
+        self.credit = self.credit.saturating_add(WORK_OF_EDIT);
+        if self.credit < 0 {
+            self.inference.find_dependents(self.model);
+        }
+    }
+
+    /// Takes an edit into account, at once or with later ones. `adopted` are the values that it replaces, each with the one that
+    /// adopts what is known about it.
+    pub(crate) fn end_edit(&mut self, adopted: Vec<(ValueId, ValueId)>) {
+        if self.credit < 0 {
+            adopted.iter().for_each(|&(old, new)| self.inference.adopt(new, old));
+            self.adopted.extend(adopted);
+            return;
+        }
+        self.adopted.extend(adopted);
+        self.refresh();
+        self.credit = self.credit.saturating_sub_unsigned(self.inference.work());
     }
 
     /// Returns `true` if an inference without guards can tell more: edits may not rely on guards, and results depend on them.
-    pub(crate) fn is_held_back_by_guards(&self) -> bool {
+    pub(crate) fn is_held_back_by_guards(&mut self) -> bool {
+        self.refresh();
         self.assumes_guards && !self.options.allow_assumed && self.inference.has_dependents(self.model)
     }
 
@@ -364,6 +413,7 @@ impl<'m> PassCx<'m> {
         if self.assumes_guards == assumes {
             return;
         }
+        self.refresh();
         self.assumes_guards = assumes;
         let (inference, revision) = self.other_inference.take().unwrap_or_else(|| {
             let options = inference_options(&self.options, assumes);
@@ -400,6 +450,7 @@ impl<'m> PassCx<'m> {
         is_candidate: impl Fn(&Model, NodeId) -> bool,
         mut edit: impl FnMut(&mut Patch<'_, 'm>, NodeId) -> Result<(), Reason>,
     ) -> Report {
+        self.refresh();
         let mut report = Report::default();
         let mut cursor = Cursor::all(self.model);
         while let Some(node) = self.next(&mut cursor) {

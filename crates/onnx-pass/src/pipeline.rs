@@ -330,6 +330,7 @@ fn run_pass(pass: &Pass, cx: &mut PassCx<'_>, report: &mut PipelineReport) {
     let clock = cx.options().clock;
     let begin = clock.map(|clock| clock());
     let before = cx.model().node_count();
+    cx.refresh();
     cx.inference.forget_dependents();
     let result = pass.run(cx);
     let change = cx.model().node_count() as isize - before as isize;

@@ -1,8 +1,9 @@
 //! What inferred results and answers depend on.
 
+use foldhash::fast::RandomState;
 use onnx_ir::{GraphId, Model, NodeId, OpsetScope, ValueId};
 use onnx_types::Dim;
-use slotmap::SecondaryMap;
+use slotmap::SparseSecondaryMap;
 
 use crate::dependents::Dependents;
 use crate::facts::{Fact, Relation, Scope, Strength};
@@ -103,9 +104,9 @@ impl Answer {
 /// The nodes that a result is computed by.
 #[derive(Default)]
 pub(crate) struct Slice {
-    nodes: SecondaryMap<NodeId, ()>,
+    nodes: SparseSecondaryMap<NodeId, (), RandomState>,
     /// The values that were asked about, and those that the nodes use.
-    values: SecondaryMap<ValueId, ()>,
+    values: SparseSecondaryMap<ValueId, (), RandomState>,
     open: Vec<NodeId>,
     /// Whether the result can depend on every node.
     is_everything: bool,
@@ -284,7 +285,7 @@ impl Inference {
         }
         let depends = self.facts.is_full() || self.dependents(model).has(model, value);
         debug_assert!(
-            depends || self.guards_in(model, &self.slice_of(model, value)).is_empty(),
+            depends || self.is_behind || self.guards_in(model, &self.slice_of(model, value)).is_empty(),
             "{value} has guards that were lost"
         );
         depends
@@ -294,6 +295,15 @@ impl Inference {
     #[must_use]
     pub fn has_dependents(&self, model: &Model) -> bool {
         self.facts.is_full() || (self.facts.can_have_guards() && !self.dependents(model).is_empty())
+    }
+
+    /// Prepares for edits of the model that no [`update`](Self::update) follows at once: finds what depends on guards while the
+    /// nodes that conclude them are there. Until the update, the answers are those about the model before the edits.
+    pub fn find_dependents(&mut self, model: &Model) {
+        if self.facts.can_have_guards() && !self.facts.is_full() {
+            self.dependents(model);
+        }
+        self.is_behind = true;
     }
 
     pub(crate) fn dependents(&self, model: &Model) -> &Dependents {

@@ -45,6 +45,10 @@ pub struct Inference {
     pub(crate) callers: SecondaryMap<NodeId, ()>,
     pub(crate) interface: Interface,
     pub(crate) stopped: Option<Stopped>,
+    /// See [`Inference::work`].
+    pub(crate) work: u64,
+    /// Whether the model may have been edited: see [`Inference::find_dependents`].
+    pub(crate) is_behind: bool,
     /// Relations that hold whatever the model proves.
     pub(crate) granted: Granted,
     /// What depends on guards; made by the first question.
@@ -109,6 +113,7 @@ impl From<Engine<'_>> for Inference {
             callers: state.callers,
             dependents: state.dependents,
             interface: engine.interface,
+            work: engine.work,
             ..Self::default()
         }
     }
@@ -131,6 +136,8 @@ impl Default for Inference {
             callers: SecondaryMap::default(),
             interface: Interface::default(),
             stopped: None,
+            work: 0,
+            is_behind: false,
             granted: Granted::default(),
             dependents: OnceLock::new(),
         }
@@ -230,6 +237,13 @@ impl Inference {
     #[must_use]
     pub const fn stopped(&self) -> Option<Stopped> {
         self.stopped
+    }
+
+    /// Work of the last run or update: the visits of nodes, each with the operands and results of the node. An
+    /// [update](Self::update) after an edit of a node with many operands, or in a large nested graph or a function, takes much.
+    #[must_use]
+    pub const fn work(&self) -> u64 {
+        self.work
     }
 
     /// The expressions in the results.

@@ -174,6 +174,7 @@ impl Report {
 pub(crate) fn until_idle<'m>(cx: &mut PassCx<'m>, mut run: impl FnMut(&mut PassCx<'m>) -> Report) -> Report {
     let mut edits = 0_usize;
     loop {
+        cx.refresh();
         let report = run(cx);
         edits = edits.saturating_add(report.edits);
         if report.edits == 0 {

@@ -9,7 +9,6 @@ use std::hash::{BuildHasher as _, Hash as _, Hasher};
 use foldhash::fast::RandomState;
 use onnx_ir::{AttrValue, Attribute, FunctionId, GraphId};
 use onnx_types::Symbol;
-use slotmap::SecondaryMap;
 
 use super::Engine;
 use super::control::{Control, Known, Step};
@@ -117,7 +116,7 @@ pub(super) fn step(
     control: &mut Control,
     function: FunctionId,
     memo: &mut Memo,
-    active: &mut SecondaryMap<FunctionId, ()>,
+    active: &mut super::Active,
 ) -> Outcome<Step> {
     let body = cx.model().function(function).body();
     if let Some(call) = control.call.take() {

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 use onnx_ir::{FunctionId, GraphId, Model, NodeId, OpsetScope, ValueId};
 use onnx_types::{Stopped, Symbol, Type, Watch};
-use slotmap::SecondaryMap;
+use slotmap::{SecondaryMap, SparseSecondaryMap};
 
 use crate::cx::Out;
 use crate::fault::LIMIT;
@@ -32,6 +32,9 @@ use state::State;
 /// Number of visits of nodes between two checks of the interrupt.
 const WATCHED_NODES: u64 = 64;
 
+/// Functions whose bodies are being visited. It costs what a visit does, whatever the number of functions.
+type Active = SparseSecondaryMap<FunctionId, (), RandomState>;
+
 /// One run.
 pub(crate) struct Engine<'m> {
     pub(crate) state: State<'m>,
@@ -44,13 +47,15 @@ pub(crate) struct Engine<'m> {
     frames: Vec<Frame<'m>>,
     memo: Memo,
     /// The functions whose bodies are being visited.
-    active: SecondaryMap<FunctionId, ()>,
+    active: Active,
     /// What rules say about outputs, kept for its memory.
     outs: Vec<Out>,
     /// How many visits of functions have begun.
     calls: u32,
     /// How many more nodes may be visited.
     left: usize,
+    /// Visits so far, each with the operands and results of its node.
+    pub(crate) work: u64,
     pub(crate) interface: Interface,
     watch: Watch,
     /// Set if the run ends without a result.
@@ -100,10 +105,11 @@ impl<'m> Engine<'m> {
             cycles: Vec::new(),
             frames: Vec::new(),
             memo: Memo::default(),
-            active: SecondaryMap::new(),
+            active: Active::default(),
             outs: Vec::new(),
             calls: 0,
             left,
+            work: 0,
             interface,
             watch: Watch::new(&options.execution, "infer", model.node_count() as u64, WATCHED_NODES),
             stopped: None,

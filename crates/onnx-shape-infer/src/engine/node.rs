@@ -5,7 +5,6 @@ use onnx_ir::{Callee, FunctionId, Node, NodeId, ValueId};
 use onnx_schema::onnxruntime::{self, RuntimeSchema};
 use onnx_schema::{DeclaredSchema, Schema, lookup};
 use onnx_types::Dim;
-use slotmap::SecondaryMap;
 
 use super::Engine;
 use super::call::Memo;
@@ -53,6 +52,9 @@ impl<'m> Target<'m> {
 impl<'m> Engine<'m> {
     /// Visits the current node of the innermost frame.
     pub(super) fn visit(&mut self, node: NodeId) {
+        let record = self.state.model.node(node);
+        let operands = record.input_count().saturating_add(record.outputs().len());
+        self.work = self.work.saturating_add(operands as u64).saturating_add(1);
         self.state.bodies.begin(self.state.model, node);
         self.step(node, None);
     }
@@ -317,7 +319,7 @@ fn run_checked(
     target: &Target<'_>,
     control: Option<Box<Control>>,
     memo: &mut Memo,
-    active: &mut SecondaryMap<FunctionId, ()>,
+    active: &mut super::Active,
 ) -> Outcome<Next> {
     let step = if super::bind::bind(cx).is_err() {
         Err(Stop::Failed)
@@ -341,7 +343,7 @@ fn run_target(
     target: &Target<'_>,
     control: Option<Box<Control>>,
     memo: &mut Memo,
-    active: &mut SecondaryMap<FunctionId, ()>,
+    active: &mut super::Active,
 ) -> Outcome<Next> {
     match target {
         Target::Plain(infer, values) => run_rule(cx, *infer, *values),
