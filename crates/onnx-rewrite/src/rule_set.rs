@@ -24,6 +24,12 @@ use crate::{check, condition, effective, replace};
 /// Edits for each node of the model at the beginning, after which the application ends.
 const MAX_EDITS_PER_NODE: usize = 16;
 
+/// Number of uses from which on a value is not one inside of a pattern, unless a rule states that it is shared.
+const MANY_USES: usize = 64;
+
+/// Times that the users of nodes with more uses are visited again.
+const MAX_SWEEPS: usize = 16;
+
 /// Rewrite rules that are applied together.
 ///
 /// ```
@@ -251,8 +257,7 @@ impl RuleSet {
     /// the names of the rules.
     pub fn apply(&self, cx: &mut PassCx<'_>) -> Report {
         let mut work = Work::new(self, cx);
-        while let Some(node) = work.queue.pop_front() {
-            work.queued.remove(node);
+        while let Some(node) = work.next(cx.model()) {
             if cx.is_stopped() || work.report.edits >= work.max_edits {
                 break;
             }
@@ -283,7 +288,6 @@ fn attempt(
     let found: Vec<Match> = pattern.at(source, node).take(MAX_MATCHES).collect();
     let mut missed = Reason::from("the left side does not match");
     for mut found in found {
-        let affected = neighbors(cx.model(), &found);
         let rule = &pattern.rule;
         let mut patch = cx.patch(&rule.name, rule.class);
         patch.source(node);
@@ -305,6 +309,7 @@ fn attempt(
         match prepared {
             Err(reason) => missed = reason,
             Ok(mut nodes) => {
+                let affected = neighbors(patch.model(), &found, node);
                 return match finish(patch) {
                     Ok(_) => {
                         nodes.extend(affected);
@@ -331,15 +336,26 @@ fn excluded(cx: &PassCx<'_>, rule: &Rule, node: NodeId) -> Option<String> {
     (!cx.options().selects(node)).then(|| "the node is not selected".to_owned())
 }
 
-/// The nodes that an edit may affect: producers of the operands, which lose uses, and users of the results.
-fn neighbors(model: &Model, found: &Match) -> Vec<NodeId> {
+/// The nodes that an edit at a node may affect: producers of the operands, which lose uses, and users of the results. Of an
+/// inner node with many users, the node itself stands for them.
+fn neighbors(model: &Model, found: &Match, root: NodeId) -> Vec<NodeId> {
     let mut affected = Vec::new();
     for node in found.nodes() {
         affected
             .extend(model.node(node).inputs().flatten().filter_map(|value| model.value(value).producer()));
-        affected.extend(users(model, node));
+        if node == root || !has_many_users(model, node) {
+            affected.extend(users(model, node));
+        } else {
+            affected.push(node);
+        }
     }
     affected
+}
+
+/// Returns `true` if the results of a node have more than [`MANY_USES`] uses.
+fn has_many_users(model: &Model, node: NodeId) -> bool {
+    let outputs = model.node(node).outputs().iter().flatten();
+    outputs.map(|&value| model.value(value).uses().len()).fold(0, usize::saturating_add) > MANY_USES
 }
 
 /// The nodes that read the outputs of a node.
@@ -352,6 +368,11 @@ struct Work<'a> {
     rules: &'a RuleSet,
     queue: VecDeque<NodeId>,
     queued: SecondaryMap<NodeId, ()>,
+    /// Nodes with many users, which are visited again when the queue is empty: if each edit near such a node queued them,
+    /// the edits of its users would take quadratic time.
+    wide: Vec<NodeId>,
+    /// Times that the users of such nodes may still be queued.
+    sweeps: usize,
     /// Rules that were refused at a node are not tried there again.
     refused: HashSet<(usize, NodeId), RandomState>,
     scratch: Scratch,
@@ -366,6 +387,8 @@ impl<'a> Work<'a> {
             rules,
             queue: VecDeque::new(),
             queued: SecondaryMap::new(),
+            wide: Vec::new(),
+            sweeps: MAX_SWEEPS,
             refused: HashSet::default(),
             scratch: Scratch::new(&cx.options().execution),
             report: Report::default(),
@@ -376,6 +399,28 @@ impl<'a> Work<'a> {
             work.push(model, node);
         }
         work
+    }
+
+    /// The next node to visit.
+    fn next(&mut self, model: &Model) -> Option<NodeId> {
+        if self.queue.is_empty() && self.sweeps > 0 {
+            self.sweeps = self.sweeps.saturating_sub(1);
+            let mut seen: HashSet<NodeId, RandomState> = HashSet::default();
+            let is_new = |node: &NodeId| model.get_node(*node).is_some() && seen.insert(*node);
+            let wide: Vec<NodeId> = std::mem::take(&mut self.wide).into_iter().filter(is_new).collect();
+            wide.into_iter().for_each(|node| users(model, node).for_each(|user| self.push(model, user)));
+        }
+        let node = self.queue.pop_front()?;
+        self.queued.remove(node);
+        Some(node)
+    }
+
+    fn push_users(&mut self, model: &Model, node: NodeId) {
+        if has_many_users(model, node) {
+            self.wide.push(node);
+        } else {
+            users(model, node).for_each(|user| self.push(model, user));
+        }
     }
 
     fn push(&mut self, model: &Model, node: NodeId) {
@@ -433,7 +478,7 @@ impl<'a> Work<'a> {
                 let model = cx.model();
                 for node in affected.into_iter().filter(|&node| model.get_node(node).is_some()) {
                     self.push(model, node);
-                    users(model, node).for_each(|user| self.push(model, user));
+                    self.push_users(model, node);
                 }
                 self.push(model, node);
                 true
