@@ -148,9 +148,8 @@ fn unused_functions(model: &Model, refusals: &[Refusal]) -> HashSet<OpsetScope> 
     }
     let mut used = model.clone();
     used.erase_unused_functions();
-    scopes.retain(
-        |scope| matches!(scope, OpsetScope::Function(function) if !used.functions().contains(function)),
-    );
+    let used: HashSet<FunctionId> = used.functions().iter().copied().collect();
+    scopes.retain(|scope| matches!(scope, OpsetScope::Function(function) if !used.contains(function)));
     scopes
 }
 
@@ -207,8 +206,8 @@ pub fn convert(
 /// Removes constants that are attributes now, or that steps made and did not need. Those that nothing used before are
 /// kept.
 fn remove_used_up(before: &Model, after: &mut Model) {
-    let graphs: Vec<GraphId> = after.all_graphs().collect();
-    for graph in graphs {
+    let mut graphs: Vec<GraphId> = after.all_graphs().collect();
+    for &graph in &graphs {
         let nodes: Vec<NodeId> = after.nodes(graph).collect();
         for node in nodes {
             let is_constant = after.node(node).op() == op::CONSTANT
@@ -218,12 +217,10 @@ fn remove_used_up(before: &Model, after: &mut Model) {
                 let _ = after.erase_node(node);
             }
         }
-        let is_unused = |value: ValueId| !before.value(value).is_used();
-        let was_clean = before.get_graph(graph).is_none() || !before.initializers(graph).any(is_unused);
-        if was_clean {
-            after.erase_unused_initializers(graph);
-        }
     }
+    let is_unused = |value: ValueId| !before.value(value).is_used();
+    graphs.retain(|&graph| before.get_graph(graph).is_none() || !before.initializers(graph).any(is_unused));
+    after.erase_unused_initializers_in(&graphs);
 }
 
 /// Operator sets need the version of the format that they were released with.

@@ -64,15 +64,7 @@ pub(super) fn of_values(model: &Model, changed: &Changed<ValueId>) -> Vec<NameCo
     let other: Vec<GraphId> = roots.filter(|&root| root != model.main_graph()).collect();
     let mut seen: HashSet<GraphId, RandomState> = graphs.iter().copied().collect();
     graphs.extend(other.into_iter().filter(|&root| seen.insert(root)).flat_map(|root| model.graphs_in(root)));
-    let mut defined: HashMap<(GraphId, Symbol), Vec<ValueId>, RandomState> = HashMap::default();
-    for &graph in &graphs {
-        for value in model.definitions(graph) {
-            let name = changed.name(value, model.value(value).name());
-            if wanted.contains(&name) {
-                defined.entry((graph, name)).or_default().push(value);
-            }
-        }
-    }
+    let defined = defined(model, changed, &graphs, &wanted);
     let mut collisions = Vec::new();
     for &graph in &graphs {
         for value in model.definitions(graph) {
@@ -80,7 +72,8 @@ pub(super) fn of_values(model: &Model, changed: &Changed<ValueId>) -> Vec<NameCo
             let name = changed.name(value, old);
             if wanted.contains(&name) {
                 let visible = std::iter::successors(Some(graph), |&graph| model.parent(graph));
-                let mut others = visible.filter_map(|graph| defined.get(&(graph, name))).flatten().copied();
+                let groups = visible.filter_map(|graph| defined.get(&(graph, name))).flatten();
+                let mut others = groups.filter(|group| group.old != old).map(|group| group.first);
                 // One for each value: the pairs of thousands of values with one name are millions.
                 collisions.extend(others.find_map(|other| collision(model, changed, (value, graph), other)));
             }
@@ -88,6 +81,41 @@ pub(super) fn of_values(model: &Model, changed: &Changed<ValueId>) -> Vec<NameCo
     }
     collisions.extend(undefined(model, &graphs, changed));
     collisions
+}
+
+/// The values of a graph that have one name before and one after: all of them collide with another value, or none.
+struct Group {
+    old: Symbol,
+    /// The least key.
+    first: ValueId,
+}
+
+/// Values with wanted names by their graphs and new names, those with the least keys first. Thousands of values may have one
+/// name, so that each value must be compared with few others.
+fn defined(
+    model: &Model,
+    changed: &Changed<ValueId>,
+    graphs: &[GraphId],
+    wanted: &HashSet<Symbol, RandomState>,
+) -> HashMap<(GraphId, Symbol), Vec<Group>, RandomState> {
+    let mut first: HashMap<(GraphId, Symbol, Symbol, bool), ValueId, RandomState> = HashMap::default();
+    for &graph in graphs {
+        for value in model.definitions(graph) {
+            let old = model.value(value).name();
+            let name = changed.name(value, old);
+            if wanted.contains(&name) {
+                let key = (graph, name, old, changed.new.contains_key(value));
+                let least = first.entry(key).or_insert(value);
+                *least = value.min(*least);
+            }
+        }
+    }
+    let mut defined: HashMap<(GraphId, Symbol), Vec<Group>, RandomState> = HashMap::default();
+    for ((graph, name, old, _), first) in first {
+        defined.entry((graph, name)).or_default().push(Group { old, first });
+    }
+    defined.values_mut().for_each(|groups| groups.sort_unstable_by_key(|group| group.first));
+    defined
 }
 
 /// A collision of two values that see each other.

@@ -118,25 +118,42 @@ pub(super) fn apply(model: &mut Model, changed: &[(FunctionId, FunctionName)]) {
             (scope, old, OpsetImport::new(domain, version))
         })
         .collect();
+    if moved.is_empty() {
+        return;
+    }
+    let used = used_domains(model);
     for (scope, old, new) in moved.iter().cloned() {
-        import(model, scope, old, new);
+        import(model, scope, old, new, used.contains(&(scope, old)));
     }
     // Runtimes look up the domains of all nodes, those of functions included, in the imports of the model.
+    let mut done: HashSet<(Symbol, Symbol), RandomState> = HashSet::default();
     for (_, old, new) in moved {
-        import(model, OpsetScope::Model, old, new);
+        if done.insert((old, new.domain())) {
+            import(model, OpsetScope::Model, old, new, used.contains(&(OpsetScope::Model, old)));
+        }
     }
 }
 
+/// The domains of nodes, by the function that contains them; for the model, those of all nodes and functions.
+fn used_domains(model: &Model) -> HashSet<(OpsetScope, Symbol), RandomState> {
+    let mut used = HashSet::default();
+    for graph in model.all_graphs() {
+        let scope = model.scope(graph);
+        for node in model.nodes(graph) {
+            let domain = model.node(node).domain();
+            used.insert((scope, domain));
+            used.insert((OpsetScope::Model, domain));
+        }
+    }
+    let functions = model.functions().iter().map(|&function| model.function(function).domain());
+    used.extend(functions.map(|domain| (OpsetScope::Model, domain)));
+    used
+}
+
 /// Imports a domain that calls were moved to. It replaces the old one if nothing uses that any more.
-fn import(model: &mut Model, scope: OpsetScope, old: Symbol, new: OpsetImport) {
+fn import(model: &mut Model, scope: OpsetScope, old: Symbol, new: OpsetImport, is_used: bool) {
     let is_imported = model.versions_of(scope).exact(new.domain()).is_some();
-    let is_used = model
-        .all_graphs()
-        .filter(|&graph| scope == OpsetScope::Model || model.scope(graph) == scope)
-        .any(|graph| model.nodes(graph).any(|node| model.node(node).domain() == old));
-    let has_functions = scope == OpsetScope::Model
-        && model.functions().iter().any(|&function| model.function(function).domain() == old);
-    let is_needed = is_used || has_functions || onnx_schema::normalize_domain(old) == domain::ONNX;
+    let is_needed = is_used || onnx_schema::normalize_domain(old) == domain::ONNX;
     let edit = |imports: &mut Vec<OpsetImport>| match imports
         .iter()
         .position(|import| import.domain() == old)

@@ -262,10 +262,9 @@ pub fn rename(
 /// The new names by some rules.
 fn plan(model: &Model, rules: &mut Rules<'_>, kinds: RenameKinds) -> NewNames {
     let mut names = NewNames::default();
-    for graph in model.graphs_in(model.main_graph()) {
-        if model.algorithms().any(|algorithm| model.is_inside(graph, algorithm)) {
-            continue;
-        }
+    let trained: HashSet<GraphId, RandomState> =
+        model.algorithms().flat_map(|algorithm| model.graphs_in(algorithm)).collect();
+    for graph in model.graphs_in(model.main_graph()).filter(|graph| !trained.contains(graph)) {
         // A name that only `value_info` has.
         let is_only_declared = |value: &ValueId| {
             let record = model.value(*value);
@@ -302,7 +301,7 @@ impl RenameKinds {
     fn contain(self, model: &Model, value: ValueId) -> bool {
         let (record, main) = (model.value(value), model.main_graph());
         let is_input = matches!(record.def(), Def::Input { graph, .. } if graph == main);
-        let is_output = record.uses().iter().any(|at| at.user == User::Graph(main));
+        let is_output = record.output_uses().iter().any(|at| at.user == User::Graph(main));
         let is_initializer = record.initializer().is_some();
         (is_input && self.inputs)
             || (is_output && self.outputs)
