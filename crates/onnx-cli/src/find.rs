@@ -30,7 +30,9 @@ pub(crate) fn run(args: &FindArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let found = selection.elements(&args.selector)?;
     loaded.execution.interrupt.check()?;
     drop(progress);
-    let listing = Listing { model: &loaded.model, facts: &facts, selectors: selection.selectors() };
+    let places = Places::new(&loaded.model);
+    let listing =
+        Listing { model: &loaded.model, facts: &facts, selectors: selection.selectors(), places: &places };
     if out.is_for_people() {
         let text = if args.count { format!("{}\n", found.len()) } else { listing.lines(&found) };
         out.text(&text)?;
@@ -71,6 +73,8 @@ struct Listing<'a> {
     model: &'a Model,
     facts: &'a ModelFacts<'a>,
     selectors: &'a Selectors<'a>,
+    /// The positions of nodes, counted once for all elements.
+    places: &'a Places<'a>,
 }
 
 impl Listing<'_> {
@@ -94,11 +98,10 @@ impl Listing<'_> {
     }
 
     fn path(&self, element: Element) -> String {
-        let places = Places::new(self.model);
         match element {
-            Element::Graph(graph) => places.graph(graph),
-            Element::Node(node) => places.node(node),
-            Element::Value(value) => places.definition(value),
+            Element::Graph(graph) => self.places.graph(graph),
+            Element::Node(node) => self.places.node(node),
+            Element::Value(value) => self.places.definition(value),
         }
         .to_string()
     }

@@ -3,12 +3,12 @@
 mod args;
 mod show;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use onnx_diag::{Diagnostic, Locus, Quoted, Sink};
 use onnx_eval::compare::{CompareFailure, CompareOptions, Compared, Comparison, Pair, Side};
 use onnx_eval::{Failure as EvalFailure, Value, fault};
-use onnx_ir::Places;
+use onnx_ir::{Places, ValueId};
 use onnx_shape_infer::{InferOptions, Inference};
 use onnx_types::{Dim, Symbol};
 
@@ -198,9 +198,12 @@ fn combinations(sizes: &[String]) -> Result<Option<Vec<Vec<Set>>>, Failure> {
 /// Sizes of inputs that the second model declares and the first one leaves open.
 fn declared(a: &Loaded, inference: &Inference, b: &Loaded) -> Vec<(Symbol, i64)> {
     let mut sizes = Vec::new();
+    let inputs = a.model.graph(a.model.main_graph()).inputs();
+    // Of several inputs of one name, the first one counts.
+    let inputs: HashMap<&str, ValueId> =
+        inputs.iter().rev().map(|&input| (name(&a.model, input), input)).collect();
     for &input in b.model.graph(b.model.main_graph()).inputs() {
-        let inputs = a.model.graph(a.model.main_graph()).inputs();
-        let of_a = inputs.iter().find(|&&of_a| name(&a.model, of_a) == name(&b.model, input));
+        let of_a = inputs.get(name(&b.model, input));
         let dims = of_a.and_then(|&of_a| inference.shape(of_a)).unwrap_or_default();
         let declared = b.model.ty(input).and_then(|ty| ty.shape()).map(|shape| shape.dims());
         for (dim, declared) in dims.iter().zip(declared.unwrap_or_default()) {
@@ -304,14 +307,14 @@ impl Models<'_> {
 /// place of another is not found.
 fn different_sizes(run: &Run) -> Option<Vec<Set>> {
     let is_open = |dim: &String| run.open.contains(dim);
-    let mut used: Vec<i64> =
+    let mut used: HashSet<i64> =
         run.sizes.iter().filter(|(dim, _)| !is_open(dim)).map(|(_, size)| *size).collect();
     let mut set = Vec::new();
     let mut is_changed = false;
     for (dim, size) in run.sizes.iter().filter(|(dim, _)| is_open(dim)) {
         let free = (*size..).find(|size| !used.contains(size)).unwrap_or(*size);
         is_changed |= free != *size;
-        used.push(free);
+        used.insert(free);
         set.push((dim.clone(), free));
     }
     is_changed.then_some(set)
@@ -359,14 +362,16 @@ fn differing(models: &Models<'_>, side: Side, runs: &[Run]) -> Sink {
     let loaded = if side == Side::A { models.a } else { models.b };
     let (model, graph) = (&loaded.model, loaded.model.main_graph());
     let mut sink = Sink::new();
+    let places = Places::new(model);
+    let runs: Vec<(&Run, Found<'_>)> = runs.iter().filter_map(|run| Some((run, Found::new(run)?))).collect();
     for (index, output) in model.graph(graph).outputs().iter().enumerate() {
         let name = name(model, output.value());
-        let found = runs.iter().find_map(|run| {
-            let how = difference(models, side, run.result.as_ref().ok()?, name)?;
+        let found = runs.iter().find_map(|(run, found)| {
+            let how = found.difference(models, side, name)?;
             Some(format!("output {} differs ({}): {how}", Quoted(name), title(run)))
         });
         if let Some(message) = found {
-            let locus = Places::new(model).graph_output(graph, index);
+            let locus = places.graph_output(graph, index);
             sink.report(Diagnostic::new(&fault::OUTPUT_DIFFERS, locus, message));
         }
     }
@@ -374,17 +379,39 @@ fn differing(models: &Models<'_>, side: Side, runs: &[Run]) -> Sink {
     sink
 }
 
-/// How an output of one of the models differs; `None` if it does not.
-fn difference(models: &Models<'_>, side: Side, comparison: &Comparison, name: &str) -> Option<String> {
-    let is_in = |names: &[String]| !models.common && names.iter().any(|only| only == name);
-    if side == Side::A {
-        let is_missing = is_in(&comparison.only_in_a) && !comparison.outputs.is_empty();
-        return is_missing.then(|| format!("{} has no output of this name", models.b.name));
+/// The outputs of a run that differ, by their names: each output of the models is looked up.
+struct Found<'a> {
+    comparison: &'a Comparison,
+    differing: HashMap<&'a str, &'a Compared>,
+    only_in_a: HashSet<&'a str>,
+    only_in_b: HashSet<&'a str>,
+}
+
+impl<'a> Found<'a> {
+    /// `None` if the models did not run.
+    fn new(run: &'a Run) -> Option<Self> {
+        let comparison = run.result.as_ref().ok()?;
+        // Of several outputs of one name, the first one counts.
+        let outputs = comparison.outputs.iter().rev().filter(|output| !output.difference.agrees());
+        Some(Self {
+            comparison,
+            differing: outputs.map(|output| (output.name.as_str(), output)).collect(),
+            only_in_a: comparison.only_in_a.iter().map(String::as_str).collect(),
+            only_in_b: comparison.only_in_b.iter().map(String::as_str).collect(),
+        })
     }
-    let differs = |output: &&Compared| output.name == name && !output.difference.agrees();
-    match comparison.outputs.iter().find(differs) {
-        Some(output) => Some(show::difference(&output.difference)),
-        None => is_in(&comparison.only_in_b).then(|| format!("{} has no value of this name", models.a.name)),
+
+    /// How an output of one of the models differs; `None` if it does not.
+    fn difference(&self, models: &Models<'_>, side: Side, name: &str) -> Option<String> {
+        let is_in = |names: &HashSet<&str>| !models.common && names.contains(name);
+        if side == Side::A {
+            let is_missing = is_in(&self.only_in_a) && !self.comparison.outputs.is_empty();
+            return is_missing.then(|| format!("{} has no output of this name", models.b.name));
+        }
+        match self.differing.get(name) {
+            Some(output) => Some(show::difference(&output.difference)),
+            None => is_in(&self.only_in_b).then(|| format!("{} has no value of this name", models.a.name)),
+        }
     }
 }
 

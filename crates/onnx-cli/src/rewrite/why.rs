@@ -1,5 +1,7 @@
 //! `--why`: for nodes that a simplification leaves, how far the rules match there, and what excludes each.
 
+use std::collections::HashMap;
+
 use onnx_ir::{Model, NodeId};
 use onnx_pass::{PassCx, PassOptions, PipelineReport};
 use onnx_rewrite::RuleSet;
@@ -60,12 +62,16 @@ pub(super) fn answers(
 ) -> Vec<Answer> {
     let Some(why) = why.filter(|_| !asked.is_empty()) else { return Vec::new() };
     let mut cx = PassCx::new(model, options.clone());
+    let mut edits_of: HashMap<&(String, String), Vec<&str>> = HashMap::new();
+    for entry in &done.journal {
+        for source in entry.sources.iter().filter(|source| !source.1.is_empty()) {
+            edits_of.entry(source).or_default().push(&entry.pass);
+        }
+    }
     let answer = |asked: Asked| {
         let is_gone = cx.model().get_node(asked.node).is_none();
-        let is_source =
-            |entry: &&onnx_pass::Entry| !asked.source.1.is_empty() && entry.sources.contains(&asked.source);
-        let mut edits: Vec<String> =
-            done.journal.iter().filter(is_source).map(|entry| entry.pass.clone()).collect();
+        let edits = edits_of.get(&asked.source).into_iter().flatten();
+        let mut edits: Vec<String> = edits.map(|&pass| pass.to_owned()).collect();
         edits.dedup();
         let mut rules = if is_gone { Vec::new() } else { why.rules.why(&mut cx, asked.node) };
         rules.sort_by(|a, b| b.1.matched.cmp(&a.1.matched).then_with(|| a.0.cmp(&b.0)));

@@ -1,5 +1,7 @@
 //! Sizes of dimension variables for generated inputs.
 
+use std::collections::{HashMap, HashSet};
+
 use onnx_eval::generate::small_number;
 use onnx_ir::{Model, ValueId};
 use onnx_shape_infer::{Inference, Relation, Violation};
@@ -54,6 +56,8 @@ const MOST_SEPARATE: usize = 4;
 /// Sizes of all variables of the inputs.
 pub(crate) struct Sizes {
     variables: Vec<Variable>,
+    /// The positions of the variables by their symbols.
+    index: HashMap<Symbol, usize>,
     /// The sizes before any growth, and the number of growths that were tried.
     chosen: Vec<i64>,
     growths: usize,
@@ -73,8 +77,11 @@ impl Sizes {
     ) -> Result<Self, Failure> {
         let shapes: Vec<(ValueId, &[i64])> = given.iter().map(|(id, dims)| (*id, dims.as_slice())).collect();
         let (solved, _) = inference.solve(model, &shapes);
+        let variables = variables(model, inference, seed);
         let mut sizes = Self {
-            variables: variables(model, inference, seed),
+            // Of several variables with one symbol, the first one counts.
+            index: variables.iter().enumerate().rev().map(|(at, variable)| (variable.symbol, at)).collect(),
+            variables,
             chosen: Vec::new(),
             growths: 0,
             suggested: Vec::new(),
@@ -134,9 +141,8 @@ impl Sizes {
     }
 
     fn fix(&mut self, symbol: Symbol, size: i64) -> Result<(), Failure> {
-        let Some(variable) = self.variables.iter_mut().find(|variable| variable.symbol == symbol) else {
-            return Ok(());
-        };
+        let at = self.index.get(&symbol).copied();
+        let Some(variable) = at.and_then(|at| self.variables.get_mut(at)) else { return Ok(()) };
         if !variable.is_free && variable.size != size {
             let (label, known) = (shown(&variable.label), variable.size);
             return Err(Failure::new(format_args!("`{label}` cannot be both {known} and {size}"))
@@ -147,7 +153,7 @@ impl Sizes {
     }
 
     pub(crate) fn value(&self, symbol: Symbol) -> Option<i64> {
-        self.variables.iter().find(|variable| variable.symbol == symbol).map(|variable| variable.size)
+        self.index.get(&symbol).and_then(|&at| self.variables.get(at)).map(|variable| variable.size)
     }
 
     /// Symbols with their sizes.
@@ -192,8 +198,13 @@ impl Sizes {
         set: &[Set],
     ) -> Vec<Set> {
         let is_set = |variable: &&Variable| set.iter().any(|(dim, _)| *dim == variable.label);
-        let mut other =
-            Self { variables: self.variables.clone(), chosen: Vec::new(), growths: 0, suggested: Vec::new() };
+        let mut other = Self {
+            variables: self.variables.clone(),
+            index: self.index.clone(),
+            chosen: Vec::new(),
+            growths: 0,
+            suggested: Vec::new(),
+        };
         for variable in other.variables.iter_mut().filter(|variable| is_set(&&**variable)) {
             variable.is_free = true;
         }
@@ -318,8 +329,9 @@ impl Sizes {
         given: &[(ValueId, Vec<i64>)],
     ) -> Vec<Violation> {
         let mut shapes: Vec<(ValueId, Vec<i64>)> = given.to_vec();
+        let known: HashSet<ValueId> = given.iter().map(|(known, _)| *known).collect();
         for &input in inputs(model) {
-            if !given.iter().any(|(known, _)| *known == input)
+            if !known.contains(&input)
                 && let Some(dims) = self.shape(inference, input).and_then(|dims| dims.into_iter().collect())
             {
                 shapes.push((input, dims));
@@ -333,10 +345,11 @@ impl Sizes {
 /// The variables of the inputs, with small sizes.
 fn variables(model: &Model, inference: &Inference, seed: u64) -> Vec<Variable> {
     let mut found: Vec<Variable> = Vec::new();
+    let mut seen: HashSet<Symbol> = HashSet::new();
     for &input in inputs(model) {
         for (axis, &dim) in inference.shape(input).unwrap_or_default().iter().enumerate() {
             for symbol in inference.exprs().symbols(dim) {
-                if found.iter().any(|variable| variable.symbol == symbol) {
+                if !seen.insert(symbol) {
                     continue;
                 }
                 let declared =
