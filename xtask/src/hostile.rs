@@ -9,9 +9,10 @@ use std::process::{Command, Stdio};
 use crate::{TaskResult, workspace};
 
 const HELP: &str = "\
-cargo xtask hostile [PART OF A NAME] [--no-tests]
+cargo xtask hostile [PART OF A NAME] [--no-tests | --growth]
 
-  --no-tests   only files and texts, not the tests of directories and operators
+  --no-tests   only files, texts and growing models, not the tests of directories and operators
+  --growth     only growing models: every command on every axis of growth
 ";
 
 /// What makes the compiler call a function at every branch.
@@ -37,36 +38,78 @@ pub(crate) fn run(args: &[String]) -> TaskResult {
         return Ok(());
     }
     let only: Vec<&String> = args.iter().filter(|arg| !arg.starts_with("--")).collect();
-    let with_tests = !args.iter().any(|arg| arg == "--no-tests");
-    if let Some(unknown) = args.iter().find(|arg| arg.starts_with("--") && *arg != "--no-tests") {
+    let has = |option: &str| args.iter().any(|arg| arg == option);
+    let is_option = |arg: &&String| ["--no-tests", "--growth"].contains(&arg.as_str());
+    if let Some(unknown) = args.iter().find(|arg| arg.starts_with("--") && !is_option(arg)) {
         return Err(format!("hostile takes no argument `{unknown}`\n\n{HELP}"));
     }
-    let table = table(&only);
-    let tests = if with_tests { tests() } else { Ok(()) };
+    if has("--growth") {
+        return growth(&only);
+    }
+    let table = table(&only).and(growth(&only));
+    let tests = if has("--no-tests") { Ok(()) } else { tests() };
     table.and(tests)
 }
 
 /// Builds and runs the table.
 fn table(only: &[&String]) -> TaskResult {
+    run_steps(only.iter().map(|only| only.as_str()))
+}
+
+/// Builds the command with counters, and runs it on models that grow.
+fn growth(only: &[&String]) -> TaskResult {
     let folder = workspace::target().join("hostile");
-    let status = Command::new("cargo")
-        // Not locked: the lock file of the program follows that of the main workspace.
-        .args(["build", "--quiet", "--profile", "counted", "--package", "onnx-steps"])
-        .args(["--target", PLATFORM, "--target-dir"])
-        .arg(&folder)
-        .current_dir(workspace::root().join("fuzz"))
-        .env("RUSTFLAGS", COUNTED)
-        .status()
-        .map_err(|error| format!("`cargo` could not be started: {error}"))?;
-    if !status.success() {
-        return Err("the hostile cases do not build".to_owned());
-    }
+    let counter = folder.join("counter.o");
+    let root = workspace::root();
+    std::fs::create_dir_all(&folder).map_err(|error| format!("`{}`: {error}", folder.display()))?;
+    let mut rustc = Command::new("rustc");
+    rustc.args([
+        "--edition",
+        "2024",
+        "--crate-type",
+        "lib",
+        "--emit",
+        "obj",
+        "-O",
+        "-C",
+        "panic=abort",
+        "-o",
+    ]);
+    succeed(rustc.arg(&counter).arg("steps/counter.rs").current_dir(root.join("fuzz")))?;
+    let mut cargo = Command::new("cargo");
+    // The same profile as that of the other cases, which belongs to another workspace.
+    cargo.args(["build", "--quiet", "--locked", "--release", "--package", "onnx-cli"]);
+    cargo.args(["--config", "profile.release.opt-level=1", "--target", PLATFORM, "--target-dir"]);
+    cargo.arg(folder.join("command")).current_dir(root);
+    cargo.env("RUSTFLAGS", format!("{COUNTED} -Clink-arg={}", counter.display()));
+    succeed(&mut cargo)?;
+    let program = folder.join("command").join(PLATFORM).join("release/onnx");
+    let program = program.display().to_string();
+    let only = only.iter().map(|only| only.as_str());
+    run_steps(["--growth", program.as_str()].into_iter().chain(only))
+}
+
+/// Builds the program that counts steps, and runs it.
+fn run_steps<'a>(arguments: impl Iterator<Item = &'a str>) -> TaskResult {
+    let folder = workspace::target().join("hostile");
+    let mut cargo = Command::new("cargo");
+    // Not locked: the lock file of the program follows that of the main workspace.
+    cargo.args(["build", "--quiet", "--profile", "counted", "--package", "onnx-steps"]);
+    cargo.args(["--target", PLATFORM, "--target-dir"]).arg(&folder);
+    succeed(cargo.current_dir(workspace::root().join("fuzz")).env("RUSTFLAGS", COUNTED))?;
     let program = folder.join(PLATFORM).join("counted/onnx-steps");
     let status = Command::new(&program)
-        .args(only)
+        .args(arguments)
         .status()
         .map_err(|error| format!("`{}` could not be started: {error}", program.display()))?;
     if status.success() { Ok(()) } else { Err("some hostile cases are out of bounds".to_owned()) }
+}
+
+/// Runs a program that must succeed.
+fn succeed(command: &mut Command) -> TaskResult {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let status = command.status().map_err(|error| format!("`{name}` could not be started: {error}"))?;
+    if status.success() { Ok(()) } else { Err("the hostile cases do not build".to_owned()) }
 }
 
 /// Runs the tests of directories and operators, and lists them.

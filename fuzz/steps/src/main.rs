@@ -1,4 +1,4 @@
-//! `steps [PART OF A NAME]`: the table of hostile cases, with the steps that each takes. `cargo xtask hostile` builds it so
+//! `steps [--growth PROGRAM] [PART OF A NAME]`: the table of hostile cases, with the steps that each takes. `cargo xtask hostile` builds it so
 //! that the compiler calls `__sanitizer_cov_trace_pc` wherever the program can go one way or another: the number of calls
 //! is the same on every machine, however busy, which no clock is.
 
@@ -25,8 +25,31 @@ fn steps() -> u64 {
     unsafe { PASSED }
 }
 
+/// Runs the commands of a program on models that grow.
+fn growth(program: String, only: &str) -> ExitCode {
+    let mut count = 0;
+    let failed = onnx_hostile::growth::run(program.as_ref(), only, |row| {
+        println!("{row}");
+        count += 1;
+    });
+    match failed {
+        Ok(failed) => {
+            println!("\n{count} pairs of a command and an axis, {failed} out of bounds");
+            if count == 0 || failed > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+        }
+        Err(error) => {
+            eprintln!("{program}: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
 fn main() -> ExitCode {
-    let only = std::env::args().nth(1).unwrap_or_default();
+    let mut arguments = std::env::args().skip(1).peekable();
+    if arguments.next_if(|argument| argument == "--growth").is_some() {
+        return growth(arguments.next().unwrap_or_default(), &arguments.next().unwrap_or_default());
+    }
+    let only = arguments.next().unwrap_or_default();
     println!("{}", Row::head());
     let (mut cases, mut peak, mut most) = (0, 0, 0);
     let failed = run(&only, steps, |row| {

@@ -12,6 +12,7 @@
 //! | [`reports`] | to make the report of inference long |
 //! | [`forms`] | the same with texts of protobuf and JSON |
 //! | [`traps`] | to take time that grows with the square of their size |
+//! | [`growth`] | the same, for every command and every kind of entity |
 //!
 //! A [`Case`] is only bytes and an expectation; [`gauntlet`] runs every stage of the workspace on each of them.
 
@@ -20,6 +21,7 @@ pub mod encoding;
 pub mod forms;
 pub mod functions;
 pub mod gauntlet;
+pub mod growth;
 pub mod memory;
 pub mod models;
 pub mod nesting;

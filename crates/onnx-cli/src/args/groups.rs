@@ -114,6 +114,50 @@ fn grouped(command: Command) -> Command {
 mod tests {
     use super::*;
 
+    /// The commands that `cargo xtask hostile` runs on models that grow.
+    const GROWING: &str = include_str!("../../../../tests/hostile/growth/commands.txt");
+
+    /// Commands that read no model, so that none grows.
+    const WITHOUT_MODEL: [&str; 7] =
+        ["explain", "ops list", "ops search", "ops show", "ops export", "smith", "completions"];
+
+    /// The names of the subcommands that have none themselves.
+    fn leaves(command: &Command, path: &str, found: &mut Vec<String>) {
+        let subcommands: Vec<&Command> =
+            command.get_subcommands().filter(|subcommand| subcommand.get_name() != "help").collect();
+        if subcommands.is_empty() {
+            found.push(path.trim_start().to_owned());
+        }
+        for subcommand in subcommands {
+            leaves(subcommand, &format!("{path} {}", subcommand.get_name()), found);
+        }
+    }
+
+    #[test]
+    fn every_command_runs_on_models_that_grow() {
+        let lines = GROWING.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let lines: Vec<Vec<&str>> = lines.map(|line| line.split_whitespace().skip(1).collect()).collect();
+        let mut commands = Vec::new();
+        leaves(&Cli::command(), "", &mut commands);
+        let has_case = |command: &str| {
+            let words: Vec<&str> = command.split(' ').collect();
+            lines.iter().any(|line| line.starts_with(&words))
+        };
+        let missing: Vec<&String> = commands
+            .iter()
+            .filter(|command| has_case(command) == WITHOUT_MODEL.contains(&command.as_str()))
+            .collect();
+        assert!(
+            missing.is_empty(),
+            "not in tests/hostile/growth/commands.txt, or without a model: {missing:?}"
+        );
+        for line in &lines {
+            let mut arguments = vec!["onnx"];
+            arguments.extend(line);
+            command().try_get_matches_from(arguments).unwrap_or_else(|error| panic!("{line:?}: {error}"));
+        }
+    }
+
     #[test]
     fn the_help_lists_every_command_once() {
         let command = Cli::command();
