@@ -75,7 +75,8 @@ impl Inference {
     /// carry it themselves. Sizes may be expressions afterwards (`2*N + 1`), which are written as the text of a dimension
     /// variable; an expression whose text would be too long to be read back becomes a symbol. An exact quotient becomes one
     /// that is rounded down, which every reader knows and which is equal wherever the exact one is defined. Symbols that
-    /// inference made get names, by which [`display`](Self::display) then prints them.
+    /// inference made get names, by which [`display`](Self::display) then prints them. Negative numbers in the places of sizes are
+    /// removed: they are unknown.
     ///
     /// # Errors
     ///
@@ -94,7 +95,7 @@ impl Inference {
             last: None,
             shared: HashMap::default(),
         };
-        let mut applied = Applied::default();
+        let mut applied = Applied { changed: model.forget_negative_dimensions(), ..Applied::default() };
         let main = model.main_graph();
         let graphs: Vec<GraphId> = model.graphs_in(main).collect();
         let mut values: Vec<ValueId> = Vec::new();

@@ -10,7 +10,7 @@ use crate::symbol::Symbol;
 /// Dimensions are at least 0, not at least 1: a tensor may be empty (specification, "Static tensor shapes").
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Dim {
-    /// A number. Files can hold negative ones; they are faults that the checker reports.
+    /// A number. In a [`Shape`] it is at least 0: see [`Shape::negative`].
     Known(i64),
     /// A dimension variable: the same name stands for the same number in the whole model.
     Var(Symbol),
@@ -53,18 +53,60 @@ impl From<Symbol> for Dim {
 /// The dimensions of a tensor whose rank is known; rank 0 is a scalar.
 ///
 /// A tensor type without a shape has an unknown rank; that is `Option<Shape>::None`, never an empty shape.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+///
+/// A negative number in the place of a size, which some files have, is no size: the dimension is unknown, and the number is
+/// kept apart, so that the file can be written as it was ([`Shape::negative`]).
+#[derive(Clone, Debug, Default)]
 pub struct Shape {
     dims: SmallVec<[Dim; 4]>,
-    /// The denotation of each axis (such as `DATA_BATCH`), if the model states it; empty if it states none.
-    denotations: Vec<Option<Symbol>>,
+    /// What else the model states about each axis; empty if it states nothing.
+    notes: Vec<Note>,
+}
+
+/// What a model states about an axis beside its dimension.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Note {
+    /// The denotation, such as `DATA_BATCH`.
+    denotation: Option<Symbol>,
+    /// The negative number that takes the place of the size.
+    negative: Option<i64>,
 }
 
 impl Shape {
     /// The shape with the given dimensions.
     #[must_use]
     pub fn new(dims: impl IntoIterator<Item = Dim>) -> Self {
-        Self { dims: dims.into_iter().collect(), denotations: Vec::new() }
+        let mut shape = Self { dims: dims.into_iter().collect(), notes: Vec::new() };
+        if shape.dims.iter().any(is_negative) {
+            shape.keep_negative();
+        }
+        shape
+    }
+
+    /// Makes negative dimensions unknown.
+    #[cold]
+    fn keep_negative(&mut self) {
+        for axis in 0..self.dims.len() {
+            let Some(dim) = self.dims.get_mut(axis).filter(|dim| is_negative(dim)) else { continue };
+            let negative = std::mem::take(dim).known();
+            self.note(axis).negative = negative;
+        }
+    }
+
+    /// The note about an axis that the shape has.
+    #[cfg_attr(
+        not(test),
+        expect(
+            clippy::arithmetic_side_effects,
+            clippy::indexing_slicing,
+            reason = "an axis that the shape has is less than their number"
+        )
+    )]
+    fn note(&mut self, axis: usize) -> &mut Note {
+        if self.notes.len() <= axis {
+            self.notes.resize(axis + 1, Note::default());
+        }
+        &mut self.notes[axis]
     }
 
     /// The shape of a scalar.
@@ -82,7 +124,7 @@ impl Shape {
     /// A shape of `rank` unknown dimensions.
     #[must_use]
     pub fn unknown(rank: usize) -> Self {
-        Self { dims: SmallVec::from_elem(Dim::Unknown, rank), denotations: Vec::new() }
+        Self { dims: SmallVec::from_elem(Dim::Unknown, rank), notes: Vec::new() }
     }
 
     /// The number of axes.
@@ -111,6 +153,9 @@ impl Shape {
     /// Adds an axis at the end.
     pub fn push(&mut self, dim: Dim) {
         self.dims.push(dim);
+        if is_negative(&dim) {
+            self.keep_negative();
+        }
     }
 
     /// The sizes, if all of them are numbers.
@@ -122,26 +167,53 @@ impl Shape {
     /// The denotation of an axis, if the model states it (specification, "Dimension denotation").
     #[must_use]
     pub fn denotation(&self, axis: usize) -> Option<Symbol> {
-        self.denotations.get(axis).copied().flatten()
+        self.notes.get(axis)?.denotation
+    }
+
+    /// The negative number that a file gives in the place of the size of an axis, such as the -1 of old tools. The dimension is
+    /// [unknown](Dim::Unknown) then.
+    #[must_use]
+    pub fn negative(&self, axis: usize) -> Option<i64> {
+        self.notes.get(axis)?.negative.filter(|_| self.dim(axis) == Some(Dim::Unknown))
+    }
+
+    /// Returns `true` if the file gives a negative number in the place of a size.
+    #[must_use]
+    pub fn has_negative(&self) -> bool {
+        (0..self.notes.len()).any(|axis| self.negative(axis).is_some())
+    }
+
+    /// Forgets the negative numbers in the places of sizes, which are unknown.
+    pub fn forget_negative(&mut self) {
+        self.notes.iter_mut().for_each(|note| note.negative = None);
     }
 
     /// Sets the denotation of an axis. An axis that the shape does not have is ignored.
-    #[cfg_attr(
-        not(test),
-        expect(
-            clippy::arithmetic_side_effects,
-            reason = "an axis that the shape has is less than their number"
-        )
-    )]
     pub fn set_denotation(&mut self, axis: usize, denotation: Option<Symbol>) {
-        if axis < self.dims.len() && (denotation.is_some() || axis < self.denotations.len()) {
-            if self.denotations.len() <= axis {
-                self.denotations.resize(axis + 1, None);
-            }
-            if let Some(slot) = self.denotations.get_mut(axis) {
-                *slot = denotation;
-            }
+        if axis < self.dims.len() && (denotation.is_some() || axis < self.notes.len()) {
+            self.note(axis).denotation = denotation;
         }
+    }
+}
+
+const fn is_negative(dim: &Dim) -> bool {
+    matches!(dim, Dim::Known(size) if *size < 0)
+}
+
+impl PartialEq for Shape {
+    fn eq(&self, other: &Self) -> bool {
+        let same = |axis: usize| {
+            self.denotation(axis) == other.denotation(axis) && self.negative(axis) == other.negative(axis)
+        };
+        self.dims == other.dims && (0..self.notes.len().max(other.notes.len())).all(same)
+    }
+}
+
+impl Eq for Shape {}
+
+impl std::hash::Hash for Shape {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.dims.hash(state);
     }
 }
 
@@ -169,5 +241,22 @@ mod tests {
         assert_eq!(shape.denotation(1), Some(Symbol::from_index(7)));
         assert_eq!(shape.denotation(5), None);
         assert_eq!(shape.sizes().as_deref(), Some(&[1, 3][..]));
+    }
+
+    #[test]
+    fn a_negative_number_is_no_size() {
+        let mut shape = Shape::known(&[2, -1]);
+        shape.push(Dim::Known(i64::MIN));
+        assert_eq!(shape.dims(), [Dim::Known(2), Dim::Unknown, Dim::Unknown]);
+        assert_eq!([0, 1, 2, 3].map(|axis| shape.negative(axis)), [None, Some(-1), Some(i64::MIN), None]);
+        assert_eq!(shape.sizes(), None);
+        let open = Shape::new([Dim::Known(2), Dim::Unknown, Dim::Unknown]);
+        assert_ne!(shape, open);
+        shape.forget_negative();
+        assert_eq!(shape, open);
+        // A size that becomes known takes the place of the number.
+        let mut shape = Shape::known(&[-1]);
+        shape.dims_mut()[0] = Dim::Known(3);
+        assert_eq!((shape.negative(0), &shape), (None, &Shape::known(&[3])));
     }
 }

@@ -110,6 +110,31 @@ impl Type {
         self.tensor_type()?.shape.as_ref()
     }
 
+    /// The type without negative numbers in the places of sizes, which are unknown; `None` if it has none.
+    #[must_use]
+    pub fn without_negative(&self) -> Option<Self> {
+        let mut levels = std::iter::successors(Some(self), |ty| ty.inner());
+        if !levels.any(|ty| ty.shape().is_some_and(Shape::has_negative)) {
+            return None;
+        }
+        let mut plain = self.clone();
+        let mut at = Some(&mut plain);
+        while let Some(ty) = at {
+            ty.source = None;
+            at = match &mut ty.kind {
+                TypeKind::Tensor(tensor) | TypeKind::SparseTensor(tensor) => {
+                    tensor.shape.iter_mut().for_each(Shape::forget_negative);
+                    None
+                }
+                TypeKind::Sequence(inner)
+                | TypeKind::Optional(inner)
+                | TypeKind::Map { value: inner, .. } => inner.as_deref_mut(),
+                TypeKind::Undefined | TypeKind::Opaque { .. } => None,
+            };
+        }
+        Some(plain)
+    }
+
     /// The element type of a tensor; `Undefined` for everything else.
     #[must_use]
     pub fn elem(&self) -> ElemType {

@@ -72,6 +72,7 @@ pub(crate) static FIXES: &[Entry<Repair>] = &[
     entry(&graph::value_info_without_value::RULE, graph::value_info_without_value::fix),
     entry(&graph::node_name_twice::RULE, graph::node_name_twice::fix),
     entry(&node::node_not_sorted::RULE, node::node_not_sorted::fix),
+    entry(&ty::negative_dimension::RULE, ty::negative_dimension::fix),
 ];
 
 /// The rules that nearly every exported model violates: programs count their diagnostics and print them on request.

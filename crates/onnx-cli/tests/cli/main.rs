@@ -24,6 +24,7 @@ mod info;
 mod inline;
 mod merge;
 mod models;
+mod negative_dimensions;
 mod ops;
 mod outline;
 mod pipes;

@@ -108,7 +108,11 @@ impl Cx<'_> {
                             &self.model.exprs().display(dim, self.model.names()).to_string(),
                         );
                     }
-                    Dim::Unknown => {}
+                    Dim::Unknown => {
+                        if let Some(number) = shape.negative(axis) {
+                            writer.int64(tensor_shape::dimension::DIM_VALUE, number);
+                        }
+                    }
                 }
                 if let Some(denotation) = shape.denotation(axis) {
                     self.put(writer, tensor_shape::dimension::DENOTATION, self.str(denotation));

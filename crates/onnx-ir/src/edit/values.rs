@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use onnx_types::{Symbol, Type};
 
+use crate::attr::AttrValue;
 use crate::changes::Aspects;
 use crate::constant::Constant;
 use crate::edit::EditError;
@@ -124,6 +125,62 @@ impl Model {
             self.changes.record(value, Aspects::TYPE.when(differs));
         }
         record.ty = ty;
+    }
+
+    /// Removes the negative numbers that declared types have in the places of sizes: the dimensions are unknown, as which everything
+    /// reads them. Returns how many types had some.
+    pub fn forget_negative_dimensions(&mut self) -> usize {
+        let mut count = 0;
+        let typed: Vec<(ValueId, Type)> = (self.values.iter())
+            .filter_map(|(value, record)| Some((value, record.ty()?.without_negative()?)))
+            .collect();
+        count += typed.len();
+        for (value, ty) in typed {
+            self.set_type(value, Some(ty));
+        }
+        let graphs: Vec<GraphId> = self.graphs.keys().collect();
+        for graph in graphs {
+            let record = &mut self.graphs[graph];
+            let of_outputs = record.outputs.iter_mut().filter_map(|output| output.own.as_mut());
+            let of_entries = record.value_info.iter_mut().filter_map(|entry| entry.own.as_mut());
+            let mut changed = 0;
+            for own in of_outputs.chain(of_entries) {
+                if let Some(plain) = own.ty.as_ref().and_then(|ty| ty.without_negative()) {
+                    own.ty = Some(Arc::new(plain));
+                    changed += 1;
+                }
+            }
+            self.record(graph, Aspects::TYPE.when(changed > 0));
+            count += changed;
+        }
+        count + self.forget_negative_in_attributes()
+    }
+
+    fn forget_negative_in_attributes(&mut self) -> usize {
+        let mut changed: Vec<NodeId> = Vec::new();
+        for (node, record) in &mut self.nodes {
+            for attribute in &mut record.attributes {
+                let types = match attribute.value_mut() {
+                    AttrValue::Type(ty) => {
+                        if let Some(plain) = ty.without_negative() {
+                            *ty = Arc::new(plain);
+                            changed.push(node);
+                        }
+                        continue;
+                    }
+                    AttrValue::Types(types) => types,
+                    _ => continue,
+                };
+                for ty in types {
+                    if let Some(plain) = ty.without_negative() {
+                        *ty = plain;
+                        changed.push(node);
+                    }
+                }
+            }
+        }
+        changed.iter().for_each(|&node| self.record(node, Aspects::OPERATOR));
+        changed.len()
     }
 
     /// Changes the name of a value; its uses follow, as they hold no names.

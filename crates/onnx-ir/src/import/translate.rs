@@ -88,7 +88,9 @@ impl Importer<'_> {
     }
 
     fn shape(&mut self, into: &mut Model, shape: &Shape) -> Shape {
-        let mut copy: Shape = shape.dims().iter().map(|&dim| self.dim(into, dim)).collect();
+        let written = |axis: usize, dim: Dim| shape.negative(axis).map_or(dim, Dim::Known);
+        let dims = shape.dims().iter().enumerate();
+        let mut copy: Shape = dims.map(|(axis, &dim)| written(axis, self.dim(into, dim))).collect();
         if self.anonymous.is_some() {
             return copy;
         }

@@ -245,7 +245,6 @@ impl State<'_> {
     /// A declared type with the texts of its dimension variables read as expressions.
     pub(crate) fn declared(&mut self, ty: &Type) -> Ty {
         self.read_dims(ty, |state, dim| match dim {
-            Dim::Known(size) if size < 0 => Dim::Unknown,
             // The name that `apply` gave to a symbol of this result.
             Dim::Var(name) if let Some(symbol) = state.named.of(name) => Dim::Var(symbol),
             Dim::Var(name) => {

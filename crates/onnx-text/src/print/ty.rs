@@ -88,7 +88,10 @@ impl Printer<'_> {
                     let text = self.model.exprs().display(dim, self.model.names()).to_string();
                     self.name(&text);
                 }
-                Dim::Unknown => self.out.push('?'),
+                Dim::Unknown => match shape.negative(axis) {
+                    Some(number) => self.int(number),
+                    None => self.out.push('?'),
+                },
             }
             if let Some(denotation) = shape.denotation(axis) {
                 if self.compat() {

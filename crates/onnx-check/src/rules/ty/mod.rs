@@ -2,7 +2,7 @@
 
 mod dimension_variable_asterisk;
 mod map_key_type;
-mod negative_dimension;
+pub(super) mod negative_dimension;
 mod type_incomplete;
 mod types_contradict;
 mod undefined_type_part;

@@ -1,9 +1,8 @@
 //! The rule `negative-dimension`: a declared shape has a negative dimension.
 
-use onnx_diag::{Diagnostic, Rule, Severity};
-use onnx_types::Dim;
-
 use crate::cx::TypeCx;
+use onnx_diag::{Diagnostic, Rule, Severity};
+use onnx_ir::Model;
 
 pub(crate) static RULE: Rule =
     Rule::new(2903, "negative-dimension", Severity::Warning, "A declared shape has a negative dimension.")
@@ -13,18 +12,25 @@ pub(crate) static RULE: Rule =
 pub(crate) fn check(cx: &mut TypeCx<'_, '_>) {
     for (level, ty) in cx.levels().enumerate() {
         let Some(shape) = ty.shape() else { continue };
-        let negative = shape.dims().iter().enumerate().find_map(|(axis, dim)| match *dim {
-            Dim::Known(size) if size < 0 => Some((axis, size)),
-            _ => None,
-        });
+        let negative = (0..shape.rank()).find_map(|axis| Some((axis, shape.negative(axis)?)));
         let Some((axis, size)) = negative else { continue };
         let place = cx.place;
         // One finding for a shape will do: the others in it are repaired along with it.
         cx.report(&RULE, |places| {
             Diagnostic::new(&RULE, place.locate(places, level).dimension(axis), format!("the size is {size}"))
-                .help("leave a dimension open that is not known, or name a dimension variable")
+                .help("leave a dimension open that is not known, as `onnx check --fix` does, or name a dimension variable")
         });
     }
+}
+
+/// Makes the dimensions unknown, as which everything reads them.
+pub(crate) fn fix(model: &mut Model) -> Vec<String> {
+    let count = model.forget_negative_dimensions();
+    if count == 0 {
+        return Vec::new();
+    }
+    let types = if count == 1 { "type" } else { "types" };
+    vec![format!("made the negative dimensions of {count} {types} unknown")]
 }
 
 #[cfg(test)]
