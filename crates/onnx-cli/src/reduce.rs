@@ -7,7 +7,8 @@ use serde::Serialize;
 use crate::args::{Changed, ExternalArgs, ReduceArgs};
 use crate::exit::{Failure, Outcome};
 use crate::input::{Loaded, display_name, load_to_copy};
-use crate::output::{Out, terminal_safe};
+use crate::json::JsonText;
+use crate::output::Out;
 use crate::progress::Progress;
 use crate::trial::Trials;
 use crate::{report, size, store, weights};
@@ -26,7 +27,7 @@ pub(crate) fn run(args: &ReduceArgs, out: &mut Out) -> Result<Outcome, Failure> 
         .with_registry(&registry)
         .with_only_valid(!args.allow_invalid)
         .with_execution(loaded.execution.clone());
-    let trials = Trials::new(&args.input_file, &loaded, &args.command)
+    let trials = Trials::new(&args.input_file, &loaded, &args.command)?
         .matching(args.wanted.clone())
         .within(args.run_timeout);
     let (mut count, mut good) = (0_u64, 0_u64);
@@ -105,7 +106,7 @@ fn tell(loaded: &Loaded, item: &Item<'_>, out: &mut Out) -> Result<(), Failure> 
     out.result_kind("reduce/1", "models");
     let mut findings = loaded.findings.clone();
     report::select(&loaded.model, &mut findings);
-    let item = terminal_safe(&serde_json::to_string(item).map_err(Failure::new)?);
+    let item = JsonText::of(item)?;
     out.input_of(&loaded.name, Some(loaded.format.id()), Some(loaded.bytes), findings, vec![item])
 }
 

@@ -13,6 +13,7 @@ use crate::args::{ExternalArgs, ExtractArgs, Weights};
 use crate::change::{self, Judged};
 use crate::exit::{Failure, Outcome};
 use crate::extract::{Item, invalid};
+use crate::folder::CreatedFolder;
 use crate::format::Format;
 use crate::input::{Loaded, display_name, is_stream, load_to_copy};
 use crate::output::{Out, shown};
@@ -62,7 +63,7 @@ pub(crate) fn run(args: &ExtractArgs, parts: Parts, out: &mut Out) -> Result<Out
     if made.is_empty() || (judged.is_refused() && !args.keep_going) {
         return Ok(Outcome::Findings);
     }
-    if let Some(directory) = directory.filter(|_| !args.output.dry_run && !args.output.write.force) {
+    if let Some(directory) = directory.filter(|_| !args.output.dry_run) {
         refuse_others(directory, &names)?;
     }
     drop(progress);
@@ -110,7 +111,7 @@ fn write(
         Some(_) if args.output.dry_run => Effect::DryRun,
         Some(_) => Effect::Write,
     };
-    let created = directory.filter(|_| effect == Effect::Write).map(Created::new).transpose()?;
+    let created = directory.filter(|_| effect == Effect::Write).map(CreatedFolder::new).transpose()?;
     let options = store::options(args.output.write, inputs.clone());
     let mut set = FileSet::new(&options);
     let format = args.output.to.unwrap_or(Format::Onnx);
@@ -133,41 +134,12 @@ fn write(
             store::write(&loaded.model, &to, &files, Progress::start("writing", 1), out)?;
         }
     }
-    set.finish(None)?;
+    set.finish()?;
     if let Some(created) = created {
         created.keep();
     }
     staged.iter().for_each(|(to, done)| done.report(to, out));
     Ok(())
-}
-
-/// Directories that were made for the parts. Unless they are kept, those that are empty are removed.
-struct Created(Vec<PathBuf>);
-
-impl Created {
-    fn new(directory: &Path) -> Result<Self, Failure> {
-        let is_missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
-        let made = directory.ancestors().take_while(is_missing).map(Path::to_owned).collect();
-        // Dropped on failure: some of the directories may have been made.
-        let created = Self(made);
-        std::fs::create_dir_all(directory).map_err(|error| {
-            Failure::not_writable(format_args!("cannot create `{}`: {error}", directory.display()))
-        })?;
-        Ok(created)
-    }
-
-    fn keep(mut self) {
-        self.0.clear();
-    }
-}
-
-impl Drop for Created {
-    fn drop(&mut self) {
-        for directory in &self.0 {
-            // What is not empty has files of others, and stays.
-            let _ = std::fs::remove_dir(directory);
-        }
-    }
 }
 
 fn check(args: &ExtractArgs) -> Result<(), Failure> {
@@ -215,7 +187,7 @@ fn refuse_others(directory: &Path, names: &[String]) -> Result<(), Failure> {
     let path = shown(&directory.join(first).to_string_lossy());
     let count = size::plural(others.len() as u64, "file");
     Err(Failure::new(format_args!("the directory has {count} of another split, such as `{path}`"))
-        .help("remove them, use another directory, or keep them with `--force`"))
+        .help("remove them, or use another directory: `merge` would join them with these parts"))
 }
 
 /// Whether a file has a name of [`names`] for some number and format.

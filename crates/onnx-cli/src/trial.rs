@@ -7,11 +7,11 @@ use std::cell::RefCell;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use onnx_codec::file::write_segments;
+use onnx_codec::file::{PrivateFile, PrivateFolder};
 use onnx_codec::{EncodeOptions, encode};
 use onnx_ir::Model;
 use onnx_pass::Trial;
@@ -19,6 +19,7 @@ use regex::bytes::Regex;
 
 use crate::exit::Failure;
 use crate::input::{Loaded, is_stream};
+use crate::interrupt;
 use crate::output::shown;
 
 /// The exit status of a command that cannot try a model, and those of commands that cannot be run.
@@ -31,20 +32,13 @@ const MAX_OUTPUT: u64 = 4 << 20;
 /// How long to wait before the status of the command is read again, at most.
 const TICK: Duration = Duration::from_millis(5);
 
-/// A file that is removed in the end.
-struct Temporary(PathBuf);
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
-}
-
 /// A command that tries models.
 pub(crate) struct Trials<'a> {
     command: &'a [OsString],
-    model: Temporary,
-    output: Temporary,
+    model: PrivateFile,
+    output: PrivateFile,
+    /// Removed after the files in it.
+    _folder: PrivateFolder,
     /// What the output of a command that fails has to contain.
     wanted: Option<Regex>,
     /// The time after which a command is ended, and has failed.
@@ -54,20 +48,18 @@ pub(crate) struct Trials<'a> {
 }
 
 impl<'a> Trials<'a> {
-    /// Trials of variants of a model. Their file is next to it if it has external data, so that they find it.
-    pub(crate) fn new(input: &Path, loaded: &Loaded, command: &'a [OsString]) -> Self {
-        let is_beside = !is_stream(input) && has_external_data(&loaded.model);
-        let folder = if is_beside { input.parent().map(Path::to_path_buf) } else { None };
-        let folder = folder.unwrap_or_else(std::env::temp_dir);
-        let file = |kind: &str| Temporary(folder.join(format!(".onnx-trial-{}.{kind}", std::process::id())));
-        Self {
-            command,
-            model: file("onnx"),
-            output: file("log"),
-            wanted: None,
-            time: None,
-            missed: RefCell::default(),
-        }
+    /// Trials of variants of a model. Their file is in a private directory, or next to the model if it has external data, so that
+    /// they find it.
+    pub(crate) fn new(input: &Path, loaded: &Loaded, command: &'a [OsString]) -> Result<Self, Failure> {
+        let temporaries = interrupt::temporaries();
+        let folder = PrivateFolder::new(&temporaries)?;
+        let model = match is_stream(input) || !has_external_data(&loaded.model) {
+            true => folder.file(".onnx"),
+            false => PrivateFile::beside(input.parent().unwrap_or(Path::new("")), ".onnx", &temporaries)?,
+        };
+        let output = folder.file(".log");
+        let (wanted, time, missed) = (None, None, RefCell::default());
+        Ok(Self { command, model, output, _folder: folder, wanted, time, missed })
     }
 
     /// Sets what the output of a command that fails has to contain.
@@ -84,7 +76,7 @@ impl<'a> Trials<'a> {
 
     /// Runs the command on a model.
     pub(crate) fn run(&self, model: &Model) -> Result<Trial, Failure> {
-        write_segments(&self.model.0, &encode(model, &EncodeOptions::default())?)?;
+        self.model.write(&encode(model, &EncodeOptions::default())?)?;
         let words = self.words();
         let (program, arguments) = words.split_first().ok_or_else(|| Failure::new("a command is missing"))?;
         let name = shown(&program.to_string_lossy());
@@ -92,7 +84,7 @@ impl<'a> Trials<'a> {
         command.args(arguments).stdin(Stdio::null());
         if self.wanted.is_some() {
             let failed = |error| Failure::not_writable(format_args!("the output of the command: {error}"));
-            let file = File::create(&self.output.0).map_err(failed)?;
+            let file = self.output.create()?;
             command.stdout(file.try_clone().map_err(failed)?).stderr(file);
         } else {
             command.stdout(Stdio::null()).stderr(Stdio::null());
@@ -123,7 +115,7 @@ impl<'a> Trials<'a> {
 
     /// The command with the file of the model in the place of `{}`, or at the end.
     fn words(&self) -> Vec<OsString> {
-        let file = self.model.0.as_os_str();
+        let file = self.model.path();
         let mut has_place = false;
         let mut words: Vec<OsString> = Vec::new();
         for argument in self.command {
@@ -136,13 +128,13 @@ impl<'a> Trials<'a> {
             has_place = true;
             let mut word = OsString::new();
             for (index, part) in parts.iter().enumerate() {
-                word.push(if index == 0 { OsStr::new("") } else { file });
+                word.push(if index == 0 { OsStr::new("") } else { file.as_os_str() });
                 word.push(part);
             }
             words.push(word);
         }
         if !has_place {
-            words.push(file.to_owned());
+            words.push(file.into_os_string());
         }
         words
     }
@@ -156,7 +148,8 @@ impl<'a> Trials<'a> {
     fn unmatched_output(&self) -> Result<Option<Vec<u8>>, Failure> {
         let Some(wanted) = &self.wanted else { return Ok(None) };
         let mut output = Vec::new();
-        let read = File::open(&self.output.0).and_then(|file| file.take(MAX_OUTPUT).read_to_end(&mut output));
+        let read =
+            File::open(self.output.path()).and_then(|file| file.take(MAX_OUTPUT).read_to_end(&mut output));
         read.map_err(|error| Failure::not_readable(format_args!("the output of the command: {error}")))?;
         Ok((!wanted.is_match(&output)).then_some(output))
     }

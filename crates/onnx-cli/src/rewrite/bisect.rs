@@ -22,7 +22,7 @@ pub(super) fn run(
     progress: Progress,
     out: &mut Out,
 ) -> Result<Outcome, Failure> {
-    let trials_of = Trials::new(input, loaded, command);
+    let trials_of = Trials::new(input, loaded, command)?;
     let mut trials = 0_u64;
     let result = bisect(pipeline, &loaded.model, options, |model, count| {
         loaded.execution.interrupt.check()?;

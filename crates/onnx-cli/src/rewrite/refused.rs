@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use onnx_codec::file::{Kind, WriteOptions, write_file};
+use onnx_codec::file::{FileSet, Kind, WriteOptions};
 use onnx_pass::{Entry, Level, PipelineReport, Refusal, Verdict};
 
 use crate::exit::Failure;
+use crate::folder::CreatedFolder;
 use crate::output::{Out, shown};
 use crate::size;
 
@@ -98,6 +99,7 @@ pub(super) fn write_reproducers(
         (!counterexample.reproducer.is_empty()).then_some((&refusal.pass, &counterexample.reproducer))
     });
     let mut known: Vec<&str> = Vec::new();
+    let (mut set, mut created, mut files) = (FileSet::new(options), None, Vec::new());
     for (pass, text) in refuted {
         if known.contains(&text.as_str()) {
             continue;
@@ -106,11 +108,17 @@ pub(super) fn write_reproducers(
         let pass: String = pass.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
         let path: PathBuf = folder.join(format!("{pass}-{}.onnxtxt", known.len()));
         if !options.dry_run {
-            std::fs::create_dir_all(folder)
-                .map_err(|error| Failure::new(format_args!("{}: {error}", folder.display())))?;
-            write_file(&path, Kind::Model, options, |file| file.write_all(text.as_bytes()))?;
+            if created.is_none() {
+                created = Some(CreatedFolder::new(folder)?);
+            }
+            set.add(&path, Kind::Model, |file| file.write_all(text.as_bytes()))?;
         }
-        out.output(&path, Some("onnxtxt"), text.len() as u64, !options.dry_run);
+        files.push((path, text.len() as u64));
+    }
+    set.finish()?;
+    created.into_iter().for_each(CreatedFolder::keep);
+    for (path, bytes) in files {
+        out.output(&path, Some("onnxtxt"), bytes, !options.dry_run);
     }
     Ok(())
 }

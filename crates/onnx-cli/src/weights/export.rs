@@ -139,7 +139,6 @@ fn write_all(files: Vec<File>, options: &WriteOptions, loaded: &Loaded) -> Resul
     let (mut written, mut set) = (Vec::new(), FileSet::new(options));
     let failed = |error: FileError| Failure::from(error).or_timeout(&loaded.execution);
     let is_single = files.len() == 1;
-    let index = files.iter().find(|file| file.kind == Kind::Json).map(|file| file.path.clone());
     for file in files {
         let contents = |out: &mut dyn Write| {
             file.pieces.iter().try_for_each(|piece| {
@@ -147,14 +146,15 @@ fn write_all(files: Vec<File>, options: &WriteOptions, loaded: &Loaded) -> Resul
                 out.write_all(piece)
             })
         };
-        match is_single || options.dry_run {
+        // The user names a single file, which may be a link.
+        match is_single {
             true => write_file(&file.path, file.kind, options, contents).map_err(failed)?,
             false => set.add(&file.path, file.kind, contents).map_err(failed)?,
         }
         let len = file.pieces.iter().map(|piece| piece.len() as u64).sum();
         written.push((file.path, file.format, len));
     }
-    set.finish(index.as_deref()).map_err(failed)?;
+    set.finish().map_err(failed)?;
     Ok(written)
 }
 

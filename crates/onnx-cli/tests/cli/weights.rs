@@ -192,3 +192,76 @@ fn only_weights_that_are_written_are_counted() {
         .says("a file `.pb` holds one weight, not 2 weights")
         .says("--at NAME");
 }
+
+/// Names of entries of an archive lead no careless program out of its directory, and come back as they are.
+#[test]
+fn names_in_an_archive_lead_nowhere() {
+    let names = [
+        "/tmp/x",
+        "../../x",
+        "a/../x",
+        "..\\x",
+        "\\x",
+        "C:x",
+        "50%",
+        "%2Ftmp%2Fx",
+        "a/b",
+        "onnx::MatMul_1",
+        "...",
+    ];
+    let weights: Vec<String> = names
+        .iter()
+        .map(|name| format!("float[1] \"{}\" = {{{}}}", name.replace('\\', "\\\\"), name.len()))
+        .collect();
+    let model = |text: &str| {
+        format!(
+            "<ir_version: 10, opset_import: [\"\": 21]> g (float[1] x) => (float[1] y) <{text}> {{ y = Relu (x) }}"
+        )
+    };
+    let folder = Folder::with("in.onnxtxt", model(&weights.join(", ")));
+    onnx(&folder, "weights export in.onnxtxt -o w.npz").exits(0);
+    let mut archive = zip::ZipArchive::new(std::io::Cursor::new(folder.get("w.npz"))).unwrap();
+    let mut entries: Vec<String> = (0..archive.len())
+        .map(|index| archive.by_index(index).unwrap().name().unwrap().into_owned())
+        .collect();
+    entries.sort_unstable();
+    let mut expected = [
+        "%2Ftmp%2Fx.npy",
+        "%2E.%2F..%2Fx.npy",
+        "a%2F..%2Fx.npy",
+        "%2E.%5Cx.npy",
+        "%5Cx.npy",
+        "C%3Ax.npy",
+        "50%25.npy",
+        "%252Ftmp%252Fx.npy",
+        "a/b.npy",
+        "onnx::MatMul_1.npy",
+        "....npy",
+    ];
+    expected.sort_unstable();
+    assert_eq!(entries, expected);
+    folder.put("zeros.onnxtxt", model(&weights.join(", ").replace("= {", "= {100")));
+    onnx(&folder, "weights import zeros.onnxtxt w.npz -o same.onnx").exits(0);
+    onnx(&folder, "diff in.onnxtxt same.onnx").exits(0);
+}
+
+/// The caches of model hubs consist of links, so a link in the directory of an index is followed; a location outside is not.
+#[test]
+#[cfg(unix)]
+fn shards_may_be_links_but_not_elsewhere() {
+    let folder = Folder::with("in.onnxtxt", MODEL.replace(", inf, nan}", ", 2, 3}"));
+    onnx(&folder, "weights export in.onnxtxt -o w.safetensors --shard-size 30").exits(0);
+    let index = String::from_utf8(folder.get("w.safetensors.index.json")).unwrap();
+    let shard = folder.list().into_iter().find(|name| name.starts_with("w-00001")).unwrap();
+    std::fs::create_dir(folder.path().join("blobs")).unwrap();
+    std::fs::rename(folder.path().join(&shard), folder.path().join("blobs/first")).unwrap();
+    let import = "weights import in.onnxtxt w.safetensors.index.json -o same.onnx --force";
+    onnx(&folder, import).exits(2);
+    std::os::unix::fs::symlink("blobs/first", folder.path().join(&shard)).unwrap();
+    onnx(&folder, import).exits(0);
+    onnx(&folder, "diff in.onnxtxt same.onnx").exits(0);
+    for elsewhere in ["../first", "/tmp/first", "blobs/../../first"] {
+        folder.put("w.safetensors.index.json", index.replace(&shard, elsewhere));
+        onnx(&folder, import).exits(2);
+    }
+}

@@ -8,6 +8,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use super::dir::FileEntry;
+use super::set::INCOMPLETE;
 use super::target::Target;
 use onnx_proto::field::model;
 
@@ -88,8 +89,8 @@ impl Kind {
         })
     }
 
-    /// Returns `true` if the file has the name and the contents of this kind. An empty file has the contents of every
-    /// kind.
+    /// Returns `true` if the file has the name and the contents of this kind. An empty file and one of a set that was not
+    /// written completely have the contents of every kind.
     pub(crate) fn matches(self, target: &Target, entry: &FileEntry) -> io::Result<bool> {
         if !self.has_name(&target.name) {
             return Ok(false);
@@ -104,6 +105,10 @@ impl Kind {
         };
         let mut head = Vec::new();
         (&mut file).take(HEAD).read_to_end(&mut head)?;
+        // What an interrupted writer left is nothing that could be lost.
+        if head == INCOMPLETE {
+            return Ok(true);
+        }
         let text = beginning(&head);
         Ok(match self {
             Self::Model => is_model_text(text) || is_message(&mut file, entry.len, true)?,
@@ -278,6 +283,9 @@ mod tests {
         assert!(is(Kind::Message, b"\x0a\x01x") && !is(Kind::Message, b"precious"));
         let tensor = b"\x08\x02\x10\x01\x42\x01y\x4a\x08\0\0\0\0\0\0\0\0";
         assert!(is(Kind::Message, tensor) && !is(Kind::Model, tensor));
+        for kind in [Kind::Model, Kind::Message, Kind::Json] {
+            assert!(is(kind, INCOMPLETE));
+        }
         assert!(is(Kind::Json, b" {}") && !is(Kind::Json, b"[]"));
     }
 

@@ -8,13 +8,15 @@
 //!   nothing else. Where the system has files without names (Linux), the temporary file is one, so that nothing remains
 //!   however the process ends; elsewhere [`Temporaries`] lists what to remove.
 //! * Files that belong together are a [`FileSet`]: all of them reach the disk under temporary names before the first one takes
-//!   its name.
+//!   its name, and no reader accepts a set of which only some files have theirs.
 //! * A temporary file can be read by its owner only. When it is complete it gets the permissions of the file that it
 //!   replaces, or those that the process gives to new files.
 //! * Because the name changes in one step, a model may be written over the file it is mapped from: the map keeps the old
 //!   contents.
 //! * Only regular files are replaced: a directory, pipe, socket or device under the name is an error. A symbolic link
 //!   stays, and the file it leads to is replaced, in that file's directory; a link that leads nowhere is an error.
+//! * Names that the program chooses cannot be used against it: those of temporary files are random ([`PrivateFolder`]), and a
+//!   link that has the name of a file of a set is not followed.
 //! * [`write_file`] and [`save`](crate::save) replace no file that an input reads, and files of other kinds or data files
 //!   with other contents only where [`WriteOptions::force`] is set. [`write_atomically`] and [`write_segments`] are for files that the caller owns: they
 //!   replace any regular file.
@@ -27,6 +29,7 @@ pub(crate) mod stage;
 pub(crate) mod target;
 
 mod kind;
+mod private;
 mod set;
 mod stream;
 
@@ -42,6 +45,7 @@ use onnx_proto::wire::Segments;
 use crate::source::location::Location;
 use dir::Dir;
 pub use kind::Kind;
+pub use private::{PrivateFile, PrivateFolder};
 pub use protect::{InputFiles, Refusal, WriteOptions};
 use protect::{Outputs, decide};
 pub use set::FileSet;
@@ -215,10 +219,13 @@ pub fn write_file(
     options: &WriteOptions,
     contents: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), FileError> {
+    let path = path.as_ref();
     if options.dry_run {
-        return rehearse(path.as_ref(), kind, options, contents);
+        let rehearsed =
+            Target::for_path(path).and_then(|target| rehearse(path, &target, kind, options, contents));
+        return rehearsed.map_err(|error| FileError::write(path, error));
     }
-    replace(path.as_ref(), Some(kind), options, |staged| staged.write_with(contents))
+    replace(path, Some(kind), options, |staged| staged.write_with(contents))
 }
 
 /// Makes the directories that the file of some external data needs, in the directory of its model. None may be a symbolic
@@ -267,17 +274,14 @@ fn replaced(
 /// Does what [`write_file`] does up to the first change.
 fn rehearse(
     path: &Path,
+    target: &Target,
     kind: Kind,
     options: &WriteOptions,
     contents: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> Result<(), FileError> {
-    let rehearsed = || {
-        let target = Target::for_path(path)?;
-        replaced(path, &target, kind, options)?;
-        contents(&mut io::sink())?;
-        target.dir.check_writable()
-    };
-    rehearsed().map_err(|error| FileError::write(path, error))
+) -> io::Result<()> {
+    replaced(path, target, kind, options)?;
+    contents(&mut io::sink())?;
+    target.dir.check_writable()
 }
 
 /// Replaces one file, if it may be replaced by one of this kind.

@@ -1,23 +1,42 @@
 //! Files that belong together: all of them are complete and on disk before the first one takes its name.
+//!
+//! No system replaces several files in one step. A reader that finds some old and some new files, each of which is valid, would
+//! join them. So a set of several files is replaced in three steps:
+//!
+//! 1. the contents of each existing file are replaced by [`INCOMPLETE`], which no reader of any format accepts, and the name of
+//!    the last file is taken by such contents, too,
+//! 2. data files take their names, then the others, the last one last: with it, the set is complete.
+//!
+//! A process that ends before step 1 leaves the old set, and after step 2 the new one. In between, the last file refuses to be
+//! read, so that all readers of the set do.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use onnx_diag::Quoted;
 use onnx_ir::Model;
 
 use super::dir::{Dir, FileEntry};
 use super::protect::{Denied, Outputs, decide, external_data};
-use super::stage::{Closed, Staged};
+use super::stage::{Closed, Held, Staged};
 use super::target::{Target, lock};
-use super::{FileError, Kind, WriteOptions, replaced};
+use super::{FileError, Kind, WriteOptions, rehearse, replaced};
 use crate::DataFile;
+
+/// The contents of the files of a set that is being replaced. The first letter cannot begin a message of protobuf, and the text
+/// is valid in no other format of models, tensors and indexes.
+pub(crate) const INCOMPLETE: &[u8] =
+    b"onnx: this file belongs to a set of files that was not written completely; write the set again\n";
 
 /// Files that are written together.
 ///
 /// Each file is written under a temporary name when it is added. [`finish`](Self::finish) gives all of them their names, in the
-/// order in which they were added. A set that is dropped before changes nothing.
+/// order in which they were added. A set that is dropped before changes nothing. If the process ends while files take their
+/// names, the old set is left, or the new one, or files that no reader accepts.
+///
+/// The names are chosen by a program, not by its user, so a symbolic link that has one of them is not followed: it is an error.
 ///
 /// ```
 /// use onnx_codec::file::{FileSet, Kind, WriteOptions};
@@ -29,7 +48,7 @@ use crate::DataFile;
 ///     set.add(folder.path().join(name), Kind::Json, |out| out.write_all(b"{}"))?;
 /// }
 /// assert!(!folder.path().join("1.json").exists());
-/// set.finish(None)?;
+/// set.finish()?;
 /// assert!(folder.path().join("1.json").exists() && folder.path().join("2.json").exists());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -44,12 +63,24 @@ struct Member {
     path: PathBuf,
     target: Target,
     staged: Closed,
-    /// Whether the file that is replaced reads others that are replaced.
-    reads_others: bool,
+    role: Role,
+}
+
+/// How readers get to a file of a set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    /// By its name.
+    Main {
+        /// Whether the file that is replaced reads data that is replaced.
+        reads_others: bool,
+    },
+    /// Through a model of the set.
+    Data,
 }
 
 impl<'a> FileSet<'a> {
-    /// An empty set. [`WriteOptions::dry_run`] has no effect.
+    /// An empty set. With [`WriteOptions::dry_run`], [`add`](Self::add) only finds out whether the file could be written;
+    /// [`add_model`](Self::add_model) is not for dry runs.
     #[must_use]
     pub const fn new(options: &'a WriteOptions) -> Self {
         Self { options, members: Vec::new() }
@@ -68,12 +99,16 @@ impl<'a> FileSet<'a> {
     ) -> Result<(), FileError> {
         let path = path.as_ref();
         let staged = || {
-            let target = Target::for_path(path)?;
+            let target = Target::without_link(path)?;
+            if self.options.dry_run {
+                return rehearse(path, &target, kind, self.options, contents).map(|()| None);
+            }
             let old = replaced(path, &target, kind, self.options)?;
             let staged = stage(&target, old.as_ref(), self.options, |staged| staged.write_with(contents))?;
-            Ok(Member { path: path.to_owned(), target, staged, reads_others: false })
+            let role = Role::Main { reads_others: false };
+            Ok(Some(Member { path: path.to_owned(), target, staged, role }))
         };
-        self.members.push(staged().map_err(|error| FileError::write(path, error))?);
+        self.members.extend(staged().map_err(|error| FileError::write(path, error))?);
         Ok(())
     }
 
@@ -95,7 +130,7 @@ impl<'a> FileSet<'a> {
         let at_model = |error| FileError::write(path, error);
         let data_path =
             |index: usize| folder.join(files.get(index).map_or("", |file: &DataFile| file.location()));
-        let main = Target::for_path(path).map_err(at_model)?;
+        let main = Target::without_link(path).map_err(at_model)?;
         let root = Dir::open(folder).map_err(at_model)?;
         let data: Vec<Target> = (files.iter().enumerate())
             .map(|(index, file)| {
@@ -126,37 +161,41 @@ impl<'a> FileSet<'a> {
             let staged =
                 stage(target, old.as_ref(), self.options, |staged| staged.write_pieces(file.pieces().iter()));
             let staged = staged.map_err(|error| FileError::write(&path, error))?;
-            members.push(Member { path, target: target.clone(), staged, reads_others: false });
+            members.push(Member { path, target: target.clone(), staged, role: Role::Data });
         }
         self.members.extend(members);
-        let reads_others = old.is_pair;
-        self.members.push(Member { path: path.to_owned(), target: main, staged: last, reads_others });
+        let role = Role::Main { reads_others: old.is_pair };
+        self.members.push(Member { path: path.to_owned(), target: main, staged: last, role });
         Ok(())
     }
 
-    /// Gives the files their names. An existing `index` of the set, and models whose data is replaced, are removed before the
-    /// first file is replaced, so that none refers to a mixture of old and new files.
+    /// Gives the files their names. If the process ends meanwhile, readers find the old set, the new one, or a file that none of
+    /// them accepts; see the [type](Self).
     ///
     /// # Errors
     ///
     /// Returns an error if the system fails, or if one of the names is not one of a regular file any more. The message names the
     /// files that were replaced before.
-    pub fn finish(mut self, index: Option<&Path>) -> Result<(), FileError> {
-        let first = self.members.first().map(|member| member.path.clone()).unwrap_or_default();
-        let locks = lock(self.members.iter().map(|member| &member.target))
-            .map_err(|error| FileError::write(&first, error))?;
-        for member in &self.members {
-            member.target.entry().map_err(|error| FileError::write(&member.path, error))?;
-        }
-        let mut held = self.options.temporaries.hold().map_err(|error| FileError::write(&first, error))?;
-        for member in &self.members {
-            let is_removed = member.reads_others || index == Some(member.path.as_path());
-            if is_removed && member.target.entry().is_ok_and(|entry| entry.is_some()) {
-                let removed = member.target.dir.remove(&member.target.name);
-                removed.map_err(|error| FileError::write(&member.path, error))?;
-            }
-        }
+    pub fn finish(mut self) -> Result<(), FileError> {
+        let Some(first) = self.members.first().map(|member| member.path.clone()) else { return Ok(()) };
+        let at_first = |error| FileError::write(&first, error);
+        let locks = lock(self.members.iter().map(|member| &member.target)).map_err(at_first)?;
+        let mut held = self.options.temporaries.hold().map_err(at_first)?;
+        let mut marks = self.marks(&mut held)?;
+        // Whatever comes last is that which readers need to accept the set.
+        self.members.sort_by_key(|member| member.role != Role::Data);
         let mut done: Vec<PathBuf> = Vec::new();
+        for (path, target, mark) in &mut marks {
+            let placed = target.permissions(target.entry().ok().flatten().as_ref());
+            let placed = placed.and_then(|permissions| mark.place(&mut held, &target.name, permissions));
+            placed.map_err(|error| FileError::write(path, incomplete(error, &done)))?;
+            done.push(path.clone());
+        }
+        // On disk, too, no new file may be older than the marks.
+        if !marks.is_empty() {
+            self.sync().map_err(|(path, error)| FileError::write(&path, incomplete(error, &done)))?;
+            done.clear();
+        }
         for member in &mut self.members {
             let placed = member.staged.place(&mut held, &member.target.name);
             placed.map_err(|error| FileError::write(&member.path, incomplete(error, &done)))?;
@@ -164,8 +203,44 @@ impl<'a> FileSet<'a> {
         }
         drop(held);
         drop(locks);
+        self.sync().map_err(|(path, error)| FileError::write(&path, error))
+    }
+
+    /// The files whose contents are [`INCOMPLETE`] until the set is complete, and these contents, which are on disk.
+    fn marks(&self, held: &mut Held<'_>) -> Result<Vec<(PathBuf, Target, Staged)>, FileError> {
+        let mains = || self.members.iter().filter(|member| member.role != Role::Data);
+        let reads_others = |member: &Member| member.role == (Role::Main { reads_others: true });
+        let is_one_step = mains().count() <= 1 && !mains().any(reads_others);
+        let last = mains().last().map(|member| &member.path);
+        let mut marks = Vec::new();
         for member in &self.members {
-            member.target.dir.sync().map_err(|error| FileError::write(&member.path, error))?;
+            let at_member = |error| FileError::write(&member.path, error);
+            let old = member.target.entry().map_err(at_member)?;
+            let is_needed = old.is_some() || last == Some(&member.path);
+            if is_one_step || member.role == Role::Data || !is_needed {
+                continue;
+            }
+            let mut mark = || {
+                let mut mark = Staged::new_held(&member.target.dir, &self.options.temporaries, held)?;
+                mark.write_with(|out| out.write_all(INCOMPLETE))?;
+                mark.sync()?;
+                Ok(mark)
+            };
+            marks.push((member.path.clone(), member.target.clone(), mark().map_err(at_member)?));
+        }
+        Ok(marks)
+    }
+
+    /// Waits until the names of all files are on disk.
+    fn sync(&self) -> Result<(), (PathBuf, io::Error)> {
+        let mut done: Vec<&Arc<Dir>> = Vec::new();
+        for member in &self.members {
+            let dir = &member.target.dir;
+            if done.iter().any(|known| known.path() == dir.path()) {
+                continue;
+            }
+            dir.sync().map_err(|error| (member.path.clone(), error))?;
+            done.push(dir);
         }
         Ok(())
     }

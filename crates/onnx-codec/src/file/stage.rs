@@ -5,6 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{File, Permissions};
 use std::hash::{BuildHasher, Hasher};
 use std::io::{self, BufWriter, IoSlice, Write};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
@@ -42,6 +43,7 @@ pub struct Temporaries(Arc<Mutex<State>>);
 struct State {
     stopped: bool,
     files: Vec<(Arc<Dir>, OsString)>,
+    folders: Vec<PathBuf>,
 }
 
 /// The state after [`Temporaries::stop`]: while it is held, all writers are blocked.
@@ -58,6 +60,9 @@ impl Temporaries {
             // What cannot be removed stays; the process is about to end.
             let _ = dir.remove(&name);
         }
+        for folder in std::mem::take(&mut state.folders) {
+            let _ = std::fs::remove_dir_all(folder);
+        }
         Stopped(state)
     }
 
@@ -70,6 +75,16 @@ impl Temporaries {
         }
     }
 
+    /// Removes a file that does not exist any more from the list.
+    pub(crate) fn forget(&self, name: &OsStr) {
+        self.lock().files.retain(|(_, known)| known != name);
+    }
+
+    /// Removes a directory that does not exist any more from the list.
+    pub(crate) fn forget_folder(&self, path: &Path) {
+        self.lock().folders.retain(|known| known != path);
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -80,8 +95,15 @@ impl Temporaries {
 pub(crate) struct Held<'a>(MutexGuard<'a, State>);
 
 impl Held<'_> {
-    fn add(&mut self, dir: &Arc<Dir>, name: &OsStr) {
+    /// Adds a file to the list of those that a signal removes.
+    pub(crate) fn add(&mut self, dir: &Arc<Dir>, name: &OsStr) {
+        self.forget(name);
         self.0.files.push((Arc::clone(dir), name.to_owned()));
+    }
+
+    /// Adds a directory to the list of those that a signal removes.
+    pub(crate) fn add_folder(&mut self, path: PathBuf) {
+        self.0.folders.push(path);
     }
 
     fn forget(&mut self, name: &OsStr) {
@@ -268,7 +290,12 @@ fn random() -> u64 {
 
 /// A name for a temporary file.
 pub(crate) fn temporary_name() -> OsString {
-    format!(".onnx-{:016x}.tmp", random()).into()
+    random_name(".tmp")
+}
+
+/// A name that cannot be foreseen, for a file that is removed in the end.
+pub(crate) fn random_name(suffix: &str) -> OsString {
+    format!(".onnx-{:016x}{suffix}", random()).into()
 }
 
 /// A name that no file should have, in the same directory and with the same extension as `name`: `w.data` becomes
@@ -289,7 +316,7 @@ pub(crate) fn is_fresh_name(name: &OsStr, of: &OsStr) -> bool {
 }
 
 /// Makes something under a temporary name that is not taken.
-fn unused_name<T>(make: impl Fn(&OsStr) -> io::Result<T>) -> io::Result<(T, OsString)> {
+pub(crate) fn unused_name<T>(make: impl Fn(&OsStr) -> io::Result<T>) -> io::Result<(T, OsString)> {
     let mut tries = 0;
     loop {
         let name = temporary_name();

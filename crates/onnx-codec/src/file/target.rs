@@ -20,10 +20,14 @@ pub(crate) struct Target {
 impl Target {
     /// The file that a user names by its path; a symbolic link is followed.
     pub(crate) fn for_path(path: &Path) -> io::Result<Self> {
-        let path = match Entry::of(path)? {
-            Entry::Link => resolve(path)?,
-            _ => path.to_owned(),
-        };
+        match Entry::of(path)? {
+            Entry::Link => Self::without_link(&resolve(path)?),
+            _ => Self::without_link(path),
+        }
+    }
+
+    /// The file that a path names, as it is. What is a link when the file is to be replaced is an error.
+    pub(crate) fn without_link(path: &Path) -> io::Result<Self> {
         let names_file = !path.as_os_str().as_encoded_bytes().ends_with(b"/");
         let name =
             path.file_name().filter(|_| names_file).ok_or_else(|| invalid("the path names no file"))?;

@@ -8,15 +8,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use onnx_codec::file::{Kind, read, write_file};
+use onnx_codec::file::{FileSet, Kind, read, write_file};
 use onnx_codec::value::{KeyMessage, ValueMessage, ValueMessageKind, decode_value, encode_value};
-use onnx_codec::{DecodeOptions, EncodeOptions, ReadMode, WriteOptions};
+use onnx_codec::{DecodeOptions, EncodeOptions, FileError, ReadMode, WriteOptions};
 use onnx_eval::{MapKey, Value};
 use onnx_types::tensor::{NoData, Tensor};
 use onnx_types::{ElemType, Execution, Type, TypeKind};
 use zip::{ZipArchive, ZipWriter};
 
 use crate::exit::{Failure, LibraryError};
+use crate::folder::CreatedFolder;
 use crate::input::{display_name, is_stream};
 use crate::output::shown;
 
@@ -77,7 +78,7 @@ pub(crate) fn archive(path: &Path, execution: &Execution) -> Result<BTreeMap<Str
     for index in 0..archive.len() {
         let mut file = archive.by_index(index).map_err(about)?;
         let name = file.name().map_err(about)?;
-        let name = name.strip_suffix(".npy").unwrap_or(&name).to_owned();
+        let name = name_of_entry(name.strip_suffix(".npy").unwrap_or(&name));
         let mut bytes = Vec::new();
         loop {
             execution.interrupt.check()?;
@@ -194,6 +195,36 @@ pub(crate) enum ValueFormat {
 
 /// The name of a file for a value: characters other than letters, digits, `-`, `_` and `.` are escaped.
 pub(crate) fn file_name(name: &str, extension: &str) -> String {
+    format!("{}.{extension}", escaped(name))
+}
+
+/// The name of a value in an archive. A program that unpacks an archive without care writes outside of its directory if a name
+/// is absolute or has `..`, so such names are escaped like those of files. So are names with `%`, to be read as they are.
+fn entry_name(name: &str) -> String {
+    let is_drive = name.as_bytes().get(1) == Some(&b':');
+    let leads_outside = name.starts_with(['/', '\\'])
+        || is_drive
+        || name.split(['/', '\\']).any(|component| component == "..")
+        || name.contains(char::is_control);
+    if leads_outside || name.contains('%') { escaped(name) } else { name.to_owned() }
+}
+
+/// The name of a value for an entry of an archive: that for which [`entry_name`] gives the entry, if there is one.
+fn name_of_entry(entry: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = entry.as_bytes();
+    while let [first, tail @ ..] = rest {
+        let digits =
+            tail.get(..2).filter(|_| *first == b'%').and_then(|digits| std::str::from_utf8(digits).ok());
+        let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        bytes.push(byte.unwrap_or(*first));
+        rest = if byte.is_some() { tail.get(2..).unwrap_or_default() } else { tail };
+    }
+    let name = String::from_utf8(bytes).ok();
+    name.filter(|name| entry_name(name) == entry).unwrap_or_else(|| entry.to_owned())
+}
+
+fn escaped(name: &str) -> String {
     let mut escaped = String::new();
     for (index, c) in name.char_indices() {
         if c.is_alphanumeric() || matches!(c, '-' | '_') || (c == '.' && index > 0) {
@@ -202,7 +233,7 @@ pub(crate) fn file_name(name: &str, extension: &str) -> String {
             c.encode_utf8(&mut [0; 4]).bytes().for_each(|byte| escaped.push_str(&format!("%{byte:02X}")));
         }
     }
-    format!("{escaped}.{extension}")
+    escaped
 }
 
 /// A file that is written.
@@ -236,22 +267,37 @@ impl File {
         })
     }
 
+    const fn format(&self) -> &'static str {
+        match self.kind {
+            Kind::Array => "npy",
+            _ => "pb",
+        }
+    }
+
     fn len(&self) -> u64 {
         self.pieces.iter().map(|piece| piece.len() as u64).sum()
     }
 
-    /// Writes the file, unless the timeout ends it: then it is as it was before.
-    fn write(&self, options: &WriteOptions, execution: &Execution) -> Result<(), Failure> {
-        let written = write_file(&self.path, self.kind, options, |out| {
+    /// Writes the file, or adds it to a set of files.
+    fn write_to(
+        &self,
+        execution: &Execution,
+        write: impl FnOnce(&Path, Kind, &mut Contents<'_>) -> Result<(), FileError>,
+    ) -> Result<(), Failure> {
+        let mut contents = |out: &mut dyn io::Write| {
             for piece in self.pieces.iter().flat_map(|piece| piece.chunks(PIECE)) {
                 execution.interrupt.check().map_err(io::Error::other)?;
                 out.write_all(piece)?;
             }
             Ok(())
-        });
+        };
+        let written = write(&self.path, self.kind, &mut contents);
         written.map_err(|error| Failure::from(error).or_timeout(execution))
     }
 }
+
+/// A function that writes the contents of a file.
+type Contents<'a> = dyn FnMut(&mut dyn io::Write) -> io::Result<()> + 'a;
 
 /// Where outputs are written.
 pub(crate) enum Place<'a> {
@@ -344,11 +390,14 @@ pub(crate) fn write(
         };
         files.push(File::new(path, format, name, value, execution)?);
     }
-    if let Place::Directory(path, _) = place {
-        create_directory(path)?;
-    }
-    let is_archive = matches!(place, Place::Archive(_));
-    write_all(files, is_archive, options, execution)
+    let file = match (place, files.as_slice()) {
+        (Place::Directory(path, _), _) => return write_set(path, files, options, execution),
+        (_, [file]) => file,
+        (_, _) => return Ok(Vec::new()),
+    };
+    file.write_to(execution, |path, kind, contents| write_file(path, kind, options, contents))?;
+    let format = if matches!(place, Place::Archive(_)) { "npz" } else { file.format() };
+    Ok(vec![(file.path.clone(), format, file.len())])
 }
 
 /// Writes values as messages into files of a directory.
@@ -362,35 +411,27 @@ pub(crate) fn write_messages(
         execution.interrupt.check()?;
         File::new(path.clone(), ValueFormat::Pb, name, value, execution)
     });
-    let files = files.collect::<Result<_, _>>()?;
-    create_directory(directory)?;
-    write_all(files, false, options, execution)
+    write_set(directory, files.collect::<Result<_, _>>()?, options, execution)
 }
 
-fn create_directory(path: &Path) -> Result<(), Failure> {
-    std::fs::create_dir_all(path).map_err(|error| {
-        Failure::not_writable(format_args!("{}: cannot be created: {error}", path.display()))
-    })
-}
-
-fn write_all(
+/// Writes files into a directory, all or none.
+fn write_set(
+    directory: &Path,
     files: Vec<File>,
-    is_archive: bool,
     options: &WriteOptions,
     execution: &Execution,
 ) -> Result<Vec<WrittenFile>, Failure> {
-    let mut written = Vec::new();
-    for file in files {
-        file.write(options, execution)?;
-        let format = match file.kind {
-            _ if is_archive => "npz",
-            Kind::Array => "npy",
-            _ => "pb",
-        };
-        let len = file.len();
-        written.push((file.path, format, len));
+    // Where no directory is, a dry run finds no file that would be replaced.
+    if !options.dry_run || directory.is_dir() {
+        let created = (!options.dry_run).then(|| CreatedFolder::new(directory)).transpose()?;
+        let mut set = FileSet::new(options);
+        for file in &files {
+            file.write_to(execution, |path, kind, contents| set.add(path, kind, contents))?;
+        }
+        set.finish()?;
+        created.into_iter().for_each(CreatedFolder::keep);
     }
-    Ok(written)
+    Ok(files.into_iter().map(|file| (file.path.clone(), file.format(), file.len())).collect())
 }
 
 fn tensor(value: &Value) -> Result<&Tensor, Failure> {
@@ -406,7 +447,10 @@ fn pack(values: &[(String, Value)], execution: &Execution) -> Result<Vec<u8>, Fa
     for (name, value) in values {
         let about = |failure: Failure| failure.about(name);
         let pieces = npy::write(tensor(value).map_err(about)?, execution).map_err(about)?;
-        archive.start_file(format!("{name}.npy"), stored).map_err(not_an_archive).map_err(about)?;
+        archive
+            .start_file(format!("{}.npy", entry_name(name)), stored)
+            .map_err(not_an_archive)
+            .map_err(about)?;
         for piece in pieces.iter().flat_map(|piece| piece.chunks(PIECE)) {
             execution.interrupt.check()?;
             archive.write_all(piece).map_err(|error| about(not_an_archive(error)))?;

@@ -102,6 +102,17 @@ impl Dir {
         std::fs::create_dir(self.path.join(name))
     }
 
+    /// Makes a directory in this one. Who can change it is inherited.
+    pub(crate) fn create_private_dir(&self, name: &OsStr) -> io::Result<()> {
+        self.create_dir(name)
+    }
+
+    /// Whether the directory is one of the user, which is not found out here.
+    #[expect(clippy::unnecessary_wraps, clippy::unused_self, reason = "other systems must do something")]
+    pub(crate) fn is_private(&self) -> io::Result<bool> {
+        Ok(true)
+    }
+
     /// The directory entry of a name.
     pub(crate) fn entry(&self, name: &OsStr) -> io::Result<Entry> {
         Entry::of(&self.path.join(name))

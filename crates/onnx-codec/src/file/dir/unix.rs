@@ -173,6 +173,17 @@ impl Dir {
         Ok(rustix::fs::mkdirat(&self.handle, name, Mode::from_raw_mode(0o777))?)
     }
 
+    /// Makes a directory in this one, which only the user can list and change.
+    pub(crate) fn create_private_dir(&self, name: &OsStr) -> io::Result<()> {
+        Ok(rustix::fs::mkdirat(&self.handle, name, Mode::from_raw_mode(0o700))?)
+    }
+
+    /// Whether the directory is one of the user, and of nobody else.
+    pub(crate) fn is_private(&self) -> io::Result<bool> {
+        let stat = rustix::fs::fstat(&self.handle)?;
+        Ok(stat.st_uid == rustix::process::geteuid().as_raw() && stat.st_mode & 0o077 == 0)
+    }
+
     /// The directory entry of a name.
     pub(crate) fn entry(&self, name: &OsStr) -> io::Result<Entry> {
         use rustix::fs::FileType;

@@ -1,0 +1,36 @@
+//! Directories that a command makes for its files.
+
+use std::path::{Path, PathBuf};
+
+use crate::exit::Failure;
+
+/// Directories that were made for files. Unless they are kept, those that are empty are removed.
+pub(crate) struct CreatedFolder(Vec<PathBuf>);
+
+impl CreatedFolder {
+    /// Makes a directory and those above it, as far as they do not exist.
+    pub(crate) fn new(directory: &Path) -> Result<Self, Failure> {
+        let is_missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
+        let made = directory.ancestors().take_while(is_missing).map(Path::to_owned).collect();
+        // Dropped on failure: some of the directories may have been made.
+        let created = Self(made);
+        std::fs::create_dir_all(directory).map_err(|error| {
+            Failure::not_writable(format_args!("cannot create `{}`: {error}", directory.display()))
+        })?;
+        Ok(created)
+    }
+
+    /// Leaves the directories there: the files are written.
+    pub(crate) fn keep(mut self) {
+        self.0.clear();
+    }
+}
+
+impl Drop for CreatedFolder {
+    fn drop(&mut self) {
+        for directory in &self.0 {
+            // What is not empty has files of others, and stays.
+            let _ = std::fs::remove_dir(directory);
+        }
+    }
+}
