@@ -9,7 +9,8 @@ use serde::Serialize;
 use crate::args::SeverityArgs;
 use crate::exit::Failure;
 use crate::input::Loaded;
-use crate::output::{Colours, Out, terminal_safe};
+use crate::json::JsonText;
+use crate::output::{Colours, Out};
 use crate::report;
 
 /// Diagnostics of an edit, with the severities that the user wants.
@@ -59,8 +60,7 @@ pub(crate) fn report_all(
         return out.input(loaded, found);
     }
     out.result_kind(kind, "models");
-    let text = |item| Ok(terminal_safe(&serde_json::to_string(item).map_err(Failure::new)?));
-    let items = items.iter().map(text).collect::<Result<Vec<String>, Failure>>()?;
+    let items = items.iter().map(JsonText::of).collect::<Result<Vec<JsonText>, Failure>>()?;
     out.input_of(&loaded.name, Some(loaded.format.id()), Some(loaded.bytes), found, items)
 }
 

@@ -12,7 +12,8 @@ use crate::elided;
 use crate::exit::{Failure, Outcome};
 use crate::format::Format;
 use crate::input::{Loaded, display_name, load_as, load_to_copy};
-use crate::output::{Colours, Out, terminal_safe};
+use crate::json::JsonText;
+use crate::output::{Colours, Out};
 use crate::part::{Part, Piece};
 use crate::progress::Progress;
 use crate::store::{self, Destination};
@@ -91,7 +92,7 @@ fn report_versions(
     out.result_kind("convert/1", "models");
     let sets: Vec<&Item> = versions.sets.iter().map(|(item, _)| item).collect();
     let item = serde_json::json!({ "name": loaded.name, "sets": sets });
-    let item = terminal_safe(&item.to_string());
+    let item = JsonText::of(&item)?;
     out.input_of(&loaded.name, Some(loaded.format.id()), Some(loaded.bytes), found, vec![item])
 }
 

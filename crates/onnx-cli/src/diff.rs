@@ -13,7 +13,8 @@ use crate::args::DiffArgs;
 use crate::compare::{difference_item, difference_text};
 use crate::exit::{Failure, Outcome};
 use crate::input::{Loaded, is_stdin, load};
-use crate::output::{BAD, DIM, GOOD, HEADING, Out, WARN, clean_lines, paint, shown, terminal_safe};
+use crate::json::JsonText;
+use crate::output::{BAD, DIM, GOOD, HEADING, Out, WARN, paint, shown};
 use crate::progress::Progress;
 use crate::size;
 
@@ -45,7 +46,7 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Outcome, Failure> {
             }
         } else {
             out.result_kind("diff/1", "changes");
-            out.items(items(&a, &b, &found));
+            out.items(items(&a, &b, &found)?);
         }
         out.input(&a, a.findings.clone())?;
         out.input(&b, b.findings.clone())
@@ -54,7 +55,7 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Outcome, Failure> {
         Some((place, reason)) if is_same => {
             let count = size::plural(found.unread.len() as u64, "tensor");
             let message = format!("{count} could not be compared: {place}: {reason}");
-            Err(Failure::new(clean_lines(&message))
+            Err(Failure::new(Clean(&message))
                 .help("`--structure` reads no weights; `--data-dir DIR` names their directory"))
         }
         _ => Ok(if is_same { Outcome::Fine } else { Outcome::Findings }),
@@ -97,7 +98,7 @@ fn not_compared(a: &Loaded, found: &Diff, args: &DiffArgs) -> Option<String> {
     }
     let (place, reason) = found.unread.first()?;
     let tensors = size::plural(found.unread.len() as u64, "tensor");
-    Some(clean_lines(&format!("elements could not be compared: {tensors}, such as {place}: {reason}")))
+    Some(Clean(&format!("elements could not be compared: {tensors}, such as {place}: {reason}")).to_string())
 }
 
 /// Shows what differs to git, which takes every status but 0 as a crash. A file that is not a model is a line of text.
@@ -122,7 +123,7 @@ fn for_git(args: &DiffArgs, out: &mut Out) -> Result<Outcome, Failure> {
         (Ok(Some(model)), Ok(None)) => format!("{}\n", paint(BAD, format_args!("- {}", summary(&model)))),
         (Ok(None), Ok(None)) => String::new(),
         (Err(failure), _) | (_, Err(failure)) => {
-            format!("the files cannot be compared as models: {}\n", clean_lines(&failure.message))
+            format!("the files cannot be compared as models: {}\n", Clean(&failure.message))
         }
     };
     out.text(&text)?;
@@ -160,7 +161,7 @@ fn text(found: &Diff) -> Result<String, Failure> {
             write!(text, " {}", one_line(&change.text))?;
         }
         if !place.is_empty() {
-            write!(text, "  {}", paint(DIM, clean_lines(&place)))?;
+            write!(text, "  {}", paint(DIM, Clean(&place)))?;
         }
         text.push('\n');
         for aspect in &change.aspects {
@@ -201,13 +202,13 @@ fn aspect_text(aspect: &Aspect) -> String {
         text.push_str(": ");
         match difference_text(difference).as_str() {
             "" => text.push_str("bits differ, numbers do not"),
-            words => text.push_str(&clean_lines(words)),
+            words => text.push_str(&Clean(words).to_string()),
         }
     }
     text
 }
 
-fn items(a: &Loaded, b: &Loaded, found: &Diff) -> Vec<String> {
+fn items(a: &Loaded, b: &Loaded, found: &Diff) -> Result<Vec<JsonText>, Failure> {
     let (of_a, of_b) = (Selectors::new(&a.model), Selectors::new(&b.model));
     let place = |locus: Option<&Locus>, selectors: &Selectors<'_>| {
         locus.map(|locus| json!({ "selector": selectors.of_locus(locus), "text": locus.to_string() }))
@@ -234,7 +235,7 @@ fn items(a: &Loaded, b: &Loaded, found: &Diff) -> Vec<String> {
             "aspects": [],
         })
     });
-    changes.chain(unread).map(|item| terminal_safe(&item.to_string())).collect()
+    changes.chain(unread).map(|item| JsonText::of(&item)).collect()
 }
 
 fn aspect_item(aspect: &Aspect) -> Json {

@@ -10,10 +10,11 @@ use onnx_diag::{Reference, Rule, Severity};
 use onnx_pass::Pass;
 use onnx_schema::Registry;
 use onnx_types::{LIMITS, Limit};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::args::{ExplainArgs, ListKind};
 use crate::exit::{Failure, Outcome};
+use crate::json::JsonText;
 use crate::output::{BAD, DIM, HEADING, KEY, Out, WARN, paint};
 use crate::{limits, rules, targets};
 
@@ -22,7 +23,7 @@ use rewrite_rules::RewriteRule;
 pub(crate) fn run(args: &ExplainArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let subject = subject(args)?;
     if !out.is_for_people() {
-        let (kind, key, items) = match subject {
+        let (kind, key, items): (_, _, Vec<Value>) = match subject {
             Subject::Rules(rules) => ("rules/1", "rules", rules.into_iter().map(item).collect()),
             Subject::Limits(limits) => ("limits/1", "limits", limits.iter().map(limits::item).collect()),
             Subject::Targets(targets) => {
@@ -34,7 +35,7 @@ pub(crate) fn run(args: &ExplainArgs, out: &mut Out) -> Result<Outcome, Failure>
             }
         };
         out.result_kind(kind, key);
-        out.items(items);
+        out.items(items.iter().map(JsonText::of).collect::<Result<_, _>>()?);
         return Ok(Outcome::Fine);
     }
     let text = match subject {
@@ -112,7 +113,7 @@ fn named(name: &str) -> Result<Subject, Failure> {
 }
 
 /// A pass, as an item of `passes/1`.
-fn pass_item(pass: &Pass) -> String {
+fn pass_item(pass: &Pass) -> Value {
     json!({
         "name": pass.name(),
         "summary": pass.summary(),
@@ -120,7 +121,6 @@ fn pass_item(pass: &Pass) -> String {
         "requires": pass.requires().collect::<Vec<_>>(),
         "text": pass.page(),
     })
-    .to_string()
 }
 
 /// The passes, one a line.
@@ -138,7 +138,7 @@ fn pass_list(passes: &[Pass]) -> String {
 }
 
 /// A rule, as an item of `rules/1`.
-fn item(rule: &Rule) -> String {
+fn item(rule: &Rule) -> Value {
     json!({
         "code": rule.id().to_string(),
         "name": rule.slug,
@@ -147,7 +147,6 @@ fn item(rule: &Rule) -> String {
         "specification": (!rule.spec.is_empty()).then_some(rule.spec),
         "explanation": (!rule.explain.is_empty()).then_some(rule.explain),
     })
-    .to_string()
 }
 
 fn style(severity: Severity) -> anstyle::Style {

@@ -11,7 +11,8 @@ use crate::args::FindArgs;
 use crate::exit::{Failure, Outcome};
 use crate::info::types;
 use crate::input::{Loaded, display_name, load};
-use crate::output::{Out, clean_lines, shown, terminal_safe};
+use crate::json::JsonText;
+use crate::output::{Out, clean_lines, shown};
 use crate::progress::Progress;
 use crate::selection::Context;
 use crate::{report, size};
@@ -42,7 +43,7 @@ pub(crate) fn run(args: &FindArgs, out: &mut Out) -> Result<Outcome, Failure> {
         out.result_kind("find/1", "models");
         let mut findings = loaded.findings.clone();
         report::select(&loaded.model, &mut findings);
-        let item = terminal_safe(&serde_json::to_string(&item).map_err(Failure::new)?);
+        let item = JsonText::of(&item)?;
         out.input_of(&loaded.name, Some(loaded.format.id()), Some(loaded.bytes), findings, vec![item])?;
     }
     if found.is_empty() {

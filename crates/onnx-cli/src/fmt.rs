@@ -14,7 +14,8 @@ use crate::args::FmtArgs;
 use crate::exit::{Failure, Outcome};
 use crate::format::{FOR_TEXT_ONLY, Format, TEXT_EXTENSIONS, not_text};
 use crate::input::{display_name, expand, is_stdin, read_stdin};
-use crate::output::{Out, terminal_safe};
+use crate::json::JsonText;
+use crate::output::Out;
 use crate::part::{Piece, elided};
 use crate::{jobs, rule_files};
 
@@ -71,9 +72,9 @@ impl Formatted {
     /// Does with the text what the user wants.
     fn write(&self, args: &FmtArgs, out: &mut Out) -> Result<Outcome, Failure> {
         let name = display_name(&self.path);
-        let item = json!({ "file": name, "formatted": !self.is_changed }).to_string();
+        let item = json!({ "file": name, "formatted": !self.is_changed });
         let format = Some(Format::Onnxtxt.id());
-        out.input_of(&name, format, Some(self.bytes), Sink::new(), vec![terminal_safe(&item)])?;
+        out.input_of(&name, format, Some(self.bytes), Sink::new(), vec![JsonText::of(&item)?])?;
         if args.check {
             if self.is_changed && out.is_for_people() {
                 out.text(&format!("{}\n", Clean(&name)))?;

@@ -11,7 +11,8 @@ use crate::args::HashArgs;
 use crate::exit::{Failure, LibraryError, Outcome};
 use crate::input::{Loaded, expand, load};
 use crate::jobs;
-use crate::output::{DIM, Out, paint, shown, terminal_safe};
+use crate::json::JsonText;
+use crate::output::{DIM, Out, paint, shown};
 use crate::progress::Progress;
 
 pub(crate) fn run(args: &HashArgs, out: &mut Out) -> Result<Outcome, Failure> {
@@ -112,7 +113,7 @@ fn show(loaded: &Loaded, digests: &Digests, out: &mut Out) -> Result<(), Failure
         interface: digests.interface.map(text),
         weights: digests.weights.map(text),
     };
-    let item = terminal_safe(&serde_json::to_string(&item).map_err(Failure::defect)?);
+    let item = JsonText::of(&item)?;
     out.input_of(&loaded.name, Some(loaded.format.id()), Some(loaded.bytes), findings, vec![item])
 }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use onnx_types::{Execution, Interrupt, LIMITS, Limit, Limits};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::args::COMMON;
 use crate::exit::Failure;
@@ -108,12 +108,11 @@ fn row(text: &mut String, limit: &Limit, widest: usize) -> Result<(), Failure> {
 }
 
 /// A limit, as an item of `limits/1`.
-pub(crate) fn item(limit: &Limit) -> String {
+pub(crate) fn item(limit: &Limit) -> Value {
     json!({
         "name": limit.name,
         "default": limit.default_value(),
         "unit": limit.unit,
         "guards": limit.guards,
     })
-    .to_string()
 }

@@ -277,11 +277,17 @@ pub(crate) fn is_terminal() -> bool {
     io::stdout().is_terminal()
 }
 
-/// Text of several lines in which the characters that act on a terminal are escaped.
+/// Text of several lines in which the characters that act on a terminal are escaped. A colon at the beginning of a line is escaped,
+/// too: `::error::` is a command in the logs of GitHub Actions.
 pub(crate) fn clean_lines(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
+    let mut begins_line = true;
     for c in text.chars() {
-        if matches!(c, '\n' | '\t') || (c.is_ascii() && !c.is_ascii_control()) {
+        let is_command = begins_line && c == ':';
+        begins_line = c == '\n' || (begins_line && c.is_whitespace());
+        if is_command {
+            clean.push_str("\\u{3a}");
+        } else if matches!(c, '\n' | '\t') || (c.is_ascii() && !c.is_ascii_control()) {
             clean.push(c);
         } else {
             let _ = write!(clean, "{}", Clean(c.encode_utf8(&mut [0; 4])));
@@ -308,24 +314,6 @@ pub(crate) fn clean_styled(text: &str) -> String {
     clean
 }
 
-/// JSON that is safe to display on a terminal: control characters are escaped, which does not change the parsed value.
-/// Such characters occur only in strings, so the whole text can be treated alike.
-pub(crate) fn terminal_safe(json: &str) -> String {
-    let mut safe = String::with_capacity(json.len());
-    for c in json.chars() {
-        let is_plain =
-            (c.is_ascii() && c != '\u{7f}') || Clean(c.encode_utf8(&mut [0; 4])).to_string().starts_with(c);
-        if is_plain {
-            safe.push(c);
-            continue;
-        }
-        for unit in c.encode_utf16(&mut [0; 2]) {
-            let _ = write!(safe, "\\u{unit:04x}");
-        }
-    }
-    safe
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -336,12 +324,6 @@ mod tests {
         assert_eq!(shown(""), "\"\"");
         assert_eq!(shown("a\x1b[2Jb\u{202e}"), "a\\u{1b}[2Jb\\u{202e}");
         assert!(shown(&"x".repeat(1000)).chars().count() < 80);
-        let json = serde_json::json!({ "name": "é\u{202e}\u{e0041}\x7f\x1b" }).to_string();
-        let safe = terminal_safe(&json);
-        assert_eq!(safe, r#"{"name":"é\u202e\udb40\udc41\u007f\u001b"}"#);
-        assert_eq!(
-            serde_json::from_str::<serde_json::Value>(&safe).unwrap()["name"],
-            "é\u{202e}\u{e0041}\x7f\x1b"
-        );
+        assert_eq!(clean_lines("a: b\n  ::error::\n\x07"), "a: b\n  \\u{3a}:error::\n\\u{7}");
     }
 }

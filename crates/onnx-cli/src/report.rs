@@ -13,6 +13,7 @@ use crate::args::{COMMON, Command, DebugArgs, DebugCommand};
 use crate::exit::{Failure, Outcome};
 use crate::input::{Loaded, display_name, is_stdin, is_stream};
 use crate::interrupt;
+use crate::json::JsonText;
 use crate::output::Out;
 
 /// Format of a report.
@@ -233,8 +234,8 @@ pub(crate) struct Collected {
     report: Report,
     /// The kind of the result and the key of its list.
     kind: Option<(&'static str, &'static str)>,
-    /// The elements of the list, as JSON.
-    items: Vec<String>,
+    /// The elements of the list.
+    items: Vec<JsonText>,
     /// The file for the report instead of standard output, and what it will contain.
     file: Option<(PathBuf, String)>,
     /// The inputs that the arguments name.
@@ -257,7 +258,8 @@ impl Collected {
     fn result(&self) -> Option<String> {
         let (kind, key) = self.kind?;
         let newline = if self.format == ReportFormat::Jsonl { "" } else { "\n" };
-        let items = self.items.join(&format!(",{newline}"));
+        let items: Vec<&str> = self.items.iter().map(JsonText::as_str).collect();
+        let items = items.join(&format!(",{newline}"));
         Some(format!("{{\"kind\":\"{kind}\",\"{key}\":[{newline}{items}{newline}]}}"))
     }
 
@@ -293,7 +295,7 @@ impl Out {
         format: Option<&'static str>,
         bytes: Option<u64>,
         findings: Sink,
-        items: Vec<String>,
+        items: Vec<JsonText>,
     ) -> Result<(), Failure> {
         let mut findings = self.within_caps(findings);
         let collected = &mut self.collected;
@@ -357,7 +359,7 @@ impl Out {
     }
 
     /// Adds items to the result.
-    pub(crate) fn items(&mut self, items: Vec<String>) {
+    pub(crate) fn items(&mut self, items: Vec<JsonText>) {
         self.collected.items.extend(items);
     }
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use onnx_compose::{TARGETS, Target, TargetError};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::exit::{Failure, LibraryError};
 use crate::output::{KEY, paint, shown};
@@ -66,7 +66,7 @@ pub(crate) fn table(targets: &[Target]) -> String {
 }
 
 /// A target, as an item of `targets/1`.
-pub(crate) fn item(target: &Target) -> String {
+pub(crate) fn item(target: &Target) -> Value {
     json!({
         "name": target.name,
         "version": target.version,
@@ -75,5 +75,4 @@ pub(crate) fn item(target: &Target) -> String {
         "opset": target.opset,
         "operators": target.operators.len(),
     })
-    .to_string()
 }

@@ -9,7 +9,8 @@ use serde_json::json;
 use crate::args::VerifyArgs;
 use crate::exit::{Failure, Outcome};
 use crate::input::{Loaded, expand, load};
-use crate::output::{Colours, GOOD, Out, paint, terminal_safe};
+use crate::json::JsonText;
+use crate::output::{Colours, GOOD, Out, paint};
 use crate::size::plural;
 use crate::{jobs, report, rules};
 
@@ -36,7 +37,7 @@ fn verify(loaded: &mut Loaded, out: &mut Out) -> Result<(), Failure> {
         let facts = json!({
             "file": loaded.name, "sound": is_sound, "nodes": nodes, "values": values, "graphs": graphs,
         });
-        let items = vec![terminal_safe(&facts.to_string())];
+        let items = vec![JsonText::of(&facts)?];
         return out.input_of(&loaded.name, Some(loaded.format.id()), Some(loaded.bytes), sink, items);
     }
     let mut text = String::new();

@@ -144,6 +144,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 /// # Errors
 ///
 /// None that is known; the writer of JSON could have one.
+#[expect(clippy::disallowed_methods, reason = "the result is escaped")]
 pub fn signatures_to_json(set: &OperatorSet) -> Result<String, SignatureError> {
     let file = File {
         format: FORMAT.to_owned(),
@@ -151,9 +152,7 @@ pub fn signatures_to_json(set: &OperatorSet) -> Result<String, SignatureError> {
         opset_version: set.version(),
         operators: set.operators().iter().map(operator).collect(),
     };
-    let mut text = serde_json::to_string_pretty(&file)?;
-    text.push('\n');
-    Ok(text)
+    Ok(onnx_diag::render::safe_json(&format!("{}\n", serde_json::to_string_pretty(&file)?)))
 }
 
 fn operator(schema: &DeclaredSchema) -> Operator {

@@ -307,6 +307,7 @@ impl Runner {
             .map_err(|error| error.to_string())
     }
 
+    #[expect(clippy::disallowed_methods, reason = "a developer reads it")]
     fn write(&self, summary: &Summary) -> Result<(), String> {
         fs::create_dir_all(&self.options.folder).map_err(|error| error.to_string())?;
         let path = self.options.folder.join("infer.json");

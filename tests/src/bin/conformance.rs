@@ -214,6 +214,7 @@ fn target() -> Result<PathBuf, String> {
 }
 
 /// Writes `report.json` for machines and `report.html` for people.
+#[expect(clippy::disallowed_methods, reason = "a developer reads it")]
 fn write_report(done: &[Done]) -> Result<(), String> {
     let folder = target()?;
     let fail = |error: std::io::Error| format!("`{}` cannot be written: {error}", folder.display());

@@ -97,6 +97,7 @@ fn take(mut candidates: Vec<Candidate>) -> Vec<(Case, BTreeSet<u32>)> {
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "a developer reads it")]
 fn write(
     folder: &Path,
     taken: &[(Case, BTreeSet<u32>)],

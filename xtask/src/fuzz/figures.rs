@@ -49,6 +49,7 @@ impl Figures {
         sum.findings += run.findings;
     }
 
+    #[expect(clippy::disallowed_methods, reason = "nothing in it comes from a model")]
     pub(super) fn write(&self) -> TaskResult {
         let text = serde_json::to_string_pretty(&self.targets).map_err(|error| error.to_string())?;
         fs::write(&self.path, text).map_err(|error| format!("{}: {error}", self.path.display()))

@@ -105,7 +105,7 @@ pub(crate) fn run(args: &CompareArgs, out: &mut Out) -> Result<Outcome, Failure>
         progress.aside(|| out.text(&show::text(&models, &runs, verdict)?))?;
     } else {
         out.result_kind("compare/1", "runs");
-        out.items(runs.iter().map(|run| show::item(&models, run)).collect());
+        out.items(runs.iter().map(|run| show::item(&models, run)).collect::<Result<_, _>>()?);
     }
     match verdict {
         Verdict::Agree => Ok(Outcome::Fine),

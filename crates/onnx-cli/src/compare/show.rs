@@ -9,7 +9,8 @@ use serde_json::{Value as Json, json};
 
 use super::{Models, Run, Verdict, title};
 use crate::exit::Failure;
-use crate::output::{BAD, DIM, GOOD, HEADING, KEY, WARN, paint, shown, terminal_safe};
+use crate::json::JsonText;
+use crate::output::{BAD, DIM, GOOD, HEADING, KEY, WARN, paint, shown};
 use crate::run::{node_name, number};
 use crate::size::grouped;
 
@@ -169,7 +170,7 @@ fn operator(model: &Model, node: NodeId) -> String {
 }
 
 /// A run as JSON.
-pub(super) fn item(models: &Models<'_>, run: &Run) -> String {
+pub(super) fn item(models: &Models<'_>, run: &Run) -> Result<JsonText, Failure> {
     let selectors = Selectors::new(&models.b.model);
     let sizes: Vec<Json> = run.sizes.iter().map(|(dim, size)| json!({ "dim": dim, "size": size })).collect();
     let tolerances: Vec<Json> = DEFAULTS
@@ -210,7 +211,7 @@ pub(super) fn item(models: &Models<'_>, run: &Run) -> String {
             item["not_run"] = json!({ "model": side, "message": not_run.message });
         }
     }
-    terminal_safe(&item.to_string())
+    JsonText::of(&item)
 }
 
 fn compared(models: &Models<'_>, selectors: &Selectors<'_>, compared: &Compared) -> Json {

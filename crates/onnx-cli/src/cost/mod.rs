@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use crate::args::CostArgs;
 use crate::exit::{Failure, LibraryError, Outcome};
 use crate::input::{Loaded, expand, load};
-use crate::output::{Out, terminal_safe};
+use crate::json::JsonText;
+use crate::output::Out;
 use crate::run::{Set, parse_set};
 use crate::{jobs, wrap};
 
@@ -59,7 +60,7 @@ fn show(
         out.text(&wrap::for_terminal(&text::page(&loaded.name, found, set, args.all)?))?;
         return out.input(loaded, loaded.findings.clone());
     }
-    let item = terminal_safe(&item(&loaded.name, found, set).to_string());
+    let item = JsonText::of(&item(&loaded.name, found, set))?;
     let findings = loaded.findings.clone();
     out.input_of(&loaded.name, Some(loaded.format.id()), Some(loaded.bytes), findings, vec![item])
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use onnx_pass::{Exactness, Pass};
 use onnx_rewrite::{FUSIONS_PASS, RULES_PASS, RuleSet};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::exit::Failure;
 use crate::output::{DIM, HEADING, KEY, paint};
@@ -65,7 +65,7 @@ impl RewriteRule {
     }
 
     /// The rule, as an item of `rewrite-rules/1`.
-    pub(super) fn item(&self) -> String {
+    pub(super) fn item(&self) -> Value {
         json!({
             "name": self.name,
             "class": self.class.name(),
@@ -73,7 +73,6 @@ impl RewriteRule {
             "text": self.page,
             "rule": self.text,
         })
-        .to_string()
     }
 
     /// The page, for people.

@@ -11,7 +11,7 @@ use super::unknown::{ends, named};
 use crate::args::InferArgs;
 use crate::exit::Failure;
 use crate::input::Loaded;
-use crate::output::terminal_safe;
+use crate::json::JsonText;
 
 /// A model. The keys are always present.
 #[derive(Serialize)]
@@ -64,7 +64,7 @@ pub(super) fn items(
     args: &InferArgs,
     loaded: &Loaded,
     inference: &Inference,
-) -> Result<Vec<String>, Failure> {
+) -> Result<Vec<JsonText>, Failure> {
     let model = &loaded.model;
     let selectors = Selectors::new(model);
     let report = args.unknown.then(|| {
@@ -88,7 +88,7 @@ pub(super) fn items(
             .collect()
     });
     let item = Item { name: &loaded.name, report, explain, guards };
-    Ok(vec![terminal_safe(&serde_json::to_string(&item).map_err(Failure::defect)?)])
+    Ok(vec![JsonText::of(&item)?])
 }
 
 /// A name, cut if it is long: an origin with a long name is in many entries.

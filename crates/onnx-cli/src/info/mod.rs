@@ -12,7 +12,8 @@ mod weights;
 use crate::args::InfoArgs;
 use crate::exit::{Failure, Outcome};
 use crate::input::{Loaded, expand, load};
-use crate::output::{Out, terminal_safe};
+use crate::json::JsonText;
+use crate::output::Out;
 use crate::{jobs, report, versions, wrap};
 
 pub(crate) fn run(args: &InfoArgs, out: &mut Out) -> Result<Outcome, Failure> {
@@ -47,6 +48,6 @@ fn show(loaded: &mut Loaded, args: &InfoArgs, is_first: bool, out: &mut Out) -> 
         return out.input(loaded, findings);
     }
     report::select(&loaded.model, &mut findings);
-    let item = terminal_safe(&serde_json::to_string(&facts).map_err(Failure::defect)?);
+    let item = JsonText::of(&facts)?;
     out.input_of(&loaded.name, Some(loaded.format.id()), Some(loaded.bytes), findings, vec![item])
 }

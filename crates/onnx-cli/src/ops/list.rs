@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use super::args::{ListArgs, SearchArgs};
 use super::known::{domain_name, history, sets};
 use crate::exit::Failure;
-use crate::output::{DIM, HEADING, KEY, Out, WARN, paint, shown, terminal_safe};
+use crate::json::JsonText;
+use crate::output::{DIM, HEADING, KEY, Out, WARN, paint, shown};
 use crate::size::plural;
 
 pub(super) fn list(args: &ListArgs, registry: &Registry, out: &mut Out) -> Result<String, Failure> {
@@ -42,7 +43,8 @@ fn render(
     if !out.is_for_people() {
         let operators = sets.iter().flat_map(OperatorSet::operators).filter(|schema| fits(schema));
         out.result_kind("operators/1", "operators");
-        out.items(operators.map(|schema| terminal_safe(&entry(registry, schema).to_string())).collect());
+        let items = operators.map(|schema| JsonText::of(&entry(registry, schema)));
+        out.items(items.collect::<Result<_, _>>()?);
         return Ok(String::new());
     }
     let mut text = String::new();

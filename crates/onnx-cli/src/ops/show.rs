@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 use super::args::ShowArgs;
 use super::known::{Source, domain_name, domains, history, known_domain, newest};
 use crate::exit::Failure;
-use crate::output::{DIM, HEADING, KEY, Out, WARN, paint, shown, terminal_safe};
+use crate::json::JsonText;
+use crate::output::{DIM, HEADING, KEY, Out, WARN, paint, shown};
 
 pub(super) fn show(args: &ShowArgs, registry: &Registry, out: &mut Out) -> Result<String, Failure> {
     let history = find(args, registry)?;
@@ -224,7 +225,11 @@ fn widest<'a>(names: impl Iterator<Item = &'a String>) -> usize {
 }
 
 /// The signature in the form of the companions of documents, with the history.
-fn json(registry: &Registry, schema: &DeclaredSchema, history: &[DeclaredSchema]) -> Result<String, Failure> {
+fn json(
+    registry: &Registry,
+    schema: &DeclaredSchema,
+    history: &[DeclaredSchema],
+) -> Result<JsonText, Failure> {
     let mut set = OperatorSet::new(schema.domain(), schema.since_version());
     set.add_schema(schema.clone()).map_err(Failure::defect)?;
     let signatures = signatures_to_json(&set).map_err(Failure::defect)?;
@@ -247,5 +252,5 @@ fn json(registry: &Registry, schema: &DeclaredSchema, history: &[DeclaredSchema]
         fields.insert("kernel".to_owned(), has_kernel(registry, schema).into());
         fields.insert("versions".to_owned(), versions.into());
     }
-    Ok(terminal_safe(&operator.to_string()))
+    JsonText::of(&operator)
 }

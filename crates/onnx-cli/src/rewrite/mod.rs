@@ -23,7 +23,9 @@ use serde_json::{Value, json};
 use crate::args::{Changed, DocumentArgs, ExternalArgs, InPlaceArgs, InputArgs, ModelOutputArgs};
 use crate::exit::{Failure, Outcome};
 use crate::input::{Loaded, display_name, is_stream, load_to_copy};
+use crate::json::{self, JsonText};
 use crate::output::Out;
+use crate::precondition::require_valid_nodes;
 use crate::progress::Progress;
 use crate::{report, rule_files, selection, size, store, weights};
 
@@ -201,6 +203,8 @@ pub(crate) fn edit(
     progress.begin(&display_name(input_file));
     let mut loaded = load_to_copy(input_file, &args.input)?;
     progress.aside(|| loaded.report(&args.input.severity, args.keep_going, out))?;
+    let severity = &args.input.severity;
+    progress.aside(|| require_valid_nodes(&loaded, &registry, severity, args.keep_going, out))?;
     let resized = match resize::resize(&mut loaded, kind.sizes, &registry)? {
         Ok(resized) => resized,
         Err(found) => return resize::refuse(&loaded, found, args, kind.report, out),
@@ -253,10 +257,12 @@ pub(crate) fn edit(
         report::select(&loaded.model, &mut findings);
         let mut item = item(&loaded, &done, before.nodes, &answers);
         item["sizes"] = resize::to_json(&resized);
-        let item = item.to_string();
+        let item = JsonText::of(&item)?;
         out.input_of(&loaded.name, Some(loaded.format.id()), Some(loaded.bytes), findings, vec![item])?;
     }
-    let journal = args.journal.as_deref().map(|path| (path, journal_text(&done, &loaded.model)));
+    let journal =
+        args.journal.as_deref().map(|path| Ok::<_, Failure>((path, journal_text(&done, &loaded.model)?)));
+    let journal = journal.transpose()?;
     if args.journal_metadata {
         journal::annotate(&mut loaded.model)?;
     }
@@ -421,10 +427,10 @@ fn item(loaded: &Loaded, done: &PipelineReport, before: usize, answers: &[why::A
 }
 
 /// The journal as JSON.
-fn journal_text(done: &PipelineReport, model: &Model) -> String {
+fn journal_text(done: &PipelineReport, model: &Model) -> Result<String, Failure> {
     let entries: Vec<Value> = done.journal.iter().map(entry).collect();
     let nodes = journal::nodes(model);
-    format!("{:#}\n", json!({ "schema": "onnx-journal/1", "edits": entries, "nodes": nodes }))
+    json::lines(&json!({ "schema": "onnx-journal/1", "edits": entries, "nodes": nodes }))
 }
 
 /// Nodes by operator and name.

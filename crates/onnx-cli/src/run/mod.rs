@@ -23,7 +23,8 @@ use serde_json::json;
 
 use crate::exit::{Failure, LibraryError, Outcome};
 use crate::input::{Loaded, display_name, load};
-use crate::output::{Colours, Out, shown, terminal_safe};
+use crate::json::JsonText;
+use crate::output::{Colours, Out, shown};
 use crate::progress::Progress;
 use crate::selection::Context;
 use crate::size::plural;
@@ -458,7 +459,7 @@ impl Shown<'_> {
         Ok(text)
     }
 
-    fn item(&self, loaded: &Loaded) -> Result<String, Failure> {
+    fn item(&self, loaded: &Loaded) -> Result<JsonText, Failure> {
         let (model, interrupt) = (&loaded.model, &loaded.execution.interrupt);
         let selectors = Selectors::new(model);
         let listed = |id: ValueId, value: Option<&Value>| {
@@ -492,6 +493,6 @@ impl Shown<'_> {
             "expected": self.compared.map(recorded::items),
             "stats": self.stats,
         });
-        Ok(terminal_safe(&item.to_string()))
+        JsonText::of(&item)
     }
 }

@@ -13,7 +13,8 @@ use super::{export, import, list, show, stats, strip};
 use crate::args::{ChosenArgs, WeightsCommand, WeightsCommandArgs};
 use crate::exit::{Failure, LibraryError, Outcome};
 use crate::input::{Loaded, load};
-use crate::output::{Out, shown, terminal_safe};
+use crate::json::JsonText;
+use crate::output::{Out, shown};
 use crate::selection;
 
 pub(crate) fn run(args: &WeightsCommandArgs, out: &mut Out) -> Result<Outcome, Failure> {
@@ -113,7 +114,7 @@ pub(super) fn report(
     if let Some(fields) = item.as_object_mut() {
         fields.insert("name".to_owned(), json!(loaded.name));
     }
-    let item = terminal_safe(&item.to_string());
+    let item = JsonText::of(&item)?;
     let findings = loaded.findings.clone();
     out.input_of(&loaded.name, Some(loaded.format.id()), Some(loaded.bytes), findings, vec![item])
 }

@@ -7,6 +7,7 @@
     reason = "helpers of tests fail by panicking"
 )]
 
+mod adversary;
 mod check;
 mod compare;
 mod convert;
@@ -22,9 +23,11 @@ mod help;
 mod infer;
 mod info;
 mod inline;
+mod invalid_nodes;
 mod merge;
 mod models;
 mod negative_dimensions;
+mod names;
 mod ops;
 mod outline;
 mod pipes;

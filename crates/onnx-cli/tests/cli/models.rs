@@ -206,3 +206,81 @@ pub(crate) fn wide() -> Vec<u8> {
         r#"ir_version: 8 graph {{ {nodes} name: "wide" {inputs} }} opset_import {{ version: 17 }}"#
     ))
 }
+
+/// A valid model in which each name, text and key contains `text`, which makes them different from one another.
+pub(crate) fn named(text: &str) -> Vec<u8> {
+    let octal = |text: &str| text.bytes().map(|byte| format!("\\{byte:03o}")).collect::<String>();
+    let n = |prefix: &str| octal(&format!("{prefix}{text}"));
+    let entry = |prefix: &str| {
+        format!("metadata_props {{ key: \"{}\" value: \"{}\" }}", n(&format!("{prefix}k")), n(prefix))
+    };
+    let ty = format!(
+        r#"type {{ tensor_type {{ elem_type: 1 shape {{ dim {{ dim_param: "{}" denotation: "{}" }} }} }} denotation: "{}" }}"#,
+        n("dim"),
+        n("axis"),
+        n("kind")
+    );
+    encode(&format!(
+        r#"ir_version: 10 producer_name: "{producer}" producer_version: "{version}" domain: "{domain}" doc_string: "{doc}"
+        graph {{
+          node {{ input: "{x}" input: "{w}" output: "{a}" name: "{node}" op_type: "Add" doc_string: "{doc}" {of_node} }}
+          node {{ input: "{a}" output: "{b}" name: "{custom}" op_type: "{op}" domain: "{set}" doc_string: "{doc}"
+            attribute {{ name: "{attribute}" s: "{value}" type: STRING doc_string: "{doc}" }} }}
+          node {{ input: "{b}" output: "{y}" name: "{call}" op_type: "{function}" domain: "{own}" }}
+          node {{ input: "{a}" output: "{i}" name: "{node}2" op_type: "Identity" }}
+          node {{ input: "{a}" output: "{i}2" name: "{node}3" op_type: "Identity" }}
+          name: "{graph}"
+          initializer {{ dims: 1 data_type: 1 name: "{w}" doc_string: "{doc}" float_data: 1 {of_tensor} }}
+          doc_string: "{doc}"
+          input {{ name: "{x}" {ty} doc_string: "{doc}" }}
+          output {{ name: "{y}" {ty} }}
+          output {{ name: "{i}" {ty} }}
+          output {{ name: "{i}2" {ty} }}
+          value_info {{ name: "{a}" {ty} doc_string: "{doc}" {of_value} }}
+          value_info {{ name: "{b}" {ty} }}
+          quantization_annotation {{ tensor_name: "{a}"
+            quant_parameter_tensor_names {{ key: "SCALE_TENSOR" value: "{w}" }} }}
+          {of_graph}
+        }}
+        opset_import {{ version: 21 }}
+        opset_import {{ domain: "{set}" version: 1 }}
+        opset_import {{ domain: "{own}" version: 1 }}
+        {of_model}
+        functions {{
+          name: "{function}" input: "{p}" output: "{q}"
+          node {{ input: "{p}" output: "{q}" name: "{inner}" op_type: "Neg" }}
+          doc_string: "{doc}" opset_import {{ version: 21 }} domain: "{own}"
+          value_info {{ name: "{q}" {ty} }}
+          {of_function}
+        }}"#,
+        producer = n("producer"),
+        version = n("version"),
+        domain = n("domain"),
+        doc = n("doc"),
+        x = n("x"),
+        w = n("w"),
+        a = n("a"),
+        b = n("b"),
+        y = n("y"),
+        i = n("i"),
+        node = n("node"),
+        custom = n("custom"),
+        op = n("Op"),
+        set = n("set"),
+        attribute = n("attribute"),
+        value = n("value"),
+        call = n("call"),
+        function = n("Function"),
+        own = n("own"),
+        graph = n("graph"),
+        p = n("p"),
+        q = n("q"),
+        inner = n("inner"),
+        of_model = entry("model"),
+        of_graph = entry("graph"),
+        of_node = entry("node"),
+        of_tensor = entry("tensor"),
+        of_value = entry("value"),
+        of_function = entry("function"),
+    ))
+}

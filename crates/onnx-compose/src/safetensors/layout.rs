@@ -1,6 +1,7 @@
 //! Tensors in files of the format, in pieces that share memory with them.
 
 use bytes::Bytes;
+use onnx_diag::render::safe_json;
 use onnx_types::ElemType;
 use onnx_types::tensor::Tensor;
 use serde_json::{Map, Value, json};
@@ -149,7 +150,7 @@ fn header(
             stated.into_iter().map(|(key, value)| (key, Value::from(value))).collect();
         entries.insert(0, format!("\"{METADATA}\":{}", Value::Object(stated)));
     }
-    text.push_str(&entries.join(","));
+    text.push_str(&safe_json(&entries.join(",")));
     text.push('}');
     let filled = text.len().next_multiple_of(ALIGNMENT);
     text.extend(std::iter::repeat_n(' ', filled.saturating_sub(text.len())));
@@ -181,6 +182,6 @@ impl Layout {
             }
         }
         let document = json!({ "metadata": { "total_size": self.data_bytes }, "weight_map": map });
-        format!("{document:#}\n")
+        safe_json(&format!("{document:#}\n"))
     }
 }

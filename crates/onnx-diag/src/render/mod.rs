@@ -83,6 +83,29 @@ fn json_string(out: &mut dyn Write, text: &str) -> fmt::Result {
     out.write_char('"')
 }
 
+/// JSON with every character that could act on a terminal escaped; a parser reads the same values.
+///
+/// Such characters are in strings only, apart from line breaks, so the text is treated as a whole.
+///
+/// ```
+/// assert_eq!(onnx_diag::render::safe_json("{\"a\u{202e}\": 1}\n"), "{\"a\\u202e\": 1}\n");
+/// ```
+#[must_use]
+pub fn safe_json(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        if matches!(c, '\n' | '\t') || !crate::escape::is_unprintable(c) {
+            safe.push(c);
+            continue;
+        }
+        for unit in c.encode_utf16(&mut [0; 2]) {
+            // Writing to a string cannot fail.
+            let _ = write!(safe, "\\u{unit:04x}");
+        }
+    }
+    safe
+}
+
 /// Writes a JSON string or `null`.
 fn optional_string(out: &mut dyn Write, text: Option<&str>) -> fmt::Result {
     match text {

@@ -98,8 +98,12 @@ impl Printer<'_> {
             return;
         }
         let plain = |c: char| c != '"' && c != '\\' && !is_unsafe(c);
+        let mut begins_line = false;
         for c in text.chars() {
-            if c == '"' || c == '\\' {
+            // A colon at the beginning of a line would begin a command where text is logged by GitHub Actions: `::error::`.
+            let is_command = begins_line && c == ':';
+            begins_line = matches!(c, '\n' | '\r') || (begins_line && c.is_whitespace());
+            if c == '"' || c == '\\' || is_command {
                 self.out.push('\\');
                 self.out.push(c);
             } else if c == '\0' && self.compat() {
