@@ -7,7 +7,8 @@ use onnx_types::Symbol;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MetadataEdit {
-    /// Sets an entry of `metadata_props` of the model; it is added if there is none.
+    /// Sets the entry of a key of `metadata_props` of the model; it is added if there is none. A key that occurs several times
+    /// keeps one entry.
     Set(String, String),
     /// Removes the entries of a key from `metadata_props` of the model.
     Remove(String),
@@ -38,11 +39,7 @@ fn apply(model: &mut Model, edit: &MetadataEdit) -> usize {
     match edit {
         MetadataEdit::Set(key, value) => {
             let key = model.intern(key);
-            let old = onnx_ir::metadata_value(&model.info().metadata, key).map(|text| text.as_str() == value);
-            if old != Some(true) {
-                set_metadata(&mut model.info_mut().metadata, key, value.as_str());
-            }
-            usize::from(old != Some(true))
+            usize::from(set_metadata(&mut model.info_mut().metadata, key, value.as_str()))
         }
         MetadataEdit::Remove(key) => {
             let key = model.intern(key);

@@ -68,12 +68,25 @@ pub fn metadata_value(metadata: &[MetadataEntry], key: Symbol) -> Option<&Text> 
     metadata.iter().rev().find(|entry| entry.key == key).map(|entry| &entry.value)
 }
 
-/// Sets the value of a key, adding the entry at the end when there is none.
-pub fn set_metadata(metadata: &mut Metadata, key: Symbol, value: impl Into<Text>) {
-    match metadata.iter_mut().rev().find(|entry| entry.key == key) {
-        Some(entry) => entry.set_value(value),
-        None => metadata.push(MetadataEntry::new(key, value)),
+/// Sets the value of a key, which then has one entry: the first that it had, or a new one at the end. Returns whether anything
+/// changed.
+pub fn set_metadata(metadata: &mut Metadata, key: Symbol, value: impl Into<Text>) -> bool {
+    let value = value.into();
+    let Some(first) = metadata.iter().position(|entry| entry.key == key) else {
+        metadata.push(MetadataEntry::new(key, value));
+        return true;
+    };
+    let (mut index, before) = (0, metadata.len());
+    metadata.retain(|entry| {
+        let is_kept = entry.key != key || index == first;
+        index += 1;
+        is_kept
+    });
+    let is_changed = metadata.get(first).is_none_or(|entry| entry.value != value);
+    if is_changed && let Some(entry) = metadata.get_mut(first) {
+        entry.set_value(value);
     }
+    is_changed || metadata.len() < before
 }
 
 /// The rare parts of a node or of a value's `ValueInfoProto`, boxed so that the common ones cost one word.

@@ -163,3 +163,32 @@ fn an_ambiguous_reshape_is_named_with_advice() {
         .says("compute the target from `Shape`");
     assert!(!folder.path().join("out.onnx").exists());
 }
+
+#[test]
+fn setting_a_key_of_the_metadata_leaves_one_entry() {
+    let text = r#"<ir_version: 10, opset_import: ["": 21], metadata_props: ["stride": "1", "a": "b", "stride": "32"]>
+    g (float[N] x) => (float[N] y) { y = Relu (x) }"#;
+    let folder = Folder::with("in.onnxtxt", text);
+    onnx(&folder, "check in.onnxtxt").exits(1).says("ONNX2020");
+    // The value of the last entry, that of the first, and another one.
+    for value in ["32", "1", "64"] {
+        onnx(&folder, &format!("edit in.onnxtxt --metadata stride={value} -o out.onnx --force"))
+            .exits(0)
+            .says("changed 1 description");
+        onnx(&folder, "check out.onnx").exits(0);
+        let text = onnx(&folder, "print out.onnx").exits(0).out;
+        assert!(text.contains(&format!("[\"stride\": \"{value}\", \"a\": \"b\"]")), "{text}");
+    }
+    onnx(&folder, "edit out.onnx --metadata stride=64").exits(0).says("nothing changes");
+}
+
+/// The names of sizes are written into the metadata once, however often.
+#[test]
+fn inferred_names_of_sizes_are_written_once() {
+    let text = r#"<ir_version: 10, opset_import: ["": 21]>
+    g (float[N] x) => (float[M] y) { y = Concat <axis = 0> (x, x) }"#;
+    let folder = Folder::with("in.onnxtxt", text);
+    onnx(&folder, "infer in.onnxtxt -o once.onnx --symbols identifiers --merge override").exits(0);
+    onnx(&folder, "infer once.onnx -o twice.onnx --symbols identifiers --merge override").exits(0);
+    onnx(&folder, "check twice.onnx").exits(0);
+}
