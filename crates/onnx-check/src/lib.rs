@@ -111,8 +111,9 @@ mod sparse;
 #[cfg(test)]
 mod testing;
 
-use onnx_diag::Sink;
-use onnx_ir::Model;
+use onnx_diag::{Diagnostic, Sink};
+use onnx_ir::{Model, NodeId};
+use onnx_types::Stopped;
 
 pub use custom_rules::{CustomRule, RuleCx};
 pub use external::ExternalFiles;
@@ -161,4 +162,47 @@ pub fn check(model: &Model, options: &CheckOptions) -> Sink {
 #[must_use]
 pub fn check_part(model: &Model, part: Part, options: &CheckOptions) -> Sink {
     run::run(model, part, options)
+}
+
+/// A node that does not follow the signature of its operator in the version that is imported, so that it has no meaning.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct InvalidNode {
+    /// The node.
+    pub node: NodeId,
+    /// What is wrong with it: the first finding of severity error.
+    pub finding: Diagnostic,
+}
+
+/// Finds the nodes without a meaning, in the order of the graphs, up to [`Limits::findings`](onnx_types::Limits::findings) of
+/// them: the operands, outputs and attributes of such a node are not those of its operator in the version that is imported, or
+/// only another version has the operator. Often the import is wrong, not the node.
+///
+/// This is the precondition of what depends on the meaning of nodes, such as conversions and rewriting. Operators that no
+/// version has are opaque, not invalid. Severities that the user changed do not count.
+///
+/// ```
+/// use onnx_check::{CheckOptions, invalid_nodes};
+/// use onnx_ir::{Model, NewNode, OpsetImport, Position};
+/// use onnx_schema::domain;
+///
+/// // The bounds of `Clip` are attributes before version 11.
+/// let mut model = Model::new();
+/// model.info_mut().opset_imports.push(OpsetImport::new(domain::ONNX, 10));
+/// let [op, x, low, y] = ["Clip", "x", "low", "y"].map(|name| model.intern(name));
+/// let [x, low, y] = [x, low, y].map(|name| model.new_value(name));
+/// let clip = NewNode::new(op).inputs([x, low]).outputs([y]);
+/// let clip = model.add_node(Position::End(model.main_graph()), clip)?;
+///
+/// let found = invalid_nodes(&model, &CheckOptions::default())?;
+/// assert_eq!(found[0].node, clip);
+/// assert_eq!(found[0].finding.message, "`Clip` takes 1 input, but the node has 2");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// Returns an error if the work is interrupted.
+pub fn invalid_nodes(model: &Model, options: &CheckOptions) -> Result<Vec<InvalidNode>, Stopped> {
+    run::invalid_nodes(model, options)
 }

@@ -6,7 +6,7 @@ mod unknown;
 
 use onnx_diag::render::text;
 use onnx_diag::{Caps, Diagnostic, Policy, Severity, Sink};
-use onnx_ir::{MetadataEntry, Model};
+use onnx_ir::{Model, set_metadata};
 use onnx_shape_infer::{InferOptions, Inference, MergePolicy, name_sizes};
 use onnx_types::{Dim, Symbol, Type};
 
@@ -16,7 +16,7 @@ use crate::input::{Loaded, display_name, is_stream, load};
 use crate::output::{Colours, Out, shown};
 use crate::progress::Progress;
 use crate::report;
-use crate::{rules, store, weights};
+use crate::{precondition, rules, store, weights};
 
 /// Metadata of the model under this key and the name of a variable say which size the variable stands for.
 const METADATA_PREFIX: &str = "onnx.infer.dim.";
@@ -40,9 +40,20 @@ pub(crate) fn run(args: &InferArgs, out: &mut Out) -> Result<Outcome, Failure> {
         options.runtime = onnx_shape_infer::Runtime::Onnxruntime;
     }
     let mut inference = loaded.infer(options)?;
-    let found = found(&loaded, &inference, args)?;
+    let mut found = found(&loaded, &inference, args)?;
+    // Types that follow from an operator that the node does not mean are not written.
+    let invalid = if args.is_report() { Sink::new() } else { precondition::invalid(&loaded, &registry)? };
+    let has_invalid = !invalid.is_empty() && !args.keep_going;
+    if has_invalid {
+        found.merge(invalid);
+    }
     let is_refused = found.has_errors() && !args.keep_going;
-    progress.aside(|| list(&loaded, &found, args, out));
+    progress.aside(|| {
+        list(&loaded, &found, args, out);
+        if has_invalid {
+            out.help(precondition::HELP);
+        }
+    });
     let is_aside = args.output.output_file.as_deref().is_some_and(is_stream);
     progress.aside(|| describe(args, &loaded, &inference, found, is_aside, out))?;
     if is_refused {
@@ -185,7 +196,7 @@ fn list(loaded: &Loaded, findings: &Sink, args: &InferArgs, out: &Out) {
 fn name(model: &mut Model) {
     for (symbol, text) in name_sizes(model) {
         let key = format!("{METADATA_PREFIX}{}", model.str(symbol));
-        let entry = MetadataEntry::new(model.intern(&key), text);
-        model.info_mut().metadata.push(entry);
+        let key = model.intern(&key);
+        set_metadata(&mut model.info_mut().metadata, key, text);
     }
 }

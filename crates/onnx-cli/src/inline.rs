@@ -9,7 +9,7 @@ use onnx_functions::{
     expand, inline,
 };
 use onnx_ir::{FunctionId, Model, NodeId, Selectors, ValueTypes};
-use onnx_schema::Schema;
+use onnx_schema::{Registry, Schema};
 use onnx_shape_infer::{InferOptions, infer};
 use onnx_version::{ConvertFunctions, ConvertOptions};
 use serde::Serialize;
@@ -19,6 +19,7 @@ use crate::change::{self, Judged};
 use crate::exit::{Failure, LibraryError, Outcome};
 use crate::input::{Loaded, display_name, load_to_copy};
 use crate::output::{Out, shown};
+use crate::precondition::require_valid_nodes;
 use crate::progress::Progress;
 use crate::selection::Context;
 use crate::{size, store, weights};
@@ -31,6 +32,12 @@ pub(crate) fn run(args: &InlineArgs, out: &mut Out) -> Result<Outcome, Failure> 
     progress.begin(&display_name(&args.input_file));
     let mut loaded = load_to_copy(&args.input_file, &args.input)?;
     progress.aside(|| loaded.report(&args.input.severity, args.keep_going, out))?;
+    // Bodies take the place of what operators compute; a call of a function means the same whatever its nodes are.
+    if args.bodies {
+        let severity = &args.input.severity;
+        progress
+            .aside(|| require_valid_nodes(&loaded, Registry::STANDARD, severity, args.keep_going, out))?;
+    }
     let selection = Selection::new(&loaded.model, &Context::new(&loaded)?, args)?;
     let inputs = loaded.files()?;
     let naming = match args.names {

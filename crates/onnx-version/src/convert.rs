@@ -160,6 +160,7 @@ const fn rule(cause: Cause) -> &'static Rule {
         Cause::NotConstant => &rules::CONVERSION_NOT_CONSTANT,
         Cause::Overridable => &rules::CONVERSION_OVERRIDABLE,
         Cause::NoForm => &rules::CONVERSION_NO_FORM,
+        Cause::Invalid => &rules::CONVERSION_INVALID_NODE,
         Cause::ShapeUnknown | Cause::Meaning | Cause::Reference => &rules::CONVERSION_REFUSED,
     }
 }
@@ -224,7 +225,7 @@ fn remove_used_up(before: &Model, after: &mut Model) {
 }
 
 /// Operator sets need the version of the format that they were released with.
-fn raise_ir_version(model: &mut Model, domain: Symbol, version: i64) {
+pub(crate) fn raise_ir_version(model: &mut Model, domain: Symbol, version: i64) {
     let needed = ir_version_for(onnx_schema::normalize_domain(domain), version).unwrap_or(0);
     if model.info().ir_version < needed {
         model.info_mut().ir_version = needed;
@@ -258,6 +259,7 @@ pub(crate) fn work(
     for (scope, body, from) in scopes {
         by_version.entry(from).or_default().push((scope, body));
     }
+    engine.refuse_invalid(&by_version)?;
     for (from, mut scopes) in by_version {
         scopes.retain(|&(_, body)| engine.model.get_graph(body).is_some());
         engine.run(&scopes, from)?;
@@ -283,6 +285,7 @@ pub(crate) fn convert_function(
     let body = model.function(function).body();
     let table = Table::new();
     let mut engine = engine(model.clone(), (set, version), options, &table);
+    engine.refuse_invalid(&BTreeMap::from([(from, vec![(scope, body)])]))?;
     engine.run(&[(scope, body)], from)?;
     engine.check_bodies();
     options.execution.interrupt.check()?;

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use onnx_check::InvalidNode;
 use onnx_functions::{InlineOptions, expand, has_body};
 use onnx_ir::{Callee, GraphId, Model, NodeId, OpsetImport, OpsetScope, Origin, ValueId, ValueTypes};
 use onnx_schema::{Registry, Schema};
@@ -17,6 +18,7 @@ use crate::allowed;
 use crate::convert::VersionError;
 use crate::identity::{self, Listed};
 use crate::plan::{Change, Refusal, StepRecord};
+use crate::precondition;
 use crate::reason::{Cause, Reason};
 use crate::step::Step;
 use crate::table::{Kind, Table};
@@ -152,8 +154,39 @@ impl Engine<'_> {
         }
     }
 
+    /// Refuses the nodes of the operator set that are not valid in the version that their scope imports: what they compute is
+    /// unknown, so that nothing can compute the same.
+    pub(crate) fn refuse_invalid(&mut self, scopes: &BTreeMap<i64, Vec<Scope>>) -> Result<(), VersionError> {
+        let versions: HashMap<OpsetScope, i64> = scopes
+            .iter()
+            .flat_map(|(&from, scopes)| scopes.iter().map(move |&(scope, _)| (scope, from)))
+            .filter(|&(_, from)| from != self.target)
+            .collect();
+        for InvalidNode { node, finding, .. } in
+            precondition::invalid_nodes(&self.model, self.registry, self.execution)?
+        {
+            let record = self.model.node(node);
+            let version = versions.get(&self.model.scope(record.graph()));
+            let Some(&from) = version.filter(|_| onnx_schema::normalize_domain(record.domain()) == self.set)
+            else {
+                continue;
+            };
+            let (op, target) = (self.model.str(record.op()).to_owned(), self.target);
+            let to = if from < target { from.saturating_add(1) } else { from.saturating_sub(1) };
+            let known = onnx_schema::lookup(self.set, record.op(), from);
+            let since = known.map(Schema::since_version).or_else(|| first_version(self.set, record.op()));
+            let reason = format!("it is not valid in version {from}, which is imported: {}", finding.message);
+            let reason = Reason::new(Cause::Invalid, reason);
+            self.refuse(Refusal { node, op, since: since.unwrap_or(from), to, target, reason });
+        }
+        Ok(())
+    }
+
     /// Schedules a node of the model.
     fn begin(&mut self, node: NodeId, at: i64) {
+        if self.refused.contains_key(node) {
+            return;
+        }
         let record = self.model.node(node);
         if onnx_schema::normalize_domain(record.domain()) != self.set {
             return;

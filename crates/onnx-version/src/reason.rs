@@ -22,6 +22,8 @@ pub enum Cause {
     Meaning,
     /// An attribute refers to an attribute of the function around the node.
     Reference,
+    /// The node is not valid in the version from which it would be converted.
+    Invalid,
 }
 
 impl Cause {
@@ -39,6 +41,10 @@ impl Cause {
             Self::NoForm => "choose a version that has the operator, or compute it with other operators",
             Self::Meaning => "choose another version, or change the node so that it does not use this",
             Self::Reference => "inline the function first, with `onnx inline`",
+            Self::Invalid => {
+                "if the import is wrong, `onnx check --fix` finds the version for which the nodes were written, and \
+                 `onnx edit --import [DOMAIN=]N` imports another one; otherwise correct the node"
+            }
         }
     }
 }

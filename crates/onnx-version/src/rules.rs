@@ -56,6 +56,15 @@ pub static CONVERSION_NO_FORM: Rule = Rule::new(
 )
 .with_explain(include_str!("rules/conversion-no-form.md"));
 
+/// A node is not valid in the version from which it would be converted.
+pub static CONVERSION_INVALID_NODE: Rule = Rule::new(
+    4046,
+    "conversion-invalid-node",
+    Severity::Error,
+    "A node cannot be converted, as it is not valid in the imported version.",
+)
+.with_explain(include_str!("rules/conversion-invalid-node.md"));
+
 /// The rules, by ascending code.
 pub static ALL: &[&Rule] = &[
     &CONVERSION_REFUSED,
@@ -64,4 +73,5 @@ pub static ALL: &[&Rule] = &[
     &CONVERSION_NOT_CONSTANT,
     &CONVERSION_OVERRIDABLE,
     &CONVERSION_NO_FORM,
+    &CONVERSION_INVALID_NODE,
 ];

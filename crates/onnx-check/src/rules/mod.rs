@@ -16,6 +16,7 @@ pub(crate) mod operator_set;
 pub(crate) mod opset;
 pub(crate) mod reference;
 pub(crate) mod sharding;
+pub(crate) mod signature;
 pub(crate) mod sparse;
 pub(crate) mod tensor;
 pub(crate) mod training;

@@ -6,6 +6,7 @@
 mod node;
 mod non_dataflow;
 mod parts;
+mod signature;
 
 use std::cell::OnceCell;
 
@@ -26,6 +27,8 @@ use crate::names::{Mark, Names};
 use crate::options::{CheckOptions, Part};
 use crate::rules::{function, graph, model as model_rules, ty};
 use crate::seen::Seen;
+
+pub(crate) use signature::invalid_nodes;
 
 /// The first IR version in which models have functions; in older ones the reference does not check them.
 pub(crate) const FIRST_IR_WITH_FUNCTIONS: i64 = 8;

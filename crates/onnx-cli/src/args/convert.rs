@@ -22,7 +22,7 @@ Examples:
   onnx convert node.onnxtxt --as node -o node.pb";
 
 /// Reads `[DOMAIN=]VERSION`.
-fn opset(text: &str) -> Result<(String, i64), String> {
+pub(super) fn opset(text: &str) -> Result<(String, i64), String> {
     match text.contains('=') {
         true => super::opset(text),
         false => super::opset(&format!("={text}")),

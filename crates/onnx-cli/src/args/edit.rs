@@ -17,6 +17,7 @@ Examples:
   onnx edit model.onnx --set 'x[0]=batch' -o free.onnx
   onnx edit model.onnx --rename x=ids -o new.onnx
   onnx edit model.onnx --add-output /layer.0/Softmax -o more.onnx
+  onnx edit model.onnx --import 13 -o right.onnx              the nodes are those of version 13
   onnx edit model.onnx --prefix left/ --metadata author=me -o new.onnx
   onnx edit model.onnx --rename '/layer.0/**=/\\1'            what would change?";
 
@@ -34,6 +35,9 @@ pub(crate) struct EditArgs {
     /// Change a size: bind (`batch=1`), free (`x[0]=batch`), rename or unify (`N=M`).
     #[arg(long, value_name = "DIM=SIZE")]
     pub(crate) set: Vec<String>,
+    /// Import another version of an operator set, without converting nodes: for nodes that were written for this version.
+    #[arg(long, value_name = "[DOMAIN=]N", value_parser = super::convert::opset, hide_short_help = true)]
+    pub(crate) import: Vec<(String, i64)>,
     /// Rename values, nodes and functions (repeatable); OLD is a name or a pattern.
     #[arg(long, value_name = "OLD=NEW")]
     pub(crate) rename: Vec<String>,

@@ -5,11 +5,13 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::time::Duration;
 
-use onnx_check::fix;
+use onnx_check::{CheckOptions, Fix, fix, invalid_nodes};
 use onnx_codec::{DecodeOptions, Decoded, EncodeOptions, decode, encode, save_as};
-use onnx_diag::Clean;
+use onnx_diag::{Clean, Quoted, Rule};
 use onnx_ir::Model;
 use onnx_text::{PrintOptions, print_model};
+use onnx_types::Symbol;
+use onnx_version::{ConvertOptions, ImportCorrection, correct_import};
 use similar::{ChangeTag, TextDiff};
 
 use crate::args::{CheckArgs, OutputArgs};
@@ -58,7 +60,8 @@ pub(super) fn repair(path: &Path, args: &CheckArgs) -> Result<Repaired, Failure>
         .help("repair the binary model, or edit the text"));
     }
     let before = printed(&loaded.model)?;
-    let done = fix(&mut loaded.model);
+    let mut done = fix(&mut loaded.model);
+    done.extend(imports(&mut loaded)?);
     if done.is_empty() {
         return Ok(Repaired::default());
     }
@@ -74,6 +77,36 @@ pub(super) fn repair(path: &Path, args: &CheckArgs) -> Result<Repaired, Failure>
     let bytes = write(path, &loaded, args.dry_run)?;
     let after = if args.dry_run { Some(read_again(loaded)?) } else { None };
     Ok(Repaired { text, bytes, after })
+}
+
+/// Imports the version of an operator set for which the nodes were written, where the imported one is another.
+fn imports(loaded: &mut Loaded) -> Result<Vec<Fix>, Failure> {
+    let options = CheckOptions::default().with_execution(loaded.execution.clone());
+    let mut done = Vec::new();
+    // The operator sets of ONNX, each with the first rule that a node of it breaks.
+    let mut wrong: Vec<(Symbol, &'static Rule)> = Vec::new();
+    for invalid in invalid_nodes(&loaded.model, &options)? {
+        let domain = loaded.model.node(invalid.node).domain();
+        if !wrong.iter().any(|&(known, _)| known == domain) {
+            wrong.push((domain, invalid.finding.rule));
+        }
+    }
+    for (domain, rule) in wrong {
+        let options = ConvertOptions::default().with_domain(domain).with_execution(loaded.execution.clone());
+        for correction in correct_import(&mut loaded.model, &options)? {
+            let model = &loaded.model;
+            let name = if domain.is_empty() { "ai.onnx" } else { model.str(domain) };
+            let function = correction.function.map(|function| model.str(model.function(function).name()));
+            let place = function.map(|name| format!(" in the function {}", Quoted(name))).unwrap_or_default();
+            let ImportCorrection { from, to, .. } = correction;
+            let what = format!(
+                "imported version {to} of {} instead of {from}{place}, for which the nodes were written",
+                Quoted(name)
+            );
+            done.push(Fix { rule, what });
+        }
+    }
+    Ok(done)
 }
 
 /// The repaired model as it is read from a file that it is written to.

@@ -23,6 +23,7 @@ pub(super) struct Item<'a> {
     renamed_values: Vec<Pair<'a>>,
     renamed_nodes: Vec<Pair<'a>>,
     renamed_functions: Vec<Functions>,
+    imports: Vec<&'a str>,
     descriptions: u64,
 }
 
@@ -100,6 +101,7 @@ impl<'a> Item<'a> {
             renamed_functions: functions
                 .map(|(from, to)| Functions { from: from.to_string(), to: to.to_string() })
                 .collect(),
+            imports: done.into_iter().flat_map(|done| &done.imports).map(String::as_str).collect(),
             descriptions: done.map_or(0, |done| done.metadata as u64),
         }
     }

@@ -16,6 +16,7 @@ use onnx_diag::Sink;
 use onnx_ir::{Constant, GraphOutput, Importer, Model, ValueId};
 use onnx_text::{ParseOptions, parse_model};
 use onnx_types::{ElemType, Execution, Type};
+use onnx_version::set_import;
 
 use self::item::Item;
 use crate::args::{Changed, EditArgs, ExternalArgs, InterfaceArgs, MetadataArgs, NameKind};
@@ -24,6 +25,7 @@ use crate::exit::{Failure, Outcome};
 use crate::extract::invalid;
 use crate::input::{display_name, load_to_copy};
 use crate::output::{Out, shown};
+use crate::precondition::{self, require_valid_nodes};
 use crate::progress::Progress;
 use crate::run::files;
 use crate::{selection, size, store, weights};
@@ -43,16 +45,24 @@ pub(crate) fn run(args: &EditArgs, out: &mut Out) -> Result<Outcome, Failure> {
         .with_registry(&registry)
         .with_data(&source)
         .with_execution(loaded.execution.clone());
+    if !args.set.is_empty() {
+        let severity = &args.input.severity;
+        progress.aside(|| require_valid_nodes(&loaded, &registry, severity, args.keep_going, out))?;
+    }
+    let imports = imports(&mut loaded.model, &args.import)?;
     let had_errors = check(&loaded.model, &CheckOptions::default()).has_errors();
     let done = edit(&mut loaded.model, args, &options)?;
     loaded.execution.interrupt.check()?;
     let is_fixed = matches!(done, Err(ComposeError::FixedSizes(_)));
     let (done, found) = match done {
         // Errors that the model had stay what they are.
-        Ok(done) => (Some(done), if had_errors { Sink::new() } else { invalid(&loaded.model) }),
+        Ok(done) if !had_errors => (Some(done), invalid(&loaded.model)),
+        Ok(done) if !args.import.is_empty() => (Some(done), precondition::invalid(&loaded, &registry)?),
+        Ok(done) => (Some(done), Sink::new()),
         Err(ComposeError::Stopped(stopped)) => return Err(stopped.into()),
         Err(error) => (None, error.findings(&loaded.model)),
     };
+    let done = done.map(|done| Done { imports, ..done });
     let judged = Judged::new(found, &loaded, &args.input.severity)?;
     let item = Item::new(&loaded, done.as_ref());
     progress.aside(|| {
@@ -79,9 +89,23 @@ fn help_with_axes(model: &Model, set: &[String], is_fixed: bool, out: &Out) {
     }
 }
 
+/// Imports versions of operator sets. Returns the operator sets whose import changes.
+fn imports(model: &mut Model, wanted: &[(String, i64)]) -> Result<Vec<String>, Failure> {
+    let mut changed = Vec::new();
+    for (domain, version) in wanted {
+        let symbol = model.intern(domain);
+        if set_import(model, symbol, *version)? > 0 {
+            changed.push(if domain.is_empty() { "ai.onnx".to_owned() } else { shown(domain) });
+        }
+    }
+    Ok(changed)
+}
+
 /// What was changed.
 #[derive(Default)]
 struct Done {
+    /// The operator sets that are imported in another version.
+    imports: Vec<String>,
     sizes: Resized,
     names: NameChanges,
     /// Whether inputs or outputs are others.
@@ -387,7 +411,7 @@ fn metadata(args: &MetadataArgs) -> Result<Vec<MetadataEdit>, Failure> {
 
 /// Tells what was changed.
 fn describe(done: &Done, out: &Out) {
-    let Done { sizes, names, interface, metadata } = done;
+    let Done { imports, sizes, names, interface, metadata } = done;
     let mut parts = sizes::describe(sizes, out);
     let pairs = names.values.iter().chain(&names.nodes);
     pairs.for_each(|(old, new)| out.detail(2, &format!("{} -> {}", shown(old), shown(new))));
@@ -402,6 +426,7 @@ fn describe(done: &Done, out: &Out) {
         }
     }
     parts.extend(interface.iter().cloned());
+    parts.extend(imports.iter().map(|domain| format!("the import of {domain}")));
     let text =
         if parts.is_empty() { "nothing changes".to_owned() } else { format!("changed {}", parts.join(", ")) };
     out.summary(&text);

@@ -1,26 +1,26 @@
 //! Rules about an attribute of a node, or about all of them together.
 
-mod activation_count_wrong;
-mod attribute_kind_contradicts_value;
+pub(super) mod activation_count_wrong;
+pub(super) mod attribute_kind_contradicts_value;
 mod attribute_kind_missing;
 mod attribute_kind_undefined;
 mod attribute_lengths_differ;
 mod attribute_name_missing;
 mod attribute_named_like_value;
 mod attribute_not_utf8;
-mod attribute_number_out_of_range;
-mod attribute_string_not_allowed;
+pub(super) mod attribute_number_out_of_range;
+pub(super) mod attribute_string_not_allowed;
 mod attribute_string_padded;
 mod attribute_value_left_out;
-mod attribute_without_value;
+pub(super) mod attribute_without_value;
 mod axis_out_of_range;
-mod element_type_not_allowed;
-mod exclusive_attributes;
+pub(super) mod element_type_not_allowed;
+pub(super) mod exclusive_attributes;
 mod perm_not_a_permutation;
 mod scale_does_not_fit;
 mod spatial_attribute_length;
-mod unknown_attribute;
-mod wrong_attribute_kind;
+pub(super) mod unknown_attribute;
+pub(super) mod wrong_attribute_kind;
 
 use onnx_diag::{Diagnostic, Locus, Quoted, Rule};
 use onnx_ir::AttrValue;

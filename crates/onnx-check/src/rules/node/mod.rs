@@ -1,20 +1,20 @@
 //! Rules about a node, its inputs and its outputs.
 
-mod attribute_given_twice;
+pub(super) mod attribute_given_twice;
 mod default_domain_spelled_out;
 mod deprecated_operator;
 pub(super) mod domain_not_imported;
 mod experimental_operator;
-mod missing_required_attribute;
+pub(super) mod missing_required_attribute;
 pub(super) mod node_not_sorted;
 mod node_without_values;
 mod operand_left_out;
 mod operator_missing;
-mod output_not_computed;
-mod unknown_operator;
+pub(super) mod output_not_computed;
+pub(super) mod unknown_operator;
 mod value_never_defined;
-mod wrong_input_count;
-mod wrong_output_count;
+pub(super) mod wrong_input_count;
+pub(super) mod wrong_output_count;
 
 use super::{Entry, entry};
 use crate::cx::NodeCx;
