@@ -1,9 +1,10 @@
 //! What commands that change a model report: diagnostics, and the result for programs.
 
 use onnx_diag::render::text;
-use onnx_diag::{Caps, Policy, Sink};
+use onnx_diag::{Caps, Diagnostic, Policy, Sink};
 use onnx_ir::Model;
 use onnx_types::Symbol;
+use onnx_version::rules::CONVERSION_INVALID_NODE;
 use serde::Serialize;
 
 use crate::args::SeverityArgs;
@@ -11,7 +12,7 @@ use crate::exit::Failure;
 use crate::input::Loaded;
 use crate::json::JsonText;
 use crate::output::{Colours, Out};
-use crate::report;
+use crate::{precondition, report};
 
 /// Diagnostics of an edit, with the severities that the user wants.
 pub(crate) struct Judged {
@@ -53,6 +54,11 @@ pub(crate) fn report_all(
     if !judged.found.is_empty() {
         let options = text::Options::new(&loaded.name).with_style(&Colours).with_concise(true);
         out.findings(&judged.found, &options);
+        // Concise diagnostics are without their help, and nobody would guess this one.
+        let is_invalid = |found: &Diagnostic| *found.rule == CONVERSION_INVALID_NODE;
+        if judged.found.diagnostics().iter().any(is_invalid) {
+            out.help(precondition::HELP);
+        }
     }
     let mut found = judged.found.clone();
     found.merge(loaded.findings.clone());

@@ -20,7 +20,9 @@ pub(crate) fn invalid(loaded: &Loaded, registry: &Registry) -> Result<Sink, Fail
     let options =
         CheckOptions::default().with_registry(registry.clone()).with_execution(loaded.execution.clone());
     let mut sink = Sink::with(Policy::new(), Caps::NONE);
-    invalid_nodes(&loaded.model, &options)?.into_iter().for_each(|invalid| sink.report(invalid.finding));
+    for invalid in invalid_nodes(&loaded.model, &options)? {
+        sink.report(invalid.finding);
+    }
     report::select(&loaded.model, &mut sink);
     Ok(sink)
 }
