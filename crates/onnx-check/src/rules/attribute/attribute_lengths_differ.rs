@@ -18,8 +18,8 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
     let Some(schema) = cx.schema() else { return };
     let (id, node) = (cx.id, cx.node);
     for names in schema.parallel_lists() {
-        let mut lists = node.attributes().iter().filter(|given| names.contains(&given.name()));
-        let mut lists = lists.by_ref().filter_map(|given| Some((given.name(), length(given.value())?)));
+        let lists = node.attributes().iter().filter(|given| names.contains(&given.name()));
+        let mut lists = lists.filter_map(|given| Some((given.name(), length(given.value())?)));
         let Some((first, expected)) = lists.next() else { continue };
         let Some((name, found)) = lists.find(|&(_, length)| length != expected) else { continue };
         cx.report(&RULE, |places| {

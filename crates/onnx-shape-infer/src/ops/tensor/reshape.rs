@@ -195,13 +195,7 @@ fn settle(
         return Ok(());
     }
     if rest.is_some() {
-        // The node divides by these sizes. One that copies where it is 0 has its guard, and need not be positive.
-        for (&dim, _) in dims.iter().zip(is_assumed).filter(|&(_, &is_assumed)| !is_assumed) {
-            let is_open = !matches!(dim, Dim::Known(_) | Dim::Unknown);
-            if is_open && cx.dims_le(Dim::Known(1), dim) != Some(true) {
-                cx.prove(Relation::AtMost(Dim::Known(1), dim));
-            }
-        }
+        divides_by(cx, dims, is_assumed);
     }
     if rest.is_none() && cx.dims_le(Dim::Known(1), to) != Some(true) && !to.is_unknown() {
         // A size that is read when the model runs is determined only by sizes that are not 0.
@@ -228,6 +222,17 @@ fn settle(
         *slot = size;
     }
     Ok(())
+}
+
+/// Records that the node divides by sizes, so that none is 0. A size that copies where it is 0 has its guard, and need not be
+/// positive.
+fn divides_by(cx: &mut Cx<'_, '_>, dims: &[Dim], is_assumed: &[bool]) {
+    for (&dim, _) in dims.iter().zip(is_assumed).filter(|&(_, &is_assumed)| !is_assumed) {
+        let is_open = !matches!(dim, Dim::Known(_) | Dim::Unknown);
+        if is_open && cx.dims_le(Dim::Known(1), dim) != Some(true) {
+            cx.prove(Relation::AtMost(Dim::Known(1), dim));
+        }
+    }
 }
 
 /// Records a relation that every valid run satisfies in which the sizes are what they seem: a guard if that is assumed.
