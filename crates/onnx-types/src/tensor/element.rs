@@ -39,12 +39,17 @@ pub(super) mod sealed {
         fn read_all(bytes: &[u8], len: usize) -> Vec<Self>;
         /// The canonical bytes of the elements.
         fn write_all(elements: &[Self]) -> Vec<u8>;
+        /// The elements in place, if the bytes are these elements in memory: for native numbers, if the machine is
+        /// little-endian and the bytes are aligned.
+        fn in_place(_bytes: &[u8]) -> Option<&[Self]> {
+            None
+        }
     }
 }
 
 /// Types that take whole bytes: how to make one of an array of bytes and back.
 macro_rules! bytewise {
-    ($($type:ty = $elem:ident, $size:literal, $from:expr, $to:expr;)*) => { $(
+    ($($type:ty = $elem:ident, $size:literal, $from:expr, $to:expr $(, $in_place:ident)?;)*) => { $(
         impl Element for $type {
             const TYPE: ElemType = ElemType::$elem;
         }
@@ -67,21 +72,27 @@ macro_rules! bytewise {
                 }
                 bytes
             }
+
+            $(
+                fn in_place(bytes: &[u8]) -> Option<&[Self]> {
+                    $in_place(bytes)
+                }
+            )?
         }
     )* };
 }
 
 bytewise! {
-    f32 = Float, 4, Self::from_le_bytes, Self::to_le_bytes;
-    f64 = Double, 8, Self::from_le_bytes, Self::to_le_bytes;
-    i8 = Int8, 1, Self::from_le_bytes, Self::to_le_bytes;
-    i16 = Int16, 2, Self::from_le_bytes, Self::to_le_bytes;
-    i32 = Int32, 4, Self::from_le_bytes, Self::to_le_bytes;
-    i64 = Int64, 8, Self::from_le_bytes, Self::to_le_bytes;
-    u8 = Uint8, 1, Self::from_le_bytes, Self::to_le_bytes;
-    u16 = Uint16, 2, Self::from_le_bytes, Self::to_le_bytes;
-    u32 = Uint32, 4, Self::from_le_bytes, Self::to_le_bytes;
-    u64 = Uint64, 8, Self::from_le_bytes, Self::to_le_bytes;
+    f32 = Float, 4, Self::from_le_bytes, Self::to_le_bytes, native;
+    f64 = Double, 8, Self::from_le_bytes, Self::to_le_bytes, native;
+    i8 = Int8, 1, Self::from_le_bytes, Self::to_le_bytes, native;
+    i16 = Int16, 2, Self::from_le_bytes, Self::to_le_bytes, native;
+    i32 = Int32, 4, Self::from_le_bytes, Self::to_le_bytes, native;
+    i64 = Int64, 8, Self::from_le_bytes, Self::to_le_bytes, native;
+    u8 = Uint8, 1, Self::from_le_bytes, Self::to_le_bytes, native;
+    u16 = Uint16, 2, Self::from_le_bytes, Self::to_le_bytes, native;
+    u32 = Uint32, 4, Self::from_le_bytes, Self::to_le_bytes, native;
+    u64 = Uint64, 8, Self::from_le_bytes, Self::to_le_bytes, native;
     bool = Bool, 1, |byte: [u8; 1]| byte != [0], |value| [u8::from(value)];
     f16 = Float16, 2, Self::from_le_bytes, Self::to_le_bytes;
     bf16 = Bfloat16, 2, Self::from_le_bytes, Self::to_le_bytes;
@@ -92,6 +103,11 @@ bytewise! {
     F8E5M2 = Float8E5M2, 1, |[code]: [u8; 1]| Self::from_bits(code), |value: Self| [value.to_bits()];
     F8E5M2Fnuz = Float8E5M2Fnuz, 1, |[code]: [u8; 1]| Self::from_bits(code), |value: Self| [value.to_bits()];
     F8E8M0 = Float8E8M0, 1, |[code]: [u8; 1]| Self::from_bits(code), |value: Self| [value.to_bits()];
+}
+
+/// Bytes as native numbers: any bits are one.
+fn native<T: bytemuck::AnyBitPattern>(bytes: &[u8]) -> Option<&[T]> {
+    if cfg!(target_endian = "little") { bytemuck::try_cast_slice(bytes).ok() } else { None }
 }
 
 fn complex64(bytes: [u8; 8]) -> Complex<f32> {

@@ -547,3 +547,47 @@ fn varints_keep_their_spelling() {
     let short = Varints::new(Bytes::from_static(&[0xff, 0xff, 0xff, 0xff, 0x0f])).unwrap();
     assert_eq!(short.iter_i32().collect::<Vec<_>>(), [-1]);
 }
+
+#[test]
+fn aligned_native_elements_are_read_in_place() {
+    fn slices<T: Element>(values: &[T], is_native: bool) {
+        let elements = T::write_all(values);
+        // One of the offsets is aligned, and for elements of more than one byte another one is not.
+        let mut in_place = 0;
+        for offset in 0..16 {
+            let bytes: Vec<u8> = std::iter::repeat_n(0, offset).chain(elements.iter().copied()).collect();
+            let bytes = Bytes::from(bytes).slice(offset..);
+            let begin = bytes.as_ptr();
+            let tensor = Tensor::from_raw(T::TYPE, [values.len() as i64], bytes).unwrap();
+            let view = tensor.view::<T>(&NoData).unwrap();
+            assert_eq!(view.to_slice().unwrap(), values);
+            if let Some(found) = view.as_slice() {
+                assert_eq!((found, found.as_ptr().cast::<u8>()), (values, begin));
+                in_place += 1;
+            }
+        }
+        let expected = if is_native && cfg!(target_endian = "little") { 16 / align_of::<T>() } else { 0 };
+        assert_eq!(in_place, expected, "{}", T::TYPE);
+    }
+    slices(&[1.5_f32, -0.0, f32::INFINITY], true);
+    slices(&[1.5_f64, -2.0], true);
+    slices(&[i8::MIN, 1, 2], true);
+    slices(&[i16::MIN, 1], true);
+    slices(&[i32::MIN, 1], true);
+    slices(&[i64::MIN, 1], true);
+    slices(&[u8::MAX, 1], true);
+    slices(&[u16::MAX, 1], true);
+    slices(&[u32::MAX, 1], true);
+    slices(&[u64::MAX, 1], true);
+    slices(&[true, false], false);
+    slices(&[f16::ONE, f16::NEG_ONE], false);
+    slices(&[I4::MIN, I4::MAX, I4::MIN], false);
+}
+
+#[test]
+fn slices_of_splats_are_copies_within_the_limit() {
+    let view = |count| Tensor::splat([count], 2.5_f32).unwrap().view::<f32>(&NoData).unwrap();
+    assert_eq!((view(3).as_slice(), view(3).to_slice().unwrap().as_ref()), (None, &[2.5; 3][..]));
+    assert_eq!((view(0).as_slice(), view(0).to_slice().unwrap().as_ref()), (Some(&[][..]), &[][..]));
+    assert!(matches!(view(1 << 42).to_slice(), Err(TensorError::TooLarge { unit: "bytes", .. })));
+}

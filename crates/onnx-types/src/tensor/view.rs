@@ -1,5 +1,6 @@
 //! Reading the elements one by one.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -58,6 +59,18 @@ impl Elements {
         result
     }
 
+    /// All elements; a splat is written out up to [`SPLAT_LIMIT`] bytes.
+    fn to_vec<T: Element>(&self) -> Result<Vec<T>, TensorError> {
+        let Some(element) = self.read(0, T::read).filter(|_| self.splat) else {
+            return Ok(T::read_all(&self.bytes, self.len));
+        };
+        let size = (self.len as u64).saturating_mul(size_of::<T>() as u64);
+        if size > SPLAT_LIMIT {
+            return Err(TensorError::TooLarge { size, limit: SPLAT_LIMIT, unit: "bytes" });
+        }
+        Ok(vec![element; self.len])
+    }
+
     fn size_hint(&self, next: usize) -> (usize, Option<usize>) {
         let left = self.len.saturating_sub(next);
         (left, Some(left))
@@ -87,6 +100,32 @@ impl<T: Element> View<T> {
     #[must_use]
     pub fn iter(&self) -> ViewIter<T> {
         ViewIter { elements: self.elements.clone(), next: 0, element: PhantomData }
+    }
+
+    /// The elements in place, without a copy: `None` if the tensor is a splat, if the type is not one of the native numbers
+    /// `f32`, `f64`, `i8` to `i64` and `u8` to `u64`, or if the bytes are not aligned for it. Weights in a file may begin
+    /// anywhere; [`to_slice`](Self::to_slice) copies these.
+    #[must_use]
+    pub fn as_slice(&self) -> Option<&[T]> {
+        if self.is_empty() {
+            return Some(&[]);
+        }
+        if self.elements.splat {
+            return None;
+        }
+        T::in_place(&self.elements.bytes)?.get(..self.elements.len)
+    }
+
+    /// The elements as a slice: [in place](Self::as_slice) if possible, else copied.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a splat takes more than [`SPLAT_LIMIT`] bytes written out.
+    pub fn to_slice(&self) -> Result<Cow<'_, [T]>, TensorError> {
+        match self.as_slice() {
+            Some(elements) => Ok(Cow::Borrowed(elements)),
+            None => self.elements.to_vec().map(Cow::Owned),
+        }
     }
 
     /// The one element that all are equal to, if the tensor is a splat.
@@ -216,15 +255,7 @@ impl Tensor {
     ///
     /// As for [`Tensor::view`], and when a splat takes more than [`SPLAT_LIMIT`] bytes written out.
     pub fn to_vec<T: Element>(&self, source: &dyn DataSource) -> Result<Vec<T>, TensorError> {
-        let View { elements, .. } = self.view::<T>(source)?;
-        let Some(element) = elements.read(0, T::read).filter(|_| elements.splat) else {
-            return Ok(T::read_all(&elements.bytes, elements.len));
-        };
-        let size = (elements.len as u64).saturating_mul(size_of::<T>() as u64);
-        if size > SPLAT_LIMIT {
-            return Err(TensorError::TooLarge { size, limit: SPLAT_LIMIT, unit: "bytes" });
-        }
-        Ok(vec![element; elements.len])
+        self.view::<T>(source)?.elements.to_vec()
     }
 
     /// The elements of a tensor of real numbers or Booleans, each converted to `f64`: exactly, except that 64-bit integers
