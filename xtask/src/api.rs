@@ -42,6 +42,7 @@ pub(crate) fn snapshots(mode: Mode) -> Result<String, String> {
             .omit_blanket_impls(true)
             .omit_auto_trait_impls(true)
             .omit_auto_derived_impls(true)
+            .include_function_parameter_names(true)
             .build()
             .map_err(|error| format!("{}: {error}", json.display()))?;
         let text: String = api.items().map(|item| format!("{item}\n")).collect();

@@ -47,13 +47,18 @@
 //! # Making
 //!
 //! The functions of [`ops`] begin a node at the place of an [`onnx_ir::Builder`]. Required operands and attributes are
-//! arguments, all others are methods of [`Make`]. The node gets the form of the version in scope; what that version cannot
+//! arguments, all others are methods of [`Make`]. Operands come in the order of the newest version, also those that were
+//! attributes in older ones: `slice(b, data, starts, ends)`. Required attributes follow. The specification does not number
+//! attributes, so they are in the order of their names, except where several of one kind would have to be told apart by it:
+//! `if_(b, cond, then_branch, else_branch)`. The node gets the form of the version in scope; what that version cannot
 //! express is a [`MakeError`], and the model is unchanged then.
 //!
 //! # What absence means
 //!
 //! The absence of an optional attribute without a default has a meaning. If that meaning is a value that depends on the
-//! node, such as `perm` of `Transpose`, [`derived_default`] computes it.
+//! node, such as `perm` of `Transpose`, the view has a method that returns the given value or else this one:
+//! `perm_or_default(rank)`, `strides_or_default(rank)`, `kernel_shape_or_default(weight)`. [`derived_default`] computes it
+//! for an untyped [`Call`]. [`Param::or_default`] is for attributes that later versions add.
 //!
 //! # What this crate is not for
 //!
@@ -61,6 +66,7 @@
 //! types and computes no values.
 #![forbid(unsafe_code)]
 
+mod absence;
 mod call;
 mod derived;
 mod make;
@@ -70,7 +76,8 @@ mod param;
 #[cfg(test)]
 mod tests;
 
+pub use absence::{Absence, Derivation};
 pub use call::{Call, Mismatch, Operator, Outputs, Place, Places, View, schema_of};
-pub use derived::{Absence, absence, derived_default, is_commutative};
+pub use derived::{absence, derived_default, is_commutative};
 pub use make::{Arg, Make, MakeError, Name};
 pub use param::{Kind, Param, Texts, kind, read_attribute};

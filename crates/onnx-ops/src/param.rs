@@ -53,6 +53,19 @@ impl<T> Param<T> {
         }
     }
 
+    /// Like [`Param::known`], with a value for [`Param::Absent`] and [`Param::Undeclared`]: for attributes that a later
+    /// version adds, whose default is what older versions do.
+    ///
+    /// This is true for most attributes, but not for all: whether `BatchNormalization` trains is the attribute
+    /// `training_mode` since version 14, and follows from `is_test` or the number of outputs before.
+    #[must_use]
+    pub fn or_default(self, if_omitted: T) -> Option<T> {
+        match self {
+            Self::Absent | Self::Undeclared => Some(if_omitted),
+            other => other.known(),
+        }
+    }
+
     /// The value that the node gives; `None` for defaults.
     #[must_use]
     pub fn given(self) -> Option<T> {

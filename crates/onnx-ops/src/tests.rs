@@ -9,6 +9,9 @@ use crate::{
     Absence, Call, MakeError, Mismatch, Operator, Param, absence, derived_default, is_commutative, kind, ops,
 };
 
+mod builders;
+mod defaults;
+
 fn model(version: i64) -> Model {
     let mut model = Model::new();
     model.info_mut().ir_version = 10;
@@ -120,6 +123,10 @@ fn all_states_of_a_parameter_are_told_apart() {
     let norm = build.op(op::BATCH_NORMALIZATION, [x; 5]).output().unwrap();
     let norm = ops::BatchNormalization::of(&model, producer(&model, norm)).unwrap();
     assert_eq!((norm.training_mode(), norm.training_mode().or(0)), (Param::Undeclared, None));
+    assert_eq!(norm.training_mode().or_default(0), Some(0));
+    assert_eq!(axes_of(absent).or_default([1].as_slice().into()).as_deref(), Some(&[1_i64][..]));
+    assert_eq!(axes_of(computed).or_default([1].as_slice().into()), None);
+    assert_eq!((view(wrong).axis().or_default(1), view(open).axis().or_default(1)), (None, None));
     assert_eq!(norm.input_mean(), Some(x));
 }
 

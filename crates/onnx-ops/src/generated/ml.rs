@@ -585,13 +585,6 @@ impl<'m> View<'m, LabelEncoder> {
         self.call().input(0)
     }
 
-    /// Attribute `classes_strings`.
-    #[must_use]
-    #[inline]
-    pub fn classes_strings(&self) -> Param<Texts<'m>> {
-        self.call().attr::<kind::Texts>(attr::CLASSES_STRINGS)
-    }
-
     /// Attribute `default_int64`.
     #[must_use]
     #[inline]
@@ -676,6 +669,13 @@ impl<'m> View<'m, LabelEncoder> {
         self.call().attr::<kind::Tensor>(attr::VALUES_TENSOR)
     }
 
+    /// Attribute `classes_strings`.
+    #[must_use]
+    #[inline]
+    pub fn classes_strings(&self) -> Param<Texts<'m>> {
+        self.call().attr::<kind::Texts>(attr::CLASSES_STRINGS)
+    }
+
     /// Output `Y`.
     #[must_use]
     #[inline]
@@ -685,13 +685,6 @@ impl<'m> View<'m, LabelEncoder> {
 }
 
 impl Make<'_, '_, LabelEncoder> {
-    /// Sets `classes_strings`.
-    #[inline]
-    pub fn classes_strings(mut self, classes_strings: &[&str]) -> Self {
-        self.raw.attribute("classes_strings", attr::CLASSES_STRINGS, crate::make::strings(classes_strings));
-        self
-    }
-
     /// Sets `default_int64`.
     #[inline]
     pub fn default_int64(mut self, default_int64: i64) -> Self {
@@ -773,6 +766,13 @@ impl Make<'_, '_, LabelEncoder> {
     #[inline]
     pub fn values_tensor(mut self, values_tensor: Tensor) -> Self {
         self.raw.attribute("values_tensor", attr::VALUES_TENSOR, AttrValue::from(values_tensor));
+        self
+    }
+
+    /// Sets `classes_strings`.
+    #[inline]
+    pub fn classes_strings(mut self, classes_strings: &[&str]) -> Self {
+        self.raw.attribute("classes_strings", attr::CLASSES_STRINGS, crate::make::strings(classes_strings));
         self
     }
 }
@@ -1658,11 +1658,60 @@ impl<'m> View<'m, TreeEnsemble> {
         self.call().input(0)
     }
 
-    /// Attribute `aggregate_function`.
+    /// Attribute `nodes_splits`.
     #[must_use]
     #[inline]
-    pub fn aggregate_function(&self) -> Param<i64> {
-        self.call().attr::<kind::Int>(attr::AGGREGATE_FUNCTION)
+    pub fn nodes_splits(&self) -> Param<&'m Tensor> {
+        self.call().attr::<kind::Tensor>(attr::NODES_SPLITS)
+    }
+
+    /// Attribute `nodes_featureids`.
+    #[must_use]
+    #[inline]
+    pub fn nodes_featureids(&self) -> Param<Cow<'m, [i64]>> {
+        self.call().attr::<kind::Ints>(attr::NODES_FEATUREIDS)
+    }
+
+    /// Attribute `nodes_modes`.
+    #[must_use]
+    #[inline]
+    pub fn nodes_modes(&self) -> Param<&'m Tensor> {
+        self.call().attr::<kind::Tensor>(attr::NODES_MODES)
+    }
+
+    /// Attribute `nodes_truenodeids`.
+    #[must_use]
+    #[inline]
+    pub fn nodes_truenodeids(&self) -> Param<Cow<'m, [i64]>> {
+        self.call().attr::<kind::Ints>(attr::NODES_TRUENODEIDS)
+    }
+
+    /// Attribute `nodes_falsenodeids`.
+    #[must_use]
+    #[inline]
+    pub fn nodes_falsenodeids(&self) -> Param<Cow<'m, [i64]>> {
+        self.call().attr::<kind::Ints>(attr::NODES_FALSENODEIDS)
+    }
+
+    /// Attribute `nodes_trueleafs`.
+    #[must_use]
+    #[inline]
+    pub fn nodes_trueleafs(&self) -> Param<Cow<'m, [i64]>> {
+        self.call().attr::<kind::Ints>(attr::NODES_TRUELEAFS)
+    }
+
+    /// Attribute `nodes_falseleafs`.
+    #[must_use]
+    #[inline]
+    pub fn nodes_falseleafs(&self) -> Param<Cow<'m, [i64]>> {
+        self.call().attr::<kind::Ints>(attr::NODES_FALSELEAFS)
+    }
+
+    /// Attribute `tree_roots`.
+    #[must_use]
+    #[inline]
+    pub fn tree_roots(&self) -> Param<Cow<'m, [i64]>> {
+        self.call().attr::<kind::Ints>(attr::TREE_ROOTS)
     }
 
     /// Attribute `leaf_targetids`.
@@ -1679,6 +1728,13 @@ impl<'m> View<'m, TreeEnsemble> {
         self.call().attr::<kind::Tensor>(attr::LEAF_WEIGHTS)
     }
 
+    /// Attribute `aggregate_function`.
+    #[must_use]
+    #[inline]
+    pub fn aggregate_function(&self) -> Param<i64> {
+        self.call().attr::<kind::Int>(attr::AGGREGATE_FUNCTION)
+    }
+
     /// Attribute `membership_values`.
     #[must_use]
     #[inline]
@@ -1691,27 +1747,6 @@ impl<'m> View<'m, TreeEnsemble> {
     #[inline]
     pub fn n_targets(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::N_TARGETS)
-    }
-
-    /// Attribute `nodes_falseleafs`.
-    #[must_use]
-    #[inline]
-    pub fn nodes_falseleafs(&self) -> Param<Cow<'m, [i64]>> {
-        self.call().attr::<kind::Ints>(attr::NODES_FALSELEAFS)
-    }
-
-    /// Attribute `nodes_falsenodeids`.
-    #[must_use]
-    #[inline]
-    pub fn nodes_falsenodeids(&self) -> Param<Cow<'m, [i64]>> {
-        self.call().attr::<kind::Ints>(attr::NODES_FALSENODEIDS)
-    }
-
-    /// Attribute `nodes_featureids`.
-    #[must_use]
-    #[inline]
-    pub fn nodes_featureids(&self) -> Param<Cow<'m, [i64]>> {
-        self.call().attr::<kind::Ints>(attr::NODES_FEATUREIDS)
     }
 
     /// Attribute `nodes_hitrates`.
@@ -1728,46 +1763,11 @@ impl<'m> View<'m, TreeEnsemble> {
         self.call().attr::<kind::Ints>(attr::NODES_MISSING_VALUE_TRACKS_TRUE)
     }
 
-    /// Attribute `nodes_modes`.
-    #[must_use]
-    #[inline]
-    pub fn nodes_modes(&self) -> Param<&'m Tensor> {
-        self.call().attr::<kind::Tensor>(attr::NODES_MODES)
-    }
-
-    /// Attribute `nodes_splits`.
-    #[must_use]
-    #[inline]
-    pub fn nodes_splits(&self) -> Param<&'m Tensor> {
-        self.call().attr::<kind::Tensor>(attr::NODES_SPLITS)
-    }
-
-    /// Attribute `nodes_trueleafs`.
-    #[must_use]
-    #[inline]
-    pub fn nodes_trueleafs(&self) -> Param<Cow<'m, [i64]>> {
-        self.call().attr::<kind::Ints>(attr::NODES_TRUELEAFS)
-    }
-
-    /// Attribute `nodes_truenodeids`.
-    #[must_use]
-    #[inline]
-    pub fn nodes_truenodeids(&self) -> Param<Cow<'m, [i64]>> {
-        self.call().attr::<kind::Ints>(attr::NODES_TRUENODEIDS)
-    }
-
     /// Attribute `post_transform`.
     #[must_use]
     #[inline]
     pub fn post_transform(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::POST_TRANSFORM)
-    }
-
-    /// Attribute `tree_roots`.
-    #[must_use]
-    #[inline]
-    pub fn tree_roots(&self) -> Param<Cow<'m, [i64]>> {
-        self.call().attr::<kind::Ints>(attr::TREE_ROOTS)
     }
 
     /// Output `Y`.
@@ -1835,29 +1835,29 @@ impl Make<'_, '_, TreeEnsemble> {
 pub fn tree_ensemble<'a, 'b>(
     build: &'b mut Builder<'a>,
     x: ValueId,
-    leaf_targetids: &[i64],
-    leaf_weights: Tensor,
-    nodes_falseleafs: &[i64],
-    nodes_falsenodeids: &[i64],
+    nodes_splits: Tensor,
     nodes_featureids: &[i64],
     nodes_modes: Tensor,
-    nodes_splits: Tensor,
-    nodes_trueleafs: &[i64],
     nodes_truenodeids: &[i64],
+    nodes_falsenodeids: &[i64],
+    nodes_trueleafs: &[i64],
+    nodes_falseleafs: &[i64],
     tree_roots: &[i64],
+    leaf_targetids: &[i64],
+    leaf_weights: Tensor,
 ) -> Make<'a, 'b, TreeEnsemble> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
-    make.raw.attribute("leaf_targetids", attr::LEAF_TARGETIDS, AttrValue::from(leaf_targetids));
-    make.raw.attribute("leaf_weights", attr::LEAF_WEIGHTS, AttrValue::from(leaf_weights));
-    make.raw.attribute("nodes_falseleafs", attr::NODES_FALSELEAFS, AttrValue::from(nodes_falseleafs));
-    make.raw.attribute("nodes_falsenodeids", attr::NODES_FALSENODEIDS, AttrValue::from(nodes_falsenodeids));
+    make.raw.attribute("nodes_splits", attr::NODES_SPLITS, AttrValue::from(nodes_splits));
     make.raw.attribute("nodes_featureids", attr::NODES_FEATUREIDS, AttrValue::from(nodes_featureids));
     make.raw.attribute("nodes_modes", attr::NODES_MODES, AttrValue::from(nodes_modes));
-    make.raw.attribute("nodes_splits", attr::NODES_SPLITS, AttrValue::from(nodes_splits));
-    make.raw.attribute("nodes_trueleafs", attr::NODES_TRUELEAFS, AttrValue::from(nodes_trueleafs));
     make.raw.attribute("nodes_truenodeids", attr::NODES_TRUENODEIDS, AttrValue::from(nodes_truenodeids));
+    make.raw.attribute("nodes_falsenodeids", attr::NODES_FALSENODEIDS, AttrValue::from(nodes_falsenodeids));
+    make.raw.attribute("nodes_trueleafs", attr::NODES_TRUELEAFS, AttrValue::from(nodes_trueleafs));
+    make.raw.attribute("nodes_falseleafs", attr::NODES_FALSELEAFS, AttrValue::from(nodes_falseleafs));
     make.raw.attribute("tree_roots", attr::TREE_ROOTS, AttrValue::from(tree_roots));
+    make.raw.attribute("leaf_targetids", attr::LEAF_TARGETIDS, AttrValue::from(leaf_targetids));
+    make.raw.attribute("leaf_weights", attr::LEAF_WEIGHTS, AttrValue::from(leaf_weights));
     make
 }
 

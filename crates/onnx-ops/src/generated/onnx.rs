@@ -10,6 +10,7 @@ use onnx_types::tensor::Tensor;
 use onnx_types::{Symbol, Type};
 
 use crate::call::{Operator, Outputs, Place, Places, View};
+use crate::derived::{Known, or_derived, or_derived_int};
 use crate::make::{Arg, Make};
 use crate::param::{Param, Texts, kind};
 
@@ -781,6 +782,13 @@ impl<'m> View<'m, Attention> {
         self.call().input(5)
     }
 
+    /// Input `nonpad_kv_seqlen`, optional.
+    #[must_use]
+    #[inline]
+    pub fn nonpad_kv_seqlen(&self) -> Option<ValueId> {
+        self.call().operand(Attention::NONPAD_KV_SEQLEN)
+    }
+
     /// Attribute `is_causal`.
     #[must_use]
     #[inline]
@@ -828,13 +836,6 @@ impl<'m> View<'m, Attention> {
     #[inline]
     pub fn softmax_precision(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::SOFTMAX_PRECISION)
-    }
-
-    /// Input `nonpad_kv_seqlen`, optional.
-    #[must_use]
-    #[inline]
-    pub fn nonpad_kv_seqlen(&self) -> Option<ValueId> {
-        self.call().operand(Attention::NONPAD_KV_SEQLEN)
     }
 
     /// Attribute `left_window_size`.
@@ -902,6 +903,13 @@ impl Make<'_, '_, Attention> {
         self
     }
 
+    /// Sets `nonpad_kv_seqlen`.
+    #[inline]
+    pub fn nonpad_kv_seqlen(mut self, nonpad_kv_seqlen: ValueId) -> Self {
+        self.raw.param("nonpad_kv_seqlen", Attention::NONPAD_KV_SEQLEN, Arg::Value(nonpad_kv_seqlen));
+        self
+    }
+
     /// Sets `is_causal`.
     #[inline]
     pub fn is_causal(mut self, is_causal: i64) -> Self {
@@ -952,13 +960,6 @@ impl Make<'_, '_, Attention> {
     #[inline]
     pub fn softmax_precision(mut self, softmax_precision: i64) -> Self {
         self.raw.attribute("softmax_precision", attr::SOFTMAX_PRECISION, AttrValue::Int(softmax_precision));
-        self
-    }
-
-    /// Sets `nonpad_kv_seqlen`.
-    #[inline]
-    pub fn nonpad_kv_seqlen(mut self, nonpad_kv_seqlen: ValueId) -> Self {
-        self.raw.param("nonpad_kv_seqlen", Attention::NONPAD_KV_SEQLEN, Arg::Value(nonpad_kv_seqlen));
         self
     }
 
@@ -1042,11 +1043,23 @@ impl<'m> View<'m, AveragePool> {
         self.call().attr::<kind::Ints>(attr::PADS)
     }
 
+    /// `pads`, or its default: two zeros for each spatial axis for a first input of this rank. `None` if the value is not known. `None` if `auto_pad` or `output_shape` determines the padding.
+    #[must_use]
+    pub fn pads_or_default(&self, rank: usize) -> Option<Cow<'m, [i64]>> {
+        or_derived(&self.call(), attr::PADS, self.pads(), Known::Rank(rank))
+    }
+
     /// Attribute `strides`.
     #[must_use]
     #[inline]
     pub fn strides(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::STRIDES)
+    }
+
+    /// `strides`, or its default: a one for each spatial axis for a first input of this rank. `None` if the value is not known.
+    #[must_use]
+    pub fn strides_or_default(&self, rank: usize) -> Option<Cow<'m, [i64]>> {
+        or_derived(&self.call(), attr::STRIDES, self.strides(), Known::Rank(rank))
     }
 
     /// Attribute `count_include_pad`.
@@ -1068,6 +1081,12 @@ impl<'m> View<'m, AveragePool> {
     #[inline]
     pub fn dilations(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::DILATIONS)
+    }
+
+    /// `dilations`, or its default: a one for each spatial axis for a first input of this rank. `None` if the value is not known.
+    #[must_use]
+    pub fn dilations_or_default(&self, rank: usize) -> Option<Cow<'m, [i64]>> {
+        or_derived(&self.call(), attr::DILATIONS, self.dilations(), Known::Rank(rank))
     }
 
     /// Output `Y`.
@@ -1201,25 +1220,11 @@ impl<'m> View<'m, BatchNormalization> {
         self.call().input(4)
     }
 
-    /// Attribute `consumed_inputs`.
-    #[must_use]
-    #[inline]
-    pub fn consumed_inputs(&self) -> Param<Cow<'m, [i64]>> {
-        self.call().attr::<kind::Ints>(attr::CONSUMED_INPUTS)
-    }
-
     /// Attribute `epsilon`.
     #[must_use]
     #[inline]
     pub fn epsilon(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::EPSILON)
-    }
-
-    /// Attribute `is_test`.
-    #[must_use]
-    #[inline]
-    pub fn is_test(&self) -> Param<i64> {
-        self.call().attr::<kind::Int>(attr::IS_TEST)
     }
 
     /// Attribute `momentum`.
@@ -1229,18 +1234,32 @@ impl<'m> View<'m, BatchNormalization> {
         self.call().attr::<kind::Float>(attr::MOMENTUM)
     }
 
-    /// Attribute `spatial`.
-    #[must_use]
-    #[inline]
-    pub fn spatial(&self) -> Param<i64> {
-        self.call().attr::<kind::Int>(attr::SPATIAL)
-    }
-
     /// Attribute `training_mode`.
     #[must_use]
     #[inline]
     pub fn training_mode(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::TRAINING_MODE)
+    }
+
+    /// Attribute `consumed_inputs`.
+    #[must_use]
+    #[inline]
+    pub fn consumed_inputs(&self) -> Param<Cow<'m, [i64]>> {
+        self.call().attr::<kind::Ints>(attr::CONSUMED_INPUTS)
+    }
+
+    /// Attribute `is_test`.
+    #[must_use]
+    #[inline]
+    pub fn is_test(&self) -> Param<i64> {
+        self.call().attr::<kind::Int>(attr::IS_TEST)
+    }
+
+    /// Attribute `spatial`.
+    #[must_use]
+    #[inline]
+    pub fn spatial(&self) -> Param<i64> {
+        self.call().attr::<kind::Int>(attr::SPATIAL)
     }
 
     /// Output `Y`.
@@ -1280,24 +1299,10 @@ impl<'m> View<'m, BatchNormalization> {
 }
 
 impl Make<'_, '_, BatchNormalization> {
-    /// Sets `consumed_inputs`.
-    #[inline]
-    pub fn consumed_inputs(mut self, consumed_inputs: &[i64]) -> Self {
-        self.raw.attribute("consumed_inputs", attr::CONSUMED_INPUTS, AttrValue::from(consumed_inputs));
-        self
-    }
-
     /// Sets `epsilon`.
     #[inline]
     pub fn epsilon(mut self, epsilon: f32) -> Self {
         self.raw.attribute("epsilon", attr::EPSILON, AttrValue::Float(epsilon));
-        self
-    }
-
-    /// Sets `is_test`.
-    #[inline]
-    pub fn is_test(mut self, is_test: i64) -> Self {
-        self.raw.attribute("is_test", attr::IS_TEST, AttrValue::Int(is_test));
         self
     }
 
@@ -1308,17 +1313,31 @@ impl Make<'_, '_, BatchNormalization> {
         self
     }
 
-    /// Sets `spatial`.
-    #[inline]
-    pub fn spatial(mut self, spatial: i64) -> Self {
-        self.raw.attribute("spatial", attr::SPATIAL, AttrValue::Int(spatial));
-        self
-    }
-
     /// Sets `training_mode`.
     #[inline]
     pub fn training_mode(mut self, training_mode: i64) -> Self {
         self.raw.attribute("training_mode", attr::TRAINING_MODE, AttrValue::Int(training_mode));
+        self
+    }
+
+    /// Sets `consumed_inputs`.
+    #[inline]
+    pub fn consumed_inputs(mut self, consumed_inputs: &[i64]) -> Self {
+        self.raw.attribute("consumed_inputs", attr::CONSUMED_INPUTS, AttrValue::from(consumed_inputs));
+        self
+    }
+
+    /// Sets `is_test`.
+    #[inline]
+    pub fn is_test(mut self, is_test: i64) -> Self {
+        self.raw.attribute("is_test", attr::IS_TEST, AttrValue::Int(is_test));
+        self
+    }
+
+    /// Sets `spatial`.
+    #[inline]
+    pub fn spatial(mut self, spatial: i64) -> Self {
+        self.raw.attribute("spatial", attr::SPATIAL, AttrValue::Int(spatial));
         self
     }
 }
@@ -2184,6 +2203,12 @@ impl<'m> View<'m, CenterCropPad> {
         self.call().attr::<kind::Ints>(attr::AXES)
     }
 
+    /// `axes`, or its default: all axes for a first input of this rank. `None` if the value is not known.
+    #[must_use]
+    pub fn axes_or_default(&self, rank: usize) -> Option<Cow<'m, [i64]>> {
+        or_derived(&self.call(), attr::AXES, self.axes(), Known::Rank(rank))
+    }
+
     /// Output `output_data`.
     #[must_use]
     #[inline]
@@ -2231,10 +2256,10 @@ impl Operator for Clip {
 }
 
 impl Clip {
-    /// Where each version has `max`.
-    pub const MAX: Places = &[(1, Place::Attr(attr::MAX)), (11, Place::Input(2))];
     /// Where each version has `min`.
     pub const MIN: Places = &[(1, Place::Attr(attr::MIN)), (11, Place::Input(1))];
+    /// Where each version has `max`.
+    pub const MAX: Places = &[(1, Place::Attr(attr::MAX)), (11, Place::Input(2))];
 }
 
 impl<'m> View<'m, Clip> {
@@ -2245,11 +2270,11 @@ impl<'m> View<'m, Clip> {
         self.call().input(0)
     }
 
-    /// Attribute `consumed_inputs`.
+    /// `min`: an attribute since version 1, input 1 since version 11.
     #[must_use]
     #[inline]
-    pub fn consumed_inputs(&self) -> Param<Cow<'m, [i64]>> {
-        self.call().attr::<kind::Ints>(attr::CONSUMED_INPUTS)
+    pub fn min(&self) -> Param<f32> {
+        self.call().param::<kind::Float>(Clip::MIN)
     }
 
     /// `max`: an attribute since version 1, input 2 since version 11.
@@ -2259,11 +2284,11 @@ impl<'m> View<'m, Clip> {
         self.call().param::<kind::Float>(Clip::MAX)
     }
 
-    /// `min`: an attribute since version 1, input 1 since version 11.
+    /// Attribute `consumed_inputs`.
     #[must_use]
     #[inline]
-    pub fn min(&self) -> Param<f32> {
-        self.call().param::<kind::Float>(Clip::MIN)
+    pub fn consumed_inputs(&self) -> Param<Cow<'m, [i64]>> {
+        self.call().attr::<kind::Ints>(attr::CONSUMED_INPUTS)
     }
 
     /// Output `output`.
@@ -2275,10 +2300,10 @@ impl<'m> View<'m, Clip> {
 }
 
 impl Make<'_, '_, Clip> {
-    /// Sets `consumed_inputs`.
+    /// Sets `min`.
     #[inline]
-    pub fn consumed_inputs(mut self, consumed_inputs: &[i64]) -> Self {
-        self.raw.attribute("consumed_inputs", attr::CONSUMED_INPUTS, AttrValue::from(consumed_inputs));
+    pub fn min(mut self, min: impl Into<Arg>) -> Self {
+        self.raw.param("min", Clip::MIN, min.into());
         self
     }
 
@@ -2289,10 +2314,10 @@ impl Make<'_, '_, Clip> {
         self
     }
 
-    /// Sets `min`.
+    /// Sets `consumed_inputs`.
     #[inline]
-    pub fn min(mut self, min: impl Into<Arg>) -> Self {
-        self.raw.param("min", Clip::MIN, min.into());
+    pub fn consumed_inputs(mut self, consumed_inputs: &[i64]) -> Self {
+        self.raw.attribute("consumed_inputs", attr::CONSUMED_INPUTS, AttrValue::from(consumed_inputs));
         self
     }
 }
@@ -2353,6 +2378,12 @@ impl<'m> View<'m, Col2Im> {
         self.call().attr::<kind::Ints>(attr::DILATIONS)
     }
 
+    /// `dilations`, or its default: 1 times the number 1 for each of this number of axes of the image. `None` if the value is not known.
+    #[must_use]
+    pub fn dilations_or_default(&self, axes: usize) -> Option<Cow<'m, [i64]>> {
+        or_derived(&self.call(), attr::DILATIONS, self.dilations(), Known::Length(axes))
+    }
+
     /// Attribute `pads`.
     #[must_use]
     #[inline]
@@ -2360,11 +2391,23 @@ impl<'m> View<'m, Col2Im> {
         self.call().attr::<kind::Ints>(attr::PADS)
     }
 
+    /// `pads`, or its default: 2 times the number 0 for each of this number of axes of the image. `None` if the value is not known. `None` if `auto_pad` or `output_shape` determines the padding.
+    #[must_use]
+    pub fn pads_or_default(&self, axes: usize) -> Option<Cow<'m, [i64]>> {
+        or_derived(&self.call(), attr::PADS, self.pads(), Known::Length(axes))
+    }
+
     /// Attribute `strides`.
     #[must_use]
     #[inline]
     pub fn strides(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::STRIDES)
+    }
+
+    /// `strides`, or its default: 1 times the number 1 for each of this number of axes of the image. `None` if the value is not known.
+    #[must_use]
+    pub fn strides_or_default(&self, axes: usize) -> Option<Cow<'m, [i64]>> {
+        or_derived(&self.call(), attr::STRIDES, self.strides(), Known::Length(axes))
     }
 
     /// Output `output`.
@@ -2508,6 +2551,12 @@ impl<'m> View<'m, Concat> {
     #[inline]
     pub fn axis(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::AXIS)
+    }
+
+    /// `axis`, or its default: 1. `None` if the value is not known.
+    #[must_use]
+    pub fn axis_or_default(&self) -> Option<i64> {
+        or_derived_int(&self.call(), attr::AXIS, self.axis(), Known::Nothing)
     }
 
     /// Output `concat_result`.
@@ -2869,6 +2918,12 @@ impl<'m> View<'m, Conv> {
         self.call().attr::<kind::Ints>(attr::DILATIONS)
     }
 
+    /// `dilations`, or its default: a one for each spatial axis for a first input of this rank. `None` if the value is not known.
+    #[must_use]
+    pub fn dilations_or_default(&self, rank: usize) -> Option<Cow<'m, [i64]>> {
+        or_derived(&self.call(), attr::DILATIONS, self.dilations(), Known::Rank(rank))
+    }
+
     /// Attribute `group`.
     #[must_use]
     #[inline]
@@ -2883,6 +2938,12 @@ impl<'m> View<'m, Conv> {
         self.call().attr::<kind::Ints>(attr::KERNEL_SHAPE)
     }
 
+    /// `kernel_shape`, or its default: the spatial sizes of a weight of these sizes. `None` if the value is not known.
+    #[must_use]
+    pub fn kernel_shape_or_default(&self, weight: &[i64]) -> Option<Cow<'m, [i64]>> {
+        or_derived(&self.call(), attr::KERNEL_SHAPE, self.kernel_shape(), Known::Sizes(1, weight))
+    }
+
     /// Attribute `pads`.
     #[must_use]
     #[inline]
@@ -2890,11 +2951,23 @@ impl<'m> View<'m, Conv> {
         self.call().attr::<kind::Ints>(attr::PADS)
     }
 
+    /// `pads`, or its default: two zeros for each spatial axis for a first input of this rank. `None` if the value is not known. `None` if `auto_pad` or `output_shape` determines the padding.
+    #[must_use]
+    pub fn pads_or_default(&self, rank: usize) -> Option<Cow<'m, [i64]>> {
+        or_derived(&self.call(), attr::PADS, self.pads(), Known::Rank(rank))
+    }
+
     /// Attribute `strides`.
     #[must_use]
     #[inline]
     pub fn strides(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::STRIDES)
+    }
+
+    /// `strides`, or its default: a one for each spatial axis for a first input of this rank. `None` if the value is not known.
+    #[must_use]
+    pub fn strides_or_default(&self, rank: usize) -> Option<Cow<'m, [i64]>> {
+        or_derived(&self.call(), attr::STRIDES, self.strides(), Known::Rank(rank))
     }
 
     /// Output `Y`.
@@ -3031,6 +3104,12 @@ impl<'m> View<'m, ConvInteger> {
         self.call().attr::<kind::Ints>(attr::DILATIONS)
     }
 
+    /// `dilations`, or its default: a one for each spatial axis for a first input of this rank. `None` if the value is not known.
+    #[must_use]
+    pub fn dilations_or_default(&self, rank: usize) -> Option<Cow<'m, [i64]>> {
+        or_derived(&self.call(), attr::DILATIONS, self.dilations(), Known::Rank(rank))
+    }
+
     /// Attribute `group`.
     #[must_use]
     #[inline]
@@ -3045,6 +3124,12 @@ impl<'m> View<'m, ConvInteger> {
         self.call().attr::<kind::Ints>(attr::KERNEL_SHAPE)
     }
 
+    /// `kernel_shape`, or its default: the spatial sizes of a weight of these sizes. `None` if the value is not known.
+    #[must_use]
+    pub fn kernel_shape_or_default(&self, weight: &[i64]) -> Option<Cow<'m, [i64]>> {
+        or_derived(&self.call(), attr::KERNEL_SHAPE, self.kernel_shape(), Known::Sizes(1, weight))
+    }
+
     /// Attribute `pads`.
     #[must_use]
     #[inline]
@@ -3052,11 +3137,23 @@ impl<'m> View<'m, ConvInteger> {
         self.call().attr::<kind::Ints>(attr::PADS)
     }
 
+    /// `pads`, or its default: two zeros for each spatial axis for a first input of this rank. `None` if the value is not known. `None` if `auto_pad` or `output_shape` determines the padding.
+    #[must_use]
+    pub fn pads_or_default(&self, rank: usize) -> Option<Cow<'m, [i64]>> {
+        or_derived(&self.call(), attr::PADS, self.pads(), Known::Rank(rank))
+    }
+
     /// Attribute `strides`.
     #[must_use]
     #[inline]
     pub fn strides(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::STRIDES)
+    }
+
+    /// `strides`, or its default: a one for each spatial axis for a first input of this rank. `None` if the value is not known.
+    #[must_use]
+    pub fn strides_or_default(&self, rank: usize) -> Option<Cow<'m, [i64]>> {
+        or_derived(&self.call(), attr::STRIDES, self.strides(), Known::Rank(rank))
     }
 
     /// Output `y`.
@@ -3194,6 +3291,12 @@ impl<'m> View<'m, ConvTranspose> {
         self.call().attr::<kind::Ints>(attr::DILATIONS)
     }
 
+    /// `dilations`, or its default: a one for each spatial axis for a first input of this rank. `None` if the value is not known.
+    #[must_use]
+    pub fn dilations_or_default(&self, rank: usize) -> Option<Cow<'m, [i64]>> {
+        or_derived(&self.call(), attr::DILATIONS, self.dilations(), Known::Rank(rank))
+    }
+
     /// Attribute `group`.
     #[must_use]
     #[inline]
@@ -3208,11 +3311,23 @@ impl<'m> View<'m, ConvTranspose> {
         self.call().attr::<kind::Ints>(attr::KERNEL_SHAPE)
     }
 
+    /// `kernel_shape`, or its default: the spatial sizes of a weight of these sizes. `None` if the value is not known.
+    #[must_use]
+    pub fn kernel_shape_or_default(&self, weight: &[i64]) -> Option<Cow<'m, [i64]>> {
+        or_derived(&self.call(), attr::KERNEL_SHAPE, self.kernel_shape(), Known::Sizes(1, weight))
+    }
+
     /// Attribute `output_padding`.
     #[must_use]
     #[inline]
     pub fn output_padding(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::OUTPUT_PADDING)
+    }
+
+    /// `output_padding`, or its default: a zero for each spatial axis for a first input of this rank. `None` if the value is not known.
+    #[must_use]
+    pub fn output_padding_or_default(&self, rank: usize) -> Option<Cow<'m, [i64]>> {
+        or_derived(&self.call(), attr::OUTPUT_PADDING, self.output_padding(), Known::Rank(rank))
     }
 
     /// Attribute `output_shape`.
@@ -3229,11 +3344,23 @@ impl<'m> View<'m, ConvTranspose> {
         self.call().attr::<kind::Ints>(attr::PADS)
     }
 
+    /// `pads`, or its default: two zeros for each spatial axis for a first input of this rank. `None` if the value is not known. `None` if `auto_pad` or `output_shape` determines the padding.
+    #[must_use]
+    pub fn pads_or_default(&self, rank: usize) -> Option<Cow<'m, [i64]>> {
+        or_derived(&self.call(), attr::PADS, self.pads(), Known::Rank(rank))
+    }
+
     /// Attribute `strides`.
     #[must_use]
     #[inline]
     pub fn strides(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::STRIDES)
+    }
+
+    /// `strides`, or its default: a one for each spatial axis for a first input of this rank. `None` if the value is not known.
+    #[must_use]
+    pub fn strides_or_default(&self, rank: usize) -> Option<Cow<'m, [i64]>> {
+        or_derived(&self.call(), attr::STRIDES, self.strides(), Known::Rank(rank))
     }
 
     /// Output `Y`.
@@ -3728,6 +3855,12 @@ impl<'m> View<'m, DeformConv> {
         self.call().attr::<kind::Ints>(attr::DILATIONS)
     }
 
+    /// `dilations`, or its default: a one for each spatial axis for a first input of this rank. `None` if the value is not known.
+    #[must_use]
+    pub fn dilations_or_default(&self, rank: usize) -> Option<Cow<'m, [i64]>> {
+        or_derived(&self.call(), attr::DILATIONS, self.dilations(), Known::Rank(rank))
+    }
+
     /// Attribute `group`.
     #[must_use]
     #[inline]
@@ -3740,6 +3873,12 @@ impl<'m> View<'m, DeformConv> {
     #[inline]
     pub fn kernel_shape(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::KERNEL_SHAPE)
+    }
+
+    /// `kernel_shape`, or its default: the spatial sizes of a weight of these sizes. `None` if the value is not known.
+    #[must_use]
+    pub fn kernel_shape_or_default(&self, weight: &[i64]) -> Option<Cow<'m, [i64]>> {
+        or_derived(&self.call(), attr::KERNEL_SHAPE, self.kernel_shape(), Known::Sizes(1, weight))
     }
 
     /// Attribute `offset_group`.
@@ -3756,11 +3895,23 @@ impl<'m> View<'m, DeformConv> {
         self.call().attr::<kind::Ints>(attr::PADS)
     }
 
+    /// `pads`, or its default: two zeros for each spatial axis for a first input of this rank. `None` if the value is not known. `None` if `auto_pad` or `output_shape` determines the padding.
+    #[must_use]
+    pub fn pads_or_default(&self, rank: usize) -> Option<Cow<'m, [i64]>> {
+        or_derived(&self.call(), attr::PADS, self.pads(), Known::Rank(rank))
+    }
+
     /// Attribute `strides`.
     #[must_use]
     #[inline]
     pub fn strides(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::STRIDES)
+    }
+
+    /// `strides`, or its default: a one for each spatial axis for a first input of this rank. `None` if the value is not known.
+    #[must_use]
+    pub fn strides_or_default(&self, rank: usize) -> Option<Cow<'m, [i64]>> {
+        or_derived(&self.call(), attr::STRIDES, self.strides(), Known::Rank(rank))
     }
 
     /// Output `Y`.
@@ -4187,20 +4338,6 @@ impl<'m> View<'m, Dropout> {
         self.call().input(0)
     }
 
-    /// Attribute `consumed_inputs`.
-    #[must_use]
-    #[inline]
-    pub fn consumed_inputs(&self) -> Param<Cow<'m, [i64]>> {
-        self.call().attr::<kind::Ints>(attr::CONSUMED_INPUTS)
-    }
-
-    /// Attribute `is_test`.
-    #[must_use]
-    #[inline]
-    pub fn is_test(&self) -> Param<i64> {
-        self.call().attr::<kind::Int>(attr::IS_TEST)
-    }
-
     /// `ratio`: an attribute since version 1, input 1 since version 12.
     #[must_use]
     #[inline]
@@ -4222,6 +4359,20 @@ impl<'m> View<'m, Dropout> {
         self.call().attr::<kind::Int>(attr::SEED)
     }
 
+    /// Attribute `consumed_inputs`.
+    #[must_use]
+    #[inline]
+    pub fn consumed_inputs(&self) -> Param<Cow<'m, [i64]>> {
+        self.call().attr::<kind::Ints>(attr::CONSUMED_INPUTS)
+    }
+
+    /// Attribute `is_test`.
+    #[must_use]
+    #[inline]
+    pub fn is_test(&self) -> Param<i64> {
+        self.call().attr::<kind::Int>(attr::IS_TEST)
+    }
+
     /// Output `output`.
     #[must_use]
     #[inline]
@@ -4238,20 +4389,6 @@ impl<'m> View<'m, Dropout> {
 }
 
 impl Make<'_, '_, Dropout> {
-    /// Sets `consumed_inputs`.
-    #[inline]
-    pub fn consumed_inputs(mut self, consumed_inputs: &[i64]) -> Self {
-        self.raw.attribute("consumed_inputs", attr::CONSUMED_INPUTS, AttrValue::from(consumed_inputs));
-        self
-    }
-
-    /// Sets `is_test`.
-    #[inline]
-    pub fn is_test(mut self, is_test: i64) -> Self {
-        self.raw.attribute("is_test", attr::IS_TEST, AttrValue::Int(is_test));
-        self
-    }
-
     /// Sets `ratio`.
     #[inline]
     pub fn ratio(mut self, ratio: impl Into<Arg>) -> Self {
@@ -4270,6 +4407,20 @@ impl Make<'_, '_, Dropout> {
     #[inline]
     pub fn seed(mut self, seed: i64) -> Self {
         self.raw.attribute("seed", attr::SEED, AttrValue::Int(seed));
+        self
+    }
+
+    /// Sets `consumed_inputs`.
+    #[inline]
+    pub fn consumed_inputs(mut self, consumed_inputs: &[i64]) -> Self {
+        self.raw.attribute("consumed_inputs", attr::CONSUMED_INPUTS, AttrValue::from(consumed_inputs));
+        self
+    }
+
+    /// Sets `is_test`.
+    #[inline]
+    pub fn is_test(mut self, is_test: i64) -> Self {
+        self.raw.attribute("is_test", attr::IS_TEST, AttrValue::Int(is_test));
         self
     }
 }
@@ -4966,13 +5117,6 @@ impl<'m> View<'m, GRU> {
         self.call().attr::<kind::Int>(attr::HIDDEN_SIZE)
     }
 
-    /// Attribute `output_sequence`.
-    #[must_use]
-    #[inline]
-    pub fn output_sequence(&self) -> Param<i64> {
-        self.call().attr::<kind::Int>(attr::OUTPUT_SEQUENCE)
-    }
-
     /// Attribute `linear_before_reset`.
     #[must_use]
     #[inline]
@@ -4985,6 +5129,13 @@ impl<'m> View<'m, GRU> {
     #[inline]
     pub fn layout(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::LAYOUT)
+    }
+
+    /// Attribute `output_sequence`.
+    #[must_use]
+    #[inline]
+    pub fn output_sequence(&self) -> Param<i64> {
+        self.call().attr::<kind::Int>(attr::OUTPUT_SEQUENCE)
     }
 
     /// Output `Y`, optional.
@@ -5074,13 +5225,6 @@ impl Make<'_, '_, GRU> {
         self
     }
 
-    /// Sets `output_sequence`.
-    #[inline]
-    pub fn output_sequence(mut self, output_sequence: i64) -> Self {
-        self.raw.attribute("output_sequence", attr::OUTPUT_SEQUENCE, AttrValue::Int(output_sequence));
-        self
-    }
-
     /// Sets `linear_before_reset`.
     #[inline]
     pub fn linear_before_reset(mut self, linear_before_reset: i64) -> Self {
@@ -5096,6 +5240,13 @@ impl Make<'_, '_, GRU> {
     #[inline]
     pub fn layout(mut self, layout: i64) -> Self {
         self.raw.attribute("layout", attr::LAYOUT, AttrValue::Int(layout));
+        self
+    }
+
+    /// Sets `output_sequence`.
+    #[inline]
+    pub fn output_sequence(mut self, output_sequence: i64) -> Self {
+        self.raw.attribute("output_sequence", attr::OUTPUT_SEQUENCE, AttrValue::Int(output_sequence));
         self
     }
 }
@@ -5421,13 +5572,6 @@ impl<'m> View<'m, Gemm> {
         self.call().attr::<kind::Float>(attr::BETA)
     }
 
-    /// Attribute `broadcast`.
-    #[must_use]
-    #[inline]
-    pub fn broadcast(&self) -> Param<i64> {
-        self.call().attr::<kind::Int>(attr::BROADCAST)
-    }
-
     /// Attribute `transA`.
     #[must_use]
     #[inline]
@@ -5440,6 +5584,13 @@ impl<'m> View<'m, Gemm> {
     #[inline]
     pub fn trans_b(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::TRANS_B)
+    }
+
+    /// Attribute `broadcast`.
+    #[must_use]
+    #[inline]
+    pub fn broadcast(&self) -> Param<i64> {
+        self.call().attr::<kind::Int>(attr::BROADCAST)
     }
 
     /// Output `Y`.
@@ -5472,13 +5623,6 @@ impl Make<'_, '_, Gemm> {
         self
     }
 
-    /// Sets `broadcast`.
-    #[inline]
-    pub fn broadcast(mut self, broadcast: i64) -> Self {
-        self.raw.attribute("broadcast", attr::BROADCAST, AttrValue::Int(broadcast));
-        self
-    }
-
     /// Sets `trans_a`.
     #[inline]
     pub fn trans_a(mut self, trans_a: i64) -> Self {
@@ -5490,6 +5634,13 @@ impl Make<'_, '_, Gemm> {
     #[inline]
     pub fn trans_b(mut self, trans_b: i64) -> Self {
         self.raw.attribute("trans_b", attr::TRANS_B, AttrValue::Int(trans_b));
+        self
+    }
+
+    /// Sets `broadcast`.
+    #[inline]
+    pub fn broadcast(mut self, broadcast: i64) -> Self {
+        self.raw.attribute("broadcast", attr::BROADCAST, AttrValue::Int(broadcast));
         self
     }
 }
@@ -6345,18 +6496,18 @@ impl<'m> View<'m, If> {
         self.call().input(0)
     }
 
-    /// Attribute `else_branch`.
-    #[must_use]
-    #[inline]
-    pub fn else_branch(&self) -> Param<GraphId> {
-        self.call().attr::<kind::Graph>(attr::ELSE_BRANCH)
-    }
-
     /// Attribute `then_branch`.
     #[must_use]
     #[inline]
     pub fn then_branch(&self) -> Param<GraphId> {
         self.call().attr::<kind::Graph>(attr::THEN_BRANCH)
+    }
+
+    /// Attribute `else_branch`.
+    #[must_use]
+    #[inline]
+    pub fn else_branch(&self) -> Param<GraphId> {
+        self.call().attr::<kind::Graph>(attr::ELSE_BRANCH)
     }
 
     /// The outputs `outputs`, from index 0 on.
@@ -6372,13 +6523,13 @@ impl<'m> View<'m, If> {
 pub fn if_<'a, 'b>(
     build: &'b mut Builder<'a>,
     cond: ValueId,
-    else_branch: GraphId,
     then_branch: GraphId,
+    else_branch: GraphId,
 ) -> Make<'a, 'b, If> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(cond));
-    make.raw.attribute("else_branch", attr::ELSE_BRANCH, AttrValue::Graph(else_branch));
     make.raw.attribute("then_branch", attr::THEN_BRANCH, AttrValue::Graph(then_branch));
+    make.raw.attribute("else_branch", attr::ELSE_BRANCH, AttrValue::Graph(else_branch));
     make
 }
 
@@ -6479,18 +6630,18 @@ impl<'m> View<'m, InstanceNormalization> {
         self.call().input(2)
     }
 
-    /// Attribute `consumed_inputs`.
-    #[must_use]
-    #[inline]
-    pub fn consumed_inputs(&self) -> Param<Cow<'m, [i64]>> {
-        self.call().attr::<kind::Ints>(attr::CONSUMED_INPUTS)
-    }
-
     /// Attribute `epsilon`.
     #[must_use]
     #[inline]
     pub fn epsilon(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::EPSILON)
+    }
+
+    /// Attribute `consumed_inputs`.
+    #[must_use]
+    #[inline]
+    pub fn consumed_inputs(&self) -> Param<Cow<'m, [i64]>> {
+        self.call().attr::<kind::Ints>(attr::CONSUMED_INPUTS)
     }
 
     /// Output `output`.
@@ -6502,17 +6653,17 @@ impl<'m> View<'m, InstanceNormalization> {
 }
 
 impl Make<'_, '_, InstanceNormalization> {
-    /// Sets `consumed_inputs`.
-    #[inline]
-    pub fn consumed_inputs(mut self, consumed_inputs: &[i64]) -> Self {
-        self.raw.attribute("consumed_inputs", attr::CONSUMED_INPUTS, AttrValue::from(consumed_inputs));
-        self
-    }
-
     /// Sets `epsilon`.
     #[inline]
     pub fn epsilon(mut self, epsilon: f32) -> Self {
         self.raw.attribute("epsilon", attr::EPSILON, AttrValue::Float(epsilon));
+        self
+    }
+
+    /// Sets `consumed_inputs`.
+    #[inline]
+    pub fn consumed_inputs(mut self, consumed_inputs: &[i64]) -> Self {
+        self.raw.attribute("consumed_inputs", attr::CONSUMED_INPUTS, AttrValue::from(consumed_inputs));
         self
     }
 }
@@ -6871,18 +7022,18 @@ impl<'m> View<'m, LSTM> {
         self.call().attr::<kind::Int>(attr::INPUT_FORGET)
     }
 
-    /// Attribute `output_sequence`.
-    #[must_use]
-    #[inline]
-    pub fn output_sequence(&self) -> Param<i64> {
-        self.call().attr::<kind::Int>(attr::OUTPUT_SEQUENCE)
-    }
-
     /// Attribute `layout`.
     #[must_use]
     #[inline]
     pub fn layout(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::LAYOUT)
+    }
+
+    /// Attribute `output_sequence`.
+    #[must_use]
+    #[inline]
+    pub fn output_sequence(&self) -> Param<i64> {
+        self.call().attr::<kind::Int>(attr::OUTPUT_SEQUENCE)
     }
 
     /// Output `Y`, optional.
@@ -7000,17 +7151,17 @@ impl Make<'_, '_, LSTM> {
         self
     }
 
-    /// Sets `output_sequence`.
-    #[inline]
-    pub fn output_sequence(mut self, output_sequence: i64) -> Self {
-        self.raw.attribute("output_sequence", attr::OUTPUT_SEQUENCE, AttrValue::Int(output_sequence));
-        self
-    }
-
     /// Sets `layout`.
     #[inline]
     pub fn layout(mut self, layout: i64) -> Self {
         self.raw.attribute("layout", attr::LAYOUT, AttrValue::Int(layout));
+        self
+    }
+
+    /// Sets `output_sequence`.
+    #[inline]
+    pub fn output_sequence(mut self, output_sequence: i64) -> Self {
+        self.raw.attribute("output_sequence", attr::OUTPUT_SEQUENCE, AttrValue::Int(output_sequence));
         self
     }
 }
@@ -7419,11 +7570,11 @@ impl<'m> View<'m, LinearAttention> {
         self.call().input(5)
     }
 
-    /// Attribute `chunk_size`.
+    /// Attribute `q_num_heads`.
     #[must_use]
     #[inline]
-    pub fn chunk_size(&self) -> Param<i64> {
-        self.call().attr::<kind::Int>(attr::CHUNK_SIZE)
+    pub fn q_num_heads(&self) -> Param<i64> {
+        self.call().attr::<kind::Int>(attr::Q_NUM_HEADS)
     }
 
     /// Attribute `kv_num_heads`.
@@ -7433,11 +7584,11 @@ impl<'m> View<'m, LinearAttention> {
         self.call().attr::<kind::Int>(attr::KV_NUM_HEADS)
     }
 
-    /// Attribute `q_num_heads`.
+    /// Attribute `chunk_size`.
     #[must_use]
     #[inline]
-    pub fn q_num_heads(&self) -> Param<i64> {
-        self.call().attr::<kind::Int>(attr::Q_NUM_HEADS)
+    pub fn chunk_size(&self) -> Param<i64> {
+        self.call().attr::<kind::Int>(attr::CHUNK_SIZE)
     }
 
     /// Attribute `scale`.
@@ -7520,15 +7671,15 @@ pub fn linear_attention<'a, 'b>(
     query: ValueId,
     key: ValueId,
     value: ValueId,
-    kv_num_heads: i64,
     q_num_heads: i64,
+    kv_num_heads: i64,
 ) -> Make<'a, 'b, LinearAttention> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(query));
     make.raw.input(1, Some(key));
     make.raw.input(2, Some(value));
-    make.raw.attribute("kv_num_heads", attr::KV_NUM_HEADS, AttrValue::Int(kv_num_heads));
     make.raw.attribute("q_num_heads", attr::Q_NUM_HEADS, AttrValue::Int(q_num_heads));
+    make.raw.attribute("kv_num_heads", attr::KV_NUM_HEADS, AttrValue::Int(kv_num_heads));
     make
 }
 
@@ -7854,11 +8005,23 @@ impl<'m> View<'m, LpPool> {
         self.call().attr::<kind::Ints>(attr::PADS)
     }
 
+    /// `pads`, or its default: two zeros for each spatial axis for a first input of this rank. `None` if the value is not known. `None` if `auto_pad` or `output_shape` determines the padding.
+    #[must_use]
+    pub fn pads_or_default(&self, rank: usize) -> Option<Cow<'m, [i64]>> {
+        or_derived(&self.call(), attr::PADS, self.pads(), Known::Rank(rank))
+    }
+
     /// Attribute `strides`.
     #[must_use]
     #[inline]
     pub fn strides(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::STRIDES)
+    }
+
+    /// `strides`, or its default: a one for each spatial axis for a first input of this rank. `None` if the value is not known.
+    #[must_use]
+    pub fn strides_or_default(&self, rank: usize) -> Option<Cow<'m, [i64]>> {
+        or_derived(&self.call(), attr::STRIDES, self.strides(), Known::Rank(rank))
     }
 
     /// Attribute `ceil_mode`.
@@ -7873,6 +8036,12 @@ impl<'m> View<'m, LpPool> {
     #[inline]
     pub fn dilations(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::DILATIONS)
+    }
+
+    /// `dilations`, or its default: a one for each spatial axis for a first input of this rank. `None` if the value is not known.
+    #[must_use]
+    pub fn dilations_or_default(&self, rank: usize) -> Option<Cow<'m, [i64]>> {
+        or_derived(&self.call(), attr::DILATIONS, self.dilations(), Known::Rank(rank))
     }
 
     /// Output `Y`.
@@ -8178,11 +8347,23 @@ impl<'m> View<'m, MaxPool> {
         self.call().attr::<kind::Ints>(attr::PADS)
     }
 
+    /// `pads`, or its default: two zeros for each spatial axis for a first input of this rank. `None` if the value is not known. `None` if `auto_pad` or `output_shape` determines the padding.
+    #[must_use]
+    pub fn pads_or_default(&self, rank: usize) -> Option<Cow<'m, [i64]>> {
+        or_derived(&self.call(), attr::PADS, self.pads(), Known::Rank(rank))
+    }
+
     /// Attribute `strides`.
     #[must_use]
     #[inline]
     pub fn strides(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::STRIDES)
+    }
+
+    /// `strides`, or its default: a one for each spatial axis for a first input of this rank. `None` if the value is not known.
+    #[must_use]
+    pub fn strides_or_default(&self, rank: usize) -> Option<Cow<'m, [i64]>> {
+        or_derived(&self.call(), attr::STRIDES, self.strides(), Known::Rank(rank))
     }
 
     /// Attribute `storage_order`.
@@ -8204,6 +8385,12 @@ impl<'m> View<'m, MaxPool> {
     #[inline]
     pub fn dilations(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::DILATIONS)
+    }
+
+    /// `dilations`, or its default: a one for each spatial axis for a first input of this rank. `None` if the value is not known.
+    #[must_use]
+    pub fn dilations_or_default(&self, rank: usize) -> Option<Cow<'m, [i64]>> {
+        or_derived(&self.call(), attr::DILATIONS, self.dilations(), Known::Rank(rank))
     }
 
     /// Output `Y`.
@@ -8411,11 +8598,23 @@ impl<'m> View<'m, MaxUnpool> {
         self.call().attr::<kind::Ints>(attr::PADS)
     }
 
+    /// `pads`, or its default: two zeros for each spatial axis for a first input of this rank. `None` if the value is not known. `None` if `auto_pad` or `output_shape` determines the padding.
+    #[must_use]
+    pub fn pads_or_default(&self, rank: usize) -> Option<Cow<'m, [i64]>> {
+        or_derived(&self.call(), attr::PADS, self.pads(), Known::Rank(rank))
+    }
+
     /// Attribute `strides`.
     #[must_use]
     #[inline]
     pub fn strides(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::STRIDES)
+    }
+
+    /// `strides`, or its default: a one for each spatial axis for a first input of this rank. `None` if the value is not known.
+    #[must_use]
+    pub fn strides_or_default(&self, rank: usize) -> Option<Cow<'m, [i64]>> {
+        or_derived(&self.call(), attr::STRIDES, self.strides(), Known::Rank(rank))
     }
 
     /// Output `output`.
@@ -9751,18 +9950,17 @@ impl<'m> View<'m, Pad> {
         self.call().input(0)
     }
 
-    /// Attribute `mode`.
-    #[must_use]
-    #[inline]
-    pub fn mode(&self) -> Param<&'m [u8]> {
-        self.call().attr::<kind::Text>(attr::MODE)
-    }
-
     /// `pads`: an attribute since version 1, an attribute since version 2, input 1 since version 11.
     #[must_use]
     #[inline]
     pub fn pads(&self) -> Param<Cow<'m, [i64]>> {
         self.call().param::<kind::Ints>(Pad::PADS)
+    }
+
+    /// `pads`, or its default: two zeros for each spatial axis for a first input of this rank. `None` if the value is not known. `None` if `auto_pad` or `output_shape` determines the padding.
+    #[must_use]
+    pub fn pads_or_default(&self, rank: usize) -> Option<Cow<'m, [i64]>> {
+        or_derived(&self.call(), attr::PADS, self.pads(), Known::Rank(rank))
     }
 
     /// `constant_value`: an attribute since version 1, input 2 since version 11.
@@ -9779,6 +9977,13 @@ impl<'m> View<'m, Pad> {
         self.call().operand(Pad::AXES)
     }
 
+    /// Attribute `mode`.
+    #[must_use]
+    #[inline]
+    pub fn mode(&self) -> Param<&'m [u8]> {
+        self.call().attr::<kind::Text>(attr::MODE)
+    }
+
     /// Output `output`.
     #[must_use]
     #[inline]
@@ -9788,13 +9993,6 @@ impl<'m> View<'m, Pad> {
 }
 
 impl Make<'_, '_, Pad> {
-    /// Sets `mode`.
-    #[inline]
-    pub fn mode(mut self, mode: &str) -> Self {
-        self.raw.attribute("mode", attr::MODE, AttrValue::from(mode));
-        self
-    }
-
     /// Sets `constant_value`.
     #[inline]
     pub fn constant_value(mut self, constant_value: impl Into<Arg>) -> Self {
@@ -9806,6 +10004,13 @@ impl Make<'_, '_, Pad> {
     #[inline]
     pub fn axes(mut self, axes: ValueId) -> Self {
         self.raw.param("axes", Pad::AXES, Arg::Value(axes));
+        self
+    }
+
+    /// Sets `mode`.
+    #[inline]
+    pub fn mode(mut self, mode: &str) -> Self {
+        self.raw.attribute("mode", attr::MODE, AttrValue::from(mode));
         self
     }
 }
@@ -10002,6 +10207,12 @@ impl<'m> View<'m, QLinearConv> {
         self.call().attr::<kind::Ints>(attr::DILATIONS)
     }
 
+    /// `dilations`, or its default: a one for each spatial axis for a first input of this rank. `None` if the value is not known.
+    #[must_use]
+    pub fn dilations_or_default(&self, rank: usize) -> Option<Cow<'m, [i64]>> {
+        or_derived(&self.call(), attr::DILATIONS, self.dilations(), Known::Rank(rank))
+    }
+
     /// Attribute `group`.
     #[must_use]
     #[inline]
@@ -10016,6 +10227,12 @@ impl<'m> View<'m, QLinearConv> {
         self.call().attr::<kind::Ints>(attr::KERNEL_SHAPE)
     }
 
+    /// `kernel_shape`, or its default: the spatial sizes of a weight of these sizes. `None` if the value is not known.
+    #[must_use]
+    pub fn kernel_shape_or_default(&self, weight: &[i64]) -> Option<Cow<'m, [i64]>> {
+        or_derived(&self.call(), attr::KERNEL_SHAPE, self.kernel_shape(), Known::Sizes(3, weight))
+    }
+
     /// Attribute `pads`.
     #[must_use]
     #[inline]
@@ -10023,11 +10240,23 @@ impl<'m> View<'m, QLinearConv> {
         self.call().attr::<kind::Ints>(attr::PADS)
     }
 
+    /// `pads`, or its default: two zeros for each spatial axis for a first input of this rank. `None` if the value is not known. `None` if `auto_pad` or `output_shape` determines the padding.
+    #[must_use]
+    pub fn pads_or_default(&self, rank: usize) -> Option<Cow<'m, [i64]>> {
+        or_derived(&self.call(), attr::PADS, self.pads(), Known::Rank(rank))
+    }
+
     /// Attribute `strides`.
     #[must_use]
     #[inline]
     pub fn strides(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::STRIDES)
+    }
+
+    /// `strides`, or its default: a one for each spatial axis for a first input of this rank. `None` if the value is not known.
+    #[must_use]
+    pub fn strides_or_default(&self, rank: usize) -> Option<Cow<'m, [i64]>> {
+        or_derived(&self.call(), attr::STRIDES, self.strides(), Known::Rank(rank))
     }
 
     /// Output `y`.
@@ -10578,18 +10807,18 @@ impl<'m> View<'m, RNN> {
         self.call().attr::<kind::Int>(attr::HIDDEN_SIZE)
     }
 
-    /// Attribute `output_sequence`.
-    #[must_use]
-    #[inline]
-    pub fn output_sequence(&self) -> Param<i64> {
-        self.call().attr::<kind::Int>(attr::OUTPUT_SEQUENCE)
-    }
-
     /// Attribute `layout`.
     #[must_use]
     #[inline]
     pub fn layout(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::LAYOUT)
+    }
+
+    /// Attribute `output_sequence`.
+    #[must_use]
+    #[inline]
+    pub fn output_sequence(&self) -> Param<i64> {
+        self.call().attr::<kind::Int>(attr::OUTPUT_SEQUENCE)
     }
 
     /// Output `Y`, optional.
@@ -10679,17 +10908,17 @@ impl Make<'_, '_, RNN> {
         self
     }
 
-    /// Sets `output_sequence`.
-    #[inline]
-    pub fn output_sequence(mut self, output_sequence: i64) -> Self {
-        self.raw.attribute("output_sequence", attr::OUTPUT_SEQUENCE, AttrValue::Int(output_sequence));
-        self
-    }
-
     /// Sets `layout`.
     #[inline]
     pub fn layout(mut self, layout: i64) -> Self {
         self.raw.attribute("layout", attr::LAYOUT, AttrValue::Int(layout));
+        self
+    }
+
+    /// Sets `output_sequence`.
+    #[inline]
+    pub fn output_sequence(mut self, output_sequence: i64) -> Self {
+        self.raw.attribute("output_sequence", attr::OUTPUT_SEQUENCE, AttrValue::Int(output_sequence));
         self
     }
 }
@@ -11279,6 +11508,12 @@ impl<'m> View<'m, ReduceL1> {
         self.call().param::<kind::Ints>(ReduceL1::AXES)
     }
 
+    /// `axes`, or its default: all axes for a first input of this rank. `None` if the value is not known.
+    #[must_use]
+    pub fn axes_or_default(&self, rank: usize) -> Option<Cow<'m, [i64]>> {
+        or_derived(&self.call(), attr::AXES, self.axes(), Known::Rank(rank))
+    }
+
     /// Attribute `keepdims`.
     #[must_use]
     #[inline]
@@ -11371,6 +11606,12 @@ impl<'m> View<'m, ReduceL2> {
     #[inline]
     pub fn axes(&self) -> Param<Cow<'m, [i64]>> {
         self.call().param::<kind::Ints>(ReduceL2::AXES)
+    }
+
+    /// `axes`, or its default: all axes for a first input of this rank. `None` if the value is not known.
+    #[must_use]
+    pub fn axes_or_default(&self, rank: usize) -> Option<Cow<'m, [i64]>> {
+        or_derived(&self.call(), attr::AXES, self.axes(), Known::Rank(rank))
     }
 
     /// Attribute `keepdims`.
@@ -11467,6 +11708,12 @@ impl<'m> View<'m, ReduceLogSum> {
         self.call().param::<kind::Ints>(ReduceLogSum::AXES)
     }
 
+    /// `axes`, or its default: all axes for a first input of this rank. `None` if the value is not known.
+    #[must_use]
+    pub fn axes_or_default(&self, rank: usize) -> Option<Cow<'m, [i64]>> {
+        or_derived(&self.call(), attr::AXES, self.axes(), Known::Rank(rank))
+    }
+
     /// Attribute `keepdims`.
     #[must_use]
     #[inline]
@@ -11559,6 +11806,12 @@ impl<'m> View<'m, ReduceLogSumExp> {
     #[inline]
     pub fn axes(&self) -> Param<Cow<'m, [i64]>> {
         self.call().param::<kind::Ints>(ReduceLogSumExp::AXES)
+    }
+
+    /// `axes`, or its default: all axes for a first input of this rank. `None` if the value is not known.
+    #[must_use]
+    pub fn axes_or_default(&self, rank: usize) -> Option<Cow<'m, [i64]>> {
+        or_derived(&self.call(), attr::AXES, self.axes(), Known::Rank(rank))
     }
 
     /// Attribute `keepdims`.
@@ -11658,6 +11911,12 @@ impl<'m> View<'m, ReduceMax> {
         self.call().param::<kind::Ints>(ReduceMax::AXES)
     }
 
+    /// `axes`, or its default: all axes for a first input of this rank. `None` if the value is not known.
+    #[must_use]
+    pub fn axes_or_default(&self, rank: usize) -> Option<Cow<'m, [i64]>> {
+        or_derived(&self.call(), attr::AXES, self.axes(), Known::Rank(rank))
+    }
+
     /// Attribute `keepdims`.
     #[must_use]
     #[inline]
@@ -11750,6 +12009,12 @@ impl<'m> View<'m, ReduceMean> {
     #[inline]
     pub fn axes(&self) -> Param<Cow<'m, [i64]>> {
         self.call().param::<kind::Ints>(ReduceMean::AXES)
+    }
+
+    /// `axes`, or its default: all axes for a first input of this rank. `None` if the value is not known.
+    #[must_use]
+    pub fn axes_or_default(&self, rank: usize) -> Option<Cow<'m, [i64]>> {
+        or_derived(&self.call(), attr::AXES, self.axes(), Known::Rank(rank))
     }
 
     /// Attribute `keepdims`.
@@ -11846,6 +12111,12 @@ impl<'m> View<'m, ReduceMin> {
         self.call().param::<kind::Ints>(ReduceMin::AXES)
     }
 
+    /// `axes`, or its default: all axes for a first input of this rank. `None` if the value is not known.
+    #[must_use]
+    pub fn axes_or_default(&self, rank: usize) -> Option<Cow<'m, [i64]>> {
+        or_derived(&self.call(), attr::AXES, self.axes(), Known::Rank(rank))
+    }
+
     /// Attribute `keepdims`.
     #[must_use]
     #[inline]
@@ -11938,6 +12209,12 @@ impl<'m> View<'m, ReduceProd> {
     #[inline]
     pub fn axes(&self) -> Param<Cow<'m, [i64]>> {
         self.call().param::<kind::Ints>(ReduceProd::AXES)
+    }
+
+    /// `axes`, or its default: all axes for a first input of this rank. `None` if the value is not known.
+    #[must_use]
+    pub fn axes_or_default(&self, rank: usize) -> Option<Cow<'m, [i64]>> {
+        or_derived(&self.call(), attr::AXES, self.axes(), Known::Rank(rank))
     }
 
     /// Attribute `keepdims`.
@@ -12034,6 +12311,12 @@ impl<'m> View<'m, ReduceSum> {
         self.call().param::<kind::Ints>(ReduceSum::AXES)
     }
 
+    /// `axes`, or its default: all axes for a first input of this rank. `None` if the value is not known.
+    #[must_use]
+    pub fn axes_or_default(&self, rank: usize) -> Option<Cow<'m, [i64]>> {
+        or_derived(&self.call(), attr::AXES, self.axes(), Known::Rank(rank))
+    }
+
     /// Attribute `keepdims`.
     #[must_use]
     #[inline]
@@ -12126,6 +12409,12 @@ impl<'m> View<'m, ReduceSumSquare> {
     #[inline]
     pub fn axes(&self) -> Param<Cow<'m, [i64]>> {
         self.call().param::<kind::Ints>(ReduceSumSquare::AXES)
+    }
+
+    /// `axes`, or its default: all axes for a first input of this rank. `None` if the value is not known.
+    #[must_use]
+    pub fn axes_or_default(&self, rank: usize) -> Option<Cow<'m, [i64]>> {
+        or_derived(&self.call(), attr::AXES, self.axes(), Known::Rank(rank))
     }
 
     /// Attribute `keepdims`.
@@ -12323,13 +12612,6 @@ impl<'m> View<'m, Reshape> {
         self.call().input(0)
     }
 
-    /// Attribute `consumed_inputs`.
-    #[must_use]
-    #[inline]
-    pub fn consumed_inputs(&self) -> Param<Cow<'m, [i64]>> {
-        self.call().attr::<kind::Ints>(attr::CONSUMED_INPUTS)
-    }
-
     /// `shape`: an attribute since version 1, input 1 since version 5.
     #[must_use]
     #[inline]
@@ -12344,6 +12626,13 @@ impl<'m> View<'m, Reshape> {
         self.call().attr::<kind::Int>(attr::ALLOWZERO)
     }
 
+    /// Attribute `consumed_inputs`.
+    #[must_use]
+    #[inline]
+    pub fn consumed_inputs(&self) -> Param<Cow<'m, [i64]>> {
+        self.call().attr::<kind::Ints>(attr::CONSUMED_INPUTS)
+    }
+
     /// Output `reshaped`.
     #[must_use]
     #[inline]
@@ -12353,17 +12642,17 @@ impl<'m> View<'m, Reshape> {
 }
 
 impl Make<'_, '_, Reshape> {
-    /// Sets `consumed_inputs`.
-    #[inline]
-    pub fn consumed_inputs(mut self, consumed_inputs: &[i64]) -> Self {
-        self.raw.attribute("consumed_inputs", attr::CONSUMED_INPUTS, AttrValue::from(consumed_inputs));
-        self
-    }
-
     /// Sets `allowzero`.
     #[inline]
     pub fn allowzero(mut self, allowzero: i64) -> Self {
         self.raw.attribute("allowzero", attr::ALLOWZERO, AttrValue::Int(allowzero));
+        self
+    }
+
+    /// Sets `consumed_inputs`.
+    #[inline]
+    pub fn consumed_inputs(mut self, consumed_inputs: &[i64]) -> Self {
+        self.raw.attribute("consumed_inputs", attr::CONSUMED_INPUTS, AttrValue::from(consumed_inputs));
         self
     }
 }
@@ -12408,10 +12697,10 @@ impl Operator for Resize {
 }
 
 impl Resize {
-    /// Where each version has `scales`.
-    pub const SCALES: Places = &[(10, Place::Input(1)), (11, Place::Input(2))];
     /// Where each version has `roi`.
     pub const ROI: Places = &[(11, Place::Input(1))];
+    /// Where each version has `scales`.
+    pub const SCALES: Places = &[(10, Place::Input(1)), (11, Place::Input(2))];
     /// Where each version has `sizes`.
     pub const SIZES: Places = &[(11, Place::Input(3))];
 }
@@ -12424,20 +12713,6 @@ impl<'m> View<'m, Resize> {
         self.call().input(0)
     }
 
-    /// Input `scales`, optional.
-    #[must_use]
-    #[inline]
-    pub fn scales(&self) -> Option<ValueId> {
-        self.call().operand(Resize::SCALES)
-    }
-
-    /// Attribute `mode`.
-    #[must_use]
-    #[inline]
-    pub fn mode(&self) -> Param<&'m [u8]> {
-        self.call().attr::<kind::Text>(attr::MODE)
-    }
-
     /// Input `roi`, optional.
     #[must_use]
     #[inline]
@@ -12445,11 +12720,25 @@ impl<'m> View<'m, Resize> {
         self.call().operand(Resize::ROI)
     }
 
+    /// Input `scales`, optional.
+    #[must_use]
+    #[inline]
+    pub fn scales(&self) -> Option<ValueId> {
+        self.call().operand(Resize::SCALES)
+    }
+
     /// Input `sizes`, optional.
     #[must_use]
     #[inline]
     pub fn sizes(&self) -> Option<ValueId> {
         self.call().operand(Resize::SIZES)
+    }
+
+    /// Attribute `mode`.
+    #[must_use]
+    #[inline]
+    pub fn mode(&self) -> Param<&'m [u8]> {
+        self.call().attr::<kind::Text>(attr::MODE)
     }
 
     /// Attribute `coordinate_transformation_mode`.
@@ -12501,6 +12790,12 @@ impl<'m> View<'m, Resize> {
         self.call().attr::<kind::Ints>(attr::AXES)
     }
 
+    /// `axes`, or its default: all axes for a first input of this rank. `None` if the value is not known.
+    #[must_use]
+    pub fn axes_or_default(&self, rank: usize) -> Option<Cow<'m, [i64]>> {
+        or_derived(&self.call(), attr::AXES, self.axes(), Known::Rank(rank))
+    }
+
     /// Attribute `keep_aspect_ratio_policy`.
     #[must_use]
     #[inline]
@@ -12517,20 +12812,6 @@ impl<'m> View<'m, Resize> {
 }
 
 impl Make<'_, '_, Resize> {
-    /// Sets `scales`.
-    #[inline]
-    pub fn scales(mut self, scales: ValueId) -> Self {
-        self.raw.param("scales", Resize::SCALES, Arg::Value(scales));
-        self
-    }
-
-    /// Sets `mode`.
-    #[inline]
-    pub fn mode(mut self, mode: &str) -> Self {
-        self.raw.attribute("mode", attr::MODE, AttrValue::from(mode));
-        self
-    }
-
     /// Sets `roi`.
     #[inline]
     pub fn roi(mut self, roi: ValueId) -> Self {
@@ -12538,10 +12819,24 @@ impl Make<'_, '_, Resize> {
         self
     }
 
+    /// Sets `scales`.
+    #[inline]
+    pub fn scales(mut self, scales: ValueId) -> Self {
+        self.raw.param("scales", Resize::SCALES, Arg::Value(scales));
+        self
+    }
+
     /// Sets `sizes`.
     #[inline]
     pub fn sizes(mut self, sizes: ValueId) -> Self {
         self.raw.param("sizes", Resize::SIZES, Arg::Value(sizes));
+        self
+    }
+
+    /// Sets `mode`.
+    #[inline]
+    pub fn mode(mut self, mode: &str) -> Self {
+        self.raw.attribute("mode", attr::MODE, AttrValue::from(mode));
         self
     }
 
@@ -13142,20 +13437,13 @@ impl Operator for Scan {
 }
 
 impl Scan {
-    /// Where each version has `sequence_lens`.
-    pub const SEQUENCE_LENS: Places = &[(8, Place::Input(0)), (9, Place::None)];
     /// Where each version has `initial_state_and_scan_inputs`.
     pub const INITIAL_STATE_AND_SCAN_INPUTS: Places = &[(8, Place::Input(1)), (9, Place::Input(0))];
+    /// Where each version has `sequence_lens`.
+    pub const SEQUENCE_LENS: Places = &[(8, Place::Input(0)), (9, Place::None)];
 }
 
 impl<'m> View<'m, Scan> {
-    /// Input `sequence_lens`, optional.
-    #[must_use]
-    #[inline]
-    pub fn sequence_lens(&self) -> Option<ValueId> {
-        self.call().operand(Scan::SEQUENCE_LENS)
-    }
-
     /// The inputs `initial_state_and_scan_inputs`, from index 0 on.
     #[inline]
     pub fn initial_state_and_scan_inputs(
@@ -13169,13 +13457,6 @@ impl<'m> View<'m, Scan> {
     #[inline]
     pub fn body(&self) -> Param<GraphId> {
         self.call().attr::<kind::Graph>(attr::BODY)
-    }
-
-    /// Attribute `directions`.
-    #[must_use]
-    #[inline]
-    pub fn directions(&self) -> Param<Cow<'m, [i64]>> {
-        self.call().attr::<kind::Ints>(attr::DIRECTIONS)
     }
 
     /// Attribute `num_scan_inputs`.
@@ -13192,11 +13473,23 @@ impl<'m> View<'m, Scan> {
         self.call().attr::<kind::Ints>(attr::SCAN_INPUT_AXES)
     }
 
+    /// `scan_input_axes`, or its default: a zero for each scanned input. `None` if the value is not known.
+    #[must_use]
+    pub fn scan_input_axes_or_default(&self) -> Option<Cow<'m, [i64]>> {
+        or_derived(&self.call(), attr::SCAN_INPUT_AXES, self.scan_input_axes(), Known::Nothing)
+    }
+
     /// Attribute `scan_input_directions`.
     #[must_use]
     #[inline]
     pub fn scan_input_directions(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::SCAN_INPUT_DIRECTIONS)
+    }
+
+    /// `scan_input_directions`, or its default: a zero for each scanned input. `None` if the value is not known.
+    #[must_use]
+    pub fn scan_input_directions_or_default(&self) -> Option<Cow<'m, [i64]>> {
+        or_derived(&self.call(), attr::SCAN_INPUT_DIRECTIONS, self.scan_input_directions(), Known::Nothing)
     }
 
     /// Attribute `scan_output_axes`.
@@ -13206,11 +13499,43 @@ impl<'m> View<'m, Scan> {
         self.call().attr::<kind::Ints>(attr::SCAN_OUTPUT_AXES)
     }
 
+    /// `scan_output_axes`, or its default: a zero for each scanned output. `None` if the value is not known.
+    #[must_use]
+    pub fn scan_output_axes_or_default(&self) -> Option<Cow<'m, [i64]>> {
+        or_derived(&self.call(), attr::SCAN_OUTPUT_AXES, self.scan_output_axes(), Known::Nothing)
+    }
+
     /// Attribute `scan_output_directions`.
     #[must_use]
     #[inline]
     pub fn scan_output_directions(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::SCAN_OUTPUT_DIRECTIONS)
+    }
+
+    /// `scan_output_directions`, or its default: a zero for each scanned output. `None` if the value is not known.
+    #[must_use]
+    pub fn scan_output_directions_or_default(&self) -> Option<Cow<'m, [i64]>> {
+        or_derived(&self.call(), attr::SCAN_OUTPUT_DIRECTIONS, self.scan_output_directions(), Known::Nothing)
+    }
+
+    /// Input `sequence_lens`, optional.
+    #[must_use]
+    #[inline]
+    pub fn sequence_lens(&self) -> Option<ValueId> {
+        self.call().operand(Scan::SEQUENCE_LENS)
+    }
+
+    /// Attribute `directions`.
+    #[must_use]
+    #[inline]
+    pub fn directions(&self) -> Param<Cow<'m, [i64]>> {
+        self.call().attr::<kind::Ints>(attr::DIRECTIONS)
+    }
+
+    /// `directions`, or its default: a zero for each scanned input. `None` if the value is not known.
+    #[must_use]
+    pub fn directions_or_default(&self) -> Option<Cow<'m, [i64]>> {
+        or_derived(&self.call(), attr::DIRECTIONS, self.directions(), Known::Nothing)
     }
 
     /// The outputs `final_state_and_scan_outputs`, from index 0 on.
@@ -13222,20 +13547,6 @@ impl<'m> View<'m, Scan> {
 }
 
 impl Make<'_, '_, Scan> {
-    /// Sets `sequence_lens`.
-    #[inline]
-    pub fn sequence_lens(mut self, sequence_lens: ValueId) -> Self {
-        self.raw.param("sequence_lens", Scan::SEQUENCE_LENS, Arg::Value(sequence_lens));
-        self
-    }
-
-    /// Sets `directions`.
-    #[inline]
-    pub fn directions(mut self, directions: &[i64]) -> Self {
-        self.raw.attribute("directions", attr::DIRECTIONS, AttrValue::from(directions));
-        self
-    }
-
     /// Sets `scan_input_axes`.
     #[inline]
     pub fn scan_input_axes(mut self, scan_input_axes: &[i64]) -> Self {
@@ -13269,6 +13580,20 @@ impl Make<'_, '_, Scan> {
             attr::SCAN_OUTPUT_DIRECTIONS,
             AttrValue::from(scan_output_directions),
         );
+        self
+    }
+
+    /// Sets `sequence_lens`.
+    #[inline]
+    pub fn sequence_lens(mut self, sequence_lens: ValueId) -> Self {
+        self.raw.param("sequence_lens", Scan::SEQUENCE_LENS, Arg::Value(sequence_lens));
+        self
+    }
+
+    /// Sets `directions`.
+    #[inline]
+    pub fn directions(mut self, directions: &[i64]) -> Self {
+        self.raw.attribute("directions", attr::DIRECTIONS, AttrValue::from(directions));
         self
     }
 }
@@ -13546,18 +13871,18 @@ impl<'m> View<'m, Selu> {
         self.call().attr::<kind::Float>(attr::ALPHA)
     }
 
-    /// Attribute `consumed_inputs`.
-    #[must_use]
-    #[inline]
-    pub fn consumed_inputs(&self) -> Param<Cow<'m, [i64]>> {
-        self.call().attr::<kind::Ints>(attr::CONSUMED_INPUTS)
-    }
-
     /// Attribute `gamma`.
     #[must_use]
     #[inline]
     pub fn gamma(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::GAMMA)
+    }
+
+    /// Attribute `consumed_inputs`.
+    #[must_use]
+    #[inline]
+    pub fn consumed_inputs(&self) -> Param<Cow<'m, [i64]>> {
+        self.call().attr::<kind::Ints>(attr::CONSUMED_INPUTS)
     }
 
     /// Output `Y`.
@@ -13576,17 +13901,17 @@ impl Make<'_, '_, Selu> {
         self
     }
 
-    /// Sets `consumed_inputs`.
-    #[inline]
-    pub fn consumed_inputs(mut self, consumed_inputs: &[i64]) -> Self {
-        self.raw.attribute("consumed_inputs", attr::CONSUMED_INPUTS, AttrValue::from(consumed_inputs));
-        self
-    }
-
     /// Sets `gamma`.
     #[inline]
     pub fn gamma(mut self, gamma: f32) -> Self {
         self.raw.attribute("gamma", attr::GAMMA, AttrValue::Float(gamma));
+        self
+    }
+
+    /// Sets `consumed_inputs`.
+    #[inline]
+    pub fn consumed_inputs(mut self, consumed_inputs: &[i64]) -> Self {
+        self.raw.attribute("consumed_inputs", attr::CONSUMED_INPUTS, AttrValue::from(consumed_inputs));
         self
     }
 }
@@ -14002,6 +14327,12 @@ impl<'m> View<'m, Shape> {
         self.call().attr::<kind::Int>(attr::END)
     }
 
+    /// `end`, or its default: the rank of the first input. `None` if the value is not known.
+    #[must_use]
+    pub fn end_or_default(&self, rank: usize) -> Option<i64> {
+        or_derived_int(&self.call(), attr::END, self.end(), Known::Rank(rank))
+    }
+
     /// Attribute `start`.
     #[must_use]
     #[inline]
@@ -14336,12 +14667,12 @@ impl Operator for Slice {
 }
 
 impl Slice {
-    /// Where each version has `axes`.
-    pub const AXES: Places = &[(1, Place::Attr(attr::AXES)), (10, Place::Input(3))];
-    /// Where each version has `ends`.
-    pub const ENDS: Places = &[(1, Place::Attr(attr::ENDS)), (10, Place::Input(2))];
     /// Where each version has `starts`.
     pub const STARTS: Places = &[(1, Place::Attr(attr::STARTS)), (10, Place::Input(1))];
+    /// Where each version has `ends`.
+    pub const ENDS: Places = &[(1, Place::Attr(attr::ENDS)), (10, Place::Input(2))];
+    /// Where each version has `axes`.
+    pub const AXES: Places = &[(1, Place::Attr(attr::AXES)), (10, Place::Input(3))];
     /// Where each version has `steps`.
     pub const STEPS: Places = &[(10, Place::Input(4))];
 }
@@ -14354,11 +14685,11 @@ impl<'m> View<'m, Slice> {
         self.call().input(0)
     }
 
-    /// `axes`: an attribute since version 1, input 3 since version 10.
+    /// `starts`: an attribute since version 1, input 1 since version 10.
     #[must_use]
     #[inline]
-    pub fn axes(&self) -> Param<Cow<'m, [i64]>> {
-        self.call().param::<kind::Ints>(Slice::AXES)
+    pub fn starts(&self) -> Param<Cow<'m, [i64]>> {
+        self.call().param::<kind::Ints>(Slice::STARTS)
     }
 
     /// `ends`: an attribute since version 1, input 2 since version 10.
@@ -14368,11 +14699,17 @@ impl<'m> View<'m, Slice> {
         self.call().param::<kind::Ints>(Slice::ENDS)
     }
 
-    /// `starts`: an attribute since version 1, input 1 since version 10.
+    /// `axes`: an attribute since version 1, input 3 since version 10.
     #[must_use]
     #[inline]
-    pub fn starts(&self) -> Param<Cow<'m, [i64]>> {
-        self.call().param::<kind::Ints>(Slice::STARTS)
+    pub fn axes(&self) -> Param<Cow<'m, [i64]>> {
+        self.call().param::<kind::Ints>(Slice::AXES)
+    }
+
+    /// `axes`, or its default: the axes from 0 on, as many as `starts` has elements. `None` if the value is not known.
+    #[must_use]
+    pub fn axes_or_default(&self) -> Option<Cow<'m, [i64]>> {
+        or_derived(&self.call(), attr::AXES, self.axes(), Known::Nothing)
     }
 
     /// Input `steps`, optional.
@@ -14411,13 +14748,13 @@ impl Make<'_, '_, Slice> {
 pub fn slice<'a, 'b>(
     build: &'b mut Builder<'a>,
     data: ValueId,
-    ends: impl Into<Arg>,
     starts: impl Into<Arg>,
+    ends: impl Into<Arg>,
 ) -> Make<'a, 'b, Slice> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(data));
-    make.raw.param("ends", Slice::ENDS, ends.into());
     make.raw.param("starts", Slice::STARTS, starts.into());
+    make.raw.param("ends", Slice::ENDS, ends.into());
     make
 }
 
@@ -14770,18 +15107,24 @@ impl<'m> View<'m, Split> {
         self.call().attr::<kind::Int>(attr::AXIS)
     }
 
-    /// Attribute `split`.
-    #[must_use]
-    #[inline]
-    pub fn split_attr(&self) -> Param<Cow<'m, [i64]>> {
-        self.call().attr::<kind::Ints>(attr::SPLIT)
-    }
-
     /// Attribute `num_outputs`.
     #[must_use]
     #[inline]
     pub fn num_outputs(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::NUM_OUTPUTS)
+    }
+
+    /// `num_outputs`, or its default: the number of outputs. `None` if the value is not known.
+    #[must_use]
+    pub fn num_outputs_or_default(&self) -> Option<i64> {
+        or_derived_int(&self.call(), attr::NUM_OUTPUTS, self.num_outputs(), Known::Nothing)
+    }
+
+    /// Attribute `split`.
+    #[must_use]
+    #[inline]
+    pub fn split_attr(&self) -> Param<Cow<'m, [i64]>> {
+        self.call().attr::<kind::Ints>(attr::SPLIT)
     }
 
     /// The outputs `outputs`, from index 0 on.
@@ -14807,17 +15150,17 @@ impl Make<'_, '_, Split> {
         self
     }
 
-    /// Sets `split_attr`.
-    #[inline]
-    pub fn split_attr(mut self, split_attr: &[i64]) -> Self {
-        self.raw.attribute("split_attr", attr::SPLIT, AttrValue::from(split_attr));
-        self
-    }
-
     /// Sets `num_outputs`.
     #[inline]
     pub fn num_outputs(mut self, num_outputs: i64) -> Self {
         self.raw.attribute("num_outputs", attr::NUM_OUTPUTS, AttrValue::Int(num_outputs));
+        self
+    }
+
+    /// Sets `split_attr`.
+    #[inline]
+    pub fn split_attr(mut self, split_attr: &[i64]) -> Self {
+        self.raw.attribute("split_attr", attr::SPLIT, AttrValue::from(split_attr));
         self
     }
 }
@@ -15752,6 +16095,20 @@ impl<'m> View<'m, TfIdfVectorizer> {
         self.call().input(0)
     }
 
+    /// Attribute `mode`.
+    #[must_use]
+    #[inline]
+    pub fn mode(&self) -> Param<&'m [u8]> {
+        self.call().attr::<kind::Text>(attr::MODE)
+    }
+
+    /// Attribute `min_gram_length`.
+    #[must_use]
+    #[inline]
+    pub fn min_gram_length(&self) -> Param<i64> {
+        self.call().attr::<kind::Int>(attr::MIN_GRAM_LENGTH)
+    }
+
     /// Attribute `max_gram_length`.
     #[must_use]
     #[inline]
@@ -15764,20 +16121,6 @@ impl<'m> View<'m, TfIdfVectorizer> {
     #[inline]
     pub fn max_skip_count(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::MAX_SKIP_COUNT)
-    }
-
-    /// Attribute `min_gram_length`.
-    #[must_use]
-    #[inline]
-    pub fn min_gram_length(&self) -> Param<i64> {
-        self.call().attr::<kind::Int>(attr::MIN_GRAM_LENGTH)
-    }
-
-    /// Attribute `mode`.
-    #[must_use]
-    #[inline]
-    pub fn mode(&self) -> Param<&'m [u8]> {
-        self.call().attr::<kind::Text>(attr::MODE)
     }
 
     /// Attribute `ngram_counts`.
@@ -15851,19 +16194,19 @@ impl Make<'_, '_, TfIdfVectorizer> {
 pub fn tf_idf_vectorizer<'a, 'b>(
     build: &'b mut Builder<'a>,
     x: ValueId,
+    mode: &str,
+    min_gram_length: i64,
     max_gram_length: i64,
     max_skip_count: i64,
-    min_gram_length: i64,
-    mode: &str,
     ngram_counts: &[i64],
     ngram_indexes: &[i64],
 ) -> Make<'a, 'b, TfIdfVectorizer> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
+    make.raw.attribute("mode", attr::MODE, AttrValue::from(mode));
+    make.raw.attribute("min_gram_length", attr::MIN_GRAM_LENGTH, AttrValue::Int(min_gram_length));
     make.raw.attribute("max_gram_length", attr::MAX_GRAM_LENGTH, AttrValue::Int(max_gram_length));
     make.raw.attribute("max_skip_count", attr::MAX_SKIP_COUNT, AttrValue::Int(max_skip_count));
-    make.raw.attribute("min_gram_length", attr::MIN_GRAM_LENGTH, AttrValue::Int(min_gram_length));
-    make.raw.attribute("mode", attr::MODE, AttrValue::from(mode));
     make.raw.attribute("ngram_counts", attr::NGRAM_COUNTS, AttrValue::from(ngram_counts));
     make.raw.attribute("ngram_indexes", attr::NGRAM_INDEXES, AttrValue::from(ngram_indexes));
     make
@@ -15940,12 +16283,12 @@ impl Operator for Tile {
 }
 
 impl Tile {
+    /// Where each version has `repeats`.
+    pub const REPEATS: Places = &[(6, Place::Input(1))];
     /// Where each version has `tiles`.
     pub const TILES: Places = &[(1, Place::Input(1)), (6, Place::None)];
     /// Where each version has `axis`.
     pub const AXIS: Places = &[(1, Place::Input(2)), (6, Place::None)];
-    /// Where each version has `repeats`.
-    pub const REPEATS: Places = &[(6, Place::Input(1))];
 }
 
 impl<'m> View<'m, Tile> {
@@ -15954,6 +16297,13 @@ impl<'m> View<'m, Tile> {
     #[inline]
     pub fn input(&self) -> Option<ValueId> {
         self.call().input(0)
+    }
+
+    /// Input `repeats`.
+    #[must_use]
+    #[inline]
+    pub fn repeats(&self) -> Option<ValueId> {
+        self.call().operand(Tile::REPEATS)
     }
 
     /// Input `tiles`.
@@ -15968,13 +16318,6 @@ impl<'m> View<'m, Tile> {
     #[inline]
     pub fn axis(&self) -> Option<ValueId> {
         self.call().operand(Tile::AXIS)
-    }
-
-    /// Input `repeats`.
-    #[must_use]
-    #[inline]
-    pub fn repeats(&self) -> Option<ValueId> {
-        self.call().operand(Tile::REPEATS)
     }
 
     /// Output `output`.
@@ -16042,18 +16385,18 @@ impl<'m> View<'m, TopK> {
         self.call().input(0)
     }
 
-    /// Attribute `axis`.
-    #[must_use]
-    #[inline]
-    pub fn axis(&self) -> Param<i64> {
-        self.call().attr::<kind::Int>(attr::AXIS)
-    }
-
     /// `k`: an attribute since version 1, input 1 since version 10.
     #[must_use]
     #[inline]
     pub fn k(&self) -> Param<i64> {
         self.call().param::<kind::Int>(TopK::K)
+    }
+
+    /// Attribute `axis`.
+    #[must_use]
+    #[inline]
+    pub fn axis(&self) -> Param<i64> {
+        self.call().attr::<kind::Int>(attr::AXIS)
     }
 
     /// Attribute `largest`.
@@ -16145,6 +16488,12 @@ impl<'m> View<'m, Transpose> {
     #[inline]
     pub fn perm(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::PERM)
+    }
+
+    /// `perm`, or its default: all axes in descending order for a first input of this rank. `None` if the value is not known.
+    #[must_use]
+    pub fn perm_or_default(&self, rank: usize) -> Option<Cow<'m, [i64]>> {
+        or_derived(&self.call(), attr::PERM, self.perm(), Known::Rank(rank))
     }
 
     /// Output `transposed`.
@@ -16423,11 +16772,11 @@ impl<'m> View<'m, Upsample> {
         self.call().input(0)
     }
 
-    /// Attribute `height_scale`.
+    /// `scales`: an attribute since version 7, input 1 since version 9.
     #[must_use]
     #[inline]
-    pub fn height_scale(&self) -> Param<f32> {
-        self.call().attr::<kind::Float>(attr::HEIGHT_SCALE)
+    pub fn scales(&self) -> Param<Cow<'m, [f32]>> {
+        self.call().param::<kind::Floats>(Upsample::SCALES)
     }
 
     /// Attribute `mode`.
@@ -16437,18 +16786,18 @@ impl<'m> View<'m, Upsample> {
         self.call().attr::<kind::Text>(attr::MODE)
     }
 
+    /// Attribute `height_scale`.
+    #[must_use]
+    #[inline]
+    pub fn height_scale(&self) -> Param<f32> {
+        self.call().attr::<kind::Float>(attr::HEIGHT_SCALE)
+    }
+
     /// Attribute `width_scale`.
     #[must_use]
     #[inline]
     pub fn width_scale(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::WIDTH_SCALE)
-    }
-
-    /// `scales`: an attribute since version 7, input 1 since version 9.
-    #[must_use]
-    #[inline]
-    pub fn scales(&self) -> Param<Cow<'m, [f32]>> {
-        self.call().param::<kind::Floats>(Upsample::SCALES)
     }
 
     /// Output `Y`.

@@ -390,18 +390,18 @@ impl<'m> View<'m, Momentum> {
         self.call().attr::<kind::Float>(attr::BETA)
     }
 
-    /// Attribute `mode`.
-    #[must_use]
-    #[inline]
-    pub fn mode(&self) -> Param<&'m [u8]> {
-        self.call().attr::<kind::Text>(attr::MODE)
-    }
-
     /// Attribute `norm_coefficient`.
     #[must_use]
     #[inline]
     pub fn norm_coefficient(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::NORM_COEFFICIENT)
+    }
+
+    /// Attribute `mode`.
+    #[must_use]
+    #[inline]
+    pub fn mode(&self) -> Param<&'m [u8]> {
+        self.call().attr::<kind::Text>(attr::MODE)
     }
 
     /// The outputs `outputs`, from index 0 on.
@@ -421,8 +421,8 @@ pub fn momentum<'a, 'b>(
     inputs: impl IntoIterator<Item = ValueId>,
     alpha: f32,
     beta: f32,
-    mode: &str,
     norm_coefficient: f32,
+    mode: &str,
 ) -> Make<'a, 'b, Momentum> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(r));
@@ -430,7 +430,7 @@ pub fn momentum<'a, 'b>(
     make.raw.inputs_from(2, inputs);
     make.raw.attribute("alpha", attr::ALPHA, AttrValue::Float(alpha));
     make.raw.attribute("beta", attr::BETA, AttrValue::Float(beta));
-    make.raw.attribute("mode", attr::MODE, AttrValue::from(mode));
     make.raw.attribute("norm_coefficient", attr::NORM_COEFFICIENT, AttrValue::Float(norm_coefficient));
+    make.raw.attribute("mode", attr::MODE, AttrValue::from(mode));
     make
 }

@@ -3,10 +3,14 @@
 //! The unit is the *role*: a parameter or operand of an operator across its versions. Inputs and attributes of one name, in
 //! snake case, are one role; [`ALIASES`] joins those that only changed their name.
 
+mod derived;
+mod make;
+
 use std::fmt::Write as _;
 
 use super::facts::{Attribute, Facts, Formal, Schema};
 use super::names::{Names, constant};
+use make::ATTRIBUTE_ORDER;
 
 /// Names of inputs and attributes that later versions renamed without changing their meaning: operator, old, new.
 const ALIASES: [(&str, &str, &str); 4] = [
@@ -82,6 +86,7 @@ pub(super) fn source(facts: &Facts, domain: &str, description: &str) -> Result<S
     out.push_str(
         "use crate::call::{Operator, Outputs, Place, Places, View};\nuse crate::make::{Arg, Make};\n",
     );
+    out.push_str("use crate::derived::{Known, or_derived, or_derived_int};\n");
     out.push_str("use crate::param::{Param, Texts, kind};\n\n");
     let schemas: Vec<&Schema> = facts.core.schemas.iter().filter(|schema| schema.domain == domain).collect();
     let first = facts.core.schemas.iter().position(|schema| schema.domain == domain).unwrap_or_default();
@@ -144,6 +149,8 @@ impl<'f> Operator<'f> {
             }
             operator.end_version(schema.since);
         }
+        operator.sort();
+        operator.check_attribute_order()?;
         for role in &operator.roles {
             if RESERVED.contains(&role.name.as_str()) {
                 return Err(format!("the parameter `{}` of {name} has the name of a method", role.name));
@@ -209,6 +216,20 @@ impl<'f> Operator<'f> {
         }
     }
 
+    /// Sorts the roles: operands as the newest version has them, attributes in the order of [`ATTRIBUTE_ORDER`] and then of
+    /// their names, and at last what only older versions have.
+    fn sort(&mut self) {
+        let row = ATTRIBUTE_ORDER.iter().find(|(op, _)| *op == self.name);
+        self.roles.sort_by_key(|role| match role.places.last() {
+            Some((_, Place::Input(index))) => (0, *index),
+            Some((_, Place::Attr(_))) => {
+                let listed = row.and_then(|(_, names)| names.iter().position(|name| *name == role.name));
+                (1, listed.unwrap_or(usize::MAX))
+            }
+            Some((_, Place::None)) | None => (2, 0),
+        });
+    }
+
     fn first(&self) -> u16 {
         self.versions.first().map_or(0, |schema| schema.since)
     }
@@ -229,7 +250,7 @@ impl<'f> Operator<'f> {
             Names::domain(domain)
         );
         self.write_places(out);
-        self.write_view(out);
+        self.write_view(out, domain);
         if self.newest().is_some_and(|schema| !schema.deprecated) {
             self.write_make(out);
         }
@@ -319,7 +340,7 @@ impl<'f> Operator<'f> {
         }
     }
 
-    fn write_view(&self, out: &mut String) {
+    fn write_view(&self, out: &mut String, domain: &str) {
         let _ = writeln!(out, "impl<'m> View<'m, {}> {{", self.name);
         for role in &self.roles {
             let (name, upper) = (identifier(&role.name), role.name.to_uppercase());
@@ -363,6 +384,7 @@ impl<'f> Operator<'f> {
                         "/// {what}.\n#[must_use]\n#[inline]\npub fn {name}(&self) -> Param<{}> {{ self.call().{read} }}\n",
                         value_type(kind)
                     );
+                    self.write_or_default(out, role, attribute, domain);
                 }
                 (None, None) => {}
             }
@@ -390,91 +412,6 @@ impl<'f> Operator<'f> {
             "/// Output `{}`{option}.\n#[must_use]\n#[inline]\npub fn {output}(&self) -> Option<ValueId> {{ self.call().{read} }}\n\n",
             formal.name
         )
-    }
-
-    fn write_make(&self, out: &mut String) {
-        let Some(newest) = self.newest() else { return };
-        let (mut arguments, mut sets) = (String::new(), String::new());
-        let mut setters = String::new();
-        for role in &self.roles {
-            let name = identifier(&role.name);
-            let (ty, set) = self.setter(role, &name);
-            let is_declared =
-                |place: Option<&(u16, Place)>| place.is_some_and(|(_, place)| *place != Place::None);
-            let is_argument = is_declared(role.places.last())
-                && match (role.places.last(), role.input, role.attribute) {
-                    (Some((_, Place::Input(_))), Some(formal), _) => match formal.option.as_deref() {
-                        None => true,
-                        Some("Variadic") => formal.min_arity.is_none_or(|count| count > 0),
-                        Some(_) => false,
-                    },
-                    (Some((_, Place::Attr(_))), _, Some(attribute)) => attribute.required,
-                    _ => false,
-                };
-            if is_argument {
-                let _ = write!(arguments, ", {name}: {ty}");
-                let _ = writeln!(sets, "{};", set.replace("self.raw", "make.raw"));
-            } else {
-                let _ = writeln!(
-                    setters,
-                    "/// Sets `{}`.\n#[inline]\npub fn {name}(mut self, {name}: {ty}) -> Self {{ {set}; self }}\n",
-                    role.name
-                );
-            }
-        }
-        if !setters.is_empty() {
-            let _ = writeln!(out, "impl Make<'_, '_, {}> {{\n{setters}}}\n", self.name);
-        }
-        let function = identifier(&snake(newest.op.as_str()));
-        let (bind, make) = if sets.is_empty() {
-            ("", "Make::new(build)")
-        } else {
-            ("let mut make = Make::new(build);", "make")
-        };
-        let _ = writeln!(
-            out,
-            "/// Begins a node that calls `{0}`.\n#[inline]\npub fn {function}<'a, 'b>(build: &'b mut Builder<'a>{arguments}) -> Make<'a, 'b, {0}> {{\n{bind}\n{sets}{make}\n}}\n",
-            self.name
-        );
-    }
-
-    /// The type of a setter's argument, and the statement that sets it.
-    fn setter(&self, role: &Role<'_>, name: &str) -> (String, String) {
-        let (plain, upper) = (&role.name, role.name.to_uppercase());
-        let variadic = role.input.is_some_and(|formal| formal.option.as_deref() == Some("Variadic"));
-        if role.attribute.is_none() {
-            if variadic {
-                let set = format!("self.raw.inputs_from({}, {name})", input_index(role));
-                return ("impl IntoIterator<Item = ValueId>".to_owned(), set);
-            }
-            let set = if self.is_irregular(role) {
-                format!("self.raw.param({plain:?}, {}::{upper}, Arg::Value({name}))", self.name)
-            } else {
-                format!("self.raw.input({}, Some({name}))", input_index(role))
-            };
-            return ("ValueId".to_owned(), set);
-        }
-        if self.is_irregular(role) {
-            let set = format!("self.raw.param({plain:?}, {}::{upper}, {name}.into())", self.name);
-            return ("impl Into<Arg>".to_owned(), set);
-        }
-        let Some(attribute) = role.attribute else { return Default::default() };
-        let (ty, value) = match attribute.kind.as_str() {
-            "INT" => ("i64", format!("AttrValue::Int({name})")),
-            "FLOAT" => ("f32", format!("AttrValue::Float({name})")),
-            "STRING" => ("&str", format!("AttrValue::from({name})")),
-            "INTS" => ("&[i64]", format!("AttrValue::from({name})")),
-            "FLOATS" => ("&[f32]", format!("AttrValue::Floats({name}.to_vec())")),
-            "STRINGS" => ("&[&str]", format!("crate::make::strings({name})")),
-            "TENSOR" => ("Tensor", format!("AttrValue::from({name})")),
-            "SPARSE_TENSOR" => {
-                ("SparseTensor", format!("AttrValue::SparseTensor(std::sync::Arc::new({name}))"))
-            }
-            "GRAPH" => ("GraphId", format!("AttrValue::Graph({name})")),
-            _ => ("Type", format!("AttrValue::Type(std::sync::Arc::new({name}))")),
-        };
-        let constant = attr_constant(&attribute.name);
-        (ty.to_owned(), format!("self.raw.attribute({plain:?}, {constant}, {value})"))
     }
 }
 
