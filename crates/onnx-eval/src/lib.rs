@@ -24,7 +24,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`run_node`] runs a single node on given values.
+//! [`run_node`] runs a single node on given values, and [`constant`] computes a value that is the same in every run.
+//! [`Liveness`] states when a value is not needed any more.
 //!
 //! # Numbers
 //!
@@ -102,6 +103,7 @@ struct RunningModels;
 
 mod budget;
 pub mod compare;
+mod constant;
 pub mod contrib;
 mod cx;
 mod declared;
@@ -110,6 +112,7 @@ mod family;
 pub mod fault;
 pub mod generate;
 mod interrupt_poll;
+mod liveness;
 mod not_finite;
 mod number;
 mod observer;
@@ -120,11 +123,13 @@ mod statistics;
 mod threads;
 mod value;
 
+pub use constant::{NotConstant, constant};
 pub use cx::{Cx, Dims, Operand, Outcome, Stop};
 pub use declared::DeclaredTypes;
 pub use engine::{Evaluator, run_node};
 pub use family::Axes;
 pub use fault::{Failure, FailureKind};
+pub use liveness::Liveness;
 pub use not_finite::first_not_finite;
 pub use number::{Elems, Float, Number, Unit};
 pub use observer::{NodeRun, Observer};

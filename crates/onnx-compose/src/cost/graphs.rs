@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use foldhash::fast::RandomState;
+use onnx_eval::Liveness;
 use onnx_ir::{Event, GraphId, Model, NodeId, ValueId};
 use onnx_shape_infer::Inference;
 use onnx_types::expr::Bounds;
@@ -11,7 +12,6 @@ use slotmap::SecondaryMap;
 
 use super::CostOptions;
 use super::formulas::{self, Why};
-use super::lifetimes::Lifetimes;
 use super::measure::{Measure, Work};
 use super::trips::{Nested, nested};
 use super::weights::Weights;
@@ -67,7 +67,7 @@ pub(super) struct Totals<'a> {
     pub(super) unknown_values: u64,
     pub(super) loops_counted_once: u64,
     pub(super) weights: Weights,
-    lifetimes: Lifetimes,
+    liveness: Liveness,
     done: SecondaryMap<GraphId, GraphRecord>,
     open: Vec<Frame>,
 }
@@ -99,7 +99,7 @@ impl<'a> Totals<'a> {
             unknown_values: 0,
             loops_counted_once: 0,
             weights: Weights::of(model),
-            lifetimes: Lifetimes::of(model, main),
+            liveness: Liveness::of(model, main),
             done: SecondaryMap::new(),
             open: Vec::new(),
         };
@@ -172,7 +172,7 @@ impl<'a> Totals<'a> {
             outputs = outputs.filter(|_| size.is_some()).map(|_| known);
         }
         let mut dead = Dim::Known(0);
-        for &value in self.lifetimes.after(node) {
+        for &value in self.liveness.after(node) {
             let size = self.measure.bytes(value).unwrap_or(Dim::Known(0));
             dead = self.measure.exprs.add(dead, size);
         }

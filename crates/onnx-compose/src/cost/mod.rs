@@ -5,7 +5,6 @@
 
 mod formulas;
 mod graphs;
-mod lifetimes;
 mod measure;
 mod report;
 mod trips;

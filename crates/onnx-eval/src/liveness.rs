@@ -1,16 +1,39 @@
-//! The nodes after which values are not needed any more.
+//! Liveness: the nodes after which values are not needed any more.
 
 use onnx_ir::{Def, Event, GraphId, Model, NodeId, User, ValueId};
 use slotmap::SecondaryMap;
 
 /// The values that are not needed after each node, in the graph that defines them. Outputs of graphs are needed to the end.
-pub(super) struct Lifetimes {
+///
+/// ```
+/// use onnx_eval::Liveness;
+///
+/// let text = r#"<ir_version: 10, opset_import: ["": 20]>
+/// g (float[N] x) => (float[N] y) {
+///    a = Exp (x)
+///    b = Neg (a)
+///    y = Add (a, b)
+/// }"#;
+/// let model = onnx_text::parse_model(text, &onnx_text::ParseOptions::default())?;
+/// let graph = model.main_graph();
+/// let liveness = Liveness::of(&model, graph);
+/// let ends: Vec<Vec<&str>> = model
+///     .nodes(graph)
+///     .map(|node| liveness.after(node).iter().map(|&value| model.str(model.value(value).name())).collect())
+///     .collect();
+/// assert_eq!(ends, [vec![], vec![], vec!["a", "b"]]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Liveness {
     dying: SecondaryMap<NodeId, Vec<ValueId>>,
 }
 
-impl Lifetimes {
-    /// The lifetimes of the values in a graph and those nested in it. A use in a nested graph is one of the node around it.
-    pub(super) fn of(model: &Model, graph: GraphId) -> Self {
+impl Liveness {
+    /// The liveness of the values in a graph and those nested in it, whose nodes are in topological order. A use in a nested
+    /// graph is one of the node around it.
+    #[must_use]
+    pub fn of(model: &Model, graph: GraphId) -> Self {
         let mut last: SecondaryMap<ValueId, NodeId> = SecondaryMap::new();
         let mut order: Vec<ValueId> = Vec::new();
         // The open graphs, each with the node that is visited.
@@ -53,13 +76,14 @@ impl Lifetimes {
         Self { dying }
     }
 
-    /// The outputs of nodes that are not needed after a node.
-    pub(super) fn after(&self, node: NodeId) -> &[ValueId] {
+    /// The outputs of nodes that are not needed after a node: their last use is in it, or it makes them and nothing uses them.
+    #[must_use]
+    pub fn after(&self, node: NodeId) -> &[ValueId] {
         self.dying.get(node).map_or(&[], Vec::as_slice)
     }
 }
 
-/// Whether a value is the output of a node and not of its graph.
+/// Returns `true` if a value is the output of a node and not of its graph.
 fn is_freed(model: &Model, value: ValueId) -> bool {
     let record = model.value(value);
     let graph = model.graph_of(value);
