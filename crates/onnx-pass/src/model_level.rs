@@ -6,31 +6,33 @@
 use std::sync::Arc;
 
 use onnx_eval::compare::{CompareOptions, Compared, Side, Tolerances, compare};
-use onnx_eval::generate::Generator;
 use onnx_eval::{EvalOptions, Precision, Value};
-use onnx_ir::{Constant, Model, ValueId};
+use onnx_ir::{Constant, Model};
+use onnx_shape_infer::{InferOptions, infer};
 use onnx_types::tensor::Tensor;
-use onnx_types::{Dim, Symbol};
 
 use crate::assumption::Exactness;
 use crate::cx::PassOptions;
 use crate::extract::in_memory;
+use crate::feeds::{FeedGenerator, FeedOptions};
 use crate::prove::{Counterexample, Verdict, perturbed, precision, rounding_error};
 use crate::sample::Rng;
 
-/// Sizes of the dimension variables, one for each run.
-const SIZES: [Sizes; 4] = [Sizes::Different, Sizes::All(3), Sizes::All(1), Sizes::All(0)];
+/// Initial sizes of the dimension variables, one for each run; they change until they contradict nothing that inference
+/// knows.
+const SIZES: [InitialSizes; 4] =
+    [InitialSizes::Different, InitialSizes::All(3), InitialSizes::All(1), InitialSizes::All(0)];
 
-/// Sizes of the dimension variables of a run.
+/// Initial sizes of the dimension variables of a run.
 #[derive(Clone, Copy)]
-enum Sizes {
+enum InitialSizes {
     /// No two sizes are equal, so that the use of a wrong variable is detected; for models that need equal sizes, there
     /// are runs with equal ones.
     Different,
     All(i64),
 }
 
-impl Sizes {
+impl InitialSizes {
     /// The size of a variable by its number.
     const fn of(self, number: usize) -> i64 {
         match self {
@@ -54,15 +56,39 @@ pub fn prove_models(before: &Model, after: &Model, class: Exactness, options: &P
     if before.graph(before.main_graph()).outputs().is_empty() {
         return Verdict::Untested("the model has no outputs".to_owned());
     }
-    let variables = variables(before);
-    let is_run = |sizes: &&Sizes| variables.len() > 1 || !matches!(sizes, Sizes::Different);
+    let known = InferOptions::default()
+        .with_registry(options.registry)
+        .with_data(options.data)
+        .with_execution(options.execution.clone());
+    let inference = infer(before, &known);
     let (mut runs, mut attempts) = (0, 0);
     let mut reason = "no inputs can be generated".to_owned();
-    for &sizes in SIZES.iter().filter(is_run) {
+    let mut first: Option<FeedGenerator<'_>> = None;
+    for (&sizes, offset) in SIZES.iter().zip(0..) {
+        let seed = options.execution.seed.wrapping_add(offset);
+        let initial = |number, _: &str| sizes.of(number);
+        let settings = FeedOptions::default().with_execution(options.execution.clone().with_seed(seed));
+        let generator = FeedGenerator::with_initial_sizes(before, &inference, &settings, &[], &initial);
+        let Ok(generator) = generator else { continue };
+        if matches!(sizes, InitialSizes::Different) && generator.sizes().named().len() < 2 {
+            continue;
+        }
         attempts += 1;
-        match run(before, after, class, (sizes, &variables), options) {
+        match run(before, after, class, &generator, options) {
             Ok(()) => runs += 1,
             Err(Stop::Skipped(why)) => reason = why,
+            Err(Stop::Different(difference)) => return Verdict::Refuted(difference),
+        }
+        first.get_or_insert(generator);
+    }
+    // A model that fails on small inputs may run on larger ones.
+    while let Some(generator) = first.as_mut().filter(|_| runs == 0)
+        && generator.grow()
+    {
+        attempts += 1;
+        match run(before, after, class, generator, options) {
+            Ok(()) => runs += 1,
+            Err(Stop::Skipped(_)) => {}
             Err(Stop::Different(difference)) => return Verdict::Refuted(difference),
         }
     }
@@ -83,10 +109,11 @@ fn run(
     before: &Model,
     after: &Model,
     class: Exactness,
-    (sizes, variables): (Sizes, &[Symbol]),
+    generator: &FeedGenerator<'_>,
     options: &PassOptions<'_>,
 ) -> Result<(), Stop> {
-    let inputs = inputs(before, sizes, variables, options)?;
+    let feeds = generator.feeds().map_err(|error| Stop::Skipped(error.to_string()))?;
+    let inputs = feeds.by_name();
     let run = EvalOptions::default()
         .with_execution(options.execution.clone())
         .with_data(options.data)
@@ -107,12 +134,8 @@ fn run(
         }
     }
     Err(Stop::Different(Box::new(Counterexample {
-        sizes: variables
-            .iter()
-            .enumerate()
-            .map(|(number, &variable)| (before.str(variable).to_owned(), sizes.of(number)))
-            .collect(),
-        inputs: inputs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+        sizes: feeds.sizes,
+        inputs: feeds.values,
         difference,
         reproducer: String::new(),
     })))
@@ -158,49 +181,6 @@ fn difference(
             Ok(Some(first.map_or_else(|| "the outputs have other names".to_owned(), describe)))
         }
     }
-}
-
-/// Values of the inputs without defaults, by name.
-fn inputs<'a>(
-    model: &'a Model,
-    sizes: Sizes,
-    variables: &[Symbol],
-    options: &PassOptions<'_>,
-) -> Result<Vec<(&'a str, Value)>, Stop> {
-    let size = |&dim: &Dim| match dim {
-        Dim::Known(size) => size,
-        Dim::Var(name) => sizes.of(variables.iter().position(|&known| known == name).unwrap_or(0)),
-        Dim::Unknown | Dim::Expr(_) => sizes.of(0),
-    };
-    let sizes = |value: ValueId| {
-        let shape = model.ty(value)?.shape()?;
-        Some(shape.dims().iter().map(|dim| Some(size(dim))).collect())
-    };
-    let generator = Generator::new(model, options.execution.seed, &sizes);
-    let open = model.graph(model.main_graph()).inputs().iter();
-    let open = open.filter(|&&input| model.value(input).initializer().is_none());
-    let value = |&input: &ValueId| {
-        let value = generator.value(input, &options.execution.limits);
-        let value = value.map_err(|error| Stop::Skipped(error.to_string()))?;
-        Ok((model.str(model.value(input).name()), value))
-    };
-    open.map(value).collect()
-}
-
-/// The dimension variables of the inputs, in order.
-fn variables(model: &Model) -> Vec<Symbol> {
-    let mut variables: Vec<Symbol> = Vec::new();
-    for &input in model.graph(model.main_graph()).inputs() {
-        let shape = model.ty(input).and_then(|ty| ty.shape());
-        for dim in shape.into_iter().flat_map(|shape| shape.dims()) {
-            if let Dim::Var(name) = dim
-                && !variables.contains(name)
-            {
-                variables.push(*name);
-            }
-        }
-    }
-    variables
 }
 
 fn describe(output: &Compared) -> String {

@@ -4,7 +4,7 @@
 use onnx_diag::Quoted;
 use onnx_eval::{Value, run_node};
 use onnx_ir::{Def, EditError, Model, NodeId, ValueId};
-use onnx_ops::MakeError;
+use onnx_ops::{MakeError, Mismatch};
 use onnx_schema::{Registry, domain, op};
 use onnx_shape_infer::{Answer, Content, Elem, Fact, Guard, Justification, Relation};
 use onnx_types::tensor::{Tensor, TensorError, TensorFault};
@@ -23,7 +23,8 @@ const MAX_IDENTITIES: usize = 256;
 
 /// Why a fact is not known, or an edit does not apply to a node: a clause for the reader of a report.
 ///
-/// Errors of edits and texts convert into it, so that `?` serves in an edit: `conv.x().ok_or("the operand is missing")?`.
+/// Errors of edits, of builders, of tensors and of views convert into it, so that `?` serves in an edit:
+/// `let conv = ops::Conv::try_of(patch.model(), node)?;`, `let [x, w] = present([conv.x(), conv.w()])?;`.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Reason(String);
@@ -57,7 +58,20 @@ macro_rules! reason_from {
     )*};
 }
 
-reason_from!(EditError, MakeError, TensorError, TensorFault, onnx_functions::Reason);
+reason_from!(EditError, MakeError, Mismatch, TensorError, TensorFault, onnx_functions::Reason);
+
+/// The operands or results of a node that an edit needs.
+///
+/// # Errors
+///
+/// Returns a reason if one of them is omitted.
+pub fn present<const N: usize>(values: [Option<ValueId>; N]) -> Result<[ValueId; N], Reason> {
+    let mut all = [ValueId::default(); N];
+    for (slot, value) in all.iter_mut().zip(values) {
+        *slot = value.ok_or("an operand or a result of the node is omitted")?;
+    }
+    Ok(all)
+}
 
 impl Patch<'_, '_> {
     /// Records what inferred results of a value depend on; `false` if the options exclude it.

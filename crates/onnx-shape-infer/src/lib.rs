@@ -65,7 +65,7 @@
 //! check their preconditions. [`Inference::eq`] and [`Inference::le`] also return what the answer depends on, and
 //! [`Inference::justification`] returns what a result depends on: [`Justification`]. [`Inference::shapes`] compiles all
 //! shapes to evaluate them for given sizes. [`Inference::solve`] is the inverse: it computes the sizes of the variables
-//! from shapes of the inputs, and reports all contradictions. [`Inference::update`] infers again only what an edit can
+//! from shapes of the inputs, and reports all contradictions. [`InputSizes`] are sizes for a run that contradict nothing. [`Inference::update`] infers again only what an edit can
 //! have changed.
 //!
 //! # Own operators
@@ -94,6 +94,7 @@ pub mod fault;
 mod findings;
 mod guards;
 mod identifiers;
+mod input_sizes;
 mod justification;
 mod naming;
 mod ops;
@@ -114,6 +115,7 @@ pub use cx::{Cx, Ints, Outcome, Param, Stop};
 pub use facts::{Fact, Facts, Relation, Scope, Strength};
 pub use guards::{GUARD_KEY, Guard, parse_shapes};
 pub use identifiers::name_sizes;
+pub use input_sizes::{InitialSize, InputSizeError, InputSizeOptions, InputSizes};
 pub use justification::{Answer, Justification};
 pub use naming::ResultNames;
 pub use onnx_types::{Execution, Limits};

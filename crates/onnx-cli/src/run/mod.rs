@@ -1,7 +1,6 @@
 //! `onnx run`: runs a model on given or generated inputs.
 
 mod args;
-mod divisors;
 pub(crate) mod files;
 mod given;
 mod prepare;

@@ -4,13 +4,14 @@ use std::collections::HashMap;
 
 use onnx_diag::{Caps, Policy, Severity, Sink};
 use onnx_eval::Value;
-use onnx_eval::generate::{GenerateError, Generator};
-use onnx_ir::{Def, Model, ValueId};
+use onnx_eval::generate::GenerateError;
+use onnx_ir::{Model, ValueId};
+use onnx_pass::{FeedError, FeedGenerator, FeedOptions, Feeds};
 use onnx_shape_infer::{Inference, Strength, Violation};
-use onnx_types::{Limits, Symbol};
+use onnx_types::{Execution, Limits, Symbol};
 
 use super::given::{Given, inputs, name};
-use super::sizes::{Set, Sized, Sizes};
+use super::sizes::{self, Set, Sized};
 use crate::exit::Failure;
 use crate::output::shown;
 
@@ -53,12 +54,7 @@ pub(crate) fn refuse_partial(model: &Model, given: &Given, seed: Option<u64>) ->
 pub(crate) struct Preparation<'a> {
     model: &'a Model,
     inference: &'a Inference,
-    given: &'a Given,
-    seed: u64,
-    limits: &'a Limits,
-    /// The shapes of given inputs.
-    shapes: Vec<(ValueId, Vec<i64>)>,
-    sizes: Sizes,
+    feeds: FeedGenerator<'a>,
 }
 
 impl<'a> Preparation<'a> {
@@ -66,76 +62,57 @@ impl<'a> Preparation<'a> {
     pub(crate) fn new(
         model: &'a Model,
         inference: &'a Inference,
-        given: &'a Given,
+        given: &Given,
         sized: &Sized<'_>,
         seed: u64,
-        limits: &'a Limits,
+        limits: &Limits,
     ) -> Result<Self, Failure> {
-        let shapes: Vec<(ValueId, Vec<i64>)> = inputs(model)
-            .iter()
-            .filter_map(|&input| Some((input, given.get(name(model, input))?.tensor()?.dims().to_vec())))
-            .collect();
-        let sizes = Sizes::choose(model, inference, &shapes, sized, seed)?;
-        Ok(Self { model, inference, given, seed, limits, shapes, sizes })
+        let given: Vec<(&str, Value)> =
+            given.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
+        let execution = Execution::from(*limits).with_seed(seed);
+        let options =
+            FeedOptions::default().with_given(&given).with_sizes(sized.set).with_execution(execution);
+        let feeds = FeedGenerator::new(model, inference, &options, sized.declared).map_err(refused)?;
+        Ok(Self { model, inference, feeds })
     }
 
     /// Sizes that would satisfy the conditions that those of the user do not.
     pub(crate) fn suggested(&self) -> &[Set] {
-        self.sizes.suggested()
+        self.feeds.sizes().suggested()
     }
 
     /// The sizes that the user and the given inputs determine.
     pub(crate) fn fixed(&self) -> Vec<(Symbol, i64)> {
-        self.sizes.fixed()
+        self.feeds.sizes().fixed()
     }
 
     /// Chooses larger sizes; returns `false` if there are none.
     pub(crate) fn grow(&mut self) -> bool {
-        self.sizes.grow(self.model, self.inference, &self.shapes)
+        self.feeds.grow()
     }
 
     /// Completes the inputs, and compares their shapes with what inference knows.
     pub(crate) fn inputs(&self) -> Result<Inputs, Failure> {
-        let &Self { model, inference, given, .. } = self;
-        let mut compiled = inference.shapes(model);
-        let evaluated = compiled.evaluate(&self.sizes.symbols());
-        let dims = |value: ValueId| {
-            let is_input =
-                matches!(model.value(value).def(), Def::Input { graph, .. } if graph == model.main_graph());
-            let of_input = is_input.then(|| self.sizes.shape(inference, value));
-            of_input.unwrap_or_else(|| evaluated.shape(value))
-        };
-        let generator = Generator::new(model, self.seed, &dims);
-        let (mut values, mut generated) = (Vec::new(), Vec::new());
-        for &input in inputs(model) {
-            let own = name(model, input);
-            if let Some(value) = given.get(own) {
-                values.push((own.to_owned(), value.clone()));
-            } else if model.value(input).initializer().is_none() {
-                let value = generator.value(input, self.limits).map_err(|error| refused(own, &error))?;
-                values.push((own.to_owned(), value));
-                generated.push(own.to_owned());
-            }
-        }
-        let (findings, is_refused) = check(model, inference, &values);
-        Ok(Inputs {
-            values,
-            generated,
-            sizes: self.sizes.named(),
-            open: self.sizes.open(),
-            findings,
-            is_refused,
-        })
+        let Feeds { values, generated, sizes, .. } = self.feeds.feeds().map_err(refused)?;
+        let (findings, is_refused) = check(self.model, self.inference, &values);
+        let open = self.feeds.sizes().open();
+        Ok(Inputs { values, generated, sizes, open, findings, is_refused })
     }
 }
 
-fn refused(input: &str, error: &GenerateError) -> Failure {
-    let failure = Failure::from(GenerateFailure(input, error));
+fn refused(error: FeedError) -> Failure {
     match error {
-        GenerateError::Limit(_) => failure,
-        _ => failure.help(
-            "give a value: `--feed NAME=FILE`; sequences, maps and optionals are messages in a file `.pb`",
-        ),
+        FeedError::Size(error) => sizes::failure(&error),
+        FeedError::Input { input, reason } => {
+            let failure = Failure::from(GenerateFailure(&input, &reason));
+            match reason {
+                GenerateError::Limit(_) => failure,
+                _ => failure.help(
+                    "give a value: `--feed NAME=FILE`; sequences, maps and optionals are messages in a file `.pb`",
+                ),
+            }
+        }
+        other => Failure::new(format_args!("{other}")),
     }
 }
 

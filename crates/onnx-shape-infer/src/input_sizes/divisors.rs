@@ -1,7 +1,17 @@
 //! Sizes for conditions with a fixed number, such as `N*M*K == 1001`: they are products of divisors of the number.
 
-use onnx_shape_infer::{Inference, Relation};
+#![cfg_attr(
+    not(test),
+    expect(
+        clippy::arithmetic_side_effects,
+        reason = "counts are bounded by constants, and divisors are positive"
+    )
+)]
+
 use onnx_types::{Dim, Symbol};
+
+use crate::facts::Relation;
+use crate::result::Inference;
 
 /// Numbers beyond this are not factored: trial division takes the root of it.
 const MOST_NUMBER: i64 = 1 << 32;
