@@ -191,13 +191,13 @@ fn a_stopped_pass_changes_nothing() {
         let mut model = model(text);
         let before = printed(&model);
         let mut cx = PassCx::new(&mut model, PassOptions::default().with_execution(execution));
-        let _ = passes::merge_subexpressions(&mut cx);
+        let _ = passes::unique_subexpressions(&mut cx);
         drop(cx);
         assert_eq!(printed(&model), before);
     }
     let mut model = model(text);
     let mut cx = PassCx::new(&mut model, PassOptions::default());
-    let _ = passes::merge_subexpressions(&mut cx);
+    let _ = passes::unique_subexpressions(&mut cx);
     drop(cx);
     assert_eq!(model.node_count(), 2);
 }

@@ -238,7 +238,7 @@ fn limits_of_proofs_hold() {
         let mut model = parse_model(text, &ParseOptions::default()).unwrap();
         let options = PassOptions::default().with_execution(limits(name, to));
         let mut cx = PassCx::new(&mut model, options);
-        let refusals = passes::remove_identities(&mut cx).refusals;
+        let refusals = passes::no_identities(&mut cx).refusals;
         let verdicts = cx.journal().iter().map(|entry| entry.verdict.to_string());
         refusals.iter().map(ToString::to_string).chain(verdicts).collect::<String>()
     };

@@ -5,7 +5,7 @@
 mod inference;
 
 use onnx_ir::{Model, NodeId};
-use onnx_pass::passes::{Report, merge_subexpressions};
+use onnx_pass::passes::{Report, unique_subexpressions};
 use onnx_pass::{Exactness, Level, PassCx, PassOptions};
 use onnx_schema::Registry;
 use onnx_tests::conformance::data::Data;
@@ -70,7 +70,7 @@ fn neighbours_of_generated_models_become_functions() {
 fn equal_nodes_of_generated_models_are_merged() {
     let mut edits = 0;
     for seed in 0..200 {
-        edits += run(seed, merge_subexpressions).0;
+        edits += run(seed, unique_subexpressions).0;
     }
     println!("{edits} nodes merged");
     assert!(edits > 2, "{edits}");

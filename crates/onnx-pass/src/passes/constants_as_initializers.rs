@@ -17,13 +17,13 @@ const NAME: &str = "constants-as-initializers";
 const WITHOUT_INPUTS: i64 = 4;
 
 pub(super) fn pass() -> Pass {
-    Pass::new(NAME, "Makes `Constant` nodes initializers.", Exactness::Exact, lift_constants)
+    Pass::new(NAME, "Makes `Constant` nodes initializers.", Exactness::Exact, constants_as_initializers)
         .with_page(include_str!("constants_as_initializers.md"))
 }
 
 /// Makes each `Constant` node an initializer of its graph. Those of functions stay, since functions have no initializers, and
 /// so do outputs of graphs, and values to which annotations, training bindings or device configurations refer.
-pub fn lift_constants(cx: &mut PassCx<'_>) -> Report {
+pub fn constants_as_initializers(cx: &mut PassCx<'_>) -> Report {
     let references = cx.references();
     cx.restructure(NAME, |model| {
         if model.info().ir_version < WITHOUT_INPUTS {

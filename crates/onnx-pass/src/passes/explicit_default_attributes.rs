@@ -17,14 +17,14 @@ pub(super) fn pass() -> Pass {
         NAME,
         "Writes the default of attributes that are left out.",
         Exactness::Exact,
-        add_default_attributes,
+        explicit_default_attributes,
     )
     .with_page(include_str!("explicit_default_attributes.md"))
     .against("no-default-attributes")
 }
 
 /// Writes the attributes of standard operators that are left out and have a default, for readers that know no defaults.
-pub fn add_default_attributes(cx: &mut PassCx<'_>) -> Report {
+pub fn explicit_default_attributes(cx: &mut PassCx<'_>) -> Report {
     let registry = cx.options().registry;
     cx.restructure(NAME, |model| {
         let mut added = 0;

@@ -18,13 +18,13 @@ const NAME: &str = "folded-batch-normalization";
 
 pub(super) fn pass() -> Pass {
     let summary = "Folds batch normalization into the weights of the convolution before it.";
-    Pass::new(NAME, summary, Exactness::Rounding, fold_batch_normalization)
+    Pass::new(NAME, summary, Exactness::Rounding, folded_batch_normalization)
         .with_page(include_str!("folded_batch_normalization.md"))
 }
 
 /// Folds `BatchNormalization` in inference mode into the weights of the convolution before it. The report has the reason for
 /// each `BatchNormalization` that remains.
-pub fn fold_batch_normalization(cx: &mut PassCx<'_>) -> Report {
+pub fn folded_batch_normalization(cx: &mut PassCx<'_>) -> Report {
     cx.rewrite(NAME, Exactness::Rounding, op::BATCH_NORMALIZATION, fold)
 }
 

@@ -22,7 +22,7 @@ pub(super) const GROWTH: u64 = 16 * 1024;
 const SHARE: u64 = 64;
 
 pub(super) fn pass() -> Pass {
-    Pass::new(NAME, "Computes nodes whose operands are constants.", Exactness::Rounding, fold_constants)
+    Pass::new(NAME, "Computes nodes whose operands are constants.", Exactness::Rounding, folded_constants)
         .with_page(include_str!("folded_constants.md"))
         .after("sorted")
 }
@@ -31,7 +31,7 @@ pub(super) fn pass() -> Pass {
 /// as the masks of windows in a vision model, are stored until the model has grown by one part in 64 of its initializers. Unless
 /// every implementation computes the same bits, a node is only folded if the options allow [`Exactness::Rounding`], and never if
 /// the standard does not define its result.
-pub fn fold_constants(cx: &mut PassCx<'_>) -> Report {
+pub fn folded_constants(cx: &mut PassCx<'_>) -> Report {
     let registry = cx.options().registry;
     let mut report = Report::default();
     // The growth of the model is limited for all rounds of a pipeline together.

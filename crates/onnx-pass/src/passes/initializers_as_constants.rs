@@ -13,14 +13,14 @@ use crate::patch::makes_constants_of;
 const NAME: &str = "initializers-as-constants";
 
 pub(super) fn pass() -> Pass {
-    Pass::new(NAME, "Makes initializers `Constant` nodes.", Exactness::Exact, lower_initializers)
+    Pass::new(NAME, "Makes initializers `Constant` nodes.", Exactness::Exact, initializers_as_constants)
         .with_page(include_str!("initializers_as_constants.md"))
         .against("constants-as-initializers")
 }
 
 /// Makes each dense initializer a `Constant` node at the start of its graph, if the version in scope has its element type. Defaults of inputs and outputs of graphs
 /// stay, and so do values to which annotations, training bindings or device configurations refer.
-pub fn lower_initializers(cx: &mut PassCx<'_>) -> Report {
+pub fn initializers_as_constants(cx: &mut PassCx<'_>) -> Report {
     let references = cx.references();
     cx.restructure(NAME, |model| {
         let graphs: Vec<GraphId> = model.all_graphs().collect();

@@ -15,14 +15,14 @@ const NAME: &str = "initializers-as-inputs";
 pub(super) fn pass() -> Pass {
     let summary =
         "Makes the initializers of the main graph inputs with a default, which callers can override.";
-    Pass::new(NAME, summary, Exactness::Exact, add_initializer_inputs)
+    Pass::new(NAME, summary, Exactness::Exact, initializers_as_inputs)
         .with_page(include_str!("initializers_as_inputs.md"))
         .against("no-initializer-inputs")
 }
 
 /// Adds an input for each dense initializer of the main graph: its default. Readers of version 3 of the format need them, and
 /// callers can override them.
-pub fn add_initializer_inputs(cx: &mut PassCx<'_>) -> Report {
+pub fn initializers_as_inputs(cx: &mut PassCx<'_>) -> Report {
     cx.restructure_with(NAME, Interface::MoreDefaults, |model| {
         let graph = model.main_graph();
         let values: Vec<ValueId> = model.initializers(graph).collect();

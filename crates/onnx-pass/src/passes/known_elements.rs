@@ -24,7 +24,7 @@ const NAME: &str = "known-elements";
 pub(super) fn pass() -> Pass {
     let summary =
         "Makes integers that inference knows constants, and operands of `Reshape` as constant as possible.";
-    Pass::new(NAME, summary, Exactness::Exact, materialize_elements)
+    Pass::new(NAME, summary, Exactness::Exact, known_elements)
         .with_page(include_str!("known_elements.md"))
         .after("sorted")
 }
@@ -33,7 +33,7 @@ pub(super) fn pass() -> Pass {
 /// `Tile` and `Slice` become constants where another constant means the same. Values whose elements are sizes of the inputs become
 /// an earlier value with equal elements, or are made of fewer nodes. Exported models compute many shapes from shapes; the nodes
 /// that did so are dead afterwards and are erased by the edit.
-pub fn materialize_elements(cx: &mut PassCx<'_>) -> Report {
+pub fn known_elements(cx: &mut PassCx<'_>) -> Report {
     let mut report = operands::simplify(cx);
     let known: Vec<NodeId> = {
         let (model, inference) = (cx.model(), cx.inference());

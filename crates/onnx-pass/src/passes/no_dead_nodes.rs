@@ -11,12 +11,12 @@ use crate::pass::Pass;
 const NAME: &str = "no-dead-nodes";
 
 pub(super) fn pass() -> Pass {
-    Pass::new(NAME, "Erases nodes whose outputs nothing uses.", Exactness::Exact, remove_dead_nodes)
+    Pass::new(NAME, "Erases nodes whose outputs nothing uses.", Exactness::Exact, no_dead_nodes)
         .with_page(include_str!("no_dead_nodes.md"))
 }
 
 /// Erases nodes whose outputs nothing uses, in all graphs and functions.
-pub fn remove_dead_nodes(cx: &mut PassCx<'_>) -> Report {
+pub fn no_dead_nodes(cx: &mut PassCx<'_>) -> Report {
     cx.restructure(NAME, |model| {
         let roots: Vec<GraphId> = model.roots().chain(model.algorithms()).collect();
         model.erase_dead_nodes_in(&roots)

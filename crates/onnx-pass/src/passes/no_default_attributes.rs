@@ -13,17 +13,12 @@ use crate::pass::Pass;
 const NAME: &str = "no-default-attributes";
 
 pub(super) fn pass() -> Pass {
-    Pass::new(
-        NAME,
-        "Leaves out attributes that have their default.",
-        Exactness::Exact,
-        remove_default_attributes,
-    )
-    .with_page(include_str!("no_default_attributes.md"))
+    Pass::new(NAME, "Leaves out attributes that have their default.", Exactness::Exact, no_default_attributes)
+        .with_page(include_str!("no_default_attributes.md"))
 }
 
 /// Leaves out the attributes of standard operators that have the default of the operator's version.
-pub fn remove_default_attributes(cx: &mut PassCx<'_>) -> Report {
+pub fn no_default_attributes(cx: &mut PassCx<'_>) -> Report {
     let registry = cx.options().registry;
     cx.restructure(NAME, |model| {
         let mut removed = 0;

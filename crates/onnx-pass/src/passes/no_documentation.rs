@@ -12,12 +12,12 @@ use crate::pass::Pass;
 const NAME: &str = "no-documentation";
 
 pub(super) fn pass() -> Pass {
-    Pass::new(NAME, "Removes all documentation.", Exactness::Exact, remove_documentation)
+    Pass::new(NAME, "Removes all documentation.", Exactness::Exact, no_documentation)
         .with_page(include_str!("no_documentation.md"))
 }
 
 /// Removes `doc_string` of the model, its graphs, functions, nodes, attributes and values.
-pub fn remove_documentation(cx: &mut PassCx<'_>) -> Report {
+pub fn no_documentation(cx: &mut PassCx<'_>) -> Report {
     cx.restructure(NAME, |model| {
         let mut removed = 0;
         if !model.info().doc.is_empty() {

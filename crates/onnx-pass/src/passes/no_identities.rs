@@ -18,7 +18,7 @@ use crate::query::Reason;
 const NAME: &str = "no-identities";
 
 pub(super) fn pass() -> Pass {
-    Pass::new(NAME, "Removes operators that return their operand.", Exactness::Exact, remove_identities)
+    Pass::new(NAME, "Removes operators that return their operand.", Exactness::Exact, no_identities)
         .with_page(include_str!("no_identities.md"))
 }
 
@@ -26,7 +26,7 @@ pub(super) fn pass() -> Pass {
 /// same type, reshapes and expansions to the same sizes, transpositions that keep the order, slices of everything, pads
 /// of nothing, concatenations of one operand, dropouts outside training, and elements of sequences whose elements are known. An
 /// `Identity` that makes a constant of up to 16 kilobytes an output of a graph becomes a `Constant`.
-pub fn remove_identities(cx: &mut PassCx<'_>) -> Report {
+pub fn no_identities(cx: &mut PassCx<'_>) -> Report {
     cx.rewrite_nodes(NAME, Exactness::Exact, is_candidate, remove)
 }
 

@@ -16,13 +16,13 @@ const WITHOUT_INPUTS: i64 = 4;
 
 pub(super) fn pass() -> Pass {
     let summary = "Makes inputs with a default initializers only, which callers cannot override.";
-    Pass::new(NAME, summary, Exactness::Exact, remove_initializer_inputs)
+    Pass::new(NAME, summary, Exactness::Exact, no_initializer_inputs)
         .with_page(include_str!("no_initializer_inputs.md"))
 }
 
 /// Removes the inputs of the main graph that have a default: their initializers are kept. Callers that override one are
 /// no longer accepted, so this is only for models that are run without.
-pub fn remove_initializer_inputs(cx: &mut PassCx<'_>) -> Report {
+pub fn no_initializer_inputs(cx: &mut PassCx<'_>) -> Report {
     let model = cx.model();
     let graph = model.main_graph();
     let has_default = |input: ValueId| {

@@ -17,13 +17,13 @@ pub(super) fn pass() -> Pass {
         NAME,
         "Replaces `If` nodes with a known condition by the branch that runs.",
         Exactness::Exact,
-        splice_conditionals,
+        no_known_branches,
     )
     .with_page(include_str!("no_known_branches.md"))
 }
 
 /// Replaces `If` nodes whose condition is known by the nodes of the branch that runs.
-pub fn splice_conditionals(cx: &mut PassCx<'_>) -> Report {
+pub fn no_known_branches(cx: &mut PassCx<'_>) -> Report {
     // A branch that becomes part of another graph brings its own `If` nodes.
     until_idle(cx, splice_once)
 }

@@ -15,13 +15,13 @@ const NAME: &str = "no-metadata";
 const KEPT: [&str; 2] = [ASSUMED_KEY, "onnx.infer.guard."];
 
 pub(super) fn pass() -> Pass {
-    Pass::new(NAME, "Removes all metadata except recorded assumptions.", Exactness::Exact, remove_metadata)
+    Pass::new(NAME, "Removes all metadata except recorded assumptions.", Exactness::Exact, no_metadata)
         .with_page(include_str!("no_metadata.md"))
 }
 
 /// Removes `metadata_props` of the model, its graphs, functions, nodes and values. The conditions that earlier edits and
 /// inferred types depend on are kept in that of the model.
-pub fn remove_metadata(cx: &mut PassCx<'_>) -> Report {
+pub fn no_metadata(cx: &mut PassCx<'_>) -> Report {
     cx.restructure(NAME, |model| {
         let is_kept = |key: &str| KEPT.iter().any(|prefix| key.starts_with(prefix));
         let kept: Vec<_> =

@@ -15,7 +15,7 @@ pub(super) fn pass() -> Pass {
         NAME,
         "Moves initializers of nested graphs to the outermost graph.",
         Exactness::Exact,
-        lift_initializers,
+        no_nested_initializers,
     )
     .with_page(include_str!("no_nested_initializers.md"))
 }
@@ -23,7 +23,7 @@ pub(super) fn pass() -> Pass {
 /// Moves the initializers of nested graphs to the graph of the model that they are in, where other graphs can share them.
 /// Nested graphs of functions keep theirs, since functions have no initializers, and so do outputs of graphs and values
 /// to which annotations, training bindings or device configurations refer.
-pub fn lift_initializers(cx: &mut PassCx<'_>) -> Report {
+pub fn no_nested_initializers(cx: &mut PassCx<'_>) -> Report {
     let model = cx.model();
     let is_nested = |graph: &GraphId| {
         model.root(*graph) != *graph

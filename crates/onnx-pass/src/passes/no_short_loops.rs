@@ -20,13 +20,13 @@ const LEADING: usize = 2;
 
 pub(super) fn pass() -> Pass {
     let summary = "Replaces `Loop` nodes that run once or not at all by the nodes that run.";
-    Pass::new(NAME, summary, Exactness::Exact, unroll_short_loops)
+    Pass::new(NAME, summary, Exactness::Exact, no_short_loops)
         .with_page(include_str!("no_short_loops.md"))
         .after("sorted")
 }
 
 /// Replaces `Loop` nodes that are known to run once by the nodes of the body, and those that never run by the initial values.
-pub fn unroll_short_loops(cx: &mut PassCx<'_>) -> Report {
+pub fn no_short_loops(cx: &mut PassCx<'_>) -> Report {
     // A body that becomes part of another graph brings its own `Loop` nodes.
     until_idle(cx, |cx| cx.rewrite(NAME, Exactness::Exact, op::LOOP, unroll))
 }

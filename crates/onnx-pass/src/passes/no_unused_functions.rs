@@ -11,13 +11,13 @@ use crate::pass::Pass;
 const NAME: &str = "no-unused-functions";
 
 pub(super) fn pass() -> Pass {
-    Pass::new(NAME, "Removes functions that nothing calls.", Exactness::Exact, remove_unused_functions)
+    Pass::new(NAME, "Removes functions that nothing calls.", Exactness::Exact, no_unused_functions)
         .with_page(include_str!("no_unused_functions.md"))
         .after("no-dead-nodes")
 }
 
 /// Removes functions that neither a graph of the model nor a function that is kept calls.
-pub fn remove_unused_functions(cx: &mut PassCx<'_>) -> Report {
+pub fn no_unused_functions(cx: &mut PassCx<'_>) -> Report {
     if cx.model().functions().is_empty() {
         return Report::default();
     }

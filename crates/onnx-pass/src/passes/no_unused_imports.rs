@@ -18,7 +18,7 @@ pub(super) fn pass() -> Pass {
         NAME,
         "Removes imports of operator sets that no node uses.",
         Exactness::Exact,
-        remove_unused_imports,
+        no_unused_imports,
     )
     .with_page(include_str!("no_unused_imports.md"))
     .after("no-unused-functions")
@@ -26,7 +26,7 @@ pub(super) fn pass() -> Pass {
 
 /// Removes the imports of the model and of each function whose operator set no node in their scope uses. The import of the
 /// default operator set of the model is kept.
-pub fn remove_unused_imports(cx: &mut PassCx<'_>) -> Report {
+pub fn no_unused_imports(cx: &mut PassCx<'_>) -> Report {
     cx.restructure(NAME, |model| {
         let mut removed = 0;
         for function in model.functions().to_vec() {

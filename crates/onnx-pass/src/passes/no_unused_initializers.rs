@@ -11,14 +11,14 @@ use crate::pass::Pass;
 const NAME: &str = "no-unused-initializers";
 
 pub(super) fn pass() -> Pass {
-    Pass::new(NAME, "Erases initializers that nothing uses.", Exactness::Exact, remove_unused_initializers)
+    Pass::new(NAME, "Erases initializers that nothing uses.", Exactness::Exact, no_unused_initializers)
         .with_page(include_str!("no_unused_initializers.md"))
         .after("no-dead-nodes")
 }
 
 /// Erases initializers that no node, output, quantization annotation or training binding uses. Inputs with a default
 /// are kept.
-pub fn remove_unused_initializers(cx: &mut PassCx<'_>) -> Report {
+pub fn no_unused_initializers(cx: &mut PassCx<'_>) -> Report {
     cx.restructure(NAME, |model| {
         let graphs: Vec<GraphId> = model.all_graphs().collect();
         model.erase_unused_initializers_in(&graphs)

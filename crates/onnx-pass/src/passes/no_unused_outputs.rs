@@ -13,12 +13,12 @@ use crate::references::References;
 const NAME: &str = "no-unused-outputs";
 
 pub(super) fn pass() -> Pass {
-    Pass::new(NAME, "Leaves out optional outputs that nothing uses.", Exactness::Exact, remove_unused_outputs)
+    Pass::new(NAME, "Leaves out optional outputs that nothing uses.", Exactness::Exact, no_unused_outputs)
         .with_page(include_str!("no_unused_outputs.md"))
 }
 
 /// Leaves out the optional outputs of nodes that nothing uses, but never the only output of a node.
-pub fn remove_unused_outputs(cx: &mut PassCx<'_>) -> Report {
+pub fn no_unused_outputs(cx: &mut PassCx<'_>) -> Report {
     let registry = cx.options().registry;
     let references = cx.references();
     cx.restructure(NAME, |model| {

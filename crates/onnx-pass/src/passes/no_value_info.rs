@@ -12,13 +12,13 @@ use crate::pass::Pass;
 const NAME: &str = "no-value-info";
 
 pub(super) fn pass() -> Pass {
-    Pass::new(NAME, "Removes the declared types of inner values.", Exactness::Exact, remove_value_info)
+    Pass::new(NAME, "Removes the declared types of inner values.", Exactness::Exact, no_value_info)
         .with_page(include_str!("no_value_info.md"))
         .against("value-info")
 }
 
 /// Removes the declared types of values that are neither inputs nor outputs of a graph, and the lists of `value_info`.
-pub fn remove_value_info(cx: &mut PassCx<'_>) -> Report {
+pub fn no_value_info(cx: &mut PassCx<'_>) -> Report {
     cx.restructure(NAME, |model| {
         let graphs: Vec<GraphId> = model.all_graphs().collect();
         let mut removed = 0;

@@ -26,14 +26,14 @@ pub(super) fn pass() -> Pass {
         NAME,
         "Leaves out initial states of recurrent operators that are zeros.",
         Exactness::Rounding,
-        remove_zero_states,
+        no_zero_states,
     )
     .with_page(include_str!("no_zero_states.md"))
 }
 
 /// Leaves out the initial states of `RNN`, `GRU` and `LSTM` whose elements are all zeros, which is what the operators begin with
 /// if they have no such operand. Implementations may skip the products with a state that is left out, so last bits may differ.
-pub fn remove_zero_states(cx: &mut PassCx<'_>) -> Report {
+pub fn no_zero_states(cx: &mut PassCx<'_>) -> Report {
     cx.rewrite_nodes(NAME, Exactness::Rounding, is_candidate, remove)
 }
 

@@ -22,14 +22,14 @@ const DIGITS: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
 const LETTERS: u64 = 26;
 
 pub(super) fn pass() -> Pass {
-    Pass::new(NAME, "Gives inner values short names, and nodes none.", Exactness::Exact, shorten_names)
+    Pass::new(NAME, "Gives inner values short names, and nodes none.", Exactness::Exact, short_names)
         .with_page(include_str!("short_names.md"))
         .against("unique-names")
 }
 
 /// Gives each inner value a short name that no other value of the model has, and removes the names of nodes. Inputs and outputs
 /// of the main graph and of functions keep their names.
-pub fn shorten_names(cx: &mut PassCx<'_>) -> Report {
+pub fn short_names(cx: &mut PassCx<'_>) -> Report {
     cx.restructure(NAME, |model| values(model).saturating_add(nodes(model)))
 }
 

@@ -11,13 +11,13 @@ use crate::pass::Pass;
 const NAME: &str = "sorted";
 
 pub(super) fn pass() -> Pass {
-    Pass::new(NAME, "Places each node after those whose results it uses.", Exactness::Exact, sort)
+    Pass::new(NAME, "Places each node after those whose results it uses.", Exactness::Exact, sorted)
         .with_page(include_str!("sorted.md"))
 }
 
 /// Sorts the nodes of each graph topologically; nodes that are in order keep their order. A graph with a cycle is
 /// unchanged.
-pub fn sort(cx: &mut PassCx<'_>) -> Report {
+pub fn sorted(cx: &mut PassCx<'_>) -> Report {
     let unsorted: Vec<GraphId> =
         cx.model().all_graphs().filter(|&graph| !cx.model().is_sorted(graph)).collect();
     if unsorted.is_empty() {

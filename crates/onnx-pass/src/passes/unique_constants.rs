@@ -17,14 +17,14 @@ use crate::pass::Pass;
 const NAME: &str = "unique-constants";
 
 pub(super) fn pass() -> Pass {
-    Pass::new(NAME, "Merges initializers of equal type and elements.", Exactness::Exact, merge_constants)
+    Pass::new(NAME, "Merges initializers of equal type and elements.", Exactness::Exact, unique_constants)
         .with_page(include_str!("unique_constants.md"))
 }
 
 /// Merges initializers of equal type and elements, also those of nested graphs with those around them. They are compared by
 /// a hash first, then by their bytes; external data is read only if the options have a source for it. Those to which annotations, training
 /// bindings or device configurations refer are not merged.
-pub fn merge_constants(cx: &mut PassCx<'_>) -> Report {
+pub fn unique_constants(cx: &mut PassCx<'_>) -> Report {
     let data = cx.options().data;
     let references = cx.references();
     cx.restructure(NAME, |model| {

@@ -22,14 +22,14 @@ const MAX_TWINS: usize = 16;
 
 pub(super) fn pass() -> Pass {
     let summary = "Lets calls of functions with equal bodies call the first of them.";
-    Pass::new(NAME, summary, Exactness::Exact, merge_functions)
+    Pass::new(NAME, summary, Exactness::Exact, unique_functions)
         .with_page(include_str!("unique_functions.md"))
         .after("sorted")
 }
 
 /// Redirects calls of functions of one domain that compute the same to the first of them. The others remain;
 /// `no-unused-functions` removes them.
-pub fn merge_functions(cx: &mut PassCx<'_>) -> Report {
+pub fn unique_functions(cx: &mut PassCx<'_>) -> Report {
     let data = cx.options().data;
     if cx.model().functions().len() < 2 {
         return Report::default();

@@ -15,13 +15,13 @@ use crate::pass::Pass;
 const NAME: &str = "unique-names";
 
 pub(super) fn pass() -> Pass {
-    Pass::new(NAME, "Gives every value and node a different name.", Exactness::Exact, make_names_unique)
+    Pass::new(NAME, "Gives every value and node a different name.", Exactness::Exact, unique_names)
         .with_page(include_str!("unique_names.md"))
 }
 
 /// Gives each value a name that no other value of the model has, also in other graphs, and each node a name that no other node
 /// has. The first one keeps its name, and so do inputs and outputs of the main graph and of functions.
-pub fn make_names_unique(cx: &mut PassCx<'_>) -> Report {
+pub fn unique_names(cx: &mut PassCx<'_>) -> Report {
     cx.restructure(NAME, |model| values(model) + nodes(model))
 }
 

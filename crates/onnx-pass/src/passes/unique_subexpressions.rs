@@ -23,14 +23,14 @@ pub(super) fn pass() -> Pass {
         NAME,
         "Merges nodes that compute the same from the same operands.",
         Exactness::Exact,
-        merge_subexpressions,
+        unique_subexpressions,
     )
     .with_page(include_str!("unique_subexpressions.md"))
     .after("sorted")
 }
 
 /// Replaces nodes by earlier nodes of the same meaning, however far apart they are, and with operands that commute in any order.
-pub fn merge_subexpressions(cx: &mut PassCx<'_>) -> Report {
+pub fn unique_subexpressions(cx: &mut PassCx<'_>) -> Report {
     let mut report = Report::default();
     let mut known: Known<u64> = Known::default();
     let mut swapped = Swapped::default();

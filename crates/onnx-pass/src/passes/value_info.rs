@@ -17,19 +17,14 @@ use crate::patch::{Level, Refusal};
 const NAME: &str = "value-info";
 
 pub(super) fn pass() -> Pass {
-    Pass::new(
-        NAME,
-        "Declares the types of inner values that inference finds.",
-        Exactness::Exact,
-        write_value_info,
-    )
-    .with_page(include_str!("value_info.md"))
-    .after("sorted")
+    Pass::new(NAME, "Declares the types of inner values that inference finds.", Exactness::Exact, value_info)
+        .with_page(include_str!("value_info.md"))
+        .after("sorted")
 }
 
 /// Writes the inferred types of inner values into the model; those of inputs and outputs of the main graph and of functions stay.
 /// Types that depend on guards are written only if the options allow assumptions, with the guards in the metadata.
-pub fn write_value_info(cx: &mut PassCx<'_>) -> Report {
+pub fn value_info(cx: &mut PassCx<'_>) -> Report {
     let has_guards = cx.inference().has_guards(cx.model());
     if has_guards && !cx.options().allow_assumed {
         let reason =

@@ -1,7 +1,7 @@
 //! Batch normalization folded into the weights of a convolution.
 
 use onnx_ir::Position;
-use onnx_pass::passes::fold_batch_normalization;
+use onnx_pass::passes::folded_batch_normalization;
 use onnx_pass::{Exactness, Level, Patch};
 use onnx_types::tensor::{NoData, Tensor};
 
@@ -25,7 +25,7 @@ pub(crate) const MODEL: &str = r#"<ir_version: 10, opset_import: ["": 20]>
 fn a_batch_normalization_is_folded_into_the_weights() {
     check(
         MODEL,
-        fold_batch_normalization,
+        folded_batch_normalization,
         &["val_2 = Conv (x, val_0, val_1)", "y = Relu (val_2)"],
         &["tested in # runs (# attempts)"],
     );
@@ -144,6 +144,6 @@ fn sizes_that_a_constant_has_by_chance_do_not_make_runs_too_large() {
     let text = text
         .replacen("SPLAT", &format!("{{{}}}", elements(1680)), 1)
         .replace("SPLAT", &format!("{{{}}}", elements(40)));
-    let (_, report, verdicts) = run(&text, fold_batch_normalization);
+    let (_, report, verdicts) = run(&text, folded_batch_normalization);
     assert_eq!((report.edits, verdicts), (1, vec!["tested in 24 runs (24 attempts)".to_owned()]));
 }

@@ -1,6 +1,6 @@
 //! Common subexpressions far apart.
 
-use onnx_pass::passes::merge_subexpressions;
+use onnx_pass::passes::unique_subexpressions;
 use onnx_pass::{Exactness, Level};
 
 use crate::{check, refuses, value};
@@ -17,7 +17,7 @@ fn equal_nodes_far_apart_are_merged_by_congruence() {
             e = Exp (d)
             y = Sub (c, e)
         }"#,
-        merge_subexpressions,
+        unique_subexpressions,
         &["a = Mul (x, w)", "b = Exp (a)", "c = Relu (b)", "y = Sub (c, b)"],
         &["proved by congruence", "proved by congruence"],
     );
@@ -90,7 +90,7 @@ fn equal_constants_are_merged() {
             g = Sub (d, e)
             y = Sub (g, f)
         }"#,
-        merge_subexpressions,
+        unique_subexpressions,
         &[
             "c1 = Constant <value = float[1] {2.5}> ()",
             "a = Mul (x, c1)",
@@ -136,7 +136,7 @@ fn a_node_in_a_branch_uses_the_equal_node_around_it() {
             >
             y = Add (a, b)
         }"#,
-        merge_subexpressions,
+        unique_subexpressions,
         &[
             "a = Exp (x)",
             "b = If (c) <",
@@ -162,7 +162,7 @@ fn random_nodes_stay() {
         }"#;
     check(
         text,
-        merge_subexpressions,
+        unique_subexpressions,
         &["a = RandomNormalLike (x)", "b = RandomNormalLike (x)", "y = Sub (a, b)"],
         &[],
     );

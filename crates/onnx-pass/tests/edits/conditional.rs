@@ -1,7 +1,7 @@
 //! Conditionals whose condition is known.
 
 use onnx_ir::{CopyMap, Position};
-use onnx_pass::passes::splice_conditionals;
+use onnx_pass::passes::no_known_branches;
 use onnx_pass::{Exactness, Level, PassCx, PassOptions, Patch};
 
 use crate::{check, maker, parse, refuses, value};
@@ -22,7 +22,7 @@ fn the_branch_of_a_known_condition_is_spliced() {
             >
             y = Add (a, b)
         }"#,
-        splice_conditionals,
+        no_known_branches,
         &["a = Exp (x)", "p1 = Relu (a)", "p = Neg (p1)", "y = Add (a, p)"],
         &["tested in # runs (# attempts)"],
     );

@@ -2,7 +2,7 @@
 
 use onnx_ir::{Model, Position};
 use onnx_ops::ops;
-use onnx_pass::passes::fold_batch_normalization;
+use onnx_pass::passes::folded_batch_normalization;
 use onnx_pass::{Assumption, Exactness, Level, PassCx, PassOptions, Patch};
 use onnx_shape_infer::Elem;
 use onnx_types::tensor::NoData;
@@ -182,7 +182,7 @@ const SHARED: &str = r#"<ir_version: 10, opset_import: ["": 20]>
 
 #[test]
 fn shared_statistics_are_folded_and_others_have_a_reason() {
-    let (model, report, _) = run(SHARED, fold_batch_normalization);
+    let (model, report, _) = run(SHARED, folded_batch_normalization);
     assert_eq!((report.edits, report.refusals.len()), (1, 0));
     let missed: Vec<String> = report.missed.iter().map(ToString::to_string).collect();
     assert_eq!(
@@ -246,7 +246,7 @@ fn a_condition_behind_an_identity_is_known() {
             y = If (d) <then_branch = t () => (float[N] p) { p = Relu (x) },
                         else_branch = e () => (float[N] q) { q = Neg (x) }>
         }"#,
-        onnx_pass::passes::splice_conditionals,
+        onnx_pass::passes::no_known_branches,
         &["y = Relu (x)"],
         &["tested in # runs (# attempts)"],
     );

@@ -2,7 +2,7 @@
 
 use onnx_ir::Position;
 use onnx_ops::ops;
-use onnx_pass::passes::remove_identities;
+use onnx_pass::passes::no_identities;
 use onnx_pass::{Assumption, Exactness, Level, PassCx, PassOptions, Patch};
 use onnx_shape_infer::Relation;
 use onnx_types::Dim;
@@ -23,7 +23,7 @@ fn a_reshape_to_the_sizes_of_its_operand_is_removed() {
             r = Reshape (a, s)
             y = Neg (r)
         }"#,
-        remove_identities,
+        no_identities,
         &["a = Relu (x)", "y = Neg (a)"],
         &["tested in # runs (# attempts)"],
     );
@@ -37,7 +37,7 @@ fn an_output_of_the_model_becomes_an_identity() {
             s = Shape (x)
             y = Reshape (x, s)
         }"#,
-        remove_identities,
+        no_identities,
         &["y = Identity (x)"],
         &["tested in # runs (# attempts)"],
     );
@@ -89,13 +89,13 @@ fn a_reshape_under_a_guard_stays_unless_the_caller_accepts_guards() {
     let mut model = parse(EQUAL_UNDER_A_GUARD);
     let before = bytes(&model);
     let mut cx = PassCx::new(&mut model, PassOptions::default());
-    let report = remove_identities(&mut cx);
+    let report = no_identities(&mut cx);
     assert_eq!((cx.journal().len(), report.refusals.len()), (0, 0));
     drop(cx);
     assert!(bytes(&model) == before);
 
     let mut cx = PassCx::new(&mut model, assuming());
-    remove_identities(&mut cx);
+    no_identities(&mut cx);
     let [entry] = cx.journal() else { panic!("one edit") };
     let guard = "1 <= N  # Slice `a`: the slice omits one element of the axis";
     assert!(entry.assumed.iter().any(|text| text == guard), "{:?}", entry.assumed);
@@ -180,7 +180,7 @@ fn a_declared_shape_proves_nothing() {
             r = Reshape (x, s)
             y = Neg (r)
         }"#;
-    check(text, remove_identities, &["r = Reshape (x, s)", "y = Neg (r)"], &[]);
+    check(text, no_identities, &["r = Reshape (x, s)", "y = Neg (r)"], &[]);
 }
 
 /// The product in the branch proves that the vectors are equally long where the branch is executed.
@@ -209,7 +209,7 @@ fn what_a_branch_proves_serves_edits_in_the_branch() {
         let [n, m] = [x, y].map(|value| patch.shape(value).unwrap()[0]);
         assert_eq!(patch.proved_eq(n, m), is_accepted, "{source}");
     }
-    let report = remove_identities(&mut cx);
+    let report = no_identities(&mut cx);
     assert_eq!(report.refusals.len(), 0, "{:?}", report.refusals);
     assert_eq!(cx.journal().len(), 1);
 }
