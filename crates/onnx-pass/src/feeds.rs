@@ -118,7 +118,7 @@ impl Feeds {
 /// use onnx_pass::{FeedOptions, feeds};
 ///
 /// let text = r#"<ir_version: 10, opset_import: ["": 20]>
-/// g (float[past, 4] p, float[new, 4] n, float[total, 4] t) => (float[total, 4] y) {
+/// g (float[past, 4] p, float[new, 4] n, float["past + new", 4] t) => (float["past + new", 4] y) {
 ///    all = Concat <axis = 0> (p, n)
 ///    y = Add (all, t)
 /// }"#;

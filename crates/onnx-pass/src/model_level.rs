@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use onnx_eval::compare::{CompareOptions, Compared, Side, Tolerances, compare};
-use onnx_eval::{EvalOptions, Precision, Value};
+use onnx_eval::{EvalOptions, FailureKind, Precision, Value};
 use onnx_ir::{Constant, Model};
 use onnx_shape_infer::{InferOptions, infer};
 use onnx_types::tensor::Tensor;
@@ -77,18 +77,21 @@ pub fn prove_models(before: &Model, after: &Model, class: Exactness, options: &P
         match run(before, after, class, &generator, options) {
             Ok(()) => runs += 1,
             Err(Stop::Skipped(why)) => reason = why,
+            Err(Stop::Failed(why)) => {
+                reason = why;
+                first.get_or_insert(generator);
+            }
             Err(Stop::Different(difference)) => return Verdict::Refuted(difference),
         }
-        first.get_or_insert(generator);
     }
-    // A model that fails on small inputs may run on larger ones.
+    // A model in which an operator fails on small inputs may run on larger ones.
     while let Some(generator) = first.as_mut().filter(|_| runs == 0)
         && generator.grow()
     {
         attempts += 1;
         match run(before, after, class, generator, options) {
             Ok(()) => runs += 1,
-            Err(Stop::Skipped(_)) => {}
+            Err(Stop::Skipped(_) | Stop::Failed(_)) => {}
             Err(Stop::Different(difference)) => return Verdict::Refuted(difference),
         }
     }
@@ -102,6 +105,8 @@ pub fn prove_models(before: &Model, after: &Model, class: Exactness, options: &P
 enum Stop {
     /// The run does not count, for this reason.
     Skipped(String),
+    /// An operator of the model before fails on the inputs.
+    Failed(String),
     Different(Box<Counterexample>),
 }
 
@@ -172,7 +177,9 @@ fn difference(
 ) -> Result<Option<String>, Stop> {
     match compare((before, run), (after, run), inputs, options) {
         Err(failure) if failure.side == Side::A => {
-            Err(Stop::Skipped(format!("the model before does not run: {}", failure.failure)))
+            let why = format!("the model before does not run: {}", failure.failure);
+            let is_operator = failure.failure.kind() == FailureKind::Operator;
+            Err(if is_operator { Stop::Failed(why) } else { Stop::Skipped(why) })
         }
         Err(failure) => Ok(Some(format!("the model after does not run: {}", failure.failure))),
         Ok(compared) if compared.agrees() => Ok(None),

@@ -12,6 +12,7 @@ mod batch_normalization;
 mod calls;
 mod common_subexpression;
 mod conditional;
+mod feeds;
 mod figures;
 mod general;
 mod normalization;

@@ -143,21 +143,22 @@ const FACTORS: [i64; 3] = [4, 16, 64];
 const MOST_SEPARATE: usize = 4;
 
 /// Sizes of all dimension variables of a model's inputs that satisfy what inference knows: declared types, relations of
-/// operands such as `past + sequence = total`, and guards.
+/// operands such as `past + new`, and guards.
 ///
 /// ```
 /// use onnx_shape_infer::{InferOptions, InputSizeOptions, InputSizes, infer};
 ///
 /// let text = r#"<ir_version: 10, opset_import: ["": 20]>
-/// g (float[past, 4] p, float[new, 4] n, float[total, 4] t) => (float[total, 4] y) {
+/// g (float[past, 4] p, float[new, 4] n, float["past + new", 4] t) => (float["past + new", 4] y) {
 ///    all = Concat <axis = 0> (p, n)
 ///    y = Add (all, t)
 /// }"#;
 /// let model = onnx_text::parse_model(text, &onnx_text::ParseOptions::default())?;
 /// let inference = infer(&model, &InferOptions::default());
 /// let sizes = InputSizes::choose(&model, &inference, &InputSizeOptions::default())?;
-/// let size = |name: &str| sizes.named().iter().find(|(known, _)| known == name).unwrap().1;
-/// assert_eq!(size("past") + size("new"), size("total"));
+/// assert_eq!(sizes.named(), [("past".to_owned(), 2), ("new".to_owned(), 3)]);
+/// let t = model.graph(model.main_graph()).inputs()[2];
+/// assert_eq!(sizes.shape(&inference, t), Some(vec![Some(5), Some(4)]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
