@@ -1,7 +1,9 @@
 //! Inputs for a run: those that the caller does not give are generated, with sizes that satisfy what inference knows.
 
+use std::collections::HashMap;
 use std::fmt;
 
+use foldhash::fast::RandomState;
 use onnx_diag::Quoted;
 use onnx_eval::Value;
 use onnx_eval::generate::{GenerateError, Generator, small_number};
@@ -146,7 +148,7 @@ pub fn feeds(model: &Model, options: &FeedOptions<'_>) -> Result<Feeds, FeedErro
 pub struct FeedGenerator<'a> {
     model: &'a Model,
     inference: &'a Inference,
-    given: Vec<(ValueId, Value)>,
+    given: HashMap<ValueId, Value, RandomState>,
     seed: u64,
     limits: Limits,
     /// The shapes of given inputs.
@@ -190,13 +192,14 @@ impl<'a> FeedGenerator<'a> {
         declared: &[(Symbol, i64)],
         initial: &dyn Fn(usize, &str) -> i64,
     ) -> Result<Self, FeedError> {
-        let value = |&input: &ValueId| {
-            let found = options.given.iter().find(|(known, _)| *known == name(model, input));
-            found.map(|(_, value)| (input, value.clone()))
-        };
-        let given: Vec<(ValueId, Value)> = inputs(model).iter().filter_map(value).collect();
-        let shape = |(input, value): &(ValueId, Value)| Some((*input, value.tensor()?.dims().to_vec()));
-        let shapes: Vec<(ValueId, Vec<i64>)> = given.iter().filter_map(shape).collect();
+        let named: HashMap<&str, &Value, RandomState> =
+            options.given.iter().map(|(name, value)| (*name, value)).collect();
+        let (mut given, mut shapes) = (HashMap::default(), Vec::new());
+        for &input in inputs(model) {
+            let Some(&value) = named.get(name(model, input)) else { continue };
+            shapes.extend(value.tensor().map(|tensor| (input, tensor.dims().to_vec())));
+            given.insert(input, value.clone());
+        }
         let chosen = InputSizeOptions::default()
             .with_given(&shapes)
             .with_set(options.sizes)
@@ -237,7 +240,7 @@ impl<'a> FeedGenerator<'a> {
         let (mut values, mut generated) = (Vec::new(), Vec::new());
         for &input in inputs(model) {
             let own = name(model, input);
-            if let Some((_, value)) = self.given.iter().find(|(known, _)| *known == input) {
+            if let Some(value) = self.given.get(&input) {
                 values.push((own.to_owned(), value.clone()));
             } else if model.value(input).initializer().is_none() {
                 let value = generator.value(input, &self.limits);
