@@ -48,12 +48,8 @@ pub fn insert_crowded(model: &mut Model, before: NodeId, count: usize) -> Vec<No
 fn insert(model: &mut Model, at: Position, uses: NodeId) -> NodeId {
     let input = model.node(uses).output(0);
     let output = model.new_value(Symbol::EMPTY);
-    let new = NewNode {
-        op: op::RELU,
-        inputs: smallvec![input],
-        outputs: smallvec![Some(output)],
-        ..NewNode::default()
-    };
+    let mut new = NewNode::new(op::RELU).outputs([output]);
+    new.inputs = smallvec![input];
     done(model.add_node(at, new))
 }
 

@@ -3,9 +3,10 @@
 //! Each test states the examples of its rule's page. They are built here line by line, until the text format can read the
 //! page itself.
 
+use onnx_ir::raw::{ModelWriter, NodeFields};
 use onnx_ir::{
-    AttrKind, AttrValue, Attribute, Constant, Edit, FunctionInfo, GraphId, ModelWriter, NodeFields, NodeId,
-    OpsetImport, Origin, OwnInfo, Owner, SparseTensor, TrainingInfo, ValueId,
+    AttrKind, AttrValue, Attribute, Constant, Edit, FunctionInfo, GraphId, NodeId, OpsetImport, Origin,
+    OwnInfo, Owner, SparseTensor, TrainingInfo, ValueId,
 };
 use onnx_types::tensor::Tensor;
 use onnx_types::{ElemType, FieldForms, Shape, Type, UnknownFields};
@@ -128,7 +129,7 @@ impl Builder {
     /// Adds an entry to `value_info` that says something else than the value does.
     pub(crate) fn other_info(&mut self, name: &str, ty: Type) {
         let (graph, value) = (self.graph(), self.used(name));
-        let own = OwnInfo { ty: Some(ty.into()), ..OwnInfo::default() };
+        let own = OwnInfo::of_type(ty);
         self.model.push_value_info(graph, value, Some(own.into()));
     }
 
@@ -236,10 +237,7 @@ impl Builder {
         let name = self.model.intern("step");
         self.model.set_graph_name(graph, name);
         self.inside(graph, false, build);
-        self.model
-            .info_mut()
-            .training
-            .push(TrainingInfo { algorithm: Some(graph), ..TrainingInfo::default() });
+        self.model.info_mut().training.push(TrainingInfo::of_algorithm(graph));
     }
 
     fn inside(&mut self, graph: GraphId, isolated: bool, build: impl FnOnce(&mut Self)) {

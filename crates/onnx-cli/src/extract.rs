@@ -82,6 +82,10 @@ pub(crate) fn invalid(model: &Model) -> Sink {
     if found.has_errors() { found } else { Sink::new() }
 }
 
+/// The warning about training information that a part cannot have.
+pub(crate) const TRAINING_REMOVED: &str =
+    "the training information was removed, because it refers to the whole model";
+
 /// Tells what was extracted.
 fn describe(model: &Model, done: &Extracted, before: usize, out: &Out) {
     for input in &done.unused_inputs {
@@ -89,7 +93,7 @@ fn describe(model: &Model, done: &Extracted, before: usize, out: &Out) {
         out.warning(&message, None);
     }
     if done.removed_training {
-        out.warning("the training information was removed, because it refers to the whole model", None);
+        out.warning(TRAINING_REMOVED, None);
     }
     let graph = model.graph(model.main_graph());
     let inputs = size::plural(graph.inputs().len() as u64, "input");

@@ -12,7 +12,7 @@ use onnx_ir::{Model, ValueId};
 use crate::args::{ExternalArgs, ExtractArgs, Weights};
 use crate::change::{self, Judged};
 use crate::exit::{Failure, Outcome};
-use crate::extract::{Item, invalid};
+use crate::extract::{Item, TRAINING_REMOVED, invalid};
 use crate::folder::CreatedFolder;
 use crate::format::Format;
 use crate::input::{Loaded, display_name, is_stream, load_to_copy};
@@ -57,6 +57,9 @@ pub(crate) fn run(args: &ExtractArgs, parts: Parts, out: &mut Out) -> Result<Out
     let items: Vec<Item<'_>> =
         made.iter().zip(&names).map(|(part, name)| Item::of_part(name, &part.model, before)).collect();
     progress.aside(|| {
+        if made.iter().any(|part| part.removed_training) {
+            out.warning(TRAINING_REMOVED, None);
+        }
         describe(&made, &names, out);
         change::report_all(&loaded, &judged, ("extract/1", &items), out)
     })?;

@@ -67,7 +67,7 @@ fn everywhere() -> Model {
 
     let training = model.new_graph(graph_name);
     model.add_initializer(training, w, floats(300, 8.0));
-    let algorithm = TrainingInfo { algorithm: Some(training), ..TrainingInfo::default() };
+    let algorithm = TrainingInfo::of_algorithm(training);
     model.info_mut().training.push(algorithm);
     model
 }

@@ -85,7 +85,7 @@ pub fn add_input(model: &mut Model, input: &str, ty: Type) -> Result<ValueId, Co
             let message = format!("another value is called `{}`", name(model, value));
             return Err(ComposeError::Refused(message, Some(value)));
         }
-        let used = model.nodes(graph).flat_map(|node| model.node(node).inputs()).flatten();
+        let used = model.nodes(graph).flat_map(|node| model.node(node).used_values());
         let used = used.chain(model.graph(graph).outputs().iter().map(onnx_ir::GraphOutput::value));
         let is_open = |value: &ValueId| {
             let record = model.value(*value);

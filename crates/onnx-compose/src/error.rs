@@ -118,6 +118,13 @@ impl ComposeError {
             Self::Refused(reason, value) => {
                 sink.report(Diagnostic::new(&COMPOSITION_REFUSED, locus(*value), reason.clone()));
             }
+            Self::Edit(error) => {
+                sink.report(Diagnostic::new(
+                    &COMPOSITION_REFUSED,
+                    locus(None),
+                    error.show(model).to_string(),
+                ));
+            }
             other => {
                 sink.report(Diagnostic::new(&COMPOSITION_REFUSED, locus(None), other.to_string()));
             }

@@ -173,17 +173,10 @@ fn annotations_and_bindings_follow() {
     let graph = model.main_graph();
     let [a, w] = ["a", "w"].map(|name| model.find_value(graph, name).unwrap());
     let key = model.intern("SCALE_TENSOR");
-    model.graph_mut(graph).quantization.push(onnx_ir::QuantAnnotation {
-        tensor: onnx_ir::ValueRef::Value(a),
-        parameters: vec![onnx_ir::QuantParameter {
-            key,
-            value: onnx_ir::ValueRef::Value(w),
-            forms: Default::default(),
-            unknown: Default::default(),
-        }],
-        forms: Default::default(),
-        unknown: Default::default(),
-    });
+    model.graph_mut(graph).quantization.push(onnx_ir::QuantAnnotation::new(
+        onnx_ir::ValueRef::Value(a),
+        vec![onnx_ir::QuantParameter::new(key, onnx_ir::ValueRef::Value(w))],
+    ));
     rename(&mut model, &[RenameRule::add_prefix("p.")], RenameKinds::default()).unwrap();
     let plan = model.name_plan();
     let annotation = &model.graph(graph).quantization[0];

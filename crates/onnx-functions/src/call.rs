@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use onnx_diag::Quoted;
 use onnx_ir::{
     AttrKind, AttrValue, Attribute, Callee, CopyMap, Def, EditError, FunctionId, GraphId, Model, NodeId,
-    OpsetScope, Position, User, ValueId,
+    OpsetScope, Position, User, ValueId, naming_attributes,
 };
 use onnx_schema::{Registry, op};
 use onnx_types::Symbol;
@@ -39,7 +39,7 @@ impl Call {
     /// - the node calls no function, or has more inputs or outputs than the function;
     /// - an attribute that an operator of the body needs has no value, or one of another kind;
     /// - it omits an input that a standard operator of the body needs;
-    /// - the body uses a value that nothing defines;
+    /// - the body uses a value that nothing defines, or an attribute of the call names values of the body;
     /// - the call gives an attribute that has a default by a reference to an attribute, without default, of the function
     ///   around the call: which of the two values applies is known only where that function is called.
     pub fn bind(model: &Model, node: NodeId, registry: &Registry) -> Result<Self, Reason> {
@@ -173,9 +173,10 @@ impl Needs {
                 refuse_undefined(model, output.value())?;
             }
             for node in model.nodes(graph) {
-                for value in model.node(node).inputs().flatten() {
+                for value in model.node(node).used_values() {
                     refuse_undefined(model, value)?;
                 }
+                refuse_passed_names(model, node)?;
                 let has_part = |attribute: &Attribute| {
                     !attribute.value().graphs().is_empty() || matches!(attribute.value(), AttrValue::Ref(_))
                 };
@@ -251,11 +252,31 @@ fn refuse_undefined(model: &Model, value: ValueId) -> Result<(), Reason> {
     Err(Reason::new(format!("the function uses {}, which nothing defines", Quoted(model.str(record.name())))))
 }
 
+/// The reason if a name of a value is an attribute of the call: it would be that of a value of the body.
+fn refuse_passed_names(model: &Model, node: NodeId) -> Result<(), Reason> {
+    let record = model.node(node);
+    let names = naming_attributes(record.domain(), record.op());
+    let is_passed = |attribute: &&Attribute| {
+        names.contains(&attribute.name()) && matches!(attribute.value(), AttrValue::Ref(_))
+    };
+    let Some(attribute) = record.attributes().iter().find(is_passed) else { return Ok(()) };
+    let [name, op] = [attribute.name(), record.op()].map(|name| Quoted(model.str(name)).to_string());
+    Err(Reason::new(format!("{name} of {op} in the body names values, and is an attribute of the call")))
+}
+
 /// The reason if a standard operator of the body needs an input that a call omits. What functions and operators of other domains
 /// need is not known here.
 fn refuse_needed(model: &Model, formal: ValueId) -> Result<(), Reason> {
     for used in model.value(formal).uses() {
-        let User::Node(node) = used.user else { continue };
+        let node = match used.user {
+            User::Node(node) => node,
+            User::Attribute(node) => {
+                let [name, op] = [model.value(formal).name(), model.node(node).op()]
+                    .map(|name| Quoted(model.str(name)).to_string());
+                return Err(Reason::new(format!("the call omits {name}, which {op} names")));
+            }
+            User::Graph(_) => continue,
+        };
         let Some(schema) = model.callee(node, Registry::STANDARD).standard() else { continue };
         let of_schema = schema.input_for(used.index as usize);
         if of_schema.is_some_and(|input| !input.is_optional() && !input.is_variadic()) {

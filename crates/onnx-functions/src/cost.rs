@@ -52,6 +52,7 @@ fn elements(value: &AttrValue) -> u64 {
         AttrValue::Floats(list) => list.len(),
         AttrValue::Ints(list) => list.len(),
         AttrValue::Strings(list) => list.len(),
+        AttrValue::Values(list) => list.len(),
         AttrValue::Tensors(list) => list.len(),
         AttrValue::SparseTensors(list) => list.len(),
         AttrValue::Types(list) => list.len(),

@@ -5,8 +5,10 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
-use onnx_ir::{Event, FunctionId, GraphId, Model, NodeId, OpsetImport, OpsetScope, Position, ValueId};
-use onnx_schema::domain;
+use onnx_ir::{
+    Event, FunctionId, GraphId, Model, NewNode, NodeId, OpsetImport, OpsetScope, Position, ValueId,
+};
+use onnx_schema::{domain, op};
 use onnx_types::{Dim, Stopped, Symbol, Type, TypeKind};
 use slotmap::SecondaryMap;
 use smallvec::SmallVec;
@@ -34,6 +36,8 @@ enum Task {
 /// A call whose body was inserted.
 struct Frame {
     node: NodeId,
+    /// The number of the call.
+    index: u32,
     results: SmallVec<[(ValueId, ValueId); 2]>,
 }
 
@@ -49,7 +53,7 @@ pub(crate) struct Expander<'a> {
     conversions: Conversions,
     /// The values that replace outputs of calls.
     forwards: Forwards,
-    /// The nodes that were copied, each with the number of the outermost call for which it was copied.
+    /// The nodes that were copied, each with the number of the call for which it was copied. Calls in a body have higher numbers.
     copied: SecondaryMap<NodeId, u32>,
     /// The number of the outermost call that is being expanded.
     outermost: u32,
@@ -178,7 +182,7 @@ impl<'a> Expander<'a> {
         let mut tasks = Vec::new();
         for node in nodes {
             // A model has fewer than 2^32 nodes.
-            self.outermost = self.outermost.wrapping_add(1);
+            self.outermost = self.report.len() as u32;
             tasks.push(Task::Open { node, parent: None, path: None });
             let mut stopped = Ok(());
             while let Some(task) = tasks.pop() {
@@ -216,11 +220,11 @@ impl<'a> Expander<'a> {
                 self.names.release(self.model, node);
                 self.names.enter(self.model, node, around.unwrap_or_default());
                 for &(original, copy) in &pairs {
-                    self.settle(node, original, copy);
+                    self.settle((node, index), original, copy);
                     self.names.name(self.model, copy);
                 }
                 let results = call.results.iter().map(|&(old, result)| (old, call.map.get(result)));
-                tasks.push(Task::Close(Frame { node, results: results.collect() }));
+                tasks.push(Task::Close(Frame { node, index, results: results.collect() }));
                 let mut path: Option<Arc<str>> = None;
                 for &(original, copy) in pairs.iter().rev() {
                     let Some(&function) = self.calls.get(original) else { continue };
@@ -249,6 +253,7 @@ impl<'a> Expander<'a> {
         }?;
         let known = self.conversions.get(self.model, function, graph, self.options, &mut self.calls)?;
         let mut call = Call::bind_to(self.model, node, known.function, &needs)?;
+        self.separate(node, &mut call);
         let is_single = self.single.get(function) == Some(&node) && known.function == function;
         let pairs: Pairs = if is_single && call.is_movable(self.model, &needs) {
             let nodes = call.move_body(self.model, Position::Before(node))?;
@@ -263,10 +268,10 @@ impl<'a> Expander<'a> {
     }
 
     /// Records the origin of a copy, and removes dimension variables of the function from its types.
-    fn settle(&mut self, call: NodeId, original: NodeId, copy: NodeId) {
+    fn settle(&mut self, (call, index): (NodeId, u32), original: NodeId, copy: NodeId) {
         let origin = self.model.derive(self.pass, &[call, original]);
         self.model.set_node_origin(copy, origin);
-        self.copied.insert(copy, self.outermost);
+        self.copied.insert(copy, index);
         let record = self.model.node(copy);
         // Graphs that the call passes have the variables of the scope around it.
         if original != copy
@@ -296,13 +301,16 @@ impl<'a> Expander<'a> {
     fn close(&mut self, frame: &Frame) {
         let mut named: HashSet<ValueId, RandomState> = HashSet::default();
         let is_single = frame.results.len() < 2;
+        let repeated = self.repeated_results(frame);
         for &(old, result) in &frame.results {
-            let mut new = result;
-            while let Some(&next) = self.forwards.get(&new) {
-                new = next;
-            }
-            let is_copied = |producer: NodeId| self.copied.get(producer) == Some(&self.outermost);
-            if self.model.value(new).producer().is_some_and(is_copied) && (is_single || named.insert(new)) {
+            let mut new = self.forwarded(result);
+            let maker = self.model.value(new).producer().and_then(|producer| self.copied.get(producer));
+            let maker = maker.copied();
+            let is_own = maker.is_some_and(|maker| maker >= frame.index) && !repeated.contains(&new);
+            if !is_own && old != new && self.model.is_named_by_attribute(old) {
+                new = self.alias(frame.node, new);
+                self.adopt(old, new);
+            } else if maker.is_some_and(|maker| maker >= self.outermost) && (is_single || named.insert(new)) {
                 self.adopt(old, new);
             }
             // A value of a cycle cannot replace itself.
@@ -312,6 +320,55 @@ impl<'a> Expander<'a> {
         }
         // Its results have no uses any more.
         let _ = self.model.erase_node(frame.node);
+    }
+
+    /// What takes the place of a value by now.
+    fn forwarded(&self, value: ValueId) -> ValueId {
+        let mut new = value;
+        while let Some(&next) = self.forwards.get(&new) {
+            new = next;
+        }
+        new
+    }
+
+    /// The values of which a call returns one several times, if a `Gradient` names one of its results.
+    fn repeated_results(&self, frame: &Frame) -> HashSet<ValueId, RandomState> {
+        if !frame.results.iter().any(|&(old, _)| self.model.is_named_by_attribute(old)) {
+            return HashSet::default();
+        }
+        repeated(frame.results.iter().map(|&(_, result)| self.forwarded(result)))
+    }
+
+    /// Gives an input of the body that a `Gradient` names an operand of its own, where the call has the operand twice: the derivative
+    /// by the operand is not that by one of the inputs.
+    fn separate(&mut self, node: NodeId, call: &mut Call) {
+        let is_named = |&formal: &ValueId| self.model.is_named_by_attribute(formal);
+        if !self.model.graph(call.body).inputs().iter().any(is_named) {
+            return;
+        }
+        let repeated = repeated(self.model.node(node).inputs().flatten());
+        for index in 0..self.model.node(node).input_count() {
+            let Some(operand) = self.model.node(node).input(index) else { continue };
+            let Some(&formal) = self.model.graph(call.body).inputs().get(index) else { continue };
+            if repeated.contains(&operand) && self.model.is_named_by_attribute(formal) {
+                let own = self.alias(node, operand);
+                call.map.map(formal, own);
+            }
+        }
+    }
+
+    /// A value of its own with the content of another one, before a call: for a `Gradient` that names it, it is not the other one.
+    fn alias(&mut self, call: NodeId, value: ValueId) -> ValueId {
+        let graph = self.model.node(call).graph();
+        let alias = self.model.new_value_in(graph, Symbol::EMPTY);
+        let node = NewNode::new(op::IDENTITY).inputs([value]).outputs([alias]);
+        let Ok(node) = self.model.add_node(Position::Before(call), node) else { return value };
+        add_imports(self.model, graph, &[(domain::ONNX, IDENTITY_VERSION)]);
+        let origin = self.model.derive(self.pass, &[call]);
+        self.model.set_node_origin(node, origin);
+        let ty = self.model.value(value).shared_ty().cloned();
+        self.model.set_type(alias, ty);
+        alias
     }
 
     /// Replaces an output of a call, through an `Identity` where it is an output of a graph and the result is a value from outside.
@@ -344,6 +401,12 @@ impl<'a> Expander<'a> {
             *self.model.value_extras_mut(new) = extras;
         }
     }
+}
+
+/// The values that occur several times.
+fn repeated(values: impl Iterator<Item = ValueId>) -> HashSet<ValueId, RandomState> {
+    let mut seen: HashSet<ValueId, RandomState> = HashSet::default();
+    values.filter(|&value| !seen.insert(value)).collect()
 }
 
 /// Adds operator sets to the imports that apply to a graph.

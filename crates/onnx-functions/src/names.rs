@@ -118,7 +118,7 @@ impl Names {
                         self.values.add(model.value(value).name());
                     }
                     // Names that nothing defines are taken, too.
-                    for value in record.inputs().flatten().map(|value| model.value(value)) {
+                    for value in record.used_values().map(|value| model.value(value)) {
                         if matches!(value.def(), Def::Unresolved(_)) {
                             self.values.add(value.name());
                         }

@@ -9,7 +9,7 @@ use slotmap::SecondaryMap;
 
 use crate::housekeeping::Identity;
 use crate::reason::Reason;
-use crate::references::{has_devices, referred};
+use crate::references::{differentiated, has_devices, referred};
 
 /// Moves nodes of one graph into a new function of the model, and replaces them by a call of it. Outside values that
 /// the nodes use become inputs of the function in the order of first use, and those of their results that are used
@@ -69,8 +69,8 @@ impl Region {
     ///
     /// Returns the reason if the set of nodes is not convex (a node outside it depends on one of its nodes, and another
     /// of its nodes depends on that node), if the order of the nodes has no insertion point for the call, or if the
-    /// nodes are not of one sorted graph, refer to attributes of a function around them or have no results that are
-    /// used.
+    /// nodes are not of one sorted graph, refer to attributes of a function around them, have no results that are used, or
+    /// a `Gradient` is one of them or differentiates them.
     pub fn new(model: &Model, nodes: &[NodeId]) -> Result<Self, Reason> {
         let mut members: SecondaryMap<NodeId, ()> = SecondaryMap::new();
         let first =
@@ -87,6 +87,12 @@ impl Region {
         }
         if !model.is_sorted(graph) {
             return Err("the nodes of the graph are not sorted".into());
+        }
+        if differentiated(model, graph).keys().any(|node| members.contains_key(node)) {
+            return Err(
+                "a `Gradient` differentiates the nodes, or is one of them, and sees no node of a function"
+                    .into(),
+            );
         }
         let nodes: Vec<NodeId> = model.nodes(graph).filter(|&node| members.contains_key(node)).collect();
         let at = insertion_point(model, graph, &members)?;
@@ -260,7 +266,7 @@ fn is_used_outside(
 ) -> bool {
     model.value(value).uses().iter().any(|at| {
         let user = match at.user {
-            User::Node(node) => Some(node),
+            User::Node(node) | User::Attribute(node) => Some(node),
             User::Graph(nested) => model.owner_node(nested).filter(|_| nested != graph),
         };
         let user = user.and_then(|user| model.ancestor_in(user, graph));

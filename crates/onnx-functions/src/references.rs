@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
-use onnx_ir::{GraphId, Model, NodeId, ValueId, ValueRef};
+use onnx_ir::{GraphId, Model, NodeId, ValueId, ValueRef, naming_attributes};
 use slotmap::SecondaryMap;
 
 /// The replacements of values. The replaced values are erased, so this is not a `SecondaryMap`, which forgets a key
@@ -46,6 +46,25 @@ pub(crate) fn redirect(model: &mut Model, forwards: &Forwards) {
             }
         }
     }
+}
+
+/// The nodes of a graph that are not made part of a function, because a `Gradient` differentiates them, or is one of them or in their
+/// nested graphs: it sees the nodes of its graph, and not those in a function.
+pub(crate) fn differentiated(model: &Model, graph: GraphId) -> SecondaryMap<NodeId, ()> {
+    let mut found = SecondaryMap::new();
+    let graphs: Vec<GraphId> = model.graphs_in(model.root(graph)).collect();
+    for node in graphs.into_iter().flat_map(|graph| model.nodes(graph)) {
+        let record = model.node(node);
+        if naming_attributes(record.domain(), record.op()).is_empty() {
+            continue;
+        }
+        let makers = model.differentiated_values(node);
+        let makers = makers.into_iter().filter_map(|value| model.value(value).producer());
+        for node in makers.chain([node]).filter_map(|node| model.ancestor_in(node, graph)) {
+            found.insert(node, ());
+        }
+    }
+    found
 }
 
 /// Whether a node has device configurations, whose shardings refer to values.

@@ -8,7 +8,7 @@ use onnx_types::tensor::Tensor;
 use onnx_types::{FieldForms, Symbol, Type, UnknownFields};
 
 use crate::constant::SparseTensor;
-use crate::entity::GraphId;
+use crate::entity::{GraphId, ValueId};
 
 /// The value of an attribute.
 ///
@@ -25,6 +25,8 @@ pub enum AttrValue {
     Int(i64),
     /// One byte string, UTF-8 by convention.
     String(Bytes),
+    /// The name of a value, in place of a string: the attribute `y` of `Gradient`. It is a use of the value, and written as a string.
+    Value(ValueId),
     /// One tensor.
     Tensor(Arc<Tensor>),
     /// One nested graph.
@@ -35,6 +37,8 @@ pub enum AttrValue {
     Ints(Vec<i64>),
     /// A list of byte strings.
     Strings(Vec<Bytes>),
+    /// The names of values, in place of strings: the attributes `xs` and `zs` of `Gradient`. Each is a use of its value.
+    Values(Vec<ValueId>),
     /// A list of tensors.
     Tensors(Vec<Arc<Tensor>>),
     /// A list of nested graphs.
@@ -57,12 +61,12 @@ impl AttrValue {
             Self::None | Self::Ref(_) => return None,
             Self::Float(_) => AttrKind::Float,
             Self::Int(_) => AttrKind::Int,
-            Self::String(_) => AttrKind::String,
+            Self::String(_) | Self::Value(_) => AttrKind::String,
             Self::Tensor(_) => AttrKind::Tensor,
             Self::Graph(_) => AttrKind::Graph,
             Self::Floats(_) => AttrKind::Floats,
             Self::Ints(_) => AttrKind::Ints,
-            Self::Strings(_) => AttrKind::Strings,
+            Self::Strings(_) | Self::Values(_) => AttrKind::Strings,
             Self::Tensors(_) => AttrKind::Tensors,
             Self::Graphs(_) => AttrKind::Graphs,
             Self::SparseTensor(_) => AttrKind::SparseTensor,
@@ -91,6 +95,35 @@ impl AttrValue {
             Self::Tensor(tensor) => Tensor::clone(tensor),
             _ => return None,
         })
+    }
+
+    /// The values that it names.
+    #[must_use]
+    pub fn values(&self) -> &[ValueId] {
+        match self {
+            Self::Value(value) => std::slice::from_ref(value),
+            Self::Values(values) => values,
+            _ => &[],
+        }
+    }
+
+    /// The values of the names that it has as strings; `None` if it has none, or one is not the name of a value.
+    pub(crate) fn resolved_by(&self, mut find: impl FnMut(&Bytes) -> Option<ValueId>) -> Option<Self> {
+        match self {
+            Self::String(name) => find(name).map(Self::Value),
+            Self::Strings(names) if !names.is_empty() => {
+                names.iter().map(find).collect::<Option<_>>().map(Self::Values)
+            }
+            _ => None,
+        }
+    }
+
+    pub(crate) fn values_mut(&mut self) -> &mut [ValueId] {
+        match self {
+            Self::Value(value) => std::slice::from_mut(value),
+            Self::Values(values) => values,
+            _ => &mut [],
+        }
     }
 
     /// The nested graphs that the value owns.
@@ -167,11 +200,21 @@ pub struct Attribute {
 
 /// The rare parts of an attribute.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub struct AttrExtra {
     /// `doc_string`.
     pub doc: Symbol,
     /// Fields that this version of the format does not know, and value fields beyond the one that an attribute can hold.
     pub unknown: UnknownFields,
+}
+
+impl AttrExtra {
+    /// Documentation and unknown fields of an attribute; `None` if there are none.
+    #[must_use]
+    pub fn boxed(doc: Symbol, unknown: UnknownFields) -> Option<Box<Self>> {
+        let extra = Self { doc, unknown };
+        (extra != Self::default()).then(|| Box::new(extra))
+    }
 }
 
 impl Attribute {
@@ -204,6 +247,7 @@ impl Attribute {
     }
 
     /// An attribute as a file wrote it, for decoders: `declared` is the number in the field `type`.
+    #[doc(hidden)]
     #[must_use]
     pub const fn from_parts(
         name: Symbol,

@@ -29,6 +29,7 @@ impl MetadataEntry {
     }
 
     /// The entry as a file encodes it, if that is not the canonical encoding.
+    #[doc(hidden)]
     #[must_use]
     pub const fn with_source(key: Symbol, value: Text, source: Source) -> Self {
         Self { key, value, source }
@@ -91,6 +92,7 @@ pub fn set_metadata(metadata: &mut Metadata, key: Symbol, value: impl Into<Text>
 
 /// The rare parts of a node or of a value's `ValueInfoProto`, boxed so that the common ones cost one word.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub struct Extras {
     /// `doc_string`.
     pub doc: Symbol,
@@ -105,6 +107,12 @@ pub struct Extras {
 }
 
 impl Extras {
+    /// Documentation, metadata, and what a file states beyond the values.
+    #[must_use]
+    pub const fn new(doc: Symbol, metadata: Metadata, forms: FieldForms, unknown: UnknownFields) -> Self {
+        Self { doc, metadata, unknown, forms, device_configurations: Vec::new() }
+    }
+
     /// Whether nothing is in it.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -127,8 +135,84 @@ pub enum ValueRef {
     Name(Symbol),
 }
 
+/// Gives records of messages the encoding that a file has.
+macro_rules! encoded {
+    ($($record:ty),* $(,)?) => {$(
+        impl $record {
+            /// The record with what a file states beyond the values: the explicitly encoded defaults, and unknown fields.
+            #[must_use]
+            pub fn with_encoding(
+                mut self,
+                forms: onnx_types::FieldForms,
+                unknown: onnx_types::UnknownFields,
+            ) -> Self {
+                (self.forms, self.unknown) = (forms, unknown);
+                self
+            }
+        }
+    )*};
+}
+
+pub(crate) use encoded;
+
+encoded!(NodeDeviceConfiguration, Sharding, DeviceGroup, ShardedDim, SimpleSharding);
+
+impl NodeDeviceConfiguration {
+    /// The distribution by a device configuration of the model, without shardings.
+    #[must_use]
+    pub const fn new(configuration: Symbol) -> Self {
+        Self {
+            configuration,
+            shardings: Vec::new(),
+            pipeline_stage: None,
+            forms: FieldForms::CANONICAL,
+            unknown: Vec::new(),
+        }
+    }
+}
+
+impl Sharding {
+    /// The sharding of a tensor, without devices and axes.
+    #[must_use]
+    pub fn new(tensor: ValueRef) -> Self {
+        Self {
+            tensor,
+            devices: SmallVec::new(),
+            groups: Vec::new(),
+            dims: Vec::new(),
+            forms: FieldForms::CANONICAL,
+            unknown: Vec::new(),
+        }
+    }
+}
+
+impl DeviceGroup {
+    /// The group of a key, without members.
+    #[must_use]
+    pub fn new(key: i64) -> Self {
+        Self { key, members: SmallVec::new(), forms: FieldForms::CANONICAL, unknown: Vec::new() }
+    }
+}
+
+impl ShardedDim {
+    /// The split of an axis, without pieces.
+    #[must_use]
+    pub const fn new(axis: i64) -> Self {
+        Self { axis, simple: Vec::new(), forms: FieldForms::CANONICAL, unknown: Vec::new() }
+    }
+}
+
+impl SimpleSharding {
+    /// A piece of this size, with a number of shards.
+    #[must_use]
+    pub const fn new(dim: ShardSize, num_shards: i64) -> Self {
+        Self { dim, num_shards, forms: FieldForms::CANONICAL, unknown: Vec::new() }
+    }
+}
+
 /// The distribution of one node over several devices (message `NodeDeviceConfigurationProto`).
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct NodeDeviceConfiguration {
     /// The name of the model's device configuration that this refers to.
     pub configuration: Symbol,
@@ -144,6 +228,7 @@ pub struct NodeDeviceConfiguration {
 
 /// The sharding of one tensor across devices (message `ShardingSpecProto`).
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Sharding {
     /// The input or output of the node.
     pub tensor: ValueRef,
@@ -161,6 +246,7 @@ pub struct Sharding {
 
 /// A group of devices (message `IntIntListEntryProto`).
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct DeviceGroup {
     /// The key that stands for the group in the list of devices.
     pub key: i64,
@@ -174,6 +260,7 @@ pub struct DeviceGroup {
 
 /// The split of one axis (message `ShardedDimProto`).
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct ShardedDim {
     /// The axis.
     pub axis: i64,
@@ -187,6 +274,7 @@ pub struct ShardedDim {
 
 /// A piece of a split axis (message `SimpleShardedDimProto`).
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct SimpleSharding {
     /// The size of the piece, where given.
     pub dim: ShardSize,

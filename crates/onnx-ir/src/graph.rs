@@ -52,6 +52,7 @@ impl GraphOutput {
 
 /// Names the tensors that quantize a value (message `TensorAnnotation`).
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct QuantAnnotation {
     /// The value that is annotated.
     pub tensor: ValueRef,
@@ -65,6 +66,7 @@ pub struct QuantAnnotation {
 
 /// A key and the value that it names: an entry of a quantization annotation or of a training binding.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct QuantParameter {
     /// The key.
     pub key: Symbol,
@@ -76,9 +78,28 @@ pub struct QuantParameter {
     pub unknown: UnknownFields,
 }
 
+crate::extras::encoded!(QuantAnnotation, QuantParameter);
+
+impl QuantAnnotation {
+    /// The annotation of a value.
+    #[must_use]
+    pub const fn new(tensor: ValueRef, parameters: Vec<QuantParameter>) -> Self {
+        Self { tensor, parameters, forms: FieldForms::CANONICAL, unknown: Vec::new() }
+    }
+}
+
+impl QuantParameter {
+    /// The parameter `key`, which a value holds.
+    #[must_use]
+    pub const fn new(key: Symbol, value: ValueRef) -> Self {
+        Self { key, value, forms: FieldForms::CANONICAL, unknown: Vec::new() }
+    }
+}
+
 /// The descriptive fields of a [`Graph`], which dereferences to them; [`Model::graph_mut`](crate::Model::graph_mut) edits
 /// them.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct GraphInfo {
     /// `quantization_annotation`.
     pub quantization: Vec<QuantAnnotation>,
@@ -207,6 +228,7 @@ impl Graph {
 /// The declarations of a [`Function`], which dereferences to it, except its body and the defaults of attributes;
 /// [`Model::function_mut`](crate::Model::function_mut) edits it.
 #[derive(Clone, Debug, PartialEq, Default)]
+#[non_exhaustive]
 pub struct FunctionInfo {
     /// Names of attributes that every call must give: `attribute`.
     pub attributes: Vec<Symbol>,

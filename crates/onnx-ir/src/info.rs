@@ -60,6 +60,7 @@ impl OpsetImport {
 
 /// The fields of a model except graphs and functions (message `ModelProto`).
 #[derive(Clone, Debug, PartialEq, Default)]
+#[non_exhaustive]
 pub struct ModelInfo {
     /// The version of the format that the model uses.
     pub ir_version: i64,
@@ -89,6 +90,7 @@ pub struct ModelInfo {
 
 /// One training step (message `TrainingInfoProto`).
 #[derive(Clone, Debug, PartialEq, Default)]
+#[non_exhaustive]
 pub struct TrainingInfo {
     /// The graph that computes initial values.
     pub initialization: Option<GraphId>,
@@ -104,6 +106,7 @@ pub struct TrainingInfo {
 
 /// Sets an initializer from an output.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Binding {
     /// The initializer.
     pub key: ValueRef,
@@ -117,6 +120,7 @@ pub struct Binding {
 
 /// A set of devices (message `DeviceConfigurationProto`).
 #[derive(Clone, Debug, PartialEq, Default)]
+#[non_exhaustive]
 pub struct DeviceConfiguration {
     /// The name that nodes refer to.
     pub name: Symbol,
@@ -128,4 +132,30 @@ pub struct DeviceConfiguration {
     pub forms: FieldForms,
     /// Fields that this version of the format does not know.
     pub unknown: UnknownFields,
+}
+
+impl TrainingInfo {
+    /// A training step that this graph computes, without bindings.
+    #[must_use]
+    pub fn of_algorithm(algorithm: GraphId) -> Self {
+        Self { algorithm: Some(algorithm), ..Self::default() }
+    }
+}
+
+impl DeviceConfiguration {
+    /// A configuration of devices with these names.
+    #[must_use]
+    pub fn new(name: Symbol, num_devices: i32, devices: Vec<Symbol>) -> Self {
+        Self { name, num_devices, devices, ..Self::default() }
+    }
+}
+
+crate::extras::encoded!(Binding);
+
+impl Binding {
+    /// The binding of a variable to the value that it is set to.
+    #[must_use]
+    pub const fn new(key: ValueRef, value: ValueRef) -> Self {
+        Self { key, value, forms: FieldForms::CANONICAL, unknown: Vec::new() }
+    }
 }

@@ -60,8 +60,9 @@
 //!
 //! A [`Value`] has one definition ([`Def`]) and any number of uses ([`Use`]). The definition is an output of a node, an
 //! input of a graph, an initializer, or none: a value is *unresolved* if a file uses a name without defining it. Such a
-//! model can be loaded, inspected, reported and repaired. A use is an input of a node or an output of a graph; uses
-//! inside nested graphs are ordinary uses. Use lists are exact at all times, and adding, removing or redirecting one
+//! model can be loaded, inspected, reported and repaired. A use is an input of a node, an
+//! output of a graph, or a name in an attribute ([`AttrValue::Value`]: `Gradient` names values); uses inside nested graphs
+//! are ordinary uses. Use lists are exact at all times, and adding, removing or redirecting one
 //! use takes constant time, independent of the number of uses. [`Model::replace_all_uses`] takes time linear in the
 //! uses; [`Model::erase_node`] returns an error while an output is used, so no entity ever refers to an erased one.
 //!
@@ -157,6 +158,7 @@ mod import;
 mod info;
 mod meaning;
 mod model;
+mod named;
 mod names;
 mod node;
 mod operator_set;
@@ -188,7 +190,7 @@ pub use constant::{Constant, SparseTensor};
 pub use copy::CopyMap;
 pub use cursor::Cursor;
 pub use display::{Listing, Show};
-pub use edit::EditError;
+pub use edit::{EditError, ShowEditError};
 pub use entity::{FunctionId, GraphId, NodeId, ValueId};
 pub use extras::{
     DeviceGroup, Extras, Metadata, MetadataEntry, NodeDeviceConfiguration, ShardSize, ShardedDim, Sharding,
@@ -200,6 +202,7 @@ pub use graph::{
 pub use import::Importer;
 pub use info::{Binding, DeviceConfiguration, ModelInfo, OpsetImport, TrainingInfo};
 pub use model::Model;
+pub use named::naming_attributes;
 pub use names::NamePlan;
 pub use node::{NewNode, Node};
 pub use onnx_schema::AttrKind;
@@ -220,4 +223,10 @@ pub use value::{Def, InfoEntry, OwnInfo, Use, User, Value};
 pub use value_types::{DeclaredTypes, ValueTypes};
 pub use verify::{Fault, FaultKind, Subject};
 pub use walk::{Event, Walk};
-pub use writer::{ModelWriter, NodeFields, OuterGraph, ValueInfoFields};
+
+/// What decoders and parsers use to build a model from a file, whose names may be wrong in any way.
+///
+/// Passes, checkers and other tools do not need it: they edit a [`Model`].
+pub mod raw {
+    pub use crate::writer::{ModelWriter, NodeFields, OuterGraph, ValueInfoFields};
+}

@@ -437,6 +437,10 @@ impl<'a> Comparison<'a> {
             (AttrValue::Types(a), AttrValue::Types(b)) => {
                 a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_type(Some(a), Some(b)))
             }
+            (AttrValue::Value(a), AttrValue::Value(b)) => self.operands(*a, *b),
+            (AttrValue::Values(a), AttrValue::Values(b)) => {
+                a.len() == b.len() && a.iter().zip(b).all(|(&a, &b)| self.operands(a, b))
+            }
             (AttrValue::Graph(a), AttrValue::Graph(b)) => {
                 self.open.push((*a, *b));
                 true

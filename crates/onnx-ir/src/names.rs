@@ -172,10 +172,7 @@ impl<'a> Planner<'a> {
             match event {
                 Event::Enter(graph) => self.enter(graph),
                 Event::Node(node) => {
-                    self.model.nodes[node]
-                        .inputs()
-                        .flatten()
-                        .for_each(|value| self.look_up(value, Some(node)));
+                    self.model.nodes[node].used_values().for_each(|value| self.look_up(value, Some(node)));
                 }
                 Event::After(_) => {}
                 Event::Leave(_) => self.leave(),

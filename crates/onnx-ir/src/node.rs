@@ -35,6 +35,8 @@ pub struct Node {
     pub(crate) inputs: SmallVec<[Operand; 2]>,
     pub(crate) outputs: SmallVec<[Option<ValueId>; 1]>,
     pub(crate) attributes: Vec<Attribute>,
+    /// For each value that the attributes name, in their order: the position of this use in the value's use list.
+    pub(crate) name_slots: Box<[u32]>,
     pub(crate) extras: Option<Box<Extras>>,
     pub(crate) forms: FieldForms,
     pub(crate) graph: GraphId,
@@ -114,6 +116,19 @@ impl Node {
     #[must_use]
     pub fn input_count(&self) -> usize {
         self.inputs.len()
+    }
+
+    /// The values that attributes name, in the order of the attributes; see [`AttrValue::Value`](crate::AttrValue::Value).
+    pub fn named_values(&self) -> impl Iterator<Item = ValueId> + '_ {
+        // Next to no node has any.
+        let attributes: &[Attribute] = if self.name_slots.is_empty() { &[] } else { &self.attributes };
+        attributes.iter().flat_map(|attribute| attribute.value().values().iter().copied())
+    }
+
+    /// The values that the node itself uses: its inputs, then those that attributes name. Uses in nested graphs are not among them:
+    /// see [`Model::for_each_use_within`](crate::Model::for_each_use_within).
+    pub fn used_values(&self) -> impl Iterator<Item = ValueId> + '_ {
+        self.inputs().flatten().chain(self.named_values())
     }
 
     /// The outputs in order; `None` where an optional output is left out.
@@ -214,6 +229,7 @@ impl Node {
 
 /// The record of a new node; [`Model::add_node`](crate::Model::add_node) inserts it into a graph.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct NewNode {
     /// The operator.
     pub op: Symbol,
@@ -240,6 +256,20 @@ impl NewNode {
     #[must_use]
     pub fn new(op: Symbol) -> Self {
         Self { op, ..Self::default() }
+    }
+
+    /// Sets the domain of the operator.
+    #[must_use]
+    pub const fn domain(mut self, domain: Symbol) -> Self {
+        self.domain = domain;
+        self
+    }
+
+    /// Sets the name.
+    #[must_use]
+    pub const fn name(mut self, name: Symbol) -> Self {
+        self.name = name;
+        self
     }
 
     /// Adds inputs.

@@ -51,7 +51,7 @@ enum State {
 }
 
 impl Model {
-    /// Calls `visit` with every value that a node uses: its inputs, and whatever is used in its nested graphs at any
+    /// Calls `visit` with every value that a node uses: its inputs, the values that its attributes name, and whatever is used in its nested graphs at any
     /// depth, values that those define themselves included.
     ///
     /// # Panics
@@ -59,10 +59,10 @@ impl Model {
     /// Panics if the node is not of this model or was erased.
     pub fn for_each_use_within(&self, node: NodeId, mut visit: impl FnMut(ValueId)) {
         let record = &self.nodes[node];
-        record.inputs().flatten().for_each(&mut visit);
+        record.used_values().for_each(&mut visit);
         for event in record.nested_graphs().flat_map(|graph| self.walk(graph)) {
             match event {
-                Event::Node(inner) => self.nodes[inner].inputs().flatten().for_each(&mut visit),
+                Event::Node(inner) => self.nodes[inner].used_values().for_each(&mut visit),
                 Event::Leave(graph) => {
                     self.graphs[graph].outputs.iter().for_each(|output| visit(output.value));
                 }

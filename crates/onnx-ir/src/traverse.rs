@@ -128,23 +128,21 @@ impl Model {
         };
         for &graph in &graphs {
             for node in self.nodes(graph) {
-                self.nodes[node].inputs().flatten().for_each(&mut visit);
+                self.nodes[node].used_values().for_each(&mut visit);
             }
             self.graphs[graph].outputs.iter().for_each(|output| visit(output.value));
         }
         captures
     }
 
-    /// The nodes that use a value, nodes of nested graphs included; a node occurs once for each of its uses.
+    /// The nodes that use a value, as an input or in an attribute that names it, nodes of nested graphs included; a node occurs once
+    /// for each of its uses.
     ///
     /// # Panics
     ///
     /// Panics if the value is not of this model or was erased.
     pub fn consumers(&self, value: ValueId) -> impl Iterator<Item = NodeId> + '_ {
-        self.values[value].uses.iter().filter_map(|at| match at.user {
-            User::Node(node) => Some(node),
-            User::Graph(_) => None,
-        })
+        self.values[value].uses.iter().filter_map(|at| at.user.node())
     }
 
     /// The inputs of nodes that are a value, nodes of nested graphs included: which node, and which of its inputs. The list
@@ -158,7 +156,7 @@ impl Model {
         let uses = self.values[value].uses.iter();
         uses.filter_map(|at| match at.user {
             User::Node(node) => Some((node, at.index as usize)),
-            User::Graph(_) => None,
+            User::Attribute(_) | User::Graph(_) => None,
         })
         .collect()
     }
@@ -208,7 +206,7 @@ impl Model {
         for &value in record.outputs.iter().flatten() {
             for at in &self.values[value].uses {
                 let user = match at.user {
-                    User::Node(user) => self.ancestor_in(user, record.graph),
+                    User::Node(user) | User::Attribute(user) => self.ancestor_in(user, record.graph),
                     User::Graph(graph) => {
                         self.owner_node(graph).and_then(|user| self.ancestor_in(user, record.graph))
                     }

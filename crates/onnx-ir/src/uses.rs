@@ -1,7 +1,7 @@
 //! Use lists: every value knows its uses, and every use knows its place in that list.
 //!
 //! A use is removed by moving the last one of the list into its place, so adding, removing and redirecting a use take
-//! constant time however often a value is used. Uses by outputs of graphs come before those by nodes: whether a value is an
+//! constant time however often a value is used. Uses by outputs of graphs come before all others: whether a value is an
 //! output is known without a walk over its uses.
 
 use crate::changes::Aspects;
@@ -17,7 +17,7 @@ impl Model {
         // A value has fewer than 2^32 uses: each belongs to an operand in memory.
         let slot = record.uses.len() as u32;
         record.uses.push(Use { user, index });
-        if matches!(user, User::Node(_)) {
+        if !matches!(user, User::Graph(_)) {
             return slot;
         }
         let place = record.graph_uses;
@@ -56,6 +56,7 @@ impl Model {
     fn set_slot(&mut self, at: Use, slot: u32) {
         match at.user {
             User::Node(node) => self.nodes[node].inputs[at.index as usize].slot = slot,
+            User::Attribute(node) => self.nodes[node].name_slots[at.index as usize] = slot,
             User::Graph(graph) => self.graphs[graph].outputs[at.index as usize].slot = slot,
         }
     }
@@ -182,6 +183,7 @@ impl Model {
             if select(self, at) {
                 match at.user {
                     User::Node(node) => self.set_input(node, at.index as usize, Some(to)),
+                    User::Attribute(node) => self.set_named_value(node, at.index as usize, to),
                     User::Graph(graph) => self.set_output(graph, at.index as usize, to),
                 }
             }
@@ -196,7 +198,7 @@ impl Model {
     pub fn replace_uses_in(&mut self, graph: GraphId, from: ValueId, to: ValueId) {
         self.replace_uses_where(from, to, |model, at| {
             let user_graph = match at.user {
-                User::Node(node) => model.nodes[node].graph,
+                User::Node(node) | User::Attribute(node) => model.nodes[node].graph,
                 User::Graph(user) => user,
             };
             model.is_inside(user_graph, graph)

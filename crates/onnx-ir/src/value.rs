@@ -39,6 +39,9 @@ pub enum Def {
 pub enum User {
     /// A node, as one of its inputs.
     Node(NodeId),
+    /// A node, in an attribute that names values, as those of `Gradient` do. The value and what it is computed from matter to the
+    /// node, so it is used like an input, but the node is not given its elements.
+    Attribute(NodeId),
     /// A graph, as one of its outputs.
     Graph(GraphId),
 }
@@ -48,8 +51,19 @@ pub enum User {
 pub struct Use {
     /// Who uses it.
     pub user: User,
-    /// The position among the inputs of the node or the outputs of the graph.
+    /// The position among the inputs of the node, the values that its attributes name, or the outputs of the graph.
     pub index: u32,
+}
+
+impl User {
+    /// The node, if a node uses the value, as an input or in an attribute.
+    #[must_use]
+    pub const fn node(self) -> Option<NodeId> {
+        match self {
+            Self::Node(node) | Self::Attribute(node) => Some(node),
+            Self::Graph(_) => None,
+        }
+    }
 }
 
 impl fmt::Display for Def {
@@ -67,6 +81,7 @@ impl fmt::Display for Use {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.user {
             User::Node(node) => write!(f, "input {} of {node}", self.index),
+            User::Attribute(node) => write!(f, "name {} in the attributes of {node}", self.index),
             User::Graph(graph) => write!(f, "output {} of {graph}", self.index),
         }
     }
@@ -147,7 +162,8 @@ impl Value {
         }
     }
 
-    /// Its uses by nodes (those of nested graphs included) and graph outputs, in no particular order.
+    /// Its uses by nodes (those of nested graphs included), in attributes that name it, and as outputs of graphs, in no particular
+    /// order.
     #[must_use]
     pub fn uses(&self) -> &[Use] {
         &self.uses
@@ -229,6 +245,7 @@ impl Value {
 /// A value can be described several times: as a graph input, as a graph output and in `value_info`. The descriptions
 /// nearly always agree; where a file's do not, the deviating one is kept here.
 #[derive(Clone, Debug, PartialEq, Default)]
+#[non_exhaustive]
 pub struct OwnInfo {
     /// The type.
     pub ty: Option<Arc<Type>>,
@@ -240,6 +257,14 @@ pub struct OwnInfo {
     pub forms: FieldForms,
     /// Fields that this version of the format does not know.
     pub unknown: UnknownFields,
+}
+
+impl OwnInfo {
+    /// A description that states a type and nothing else.
+    #[must_use]
+    pub fn of_type(ty: impl Into<Arc<Type>>) -> Self {
+        Self { ty: Some(ty.into()), ..Self::default() }
+    }
 }
 
 /// One entry of a graph's `value_info`.

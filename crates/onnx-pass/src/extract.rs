@@ -416,7 +416,7 @@ impl Assembly<'_> {
         let to = &mut self.transfer.to;
         let main = to.main_graph();
         let side = to.str(name).to_owned();
-        let mut new = NewNode { domain, ..NewNode::new(name) }.inputs(operands.iter().copied());
+        let mut new = NewNode::new(name).domain(domain).inputs(operands.iter().copied());
         let mut outputs = Vec::new();
         for index in 0..self.region.pairs.len() {
             let name = to.intern(&format!("{side}{index}"));

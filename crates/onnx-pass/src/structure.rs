@@ -143,7 +143,7 @@ fn order(model: &Model, old: ValueId, new: ValueId, dying: &[NodeId]) -> Result<
     let home = model.node(producer).graph();
     for at in model.value(old).uses() {
         let user = match at.user {
-            User::Node(user) => user,
+            User::Node(user) | User::Attribute(user) => user,
             // An output of the graph itself is read after all nodes.
             User::Graph(graph) => match model.owner_node(graph).filter(|_| graph != home) {
                 Some(owner) => owner,
@@ -173,7 +173,9 @@ fn dying(model: &Model, draft: &Draft, references: &References) -> Vec<NodeId> {
             continue;
         }
         let is_gone = |at: &Use| match at.user {
-            User::Node(user) => is_within(model, user, |node| dying.contains_key(node)),
+            User::Node(user) | User::Attribute(user) => {
+                is_within(model, user, |node| dying.contains_key(node))
+            }
             User::Graph(graph) => model
                 .owner_node(graph)
                 .is_some_and(|owner| is_within(model, owner, |node| dying.contains_key(node))),

@@ -68,7 +68,7 @@ fn inner_values_have_no_other_uses(rule: &Rule, found: &Match, model: &Model) ->
             let Some(value) = found.value(*var) else { continue };
             let is_inside = |user: User| match user {
                 User::Node(user) => found.nodes().any(|node| node == user),
-                User::Graph(_) => false,
+                User::Attribute(_) | User::Graph(_) => false,
             };
             if !model.value(value).uses().iter().all(|at| is_inside(at.user)) {
                 return Err(Reason::new(format!("{} has other uses", label(rule, *var))));
@@ -101,7 +101,7 @@ fn lowers_cost(rule: &Rule, found: &Match, model: &Model) -> Result<(), Reason> 
                 continue;
             }
             let is_unused = |value: &ValueId| {
-                let is_gone = |user: User| matches!(user, User::Node(user) if dying.contains(&user));
+                let is_gone = |user: User| user.node().is_some_and(|user| dying.contains(&user));
                 !kept.contains(value)
                     && (replaced.contains(value)
                         || model.value(*value).uses().iter().all(|at| is_gone(at.user)))

@@ -313,7 +313,7 @@ fn users(model: &Model, value: ValueId, mut visit: impl FnMut(NodeId)) {
     let Some(record) = model.get_value(value) else { return };
     for at in record.uses() {
         let user = match at.user {
-            User::Node(node) => Some(node),
+            User::Node(node) | User::Attribute(node) => Some(node),
             User::Graph(graph) => model.owner_node(graph),
         };
         if let Some(root) = user.and_then(|node| model.ancestor_in(node, model.main_graph())) {

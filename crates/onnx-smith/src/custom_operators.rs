@@ -116,7 +116,7 @@ impl<'s, 'b> Proposal<'s, 'b> {
         }
         node.fill_attributes()?;
         let (domain, op) = (node.smith.model.intern(schema.domain()), node.smith.model.intern(schema.name()));
-        let mut new = NewNode { domain, ..NewNode::new(op) };
+        let mut new = NewNode::new(op).domain(domain);
         new.attributes = std::mem::take(&mut node.attributes);
         while matches!(node.operands.last(), Some(Operand::Missing)) {
             node.operands.pop();

@@ -4,7 +4,7 @@ use onnx_ir::{
     Constant, Def, GraphId, MetadataEntry, Model, Owner, QuantAnnotation, QuantParameter, ValueId, ValueRef,
 };
 use onnx_schema::domain;
-use onnx_types::{Dim, ElemType, FieldForms, Shape, Symbol, Type, TypeKind};
+use onnx_types::{Dim, ElemType, Shape, Symbol, Type, TypeKind};
 
 use crate::elements;
 use crate::smith::Smith;
@@ -151,11 +151,8 @@ impl Smith<'_> {
         let name = self.name("scale");
         let scale = self.model.add_initializer(graph, name, tensor);
         let key = self.model.intern("SCALE_TENSOR");
-        let (forms, unknown) = (FieldForms::CANONICAL, Vec::new());
-        let parameter =
-            QuantParameter { key, value: ValueRef::Value(scale), forms, unknown: unknown.clone() };
-        let annotation =
-            QuantAnnotation { tensor: ValueRef::Value(value), parameters: vec![parameter], forms, unknown };
+        let parameter = QuantParameter::new(key, ValueRef::Value(scale));
+        let annotation = QuantAnnotation::new(ValueRef::Value(value), vec![parameter]);
         self.model.graph_mut(graph).quantization.push(annotation);
     }
 

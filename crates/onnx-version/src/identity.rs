@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use onnx_ir::{Extras, GraphId, Model, NodeId, ValueId, ValueRef};
+use onnx_ir::{EditError, Extras, GraphId, Model, NodeId, Position, ValueId, ValueRef};
+use onnx_schema::op;
 use onnx_types::Symbol;
 use slotmap::SecondaryMap;
 
@@ -31,6 +32,25 @@ impl Listed {
             }
         }
     }
+}
+
+/// What takes the place of a value: where a `Gradient` names it, a value of its own, as the derivative by a value that others use is
+/// another one.
+pub(crate) fn apart(
+    model: &mut Model,
+    made: &mut Vec<NodeId>,
+    old: ValueId,
+    new: ValueId,
+) -> Result<ValueId, EditError> {
+    let record = model.value(new);
+    let is_free = record.producer().is_some() && !record.is_used();
+    let (true, Some(maker)) = (old != new && !is_free, model.value(old).producer()) else { return Ok(new) };
+    if !model.is_named_by_attribute(old) {
+        return Ok(new);
+    }
+    let own = model.build_at(Position::Before(maker)).op(op::IDENTITY, [new]).output()?;
+    made.extend(model.value(own).producer());
+    Ok(own)
 }
 
 /// Lets a value that a step made take the place of another one, with its name and with everything that refers to it by name.

@@ -56,17 +56,12 @@ fn again(step: &mut Step<'_>, missing: &[usize]) -> Result<(), Reason> {
         return Err("it omits an output that the older version requires".into());
     }
     let kept: Vec<bool> = record.outputs().iter().map(Option::is_some).collect();
-    let mut new = NewNode {
-        op: record.op(),
-        domain: record.written_domain(),
-        overload: record.overload(),
-        name: record.name(),
-        inputs: record.inputs().collect(),
-        attributes,
-        forms: record.forms(),
-        extras: record.extras().cloned().map(Box::new),
-        ..NewNode::default()
-    };
+    let mut new = NewNode::new(record.op()).domain(record.written_domain()).name(record.name());
+    new.overload = record.overload();
+    new.inputs = record.inputs().collect();
+    new.attributes = attributes;
+    new.forms = record.forms();
+    new.extras = record.extras().cloned().map(Box::new);
     for (index, is_there) in kept.into_iter().enumerate() {
         let is_there = is_there || missing.contains(&index);
         new.outputs.push(is_there.then(|| step.model.new_value(Symbol::EMPTY)));

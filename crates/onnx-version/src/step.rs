@@ -485,6 +485,7 @@ impl Step<'_> {
                 }
                 continue;
             };
+            let new = identity::apart(self.model, &mut self.made, old, new)?;
             if self.model.can_replace(old, new) {
                 if self.model.value(new).producer().is_some() && self.model.ty(new).is_none() {
                     let ty = self.model.ty(old).cloned();

@@ -10,7 +10,7 @@ use onnx_ir::{
 use onnx_schema::{attr, op};
 use onnx_text::{ParseOptions, parse_model};
 use onnx_types::tensor::Tensor;
-use onnx_types::{Dim, ElemType, FieldForms, Limits, Shape, Symbol, Type};
+use onnx_types::{Dim, ElemType, Limits, Shape, Symbol, Type};
 
 use super::edits::{MODELS, Script, Step, pick, steps};
 use super::equal;
@@ -131,7 +131,7 @@ fn of_model(script: &mut Script, kind: u8, [a, b, c]: [usize; 3]) -> Option<()> 
         3 => model.info_mut().metadata.push(MetadataEntry::new(name, "text")),
         4 => model.info_mut().doc = model.intern(["</p>", "", "text"][a % 3]),
         5 => {
-            let device = DeviceConfiguration { name, num_devices: (b % 3) as i32, ..Default::default() };
+            let device = DeviceConfiguration::new(name, (b % 3) as i32, Vec::new());
             model.info_mut().configurations.push(device);
         }
         6 => {
@@ -141,15 +141,10 @@ fn of_model(script: &mut Script, kind: u8, [a, b, c]: [usize; 3]) -> Option<()> 
                 model.add_graph_input(graph, ["x", "", "n"][c % 3], None);
             }
             let value = ValueRef::Name(name);
-            let binding =
-                Binding { key: reference, value, forms: FieldForms::CANONICAL, unknown: Vec::new() };
-            model.info_mut().training.push(TrainingInfo {
-                initialization: Some(initialization),
-                algorithm: Some(algorithm),
-                initialization_binding: Vec::new(),
-                update_binding: vec![binding],
-                unknown: Vec::new(),
-            });
+            let mut training = TrainingInfo::of_algorithm(algorithm);
+            training.initialization = Some(initialization);
+            training.update_binding = vec![Binding::new(reference, value)];
+            model.info_mut().training.push(training);
         }
         _ => drop(model.info_mut().training.pop()),
     }
@@ -182,18 +177,16 @@ fn of_graph(script: &mut Script, kind: u8, [a, b, c]: [usize; 3]) -> Option<()> 
         1 => model.graph_mut(graph).metadata.push(MetadataEntry::new(name, "text")),
         2 => {
             let key = model.intern(["SCALE_TENSOR", "SCALE"][b % 2]);
-            let (forms, unknown) = (FieldForms::CANONICAL, Vec::new);
-            let parameter = QuantParameter { key, value: reference(other, b), forms, unknown: unknown() };
-            let tensor = reference(value, c);
-            let annotation =
-                QuantAnnotation { tensor, parameters: vec![parameter], forms, unknown: unknown() };
+            let parameter = QuantParameter::new(key, reference(other, b));
+            let annotation = QuantAnnotation::new(reference(value, c), vec![parameter]);
             model.graph_mut(graph).quantization.push(annotation);
         }
         3 => model.push_value_info(graph, value, None),
         4 => {
             let ty = Type::tensor(ElemType::Int64, Some(Shape::new([Dim::Var(name), Dim::Known(2)])));
             let metadata = vec![MetadataEntry::new(name, "1"), MetadataEntry::new(name, "2")];
-            let own = OwnInfo { ty: Some(ty.into()), metadata, ..OwnInfo::default() };
+            let mut own = OwnInfo::of_type(ty);
+            own.metadata = metadata;
             model.push_value_info(graph, value, Some(own.into()));
         }
         5 => model.retain_value_info(graph, |entry| entry.value() != value),
@@ -218,21 +211,10 @@ fn of_node(script: &mut Script, kind: u8, [a, b, c]: [usize; 3]) -> Option<()> {
             model.set_op(node, domain, op, if c.is_multiple_of(7) { name } else { Symbol::EMPTY });
         }
         3 => {
-            let sharding = Sharding {
-                tensor: ValueRef::Value(value),
-                devices: [c as i64 % 3].into_iter().collect(),
-                groups: Vec::new(),
-                dims: Vec::new(),
-                forms: FieldForms::CANONICAL,
-                unknown: Vec::new(),
-            };
-            let configuration = NodeDeviceConfiguration {
-                configuration: name,
-                shardings: vec![sharding],
-                pipeline_stage: None,
-                forms: FieldForms::CANONICAL,
-                unknown: Vec::new(),
-            };
+            let mut sharding = Sharding::new(ValueRef::Value(value));
+            sharding.devices = [c as i64 % 3].into_iter().collect();
+            let mut configuration = NodeDeviceConfiguration::new(name);
+            configuration.shardings = vec![sharding];
             model.node_extras_mut(node).device_configurations.push(configuration);
         }
         4 => model.set_attribute(node, Attribute::new(name, Tensor::vector(&[1_u8]))).ok()?,

@@ -235,7 +235,7 @@ impl Marks<'_> {
         let mut is_interface = matches!(record.def(), Def::Input { .. });
         for at in record.uses() {
             match at.user {
-                User::Node(node) => drop(self.units.insert(Unit::Node(node))),
+                User::Node(node) | User::Attribute(node) => drop(self.units.insert(Unit::Node(node))),
                 User::Graph(graph) => {
                     is_interface = true;
                     self.units.insert(Unit::Interface(graph));
@@ -273,7 +273,7 @@ impl Marks<'_> {
         }
         graphs.extend(record.output_uses().iter().filter_map(|at| match at.user {
             User::Graph(graph) => Some(graph),
-            User::Node(_) => None,
+            User::Node(_) | User::Attribute(_) => None,
         }));
         graphs.into_iter().for_each(|graph| self.rules(graph, Reads::SHARED));
     }

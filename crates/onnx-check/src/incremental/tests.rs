@@ -8,7 +8,7 @@ use onnx_ir::{
 };
 use onnx_schema::{attr, domain, op};
 use onnx_types::tensor::Tensor;
-use onnx_types::{Dim, ElemType, Execution, FieldForms, Interrupt, Shape, Symbol, Type};
+use onnx_types::{Dim, ElemType, Execution, Interrupt, Shape, Symbol, Type};
 
 use super::IncrementalCheck;
 use crate::testing::{Builder, float, scalar};
@@ -296,8 +296,7 @@ fn annotations_are_checked_after_any_edit() {
         chain(m);
         m.initializer("w", Tensor::vector(&[1.0_f32]));
         let tensor = ValueRef::Value(m.value("w"));
-        let (parameters, forms, unknown) = (Vec::new(), FieldForms::CANONICAL, Vec::new());
-        let annotation = QuantAnnotation { tensor, parameters, forms, unknown };
+        let annotation = QuantAnnotation::new(tensor, Vec::new());
         let graph = m.graph();
         m.model.graph_mut(graph).quantization.push(annotation);
     };
@@ -430,7 +429,7 @@ fn an_edit_of_a_large_model_visits_few_units() {
         let before = model.revision();
         let user = model.consumers(value(&model, at)).next().unwrap();
         let (abs, name) = (model.new_value(Symbol::EMPTY), model.intern("named"));
-        let new = NewNode { name, ..NewNode::new(op::ABS) };
+        let new = NewNode::new(op::ABS).name(name);
         let new = new.inputs([value(&model, at)]).outputs([abs]);
         let node = model.add_node(Position::Before(user), new).unwrap();
         model.set_input(user, 0, Some(abs));

@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use onnx_ir::{Attribute, NodeFields};
+use onnx_ir::Attribute;
+use onnx_ir::raw::NodeFields;
 
 use super::*;
 use crate::check;

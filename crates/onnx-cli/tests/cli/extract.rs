@@ -134,3 +134,28 @@ fn parts_are_replaced_together_or_not_at_all() {
         .exits(1)
         .says("the model cannot be cut: its outputs need only one node");
 }
+
+#[test]
+fn a_part_has_no_training_information_and_one_warning_says_so() {
+    // The algorithm uses a value that is not in the part.
+    let model = r#"<ir_version: 8, opset_import: ["": 14]>
+    g (float[N,2] x) => (float[N,1] y) <float[2,1] w = {1, 2}> {
+       h = MatMul (x, w)
+       y = Relu (h)
+    }
+    @training {
+       algorithm: step (float[N,1] t) => (float loss) {
+          e = Sub (y, t)
+          loss = ReduceSum <keepdims = 0> (e)
+       }
+    }"#;
+    let folder = Folder::with("in.onnxtxt", model);
+    for arguments in ["--outputs h -o part.onnx", "--only node(0) -o part.onnx --force", "--parts 2 -o parts"]
+    {
+        let run = onnx(&folder, &format!("extract in.onnxtxt {arguments}")).exits(0);
+        assert_eq!(run.err.matches("training information was removed").count(), 1, "{}", run.err);
+    }
+    for part in ["part.onnx", "parts/part-1.onnx", "parts/part-2.onnx"] {
+        onnx(&folder, &format!("check {part}")).exits(0);
+    }
+}

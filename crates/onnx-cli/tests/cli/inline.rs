@@ -189,3 +189,29 @@ fn operators_with_bodies_are_replaced_on_request() {
     onnx(&folder, "inline in.onnxtxt --only Selu").exits(2).says("no function and no call");
     onnx(&folder, "inline in.onnxtxt --bodies --only MatMul").exits(2).says("no function and no call");
 }
+
+#[test]
+fn the_derivatives_in_a_function_are_those_in_its_place() {
+    let model = r#"<ir_version: 8, opset_import: ["": 14, "ai.onnx.preview.training": 1, "l": 1]>
+    g (float a, float b) => (float p, float q, float r) {
+       p = l.of_mul (a, b)
+       q = l.of_sub (a, b)
+       r = l.of_mul (a, a)
+    }
+    <domain: "l", opset_import: ["": 14, "ai.onnx.preview.training": 1]>
+    of_mul (a, b) => (d) {
+       m = Mul (a, b)
+       d = ai.onnx.preview.training.Gradient <xs = ["a"], zs = ["b"], y = "m"> (a, b)
+    }
+    <domain: "l", opset_import: ["": 14, "ai.onnx.preview.training": 1]>
+    of_sub (a, b) => (d) {
+       m = Sub (a, b)
+       d = ai.onnx.preview.training.Gradient <xs = ["a"], zs = ["b"], y = "m"> (a, b)
+    }"#;
+    let folder = Folder::with("in.onnxtxt", model);
+    onnx(&folder, "inline in.onnxtxt -o out.onnx").exits(0);
+    onnx(&folder, "check out.onnx").exits(0);
+    onnx(&folder, "compare in.onnxtxt out.onnx --rtol 0 --atol 0").exits(0);
+    let info = onnx(&folder, "print out.onnx --at main()").exits(0).out;
+    assert!(!info.contains("of_mul"), "{info}");
+}

@@ -288,8 +288,7 @@ impl<'a> Cx<'a> {
             });
         }
         let WireForm { forms, unknown } = parts.form;
-        let extra = AttrExtra { doc: parts.doc, unknown };
-        let extra = (extra != AttrExtra::default()).then(|| Box::new(extra));
+        let extra = AttrExtra::boxed(parts.doc, unknown);
         Ok(Attribute::from_parts(parts.name, value, parts.declared, forms, extra))
     }
 

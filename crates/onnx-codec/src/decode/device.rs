@@ -70,7 +70,9 @@ impl<'a> Cx<'a> {
             }
         }
         let WireForm { forms, unknown } = form;
-        Ok(NodeDeviceConfiguration { configuration, shardings, pipeline_stage, forms, unknown })
+        let mut devices = NodeDeviceConfiguration::new(configuration).with_encoding(forms, unknown);
+        (devices.shardings, devices.pipeline_stage) = (shardings, pipeline_stage);
+        Ok(devices)
     }
 
     fn sharding(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<Sharding> {
@@ -96,7 +98,9 @@ impl<'a> Cx<'a> {
             }
         }
         let WireForm { forms, unknown } = form;
-        Ok(Sharding { tensor, devices, groups, dims, forms, unknown })
+        let mut sharding = Sharding::new(tensor).with_encoding(forms, unknown);
+        (sharding.devices, sharding.groups, sharding.dims) = (devices, groups, dims);
+        Ok(sharding)
     }
 
     fn device_group(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<DeviceGroup> {
@@ -116,7 +120,9 @@ impl<'a> Cx<'a> {
                 (number, _) => self.keep(&mut form.unknown, &field, int_int_list_entry::is_known(number)),
             }
         }
-        Ok(DeviceGroup { key, members, forms: form.forms, unknown: form.unknown })
+        let mut group = DeviceGroup::new(key).with_encoding(form.forms, form.unknown);
+        group.members = members;
+        Ok(group)
     }
 
     fn sharded_dim(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<ShardedDim> {
@@ -135,7 +141,9 @@ impl<'a> Cx<'a> {
                 (number, ..) => self.keep(&mut form.unknown, &field, sharded_dim::is_known(number)),
             }
         }
-        Ok(ShardedDim { axis, simple, forms: form.forms, unknown: form.unknown })
+        let mut dim = ShardedDim::new(axis).with_encoding(form.forms, form.unknown);
+        dim.simple = simple;
+        Ok(dim)
     }
 
     fn simple_sharding(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<SimpleSharding> {
@@ -155,6 +163,6 @@ impl<'a> Cx<'a> {
                 (number, ..) => self.keep(&mut form.unknown, &field, simple_sharded_dim::is_known(number)),
             }
         }
-        Ok(SimpleSharding { dim, num_shards, forms: form.forms, unknown: form.unknown })
+        Ok(SimpleSharding::new(dim, num_shards).with_encoding(form.forms, form.unknown))
     }
 }

@@ -1,6 +1,7 @@
 //! `ValueInfoProto`: graph inputs, graph outputs and `value_info`.
 
-use onnx_ir::{Metadata, Origin, ValueId, ValueInfoFields};
+use onnx_ir::raw::ValueInfoFields;
+use onnx_ir::{Metadata, Origin, ValueId};
 use onnx_proto::field::value_info;
 use onnx_proto::wire::{Payload, Reader};
 use onnx_types::Symbol;

@@ -24,7 +24,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use foldhash::fast::RandomState;
 use onnx_diag::{Caps, Diagnostic, Locus, Policy, Reference, Rule, Sink};
-use onnx_ir::{Extras, Model, ModelWriter};
+use onnx_ir::raw::ModelWriter;
+use onnx_ir::{Extras, Model};
 use onnx_proto::wire::{Field, Input, Payload, Reader, Value, WireError, WireErrorKind, WireLimits};
 use onnx_types::raw_text::from_bytes;
 use onnx_types::{Execution, FieldForms, Limits, NameHash, Symbol, Type, UnknownField, UnknownFields, Watch};
@@ -398,8 +399,7 @@ impl NumberSet {
 
 /// Puts documentation, metadata and unknown fields together, boxed only when there are any.
 fn extras(doc: Symbol, metadata: onnx_ir::Metadata, form: WireForm) -> Option<Box<Extras>> {
-    let extras =
-        Extras { doc, metadata, unknown: form.unknown, forms: form.forms, device_configurations: Vec::new() };
+    let extras = Extras::new(doc, metadata, form.forms, form.unknown);
     (!extras.is_empty()).then(|| Box::new(extras))
 }
 

@@ -1,6 +1,7 @@
 //! `NodeProto`, the most frequent message.
 
-use onnx_ir::{NodeFields, NodeId, Origin};
+use onnx_ir::raw::NodeFields;
+use onnx_ir::{NodeId, Origin};
 use onnx_proto::field::node;
 use onnx_proto::wire::{Payload, Reader, Value, WireError};
 use onnx_types::Symbol;

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use onnx_ir::{Attribute, FunctionId, NodeFields, NodeId, Origin};
+use onnx_ir::raw::NodeFields;
+use onnx_ir::{Attribute, FunctionId, NodeId, Origin};
 use onnx_proto::wire::Input;
 use onnx_schema::attr;
 

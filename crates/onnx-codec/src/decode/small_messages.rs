@@ -144,12 +144,12 @@ impl<'a> Cx<'a> {
                 (number, _) => self.keep(&mut form.unknown, &field, tensor_annotation::is_known(number)),
             }
         }
-        Ok(QuantAnnotation { tensor, parameters, forms: form.forms, unknown: form.unknown })
+        Ok(QuantAnnotation::new(tensor, parameters).with_encoding(form.forms, form.unknown))
     }
 
     fn parameter(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<QuantParameter> {
         let (key, value, WireForm { forms, unknown }) = self.names(reader, payload)?;
-        Ok(QuantParameter { key, value: self.model.reference(value), forms, unknown })
+        Ok(QuantParameter::new(key, self.model.reference(value)).with_encoding(forms, unknown))
     }
 
     /// A binding of a training step.
@@ -162,7 +162,7 @@ impl<'a> Cx<'a> {
         let (key, value, WireForm { forms, unknown }) = self.names(reader, payload)?;
         let key = self.model.reference(key);
         let value = if value.is_empty() { ValueRef::Name(value) } else { resolve(self, value) };
-        Ok(Binding { key, value, forms, unknown })
+        Ok(Binding::new(key, value).with_encoding(forms, unknown))
     }
 
     /// The key and the value of a string pair as names.

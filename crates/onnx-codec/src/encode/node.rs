@@ -136,6 +136,12 @@ impl Cx<'_> {
             AttrValue::Float(value) => writer.float(attribute::F, *value),
             AttrValue::Int(value) => writer.int64(attribute::I, *value),
             AttrValue::String(text) => writer.bytes(attribute::S, text),
+            AttrValue::Value(value) => self.put(writer, attribute::S, self.value_name(*value)),
+            AttrValue::Values(values) => {
+                for &value in values {
+                    self.put(writer, attribute::STRINGS, self.value_name(value));
+                }
+            }
             AttrValue::Tensor(tensor) => {
                 writer.message(attribute::T, |writer| self.tensor(writer, tensor, None))?
             }
@@ -187,12 +193,12 @@ const fn value_field(value: &AttrValue) -> Option<u32> {
         AttrValue::None | AttrValue::Ref(_) => return None,
         AttrValue::Float(_) => attribute::F,
         AttrValue::Int(_) => attribute::I,
-        AttrValue::String(_) => attribute::S,
+        AttrValue::String(_) | AttrValue::Value(_) => attribute::S,
         AttrValue::Tensor(_) => attribute::T,
         AttrValue::Graph(_) => attribute::G,
         AttrValue::Floats(_) => attribute::FLOATS,
         AttrValue::Ints(_) => attribute::INTS,
-        AttrValue::Strings(_) => attribute::STRINGS,
+        AttrValue::Strings(_) | AttrValue::Values(_) => attribute::STRINGS,
         AttrValue::Tensors(_) => attribute::TENSORS,
         AttrValue::Graphs(_) => attribute::GRAPHS,
         AttrValue::Type(_) => attribute::TP,

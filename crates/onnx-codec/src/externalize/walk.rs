@@ -214,8 +214,7 @@ fn with_tensors(old: &Attribute, parts: Vec<(Part, Tensor)>) -> Attribute {
             _ => {}
         }
     }
-    let extra = AttrExtra { doc: old.doc(), unknown: old.unknown().to_vec() };
-    let extra = (extra != AttrExtra::default()).then(|| Box::new(extra));
+    let extra = AttrExtra::boxed(old.doc(), old.unknown().to_vec());
     Attribute::from_parts(old.name(), value, old.declared_kind(), old.forms(), extra)
 }
 

@@ -97,7 +97,15 @@ impl Comparison<'_> {
             }
         }
         for (name, [x, y]) in names {
-            if self.digest_of(a, one, x) == self.digest_of(b, two, y) {
+            let is_same = match [x, y].map(named) {
+                // Names of values are compared by what they mean.
+                [first @ [_, ..], second @ [_, ..]] => {
+                    first.len() == second.len()
+                        && first.iter().zip(second).all(|(&one, &two)| self.correspond(Some(one), Some(two)))
+                }
+                _ => self.digest_of(a, one, x) == self.digest_of(b, two, y),
+            };
+            if is_same {
                 continue;
             }
             let pair = [(TensorHolder::Attribute(one, 0), x), (TensorHolder::Attribute(two, 0), y)];
@@ -190,6 +198,11 @@ pub(super) fn type_digest(
 fn results_text(given: &[bool]) -> String {
     let marks: Vec<&str> = given.iter().map(|is_given| if *is_given { "given" } else { "omitted" }).collect();
     marks.join(", ")
+}
+
+/// The values that an attribute names.
+fn named<'m>(at: Option<(usize, &'m Attribute)>) -> &'m [ValueId] {
+    at.map_or(&[][..], |(_, attribute)| attribute.value().values())
 }
 
 /// Text for an attribute, or for the default that takes its place.

@@ -91,6 +91,7 @@ fn apply(
     options: &ExtractOptions<'_>,
 ) -> Result<Extracted, ComposeError> {
     let sorted = region.sorted(model)?;
+    refuse_cut_gradients(model, region, &sorted)?;
     let main = model.main_graph();
     // A value has a type in a body for each call, so inference has none for it.
     let boundary: Vec<ValueId> = region.inputs.iter().chain(&region.outputs).copied().collect();
@@ -109,10 +110,7 @@ fn apply(
     } else {
         moved(model, region, &sorted, function)?
     };
-    let removed_training = !model.info().training.is_empty();
-    if removed_training {
-        model.info_mut().training.clear();
-    }
+    let removed_training = model.remove_training();
     set_outputs(model, main, &outputs);
     let kept: SecondaryMap<NodeId, ()> = match region.graph == main {
         true => region.nodes.clone(),
@@ -192,6 +190,25 @@ fn moved(
     }
     let outputs = region.outputs.iter().map(|&value| map.get(value)).collect();
     Ok((inputs, outputs))
+}
+
+/// An error if a value between those that a `Gradient` names becomes an input: the nodes that it differentiates would not be part of
+/// the result.
+fn refuse_cut_gradients(model: &Model, region: &Region, nodes: &[NodeId]) -> Result<(), ComposeError> {
+    let inputs: SecondaryMap<ValueId, ()> = region.inputs.iter().map(|&input| (input, ())).collect();
+    for node in nodes.iter().flat_map(|&node| model.walk_node(node).nodes()) {
+        let differentiated = model.differentiated_values(node);
+        let is_cut = |&value: &ValueId| inputs.contains_key(value) && model.value(value).producer().is_some();
+        if let Some(value) = differentiated.into_iter().find(is_cut) {
+            let node = onnx_ir::Places::new(model).node(node);
+            let reason = format!(
+                "`{}` would become an input, and a `Gradient` of the part differentiates the nodes that make it ({node})",
+                name(model, value)
+            );
+            return Err(ComposeError::Refused(reason, Some(value)));
+        }
+    }
+    Ok(())
 }
 
 /// An error if nodes of a body depend on an attribute of the call without a default.

@@ -280,6 +280,8 @@ impl Coloring<'_> {
                     let level = self.between(definition, self.model.node(user).graph());
                     uses.push((1, level, port, color));
                 }
+                // The label of the user has the name.
+                User::Attribute(_) => {}
                 User::Graph(graph) => {
                     let Some(&site) = self.sites.get(graph) else { continue };
                     let ports = self.ports.outputs.get(graph);

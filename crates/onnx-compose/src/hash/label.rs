@@ -81,6 +81,11 @@ impl Labels<'_> {
             AttrValue::Float(value) => _ = message.byte(2).number(value.to_bits().into()),
             AttrValue::Int(value) => _ = message.byte(2).signed(*value),
             AttrValue::String(value) => _ = message.byte(2).text(value),
+            AttrValue::Value(value) => self.named(*value, message.byte(2)),
+            AttrValue::Values(values) => {
+                message.byte(2).count(values.len());
+                values.iter().for_each(|&value| self.named(value, message));
+            }
             AttrValue::Floats(values) => {
                 message.byte(2).count(values.len());
                 values.iter().for_each(|value| _ = message.number(value.to_bits().into()));
@@ -115,6 +120,11 @@ impl Labels<'_> {
                 value.graphs().iter().for_each(|&graph| self.nested(graph, message));
             }
         }
+    }
+
+    /// The name of a value that an attribute names: the content of the attribute is a string.
+    fn named(&self, value: ValueId, message: &mut Message) {
+        self.name(self.model.value(value).name(), message);
     }
 
     /// Types of inputs and outputs of a nested graph, and the defaults of inputs.

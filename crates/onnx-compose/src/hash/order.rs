@@ -70,6 +70,8 @@ fn for_each_dependent(model: &Model, node: NodeId, mut visit: impl FnMut(NodeId)
         for at in model.value(output).uses() {
             match at.user {
                 User::Node(user) => visit(user),
+                // The color of a node covers the name, not the value.
+                User::Attribute(_) => {}
                 User::Graph(graph) => owner(graph).into_iter().for_each(&mut visit),
             }
         }

@@ -294,6 +294,10 @@ impl Work<'_> {
                 return Err(MergeError::Connection { index, reason });
             };
             let model = &mut self.merged.model;
+            if model.is_named_by_attribute(old) && sources.contains(&new) {
+                let reason = "a `Gradient` names the input, and its value is that of another connected input: the derivative would be by both";
+                return Err(MergeError::Connection { index, reason: reason.to_owned() });
+            }
             if model.ty(new).is_none() {
                 let ty = model.value(old).shared_ty().cloned();
                 model.set_type(new, ty);
@@ -319,7 +323,8 @@ impl Work<'_> {
                 let name = record.name();
                 let is_constant =
                     matches!(record.def(), Def::Initializer(_)) || constant_node(model, value).is_some();
-                if !is_constant || name.is_empty() || connected.contains_key(value) {
+                let is_shared = !model.is_named_by_attribute(value);
+                if !is_constant || !is_shared || name.is_empty() || connected.contains_key(value) {
                     return true;
                 }
                 let Some(&other) = known.get(&name) else {

@@ -124,7 +124,13 @@ impl MergeError {
             sink.merge(source.findings(model));
         }
         if sink.is_empty() {
-            sink.report(Diagnostic::new(&COMPOSITION_REFUSED, Locus::model(), self.to_string()));
+            let message = match (self, models.get(of)) {
+                (Self::Import { model, source }, Some(part)) => {
+                    format!("model {} cannot be copied: {}", number(model), source.show(part))
+                }
+                _ => self.to_string(),
+            };
+            sink.report(Diagnostic::new(&COMPOSITION_REFUSED, Locus::model(), message));
         }
         (of, sink)
     }

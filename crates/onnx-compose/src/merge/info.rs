@@ -1,7 +1,7 @@
 //! The descriptions of a merged model and its main graph.
 
 use onnx_diag::Quoted;
-use onnx_ir::{DeviceConfiguration, Importer, MetadataEntry, Model, OpsetImport, OpsetScope};
+use onnx_ir::{Importer, MetadataEntry, Model, OpsetImport, OpsetScope};
 use onnx_types::Symbol;
 
 use super::{MergeError, Merged, Part, Renamed, RenamedKind};
@@ -135,7 +135,8 @@ fn add_configurations(
     for configuration in &part.model.info().configurations {
         let devices = configuration.devices.iter().map(|&device| importer.symbol(model, device)).collect();
         let name = importer.symbol(model, configuration.name);
-        let copy = DeviceConfiguration { name, devices, ..configuration.clone() };
+        let mut copy = configuration.clone();
+        (copy.name, copy.devices) = (name, devices);
         match model.info().configurations.iter().find(|known| known.name == name) {
             Some(known) if *known == copy => {}
             Some(_) => {

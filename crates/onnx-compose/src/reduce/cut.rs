@@ -53,7 +53,7 @@ fn remove(model: &mut Model, node: NodeId, removed: &Nodes) -> bool {
     let used: Vec<ValueId> = used.into_iter().filter(|&value| model.value(value).is_used()).collect();
     let is_free = |model: &Model, value: ValueId| {
         model.value(value).uses().iter().all(|at| match at.user {
-            User::Node(user) => removed.contains(&user),
+            User::Node(user) | User::Attribute(user) => removed.contains(&user),
             User::Graph(graph) => graph == main,
         })
     };

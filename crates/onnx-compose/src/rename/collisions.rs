@@ -151,7 +151,7 @@ fn undefined(model: &Model, graphs: &[GraphId], changed: &Changed<ValueId>) -> V
         }
     };
     for &graph in graphs {
-        model.nodes(graph).flat_map(|node| model.node(node).inputs()).flatten().for_each(&mut add);
+        model.nodes(graph).flat_map(|node| model.node(node).used_values()).for_each(&mut add);
         model.graph(graph).outputs().iter().for_each(|output| add(output.value()));
     }
     for annotation in graphs.iter().flat_map(|&graph| &model.graph(graph).quantization) {

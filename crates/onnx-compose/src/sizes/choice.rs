@@ -189,6 +189,7 @@ impl Choice<'_> {
                 }
                 User::Graph(_) if spot.axis == 0 && spot.outer == 1 => Placement::FirstAxis,
                 User::Graph(_) => Placement::OtherAxis,
+                User::Attribute(_) => Placement::Unknown,
                 User::Node(node) => self.placement_of_node(node, usage.index as usize, spot, depth),
             };
             if placement == Placement::Infeasible {

@@ -170,7 +170,7 @@ impl<'a> RowAnalysis<'a> {
         let mut found = Vec::new();
         for usage in self.model.value(value).uses() {
             let node = match usage.user {
-                User::Node(node) => Some(node),
+                User::Node(node) | User::Attribute(node) => Some(node),
                 User::Graph(graph) => self.model.owner_node(graph),
             };
             let Some(node) = node else { continue };

@@ -49,6 +49,8 @@ pub struct SplitPart {
     pub model: Model,
     /// Bytes of the weights that the part uses.
     pub weight_bytes: u64,
+    /// Whether training information of the model was removed, which refers to the whole graph.
+    pub removed_training: bool,
 }
 
 /// Cuts a model into parts that compute the same one after the other.
@@ -84,11 +86,11 @@ pub fn split(
         let mut part = base.clone();
         let extract_options =
             ExtractOptions::default().with_registry(registry).with_execution(options.execution.clone());
-        extract(&mut part, Some(&inputs), &outputs, &extract_options)?;
+        let extracted = extract(&mut part, Some(&inputs), &outputs, &extract_options)?;
         let main = part.main_graph();
         let weights = part.initializers(main).map(|value| flow::bytes_of(&part, value));
         let weight_bytes = weights.fold(0, u64::saturating_add);
-        made.push(SplitPart { model: part, weight_bytes });
+        made.push(SplitPart { model: part, weight_bytes, removed_training: extracted.removed_training });
     }
     Ok(made)
 }

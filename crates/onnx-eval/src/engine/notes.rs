@@ -2,7 +2,7 @@
 //! and need not repeat sizes, indices and the values of attributes.
 
 use onnx_diag::Quoted;
-use onnx_ir::{AttrValue, Model, Node, NodeId};
+use onnx_ir::{AttrValue, Model, Node, NodeId, ValueId};
 use onnx_types::tensor::NoData;
 
 use crate::value::Value;
@@ -36,6 +36,8 @@ pub(super) fn attributes(model: &Model, node: &Node) -> String {
             AttrValue::Ints(values) => list('[', values, ']', i64::to_string),
             AttrValue::Floats(values) => list('[', values, ']', |value| format!("{value:?}")),
             AttrValue::Strings(values) => list('[', values, ']', |value| text(value)),
+            AttrValue::Value(value) => name_of(model, *value),
+            AttrValue::Values(values) => list('[', values, ']', |&value| name_of(model, value)),
             AttrValue::Ref(target) => format!("@{}", Quoted(model.str(*target))),
             _ => format!("({})", attribute.kind().text_name()),
         };
@@ -43,6 +45,11 @@ pub(super) fn attributes(model: &Model, node: &Node) -> String {
     });
     let shown: Vec<String> = shown.collect();
     shown.join(", ")
+}
+
+/// The name of a value, in quotes.
+fn name_of(model: &Model, value: ValueId) -> String {
+    Quoted(model.str(model.value(value).name())).to_string()
 }
 
 /// Which operator has no kernel, with its domain and version, and the reason if there is one.

@@ -308,6 +308,7 @@ fn steps(node: &Node) -> u64 {
         AttrValue::Floats(items) => items.len() as u64,
         AttrValue::Ints(items) => items.len() as u64,
         AttrValue::Strings(items) => items.len() as u64,
+        AttrValue::Values(items) => items.len() as u64,
         AttrValue::Tensor(tensor) => elements_to_decode(tensor),
         AttrValue::Tensors(tensors) => tensors.iter().map(|tensor| elements_to_decode(tensor)).sum(),
         AttrValue::SparseTensor(sparse) => sparse.values.as_ref().map_or(0, elements_to_decode),

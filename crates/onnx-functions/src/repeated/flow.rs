@@ -6,7 +6,7 @@ use onnx_ir::{AttrValue, GraphId, Model, NodeId, User, ValueId};
 use onnx_types::tensor::NoData;
 use slotmap::SecondaryMap;
 
-use crate::references::{has_devices, referred};
+use crate::references::{differentiated, has_devices, referred};
 
 /// The source of an operand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -66,6 +66,12 @@ impl Flow {
         for number in 0..flow.nodes.len() {
             flow.add(model, graph, number, &index, &referred);
         }
+        // These nodes cannot be part of a function.
+        for node in differentiated(model, graph).keys() {
+            if let Some(label) = index.get(node).and_then(|&number| flow.labels.get_mut(number)) {
+                *label = None;
+            }
+        }
         flow
     }
 
@@ -103,7 +109,7 @@ impl Flow {
         let is_used_elsewhere = |&value: &ValueId| {
             model.value(value).uses().iter().any(|at| match at.user {
                 User::Node(user) => model.node(user).graph() != graph,
-                User::Graph(_) => true,
+                User::Attribute(_) | User::Graph(_) => true,
             })
         };
         let escapes = outputs.iter().map(|output| output.as_ref().is_some_and(is_used_elsewhere));

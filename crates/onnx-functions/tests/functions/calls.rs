@@ -246,7 +246,7 @@ fn calls_in_training_graphs_are_inlined() {
     );
     let x = model.graph(model.main_graph()).inputs()[0];
     let algorithm = model.new_training_graph(Owner::Algorithm);
-    model.info_mut().training.push(TrainingInfo { algorithm: Some(algorithm), ..TrainingInfo::default() });
+    model.info_mut().training.push(TrainingInfo::of_algorithm(algorithm));
     let mut build = model.build_at(Position::End(algorithm));
     let z = build.call("my", "F", [x]).output_named("z").unwrap();
     let w = build.call("my", "G", [z]).output_named("w").unwrap();

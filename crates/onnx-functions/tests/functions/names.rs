@@ -2,7 +2,7 @@
 
 use onnx_functions::{InlineOptions, Naming, inline_all};
 use onnx_ir::{QuantAnnotation, ValueRef};
-use onnx_types::{Dim, FieldForms, Type};
+use onnx_types::{Dim, Type};
 
 use crate::{check, nodes, parse};
 
@@ -75,12 +75,7 @@ fn annotations_follow_the_values() {
         <domain: "my", opset_import: ["": 20]> Inner (p, o) => (q) { q = Neg (p) }"#,
     );
     let graph = model.main_graph();
-    let annotation = |tensor| QuantAnnotation {
-        tensor: ValueRef::Value(tensor),
-        parameters: Vec::new(),
-        forms: FieldForms::CANONICAL,
-        unknown: Vec::new(),
-    };
+    let annotation = |tensor| QuantAnnotation::new(ValueRef::Value(tensor), Vec::new());
     let a = model.find_value(graph, "a").unwrap();
     model.graph_mut(graph).quantization.push(annotation(a));
     let inner = model.function(model.functions()[1]).body();

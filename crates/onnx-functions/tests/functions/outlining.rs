@@ -3,7 +3,6 @@
 use onnx_functions::{InlineOptions, inline_all, outline};
 use onnx_ir::{NodeId, QuantAnnotation, ValueRef};
 use onnx_schema::Registry;
-use onnx_types::{FieldForms, UnknownFields};
 
 use crate::{errors, maker, nodes, parse};
 
@@ -64,12 +63,7 @@ fn values_that_annotations_refer_to_stay() {
     let [b, c] = ["b", "c"].map(|name| maker(&model, name));
     let value = model.node(c).output(0).unwrap();
     let main = model.main_graph();
-    model.graph_mut(main).quantization.push(QuantAnnotation {
-        tensor: ValueRef::Value(value),
-        parameters: Vec::new(),
-        forms: FieldForms::CANONICAL,
-        unknown: UnknownFields::default(),
-    });
+    model.graph_mut(main).quantization.push(QuantAnnotation::new(ValueRef::Value(value), Vec::new()));
     let reason = outline(&mut model, &[b, c], ("my", "Part", ""), Registry::STANDARD).unwrap_err();
     let expected = "a quantization annotation or a binding of the training refers to `c`, and would be lost";
     assert_eq!(reason.to_string(), expected);

@@ -181,12 +181,7 @@ fn nodes_with_graphs_and_annotated_values_stay() {
     let mut model = model(&layers(3));
     let graph = model.main_graph();
     let value = model.find_value(graph, "s1").unwrap();
-    let annotation = onnx_ir::QuantAnnotation {
-        tensor: onnx_ir::ValueRef::Value(value),
-        parameters: Vec::new(),
-        forms: onnx_types::FieldForms::default(),
-        unknown: Default::default(),
-    };
+    let annotation = onnx_ir::QuantAnnotation::new(onnx_ir::ValueRef::Value(value), Vec::new());
     model.graph_mut(graph).quantization.push(annotation);
     outline_repeated(&mut model, graph, &OutlineOptions::default().with_min_nodes(2)).unwrap();
     assert!(nodes(&model).iter().any(|line| line.starts_with("s1 = Softmax")), "{:?}", nodes(&model));

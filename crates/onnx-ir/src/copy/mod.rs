@@ -86,7 +86,7 @@ impl Model {
         Ok(nodes)
     }
 
-    /// The nodes of a graph if nothing else is in it: no initializers, annotations and nested graphs.
+    /// The nodes of a graph if nothing else is in it: no initializers, annotations, nested graphs, and attributes that name values.
     fn flat_nodes(&self, graph: GraphId, map: &CopyMap) -> Option<SmallVec<[NodeId; 8]>> {
         let record = &self.graphs[graph];
         let is_flat = record.initializers.is_empty()
@@ -102,7 +102,10 @@ impl Model {
             return None;
         }
         let nodes: SmallVec<[NodeId; 8]> = self.nodes(graph).collect();
-        let is_leaf = |&node: &NodeId| !self.nodes[node].attributes.iter().any(has_graphs);
+        let is_leaf = |&node: &NodeId| {
+            let record = &self.nodes[node];
+            record.name_slots.is_empty() && !record.attributes.iter().any(has_graphs)
+        };
         nodes.iter().all(is_leaf).then_some(nodes)
     }
 
@@ -170,6 +173,7 @@ impl Model {
             inputs,
             outputs: record.outputs.iter().map(|value| value.map(|value| map.get(value))).collect(),
             attributes: record.attributes.iter().filter_map(resolved).collect(),
+            name_slots: Box::default(),
             extras: record.extras.as_deref().map(|extras| Box::new(copy_extras(extras, map))),
             forms: record.forms,
             graph: target,
@@ -393,6 +397,9 @@ impl Model {
             return Ok(Some(
                 attribute.resolved(attribute.name(), self.with_copied_graphs(value, &mut map.nodes)?),
             ));
+        }
+        for value in attribute.value_mut().values_mut() {
+            *value = map.operand(*value).ok_or(EditError::NotMapped { value: *value })?;
         }
         for graph in graphs_mut(attribute.value_mut()) {
             *graph = copies.get(graph).copied().ok_or(EditError::Gone)?;

@@ -8,6 +8,7 @@ use onnx_types::tensor::Tensor;
 
 use super::{Dims, write_list, write_type, write_word};
 use crate::attr::{AttrValue, Attribute};
+use crate::entity::ValueId;
 use crate::model::Model;
 
 pub(super) fn write(f: &mut fmt::Formatter<'_>, model: &Model, attribute: &Attribute) -> fmt::Result {
@@ -30,6 +31,8 @@ pub(super) fn write_attribute_value(
         AttrValue::Float(value) => write!(f, "{value:?}"),
         AttrValue::Int(value) => value.fmt(f),
         AttrValue::String(bytes) => string(f, bytes),
+        AttrValue::Value(value) => named(f, model, *value),
+        AttrValue::Values(values) => list(f, values, |f, &value| named(f, model, value)),
         AttrValue::Tensor(value) => tensor(f, value),
         AttrValue::Graph(graph) => graph.fmt(f),
         AttrValue::Floats(values) => list(f, values, |f, value| write!(f, "{value:?}")),
@@ -43,6 +46,14 @@ pub(super) fn write_attribute_value(
         }
         AttrValue::Type(value) => write_type(f, model, value),
         AttrValue::Types(values) => list(f, values, |f, value| write_type(f, model, value)),
+    }
+}
+
+/// The name of a value, or its key where it has none.
+fn named(f: &mut fmt::Formatter<'_>, model: &Model, value: ValueId) -> fmt::Result {
+    match model.get_value(value).map(|record| model.str(record.name())) {
+        None | Some("") => value.fmt(f),
+        Some(name) => Name::new(name).fmt(f),
     }
 }
 

@@ -23,6 +23,7 @@ impl Model {
         record.op = op;
         record.overload = overload;
         self.record(node, Aspects::OPERATOR.when(differs));
+        self.resolve_named(node);
     }
 
     /// Changes the name of a node.
@@ -48,6 +49,7 @@ impl Model {
         self.check_adoptable(self.nodes[node].graph, std::slice::from_ref(&attribute))?;
         // Equality of attributes is not enough to leave the record out: it takes -0.0 for 0.0.
         self.record(node, Aspects::OPERATOR);
+        self.unlink_named(node);
         let attributes = &mut self.nodes[node].attributes;
         let position = match attributes.iter().position(|other| other.name() == attribute.name()) {
             Some(position) => {
@@ -61,6 +63,8 @@ impl Model {
             }
         };
         self.own_graphs(node, position);
+        self.link_named(node);
+        self.resolve_named(node);
         self.names_touched = true;
         Ok(())
     }
@@ -82,10 +86,13 @@ impl Model {
         attribute: Attribute,
     ) -> Result<(), EditError> {
         self.check_adoptable(self.nodes[node].graph, std::slice::from_ref(&attribute))?;
+        self.unlink_named(node);
         let old = std::mem::replace(&mut self.nodes[node].attributes[position], attribute);
         self.record(node, Aspects::OPERATOR);
         self.drop_graphs(old.value().graphs().to_vec());
         self.own_graphs(node, position);
+        self.link_named(node);
+        self.resolve_named(node);
         self.names_touched = true;
         Ok(())
     }
@@ -96,11 +103,13 @@ impl Model {
     ///
     /// Panics if the node is not of this model or was erased.
     pub fn remove_attribute(&mut self, node: NodeId, name: Symbol) -> bool {
-        let attributes = &mut self.nodes[node].attributes;
+        let attributes = &self.nodes[node].attributes;
         let Some(position) = attributes.iter().position(|attribute| attribute.name() == name) else {
             return false;
         };
-        let old = attributes.remove(position);
+        self.unlink_named(node);
+        let old = self.nodes[node].attributes.remove(position);
+        self.link_named(node);
         self.record(node, Aspects::OPERATOR);
         self.drop_graphs(old.value().graphs().to_vec());
         true

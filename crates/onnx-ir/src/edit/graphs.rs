@@ -57,6 +57,18 @@ impl Model {
         graph
     }
 
+    /// Removes the training information: bindings and training graphs. Returns `true` if there was any.
+    pub fn remove_training(&mut self) -> bool {
+        if self.info.training.is_empty() {
+            return false;
+        }
+        let training = std::mem::take(&mut self.info_mut().training);
+        self.drop_graphs(
+            training.iter().flat_map(|step| [step.initialization, step.algorithm]).flatten().collect(),
+        );
+        true
+    }
+
     /// Changes the name of a graph.
     ///
     /// # Panics

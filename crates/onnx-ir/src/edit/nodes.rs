@@ -40,8 +40,12 @@ impl Model {
         Ok(self.insert_node(at, new))
     }
 
-    /// Whether the nested graphs of attributes can become part of a node in `place`.
+    /// Whether the nested graphs of attributes can become part of a node in `place`, and the values that they name exist.
     pub(super) fn check_adoptable(&self, place: GraphId, attributes: &[Attribute]) -> Result<(), EditError> {
+        let mut named = attributes.iter().flat_map(|attribute| attribute.value().values());
+        if !named.all(|&value| self.values.contains_key(value)) {
+            return Err(EditError::Gone);
+        }
         let graphs = || attributes.iter().flat_map(|attribute| attribute.value().graphs()).copied();
         if graphs().next().is_none() {
             return Ok(());
@@ -68,6 +72,7 @@ impl Model {
             inputs: new.inputs.iter().map(|_| Operand::ABSENT).collect(),
             outputs: new.outputs.iter().copied().collect(),
             attributes: new.attributes,
+            name_slots: Box::default(),
             extras: new.extras,
             forms: new.forms,
             graph,
@@ -92,6 +97,8 @@ impl Model {
         for position in 0..self.nodes[node].attributes.len() {
             self.own_graphs(node, position);
         }
+        self.link_named(node);
+        self.resolve_named(node);
         self.link(node, graph, prev, next);
         self.names_touched = true;
         node
@@ -210,8 +217,9 @@ impl Model {
         self.erase_node(node)
     }
 
-    /// Removes a node from the use lists of its inputs.
+    /// Removes a node from the use lists of its inputs and of the values that its attributes name.
     fn release_operands(&mut self, node: NodeId) {
+        self.unlink_named(node);
         for index in 0..self.nodes[node].inputs.len() {
             let operand = std::mem::replace(&mut self.nodes[node].inputs[index], Operand::ABSENT);
             if let Some(value) = operand.value {

@@ -290,7 +290,7 @@ impl Model {
             None => {
                 let graphs = self.values[old].output_uses().iter().filter_map(|at| match at.user {
                     User::Graph(graph) => Some(graph),
-                    User::Node(_) => None,
+                    User::Node(_) | User::Attribute(_) => None,
                 });
                 let Some(graph) = graphs.min() else { return Ok(None) };
                 (graph, Position::End(graph))
@@ -325,7 +325,7 @@ impl Model {
     pub fn can_replace(&self, old: ValueId, new: ValueId) -> bool {
         let maker = self.values[new].producer().map(|node| self.nodes[node].graph);
         self.values[old].output_uses().iter().all(|at| match at.user {
-            User::Node(_) => true,
+            User::Node(_) | User::Attribute(_) => true,
             User::Graph(graph) => maker == Some(graph) && !self.is_graph_output(new),
         }) && (self.values[old].producer().is_some() || !self.is_known_output(old))
     }
@@ -339,7 +339,7 @@ impl Model {
     pub fn is_known_output(&self, value: ValueId) -> bool {
         self.values[value].output_uses().iter().any(|at| match at.user {
             User::Graph(graph) => matches!(self.graphs[graph].owner, Owner::Model | Owner::Function(_)),
-            User::Node(_) => false,
+            User::Node(_) | User::Attribute(_) => false,
         })
     }
 }

@@ -19,7 +19,7 @@ use crate::info::OpsetImport;
 use crate::model::Model;
 use crate::node::NewNode;
 use crate::order::Position;
-use crate::value::Def;
+use crate::value::{Def, Value};
 
 /// The copies of the graphs that are nested in one. Its cost is theirs, whatever the size of the model.
 type Copies = SparseSecondaryMap<GraphId, GraphId, RandomState>;
@@ -373,6 +373,15 @@ impl<'a> Importer<'a> {
         self.values.get(value).copied().ok_or(EditError::NotMapped { value })
     }
 
+    /// What takes the place of a value that an attribute names. The name of nothing stays the name of nothing.
+    fn named(&mut self, into: &mut Model, value: ValueId) -> Result<ValueId, EditError> {
+        let is_unresolved = matches!(self.from.get_value(value).map(Value::def), Some(Def::Unresolved(_)));
+        if is_unresolved && !self.values.contains_key(value) {
+            return Ok(self.value(into, value, into.main_graph(), false));
+        }
+        self.operand(value)?.ok_or(EditError::NotMapped { value })
+    }
+
     fn contents(
         &mut self,
         into: &mut Model,
@@ -453,6 +462,10 @@ impl<'a> Importer<'a> {
         };
         let value = match attribute.value() {
             AttrValue::Graph(graph) => AttrValue::Graph(nested(self, graph)?),
+            AttrValue::Value(value) => AttrValue::Value(self.named(into, *value)?),
+            AttrValue::Values(values) => AttrValue::Values(
+                values.iter().map(|&value| self.named(into, value)).collect::<Result<_, _>>()?,
+            ),
             AttrValue::Graphs(graphs) => {
                 AttrValue::Graphs(graphs.iter().map(|graph| nested(self, graph)).collect::<Result<_, _>>()?)
             }

@@ -55,7 +55,7 @@ impl Selectors<'_> {
             budget.take(model.value(value).uses().len())?;
             for at in model.value(value).uses() {
                 let user = match at.user {
-                    crate::User::Node(node) => Some(node),
+                    crate::User::Node(node) | crate::User::Attribute(node) => Some(node),
                     crate::User::Graph(nested) => model.owner_node(nested),
                 };
                 let user = user.and_then(|node| model.ancestor_in(node, graph));
@@ -141,12 +141,12 @@ impl Selectors<'_> {
             producer.filter(|&other| model.node(other).graph() == graph).into_iter().for_each(&mut visit);
         };
         budget.take(record.input_count())?;
-        record.inputs().flatten().for_each(&mut visit);
+        record.used_values().for_each(&mut visit);
         for nested in record.nested_graphs().flat_map(|nested| model.graphs_in(nested)) {
             budget.take(model.graph(nested).outputs().len())?;
             for inner in model.nodes(nested) {
                 budget.take(model.node(inner).input_count().saturating_add(1))?;
-                model.node(inner).inputs().flatten().for_each(&mut visit);
+                model.node(inner).used_values().for_each(&mut visit);
             }
             model.graph(nested).outputs().iter().for_each(|output| visit(output.value()));
         }

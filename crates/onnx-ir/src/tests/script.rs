@@ -179,7 +179,7 @@ impl Editor {
                 let wild = self.wild;
                 self.model.replace_uses_where(from, to, |model, at| {
                     let graph = match at.user {
-                        User::Node(node) => model.node(node).graph(),
+                        User::Node(node) | User::Attribute(node) => model.node(node).graph(),
                         User::Graph(graph) => graph,
                     };
                     let unresolved = matches!(model.value(to).def(), Def::Unresolved(_));
@@ -286,12 +286,13 @@ impl Editor {
 
 /// Compares the use lists with a scan of all operands.
 fn check_uses(model: &Model) {
-    let mut found: SecondaryMap<ValueId, Vec<(bool, u64, u32)>> = SecondaryMap::new();
+    let mut found: SecondaryMap<ValueId, Vec<(u8, u64, u32)>> = SecondaryMap::new();
     let key = |at: &Use| {
         use slotmap::Key as _;
         match at.user {
-            User::Node(node) => (false, node.data().as_ffi(), at.index),
-            User::Graph(graph) => (true, graph.data().as_ffi(), at.index),
+            User::Node(node) => (0, node.data().as_ffi(), at.index),
+            User::Attribute(node) => (1, node.data().as_ffi(), at.index),
+            User::Graph(graph) => (2, graph.data().as_ffi(), at.index),
         }
     };
     let mut note = |value: ValueId, user, index: usize| {
@@ -308,6 +309,9 @@ fn check_uses(model: &Model) {
             if let Some(value) = value {
                 note(value, User::Node(node), index);
             }
+        }
+        for (index, value) in record.named_values().enumerate() {
+            note(value, User::Attribute(node), index);
         }
     }
     for (graph, record) in &model.graphs {

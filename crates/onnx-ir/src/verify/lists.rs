@@ -64,6 +64,19 @@ impl Verifier<'_> {
                 let found = model.values.get(value).map(|value| value.uses.get(operand.slot as usize));
                 self.operand(Subject::Node(node), &format_args!("input {index}"), found, expected);
             }
+            let attributes = record.attributes.iter();
+            let named = attributes.flat_map(|attribute| attribute.value().values());
+            self.require(
+                named.clone().count() == record.name_slots.len(),
+                UseList,
+                Subject::Node(node),
+                "the values that its attributes name have not one slot each",
+            );
+            for (index, (&value, &slot)) in named.zip(&record.name_slots).enumerate() {
+                let expected = Use { user: User::Attribute(node), index: index as u32 };
+                let found = model.values.get(value).map(|value| value.uses.get(slot as usize));
+                self.operand(Subject::Node(node), &format_args!("name {index}"), found, expected);
+            }
         }
         for (graph, record) in &model.graphs {
             for (index, output) in record.outputs.iter().enumerate() {
@@ -80,6 +93,9 @@ impl Verifier<'_> {
                         let operand = model.nodes.get(node).and_then(|node| node.inputs.get(index));
                         operand.and_then(|operand| Some((operand.value?, operand.slot)))
                     }
+                    User::Attribute(node) => model.nodes.get(node).and_then(|node| {
+                        Some((node.named_values().nth(index)?, *node.name_slots.get(index)?))
+                    }),
                     User::Graph(graph) => {
                         let output = model.graphs.get(graph).and_then(|graph| graph.outputs.get(index));
                         output.map(|output| (output.value, output.slot))

@@ -17,7 +17,7 @@ impl Verifier<'_> {
             };
             for at in &record.uses {
                 let graph = match at.user {
-                    User::Node(node) => model.nodes[node].graph,
+                    User::Node(node) | User::Attribute(node) => model.nodes[node].graph,
                     User::Graph(graph) => graph,
                 };
                 if graph != home && !self.encloses(home, graph) && !self.is_loose(graph) {

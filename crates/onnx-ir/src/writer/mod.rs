@@ -53,7 +53,7 @@ pub struct OuterGraph {
 /// names are.
 ///
 /// ```
-/// use onnx_ir::{ModelWriter, NodeFields, ValueInfoFields};
+/// use onnx_ir::raw::{ModelWriter, NodeFields, ValueInfoFields};
 ///
 /// let mut writer = ModelWriter::new(onnx_schema::interner());
 /// let main = writer.main_graph();

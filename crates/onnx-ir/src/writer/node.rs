@@ -1,13 +1,16 @@
 //! Adding a node, the most frequent part of a model.
 
-use onnx_types::{FieldForms, Symbol};
+use bytes::Bytes;
+use onnx_schema::normalize_domain;
+use onnx_types::{FieldForms, Symbol, raw_text};
 use smallvec::SmallVec;
 
 use super::ModelWriter;
-use crate::attr::Attribute;
+use crate::attr::{AttrValue, Attribute};
 use crate::entity::NodeId;
 use crate::extras::{Extras, NodeDeviceConfiguration, ValueRef};
 use crate::graph::Owner;
+use crate::named::naming_attributes;
 use crate::node::{Node, Operand};
 use crate::value::{Def, Use, User, Value, ValueFlags};
 
@@ -45,6 +48,7 @@ impl ModelWriter {
             inputs: SmallVec::new(),
             outputs: SmallVec::new(),
             attributes: Vec::new(),
+            name_slots: Box::default(),
             extras: None,
             forms: FieldForms::CANONICAL,
             graph,
@@ -66,7 +70,11 @@ impl ModelWriter {
                 self.model.set_owner(nested, Owner::Node(node));
             }
         }
-        let NodeFields { op, domain, overload, name, attributes, mut extras, forms } = fields;
+        let NodeFields { op, domain, overload, name, mut attributes, mut extras, forms } = fields;
+        let naming = naming_attributes(normalize_domain(domain), op);
+        if !naming.is_empty() {
+            self.resolve_names(naming, &mut attributes);
+        }
         if let Some(extras) = &mut extras {
             self.refer_to_outputs(node, &mut extras.device_configurations);
         }
@@ -79,7 +87,32 @@ impl ModelWriter {
         if extras.is_some() {
             record.extras = extras;
         }
+        if !naming.is_empty() {
+            self.model.link_named(node);
+        }
         node
+    }
+
+    /// Lets strings that are names of values be the values, which a later node may define. Lists with an empty text stay.
+    #[cold]
+    fn resolve_names(&mut self, naming: &[Symbol], attributes: &mut [Attribute]) {
+        for attribute in attributes.iter_mut().filter(|attribute| naming.contains(&attribute.name())) {
+            let mut texts = match attribute.value() {
+                AttrValue::String(text) => std::slice::from_ref(text).iter(),
+                AttrValue::Strings(texts) => texts.iter(),
+                _ => continue,
+            };
+            if texts.any(|text| text.is_empty()) {
+                continue;
+            }
+            let used = |text: &Bytes| {
+                let name = self.model.intern(&raw_text::from_bytes(text));
+                Some(self.used(name))
+            };
+            if let Some(values) = attribute.value().resolved_by(used) {
+                *attribute.value_mut() = values;
+            }
+        }
     }
 
     /// Shardings of a node are read before its outputs are there: a name that is that of an output means the output, not the

@@ -171,12 +171,10 @@ fn a_quantized_value_is_not_replaced() {
     let mut model = parse(text);
     let main = model.main_graph();
     let a = value(&model, "a");
-    model.graph_mut(main).quantization.push(onnx_ir::QuantAnnotation {
-        tensor: onnx_ir::ValueRef::Value(a),
-        parameters: Vec::new(),
-        forms: onnx_types::FieldForms::CANONICAL,
-        unknown: Vec::new(),
-    });
+    model
+        .graph_mut(main)
+        .quantization
+        .push(onnx_ir::QuantAnnotation::new(onnx_ir::ValueRef::Value(a), Vec::new()));
     let mut cx = PassCx::new(&mut model, PassOptions::default());
     let x = value(cx.model(), "x");
     let mut patch = cx.patch("wrong", Exactness::Exact);

@@ -172,6 +172,7 @@ impl<'m> Cx<'_, 'm> {
         let name = name.into();
         match self.attribute(name).map(Attribute::value) {
             Some(AttrValue::Strings(values)) => Ok(Some(values.len())),
+            Some(AttrValue::Values(values)) => Ok(Some(values.len())),
             Some(AttrValue::None) => Ok(Some(0)),
             Some(_) => self.wrong_kind(name),
             None => Ok(match self.default(name) {

@@ -189,7 +189,7 @@ impl Engine<'_> {
         let model = self.state.model;
         for at in model.value(value).uses() {
             let user = match at.user {
-                User::Node(node) => Some(node),
+                User::Node(node) | User::Attribute(node) => Some(node),
                 User::Graph(graph) => model.owner_node(graph),
             };
             if let Some(node) = user {

@@ -54,9 +54,7 @@ impl<'a> Parser<'a> {
             None => value.kind().or(kind).map(AttrKind::code),
         };
         let Form { doc, forms, unknown, .. } = head.form;
-        let extra = AttrExtra { doc, unknown };
-        let extra = (extra != AttrExtra::default()).then(|| Box::new(extra));
-        Ok(Attribute::from_parts(name, value, declared, forms, extra))
+        Ok(Attribute::from_parts(name, value, declared, forms, AttrExtra::boxed(doc, unknown)))
     }
 
     fn kind(&mut self) -> Result<AttrKind> {

@@ -9,7 +9,6 @@ use onnx_types::field::{
     simple_sharded_dim,
 };
 use onnx_types::{FieldForms, Symbol};
-use smallvec::SmallVec;
 
 use super::{Parser, Result};
 
@@ -64,13 +63,7 @@ impl Parser<'_> {
 
     /// Parses a device configuration of a node.
     pub(super) fn node_devices(&mut self) -> Result<NodeDeviceConfiguration> {
-        let mut devices = NodeDeviceConfiguration {
-            configuration: Symbol::EMPTY,
-            shardings: Vec::new(),
-            pipeline_stage: None,
-            forms: FieldForms::CANONICAL,
-            unknown: Vec::new(),
-        };
+        let mut devices = NodeDeviceConfiguration::new(Symbol::EMPTY);
         self.record(|parser, key| {
             match key {
                 b"configuration_id" => {
@@ -94,14 +87,7 @@ impl Parser<'_> {
     }
 
     fn sharding(&mut self) -> Result<Sharding> {
-        let mut sharding = Sharding {
-            tensor: ValueRef::Name(Symbol::EMPTY),
-            devices: SmallVec::new(),
-            groups: Vec::new(),
-            dims: Vec::new(),
-            forms: FieldForms::CANONICAL,
-            unknown: Vec::new(),
-        };
+        let mut sharding = Sharding::new(ValueRef::Name(Symbol::EMPTY));
         self.record(|parser, key| {
             match key {
                 b"tensor_name" => {
@@ -128,12 +114,7 @@ impl Parser<'_> {
     }
 
     fn device_group(&mut self) -> Result<DeviceGroup> {
-        let mut group = DeviceGroup {
-            key: 0,
-            members: SmallVec::new(),
-            forms: FieldForms::CANONICAL,
-            unknown: Vec::new(),
-        };
+        let mut group = DeviceGroup::new(0);
         self.record(|parser, key| {
             match key {
                 b"key" => parser.int_entry(int_int_list_entry::KEY, &mut group.key, &mut group.forms)?,
@@ -148,8 +129,7 @@ impl Parser<'_> {
     }
 
     fn sharded_dim(&mut self) -> Result<ShardedDim> {
-        let mut dim =
-            ShardedDim { axis: 0, simple: Vec::new(), forms: FieldForms::CANONICAL, unknown: Vec::new() };
+        let mut dim = ShardedDim::new(0);
         self.record(|parser, key| {
             match key {
                 b"axis" => parser.int_entry(sharded_dim::AXIS, &mut dim.axis, &mut dim.forms)?,
@@ -166,12 +146,7 @@ impl Parser<'_> {
     }
 
     fn simple_sharding(&mut self) -> Result<SimpleSharding> {
-        let mut simple = SimpleSharding {
-            dim: ShardSize::Absent,
-            num_shards: 0,
-            forms: FieldForms::CANONICAL,
-            unknown: Vec::new(),
-        };
+        let mut simple = SimpleSharding::new(ShardSize::Absent, 0);
         self.record(|parser, key| {
             match key {
                 b"dim" if parser.lex.peek() == Some(b'"') => {

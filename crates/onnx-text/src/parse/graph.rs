@@ -1,6 +1,7 @@
 //! Graphs.
 
-use onnx_ir::{Constant, GraphId, OuterGraph, QuantAnnotation, QuantParameter};
+use onnx_ir::raw::OuterGraph;
+use onnx_ir::{Constant, GraphId, QuantAnnotation, QuantParameter};
 use onnx_types::{FieldForms, Symbol, UnknownFields, field};
 
 use super::info::{Definition, Info, Initializer};
@@ -218,16 +219,14 @@ impl<'a> Parser<'a> {
             self.model.write_value_info(info.loaded);
         }
         for annotation in waiting.annotations {
-            let parameter = |parameter: Parameter| QuantParameter {
-                key: parameter.key,
-                value: self.model.reference(parameter.value),
-                forms: parameter.form.forms,
-                unknown: parameter.form.unknown,
+            let parameter = |parameter: Parameter| {
+                QuantParameter::new(parameter.key, self.model.reference(parameter.value))
+                    .with_encoding(parameter.form.forms, parameter.form.unknown)
             };
             let parameters = annotation.parameters.into_iter().map(parameter).collect();
             let tensor = self.model.reference(annotation.tensor);
             let Annotation { forms, unknown, .. } = annotation;
-            let annotation = QuantAnnotation { tensor, parameters, forms, unknown };
+            let annotation = QuantAnnotation::new(tensor, parameters).with_encoding(forms, unknown);
             self.model.graph_mut(graph).quantization.push(annotation);
         }
     }

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use onnx_ir::{Constant, Extras, ValueId, ValueInfoFields};
+use onnx_ir::raw::ValueInfoFields;
+use onnx_ir::{Constant, Extras, ValueId};
 use onnx_types::{Symbol, Type};
 
 use super::meta::Form;

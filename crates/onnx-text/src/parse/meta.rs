@@ -23,7 +23,7 @@ impl Form {
     /// The same, boxed only when there is anything.
     pub(super) fn into_extras(self) -> Option<Box<Extras>> {
         let Self { doc, metadata, forms, unknown } = self;
-        let extras = Extras { doc, metadata, unknown, forms, device_configurations: Vec::new() };
+        let extras = Extras::new(doc, metadata, forms, unknown);
         (!extras.is_empty()).then(|| Box::new(extras))
     }
 }

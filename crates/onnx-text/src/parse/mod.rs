@@ -25,7 +25,8 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use onnx_diag::{Caps, Diagnostic, Locus, Policy, Reported, Rule, STOPPED, Sink};
-use onnx_ir::{FunctionId, GraphId, Model, ModelWriter, NodeId, Origin};
+use onnx_ir::raw::ModelWriter;
+use onnx_ir::{FunctionId, GraphId, Model, NodeId, Origin};
 use onnx_types::raw_text::from_bytes;
 use onnx_types::{Execution, Limits, Stopped, Symbol, Type, Watch};
 

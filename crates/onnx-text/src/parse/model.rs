@@ -186,11 +186,9 @@ impl<'a> Parser<'a> {
             Ok(true)
         });
         let initialization = info.initialization;
-        let bind = |parameter: Parameter, value: &dyn Fn(&Self, Symbol) -> ValueRef| Binding {
-            key: self.model.reference(parameter.key),
-            value: value(self, parameter.value),
-            forms: parameter.form.forms,
-            unknown: parameter.form.unknown,
+        let bind = |parameter: Parameter, value: &dyn Fn(&Self, Symbol) -> ValueRef| {
+            Binding::new(self.model.reference(parameter.key), value(self, parameter.value))
+                .with_encoding(parameter.form.forms, parameter.form.unknown)
         };
         info.initialization_binding = initial
             .into_iter()

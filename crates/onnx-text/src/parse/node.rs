@@ -1,6 +1,7 @@
 //! Nodes.
 
-use onnx_ir::{GraphId, NodeFields, NodeId};
+use onnx_ir::raw::NodeFields;
+use onnx_ir::{GraphId, NodeId};
 use onnx_types::Symbol;
 use smallvec::SmallVec;
 

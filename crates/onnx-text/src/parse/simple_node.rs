@@ -1,6 +1,6 @@
 //! The fast path of nodes: most consist of names only, and are parsed by a scanner that reports no errors.
 
-use onnx_ir::NodeFields;
+use onnx_ir::raw::NodeFields;
 use onnx_types::Symbol;
 use smallvec::SmallVec;
 

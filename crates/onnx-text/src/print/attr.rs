@@ -108,6 +108,10 @@ impl Printer<'_> {
             AttrValue::Float(value) => self.f32(*value, false),
             AttrValue::Int(value) => self.int(*value),
             AttrValue::String(text) => self.byte_string(text),
+            AttrValue::Value(value) => self.value_text(*value),
+            AttrValue::Values(values) => {
+                self.list('[', ']', values, |printer, &value| printer.value_text(value))
+            }
             AttrValue::Tensor(tensor) => self.tensor(tensor),
             AttrValue::Graph(graph) => self.nested(*graph)?,
             AttrValue::Floats(values) => {

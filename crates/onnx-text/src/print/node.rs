@@ -64,6 +64,12 @@ impl Printer<'_> {
         }
     }
 
+    /// Writes the name of a value as a string: the content of an attribute that names it.
+    pub(super) fn value_text(&mut self, value: ValueId) {
+        let name = self.plan.name(value, self.model).to_owned();
+        self.byte_string(&onnx_types::raw_text::to_bytes(&name));
+    }
+
     /// Writes the name of a value in a context that also allows a type.
     pub(super) fn value_name_not_type(&mut self, value: ValueId) {
         let name = self.plan.name(value, self.model);

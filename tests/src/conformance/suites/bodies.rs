@@ -229,7 +229,7 @@ impl Pair {
         let function = function.map_err(|reason| reason.to_string())?;
         model.info_mut().opset_imports.push(OpsetImport::new(domain, 1));
         let record = model.node(self.node);
-        let mut new = NewNode { domain, ..NewNode::new(record.op()) };
+        let mut new = NewNode::new(record.op()).domain(domain);
         new.inputs = record.inputs().collect();
         let declared = model.function(function);
         let has = |name: Symbol| {

@@ -16,6 +16,7 @@ pub(super) mod attribute_without_value;
 mod axis_out_of_range;
 pub(super) mod element_type_not_allowed;
 pub(super) mod exclusive_attributes;
+mod named_value_missing;
 mod perm_not_a_permutation;
 mod scale_does_not_fit;
 mod spatial_attribute_length;
@@ -56,6 +57,7 @@ pub(crate) static NODE_ENTRIES: &[Entry<node::Check>] = &[
     entry(&activation_count_wrong::RULE, activation_count_wrong::check),
     entry(&attribute_lengths_differ::RULE, attribute_lengths_differ::check),
     entry(&exclusive_attributes::RULE, exclusive_attributes::check),
+    entry(&named_value_missing::RULE, named_value_missing::check),
     entry(&scale_does_not_fit::RULE, scale_does_not_fit::check),
     entry(&spatial_attribute_length::RULE, spatial_attribute_length::check),
 ];

@@ -40,7 +40,7 @@ mod tests {
         m.model.info_mut().ir_version = 11;
         let name = m.model.intern(name);
         let devices = devices.iter().map(|device| m.model.intern(device)).collect();
-        let device = DeviceConfiguration { name, num_devices, devices, ..Default::default() };
+        let device = DeviceConfiguration::new(name, num_devices, devices);
         m.model.info_mut().configurations.push(device);
     }
 

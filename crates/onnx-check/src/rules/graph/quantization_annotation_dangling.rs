@@ -63,7 +63,6 @@ fn report(cx: &mut GraphCx<'_, '_>, tensor: ValueRef, name: Symbol, what: &str) 
 #[cfg(test)]
 mod tests {
     use onnx_ir::{QuantAnnotation, QuantParameter};
-    use onnx_types::FieldForms;
 
     use super::*;
     use crate::testing::{Builder, check_model, scalar};
@@ -80,9 +79,8 @@ mod tests {
         };
         let (tensor, value) = (reference(tensor), reference(scale));
         let key = m.model.intern("SCALE_TENSOR");
-        let (forms, unknown) = (FieldForms::CANONICAL, Vec::new());
-        let parameters = vec![QuantParameter { key, value, forms, unknown: unknown.clone() }];
-        m.model.graph_mut(graph).quantization.push(QuantAnnotation { tensor, parameters, forms, unknown });
+        let parameters = vec![QuantParameter::new(key, value)];
+        m.model.graph_mut(graph).quantization.push(QuantAnnotation::new(tensor, parameters));
     }
 
     #[test]

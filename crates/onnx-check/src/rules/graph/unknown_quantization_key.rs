@@ -35,7 +35,6 @@ pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
 #[cfg(test)]
 mod tests {
     use onnx_ir::{QuantAnnotation, QuantParameter, ValueRef};
-    use onnx_types::FieldForms;
 
     use crate::testing::{Builder, check_model};
 
@@ -46,9 +45,8 @@ mod tests {
             m.node("y = Relu (x)");
             m.outputs(["y"]);
             let (graph, key, value) = (m.graph(), m.model.intern(key), ValueRef::Value(m.value("x")));
-            let (forms, unknown) = (FieldForms::CANONICAL, Vec::new());
-            let parameters = vec![QuantParameter { key, value, forms, unknown: unknown.clone() }];
-            let annotation = QuantAnnotation { tensor: value, parameters, forms, unknown };
+            let parameters = vec![QuantParameter::new(key, value)];
+            let annotation = QuantAnnotation::new(value, parameters);
             m.model.graph_mut(graph).quantization.push(annotation);
         };
         let place = r#"graph "g" / quantization annotation "x""#;

@@ -72,8 +72,9 @@ mod tests {
             let metadata = keys.iter().map(|&key| onnx_types::tensor::TensorMetadata::new(key, "v"));
             tensor.extra_mut().metadata.extend(metadata);
             m.initializer("w", tensor);
-            let extras = onnx_ir::Extras { metadata: entries(m, keys), ..Default::default() };
-            let node = onnx_ir::NodeFields {
+            let extras =
+                onnx_ir::Extras::new(Default::default(), entries(m, keys), Default::default(), Vec::new());
+            let node = onnx_ir::raw::NodeFields {
                 op: onnx_schema::op::RELU,
                 extras: Some(Box::new(extras)),
                 ..Default::default()

@@ -72,8 +72,7 @@ mod tests {
             for (into, given) in bindings.iter_mut().zip([initialization, update]) {
                 for (key, value) in given {
                     let [key, value] = [key, value].map(|name| ValueRef::Value(m.value(name)));
-                    let (forms, unknown) = Default::default();
-                    into.push(Binding { key, value, forms, unknown });
+                    into.push(Binding::new(key, value));
                 }
             }
         });

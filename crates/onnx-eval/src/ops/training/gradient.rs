@@ -10,8 +10,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use onnx_ir::{Def, NodeId, ValueId};
+use onnx_ir::{AttrValue, Def, NodeId, ValueId};
 use onnx_schema::{Registry, attr, domain, op};
+use onnx_types::Symbol;
 use smallvec::SmallVec;
 
 use super::derivatives::{Tensor, pulled_back};
@@ -26,9 +27,12 @@ pub(super) const KERNELS: OpKernels =
     eval(op::GRADIENT, &[since(1, gradient)]).open().of(domain::PREVIEW_TRAINING);
 
 fn gradient(cx: &mut Cx<'_, '_>) -> Outcome {
-    let xs = named(cx, cx.texts(attr::XS)?.unwrap_or_default())?;
-    let zs = named(cx, cx.texts(attr::ZS)?.unwrap_or_default())?;
-    let y = named(cx, vec![cx.text(attr::Y)?.as_bytes()])?;
+    let xs = named(cx, attr::XS)?;
+    let zs = named(cx, attr::ZS)?;
+    let y = named(cx, attr::Y)?;
+    if y.is_empty() {
+        return Err(Stop::failed("`y` names no value"));
+    }
     let mut values: BTreeMap<ValueId, Value> = BTreeMap::new();
     for (index, &given) in xs.iter().chain(&zs).enumerate() {
         values.insert(given, cx.value(index)?.clone());
@@ -62,14 +66,27 @@ fn gradient(cx: &mut Cx<'_, '_>) -> Outcome {
     Ok(())
 }
 
-/// The values of these names that the node sees.
-fn named(cx: &Cx<'_, '_>, names: Vec<&[u8]>) -> Outcome<Vec<ValueId>> {
-    let find = |name: &[u8]| {
-        let text = String::from_utf8_lossy(name);
-        let value = cx.model.find_value(cx.node.graph(), &text);
-        value.ok_or_else(|| Stop::failed(format_args!("no value is named {}", onnx_diag::Quoted(&text))))
+/// The values that an attribute names; where a call passes the attribute to the function around the node, those of these names that
+/// the node sees.
+fn named(cx: &Cx<'_, '_>, name: Symbol) -> Outcome<Vec<ValueId>> {
+    let missing = |name: &str| Stop::failed(format_args!("no value is named {}", onnx_diag::Quoted(name)));
+    let names = match cx.attribute(name).map(onnx_ir::Attribute::value) {
+        None | Some(AttrValue::None) => return Ok(Vec::new()),
+        Some(AttrValue::String(name)) => std::slice::from_ref(name),
+        Some(AttrValue::Strings(names)) => names,
+        Some(value) => {
+            let is_defined = |&value: &ValueId| match cx.model.value(value).def() {
+                Def::Unresolved(_) => Err(missing(cx.model.str(cx.model.value(value).name()))),
+                _ => Ok(value),
+            };
+            return value.values().iter().map(is_defined).collect();
+        }
     };
-    names.into_iter().map(find).collect()
+    let find = |name: &bytes::Bytes| {
+        let text = String::from_utf8_lossy(name);
+        cx.model.find_value(cx.node.graph(), &text).ok_or_else(|| missing(&text))
+    };
+    names.iter().map(find).collect()
 }
 
 /// The nodes that compute the wanted values from the known ones, in order. Constants on the way become known.

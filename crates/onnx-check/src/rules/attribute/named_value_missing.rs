@@ -1,0 +1,86 @@
+//! The rule `named-value-missing`: an attribute of `Gradient` names a value that is not there.
+
+use onnx_diag::{Diagnostic, Quoted, Rule, Severity};
+use onnx_ir::{AttrValue, Def, naming_attributes};
+
+use crate::cx::NodeCx;
+
+pub(crate) static RULE: Rule = Rule::new(
+    2424,
+    "named-value-missing",
+    Severity::Error,
+    "An attribute of `Gradient` names a value that is not there.",
+)
+.with_spec("Operators")
+.with_explain(include_str!("named_value_missing.md"));
+
+pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
+    let naming = naming_attributes(cx.node.domain(), cx.node.op());
+    if naming.is_empty() || cx.is_alone() {
+        return;
+    }
+    let (model, id, graph) = (cx.model, cx.id, cx.node.graph());
+    for attribute in cx.node.attributes().iter().filter(|attribute| naming.contains(&attribute.name())) {
+        let missing: Vec<(usize, String)> = match attribute.value() {
+            AttrValue::Value(_) | AttrValue::Values(_) => {
+                let values = attribute.value().values().iter().enumerate();
+                let missing = values
+                    .filter(|&(_, &value)| matches!(model.value(value).def(), Def::Unresolved(_)))
+                    .map(|(index, &value)| (index, model.str(model.value(value).name()).to_owned()));
+                missing.collect()
+            }
+            // What can be a name of a value is one.
+            AttrValue::String(text) => vec![(0, String::from_utf8_lossy(text).into_owned())],
+            AttrValue::Strings(texts) => {
+                let texts = texts.iter().map(|text| String::from_utf8_lossy(text).into_owned());
+                texts.enumerate().filter(|(_, text)| model.find_value(graph, text).is_none()).collect()
+            }
+            _ => continue,
+        };
+        let is_list = matches!(attribute.value(), AttrValue::Values(_) | AttrValue::Strings(_));
+        for (index, text) in missing {
+            let name = attribute.name();
+            cx.report(&RULE, |places| {
+                let place = places.attribute(id, name);
+                let place = if is_list { place.element(index) } else { place };
+                let near = model.names().get(&text).and_then(|name| places.nearest_value(graph, name));
+                let (name, text) = (Quoted(places.str(name)), Quoted(&text).to_string());
+                let help = match near {
+                    Some(near) => format!("did you mean {}?", Quoted(near)),
+                    None => "name a value of the graph of the node, or of a graph around it".to_owned(),
+                };
+                let message = format!("attribute {name} names {text}, which nothing defines");
+                // The reference does not look at the attributes.
+                Diagnostic::new(&RULE, place, message).help(help).beyond_reference(true)
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use onnx_ir::AttrValue;
+
+    use crate::testing::{Builder, check_model};
+
+    fn model(m: &mut Builder, xs: &[&str], y: &str) {
+        m.import("ai.onnx.preview.training", 1);
+        m.inputs(["a"]);
+        m.node("c = Mul (a, a)");
+        let xs = AttrValue::Strings(xs.iter().map(|name| Bytes::copy_from_slice(name.as_bytes())).collect());
+        let attributes = [m.attribute("xs", xs), m.attribute("y", y)];
+        m.node_with("d = ai.onnx.preview.training.Gradient (a)", attributes);
+        m.outputs(["d"]);
+    }
+
+    #[test]
+    fn names_are_those_of_values() {
+        let place = r#"graph "g" / node #1 ai.onnx.preview.training::Gradient / attribute"#;
+        let (xs, y) = (format!(r#"{place} "xs" / element 1"#), format!(r#"{place} "y""#));
+        check_model(|m| model(m, &["a", "b"], "c"), &[("ONNX2424", &xs)]);
+        check_model(|m| model(m, &["a", ""], "c"), &[("ONNX2424", &xs)]);
+        check_model(|m| model(m, &["a"], "e"), &[("ONNX2424", &y)]);
+        check_model(|m| model(m, &["a"], "c"), &[]);
+    }
+}
