@@ -127,7 +127,7 @@ fn run(graph: &str, inputs: &[(&str, Value)]) -> Tensor {
     let text = format!("<ir_version: 14, opset_import: [\"\": 28]>\n{graph}");
     let model = onnx_text::parse_model(&text, &onnx_text::ParseOptions::default()).unwrap();
     let outputs = Evaluator::new(&model, &EvalOptions::default()).unwrap().run(inputs).unwrap();
-    outputs.first().unwrap().tensor().unwrap().clone()
+    Tensor::clone(outputs.first().unwrap().tensor().unwrap())
 }
 
 /// All numbers of `float16`.
