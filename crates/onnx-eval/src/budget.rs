@@ -60,6 +60,11 @@ impl Budget {
         self.watch.work(steps).map_err(Stop::Interrupted)
     }
 
+    /// The operations that are left.
+    pub(crate) const fn steps_left(&self) -> u64 {
+        self.steps
+    }
+
     /// The checks of the interrupt within a kernel.
     pub(crate) const fn poll(&mut self) -> &mut InterruptPoll {
         &mut self.poll

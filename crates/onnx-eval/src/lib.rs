@@ -24,8 +24,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`run_node`] runs a single node on given values, and [`constant`] computes a value that is the same in every run.
-//! [`Liveness`] states when a value is not needed any more.
+//! [`run_node`] runs a single node on given values, [`NodeEvaluator`] runs one many times, and [`constant`] computes a value that is
+//! the same in every run. [`Liveness`] states when a value is not needed any more.
 //!
 //! # Numbers
 //!
@@ -126,7 +126,7 @@ mod value;
 pub use constant::{NotConstant, constant};
 pub use cx::{Cx, Dims, Operand, Outcome, Stop};
 pub use declared::DeclaredTypes;
-pub use engine::{Evaluator, run_node};
+pub use engine::{Evaluator, NodeEvaluator, run_node};
 pub use family::Axes;
 pub use fault::{Failure, FailureKind};
 pub use liveness::Liveness;

@@ -1,5 +1,7 @@
 //! EvalOptions of a run.
 
+use std::sync::atomic::AtomicU64;
+
 use onnx_schema::Registry;
 use onnx_types::tensor::{DataSource, NoData};
 use onnx_types::{Execution, Limits};
@@ -71,6 +73,9 @@ pub struct EvalOptions<'a> {
     pub precision: Precision,
     /// A perturbation of results that the standard leaves open. Default: none.
     pub perturbation: Option<Perturbation>,
+    /// Is increased by the operations of each run, as [`run_steps`](Limits::run_steps) counts them: for callers that bound the work
+    /// of many runs. Default: none.
+    pub meter: Option<&'a AtomicU64>,
     /// The greatest number of threads that compute a node at one time: parts of products of matrices, convolutions and
     /// functions of many elements. They are those of the current pool of `rayon`. Default: 1, the thread of the caller; so
     /// it is without the feature `rayon`. Results do not depend on it.
@@ -86,6 +91,7 @@ impl Default for EvalOptions<'_> {
             observer: None,
             precision: Precision::Declared,
             perturbation: None,
+            meter: None,
             threads: 1,
         }
     }
@@ -96,6 +102,7 @@ onnx_types::option_setters! {
         with_execution => execution: into Execution,
         with_data => data: &'a dyn DataSource,
         with_registry => registry: &'a Registry,
+        with_meter => meter: Option<&'a AtomicU64>,
     }
 }
 

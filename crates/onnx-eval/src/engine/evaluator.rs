@@ -163,11 +163,53 @@ pub fn run_node(
     inputs: &[Option<Value>],
     options: &EvalOptions<'_>,
 ) -> Result<Vec<Option<Value>>, Failure> {
-    let plan = Planner::new(model, options).node(node)?;
-    let record = model.node(node);
-    // The inputs of the plan are those that the node does not omit.
-    let given = record.inputs().enumerate().filter(|(_, value)| value.is_some());
-    let values = given.map(|(index, _)| inputs.get(index).cloned().flatten()).collect();
-    let mut outputs = Machine::new(model, options, &plan).run(values, Vec::new())?.into_iter();
-    Ok(record.outputs().iter().map(|output| output.and_then(|_| outputs.next().flatten())).collect())
+    NodeEvaluator::new(model, node, options)?.run(inputs, options)
+}
+
+/// A node that is planned once and runs any number of times, as [`run_node`] runs it.
+pub struct NodeEvaluator<'m> {
+    model: &'m Model,
+    node: NodeId,
+    plan: Plan<'m>,
+}
+
+impl<'m> NodeEvaluator<'m> {
+    /// Plans a node and everything that it calls.
+    ///
+    /// # Errors
+    ///
+    /// Returns a failure if nodes need each other's results in a cycle.
+    ///
+    /// # Panics
+    ///
+    /// See [`run_node`].
+    pub fn new(model: &'m Model, node: NodeId, options: &EvalOptions<'m>) -> Result<Self, Failure> {
+        let plan = Planner::new(model, options).node(node)?;
+        Ok(Self { model, node, plan })
+    }
+
+    /// Runs the node on values for its inputs, in the order of the node, and returns its outputs. Observer, seed and limits may be
+    /// others than when it was planned.
+    ///
+    /// # Errors
+    ///
+    /// See [`run_node`].
+    pub fn run(
+        &self,
+        inputs: &[Option<Value>],
+        options: &EvalOptions<'_>,
+    ) -> Result<Vec<Option<Value>>, Failure> {
+        let record = self.model.node(self.node);
+        // The inputs of the plan are those that the node does not omit.
+        let given = record.inputs().enumerate().filter(|(_, value)| value.is_some());
+        let values = given.map(|(index, _)| inputs.get(index).cloned().flatten()).collect();
+        let mut outputs = Machine::new(self.model, options, &self.plan).run(values, Vec::new())?.into_iter();
+        Ok(record.outputs().iter().map(|output| output.and_then(|_| outputs.next().flatten())).collect())
+    }
+}
+
+impl std::fmt::Debug for NodeEvaluator<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NodeEvaluator").field("node", &self.node).finish_non_exhaustive()
+    }
 }

@@ -1,5 +1,7 @@
 //! The machine: runs the steps of a plan with a stack of active graphs, so that no nesting uses the stack of the thread.
 
+use std::sync::atomic::Ordering;
+
 use onnx_diag::Locus;
 use onnx_ir::{AttrValue, Attribute, FunctionId, Model, NodeId, Places};
 use onnx_schema::SchemaRef;
@@ -97,6 +99,10 @@ impl<'p, 'm> Machine<'p, 'm> {
         let entered = self.push_frame(0, arguments, homes);
         let entered = entered.and_then(|frame| self.enter((0, frame), inputs, Then::Return));
         let result = entered.map_err(|stop| halt(None, stop, String::new())).and_then(|()| self.execute());
+        if let Some(meter) = self.options.meter {
+            let steps = self.options.execution.limits.run_steps.saturating_sub(self.budget.steps_left());
+            meter.fetch_add(steps, Ordering::Relaxed);
+        }
         result.map_err(|halt| {
             let (node, stop, operands) = *halt;
             failure(self.model, node, stop, &operands)

@@ -10,5 +10,5 @@ mod plan;
 mod proof;
 pub(crate) mod types;
 
-pub use evaluator::{Evaluator, run_node};
+pub use evaluator::{Evaluator, NodeEvaluator, run_node};
 pub(crate) use proof::is_narrow;
