@@ -321,7 +321,7 @@ pub(crate) fn prove(
             match verdict {
                 Verdict::Proved(_) => proved += 1,
                 Verdict::Tested { .. } => tested += 1,
-                Verdict::Untested(_) => untested += 1,
+                Verdict::Untested(_) | Verdict::Measured { .. } => untested += 1,
                 Verdict::Refuted(found) => {
                     let node = node_name(model, claim.node);
                     return Err(Failure::new(format_args!(

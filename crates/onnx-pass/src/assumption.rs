@@ -13,20 +13,26 @@ pub enum Exactness {
     /// Equal bit for bit under every admissible implementation; NaNs are equal to each other. Operators whose order of
     /// accumulation or approximation the standard leaves open count as unknown functions of their operands.
     Exact,
-    /// Equal in real arithmetic: results differ only by rounding.
+    /// Equal in real arithmetic: results differ only by rounding. What is not equal to a computer is equal here if it is in real
+    /// arithmetic: a `Cast` to `float16` and back is the identity.
     Rounding,
+    /// Not equal: numbers have another format. Such edits are measured, not proved, and there are none by a patch:
+    /// [`PassCx::approximate`](crate::PassCx::approximate) makes them.
+    Approximate,
 }
 
 impl Exactness {
-    /// The name in the text form: `exact` or `rounding`.
+    /// The name: `exact`, `rounding` or `approximate`. A claim is of one of the first two.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Exact => "exact",
             Self::Rounding => "rounding",
+            Self::Approximate => "approximate",
         }
     }
 
+    /// The class of a claim by its name.
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         [Self::Exact, Self::Rounding].into_iter().find(|class| class.name() == name)
     }

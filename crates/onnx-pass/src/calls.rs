@@ -7,6 +7,7 @@ use onnx_schema::normalize_domain;
 use crate::extract::Recorded;
 use crate::patch::{Neighbors, Patch};
 use crate::query::Reason;
+use crate::restructure::same_function;
 
 impl Patch<'_, '_> {
     /// Replaces a call of a function of the model by the nodes of its body: references to attributes of the function become the
@@ -47,7 +48,7 @@ impl Patch<'_, '_> {
 
     /// Moves nodes of one graph into a new function of the model, and replaces them by a call of it. Values that the nodes use
     /// become inputs of the function in the order of first use, and those of their results that are used elsewhere become
-    /// outputs. Returns the call. The domain is imported at version 1 if it is not imported yet.
+    /// outputs. If the model has a function of this name that computes the same, it is called. Returns the call. The domain is imported at version 1 if it is not imported yet.
     ///
     /// # Errors
     ///
@@ -58,8 +59,11 @@ impl Patch<'_, '_> {
     pub fn outline(&mut self, nodes: &[NodeId], domain: &str, name: &str) -> Result<NodeId, Reason> {
         let region = Region::new(self.model(), nodes)?;
         let registry = self.cx.options.registry;
-        let function = region.make_function(self.cx.model, (domain, name, ""), registry)?;
-        self.draft.functions.push(function);
+        match region.make_function(self.cx.model, (domain, name, ""), registry) {
+            Ok(function) => self.draft.functions.push(function),
+            Err(reason) if !self.has_equal_function(&region, domain, name) => return Err(reason.into()),
+            Err(_) => {}
+        }
         let imported = normalize_domain(self.cx.model.intern(domain));
         if self.model().versions_in(region.graph).get(imported).is_none() {
             self.set_version(imported, 1);
@@ -86,6 +90,30 @@ impl Patch<'_, '_> {
         }
         let call = results.first().copied().flatten().and_then(|value| self.model().value(value).producer());
         call.ok_or_else(|| "the call was not made".into())
+    }
+}
+
+impl Patch<'_, '_> {
+    /// Whether the model has a function of this domain and name that equals one of the nodes.
+    fn has_equal_function(&mut self, region: &Region, domain: &str, name: &str) -> bool {
+        let registry = self.cx.options.registry;
+        let domain_symbol = normalize_domain(self.cx.model.intern(domain));
+        let wanted = self.cx.model.intern(name);
+        let model = self.model();
+        let is_wanted = |&function: &onnx_ir::FunctionId| {
+            let function = model.function(function);
+            (function.domain(), function.name()) == (domain_symbol, wanted) && function.overload().is_empty()
+        };
+        let Some(known) = model.functions().iter().copied().find(is_wanted) else { return false };
+        let fresh = self.cx.model.fresh_name(name);
+        let fresh = self.model().str(fresh).to_owned();
+        let Ok(made) = region.make_function(self.cx.model, (domain, &fresh, ""), registry) else {
+            return false;
+        };
+        let is_equal = same_function(self.model(), known, made, self.cx.options.data);
+        // Nothing calls it.
+        let _ = self.cx.model.remove_function(made);
+        is_equal
     }
 }
 

@@ -1,6 +1,7 @@
 //! The end of a patch: its proof, and its application to the model.
 
 use std::collections::{HashSet, VecDeque};
+use std::sync::atomic::AtomicU64;
 
 use foldhash::fast::RandomState;
 use onnx_diag::Quoted;
@@ -15,7 +16,7 @@ use crate::extract::is_inside;
 use crate::inherit::inherit;
 use crate::keys::KeySet;
 use crate::patch::{Draft, Level, Patch, Proof, Refusal};
-use crate::prove::{Verdict, prove};
+use crate::prove::{Verdict, prove_metered};
 use crate::query::label;
 use crate::references::References;
 use crate::static_levels::{self, Types};
@@ -27,6 +28,9 @@ pub(crate) const ASSUMED_KEY: &str = "onnx.pass.assumed.";
 
 /// The reason for a refusal: not all sources of the edit are selected.
 pub(crate) const NOT_SELECTED: &str = "a source of the edit is not among the nodes that are selected";
+
+/// Why an edit is not tested after those before it took all operations of the pass.
+const NO_STEPS: &str = "the proofs of the pass took as many operations as they may";
 
 /// Number of nodes before a claim that are added to it to confirm a refutation.
 const CONTEXT: usize = 64;
@@ -73,6 +77,11 @@ impl Patch<'_, '_> {
             let reason = format!("edits of class {} are not allowed", self.draft.class);
             return Err(refuse(&self.draft, Level::Class, reason, None));
         }
+        if self.draft.class == Exactness::Approximate {
+            let reason =
+                "a patch preserves results: `PassCx::approximate` makes edits that do not".to_owned();
+            return Err(refuse(&self.draft, Level::Class, reason, None));
+        }
         if !self.is_selected() {
             return Err(refuse(&self.draft, Level::Structure, NOT_SELECTED.to_owned(), None));
         }
@@ -111,7 +120,8 @@ impl Patch<'_, '_> {
             Proof { verdict: Verdict::Untested("no proof was requested".to_owned()), is_cached: false }
         };
         if let Verdict::Untested(reason) = &proof.verdict
-            && self.cx.options.require_tested
+            && self.cx.options.level >= Level::Values
+            && !self.cx.options.allow_untested
         {
             let reason = format!("the results could not be compared: {reason}");
             return Err(refuse(&self.draft, Level::Values, reason, Some(proof.verdict)));
@@ -197,7 +207,7 @@ impl Patch<'_, '_> {
                 "the results differ for operands that the model may never have, and could not be compared for those that it \
                  computes: {why}"
             )),
-            Verdict::Proved(_) | Verdict::Tested { .. } => Some(
+            Verdict::Proved(_) | Verdict::Tested { .. } | Verdict::Measured { .. } => Some(
                 "the results differ only for operands that the model does not compute: the edit relies on something about \
                  them that it has not queried"
                     .to_owned(),
@@ -360,7 +370,12 @@ impl Patch<'_, '_> {
         if let Some(known) = hash.and_then(|hash| self.cx.verdicts.get(&hash)) {
             return (known.clone(), true);
         }
-        let verdict = prove(eq, &self.cx.options);
+        if self.cx.proof_steps >= self.cx.options.max_proof_steps {
+            return (Verdict::Untested(NO_STEPS.to_owned()), false);
+        }
+        let steps = AtomicU64::new(0);
+        let verdict = prove_metered(eq, &self.cx.options, &steps);
+        self.cx.proof_steps = self.cx.proof_steps.saturating_add(steps.into_inner());
         if let Some(hash) = hash {
             self.cx.verdicts.insert(hash, verdict.clone());
         }

@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
-use onnx_ir::{Cursor, Model, Node, NodeId, Revision, ValueId};
+use onnx_ir::{Changes, Cursor, Model, Node, NodeId, Revision, ValueId};
 use onnx_schema::Registry;
 use onnx_shape_infer::{InferOptions, Inference, Justification, infer};
 use onnx_types::tensor::{DataSource, NoData};
@@ -33,18 +33,25 @@ const WORK_OF_ENTITY: i64 = 64;
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct PassOptions<'a> {
-    /// The least exact class that is allowed. Default: [`Exactness::Rounding`].
+    /// The least exact class that is allowed. Default: [`Exactness::Rounding`], so that edits preserve what the model computes.
     pub class: Exactness,
     /// Whether edits may depend on guards of inferred results. They are then written into the metadata of the model.
     /// Default: `false`.
     pub allow_assumed: bool,
     /// Conditions on numbers at run time that the caller grants. Default: none.
     pub conditions: &'a [Condition],
-    /// The last level at which edits are proved. [`Level::Types`] compares the sides of an edit without running them.
+    /// The last level at which edits are proved. [`Level::Types`] compares the sides of an edit without running them, and is for
+    /// edits that are known to be right. It refuses a patch that changes the version of an operator set
+    /// ([`Patch::raise_opset`]) if a node that stays has another schema in the new version: only a run shows that it computes the same.
     /// Default: [`Level::Values`]. [`Level::Model`] is for a [`Pipeline`](crate::Pipeline).
     pub level: Level,
-    /// Whether edits whose values could not be compared are refused. Default: `false`.
-    pub require_tested: bool,
+    /// Whether edits are made whose values could not be compared although [`Level::Values`] was asked for: inputs of their types are
+    /// not generated, or no run completes. Below that level no values are compared, and it has no effect. Default: `false`.
+    pub allow_untested: bool,
+    /// The operations of the runs of all proofs of one pass, as [`proof_steps`](onnx_types::Limits::proof_steps) counts those of one
+    /// run. The claims of further edits are untested. A pipeline counts each run of a pass anew. Default: 2³⁴, some tens
+    /// of seconds.
+    pub max_proof_steps: u64,
     /// The operators that are known. By default those of ONNX.
     pub registry: &'a Registry,
     /// Source of external weights. Default: none.
@@ -74,7 +81,8 @@ impl Default for PassOptions<'_> {
             allow_assumed: false,
             conditions: &[],
             level: Level::Values,
-            require_tested: false,
+            allow_untested: false,
+            max_proof_steps: 1 << 34,
             registry: Registry::STANDARD,
             data: &NoData,
             only: None,
@@ -93,7 +101,8 @@ onnx_types::option_setters! {
         with_assumed => allow_assumed: bool,
         with_conditions => conditions: &'a [Condition],
         with_level => level: Level,
-        with_tests_required => require_tested: bool,
+        with_untested => allow_untested: bool,
+        with_max_proof_steps => max_proof_steps: u64,
         with_registry => registry: &'a Registry,
         with_data => data: &'a dyn DataSource,
         with_only => only: into Option<&'a HashSet<NodeId>>,
@@ -186,6 +195,10 @@ pub struct PassCx<'m> {
     pub(crate) journal: Vec<Entry>,
     /// Verdicts by the hash of the claim: layers that are alike are proved once.
     pub(crate) verdicts: HashMap<u128, Verdict, RandomState>,
+    /// The operations of all proofs of the pass that runs.
+    pub(crate) proof_steps: u64,
+    /// Whether functions were not inferred since the last edit.
+    is_partial: bool,
     /// The conditions in the metadata of the model that edits depend on.
     pub(crate) assumed: HashSet<String, RandomState>,
     /// Whether a node refers to values by name, so that nothing is edited.
@@ -227,6 +240,8 @@ impl<'m> PassCx<'m> {
             options,
             journal,
             verdicts,
+            proof_steps: 0,
+            is_partial: false,
             assumed,
             refers_by_name,
             saved,
@@ -369,6 +384,7 @@ impl<'m> PassCx<'m> {
     pub(crate) fn refresh(&mut self) {
         let changes = self.model.changes_since(&self.revision);
         if !changes.is_empty() {
+            self.is_partial |= !self.model.functions().is_empty();
             let options = inference_options(&self.options, self.assumes_guards);
             self.inference = std::mem::take(&mut self.inference).update(self.model, &options, &changes);
             self.revision = self.model.revision();
@@ -401,6 +417,20 @@ impl<'m> PassCx<'m> {
         self.credit = self.credit.saturating_sub_unsigned(self.inference.work());
     }
 
+    /// Infers everything again if edits were made since the last time and the model has functions, of which an incremental inference
+    /// does not know what their calls pass. Returns `false` if nothing can be new.
+    pub(crate) fn complete_inference(&mut self) -> bool {
+        self.refresh();
+        if !std::mem::take(&mut self.is_partial) {
+            return false;
+        }
+        let options = inference_options(&self.options, self.assumes_guards);
+        let inference = std::mem::take(&mut self.inference);
+        self.inference = inference.update(self.model, &options, &Changes::Everything);
+        self.revision = self.model.revision();
+        true
+    }
+
     /// Returns `true` if an inference without guards can tell more: edits may not rely on guards, and results depend on them.
     pub(crate) fn is_held_back_by_guards(&mut self) -> bool {
         self.refresh();
@@ -421,6 +451,7 @@ impl<'m> PassCx<'m> {
         });
         let before = std::mem::replace(&mut self.inference, inference);
         self.other_inference = Some((before, std::mem::replace(&mut self.revision, revision)));
+        self.is_partial |= !self.model.functions().is_empty();
         self.refresh();
     }
 

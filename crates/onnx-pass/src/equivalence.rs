@@ -143,12 +143,12 @@ impl Equivalence {
     ///
     /// See [`Equivalence::text`].
     pub fn hash(&self) -> Result<u128, PrintError> {
-        let digest = |tensor: &Tensor| Some(format!("fnv:{:032x}", digest(tensor)));
+        let digest = |tensor: &Tensor| Some(format!("digest:{:032x}", digest(tensor)));
         let options = PrintOptions::default().with_digest(Some(&digest));
         let text = print_model(&self.model, &options)?.text;
-        let mut state = Fnv::new();
+        let mut state = Digest::new();
         std::hash::Hasher::write(&mut state, text.as_bytes());
-        Ok(state.0)
+        Ok(state.sum())
     }
 
     /// Parses the text form.
@@ -264,7 +264,7 @@ impl fmt::Debug for Equivalence {
 
 /// A hash of type, sizes and all elements: claims that differ in one element have different verdicts.
 fn digest(tensor: &Tensor) -> u128 {
-    let mut state = Fnv::new();
+    let mut state = Digest::new();
     // Types and sizes, and the element of a splat, which has any number of them.
     tensor.hash_meaning(&NoData, &mut state);
     match tensor.payload() {
@@ -280,27 +280,57 @@ fn digest(tensor: &Tensor) -> u128 {
             }
         }
     }
-    state.0
+    state.sum()
 }
 
-/// FNV-1a with 128 bits: depends on nothing but the bytes.
-struct Fnv(u128);
+/// A hash of 128 bits that depends on nothing but the bytes that are written, and is the same on all machines. Whole words are
+/// mixed at once, since weights are large.
+struct Digest {
+    words: [u64; 2],
+    length: u64,
+}
 
-impl Fnv {
+impl Digest {
+    const FACTORS: [u64; 2] = [0x9e37_79b9_7f4a_7c15, 0xbf58_476d_1ce4_e5b9];
+
     const fn new() -> Self {
-        Self(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d)
+        Self { words: [0x6c62_272e_07bb_0142, 0x62b8_2175_6295_c58d], length: 0 }
+    }
+
+    const fn word(&mut self, word: u64) {
+        let [one, two] = self.words;
+        let one = (one ^ word).wrapping_mul(Self::FACTORS[0]);
+        let two = (two.rotate_left(29) ^ word).wrapping_mul(Self::FACTORS[1]);
+        self.words = [one ^ (one >> 32), two ^ (two >> 29)];
+    }
+
+    fn sum(&self) -> u128 {
+        let mut last = Self { words: self.words, length: self.length };
+        last.word(self.length);
+        last.word(self.words[1]);
+        let [one, two] = last.words;
+        u128::from(one) << 64 | u128::from(two)
     }
 }
 
-impl std::hash::Hasher for Fnv {
+impl std::hash::Hasher for Digest {
     fn finish(&self) -> u64 {
         // The lower half.
-        self.0 as u64
+        self.sum() as u64
     }
 
     fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.0 = (self.0 ^ u128::from(byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b);
+        self.length = self.length.wrapping_add(bytes.len() as u64);
+        let (words, rest) = bytes.as_chunks::<8>();
+        for word in words {
+            self.word(u64::from_le_bytes(*word));
+        }
+        if !rest.is_empty() {
+            let mut word = [0; 8];
+            if let Some(begin) = word.get_mut(..rest.len()) {
+                begin.copy_from_slice(rest);
+            }
+            self.word(u64::from_le_bytes(word));
         }
     }
 }

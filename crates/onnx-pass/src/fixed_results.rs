@@ -104,7 +104,8 @@ const ACCUMULATES: &[Symbol] = &[op::CUM_SUM, op::RANGE, op::REDUCE_PROD, op::RE
 
 /// Returns `true` if all admissible implementations compute these results of a node from these operands, bit for bit; NaNs
 /// count as equal.
-pub(crate) fn are_fixed(
+#[must_use]
+pub fn are_fixed(
     model: &Model,
     node: NodeId,
     registry: &Registry,
@@ -148,12 +149,16 @@ pub(crate) fn are_fixed(
     }
 }
 
-/// Whether the standard says nothing about the results of a node on these operands, so that implementations may return different
-/// ones that rounding does not explain: a float that the integers of the result do not include, or what
-/// [`implementations_differ`] lists.
-pub(crate) fn are_undefined(model: &Model, node: NodeId, operands: &[Tensor], results: &[Tensor]) -> bool {
+/// Whether the standard says nothing about the results of a node on these operands (those that it does not omit), so that
+/// implementations may return different ones that rounding does not explain: a float that the integers of the result do not
+/// include, a shift by more bits than there are, limits of `Clip` in the wrong order, and other values that the text of an operator
+/// excludes, or that implementations treat in different ways.
+///
+/// What computes constants at the time of an edit asks this: a result that is open stays a node of the model.
+#[must_use]
+pub fn are_undefined(model: &Model, node: NodeId, operands: &[Tensor], results: &[Tensor]) -> bool {
     let record = model.node(node);
-    if record.domain() != domain::ONNX {
+    if record.domain() != domain::ONNX || !MAY_BE_UNDEFINED.contains(&record.op()) {
         return false;
     }
     let is_cast = record.is(op::CAST) || record.is(op::CAST_LIKE);
@@ -163,16 +168,48 @@ pub(crate) fn are_undefined(model: &Model, node: NodeId, operands: &[Tensor], re
     is_cast && is_float && results.iter().any(is_outside) || implementations_differ(record, operands)
 }
 
+/// The operators of which results can be undefined.
+pub(crate) const MAY_BE_UNDEFINED: &[Symbol] = &[
+    op::BIT_SHIFT,
+    op::CAST,
+    op::CAST_LIKE,
+    op::CLIP,
+    op::DIV,
+    op::DYNAMIC_QUANTIZE_LINEAR,
+    op::MOD,
+    op::ONE_HOT,
+    op::PAD,
+    op::POW,
+    op::QUANTIZE_LINEAR,
+    op::TOP_K,
+];
+
 /// Whether the text of a standard operator leaves its result open for these operands, or implementations follow it in different
 /// ways.
 fn implementations_differ(node: &Node, operands: &[Tensor]) -> bool {
-    let any_float = |is: fn(f64) -> bool| {
-        let is_float = |tensor: &&Tensor| tensor.elem().class() == ElemClass::Float;
-        operands.iter().filter(is_float).any(|tensor| floats(tensor).is_none_or(|mut all| all.any(is)))
+    let is_float = |tensor: &Tensor| tensor.elem().class() == ElemClass::Float;
+    let any_of = |tensor: &Tensor, is: fn(f64) -> bool| {
+        is_float(tensor) && floats(tensor).is_none_or(|mut all| all.any(is))
     };
+    let any_float = |is: fn(f64) -> bool| operands.iter().any(|tensor| any_of(tensor, is));
+    let bounds = |index: usize| operands.get(index).filter(|tensor| !is_float(tensor)).and_then(extremes);
     match node.op() {
+        // The bits that remain of a number that is shifted out.
+        op::BIT_SHIFT => {
+            let bits = operands.first().and_then(|tensor| tensor.elem().bits()).unwrap_or(0);
+            bounds(1).is_none_or(|shifts| shifts.0 < 0 || shifts.1 >= i128::from(bits))
+        }
         // The default of a limit is the least or the greatest finite number; other implementations keep infinities.
-        op::CLIP => operands.len() < 3 && any_float(f64::is_infinite),
+        op::CLIP => operands.len() < 3 && any_float(f64::is_infinite) || has_open_limits(node, operands),
+        // A quotient by 0, and the one that no integer is.
+        op::DIV | op::MOD => {
+            let least = operands.first().and_then(|tensor| range_of(tensor.elem())).map(|range| range.0);
+            let (a, b) = (bounds(0), bounds(1));
+            let is_least = a.zip(least).is_some_and(|(a, least)| a.0 == least && least < 0);
+            b.is_some_and(|b| {
+                b.0 <= 0 && 0 <= b.1 && has_zero(operands.get(1)) || b.0 <= -1 && -1 <= b.1 && is_least
+            })
+        }
         // Elements are removed before the others are repeated, or after that.
         op::PAD => {
             let repeats = node.attribute(attr::MODE).is_some_and(
@@ -182,12 +219,46 @@ fn implementations_differ(node: &Node, operands: &[Tensor]) -> bool {
             let attribute = node.ints(attr::PADS).into_iter().flatten();
             repeats && (attribute.copied().any(|pad| pad < 0) || operands.get(1).is_some_and(removes))
         }
-        // The integer of NaN.
-        op::QUANTIZE_LINEAR | op::DYNAMIC_QUANTIZE_LINEAR => any_float(f64::is_nan),
+        // An index that is no integer.
+        op::ONE_HOT => operands.iter().take(2).any(|tensor| any_of(tensor, |index| index.fract() != 0.0)),
+        // The integer of a fraction.
+        op::POW => bounds(0).is_some() && bounds(1).is_some_and(|exponents| exponents.0 < 0),
+        // The integer of NaN, and the quotient by a scale of 0.
+        op::QUANTIZE_LINEAR => {
+            any_float(f64::is_nan) || operands.get(1).is_some_and(|scale| any_of(scale, |scale| scale == 0.0))
+        }
+        op::DYNAMIC_QUANTIZE_LINEAR => any_float(|number| !number.is_finite()),
         // The order of the elements.
         op::TOP_K => node.int(attr::SORTED) == Some(0),
         _ => false,
     }
+}
+
+/// Whether a tensor of integers has a 0.
+fn has_zero(tensor: Option<&Tensor>) -> bool {
+    tensor.is_some_and(|tensor| match tensor.elem() {
+        ElemType::Uint64 => tensor.to_vec::<u64>(&NoData).is_ok_and(|all| all.contains(&0)),
+        _ => tensor.iter_i64(&NoData).is_ok_and(|mut all| all.any(|number| number == 0)),
+    })
+}
+
+/// Whether a limit of a `Clip` is NaN, or the lower one is greater than the upper one: texts of older versions do not say which of
+/// them has effect.
+fn has_open_limits(node: &Node, operands: &[Tensor]) -> bool {
+    let number = |tensor: &Tensor| -> Option<f64> {
+        match tensor.elem().class() {
+            ElemClass::Float => floats(tensor)?.next(),
+            _ => extremes(tensor).map(|bounds| bounds.0 as f64),
+        }
+    };
+    // Operands that the node omits are not in the list.
+    let place = |index: usize| node.inputs().take(index).flatten().count();
+    let operand = |index: usize| node.input(index).and_then(|_| operands.get(place(index))).and_then(number);
+    let attribute = |name: Symbol| node.attribute(name).and_then(|attribute| attribute.value().to_tensor());
+    let limit = |index, name| operand(index).or_else(|| attribute(name).as_ref().and_then(number));
+    let (low, high) = (limit(1, attr::MIN), limit(2, attr::MAX));
+    let is_nan = |limit: Option<f64>| limit.is_some_and(f64::is_nan);
+    is_nan(low) || is_nan(high) || low.zip(high).is_some_and(|(low, high)| low > high)
 }
 
 fn kind(op: Symbol) -> Option<Kind> {

@@ -80,12 +80,14 @@ struct Proofs;
 #[doc = include_str!("../../../docs/write-a-pass.md")]
 struct WriteAPass;
 
+mod approximate;
 mod assumption;
 mod bisect;
 mod boundary_values;
 mod calls;
 mod commit;
 mod compare;
+mod cut;
 mod cx;
 mod determinism;
 mod elements;
@@ -111,6 +113,7 @@ mod sample;
 mod static_levels;
 mod structure;
 mod transfer;
+mod undefined;
 mod used_elements;
 
 pub use assumption::{Assumption, Condition, Exactness};
@@ -119,6 +122,7 @@ pub use cx::{Entry, PassCx, PassOptions};
 pub use equivalence::{DOMAIN, Equivalence, EquivalenceError, Side};
 pub use fault::{REFUTED_CLAIM, RULES};
 pub use feeds::{FeedError, FeedGenerator, FeedOptions, Feeds, feeds};
+pub use fixed_results::{are_fixed, are_undefined};
 pub use model_level::prove_models;
 pub use pass::{Pass, PassPack};
 pub use patch::{Level, Patch, Proof, Refusal};

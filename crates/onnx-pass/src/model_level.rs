@@ -101,6 +101,69 @@ pub fn prove_models(before: &Model, after: &Model, class: Exactness, options: &P
     }
 }
 
+/// Runs a model before and after an edit that changes its results, and measures by how much. It is refuted if an output differs by
+/// more than the tolerances.
+pub(crate) fn measure(
+    before: &Model,
+    after: &Model,
+    tolerances: &Tolerances,
+    options: &PassOptions<'_>,
+) -> Verdict {
+    let known = InferOptions::default()
+        .with_registry(options.registry)
+        .with_data(options.data)
+        .with_execution(options.execution.clone());
+    let inference = infer(before, &known);
+    let run = EvalOptions::default()
+        .with_execution(options.execution.clone())
+        .with_data(options.data)
+        .with_registry(options.registry);
+    let compared = CompareOptions::default().with_tolerances(*tolerances);
+    let mut reason = "no inputs can be generated".to_owned();
+    let (mut runs, mut absolute, mut relative) = (0_usize, 0.0_f64, 0.0_f64);
+    for (&sizes, offset) in SIZES.iter().zip(0..) {
+        let seed = options.execution.seed.wrapping_add(offset);
+        let initial = |number, _: &str| sizes.of(number);
+        let settings = FeedOptions::default().with_execution(options.execution.clone().with_seed(seed));
+        let generator = FeedGenerator::with_initial_sizes(before, &inference, &settings, &[], &initial);
+        let Ok(generator) = generator else { continue };
+        if matches!(sizes, InitialSizes::Different) && generator.sizes().named().len() < 2 {
+            continue;
+        }
+        let feeds = match generator.feeds() {
+            Ok(feeds) => feeds,
+            Err(error) => {
+                reason = error.to_string();
+                continue;
+            }
+        };
+        let inputs = feeds.by_name();
+        let difference = match compare((before, &run), (after, &run), &inputs, &compared) {
+            Ok(compared) if compared.agrees() => {
+                for output in &compared.outputs {
+                    absolute = absolute.max(output.difference.max_abs);
+                    relative = relative.max(output.difference.max_rel);
+                }
+                runs = runs.saturating_add(1);
+                continue;
+            }
+            Ok(compared) => {
+                let first = compared.outputs.iter().find(|output| !output.difference.agrees());
+                first.map_or_else(|| "the outputs have other names".to_owned(), describe)
+            }
+            Err(failure) if failure.side == Side::A => {
+                reason = format!("the model before does not run: {}", failure.failure);
+                continue;
+            }
+            Err(failure) => format!("the model after does not run: {}", failure.failure),
+        };
+        let (sizes, inputs) = (feeds.sizes, feeds.values);
+        let found = Counterexample { sizes, inputs, difference, reproducer: String::new() };
+        return Verdict::Refuted(Box::new(found));
+    }
+    if runs == 0 { Verdict::Untested(reason) } else { Verdict::Measured { runs, absolute, relative } }
+}
+
 /// The reason why a run is not a success.
 enum Stop {
     /// The run does not count, for this reason.

@@ -335,6 +335,10 @@ impl<'p, 'm> Patch<'p, 'm> {
     /// Like [`set_version`](Self::set_version), if the model imports an older version: so that a new node can use an operator
     /// that a version has added. Returns the version in force after the patch.
     ///
+    /// Nodes that stay must mean the same in the new version, which runs show: the patch is refused where a schema changes and the
+    /// options end before [`Level::Values`]. A pass that is to do the same at all levels does not raise versions; the command `onnx
+    /// convert` and `onnx_version` do that for a whole model.
+    ///
     /// # Errors
     ///
     /// Returns the reason if the operator set does not have the version.

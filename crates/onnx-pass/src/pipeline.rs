@@ -270,7 +270,12 @@ impl Pipeline {
         if let Some(before) = before.filter(|_| !report.journal.is_empty()) {
             let classes = report.journal.iter().map(|entry| entry.class);
             let class = classes.max().unwrap_or(Exactness::Exact);
-            let verdict = prove_models(&before, model, class, options);
+            let verdict = match class {
+                Exactness::Approximate => {
+                    Verdict::Untested("edits of the class approximate were measured one by one".to_owned())
+                }
+                _ => prove_models(&before, model, class, options),
+            };
             if verdict.is_refuted() {
                 *model = before;
             }
@@ -319,8 +324,14 @@ fn run_rounds(phase: &Phase, cx: &mut PassCx<'_>, report: &mut PipelineReport) -
             *idle = is_idle.then_some(before);
             has_edited |= !is_idle;
         }
-        if !phase.is_repeated || !has_edited {
+        if !phase.is_repeated {
             return Ok(());
+        }
+        if !has_edited {
+            if !cx.complete_inference() {
+                return Ok(());
+            }
+            idle_since.fill(None);
         }
     }
     Err(Ended::Rounds)
@@ -332,6 +343,7 @@ fn run_pass(pass: &Pass, cx: &mut PassCx<'_>, report: &mut PipelineReport) {
     let before = cx.model().node_count();
     cx.refresh();
     cx.inference.forget_dependents();
+    cx.proof_steps = 0;
     let result = pass.run(cx);
     let change = cx.model().node_count() as isize - before as isize;
     let Some(run) = report.entry(pass) else { return };

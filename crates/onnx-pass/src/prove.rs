@@ -1,8 +1,9 @@
 //! The proof of an equivalence: by congruence, or by runs of both sides.
 
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use onnx_eval::{EvalOptions, Failure, FailureKind, Perturbation, Precision, Value, run_node};
+use onnx_eval::{EvalOptions, Failure, FailureKind, NodeEvaluator, Perturbation, Precision, Value};
 use onnx_ir::ValueId;
 use onnx_types::expr::Dialect;
 use onnx_types::tensor::{NoData, Tensor};
@@ -14,9 +15,16 @@ use crate::cx::PassOptions;
 use crate::elements;
 use crate::equivalence::{Equivalence, Side};
 use crate::sample::{Case, NoCase, Rng, Sampler};
+use crate::undefined::Undefined;
 
 /// Maximum number of elements of a tensor that a counterexample shows.
 const SHOWN_ELEMENTS: usize = 16;
+
+/// Number of runs after which a claim has no more of them if they took as many operations as one run may take.
+const FIRST_ROUND: usize = 3;
+
+/// The operations of all runs of a claim, as a multiple of those that one run may take.
+const MOST_WORK: u64 = 4;
 
 /// The context of one run of one side of a claim.
 pub(crate) fn of_run(execution: &Execution) -> Execution {
@@ -41,6 +49,15 @@ pub enum Verdict {
         /// Number of runs.
         attempts: usize,
     },
+    /// The edit is of the class [`Exactness::Approximate`], and was measured: the whole model ran before and after it.
+    Measured {
+        /// Number of runs.
+        runs: usize,
+        /// The largest difference of two elements of the outputs.
+        absolute: f64,
+        /// The largest difference divided by the element after the edit; infinity if one is 0.
+        relative: f64,
+    },
     /// The claim could not be tested; the reason.
     Untested(String),
     /// The claim is wrong: an input for which the sides differ.
@@ -60,6 +77,12 @@ impl fmt::Display for Verdict {
         match self {
             Self::Proved(method) => write!(f, "proved by {method}"),
             Self::Tested { runs, attempts } => write!(f, "tested in {runs} runs ({attempts} attempts)"),
+            Self::Measured { runs, absolute, relative } => {
+                write!(
+                    f,
+                    "measured in {runs} runs: differences up to {absolute:.3e}, {relative:.3e} of an element"
+                )
+            }
             Self::Untested(reason) => write!(f, "untested: {reason}"),
             Self::Refuted(counterexample) => write!(f, "refuted:\n{counterexample}"),
         }
@@ -105,14 +128,26 @@ impl fmt::Display for Counterexample {
 /// all machines.
 #[must_use]
 pub fn prove(eq: &Equivalence, options: &PassOptions<'_>) -> Verdict {
+    prove_metered(eq, options, &AtomicU64::new(0))
+}
+
+/// Like [`prove`], and adds the operations of all runs to a number.
+pub(crate) fn prove_metered(eq: &Equivalence, options: &PassOptions<'_>, steps: &AtomicU64) -> Verdict {
+    if eq.class() == Exactness::Approximate {
+        return Verdict::Untested("edits of the class approximate are measured on whole models".to_owned());
+    }
     let [before, after] =
         [Side::Before, Side::After].map(|side| eq.model().function(eq.function(side)).body());
     if eq.model().same_graph_meaning(before, after, &NoData) {
         return Verdict::Proved("congruence");
     }
-    let run =
-        EvalOptions::default().with_execution(of_run(&options.execution)).with_registry(options.registry);
-    let runner = Runner { eq, execution: &options.execution, run: run.clone() };
+    let run = EvalOptions::default()
+        .with_execution(of_run(&options.execution))
+        .with_registry(options.registry)
+        .with_meter(Some(steps));
+    let is_exact = eq.class() == Exactness::Exact;
+    let undefined = if is_exact { Undefined::of(eq.model(), before) } else { None };
+    let runner = Runner::new(eq, &options.execution, run.clone(), undefined.as_ref());
     if eq.class() == Exactness::Rounding {
         // A constant that was computed in the types of the model is rounded, as in the runs of the model.
         if eq.inputs().into_iter().all(|input| eq.constant(input).is_some())
@@ -146,6 +181,8 @@ enum Attempt {
     Equal {
         /// Whether an output has elements.
         has_elements: bool,
+        /// Whether the standard defines the results of the old side.
+        is_defined: bool,
     },
     /// The old side of a claim about real numbers has a float output without one: no evidence.
     NotFinite,
@@ -157,25 +194,51 @@ enum Attempt {
 
 struct Runner<'a> {
     eq: &'a Equivalence,
+    /// The class in which results are compared.
+    class: Exactness,
     execution: &'a Execution,
     /// The options with which a side runs.
     run: EvalOptions<'a>,
+    /// Both sides, ready to run with these options.
+    sides: [Result<NodeEvaluator<'a>, (FailureKind, String)>; 2],
+    /// Notes whether the results of the old side are defined, for claims of the class *exact*.
+    undefined: Option<&'a Undefined<'a>>,
 }
 
 impl<'a> Runner<'a> {
+    fn new(
+        eq: &'a Equivalence,
+        execution: &'a Execution,
+        run: EvalOptions<'a>,
+        undefined: Option<&'a Undefined<'a>>,
+    ) -> Self {
+        let sides = [Side::Before, Side::After].map(|side| {
+            NodeEvaluator::new(eq.model(), eq.call(side), &run)
+                .map_err(|failure| (failure.kind(), message(&failure)))
+        });
+        Self { eq, class: eq.class(), execution, run, sides, undefined }
+    }
+
     /// The same with other options for the runs of a side.
-    const fn with(&self, run: EvalOptions<'a>) -> Self {
-        Self { eq: self.eq, execution: self.execution, run }
+    fn with(&self, run: EvalOptions<'a>) -> Self {
+        Self::new(self.eq, self.execution, run, self.undefined)
+    }
+
+    /// The operations of all runs so far.
+    fn steps(&self) -> u64 {
+        self.run.meter.map_or(0, |meter| meter.load(Ordering::Relaxed))
     }
 
     /// The verdict of the claim that both sides are equal bit for bit.
     fn verdict_on_bits(&self) -> Verdict {
-        let eq = Equivalence { class: Exactness::Exact, ..self.eq.clone() };
-        Runner { eq: &eq, execution: self.execution, run: self.run.clone() }.verdict()
+        Self { class: Exactness::Exact, ..self.with(self.run.clone()) }.verdict()
     }
 
     fn verdict(&self) -> Verdict {
         let mut sampler = Sampler::new(self.eq, self.execution.limits.proof_elements);
+        if let Some(verdict) = self.on_parts(&mut sampler) {
+            return verdict;
+        }
         let mut smaller = None;
         if sampler.scale() {
             match self.runs(&sampler) {
@@ -200,6 +263,33 @@ impl<'a> Runner<'a> {
         }
     }
 
+    /// The verdict from runs with parts of large constants, and one with all of their elements. Parts need not be an instance of
+    /// the claim, so that nothing but agreement of all runs counts.
+    fn on_parts(&self, sampler: &mut Sampler<'_>) -> Option<Verdict> {
+        const FIRST: [i64; 2] = [2, 4];
+        // If the first attempts do not complete, no later ones do: numbers in the claim depend on the sizes.
+        const TRIED: (usize, usize) = (1, 6);
+        let mut found = None;
+        if sampler.scale_constants()
+            && matches!(self.runs_until(sampler, TRIED), Verdict::Tested { .. })
+            && let Verdict::Tested { runs, attempts } = self.runs(sampler)
+        {
+            for first in FIRST {
+                sampler.scale_whole(first);
+                let verdict = self.runs_until(sampler, (1, 1));
+                if let Verdict::Tested { runs: own, attempts: tried } = verdict {
+                    let (runs, attempts) = (runs.saturating_add(own), attempts.saturating_add(tried));
+                    found = Some(Verdict::Tested { runs, attempts });
+                }
+                if !matches!(verdict, Verdict::Untested(_)) {
+                    break;
+                }
+            }
+        }
+        sampler.unscale();
+        found
+    }
+
     /// The meaning of a difference at smaller sizes if the sizes of the claim cannot be run. The claim is about its own
     /// sizes: if the sides agree as soon as one size has its original value, the difference depends on that size and
     /// does not refute the claim.
@@ -215,12 +305,29 @@ impl<'a> Runner<'a> {
     }
 
     fn runs(&self, sampler: &Sampler<'_>) -> Verdict {
+        let limits = &self.execution.limits;
+        // Runs on the same inputs have the same results.
+        let most = if sampler.is_closed() { limits.proof_runs.min(1) } else { limits.proof_runs };
+        self.runs_until(sampler, (most, limits.proof_attempts))
+    }
+
+    /// The verdict after a number of runs or attempts. A claim that needs much work has fewer runs.
+    fn runs_until(&self, sampler: &Sampler<'_>, (most, most_attempts): (usize, usize)) -> Verdict {
         let mut rng = Rng::new(self.execution.seed);
+        let begin = self.steps();
         let (mut runs, mut attempts) = (0_usize, 0_usize);
+        // Runs in which the standard leaves a result open.
+        let mut open = 0_usize;
         // Whether a run compared elements, and whether a run did not count because its results are not finite.
         let (mut has_compared, mut has_not_finite) = (false, false);
         let mut reason = "no sizes satisfy the assumptions".to_owned();
-        while runs < self.execution.limits.proof_runs && attempts < self.execution.limits.proof_attempts {
+        let mut is_repeated = false;
+        while (runs == 0 || runs.saturating_add(open) < most) && attempts < most_attempts && !is_repeated {
+            let steps = self.steps().saturating_sub(begin);
+            let share = if runs < FIRST_ROUND { MOST_WORK } else { 1 };
+            if attempts > 0 && steps >= self.execution.limits.proof_steps.saturating_mul(share) {
+                break;
+            }
             let case = sampler.case(attempts, &mut rng);
             attempts = attempts.saturating_add(1);
             let case = match case {
@@ -228,8 +335,10 @@ impl<'a> Runner<'a> {
                 Err(NoCase::Sizes) => continue,
                 Err(NoCase::Unsupported(reason)) => return Verdict::Untested(reason),
             };
+            is_repeated = sampler.is_closed();
             match self.attempt(&case, &mut rng) {
-                Attempt::Equal { has_elements } => {
+                Attempt::Equal { is_defined: false, .. } => open = open.saturating_add(1),
+                Attempt::Equal { has_elements, .. } => {
                     runs = runs.saturating_add(1);
                     has_compared |= has_elements;
                 }
@@ -245,6 +354,9 @@ impl<'a> Runner<'a> {
             () if has_not_finite && !has_compared => {
                 Verdict::Untested("the results of the old side are finite in no run".to_owned())
             }
+            () if open > 0 && !has_compared => {
+                Verdict::Untested("the standard defines the results of the old side in no run".to_owned())
+            }
             () if runs == 0 => Verdict::Untested(reason),
             () => Verdict::Tested { runs, attempts },
         }
@@ -259,6 +371,7 @@ impl<'a> Runner<'a> {
                 return Attempt::Skipped(format!("the old side completes in no run: {reason}"));
             }
         };
+        let is_defined = self.undefined.is_none_or(|undefined| !undefined.is_found());
         let after = match self.run(Side::After, &case.inputs) {
             Ok(outputs) => outputs,
             Err((
@@ -273,27 +386,22 @@ impl<'a> Runner<'a> {
             }
         };
         let has_elements = before.iter().any(compare::has_elements);
-        let is_rounding = self.eq.class() == Exactness::Rounding;
+        let is_rounding = self.class == Exactness::Rounding;
         // Results that are equal without tolerance need no further runs.
         let mut found = compare::difference(&before, &after, &Equality::Bits);
         if is_rounding && found.is_some() {
-            let allow_nan = self.allows_nan(case);
-            let compare_with = |margin: (usize, f64), rng: &mut Rng| {
-                let tolerances = self.tolerances(&before, case, margin, rng);
-                compare::difference(&before, &after, &Equality::Rounding { tolerances, allow_nan })
-            };
             // The next case does not depend on whether there is a second comparison.
             let mut again = rng.clone();
-            found = compare_with((2, 32.0), rng);
+            found = self.unexplained(&before, &after, case, (2, 32.0), rng);
             // Of many elements, a few change little in two runs by chance. What passes a threshold is not such a difference.
             if found.is_some() && self.is_small(&before, &after) {
-                found = compare_with((16, 4.0), &mut again);
+                found = self.unexplained(&before, &after, case, (16, 4.0), &mut again);
             }
         }
         match found {
             Some(difference) => Attempt::Different(difference),
             None if is_rounding && !before.iter().all(compare::has_finite) => Attempt::NotFinite,
-            None => Attempt::Equal { has_elements },
+            None => Attempt::Equal { has_elements, is_defined },
         }
     }
 
@@ -321,32 +429,51 @@ impl<'a> Runner<'a> {
     }
 
     fn run(&self, side: Side, inputs: &[Value]) -> Result<Vec<Value>, (FailureKind, String)> {
-        let inputs: Vec<Option<Value>> = inputs.iter().cloned().map(Some).collect();
-        let outputs = run_node(self.eq.model(), self.eq.call(side), &inputs, &self.run)
-            .map_err(|failure| (failure.kind(), message(&failure)))?;
+        let given: Vec<Option<Value>> = inputs.iter().cloned().map(Some).collect();
+        let planned = match &self.sides[side as usize] {
+            Ok(planned) => planned,
+            Err(failure) => return Err(failure.clone()),
+        };
+        let result = match self.undefined.filter(|_| side == Side::Before) {
+            Some(undefined) => {
+                undefined.begin(self.eq.model().function(self.eq.function(side)).body(), inputs);
+                planned.run(&given, &self.run.clone().with_observer(undefined))
+            }
+            None => planned.run(&given, &self.run),
+        };
+        let outputs = result.map_err(|failure| (failure.kind(), message(&failure)))?;
         let outputs: Option<Vec<Value>> = outputs.into_iter().collect();
         outputs.ok_or((FailureKind::Model, "an output is not computed".to_owned()))
     }
 
-    /// The change of each result of the old side if its float operands change by their rounding error, with a margin. A part of
-    /// the largest change is allowed everywhere, since changes of operands may cancel.
-    fn tolerances(
+    /// The first difference that rounding does not explain: each result may differ by a margin times its change if the float
+    /// operands of the old side change by their rounding error. A part of the largest change is allowed everywhere, since
+    /// changes of operands may cancel. More changes of operands only allow more, so that the first ones that suffice end the search.
+    fn unexplained(
         &self,
         before: &[Value],
+        after: &[Value],
         case: &Case,
         (perturbations, margin): (usize, f64),
         rng: &mut Rng,
-    ) -> Vec<Vec<f64>> {
-        const SHARE: f64 = 1.0 / 256.0;
+    ) -> Option<Difference> {
         let error = self.rounding_error();
+        let allow_nan = self.allows_nan(case);
         let mut changes: Vec<Vec<f64>> = before.iter().map(compare::magnitudes).collect();
         for change in changes.iter_mut().flatten() {
             *change *= error * 4.0 / margin;
         }
-        for _ in 0..perturbations {
-            let seed = rng.next();
+        let compare_with = |changes: &[Vec<f64>]| {
+            let tolerances = changes.iter().map(|changes| tolerances(changes, margin)).collect();
+            compare::difference(before, after, &Equality::Rounding { tolerances, allow_nan })
+        };
+        let mut found = compare_with(&changes);
+        // The next case does not depend on how many changes were needed.
+        let seeds: Vec<u64> = (0..perturbations).map(|_| rng.next()).collect();
+        for seed in seeds {
             // In both directions, so that one of them passes a threshold that an operand is at.
             for error in [error, -error] {
+                found.as_ref()?;
                 let mut rng = Rng::new(seed);
                 let inputs: Vec<Value> =
                     case.inputs.iter().map(|value| perturbed(value, error, &mut rng)).collect();
@@ -357,13 +484,10 @@ impl<'a> Runner<'a> {
                         *change = change.max(distance);
                     }
                 }
+                found = compare_with(&changes);
             }
         }
-        for changes in &mut changes {
-            let least = compare::largest(changes) * SHARE;
-            changes.iter_mut().for_each(|change| *change = change.max(least) * margin);
-        }
-        changes
+        found
     }
 
     /// The relative rounding error of the narrowest float type of the original inputs.
@@ -411,6 +535,13 @@ impl<'a> Runner<'a> {
         }
         eq.text().unwrap_or_default()
     }
+}
+
+/// The largest differences that count as equal for changes of the operands.
+fn tolerances(changes: &[f64], margin: f64) -> Vec<f64> {
+    const SHARE: f64 = 1.0 / 256.0;
+    let least = compare::largest(changes) * SHARE;
+    changes.iter().map(|change| change.max(least) * margin).collect()
 }
 
 /// The relative rounding error of floats with a number of significand bits.

@@ -14,6 +14,7 @@ use crate::assumption::Condition;
 use crate::determinism::is_deterministic;
 use crate::elements;
 use crate::extract::{Recorded, in_memory};
+use crate::fixed_results::are_undefined;
 use crate::keys::KeyMap;
 use crate::patch::Patch;
 use crate::prove::of_run;
@@ -253,7 +254,8 @@ impl Patch<'_, '_> {
     ///
     /// # Errors
     ///
-    /// Returns the reason if the value depends on another value than constants, or a node cannot be computed.
+    /// Returns the reason if the value depends on another value than constants, if a node cannot be computed, or if the standard does
+    /// not [define](are_undefined) its result.
     pub fn evaluate(&mut self, value: ValueId) -> Result<Tensor, Reason> {
         let mut known: KeyMap<ValueId, Tensor> = KeyMap::default();
         let mut open = vec![(value, false)];
@@ -315,7 +317,14 @@ impl Patch<'_, '_> {
         let index = self.model().node(node).outputs().iter().position(|&made| made == Some(output));
         let result = index.and_then(|index| results.into_iter().nth(index)).flatten();
         let tensor = result.as_ref().and_then(Value::tensor).map(|tensor| Tensor::clone(tensor));
-        tensor.ok_or_else(|| Reason(format!("{} is not a tensor", label(self.model(), output))))
+        let tensor =
+            tensor.ok_or_else(|| Reason(format!("{} is not a tensor", label(self.model(), output))))?;
+        let operands = inputs.iter().flatten().filter_map(Value::tensor);
+        let operands: Vec<Tensor> = operands.map(|tensor| Tensor::clone(tensor)).collect();
+        if are_undefined(self.model(), node, &operands, std::slice::from_ref(&tensor)) {
+            return Err(Reason("the standard does not define the result for these operands".to_owned()));
+        }
+        Ok(tensor)
     }
 
     /// The tensor of elements that inference knows; `None` if one is not known, or may be a zero whose sign is not.

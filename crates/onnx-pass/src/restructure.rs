@@ -38,7 +38,8 @@ pub enum Interface {
 
 impl PassCx<'_> {
     /// Edits the model without changing any computed value: `edit` returns the number of its edits. The result is compared
-    /// with the model before; if they do not compute the same, the model is restored, and the report has the refusal.
+    /// with the model before; if they do not compute the same, or if the model has changed although no edit is counted, the model is
+    /// restored, and the report has the refusal.
     pub fn restructure(&mut self, pass: &str, edit: impl FnOnce(&mut Model) -> usize) -> Report {
         self.restructure_with(pass, Interface::Same, edit)
     }
@@ -71,11 +72,12 @@ impl PassCx<'_> {
         let edits = edit(self.model_mut());
         if edits == 0 {
             // An edit that is not counted would escape the comparison.
-            match self.is_unchanged(&checkpoint) {
-                true => (self.saved, self.references) = (Some(checkpoint), Some(references)),
-                false => self.roll_back(checkpoint),
+            if self.is_unchanged(&checkpoint) {
+                (self.saved, self.references) = (Some(checkpoint), Some(references));
+                return Report::default();
             }
-            return Report::default();
+            self.roll_back(checkpoint);
+            return refuse("it edits the model, but counts no edit".to_owned());
         }
         let is_gone = |node: &NodeId| self.model().get_node(*node).is_none();
         let erases = self.options().except.is_some_and(|except| {

@@ -10,6 +10,7 @@ use onnx_types::{Dim, Symbol, TypeKind};
 
 use crate::assumption::{Assumption, Condition};
 use crate::boundary_values::Points;
+use crate::cut::{self, Kept};
 use crate::elements::{Elements, has_ties};
 use crate::equivalence::Equivalence;
 
@@ -69,6 +70,10 @@ pub(crate) struct Sampler<'a> {
     scaled: BTreeMap<i64, i64>,
     /// Smaller sizes of single axes of inputs.
     scaled_axes: Vec<(ValueId, usize, i64)>,
+    /// Whether constants have these smaller sizes, too: a run uses a part of each.
+    cuts_constants: bool,
+    /// Whether all variables are 1 in the first attempt, so that a run with large constants is cheap.
+    is_single: bool,
     pub(crate) conditions: Vec<Condition>,
     pub(crate) points: Points,
     max_elements: u64,
@@ -89,6 +94,8 @@ impl<'a> Sampler<'a> {
             inputs,
             scaled: BTreeMap::new(),
             scaled_axes: Vec::new(),
+            cuts_constants: false,
+            is_single: false,
             max_elements,
         };
         sampler.symbols = sampler.all_symbols();
@@ -98,26 +105,72 @@ impl<'a> Sampler<'a> {
     /// Replaces large sizes that no assumption names by small ones; returns `false` if there are none, or if an assumption
     /// names a size that the old side computes from others.
     pub(crate) fn scale(&mut self) -> bool {
-        let mut fixed: Vec<i64> = self.named_dims().iter().filter_map(|dim| dim.known()).collect();
-        let free = self.free_dims();
-        if fixed.iter().any(|&size| size > SMALL && !free.contains(&Dim::Known(size))) {
+        self.scale_from(4)
+    }
+
+    /// Like [`scale`](Self::scale), with sizes from this one on.
+    fn scale_from(&mut self, first: i64) -> bool {
+        let Some(mut fixed) = self.fixed_sizes() else { return false };
+        fixed.extend(self.constants().flat_map(Tensor::dims));
+        let free: Vec<i64> = self.free_dims().iter().filter_map(|dim| dim.known()).collect();
+        self.replace_sizes(&free, &fixed, first);
+        !self.scaled.is_empty()
+    }
+
+    /// Replaces large sizes by small ones, those of constants included: each run uses a part of them. Returns `false` if the
+    /// constants are small already, cannot be cut, or if an assumption names a size that the old side computes from others.
+    pub(crate) fn scale_constants(&mut self) -> bool {
+        let elements = self.constants().filter_map(Tensor::element_count);
+        if elements.fold(0, u64::saturating_add) <= cut::WHOLE {
             return false;
         }
-        for &input in &self.inputs {
-            fixed.extend(self.eq.constant(input).map_or(&[][..], Tensor::dims));
+        let Some(fixed) = self.fixed_sizes() else { return false };
+        let mut sizes: Vec<i64> = self.constants().flat_map(Tensor::dims).copied().collect();
+        let is_cut = |size: &i64| *size > SMALL && !fixed.contains(size);
+        let may_cut =
+            |constant: &Tensor| cut::element_bytes(constant).is_some() || !constant.dims().iter().any(is_cut);
+        if !sizes.iter().any(is_cut) || !self.constants().all(may_cut) {
+            return false;
         }
-        let mut next = 4;
-        for dim in free {
-            if let Dim::Known(size) = dim
-                && size > SMALL
-                && !fixed.contains(&size)
-                && !self.scaled.contains_key(&size)
-            {
+        sizes.extend(self.free_dims().iter().filter_map(|dim| dim.known()));
+        self.replace_sizes(&sizes, &fixed, 4);
+        self.cuts_constants = true;
+        true
+    }
+
+    /// Keeps the constants, and makes the rest as small as possible: whatever depends on single elements of constants is seen
+    /// in one run.
+    pub(crate) fn scale_whole(&mut self, first: i64) {
+        self.unscale();
+        self.scale_from(first);
+        self.is_single = true;
+    }
+
+    fn constants(&self) -> impl Iterator<Item = &Tensor> {
+        self.inputs.iter().filter_map(|&input| self.eq.constant(input))
+    }
+
+    /// Returns `true` if all inputs are constants, so that all runs are the same.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.inputs.iter().all(|&input| self.eq.constant(input).is_some())
+    }
+
+    /// The sizes that assumptions name; `None` if one of them is large, and computed from others.
+    fn fixed_sizes(&self) -> Option<Vec<i64>> {
+        let fixed: Vec<i64> = self.named_dims().iter().filter_map(|dim| dim.known()).collect();
+        let free = self.free_dims();
+        let is_free = fixed.iter().all(|&size| size <= SMALL || free.contains(&Dim::Known(size)));
+        is_free.then_some(fixed)
+    }
+
+    fn replace_sizes(&mut self, sizes: &[i64], fixed: &[i64], first: i64) {
+        let mut next = first;
+        for &size in sizes {
+            if size > SMALL && !fixed.contains(&size) && !self.scaled.contains_key(&size) {
                 self.scaled.insert(size, next);
-                next = if next >= SMALL { 4 } else { next.saturating_add(1) };
+                next = if next >= SMALL { first } else { next.saturating_add(1) };
             }
         }
-        !self.scaled.is_empty()
     }
 
     /// Replaces large sizes of spatial axes of inputs whose shape was not read, even if a constant or another input has the
@@ -152,6 +205,7 @@ impl<'a> Sampler<'a> {
 
     pub(crate) fn unscale(&mut self) {
         self.scaled.clear();
+        (self.cuts_constants, self.is_single) = (false, false);
     }
 
     /// The known sizes that [`scale`](Self::scale) replaces.
@@ -208,10 +262,12 @@ impl<'a> Sampler<'a> {
     /// The inputs of a run. The first attempts use equal, different, single and empty sizes, the others random ones.
     pub(crate) fn case(&self, attempt: usize, rng: &mut Rng) -> Result<Case, NoCase> {
         let sizes = self.sizes(attempt, rng).ok_or(NoCase::Sizes)?;
+        let kept = self.cuts_constants.then(|| Kept::of(&self.scaled, attempt));
         let mut inputs: Vec<Value> = Vec::new();
         for (index, &input) in self.inputs.iter().enumerate() {
             if let Some(constant) = self.eq.constant(input) {
-                inputs.push(constant.clone().into());
+                let part = kept.as_ref().and_then(|kept| kept.cut(constant));
+                inputs.push(part.unwrap_or_else(|| constant.clone()).into());
                 continue;
             }
             let content = self.eq.assumptions().iter().find_map(|assumption| match assumption {
@@ -253,6 +309,7 @@ impl<'a> Sampler<'a> {
         let mut sizes: Vec<(Symbol, i64)> = Vec::new();
         for (index, &symbol) in self.symbols.iter().enumerate() {
             let size = match attempt {
+                0 if self.is_single => Some(1),
                 0 => DIFFERENT.get(index % DIFFERENT.len()).copied(),
                 1 => Some(1),
                 2 => Some(2),

@@ -84,7 +84,10 @@ fn pair(model: &Model, registry: &Registry, old: ValueId, new: ValueId) -> Resul
         return Err("a value is gone".to_owned());
     };
     let Def::Output { node, .. } = record.def() else {
-        return Err(format!("{} is not made by a node", label(model, old)));
+        let name = label(model, old);
+        return Err(format!(
+            "{name} is not made by a node, and only results of nodes are replaced: `restructure` changes inputs and initializers"
+        ));
     };
     if !is_deterministic(model, node, registry) {
         return Err("it replaces the result of a node that is not known to be deterministic".to_owned());

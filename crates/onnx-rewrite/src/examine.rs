@@ -130,7 +130,9 @@ impl Test<'_> {
         let examined = &mut self.examined;
         examined.models = examined.models.saturating_add(1);
         let before = model.clone();
+        // Edits that cannot be compared are counted.
         let pass = PassOptions::default()
+            .with_untested(true)
             .with_execution(self.options.execution.clone())
             .with_level(Level::Values)
             .with_conditions(&[Condition::NoNan, Condition::Finite, Condition::NoNegativeZero]);

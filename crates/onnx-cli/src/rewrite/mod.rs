@@ -81,9 +81,9 @@ pub(crate) struct EditArgs {
     /// Also compare what is computed before and after each edit.
     #[arg(long)]
     pub(crate) prove: bool,
-    /// Refuse edits whose results cannot be compared.
+    /// Also make edits whose results cannot be compared, and name them.
     #[arg(long, requires = "prove", hide_short_help = true)]
-    pub(crate) strict: bool,
+    pub(crate) accept_untested: bool,
     /// Write each edit that is refuted into this folder, as a claim with the inputs for which its sides differ; `onnx check FILE
     /// --prove` runs it.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, requires = "prove", hide_short_help = true)]
@@ -222,7 +222,7 @@ pub(crate) fn edit(
         .with_conditions(&conditions)
         .with_assumed(args.assume.contains(&Assume::Guards))
         .with_level(if args.prove { Level::Model } else { Level::Types })
-        .with_tests_required(args.strict)
+        .with_untested(args.accept_untested)
         .with_registry(&registry)
         .with_data(&source)
         .with_only(only.as_ref())
@@ -388,6 +388,7 @@ fn verdicts(journal: &[Entry]) -> String {
     let counts = [
         (count(|verdict| matches!(verdict, Verdict::Proved(_))), "proved"),
         (count(|verdict| matches!(verdict, Verdict::Tested { .. })), "tested"),
+        (count(|verdict| matches!(verdict, Verdict::Measured { .. })), "measured"),
         (count(|verdict| matches!(verdict, Verdict::Untested(_))), "not compared by value"),
     ];
     let counts: Vec<String> = counts

@@ -58,7 +58,7 @@ pub(super) fn untested(journal: &[Entry], out: &Out) {
         let times = if count > 1 { format!(" ({count} times)") } else { String::new() };
         let reason = reason.trim_end().replace('\n', "; ");
         let text = format!("the edit `{pass}`{place} was not compared by value: {reason}{times}");
-        out.warning(&text, Some("`--strict` leaves such edits out"));
+        out.warning(&text, Some("without `--accept-untested` such edits are left out"));
     }
 }
 

@@ -7,7 +7,7 @@ use onnx_types::tensor::Tensor;
 use super::Report;
 use crate::assumption::Exactness;
 use crate::cx::PassCx;
-use crate::fixed_results::{are_fixed, are_undefined};
+use crate::fixed_results::are_fixed;
 use crate::pass::Pass;
 use crate::patch::Patch;
 use crate::query::Reason;
@@ -104,9 +104,6 @@ fn fold(patch: &mut Patch<'_, '_>, node: NodeId, left: u64) -> Result<u64, Reaso
             )));
         }
         results.push(tensor);
-    }
-    if are_undefined(patch.model(), node, &tensors, &results) {
-        return Err("the standard does not define the result for these operands".into());
     }
     if !are_fixed(patch.model(), node, patch.options().registry, &tensors, &results) {
         patch.set_class(Exactness::Rounding);

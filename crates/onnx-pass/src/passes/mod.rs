@@ -62,6 +62,7 @@ pub use unique_names::unique_names;
 pub use unique_subexpressions::unique_subexpressions;
 pub use value_info::value_info;
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use onnx_diag::Quoted;
@@ -69,7 +70,8 @@ use onnx_ir::{Model, NodeId};
 
 use crate::cx::PassCx;
 use crate::pass::Pass;
-use crate::patch::{Patch, Refusal};
+use crate::patch::{Level, Patch, Refusal};
+use crate::prove::Verdict;
 use crate::query::Reason;
 
 /// All passes with a record, those that other passes rely on first.
@@ -117,6 +119,9 @@ pub struct Report {
     pub refusals: Vec<Refusal>,
     /// Candidates that are not of the form that the pass edits, with the reason.
     pub missed: Vec<Missed>,
+    /// Number of edits whose values could not be compared, by reason. They are refused, or made if the options
+    /// [allow](crate::PassOptions::allow_untested) that. Below [`Level::Values`] no values are compared, and none are counted.
+    pub untested: BTreeMap<String, usize>,
 }
 
 /// A node that a pass did not edit.
@@ -149,6 +154,14 @@ impl Report {
         self.edits = self.edits.saturating_add(other.edits);
         self.refusals.extend(other.refusals);
         self.missed.extend(other.missed);
+        self.count_untested(other.untested);
+    }
+
+    fn count_untested(&mut self, more: BTreeMap<String, usize>) {
+        for (reason, count) in more {
+            let slot = self.untested.entry(reason).or_default();
+            *slot = slot.saturating_add(count);
+        }
     }
 
     /// Adds the report of a later run of the same pass. Nodes that are not edited are reported in each run: those of
@@ -157,11 +170,19 @@ impl Report {
         self.edits = self.edits.saturating_add(later.edits);
         self.refusals.extend(later.refusals);
         self.missed = later.missed;
+        self.count_untested(later.untested);
     }
 
     /// Commits a patch and counts it. A patch with a source that is not [selected](crate::PassOptions::only) is dropped.
     pub fn commit(&mut self, patch: Patch<'_, '_>) {
-        match patch.commit() {
+        let is_compared = patch.options().level >= Level::Values;
+        let result = patch.commit();
+        let verdict =
+            result.as_ref().map_or_else(|refusal| refusal.verdict.as_ref(), |proof| Some(&proof.verdict));
+        if let Some(Verdict::Untested(reason)) = verdict.filter(|_| is_compared) {
+            self.count_untested(BTreeMap::from([(reason.clone(), 1)]));
+        }
+        match result {
             Ok(_) => self.edits = self.edits.saturating_add(1),
             Err(refusal) if refusal.is_outside_selection() => {}
             Err(refusal) => self.refusals.push(*refusal),

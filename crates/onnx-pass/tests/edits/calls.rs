@@ -25,7 +25,7 @@ fn inline_all(cx: &mut PassCx<'_>) -> Report {
 /// Inlines everything and checks the nodes of the main graph, the reasons for calls that remain, and the verdicts.
 #[track_caller]
 fn check(text: &str, expected: &[&str], missed: &[&str]) -> Model {
-    check_with(PassOptions::default().with_tests_required(true), text, expected, missed)
+    check_with(PassOptions::default(), text, expected, missed)
 }
 
 #[track_caller]

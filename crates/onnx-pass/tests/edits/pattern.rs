@@ -190,10 +190,8 @@ fn a_condition_of_several_edits_is_recorded_once() {
         r#"<ir_version: 10, opset_import: ["": 20]>
         g (float[N] x) => (float[N] y) <float zero = {0}> { a = Add (x, zero) b = Neg (a) y = Add (b, zero) }"#,
     );
-    let options = PassOptions::default()
-        .with_conditions(&[Condition::NoNegativeZero])
-        .with_class(Exactness::Exact)
-        .with_tests_required(true);
+    let options =
+        PassOptions::default().with_conditions(&[Condition::NoNegativeZero]).with_class(Exactness::Exact);
     let mut cx = PassCx::new(&mut model, options);
     let mut cursor = Cursor::all(cx.model());
     let mut edits = 0;
@@ -233,7 +231,7 @@ fn a_normalization_whose_exponent_was_not_read_is_refuted() {
         }"#;
     for (exponent, is_read, is_committed) in [("4", false, false), ("4", true, false), ("2", true, true)] {
         let mut model = parse(&text.replace("{4}", &format!("{{{exponent}}}")));
-        let mut cx = PassCx::new(&mut model, PassOptions::default().with_tests_required(true));
+        let mut cx = PassCx::new(&mut model, PassOptions::default());
         let report = cx.rewrite("normalize", Exactness::Rounding, op::ADD, |patch, node| {
             let found = patch.find(&pattern, node)?;
             let [x, two, eps, scale, bias, y] = found.values(["x", "two", "eps", "scale", "bias", "y"])?;

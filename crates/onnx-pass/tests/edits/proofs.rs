@@ -2,7 +2,10 @@
 
 use onnx_ir::Position;
 use onnx_ops::ops;
-use onnx_pass::{Equivalence, Exactness, Level, PassCx, PassOptions, Verdict, prove};
+use onnx_pass::passes::Report;
+use onnx_pass::{Equivalence, Exactness, Level, PassCx, PassOptions, Pipeline, Verdict, prove};
+use onnx_schema::{Registry, op};
+use onnx_types::tensor::{NoData, Tensor};
 
 use crate::{parse, value};
 
@@ -218,24 +221,132 @@ fn texts_of_other_forms_are_errors() {
 }
 
 #[test]
-fn no_untested_edit_is_committed_where_tests_are_required() {
+fn untested_edits_are_counted_and_only_made_on_request() {
     // The type of the operand is not known, so that the claim cannot be expressed.
     let text = r#"<ir_version: 8, opset_import: ["": 17]> g (x) => (y) { y = Neg (x) }"#;
-    for is_proof_requested in [true, false] {
+    let run = |options: PassOptions<'_>| {
         let mut model = parse(text);
         let [x, y] = ["x", "y"].map(|name| value(&model, name));
-        let mut options = PassOptions::default().with_tests_required(true);
-        options.level = if is_proof_requested { Level::Values } else { Level::Structure };
         let mut cx = PassCx::new(&mut model, options);
         let mut patch = cx.patch("absolute", Exactness::Rounding);
         let at = Position::Before(patch.model().value(y).producer().unwrap());
         let new = patch.build(at, |build| ops::abs(build, x).output()).unwrap();
         patch.replace(y, new);
-        let refusal = patch.commit().unwrap_err();
+        let mut report = Report::default();
+        report.commit(patch);
+        report
+    };
+    let reason = "the type of `x` is not known";
+    let count = |report: &Report| report.untested.get(reason).copied();
+    for level in [Level::Values, Level::Model] {
+        let report = run(PassOptions::default().with_level(level));
+        assert_eq!((report.edits, count(&report)), (0, Some(1)), "{report:?}");
+        let [refusal] = &report.refusals[..] else { panic!("{report:?}") };
         assert_eq!(refusal.level, Level::Values);
-        assert!(matches!(refusal.verdict, Some(Verdict::Untested(_))), "{refusal}");
-        assert!(cx.journal().is_empty());
+        assert_eq!(refusal.reason, format!("the results could not be compared: {reason}"));
+        let report = run(PassOptions::default().with_level(level).with_untested(true));
+        assert_eq!((report.edits, count(&report), report.refusals.len()), (1, Some(1), 0), "{report:?}");
     }
+    // Where values are not compared, none could not be.
+    for level in [Level::Structure, Level::Types] {
+        let report = run(PassOptions::default().with_level(level));
+        assert_eq!((report.edits, report.untested.len(), report.refusals.len()), (1, 0, 0), "{report:?}");
+    }
+}
+
+/// The report of a replacement of `Conv (x, w)` by `Mul (Conv (x, w + w), 0.5)`, in whose weights one number may be wrong.
+fn replace_convolution(wrong: Option<usize>) -> (Report, String) {
+    let numbers: Vec<String> = (0..48 * 48 * 9).map(|index| (index * 7919 % 17 - 8).to_string()).collect();
+    let mut model = parse(&format!(
+        r#"<ir_version: 10, opset_import: ["": 20]> g (float[N,48,14,14] x) => (y) <float[48,48,3,3] w = {{{}}}> {{
+            y = Conv <pads = [1, 1, 1, 1]> (x, w)
+        }}"#,
+        numbers.join(",")
+    ));
+    let [x, w, y] = ["x", "w", "y"].map(|name| value(&model, name));
+    let mut cx = PassCx::new(&mut model, PassOptions::default());
+    let mut patch = cx.patch("double", Exactness::Rounding);
+    let conv = patch.model().value(y).producer().unwrap();
+    let at = Position::Before(conv);
+    let mut weights = patch.constant(w).unwrap().to_vec::<f32>(&NoData).unwrap();
+    weights.iter_mut().for_each(|weight| *weight *= 2.0);
+    if let Some(index) = wrong {
+        weights[index] += 0.25;
+    }
+    let weights = patch.new_constant(at, Tensor::from_slice([48, 48, 3, 3], &weights).unwrap()).unwrap();
+    let half = patch.new_constant(at, Tensor::scalar(0.5_f32)).unwrap();
+    let double = patch.like(conv, at, &[Some(x), Some(weights)]).unwrap()[0].unwrap();
+    let new = patch.build(at, |build| ops::mul(build, double, half).output()).unwrap();
+    patch.tap(x);
+    patch.replace(y, new);
+    let mut report = Report::default();
+    report.commit(patch);
+    let verdict = cx.journal().first().map(|entry| entry.verdict.to_string());
+    (report, verdict.unwrap_or_default())
+}
+
+#[test]
+fn large_weights_are_tested_in_parts_and_once_as_a_whole() {
+    let (report, verdict) = replace_convolution(None);
+    assert_eq!((report.edits, verdict.as_str()), (1, "tested in 25 runs (25 attempts)"));
+    // The parts of no run have this weight.
+    for wrong in [0, 10_000, 48 * 48 * 9 - 1] {
+        let (report, _) = replace_convolution(Some(wrong));
+        let [refusal] = &report.refusals[..] else { panic!("{report:?}") };
+        assert!(refusal.verdict.as_ref().is_some_and(Verdict::is_refuted), "{refusal}");
+    }
+}
+
+#[test]
+fn a_claim_without_free_inputs_has_one_run() {
+    let mut model = parse(
+        r#"<ir_version: 10, opset_import: ["": 20]> g () => (y) <float[3] w = {1, 2, 3}> { y = Neg (w) }"#,
+    );
+    let pipeline = Pipeline::named(&["folded-constants"], Registry::STANDARD).unwrap();
+    let done = pipeline.run(&mut model, &PassOptions::default());
+    assert_eq!(done.journal[0].verdict.to_string(), "tested in 1 runs (1 attempts)");
+}
+
+#[test]
+fn no_more_operations_are_spent_on_a_pass_than_allowed() {
+    // Two claims that differ in a type.
+    let text = r#"<ir_version: 10, opset_import: ["": 20]> g (float[N] x, double[N] z) => (y, w) <float two = {2}> {
+        y = Pow (x, two) w = Pow (z, two)
+    }"#;
+    for (most, edits) in [(u64::MAX, 2), (1, 1), (0, 0)] {
+        let mut model = parse(text);
+        let mut cx = PassCx::new(&mut model, PassOptions::default().with_max_proof_steps(most));
+        let report = cx.rewrite("square", Exactness::Rounding, op::POW, |patch, node| {
+            let record = patch.model().node(node);
+            let operands = (record.input(0), record.input(1), record.output(0));
+            let (Some(x), Some(exponent), Some(y)) = operands else { return Err("no operand".into()) };
+            patch.tap(x);
+            patch.try_constant(exponent)?;
+            let new = patch.build(Position::Before(node), |build| ops::mul(build, x, x).output())?;
+            patch.replace(y, new);
+            Ok(())
+        });
+        let reason = "the proofs of the pass took as many operations as they may";
+        let left = report.untested.get(reason).copied().unwrap_or(0);
+        assert_eq!((report.edits, left), (edits, 2 - edits), "{report:?}");
+    }
+}
+
+#[test]
+fn what_the_standard_leaves_open_is_no_evidence_for_exactness() {
+    // Each number is beyond the integers of 32 bits.
+    let code = |operand: &str, added: &str| {
+        format!("c = Constant <value_float = {added}> () {operand} a = Abs (t) l = Add (a, c)")
+    };
+    let old = |root: &str| format!("{root} y = Cast <to = 6> (l)");
+    let new = |root: &str| format!("{root} k = Cast <to = 6> (l) y = Abs (k)");
+    let root = code("t = Identity (x)", "1e10");
+    check(
+        &claim("exact", &[], "float[N] x", &old(&root), &old(&root).replace("Add (a, c)", "Add (c, a)")),
+        "untested: the standard defines the results of the old side in no run",
+    );
+    let root = code("t = Cast <to = 1> (x)", "1.0");
+    check(&claim("exact", &[], "int8[N] x", &old(&root), &new(&root)), "tested in 24 runs (24 attempts)");
 }
 
 #[test]

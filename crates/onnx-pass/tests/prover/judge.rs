@@ -38,6 +38,7 @@ fn of_verdict(verdict: &Verdict) -> Judgment {
     match verdict {
         Verdict::Proved(_) | Verdict::Tested { .. } => Judgment::Accepted(verdict.to_string()),
         Verdict::Untested(reason) => Judgment::Untested(reason.clone()),
+        Verdict::Measured { .. } => Judgment::Untested(verdict.to_string()),
         Verdict::Refuted(_) => Judgment::Refused(Level::Values, verdict.to_string()),
     }
 }
@@ -64,7 +65,7 @@ fn edit(claim: &Claim) -> Result<Judgment, String> {
     let constants = model.nodes(main).filter(|&node| model.node(node).is(op::CONSTANT));
     let constants: Vec<ValueId> = constants.filter_map(|node| model.node(node).output(0)).collect();
     let first = model.graph(main).first().ok_or("the old side is empty")?;
-    let mut cx = PassCx::new(&mut model, PassOptions::default());
+    let mut cx = PassCx::new(&mut model, PassOptions::default().with_untested(true));
     let mut patch = cx.patch("mutant", class);
     inputs.iter().for_each(|&input| patch.tap(input));
     for constant in constants {
