@@ -1,8 +1,9 @@
 //! Evaluation at rewrite time: the nodes of `let` run on constants and attributes that were matched.
 
 use onnx_eval::{EvalOptions, Value, run_node};
-use onnx_ir::{AttrValue, Model, Position, ValueId};
-use onnx_pass::{Patch, Reason};
+use onnx_ir::{AttrValue, Model, NodeId, Position, ValueId};
+use onnx_pass::{Exactness, Patch, Reason, are_fixed, are_undefined};
+use onnx_schema::Registry;
 use onnx_text::{ParseOptions, parse_model};
 use onnx_types::tensor::{NoData, Tensor};
 use onnx_types::{ElemClass, ElemType, Execution, Limits, Symbol};
@@ -31,6 +32,8 @@ pub(crate) struct Scratch {
     inputs: Vec<ValueId>,
     /// Bounds on the cost of each node.
     execution: Execution,
+    /// Whether results must be the same bits under every implementation.
+    is_exact: bool,
 }
 
 impl Scratch {
@@ -38,7 +41,7 @@ impl Scratch {
         let latest = onnx_schema::latest_opset(onnx_schema::domain::ONNX).unwrap_or(1);
         let text = format!("<ir_version: 10, opset_import: [\"\": {latest}]> g () => () {{}}");
         let model = parse_model(text, &ParseOptions::default()).unwrap_or_default();
-        Self { model, inputs: Vec::new(), execution: execution.clone() }
+        Self { model, inputs: Vec::new(), execution: execution.clone(), is_exact: false }
     }
 
     /// The results of an operator of the default domain on constants.
@@ -73,13 +76,40 @@ impl Scratch {
         else {
             return Err("a node of `let` has no result".into());
         };
+        let operands: Vec<Tensor> = inputs.iter().flatten().cloned().collect();
         let values: Vec<Option<Value>> = inputs.into_iter().map(|input| input.map(Value::from)).collect();
         let options = EvalOptions::default().with_execution(self.execution.clone());
         let result = run_node(&self.model, node, &values, &options);
-        self.model.erase_node(node)?;
-        let result = result.map_err(|failure| Reason::new(failure.diagnostic().message.clone()))?;
+        let result = result.map_err(|failure| Reason::new(failure.diagnostic().message.clone()));
         let tensor = |value: &Option<Value>| value.as_ref()?.tensor().map(|tensor| Tensor::clone(tensor));
-        Ok(result.iter().map(tensor).collect())
+        let result = result.map(|result| result.iter().map(tensor).collect::<Vec<_>>());
+        let result = result.and_then(|result| self.settled(node, &operands, result));
+        self.model.erase_node(node)?;
+        result
+    }
+
+    /// The results, unless implementations may compute others.
+    fn settled(
+        &self,
+        node: NodeId,
+        operands: &[Tensor],
+        results: Vec<Option<Tensor>>,
+    ) -> Result<Vec<Option<Tensor>>, Reason> {
+        let made: Vec<Tensor> = results.iter().flatten().cloned().collect();
+        let op = || self.model.str(self.model.node(node).op());
+        if are_undefined(&self.model, node, operands, &made) {
+            return Err(
+                format!("the standard does not define the result of `{}` for these operands", op()).into()
+            );
+        }
+        let is_float = |tensor: &Tensor| tensor.elem().class() == ElemClass::Float;
+        let is_open = || !are_fixed(&self.model, node, Registry::STANDARD, operands, &made);
+        if self.is_exact && operands.iter().chain(&made).any(is_float) && is_open() {
+            return Err(
+                format!("implementations may round the result of `{}` in different ways", op()).into()
+            );
+        }
+        Ok(results)
     }
 
     /// The elements of a tensor in another type.
@@ -132,6 +162,7 @@ pub(crate) fn evaluate(
             *slot = Strength::Attribute;
         }
     }
+    scratch.is_exact = rule.class == Exactness::Exact;
     for node in &rule.lets {
         let mut run = Run { rule, found, patch, scratch, strengths: &strengths };
         let (results, strength) = if node.domain == "rule" {

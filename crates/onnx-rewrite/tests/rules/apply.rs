@@ -386,3 +386,120 @@ fn moved_transpositions_compute_the_same() {
     }
     assert!(edits > 20, "{edits}");
 }
+
+/// The nodes of a graph that the rules leave, as text of their operators and operands.
+fn simplified(opset: i64, graph: &str) -> String {
+    let text = format!("<ir_version: 10, opset_import: [\"\": {opset}]> {graph}");
+    let mut model = parse_model(&text, &ParseOptions::default()).unwrap();
+    let mut cx = PassCx::new(&mut model, PassOptions::default());
+    RuleSet::standard().unwrap().apply(&mut cx);
+    drop(cx);
+    let nodes = model.nodes(model.main_graph());
+    let nodes = nodes.filter(|&node| !model.node(node).is(onnx_schema::op::CONSTANT));
+    nodes.map(|node| model.show(node).to_string()).collect::<Vec<_>>().join("; ")
+}
+
+/// The default of an omitted limit is a finite number in the specification, and none in the reference.
+#[test]
+fn omitted_limits_of_clip_stay_omitted() {
+    for elem in ["float", "double", "float16"] {
+        let limit = |name: &str, number: &str| format!("{elem} {name} = {{{number}}}");
+        let graph = |nodes: &str| {
+            let (l, h, k) = (limit("l", "-1"), limit("h", "3"), limit("k", "2"));
+            format!("g ({elem}[N] x) => ({elem}[N] y) <{l}, {h}, {k}> {{ {nodes} }}")
+        };
+        for (nodes, operands) in [
+            // Number of operands of the one `Clip` that is left, and whether the lower limit is there.
+            ("a = Relu (x) y = Clip (a, k)", (2, true)),
+            ("a = Relu (x) y = Clip (a, , h)", (3, true)),
+            ("a = Relu (x) y = Clip (a, l, h)", (3, true)),
+            ("a = Clip (x, l) y = Clip (a, k)", (2, true)),
+            ("a = Clip (x, , h) y = Clip (a, , k)", (3, false)),
+            ("a = Clip (x, l) y = Clip (a, , h)", (3, true)),
+            ("a = Clip (x, , h) y = Clip (a, l)", (3, true)),
+            ("a = Clip (x, , h) y = Relu (a)", (3, true)),
+        ] {
+            let text = format!("<ir_version: 10, opset_import: [\"\": 20]> {}", graph(nodes));
+            let mut model = parse_model(&text, &ParseOptions::default()).unwrap();
+            let mut cx = PassCx::new(&mut model, PassOptions::default());
+            RuleSet::standard().unwrap().apply(&mut cx);
+            drop(cx);
+            let all: Vec<_> = model.nodes(model.main_graph()).collect();
+            let [clip] = all[..] else { panic!("{elem} {nodes}: {} nodes", all.len()) };
+            let clip = model.node(clip);
+            let found = (clip.input_count(), clip.input(1).is_some());
+            assert_eq!(found, operands, "{elem} {nodes}");
+        }
+        // An infinite limit is not an omitted one.
+        for nodes in ["a = Clip (x, l) y = Clip (a, k, i)", "a = Clip (x, , i) y = Clip (a, , h)"] {
+            let infinite = limit("i", "inf");
+            let graph = graph(nodes).replacen('<', &format!("<{infinite}, "), 1);
+            let expected = if nodes.contains(", i) y") { 1 } else { 2 };
+            assert_eq!(simplified(20, &graph).matches("Clip").count(), expected, "{elem} {nodes}");
+        }
+    }
+}
+
+/// onnxruntime has `Clip` of `double` since version 12, and `Min` and `Max` of it since version 8.
+#[test]
+fn no_operator_takes_the_place_of_others_that_runtimes_have_and_it_not() {
+    for (elem, opset, count) in [
+        ("float", 8, 1),
+        ("float", 11, 1),
+        ("double", 8, 0),
+        ("double", 11, 0),
+        ("double", 12, 1),
+        ("float16", 12, 1),
+    ] {
+        for nodes in ["a = Max (x, l) y = Min (a, h)", "a = Min (x, h) y = Max (a, l)"] {
+            let graph = format!(
+                "g ({elem}[N] x) => ({elem}[N] y) <{elem} l = {{0}}, {elem} h = {{6}}> {{ {nodes} }}"
+            );
+            let found = simplified(opset, &graph).matches("Clip").count();
+            assert_eq!(found, count, "{elem} in version {opset}: {nodes}");
+        }
+    }
+}
+
+/// The result of a conversion that the standard does not define is left to the runtime, whatever the class of the rule.
+#[test]
+fn rules_compute_nothing_that_the_standard_leaves_open() {
+    for (from, number, to, count) in [
+        ("double", "1e10", 6, 2),
+        ("float", "nan", 7, 2),
+        ("float", "-1", 2, 2),
+        ("float", "inf", 3, 2),
+        ("double", "1e9", 6, 1),
+        ("float", "7.5", 7, 1),
+        ("float", "nan", 11, 1),
+    ] {
+        let graph = format!(
+            "g (int64[1] s) => (y) {{ c = ConstantOfShape <value = {from} {{{number}}}> (s) y = Cast <to = {to}> (c) }}"
+        );
+        let graph = graph.replace(&format!("value = {from} {{"), &format!("value = {from}[1] {{"));
+        let found = simplified(20, &graph);
+        assert_eq!(found.matches("Of").count() + found.matches("Cast").count(), count, "{found}");
+    }
+}
+
+/// What is known about the body of a function depends on its calls, which an incremental inference does not follow.
+#[test]
+fn bodies_of_functions_are_simplified_after_edits_elsewhere() {
+    let text = r#"<ir_version: 11, opset_import: ["": 24, "my.fn": 1]>
+        g (float[2] x) => (float[2] y) { a = Identity (x) b = Identity (a) y = my.fn.F <al = 1.0> (b) }
+        <domain: "my.fn", opset_import: ["": 24, "my.fn": 1]> F <al> (a) => (z) {
+            one = Constant <value_float = 1.0> () t = Elu <alpha: float = @al> (a) u = Mul (t, one) z = my.fn.G (u)
+        }
+        <domain: "my.fn", opset_import: ["": 24]> G (a) => (z) {
+            one = Constant <value_float = 1.0> () t = Exp (a) u = Mul (t, one) w = Neg (u) z = Neg (w)
+        }"#;
+    let mut model = parse_model(text, &ParseOptions::default()).unwrap();
+    let pipeline =
+        onnx_rewrite::simplification(RuleSet::standard().unwrap(), onnx_schema::Registry::STANDARD).unwrap();
+    let options = PassOptions::default().with_level(onnx_pass::Level::Types);
+    pipeline.run(&mut model, &options);
+    let again = pipeline.run(&mut model, &options);
+    assert_eq!(again.edits(), 0, "{:?}", again.journal);
+    // `Elu`, `Exp` and both calls.
+    assert_eq!(model.node_count(), 4);
+}
