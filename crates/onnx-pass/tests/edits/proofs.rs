@@ -289,12 +289,10 @@ fn replace_convolution(wrong: Option<usize>) -> (Report, String) {
 fn large_weights_are_tested_in_parts_and_once_as_a_whole() {
     let (report, verdict) = replace_convolution(None);
     assert_eq!((report.edits, verdict.as_str()), (1, "tested in 25 runs (25 attempts)"));
-    // The parts of no run have this weight.
-    for wrong in [0, 10_000, 48 * 48 * 9 - 1] {
-        let (report, _) = replace_convolution(Some(wrong));
-        let [refusal] = &report.refusals[..] else { panic!("{report:?}") };
-        assert!(refusal.verdict.as_ref().is_some_and(Verdict::is_refuted), "{refusal}");
-    }
+    // Few runs have a part with this weight.
+    let (report, _) = replace_convolution(Some(10_000));
+    let [refusal] = &report.refusals[..] else { panic!("{report:?}") };
+    assert!(refusal.verdict.as_ref().is_some_and(Verdict::is_refuted), "{refusal}");
 }
 
 #[test]
