@@ -73,24 +73,8 @@ impl Patch<'_, '_> {
         let refuse = |draft: &Draft, level, reason: String, verdict| {
             Box::new(Refusal { pass: draft.pass.clone(), level, reason, verdict, sources: Vec::new() })
         };
-        if self.draft.class > self.cx.options.class {
-            let reason = format!("edits of class {} are not allowed", self.draft.class);
-            return Err(refuse(&self.draft, Level::Class, reason, None));
-        }
-        if self.draft.class == Exactness::Approximate {
-            let reason =
-                "a patch preserves results: `PassCx::approximate` makes edits that do not".to_owned();
-            return Err(refuse(&self.draft, Level::Class, reason, None));
-        }
-        if !self.is_selected() {
-            return Err(refuse(&self.draft, Level::Structure, NOT_SELECTED.to_owned(), None));
-        }
-        if self.cx.refers_by_name {
-            return Err(refuse(&self.draft, Level::Structure, BY_NAME.to_owned(), None));
-        }
-        if self.cx.is_exhausted() {
-            let reason = "as many edits are made as the options allow".to_owned();
-            return Err(refuse(&self.draft, Level::Class, reason, None));
+        if let Some((level, reason)) = self.excluded() {
+            return Err(refuse(&self.draft, level, reason, None));
         }
         let references = self.cx.references();
         let plan = structure::check(self.cx.model(), &self.draft, self.cx.options.registry, &references)
@@ -131,6 +115,26 @@ impl Patch<'_, '_> {
             return Err(refuse(&self.draft, Level::Values, reason, None));
         }
         Ok((plan, proof))
+    }
+
+    /// Why the options or the model exclude the edit, whatever it does.
+    fn excluded(&self) -> Option<(Level, String)> {
+        let class = self.draft.class;
+        if class > self.cx.options.class {
+            return Some((Level::Class, format!("edits of class {class} are not allowed")));
+        }
+        if class == Exactness::Approximate {
+            let reason = "a patch preserves results: `PassCx::approximate` makes edits that do not";
+            return Some((Level::Class, reason.to_owned()));
+        }
+        if !self.is_selected() {
+            return Some((Level::Structure, NOT_SELECTED.to_owned()));
+        }
+        if self.cx.refers_by_name {
+            return Some((Level::Structure, BY_NAME.to_owned()));
+        }
+        let reason = "as many edits are made as the options allow";
+        self.cx.is_exhausted().then(|| (Level::Class, reason.to_owned()))
     }
 
     /// That the edit depends on the elements of an initializer that training sets; `None` if it does not.
