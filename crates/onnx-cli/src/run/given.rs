@@ -1,6 +1,6 @@
 //! Inputs that the user gives in files.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use onnx_eval::Value;
@@ -86,14 +86,20 @@ impl Ports<'_> {
     }
 
     fn archive(&self, path: &Path, execution: &Execution) -> Result<Given, Failure> {
-        let arrays = files::archive(path, execution)?;
+        let mut archive = files::Archive::open(path, execution)?;
         let model = self.model;
+        let ports: HashMap<&str, ValueId> =
+            self.values.iter().rev().map(|&port| (name(model, port), port)).collect();
+        // Nothing is inflated of an archive with another array.
+        if let Some(unknown) = archive.names().iter().find(|name| !ports.contains_key(name.as_str())) {
+            return Err(self.unknown(unknown).about(&path.to_string_lossy()));
+        }
         let mut given = Given::new();
-        for (wanted, bytes) in arrays {
-            let port = self.values.iter().find(|&&port| name(model, port) == wanted);
-            let &port = port.ok_or_else(|| self.unknown(&wanted).about(&path.to_string_lossy()))?;
-            let value = files::array(&bytes, model.ty(port), execution);
-            given.insert(wanted, value.map_err(|failure| failure.about(&path.to_string_lossy()))?);
+        for wanted in archive.names().to_vec() {
+            let ty = ports.get(wanted.as_str()).and_then(|&port| model.ty(port));
+            if let Some(value) = archive.array(&wanted, ty)? {
+                given.insert(wanted, value);
+            }
         }
         Ok(given)
     }

@@ -6,7 +6,8 @@ use std::path::Path;
 use onnx_codec::ReadMode;
 use onnx_codec::file::read;
 use onnx_compose::safetensors::{Safetensors, parse, parse_index};
-use onnx_compose::weights::{Replacement, Weight, replace, restore, stripped_seed, weights};
+use onnx_compose::weights::{Replacement, Weight, WeightError, replace, restore, stripped_seed, weights};
+use onnx_eval::Value;
 use onnx_types::tensor::Tensor;
 use onnx_types::{Shape, Type};
 use serde_json::json;
@@ -18,7 +19,7 @@ use crate::exit::{Failure, Outcome};
 use crate::input::{Loaded, display_name, load_to_copy};
 use crate::output::{Out, shown};
 use crate::progress::Progress;
-use crate::run::files::{archive, array};
+use crate::run::files::Archive;
 use crate::run::{extension, file_value};
 use crate::size::plural;
 use crate::store;
@@ -114,14 +115,19 @@ fn from_file(path: &Path, mode: ReadMode, loaded: &Loaded) -> Result<Vec<Replace
 fn of_archive(path: &Path, loaded: &Loaded) -> Result<Vec<Replacement>, Failure> {
     let known = weights(&loaded.model);
     let types: HashMap<&str, Type> = known.iter().map(|weight| (weight.name.as_str(), ty(weight))).collect();
-    let arrays = archive(path, &loaded.execution)?;
-    let tensors = arrays.into_iter().map(|(name, bytes)| {
-        let about = |failure: Failure| failure.about(&format!("{}: {}", display_name(path), shown(&name)));
-        let value = array(&bytes, types.get(name.as_str()), &loaded.execution).map_err(about)?;
-        let tensor = value.tensor().ok_or_else(|| about(Failure::new("is not a tensor")))?;
-        Ok(Replacement::new(name, Tensor::clone(tensor)))
-    });
-    tensors.collect()
+    let mut archive = Archive::open(path, &loaded.execution)?;
+    // Nothing is inflated of an archive with another array.
+    if let Some(unknown) = archive.names().iter().find(|name| !types.contains_key(name.as_str())) {
+        return Err(WeightError::NoSuchWeight(unknown.clone()).into());
+    }
+    let mut replacements = Vec::new();
+    for name in archive.names().to_vec() {
+        let value = archive.array(&name, types.get(name.as_str()))?;
+        if let Some(tensor) = value.as_ref().and_then(Value::tensor) {
+            replacements.push(Replacement::new(name, Tensor::clone(tensor)));
+        }
+    }
+    Ok(replacements)
 }
 
 /// The type of a weight.

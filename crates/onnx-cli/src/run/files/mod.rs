@@ -1,9 +1,9 @@
 //! Values in files: `.npy` and `.npz` of NumPy, and messages of protobuf (`.pb`).
 
 mod npy;
+mod npz;
 
-use std::collections::BTreeMap;
-use std::io::{self, Cursor, Read as _, Write as _};
+use std::io::{self, Cursor, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,9 +14,11 @@ use onnx_codec::{DecodeOptions, EncodeOptions, FileError, ReadMode, WriteOptions
 use onnx_eval::{MapKey, Value};
 use onnx_types::tensor::{NoData, Tensor};
 use onnx_types::{ElemType, Execution, Type, TypeKind};
-use zip::{ZipArchive, ZipWriter};
+use zip::ZipWriter;
 
-use crate::exit::{Failure, LibraryError};
+pub(crate) use npz::Archive;
+
+use crate::exit::Failure;
 use crate::folder::CreatedFolder;
 use crate::input::{display_name, is_stream};
 use crate::output::shown;
@@ -38,22 +40,19 @@ pub(crate) fn value(
             npy::read(&bytes, elem(ty), execution).map(Value::from).map_err(about)
         }
         "npz" => {
-            let mut arrays = archive(path, execution)?;
-            let only = (arrays.len() == 1).then(|| arrays.pop_first()).flatten().map(|(_, bytes)| bytes);
-            let bytes = only.or_else(|| arrays.remove(name)).ok_or_else(|| {
-                about(Failure::new(format_args!("has no array `{name}`")))
+            let mut archive = Archive::open(path, execution)?;
+            let chosen = match archive.names() {
+                [only] => only.clone(),
+                _ => name.to_owned(),
+            };
+            archive.array(&chosen, ty)?.ok_or_else(|| {
+                about(Failure::new(format_args!("has no array `{}`", shown(name))))
                     .help("save the array under this name, or as the only one: `numpy.savez`")
-            })?;
-            npy::read(&bytes, elem(ty), execution).map(Value::from).map_err(about)
+            })
         }
         "pb" => message(&read(path, ReadMode::Memory)?, ty, execution).map_err(about),
         _ => Err(about(Failure::new("is not a file of a value")).help("use a file `.npy`, `.npz` or `.pb`")),
     }
-}
-
-/// The value of an array of an archive.
-pub(crate) fn array(bytes: &Bytes, ty: Option<&Type>, execution: &Execution) -> Result<Value, Failure> {
-    npy::read(bytes, elem(ty), execution).map(Value::from)
 }
 
 pub(crate) fn extension(path: &Path) -> String {
@@ -64,52 +63,6 @@ fn elem(ty: Option<&Type>) -> Option<ElemType> {
     match &ty?.kind {
         TypeKind::Tensor(tensor) | TypeKind::SparseTensor(tensor) => Some(tensor.elem),
         _ => None,
-    }
-}
-
-/// The arrays of an archive by their names, which together take at most what the values of a run may.
-pub(crate) fn archive(path: &Path, execution: &Execution) -> Result<BTreeMap<String, Bytes>, Failure> {
-    let about = |error: zip::result::ZipError| {
-        Failure::new(error).about(&display_name(path)).help("write the archive with `numpy.savez`")
-    };
-    let mut archive = ZipArchive::new(Cursor::new(read(path, ReadMode::Memory)?)).map_err(about)?;
-    let mut arrays = BTreeMap::new();
-    let mut left = execution.limits.run_bytes;
-    for index in 0..archive.len() {
-        let mut file = archive.by_index(index).map_err(about)?;
-        let name = file.name().map_err(about)?;
-        let name = name_of_entry(name.strip_suffix(".npy").unwrap_or(&name));
-        let mut bytes = Vec::new();
-        loop {
-            execution.interrupt.check()?;
-            let taken = file.by_ref().take(PIECE as u64).read_to_end(&mut bytes);
-            let taken = taken.map_err(|error| {
-                let failure = Failure::not_readable(error).about(&display_name(path));
-                failure.help("write the archive again: it is damaged")
-            })?;
-            if taken == 0 {
-                break;
-            }
-            let rest = left.checked_sub(taken as u64);
-            left = rest.ok_or_else(|| Failure::from(TooLarge).about(&display_name(path)))?;
-        }
-        arrays.insert(name, bytes.into());
-    }
-    Ok(arrays)
-}
-
-/// An archive expands to more memory than the values of a run may take.
-struct TooLarge;
-
-impl std::fmt::Display for TooLarge {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("the arrays take too much memory: raise the limit `run_bytes` to allow it")
-    }
-}
-
-impl LibraryError for TooLarge {
-    fn limit(&self) -> Option<&'static str> {
-        Some("run_bytes")
     }
 }
 
@@ -439,18 +392,29 @@ fn tensor(value: &Value) -> Result<&Tensor, Failure> {
     value.tensor().map(|tensor| &**tensor).ok_or_else(failure)
 }
 
+/// What an entry of an archive takes in addition to its name, which occurs twice, and its contents.
+const ENTRY_BYTES: usize = 256;
+
 fn pack(values: &[(String, Value)], execution: &Execution) -> Result<Vec<u8>, Failure> {
-    let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
-    let stored = zip::write::SimpleFileOptions::default()
-        .compression_method(zip::CompressionMethod::Stored)
-        .large_file(true);
+    let mut arrays = Vec::new();
+    let mut length = 0_usize;
     for (name, value) in values {
         let about = |failure: Failure| failure.about(name);
         let pieces = npy::write(tensor(value).map_err(about)?, execution).map_err(about)?;
-        archive
-            .start_file(format!("{}.npy", entry_name(name)), stored)
-            .map_err(not_an_archive)
-            .map_err(about)?;
+        let name = entry_name(name);
+        let own = pieces.iter().fold(0_usize, |sum, piece| sum.saturating_add(piece.len()));
+        length = length.saturating_add(own).saturating_add(2 * name.len() + ENTRY_BYTES);
+        arrays.push((name, pieces));
+    }
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(length).map_err(|_| npy::out_of_memory(length))?;
+    let mut archive = ZipWriter::new(Cursor::new(bytes));
+    let stored = zip::write::SimpleFileOptions::default()
+        .compression_method(zip::CompressionMethod::Stored)
+        .large_file(true);
+    for (name, pieces) in arrays {
+        let about = |failure: Failure| failure.about(&name);
+        archive.start_file(format!("{name}.npy"), stored).map_err(not_an_archive).map_err(about)?;
         for piece in pieces.iter().flat_map(|piece| piece.chunks(PIECE)) {
             execution.interrupt.check()?;
             archive.write_all(piece).map_err(|error| about(not_an_archive(error)))?;

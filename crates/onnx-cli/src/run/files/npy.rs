@@ -7,9 +7,60 @@ use onnx_types::{ElemType, Execution, Interrupt, Stopped};
 
 use super::super::show::unreadable;
 use super::PIECE;
+use super::npz::TooLarge;
 use crate::exit::Failure;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
+
+/// Bytes with which a file begins: those before the header of version 1, and a part of it.
+pub(super) const START: usize = 16;
+
+/// The header of a file as text, and the offset of the elements; `None` if the bytes do not reach that far, or are no array.
+fn header(bytes: &[u8]) -> Option<(&[u8], usize)> {
+    let (from, end) = header_range(bytes)?;
+    Some((bytes.get(from..end)?, end))
+}
+
+/// Where the header begins and ends.
+fn header_range(bytes: &[u8]) -> Option<(usize, usize)> {
+    let rest = bytes.strip_prefix(MAGIC)?;
+    let (from, length) = match *rest {
+        [1, _, a, b, ..] => (MAGIC.len() + 4, usize::from(u16::from_le_bytes([a, b]))),
+        [2 | 3, _, a, b, c, d, ..] => (MAGIC.len() + 6, u32::from_le_bytes([a, b, c, d]) as usize),
+        _ => return None,
+    };
+    Some((from, from.checked_add(length)?))
+}
+
+/// The number of bytes of a file, as far as its beginning tells: those up to the elements, or all. `None` if it is no array.
+///
+/// # Errors
+///
+/// Returns an error if the header is that of another kind of array.
+pub(super) fn extent(bytes: &[u8], declared: Option<ElemType>) -> Result<Option<usize>, Failure> {
+    let Some((_, end)) = header_range(bytes) else { return Ok(None) };
+    let Some((text, _)) = header(bytes) else { return Ok(Some(end)) };
+    let Ok(text) = std::str::from_utf8(text) else { return Ok(None) };
+    let header = Header::parse(text)?;
+    header.elem(declared)?;
+    let (_, length) = header.size().ok_or_else(too_short)?;
+    Ok(Some(end.checked_add(length).ok_or_else(too_short)?))
+}
+
+pub(super) fn out_of_memory(bytes: usize) -> Failure {
+    Failure::new(format_args!("the system has no memory for {bytes} bytes")).help("use smaller arrays")
+}
+
+/// A vector with room for bytes.
+fn room(bytes: usize) -> Result<Vec<u8>, Failure> {
+    let mut room = Vec::new();
+    room.try_reserve_exact(bytes).map_err(|_| out_of_memory(bytes))?;
+    Ok(room)
+}
+
+fn too_short() -> Failure {
+    Failure::new("is shorter than its header says").help("write the file again: it is truncated")
+}
 
 /// The tensor in a file. An array of opaque elements, which is what extensions of NumPy write, has the declared type.
 pub(super) fn read(
@@ -19,16 +70,9 @@ pub(super) fn read(
 ) -> Result<Tensor, Failure> {
     let malformed =
         || Failure::new("is not an array in the format of NumPy").help("write it with `numpy.save`");
-    let rest = bytes.strip_prefix(MAGIC).ok_or_else(malformed)?;
-    let (length, rest) = match *rest {
-        [1, _, a, b, ref rest @ ..] => (usize::from(u16::from_le_bytes([a, b])), rest),
-        [2 | 3, _, a, b, c, d, ref rest @ ..] => (u32::from_le_bytes([a, b, c, d]) as usize, rest),
-        _ => return Err(malformed()),
-    };
-    let (header, data) = rest.split_at_checked(length).ok_or_else(malformed)?;
-    let header = Header::parse(std::str::from_utf8(header).map_err(|_| malformed())?)?;
-    let data = bytes.slice_ref(data);
-    header.tensor(&data, declared, &execution.interrupt)
+    let (text, end) = header(bytes).ok_or_else(malformed)?;
+    let header = Header::parse(std::str::from_utf8(text).map_err(|_| malformed())?)?;
+    header.tensor(&bytes.slice(end..), declared, execution)
 }
 
 /// What the header says: a dictionary in the notation of Python.
@@ -109,27 +153,38 @@ impl Header {
         })
     }
 
+    /// Bytes of an element.
+    fn width(&self) -> Option<usize> {
+        if self.kind == 'U' { self.size.checked_mul(4) } else { Some(self.size) }
+    }
+
+    /// The number of elements, and of their bytes; `None` if there are too many to count.
+    fn size(&self) -> Option<(usize, usize)> {
+        let count = if self.dims.contains(&0) {
+            0
+        } else {
+            let size = |dim: i64| usize::try_from(dim).ok();
+            self.dims.iter().try_fold(1_usize, |count, &dim| count.checked_mul(size(dim)?))?
+        };
+        Some((count, count.checked_mul(self.width()?)?))
+    }
+
     fn tensor(
         &self,
         data: &Bytes,
         declared: Option<ElemType>,
-        interrupt: &Interrupt,
+        execution: &Execution,
     ) -> Result<Tensor, Failure> {
+        let interrupt = &execution.interrupt;
         let elem = self.elem(declared)?;
-        let width = if self.kind == 'U' { self.size.checked_mul(4) } else { Some(self.size) };
-        let count =
-            self.dims.iter().try_fold(1_usize, |count, &dim| count.checked_mul(usize::try_from(dim).ok()?));
-        let count = if self.dims.contains(&0) { Some(0) } else { count };
-        let too_large =
-            || Failure::new("is shorter than its header says").help("write the file again: it is truncated");
-        let width = width.ok_or_else(too_large)?;
-        let length = count.and_then(|count| count.checked_mul(width)).ok_or_else(too_large)?;
-        let mut data = if length <= data.len() { data.slice(..length) } else { return Err(too_large()) };
+        let (count, length) = self.size().ok_or_else(too_short)?;
+        let width = self.width().unwrap_or_default();
+        let mut data = if length <= data.len() { data.slice(..length) } else { return Err(too_short()) };
         if self.is_fortran_order && self.dims.len() > 1 && !data.is_empty() {
             data = from_fortran(&data, width, &self.dims, interrupt)?.into();
         }
         let payload = if elem == ElemType::String {
-            Payload::strings(self.strings(&data, width, count.unwrap_or_default(), interrupt)?)
+            Payload::strings(self.strings(&data, width, count, execution)?)
         } else {
             let unit = if self.kind == 'c' { width / 2 } else { width };
             if self.is_big_endian && unit > 1 {
@@ -146,8 +201,15 @@ impl Header {
         data: &[u8],
         width: usize,
         count: usize,
-        interrupt: &Interrupt,
+        execution: &Execution,
     ) -> Result<Vec<Bytes>, Failure> {
+        let interrupt = &execution.interrupt;
+        // The records of the strings twice, and what the allocator keeps of each: more than their bytes in the file.
+        let bytes = count.saturating_mul(4 * size_of::<Bytes>());
+        if bytes as u64 > execution.limits.run_bytes {
+            return Err(TooLarge.into());
+        }
+        room(bytes)?;
         if width == 0 {
             return Ok(vec![Bytes::new(); count]);
         }
@@ -182,8 +244,8 @@ fn check_each(index: usize, width: usize, interrupt: &Interrupt) -> Result<(), S
 }
 
 /// The elements with the bytes of each unit in reverse order.
-fn swapped(data: &[u8], unit: usize, interrupt: &Interrupt) -> Result<Vec<u8>, Stopped> {
-    let mut swapped = Vec::with_capacity(data.len());
+fn swapped(data: &[u8], unit: usize, interrupt: &Interrupt) -> Result<Vec<u8>, Failure> {
+    let mut swapped = room(data.len())?;
     for (index, chunk) in data.chunks_exact(unit).enumerate() {
         check_each(index, unit, interrupt)?;
         swapped.extend(chunk.iter().rev());
@@ -192,7 +254,7 @@ fn swapped(data: &[u8], unit: usize, interrupt: &Interrupt) -> Result<Vec<u8>, S
 }
 
 /// The elements of an array whose first axis varies fastest, in the order in which the last one does.
-fn from_fortran(data: &[u8], width: usize, dims: &[i64], interrupt: &Interrupt) -> Result<Vec<u8>, Stopped> {
+fn from_fortran(data: &[u8], width: usize, dims: &[i64], interrupt: &Interrupt) -> Result<Vec<u8>, Failure> {
     let dims: Vec<usize> = dims.iter().map(|&dim| usize::try_from(dim).unwrap_or_default()).collect();
     let mut strides = Vec::with_capacity(dims.len());
     let mut stride = width;
@@ -200,7 +262,7 @@ fn from_fortran(data: &[u8], width: usize, dims: &[i64], interrupt: &Interrupt) 
         strides.push(stride);
         stride = stride.saturating_mul(dim);
     }
-    let mut ordered = Vec::with_capacity(data.len());
+    let mut ordered = room(data.len())?;
     let mut index = vec![0_usize; dims.len()];
     let mut offset = 0_usize;
     for count in 0.. {
@@ -298,7 +360,7 @@ fn strings(tensor: &Tensor, interrupt: &Interrupt) -> Result<(String, Bytes), Fa
         return Err(Failure::new("the strings take too much memory with a fixed width")
             .help("write protobuf: `-o DIR --to pb`"));
     }
-    let mut data = Vec::new();
+    let mut data = room(size.unwrap_or_default())?;
     for (index, text) in texts.into_iter().enumerate() {
         check_each(index, width * 4, interrupt)?;
         let end = data.len() + width * 4;
