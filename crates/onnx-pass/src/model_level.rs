@@ -6,16 +6,17 @@
 use std::sync::Arc;
 
 use onnx_eval::compare::{CompareOptions, Compared, Side, Tolerances, compare};
-use onnx_eval::{EvalOptions, FailureKind, Precision, Value};
+use onnx_eval::{EvalOptions, Failure, FailureKind, Precision, Value};
 use onnx_ir::{Constant, Model};
 use onnx_shape_infer::{InferOptions, infer};
-use onnx_types::tensor::Tensor;
+use onnx_types::tensor::{Payload, Tensor};
+use onnx_types::{Execution, Limits};
 
 use crate::assumption::Exactness;
 use crate::cx::PassOptions;
 use crate::extract::in_memory;
 use crate::feeds::{FeedGenerator, FeedOptions};
-use crate::prove::{Counterexample, Verdict, perturbed, precision, rounding_error};
+use crate::prove::{Counterexample, Verdict, message, perturbed, precision, rounding_error};
 use crate::sample::Rng;
 
 /// Initial sizes of the dimension variables, one for each run; they change until they contradict nothing that inference
@@ -46,6 +47,10 @@ impl InitialSizes {
 /// equal bit for bit. After others they are equal within the tolerances of their types, either as they are or in floats of 64
 /// bits: a threshold may amplify the rounding of a run, and constants that were folded are rounded in both. Only runs count that the
 /// model before completes, and in which the rounding of weights does not change more than the tolerance.
+///
+/// A run is bounded by the limits of proofs, in proportion to the model: [`proof_steps`](Limits::proof_steps) for each node,
+/// [`proof_bytes`](Limits::proof_bytes) and sixteen times the bytes of the weights; and by the limits of runs. A run that exceeds
+/// them, or for which weights are missing, does not count, whichever model it is of, and none follows it.
 #[must_use]
 pub fn prove_models(before: &Model, after: &Model, class: Exactness, options: &PassOptions<'_>) -> Verdict {
     let is_random = |&node: &onnx_ir::NodeId| !before.has_deterministic_operator(node, options.registry);
@@ -56,6 +61,7 @@ pub fn prove_models(before: &Model, after: &Model, class: Exactness, options: &P
     if before.graph(before.main_graph()).outputs().is_empty() {
         return Verdict::Untested("the model has no outputs".to_owned());
     }
+    let bounded = PassOptions { execution: bounded(before, after, &options.execution), ..options.clone() };
     let known = InferOptions::default()
         .with_registry(options.registry)
         .with_data(options.data)
@@ -67,19 +73,24 @@ pub fn prove_models(before: &Model, after: &Model, class: Exactness, options: &P
     for (&sizes, offset) in SIZES.iter().zip(0..) {
         let seed = options.execution.seed.wrapping_add(offset);
         let initial = |number, _: &str| sizes.of(number);
-        let settings = FeedOptions::default().with_execution(options.execution.clone().with_seed(seed));
+        let settings = FeedOptions::default().with_execution(bounded.execution.clone().with_seed(seed));
         let generator = FeedGenerator::with_initial_sizes(before, &inference, &settings, &[], &initial);
         let Ok(generator) = generator else { continue };
         if matches!(sizes, InitialSizes::Different) && generator.sizes().named().len() < 2 {
             continue;
         }
         attempts += 1;
-        match run(before, after, class, &generator, options) {
+        match run(before, after, class, &generator, &bounded) {
             Ok(()) => runs += 1,
             Err(Stop::Skipped(why)) => reason = why,
             Err(Stop::Failed(why)) => {
                 reason = why;
                 first.get_or_insert(generator);
+            }
+            Err(Stop::Impossible(failure)) => {
+                reason = why(&failure, &bounded.execution.limits, &options.execution.limits);
+                first = None;
+                break;
             }
             Err(Stop::Different(difference)) => return Verdict::Refuted(difference),
         }
@@ -89,9 +100,10 @@ pub fn prove_models(before: &Model, after: &Model, class: Exactness, options: &P
         && generator.grow()
     {
         attempts += 1;
-        match run(before, after, class, generator, options) {
+        match run(before, after, class, generator, &bounded) {
             Ok(()) => runs += 1,
             Err(Stop::Skipped(_) | Stop::Failed(_)) => {}
+            Err(Stop::Impossible(_)) => break,
             Err(Stop::Different(difference)) => return Verdict::Refuted(difference),
         }
     }
@@ -170,7 +182,34 @@ enum Stop {
     Skipped(String),
     /// An operator of the model before fails on the inputs.
     Failed(String),
+    /// No run would count: limits, or data that is missing.
+    Impossible(Box<Failure>),
     Different(Box<Counterexample>),
+}
+
+/// The context of a run of one of the models.
+fn bounded(before: &Model, after: &Model, execution: &Execution) -> Execution {
+    /// Weights of one byte that are computed in 64 bits, before and after a step.
+    const COPIES: u64 = 16;
+    let limits = execution.limits;
+    let nodes = before.node_count().max(after.node_count()) as u64;
+    let bytes = weight_bytes(before).max(weight_bytes(after)).saturating_mul(COPIES);
+    let run_bytes = limits.proof_bytes.saturating_add(bytes).min(limits.run_bytes);
+    execution.clone().with_limits(Limits {
+        run_bytes,
+        run_steps: limits.proof_steps.saturating_mul(nodes.max(1)).min(limits.run_steps),
+        ..limits
+    })
+}
+
+/// Bytes of the weights that are there: those of a file, and the sizes of those in others.
+fn weight_bytes(model: &Model) -> u64 {
+    let constants = model.all_graphs().flat_map(|graph| model.initializers(graph));
+    let bytes = |tensor: &Tensor| match tensor.payload() {
+        Payload::External(_) => tensor.byte_len().unwrap_or(0),
+        payload => payload.resident_bytes(),
+    };
+    constants.filter_map(|value| model.constant_tensor(value)).map(bytes).fold(0, u64::saturating_add)
 }
 
 fn run(
@@ -192,11 +231,14 @@ fn run(
     let Some(difference) = difference((before, after), &run, &inputs, &compared)? else { return Ok(()) };
     if !is_exact {
         let wide = run.with_precision(Precision::Double);
-        let agrees = |pair| matches!(self::difference(pair, &wide, &inputs, &compared), Ok(None));
-        if agrees((before, after)) {
+        let agrees = |pair| match self::difference(pair, &wide, &inputs, &compared) {
+            Err(stop @ Stop::Impossible(_)) => Err(stop),
+            found => Ok(matches!(found, Ok(None))),
+        };
+        if agrees((before, after))? {
             return Ok(());
         }
-        if !agrees((before, &with_rounded_weights(before, options))) {
+        if !agrees((before, &with_rounded_weights(before, options)))? {
             let why = "the rounding of weights changes the results by more than the tolerance";
             return Err(Stop::Skipped(why.to_owned()));
         }
@@ -239,6 +281,9 @@ fn difference(
     options: &CompareOptions,
 ) -> Result<Option<String>, Stop> {
     match compare((before, run), (after, run), inputs, options) {
+        Err(failure) if is_impossible(failure.failure.kind()) => {
+            Err(Stop::Impossible(Box::new(failure.failure)))
+        }
         Err(failure) if failure.side == Side::A => {
             let why = format!("the model before does not run: {}", failure.failure);
             let is_operator = failure.failure.kind() == FailureKind::Operator;
@@ -251,6 +296,21 @@ fn difference(
             Ok(Some(first.map_or_else(|| "the outputs have other names".to_owned(), describe)))
         }
     }
+}
+
+/// Whether a failure is due to neither of the models.
+const fn is_impossible(kind: FailureKind) -> bool {
+    matches!(kind, FailureKind::Data | FailureKind::Limit | FailureKind::Memory | FailureKind::Stopped)
+}
+
+/// Why no run is possible. A limit has the name of the one that is the least.
+fn why(failure: &Failure, bounded: &Limits, given: &Limits) -> String {
+    let message = match failure.limit() {
+        Some(name @ ("run_bytes" | "run_steps")) if bounded.get(name) != given.get(name) => message(failure),
+        _ => failure.diagnostic().message.clone(),
+    };
+    let missing = if failure.kind() == FailureKind::Data { "data missing: " } else { "" };
+    format!("{missing}{}: {message}", failure.diagnostic().locus)
 }
 
 fn describe(output: &Compared) -> String {

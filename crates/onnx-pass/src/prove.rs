@@ -560,7 +560,7 @@ pub(crate) const fn precision(elem: ElemType) -> Option<i32> {
 }
 
 /// Why a run has no result. Limits have the names of those that bound the proof.
-fn message(failure: &Failure) -> String {
+pub(crate) fn message(failure: &Failure) -> String {
     let message = &failure.diagnostic().message;
     match failure.kind() {
         FailureKind::Limit => message.replace("`run_", "`proof_").replace("`proof_depth`", "`run_depth`"),

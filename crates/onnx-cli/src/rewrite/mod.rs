@@ -27,6 +27,7 @@ use crate::json::{self, JsonText};
 use crate::output::Out;
 use crate::precondition::require_valid_nodes;
 use crate::progress::Progress;
+use crate::run::runs_of;
 use crate::{report, rule_files, selection, size, store, weights};
 
 pub(crate) use why::Why;
@@ -228,7 +229,7 @@ pub(crate) fn edit(
         .with_only(only.as_ref())
         .with_except(except.as_ref())
         .with_clock(Some(&clock))
-        .with_execution(loaded.execution.clone());
+        .with_execution(runs_of(&[&loaded]));
     if args.bisect {
         return bisect::run(input_file, &args.command, &loaded, pipeline, &options, progress, out);
     }
@@ -370,7 +371,10 @@ fn describe_passes(
     }
     if let Some(verdict) = &done.model {
         refused::untested(&done.journal, out);
-        out.detail(1, &format!("the whole model: {verdict}"));
+        match verdict {
+            Verdict::Untested(reason) => refused::not_compared(reason, out),
+            verdict => out.detail(1, &format!("the whole model: {verdict}")),
+        }
     }
     let edits = size::plural(done.edits() as u64, "edit");
     let (was, is) = (size::grouped(before.nodes as u64), size::grouped(model.node_count() as u64));

@@ -7,7 +7,7 @@ use onnx_pass::{Entry, Level, PipelineReport, Refusal, Verdict};
 
 use crate::exit::Failure;
 use crate::folder::CreatedFolder;
-use crate::output::{Out, shown};
+use crate::output::{Out, clean_lines, shown};
 use crate::size;
 
 /// Who chose the passes.
@@ -60,6 +60,13 @@ pub(super) fn untested(journal: &[Entry], out: &Out) {
         let text = format!("the edit `{pass}`{place} was not compared by value: {reason}{times}");
         out.warning(&text, Some("without `--accept-untested` such edits are left out"));
     }
+}
+
+/// Warns that the whole models before and after the passes were not compared.
+pub(super) fn not_compared(reason: &str, out: &Out) {
+    let reason = clean_lines(reason.trim_end());
+    let help = "`onnx compare` compares the files, within the limits of runs";
+    out.warning(&format!("the models before and after were not compared as a whole: {reason}"), Some(help));
 }
 
 /// The nodes that an edit is derived from.

@@ -1,6 +1,7 @@
 //! Pipelines, the registry of passes, and restructurings.
 
 use std::cell::Cell;
+use std::sync::Arc;
 
 use onnx_ir::{Constant, Model};
 use onnx_pass::passes::Report;
@@ -8,8 +9,8 @@ use onnx_pass::{
     Bisection, Ended, Exactness, Level, Pass, PassCx, PassOptions, PassPack, Pipeline, Trial, Verdict, bisect,
 };
 use onnx_schema::{Pack, Registry, op};
-use onnx_types::tensor::Tensor;
-use onnx_types::{Execution, Interrupt, Limits};
+use onnx_types::tensor::{ExternalData, Tensor};
+use onnx_types::{ElemType, Execution, Interrupt, Limits};
 
 use crate::{bytes, nodes, parse, value};
 
@@ -147,6 +148,62 @@ fn the_whole_model_is_compared_after_correct_edits() {
     let pipeline = Pipeline::named(&["no-identities", "folded-constants"], Registry::STANDARD).unwrap();
     let done = pipeline.run(&mut model, &PassOptions::default().with_level(Level::Model));
     assert_eq!(done.model.unwrap().to_string(), "tested in 3 runs (3 attempts)");
+}
+
+/// A model with an edit to make, and this graph.
+fn compared(graph: &str, limits: Limits) -> String {
+    let mut model = parse(&format!("<ir_version: 10, opset_import: [\"\": 20]> g {graph}"));
+    let pipeline = Pipeline::named(&["no-identities"], Registry::STANDARD).unwrap();
+    let options = PassOptions::default().with_level(Level::Model).with_execution(limits.into());
+    let done = pipeline.run(&mut model, &options);
+    assert_eq!(done.edits(), 1);
+    done.model.unwrap().to_string()
+}
+
+#[test]
+fn whole_models_are_compared_within_the_limits_of_proofs() {
+    let doubled: String =
+        (0..60).map(|at| format!("s{} = Concat <axis = 0> (s{at}, s{at}) ", at + 1)).collect();
+    let doubled =
+        format!("() => (float[N] y) <float[1] s = {{1}}> {{ s0 = Identity (s) {doubled} y = Neg (s60) }}");
+    let few = |limits: Limits| limits.with_proof_bytes(1 << 20).with_proof_steps(1 << 20);
+    let verdict = compared(&doubled, few(Limits::default()));
+    assert!(verdict.starts_with("untested: ") && verdict.contains("the limit `proof_bytes`"), "{verdict}");
+    // The limits of runs hold, too.
+    let verdict = compared(&doubled, Limits::default().with_run_bytes(1 << 20));
+    assert!(verdict.contains("the limit `run_bytes`"), "{verdict}");
+    let repeated =
+        "() => (float[1] y, float[K, 1] z) <int64 n = {1000000000}, bool c = {1}, float[1] x = {1}> {
+        s = Identity (x)
+        y, z = Loop <body = b (int64 i, bool p, float[1] s) => (bool q, float[1] t, float[1] u)
+            { q = Identity (p) t = Neg (s) u = Neg (s) }> (n, c, s)
+    }";
+    let verdict = compared(repeated, few(Limits::default()));
+    assert!(verdict.starts_with("untested: ") && verdict.contains("the limit `proof_steps`"), "{verdict}");
+    let verdict = compared(repeated, Limits::default().with_run_steps(1 << 20));
+    assert!(verdict.contains("the limit `run_steps`"), "{verdict}");
+    // More nodes and weights allow more.
+    let many: String = (0..40).map(|at| format!("s{} = Neg (s{at}) ", at + 1)).collect();
+    let many = format!("(float[1000] x) => (float[1000] y) {{ s0 = Identity (x) {many} y = Neg (s40) }}");
+    assert!(compared(&many, Limits::default().with_proof_steps(1000)).starts_with("tested in "));
+}
+
+#[test]
+fn models_without_their_weights_are_not_compared() {
+    let mut model = parse(
+        r#"<ir_version: 10, opset_import: ["": 20]>
+        g (float[N, 2] x) => (float[N, 2] y) <float[2] w = {1, 2}> { i = Identity (x) y = Add (i, w) }"#,
+    );
+    let graph = model.main_graph();
+    let weight = model.initializers(graph).next().unwrap();
+    let data = ExternalData::new("missing.data");
+    let missing = Tensor::external(ElemType::Float, [2], data).unwrap();
+    model.set_initializer(graph, weight, Some(Arc::new(Constant::Dense(missing))));
+    let pipeline = Pipeline::named(&["no-identities"], Registry::STANDARD).unwrap();
+    let done = pipeline.run(&mut model, &PassOptions::default().with_level(Level::Model));
+    let verdict = done.model.unwrap().to_string();
+    assert!(verdict.starts_with("untested: data missing: "), "{verdict}");
+    assert_eq!(done.journal.len(), 1);
 }
 
 /// An edit under the name of a restructuring.
