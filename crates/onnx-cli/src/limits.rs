@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::args::COMMON;
 use crate::exit::Failure;
 use crate::output::{DIM, KEY, paint};
-use crate::size;
+use crate::{memory, size};
 
 /// How much work and memory a model may cost.
 #[derive(Debug, Default, Args)]
@@ -32,9 +32,9 @@ impl LimitArgs {
 
     /// The limits only.
     pub(crate) fn limits(&self) -> Limits {
-        let mut limits = Limits::default();
-        if let Some(bytes) = memory() {
-            limits.run_bytes = bytes / 4 * 3;
+        let mut limits = Limits { run_steps: RUN_STEPS, ..Limits::default() };
+        if let Some(bytes) = memory::usable() {
+            limits.run_bytes = bytes;
         }
         for (name, value) in &self.changed {
             // The parser of the arguments knows the names.
@@ -44,11 +44,21 @@ impl LimitArgs {
     }
 }
 
-/// The memory of the machine in bytes, if the system tells it without calls that are not portable.
-fn memory() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+/// The work of a run in the command, unless the user sets it: some ten seconds of loops, or of operations on elements.
+pub(crate) const RUN_STEPS: u64 = 1 << 33;
+
+/// The context of runs of a model with this number of bytes of weights, which allow more work: models that take long have weights.
+/// A limit that the user sets is kept.
+pub(crate) fn for_weights(execution: &Execution, bytes: u64) -> Execution {
+    /// An element of a weight is used for a thousand others, as in a convolution of a large image.
+    const STEPS_PER_BYTE: u64 = 4096;
+    /// Minutes of products of matrices.
+    const MOST: u64 = 1 << 40;
+    let mut limits = execution.limits;
+    if limits.run_steps == RUN_STEPS {
+        limits.run_steps = RUN_STEPS.saturating_add(bytes.saturating_mul(STEPS_PER_BYTE)).min(MOST);
+    }
+    execution.clone().with_limits(limits)
 }
 
 /// An interrupt after a time, which begins when the arguments are read.

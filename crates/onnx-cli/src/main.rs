@@ -37,6 +37,7 @@ mod interrupt;
 mod jobs;
 mod json;
 mod limits;
+mod memory;
 mod merge;
 mod ops;
 mod outline;

@@ -238,14 +238,17 @@ impl<'a> FeedGenerator<'a> {
         };
         let generator = Generator::new(model, self.seed, &dims);
         let (mut values, mut generated) = (Vec::new(), Vec::new());
+        // All together take at most what the values of a run may.
+        let mut limits = self.limits;
         for &input in inputs(model) {
             let own = name(model, input);
             if let Some(value) = self.given.get(&input) {
                 values.push((own.to_owned(), value.clone()));
             } else if model.value(input).initializer().is_none() {
-                let value = generator.value(input, &self.limits);
                 let failed = |reason| FeedError::Input { input: own.to_owned(), reason };
-                values.push((own.to_owned(), value.map_err(failed)?));
+                let value = generator.value(input, &limits).map_err(failed)?;
+                limits.run_bytes = limits.run_bytes.saturating_sub(value.resident_bytes());
+                values.push((own.to_owned(), value));
                 generated.push(own.to_owned());
             }
         }

@@ -81,8 +81,8 @@ pub struct Limits {
     /// 8 GiB, whatever the machine has, so that a run ends the same everywhere; a program that knows its machine sets it to
     /// a part of the memory, as the command does.
     pub run_bytes: u64,
-    /// The greatest number of operations on elements that a run makes; a node counts as 64 of them in addition. Default:
-    /// 2⁵⁰, days of work.
+    /// The greatest number of operations on elements that a run makes; a node counts as 256 of them in addition. Default:
+    /// 2⁵⁰, days of work; the command allows some seconds, and more for models with weights.
     pub run_steps: u64,
     /// The greatest number of graphs and calls that are active in each other in a run. Default: 4096.
     pub run_depth: usize,

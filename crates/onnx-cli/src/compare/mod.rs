@@ -18,7 +18,7 @@ use crate::output::{Colours, Out, shown};
 use crate::progress::Progress;
 use crate::run::{
     Given, Inputs, Preparation, Set, Sized, as_failure, eval_options, is_failure_of_command, missing, name,
-    parse_set, read_given, refuse_partial,
+    parse_set, read_given, refuse_partial, runs_of,
 };
 use crate::weights::generate_stripped;
 
@@ -85,9 +85,10 @@ pub(crate) fn run(args: &CompareArgs, out: &mut Out) -> Result<Outcome, Failure>
     let inference = a.infer(InferOptions::default().with_data(&sources[0]).with_registry(&registry))?;
     let options =
         CompareOptions::default().with_tolerances(args.tolerances.tolerances()).with_inner(args.inner);
+    let execution = runs_of(&[&a, &b]);
     let [run_a, run_b] = sources
         .each_ref()
-        .map(|source| eval_options(&a.execution, 0, &registry, args.threads).with_data(source));
+        .map(|source| eval_options(&execution, 0, &registry, args.threads).with_data(source));
     let models = Models {
         a: &a,
         b: &b,

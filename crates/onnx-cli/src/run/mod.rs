@@ -9,6 +9,7 @@ mod show;
 mod sizes;
 mod stats;
 
+use std::collections::HashSet;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
@@ -18,11 +19,13 @@ use onnx_ir::{Element, Model, Selectors, ValueId};
 use onnx_schema::Registry;
 use onnx_shape_infer::{InferOptions, Inference};
 use onnx_types::Execution;
+use onnx_types::tensor::{DataSource as _, Payload};
 use serde_json::json;
 
 use crate::exit::{Failure, LibraryError, Outcome};
 use crate::input::{Loaded, display_name, load};
 use crate::json::JsonText;
+use crate::limits;
 use crate::output::{Colours, Out, shown};
 use crate::progress::Progress;
 use crate::selection::Context;
@@ -70,7 +73,8 @@ pub(crate) fn run(args: &RunArgs, out: &mut Out) -> Result<Outcome, Failure> {
     }
     progress.aside(|| announce(&inputs, seed, out));
     files.save_inputs(&inputs, &progress, out)?;
-    let options = eval_options(&loaded.execution, seed, &registry, args.threads).with_data(&source);
+    let execution = runs_of(&[&loaded]);
+    let options = eval_options(&execution, seed, &registry, args.threads).with_data(&source);
     let runner = Runner { loaded: &loaded, options: &options, wanted: &wanted, progress: &progress };
     let (inputs, retried, ran) = match runner.run(inputs, &mut prepared) {
         Ok(ran) => ran,
@@ -288,6 +292,26 @@ impl Runner<'_> {
         let names = graph.outputs().iter().map(|output| name(model, output.value()).to_owned());
         Ok(Ran { outputs: names.zip(outputs).collect(), inner, stats: watcher.stats(), findings })
     }
+}
+
+/// The context in which the commands run models: they may take as long as the largest one needs.
+pub(crate) fn runs_of(models: &[&Loaded]) -> Execution {
+    let bytes = models.iter().map(|loaded| weight_bytes(loaded)).max().unwrap_or(0);
+    limits::for_weights(&models.first().map_or(Execution::DEFAULT, |loaded| loaded.execution.clone()), bytes)
+}
+
+/// Bytes of the weights of a model: of its file, and of the files of its external data.
+fn weight_bytes(loaded: &Loaded) -> u64 {
+    let Ok(source) = loaded.source() else { return loaded.bytes };
+    let model = &loaded.model;
+    let constants = model.all_graphs().flat_map(|graph| model.initializers(graph));
+    let locations = constants.filter_map(|value| match model.constant_tensor(value)?.payload() {
+        Payload::External(external) => external.location().ok(),
+        _ => None,
+    });
+    let locations: HashSet<&str> = locations.collect();
+    let sizes = locations.into_iter().filter_map(|location| source.len(location).ok());
+    sizes.fold(loaded.bytes, u64::saturating_add)
 }
 
 /// How the commands run models.
