@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use onnx_types::tensor::Tensor;
+use onnx_types::tensor::{Payload, Tensor};
 use onnx_types::{Execution, Watch};
 
 use crate::cx::{Outcome, Stop, axes};
@@ -34,7 +34,13 @@ const WATCHED_STEPS: u64 = 1 << 16;
 const EXTENT_BYTES: u64 = 16;
 
 /// What a tensor takes in memory in addition to its elements.
-const RECORD_BYTES: u64 = 128;
+pub(crate) const RECORD_BYTES: u64 = 128;
+
+/// What kernels allocate for an element of an operand without counting it: two elements of 64 bits.
+const CONVERTED_BYTES: usize = 16;
+
+/// Smaller requests are not tried before they are made: the limit keeps a distance from what the system has.
+const PROBED_BYTES: usize = 1 << 20;
 
 impl Budget {
     pub(crate) fn new(execution: &Execution) -> Self {
@@ -86,17 +92,36 @@ impl Budget {
         Ok(extent as usize)
     }
 
-    /// Counts memory that the kernel allocates.
+    /// Counts memory that the kernel allocates by means that end the process if the system has none: there must be as much at the
+    /// moment.
     pub(crate) fn allocate(&mut self, count: usize, size: usize) -> Outcome {
+        self.account(count, size)?;
+        probe(count, size)
+    }
+
+    /// Counts memory for elements that the kernel has made, in another form: no further work.
+    pub(crate) fn convert(&mut self, count: usize, size: usize) -> Outcome {
+        self.hold(count, size)?;
+        probe(count, size)
+    }
+
+    /// Counts memory that the kernel then requests by means that can fail.
+    pub(crate) fn account(&mut self, count: usize, size: usize) -> Outcome {
         if count as u64 > self.elements {
             return Err(Stop::Limit("run_elements"));
         }
+        self.hold(count, size)?;
+        self.work(count as u64)
+    }
+
+    fn hold(&mut self, count: usize, size: usize) -> Outcome {
         let bytes = (count as u64).saturating_mul(size as u64);
         self.scratch = self.scratch.saturating_add(bytes);
         if self.live.saturating_add(self.scratch) > self.bytes {
-            return Err(Stop::Limit("run_bytes"));
+            Err(Stop::Limit("run_bytes"))
+        } else {
+            Ok(())
         }
-        self.work(count as u64)
     }
 
     /// Counts the work of reading and writing the elements of an operand in place.
@@ -110,19 +135,21 @@ impl Budget {
         std::mem::replace(&mut self.reused, 0)
     }
 
-    /// Counts the work of reading an operand without elements; kernels count that of elements.
+    /// Counts the work of reading an operand without elements; kernels count that of elements. The system must have memory for a
+    /// conversion of the elements, because kernels convert operands by means that end the process if it has none.
     pub(crate) fn operand(&mut self, tensor: &Tensor) -> Outcome {
-        if tensor.element_count() == Some(0) {
-            self.count(&axes::sizes(tensor.dims())?)?;
+        match tensor.element_count() {
+            Some(0) => self.count(&axes::sizes(tensor.dims())?).map(drop),
+            Some(_) if matches!(tensor.payload(), Payload::Splat(_)) => Ok(()),
+            count => probe(usize::try_from(count.unwrap_or(0)).unwrap_or(usize::MAX), CONVERTED_BYTES),
         }
-        Ok(())
     }
 
     /// Bytes of a value that is kept: its elements and a record for each tensor. Counts the work of adding them up.
     pub(crate) fn bytes_of(&mut self, value: &Value) -> Outcome<u64> {
-        let tensors = value.tensor_count();
-        self.work(tensors)?;
-        Ok(value.resident_bytes().saturating_add(tensors.saturating_mul(RECORD_BYTES)))
+        let (records, strings) = (value.record_count(), value.string_count());
+        self.work(records.saturating_add(strings))?;
+        Ok(value.resident_bytes().saturating_add(records.saturating_mul(RECORD_BYTES)))
     }
 
     /// Bytes of a tensor of one repeated element that a kernel writes out.
@@ -150,4 +177,17 @@ impl Budget {
     pub(crate) const fn release(&mut self, bytes: u64) {
         self.live = self.live.saturating_sub(bytes);
     }
+}
+
+/// Tries whether the system has memory for elements of a size, in addition to what is in use.
+pub(crate) fn probe(count: usize, size: usize) -> Outcome {
+    let bytes = count.saturating_mul(size);
+    if bytes < PROBED_BYTES {
+        return Ok(());
+    }
+    let mut memory: Vec<u8> = Vec::new();
+    let found = memory.try_reserve_exact(bytes);
+    // An allocation that nothing uses would be optimized away.
+    std::hint::black_box(&memory);
+    found.map_err(|_| Stop::out_of_memory(count, size))
 }

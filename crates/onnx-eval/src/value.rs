@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use onnx_types::ElemType;
-use onnx_types::tensor::{Tensor, TensorFault};
+use onnx_types::tensor::{Payload, Tensor, TensorFault};
 
 /// A value of a run. Cloning it copies no elements.
 #[derive(Clone, PartialEq)]
@@ -49,24 +49,51 @@ impl Value {
         }
     }
 
-    /// Bytes of elements that the value keeps in memory; shared bytes count in full.
+    /// Bytes of elements that the value keeps in memory; shared bytes count in full, and strings with their records.
     #[must_use]
     pub fn resident_bytes(&self) -> u64 {
         match self {
-            Self::Tensor(tensor) => tensor.payload().resident_bytes(),
+            Self::Tensor(tensor) => match tensor.payload() {
+                Payload::Strings(strings) => {
+                    strings.iter().map(|text| string_bytes(text.len())).fold(0, u64::saturating_add)
+                }
+                payload => payload.resident_bytes(),
+            },
             Self::Sequence(items) => items.iter().map(Self::resident_bytes).fold(0, u64::saturating_add),
             Self::Optional(value) => value.as_ref().map_or(0, |value| value.resident_bytes()),
-            Self::Map(entries) => entries.values().map(Self::resident_bytes).fold(0, u64::saturating_add),
+            Self::Map(entries) => {
+                let entry = |(key, value): (&MapKey, &Self)| {
+                    let key = match key {
+                        MapKey::Int(_) => string_bytes(0),
+                        MapKey::Text(text) => string_bytes(text.len()),
+                    };
+                    key.saturating_add(value.resident_bytes())
+                };
+                entries.iter().map(entry).fold(0, u64::saturating_add)
+            }
         }
     }
 
-    /// Number of tensors in the value.
-    pub(crate) fn tensor_count(&self) -> u64 {
+    /// Number of tensors, sequences and maps in the value, each of which has a record in memory.
+    pub(crate) fn record_count(&self) -> u64 {
         match self {
             Self::Tensor(_) | Self::Optional(None) => 1,
-            Self::Optional(Some(value)) => value.tensor_count(),
-            Self::Sequence(items) => items.iter().map(Self::tensor_count).sum(),
-            Self::Map(entries) => entries.values().map(Self::tensor_count).sum(),
+            Self::Optional(Some(value)) => value.record_count(),
+            Self::Sequence(items) => 1 + items.iter().map(Self::record_count).sum::<u64>(),
+            Self::Map(entries) => 1 + entries.values().map(Self::record_count).sum::<u64>(),
+        }
+    }
+
+    /// Number of strings in the value: the work of adding up their bytes.
+    pub(crate) fn string_count(&self) -> u64 {
+        match self {
+            Self::Tensor(tensor) => match tensor.payload() {
+                Payload::Strings(strings) => strings.len() as u64,
+                _ => 0,
+            },
+            Self::Optional(value) => value.as_ref().map_or(0, |value| value.string_count()),
+            Self::Sequence(items) => items.iter().map(Self::string_count).sum(),
+            Self::Map(entries) => entries.values().map(Self::string_count).sum(),
         }
     }
 
@@ -91,6 +118,12 @@ impl Value {
             Self::Map(entries) => format!("map of {} entries", entries.len()),
         }
     }
+}
+
+/// What a string takes in memory: its record, its bytes, and what the allocator keeps of each.
+pub(crate) const fn string_bytes(length: usize) -> u64 {
+    let owned = if length == 0 { 0 } else { size_of::<Bytes>() };
+    (size_of::<Bytes>() + owned) as u64 + length as u64
 }
 
 pub(crate) fn describe(elem: ElemType, dims: &[i64]) -> String {

@@ -73,9 +73,22 @@ pub(crate) fn onnx(folder: &Folder, args: &str) -> Run {
     onnx_with(folder, args, &[])
 }
 
+/// Runs the command in an address space of this number of kilobytes.
+#[cfg(target_os = "linux")]
+pub(crate) fn limited(folder: &Folder, args: &str, space: u64) -> Run {
+    let mut shell = Command::new("sh");
+    let script = format!("ulimit -v {space}; exec \"$0\" {args}");
+    shell.args(["-c", &script, env!("CARGO_BIN_EXE_onnx")]);
+    finished(shell, folder, &[])
+}
+
 /// Runs the command with something on standard input.
 pub(crate) fn onnx_with(folder: &Folder, args: &str, stdin: &[u8]) -> Run {
-    let mut child = command(args.split_whitespace())
+    finished(command(args.split_whitespace()), folder, stdin)
+}
+
+fn finished(mut command: Command, folder: &Folder, stdin: &[u8]) -> Run {
+    let mut child = command
         .current_dir(folder.path())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -2,6 +2,8 @@
 
 use std::io::Write as _;
 
+#[cfg(target_os = "linux")]
+use crate::run::limited;
 use crate::run::{Folder, onnx};
 
 const HEAD: &str = "<ir_version: 10, opset_import: [\"\": 20]>";
@@ -79,6 +81,105 @@ fn limits_and_the_timeout_apply_to_archives() {
     let report =
         onnx(&folder, "run m.onnxtxt --feeds x.npz --limit run_bytes=1M --format json").exits(3).json();
     assert_eq!(report["failures"][0]["limit"], "run_bytes", "{report}");
+}
+
+/// An archive with entries of these names and contents.
+fn packed(entries: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    let deflated =
+        zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Deflated);
+    for (name, contents) in entries {
+        archive.start_file(*name, deflated).unwrap();
+        archive.write_all(contents).unwrap();
+    }
+    archive.finish().unwrap().into_inner()
+}
+
+/// A file `.npy` of floats, with bytes after the array.
+fn npy(shape: &str, data: &[u8]) -> Vec<u8> {
+    let header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}\n");
+    [b"\x93NUMPY\x01\0", &(header.len() as u16).to_le_bytes()[..], header.as_bytes(), data].concat()
+}
+
+#[test]
+fn arrays_of_archives_are_inflated_as_far_as_they_are_needed() {
+    let folder = folder("(float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y = Add (x, w) }");
+    let (array, zeros) = (npy("(2,)", &[0; 8]), vec![0; 4 << 20]);
+    let within = "--limit run_bytes=1M";
+    // Another array is not inflated, nor is what follows the array.
+    folder.put("a.npz", packed(&[("x.npy", &array), ("other.npy", &zeros)]));
+    folder.put("b.npz", packed(&[("x.npy", &[array.as_slice(), &zeros].concat())]));
+    for file in ["a.npz", "b.npz"] {
+        onnx(&folder, &format!("run m.onnxtxt --feed x={file} {within}")).exits(0).says("1, 2");
+    }
+    onnx(&folder, &format!("run m.onnxtxt --feeds b.npz {within}")).exits(0).says("1, 2");
+    onnx(&folder, &format!("run m.onnxtxt --feeds a.npz {within}")).exits(2).says("has no input `other`");
+    let import = "weights import m.onnxtxt -o o.onnxtxt --force";
+    onnx(&folder, &format!("{import} a.npz {within}")).exits(2).says("no weight `x`");
+    folder.put("w.npz", packed(&[("w.npy", &[array.as_slice(), &zeros].concat())]));
+    onnx(&folder, &format!("{import} w.npz {within}")).exits(0);
+    onnx(&folder, &format!("{import} --replace w=w.npz {within}")).exits(0);
+    // A size that the header claims is refused before anything is inflated.
+    folder.put("huge.npz", packed(&[("x.npy", &npy("(1000000000,)", &[0; 8]))]));
+    onnx(&folder, &format!("run m.onnxtxt --feed x=huge.npz {within}")).exits(3).says("`run_bytes`");
+    folder.put("short.npz", packed(&[("x.npy", &npy("(3,)", &[0; 8]))]));
+    onnx(&folder, "run m.onnxtxt --feed x=short.npz").exits(2).says("shorter than its header says");
+}
+
+#[test]
+fn arrays_of_one_name_are_refused_by_all_readers() {
+    let folder = folder("(float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y = Add (x, w) }");
+    let array = npy("(2,)", &[0; 8]);
+    for (name, other) in [("x", "x.npy"), ("x.npy", "z.npy")] {
+        let mut bytes = packed(&[(name, &array), (other, &array)]);
+        // The writer refuses equal names.
+        let places: Vec<usize> = (0..bytes.len() - 5).filter(|&at| &bytes[at..at + 5] == b"z.npy").collect();
+        places.into_iter().for_each(|at| bytes[at] = b'x');
+        folder.put("x.npz", bytes);
+        for args in [
+            "run m.onnxtxt --feed x=x.npz",
+            "run m.onnxtxt --feeds x.npz",
+            "run m.onnxtxt --expect x.npz",
+            "weights import m.onnxtxt x.npz -o o.onnxtxt",
+            "weights import m.onnxtxt --replace w=x.npz -o o.onnxtxt",
+        ] {
+            onnx(&folder, args).exits(2).says("two entries have the");
+        }
+    }
+}
+
+#[test]
+fn strings_without_bytes_are_counted() {
+    let folder = folder("(string[N] x) => (string[N] y) { y = Identity (x) }");
+    let header = "{'descr': '<U0', 'fortran_order': False, 'shape': (1000000000000,), }\n";
+    let length = (header.len() as u16).to_le_bytes();
+    folder.put("x.npy", [b"\x93NUMPY\x01\0", &length[..], header.as_bytes()].concat());
+    onnx(&folder, "run m.onnxtxt --feed x=x.npy").exits(3).says("`run_bytes`");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn runs_stay_within_the_address_space() {
+    let doubled = |ty: &str, node: &str| -> String {
+        let nodes = (0..40).map(|at| format!("s{} = {node} (s{at}, s{at}) ", at + 1));
+        format!(
+            "() => ({ty} s40) <{ty} s0 = {{{}}}> {{ {} }}",
+            if ty.starts_with('s') { "\"ab\"" } else { "1" },
+            nodes.collect::<String>()
+        )
+    };
+    for graph in [
+        doubled("string[1]", "StringConcat"),
+        doubled("float[1]", "Concat <axis = 0>").replace("float[1] s40", "float[N] s40"),
+        "() => (string[N] y) <string[1] a = {\"a\"}, int64[1] n = {300000000}> { y = Expand (a, n) }"
+            .to_owned(),
+    ] {
+        let folder = folder(&graph);
+        for args in ["run m.onnxtxt", "compare m.onnxtxt m.onnxtxt"] {
+            let run = limited(&folder, args, 2_000_000);
+            run.exits(3).says("`run_bytes`");
+        }
+    }
 }
 
 #[test]

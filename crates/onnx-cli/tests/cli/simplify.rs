@@ -180,3 +180,19 @@ g (float[1,3] x) => (float[3] y) <int64[1] a = {0}> { y = Squeeze (x, a) }"#;
     onnx(&folder, "simplify fixed.onnxtxt --set x[0]=2 --format json").exits(1);
     assert!(!folder.path().join("none.onnxtxt").exists());
 }
+
+#[test]
+fn models_that_cannot_be_compared_as_a_whole_are_named() {
+    let doubled: String =
+        (0..60).map(|at| format!("s{} = Concat <axis = 0> (s{at}, s{at}) ", at + 1)).collect();
+    let text = format!(
+        "<ir_version: 10, opset_import: [\"\": 21]> g (float[1] x) => (float[N] y) {{ s0 = Identity (x) {doubled} y = Neg (s60) }}"
+    );
+    let folder = Folder::with("in.onnxtxt", text);
+    for command in ["simplify", "rewrite --pass no-identities"] {
+        onnx(&folder, &format!("{command} in.onnxtxt --prove --limit proof_bytes=1M -o out.onnx --force"))
+            .exits(0)
+            .says("were not compared as a whole: ")
+            .says("the limit `proof_bytes`");
+    }
+}

@@ -149,7 +149,8 @@ impl Cx<'_, '_> {
 
     /// Counts the memory of elements that are written out or converted; elements in place cost nothing.
     fn admit<T>(&mut self, operand: &Operand) -> Outcome {
-        let is_in_place = matches!(operand.tensor.payload(), Payload::Raw(_))
+        let is_aligned = |bytes: &bytes::Bytes| bytes.as_ptr().addr().is_multiple_of(align_of::<T>());
+        let is_in_place = matches!(operand.tensor.payload(), Payload::Raw(bytes) if is_aligned(bytes))
             && operand.elem.bits().is_some_and(|bits| bits as usize == size_of::<T>() * 8);
         if is_in_place {
             return self.budget.work(operand.count as u64);

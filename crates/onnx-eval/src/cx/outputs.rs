@@ -6,6 +6,7 @@ use onnx_types::ElemType;
 use onnx_types::tensor::{Payload, Splat, Tensor};
 
 use super::{Cx, Outcome, Stop, reuse};
+use crate::budget;
 use crate::interrupt_poll::STEPS;
 use crate::number::{Number, Unit};
 use crate::value::Value;
@@ -23,15 +24,17 @@ impl Cx<'_, '_> {
         self.node.outputs().len()
     }
 
-    /// An empty vector with room for elements, which the budget counts.
+    /// An empty vector with room for elements, which the budget counts. The system has room for a copy of it, too.
     ///
     /// # Errors
     ///
     /// Returns an error if a limit is exceeded, or the system has no memory.
     pub fn buffer<T>(&mut self, count: usize) -> Outcome<Vec<T>> {
-        self.budget.allocate(count, size_of::<T>())?;
+        self.budget.account(count, size_of::<T>())?;
         let mut buffer = Vec::new();
         buffer.try_reserve_exact(count).map_err(|_| Stop::out_of_memory(count, size_of::<T>()))?;
+        // Kernels convert what they have made, by means that end the process if the system has no memory.
+        budget::probe(count, size_of::<T>())?;
         Ok(buffer)
     }
 
@@ -47,6 +50,31 @@ impl Cx<'_, '_> {
             self.poll().step(end - start)?;
             buffer.resize(end, element.clone());
         }
+        Ok(buffer)
+    }
+
+    /// The items of an iterator, which the budget counts.
+    ///
+    /// # Errors
+    ///
+    /// See [`Cx::buffer`].
+    pub fn collect<T>(&mut self, mut items: impl ExactSizeIterator<Item = T>) -> Outcome<Vec<T>> {
+        let mut buffer = self.buffer(items.len())?;
+        while items.len() > 0 {
+            self.poll().step(items.len().min(STEPS))?;
+            buffer.extend(items.by_ref().take(STEPS));
+        }
+        Ok(buffer)
+    }
+
+    /// A copy of elements, which the budget counts.
+    ///
+    /// # Errors
+    ///
+    /// See [`Cx::buffer`].
+    pub fn copied<T: Clone>(&mut self, elements: &[T]) -> Outcome<Vec<T>> {
+        let mut buffer = self.buffer(elements.len())?;
+        self.poll().copy(elements, &mut buffer)?;
         Ok(buffer)
     }
 
@@ -78,6 +106,7 @@ impl Cx<'_, '_> {
         elements: Vec<T>,
     ) -> Outcome {
         if !reuse::is_kept::<T>(elem, elements.len()) {
+            self.budget.convert(elements.len(), stored_size(elem))?;
             let tensor = self.tensor_of(elem, dims, T::encode(elem, elements))?;
             return self.put_value(index, tensor);
         }
@@ -102,15 +131,12 @@ impl Cx<'_, '_> {
         let parts = real.iter().zip(imaginary);
         if elem == ElemType::Complex64 {
             let bits = |part: f64| u64::from((part as f32).to_bits());
-            return self.put_units(
-                index,
-                elem,
-                dims,
-                parts.map(|(&a, &b)| bits(a) | bits(b) << 32).collect(),
-            );
+            let units = self.collect(parts.map(|(&a, &b)| bits(a) | bits(b) << 32))?;
+            return self.put_units(index, elem, dims, units);
         }
         let bits = |part: f64| u128::from(part.to_bits());
-        self.put_units(index, elem, dims, parts.map(|(&a, &b)| bits(a) | bits(b) << 64).collect())
+        let units = self.collect(parts.map(|(&a, &b)| bits(a) | bits(b) << 64))?;
+        self.put_units(index, elem, dims, units)
     }
 
     /// Sets an output to a tensor of units.
@@ -125,6 +151,10 @@ impl Cx<'_, '_> {
         dims: &[usize],
         units: Vec<U>,
     ) -> Outcome {
+        // Others are stored as they are.
+        if elem.bits().is_none_or(|bits| bits < 8) {
+            self.budget.convert(units.len(), stored_size(elem))?;
+        }
         let tensor = self.tensor_of(elem, dims, U::store(elem, units))?;
         self.put_value(index, tensor)
     }
@@ -160,4 +190,9 @@ impl Cx<'_, '_> {
             _ => None,
         }
     }
+}
+
+/// Bytes of an element in a payload that is made of a vector.
+fn stored_size(elem: ElemType) -> usize {
+    elem.bits().map_or(size_of::<bytes::Bytes>(), |bits| (bits as usize).div_ceil(8))
 }

@@ -26,11 +26,26 @@ impl Weight {
             return Ok(value.clone());
         }
         let made = match self.constant.as_ref() {
-            Constant::Dense(tensor) => dense(tensor, data)?,
+            Constant::Dense(tensor) => {
+                admit(tensor, budget)?;
+                dense(tensor, data)?
+            }
             Constant::Sparse(sparse) => densified(sparse, data, budget)?,
         };
         Ok(self.value.get_or_init(|| made.into()).clone())
     }
+}
+
+/// Counts the memory of elements that are decoded; bytes of the file are shared.
+fn admit(tensor: &Tensor, budget: &mut Budget) -> Outcome {
+    if matches!(tensor.payload(), Payload::Raw(_) | Payload::Splat(_) | Payload::External(_)) {
+        return Ok(());
+    }
+    let count = tensor.element_count().and_then(|count| usize::try_from(count).ok()).unwrap_or(usize::MAX);
+    let size = tensor.elem().bits().map_or(size_of::<bytes::Bytes>(), |bits| (bits as usize).div_ceil(8));
+    // More elements than there are bytes in the file are a fault, which reading finds.
+    let most = usize::try_from(tensor.payload().resident_bytes()).unwrap_or(usize::MAX);
+    budget.convert(if tensor.elem().bits().is_none() { count } else { count.min(most) }, size)
 }
 
 /// The tensor with its elements in memory: bytes of the file are shared, other encodings are decoded.
@@ -58,7 +73,6 @@ pub(crate) fn densified(
     let (values, indices) = (sparse.values.as_ref().ok_or_else(missing)?, sparse.indices.as_ref());
     let dims = axes::sizes(&sparse.dims)?;
     let count = budget.count(&dims)?;
-    budget.allocate(count, 16)?;
     let places = match indices {
         Some(indices) => places(indices, &dims, data)?,
         None if values.element_count() == Some(0) => Vec::new(),
@@ -69,6 +83,7 @@ pub(crate) fn densified(
         if places.len() != values_in.len() {
             return Err(Stop::failed("a sparse tensor has not as many indices as values"));
         }
+        budget.allocate(count, size_of::<U>())?;
         let mut units = vec![U::zero(); count];
         for (&place, unit) in places.iter().zip(values_in.iter()) {
             let slot = units.get_mut(place);

@@ -19,7 +19,7 @@ use crate::options::EvalOptions;
 use crate::registry::{ControlFn, CustomKernel, Kernel, KernelFn, Kernels, kernel};
 
 /// The least work that running a node counts as.
-const NODE_STEPS: u64 = 64;
+const NODE_STEPS: u64 = 256;
 
 /// The graphs of a model that can run, with everything that running needs.
 #[derive(Default)]

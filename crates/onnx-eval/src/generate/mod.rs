@@ -30,6 +30,7 @@ use onnx_ir::{Model, ValueId};
 use onnx_types::tensor::{Payload, Tensor};
 use onnx_types::{ElemClass, ElemType, Limits, TensorType, Type, TypeKind};
 
+use crate::budget;
 use crate::number::{Number, by_number};
 use crate::value::{MapKey, Value};
 use ranges::{Range, Ranges};
@@ -195,6 +196,9 @@ fn tensor(
         return Err(GenerateError::Limit("run_bytes"));
     }
     let count = usize::try_from(count).map_err(|_| too_large)?;
+    // Elements as they are computed, and as they are stored.
+    let computed = if elem == ElemType::String { 4 * size_of::<Bytes>() } else { 3 * size_of::<u64>() };
+    budget::probe(count, computed).map_err(|_| GenerateError::Limit("run_bytes"))?;
     let draws = Draws::new(seed, name);
     let payload = match elem.class() {
         ElemClass::None => return Err(GenerateError::Type("its element type is not known".to_owned())),

@@ -1,6 +1,6 @@
 //! Values that an operator collects from the runs of its graph.
 
-use crate::cx::{Cx, Outcome};
+use crate::cx::{Cx, Outcome, Stop};
 use crate::value::Value;
 
 /// The values of an output, one of each run. The budget counts them until they are released.
@@ -15,6 +15,7 @@ impl Collected {
         let bytes = cx.budget.bytes_of(&value)?;
         cx.budget.keep(bytes)?;
         self.bytes = self.bytes.saturating_add(bytes);
+        self.values.try_reserve(1).map_err(|_| Stop::out_of_memory(self.values.len(), size_of::<Value>()))?;
         self.values.push(value);
         Ok(())
     }

@@ -158,7 +158,7 @@ fn zeros(
 
 /// Tensors of equal sizes along a new first axis.
 pub(super) fn stacked(cx: &mut Cx<'_, '_>, values: &[Value]) -> Outcome<Value> {
-    let mut operands = Vec::with_capacity(values.len());
+    let mut operands = cx.buffer(values.len())?;
     for value in values {
         match value {
             Value::Tensor(tensor) => operands.push(Operand::new(tensor.clone())?),

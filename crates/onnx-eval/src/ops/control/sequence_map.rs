@@ -36,6 +36,10 @@ impl Control for Map {
         if let Some(results) = results {
             self.iteration += 1;
             for (collected, value) in self.results.iter_mut().zip(results) {
+                // Sequences of sequences would nest as deep as a loop repeats this node.
+                if value.tensor().is_none() {
+                    return Err(Stop::failed("a result of the body is not a tensor"));
+                }
                 collected.push(cx, value)?;
             }
         }

@@ -137,7 +137,11 @@ fn multinomial(cx: &mut Cx<'_, '_>) -> Outcome {
     let count = cx.count(&[rows, samples])?;
     let mut out = cx.buffer(count)?;
     cx.budget.allocate(classes, size_of::<f64>())?;
+    // Two searches for each sample.
+    let each = classes.checked_ilog2().map_or(2, |steps| 2 + 2 * steps as usize);
+    cx.work(count.saturating_mul(each))?;
     for row in 0..rows {
+        cx.poll().step(classes.saturating_add(samples.saturating_mul(each)))?;
         let logits = logits.get(row * classes..(row + 1) * classes).unwrap_or_default();
         let sums = sums(logits)?;
         let total = sums.last().copied().unwrap_or(0.0);

@@ -36,13 +36,13 @@ fn range(cx: &mut Cx<'_, '_>) -> Outcome {
         let count = usize::try_from(count).map_err(|_| Stop::Limit("run_elements"))?;
         let count = cx.count(&[count])?;
         let mut out = cx.buffer(count)?;
-        out.extend((0..count).map(|at| {
+        cx.poll().generate(count, &mut out, |at| {
             if T::IS_FLOAT {
                 T::of_f64(start.f64() + at as f64 * delta.f64())
             } else {
                 start.plus(T::of_i64(at as i64).times(delta))
             }
-        }));
+        })?;
         cx.put(0, elem, &[count], out)
     })
 }

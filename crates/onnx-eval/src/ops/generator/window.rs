@@ -39,7 +39,7 @@ fn window(cx: &mut Cx<'_, '_>, factors: [f64; 3]) -> Outcome {
     by_number!(elem, T => {
         let mut out = cx.buffer(count)?;
         let value = |at| if elem.is_float() { value(at) } else { f64::from(value(at) as f32) };
-        out.extend((0..count).map(|at| T::of_f64(value(at))));
+        cx.poll().generate(count, &mut out, |at| T::of_f64(value(at)))?;
         cx.put::<T>(0, elem, &[count], out)
     })
 }

@@ -39,7 +39,10 @@ pub(crate) fn gemm(cx: &mut Cx<'_, '_>) -> Outcome {
         let (x, y) = (cx.read_f64(&a)?, cx.read_f64(&b)?);
         let c = c.map(|c| cx.read_f64(&c)).transpose()?;
         let out = computed(cx, &settings, &x, &y, c.as_deref())?;
-        return by_number!(a.elem, T => cx.put::<T>(0, a.elem, &dims, out.iter().map(|&value| T::of_f64(value)).collect()));
+        return by_number!(a.elem, T => {
+            let out = cx.collect(out.iter().map(|&value| T::of_f64(value)))?;
+            cx.put::<T>(0, a.elem, &dims, out)
+        });
     }
     by_number!(a.elem, T => {
         let (x, y) = (cx.read::<T>(&a)?, cx.read::<T>(&b)?);

@@ -152,7 +152,8 @@ fn matmul_integer(cx: &mut Cx<'_, '_>) -> Outcome {
     let x = shifted(cx, &a, a_zero.as_ref(), true)?;
     let y = shifted(cx, &b, b_zero.as_ref(), false)?;
     let (dims, out) = multiply::<f64>(cx, (&x, &a.dims), (&y, &b.dims))?;
-    cx.put::<i64>(0, ElemType::Int32, &dims, out.iter().map(|&value| value as i64).collect())
+    let out = cx.collect(out.iter().map(|&value| value as i64))?;
+    cx.put::<i64>(0, ElemType::Int32, &dims, out)
 }
 
 fn quantized_matmul(cx: &mut Cx<'_, '_>) -> Outcome {
@@ -171,6 +172,6 @@ fn quantized_matmul(cx: &mut Cx<'_, '_>) -> Outcome {
         let factor = scales[0][by[0].index(at)] * scales[1][by[1].index(at)] / scales[2][to[0].index(at)];
         quantized(y_zero.elem, sum * factor, zeros[to[1].index(at)])
     });
-    let out: Vec<f64> = out.collect();
+    let out = cx.collect(out)?;
     put_quantized(cx, y_zero.elem, &dims, &out)
 }

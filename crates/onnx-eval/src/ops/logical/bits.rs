@@ -68,10 +68,12 @@ fn shift(cx: &mut Cx<'_, '_>) -> Outcome {
 fn not(cx: &mut Cx<'_, '_>) -> Outcome {
     let x = cx.tensor(0)?;
     if x.elem == ElemType::Uint64 {
-        let out = cx.read::<u64>(&x)?.iter().map(|&value| !value).collect();
+        let elements = cx.read::<u64>(&x)?;
+        let out = cx.collect(elements.iter().map(|&value| !value))?;
         return cx.put::<u64>(0, x.elem, &x.dims, out);
     }
-    let out = cx.read::<i64>(&x)?.iter().map(|&value| !value).collect();
+    let elements = cx.read::<i64>(&x)?;
+    let out = cx.collect(elements.iter().map(|&value| !value))?;
     cx.put::<i64>(0, x.elem, &x.dims, out)
 }
 
@@ -81,7 +83,8 @@ fn is_inf(cx: &mut Cx<'_, '_>) -> Outcome {
     let negative = cx.int_or(attr::DETECT_NEGATIVE, 1)? != 0;
     by_float!(x.elem, T => {
         let test = |&value: &T| (positive && value == T::TOP) || (negative && value == T::BOTTOM);
-        let out = cx.read::<T>(&x)?.iter().map(|value| u8::from(test(value))).collect();
+        let elements = cx.read::<T>(&x)?;
+        let out = cx.collect(elements.iter().map(|value| u8::from(test(value))))?;
         cx.put_units(0, ElemType::Bool, &x.dims, out)
     })
 }
@@ -89,7 +92,8 @@ fn is_inf(cx: &mut Cx<'_, '_>) -> Outcome {
 fn is_nan(cx: &mut Cx<'_, '_>) -> Outcome {
     let x = cx.tensor(0)?;
     by_float!(x.elem, T => {
-        let out = cx.read::<T>(&x)?.iter().map(|value| u8::from(Number::is_nan(*value))).collect();
+        let elements = cx.read::<T>(&x)?;
+        let out = cx.collect(elements.iter().map(|value| u8::from(Number::is_nan(*value))))?;
         cx.put_units(0, ElemType::Bool, &x.dims, out)
     })
 }

@@ -40,7 +40,7 @@ fn equal(cx: &mut Cx<'_, '_>) -> Outcome {
     }
     let (x, y) = (cx.units::<Bytes>(&a)?, cx.units::<Bytes>(&b)?);
     // References are `Copy`, which `map2` needs.
-    let (x, y): (Vec<&Bytes>, Vec<&Bytes>) = (x.iter().collect(), y.iter().collect());
+    let (x, y): (Vec<&Bytes>, Vec<&Bytes>) = (cx.collect(x.iter())?, cx.collect(y.iter())?);
     let (dims, out) = map2(cx, (&x, &a.dims), (&y, &b.dims), |a, b| u8::from(a == b))?;
     cx.put_units(0, ElemType::Bool, &dims, out)
 }
@@ -56,6 +56,7 @@ fn logic(cx: &mut Cx<'_, '_>, function: fn(bool, bool) -> bool) -> Outcome {
 
 fn not(cx: &mut Cx<'_, '_>) -> Outcome {
     let x = cx.tensor(0)?;
-    let out = cx.units::<u8>(&x)?.iter().map(|&value| u8::from(value == 0)).collect();
+    let elements = cx.units::<u8>(&x)?;
+    let out = cx.collect(elements.iter().map(|&value| u8::from(value == 0)))?;
     cx.put_units::<u8>(0, ElemType::Bool, &x.dims, out)
 }

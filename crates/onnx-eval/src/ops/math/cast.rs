@@ -75,7 +75,13 @@ pub(in crate::ops) fn payload(cx: &mut Cx<'_, '_>, x: &Operand, to: ElemType) ->
         return Ok(x.tensor.payload().clone());
     }
     let source = source(cx, x)?;
-    cx.budget.allocate(x.count, 8)?;
+    // The elements while they are read, and the payload; of strings, their records twice and the digits.
+    let size = match (to, x.elem) {
+        (ElemType::String, _) => 4 * size_of::<Bytes>(),
+        (_, ElemType::String) => 4 * size_of::<i128>(),
+        _ => 2 * size_of::<f64>(),
+    };
+    cx.budget.allocate(x.count, size)?;
     if to == ElemType::String {
         return Ok(Payload::strings(texts(cx.poll(), &source, x.elem)?));
     }
@@ -155,6 +161,7 @@ pub(crate) fn put_real(
     values: &[f64],
 ) -> Outcome {
     if elem.is_float() {
+        cx.budget.convert(values.len(), size_of::<f64>())?;
         let payload = round_to(elem, values, true, Default::default());
         let tensor = cx.tensor_of(elem, dims, payload)?;
         return cx.put_value(index, tensor);
@@ -162,9 +169,11 @@ pub(crate) fn put_real(
     let (low, high) = integer_range(elem)?;
     let whole = values.iter().map(|&value| (libm::rint(value) as i128).clamp(low, high));
     if elem == ElemType::Uint64 {
-        return cx.put::<u64>(index, elem, dims, whole.map(|value| value as u64).collect());
+        let values = cx.collect(whole.map(|value| value as u64))?;
+        return cx.put::<u64>(index, elem, dims, values);
     }
-    cx.put::<i64>(index, elem, dims, whole.map(|value| value as i64).collect())
+    let values = cx.collect(whole.map(|value| value as i64))?;
+    cx.put::<i64>(index, elem, dims, values)
 }
 
 /// An integer as a float that is rounded to odd: rounding it again to a narrower float gives what rounding the integer once

@@ -42,9 +42,11 @@ fn vectorize(cx: &mut Cx<'_, '_>) -> Outcome {
     let mut start = 0;
     for ((input, &width), &(_, own)) in inputs.iter().zip(&widths).zip(&shapes) {
         let values: Vec<f32> = if input.elem.is_float() {
-            cx.read_f64(input)?.iter().map(|&value| value as f32).collect()
+            let elements = cx.read_f64(input)?;
+            cx.collect(elements.iter().map(|&value| value as f32))?
         } else {
-            cx.read::<i64>(input)?.iter().map(|&value| value as f32).collect()
+            let elements = cx.read::<i64>(input)?;
+            cx.collect(elements.iter().map(|&value| value as f32))?
         };
         let taken = width.min(own);
         for (target, source) in out.chunks_mut(dims[1].max(1)).zip(values.chunks(own.max(1))) {

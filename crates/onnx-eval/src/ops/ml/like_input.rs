@@ -76,7 +76,8 @@ pub(super) fn doubles(cx: &mut Cx<'_, '_>, x: &Operand) -> Outcome<Vec<f64>> {
     if x.elem.is_float() {
         return Ok(cx.read_f64(x)?.into_vec());
     }
-    Ok(cx.read::<i64>(x)?.iter().map(|&value| value as f64).collect())
+    let elements = cx.read::<i64>(x)?;
+    cx.collect(elements.iter().map(|&value| value as f64))
 }
 
 fn normalize(cx: &mut Cx<'_, '_>) -> Outcome {

@@ -25,13 +25,14 @@ fn encode(cx: &mut Cx<'_, '_>) -> Outcome {
     let width = texts.len().max(ints.len());
     let places: Vec<Option<usize>> = if x.elem == ElemType::String {
         let table: HashMap<&[u8], usize, RandomState> = texts.into_iter().zip(0..).collect();
-        cx.units::<Bytes>(&x)?.iter().map(|text| table.get(text.as_ref()).copied()).collect()
+        let elements = cx.units::<Bytes>(&x)?;
+        cx.collect(elements.iter().map(|text| table.get(text.as_ref()).copied()))?
     } else {
         let table: HashMap<i128, usize, RandomState> = ints.into_iter().map(i128::from).zip(0..).collect();
         by_number!(x.elem, T => {
             let elements = cx.read::<T>(&x)?;
             let place = |value: &T| if value.is_nan() { None } else { table.get(&value.exact()).copied() };
-            Ok::<_, Stop>(elements.iter().map(place).collect())
+            cx.collect(elements.iter().map(place))
         })?
     };
     if cx.int_or(attr::ZEROS, 1)? == 0 && places.contains(&None) {

@@ -7,6 +7,7 @@ use onnx_schema::{attr, domain, op};
 use onnx_types::tensor::Tensor;
 
 use super::{Labels, row, rows};
+use crate::budget::RECORD_BYTES;
 use crate::cx::{Cx, Outcome, Stop};
 use crate::registry::{OpKernels, eval, since};
 use crate::value::{MapKey, Value};
@@ -26,7 +27,7 @@ fn zip(cx: &mut Cx<'_, '_>) -> Outcome {
     };
     let scores = cx.read::<f32>(&x)?;
     // Each score becomes a separate tensor in an entry of a map.
-    cx.budget.allocate(x.count, size_of::<(MapKey, Value, Tensor)>())?;
+    cx.budget.allocate(x.count, size_of::<(MapKey, Value, Tensor)>() + RECORD_BYTES as usize)?;
     let mut maps = Vec::new();
     for index in 0..count {
         let mut map = BTreeMap::new();

@@ -250,7 +250,8 @@ fn conv_integer(cx: &mut Cx<'_, '_>) -> Outcome {
     let elements = shifted(cx, &x, x_zero.as_ref())?;
     let weights = shifted(cx, &w, w_zero.as_ref())?;
     let out = convolved::<f64>(cx, &shape, &elements, &weights)?;
-    cx.put::<i64>(0, ElemType::Int32, &shape.dims, out.iter().map(|&value| value as i64).collect())
+    let out = cx.collect(out.iter().map(|&value| value as i64))?;
+    cx.put::<i64>(0, ElemType::Int32, &shape.dims, out)
 }
 
 fn quantized_conv(cx: &mut Cx<'_, '_>) -> Outcome {

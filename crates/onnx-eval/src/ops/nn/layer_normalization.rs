@@ -30,7 +30,7 @@ pub(super) fn converted<T: Float>(cx: &mut Cx<'_, '_>, operand: &crate::cx::Oper
         return cx.read::<T>(operand);
     }
     let values = cx.read_f64(operand)?;
-    Ok(Elems::owned(values.iter().map(|&value| T::of_f64(value)).collect()))
+    Ok(Elems::owned(cx.collect(values.iter().map(|&value| T::of_f64(value)))?))
 }
 
 /// Normalizes in the type `T`; with the mean subtracted, or the root of the mean square only.

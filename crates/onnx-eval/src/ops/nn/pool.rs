@@ -127,7 +127,8 @@ fn max(cx: &mut Cx<'_, '_>) -> Outcome {
         };
         if !cx.wants(1) {
             // NaN becomes the first number, and stays if there is none; a window without elements differs from both.
-            let is_empty: Vec<bool> = windows.inside(cx)?.iter().map(|&count| count == 0).collect();
+            let counts = windows.inside(cx)?;
+            let is_empty: Vec<bool> = cx.collect(counts.iter().map(|&count| count == 0))?;
             let init = if T::IS_FLOAT { T::of_f64(f64::NAN) } else { least };
             let update = |best: &mut T, value: T, _| {
                 let is_greater = value > *best || best.is_nan();

@@ -49,7 +49,7 @@ fn rotate(cx: &mut Cx<'_, '_>) -> Outcome {
     let is_interleaved = cx.flag(attr::INTERLEAVED)?;
     let places: Vec<usize> = match positions {
         Some(given) => given.iter().map(|&at| index(at, cosines.dims[0])).collect::<Outcome<_>>()?,
-        None => (0..batch * steps).collect(),
+        None => cx.collect(0..batch * steps)?,
     };
     cx.work(x.count.saturating_mul(4))?;
     by_float!(x.elem, T => {

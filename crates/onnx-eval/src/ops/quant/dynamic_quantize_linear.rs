@@ -18,7 +18,7 @@ fn quantize(cx: &mut Cx<'_, '_>) -> Outcome {
     let values = cx.read::<f32>(&x)?;
     let (scale, zero) = parameters(&values);
     let codes = values.iter().map(|&value| quantized(ElemType::Uint8, f64::from(value / scale), zero) as u8);
-    let codes: Vec<u8> = codes.collect();
+    let codes = cx.collect(codes)?;
     cx.put_units(0, ElemType::Uint8, &x.dims, codes)?;
     cx.put(1, ElemType::Float, &[], vec![scale])?;
     cx.put_units(2, ElemType::Uint8, &[], vec![zero as u8])

@@ -160,11 +160,13 @@ fn low_bits(value: f64) -> u64 {
 pub(crate) fn put_quantized(cx: &mut Cx<'_, '_>, elem: ElemType, dims: &[usize], values: &[f64]) -> Outcome {
     if elem.is_float() {
         let saturate = cx.int_or(attr::SATURATE, 1)? != 0;
+        cx.budget.convert(values.len(), size_of::<f64>())?;
         let payload = round_to(elem, values, saturate, Default::default());
         let tensor = cx.tensor_of(elem, dims, payload)?;
         return cx.put_value(0, tensor);
     }
-    cx.put::<i64>(0, elem, dims, values.iter().map(|&value| value as i64).collect())
+    let values = cx.collect(values.iter().map(|&value| value as i64))?;
+    cx.put::<i64>(0, elem, dims, values)
 }
 
 pub(crate) fn quantize(cx: &mut Cx<'_, '_>) -> Outcome {

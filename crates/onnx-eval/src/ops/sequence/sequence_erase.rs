@@ -13,8 +13,8 @@ pub(super) const KERNELS: OpKernels =
     eval(op::SEQUENCE_ERASE, &[since(11, erase)]).takes(&[(1, Takes::ZERO)]);
 
 fn erase(cx: &mut Cx<'_, '_>) -> Outcome {
-    let mut items = items(cx, 0)?.to_vec();
-    cx.work(items.len())?;
+    let items = items(cx, 0)?;
+    let mut items = cx.copied(&items)?;
     let last = items.len().checked_sub(1);
     let position = position(cx, 1, items.len())?.or(last);
     items.remove(position.ok_or_else(|| Stop::failed("the sequence is empty"))?);

@@ -14,8 +14,8 @@ pub(super) const KERNELS: OpKernels =
 
 fn insert(cx: &mut Cx<'_, '_>) -> Outcome {
     let tensor = cx.tensor(1)?;
-    let mut items = items(cx, 0)?.to_vec();
-    cx.work(items.len())?;
+    let items = items(cx, 0)?;
+    let mut items = cx.copied(&items)?;
     let is_other = |value: &Value| value.tensor().is_none_or(|other| other.elem() != tensor.elem);
     if items.first().is_some_and(is_other) {
         return Err(Stop::failed("the tensor has another type than the elements of the sequence"));

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use onnx_schema::{attr, op};
 
+use crate::budget::RECORD_BYTES;
 use crate::cx::{Cx, Dims, Outcome, Stop, axes};
 use crate::ops::tensor::split::piece;
 use crate::registry::{OpKernels, eval, since};
@@ -21,7 +22,7 @@ fn split(cx: &mut Cx<'_, '_>) -> Outcome {
     let given = cx.optional(1)?;
     let keeps = given.is_some() || cx.int_or(attr::KEEPDIMS, 1)? != 0;
     // A list of sizes is a tensor that exists; these lists are made.
-    cx.budget.allocate(length, size_of::<(usize, Value)>())?;
+    cx.budget.allocate(length, size_of::<(usize, Value)>() + RECORD_BYTES as usize)?;
     let parts: Vec<usize> = match given {
         None => vec![1; length],
         Some(split) if split.dims.is_empty() => {

@@ -46,11 +46,11 @@ fn luma(&[red, green, blue]: &[u8; 3]) -> u8 {
     ((19595 * u32::from(red) + 38470 * u32::from(green) + 7471 * u32::from(blue) + 0x8000) >> 16) as u8
 }
 
-/// Counts what decoding allocates: the samples of the file, of 16 bits and four channels at most, and the pixels.
-fn admit(cx: &mut Cx<'_, '_>, height: u32, width: u32) -> Outcome<[usize; 2]> {
+/// Counts what decoding allocates for a sample of the result: those of the file, and the pixels.
+fn admit(cx: &mut Cx<'_, '_>, height: u32, width: u32, size: usize) -> Outcome<[usize; 2]> {
     let [height, width] = [height as usize, width as usize];
     let count = cx.count(&[height, width, 3])?;
-    cx.budget.allocate(count, 4)?;
+    cx.budget.allocate(count, size)?;
     Ok([height, width])
 }
 
@@ -61,7 +61,8 @@ fn common(cx: &mut Cx<'_, '_>, bytes: &[u8]) -> Outcome<Option<Picture>> {
         return Ok(None);
     };
     let (width, height) = decoder.dimensions();
-    let [height, width] = admit(cx, height, width)?;
+    // Samples of 16 bits in four channels at most.
+    let [height, width] = admit(cx, height, width, 4)?;
     match DynamicImage::from_decoder(decoder) {
         Ok(image) => Ok(Some(Picture { height, width, pixels: image.into_rgb8().into_raw() })),
         Err(ImageError::Limits(error)) => Err(Stop::Memory(format!("the image cannot be decoded: {error}"))),
@@ -71,9 +72,11 @@ fn common(cx: &mut Cx<'_, '_>, bytes: &[u8]) -> Outcome<Option<Picture>> {
 
 /// An image in JPEG 2000; `None` if it cannot be decoded.
 fn jpeg_2000(cx: &mut Cx<'_, '_>, bytes: &[u8]) -> Outcome<Option<Picture>> {
+    /// Coefficients and samples of 32 bits in four channels, and their bytes.
+    const SAMPLE_BYTES: usize = 14;
     use hayro_jpeg2000::{ColorSpace, DecodeSettings, DecoderContext, Image};
     let Ok(image) = Image::new(bytes, &DecodeSettings::default()) else { return Ok(None) };
-    let [height, width] = admit(cx, image.height(), image.width())?;
+    let [height, width] = admit(cx, image.height(), image.width(), SAMPLE_BYTES)?;
     let colors = match image.color_space() {
         ColorSpace::CMYK => return Ok(None),
         space => usize::from(space.num_channels()),

@@ -37,13 +37,13 @@ const SCRIPTS: &str = "\
     Tai_Tham Tai_Viet Takri Tamil Tangsa Tangut Telugu Thaana Thai Tibetan Tifinagh Tirhuta Toto Ugaritic Vai \
     Vithkuqi Wancho Warang_Citi Yezidi Yi Zanabazar_Square";
 
-/// The same pattern in the syntax of the crate `regex`.
+/// The same pattern in the syntax of the crate `regex`, and how often it repeats a part of it at most.
 ///
 /// # Errors
 ///
 /// Returns an error if RE2 refuses the pattern, or the crate has no equivalent. Not every error is found here: the crate finds
 /// those that both have.
-pub(super) fn translate(pattern: &str) -> Outcome<String> {
+pub(super) fn translate(pattern: &str) -> Outcome<(String, u32)> {
     let mut translation = Translation {
         rest: pattern,
         out: String::with_capacity(pattern.len()),
@@ -63,7 +63,8 @@ pub(super) fn translate(pattern: &str) -> Outcome<String> {
             }
         };
     }
-    Ok(translation.out)
+    let most = translation.open.iter().copied().max().unwrap_or(1);
+    Ok((translation.out, most))
 }
 
 struct Translation<'p> {
@@ -372,7 +373,7 @@ mod tests {
     use super::*;
 
     fn is_match(pattern: &str, text: &str) -> bool {
-        Regex::new(&format!(r"\A(?:{})\z", translate(pattern).unwrap())).unwrap().is_match(text.as_bytes())
+        Regex::new(&format!(r"\A(?:{})\z", translate(pattern).unwrap().0)).unwrap().is_match(text.as_bytes())
     }
 
     /// What RE2's documentation of its syntax says about each pattern.

@@ -13,10 +13,15 @@ use crate::registry::{OpKernels, eval, since};
 
 pub(super) const KERNELS: OpKernels = eval(op::REGEX_FULL_MATCH, &[since(20, full_match)]);
 
+/// The work of compiling a character of a pattern.
+const STEPS_PER_STATE: usize = 4096;
+
 fn full_match(cx: &mut Cx<'_, '_>) -> Outcome {
     let x = cx.tensor(0)?;
     let pattern = cx.text(attr::PATTERN)?;
-    let translated = translate(pattern)?;
+    let (translated, most) = translate(pattern)?;
+    // Compiling a pattern takes long compared with a match: a class of Unicode has hundreds of states, which are repeated.
+    cx.work(pattern.len().saturating_mul(most as usize).saturating_mul(STEPS_PER_STATE))?;
     let compile = |pattern: &str| {
         Regex::new(pattern).map_err(|_| Stop::unsupported("a pattern that cannot be compiled"))
     };

@@ -7,6 +7,7 @@ use onnx_types::ElemType;
 use crate::cx::{Cx, Outcome};
 use crate::family::broadcast::{joined, map2};
 use crate::registry::{OpKernels, eval, since};
+use crate::value::string_bytes;
 
 pub(super) const KERNELS: OpKernels = eval(op::STRING_CONCAT, &[since(20, concat)]);
 
@@ -22,7 +23,8 @@ fn concat(cx: &mut Cx<'_, '_>) -> Outcome {
     let total = bytes(&x).saturating_add(bytes(&y));
     cx.work(total)?;
     cx.budget.allocate(1, total)?;
-    let (x, y): (Vec<&Bytes>, Vec<&Bytes>) = (x.iter().collect(), y.iter().collect());
+    cx.budget.allocate(count, string_bytes(1) as usize)?;
+    let (x, y): (Vec<&Bytes>, Vec<&Bytes>) = (cx.collect(x.iter())?, cx.collect(y.iter())?);
     let (dims, out) =
         map2(cx, (&x, &a.dims), (&y, &b.dims), |x, y| Bytes::from([x.as_ref(), y.as_ref()].concat()))?;
     cx.put_units(0, ElemType::String, &dims, out)

@@ -14,6 +14,7 @@ use onnx_types::ElemType;
 use super::utf8;
 use crate::cx::{Cx, Dims, Outcome, Stop};
 use crate::registry::{OpKernels, eval, since};
+use crate::value::string_bytes;
 
 pub(super) const KERNELS: OpKernels = eval(op::STRING_NORMALIZER, &[since(10, normalize)]);
 
@@ -39,6 +40,7 @@ fn normalize(cx: &mut Cx<'_, '_>) -> Outcome {
     cx.work(total)?;
     // A character may become three when its case changes.
     cx.budget.allocate(1, total.saturating_mul(6))?;
+    cx.budget.allocate(x.count, string_bytes(1) as usize)?;
     let mut out = Vec::new();
     for text in texts.iter() {
         if stops.is_empty() || !stops.contains(&key(text)?) {

@@ -84,7 +84,7 @@ fn put_mask(cx: &mut Cx<'_, '_>, x: &Operand, mask: Vec<u8>) -> Outcome {
     if cx.since() >= 10 {
         return cx.put_units(1, ElemType::Bool, &x.dims, mask);
     }
-    let numbers: Vec<f64> = mask.iter().map(|&bit| f64::from(bit)).collect();
+    let numbers = cx.collect(mask.iter().map(|&bit| f64::from(bit)))?;
     let payload = round_to(x.elem, &numbers, true, Default::default());
     let mask = cx.tensor_of(x.elem, &x.dims, payload)?;
     cx.put_value(1, mask)

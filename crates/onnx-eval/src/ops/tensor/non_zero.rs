@@ -14,6 +14,7 @@ pub(super) const KERNELS: OpKernels = eval(op::NON_ZERO, &[since(9, non_zero)]);
 
 fn non_zero(cx: &mut Cx<'_, '_>) -> Outcome {
     let x = cx.tensor(0)?;
+    cx.budget.allocate(x.count, size_of::<usize>())?;
     let found: Vec<usize> = match x.elem.class() {
         ElemClass::String => places(&cx.units::<Bytes>(&x)?, |text| !text.is_empty()),
         ElemClass::Complex => {

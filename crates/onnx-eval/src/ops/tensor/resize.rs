@@ -405,6 +405,8 @@ fn weights(
     let scale = if antialias { plan.scale.min(1.0) } else { 1.0 };
     let start = (-reach / scale).floor() + 1.0;
     let count = (2.0 - 2.0 * start) as usize;
+    // One more vector of the same taps, which has room for four at least.
+    cx.budget.account(count.max(4), size_of::<(usize, f64)>())?;
     let mut found: Vec<(f64, f64)> = cx.buffer(count)?;
     let weight = |offset: f64| {
         let distance = ((offset - ratio) * scale).abs();

@@ -59,6 +59,11 @@ fn found(
         orders.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
     };
     // Sorted by content, equal slices by index: so the first of each group is the first occurrence.
+    // An index, and a group with one index.
+    cx.budget.allocate(
+        lines.length,
+        2 * size_of::<usize>() + 2 * size_of::<Vec<usize>>() + 4 * size_of::<usize>(),
+    )?;
     let mut sorted: Vec<usize> = (0..lines.length).collect();
     sorted.sort_by(|&a, &b| slice(a, b));
     let mut groups: Vec<Vec<usize>> = Vec::new();
