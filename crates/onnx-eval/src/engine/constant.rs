@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use onnx_ir::{Constant, SparseTensor};
 use onnx_types::tensor::{DataSource, Payload, Tensor};
 
-use crate::budget::Budget;
+use crate::budget::{Budget, probe};
 use crate::cx::{Outcome, Stop, axes};
 use crate::number::{Number, Unit, by_unit};
 use crate::value::Value;
@@ -27,7 +27,7 @@ impl Weight {
         }
         let made = match self.constant.as_ref() {
             Constant::Dense(tensor) => {
-                admit(tensor, budget)?;
+                try_memory(tensor)?;
                 dense(tensor, data)?
             }
             Constant::Sparse(sparse) => densified(sparse, data, budget)?,
@@ -36,16 +36,16 @@ impl Weight {
     }
 }
 
-/// Counts the memory of elements that are decoded; bytes of the file are shared.
-fn admit(tensor: &Tensor, budget: &mut Budget) -> Outcome {
+/// Tries whether the system has memory for elements that are decoded; bytes of the file are shared, and weights are not counted.
+fn try_memory(tensor: &Tensor) -> Outcome {
+    let Some(bits) = tensor.elem().bits() else { return Ok(()) };
     if matches!(tensor.payload(), Payload::Raw(_) | Payload::Splat(_) | Payload::External(_)) {
         return Ok(());
     }
     let count = tensor.element_count().and_then(|count| usize::try_from(count).ok()).unwrap_or(usize::MAX);
-    let size = tensor.elem().bits().map_or(size_of::<bytes::Bytes>(), |bits| (bits as usize).div_ceil(8));
     // More elements than there are bytes in the file are a fault, which reading finds.
     let most = usize::try_from(tensor.payload().resident_bytes()).unwrap_or(usize::MAX);
-    budget.convert(if tensor.elem().bits().is_none() { count } else { count.min(most) }, size)
+    probe(count.min(most), (bits as usize).div_ceil(8))
 }
 
 /// The tensor with its elements in memory: bytes of the file are shared, other encodings are decoded.

@@ -8,7 +8,7 @@ use onnx_schema::{Schema, SchemaRef, attr, op};
 use onnx_types::tensor::{DataSource, Payload, Splat, Tensor};
 use onnx_types::{ElemType, Symbol};
 
-use crate::budget::Budget;
+use crate::budget::{Budget, probe};
 use crate::cx::{Cx, Outcome};
 use crate::number::Unit;
 use crate::options::Perturbation;
@@ -70,6 +70,8 @@ fn converted(
         return Ok(Arc::new(Tensor::from_parts(to.code(), tensor.dims().into(), payload)));
     }
     budget.allocate(count, size_of::<f64>())?;
+    // The numbers are copied once.
+    probe(count, 2 * size_of::<f64>())?;
     let numbers: Vec<f64> = tensor.iter_f64(data)?.collect();
     let payload = crate::ops::math::cast::round_to(to, &numbers, true, Default::default());
     Ok(Arc::new(Tensor::from_parts(to.code(), tensor.dims().into(), payload)))
@@ -127,6 +129,7 @@ pub(crate) fn perturb(cx: &mut Cx<'_, '_>, perturbation: Perturbation) -> Outcom
             _ => continue,
         };
         let operand = crate::cx::Operand::new(Arc::clone(&tensor))?;
+        probe(operand.count, (width as usize).div_ceil(8))?;
         let format = Format { width, mantissa, ulps: perturbation.ulps };
         macro_rules! moved {
             ($unit:ty) => {{
