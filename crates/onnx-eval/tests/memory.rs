@@ -103,7 +103,10 @@ const REQUESTS: &[(&str, &str)] = &[
     ("float[1,1,1,1] a = {1}", "y = Conv <pads = [10000, 10000, 10000, 10000]> (a, a)"),
     ("float[1,1,2] a = {1, 2}, float[1,1,1] w = {1}", "y = ConvTranspose <strides = [100000000]> (a, w)"),
     ("float[1,1,1] a = {1}", "y = MaxPool <kernel_shape = [100000001], pads = [100000000, 100000000]> (a)"),
-    ("float[1,1,1] a = {1}, int64[2] i = {10000, 10000}", "y = Col2Im (a, i, i)"),
+    (
+        "float[1,1,4] a = {1, 2, 3, 4}, int64[2] i = {10000, 10000}, int64[2] b = {1, 1}",
+        "y = Col2Im <strides = [9999, 9999]> (a, i, b)",
+    ),
     (
         "float[1,1,1,1] a = {1}, int64[1,1,1,1] i = {0}, int64[4] s = {1, 1, 10000, 10000}",
         "y = MaxUnpool <kernel_shape = [2, 2], strides = [2, 2]> (a, i, s)",
@@ -118,8 +121,6 @@ const REQUESTS: &[(&str, &str)] = &[
         "y = MelWeightMatrix (a, l, r, lo, hi)",
     ),
     ("float[1,2,1] a = {1, 2}, int64 n = {100000007}", "y = DFT (a, n)"),
-    ("float[1,2,1] a = {1, 2}, int64 f = {1}, int64 n = {100000007}", "y = STFT (a, f, , n)"),
-    ("float[1,1,1] x = {1}, float[1,3,1] w = {1, 1, 1}", "y = GRU <hidden_size = 100000000> (x, w, w)"),
     (
         "int64[1] a = {1}",
         "y = TfIdfVectorizer <max_gram_length = 1, min_gram_length = 1, max_skip_count = 0, mode = \"TF\", ngram_counts = [0], ngram_indexes = [100000000], pool_int64s = [1]> (a)",
@@ -186,14 +187,18 @@ fn requests_of_any_size_end_by_limits_or_memory() {
         return in_child("requests_of_any_size_end_by_limits_or_memory");
     }
     limit_memory(96);
+    let mut others = Vec::new();
     for (initializers, nodes) in REQUESTS {
         let given = if initializers.is_empty() { String::new() } else { format!("<{initializers}>") };
         let text = format!(
             "<ir_version: 10, opset_import: [\"\": 23, \"ai.onnx.ml\": 4]> g () => (y) {given} {{ {nodes} }}"
         );
         let ended = run(&text);
-        assert!(matches!(ended, Some(FailureKind::Limit | FailureKind::Memory)), "{ended:?}: {nodes}");
+        if !matches!(ended, Some(FailureKind::Limit | FailureKind::Memory)) {
+            others.push((ended, nodes));
+        }
     }
+    assert!(others.is_empty(), "{others:?}");
 }
 
 /// A node with operands of a size that fits into the memory a few times, of a type that the operator takes; `None` without
