@@ -154,7 +154,7 @@ fn the_whole_model_is_compared_after_correct_edits() {
 fn compared(graph: &str, limits: Limits) -> String {
     let mut model = parse(&format!("<ir_version: 10, opset_import: [\"\": 20]> g {graph}"));
     let pipeline = Pipeline::named(&["no-identities"], Registry::STANDARD).unwrap();
-    let options = PassOptions::default().with_level(Level::Model).with_execution(limits.into());
+    let options = PassOptions::default().with_level(Level::Model).with_execution(limits);
     let done = pipeline.run(&mut model, &options);
     assert_eq!(done.edits(), 1);
     done.model.unwrap().to_string()
@@ -274,7 +274,7 @@ fn restructurings_that_change_a_result_are_refused() {
         ("it replaces `a` by `a`, another value", |model| {
             let (graph, a) = (model.main_graph(), value(model, "a"));
             let constant = Constant::Dense(Tensor::scalar(-2.0_f32));
-            model.set_initializer(graph, a, Some(std::sync::Arc::new(constant)));
+            model.set_initializer(graph, a, Some(Arc::new(constant)));
         }),
     ];
     for (reason, edit) in refused {
