@@ -73,8 +73,7 @@ pub(crate) fn run(args: &RunArgs, out: &mut Out) -> Result<Outcome, Failure> {
     }
     progress.aside(|| announce(&inputs, seed, out));
     files.save_inputs(&inputs, &progress, out)?;
-    let execution = runs_of(&[&loaded]);
-    let options = eval_options(&execution, seed, &registry, args.threads).with_data(&source);
+    let options = eval_options(&runs_of(&[&loaded]), seed, &registry, args.threads).with_data(&source);
     let runner = Runner { loaded: &loaded, options: &options, wanted: &wanted, progress: &progress };
     let (inputs, retried, ran) = match runner.run(inputs, &mut prepared) {
         Ok(ran) => ran,
