@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use onnx_ir::Model;
 use onnx_pass::PipelineReport;
-use onnx_rewrite::{FUSIONS_PASS, RULES_PASS, RuleSet, fused_simplification, simplification};
+use onnx_rewrite::{Costs, FUSIONS_PASS, RULES_PASS, RuleSet, fused_simplification, simplification};
 
 use crate::exit::{Failure, Outcome};
 use crate::output::{Out, shown};
 use crate::rewrite::{Before, EditArgs, Kind, Why, describe_own, edit};
-use crate::{rule_files, size};
+use crate::{rule_files, size, targets};
 
 const EXAMPLES: &str = "\
 Removes nodes that compute what is known, computes constants, merges equal nodes and applies rewrite
@@ -23,6 +23,7 @@ Examples:
   onnx simplify model.onnx -o small.onnx
   onnx simplify model.onnx --exact --prove -o small.onnx         the same bits, and compared
   onnx simplify model.onnx --set batch=1 -o small.onnx           for this size only
+  onnx simplify model.onnx --target none -o small.onnx           the fewest nodes, for no runtime
   onnx simplify model.onnx --fuse -o small.onnx                  also LayerNormalization, Gelu, ...
   onnx simplify model.onnx --rules mine.onnxrules -o small.onnx  also rules of one's own
   onnx simplify model.onnx --except 'Softmax()' -o small.onnx    these nodes stay as they are
@@ -40,6 +41,10 @@ pub(crate) struct SimplifyArgs {
     /// Attention and others.
     #[arg(long)]
     pub(crate) fuse: bool,
+    /// The runtime that executes the result: groups of nodes that it makes one kernel of are kept whole, and its costs decide
+    /// which edits save work. The name or the file of a target, or `none` for the fewest nodes.
+    #[arg(long, value_name = "NAME|FILE", default_value = "onnxruntime")]
+    pub(crate) target: String,
     /// First change a size, as `onnx edit --set` does: bind (`batch=1`), free (`x[0]=batch`), rename or unify (`N=M`).
     #[arg(long, value_name = "DIM=SIZE")]
     pub(crate) set: Vec<String>,
@@ -53,8 +58,13 @@ pub(crate) struct SimplifyArgs {
 pub(crate) fn run(args: &SimplifyArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let registry = args.edits.documents.registry()?;
     let mut rules = RuleSet::standard().map_err(Failure::defect)?;
+    let target = (args.target != "none").then(|| targets::load(&args.target)).transpose()?;
+    let idioms = target.as_ref().map(|target| targets::idioms(target)).transpose()?;
     for path in &args.edits.rules {
         rules = rules.and(&rule_files::load(path)?);
+    }
+    if let Some(target) = &target {
+        rules = rules.with_costs(Costs::standard().and(target.costs.clone()));
     }
     let mut known = rules.clone();
     let pipeline = if args.fuse {
@@ -66,7 +76,14 @@ pub(crate) fn run(args: &SimplifyArgs, out: &mut Out) -> Result<Outcome, Failure
     };
     let pipeline = pipeline.map_err(Failure::new)?;
     let why = Some(Why { selectors: &args.why, rules: known });
-    let kind = Kind { verb: "simplifying", report: "rewrite/1", describe: table, why, sizes: &args.set };
+    let kind = Kind {
+        verb: "simplifying",
+        report: "rewrite/1",
+        describe: table,
+        why,
+        sizes: &args.set,
+        idioms: idioms.as_ref(),
+    };
     edit(&args.input_file, &args.edits, &pipeline, &kind, out)
 }
 

@@ -40,6 +40,12 @@ pub struct Target {
     /// Element types that it converts to others to run a node.
     #[serde(default, deserialize_with = "written::casts")]
     pub casts: Vec<(String, String)>,
+    /// Patterns in the language of rule files that it makes one kernel of. Simplification keeps them whole.
+    #[serde(default)]
+    pub idioms: Vec<String>,
+    /// Costs of nodes of some operators, where they differ from the common ones.
+    #[serde(default)]
+    pub costs: BTreeMap<String, u64>,
     /// The operators that it has kernels for, each once.
     #[serde(deserialize_with = "written::operators")]
     pub operators: Vec<TargetOperator>,

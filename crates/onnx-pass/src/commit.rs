@@ -87,6 +87,9 @@ impl Patch<'_, '_> {
         {
             return Err(refuse(&self.draft, Level::Structure, NOT_SELECTED.to_owned(), None));
         }
+        if let Some(reason) = self.cx.broken_idiom(&self.draft, &plan.dying) {
+            return Err(refuse(&self.draft, Level::Structure, reason, None));
+        }
         let limits = &self.cx.options.execution.limits;
         let after = self.model().node_count().saturating_sub(plan.dying.len());
         if !self.draft.nodes.is_empty() && after as u64 > limits.nodes {

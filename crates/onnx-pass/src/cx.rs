@@ -17,6 +17,7 @@ use crate::commit::assumed_in;
 use crate::determinism::refers_by_name;
 use crate::equivalence::Equivalence;
 use crate::extract::Known;
+use crate::idioms::{Found, Idioms};
 use crate::passes::Report;
 use crate::patch::{Draft, Level, Patch, Proof};
 use crate::prove::Verdict;
@@ -62,6 +63,11 @@ pub struct PassOptions<'a> {
     /// Nodes that are kept: an edit that is derived from one of them, or that would erase one, is not made. Default:
     /// none.
     pub except: Option<&'a HashSet<NodeId>>,
+    /// The groups of nodes that a runtime executes as one kernel: an edit that would break one is not made. Default: none.
+    pub idioms: Option<&'a dyn Idioms>,
+    /// Whether weights in a narrow format are computed in the format of their users: `DequantizeLinear` of constants, and `Cast` of
+    /// constants of at most 16 bits to wider floats. Default: `false`, since the format is that in which a runtime computes.
+    pub fold_quantized: bool,
     /// The maximum number of patches and restructurings. The model is then the one that the same run without this limit
     /// has after that number. Default: none.
     pub max_edits: Option<usize>,
@@ -87,6 +93,8 @@ impl Default for PassOptions<'_> {
             data: &NoData,
             only: None,
             except: None,
+            idioms: None,
+            fold_quantized: false,
             max_edits: None,
             clock: None,
             on_claim: None,
@@ -107,6 +115,8 @@ onnx_types::option_setters! {
         with_data => data: &'a dyn DataSource,
         with_only => only: into Option<&'a HashSet<NodeId>>,
         with_except => except: into Option<&'a HashSet<NodeId>>,
+        with_idioms => idioms: into Option<&'a dyn Idioms>,
+        with_quantized_folding => fold_quantized: bool,
         with_max_edits => max_edits: into Option<usize>,
         with_clock => clock: Option<&'a (dyn Fn() -> Duration + Sync)>,
         with_claim_observer => on_claim: Option<&'a (dyn Fn(&Equivalence) + Sync)>,
@@ -209,6 +219,8 @@ pub struct PassCx<'m> {
     pub(crate) references: Option<Arc<References>>,
     /// Bytes by which folded constants may still enlarge the model; `None` before the first one.
     pub(crate) growth_left: Option<u64>,
+    /// The idioms in the model at the beginning of the pass; `None` if they were not searched yet.
+    pub(crate) idioms: Option<Found>,
     /// Number of nodes with each name, in all graphs; computed when nodes are first copied.
     node_names: Option<HashMap<Symbol, usize, RandomState>>,
 }
@@ -247,6 +259,7 @@ impl<'m> PassCx<'m> {
             saved,
             references: None,
             growth_left: None,
+            idioms: None,
             node_names,
         }
     }

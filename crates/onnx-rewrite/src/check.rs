@@ -9,7 +9,7 @@ use onnx_types::ElemType;
 
 use crate::ast::{Condition, Elems, FlatNode, Operand, Rule, Var};
 use crate::condition::is_of;
-use crate::cost::weight;
+use crate::cost::Costs;
 use crate::evaluate::INTRINSICS;
 use crate::fault::Mistake;
 
@@ -47,6 +47,20 @@ pub(crate) fn mistakes(rule: &Rule) -> Vec<Mistake> {
     copies(rule, &mut mistakes);
     types(rule, &mut mistakes);
     cost(rule, &mut mistakes);
+    mistakes
+}
+
+/// Everything that is wrong with an idiom: the left side of a rule, whose conditions state which operands are constant.
+pub(crate) fn mistakes_of_idiom(idiom: &Rule) -> Vec<Mistake> {
+    let mut mistakes = Vec::new();
+    for node in &idiom.from.nodes {
+        operator(node, Place::From, idiom.since, &mut mistakes);
+    }
+    for (at, condition) in &idiom.conditions {
+        if !matches!(condition, Condition::Constant(_)) {
+            mistakes.push(Mistake::meaning(*at, "the conditions of an idiom are of the form `const(x)`"));
+        }
+    }
     mistakes
 }
 
@@ -256,22 +270,22 @@ fn retain(possible: &mut Vec<ElemType>, schema: &Schema, formal: &onnx_schema::F
 
 /// The right side costs less than the left side, with the cheapest alternatives.
 fn cost(rule: &Rule, mistakes: &mut Vec<Mistake>) {
-    let nodes = &rule.from.nodes;
+    let (nodes, costs) = (&rule.from.nodes, Costs::standard());
     let inner = |owner: usize| -> u64 {
-        nodes.iter().filter(|node| node.within == Some(owner)).map(|node| weight(&node.op)).sum()
+        nodes.iter().filter(|node| node.within == Some(owner)).map(|node| costs.of(&node.op)).sum()
     };
     let mut old = 0_u64;
     for (index, node) in nodes.iter().enumerate().filter(|(_, node)| node.within.is_none()) {
         let alternatives = nodes.iter().enumerate().filter(|(_, other)| other.outputs == node.outputs);
-        let costs =
-            alternatives.map(|(index, other)| (weight(&other.op).saturating_add(inner(index)), index));
-        if let Some((cost, cheapest)) = costs.min()
+        let cheapest =
+            alternatives.map(|(index, other)| (costs.of(&other.op).saturating_add(inner(index)), index));
+        if let Some((cost, cheapest)) = cheapest.min()
             && cheapest == index
         {
             old = old.saturating_add(cost);
         }
     }
-    let new: u64 = rule.to.nodes.iter().map(|node| weight(&node.op)).sum();
+    let new: u64 = rule.to.nodes.iter().map(|node| costs.of(&node.op)).sum();
     if new >= old {
         let message = format!("the cost does not decrease: {old} before, {new} after");
         mistakes.push(Mistake::meaning(rule.at, message));

@@ -1,76 +1,60 @@
-//! The cost of nodes, which simplifications lower.
+//! The costs of nodes, which simplifications lower.
 
-/// Operators that compute with many operations for each element.
-const HEAVY: &[&str] = &[
-    "MatMul",
-    "Gemm",
-    "Conv",
-    "ConvTranspose",
-    "ConvInteger",
-    "MatMulInteger",
-    "QLinearConv",
-    "QLinearMatMul",
-    "Einsum",
-    "LSTM",
-    "GRU",
-    "RNN",
-    "Attention",
-    "DeformConv",
-    "Resize",
-    "GridSample",
-    "NonMaxSuppression",
-    "TopK",
-    "Scan",
-    "Loop",
-    "If",
-];
+use std::collections::BTreeMap;
 
-/// Operators that evaluate a function, or combine several operations, for each element.
-const FUNCTIONS: &[&str] = &[
-    "Pow",
-    "Exp",
-    "Log",
-    "Sqrt",
-    "Erf",
-    "Tanh",
-    "Sigmoid",
-    "Softmax",
-    "LogSoftmax",
-    "Gelu",
-    "BatchNormalization",
-    "LayerNormalization",
-    "RMSNormalization",
-    "InstanceNormalization",
-    "GroupNormalization",
-    "Sin",
-    "Cos",
-];
+/// The common costs: operator and cost.
+const COMMON: &str = include_str!("../costs.tsv");
 
-/// Operators that only state sizes.
-const SIZES: &[&str] = &["Shape", "Size", "Identity", "Reshape", "Squeeze", "Unsqueeze", "Flatten"];
+/// The cost of a node of any other operator.
+const OTHER: u64 = 8;
 
-/// Operators that move elements.
-const MOVES: &[&str] = &[
-    "Transpose",
-    "Slice",
-    "Concat",
-    "Split",
-    "Gather",
-    "Expand",
-    "Tile",
-    "Pad",
-    "Cast",
-    "CastLike",
-    "Where",
-];
+/// The cost of a node of each operator: the work of a runtime, in no unit. A simplification must lower the sum.
+///
+/// One node more of any kind that computes costs more than any that moves elements.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Costs(BTreeMap<String, u64>);
 
-/// The cost of a node of an operator. One node more of any kind that computes costs more than any that moves elements.
-pub(crate) fn weight(op: &str) -> u64 {
-    match () {
-        () if HEAVY.contains(&op) => 64,
-        () if FUNCTIONS.contains(&op) => 12,
-        () if SIZES.contains(&op) => 2,
-        () if MOVES.contains(&op) => 4,
-        () => 8,
+impl Default for Costs {
+    fn default() -> Self {
+        Self::standard()
+    }
+}
+
+impl Costs {
+    /// The costs that are common to runtimes.
+    #[must_use]
+    pub fn standard() -> Self {
+        let rows = COMMON.lines().filter_map(|line| line.split_once('\t'));
+        Self(rows.filter_map(|(op, cost)| Some((op.to_owned(), cost.parse().ok()?))).collect())
+    }
+
+    /// These costs, with those of some operators replaced.
+    #[must_use]
+    pub fn and(mut self, others: impl IntoIterator<Item = (String, u64)>) -> Self {
+        self.0.extend(others);
+        self
+    }
+
+    /// The cost of a node of an operator.
+    #[must_use]
+    pub fn of(&self, op: &str) -> u64 {
+        self.0.get(op).copied().unwrap_or(OTHER)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_row_of_the_table_is_read() {
+        let rows = COMMON.lines().filter(|line| !line.starts_with('#')).count();
+        assert_eq!((Costs::standard().0.len(), Costs::standard().of("Conv")), (rows, 64));
+    }
+
+    #[test]
+    fn a_target_replaces_costs() {
+        let costs = Costs::standard().and([("Conv".to_owned(), 7)]);
+        assert_eq!((costs.of("Conv"), costs.of("MatMul"), costs.of("Add")), (7, 64, 8));
     }
 }

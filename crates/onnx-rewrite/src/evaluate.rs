@@ -9,6 +9,7 @@ use onnx_types::tensor::{NoData, Tensor};
 use onnx_types::{ElemClass, ElemType, Execution, Limits, Symbol};
 
 use crate::ast::{AttributeTerm, FlatNode, Literal, Operand, Rule, Var};
+use crate::cost::Costs;
 use crate::effective::{latest, to_value};
 use crate::matching::{Bound, Match};
 
@@ -34,14 +35,16 @@ pub(crate) struct Scratch {
     execution: Execution,
     /// Whether results must be the same bits under every implementation.
     is_exact: bool,
+    /// The costs of nodes.
+    pub(crate) costs: Costs,
 }
 
 impl Scratch {
-    pub(crate) fn new(execution: &Execution) -> Self {
+    pub(crate) fn new(execution: &Execution, costs: &Costs) -> Self {
         let latest = onnx_schema::latest_opset(onnx_schema::domain::ONNX).unwrap_or(1);
         let text = format!("<ir_version: 10, opset_import: [\"\": {latest}]> g () => () {{}}");
         let model = parse_model(text, &ParseOptions::default()).unwrap_or_default();
-        Self { model, inputs: Vec::new(), execution: execution.clone(), is_exact: false }
+        Self { model, inputs: Vec::new(), execution: execution.clone(), is_exact: false, costs: costs.clone() }
     }
 
     /// The results of an operator of the default domain on constants.

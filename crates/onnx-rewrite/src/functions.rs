@@ -10,7 +10,7 @@ use std::sync::Arc;
 use onnx_ir::{Model, NodeId};
 use onnx_pass::{Exactness, PassCx, Patch, Reason};
 
-use crate::cost::weight;
+use crate::cost::Costs;
 use crate::rule_set::{Attempt, users};
 
 /// What a rule does at a node: it fills the patch, or returns why it does not apply.
@@ -108,12 +108,17 @@ impl RuleFunction {
     }
 
     /// Lets the function fill a patch; returns the nodes that it would erase.
-    pub(crate) fn fill(&self, patch: &mut Patch<'_, '_>, node: NodeId) -> Result<Vec<NodeId>, Reason> {
+    pub(crate) fn fill(
+        &self,
+        patch: &mut Patch<'_, '_>,
+        node: NodeId,
+        costs: &Costs,
+    ) -> Result<Vec<NodeId>, Reason> {
         (self.edit)(patch, node)?;
         let erased = patch.erased()?;
         let model = patch.model();
         let cost = |nodes: &[NodeId]| -> u64 {
-            nodes.iter().map(|&node| weight(model.str(model.node(node).op()))).sum()
+            nodes.iter().map(|&node| costs.of(model.str(model.node(node).op()))).sum()
         };
         let (old, new) = (cost(&erased), cost(patch.new_nodes()));
         if new < old {
@@ -122,10 +127,10 @@ impl RuleFunction {
         Err(Reason::new(format!("the cost does not decrease: {old} before, {new} after")))
     }
 
-    pub(crate) fn attempt(&self, cx: &mut PassCx<'_>, node: NodeId) -> Attempt {
+    pub(crate) fn attempt(&self, cx: &mut PassCx<'_>, node: NodeId, costs: &Costs) -> Attempt {
         let mut patch = cx.patch(&self.name, self.class);
         patch.source(node);
-        let erased = match self.fill(&mut patch, node) {
+        let erased = match self.fill(&mut patch, node, costs) {
             Ok(erased) => erased,
             Err(reason) => return Attempt::Missed(reason),
         };

@@ -76,6 +76,7 @@ mod fault;
 mod form;
 mod format;
 mod functions;
+mod idioms;
 mod matching;
 mod node_pattern;
 mod operators;
@@ -86,10 +87,12 @@ mod rule_set;
 mod simplify;
 
 pub use ast::Rule;
+pub use cost::Costs;
 pub use examine::{ExamineOptions, Examined, examine};
 pub use fault::{IMPOSSIBLE_RULE, MALFORMED_RULE, REFUTED_RULE, RULES, RuleFileError, position};
 pub use format::format_rules;
 pub use functions::RuleFunction;
+pub use idioms::IdiomSet;
 pub use matching::{Difference, Match};
 pub use node_pattern::{Exhausted, NodePattern, NodePatternError};
 pub use rule_set::RuleSet;
@@ -114,3 +117,6 @@ pub const FUSION_FILES: &[(&str, &str)] = &[
     ("normalization", include_str!("../fusions/normalization.onnxrules")),
     ("softmax", include_str!("../fusions/softmax.onnxrules")),
 ];
+
+/// The idioms of onnxruntime: what its graph transformers make one kernel of.
+pub const ONNXRUNTIME_IDIOMS: &str = include_str!("../idioms/onnxruntime.onnxidioms");

@@ -61,7 +61,7 @@ pub(crate) fn parse(text: &str) -> std::result::Result<(Vec<Rule>, Layout), Rule
             }
             Err(mistake) => {
                 mistakes.push(mistake);
-                parser.skip_rule();
+                parser.skip_to("rule");
             }
         }
     }
@@ -69,6 +69,26 @@ pub(crate) fn parse(text: &str) -> std::result::Result<(Vec<Rule>, Layout), Rule
         return Ok((rules, parser.layout));
     }
     Err(RuleFileError::new(text, mistakes))
+}
+
+/// The idioms of a text, as rules without a right side.
+///
+/// # Errors
+///
+/// Returns every mistake, with its position.
+pub(crate) fn parse_idioms(text: &str) -> std::result::Result<Vec<Rule>, RuleFileError> {
+    let mut parser = Parser::new(text);
+    let (mut idioms, mut mistakes) = (Vec::new(), Vec::new());
+    while parser.peek().is_some() && mistakes.len() < MAX_MISTAKES {
+        match parser.idiom() {
+            Ok(idiom) => idioms.push(idiom),
+            Err(mistake) => {
+                mistakes.push(mistake);
+                parser.skip_to("idiom");
+            }
+        }
+    }
+    if mistakes.is_empty() { Ok(idioms) } else { Err(RuleFileError::new(text, mistakes)) }
 }
 
 pub(crate) use select::parse_call;
@@ -190,11 +210,12 @@ impl<'a> Parser<'a> {
         self.layout.lines.push((at, depth));
     }
 
-    fn skip_rule(&mut self) {
+    /// Skips to a word that begins a line.
+    fn skip_to(&mut self, word: &str) {
         self.bump();
         while let Some(token) = self.peek() {
             let line = || self.text.get(..token.at).and_then(|before| before.rsplit('\n').next());
-            if token.text == "rule" && line().is_some_and(|line| line.trim().is_empty()) {
+            if token.text == word && line().is_some_and(|line| line.trim().is_empty()) {
                 return;
             }
             self.bump();
@@ -221,17 +242,38 @@ impl<'a> Parser<'a> {
         lines.join("\n")
     }
 
-    fn rule(&mut self) -> Result<Rule> {
-        let at = self.at();
+    /// The word that begins a rule or an idiom.
+    fn begin(&mut self, word: &str) -> Result {
         self.line(0);
         self.names.clear();
         self.places.clear();
         self.by_name.clear();
         self.depth = 0;
-        if self.peek().is_none_or(|token| token.text != "rule") {
-            return Err(self.expected("`rule`"));
+        if self.peek().is_none_or(|token| token.text != word) {
+            return Err(self.expected(&format!("`{word}`")));
         }
         self.bump();
+        Ok(())
+    }
+
+    /// `idiom KERNEL from … where …`.
+    fn idiom(&mut self) -> Result<Rule> {
+        let at = self.at();
+        self.begin("idiom")?;
+        let name = self.hyphenated("the name of the kernel")?;
+        self.section("from")?;
+        let from = self.side(true)?;
+        let conditions = if self.eat("where") { self.conditions()? } else { Vec::new() };
+        let (names, places) = (std::mem::take(&mut self.names), std::mem::take(&mut self.places));
+        let text = self.text.get(at..self.end()).unwrap_or_default().to_owned();
+        let (page, class, since) = (self.page(at), Exactness::Exact, SINCE);
+        let (lets, to) = (Vec::new(), Side::default());
+        Ok(Rule { name, page, text, class, since, names, places, from, lets, conditions, to, at })
+    }
+
+    fn rule(&mut self) -> Result<Rule> {
+        let at = self.at();
+        self.begin("rule")?;
         let name = self.hyphenated("the name of the rule")?;
         self.expect(":")?;
         let class = match self.word("`exact` or `rounding`")? {

@@ -8,7 +8,7 @@ use onnx_types::{ElemType, Symbol};
 use slotmap::SparseSecondaryMap;
 
 use crate::ast::{AttributeTerm, Condition, FlatNode, Operand, Rule, Var};
-use crate::cost::weight;
+use crate::cost::Costs;
 use crate::effective::latest_input;
 use crate::evaluate::{Scratch, as_kind, of_literal};
 use crate::form::{Argument, Form, has_attribute};
@@ -22,7 +22,7 @@ pub(crate) fn replace(
     scratch: &mut Scratch,
 ) -> Result<Vec<NodeId>, Reason> {
     inner_values_have_no_other_uses(rule, found, patch.model())?;
-    lowers_cost(rule, found, patch.model())?;
+    lowers_cost(rule, found, patch.model(), &scratch.costs)?;
     let at = position(rule, found, patch.model())?;
     let mut build = Build {
         rule,
@@ -84,7 +84,7 @@ fn label(rule: &Rule, var: Var) -> String {
 }
 
 /// The cost of the nodes that the edit erases must be more than that of the nodes that it makes.
-fn lowers_cost(rule: &Rule, found: &Match, model: &Model) -> Result<(), Reason> {
+fn lowers_cost(rule: &Rule, found: &Match, model: &Model, costs: &Costs) -> Result<(), Reason> {
     let replaced: Vec<ValueId> = rule.from.outputs.iter().filter_map(|&var| found.value(var)).collect();
     let mut kept: Vec<ValueId> = Vec::new();
     for operand in rule.to.nodes.iter().flat_map(|node| &node.operands) {
@@ -114,8 +114,8 @@ fn lowers_cost(rule: &Rule, found: &Match, model: &Model) -> Result<(), Reason> 
             break;
         }
     }
-    let old: u64 = dying.iter().map(|&node| weight(model.str(model.node(node).op()))).sum();
-    let new: u64 = rule.to.nodes.iter().map(|node| weight(&node.op)).sum();
+    let old: u64 = dying.iter().map(|&node| costs.of(model.str(model.node(node).op()))).sum();
+    let new: u64 = rule.to.nodes.iter().map(|node| costs.of(&node.op)).sum();
     if new < old {
         Ok(())
     } else {

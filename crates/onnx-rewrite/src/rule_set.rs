@@ -12,6 +12,7 @@ use onnx_types::tensor::NoData;
 use slotmap::SecondaryMap;
 
 use crate::ast::Rule;
+use crate::cost::Costs;
 use crate::evaluate::{Scratch, evaluate};
 use crate::fault::RuleFileError;
 use crate::functions::RuleFunction;
@@ -54,6 +55,7 @@ pub struct RuleSet {
     patterns: Vec<Pattern>,
     index: Index,
     functions: Vec<RuleFunction>,
+    costs: Costs,
 }
 
 impl RuleSet {
@@ -72,10 +74,10 @@ impl RuleSet {
         Ok(Self::of(rules))
     }
 
-    fn of(rules: Vec<Rule>) -> Self {
+    pub(crate) fn of(rules: Vec<Rule>) -> Self {
         let patterns: Vec<Pattern> = rules.into_iter().map(Pattern::new).collect();
         let index = Index::new(&patterns);
-        Self { patterns, index, functions: Vec::new() }
+        Self { patterns, index, functions: Vec::new(), costs: Costs::standard() }
     }
 
     /// Adds a rule that is a function; it replaces one of the same name.
@@ -120,11 +122,19 @@ impl RuleSet {
         let is_kept =
             |pattern: &Pattern| others.patterns.iter().all(|other| other.rule.name != pattern.rule.name);
         let rules = self.patterns.iter().filter(|pattern| is_kept(pattern)).chain(&others.patterns);
-        let mut all = Self::of(rules.map(|pattern| pattern.rule.clone()).collect());
+        let mut all =
+            Self::of(rules.map(|pattern| pattern.rule.clone()).collect()).with_costs(self.costs.clone());
         for function in self.functions.iter().chain(&others.functions) {
             all = all.with_function(function.clone());
         }
         all
+    }
+
+    /// Sets the costs of nodes, which each edit must lower.
+    #[must_use]
+    pub fn with_costs(mut self, costs: Costs) -> Self {
+        self.costs = costs;
+        self
     }
 
     /// The rules that are functions, in order.
@@ -166,7 +176,15 @@ impl RuleSet {
         model: &'a Model,
         inference: Option<&'a Inference>,
     ) -> impl Iterator<Item = (&'a Rule, Match)> + 'a {
-        let source = effective::Source { model, inference, data: &NoData };
+        self.matches(effective::Source { model, inference, data: &NoData })
+    }
+
+    /// Like [`find`](Self::find), with the elements of a source.
+    pub(crate) fn matches<'a>(
+        &'a self,
+        source: effective::Source<'a>,
+    ) -> impl Iterator<Item = (&'a Rule, Match)> + 'a {
+        let model = source.model;
         let graphs: Vec<_> = model.all_graphs().collect();
         let nodes = graphs.into_iter().flat_map(|graph| model.nodes(graph));
         nodes.flat_map(move |node| {
@@ -200,7 +218,7 @@ impl RuleSet {
     pub fn why(&self, cx: &mut PassCx<'_>, node: NodeId) -> Vec<(String, Difference)> {
         let numbers = self.index.all_at(cx.model(), node);
         let mut reasons = Vec::new();
-        let mut scratch = Scratch::new(&cx.options().execution);
+        let mut scratch = Scratch::new(&cx.options().execution, &self.costs);
         for pattern in numbers.into_iter().filter_map(|number| self.patterns.get(number)) {
             let found = self.difference(cx.model(), Some(cx.inference()), &pattern.rule.name, node);
             let difference = found.unwrap_or_else(|| {
@@ -223,7 +241,7 @@ impl RuleSet {
             }
             let mut patch = cx.patch(function.name(), function.class());
             patch.source(node);
-            let verified = function.fill(&mut patch, node).map(|_| patch.verify());
+            let verified = function.fill(&mut patch, node, &self.costs).map(|_| patch.verify());
             let reason = match verified {
                 Err(reason) => reason.to_string(),
                 Ok(Err(refusal)) => refusal.to_string(),
@@ -390,7 +408,7 @@ impl<'a> Work<'a> {
             wide: Vec::new(),
             sweeps: MAX_SWEEPS,
             refused: HashSet::default(),
-            scratch: Scratch::new(&cx.options().execution),
+            scratch: Scratch::new(&cx.options().execution, &rules.costs),
             report: Report::default(),
             max_edits: model.node_count().saturating_add(1).saturating_mul(MAX_EDITS_PER_NODE),
         };
@@ -455,7 +473,7 @@ impl<'a> Work<'a> {
             if !is_allowed || self.refused.contains(&(number, node)) {
                 continue;
             }
-            let attempt = function.attempt(cx, node);
+            let attempt = function.attempt(cx, node, &self.rules.costs);
             if self.is_done(cx, node, number, attempt) {
                 return;
             }

@@ -15,9 +15,10 @@ use clap::{ArgGroup, Args, ValueEnum, ValueHint};
 use onnx_codec::file::{Kind as FileKind, write_file};
 use onnx_ir::{Model, NodeId};
 use onnx_pass::{
-    Condition, Entry, Exactness, Level, OpposedPasses, Pass, PassOptions, PassRun, Pipeline, PipelineReport,
-    UnknownPass, Verdict,
+    Condition, Entry, Exactness, Idioms, Level, OpposedPasses, Pass, PassOptions, PassRun, Pipeline,
+    PipelineReport, UnknownPass, Verdict,
 };
+use onnx_rewrite::IdiomSet;
 use serde_json::{Value, json};
 
 use crate::args::{Changed, DocumentArgs, ExternalArgs, InPlaceArgs, InputArgs, ModelOutputArgs};
@@ -96,6 +97,10 @@ pub(crate) struct EditArgs {
     /// Nodes that stay as they are: a selector, such as the name of a node, `near("NAME", 3)` or `Softmax()`.
     #[arg(long, value_name = "SELECTOR", hide_short_help = true)]
     pub(crate) except: Vec<String>,
+    /// Also compute the constants that widen weights in a narrow format: `DequantizeLinear`, and `Cast` from `float16`. The file
+    /// grows, and a runtime computes in the wide format.
+    #[arg(long, hide_short_help = true)]
+    pub(crate) fold_quantized: bool,
     /// Find the first edit after which a command fails: `--bisect -- COMMAND {}`, where `{}` is the file of a model. Nothing is
     /// written. The command succeeds with status 0; 125 means that the model cannot be tried, 126 and 127 end the search.
     #[arg(long, requires = "command", hide_short_help = true)]
@@ -149,7 +154,7 @@ pub(crate) fn run(args: &RewriteArgs, out: &mut Out) -> Result<Outcome, Failure>
         &args.input_file,
         &args.edits,
         &pipeline,
-        &Kind { verb: "rewriting", report: "rewrite/1", describe, why: None, sizes: &[] },
+        &Kind { verb: "rewriting", report: "rewrite/1", describe, why: None, sizes: &[], idioms: None },
         out,
     )
 }
@@ -164,6 +169,8 @@ pub(crate) struct Kind<'a> {
     pub(crate) why: Option<Why<'a>>,
     /// The sizes that change before the passes: `DIM=SIZE`.
     pub(crate) sizes: &'a [String],
+    /// The groups of nodes that edits keep whole.
+    pub(crate) idioms: Option<&'a IdiomSet>,
 }
 
 /// What is counted before a pipeline runs.
@@ -228,6 +235,8 @@ pub(crate) fn edit(
         .with_data(&source)
         .with_only(only.as_ref())
         .with_except(except.as_ref())
+        .with_idioms(kind.idioms.map(|idioms| idioms as &dyn Idioms))
+        .with_quantized_folding(args.fold_quantized)
         .with_clock(Some(&clock))
         .with_execution(runs_of(&[&loaded]));
     if args.bisect {

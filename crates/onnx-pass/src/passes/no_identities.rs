@@ -6,7 +6,6 @@ use onnx_schema::{Registry, op};
 use onnx_types::tensor::Tensor;
 
 use super::Report;
-use super::folded_constants::GROWTH;
 use super::known_elements::tap_sizes;
 use crate::assumption::Exactness;
 use crate::cx::PassCx;
@@ -100,7 +99,7 @@ fn make_constant(
         return Err("it connects an input or a value of an outer graph with an output".into());
     };
     if !is_small(tensor) {
-        return Err("it connects a constant of more than 16 kilobytes with an output".into());
+        return Err("it connects a constant of more than 64 bytes with an output".into());
     }
     let tensor = patch.try_constant(input)?;
     let new = patch.new_constant_node(Position::Before(node), tensor)?;
@@ -108,9 +107,9 @@ fn make_constant(
     Ok(())
 }
 
-/// Returns `true` if a copy of a constant may enlarge the model.
+/// Returns `true` if a copy of a constant is hardly larger in a file than the node that it replaces.
 fn is_small(tensor: &Tensor) -> bool {
-    tensor.byte_len().is_some_and(|bytes| bytes <= GROWTH)
+    tensor.byte_len().is_some_and(|bytes| bytes <= 64)
 }
 
 /// Returns an error unless the first output is the first operand in every run.

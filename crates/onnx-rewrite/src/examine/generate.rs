@@ -79,7 +79,7 @@ impl<'a> Generator<'a> {
         Self {
             pattern,
             rng: Rng::new(execution.seed ^ 0x5eed),
-            scratch: Scratch::new(execution),
+            scratch: Scratch::new(execution, &crate::cost::Costs::standard()),
             version: 0,
             elem: ElemType::Float,
             turn: 0,

@@ -5,4 +5,5 @@ mod apply;
 mod examined;
 mod examples;
 mod format;
+mod idioms;
 mod mistakes;

@@ -1,0 +1,109 @@
+//! Idioms: nodes that a runtime executes as one kernel. Edits keep them whole, or make all of them unnecessary.
+//!
+//! A runtime finds an idiom by its form. An edit that replaces one of its nodes saves that node and costs the kernel, so
+//! that the model becomes slower.
+
+use onnx_diag::Quoted;
+use onnx_ir::{Model, NodeId};
+use onnx_shape_infer::Inference;
+use onnx_types::tensor::DataSource;
+use slotmap::SecondaryMap;
+
+use crate::cx::PassCx;
+use crate::keys::KeySet;
+use crate::patch::Draft;
+
+/// An occurrence of an idiom in a model.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Idiom {
+    /// The name of the kernel that executes the nodes.
+    pub kernel: String,
+    /// The nodes.
+    pub nodes: Vec<NodeId>,
+}
+
+impl Idiom {
+    /// An occurrence.
+    #[must_use]
+    pub fn new(kernel: impl Into<String>, nodes: Vec<NodeId>) -> Self {
+        Self { kernel: kernel.into(), nodes }
+    }
+}
+
+/// The idioms of a runtime.
+pub trait Idioms: Sync {
+    /// The name of the runtime, for messages.
+    fn runtime(&self) -> &str;
+
+    /// The occurrences in a model. `data` is the source of external weights.
+    fn find(&self, model: &Model, inference: &Inference, data: &dyn DataSource) -> Vec<Idiom>;
+}
+
+/// The occurrences in the model of a context.
+#[derive(Default)]
+pub(crate) struct Found {
+    idioms: Vec<Idiom>,
+    /// The indices of the occurrences that contain a node.
+    of_node: SecondaryMap<NodeId, Vec<usize>>,
+}
+
+impl Found {
+    fn new(idioms: Vec<Idiom>) -> Self {
+        let mut of_node: SecondaryMap<NodeId, Vec<usize>> = SecondaryMap::new();
+        for (index, idiom) in idioms.iter().enumerate() {
+            for &node in &idiom.nodes {
+                match of_node.get_mut(node) {
+                    Some(indices) => indices.push(index),
+                    None => {
+                        of_node.insert(node, vec![index]);
+                    }
+                }
+            }
+        }
+        Self { idioms, of_node }
+    }
+
+    fn of(&self, node: NodeId) -> impl Iterator<Item = &Idiom> {
+        self.of_node.get(node).into_iter().flatten().filter_map(|&index| self.idioms.get(index))
+    }
+}
+
+impl PassCx<'_> {
+    /// The reason why a patch that erases nodes is not made: an idiom would not be whole any more. `None` if none is affected.
+    pub(crate) fn broken_idiom(&mut self, draft: &Draft, dying: &[NodeId]) -> Option<String> {
+        let idioms = self.options.idioms?;
+        let found = self
+            .idioms
+            .take()
+            .unwrap_or_else(|| Found::new(idioms.find(self.model, &self.inference, self.options.data)));
+        let ends: KeySet<NodeId> = dying.iter().map(|&node| (node, ())).collect();
+        let affected = dying.iter().flat_map(|&node| found.of(node).map(move |idiom| (node, idiom)));
+        let broken = affected.into_iter().find(|&(node, idiom)| {
+            // An earlier edit can have replaced some of the nodes by others of the same operator.
+            let mut left = idiom.nodes.iter().filter(|&&member| self.model.get_node(member).is_some());
+            let ends_whole = left.all(|&member| ends.contains_key(member));
+            !ends_whole && !self.has_successor(draft, node)
+        });
+        let reason = broken.map(|(_, idiom)| {
+            let (kernel, runtime) = (Quoted(&idiom.kernel), Quoted(idioms.runtime()));
+            format!("it would break a group of nodes that {runtime} executes as one kernel, {kernel}")
+        });
+        self.idioms = Some(found);
+        reason
+    }
+
+    /// Returns `true` if a node is replaced by a node of its operator: the form of an idiom remains, and runtimes merge equal nodes
+    /// themselves before they search idioms.
+    fn has_successor(&self, draft: &Draft, node: NodeId) -> bool {
+        let model = &*self.model;
+        let op = |node: NodeId| (model.node(node).domain(), model.node(node).op());
+        let mut outputs = model.node(node).outputs().iter().flatten().peekable();
+        outputs.peek().is_some()
+            && outputs.filter(|&&output| model.value(output).is_used()).all(|&output| {
+                let new = draft.pairs.iter().find(|&&(old, _)| old == output).map(|&(_, new)| new);
+                let producer = new.and_then(|new| model.value(new).producer());
+                producer.is_some_and(|new| op(new) == op(node))
+            })
+    }
+}
