@@ -6,6 +6,7 @@ use onnx_codec::ReadMode;
 use onnx_codec::file::read;
 use onnx_diag::{Diagnostic, Locus, Sink};
 use onnx_rewrite::{ExamineOptions, REFUTED_RULE, RuleSet, examine};
+use onnx_schema::Registry;
 use onnx_types::Execution;
 
 use crate::exit::Failure;
@@ -30,22 +31,22 @@ pub(crate) fn text(path: &Path) -> Result<String, Failure> {
 }
 
 /// The rules of a file.
-pub(crate) fn load(path: &Path) -> Result<RuleSet, Failure> {
+pub(crate) fn load(path: &Path, registry: &Registry) -> Result<RuleSet, Failure> {
     let text = text(path)?;
-    RuleSet::parse(&text).map_err(|error| {
+    RuleSet::parse_with(&text, registry).map_err(|error| {
         Failure::of_text(&display_name(path), error.into_findings(), text.clone().into_bytes().into())
     })
 }
 
 /// Adds to `sink` what is wrong with the rules of a text; with `prove`, also what their tests find.
-pub(crate) fn check(text: &str, prove: Option<&Execution>, sink: &mut Sink) {
-    let rules = match RuleSet::parse(text) {
+pub(crate) fn check(text: &str, prove: Option<&Execution>, registry: &Registry, sink: &mut Sink) {
+    let rules = match RuleSet::parse_with(text, registry) {
         Ok(rules) => rules,
         Err(error) => return sink.merge(error.into_findings()),
     };
     let Some(execution) = prove else { return };
     // Three times as many as the tests of the built-in rules, which run often.
-    let options = ExamineOptions::default().with_execution(execution.clone());
+    let options = ExamineOptions::default().with_execution(execution.clone()).with_registry(registry);
     let options = options.clone().with_edits(options.edits * 3).with_attempts(options.attempts * 2);
     for result in examine(&rules, &options) {
         if result.is_fine() {

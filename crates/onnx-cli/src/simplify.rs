@@ -61,7 +61,7 @@ pub(crate) fn run(args: &SimplifyArgs, out: &mut Out) -> Result<Outcome, Failure
     let target = (args.target != "none").then(|| targets::load(&args.target)).transpose()?;
     let idioms = target.as_ref().map(|target| targets::idioms(target)).transpose()?;
     for path in &args.edits.rules {
-        rules = rules.and(&rule_files::load(path)?);
+        rules = rules.and(&rule_files::load(path, &registry)?);
     }
     if let Some(target) = &target {
         rules = rules.with_costs(Costs::standard().and(target.costs.clone()));

@@ -39,6 +39,9 @@ pub struct Perturbation {
     pub seed: u64,
     /// The greatest distance in units in the last place; with `u64::MAX`, numbers of every type move visibly.
     pub ulps: u64,
+    /// Also perturbs the results of arithmetic that the standard rounds once (`Add`, `Sub`, `Mul`, `Div`, `Sqrt`, `Reciprocal`): how
+    /// much the results of a model change then bounds what rounding can explain. Nothing exact holds under such a perturbation.
+    pub arithmetic: bool,
 }
 
 /// Options for running a model; [`EvalOptions::default`] serves most callers.

@@ -124,7 +124,7 @@ fn bits_and_digits_of_floats_have_no_result_in_64_bits() {
 
 /// The outputs with a perturbation of this seed.
 fn perturbed(graph: &str, inputs: &[(&str, Value)], seed: u64) -> Vec<Vec<f64>> {
-    let options = EvalOptions::default().with_perturbation(Perturbation { seed, ulps: 4 });
+    let options = EvalOptions::default().with_perturbation(Perturbation { seed, ulps: 4, arithmetic: false });
     run(graph, inputs, &options).unwrap().iter().map(numbers).collect()
 }
 
@@ -188,7 +188,8 @@ fn a_sum_of_two_numbers_is_not_open_and_no_number_moves_far() {
     }";
     let elements: Vec<f32> = (1..9_u8).map(|k| f32::from(k) / 8.0).collect();
     let inputs = [("x", floats(&elements))];
-    let options = EvalOptions::default().with_perturbation(Perturbation { seed: 0, ulps: u64::MAX });
+    let options =
+        EvalOptions::default().with_perturbation(Perturbation { seed: 0, ulps: u64::MAX, arithmetic: false });
     let all = |options: &EvalOptions<'_>| -> Vec<Vec<f64>> {
         run(graph, &inputs, options).unwrap().iter().map(numbers).collect()
     };

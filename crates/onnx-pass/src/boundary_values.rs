@@ -1,9 +1,10 @@
-//! Numbers that are likely to separate the sides of a claim: those that occur in it, and their neighbors.
+//! What is likely to separate the sides of a claim: numbers and strings that occur in it, and what is close to them, and the
+//! types between which it converts numbers.
 
 use onnx_ir::{AttrValue, Model, NodeId};
-use onnx_schema::op;
-use onnx_types::ElemClass;
+use onnx_schema::{attr, op};
 use onnx_types::tensor::{NoData, Tensor};
+use onnx_types::{ElemClass, ElemType, Symbol};
 
 use crate::equivalence::Equivalence;
 
@@ -13,11 +14,42 @@ const MAX_POINTS: usize = 48;
 /// Elements of longer constants are weights rather than thresholds.
 const MAX_ELEMENTS: u64 = 16;
 
+/// Longer strings are data rather than words and patterns.
+const MAX_TEXT: usize = 64;
+
+/// Attributes whose value is the type of the results.
+const TYPES: [Symbol; 3] = [attr::TO, attr::DTYPE, attr::OUTPUT_DTYPE];
+
+/// Operators that compute as much for each element as there are elements of another axis, so that large sizes are expensive.
+const EXPENSIVE: &[Symbol] = &[
+    op::ATTENTION,
+    op::CONV,
+    op::CONV_INTEGER,
+    op::CONV_TRANSPOSE,
+    op::DEFORM_CONV,
+    op::DFT,
+    op::EINSUM,
+    op::GEMM,
+    op::GRU,
+    op::LSTM,
+    op::MAT_MUL,
+    op::MAT_MUL_INTEGER,
+    op::Q_LINEAR_CONV,
+    op::Q_LINEAR_MAT_MUL,
+    op::RNN,
+    op::STFT,
+];
+
 /// Sampling points by the class of inputs that they are for.
 #[derive(Default)]
 pub(crate) struct Points {
     pub(crate) floats: Vec<f64>,
     pub(crate) integers: Vec<i64>,
+    pub(crate) strings: Vec<String>,
+    /// The types to which the claim converts numbers.
+    pub(crate) types: Vec<ElemType>,
+    /// Whether the cost of the claim grows faster than its sizes.
+    pub(crate) is_expensive: bool,
 }
 
 impl Points {
@@ -40,8 +72,29 @@ impl Points {
                 points.add_node(model, node);
             }
         }
+        points.add_types(eq);
         points.add_neighbors();
         points
+    }
+
+    /// The types of inputs that a node names as the type of its result by an operand.
+    fn add_types(&mut self, eq: &Equivalence) {
+        let model = eq.model();
+        let mut nodes = model.all_graphs().flat_map(|graph| model.nodes(graph));
+        let names_by_operand = [op::CAST_LIKE, op::QUANTIZE_LINEAR, op::DEQUANTIZE_LINEAR];
+        if nodes.any(|node| names_by_operand.contains(&model.node(node).op())) {
+            for input in eq.inputs() {
+                let elem = eq.constant(input).map(Tensor::elem);
+                let elem = elem.or_else(|| model.ty(input).map(onnx_types::Type::elem));
+                elem.into_iter().for_each(|elem| self.add_type(elem));
+            }
+        }
+    }
+
+    fn add_type(&mut self, elem: ElemType) {
+        if !self.types.contains(&elem) {
+            self.types.push(elem);
+        }
     }
 
     /// The successor and the predecessor of each number, after all numbers.
@@ -54,13 +107,47 @@ impl Points {
             self.add_integer(number.saturating_add(1));
             self.add_integer(number.saturating_sub(1));
         }
+        for text in self.strings.clone() {
+            self.add_variations(&text);
+        }
+    }
+
+    /// Strings that differ from one in case, at an end, or by a separator; those that a pattern or a list of words may or may
+    /// not match.
+    fn add_variations(&mut self, text: &str) {
+        let swapped = text.chars().map(|letter| match letter.is_uppercase() {
+            true => letter.to_lowercase().to_string(),
+            false => letter.to_uppercase().to_string(),
+        });
+        let rest: String = text.chars().skip(1).collect();
+        for changed in [
+            text.to_lowercase(),
+            text.to_uppercase(),
+            swapped.collect(),
+            rest,
+            format!("{text}a"),
+            format!("a{text}b"),
+            format!("{text}{text}"),
+            format!("{text}a{text}{text}B"),
+        ] {
+            self.add_text(&changed);
+        }
     }
 
     fn add_node(&mut self, model: &Model, node: NodeId) {
         let record = model.node(node);
         let is_constant = record.is(op::CONSTANT);
+        self.is_expensive |= EXPENSIVE.contains(&record.op());
         for attribute in record.attributes() {
+            if TYPES.contains(&attribute.name())
+                && let Some(elem) =
+                    attribute.as_int().and_then(|code| ElemType::from_code(i32::try_from(code).ok()?))
+            {
+                self.add_type(elem);
+            }
             match attribute.value() {
+                AttrValue::String(text) => self.add_bytes(text),
+                AttrValue::Strings(texts) => texts.iter().for_each(|text| self.add_bytes(text)),
                 AttrValue::Float(number) => self.add_float(f64::from(*number)),
                 AttrValue::Tensor(tensor) => self.add_tensor(tensor),
                 AttrValue::Floats(numbers) if is_constant && numbers.len() as u64 <= MAX_ELEMENTS => {
@@ -84,11 +171,26 @@ impl Points {
                 let elements = tensor.iter_f64(&NoData).into_iter().flatten();
                 elements.for_each(|number| self.add_float(number));
             }
+            ElemClass::String => {
+                let texts = tensor.string_bytes().into_iter().flatten();
+                texts.for_each(|text| self.add_bytes(text));
+            }
             ElemClass::Int | ElemClass::Uint => {
                 let elements = tensor.iter_i64(&NoData).into_iter().flatten();
                 elements.for_each(|number| self.add_integer(number));
             }
             _ => {}
+        }
+    }
+
+    fn add_bytes(&mut self, text: &[u8]) {
+        std::str::from_utf8(text).into_iter().for_each(|text| self.add_text(text));
+    }
+
+    fn add_text(&mut self, text: &str) {
+        let is_new = self.strings.iter().all(|other| other != text);
+        if is_new && text.len() <= MAX_TEXT && self.strings.len() < MAX_POINTS {
+            self.strings.push(text.to_owned());
         }
     }
 

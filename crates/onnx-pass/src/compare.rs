@@ -1,8 +1,8 @@
 //! Comparison of the outputs of the two sides.
 
 use onnx_eval::Value;
-use onnx_types::ElemClass;
 use onnx_types::tensor::{NoData, Tensor};
+use onnx_types::{ElemClass, ElemType};
 
 /// The first difference between two outputs.
 pub(crate) struct Difference {
@@ -36,43 +36,78 @@ pub(crate) fn difference(before: &[Value], after: &[Value], equality: &Equality)
                 tolerances.get(output).map(|tolerances| (&tolerances[..], *allow_nan))
             }
         };
-        let (Some(first), Some(second)) = (old.tensor(), new.tensor()) else {
-            if old != new {
-                let (before, after) = (old.describe(), new.describe());
-                return Some(Difference { output, element: None, before, after });
-            }
-            continue;
-        };
-        if first.elem() != second.elem() || first.dims() != second.dims() {
-            let (before, after) = (old.describe(), new.describe());
-            return Some(Difference { output, element: None, before, after });
+        let whole = || Difference { output, element: None, before: old.describe(), after: new.describe() };
+        if !is_alike(old, new) {
+            return Some(whole());
         }
-        if let Some((index, before, after)) = tensors(first, second, tolerance) {
-            let element = Some(indices(first.dims(), index));
-            return Some(Difference { output, element, before, after });
+        // The tolerances of a sequence are those of all its tensors, one after another.
+        let mut first = 0_usize;
+        for (a, b) in tensors_in(old).into_iter().zip(tensors_in(new)) {
+            let tolerance =
+                tolerance.map(|(all, allow_nan)| (all.get(first..).unwrap_or_default(), allow_nan));
+            if let Some((index, before, after)) = tensors(a, b, tolerance) {
+                let is_single = old.tensor().is_some();
+                let element = index.filter(|_| is_single).map(|index| indices(a.dims(), index));
+                return Some(Difference { output, element, before, after });
+            }
+            first = first.saturating_add(floats(a).map_or(0, |floats| floats.len()));
         }
     }
     None
 }
 
-/// The first element that differs, with both values.
-fn tensors(a: &Tensor, b: &Tensor, tolerances: Option<(&[f64], bool)>) -> Option<(usize, String, String)> {
-    if a.elem().class() == ElemClass::Float {
-        let (first, second) = (a.iter_f64(&NoData).ok()?, b.iter_f64(&NoData).ok()?);
-        let mut pairs = first.zip(second).enumerate();
-        let found = pairs.find(|&(index, (a, b))| {
+/// Returns `true` if two values are of one kind, of as many elements, and of tensors of the same types.
+fn is_alike(old: &Value, new: &Value) -> bool {
+    match (old, new) {
+        (Value::Tensor(old), Value::Tensor(new)) => (old.elem(), old.dims()) == (new.elem(), new.dims()),
+        (Value::Sequence(old), Value::Sequence(new)) => {
+            old.len() == new.len() && old.iter().zip(new.iter()).all(|(old, new)| is_alike(old, new))
+        }
+        (Value::Optional(None), Value::Optional(None)) => true,
+        (Value::Optional(Some(old)), Value::Optional(Some(new))) => is_alike(old, new),
+        (Value::Map(old), Value::Map(new)) => {
+            old.keys().eq(new.keys()) && old.values().zip(new.values()).all(|(old, new)| is_alike(old, new))
+        }
+        _ => false,
+    }
+}
+
+/// The tensors that a value consists of, in order.
+fn tensors_in(value: &Value) -> Vec<&Tensor> {
+    match value {
+        Value::Tensor(tensor) => vec![tensor],
+        Value::Sequence(items) => items.iter().flat_map(tensors_in).collect(),
+        Value::Optional(inner) => inner.iter().flat_map(|inner| tensors_in(inner)).collect(),
+        Value::Map(entries) => entries.values().flat_map(tensors_in).collect(),
+    }
+}
+
+/// The first element that differs, with both values; no index if the type has no numbers.
+fn tensors(
+    a: &Tensor,
+    b: &Tensor,
+    tolerances: Option<(&[f64], bool)>,
+) -> Option<(Option<usize>, String, String)> {
+    if let (Some(first), Some(second)) = (floats(a), floats(b)) {
+        let mut pairs = first.iter().zip(&second).enumerate();
+        let found = pairs.find(|&(index, (&a, &b))| {
             let own = |tolerances: &[f64]| tolerances.get(index).copied().unwrap_or(0.0);
             !same_float(a, b, tolerances.map(|(tolerances, allow_nan)| (own(tolerances), allow_nan)))
         });
-        return found.map(|(index, (a, b))| (index, format!("{a:?}"), format!("{b:?}")));
+        let parts = if a.elem().class() == ElemClass::Complex { 2 } else { 1 };
+        return found.map(|(index, (a, b))| (index.checked_div(parts), format!("{a:?}"), format!("{b:?}")));
     }
     if a.same_meaning(b, &NoData) {
         return None;
     }
     let elements = |tensor: &Tensor| -> Vec<String> { element_texts(tensor, usize::MAX) };
     let (first, second) = (elements(a), elements(b));
-    let index = first.iter().zip(&second).position(|(a, b)| a != b)?;
-    Some((index, first.get(index)?.clone(), second.get(index)?.clone()))
+    let index = first.iter().zip(&second).position(|(a, b)| a != b);
+    let text = |all: &[String]| {
+        let element = index.and_then(|index| all.get(index)).cloned();
+        element.unwrap_or_else(|| "another tensor".to_owned())
+    };
+    Some((index, text(&first), text(&second)))
 }
 
 fn same_float(a: f64, b: f64, tolerance: Option<(f64, bool)>) -> bool {
@@ -93,13 +128,9 @@ pub(crate) fn has_elements(value: &Value) -> bool {
 /// Returns `true` if a result is evidence about real numbers: it has a finite element, has no elements, or has elements
 /// that are not floats.
 pub(crate) fn has_finite(value: &Value) -> bool {
-    let Some(tensor) = value.tensor().filter(|tensor| tensor.elem().class() == ElemClass::Float) else {
-        return true;
-    };
-    if !has_elements(value) {
-        return true;
-    }
-    tensor.iter_f64(&NoData).is_ok_and(|mut elements| elements.any(f64::is_finite))
+    let mut floats =
+        tensors_in(value).into_iter().filter_map(floats).filter(|all| !all.is_empty()).peekable();
+    floats.peek().is_none() || floats.flatten().any(f64::is_finite)
 }
 
 /// The elements as text, at most `max` of them; empty if they cannot be read.
@@ -124,7 +155,11 @@ pub(crate) fn element_texts(tensor: &Tensor, max: usize) -> Vec<String> {
                 strings.iter().take(max).map(text).collect()
             },
         ),
-        _ => Vec::new(),
+        ElemClass::Complex => {
+            let parts = floats(tensor).unwrap_or_default();
+            parts.as_chunks().0.iter().take(max).map(|[re, im]| format!("{re:?} + {im:?}i")).collect()
+        }
+        ElemClass::None => Vec::new(),
     }
 }
 
@@ -144,27 +179,42 @@ fn indices(dims: &[i64], position: usize) -> Vec<i64> {
     indices
 }
 
-/// The elements of a tensor of floats; none of other values.
-fn floats(value: &Value) -> Option<impl Iterator<Item = f64> + '_> {
-    let tensor = value.tensor().filter(|tensor| tensor.elem().class() == ElemClass::Float)?;
-    tensor.iter_f64(&NoData).ok()
+/// The elements of a tensor of floats, and the parts of those of complex numbers; `None` for others.
+pub(crate) fn floats(tensor: &Tensor) -> Option<Vec<f64>> {
+    match tensor.elem() {
+        ElemType::Complex64 => {
+            let bytes = tensor.bytes(&NoData).ok()?;
+            Some(bytes.as_chunks().0.iter().map(|&part| f64::from(f32::from_le_bytes(part))).collect())
+        }
+        ElemType::Complex128 => {
+            let bytes = tensor.bytes(&NoData).ok()?;
+            Some(bytes.as_chunks().0.iter().map(|&part| f64::from_le_bytes(part)).collect())
+        }
+        elem if elem.class() == ElemClass::Float => Some(tensor.iter_f64(&NoData).ok()?.collect()),
+        _ => None,
+    }
 }
 
-/// The finite magnitudes of the elements of a tensor of floats; those of others are 0.
+/// The floats of all tensors of a value, one after another.
+fn floats_in(value: &Value) -> impl Iterator<Item = f64> + '_ {
+    tensors_in(value).into_iter().filter_map(floats).flatten()
+}
+
+/// The finite magnitudes of the floats of a value.
 pub(crate) fn magnitudes(value: &Value) -> Vec<f64> {
-    floats(value).into_iter().flatten().map(finite_magnitude).collect()
+    floats_in(value).map(finite_magnitude).collect()
 }
 
 fn finite_magnitude(number: f64) -> f64 {
     if number.is_finite() { number.abs() } else { 0.0 }
 }
 
-/// The finite differences of the elements of two tensors of one shape; none for others.
+/// The finite differences of the floats of two values of one type; none for others.
 pub(crate) fn distances(one: &Value, two: &Value) -> Vec<f64> {
-    let is_alike = one.tensor().zip(two.tensor()).is_some_and(|(one, two)| one.dims() == two.dims());
-    let pairs = floats(one).zip(floats(two)).filter(|_| is_alike);
-    let differences = pairs.into_iter().flat_map(|(one, two)| one.zip(two)).map(|(one, two)| one - two);
-    differences.map(finite_magnitude).collect()
+    if !is_alike(one, two) {
+        return Vec::new();
+    }
+    floats_in(one).zip(floats_in(two)).map(|(one, two)| finite_magnitude(one - two)).collect()
 }
 
 /// The largest number; 0 if there is none.

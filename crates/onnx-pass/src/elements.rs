@@ -1,14 +1,28 @@
 //! The elements of the inputs of the runs of an equivalence: numbers on which operators differ.
 
 use onnx_shape_infer::Elem;
-use onnx_types::tensor::{Tensor, bf16, f16};
+use onnx_types::tensor::{
+    F4E2M1, F6E2M3, F6E3M2, F8E4M3Fn, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, F8E8M0, I2, I4, PowerRounding, Tensor,
+    U2, U4, bf16, f16,
+};
 use onnx_types::{ElemClass, ElemType, Symbol};
 
 use crate::assumption::Exactness;
+use crate::formats::{self, Format};
 use crate::sample::{NoCase, ROUNDS, Rng, Sampler};
 
 /// Number of elements of a tensor that are made. It is a prime, so that rows do not repeat.
 const DIFFERENT: usize = 2039;
+
+/// Strings that operators treat differently: of both cases, with digits, separators and blanks, with letters that are one
+/// character or two, and letters whose case changes their number or length.
+const STRINGS: [&str; 24] = [
+    "a", "A", "b", "a b", "", "Ab", "aB c", "1", "b,a", " a", "a ", "a\tb", "_", "a-b", "B2", "\u{e9}",
+    "e\u{301}", "\u{df}", "\u{130}", "\u{c9}A", "x\n", "the", "The end", "a,,b",
+];
+
+/// Strings that are numbers.
+const NUMERALS: [&str; 12] = ["1", "0", "-1", "2.5", "1e3", "NaN", "INF", "-inf", " 3 ", "+4", "255", "0.1"];
 
 /// A small set of numbers, so that equal elements occur.
 const REPEATED: [f64; 3] = [2.0, 0.5, -1.0];
@@ -19,6 +33,11 @@ const SMALL_FLOATS: [f64; 8] = [2.0, 0.5, -1.0, 1.0, 3.0, 4.0, -2.0, 0.0];
 /// Returns `true` for attempts in which floats are of two numbers, so that most sets of elements have a tie.
 pub(crate) const fn has_ties(attempt: usize) -> bool {
     attempt > 2 && attempt % 3 == 2 && attempt % 4 != 3
+}
+
+/// Returns `true` for attempts in which an input has many elements, if the claim converts numbers.
+pub(crate) const fn has_many_elements(attempt: usize) -> bool {
+    matches!(attempt, 13 | 16 | 19)
 }
 
 /// Repeats the elements of a list until it has this many; an empty one stays empty.
@@ -37,9 +56,46 @@ pub(crate) struct Elements<'a, 'r> {
     pub(crate) sizes: &'a [(Symbol, i64)],
     pub(crate) attempt: usize,
     pub(crate) rng: &'r mut Rng,
+    /// Floats of this type beside the points at which the conversions of the claim change their results; integers, if it has them.
+    beside: (Vec<f64>, Vec<i64>),
 }
 
-impl Elements<'_, '_> {
+impl<'a, 'r> Elements<'a, 'r> {
+    /// The elements of the input with an index.
+    pub(crate) fn new(
+        sampler: &'a Sampler<'a>,
+        (number, elem): (usize, ElemType),
+        sizes: &'a [(Symbol, i64)],
+        attempt: usize,
+        rng: &'r mut Rng,
+    ) -> Self {
+        let types = &sampler.points.types;
+        let is_exact = sampler.eq.class() == Exactness::Exact;
+        let beside = match elem.class() {
+            // A rounding error beside a tie is no defect of a claim about real numbers.
+            ElemClass::Float if is_exact => (formats::floats_beside(elem, types), Vec::new()),
+            ElemClass::Int | ElemClass::Uint => (Vec::new(), formats::integers_beside(elem, types)),
+            _ => Default::default(),
+        };
+        Self { sampler, number, elem, sizes, attempt, rng, beside }
+    }
+
+    /// A number beside a conversion, in most elements of some attempts.
+    fn beside<T: Copy>(&mut self, list: fn(&Self) -> &[T], index: usize) -> Option<T> {
+        let count = list(self).len();
+        if count == 0 || self.attempt < 2 {
+            return None;
+        }
+        let is_swept = has_many_elements(self.attempt);
+        if !is_swept && (self.attempt % 3 == 1 || self.rng.below(2) == 0) {
+            return None;
+        }
+        // Successive numbers, so that few runs contain all of them.
+        let first = self.attempt.wrapping_mul(61);
+        let at = if is_swept { index.wrapping_add(first) } else { self.rng.below(count as u64) as usize };
+        list(self).get(at.checked_rem(count)?).copied()
+    }
+
     pub(crate) fn tensor(
         &mut self,
         dims: Vec<i64>,
@@ -50,12 +106,11 @@ impl Elements<'_, '_> {
         let known =
             |elements: &Self, index: usize| content.and_then(|content| elements.known(content, index));
         if self.elem.class() == ElemClass::String {
-            const STRINGS: [&str; 4] = ["", "a", "b", "a b"];
-            let strings: Vec<&str> =
-                (0..count).map(|_| self.rng.pick(&STRINGS).unwrap_or_default()).collect();
-            return Tensor::from_strings(dims, strings).map_err(|_| NoCase::Sizes);
+            return self.strings(dims, count);
         }
-        let is_float = self.elem.class() == ElemClass::Float;
+        let is_float = matches!(self.elem.class(), ElemClass::Float | ElemClass::Complex);
+        // The real and the imaginary part.
+        let count = if self.elem.class() == ElemClass::Complex { count.saturating_mul(2) } else { count };
         let mut floats: Vec<f64> = Vec::new();
         let mut integers: Vec<i64> = Vec::new();
         // The rest of a large tensor repeats its beginning, since making numbers takes longer than computing with them.
@@ -73,6 +128,25 @@ impl Elements<'_, '_> {
         repeat(&mut integers, count);
         make(self.elem, dims, &floats, &integers)
             .ok_or_else(|| NoCase::Unsupported(format!("no elements of type {} are generated", self.elem)))
+    }
+
+    fn strings(&mut self, dims: Vec<i64>, count: usize) -> Result<Tensor, NoCase> {
+        let sampler = self.sampler;
+        let mut strings: Vec<&str> = Vec::with_capacity(count);
+        for _ in 0..count {
+            let own = &sampler.points.strings;
+            let is_own = !own.is_empty() && self.rng.below(2) == 0;
+            strings.push(match self.attempt % 4 {
+                // What can be converted to numbers.
+                3 => self.rng.pick(&NUMERALS).unwrap_or_default(),
+                _ if is_own => {
+                    let at = self.rng.below(own.len() as u64) as usize;
+                    own.get(at).map(String::as_str).unwrap_or_default()
+                }
+                _ => self.rng.pick(&STRINGS).unwrap_or_default(),
+            });
+        }
+        Tensor::from_strings(dims, strings).map_err(|_| NoCase::Sizes)
     }
 
     fn known(&self, content: &[Elem], index: usize) -> Option<f64> {
@@ -160,12 +234,11 @@ impl Elements<'_, '_> {
     /// A number for an exact claim. The first element of some tensors is each special number in turn.
     fn any_float(&mut self, index: usize) -> f64 {
         const SPECIAL: [f64; 8] = [-0.0, f64::NAN, f64::INFINITY, 0.0, f64::NEG_INFINITY, 1.0, -1.0, 1e-5];
-        let (tiny, large, step) = match self.elem {
-            ElemType::Double => (5e-324, f64::MAX, f64::EPSILON),
-            ElemType::Float16 => (6e-8, 65504.0, 9.765_625e-4),
-            ElemType::Bfloat16 => (9.2e-41, 3.389e38, 7.812_5e-3),
-            _ => (1.5e-45, f64::from(f32::MAX), f64::from(f32::EPSILON)),
-        };
+        // Those of the parts of complex numbers.
+        let part = if self.elem == ElemType::Complex128 { ElemType::Double } else { ElemType::Float };
+        let format = Format::of(self.elem).or(Format::of(part));
+        let (tiny, large, step) =
+            format.map_or((0.0, 1.0, 0.0), |format| (format.tiny(), format.max, format.step()));
         // Products with the last two overflow or lose digits.
         let own = [tiny, large, 1.0 + step, -tiny, -large, large / 3.0, tiny * 3.0];
         // Two neighboring inputs have the same numbers there, so that one is compared with itself, and others do not.
@@ -183,6 +256,9 @@ impl Elements<'_, '_> {
         };
         if let Some(special) = special {
             return special;
+        }
+        if let Some(number) = self.beside(|elements| &elements.beside.0, index) {
+            return number;
         }
         if has_ties(self.attempt) && self.attempt % 12 == 8 {
             // Halves of these are ties of roundings.
@@ -217,6 +293,9 @@ impl Elements<'_, '_> {
                 1 => 0,
                 _ => i64::from(self.rng.below(2) == 0),
             };
+        }
+        if let Some(number) = self.beside(|elements| &elements.beside.1, index) {
+            return number;
         }
         const SMALL_NUMBERS: [i64; 8] = [0, 1, 1, 2, 2, 3, -1, 4];
         // No float has the first, and 32 bits do not have the others.
@@ -262,20 +341,45 @@ pub(crate) fn make(elem: ElemType, dims: Vec<i64>, floats: &[f64], integers: &[i
             Tensor::from_slice(dims, &elements)
         }};
     }
+    macro_rules! floats {
+        ($from:expr) => {{
+            let elements: Vec<_> = floats.iter().map(|&number| $from(number)).collect();
+            Tensor::from_slice(dims, &elements)
+        }};
+    }
+    macro_rules! packed {
+        ($type:ty) => {{
+            let elements: Vec<$type> =
+                integers.iter().map(|&number| <$type>::from_bits(number as u8)).collect();
+            Tensor::from_slice(dims, &elements)
+        }};
+    }
     match elem {
-        E::Float => {
-            let elements: Vec<f32> = floats.iter().map(|&number| number as f32).collect();
-            Tensor::from_slice(dims, &elements)
+        E::Float8E4M3Fn => floats!(|number| F8E4M3Fn::from_f64(number, true)),
+        E::Float8E4M3Fnuz => floats!(|number| F8E4M3Fnuz::from_f64(number, true)),
+        E::Float8E5M2 => floats!(|number| F8E5M2::from_f64(number, true)),
+        E::Float8E5M2Fnuz => floats!(|number| F8E5M2Fnuz::from_f64(number, true)),
+        // The type has no zero and no sign.
+        E::Float8E8M0 => floats!(|number: f64| F8E8M0::from_f64(number.abs(), PowerRounding::Up, true)),
+        E::Float6E2M3 => floats!(F6E2M3::from_f64),
+        E::Float6E3M2 => floats!(F6E3M2::from_f64),
+        E::Float4E2M1 => floats!(F4E2M1::from_f64),
+        E::Int4 => packed!(I4),
+        E::Uint4 => packed!(U4),
+        E::Int2 => packed!(I2),
+        E::Uint2 => packed!(U2),
+        E::Complex64 => {
+            let bytes: Vec<u8> = floats.iter().flat_map(|&number| (number as f32).to_le_bytes()).collect();
+            Tensor::from_raw(elem, dims, bytes)
         }
+        E::Complex128 => {
+            let bytes: Vec<u8> = floats.iter().flat_map(|number| number.to_le_bytes()).collect();
+            Tensor::from_raw(elem, dims, bytes)
+        }
+        E::Float => floats!(|number| number as f32),
         E::Double => Tensor::from_slice(dims, floats),
-        E::Float16 => {
-            let elements: Vec<f16> = floats.iter().map(|&number| f16::from_f64(number)).collect();
-            Tensor::from_slice(dims, &elements)
-        }
-        E::Bfloat16 => {
-            let elements: Vec<bf16> = floats.iter().map(|&number| bf16::from_f64(number)).collect();
-            Tensor::from_slice(dims, &elements)
-        }
+        E::Float16 => floats!(f16::from_f64),
+        E::Bfloat16 => floats!(bf16::from_f64),
         E::Bool => {
             let elements: Vec<bool> = integers.iter().map(|&number| number != 0).collect();
             Tensor::from_slice(dims, &elements)

@@ -9,6 +9,8 @@ use onnx_schema::{Registry, attr, domain, op};
 use onnx_types::tensor::{NoData, Tensor};
 use onnx_types::{ElemClass, ElemType, Symbol};
 
+use crate::formats::range_of;
+
 /// The computation by which an operator produces the elements of its results.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
@@ -367,23 +369,17 @@ fn converts_exactly(from: &Tensor, to: &Tensor) -> bool {
 
 /// Returns `true` if all floats are finite, and within the integers of a type after truncation.
 fn includes(integers: &Tensor, floating: &Tensor) -> bool {
-    let Some((low, high)) = range_of(integers.elem()) else { return false };
-    // 2^63 is a float, and no integer of 64 bits.
-    let is_within = |x: f64| x.trunc() >= low as f64 && x.trunc() < high as f64 + 1.0;
-    floats(floating).is_some_and(|mut all| all.all(is_within))
+    floats(floating).is_some_and(|mut all| all.all(|number| is_defined_cast(number, integers.elem())))
 }
 
-/// The least and the greatest integer of a type.
-fn range_of(elem: ElemType) -> Option<(i128, i128)> {
-    let bits = elem.bits()?;
-    match elem.class() {
-        ElemClass::Int => {
-            let half = 1_i128.checked_shl(bits.checked_sub(1)?)?;
-            Some((half.checked_neg()?, half.checked_sub(1)?))
-        }
-        ElemClass::Uint => Some((0, 1_i128.checked_shl(bits)?.checked_sub(1)?)),
-        _ => None,
+/// Returns `true` if the standard defines what `Cast` makes of a float in another type.
+pub(crate) fn is_defined_cast(number: f64, to: ElemType) -> bool {
+    if to == ElemType::Float8E8M0 {
+        return !number.is_sign_negative();
     }
+    let Some((low, high)) = range_of(to) else { return true };
+    // 2^63 is a float, and no integer of 64 bits.
+    number.trunc() >= low as f64 && number.trunc() < high as f64 + 1.0
 }
 
 /// The least and the greatest element; (0, 0) if there is none, `None` if the elements are not integers.

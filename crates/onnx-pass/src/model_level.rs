@@ -273,6 +273,11 @@ fn with_rounded_weights(model: &Model, options: &PassOptions<'_>) -> Model {
     noisy
 }
 
+/// Returns `true` if a failure is one of the model, and not of what can be run here.
+const fn is_evidence(kind: FailureKind) -> bool {
+    !matches!(kind, FailureKind::Missing | FailureKind::Limit | FailureKind::Memory | FailureKind::Stopped)
+}
+
 /// The difference of the results of a run; `None` if they are equal.
 fn difference(
     (before, after): (&Model, &Model),
@@ -288,6 +293,10 @@ fn difference(
             let why = format!("the model before does not run: {}", failure.failure);
             let is_operator = failure.failure.kind() == FailureKind::Operator;
             Err(if is_operator { Stop::Failed(why) } else { Stop::Skipped(why) })
+        }
+        // Nothing was computed that could differ.
+        Err(failure) if !is_evidence(failure.failure.kind()) => {
+            Err(Stop::Skipped(format!("the model after does not run: {}", failure.failure)))
         }
         Err(failure) => Ok(Some(format!("the model after does not run: {}", failure.failure))),
         Ok(compared) if compared.agrees() => Ok(None),

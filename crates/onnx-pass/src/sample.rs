@@ -1,17 +1,18 @@
 //! Inputs for the runs of an equivalence: sizes that satisfy the recorded relations, and elements with special values.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use onnx_eval::Value;
 use onnx_ir::ValueId;
 use onnx_shape_infer::{Content, Elem, Relation};
 use onnx_types::tensor::Tensor;
-use onnx_types::{Dim, Symbol, TypeKind};
+use onnx_types::{Dim, Symbol, TensorType, Type, TypeKind};
 
 use crate::assumption::{Assumption, Condition};
 use crate::boundary_values::Points;
 use crate::cut::{self, Kept};
-use crate::elements::{Elements, has_ties};
+use crate::elements::{Elements, has_many_elements, has_ties};
 use crate::equivalence::Equivalence;
 
 /// Known sizes above this are replaced by smaller ones where no assumption names them.
@@ -274,19 +275,19 @@ impl<'a> Sampler<'a> {
                 Assumption::Content { input, elements } if *input == index => Some(elements),
                 _ => None,
             });
-            let tensor = self.tensor(input, content, &sizes, attempt, rng)?;
+            let Some(ty) = self.eq.model().ty(input) else {
+                return Err(NoCase::Unsupported("the type of an input is not known".to_owned()));
+            };
+            let made = self.value((index, input), ty, content, &sizes, attempt, rng)?;
             // Operands that are the same value are a separate class of inputs.
             let is_aliased = attempt % 5 == 4 && content.is_none();
             let twin = inputs.iter().enumerate().find(|&(other, value)| {
                 let is_free = self.inputs.get(other).is_some_and(|&other| self.eq.constant(other).is_none());
-                is_free
-                    && value
-                        .tensor()
-                        .is_some_and(|value| (value.elem(), value.dims()) == (tensor.elem(), tensor.dims()))
+                is_free && is_alike(value, &made)
             });
             let value = match twin {
                 Some((_, twin)) if is_aliased => twin.clone(),
-                _ => tensor.into(),
+                _ => made,
             };
             inputs.push(value);
         }
@@ -314,10 +315,10 @@ impl<'a> Sampler<'a> {
                 1 => Some(1),
                 2 => Some(2),
                 3 => Some(0),
-                // One size is 0, and others are not.
-                10 | 22 if index == usize::from(attempt == 22) => {
-                    self.large_sizes().max().or_else(|| rng.pick(sizes_of_attempt))
+                _ if let Some(size) = self.large_size_of(attempt, index) => {
+                    size.or_else(|| rng.pick(sizes_of_attempt))
                 }
+                // One size is 0, and others are not.
                 11 if index == 0 => Some(0),
                 23 if index == 1 => Some(0),
                 _ => self.large_size(rng).or_else(|| rng.pick(sizes_of_attempt)),
@@ -350,8 +351,36 @@ impl<'a> Sampler<'a> {
 
     /// The sizes that occur in the claim, and what is one more or less, if they are larger than others.
     fn large_sizes(&self) -> impl Iterator<Item = i64> + '_ {
-        const LARGE: core::ops::RangeInclusive<i64> = 6..=128;
-        self.points.integers.iter().copied().filter(|size| LARGE.contains(size))
+        self.points.integers.iter().copied().filter(|size| (6..=128).contains(size))
+    }
+
+    /// What is one more than the sizes that occur in the claim, the largest first: what is cut off at one of them is seen there.
+    fn sizes_beyond(&self) -> Vec<i64> {
+        let most =
+            if self.points.is_expensive { 129 } else { i64::try_from(self.max_elements).unwrap_or(i64::MAX) };
+        let mut sizes: Vec<i64> =
+            self.points.integers.iter().copied().filter(|size| (6..=most).contains(size)).collect();
+        sizes.sort_unstable();
+        // Of numbers in succession, the last one.
+        let ends = sizes.iter().enumerate();
+        let ends =
+            ends.filter(|&(index, size)| sizes.get(index.saturating_add(1)) != Some(&size.saturating_add(1)));
+        ends.map(|(_, &size)| size).rev().collect()
+    }
+
+    /// In attempts for large sizes: that of one variable, and `None` for others, which have any.
+    fn large_size_of(&self, attempt: usize, index: usize) -> Option<Option<i64>> {
+        const ATTEMPTS: [usize; 6] = [10, 22, 14, 17, 20, 7];
+        // An input with many elements shows more conversions of numbers.
+        const MANY: i64 = 61;
+        let count = self.symbols.len().clamp(1, 2);
+        if has_many_elements(attempt) && !self.points.types.is_empty() {
+            return Some((index == 0).then_some(MANY));
+        }
+        let turn = ATTEMPTS.iter().position(|&other| other == attempt)?;
+        let sizes = self.sizes_beyond();
+        let largest = sizes.get(turn / 2).or(sizes.first().filter(|_| turn < 2))?;
+        Some((index == turn % 2 % count).then_some(*largest))
     }
 
     /// In one of four cases, a size that occurs in the claim and is larger than others: the end of a slice.
@@ -384,24 +413,64 @@ impl<'a> Sampler<'a> {
         }
     }
 
+    /// A value of the type of an input. Sequences have up to three elements, optionals are absent in some attempts.
+    fn value(
+        &self,
+        (number, input): (usize, ValueId),
+        ty: &Type,
+        content: Option<&Content>,
+        sizes: &[(Symbol, i64)],
+        attempt: usize,
+        rng: &mut Rng,
+    ) -> Result<Value, NoCase> {
+        match &ty.kind {
+            TypeKind::Tensor(ty) => {
+                self.tensor((number, input), ty, content, sizes, attempt, rng).map(Value::from)
+            }
+            TypeKind::Sequence(Some(item)) => {
+                let count = if attempt == 0 { 2 } else { rng.below(4) };
+                let mut ty = Type::clone(item);
+                let mut items: Vec<Value> = Vec::new();
+                for _ in 0..count {
+                    items.push(self.value((number, input), &ty, None, sizes, attempt, rng)?);
+                    // In most attempts, all elements have the same sizes.
+                    if attempt % 3 < 2
+                        && let Some(first) = items.first().and_then(Value::tensor)
+                    {
+                        let dims = first.dims().iter().map(|&size| Dim::Known(size));
+                        ty = Type::tensor(first.elem(), Some(dims.collect()));
+                    }
+                }
+                Ok(Value::Sequence(Arc::new(items)))
+            }
+            TypeKind::Optional(Some(_)) if attempt % 5 == 3 => Ok(Value::Optional(None)),
+            TypeKind::Optional(Some(inner)) => {
+                let inner = self.value((number, input), inner, None, sizes, attempt, rng)?;
+                Ok(Value::Optional(Some(Arc::new(inner))))
+            }
+            _ => Err(NoCase::Unsupported("no values of the type of an input are generated".to_owned())),
+        }
+    }
+
     fn tensor(
         &self,
-        input: ValueId,
+        (number, input): (usize, ValueId),
+        ty: &TensorType,
         content: Option<&Content>,
         sizes: &[(Symbol, i64)],
         attempt: usize,
         rng: &mut Rng,
     ) -> Result<Tensor, NoCase> {
-        let ty = self.eq.model().ty(input);
-        let Some(TypeKind::Tensor(ty)) = ty.map(|ty| &ty.kind) else {
-            return Err(NoCase::Unsupported("an input is not a tensor".to_owned()));
-        };
         let dims: Vec<i64> = match &ty.shape {
             None => (0..rng.below(4)).map(|_| rng.pick(&[1, 2, 3]).unwrap_or(1)).collect(),
             Some(shape) => {
                 let mut dims = Vec::new();
                 for (axis, &dim) in shape.dims().iter().enumerate() {
-                    let size = self.eval(dim, sizes).ok_or(NoCase::Sizes)?;
+                    let size = match dim {
+                        Dim::Unknown => rng.pick(&[2, 3, 1]),
+                        _ => self.eval(dim, sizes),
+                    };
+                    let size = size.ok_or(NoCase::Sizes)?;
                     let is_known = matches!(dim, Dim::Known(_));
                     let scaled = self.scaled.get(&size).filter(|_| is_known).copied();
                     let mut axes = self.scaled_axes.iter();
@@ -414,10 +483,15 @@ impl<'a> Sampler<'a> {
         let count = dims.iter().try_fold(1_i64, |count, &dim| count.checked_mul(dim));
         let count = count.filter(|&count| count >= 0 && count.unsigned_abs() <= self.max_elements);
         let count = usize::try_from(count.ok_or(NoCase::Sizes)?).map_err(|_| NoCase::Sizes)?;
-        let number = self.inputs.iter().position(|&other| other == input).unwrap_or(0);
-        let mut elements = Elements { sampler: self, number, elem: ty.elem, sizes, attempt, rng };
+        let mut elements = Elements::new(self, (number, ty.elem), sizes, attempt, rng);
         elements.tensor(dims, count, content.map(|content| &content[..]))
     }
+}
+
+/// Returns `true` for tensors of one type.
+fn is_alike(one: &Value, two: &Value) -> bool {
+    let (Some(one), Some(two)) = (one.tensor(), two.tensor()) else { return false };
+    (one.elem(), one.dims()) == (two.elem(), two.dims())
 }
 
 /// The dimensions that an assumption names, other than those of the shape of an input.

@@ -1,10 +1,11 @@
 //! Checks of rules that need no model.
 
 mod conditions;
+mod declared;
 mod kinds;
 mod lets;
 
-use onnx_schema::Schema;
+use onnx_schema::{Registry, Schema};
 use onnx_types::ElemType;
 
 use crate::ast::{Condition, Elems, FlatNode, Operand, Rule, Var};
@@ -23,13 +24,15 @@ enum Place {
 }
 
 /// Everything that is wrong with a rule.
-pub(crate) fn mistakes(rule: &Rule) -> Vec<Mistake> {
+pub(crate) fn mistakes(rule: &Rule, registry: &Registry) -> Vec<Mistake> {
     let mut mistakes = Vec::new();
     for node in &rule.from.nodes {
         operator(node, Place::From, rule.since, &mut mistakes);
+        declared::operator(node, Place::From, registry, &mut mistakes);
     }
     for node in &rule.to.nodes {
         operator(node, Place::New, rule.since, &mut mistakes);
+        declared::operator(node, Place::New, registry, &mut mistakes);
     }
     for node in &rule.lets {
         if node.domain == "rule" {

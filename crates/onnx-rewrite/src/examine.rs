@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 
 use onnx_ir::Model;
 use onnx_pass::{Condition, Entry, Exactness, Level, PassCx, PassOptions, Refusal, Verdict, prove_models};
+use onnx_schema::Registry;
 use onnx_types::Execution;
 
 use crate::pattern::Pattern;
@@ -28,11 +29,13 @@ pub struct ExamineOptions {
     pub edits: usize,
     /// The limits of the proofs, what ends the work early, and the seed.
     pub execution: Execution,
+    /// The operators that are known. Default: those of ONNX.
+    pub registry: Registry,
 }
 
 impl Default for ExamineOptions {
     fn default() -> Self {
-        Self { attempts: 600, edits: 24, execution: Execution::DEFAULT }
+        Self { attempts: 600, edits: 24, execution: Execution::DEFAULT, registry: Registry::standard() }
     }
 }
 
@@ -41,6 +44,7 @@ onnx_types::option_setters! {
         with_attempts => attempts: usize,
         with_edits => edits: usize,
         with_execution => execution: into Execution,
+        with_registry => registry: into Registry,
     }
 }
 
@@ -134,6 +138,7 @@ impl Test<'_> {
         let pass = PassOptions::default()
             .with_untested(true)
             .with_execution(self.options.execution.clone())
+            .with_registry(&self.options.registry)
             .with_level(Level::Values)
             .with_conditions(&[Condition::NoNan, Condition::Finite, Condition::NoNegativeZero]);
         let mut cx = PassCx::new(&mut model, pass.clone());

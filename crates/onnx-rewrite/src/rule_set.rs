@@ -6,6 +6,7 @@ use foldhash::fast::RandomState;
 use onnx_ir::{Cursor, Model, NodeId};
 use onnx_pass::passes::Report;
 use onnx_pass::{Exactness, Pass, PassCx, Patch, Proof, Reason, Refusal};
+use onnx_schema::Registry;
 use onnx_shape_infer::Inference;
 use onnx_types::Symbol;
 use onnx_types::tensor::NoData;
@@ -66,8 +67,17 @@ impl RuleSet {
     /// Returns the mistakes, each with its line and column: the first one of each rule that is not in the syntax of rules, or,
     /// if the syntax of all rules is right, all others.
     pub fn parse(text: &str) -> Result<Self, RuleFileError> {
+        Self::parse_with(text, Registry::STANDARD)
+    }
+
+    /// Reads a rule file, and checks its rules; operators of other domains against the sets that a registry declares.
+    ///
+    /// # Errors
+    ///
+    /// See [`RuleSet::parse`].
+    pub fn parse_with(text: &str, registry: &Registry) -> Result<Self, RuleFileError> {
         let (rules, _) = parse(text)?;
-        let mistakes: Vec<_> = rules.iter().flat_map(check::mistakes).collect();
+        let mistakes: Vec<_> = rules.iter().flat_map(|rule| check::mistakes(rule, registry)).collect();
         if !mistakes.is_empty() {
             return Err(RuleFileError::new(text, mistakes));
         }

@@ -110,7 +110,7 @@ fn checked(path: &Path, args: &CheckArgs, policy: &Policy, registry: &Registry) 
         let text = rule_files::text(path)?;
         let mut sink = Sink::with(profile(args).severities(policy.clone()), caps(args));
         let execution = args.input.bounds.execution();
-        rule_files::check(&text, args.prove.then_some(&execution), &mut sink);
+        rule_files::check(&text, args.prove.then_some(&execution), registry, &mut sink);
         execution.interrupt.check()?;
         return Ok(Checked {
             sink,

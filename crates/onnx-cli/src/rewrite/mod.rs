@@ -146,7 +146,7 @@ pub(crate) fn run(args: &RewriteArgs, out: &mut Out) -> Result<Outcome, Failure>
     let named = Pipeline::named(&names, &registry).map_err(|error| unknown(&error))?;
     let mut passes: Vec<Pass> = named.passes().cloned().collect();
     for path in &args.edits.rules {
-        passes.push(rule_files::load(path)?.pass(display_name(path)));
+        passes.push(rule_files::load(path, &registry)?.pass(display_name(path)));
     }
     let pipeline = Pipeline::new().then(passes);
     let pipeline = if args.repeat { pipeline.repeated().map_err(|error| opposed(&error))? } else { pipeline };
@@ -253,7 +253,7 @@ pub(crate) fn edit(
     if let Some(Verdict::Refuted(counterexample)) = &done.model {
         // A message has one line.
         let found = counterexample.to_string().replace('\n', "; ");
-        let message = format!("the model computes other results after the passes: {found}");
+        let message = format!("the passes change what the model computes: {found}");
         let help = "this is a defect of a pass or of a rule: unless the rule is yours, please report it, with the model if you can";
         return Err(Failure::new(message).help(help));
     }

@@ -323,7 +323,7 @@ impl<'p, 'm> Machine<'p, 'm> {
         let result = run(&mut cx)?;
         if let Some(perturbation) = self.options.perturbation
             && let Some(SchemaRef::Standard(schema)) = step.schema
-            && has_open_rounding(schema.id())
+            && (has_open_rounding(schema.id()) || perturbation.arithmetic && proof::is_arithmetic(schema))
         {
             proof::perturb(&mut cx, perturbation)?;
         }

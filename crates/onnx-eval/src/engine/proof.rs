@@ -100,6 +100,12 @@ pub(super) fn narrowed(
     Ok(())
 }
 
+/// Returns `true` for operators of arithmetic whose result is rounded once.
+pub(super) fn is_arithmetic(schema: &Schema) -> bool {
+    const ARITHMETIC: [Symbol; 6] = [op::ADD, op::SUB, op::MUL, op::DIV, op::SQRT, op::RECIPROCAL];
+    schema.domain().is_empty() && ARITHMETIC.contains(&schema.op())
+}
+
 /// Moves each finite float of a result by a number of units in the last place that depends only on the seed, the operator, its
 /// attributes, the operands, the output and the index: equal calls keep equal results. Zeros stay.
 pub(crate) fn perturb(cx: &mut Cx<'_, '_>, perturbation: Perturbation) -> Outcome {

@@ -12,7 +12,7 @@
 //! | integers of at most 8 bits | all values |
 //! | other integers | 0 and 1 if the model has an operator that takes indices, else 0 to 9 |
 //! | `bool` | both |
-//! | strings | one letter, `a` to `z` |
+//! | strings | one letter, `a` to `z` or `A` to `Z`; some are empty, a digit, several words, or have letters outside of ASCII |
 //!
 //! The model implies a range if the input, or what `Cast`, `Reshape` and similar operators make of it, is an operand that an
 //! operator restricts: indices of `Gather`, the variance of `BatchNormalization`, a divisor. The record of a kernel declares
@@ -203,13 +203,25 @@ fn tensor(
     let payload = match elem.class() {
         ElemClass::None => return Err(GenerateError::Type("its element type is not known".to_owned())),
         ElemClass::String => {
-            let letter = |index| Bytes::from(vec![b'a' + (draws.unit(index) * 26.0) as u8]);
-            Payload::strings((0..count).map(letter).collect())
+            Payload::strings((0..count).map(|index| string(draws.unit(index))).collect())
         }
         ElemClass::Complex => complex(elem, count, draws),
         _ => numbers(elem, count, draws, range)?,
     };
     Ok(Tensor::from_parts(elem.code(), dims.into_iter().collect(), payload))
+}
+
+/// The string of a draw in [0, 1): small and capital letters with the same chance, and others that operators treat differently.
+fn string(draw: f64) -> Bytes {
+    const OTHERS: [&str; 12] =
+        ["", "7", "a b", "A b", " a", "b,c", "the", "The", "\u{e9}", "e\u{301}", "\u{df}", "\u{130}"];
+    let place = (draw * 64.0) as usize;
+    let letter = |first: u8, place: usize| Bytes::from(vec![first.wrapping_add(place as u8)]);
+    match place {
+        ..26 => letter(b'a', place),
+        26..52 => letter(b'A', place - 26),
+        _ => Bytes::from_static(OTHERS.get(place - 52).copied().unwrap_or_default().as_bytes()),
+    }
 }
 
 /// The elements that [`weight`] generates.

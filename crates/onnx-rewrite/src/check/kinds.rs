@@ -95,7 +95,7 @@ pub(super) fn required(node: &FlatNode, place: Place, versions: &[Schema], mista
 }
 
 /// Whether a value that is written as one kind can stand for another: integers are numbers, too.
-fn accepts(declared: AttrKind, given: AttrKind) -> bool {
+pub(super) fn accepts(declared: AttrKind, given: AttrKind) -> bool {
     declared == given
         || matches!((declared, given), (AttrKind::Float, AttrKind::Int) | (AttrKind::Floats, AttrKind::Ints))
 }

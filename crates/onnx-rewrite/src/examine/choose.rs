@@ -120,9 +120,9 @@ pub(super) fn parameter(
             let all = rng.shuffled(rank);
             signed(rng, all.into_iter().take(count).collect(), rank)
         }
-        ("Slice", "starts") => list(rng, &[0, 0, 1, 1, 2, -1, -2], count),
-        ("Slice", "ends") => list(rng, &[1, 2, 3, i64::MAX, -1], count),
-        ("Slice", "steps") => list(rng, &[1, 1, 1, 2, -1], count),
+        ("Slice", "starts") => list(rng, &[0, 0, 1, 1, 2, -1, -2, i64::MAX], count),
+        ("Slice", "ends") => list(rng, &[1, 2, 3, i64::MAX, -1, i64::MIN, 100], count),
+        ("Slice", "steps") => list(rng, &[1, 1, 1, 2, -1, -2], count),
         ("Pad", "pads") => paddings(rng, rank),
         ("Tile", "repeats") => repeats(rng, rank),
         ("Split", "split") => {
@@ -307,6 +307,13 @@ fn attribute_of_kind(rng: &mut Rng, op: &str, formal: &FormalAttribute) -> Optio
             AttrValue::Float(rng.pick(&[1.0, 1.0, 0.5, 2.0, 0.25, 0.0, -0.5, -1.0, -2.0, 100.0])?)
         }
         (AttrKind::String, _) => rng.pick(words(op, name))?.into(),
+        (AttrKind::Strings, _) if name == "stopwords" => {
+            let all = ["a", "b", "The", "the", "a b"];
+            let count = rng.below(3);
+            AttrValue::Strings(
+                (0..count).filter_map(|_| rng.pick(&all)).map(|word| word.as_bytes().into()).collect(),
+            )
+        }
         _ => return None,
     })
 }
@@ -330,6 +337,9 @@ fn words(op: &str, name: &str) -> &'static [&'static str] {
         ("RoiAlign", "mode") => &["avg", "max"],
         ("ScatterElements" | "ScatterND", "reduction") => &["none", "add", "mul", "max", "min"],
         (_, "reduction") => &["mean", "sum", "none"],
+        ("StringNormalizer", "case_change_action") => &["NONE", "LOWER", "UPPER"],
+        ("StringSplit", "delimiter") => &["", " ", ",", "ab"],
+        ("RegexFullMatch", "pattern") => &["[a-z]*", "[A-Za-z]+", ".*", "a.*", "[0-9]+", "a|b"],
         _ => &[],
     }
 }
@@ -414,6 +424,16 @@ pub(super) fn limits(rng: &mut Rng, sizes: &[i64], elem: ElemType, is_exact: boo
     let all = [0, 1, least, most, most / 2, factor, factor, if least < 0 { -1 } else { 2 }];
     let numbers: Vec<i64> = (0..count).map(|_| rng.pick(&all).unwrap_or(0)).collect();
     Tensor::from_slice(sizes.iter().copied(), &numbers).ok()
+}
+
+/// A tensor of strings that operators treat differently.
+pub(super) fn strings(rng: &mut Rng, sizes: &[i64]) -> Option<Tensor> {
+    const STRINGS: [&str; 12] =
+        ["", "a", "A", "b", "a b", "Ab", "The", "the", "a,b", "12", "\u{df}", "\u{e9}"];
+    let count = sizes.iter().try_fold(1_i64, |count, &size| count.checked_mul(size))?;
+    let count = usize::try_from(count).ok().filter(|&count| count <= 4096)?;
+    let all: Vec<&str> = (0..count).filter_map(|_| rng.pick(&STRINGS)).collect();
+    Tensor::from_strings(sizes.iter().copied(), all).ok()
 }
 
 /// Returns `true` for operands that hold variances and scales.

@@ -38,6 +38,19 @@ impl Slot {
     }
 }
 
+/// The part of its operand that a `Slice` takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Window {
+    /// Any limits, on any axes.
+    Any,
+    /// From an index to the end.
+    Tail,
+    /// From the beginning to an index.
+    Head,
+    /// From the end to the beginning.
+    Reversed,
+}
+
 /// A node that is chosen: attributes, and the operands that are not variables.
 #[derive(Clone, Debug)]
 pub(super) struct Chosen {
@@ -62,6 +75,9 @@ pub(super) struct Generator<'a> {
     groups: i64,
     /// `Slice` takes one half of the last axis, the second one if this is `true`.
     pub(super) half: Option<bool>,
+    /// What the next `Slice` takes, and whether all take the same.
+    pub(super) window: Window,
+    pub(super) keeps_window: bool,
     pub(super) slots: Vec<Option<Slot>>,
     pub(super) chosen: Vec<Chosen>,
     /// The attributes that the rule drops.
@@ -87,6 +103,8 @@ impl<'a> Generator<'a> {
             equal: None,
             groups: 1,
             half: None,
+            window: Window::Any,
+            keeps_window: false,
             slots: Vec::new(),
             chosen: Vec::new(),
             dropped: effects::dropped(&pattern.rule),
@@ -115,6 +133,10 @@ impl<'a> Generator<'a> {
         self.effective.clear();
         (self.unmade, self.failure) = (None, None);
         self.half = (self.slices_one_value_twice() && self.rng.chance(50)).then_some(false);
+        if self.pattern.rule.from.nodes.iter().any(|node| node.op == "Slice") {
+            self.keeps_window = self.rng.chance(40);
+            self.window = self.rng.pick(&[Window::Tail, Window::Tail, Window::Head, Window::Reversed])?;
+        }
         let taken = self.alternatives();
         for index in 0..self.pattern.rule.from.nodes.len() {
             if !taken.get(index).copied().unwrap_or(false) {
@@ -349,6 +371,7 @@ impl<'a> Generator<'a> {
             && self.has_limits
             && !is_granted
             && !choose::is_positive(name)
+            && elem != ElemType::String
             && let Some(tensor) = choose::limits(&mut self.rng, sizes, elem, is_exact)
         {
             return self.scratch.convert(tensor, elem).ok();
@@ -360,6 +383,9 @@ impl<'a> Generator<'a> {
     }
 
     fn data(&mut self, name: &str, sizes: &[i64], elem: ElemType) -> Option<Tensor> {
+        if elem == ElemType::String {
+            return choose::strings(&mut self.rng, sizes);
+        }
         let tensor = choose::data(&mut self.rng, name, sizes, elem)?;
         self.scratch.convert(tensor, elem).ok()
     }
@@ -377,7 +403,16 @@ impl<'a> Generator<'a> {
             }
         }
         let types = schema.types_of(formal);
-        let others = [ElemType::Float, ElemType::Int64, ElemType::Uint8, ElemType::Bool];
+        let others = [
+            ElemType::Float,
+            ElemType::Int64,
+            ElemType::Uint8,
+            ElemType::Bool,
+            ElemType::String,
+            ElemType::Int8,
+            ElemType::Int32,
+            ElemType::Double,
+        ];
         let mut candidates = std::iter::once(self.elem).chain(others);
         candidates.find(|&elem| types.contains_tensor(elem))
     }

@@ -5,7 +5,7 @@ use onnx_schema::Schema;
 use onnx_types::ElemType;
 use onnx_types::tensor::{NoData, Tensor};
 
-use super::generate::{Generator, Slot};
+use super::generate::{Generator, Slot, Window};
 use super::sizes;
 use crate::ast::{AttributeTerm, Condition, FlatNode, Operand, Size, Var};
 
@@ -38,6 +38,9 @@ impl Generator<'_> {
                 _ => vec![1],
             });
         }
+        if op == "Slice" {
+            return self.window(name, first);
+        }
         if op != "Reshape" || name != "shape" || !self.rng.chance(30) {
             return None;
         }
@@ -55,6 +58,78 @@ impl Generator<'_> {
             *sizes.last_mut()? = last;
         }
         (count(&sizes) == count(first)).then_some(sizes)
+    }
+
+    /// The limits of a slice that is a window of its operand in a way that slices of models are: they fit each other.
+    fn window(&mut self, name: &str, first: &[i64]) -> Option<Vec<i64>> {
+        if name == "starts" && !self.keeps_window {
+            let all = [Window::Any, Window::Any, Window::Tail, Window::Tail, Window::Head, Window::Reversed];
+            self.window = self.rng.pick(&all)?;
+        }
+        let rank = i64::try_from(first.len()).ok()?;
+        let all: &[i64] = match (self.window, name) {
+            (Window::Any, _) => return None,
+            (Window::Tail, "starts") => &[1, 2, -1, -2, 1, 3],
+            (Window::Tail, "ends") => &[i64::MAX, 2_147_483_647, 1000, 100],
+            (Window::Head, "starts") => &[0, 0, i64::MIN],
+            (Window::Head, "ends") => &[1, 2, -1, 100],
+            (Window::Reversed, "starts") => &[-1, -1, i64::MAX, 100, -2],
+            (Window::Reversed, "ends") => &[i64::MIN, i64::MIN, -100, -1000, 0],
+            (Window::Reversed, "steps") => &[-1, -1, -1, -2],
+            (_, "steps") => &[1],
+            // Slices in a row have the same axis, mostly.
+            (_, "axes") => {
+                let axis =
+                    if self.rng.chance(70) { 0 } else { i64::try_from(self.rng.below(first.len())).ok()? };
+                return Some(vec![if self.rng.chance(15) { axis.checked_sub(rank)? } else { axis }]);
+            }
+            _ => return None,
+        };
+        Some(vec![self.rng.pick(all)?])
+    }
+
+    /// The operator that decides which sizes a node takes: its own, or that of a node after it whose operand has the same sizes.
+    fn leading_operator(&self, node: &FlatNode) -> String {
+        const STEPS: usize = 8;
+        let nodes = &self.pattern.rule.from.nodes;
+        let (mut op, mut output) = (node.op.as_str(), node.outputs.first().copied().flatten());
+        for _ in 0..STEPS {
+            if sizes::is_particular(op) || !sizes::keeps_sizes(op) {
+                break;
+            }
+            let is_next = |next: &&FlatNode| {
+                output.is_some_and(|output| next.operands.first() == Some(&Operand::Var(output)))
+            };
+            let Some(next) = nodes.iter().find(is_next) else { break };
+            (op, output) = (next.op.as_str(), next.outputs.first().copied().flatten());
+        }
+        if sizes::is_particular(op) { op.to_owned() } else { node.op.clone() }
+    }
+
+    /// Numbers of the rule that can be sizes.
+    pub(super) fn sizes_of_rule(&self) -> Vec<i64> {
+        let rule = &self.pattern.rule;
+        let nodes = rule.lets.iter().chain(&rule.from.nodes).chain(&rule.to.nodes);
+        let literals = nodes.flat_map(|node| &node.operands).filter_map(|operand| match operand {
+            Operand::Literal(literal) | Operand::Default(_, literal) if literal.is_integer => Some(literal),
+            _ => None,
+        });
+        let mut numbers: Vec<i64> =
+            literals.flat_map(|literal| &literal.numbers).map(|&x| x as i64).collect();
+        numbers.extend(
+            rule.conditions
+                .iter()
+                .flat_map(|(_, condition)| match condition {
+                    Condition::Equal(a, b) | Condition::AtMost(a, b) => vec![*a, *b],
+                    _ => Vec::new(),
+                })
+                .filter_map(|size| match size {
+                    Size::Number(number) => Some(number),
+                    _ => None,
+                }),
+        );
+        numbers.retain(|number| (3..=512).contains(number));
+        numbers
     }
 
     /// The sizes of the first operand of a node: mostly those that fit an operand after it which is chosen already, sometimes those
@@ -76,7 +151,16 @@ impl Generator<'_> {
         {
             return sizes;
         }
-        let sizes = sizes::first_sizes(&mut self.rng, &node.op, self.equal);
+        let op = self.leading_operator(node);
+        let mut sizes = sizes::first_sizes(&mut self.rng, &op, self.equal);
+        // A rule can be wrong only beside a size that it names.
+        let named = self.sizes_of_rule();
+        if !named.is_empty() && !sizes::is_particular(&op) && self.rng.chance(15) {
+            let near = self.rng.pick(&named).unwrap_or(1);
+            let size = near.saturating_add(self.rng.pick(&[-1, 0, 1, 1]).unwrap_or(0));
+            let axis = self.rng.below(sizes.len());
+            sizes.get_mut(axis).into_iter().for_each(|slot| *slot = size);
+        }
         let others = self.slots.iter().flatten().filter(|slot| !matches!(slot, Slot::Result(_)));
         let others = others.filter_map(Slot::tensor).map(|tensor| tensor.dims().to_vec());
         let others: Vec<Vec<i64>> = others.filter(|other| other.len() == sizes.len()).collect();

@@ -7,6 +7,64 @@ pub(super) fn any(rng: &mut Rng, rank: usize) -> Vec<i64> {
     (0..rank).map(|_| rng.pick(&[1, 2, 2, 3, 3, 4]).unwrap_or(1)).collect()
 }
 
+/// Returns `true` for operators that take certain ranks or sizes only.
+pub(super) fn is_particular(op: &str) -> bool {
+    matches!(
+        op,
+        "Attention"
+            | "AveragePool"
+            | "BatchNormalization"
+            | "Conv"
+            | "ConvTranspose"
+            | "DepthToSpace"
+            | "Gemm"
+            | "GlobalAveragePool"
+            | "GlobalLpPool"
+            | "GlobalMaxPool"
+            | "GroupNormalization"
+            | "InstanceNormalization"
+            | "LRN"
+            | "LpPool"
+            | "MaxPool"
+            | "SpaceToDepth"
+            | "StringNormalizer"
+    )
+}
+
+/// Returns `true` for operators whose result has the sizes of the first operand, or larger ones.
+pub(super) fn keeps_sizes(op: &str) -> bool {
+    let changes = [
+        "ArgMax",
+        "ArgMin",
+        "Compress",
+        "Concat",
+        "Constant",
+        "ConstantOfShape",
+        "Expand",
+        "Flatten",
+        "Gather",
+        "GatherElements",
+        "GatherND",
+        "MatMul",
+        "NonZero",
+        "OneHot",
+        "Pad",
+        "Range",
+        "Reshape",
+        "Resize",
+        "Shape",
+        "Size",
+        "Slice",
+        "Split",
+        "Squeeze",
+        "Tile",
+        "TopK",
+        "Transpose",
+        "Unsqueeze",
+    ];
+    !changes.contains(&op) && !op.starts_with("Reduce")
+}
+
 /// The sizes of the first operand of an operator: all `equal`, if that is given. Results of sides that move elements in different
 /// ways have the same type only if the sizes of the axes are equal.
 pub(super) fn first_sizes(rng: &mut Rng, op: &str, equal: Option<i64>) -> Vec<i64> {
@@ -23,6 +81,7 @@ pub(super) fn first_sizes(rng: &mut Rng, op: &str, equal: Option<i64>) -> Vec<i6
         | "GroupNormalization" => rng.below(2).saturating_add(3),
         "DepthToSpace" | "SpaceToDepth" | "LRN" | "Attention" => 4,
         "Range" => 0,
+        "StringNormalizer" => 1,
         "Gemm" => 2,
         "BatchNormalization" => rng.below(3).saturating_add(2),
         "MatMul" => rng.pick(&[1, 2, 2, 2, 3]).unwrap_or(2),
@@ -34,7 +93,7 @@ pub(super) fn first_sizes(rng: &mut Rng, op: &str, equal: Option<i64>) -> Vec<i6
     let mut sizes = any(rng, rank);
     match (op, sizes.as_mut_slice()) {
         // Blocks of 2 or 3, and more channels than one block needs.
-        ("DepthToSpace", [_, channels, ..]) => *channels = rng.pick(&[4, 8, 8, 9, 18]).unwrap_or(8),
+        ("DepthToSpace", [_, channels, ..]) => *channels = rng.pick(&[4, 8, 8, 12, 9, 18]).unwrap_or(8),
         ("SpaceToDepth", [_, _, height, width]) => {
             (*height, *width) = (rng.pick(&[2, 3, 4, 6]).unwrap_or(2), rng.pick(&[2, 4, 6]).unwrap_or(2));
         }

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests may fail")]
 
 mod apply;
+mod corpus;
 mod examined;
 mod examples;
 mod format;
