@@ -368,14 +368,7 @@ pub(crate) fn make(elem: ElemType, dims: Vec<i64>, floats: &[f64], integers: &[i
         E::Uint4 => packed!(U4),
         E::Int2 => packed!(I2),
         E::Uint2 => packed!(U2),
-        E::Complex64 => {
-            let bytes: Vec<u8> = floats.iter().flat_map(|&number| (number as f32).to_le_bytes()).collect();
-            Tensor::from_raw(elem, dims, bytes)
-        }
-        E::Complex128 => {
-            let bytes: Vec<u8> = floats.iter().flat_map(|number| number.to_le_bytes()).collect();
-            Tensor::from_raw(elem, dims, bytes)
-        }
+        E::Complex64 | E::Complex128 => Tensor::from_raw(elem, dims, complex(elem, floats)),
         E::Float => floats!(|number| number as f32),
         E::Double => Tensor::from_slice(dims, floats),
         E::Float16 => floats!(f16::from_f64),
@@ -395,4 +388,12 @@ pub(crate) fn make(elem: ElemType, dims: Vec<i64>, floats: &[f64], integers: &[i
         _ => return None,
     }
     .ok()
+}
+
+/// The bytes of complex numbers whose parts are given one after another.
+fn complex(elem: ElemType, parts: &[f64]) -> Vec<u8> {
+    match elem {
+        ElemType::Complex64 => parts.iter().flat_map(|&part| (part as f32).to_le_bytes()).collect(),
+        _ => parts.iter().flat_map(|part| part.to_le_bytes()).collect(),
+    }
 }

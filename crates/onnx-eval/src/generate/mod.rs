@@ -202,9 +202,7 @@ fn tensor(
     let draws = Draws::new(seed, name);
     let payload = match elem.class() {
         ElemClass::None => return Err(GenerateError::Type("its element type is not known".to_owned())),
-        ElemClass::String => {
-            Payload::strings((0..count).map(|index| string(draws.unit(index))).collect())
-        }
+        ElemClass::String => Payload::strings((0..count).map(|index| string(draws.unit(index))).collect()),
         ElemClass::Complex => complex(elem, count, draws),
         _ => numbers(elem, count, draws, range)?,
     };

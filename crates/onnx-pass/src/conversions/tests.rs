@@ -17,7 +17,7 @@ fn claim(class: &str, before: &[ElemType], after: &[ElemType]) -> Equivalence {
     };
     let text = format!(
         r#"<ir_version: 13, opset_import: ["": 25, "onnx.pass": 1], metadata_props: ["equivalence.class": "{class}"]>
-        g ({} [N] x) => (a, b) {{ a = onnx.pass.before (x)  b = onnx.pass.after (x) }}
+        g ({}[N] x) => (a, b) {{ a = onnx.pass.before (x)  b = onnx.pass.after (x) }}
         <domain: "onnx.pass", opset_import: ["": 25]> before (v0) => (y) {{ {} }}
         <domain: "onnx.pass", opset_import: ["": 25]> after (v0) => (y) {{ {} }}"#,
         before[0].name(),

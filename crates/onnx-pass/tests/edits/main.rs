@@ -15,6 +15,7 @@ mod conditional;
 mod feeds;
 mod figures;
 mod general;
+mod inputs;
 mod normalization;
 mod pattern;
 mod pipeline;
