@@ -120,11 +120,13 @@ impl Points {
             false => letter.to_uppercase().to_string(),
         });
         let rest: String = text.chars().skip(1).collect();
+        let first: String = text.chars().take(1).collect();
         for changed in [
             text.to_lowercase(),
             text.to_uppercase(),
+            first.to_uppercase() + &rest,
             swapped.collect(),
-            rest,
+            rest.clone(),
             format!("{text}a"),
             format!("a{text}b"),
             format!("{text}{text}"),
@@ -184,7 +186,10 @@ impl Points {
     }
 
     fn add_bytes(&mut self, text: &[u8]) {
-        std::str::from_utf8(text).into_iter().for_each(|text| self.add_text(text));
+        let Ok(text) = std::str::from_utf8(text) else { return };
+        self.add_text(text);
+        // The words of a pattern.
+        text.split(|letter: char| !letter.is_alphanumeric()).for_each(|word| self.add_text(word));
     }
 
     fn add_text(&mut self, text: &str) {
