@@ -25,7 +25,7 @@ struct Ranges<'m> {
 impl Ranges<'_> {
     fn add(&self, value: ValueId, found: &Value) {
         let Some(tensor) = found.tensor() else { return };
-        let Ok(statistics) = Statistics::of(tensor, &Interrupt::default()) else { return };
+        let Ok(statistics) = Statistics::of(tensor, &Interrupt::NEVER) else { return };
         let (Some(min), Some(max)) = (statistics.min, statistics.max) else { return };
         let Ok(mut ranges) = self.found.lock() else { return };
         let range = ranges.entry(value).or_default();

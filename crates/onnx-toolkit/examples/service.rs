@@ -19,7 +19,12 @@ use onnx_toolkit::types::{Execution, Interrupt, Limits};
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Answer {
     /// Number of nodes, and the errors of the checker and of inference.
-    Examined { nodes: usize, errors: Vec<String> },
+    Examined {
+        /// Number of nodes.
+        nodes: usize,
+        /// The messages of the errors.
+        errors: Vec<String>,
+    },
     /// The bytes are not a model that can be read.
     Unreadable(String),
     /// The deadline passed, or the service ended.

@@ -7,8 +7,8 @@ use onnx_rewrite::{RuleSet, fused_simplification};
 use onnx_schema::Registry;
 use onnx_smith::SmithOptions;
 
-fn bytes(model: &Model) -> Vec<u8> {
-    encode(model, &EncodeOptions::default()).unwrap().concat()
+fn bytes(model: &Model) -> impl PartialEq + use<> {
+    encode(model, &EncodeOptions::default()).unwrap().into_bytes()
 }
 
 #[test]
