@@ -59,7 +59,7 @@ pub(crate) fn run(args: &SimplifyArgs, out: &mut Out) -> Result<Outcome, Failure
     let registry = args.edits.documents.registry()?;
     let mut rules = RuleSet::standard().map_err(Failure::defect)?;
     let target = (args.target != "none").then(|| targets::load(&args.target)).transpose()?;
-    let idioms = target.as_ref().map(|target| targets::idioms(target)).transpose()?;
+    let idioms = target.as_ref().map(targets::idioms).transpose()?;
     for path in &args.edits.rules {
         rules = rules.and(&rule_files::load(path, &registry)?);
     }

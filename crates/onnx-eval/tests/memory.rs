@@ -3,7 +3,12 @@
 //! The runs are in another process, whose address space is limited. The limits of runs allow more than that.
 #![forbid(unsafe_code)]
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may fail")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "helpers of tests may fail, and show what they ran"
+)]
 
 use std::process::Command;
 

@@ -106,6 +106,8 @@ fn all_states_of_a_parameter_are_told_apart() {
                 node.output().unwrap()
             },
         );
+    // `training_mode` came with version 14.
+    let norm = build.op(op::BATCH_NORMALIZATION, [x; 5]).output().unwrap();
     let axes_of = |value| ops::Squeeze::of(&model, producer(&model, value)).unwrap().axes();
     assert_eq!(axes_of(computed), Param::Computed(axes));
     assert_eq!(axes_of(absent), Param::Absent);
@@ -118,9 +120,6 @@ fn all_states_of_a_parameter_are_told_apart() {
     let arguments = [Attribute::new(target, 5_i64)];
     assert_eq!(view(open).within(&arguments).axis(), Param::Given(5));
     assert_eq!(view(open).within(&[]).axis(), Param::Default(-1));
-    // `training_mode` came with version 14.
-    let mut build = model.build_at(Position::End(graph));
-    let norm = build.op(op::BATCH_NORMALIZATION, [x; 5]).output().unwrap();
     let norm = ops::BatchNormalization::of(&model, producer(&model, norm)).unwrap();
     assert_eq!((norm.training_mode(), norm.training_mode().or(0)), (Param::Undeclared, None));
     assert_eq!(norm.training_mode().or_default(0), Some(0));

@@ -406,8 +406,9 @@ impl<'a> Runner<'a> {
             if unexplained.is_some() && self.is_small(&before, &after) {
                 unexplained = self.unexplained(&before, &after, case, (16, 4.0), &mut again);
             }
-            found = unexplained
-                .and_then(|(_, tolerances)| self.unexplained_inside([&before, &after], case, tolerances, &mut again));
+            found = unexplained.and_then(|(_, tolerances)| {
+                self.unexplained_inside([&before, &after], case, tolerances, &mut again)
+            });
         }
         match found {
             Some(difference) => Attempt::Different(difference),

@@ -44,7 +44,13 @@ impl Scratch {
         let latest = onnx_schema::latest_opset(onnx_schema::domain::ONNX).unwrap_or(1);
         let text = format!("<ir_version: 10, opset_import: [\"\": {latest}]> g () => () {{}}");
         let model = parse_model(text, &ParseOptions::default()).unwrap_or_default();
-        Self { model, inputs: Vec::new(), execution: execution.clone(), is_exact: false, costs: costs.clone() }
+        Self {
+            model,
+            inputs: Vec::new(),
+            execution: execution.clone(),
+            is_exact: false,
+            costs: costs.clone(),
+        }
     }
 
     /// The results of an operator of the default domain on constants.

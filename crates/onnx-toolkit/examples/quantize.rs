@@ -6,6 +6,7 @@
 #![allow(clippy::print_stdout, reason = "an example")]
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::error::Error;
 use std::sync::Mutex;
 
@@ -107,13 +108,13 @@ pub fn quantize_model(model: &mut Model, data: &dyn DataSource) -> Result<usize,
         let is_matrix = weight.rank() == 2 || ops::Conv::of(model, node).is_some();
         let Some((codes, scales)) = quantize(&weight, axis).filter(|_| is_matrix) else { continue };
         let mut build = model.build_at(Position::Before(node));
-        if !narrow.contains_key(&x) {
+        if let Entry::Vacant(entry) = narrow.entry(x) {
             let scale = ((max - min) / 255.0).max(f64::from(f32::MIN_POSITIVE));
             let (size, zero) = (Tensor::scalar(scale as f32), Tensor::scalar((-min / scale).round() as u8));
             let (size, zero) = (build.constant(size)?, build.constant(zero)?);
             let code = ops::quantize_linear(&mut build, x, size).y_zero_point(zero).output()?;
             let back = ops::dequantize_linear(&mut build, code, size).x_zero_point(zero).output()?;
-            narrow.insert(x, back);
+            entry.insert(back);
         }
         let (codes, scales) = (build.constant(codes)?, build.constant(scales)?);
         let back = ops::dequantize_linear(&mut build, codes, scales).axis(axis as i64).output()?;

@@ -1,16 +1,16 @@
 //! The example programs, run on small models.
 #![allow(clippy::unwrap_used, clippy::float_cmp, reason = "tests fail by panicking")]
 
-#[allow(dead_code, reason = "`main` is not called")]
+#[allow(dead_code, unreachable_pub, reason = "`main` is not called, and nothing is exported")]
 #[path = "../examples/half_precision.rs"]
 mod half_precision;
-#[allow(dead_code, reason = "`main` is not called")]
+#[allow(dead_code, unreachable_pub, reason = "`main` is not called, and nothing is exported")]
 #[path = "../examples/memory_plan.rs"]
 mod memory_plan;
-#[allow(dead_code, reason = "`main` is not called")]
+#[allow(dead_code, unreachable_pub, reason = "`main` is not called, and nothing is exported")]
 #[path = "../examples/quantize.rs"]
 mod quantize;
-#[allow(dead_code, reason = "`main` is not called")]
+#[allow(dead_code, unreachable_pub, reason = "`main` is not called, and nothing is exported")]
 #[path = "../examples/service.rs"]
 mod service;
 
@@ -130,7 +130,7 @@ fn plans_have_a_peak_and_places_that_do_not_overlap() {
 
 #[test]
 fn the_service_answers_every_upload() {
-    let valid = encode(&model(ATTENTION), &EncodeOptions::default()).unwrap().concat();
+    let valid = encode(&model(ATTENTION), &EncodeOptions::default()).unwrap().into_bytes();
     let uploads: Vec<Vec<u8>> = (0..1000)
         .map(|index| match index % 4 {
             0 => b"not a model".to_vec(),

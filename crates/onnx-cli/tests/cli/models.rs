@@ -208,6 +208,7 @@ pub(crate) fn wide() -> Vec<u8> {
 }
 
 /// A valid model in which each name, text and key contains `text`, which makes them different from one another.
+#[expect(clippy::too_many_lines, reason = "one model, each field once")]
 pub(crate) fn named(text: &str) -> Vec<u8> {
     let octal = |text: &str| text.bytes().map(|byte| format!("\\{byte:03o}")).collect::<String>();
     let n = |prefix: &str| octal(&format!("{prefix}{text}"));

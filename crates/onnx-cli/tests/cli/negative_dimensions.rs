@@ -23,7 +23,7 @@ fn model(input: &str, output: &str) -> String {
 
 fn folder(number: i64) -> Folder {
     let size = format!("dim_value: {number}");
-    let folder = Folder::with("in.textproto", &model(&size, &size));
+    let folder = Folder::with("in.textproto", model(&size, &size));
     onnx(&folder, "convert in.textproto -o in.onnx").exits(0);
     folder
 }
@@ -32,7 +32,7 @@ fn folder(number: i64) -> Folder {
 fn every_command_reads_it_as_unknown() {
     for number in [-1, -7, i64::MIN] {
         let folder = folder(number);
-        let open = Folder::with("in.textproto", &model("", ""));
+        let open = Folder::with("in.textproto", model("", ""));
         onnx(&open, "convert in.textproto -o in.onnx").exits(0);
         onnx(&folder, "check in.onnx").exits(0).says("ONNX2903").says(&number.to_string());
         for command in [

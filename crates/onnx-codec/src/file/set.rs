@@ -211,7 +211,7 @@ impl<'a> FileSet<'a> {
         let mains = || self.members.iter().filter(|member| member.role != Role::Data);
         let reads_others = |member: &Member| member.role == (Role::Main { reads_others: true });
         let is_one_step = mains().count() <= 1 && !mains().any(reads_others);
-        let last = mains().last().map(|member| &member.path);
+        let last = mains().next_back().map(|member| &member.path);
         let mut marks = Vec::new();
         for member in &self.members {
             let at_member = |error| FileError::write(&member.path, error);

@@ -201,7 +201,7 @@ fn results_text(given: &[bool]) -> String {
 }
 
 /// The values that an attribute names.
-fn named<'m>(at: Option<(usize, &'m Attribute)>) -> &'m [ValueId] {
+fn named(at: Option<(usize, &Attribute)>) -> &[ValueId] {
     at.map_or(&[][..], |(_, attribute)| attribute.value().values())
 }
 

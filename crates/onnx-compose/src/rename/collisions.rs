@@ -111,10 +111,11 @@ fn defined(
         }
     }
     let mut defined: HashMap<(GraphId, Symbol), Vec<Group>, RandomState> = HashMap::default();
+    let mut first: Vec<_> = first.into_iter().collect();
+    first.sort_unstable_by_key(|&(_, value)| value);
     for ((graph, name, old, _), first) in first {
         defined.entry((graph, name)).or_default().push(Group { old, first });
     }
-    defined.values_mut().for_each(|groups| groups.sort_unstable_by_key(|group| group.first));
     defined
 }
 

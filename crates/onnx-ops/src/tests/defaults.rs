@@ -97,7 +97,7 @@ fn axes_have_the_defaults_of_their_operator() {
     }
     // Without axes, nothing is reduced if the attribute says so.
     for (noop, expected) in [(0_i64, list(&[0, 1, 2])), (1, list(&[]))] {
-        let mut model = model(18);
+        let mut model = super::model(18);
         let x = input(&mut model, "x");
         let graph = model.main_graph();
         let new = NewNode::new(op::REDUCE_MAX).inputs([x]);

@@ -33,7 +33,7 @@ fn equal_outputs_become_copies_of_the_first() {
             y2 = Relu (x)
             y3 = Relu (x)
         }"#,
-        merge_subexpressions,
+        unique_subexpressions,
         &["y0 = Relu (x)", "y1 = Identity (y0)", "y2 = Identity (y0)", "y3 = Identity (y0)"],
         &["proved by congruence", "proved by congruence", "proved by congruence"],
     );

@@ -151,10 +151,10 @@ fn the_whole_model_is_compared_after_correct_edits() {
 }
 
 /// A model with an edit to make, and this graph.
-fn compared(graph: &str, limits: Limits) -> String {
+fn compared(graph: &str, limits: &Limits) -> String {
     let mut model = parse(&format!("<ir_version: 10, opset_import: [\"\": 20]> g {graph}"));
     let pipeline = Pipeline::named(&["no-identities"], Registry::STANDARD).unwrap();
-    let options = PassOptions::default().with_level(Level::Model).with_execution(limits);
+    let options = PassOptions::default().with_level(Level::Model).with_execution(*limits);
     let done = pipeline.run(&mut model, &options);
     assert_eq!(done.edits(), 1);
     done.model.unwrap().to_string()
@@ -167,10 +167,10 @@ fn whole_models_are_compared_within_the_limits_of_proofs() {
     let doubled =
         format!("() => (float[N] y) <float[1] s = {{1}}> {{ s0 = Identity (s) {doubled} y = Neg (s60) }}");
     let few = |limits: Limits| limits.with_proof_bytes(1 << 20).with_proof_steps(1 << 20);
-    let verdict = compared(&doubled, few(Limits::default()));
+    let verdict = compared(&doubled, &few(Limits::default()));
     assert!(verdict.starts_with("untested: ") && verdict.contains("the limit `proof_bytes`"), "{verdict}");
     // The limits of runs hold, too.
-    let verdict = compared(&doubled, Limits::default().with_run_bytes(1 << 20));
+    let verdict = compared(&doubled, &Limits::default().with_run_bytes(1 << 20));
     assert!(verdict.contains("the limit `run_bytes`"), "{verdict}");
     let repeated =
         "() => (float[1] y, float[K, 1] z) <int64 n = {1000000000}, bool c = {1}, float[1] x = {1}> {
@@ -178,14 +178,14 @@ fn whole_models_are_compared_within_the_limits_of_proofs() {
         y, z = Loop <body = b (int64 i, bool p, float[1] s) => (bool q, float[1] t, float[1] u)
             { q = Identity (p) t = Neg (s) u = Neg (s) }> (n, c, s)
     }";
-    let verdict = compared(repeated, few(Limits::default()));
+    let verdict = compared(repeated, &few(Limits::default()));
     assert!(verdict.starts_with("untested: ") && verdict.contains("the limit `proof_steps`"), "{verdict}");
-    let verdict = compared(repeated, Limits::default().with_run_steps(1 << 20));
+    let verdict = compared(repeated, &Limits::default().with_run_steps(1 << 20));
     assert!(verdict.contains("the limit `run_steps`"), "{verdict}");
     // More nodes and weights allow more.
     let many: String = (0..40).map(|at| format!("s{} = Neg (s{at}) ", at + 1)).collect();
     let many = format!("(float[1000] x) => (float[1000] y) {{ s0 = Identity (x) {many} y = Neg (s40) }}");
-    assert!(compared(&many, Limits::default().with_proof_steps(10_000)).starts_with("tested in "));
+    assert!(compared(&many, &Limits::default().with_proof_steps(10_000)).starts_with("tested in "));
 }
 
 #[test]

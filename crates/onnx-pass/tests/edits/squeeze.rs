@@ -97,7 +97,7 @@ fn swish(patch: &mut onnx_pass::Patch<'_, '_>) {
     assert_eq!(patch.raise_opset(domain::ONNX, 24).unwrap(), 24);
     assert_eq!(patch.raise_opset(domain::ONNX, 20).unwrap(), 24);
     let at = Position::Before(maker(patch.model(), "p"));
-    let new = patch.build(at, |build| onnx_ops::ops::swish(build, m).alpha(1.0).output()).unwrap();
+    let new = patch.build(at, |build| ops::swish(build, m).alpha(1.0).output()).unwrap();
     patch.replace(p, new);
 }
 
@@ -131,7 +131,7 @@ fn a_node_that_means_something_else_in_the_new_version_keeps_the_old_one() {
 #[test]
 fn a_version_that_does_not_exist_is_not_imported() {
     let mut model = crate::parse(SWISH);
-    let mut cx = onnx_pass::PassCx::new(&mut model, onnx_pass::PassOptions::default());
+    let mut cx = PassCx::new(&mut model, onnx_pass::PassOptions::default());
     let mut patch = cx.patch("raise", Exactness::Exact);
     assert_eq!(
         patch.raise_opset(domain::ONNX, 99).unwrap_err().to_string(),

@@ -37,7 +37,9 @@ pub(super) const AXES: [(&str, Make); 34] = [
     ("attributes", attributes),
     ("value_info", value_info),
     ("opset imports", opset_imports),
-    ("casts", |n| chain(2 * n, |i, x| format!("Cast <to = {}> ({x})", if i % 2 == 0 { 10 } else { 1 }))),
+    ("casts", |n| {
+        chain(2 * n, |i, x| format!("Cast <to = {}> ({x})", if i.is_multiple_of(2) { 10 } else { 1 }))
+    }),
     ("identities", |n| chain(n, |_, x| format!("Identity ({x})"))),
     ("concatenations of constants", concatenations_of_constants),
     ("reshapes", reshapes),
@@ -249,14 +251,14 @@ fn concatenations_of_constants(n: usize) -> String {
 
 fn reshapes(n: usize) -> String {
     let shapes = ["int64[1] a = {-1}", "int64[2] b = {-1, 4}"].map(str::to_owned);
-    let call = |i: usize, x: &str| format!("Reshape ({x}, {})", if i % 2 == 0 { "a" } else { "b" });
+    let call = |i: usize, x: &str| format!("Reshape ({x}, {})", if i.is_multiple_of(2) { "a" } else { "b" });
     let nodes = format!("{} y = Reshape (v{}, b)", links(n, call), n - 1);
     main("float[N, 4] x", "float[M, 4] y", &shapes, &nodes)
 }
 
 fn transposes(n: usize) -> String {
     let call = |i: usize, x: &str| {
-        format!("Transpose <perm = [{}]> ({x})", if i % 2 == 0 { "0, 2, 1" } else { "1, 2, 0" })
+        format!("Transpose <perm = [{}]> ({x})", if i.is_multiple_of(2) { "0, 2, 1" } else { "1, 2, 0" })
     };
     let nodes = format!("{} y = Abs (v{})", links(n, call), n - 1);
     main("float[N, M, 3] x", "float[P, Q, R] y", &[], &nodes)

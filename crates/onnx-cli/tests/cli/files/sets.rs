@@ -94,7 +94,7 @@ fn kill_everywhere(set: &Set, has_old: bool) -> [usize; 3] {
     let complete = folder();
     let run = traced(&complete, set.args, new.as_bytes(), usize::MAX);
     let after = set.files(&complete);
-    assert!(before != after && after.len() > 1 && has_old == !before.is_empty());
+    assert!(before != after && after.len() > 1 && has_old != before.is_empty());
     let first = run.first.expect("a file was opened for writing");
     let mut counts = [0; 3];
     for last in first - 1..=run.calls {
