@@ -385,6 +385,7 @@ fn describe_passes(
             verdict => out.detail(1, &format!("the whole model: {verdict}")),
         }
     }
+    refused::defaults(model, out);
     let edits = size::plural(done.edits() as u64, "edit");
     let (was, is) = (size::grouped(before.nodes as u64), size::grouped(model.node_count() as u64));
     out.summary(&format!("{edits}{}: {was} -> {is} nodes", verdicts(&done.journal)));

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use onnx_codec::file::{FileSet, Kind, WriteOptions};
+use onnx_ir::Model;
 use onnx_pass::{Entry, Level, PipelineReport, Refusal, Verdict};
 
 use crate::exit::Failure;
@@ -67,6 +68,20 @@ pub(super) fn not_compared(reason: &str, out: &Out) {
     let reason = clean_lines(reason.trim_end());
     let help = "`onnx compare` compares the files, within the limits of runs";
     out.warning(&format!("the models before and after were not compared as a whole: {reason}"), Some(help));
+}
+
+/// Warns once of inputs with a default, which hide constants from all edits: the usual form of models before IR version 4.
+pub(super) fn defaults(model: &Model, out: &Out) {
+    let inputs = model.graph(model.main_graph()).inputs().iter();
+    let count = inputs.filter(|&&input| model.value(input).initializer().is_some()).count();
+    if count == 0 {
+        return;
+    }
+    let what = size::plural(count as u64, "initializer");
+    let text = format!("{what} of the model can be replaced by its caller, so that no edit uses the elements");
+    let help = "if nobody does that: `onnx convert --ir-version 4` if the model has an older one, then `onnx rewrite --pass \
+                no-initializer-inputs`";
+    out.warning(&text, Some(help));
 }
 
 /// The nodes that an edit is derived from.

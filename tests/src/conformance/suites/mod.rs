@@ -20,6 +20,7 @@ mod observed;
 pub mod passes;
 mod real_models;
 pub mod roundtrip;
+mod runtime;
 pub mod simplify;
 pub mod smith;
 pub mod text;
@@ -54,5 +55,6 @@ pub fn all() -> Result<Vec<Box<dyn Suite>>, String> {
         Box::new(models_eval::ModelsEval::default()),
         Box::new(models_simplify::ModelsSimplify::default()),
         Box::new(models_convert::ModelsConvert::default()),
+        Box::new(runtime::Runtime::default()),
     ])
 }

@@ -109,13 +109,7 @@ impl RealModels {
         inputs: &Inputs,
         inner: bool,
     ) -> Result<HashMap<String, Value>, String> {
-        let (mut described, mut blobs) = (Vec::new(), Vec::new());
-        for (id, value) in inputs {
-            let name = model.str(model.value(*id).name());
-            let (kind, message) = values::write(value, name)?;
-            described.push(json!([name, kind, message.len()]));
-            blobs.push(message);
-        }
+        let (described, blobs) = describe(model, inputs)?;
         let answer = self.ask(&json!({ "run": path, "values": described, "inner": inner }), &blobs)?;
         let end = answer.iter().position(|&byte| byte == b'\n').ok_or("an answer without a line")?;
         let line: Json = serde_json::from_slice(&answer[..end]).map_err(|error| error.to_string())?;
@@ -134,15 +128,33 @@ impl RealModels {
     }
 
     fn ask(&self, question: &Json, blobs: &[Bytes]) -> Result<Bytes, String> {
-        let mut question = question.to_string().into_bytes();
-        question.push(b'\n');
-        blobs.iter().for_each(|blob| question.extend_from_slice(blob));
-        match self.reference.ask(&question)? {
-            reference::Answer::Message(answer) => Ok(answer.into()),
-            reference::Answer::Refused(reason) => Err(reason),
-        }
+        ask(&self.reference, question, blobs)
     }
 }
+
+/// Asks a question that is a line of JSON, followed by bytes.
+pub(super) fn ask(reference: &Reference, question: &Json, blobs: &[Bytes]) -> Result<Bytes, String> {
+    let mut question = question.to_string().into_bytes();
+    question.push(b'\n');
+    blobs.iter().for_each(|blob| question.extend_from_slice(blob));
+    match reference.ask(&question)? {
+        reference::Answer::Message(answer) => Ok(answer.into()),
+        reference::Answer::Refused(reason) => Err(reason),
+    }
+}
+
+/// Inputs as a part of a question, and the messages that follow it.
+pub(super) fn describe(model: &Model, inputs: &Inputs) -> Result<(Vec<Json>, Vec<Bytes>), String> {
+    let (mut described, mut blobs) = (Vec::new(), Vec::new());
+    for (id, value) in inputs {
+        let name = model.str(model.value(*id).name());
+        let (kind, message) = values::write(value, name)?;
+        described.push(json!([name, kind, message.len()]));
+        blobs.push(message);
+    }
+    Ok((described, blobs))
+}
+
 /// The inputs of a run.
 pub(super) type Inputs = Vec<(ValueId, Value)>;
 
