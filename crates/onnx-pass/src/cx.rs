@@ -470,6 +470,7 @@ impl<'m> PassCx<'m> {
 
     /// Begins an edit.
     pub fn patch<'p>(&'p mut self, pass: &str, class: Exactness) -> Patch<'p, 'm> {
+        self.find_idioms();
         Patch::new(self, pass, class)
     }
 

@@ -70,13 +70,18 @@ impl Found {
 }
 
 impl PassCx<'_> {
+    /// Finds the idioms of the model, if that was not done in this pass. It is done before a patch makes nodes, which would use
+    /// values inside an idiom.
+    pub(crate) fn find_idioms(&mut self) {
+        if let Some(idioms) = self.options.idioms.filter(|_| self.idioms.is_none()) {
+            self.idioms = Some(Found::new(idioms.find(self.model, &self.inference, self.options.data)));
+        }
+    }
+
     /// The reason why a patch that erases nodes is not made: an idiom would not be whole any more. `None` if none is affected.
     pub(crate) fn broken_idiom(&mut self, draft: &Draft, dying: &[NodeId]) -> Option<String> {
         let idioms = self.options.idioms?;
-        let found = self
-            .idioms
-            .take()
-            .unwrap_or_else(|| Found::new(idioms.find(self.model, &self.inference, self.options.data)));
+        let found = self.idioms.take()?;
         let ends: KeySet<NodeId> = dying.iter().map(|&node| (node, ())).collect();
         let affected = dying.iter().flat_map(|&node| found.of(node).map(move |idiom| (node, idiom)));
         let broken = affected.into_iter().find(|&(node, idiom)| {

@@ -84,6 +84,10 @@ impl Idioms for IdiomSet {
 /// Returns `true` if no value inside an occurrence is used elsewhere: a runtime replaces its nodes only then.
 fn is_closed(model: &Model, found: &Match) -> bool {
     let nodes: Vec<NodeId> = found.nodes().collect();
+    if nodes.iter().enumerate().any(|(index, node)| nodes.iter().take(index).any(|other| other == node)) {
+        // A form that computes a value twice; another form computes it once.
+        return false;
+    }
     // Operands come before their users, so the last node makes the result.
     let Some((_, inner)) = nodes.split_last() else { return false };
     let is_inside = |user: User| matches!(user, User::Node(user) if nodes.contains(&user));

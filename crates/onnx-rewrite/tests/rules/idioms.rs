@@ -122,7 +122,8 @@ fn equal_nodes_are_merged_as_runtimes_do() {
     assert_eq!(equal.len(), 11, "{equal:?}");
     // The factors differ. The runtime merges the nodes before them, so that there is no idiom to keep.
     let different = simplified(twice("v"), Some(&idioms));
-    assert_eq!(different.len(), 13, "{different:?}");
+    // Of the factors and offsets, one is left that has an effect.
+    assert_eq!(different.len(), 10, "{different:?}");
 }
 
 #[test]
