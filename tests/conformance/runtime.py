@@ -60,7 +60,7 @@ PEERS = {
 
 
 def write_peer(name, of, to):
-    """Runs a simplifier in a process of its own, since some of them end it."""
+    """Runs a simplifier in a separate process, since some of them end it."""
     program = f"import sys, onnx; model = onnx.load(sys.argv[1]); {PEERS[name]}; onnx.save(made, sys.argv[2])"
     done = subprocess.run(
         [sys.executable, "-c", program, of, to], capture_output=True, timeout=PATIENCE, check=False

@@ -54,7 +54,7 @@ pub(crate) fn report_all(
     if !judged.found.is_empty() {
         let options = text::Options::new(&loaded.name).with_style(&Colours).with_concise(true);
         out.findings(&judged.found, &options);
-        // Concise diagnostics are without their help, and nobody would guess this one.
+        // Concise diagnostics are without their help, and this one cannot be guessed.
         let is_invalid = |found: &Diagnostic| *found.rule == CONVERSION_INVALID_NODE;
         if judged.found.diagnostics().iter().any(is_invalid) {
             out.help(precondition::HELP);

@@ -27,7 +27,7 @@ pub(crate) fn invalid(loaded: &Loaded, registry: &Registry) -> Result<Sink, Fail
     Ok(sink)
 }
 
-/// Refuses a model with nodes that are not valid, unless the command is to go on in spite of errors.
+/// Refuses a model with nodes that are not valid, unless the command continues in spite of errors.
 pub(crate) fn require_valid_nodes(
     loaded: &Loaded,
     registry: &Registry,

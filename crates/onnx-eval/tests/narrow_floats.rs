@@ -12,14 +12,14 @@ use onnx_eval::{EvalOptions, Evaluator, Value};
 use onnx_types::ElemType;
 use onnx_types::tensor::{NoData, Payload, Tensor, f16};
 
-/// What a format has besides numbers.
+/// What a format has in addition to numbers.
 #[derive(Clone, Copy, PartialEq)]
 enum Special {
     /// The code with all bits of exponent and fraction set is NaN.
     OneNan,
     /// The largest exponent has infinities and NaN.
     Ieee,
-    /// The code of the negative zero is NaN; there is no negative zero.
+    /// The code of the negative zero is NaN; a negative zero does not exist.
     Unsigned,
     /// Nothing.
     Finite,

@@ -339,7 +339,7 @@ impl<'a> Expander<'a> {
         repeated(frame.results.iter().map(|&(_, result)| self.forwarded(result)))
     }
 
-    /// Gives an input of the body that a `Gradient` names an operand of its own, where the call has the operand twice: the derivative
+    /// Gives an input of the body that a `Gradient` names a separate operand, where the call has the operand twice: the derivative
     /// by the operand is not that by one of the inputs.
     fn separate(&mut self, node: NodeId, call: &mut Call) {
         let is_named = |&formal: &ValueId| self.model.is_named_by_attribute(formal);
@@ -357,7 +357,7 @@ impl<'a> Expander<'a> {
         }
     }
 
-    /// A value of its own with the content of another one, before a call: for a `Gradient` that names it, it is not the other one.
+    /// A separate value with the content of another one, before a call: for a `Gradient` that names it, it is not the other one.
     fn alias(&mut self, call: NodeId, value: ValueId) -> ValueId {
         let graph = self.model.node(call).graph();
         let alias = self.model.new_value_in(graph, Symbol::EMPTY);

@@ -49,7 +49,7 @@
 //! The functions of [`ops`] begin a node at the place of an [`onnx_ir::Builder`]. Required operands and attributes are
 //! arguments, all others are methods of [`Make`]. Operands come in the order of the newest version, also those that were
 //! attributes in older ones: `slice(b, data, starts, ends)`. Required attributes follow. The specification does not number
-//! attributes, so they are in the order of their names, except where several of one kind would have to be told apart by it:
+//! attributes, so they are in the order of their names, except where several of one kind would have to be distinguished by it:
 //! `if_(b, cond, then_branch, else_branch)`. The node gets the form of the version in scope; what that version cannot
 //! express is a [`MakeError`], and the model is unchanged then.
 //!

@@ -6,7 +6,7 @@
 //! * Of integers, the low bits are kept, so a type drops out that is not narrower than the next one.
 //! * Integers that a float type rounds are so large that they overflow the next float type, rounded or not.
 //!
-//! Chains with one reduced form are equal. All values of an operand of at most 16 bits are tried; of others, those beside ties
+//! Chains with one reduced form are equal. All values of an operand of at most 16 bits are tried; of others, those next to ties
 //! of roundings and the limits of types.
 
 use onnx_eval::{EvalOptions, Value, run_node};
@@ -130,7 +130,7 @@ fn reduced(chain: &[ElemType], side: Side) -> Vec<ElemType> {
 fn drops_out(from: ElemType, through: ElemType, to: ElemType, side: Side) -> bool {
     let is_integer = |elem: ElemType| range_of(elem).is_some();
     if represents(through, from) {
-        // Integers wrap; floats that are no integers of the type have no defined result.
+        // Integers wrap; floats that are not integers of the type have no defined result.
         let hides_undefined =
             is_integer(from) && through.is_float() && is_integer(to) && !represents(to, from);
         return side == Side::Before || !hides_undefined;

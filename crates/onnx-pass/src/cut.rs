@@ -61,7 +61,7 @@ impl Kept {
     }
 }
 
-/// The bytes of an element; `None` for strings and for elements that are no whole bytes.
+/// The bytes of an element; `None` for strings and for elements that are not whole bytes.
 pub(crate) fn element_bytes(tensor: &Tensor) -> Option<usize> {
     let bits = tensor.elem().bits().filter(|bits| bits % 8 == 0)?;
     usize::try_from(bits / 8).ok()

@@ -274,7 +274,7 @@ impl<'m> PassCx<'m> {
     ///
     /// They may be those before some of the edits of this pass, because an update after each would take quadratic time in a
     /// model with nodes of many operands, or with large nested graphs or functions. What they say about a value is true, as
-    /// edits preserve the meaning of values; about a new value they may say nothing until the next pass begins.
+    /// edits preserve the meaning of values; about a new value they may contain less until the next pass begins.
     #[must_use]
     pub const fn inference(&self) -> &Inference {
         &self.inference

@@ -56,7 +56,7 @@ pub(crate) struct Elements<'a, 'r> {
     pub(crate) sizes: &'a [(Symbol, i64)],
     pub(crate) attempt: usize,
     pub(crate) rng: &'r mut Rng,
-    /// Floats of this type beside the points at which the conversions of the claim change their results; integers, if it has them.
+    /// Floats of this type next to the points at which the conversions of the claim change their results; integers, if it has them.
     beside: (Vec<f64>, Vec<i64>),
 }
 
@@ -72,7 +72,7 @@ impl<'a, 'r> Elements<'a, 'r> {
         let types = &sampler.points.types;
         let is_exact = sampler.eq.class() == Exactness::Exact;
         let beside = match elem.class() {
-            // A rounding error beside a tie is no defect of a claim about real numbers.
+            // A rounding error next to a tie is not a defect of a claim about real numbers.
             ElemClass::Float if is_exact => (formats::floats_beside(elem, types), Vec::new()),
             ElemClass::Int | ElemClass::Uint => (Vec::new(), formats::integers_beside(elem, types)),
             _ => Default::default(),
@@ -80,7 +80,7 @@ impl<'a, 'r> Elements<'a, 'r> {
         Self { sampler, number, elem, sizes, attempt, rng, beside }
     }
 
-    /// A number beside a conversion, in most elements of some attempts.
+    /// A number next to such a point, in most elements of some attempts.
     fn beside<T: Copy>(&mut self, list: fn(&Self) -> &[T], index: usize) -> Option<T> {
         let count = list(self).len();
         if count == 0 || self.attempt < 2 {

@@ -221,7 +221,7 @@ fn implementations_differ(node: &Node, operands: &[Tensor]) -> bool {
             let attribute = node.ints(attr::PADS).into_iter().flatten();
             repeats && (attribute.copied().any(|pad| pad < 0) || operands.get(1).is_some_and(removes))
         }
-        // An index that is no integer.
+        // An index that is not an integer.
         op::ONE_HOT => operands.iter().take(2).any(|tensor| any_of(tensor, |index| index.fract() != 0.0)),
         // The integer of a fraction.
         op::POW => bounds(0).is_some() && bounds(1).is_some_and(|exponents| exponents.0 < 0),

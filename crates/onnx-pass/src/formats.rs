@@ -1,4 +1,4 @@
-//! Number formats, and the numbers beside the points at which a conversion between them changes its result.
+//! Number formats, and the numbers next to the points at which a conversion between them changes its result.
 
 use onnx_types::{ElemClass, ElemType};
 
@@ -86,7 +86,7 @@ pub(crate) fn range_of(elem: ElemType) -> Option<(i128, i128)> {
     }
 }
 
-/// Floats of a type beside the points at which conversions to other types change their result: ties of roundings, where
+/// Floats of a type next to the points at which conversions to other types change their result: ties of roundings, where
 /// overflow begins, the least numbers, and the limits of integers. Each with its neighbors.
 pub(crate) fn floats_beside(source: ElemType, types: &[ElemType]) -> Vec<f64> {
     let Some(own) = Format::of(source) else { return Vec::new() };
@@ -121,7 +121,7 @@ pub(crate) fn floats_beside(source: ElemType, types: &[ElemType]) -> Vec<f64> {
     distinct(found, |number| number.to_bits())
 }
 
-/// Integers of a type beside the points at which conversions to other types change their result.
+/// Integers of a type next to the points at which conversions to other types change their result.
 pub(crate) fn integers_beside(source: ElemType, types: &[ElemType]) -> Vec<i64> {
     let Some((low, high)) = range_of(source) else { return Vec::new() };
     let bits = source.bits().unwrap_or(64);

@@ -1,4 +1,4 @@
-//! Runs of which the standard leaves a result open: they are no evidence that an edit is exact.
+//! Runs of which the standard leaves a result open: they are not evidence that an edit is exact.
 
 use std::collections::HashMap;
 use std::sync::Mutex;

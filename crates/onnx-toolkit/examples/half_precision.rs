@@ -36,7 +36,7 @@ fn narrow(model: &Model, inference: &Inference, node: NodeId) -> Option<(Vec<usi
     let mut inputs = Vec::new();
     for (index, _) in record.inputs().enumerate().filter(|&(_, input)| is_float(input)) {
         let formal = schema.inputs().get(index).or(schema.inputs().last())?;
-        // A scale or a statistic that stays single has a type variable of its own.
+        // A scale or a statistic that stays single has a separate type variable.
         if takes(formal) {
             inputs.push(index);
         }

@@ -1,6 +1,6 @@
 //! Examines uploads as a service does: `cargo run -p onnx-toolkit --example service FILES`.
 //!
-//! Each upload has a deadline and limits of its own, one switch ends all, and the result of an upload never depends on how fast
+//! Each upload has a separate deadline and limits, one switch ends all, and the result of an upload never depends on how fast
 //! the machine is: it is complete, or it is late.
 #![allow(clippy::print_stdout, reason = "an example")]
 

@@ -54,7 +54,7 @@ impl From<Symbol> for Dim {
 ///
 /// A tensor type without a shape has an unknown rank; that is `Option<Shape>::None`, never an empty shape.
 ///
-/// A negative number in the place of a size, which some files have, is no size: the dimension is unknown, and the number is
+/// A negative number in the place of a size, which some files have, is not a size: the dimension is unknown, and the number is
 /// kept apart, so that the file can be written as it was ([`Shape::negative`]).
 #[derive(Clone, Debug, Default)]
 pub struct Shape {
@@ -63,7 +63,7 @@ pub struct Shape {
     notes: Vec<Note>,
 }
 
-/// What a model states about an axis beside its dimension.
+/// What a model states about an axis in addition to its dimension.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Note {
     /// The denotation, such as `DATA_BATCH`.

@@ -34,7 +34,7 @@ impl Listed {
     }
 }
 
-/// What takes the place of a value: where a `Gradient` names it, a value of its own, as the derivative by a value that others use is
+/// What takes the place of a value: where a `Gradient` names it, a separate value, as the derivative by a value that others use is
 /// another one.
 pub(crate) fn apart(
     model: &mut Model,

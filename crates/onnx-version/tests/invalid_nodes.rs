@@ -225,7 +225,7 @@ fn a_version_is_imported_in_the_model_and_its_functions() {
     assert_eq!(model.versions_of(function).get(domain::ONNX), Some(17));
     assert_eq!(set_import(&mut model, domain::ONNX, 17).unwrap(), 0);
     assert!(matches!(set_import(&mut model, domain::ONNX, 1000), Err(VersionError::NoVersion(1000, _))));
-    // A new operator set, and one of somebody else.
+    // A new operator set, and one of another author.
     assert_eq!(set_import(&mut model, domain::ML, 3).unwrap(), 1);
     let own = model.intern("f");
     assert_eq!(set_import(&mut model, own, 1000).unwrap(), 1);

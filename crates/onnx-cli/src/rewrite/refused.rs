@@ -70,7 +70,7 @@ pub(super) fn not_compared(reason: &str, out: &Out) {
     out.warning(&format!("the models before and after were not compared as a whole: {reason}"), Some(help));
 }
 
-/// Warns once of inputs with a default, which hide constants from all edits: the usual form of models before IR version 4.
+/// Warns once of inputs with a default, which hide constants from all edits: the common form of models before IR version 4.
 pub(super) fn defaults(model: &Model, out: &Out) {
     let inputs = model.graph(model.main_graph()).inputs().iter();
     let count = inputs.filter(|&&input| model.value(input).initializer().is_some()).count();
@@ -78,8 +78,9 @@ pub(super) fn defaults(model: &Model, out: &Out) {
         return;
     }
     let what = size::plural(count as u64, "initializer");
-    let text = format!("{what} of the model can be replaced by its caller, so that no edit uses the elements");
-    let help = "if nobody does that: `onnx convert --ir-version 4` if the model has an older one, then `onnx rewrite --pass \
+    let text =
+        format!("{what} of the model can be replaced by its caller, so that no edit uses the elements");
+    let help = "if no caller does that: `onnx convert --ir-version 4` if the model has an older one, then `onnx rewrite --pass \
                 no-initializer-inputs`";
     out.warning(&text, Some(help));
 }

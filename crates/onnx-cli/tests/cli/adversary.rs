@@ -47,7 +47,7 @@ fn trials_are_in_a_directory_that_only_the_user_can_change() {
     }
     names.sort_unstable();
     names.dedup();
-    assert_eq!(names.len(), 2, "each command has a directory of its own");
+    assert_eq!(names.len(), 2, "each command has a separate directory");
 }
 
 #[test]

@@ -70,7 +70,7 @@ fn commands_that_depend_on_the_meaning_of_nodes_refuse() {
         // The report has the finding, too.
         let report = onnx(&folder, "simplify in.onnxtxt --format json").exits(1);
         assert!(report.out.contains(&finding.replace('"', "\\\"")), "{}", report.out);
-        // Those that go on do so.
+        // Those that continue do so.
         for command in edited {
             onnx(&folder, &format!("{command} --keep-going --force")).exits(0);
         }

@@ -26,7 +26,7 @@ impl Target {
         }
     }
 
-    /// The file that a path names, as it is. What is a link when the file is to be replaced is an error.
+    /// The file that a path names, as it is. A link is an error if the file would be replaced.
     pub(crate) fn without_link(path: &Path) -> io::Result<Self> {
         let names_file = !path.as_os_str().as_encoded_bytes().ends_with(b"/");
         let name =

@@ -107,7 +107,7 @@ fn make_constant(
     Ok(())
 }
 
-/// Returns `true` if a copy of a constant is hardly larger in a file than the node that it replaces.
+/// Returns `true` if a copy of a constant is not much larger in a file than the node that it replaces.
 fn is_small(tensor: &Tensor) -> bool {
     tensor.byte_len().is_some_and(|bytes| bytes <= 64)
 }

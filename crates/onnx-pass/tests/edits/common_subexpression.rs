@@ -55,7 +55,7 @@ fn equal_outputs_take_one_edit_each() {
         let done = pipeline.unwrap().repeated().unwrap().run(&mut model, &onnx_pass::PassOptions::default());
         let expected = if op == "Relu" { count - 1 } else { 0 };
         assert_eq!((done.edits(), done.journal.len(), done.ended), (expected, expected, None));
-        // Every output is made from one value: there is no chain.
+        // Every output is made from one value, so nothing is a chain.
         let first = model.graph(model.main_graph()).outputs()[0].value();
         let source = if op == "Relu" { first } else { model.input_of(first) };
         for output in &model.graph(model.main_graph()).outputs()[1..] {

@@ -153,7 +153,7 @@ impl Generator<'_> {
         }
         let op = self.leading_operator(node);
         let mut sizes = sizes::first_sizes(&mut self.rng, &op, self.equal);
-        // A rule can be wrong only beside a size that it names.
+        // A rule can be wrong only next to a size that it names.
         let named = self.sizes_of_rule();
         if !named.is_empty() && !sizes::is_particular(&op) && self.rng.chance(15) {
             let near = self.rng.pick(&named).unwrap_or(1);

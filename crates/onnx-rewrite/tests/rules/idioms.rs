@@ -120,7 +120,7 @@ fn equal_nodes_are_merged_as_runtimes_do() {
     };
     let equal = simplified(twice("s"), Some(&idioms));
     assert_eq!(equal.len(), 11, "{equal:?}");
-    // The factors differ. The runtime merges the nodes before them, so that there is no idiom to keep.
+    // The factors differ. The runtime merges the nodes before them, so that no idiom is left to keep.
     let different = simplified(twice("v"), Some(&idioms));
     // Of the factors and offsets, one is left that has an effect.
     assert_eq!(different.len(), 10, "{different:?}");

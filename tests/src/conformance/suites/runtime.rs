@@ -62,11 +62,7 @@ pub(super) struct Runtime {
 
 impl Default for Runtime {
     fn default() -> Self {
-        Self {
-            models: RealModels::default(),
-            runtime: Reference::new("runtime.py"),
-            rows: Mutex::default(),
-        }
+        Self { models: RealModels::default(), runtime: Reference::new("runtime.py"), rows: Mutex::default() }
     }
 }
 
@@ -119,7 +115,8 @@ impl Runtime {
         let mut paths = BTreeMap::from([(BEFORE, filled.path.clone())]);
         let ours = filled.path.with_extension("ours.onnx");
         let after = simplified(&before).map_err(|error| ("pipeline", error))?;
-        let file = encode(&after, &EncodeOptions::default()).map_err(|error| ("encode", error.to_string()))?;
+        let file =
+            encode(&after, &EncodeOptions::default()).map_err(|error| ("encode", error.to_string()))?;
         std::fs::write(&ours, file.into_bytes()).map_err(|error| ("write", error.to_string()))?;
         paths.insert(OURS, ours);
         for peer in PEERS {
@@ -150,8 +147,10 @@ impl Runtime {
             })
             .collect();
         if !lost.is_empty() {
-            let won: Vec<_> = new.kernels.iter().filter(|(kernel, _)| !old.kernels.contains_key(*kernel)).collect();
-            let detail = format!("{}; only after: {won:?}; nodes {} -> {}", lost.join(", "), old.nodes, new.nodes);
+            let won: Vec<_> =
+                new.kernels.iter().filter(|(kernel, _)| !old.kernels.contains_key(*kernel)).collect();
+            let detail =
+                format!("{}; only after: {won:?}; nodes {} -> {}", lost.join(", "), old.nodes, new.nodes);
             outcome.failures.push(Failure::new("lost kernel", detail));
         }
         if new.bytes as f64 > old.bytes as f64 * 1.01 {
@@ -242,8 +241,10 @@ fn simplified(before: &Model) -> Result<Model, String> {
     let idioms = IdiomSet::onnxruntime().map_err(|error| error.to_string())?;
     let pipeline = simplification(rules, &registry).map_err(|error| error.to_string())?;
     let mut after = before.clone();
-    let options =
-        PassOptions::default().with_registry(&registry).with_level(onnx_pass::Level::Types).with_idioms(Some(&idioms as &dyn Idioms));
+    let options = PassOptions::default()
+        .with_registry(&registry)
+        .with_level(onnx_pass::Level::Types)
+        .with_idioms(Some(&idioms as &dyn Idioms));
     let done = pipeline.run(&mut after, &options);
     done.ended.map_or(Ok(after), |ended| Err(ended.to_string()))
 }

@@ -50,7 +50,7 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
                     None => "name a value of the graph of the node, or of a graph around it".to_owned(),
                 };
                 let message = format!("attribute {name} names {text}, which nothing defines");
-                // The reference does not look at the attributes.
+                // The reference does not read the attributes.
                 Diagnostic::new(&RULE, place, message).help(help).beyond_reference(true)
             });
         }

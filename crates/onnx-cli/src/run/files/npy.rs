@@ -15,7 +15,7 @@ const MAGIC: &[u8] = b"\x93NUMPY";
 /// Bytes with which a file begins: those before the header of version 1, and a part of it.
 pub(super) const START: usize = 16;
 
-/// The header of a file as text, and the offset of the elements; `None` if the bytes do not reach that far, or are no array.
+/// The header of a file as text, and the offset of the elements; `None` if the bytes do not reach that far, or are not an array.
 fn header(bytes: &[u8]) -> Option<(&[u8], usize)> {
     let (from, end) = header_range(bytes)?;
     Some((bytes.get(from..end)?, end))
@@ -32,7 +32,7 @@ fn header_range(bytes: &[u8]) -> Option<(usize, usize)> {
     Some((from, from.checked_add(length)?))
 }
 
-/// The number of bytes of a file, as far as its beginning tells: those up to the elements, or all. `None` if it is no array.
+/// The number of bytes of a file, as far as its beginning tells: those up to the elements, or all. `None` if it is not an array.
 ///
 /// # Errors
 ///

@@ -3,7 +3,7 @@
 use super::ended::traced;
 use super::*;
 
-/// A chain of four nodes, each with a weight of its own.
+/// A chain of four nodes, each with a separate weight.
 fn chain(weight: u8) -> String {
     let weights: Vec<String> = (0..4).map(|index| format!("float[1] w{index} = {{{weight}}}")).collect();
     format!(
