@@ -40,14 +40,11 @@ pub(crate) fn run(args: &InferArgs, out: &mut Out) -> Result<Outcome, Failure> {
         options.runtime = onnx_shape_infer::Runtime::Onnxruntime;
     }
     let mut inference = loaded.infer(options)?;
-    let mut found = found(&loaded, &inference, args)?;
     // Types that follow from an operator that the node does not mean are not written.
     let invalid = if args.is_report() { Sink::new() } else { precondition::invalid(&loaded, &registry)? };
     let has_invalid = !invalid.is_empty() && !args.keep_going;
-    if has_invalid {
-        found.merge(invalid);
-    }
-    let is_refused = found.has_errors() && !args.keep_going;
+    let found = found(&loaded, &inference, if has_invalid { invalid } else { Sink::new() }, args)?;
+    let is_refused = has_invalid || (found.has_errors() && !args.keep_going);
     progress.aside(|| {
         list(&loaded, &found, args, out);
         if has_invalid {
@@ -160,8 +157,8 @@ fn is_variable(model: &mut Model, name: &str) -> bool {
     })
 }
 
-/// The diagnostics of inference; contradictions are errors with `--strict` only.
-fn found(loaded: &Loaded, inference: &Inference, args: &InferArgs) -> Result<Sink, Failure> {
+/// The invalid nodes and the diagnostics of inference; contradictions are errors with `--strict` only.
+fn found(loaded: &Loaded, inference: &Inference, invalid: Sink, args: &InferArgs) -> Result<Sink, Failure> {
     let found = inference.findings();
     let severity = &args.input.severity;
     // Denied warnings include contradictions.
@@ -171,9 +168,11 @@ fn found(loaded: &Loaded, inference: &Inference, args: &InferArgs) -> Result<Sin
         true => Policy::new(),
         false => errors.fold(Policy::new(), |policy, rule| policy.set(rule, Severity::Warning)),
     };
-    let all =
-        Caps { per_rule: usize::MAX, total: found.diagnostics().len() + loaded.findings.diagnostics().len() };
+    let parts = [&invalid, found, &loaded.findings];
+    let total = parts.into_iter().map(|sink| sink.diagnostics().len()).sum();
+    let all = Caps { per_rule: usize::MAX, total };
     let mut sink = Sink::with(severity.policy(policy)?, severity.caps().unwrap_or(all));
+    sink.merge(invalid);
     sink.merge(found.clone());
     Ok(sink)
 }

@@ -281,7 +281,12 @@ pub(crate) fn is_terminal() -> bool {
 /// too: `::error::` is a command in the logs of GitHub Actions.
 pub(crate) fn clean_lines(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
-    let mut begins_line = true;
+    push_clean(&mut clean, text, true);
+    clean
+}
+
+/// Append the text as [`clean_lines`] shows it, if a line begins with it; returns whether one begins behind it.
+fn push_clean(clean: &mut String, text: &str, mut begins_line: bool) -> bool {
     for c in text.chars() {
         let is_command = begins_line && c == ':';
         begins_line = c == '\n' || (begins_line && c.is_whitespace());
@@ -293,24 +298,28 @@ pub(crate) fn clean_lines(text: &str) -> String {
             let _ = write!(clean, "{}", Clean(c.encode_utf8(&mut [0; 4])));
         }
     }
-    clean
+    begins_line
 }
 
-/// Text with styles in which all other characters that act on a terminal are escaped.
+/// Text with styles in which all other characters that act are escaped as by [`clean_lines`]. A style is no text of its line.
 pub(crate) fn clean_styled(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
+    let mut begins_line = true;
     let mut rest = text;
     while let Some(start) = rest.find("\u{1b}[") {
         let (before, sequence) = rest.split_at(start);
-        clean.push_str(&clean_lines(before));
+        begins_line = push_clean(&mut clean, before, begins_line);
         // Styles consist of numbers, and end with `m`.
         let end = sequence.get(2..).and_then(|s| s.find(|c: char| !(c.is_ascii_digit() || c == ';')));
         let style = end.and_then(|end| sequence.get(..end + 3)).filter(|style| style.ends_with('m'));
         let taken = style.unwrap_or("\u{1b}");
-        clean.push_str(&style.map_or_else(|| clean_lines(taken), str::to_owned));
+        match style {
+            Some(style) => clean.push_str(style),
+            None => begins_line = push_clean(&mut clean, taken, begins_line),
+        }
         rest = sequence.get(taken.len()..).unwrap_or_default();
     }
-    clean.push_str(&clean_lines(rest));
+    push_clean(&mut clean, rest, begins_line);
     clean
 }
 
@@ -325,5 +334,7 @@ mod tests {
         assert_eq!(shown("a\x1b[2Jb\u{202e}"), "a\\u{1b}[2Jb\\u{202e}");
         assert!(shown(&"x".repeat(1000)).chars().count() < 80);
         assert_eq!(clean_lines("a: b\n  ::error::\n\x07"), "a: b\n  \\u{3a}:error::\n\\u{7}");
+        assert_eq!(clean_styled("- \x1b[1mname\x1b[0m: text"), "- \x1b[1mname\x1b[0m: text");
+        assert_eq!(clean_styled("a\n \x1b[1m::error\x1b[2J"), "a\n \x1b[1m\\u{3a}:error\\u{1b}[2J");
     }
 }

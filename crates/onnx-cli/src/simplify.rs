@@ -37,12 +37,15 @@ pub(crate) struct SimplifyArgs {
     /// The model; `-` is standard input.
     #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
     pub(crate) input_file: PathBuf,
-    /// Then replace what an operator of the model's version computes by this operator: LayerNormalization, Gelu, Softmax,
-    /// Attention and others.
+    /// Also fuse nodes into LayerNormalization, Gelu, Attention and others.
+    ///
+    /// This is done last: what an operator of the model's version computes is replaced by this operator.
     #[arg(long)]
     pub(crate) fuse: bool,
-    /// The runtime that executes the result: groups of nodes that it makes one kernel of are kept whole, and its costs decide
-    /// which edits save work. The name or the file of a target, or `none` for the fewest nodes.
+    /// The runtime that executes the result, or `none` for the fewest nodes.
+    ///
+    /// Groups of nodes that it executes as one kernel are kept whole, and its costs decide which edits save work. A target is
+    /// given by its name or its file; `onnx explain --list targets` lists the names.
     #[arg(long, value_name = "NAME|FILE", default_value = "onnxruntime")]
     pub(crate) target: String,
     /// First change a size, as `onnx edit --set` does: bind (`batch=1`), free (`x[0]=batch`), rename or unify (`N=M`).

@@ -384,8 +384,8 @@ fn a_model_that_is_reduced_stays_consistent() {
             Ok::<_, Infallible>(if gradients(model).is_empty() { Trial::Good } else { Trial::Bad })
         };
         let done = reduce(&model(text), &ReduceOptions::default(), trial).unwrap();
-        // One of the two in the chain differentiates the other one.
-        let left = if text == CHAIN { 2 } else { 1 };
+        // One of the two in the chain differentiates the other one, and each of two branches has to compute its output.
+        let left = if text == CHAIN || text == NESTED { 2 } else { 1 };
         assert_eq!(gradients(&done.model).len(), left, "{}", print(&done.model));
     }
 }

@@ -56,6 +56,7 @@ const REPORTERS: &[(&Rule, Reporter)] = &[
     (&onnx_version::rules::CONVERSION_NOT_CONSTANT, refusal(CONVERSION)),
     (&onnx_version::rules::CONVERSION_OVERRIDABLE, refusal(CONVERSION)),
     (&onnx_version::rules::CONVERSION_NO_FORM, refusal(CONVERSION)),
+    (&onnx_version::rules::CONVERSION_INVALID_NODE, refusal(CONVERSION)),
     (
         &onnx_compose::rules::TARGET_LACKS_FEATURE,
         silenced("onnx check --target", "onnx check --target TARGET --allow target-lacks-feature FILE"),

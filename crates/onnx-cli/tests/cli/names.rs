@@ -17,8 +17,6 @@ const REPORTING: &[&str] = &[
     "info in.onnx --all {}",
     "info in.onnx --functions {}",
     "info in.onnx --versions {}",
-    "info in.onnx --types {}",
-    "info in.onnx --weights {}",
     "cost in.onnx {}",
     "hash in.onnx {}",
     "find in.onnx all() {}",

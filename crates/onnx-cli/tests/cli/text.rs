@@ -46,7 +46,7 @@ fn models_come_back() {
             continue;
         }
         for to in ["onnxtxt", "json", "textproto"] {
-            for command in ["convert in.onnx -o -", "infer in.onnx -o -"] {
+            for command in ["convert in.onnx -o -", "infer in.onnx --keep-going -o -"] {
                 assert_visible(&onnx(&folder, &format!("{command} --to {to}")).exits(0).out);
             }
             onnx(&folder, &format!("convert in.onnx -o in.{to}")).exits(0);

@@ -6,7 +6,7 @@ use onnx_types::tensor::{
     Elided, ExternalData, Payload, Splat, Tensor, TensorDims, TensorExtra, TensorLayout, TensorSegment,
     Varints,
 };
-use onnx_types::{Dim, ElemType, FieldForms, Storage, Text, Type, TypeKind};
+use onnx_types::{Dim, ElemType, FieldForms, Shape, Storage, Text, Type, TypeKind};
 use smallvec::SmallVec;
 
 use super::ty::TypeText;
@@ -40,15 +40,20 @@ impl Head {
 impl<'a> Parser<'a> {
     /// The element type and dimensions that a type gives to a tensor.
     pub(super) fn tensor_head(&mut self, mark: Mark, ty: &Type, code: i32) -> Result<Head> {
-        let dims = match &ty.kind {
-            TypeKind::Tensor(tensor) => tensor.shape.as_ref().map(|shape| shape.dims()),
+        let shape = match &ty.kind {
+            TypeKind::Tensor(tensor) => tensor.shape.as_ref(),
             _ => {
                 return Err(self.error_since(&rules::WRONG_LITERAL, mark, || {
                     "a tensor literal takes an element type with dimensions".to_owned()
                 }));
             }
         };
-        let dims = dims.and_then(|dims| dims.iter().copied().map(Dim::known).collect::<Option<TensorDims>>());
+        // Tensors of files with faults have negative dimensions, and come back with them.
+        let number =
+            |shape: &Shape, axis| shape.dim(axis).and_then(Dim::known).or_else(|| shape.negative(axis));
+        let dims = shape.and_then(|shape| {
+            (0..shape.rank()).map(|axis| number(shape, axis)).collect::<Option<TensorDims>>()
+        });
         match dims {
             Some(dims) if ty.denotation.is_none() => Ok(Head { code, dims }),
             _ => Err(self.error_since(&rules::WRONG_LITERAL, mark, || {
