@@ -142,7 +142,8 @@ fn edits_that_depend_on_guards_are_made_on_request() {
 fn proofs_are_counted_and_can_be_required() {
     let folder = Folder::with("in.onnxtxt", MODEL);
     onnx(&folder, "rewrite in.onnxtxt --pass no-identities").exits(0).says("2 not compared by value");
-    onnx(&folder, "rewrite in.onnxtxt --pass no-identities --prove").exits(0).says("2 tested");
+    onnx(&folder, "rewrite in.onnxtxt --pass no-identities --prove").exits(0).says("2 edits (2 proved)");
+    onnx(&folder, "rewrite in.onnxtxt --pass folded-constants --prove").exits(0).says("1 edit (1 tested)");
     onnx(&folder, "rewrite in.onnxtxt --pass no-identities --accept-untested").exits(2).says("--prove");
 }
 
