@@ -52,7 +52,7 @@ impl<'a> Trials<'a> {
     /// they find it.
     pub(crate) fn new(input: &Path, loaded: &Loaded, command: &'a [OsString]) -> Result<Self, Failure> {
         let temporaries = interrupt::temporaries();
-        let folder = PrivateFolder::new(&temporaries)?;
+        let folder = PrivateFolder::new(&std::env::temp_dir(), &temporaries)?;
         let model = match is_stream(input) || !has_external_data(&loaded.model) {
             true => folder.file(".onnx"),
             false => PrivateFile::beside(input.parent().unwrap_or(Path::new("")), ".onnx", &temporaries)?,

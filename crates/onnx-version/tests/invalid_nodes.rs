@@ -236,3 +236,15 @@ fn a_version_is_imported_in_the_model_and_its_functions() {
     assert_eq!(set_import(&mut model, domain::ONNX, 13).unwrap(), 1);
     assert_eq!(model.info().opset_imports.len(), 1);
 }
+
+/// What `Constant` computes is its tensor, also of a type that its operator has only since version 9.
+#[test]
+fn constants_of_newer_types_are_converted() {
+    let text = r#"<ir_version: 3, opset_import: ["": 8]>
+g (float[4] x) => (float[2,2] y) { s = Constant <value = int64[2] {2, 2}> () y = Reshape (x, s) }"#;
+    for target in [7, 9, 13] {
+        let mut model = parsed(text);
+        convert(&mut model, target, &ConvertOptions::default()).unwrap();
+        assert_eq!(model.opset_version(domain::ONNX), Some(target));
+    }
+}

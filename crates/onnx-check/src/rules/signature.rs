@@ -1,7 +1,9 @@
 //! The rules that a node has to follow to have a meaning: those about the signature of its operator.
 
+use onnx_schema::op;
+
 use super::{Entry, attribute, entry, node};
-use crate::cx::NodeCx;
+use crate::cx::{AttributeCx, NodeCx};
 use crate::rules::attribute::{
     activation_count_wrong, attribute_kind_contradicts_value, attribute_number_out_of_range,
     attribute_string_not_allowed, attribute_without_value, element_type_not_allowed, exclusive_attributes,
@@ -32,7 +34,7 @@ pub(crate) static ATTRIBUTE: &[Entry<attribute::Check>] = &[
     entry(&attribute_without_value::RULE, attribute_without_value::check),
     entry(&attribute_string_not_allowed::RULE, attribute_string_not_allowed::check),
     entry(&attribute_number_out_of_range::RULE, attribute_number_out_of_range::check),
-    entry(&element_type_not_allowed::RULE, element_type_not_allowed::check),
+    entry(&element_type_not_allowed::RULE, of_unknown_result),
 ];
 
 /// An operator that other versions of the operator set have. One that no version has is opaque to every command, as is that of
@@ -40,5 +42,13 @@ pub(crate) static ATTRIBUTE: &[Entry<attribute::Check>] = &[
 fn of_another_version(cx: &mut NodeCx<'_, '_>) {
     if !onnx_schema::versions(cx.node.domain(), cx.node.op()).is_empty() {
         unknown_operator::check(cx);
+    }
+}
+
+/// An element type that decides what the operator computes. The result of `Constant` is the tensor that it has, also of a type
+/// that only newer versions allow: before version 9 many models have such nodes, and runtimes accept them.
+fn of_unknown_result(cx: &mut AttributeCx<'_, '_>) {
+    if cx.schema.is_none_or(|schema| schema.op() != op::CONSTANT) {
+        element_type_not_allowed::check(cx);
     }
 }

@@ -12,7 +12,7 @@ use super::dir::Dir;
 use super::stage::{Staged, Temporaries, random_name, unused_name};
 use super::{FileError, target};
 
-/// A new directory for temporary files, in that of the system.
+/// A new directory for temporary files, in a directory that other users may write to.
 ///
 /// Its name is random and only the user can list it, so that no other user can prepare a link in it. It is removed with its
 /// [files](PrivateFile) when it is dropped.
@@ -21,7 +21,7 @@ use super::{FileError, target};
 /// use onnx_codec::file::{PrivateFolder, Temporaries};
 /// use std::io::Write;
 ///
-/// let folder = PrivateFolder::new(&Temporaries::default())?;
+/// let folder = PrivateFolder::new(&std::env::temp_dir(), &Temporaries::default())?;
 /// let file = folder.file(".log");
 /// file.create()?.write_all(b"output of a command")?;
 /// assert_eq!(std::fs::read(file.path())?, b"output of a command");
@@ -37,16 +37,12 @@ pub struct PrivateFolder {
 }
 
 impl PrivateFolder {
-    /// Makes a directory in [`std::env::temp_dir`].
+    /// Makes a directory in `parent`, such as [`std::env::temp_dir`].
     ///
     /// # Errors
     ///
     /// Returns an error if the system fails.
-    pub fn new(temporaries: &Temporaries) -> Result<Self, FileError> {
-        Self::in_directory(&std::env::temp_dir(), temporaries)
-    }
-
-    fn in_directory(parent: &Path, temporaries: &Temporaries) -> Result<Self, FileError> {
+    pub fn new(parent: &Path, temporaries: &Temporaries) -> Result<Self, FileError> {
         let make = || {
             let dir = Arc::new(Dir::open(parent)?);
             let mut held = temporaries.hold()?;
@@ -187,7 +183,7 @@ mod tests {
     fn names_are_random_and_nothing_stays() {
         let parent = tempfile::tempdir().unwrap();
         let temporaries = Temporaries::default();
-        let folders = [(); 2].map(|()| PrivateFolder::in_directory(parent.path(), &temporaries).unwrap());
+        let folders = [(); 2].map(|()| PrivateFolder::new(parent.path(), &temporaries).unwrap());
         assert_ne!(folders[0].path(), folders[1].path());
         let files = [(); 2].map(|()| folders[0].file(".onnx"));
         assert_ne!(files[0].name, files[1].name);
@@ -206,7 +202,7 @@ mod tests {
     fn a_signal_removes_files_and_folders() {
         let parent = tempfile::tempdir().unwrap();
         let temporaries = Temporaries::default();
-        let folder = PrivateFolder::in_directory(parent.path(), &temporaries).unwrap();
+        let folder = PrivateFolder::new(parent.path(), &temporaries).unwrap();
         let file = folder.file(".log");
         file.create().unwrap();
         let beside = PrivateFile::beside(parent.path(), ".onnx", &temporaries).unwrap();
@@ -215,7 +211,7 @@ mod tests {
         drop(temporaries.stop());
         assert!(names(parent.path()).is_empty());
         assert!(beside.write(&message("y")).is_err() && file.create().is_err());
-        assert!(PrivateFolder::in_directory(parent.path(), &temporaries).is_err());
+        assert!(PrivateFolder::new(parent.path(), &temporaries).is_err());
     }
 
     /// A link or a file that another user puts in the place of the name is replaced, and what the link leads to stays.
@@ -243,7 +239,7 @@ mod tests {
         file.create().unwrap().write_all(b"log").unwrap();
         is_own();
         assert_eq!(std::fs::read(file.path()).unwrap(), b"log");
-        let folder = PrivateFolder::in_directory(parent.path(), &temporaries).unwrap();
+        let folder = PrivateFolder::new(parent.path(), &temporaries).unwrap();
         let mode = std::fs::symlink_metadata(folder.path()).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o700);
     }

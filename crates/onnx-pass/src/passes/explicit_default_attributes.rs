@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use onnx_ir::{AttrValue, Attribute, Cursor, Model, NodeId};
-use onnx_schema::{AttrDefault, Registry};
+use onnx_schema::{AttrDefault, FormalAttribute, Part, Registry, Schema};
 
 use super::Report;
 use crate::assumption::Exactness;
@@ -41,11 +41,18 @@ pub fn explicit_default_attributes(cx: &mut PassCx<'_>) -> Report {
 fn omitted(model: &Model, node: NodeId, registry: &Registry) -> Vec<Attribute> {
     let Some(schema) = model.callee(node, registry).standard() else { return Vec::new() };
     let record = model.node(node);
-    let is_omitted = |attribute: &&onnx_schema::FormalAttribute| record.attribute(attribute.name).is_none();
+    let is_omitted = |attribute: &&FormalAttribute| {
+        record.attribute(attribute.name).is_none() && !is_alternative(schema, attribute)
+    };
     let attributes = schema.attributes().iter().filter(is_omitted);
     attributes
         .filter_map(|attribute| Some(Attribute::new(attribute.name, value(attribute.default?)?)))
         .collect()
+}
+
+/// Whether an attribute has alternatives, of which a node may have one only: another one may be given, or meant.
+fn is_alternative(schema: &Schema, attribute: &FormalAttribute) -> bool {
+    schema.exclusions().any(|set| set.parts.contains(&Part::Attribute(attribute.name)))
 }
 
 fn value(default: AttrDefault) -> Option<AttrValue> {
