@@ -14,7 +14,7 @@ use crate::determinism::BY_NAME;
 use crate::model_level::measure;
 use crate::passes::Report;
 use crate::patch::{Level, Refusal};
-use crate::prove::Verdict;
+use crate::verdict::Verdict;
 
 impl PassCx<'_> {
     /// Edits the model in a way that changes its results, to other number formats: `edit` returns the number of its edits.

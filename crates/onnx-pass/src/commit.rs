@@ -16,12 +16,13 @@ use crate::extract::is_inside;
 use crate::inherit::inherit;
 use crate::keys::KeySet;
 use crate::patch::{Draft, Level, Patch, Proof, Refusal};
-use crate::prove::{Verdict, prove_metered};
+use crate::prove::prove_metered;
 use crate::query::label;
 use crate::references::References;
 use crate::static_levels::{self, Types};
 use crate::structure::{self, Plan};
 use crate::used_elements::used_elements;
+use crate::verdict::Verdict;
 
 /// Keys of the metadata that list what edits depend on.
 pub(crate) const ASSUMED_KEY: &str = "onnx.pass.assumed.";

@@ -20,9 +20,9 @@ use crate::extract::Known;
 use crate::idioms::{Found, Idioms};
 use crate::passes::Report;
 use crate::patch::{Draft, Level, Patch, Proof};
-use crate::prove::Verdict;
 use crate::query::Reason;
 use crate::references::References;
+use crate::verdict::Verdict;
 
 /// Work of inference that each edit contributes, as counted by [`Inference::work`]: more than most edits need.
 const WORK_OF_EDIT: i64 = 256;

@@ -118,6 +118,7 @@ mod structure;
 mod transfer;
 mod undefined;
 mod used_elements;
+mod verdict;
 
 pub use assumption::{Assumption, Condition, Exactness};
 pub use bisect::{Bisection, FirstBad, Trial, bisect};
@@ -132,6 +133,7 @@ pub use pass::{Pass, PassPack};
 pub use patch::{Level, Patch, Proof, Refusal};
 pub use pattern::{Match, Pattern, PatternError};
 pub use pipeline::{Ended, OpposedPasses, PassRun, Pipeline, PipelineReport, UnknownPass};
-pub use prove::{Counterexample, Verdict, prove};
+pub use prove::prove;
 pub use query::{Reason, present};
 pub use restructure::Interface;
+pub use verdict::{Counterexample, Verdict};

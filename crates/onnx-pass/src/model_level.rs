@@ -16,8 +16,9 @@ use crate::assumption::Exactness;
 use crate::cx::PassOptions;
 use crate::extract::in_memory;
 use crate::feeds::{FeedGenerator, FeedOptions};
-use crate::prove::{Counterexample, Verdict, message, perturbed, precision, rounding_error};
+use crate::prove::{message, perturbed, precision, rounding_error};
 use crate::sample::Rng;
+use crate::verdict::{Counterexample, Verdict};
 
 /// Initial sizes of the dimension variables, one for each run; they change until they contradict nothing that inference
 /// knows.

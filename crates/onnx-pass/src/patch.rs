@@ -15,10 +15,10 @@ use crate::cx::{PassCx, PassOptions};
 use crate::equivalence::Equivalence;
 use crate::extract::{Recorded, Region, extract};
 use crate::keys::KeySet;
-use crate::prove::Verdict;
 use crate::query::Reason;
 use crate::structure::{check, no_version};
 use crate::used_elements::used_elements;
+use crate::verdict::Verdict;
 
 /// The parts of a patch.
 #[derive(Debug)]

@@ -13,7 +13,7 @@ use crate::model_level::prove_models;
 use crate::pass::Pass;
 use crate::passes::Report;
 use crate::patch::Level;
-use crate::prove::Verdict;
+use crate::verdict::Verdict;
 
 /// Rounds of a phase after which it ends although its passes still edit.
 const MAX_ROUNDS: usize = 64;

@@ -20,8 +20,8 @@ use crate::cx::{Entry, PassCx};
 use crate::determinism::BY_NAME;
 use crate::passes::Report;
 use crate::patch::{Level, Refusal};
-use crate::prove::Verdict;
 use crate::references::References;
+use crate::verdict::Verdict;
 
 /// The change of the interface of the model that a restructuring may make.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]

@@ -4,7 +4,8 @@ use onnx_types::ElemType;
 
 use super::*;
 use crate::cx::PassOptions;
-use crate::prove::{Verdict, prove};
+use crate::prove::prove;
+use crate::verdict::Verdict;
 
 /// A claim about the chains of two sides, which begin with the type of the operand.
 fn claim(class: &str, before: &[ElemType], after: &[ElemType]) -> Equivalence {

@@ -71,8 +71,8 @@ use onnx_ir::{Model, NodeId};
 use crate::cx::PassCx;
 use crate::pass::Pass;
 use crate::patch::{Level, Patch, Refusal};
-use crate::prove::Verdict;
 use crate::query::Reason;
+use crate::verdict::Verdict;
 
 /// All passes with a record, those that other passes rely on first.
 pub(crate) fn all() -> Vec<Pass> {

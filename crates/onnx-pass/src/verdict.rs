@@ -1,0 +1,91 @@
+//! The result of a proof, and the input that refutes a claim.
+
+use std::fmt;
+
+use onnx_eval::Value;
+
+use crate::compare;
+
+/// Maximum number of elements of a tensor that a counterexample shows.
+const SHOWN_ELEMENTS: usize = 16;
+
+/// The result of a proof.
+#[derive(Clone, Debug)]
+pub enum Verdict {
+    /// The claim holds; the method.
+    Proved(&'static str),
+    /// No run contradicts the claim.
+    Tested {
+        /// Number of runs in which the old side completed.
+        runs: usize,
+        /// Number of runs.
+        attempts: usize,
+    },
+    /// The edit is of the class [`Exactness::Approximate`], and was measured: the whole model ran before and after it.
+    Measured {
+        /// Number of runs.
+        runs: usize,
+        /// The largest difference of two elements of the outputs.
+        absolute: f64,
+        /// The largest difference divided by the element after the edit; infinity if one is 0.
+        relative: f64,
+    },
+    /// The claim could not be tested; the reason.
+    Untested(String),
+    /// The claim is wrong: an input for which the sides differ.
+    Refuted(Box<Counterexample>),
+}
+
+impl Verdict {
+    /// Returns `true` for [`Verdict::Refuted`].
+    #[must_use]
+    pub const fn is_refuted(&self) -> bool {
+        matches!(self, Self::Refuted(_))
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Proved(method) => write!(f, "proved by {method}"),
+            Self::Tested { runs, attempts } => write!(f, "tested in {runs} runs ({attempts} attempts)"),
+            Self::Measured { runs, absolute, relative } => {
+                write!(
+                    f,
+                    "measured in {runs} runs: differences up to {absolute:.3e}, {relative:.3e} of an element"
+                )
+            }
+            Self::Untested(reason) => write!(f, "untested: {reason}"),
+            Self::Refuted(counterexample) => write!(f, "refuted:\n{counterexample}"),
+        }
+    }
+}
+
+/// An input for which the sides of an equivalence differ.
+#[derive(Clone, Debug)]
+pub struct Counterexample {
+    /// The sizes of the dimension variables of the equivalence.
+    pub sizes: Vec<(String, i64)>,
+    /// The inputs by name, constants of the equivalence excepted.
+    pub inputs: Vec<(String, Value)>,
+    /// The difference: `y[0,1] is 3 before and 4 after`.
+    pub difference: String,
+    /// The equivalence with the inputs as defaults, in the text format: a model that returns both results. Empty if it
+    /// cannot be written.
+    pub reproducer: String,
+}
+
+impl fmt::Display for Counterexample {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (name, value) in &self.inputs {
+            write!(f, "{name} = {}", value.describe())?;
+            if let Some(tensor) = value.tensor() {
+                let elements = compare::element_texts(tensor, SHOWN_ELEMENTS);
+                let more = tensor.element_count().is_some_and(|count| count > SHOWN_ELEMENTS as u64);
+                write!(f, " {{{}{}}}", elements.join(", "), if more { ", …" } else { "" })?;
+            }
+            writeln!(f)?;
+        }
+        f.write_str(&self.difference)
+    }
+}
