@@ -3,6 +3,7 @@
 use onnx_check::{CheckOptions, InvalidNode, invalid_nodes as find};
 use onnx_ir::{FunctionId, Model, NodeId, OpsetImport, OpsetScope};
 use onnx_schema::{Registry, normalize_domain, opset_versions};
+use onnx_shape_infer::{InferOptions, infer};
 use onnx_types::{Execution, Stopped, Symbol};
 
 use crate::convert::{ConvertOptions, VersionError, raise_ir_version};
@@ -94,7 +95,7 @@ pub struct ImportCorrection {
 
 /// Corrects the imports of an operator set with which some nodes are not valid, if all nodes of the model or function are valid in
 /// another version. That must be unambiguous: if several versions are possible, the nodes must mean the same in all of them, so
-/// that a conversion between them changes none. Then the version nearest to the imported one is taken.
+/// that a conversion between them changes none. A version is not possible if an operand has a type that it does not allow. Then the version nearest to the imported one is taken.
 ///
 /// # Errors
 ///
@@ -151,19 +152,52 @@ fn only_version(
             candidates.push(version);
         }
     }
-    let (Some(&oldest), Some(&newest)) = (candidates.first(), candidates.last()) else { return Ok(None) };
-    import(&mut other, scope, set, oldest);
-    let is_elsewhere = |node: NodeId| other.scope(other.node(node).graph()) != scope;
-    let is_same = oldest == newest
-        || match plan(&other, newest, options) {
-            Ok(plan) => {
-                let mut changed = plan.steps.iter().map(|step| step.node);
-                let mut refused = plan.refusals.iter().map(|refusal| refusal.node);
-                changed.all(is_elsewhere) && refused.all(is_elsewhere)
-            }
-            Err(VersionError::Stopped(stopped)) => return Err(stopped),
-            Err(_) => false,
-        };
-    let nearest = candidates.into_iter().min_by_key(|version| (version.abs_diff(from), *version));
-    Ok(nearest.filter(|_| is_same))
+    if !mean_the_same(&mut other, scope, (set, &candidates), options)? {
+        // Types of operands exclude versions, too: the sizes of `Split` are floats in version 1, and integers from version 13 on.
+        candidates.retain(|&version| {
+            import(&mut other, scope, set, version);
+            takes_operands(&other, options)
+        });
+        if !mean_the_same(&mut other, scope, (set, &candidates), options)? {
+            return Ok(None);
+        }
+    }
+    Ok(candidates.into_iter().min_by_key(|version| (version.abs_diff(from), *version)))
+}
+
+/// Whether a conversion between the first and the last of these versions changes no node of the scope.
+fn mean_the_same(
+    model: &mut Model,
+    scope: OpsetScope,
+    (set, versions): (Symbol, &[i64]),
+    options: &ConvertOptions<'_>,
+) -> Result<bool, Stopped> {
+    let (Some(&oldest), Some(&newest)) = (versions.first(), versions.last()) else { return Ok(true) };
+    import(model, scope, set, oldest);
+    let is_elsewhere = |node: NodeId| model.scope(model.node(node).graph()) != scope;
+    if oldest == newest {
+        return Ok(true);
+    }
+    match plan(model, newest, options) {
+        Ok(plan) => {
+            let mut changed = plan.steps.iter().map(|step| step.node);
+            let mut refused = plan.refusals.iter().map(|refusal| refusal.node);
+            Ok(changed.all(is_elsewhere) && refused.all(is_elsewhere))
+        }
+        Err(VersionError::Stopped(stopped)) => Err(stopped),
+        Err(_) => Ok(false),
+    }
+}
+
+/// Whether no operand has a type that its node does not take, as far as types are known.
+fn takes_operands(model: &Model, options: &ConvertOptions<'_>) -> bool {
+    let mut settings =
+        InferOptions::default().with_registry(options.registry).with_execution(options.execution.clone());
+    settings.check_types = true;
+    let inference = infer(model, &settings);
+    !inference
+        .findings()
+        .diagnostics()
+        .iter()
+        .any(|found| found.rule.code == onnx_shape_infer::fault::TYPE_NOT_ALLOWED.code)
 }
