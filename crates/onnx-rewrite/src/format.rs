@@ -115,6 +115,8 @@ impl<'a> Printer<'a> {
     fn has_space(&self, found: &str, kind: TokenKind, is_adjacent: bool) -> bool {
         let is_where = self.section == "where";
         match (self.last, found) {
+            // An operand that is omitted.
+            (",", ",") => true,
             (_, "," | ")" | "]" | "?" | "*") | ("(" | "[" | "@", _) => false,
             ("{", "}") => false,
             // `=>`, `==`, `<=`, `...`, and the parts of names.

@@ -405,7 +405,7 @@ fn omitted_limits_of_clip_stay_omitted() {
     for elem in ["float", "double", "float16"] {
         let limit = |name: &str, number: &str| format!("{elem} {name} = {{{number}}}");
         let graph = |nodes: &str| {
-            let (l, h, k) = (limit("l", "-1"), limit("h", "3"), limit("k", "2"));
+            let (l, h, k) = (limit("l", "-1.0"), limit("h", "3.0"), limit("k", "2.0"));
             format!("g ({elem}[N] x) => ({elem}[N] y) <{l}, {h}, {k}> {{ {nodes} }}")
         };
         for (nodes, operands) in [

@@ -213,7 +213,8 @@ const WRONG: &[(&str, &str)] = &[
     (
         "rule repeat-heads: rounding, since 23
          from (q, k, v, r) => (y) { y = Attention <...> (q, Tile (k, r), Tile (v, r)) }
-         where rank(q) == 4, rank(k) == 4, rank(v) == 4
+         let { ok = Equal (ReduceProd (r), Gather (r, 1)) }
+         where ok, rank(q) == 4, rank(k) == 4, rank(v) == 4
          to (q, k, v) => (y) { y = Attention <...> (q, k, v) }",
         "values",
     ),
