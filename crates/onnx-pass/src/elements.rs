@@ -24,6 +24,9 @@ const STRINGS: [&str; 24] = [
 /// Strings that are numbers.
 const NUMERALS: [&str; 12] = ["1", "0", "-1", "2.5", "1e3", "NaN", "INF", "-inf", " 3 ", "+4", "255", "0.1"];
 
+/// Number of attempts in which an element is the next string of a claim.
+const TURNS: usize = 12;
+
 /// A small set of numbers, so that equal elements occur.
 const REPEATED: [f64; 3] = [2.0, 0.5, -1.0];
 
@@ -133,12 +136,18 @@ impl<'a, 'r> Elements<'a, 'r> {
     fn strings(&mut self, dims: Vec<i64>, count: usize) -> Result<Tensor, NoCase> {
         let sampler = self.sampler;
         let mut strings: Vec<&str> = Vec::with_capacity(count);
-        for _ in 0..count {
-            let own = &sampler.points.strings;
+        let own = &sampler.points.strings;
+        // In half of the attempts, the first elements are each string of the claim in turn.
+        let in_turn = |index: usize, attempt: usize| {
+            let turn = (attempt % 4).checked_sub(1)?.saturating_add(attempt / 4 * 2) % TURNS;
+            own.get(index.saturating_mul(TURNS).saturating_add(turn))
+        };
+        for index in 0..count {
             let is_own = !own.is_empty() && self.rng.below(2) == 0;
             strings.push(match self.attempt % 4 {
                 // What can be converted to numbers.
                 3 => self.rng.pick(&NUMERALS).unwrap_or_default(),
+                _ if let Some(text) = in_turn(index, self.attempt) => text,
                 _ if is_own => {
                     let at = self.rng.below(own.len() as u64) as usize;
                     own.get(at).map(String::as_str).unwrap_or_default()

@@ -220,10 +220,15 @@ impl<'a> Sampler<'a> {
         self.scaled.remove(&size);
     }
 
+    /// The dimensions of an input, or of the tensors in it.
     fn dims_of(&self, input: ValueId) -> Option<&[Dim]> {
-        match &self.eq.model().ty(input)?.kind {
-            TypeKind::Tensor(tensor) => tensor.shape.as_ref().map(onnx_types::Shape::dims),
-            _ => None,
+        let mut ty = self.eq.model().ty(input)?;
+        loop {
+            ty = match &ty.kind {
+                TypeKind::Tensor(tensor) => return tensor.shape.as_ref().map(onnx_types::Shape::dims),
+                TypeKind::Sequence(Some(inner)) | TypeKind::Optional(Some(inner)) => inner,
+                _ => return None,
+            };
         }
     }
 
