@@ -226,16 +226,23 @@ fn results(model: &Model, chain: &Chain, values: &Tensor, run: &EvalOptions<'_>)
     for &node in &chain.nodes {
         let made = run_node(model, node, &[Some(Value::from(tensor.clone()))], run).ok()?;
         let made = Tensor::clone(made.first()?.as_ref()?.tensor()?);
-        if made.elem() != tensor.elem()
-            && let Some(floats) = compare::floats(&tensor)
-        {
-            for (is_defined, number) in is_defined.iter_mut().zip(floats) {
-                *is_defined &= is_defined_cast(number, made.elem());
-            }
+        // Integers wrap to the integers of another type, and have a type of powers of two only if they are not negative.
+        let numbers = match tensor.elem().is_float() || made.elem() == ElemType::Float8E8M0 {
+            true if made.elem() != tensor.elem() => numbers(&tensor).unwrap_or_default(),
+            _ => Vec::new(),
+        };
+        for (is_defined, number) in is_defined.iter_mut().zip(numbers) {
+            *is_defined &= is_defined_cast(number, made.elem());
         }
         tensor = made;
     }
     Some(Results { tensor, is_defined })
+}
+
+/// The elements of a tensor as floats; `None` for integers of 64 bits without sign.
+fn numbers(tensor: &Tensor) -> Option<Vec<f64>> {
+    let integers = || Some(tensor.iter_i64(&NoData).ok()?.map(|number| number as f64).collect());
+    compare::floats(tensor).or_else(integers)
 }
 
 /// The first value for which the old side is defined and the new one is not, or has another result.

@@ -12,15 +12,16 @@ fn claim(class: &str, before: &[ElemType], after: &[ElemType]) -> Equivalence {
     let body = |types: &[ElemType]| {
         let mut text = String::new();
         for (index, elem) in types.iter().skip(1).enumerate() {
-            text.push_str(&format!("v{} = Cast <to = {}> (v{index})\n", index + 1, elem.code()));
+            let made = if index + 2 == types.len() { "y".to_owned() } else { format!("v{}", index + 1) };
+            text.push_str(&format!("{made} = Cast <to = {}> (v{index})\n", elem.code()));
         }
-        text + &format!("y = Identity (v{})", types.len() - 1)
+        text
     };
     let text = format!(
-        r#"<ir_version: 13, opset_import: ["": 25, "onnx.pass": 1], metadata_props: ["equivalence.class": "{class}"]>
+        r#"<ir_version: 13, opset_import: ["": 28, "onnx.pass": 1], metadata_props: ["equivalence.class": "{class}"]>
         g ({}[N] x) => (a, b) {{ a = onnx.pass.before (x)  b = onnx.pass.after (x) }}
-        <domain: "onnx.pass", opset_import: ["": 25]> before (v0) => (y) {{ {} }}
-        <domain: "onnx.pass", opset_import: ["": 25]> after (v0) => (y) {{ {} }}"#,
+        <domain: "onnx.pass", opset_import: ["": 28]> before (v0) => (y) {{ {} }}
+        <domain: "onnx.pass", opset_import: ["": 28]> after (v0) => (y) {{ {} }}"#,
         before[0].name(),
         body(before),
         body(after),
@@ -51,7 +52,8 @@ fn double_rounding_is_refuted() {
         (&[E::Double, E::Float, E::Float8E4M3Fn], "x = double[1] {"),
         (&[E::Double, E::Bfloat16, E::Float16], "x = double[1] {"),
         (&[E::Float, E::Float16, E::Float8E5M2], "x = float[1] {"),
-        (&[E::Int64, E::Double, E::Int32], "x = int64[1] {"),
+        // The sides differ only where the standard leaves the result of the old one open: runs find it.
+        (&[E::Int64, E::Double, E::Int32], "x = int64[3] {"),
         (&[E::Int64, E::Float16, E::Float8E5M2], "x = int64[1] {"),
         (&[E::Double, E::Float, E::Bool], "x = double[1] {"),
         (&[E::Int64, E::Int32, E::Bool], "x = int64[1] {"),
