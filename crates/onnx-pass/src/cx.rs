@@ -384,20 +384,28 @@ impl<'m> PassCx<'m> {
 
     /// Returns to a checkpoint.
     pub(crate) fn roll_back(&mut self, checkpoint: Checkpoint) {
+        // Values that adopted facts after the checkpoint are gone, and later ones may have their keys.
+        let is_inferred = self.revision == checkpoint.revision && self.adopted.is_empty();
         *self.model = checkpoint.model;
         self.references = None;
         self.journal.truncate(checkpoint.journal);
         self.assumed = checkpoint.assumed;
         self.adopted.clear();
-        // The record of edits belongs to the model that was restored.
-        self.refresh();
+        if is_inferred {
+            // What was inferred at the checkpoint holds again; the record of edits is that of the restored copy.
+            self.revision = self.model.revision();
+        } else {
+            self.refresh();
+        }
     }
 
     /// Infers what the edits since the last inference concern.
     pub(crate) fn refresh(&mut self) {
         let changes = self.model.changes_since(&self.revision);
         if !changes.is_empty() {
-            self.is_partial |= !self.model.functions().is_empty();
+            // An inference of everything includes functions.
+            let is_complete = matches!(changes, Changes::Everything);
+            self.is_partial |= !is_complete && !self.model.functions().is_empty();
             let options = inference_options(&self.options, self.assumes_guards);
             self.inference = std::mem::take(&mut self.inference).update(self.model, &options, &changes);
             self.revision = self.model.revision();

@@ -188,7 +188,9 @@ fn simplify(before: &Model, class: Exactness, name: &str, outcome: &mut Outcome)
         fail("not in order", format!("{faults:?}"));
     }
     if let Some(ended) = done.ended {
-        fail("ended early", ended.to_string());
+        let last = done.journal.iter().rev().take(8);
+        let last: Vec<String> = last.map(|entry| format!("{} {:?}", entry.pass, entry.sources)).collect();
+        fail("ended early", format!("{ended}; the last edits, in reverse: {}", last.join(", ")));
     }
     if let Some(found) = passes::new_errors(before, &after) {
         fail("new errors", found);
