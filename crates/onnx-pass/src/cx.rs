@@ -207,8 +207,10 @@ pub struct PassCx<'m> {
     pub(crate) verdicts: HashMap<u128, Verdict, RandomState>,
     /// The operations of all proofs of the pass that runs.
     pub(crate) proof_steps: u64,
-    /// Whether functions were not inferred since the last edit.
+    /// Whether functions were not inferred since the last change of the inference.
     is_partial: bool,
+    /// The number of edits at which functions were last inferred.
+    completed_at: usize,
     /// The conditions in the metadata of the model that edits depend on.
     pub(crate) assumed: HashSet<String, RandomState>,
     /// Whether a node refers to values by name, so that nothing is edited.
@@ -254,6 +256,7 @@ impl<'m> PassCx<'m> {
             verdicts,
             proof_steps: 0,
             is_partial: false,
+            completed_at: 0,
             assumed,
             refers_by_name,
             saved,
@@ -403,9 +406,6 @@ impl<'m> PassCx<'m> {
     pub(crate) fn refresh(&mut self) {
         let changes = self.model.changes_since(&self.revision);
         if !changes.is_empty() {
-            // An inference of everything includes functions.
-            let is_complete = matches!(changes, Changes::Everything);
-            self.is_partial |= !is_complete && !self.model.functions().is_empty();
             let options = inference_options(&self.options, self.assumes_guards);
             self.inference = std::mem::take(&mut self.inference).update(self.model, &options, &changes);
             self.revision = self.model.revision();
@@ -442,7 +442,10 @@ impl<'m> PassCx<'m> {
     /// does not know what their calls pass. Returns `false` if nothing can be new.
     pub(crate) fn complete_inference(&mut self) -> bool {
         self.refresh();
-        if !std::mem::take(&mut self.is_partial) {
+        // Patches that were dropped change the record of edits, and nothing else.
+        let is_edited = self.journal.len() != self.completed_at;
+        self.completed_at = self.journal.len();
+        if !std::mem::take(&mut self.is_partial) && (!is_edited || self.model.functions().is_empty()) {
             return false;
         }
         let options = inference_options(&self.options, self.assumes_guards);
