@@ -9,9 +9,10 @@ use std::process::{Command, Stdio};
 use crate::{TaskResult, workspace};
 
 const HELP: &str = "\
-cargo xtask hostile [PART OF A NAME] [--no-tests | --growth]
+cargo xtask hostile [PART OF A NAME] [--no-tests] [--no-growth] [--growth]
 
-  --no-tests   only files, texts and growing models, not the tests of directories and operators
+  --no-tests   not the tests of directories and operators
+  --no-growth  not the growing models, whose command takes many minutes to build with counters
   --growth     only growing models: every command on every axis of growth
 ";
 
@@ -39,14 +40,15 @@ pub(crate) fn run(args: &[String]) -> TaskResult {
     }
     let only: Vec<&String> = args.iter().filter(|arg| !arg.starts_with("--")).collect();
     let has = |option: &str| args.iter().any(|arg| arg == option);
-    let is_option = |arg: &&String| ["--no-tests", "--growth"].contains(&arg.as_str());
+    let is_option = |arg: &&String| ["--no-tests", "--no-growth", "--growth"].contains(&arg.as_str());
     if let Some(unknown) = args.iter().find(|arg| arg.starts_with("--") && !is_option(arg)) {
         return Err(format!("hostile takes no argument `{unknown}`\n\n{HELP}"));
     }
     if has("--growth") {
         return growth(&only);
     }
-    let table = table(&only).and(growth(&only));
+    let table = table(&only);
+    let table = if has("--no-growth") { table } else { table.and(growth(&only)) };
     let tests = if has("--no-tests") { Ok(()) } else { tests() };
     table.and(tests)
 }
