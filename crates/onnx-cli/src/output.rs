@@ -301,7 +301,7 @@ fn push_clean(clean: &mut String, text: &str, mut begins_line: bool) -> bool {
     begins_line
 }
 
-/// Text with styles in which all other characters that act are escaped as by [`clean_lines`]. A style is no text of its line.
+/// Text with styles in which all other characters that act are escaped as by [`clean_lines`]. A style is not text of its line.
 pub(crate) fn clean_styled(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut begins_line = true;

@@ -95,6 +95,9 @@ impl Suite for Runtime {
         let mut text = table(&rows);
         for name in [OURS].iter().chain(&PEERS) {
             let ratios: Vec<f64> = rows.iter().filter_map(|(_, forms)| ratio(forms, name)).collect();
+            if ratios.is_empty() {
+                continue;
+            }
             let mean = (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64).exp();
             let slower = ratios.iter().filter(|&&ratio| ratio > NOISE).count();
             let _ = writeln!(

@@ -178,7 +178,7 @@ impl Dir {
         Ok(rustix::fs::mkdirat(&self.handle, name, Mode::from_raw_mode(0o700))?)
     }
 
-    /// Whether the directory belongs to the user alone.
+    /// Whether the directory belongs to the user only.
     pub(crate) fn is_private(&self) -> io::Result<bool> {
         let stat = rustix::fs::fstat(&self.handle)?;
         Ok(stat.st_uid == rustix::process::geteuid().as_raw() && stat.st_mode & 0o077 == 0)
