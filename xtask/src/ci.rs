@@ -67,7 +67,9 @@ const SECOND: &[Step] = &[
     Step {
         name: "hostile",
         runs: Runs::Full,
-        run: || crate::hostile::run(&["--no-tests", "--no-growth"].map(str::to_owned)).map(|()| String::new()),
+        run: || {
+            crate::hostile::run(&["--no-tests", "--no-growth"].map(str::to_owned)).map(|()| String::new())
+        },
     },
 ];
 
