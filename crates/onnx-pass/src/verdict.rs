@@ -21,7 +21,7 @@ pub enum Verdict {
         /// Number of runs.
         attempts: usize,
     },
-    /// The edit is of the class [`Exactness::Approximate`], and was measured: the whole model ran before and after it.
+    /// The edit is of the class [`Approximate`](crate::Exactness::Approximate), and was measured: the whole model ran before and after it.
     Measured {
         /// Number of runs.
         runs: usize,

@@ -1,6 +1,6 @@
 //! Commands on models that grow: the steps of each command grow at most a little faster than the model.
 //!
-//! `growth/commands.txt` has the commands, [`axes`] the models. Every command runs on every axis at two sizes. The exponent is
+//! `growth/commands.txt` has the commands, the module `axes` the models. Every command runs on every axis at two sizes. The exponent is
 //! that of the steps beyond those on a model of almost nothing; steps are executed branches, which do not depend on the load
 //! of the machine. `growth/known.txt` lists pairs that grow faster, each with the reason; a pair that no longer does must not be
 //! listed.
