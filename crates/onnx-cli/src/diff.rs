@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use onnx_compose::weights::weights;
-use onnx_compose::{Aspect, Change, ChangeKind, Diff, DiffOptions, Element, diff};
+use onnx_compose::{Aspect, ChangeKind, ChangedElement, Diff, DiffOptions, ModelChange, diff};
 use onnx_diag::{Clean, Locus};
 use onnx_ir::Selectors;
 use serde_json::{Value as Json, json};
@@ -80,8 +80,8 @@ fn compared(a: &Loaded, b: &Loaded, args: &DiffArgs) -> Result<Diff, Failure> {
         }
     }
     if args.weights {
-        let is_weight = |change: &Change| {
-            change.element == Element::Initializer
+        let is_weight = |change: &ModelChange| {
+            change.element == ChangedElement::Initializer
                 || change.aspects.iter().any(|aspect| aspect.difference.is_some())
         };
         found.changes.retain(is_weight);

@@ -5,7 +5,7 @@ use std::io;
 use std::process::ExitCode;
 
 use bytes::Bytes;
-use onnx_codec::file::Refusal;
+use onnx_codec::file::ReplaceRefusal;
 use onnx_codec::{DecodeError, EncodeError, ExternalizeError, FileError, SaveError};
 use onnx_diag::{Rule, STOPPED, Sink, Status};
 use onnx_formats::ConvertError;
@@ -303,7 +303,7 @@ impl LibraryError for FileError {
     }
 
     fn help(&self) -> Option<String> {
-        let yields = self.refusal().is_some_and(Refusal::yields_to_force);
+        let yields = self.refusal().is_some_and(ReplaceRefusal::yields_to_force);
         yields.then(|| "`--force` replaces it anyway".to_owned())
     }
 }

@@ -1,7 +1,9 @@
 //! `onnx outline`: nodes become functions and calls of them.
 
 use onnx_diag::{Diagnostic, Locus, Sink};
-use onnx_functions::{OutlineError, OutlineOptions, OutlinedBlock, Reason, outline, outline_repeated, rules};
+use onnx_functions::{
+    FunctionReason, OutlineError, OutlineOptions, OutlinedBlock, outline, outline_repeated, rules,
+};
 use onnx_ir::{Element, FunctionId, Model, NodeId, Places, Selectors};
 use onnx_schema::Registry;
 use serde::Serialize;
@@ -93,7 +95,7 @@ fn called(model: &Model, call: NodeId) -> Result<FunctionId, Failure> {
 }
 
 /// The diagnostic for nodes that cannot become a function, at the first of them.
-fn refusal(model: &Model, nodes: &[NodeId], reason: &Reason) -> Sink {
+fn refusal(model: &Model, nodes: &[NodeId], reason: &FunctionReason) -> Sink {
     let locus = nodes.first().map_or_else(Locus::model, |&node| Places::new(model).node(node));
     let mut sink = Sink::new();
     sink.report(Diagnostic::new(&rules::NODES_NOT_OUTLINED, locus, reason.to_string()));

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum, ValueHint};
 use onnx_codec::WriteOptions;
-use onnx_codec::file::{Kind, write_file};
+use onnx_codec::file::{FileKind, write_file};
 use onnx_diag::render::{github, json, sarif};
-use onnx_diag::{Locus, Output, Report, Rule, Sink, Status, Tool};
+use onnx_diag::{CommandReport, Locus, Output, Rule, Sink, Status, Tool};
 use onnx_ir::{Model, Selectors};
 
 use crate::args::{COMMON, Command, DebugArgs, DebugCommand};
@@ -231,7 +231,7 @@ const TOOL: Tool<'_> = Tool {
 #[derive(Debug)]
 pub(crate) struct Collected {
     pub(crate) format: ReportFormat,
-    report: Report,
+    report: CommandReport,
     /// The kind of the result and the key of its list.
     kind: Option<(&'static str, &'static str)>,
     /// The elements of the list.
@@ -244,7 +244,7 @@ pub(crate) struct Collected {
 
 impl Collected {
     pub(crate) fn new(command: &str, format: ReportFormat) -> Self {
-        let mut report = Report::new(TOOL, command);
+        let mut report = CommandReport::new(TOOL, command);
         report.is_fixable = |rule: &Rule| onnx_check::is_fixable(rule);
         Self { format, report, kind: None, items: Vec::new(), file: None, named: Vec::new() }
     }
@@ -302,7 +302,7 @@ impl Out {
         match collected.format {
             ReportFormat::Text => findings.discard(),
             ReportFormat::Jsonl => {
-                let report = Report::new(collected.report.tool, collected.report.command.clone());
+                let report = CommandReport::new(collected.report.tool, collected.report.command.clone());
                 let mut one = Collected {
                     report,
                     kind: collected.kind,
@@ -350,7 +350,7 @@ impl Out {
     fn write_report(&mut self) -> Result<(), Failure> {
         let Some((path, contents)) = self.collected.file.take() else { return Ok(()) };
         let options = WriteOptions::default().with_temporaries(interrupt::temporaries());
-        Ok(write_file(path, Kind::Json, &options, |file| file.write_all(contents.as_bytes()))?)
+        Ok(write_file(path, FileKind::Json, &options, |file| file.write_all(contents.as_bytes()))?)
     }
 
     /// Sets the kind of the result and the key of its list.
@@ -393,7 +393,7 @@ impl Out {
             }),
             None => report.inputs.iter().position(is_about),
         };
-        let failure = onnx_diag::Failure {
+        let failure = onnx_diag::CommandFailure {
             rule: failure.rule,
             message: failure.message.clone(),
             help: Some(failure.advice(&report.command)),
@@ -404,12 +404,13 @@ impl Out {
         if self.collected.format == ReportFormat::Jsonl
             && let Some(name) = input
         {
-            let report = Report::new(self.collected.report.tool, self.collected.report.command.clone());
+            let report =
+                CommandReport::new(self.collected.report.tool, self.collected.report.command.clone());
             let mut one = Collected::new("", ReportFormat::Jsonl);
             one.report = report;
             let name = self.collected.report.inputs.get(name).map_or("", |input| input.name.as_str());
             let index = one.report.input(name, None, None, Sink::new());
-            one.report.failures.push(onnx_diag::Failure { input: Some(index), ..failure });
+            one.report.failures.push(onnx_diag::CommandFailure { input: Some(index), ..failure });
             let line = one.rendered()?;
             return self.report_text(&line);
         }

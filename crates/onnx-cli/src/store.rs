@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal as _, Write};
 use std::path::Path;
 
-use onnx_codec::file::{self, FileSet, Kind, open_stream, write_file};
+use onnx_codec::file::{self, FileKind, FileSet, open_stream, write_file};
 use onnx_codec::{DataFile, EncodeOptions, FileError, InputFiles, Segments, WriteOptions, encode, save_as};
 use onnx_diag::Sink;
 use onnx_formats::{ConvertError, Losses, MessageType, write_json, write_text};
@@ -208,7 +208,7 @@ pub(crate) fn write_message(
         Effect::NoOutput => {}
         Effect::DryRun if is_stream(to.path) => check_stream(to.path, &to.options.inputs)?,
         Effect::Write if is_stream(to.path) => stream(to.path, &to.options.inputs, [bytes], out)?,
-        _ => write_file(to.path, Kind::Message, &to.options, |file| file.write_all(bytes))?,
+        _ => write_file(to.path, FileKind::Message, &to.options, |file| file.write_all(bytes))?,
     }
     let written = Written { format: Some(to.format.id()), what, bytes: bytes.len() as u64, files: &[] };
     report_written(to, &written, out);

@@ -8,8 +8,8 @@ use onnx_pass::{Equivalence, Exactness, PassOptions, Verdict, prove_models};
 use onnx_schema::domain;
 use onnx_types::{Execution, Symbol};
 use onnx_version::{
-    Change, ConvertOptions, Plan, Refusal, VersionError, claims, convert, findings, imported_version,
-    nearest, plan,
+    ConvertOptions, Plan, StepChange, Unconvertible, VersionError, claims, convert, findings,
+    imported_version, nearest, plan,
 };
 use serde::Serialize;
 
@@ -107,7 +107,7 @@ impl Item {
         if self.refused > 0 && self.reached.is_none() {
             return format!("{} {} -> {}: {}", shown(&self.domain), self.from, self.to, self.verdict());
         }
-        let parts: Vec<String> = [Change::Form, Change::Replaced, Change::Expanded]
+        let parts: Vec<String> = [StepChange::Form, StepChange::Replaced, StepChange::Expanded]
             .into_iter()
             .map(|change| (plan.count(change), change))
             .filter(|&(count, _)| count > 0)
@@ -221,7 +221,7 @@ fn planned(
     (is_partial, caps): (bool, Option<Caps>),
 ) -> Result<Versions, Failure> {
     let mut done = Versions::default();
-    let mut refusals: Vec<Refusal> = Vec::new();
+    let mut refusals: Vec<Unconvertible> = Vec::new();
     for (name, version) in targets {
         let options = options(model, name, execution);
         let mut planned = match plan(model, *version, &options) {
@@ -297,7 +297,7 @@ pub(crate) fn prove(
         let Some(version) = item.reached else { continue };
         let options = options(model, name, execution);
         let claims = claims(model, version, &options).map_err(|error| within(error, execution))?;
-        let changed: u64 = [Change::Form, Change::Replaced, Change::Expanded]
+        let changed: u64 = [StepChange::Form, StepChange::Replaced, StepChange::Expanded]
             .into_iter()
             .map(|change| plan.count(change) as u64)
             .sum();
@@ -447,9 +447,9 @@ fn set_facts(
         versions.push(VersionFacts {
             version: target,
             is_possible: plan.is_possible(),
-            changed: plan.count(Change::Form) as u64,
-            replaced: plan.count(Change::Replaced) as u64,
-            expanded: plan.count(Change::Expanded) as u64,
+            changed: plan.count(StepChange::Form) as u64,
+            replaced: plan.count(StepChange::Replaced) as u64,
+            expanded: plan.count(StepChange::Expanded) as u64,
             refused: plan.refusals.len() as u64,
             first,
         });

@@ -13,7 +13,7 @@ use std::num::NonZeroU64;
 use std::path::Path;
 
 use onnx_codec::{
-    DataFile, EncodeOptions, ExternalizeOptions, InlineOptions, InputFiles, encode, externalize, inline,
+    DataFile, EncodeOptions, ExternalizeOptions, InlineDataOptions, InputFiles, encode, externalize, inline,
 };
 use onnx_compose::weights::STRIPPED_LOCATION;
 use onnx_ir::Model;
@@ -192,7 +192,7 @@ pub(crate) fn embed(loaded: &mut Loaded, out: &Out) -> Result<(), Failure> {
         return Ok(());
     }
     let source = loaded.source()?;
-    let options = InlineOptions::default().with_max_total_bytes(loaded.execution.limits.external_bytes);
+    let options = InlineDataOptions::default().with_max_total_bytes(loaded.execution.limits.external_bytes);
     inline(&mut loaded.model, &options, &source).map_err(|error| about_data(error.into(), loaded))?;
     for note in source.notes() {
         out.warning(&note.to_string(), None);

@@ -62,7 +62,7 @@ pub use decode::{
 pub use encode::{EncodeOptions, encode, encode_function, encode_graph, encode_node, encode_operator_set};
 pub use error::{DecodeError, EncodeError};
 pub use externalize::{
-    DataFile, ExternalizeError, ExternalizeOptions, Externalized, InlineOptions, SaveError, externalize,
+    DataFile, ExternalizeError, ExternalizeOptions, Externalized, InlineDataOptions, SaveError, externalize,
     inline, save, save_as,
 };
 pub use file::{FileError, InputFiles, ReadMode, WriteOptions};

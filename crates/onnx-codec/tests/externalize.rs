@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use onnx_codec::{
-    DataFile, DecodeOptions, EncodeOptions, ExternalizeError, ExternalizeOptions, FileSource, InlineOptions,
-    ReadMode, WriteOptions, decode, encode, externalize, inline,
+    DataFile, DecodeOptions, EncodeOptions, ExternalizeError, ExternalizeOptions, FileSource,
+    InlineDataOptions, ReadMode, WriteOptions, decode, encode, externalize, inline,
 };
 use onnx_ir::{AttrValue, Attribute, Constant, Model, NewNode, Position, SparseTensor, TrainingInfo};
 use onnx_types::tensor::{
@@ -124,7 +124,7 @@ fn every_tensor_is_visited() {
     let moved = externalize(&mut model, &all(), &NoData).unwrap();
     assert_eq!(moved.moved, tensors);
     assert_eq!(count_tensors(bytes_of(&model)), (tensors, tensors));
-    let count = inline(&mut model, &InlineOptions::default(), &memory(&moved.files)).unwrap();
+    let count = inline(&mut model, &InlineDataOptions::default(), &memory(&moved.files)).unwrap();
     assert_eq!(count, tensors);
     assert_eq!(bytes_of(&model), before);
 }
@@ -146,7 +146,7 @@ fn a_model_that_fails_is_left_alone() {
     let error = externalize(&mut model, &again, &NoData).unwrap_err();
     assert!(matches!(error, ExternalizeError::Tensor { .. }));
     assert!(error.to_string().starts_with("attribute `t` of function `Op`: cannot read"), "{error}");
-    assert!(inline(&mut model, &InlineOptions::default(), &NoData).is_err());
+    assert!(inline(&mut model, &InlineDataOptions::default(), &NoData).is_err());
     assert_eq!(bytes_of(&model), before);
 }
 
@@ -208,7 +208,7 @@ fn shards_are_filled_in_order() {
     let expected = [(name(1), 8032), (name(2), 20_000), (name(3), 2416)];
     assert_eq!(locations, expected.each_ref().map(|(name, len)| (name.as_str(), *len)));
     assert_eq!(places(&model)[2], (name(2), 0, 20_000));
-    inline(&mut model, &InlineOptions::default(), &memory(&moved.files)).unwrap();
+    inline(&mut model, &InlineDataOptions::default(), &memory(&moved.files)).unwrap();
     assert_eq!(bytes_of(&model), bytes_of(&model_of(&tensors)));
 }
 
@@ -258,7 +258,7 @@ fn tensors_that_share_memory_share_their_place() {
     // And back, where the source keeps its files in memory or mapped.
     let mut source = MemoryData::new();
     source.insert("w", bytes.clone());
-    inline(&mut model, &InlineOptions::default(), &source).unwrap();
+    inline(&mut model, &InlineDataOptions::default(), &source).unwrap();
     let value = model.initializers(model.main_graph()).next().unwrap();
     let Payload::Raw(back) = model.constant_tensor(value).unwrap().payload() else { panic!() };
     assert_eq!(back.as_ptr(), bytes.as_ptr());
@@ -305,9 +305,12 @@ fn inlining_is_limited() {
     let moved = externalize(&mut model, &ExternalizeOptions::new("w"), &NoData).unwrap();
     let source = memory(&moved.files);
     let error =
-        inline(&mut model, &InlineOptions::default().with_max_total_bytes(2399), &source).unwrap_err();
+        inline(&mut model, &InlineDataOptions::default().with_max_total_bytes(2399), &source).unwrap_err();
     assert!(matches!(error, ExternalizeError::TooLarge { limit: 2399 }));
-    assert_eq!(inline(&mut model, &InlineOptions::default().with_max_total_bytes(2400), &source).unwrap(), 2);
+    assert_eq!(
+        inline(&mut model, &InlineDataOptions::default().with_max_total_bytes(2400), &source).unwrap(),
+        2
+    );
 }
 
 #[test]
@@ -358,12 +361,12 @@ fn files_are_replaced_while_they_are_mapped() {
         let moved = externalize(&mut model, &options, &mapped(&path)).unwrap();
         save_over(&path, &model, &moved.files);
         let mut model = open(&path);
-        inline(&mut model, &InlineOptions::default(), &mapped(&path)).unwrap();
+        inline(&mut model, &InlineDataOptions::default(), &mapped(&path)).unwrap();
         assert!(bytes_of(&model) == expected, "round {round}");
     }
     // Back into the model, over the very file that is mapped.
     let mut model = open(&path);
-    inline(&mut model, &InlineOptions::default(), &mapped(&path)).unwrap();
+    inline(&mut model, &InlineDataOptions::default(), &mapped(&path)).unwrap();
     save(&path, &model, &[]).unwrap();
     assert!(fs::read(&path).unwrap() == expected);
     let names = fs::read_dir(dir.path()).unwrap().count();

@@ -6,9 +6,9 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use onnx_codec::file::{Kind, Refusal, Temporaries, write_file};
+use onnx_codec::file::{FileKind, ReplaceRefusal, Temporaries, write_file};
 use onnx_codec::{
-    DecodeOptions, EncodeOptions, ExternalizeOptions, FileSource, InlineOptions, InputFiles, ReadMode,
+    DecodeOptions, EncodeOptions, ExternalizeOptions, FileSource, InlineDataOptions, InputFiles, ReadMode,
     SaveError, WriteOptions, decode, encode, externalize, inline, save,
 };
 use onnx_ir::Model;
@@ -38,7 +38,7 @@ fn open(path: &Path) -> Model {
 fn whole(path: &Path) -> Vec<u8> {
     let source = FileSource::for_model(path).unwrap();
     let mut model = open(path);
-    inline(&mut model, &InlineOptions::default(), &source).unwrap();
+    inline(&mut model, &InlineDataOptions::default(), &source).unwrap();
     bytes_of(&model)
 }
 
@@ -57,7 +57,7 @@ fn split(
     save(path, &model, &moved.files, &EncodeOptions::default(), options)
 }
 
-fn refusal(result: Result<(), SaveError>) -> Refusal {
+fn refusal(result: Result<(), SaveError>) -> ReplaceRefusal {
     match result.unwrap_err() {
         SaveError::File(error) => error.refusal().unwrap_or_else(|| panic!("{error}")).clone(),
         error => panic!("{error}"),
@@ -102,23 +102,31 @@ fn data_of_the_input_is_kept_for_it() {
     for force in [false, true] {
         let options = reading(&[&input]).with_force(force);
         for data in ["w.data", "hard.data"] {
-            assert_eq!(refusal(split(&output, &model, data, 4096, &options)), Refusal::ReadByInput, "{data}");
+            assert_eq!(
+                refusal(split(&output, &model, data, 4096, &options)),
+                ReplaceRefusal::ReadByInput,
+                "{data}"
+            );
         }
         for data in ["in.onnx", "hard.onnx"] {
-            assert_eq!(refusal(split(&output, &model, data, 64, &options)), Refusal::IsInput, "{data}");
+            assert_eq!(
+                refusal(split(&output, &model, data, 64, &options)),
+                ReplaceRefusal::IsInput,
+                "{data}"
+            );
         }
         // As the model, too, and through links.
         symlink("w.data", folder.at("link.onnx")).unwrap();
         for name in ["w.data", "hard.data", "link.onnx"] {
             let saved = save(folder.at(name), &model, &[], &EncodeOptions::default(), &options);
-            assert_eq!(refusal(saved), Refusal::ReadByInput, "{name}");
+            assert_eq!(refusal(saved), ReplaceRefusal::ReadByInput, "{name}");
         }
         fs::remove_file(folder.at("link.onnx")).unwrap();
         // Another name of the input model is not the input model: the data stays with the name that is not replaced.
         let saved = split(&folder.at("hard.onnx"), &model, "w.data", 4096, &options);
-        assert_eq!(refusal(saved), Refusal::ReadByInput);
-        let written = write_file(folder.at("w.data"), Kind::Message, &options, |_| Ok(()));
-        assert_eq!(written.unwrap_err().refusal(), Some(&Refusal::ReadByInput));
+        assert_eq!(refusal(saved), ReplaceRefusal::ReadByInput);
+        let written = write_file(folder.at("w.data"), FileKind::Message, &options, |_| Ok(()));
+        assert_eq!(written.unwrap_err().refusal(), Some(&ReplaceRefusal::ReadByInput));
     }
     assert_eq!(folder.names(), ["hard.data", "hard.onnx", "in.onnx", "w.data"]);
     assert!(whole(&input) == before);
@@ -156,7 +164,7 @@ fn data_is_not_changed_under_a_copy_of_the_model() {
     for options in [reading(&[&copy]), reading(&[&path, &copy]), WriteOptions::default()] {
         for path in [&path, &copy] {
             let refused = refusal(split(path, &model, "w.data", 65536, &options));
-            assert!([Refusal::OtherData, Refusal::ReadByInput].contains(&refused), "{refused}");
+            assert!([ReplaceRefusal::OtherData, ReplaceRefusal::ReadByInput].contains(&refused), "{refused}");
             assert_eq!(folder.names(), names);
         }
         // The same contents change nothing for other readers.
@@ -169,8 +177,8 @@ fn data_is_not_changed_under_a_copy_of_the_model() {
     }
     // One byte of the last piece differs.
     let other = model_of(f32::from_bits(1.0_f32.to_bits() ^ 1), &[300, 100]);
-    assert_eq!(refusal(split(&copy, &other, "w.data", 64, &reading(&[&copy]))), Refusal::OtherData);
-    assert!(Refusal::OtherData.yields_to_force());
+    assert_eq!(refusal(split(&copy, &other, "w.data", 64, &reading(&[&copy]))), ReplaceRefusal::OtherData);
+    assert!(ReplaceRefusal::OtherData.yields_to_force());
     let options = reading(&[&copy]).with_force(true);
     split(&copy, &other, "w.data", 64, &options).unwrap();
     assert!(whole(&copy) == bytes_of(&other));
@@ -187,11 +195,15 @@ fn data_that_looks_like_a_model_is_data() {
             fs::write(folder.at(name), contents).unwrap();
             let encoding = EncodeOptions::default();
             let written = save(folder.at(name), &model, &[], &encoding, &WriteOptions::default());
-            assert_eq!(refusal(written), Refusal::OtherKind { kind: Kind::Model }, "{name}");
-            let written = write_file(folder.at(name), Kind::Message, &WriteOptions::default(), |_| Ok(()));
-            assert_eq!(written.unwrap_err().refusal(), Some(&Refusal::OtherKind { kind: Kind::Message }));
+            assert_eq!(refusal(written), ReplaceRefusal::OtherKind { kind: FileKind::Model }, "{name}");
+            let written =
+                write_file(folder.at(name), FileKind::Message, &WriteOptions::default(), |_| Ok(()));
+            assert_eq!(
+                written.unwrap_err().refusal(),
+                Some(&ReplaceRefusal::OtherKind { kind: FileKind::Message })
+            );
             let written = split(&folder.at("m.onnx"), &model, name, 64, &WriteOptions::default());
-            assert_eq!(refusal(written), Refusal::OtherData, "{name}");
+            assert_eq!(refusal(written), ReplaceRefusal::OtherData, "{name}");
             assert_eq!(fs::read(folder.at(name)).unwrap(), contents, "{name}");
         }
     }
@@ -208,7 +220,7 @@ fn a_link_into_another_directory_has_no_place_for_data() {
     symlink("real/m.onnx", &link).unwrap();
     for force in [false, true] {
         let options = WriteOptions::default().with_force(force);
-        assert_eq!(refusal(split(&link, &model, "w.data", 64, &options)), Refusal::LinkedElsewhere);
+        assert_eq!(refusal(split(&link, &model, "w.data", 64, &options)), ReplaceRefusal::LinkedElsewhere);
         assert_eq!(folder.names(), ["link.onnx", "real"]);
     }
     // Without external data both are the same.
@@ -219,7 +231,7 @@ fn a_link_into_another_directory_has_no_place_for_data() {
     symlink("real/w.data", folder.at("w.data")).unwrap();
     let external = open(&link);
     let saved = save(&link, &external, &[], &EncodeOptions::default(), &WriteOptions::default());
-    assert_eq!(refusal(saved), Refusal::LinkedElsewhere);
+    assert_eq!(refusal(saved), ReplaceRefusal::LinkedElsewhere);
     save(&link, &external, &[], &EncodeOptions::default(), &reading(&[&link])).unwrap();
     assert!(whole(&real) == bytes_of(&model));
     // A link within the directory.
@@ -246,7 +258,7 @@ fn data_of_the_model_itself_is_kept() {
                 _ => {}
             }
             let saved = save(folder.at(alias), &model, &[], &EncodeOptions::default(), &options);
-            assert_eq!(refusal(saved), Refusal::ReadByOutput, "{alias}");
+            assert_eq!(refusal(saved), ReplaceRefusal::ReadByOutput, "{alias}");
             if alias != "w.pb" {
                 fs::remove_file(folder.at(alias)).unwrap();
             }
@@ -257,7 +269,7 @@ fn data_of_the_model_itself_is_kept() {
     let other = model_of(2.0, &[300]);
     assert_eq!(
         refusal(save(folder.at("w.pb"), &other, &[], &EncodeOptions::default(), &WriteOptions::default())),
-        Refusal::OtherKind { kind: Kind::Model }
+        ReplaceRefusal::OtherKind { kind: FileKind::Model }
     );
 }
 
@@ -269,9 +281,9 @@ fn files_of_other_kinds_need_force() {
     let force = WriteOptions::default().with_force(true);
     fs::write(&notes, "precious").unwrap();
     let written = save(&notes, &model, &[], &EncodeOptions::default(), &WriteOptions::default());
-    assert_eq!(refusal(written), Refusal::OtherKind { kind: Kind::Model });
+    assert_eq!(refusal(written), ReplaceRefusal::OtherKind { kind: FileKind::Model });
     let written = split(&path, &model, "notes.txt", 64, &WriteOptions::default());
-    assert_eq!(refusal(written), Refusal::OtherData);
+    assert_eq!(refusal(written), ReplaceRefusal::OtherData);
     assert_eq!(fs::read(&notes).unwrap(), b"precious");
     assert_eq!(folder.names(), ["notes.txt"]);
     split(&path, &model, "notes.txt", 64, &force).unwrap();
@@ -279,7 +291,7 @@ fn files_of_other_kinds_need_force() {
     // The data of another model.
     let other = folder.at("other.onnx");
     let written = split(&other, &model_of(2.0, &[300]), "notes.txt", 64, &WriteOptions::default());
-    assert_eq!(refusal(written), Refusal::OtherData);
+    assert_eq!(refusal(written), ReplaceRefusal::OtherData);
     // A model over a model, and over an empty file of that name.
     save(&path, &model, &[], &EncodeOptions::default(), &WriteOptions::default()).unwrap();
     fs::write(folder.at("empty.onnx"), "").unwrap();
@@ -292,7 +304,7 @@ fn one_file_is_not_written_twice() {
     let model = model_of(1.0, &[300]);
     for data in ["m.onnx", "./m.onnx"] {
         let written = split(&folder.at("m.onnx"), &model, data, 64, &WriteOptions::default());
-        assert_eq!(refusal(written), Refusal::WrittenTwice);
+        assert_eq!(refusal(written), ReplaceRefusal::WrittenTwice);
     }
     assert!(folder.names().is_empty());
 }
@@ -308,7 +320,7 @@ fn a_reader_notices_that_the_model_was_replaced() {
     let mut old = open(&path);
     let force = WriteOptions::default().with_force(true);
     split(&path, &model_of(2.0, &[100, 300]), "w.data", 64, &force).unwrap();
-    let error = inline(&mut old, &InlineOptions::default(), &source).unwrap_err().to_string();
+    let error = inline(&mut old, &InlineDataOptions::default(), &source).unwrap_err().to_string();
     assert!(error.contains("the model was replaced"), "{error}");
     assert!(FileSource::for_model(&path).unwrap().len("w.data").is_ok());
 }
@@ -319,7 +331,7 @@ fn temporary_files_are_private_and_go_away() {
     let path = folder.at("m.onnx");
     let temporaries = Temporaries::default();
     let options = WriteOptions::default().with_temporaries(temporaries.clone());
-    write_file(&path, Kind::Model, &options, |out| {
+    write_file(&path, FileKind::Model, &options, |out| {
         out.write_all(&[8; 1 << 20])?;
         // Where there are files without names, there is none to see.
         for name in folder.names() {
@@ -333,7 +345,7 @@ fn temporary_files_are_private_and_go_away() {
     assert_eq!(mode("m.onnx"), mode("plain"));
     let stopped = temporaries.stop();
     drop(stopped);
-    assert!(write_file(folder.at("late"), Kind::Model, &options, |_| Ok(())).is_err());
+    assert!(write_file(folder.at("late"), FileKind::Model, &options, |_| Ok(())).is_err());
     assert_eq!(folder.names(), ["m.onnx", "plain"]);
 }
 
@@ -347,20 +359,21 @@ fn a_dry_run_decides_as_a_write() {
     // Directories are made on request only.
     assert!(split(&folder.at("m.onnx"), &model, "deep/er/w.data", 64, &dry).is_err());
     split(&folder.at("m.onnx"), &model, "deep/er/w.data", 64, &dry.clone().with_folders(true)).unwrap();
-    write_file(folder.at("x.onnx"), Kind::Model, &dry, |out| out.write_all(b"x")).unwrap();
+    write_file(folder.at("x.onnx"), FileKind::Model, &dry, |out| out.write_all(b"x")).unwrap();
     assert!(folder.names().is_empty());
     assert!(split(&folder.at("none/m.onnx"), &model, "w.data", 64, &dry).is_err());
     fs::write(folder.at("notes.txt"), "notes").unwrap();
-    let kind = Refusal::OtherKind { kind: Kind::Model };
+    let kind = ReplaceRefusal::OtherKind { kind: FileKind::Model };
     assert_eq!(refusal(split(&folder.at("notes.txt"), &model, "w.data", 64, &dry)), kind);
-    let error = write_file(folder.at("notes.txt"), Kind::Model, &dry, |_| Ok(())).unwrap_err();
+    let error = write_file(folder.at("notes.txt"), FileKind::Model, &dry, |_| Ok(())).unwrap_err();
     assert_eq!(error.refusal(), Some(&kind));
-    let error = write_file(folder.at("y.onnx"), Kind::Model, &dry, |_| Err(std::io::ErrorKind::Other.into()));
+    let error =
+        write_file(folder.at("y.onnx"), FileKind::Model, &dry, |_| Err(std::io::ErrorKind::Other.into()));
     assert!(error.is_err());
     split(&folder.at("m.onnx"), &model, "w.data", 64, &WriteOptions::default()).unwrap();
     let before = (whole(&folder.at("m.onnx")), folder.names());
     let other = model_of(2.0, &[300]);
-    assert_eq!(refusal(split(&folder.at("m.onnx"), &other, "w.data", 64, &dry)), Refusal::OtherData);
+    assert_eq!(refusal(split(&folder.at("m.onnx"), &other, "w.data", 64, &dry)), ReplaceRefusal::OtherData);
     split(&folder.at("m.onnx"), &other, "w.data", 64, &dry.with_force(true)).unwrap();
     assert_eq!((whole(&folder.at("m.onnx")), folder.names()), before);
     let folders = WriteOptions::default().with_folders(true);

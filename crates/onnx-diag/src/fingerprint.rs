@@ -1,7 +1,7 @@
 //! Fingerprints of diagnostics, by which baselines and code hosts recognize them in later versions of a model.
 
 use crate::diagnostic::Diagnostic;
-use crate::locus::Step;
+use crate::locus::LocusStep;
 
 /// Version of the algorithm, the first part of a fingerprint.
 const VERSION: u32 = 1;
@@ -13,28 +13,28 @@ pub(crate) fn fingerprint(found: &Diagnostic) -> String {
     hash.text(&found.rule.id().to_string());
     for step in found.locus.steps() {
         match step {
-            Step::Graph { name } => hash.words("graph", [name.as_str()]),
-            Step::Function { domain, name, overload } => {
+            LocusStep::Graph { name } => hash.words("graph", [name.as_str()]),
+            LocusStep::Function { domain, name, overload } => {
                 hash.words("function", [domain.as_str(), name.as_str(), overload.as_str()]);
             }
-            Step::Node { op, name, .. } => hash.words("node", [op.as_str(), name.as_str()]),
-            Step::Input { name, .. } => hash.words("input", [name.as_str()]),
-            Step::Output { name, .. } => hash.words("output", [name.as_str()]),
-            Step::Attribute { name } => hash.words("attribute", [name.as_str()]),
-            Step::Initializer { name } => hash.words("initializer", [name.as_str()]),
-            Step::SparseInitializer { name } => hash.words("sparse-initializer", [name.as_str()]),
-            Step::Value { name } => hash.words("value", [name.as_str()]),
-            Step::ValueInfo { name } => hash.words("value-info", [name.as_str()]),
-            Step::QuantizationAnnotation { name } => hash.words("annotation", [name.as_str()]),
-            Step::Tensor { name } => hash.words("tensor", [name.as_str()]),
-            Step::Type => hash.words("type", []),
-            Step::Dimension { .. } => hash.words("dimension", []),
-            Step::Element { .. } => hash.words("element", []),
-            Step::OpsetImport { domain } => hash.words("opset-import", [domain.as_str()]),
-            Step::Metadata { key } => hash.words("metadata", [key.as_str()]),
-            Step::TrainingInfo { .. } => hash.words("training-info", []),
-            Step::DeviceConfiguration { name } => hash.words("device-configuration", [name.as_str()]),
-            Step::Field { name } => hash.words("field", [name.as_str()]),
+            LocusStep::Node { op, name, .. } => hash.words("node", [op.as_str(), name.as_str()]),
+            LocusStep::Input { name, .. } => hash.words("input", [name.as_str()]),
+            LocusStep::Output { name, .. } => hash.words("output", [name.as_str()]),
+            LocusStep::Attribute { name } => hash.words("attribute", [name.as_str()]),
+            LocusStep::Initializer { name } => hash.words("initializer", [name.as_str()]),
+            LocusStep::SparseInitializer { name } => hash.words("sparse-initializer", [name.as_str()]),
+            LocusStep::Value { name } => hash.words("value", [name.as_str()]),
+            LocusStep::ValueInfo { name } => hash.words("value-info", [name.as_str()]),
+            LocusStep::QuantizationAnnotation { name } => hash.words("annotation", [name.as_str()]),
+            LocusStep::Tensor { name } => hash.words("tensor", [name.as_str()]),
+            LocusStep::Type => hash.words("type", []),
+            LocusStep::Dimension { .. } => hash.words("dimension", []),
+            LocusStep::Element { .. } => hash.words("element", []),
+            LocusStep::OpsetImport { domain } => hash.words("opset-import", [domain.as_str()]),
+            LocusStep::Metadata { key } => hash.words("metadata", [key.as_str()]),
+            LocusStep::TrainingInfo { .. } => hash.words("training-info", []),
+            LocusStep::DeviceConfiguration { name } => hash.words("device-configuration", [name.as_str()]),
+            LocusStep::Field { name } => hash.words("field", [name.as_str()]),
         }
     }
     format!("{VERSION}:{:016x}", hash.0)

@@ -72,7 +72,7 @@ mod sink;
 
 pub use diagnostic::{Diagnostic, Label};
 pub use escape::{Clean, Name, Quoted, is_unprintable};
-pub use locus::{Locus, Position, Step};
-pub use report::{Failure, Input, Output, Report, Status, Tool};
+pub use locus::{Locus, LocusStep, Position};
+pub use report::{CommandFailure, CommandReport, Input, Output, Status, Tool};
 pub use rule::{Reference, Rule, RuleId, STOPPED, Severity, find_rule};
 pub use sink::{Caps, Counts, Policy, Reported, RuleCount, Sink};

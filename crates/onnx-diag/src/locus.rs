@@ -1,4 +1,4 @@
-//! The path to an element of a model, stored by value: [`Locus`], [`Step`] and [`Position`].
+//! The path to an element of a model, stored by value: [`Locus`], [`LocusStep`] and [`Position`].
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::escape::Name;
 /// Indices count from 0, in the order of the file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Step {
+pub enum LocusStep {
     /// A graph: the main graph of the model, or the value of a graph attribute.
     Graph {
         /// The name of the graph.
@@ -121,7 +121,7 @@ pub enum Step {
     },
 }
 
-impl fmt::Display for Step {
+impl fmt::Display for LocusStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Graph { name } => named(f, "graph", name),
@@ -209,7 +209,7 @@ impl fmt::Display for Position {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Locus {
-    steps: Vec<Step>,
+    steps: Vec<LocusStep>,
     position: Option<Position>,
     selector: Option<Box<str>>,
 }
@@ -221,13 +221,13 @@ impl Locus {
     }
 
     /// The place that these steps lead to.
-    pub fn from_steps(steps: Vec<Step>) -> Self {
+    pub fn from_steps(steps: Vec<LocusStep>) -> Self {
         Self { steps, position: None, selector: None }
     }
 
     /// Goes one step further; the position, if there was one, stays.
     #[must_use]
-    pub fn then(mut self, step: Step) -> Self {
+    pub fn then(mut self, step: LocusStep) -> Self {
         self.steps.push(step);
         self
     }
@@ -235,121 +235,121 @@ impl Locus {
     /// Goes into a graph.
     #[must_use]
     pub fn graph(self, name: impl Into<Name>) -> Self {
-        self.then(Step::Graph { name: name.into() })
+        self.then(LocusStep::Graph { name: name.into() })
     }
 
     /// Goes into a function of the model.
     #[must_use]
     pub fn function(self, domain: impl Into<Name>, name: impl Into<Name>, overload: impl Into<Name>) -> Self {
-        self.then(Step::Function { domain: domain.into(), name: name.into(), overload: overload.into() })
+        self.then(LocusStep::Function { domain: domain.into(), name: name.into(), overload: overload.into() })
     }
 
     /// Goes to a node.
     #[must_use]
     pub fn node(self, index: usize, op: impl Into<Name>, name: impl Into<Name>) -> Self {
-        self.then(Step::Node { index, op: op.into(), name: name.into() })
+        self.then(LocusStep::Node { index, op: op.into(), name: name.into() })
     }
 
     /// Goes to an input of a node, graph or function.
     #[must_use]
     pub fn input(self, index: usize, name: impl Into<Name>) -> Self {
-        self.then(Step::Input { index, name: name.into() })
+        self.then(LocusStep::Input { index, name: name.into() })
     }
 
     /// Goes to an output of a node, graph or function.
     #[must_use]
     pub fn output(self, index: usize, name: impl Into<Name>) -> Self {
-        self.then(Step::Output { index, name: name.into() })
+        self.then(LocusStep::Output { index, name: name.into() })
     }
 
     /// Goes to an attribute.
     #[must_use]
     pub fn attribute(self, name: impl Into<Name>) -> Self {
-        self.then(Step::Attribute { name: name.into() })
+        self.then(LocusStep::Attribute { name: name.into() })
     }
 
     /// Goes to an initializer.
     #[must_use]
     pub fn initializer(self, name: impl Into<Name>) -> Self {
-        self.then(Step::Initializer { name: name.into() })
+        self.then(LocusStep::Initializer { name: name.into() })
     }
 
     /// Goes to a sparse initializer.
     #[must_use]
     pub fn sparse_initializer(self, name: impl Into<Name>) -> Self {
-        self.then(Step::SparseInitializer { name: name.into() })
+        self.then(LocusStep::SparseInitializer { name: name.into() })
     }
 
     /// Goes to a value.
     #[must_use]
     pub fn value(self, name: impl Into<Name>) -> Self {
-        self.then(Step::Value { name: name.into() })
+        self.then(LocusStep::Value { name: name.into() })
     }
 
     /// Goes to a value info entry.
     #[must_use]
     pub fn value_info(self, name: impl Into<Name>) -> Self {
-        self.then(Step::ValueInfo { name: name.into() })
+        self.then(LocusStep::ValueInfo { name: name.into() })
     }
 
     /// Goes to a quantization annotation.
     #[must_use]
     pub fn quantization_annotation(self, name: impl Into<Name>) -> Self {
-        self.then(Step::QuantizationAnnotation { name: name.into() })
+        self.then(LocusStep::QuantizationAnnotation { name: name.into() })
     }
 
     /// Goes to a tensor.
     #[must_use]
     pub fn tensor(self, name: impl Into<Name>) -> Self {
-        self.then(Step::Tensor { name: name.into() })
+        self.then(LocusStep::Tensor { name: name.into() })
     }
 
     /// Goes to the type of the place.
     #[must_use]
     pub fn ty(self) -> Self {
-        self.then(Step::Type)
+        self.then(LocusStep::Type)
     }
 
     /// Goes to a dimension of a shape.
     #[must_use]
     pub fn dimension(self, index: usize) -> Self {
-        self.then(Step::Dimension { index })
+        self.then(LocusStep::Dimension { index })
     }
 
     /// Goes to an element of a list.
     #[must_use]
     pub fn element(self, index: usize) -> Self {
-        self.then(Step::Element { index })
+        self.then(LocusStep::Element { index })
     }
 
     /// Goes to an opset import.
     #[must_use]
     pub fn opset_import(self, domain: impl Into<Name>) -> Self {
-        self.then(Step::OpsetImport { domain: domain.into() })
+        self.then(LocusStep::OpsetImport { domain: domain.into() })
     }
 
     /// Goes to a metadata property.
     #[must_use]
     pub fn metadata(self, key: impl Into<Name>) -> Self {
-        self.then(Step::Metadata { key: key.into() })
+        self.then(LocusStep::Metadata { key: key.into() })
     }
 
     /// Goes to a training info entry.
     #[must_use]
     pub fn training_info(self, index: usize) -> Self {
-        self.then(Step::TrainingInfo { index })
+        self.then(LocusStep::TrainingInfo { index })
     }
 
     /// Goes to a device configuration.
     #[must_use]
     pub fn device_configuration(self, name: impl Into<Name>) -> Self {
-        self.then(Step::DeviceConfiguration { name: name.into() })
+        self.then(LocusStep::DeviceConfiguration { name: name.into() })
     }
 
     /// Goes to a field of a message, by its name in `onnx.proto`.
     #[must_use]
     pub fn field(self, name: impl Into<Name>) -> Self {
-        self.then(Step::Field { name: name.into() })
+        self.then(LocusStep::Field { name: name.into() })
     }
 
     /// Sets the source position; `None` leaves it unchanged.
@@ -385,7 +385,7 @@ impl Locus {
     }
 
     /// The steps from the model to the place; empty for the model itself.
-    pub fn steps(&self) -> &[Step] {
+    pub fn steps(&self) -> &[LocusStep] {
         &self.steps
     }
 

@@ -80,14 +80,14 @@ pub struct Output {
 
 /// Why a command could not do what was requested.
 #[derive(Clone, Debug)]
-pub struct Failure {
+pub struct CommandFailure {
     /// The rule with the code and name of the failure.
     pub rule: &'static Rule,
     /// The message that states the failure.
     pub message: String,
     /// The suggested next step.
     pub help: Option<String>,
-    /// Position of the input that it is about, among [`Report::inputs`].
+    /// Position of the input that it is about, among [`CommandReport::inputs`].
     pub input: Option<usize>,
     /// Name of the limit that was exceeded.
     pub limit: Option<String>,
@@ -103,7 +103,7 @@ pub struct Failure {
 /// assert_eq!(report.status(), Status::Ok);
 /// ```
 #[derive(Clone, Debug)]
-pub struct Report {
+pub struct CommandReport {
     /// The program.
     pub tool: Tool<'static>,
     /// Name of the command.
@@ -113,7 +113,7 @@ pub struct Report {
     /// The outputs.
     pub outputs: Vec<Output>,
     /// The failures.
-    pub failures: Vec<Failure>,
+    pub failures: Vec<CommandFailure>,
     /// The result of the command, as a JSON object with a `kind`.
     pub result: Option<String>,
     /// A status that the diagnostics and failures do not show, such as a text that is not formatted.
@@ -122,7 +122,7 @@ pub struct Report {
     pub is_fixable: fn(&Rule) -> bool,
 }
 
-impl Report {
+impl CommandReport {
     /// An empty report.
     pub fn new(tool: Tool<'static>, command: impl Into<String>) -> Self {
         Self {
@@ -152,7 +152,7 @@ impl Report {
     /// The status that follows from failures and diagnostics.
     #[must_use]
     pub fn status(&self) -> Status {
-        let is_limit = |failure: &Failure| failure.limit.is_some() || *failure.rule == STOPPED;
+        let is_limit = |failure: &CommandFailure| failure.limit.is_some() || *failure.rule == STOPPED;
         let failures = self
             .failures
             .iter()

@@ -33,7 +33,7 @@ use crate::value::{MapKey, Value};
 /// assert_eq!(found.message, "output `y`: axis 0 is declared as `N`, which is 2, computed with 4");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct DeclaredTypes<'m> {
+pub struct RunTypes<'m> {
     model: &'m Model,
     /// The indices of the outputs of the main graph.
     outputs: HashMap<ValueId, usize, RandomState>,
@@ -43,7 +43,7 @@ pub struct DeclaredTypes<'m> {
     reported: HashSet<ValueId, RandomState>,
 }
 
-impl<'m> DeclaredTypes<'m> {
+impl<'m> RunTypes<'m> {
     /// The declared types of a model, before any of its variables has a size.
     #[must_use]
     pub fn new(model: &'m Model) -> Self {

@@ -1,7 +1,7 @@
 //! A tensor in a few numbers.
 
 use onnx_diag::Locus;
-use onnx_types::tensor::{Complex, DataSource, Element, NoData, Payload, Tensor, View, bf16, f16};
+use onnx_types::tensor::{Complex, DataSource, Element, NoData, Payload, Tensor, TensorView, bf16, f16};
 use onnx_types::{ElemClass, ElemType, Interrupt};
 
 use crate::cx::{Outcome, Stop};
@@ -303,11 +303,11 @@ impl Sums {
 }
 
 impl Scan<'_> {
-    fn view<T: Element>(&self, view: &View<T>, number: impl Fn(T) -> f64) -> Outcome<Statistics> {
+    fn view<T: Element>(&self, view: &TensorView<T>, number: impl Fn(T) -> f64) -> Outcome<Statistics> {
         self.floats(view.len(), |index| view.get(index).map(&number))
     }
 
-    fn integers<T: Element>(&self, view: &View<T>, number: impl Fn(T) -> i128) -> Outcome<Statistics> {
+    fn integers<T: Element>(&self, view: &TensorView<T>, number: impl Fn(T) -> i128) -> Outcome<Statistics> {
         self.counted(view.len(), |index| view.get(index).map(&number))
     }
 

@@ -10,14 +10,14 @@ use onnx_ir::{
 use onnx_schema::{Registry, op};
 use onnx_types::Symbol;
 
-use crate::reason::Reason;
+use crate::reason::FunctionReason;
 
 /// A call of a function that can be inlined.
 ///
 /// [`inline`](crate::inline) performs all steps. This type is for editors that apply an edit in separate steps: bind
 /// the call, compare the [versions](crate::missing_imports), copy the body, and replace the results.
 #[derive(Debug)]
-pub struct Call {
+pub struct FunctionCall {
     /// The function.
     pub function: FunctionId,
     /// The body.
@@ -29,7 +29,7 @@ pub struct Call {
     omits_inputs: bool,
 }
 
-impl Call {
+impl FunctionCall {
     /// Binds a call to the function that it calls. References to attributes of the function become the attributes of the call,
     /// or the defaults of the function; omitted inputs are omitted.
     ///
@@ -42,7 +42,7 @@ impl Call {
     /// - the body uses a value that nothing defines, or an attribute of the call names values of the body;
     /// - the call gives an attribute that has a default by a reference to an attribute, without default, of the function
     ///   around the call: which of the two values applies is known only where that function is called.
-    pub fn bind(model: &Model, node: NodeId, registry: &Registry) -> Result<Self, Reason> {
+    pub fn bind(model: &Model, node: NodeId, registry: &Registry) -> Result<Self, FunctionReason> {
         model.get_node(node).ok_or("the node is gone")?;
         let function = model.callee(node, registry).function().ok_or("the node calls no function")?;
         let needs = Needs::of(model, function, registry)?;
@@ -55,7 +55,7 @@ impl Call {
         node: NodeId,
         function: FunctionId,
         needs: &Needs,
-    ) -> Result<Self, Reason> {
+    ) -> Result<Self, FunctionReason> {
         let (record, callee) = (model.node(node), model.function(function));
         let body = callee.body();
         let (formals, results) = (model.graph(body).inputs(), model.graph(body).outputs());
@@ -93,7 +93,7 @@ impl Call {
 
     /// Moves the nodes of the body to an insertion point, and returns them. The function has no nodes and outputs any
     /// more.
-    pub(crate) fn move_body(&self, model: &mut Model, at: Position) -> Result<Vec<NodeId>, Reason> {
+    pub(crate) fn move_body(&self, model: &mut Model, at: Position) -> Result<Vec<NodeId>, FunctionReason> {
         for index in (0..model.graph(self.body).outputs().len()).rev() {
             model.remove_graph_output(self.body, index);
         }
@@ -121,7 +121,7 @@ impl Call {
     /// # Errors
     ///
     /// Returns the reason if the call omits an input that is an output of a graph of the body. The model is unchanged then.
-    pub fn copy_body(&mut self, model: &mut Model, at: Position) -> Result<Vec<NodeId>, Reason> {
+    pub fn copy_body(&mut self, model: &mut Model, at: Position) -> Result<Vec<NodeId>, FunctionReason> {
         let nodes =
             model.copy_nodes(self.body, at, &mut self.map).map_err(|error| not_copied(model, error))?;
         if self.omits_inputs {
@@ -145,10 +145,13 @@ fn trim(model: &mut Model, node: NodeId) {
 }
 
 /// The reason for an error of copying a body.
-fn not_copied(model: &Model, error: EditError) -> Reason {
+fn not_copied(model: &Model, error: EditError) -> FunctionReason {
     let EditError::NotMapped { value } = error else { return error.into() };
     let name = model.get_value(value).map(|value| model.str(value.name())).unwrap_or_default();
-    Reason::new(format!("the call omits {}, which is an output of a graph of the function", Quoted(name)))
+    FunctionReason::new(format!(
+        "the call omits {}, which is an output of a graph of the function",
+        Quoted(name)
+    ))
 }
 
 /// The requirements of a body on each call.
@@ -165,7 +168,11 @@ pub(crate) struct Needs {
 
 impl Needs {
     /// Examines a body; the reason if no call of the function can be inlined.
-    pub(crate) fn of(model: &Model, function: FunctionId, registry: &Registry) -> Result<Self, Reason> {
+    pub(crate) fn of(
+        model: &Model,
+        function: FunctionId,
+        registry: &Registry,
+    ) -> Result<Self, FunctionReason> {
         let body = model.function(function).body();
         let mut needs = Self::default();
         for graph in model.graphs_in(body) {
@@ -221,12 +228,12 @@ impl Needs {
         }
     }
 
-    fn check(&self, model: &Model, map: &CopyMap) -> Result<(), Reason> {
+    fn check(&self, model: &Model, map: &CopyMap) -> Result<(), FunctionReason> {
         for &(name, kind, op) in &self.kinds {
             let given = map.attribute(name).map_or(AttrKind::Undefined, Attribute::kind);
             if given != kind && given != AttrKind::Undefined {
                 let [name, op] = [name, op].map(|name| Quoted(model.str(name)).to_string());
-                return Err(Reason::new(format!(
+                return Err(FunctionReason::new(format!(
                     "the call gives attribute {name} as {given}, and {op} in the body needs {kind}"
                 )));
             }
@@ -235,7 +242,7 @@ impl Needs {
             None => Ok(()),
             Some(&(name, op)) => {
                 let [name, op] = [name, op].map(|name| Quoted(model.str(name)).to_string());
-                Err(Reason::new(format!(
+                Err(FunctionReason::new(format!(
                     "the call gives no attribute {name}, without which {op} is not valid"
                 )))
             }
@@ -244,16 +251,19 @@ impl Needs {
 }
 
 /// The reason if nothing defines a value: after inlining, its name could refer to a value of the graph around the call.
-fn refuse_undefined(model: &Model, value: ValueId) -> Result<(), Reason> {
+fn refuse_undefined(model: &Model, value: ValueId) -> Result<(), FunctionReason> {
     let record = model.value(value);
     if !matches!(record.def(), Def::Unresolved(_)) {
         return Ok(());
     }
-    Err(Reason::new(format!("the function uses {}, which nothing defines", Quoted(model.str(record.name())))))
+    Err(FunctionReason::new(format!(
+        "the function uses {}, which nothing defines",
+        Quoted(model.str(record.name()))
+    )))
 }
 
 /// The reason if a name of a value is an attribute of the call: it would be that of a value of the body.
-fn refuse_passed_names(model: &Model, node: NodeId) -> Result<(), Reason> {
+fn refuse_passed_names(model: &Model, node: NodeId) -> Result<(), FunctionReason> {
     let record = model.node(node);
     let names = naming_attributes(record.domain(), record.op());
     let is_passed = |attribute: &&Attribute| {
@@ -261,19 +271,21 @@ fn refuse_passed_names(model: &Model, node: NodeId) -> Result<(), Reason> {
     };
     let Some(attribute) = record.attributes().iter().find(is_passed) else { return Ok(()) };
     let [name, op] = [attribute.name(), record.op()].map(|name| Quoted(model.str(name)).to_string());
-    Err(Reason::new(format!("{name} of {op} in the body names values, and is an attribute of the call")))
+    Err(FunctionReason::new(format!(
+        "{name} of {op} in the body names values, and is an attribute of the call"
+    )))
 }
 
 /// The reason if a standard operator of the body needs an input that a call omits. What functions and operators of other domains
 /// need is not known here.
-fn refuse_needed(model: &Model, formal: ValueId) -> Result<(), Reason> {
+fn refuse_needed(model: &Model, formal: ValueId) -> Result<(), FunctionReason> {
     for used in model.value(formal).uses() {
         let node = match used.user {
             User::Node(node) => node,
             User::Attribute(node) => {
                 let [name, op] = [model.value(formal).name(), model.node(node).op()]
                     .map(|name| Quoted(model.str(name)).to_string());
-                return Err(Reason::new(format!("the call omits {name}, which {op} names")));
+                return Err(FunctionReason::new(format!("the call omits {name}, which {op} names")));
             }
             User::Graph(_) => continue,
         };
@@ -282,7 +294,9 @@ fn refuse_needed(model: &Model, formal: ValueId) -> Result<(), Reason> {
         if of_schema.is_some_and(|input| !input.is_optional() && !input.is_variadic()) {
             let [name, op] = [model.value(formal).name(), model.node(node).op()]
                 .map(|name| Quoted(model.str(name)).to_string());
-            return Err(Reason::new(format!("the call omits {name}, without which {op} is not valid")));
+            return Err(FunctionReason::new(format!(
+                "the call omits {name}, without which {op} is not valid"
+            )));
         }
     }
     Ok(())
@@ -290,7 +304,7 @@ fn refuse_needed(model: &Model, formal: ValueId) -> Result<(), Reason> {
 
 /// The reason if a call refers to an attribute that can be omitted, of the function around it, for one that has a default in
 /// the called function: a reference in the body cannot stand for both.
-fn refuse_hidden_default(model: &Model, call: NodeId, function: FunctionId) -> Result<(), Reason> {
+fn refuse_hidden_default(model: &Model, call: NodeId, function: FunctionId) -> Result<(), FunctionReason> {
     let record = model.node(call);
     if !record.attributes().iter().any(|attribute| matches!(attribute.value(), AttrValue::Ref(_))) {
         return Ok(());
@@ -309,7 +323,7 @@ fn refuse_hidden_default(model: &Model, call: NodeId, function: FunctionId) -> R
             let [attribute, target] =
                 [attribute.name(), target].map(|name| Quoted(model.str(name)).to_string());
             let text = "the function has a default, which counts where";
-            return Err(Reason::new(format!(
+            return Err(FunctionReason::new(format!(
                 "for its attribute {attribute} {text} the function around the call is called without {target}"
             )));
         }

@@ -7,7 +7,7 @@ use onnx_ir::{CopyMap, FunctionId, GraphId, Model, OpsetScope, Position};
 use onnx_types::Symbol;
 
 use crate::inline::{Calls, InlineOptions};
-use crate::reason::Reason;
+use crate::reason::FunctionReason;
 use crate::versions::{Convert, Mismatch, compare};
 
 /// A function whose operators have the meaning that they have in the graph of a call.
@@ -22,7 +22,8 @@ pub(crate) struct Fitting {
 /// Functions that were compared with the versions of scopes.
 #[derive(Debug, Default)]
 pub(crate) struct Conversions {
-    known: HashMap<FunctionId, HashMap<OpsetScope, Result<Fitting, Reason>, RandomState>, RandomState>,
+    known:
+        HashMap<FunctionId, HashMap<OpsetScope, Result<Fitting, FunctionReason>, RandomState>, RandomState>,
     copies: Vec<FunctionId>,
 }
 
@@ -35,7 +36,7 @@ impl Conversions {
         graph: GraphId,
         options: &InlineOptions<'_>,
         calls: &mut Calls,
-    ) -> Result<Fitting, Reason> {
+    ) -> Result<Fitting, FunctionReason> {
         let scope = model.scope(graph);
         if let Some(known) = self.known.get(&function).and_then(|known| known.get(&scope)) {
             return known.clone();
@@ -65,7 +66,7 @@ impl Conversions {
         (options, convert): (&InlineOptions<'_>, &dyn Convert),
         mut mismatch: Mismatch,
         calls: &mut Calls,
-    ) -> Result<Fitting, Reason> {
+    ) -> Result<Fitting, FunctionReason> {
         let copy = copy_function(model, function, calls)?;
         self.copies.push(copy);
         let mut done: Vec<Symbol> = Vec::new();
@@ -90,7 +91,11 @@ impl Conversions {
 }
 
 /// Makes a function like another one, under an overload that nothing calls.
-fn copy_function(model: &mut Model, function: FunctionId, calls: &mut Calls) -> Result<FunctionId, Reason> {
+fn copy_function(
+    model: &mut Model,
+    function: FunctionId,
+    calls: &mut Calls,
+) -> Result<FunctionId, FunctionReason> {
     let record = model.function(function);
     let (domain, name, from) = (record.written_domain(), record.name(), record.body());
     let defaults = record.defaults.clone();

@@ -13,12 +13,12 @@ use onnx_types::{Dim, Stopped, Symbol, Type, TypeKind};
 use slotmap::SecondaryMap;
 use smallvec::SmallVec;
 
-use crate::call::{Call, Needs};
+use crate::call::{FunctionCall, Needs};
 use crate::convert::Conversions;
 use crate::cost::Cost;
 use crate::inline::{Calls, InlineOptions, InlinedCall, graphs_of, max_entries};
 use crate::names::Names;
-use crate::reason::Reason;
+use crate::reason::FunctionReason;
 use crate::references::{Forwards, redirect};
 
 /// The version of the default domain that is imported if a model does not import the domain and needs an `Identity`:
@@ -48,7 +48,7 @@ pub(crate) struct Expander<'a> {
     calls: Calls,
     /// The results of calls.
     report: Vec<InlinedCall>,
-    needs: SecondaryMap<FunctionId, Result<Arc<Needs>, Reason>>,
+    needs: SecondaryMap<FunctionId, Result<Arc<Needs>, FunctionReason>>,
     names: Names,
     conversions: Conversions,
     /// The values that replace outputs of calls.
@@ -240,7 +240,7 @@ impl<'a> Expander<'a> {
     }
 
     /// Binds a call and copies the body; the model is unchanged if there is a reason against it.
-    fn copy(&mut self, node: NodeId) -> Result<(Call, Pairs), Reason> {
+    fn copy(&mut self, node: NodeId) -> Result<(FunctionCall, Pairs), FunctionReason> {
         let function = self.calls.get(node).copied().ok_or("the node calls no function")?;
         let graph = self.model.node(node).graph();
         let needs = match self.needs.get(function) {
@@ -252,7 +252,7 @@ impl<'a> Expander<'a> {
             }
         }?;
         let known = self.conversions.get(self.model, function, graph, self.options, &mut self.calls)?;
-        let mut call = Call::bind_to(self.model, node, known.function, &needs)?;
+        let mut call = FunctionCall::bind_to(self.model, node, known.function, &needs)?;
         self.separate(node, &mut call);
         let is_single = self.single.get(function) == Some(&node) && known.function == function;
         let pairs: Pairs = if is_single && call.is_movable(self.model, &needs) {
@@ -341,7 +341,7 @@ impl<'a> Expander<'a> {
 
     /// Gives an input of the body that a `Gradient` names a separate operand, where the call has the operand twice: the derivative
     /// by the operand is not that by one of the inputs.
-    fn separate(&mut self, node: NodeId, call: &mut Call) {
+    fn separate(&mut self, node: NodeId, call: &mut FunctionCall) {
         let is_named = |&formal: &ValueId| self.model.is_named_by_attribute(formal);
         if !self.model.graph(call.body).inputs().iter().any(is_named) {
             return;

@@ -9,7 +9,7 @@ use slotmap::SecondaryMap;
 use crate::cost::{Cost, Costs};
 use crate::expand::Expander;
 use crate::names::Naming;
-use crate::reason::Reason;
+use crate::reason::FunctionReason;
 use crate::versions::Convert;
 
 /// Options of [`inline`].
@@ -99,7 +99,7 @@ impl Inlined {
     }
 
     /// The calls that were not inlined, each with the reason.
-    pub fn kept(&self) -> impl Iterator<Item = (&InlinedCall, &Reason)> {
+    pub fn kept(&self) -> impl Iterator<Item = (&InlinedCall, &FunctionReason)> {
         self.calls.iter().filter_map(|call| Some((call, call.result.as_ref().err()?)))
     }
 
@@ -137,7 +137,7 @@ pub struct InlinedCall {
     /// The index of the call whose body contained this one.
     pub parent: Option<u32>,
     /// Number of nodes that replaced the call, those of nested graphs included; the reason if it was not inlined.
-    pub result: Result<usize, Reason>,
+    pub result: Result<usize, FunctionReason>,
 }
 
 /// The text of an identity of a function.

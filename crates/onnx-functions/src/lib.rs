@@ -102,7 +102,7 @@ mod sizes;
 mod versions;
 
 pub use bodies::{body_as, body_of, expand, has_body};
-pub use call::Call;
+pub use call::FunctionCall;
 pub use housekeeping::{Identity, Separated, deduplicate, separate_functions, sort_functions};
 pub use inline::{InlineError, InlineOptions, Inlined, InlinedCall, inline, inline_all};
 pub use link::{
@@ -110,7 +110,7 @@ pub use link::{
 };
 pub use names::Naming;
 pub use outline::{Region, outline};
-pub use reason::Reason;
+pub use reason::FunctionReason;
 pub use repeated::{OutlineError, OutlineOptions, OutlinedBlock, outline_repeated};
 pub use report::InlinedFunction;
 pub use select::{FunctionPattern, FunctionSelector};

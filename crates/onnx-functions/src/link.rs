@@ -14,7 +14,7 @@ use slotmap::SecondaryMap;
 use crate::expand::add_imports;
 use crate::housekeeping::{Identity, Taken, identity_of};
 use crate::inline::{Calls, all_calls, graphs_of, identity};
-use crate::reason::Reason;
+use crate::reason::FunctionReason;
 use crate::sizes::endless;
 use crate::versions::missing_imports;
 
@@ -44,7 +44,7 @@ pub enum LinkError {
         /// The identity of the function, quoted.
         function: String,
         /// The reason.
-        reason: Reason,
+        reason: FunctionReason,
     },
     /// A function of the library has tensors in other files, at locations relative to the library.
     #[error("the function {function} of the library has external data: embed it first")]

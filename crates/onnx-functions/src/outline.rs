@@ -8,7 +8,7 @@ use onnx_schema::{Registry, normalize_domain};
 use slotmap::SecondaryMap;
 
 use crate::housekeeping::Identity;
-use crate::reason::Reason;
+use crate::reason::FunctionReason;
 use crate::references::{differentiated, has_devices, referred};
 
 /// Moves nodes of one graph into a new function of the model, and replaces them by a call of it. Outside values that
@@ -27,7 +27,7 @@ pub fn outline(
     nodes: &[NodeId],
     (domain, name, overload): (&str, &str, &str),
     registry: &Registry,
-) -> Result<NodeId, Reason> {
+) -> Result<NodeId, FunctionReason> {
     let region = Region::new(model, nodes)?;
     refuse_referred(model, &region.nodes)?;
     let function = region.make_function(model, (domain, name, overload), registry)?;
@@ -71,7 +71,7 @@ impl Region {
     /// of its nodes depends on that node), if the order of the nodes has no insertion point for the call, or if the
     /// nodes are not of one sorted graph, refer to attributes of a function around them, have no results that are used, or
     /// a `Gradient` is one of them or differentiates them.
-    pub fn new(model: &Model, nodes: &[NodeId]) -> Result<Self, Reason> {
+    pub fn new(model: &Model, nodes: &[NodeId]) -> Result<Self, FunctionReason> {
         let mut members: SecondaryMap<NodeId, ()> = SecondaryMap::new();
         let first =
             nodes.first().and_then(|&node| model.get_node(node)).ok_or("the list of nodes is empty")?;
@@ -117,7 +117,7 @@ impl Region {
         model: &mut Model,
         (domain, name, overload): (&str, &str, &str),
         registry: &Registry,
-    ) -> Result<FunctionId, Reason> {
+    ) -> Result<FunctionId, FunctionReason> {
         let domain = normalize_domain(model.intern(domain));
         let (name, overload) = (model.intern(name), model.intern(overload));
         refuse_taken_identity(model, registry, (domain, name, overload))?;
@@ -130,7 +130,7 @@ impl Region {
     }
 
     /// Replaces the nodes by a call of a function that computes the same.
-    fn replace(&self, model: &mut Model, function: FunctionId) -> Result<NodeId, Reason> {
+    fn replace(&self, model: &mut Model, function: FunctionId) -> Result<NodeId, FunctionReason> {
         let record = model.function(function);
         let (domain, name, overload) = (record.domain(), record.name(), record.overload());
         let [domain_text, name_text] = [domain, name].map(|name| model.str(name).to_owned());
@@ -163,20 +163,20 @@ impl Region {
 }
 
 /// The reason if a part of the model other than a node or an output refers to a result of these nodes.
-fn refuse_referred(model: &Model, nodes: &[NodeId]) -> Result<(), Reason> {
+fn refuse_referred(model: &Model, nodes: &[NodeId]) -> Result<(), FunctionReason> {
     let referred = referred(model);
     for &node in nodes {
         for &value in model.node(node).outputs().iter().flatten() {
             if referred.contains_key(value) {
                 let value = Quoted(name(model, value));
-                return Err(Reason::new(format!(
+                return Err(FunctionReason::new(format!(
                     "a quantization annotation or a binding of the training refers to {value}, and would be lost"
                 )));
             }
         }
         if model.walk_node(node).nodes().any(|inner| has_devices(model, inner)) {
             let op = Quoted(model.str(model.node(node).op()));
-            return Err(Reason::new(format!(
+            return Err(FunctionReason::new(format!(
                 "{op} has a device configuration, which refers to values of the graph"
             )));
         }
@@ -189,7 +189,7 @@ fn insertion_point(
     model: &Model,
     graph: GraphId,
     members: &SecondaryMap<NodeId, ()>,
-) -> Result<Position, Reason> {
+) -> Result<Position, FunctionReason> {
     // Nodes outside of the set that depend on it.
     let mut dependent: SecondaryMap<NodeId, ()> = SecondaryMap::new();
     let (mut first, mut last) = (None, None);
@@ -211,13 +211,13 @@ fn insertion_point(
             if let Some(value) = used {
                 let value = Quoted(name(model, value));
                 let text = "the nodes are not convex: one of them needs";
-                return Err(Reason::new(format!("{text} {value}, which depends on another one")));
+                return Err(FunctionReason::new(format!("{text} {value}, which depends on another one")));
             }
             if let Some(value) = needs_late {
                 let value = Quoted(name(model, value));
                 let text =
                     "no place for the call follows all operands and precedes all uses: move the node of";
-                return Err(Reason::new(format!("{text} {value} forward")));
+                return Err(FunctionReason::new(format!("{text} {value} forward")));
             }
             last = Some(node);
         } else if uses_member || used.is_some() {
@@ -280,7 +280,7 @@ fn refuse_taken_identity(
     model: &Model,
     registry: &Registry,
     (domain, name, overload): Identity,
-) -> Result<(), Reason> {
+) -> Result<(), FunctionReason> {
     if domain.is_empty() {
         return Err("`ai.onnx` is the domain of ONNX's own operators: choose another one".into());
     }
@@ -290,11 +290,11 @@ fn refuse_taken_identity(
     let quoted = Quoted(model.str(name));
     if model.find_function(domain, name, overload).is_some() {
         let function = crate::inline::identity(model, domain, name, overload);
-        return Err(Reason::new(format!("the function {function} already exists")));
+        return Err(FunctionReason::new(format!("the function {function} already exists")));
     }
     let is_declared = registry.declared_history(model.str(domain), model.str(name)).next().is_some();
     if is_declared || !onnx_schema::versions(domain, name).is_empty() {
-        return Err(Reason::new(format!(
+        return Err(FunctionReason::new(format!(
             "{quoted} is the name of an operator, which nodes would call instead of the function"
         )));
     }
@@ -303,13 +303,13 @@ fn refuse_taken_identity(
         record.op() == name && record.domain() == domain && record.overload() == overload
     };
     if model.all_graphs().any(|graph| model.nodes(graph).any(is_it)) {
-        return Err(Reason::new(format!("a node of the model calls another operator {quoted}")));
+        return Err(FunctionReason::new(format!("a node of the model calls another operator {quoted}")));
     }
     Ok(())
 }
 
 /// Makes the body of a function from the nodes of a region.
-fn fill(model: &mut Model, function: FunctionId, region: &Region) -> Result<(), Reason> {
+fn fill(model: &mut Model, function: FunctionId, region: &Region) -> Result<(), FunctionReason> {
     let body = model.function(function).body();
     let mut map = CopyMap::new();
     for &input in &region.inputs {

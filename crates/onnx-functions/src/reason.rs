@@ -5,22 +5,22 @@ use onnx_ir::EditError;
 /// The reason why a call is not inlined, or nodes are not outlined: a clause for the reader of a report.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct Reason(String);
+pub struct FunctionReason(String);
 
-impl Reason {
+impl FunctionReason {
     /// A reason, as a clause.
     pub fn new(reason: impl Into<String>) -> Self {
         Self(reason.into())
     }
 }
 
-impl From<&str> for Reason {
+impl From<&str> for FunctionReason {
     fn from(reason: &str) -> Self {
         Self(reason.to_owned())
     }
 }
 
-impl From<EditError> for Reason {
+impl From<EditError> for FunctionReason {
     fn from(error: EditError) -> Self {
         Self(error.to_string())
     }

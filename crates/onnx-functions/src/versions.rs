@@ -5,7 +5,7 @@ use onnx_ir::{Callee, FunctionId, GraphId, Model};
 use onnx_schema::{Registry, normalize_domain};
 use onnx_types::Symbol;
 
-use crate::reason::Reason;
+use crate::reason::FunctionReason;
 
 /// Conversion of functions to other operator set versions.
 pub trait Convert {
@@ -21,7 +21,7 @@ pub trait Convert {
         function: FunctionId,
         domain: Symbol,
         version: i64,
-    ) -> Result<(), Reason>;
+    ) -> Result<(), FunctionReason>;
 }
 
 /// A domain whose version at a call gives an operator of a function another meaning.
@@ -29,7 +29,7 @@ pub trait Convert {
 pub(crate) struct Mismatch {
     pub(crate) domain: Symbol,
     pub(crate) here: i64,
-    pub(crate) reason: Reason,
+    pub(crate) reason: FunctionReason,
 }
 
 /// Returns the operator sets that a function imports and the graph of a call does not. `planned` are versions that
@@ -47,7 +47,7 @@ pub fn missing_imports(
     graph: GraphId,
     planned: &[(Symbol, i64)],
     registry: &Registry,
-) -> Result<Vec<(Symbol, i64)>, Reason> {
+) -> Result<Vec<(Symbol, i64)>, FunctionReason> {
     compare(model, function, graph, planned, registry).map_err(|mismatch| mismatch.reason)
 }
 
@@ -71,7 +71,8 @@ pub(crate) fn compare(
         };
         let op = || Quoted(model.str(record.op()));
         let Some(old) = there.get(domain) else {
-            let reason = Reason::new(format!("the function does not import the operator set of {}", op()));
+            let reason =
+                FunctionReason::new(format!("the function does not import the operator set of {}", op()));
             return Err(Mismatch { domain, here: 0, reason });
         };
         let Some(here) = of(planned).or_else(|| of(&missing)).or_else(|| around.get(domain)) else {
@@ -88,7 +89,8 @@ pub(crate) fn compare(
         if !is_same(callee(old), callee(here)) {
             let text =
                 format!("{} can have another meaning in version {here}, which applies to the call,", op());
-            let reason = Reason::new(format!("{text} than in version {old}, which the function imports"));
+            let reason =
+                FunctionReason::new(format!("{text} than in version {old}, which the function imports"));
             return Err(Mismatch { domain, here, reason });
         }
     }

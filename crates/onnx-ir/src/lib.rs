@@ -214,8 +214,8 @@ pub use places::Places;
 pub use provenance::{Derivation, DerivationId, DerivationSource, Origin};
 pub use resolve::{Callee, FIRST_IR_WITH_IMPORTS, OpsetScope, OpsetVersions};
 pub use selector::{
-    Comparison, Direction, Element, ElementSet, Glob, Refinement, Relation, Scope, Selector, SelectorError,
-    SelectorFacts, Selectors, TextPattern, ValueFact,
+    Direction, Element, ElementSet, Glob, NumberRange, NumberRelation, Refinement, Selector, SelectorError,
+    SelectorFacts, SelectorScope, Selectors, TextPattern, ValueFact,
 };
 pub use sort::Cycle;
 pub use tensors::{TensorHolder, TensorPart, TensorPlace};

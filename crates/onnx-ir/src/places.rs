@@ -2,7 +2,7 @@
 
 use std::cell::{Cell, OnceCell};
 
-use onnx_diag::{Locus, Position, Step};
+use onnx_diag::{Locus, LocusStep, Position};
 use onnx_types::Symbol;
 use slotmap::SecondaryMap;
 
@@ -188,13 +188,13 @@ impl<'a> Places<'a> {
         position(self.model.value_origin(value))
     }
 
-    pub(crate) fn node_step(&self, node: NodeId) -> Step {
+    pub(crate) fn node_step(&self, node: NodeId) -> LocusStep {
         let record = self.model.node(node);
         let positions = self.positions.get_or_init(|| self.count());
         let index = positions.get(node).copied().unwrap_or_default();
         let (domain, op) = (self.str(record.domain()), self.str(record.op()));
         let op = if domain.is_empty() { op.into() } else { format!("{domain}::{op}").into() };
-        Step::Node { index, op, name: self.str(record.name()).into() }
+        LocusStep::Node { index, op, name: self.str(record.name()).into() }
     }
 
     /// Counts the nodes of all graphs.
@@ -209,7 +209,7 @@ impl<'a> Places<'a> {
     }
 
     /// Puts the way from the model to `graph` before `steps`, which are in the order from the place to its graph.
-    fn locate(&self, mut steps: Vec<Step>, graph: GraphId) -> Locus {
+    fn locate(&self, mut steps: Vec<LocusStep>, graph: GraphId) -> Locus {
         if self.is_terse.get() {
             return Locus::model();
         }
@@ -217,7 +217,7 @@ impl<'a> Places<'a> {
         loop {
             let record = self.model.graph(at);
             if !matches!(record.owner(), Owner::Function(_)) {
-                steps.push(Step::Graph { name: self.str(record.name()).into() });
+                steps.push(LocusStep::Graph { name: self.str(record.name()).into() });
             }
             match record.owner() {
                 Owner::Node(node) => {
@@ -234,7 +234,7 @@ impl<'a> Places<'a> {
                     let index = training
                         .iter()
                         .position(|step| step.initialization == Some(at) || step.algorithm == Some(at));
-                    steps.extend(index.map(|index| Step::TrainingInfo { index }));
+                    steps.extend(index.map(|index| LocusStep::TrainingInfo { index }));
                 }
                 Owner::Model | Owner::Detached => {}
             }
@@ -248,13 +248,13 @@ impl<'a> Places<'a> {
     }
 
     /// The attribute that contains a nested graph, innermost step first.
-    fn attribute_steps(&self, node: NodeId, graph: GraphId) -> impl Iterator<Item = Step> {
+    fn attribute_steps(&self, node: NodeId, graph: GraphId) -> impl Iterator<Item = LocusStep> {
         let mut attributes = self.model.node(node).attributes().iter();
         let found = attributes.find_map(|attribute| {
             let graphs = attribute.value().graphs();
             let index = graphs.iter().position(|&nested| nested == graph)?;
-            let element = (attribute.as_graph().is_none()).then_some(Step::Element { index });
-            Some((element, Step::Attribute { name: self.str(attribute.name()).into() }))
+            let element = (attribute.as_graph().is_none()).then_some(LocusStep::Element { index });
+            Some((element, LocusStep::Attribute { name: self.str(attribute.name()).into() }))
         });
         found.into_iter().flat_map(|(element, attribute)| element.into_iter().chain([attribute]))
     }

@@ -59,9 +59,9 @@ pub enum Selector {
     /// The nodes on the paths from some values to others.
     Between(Box<Self>, Box<Self>),
     /// What a selector denotes in one graph.
-    In(Scope, Box<Self>),
+    In(SelectorScope, Box<Self>),
     /// A graph.
-    Graph(Scope),
+    Graph(SelectorScope),
     /// The elements of a set.
     Set(ElementSet),
     /// The elements with a property.
@@ -119,9 +119,9 @@ pub enum ValueFact {
     /// The element type is one of these.
     Type(Vec<ElemType>),
     /// The rank is in a range.
-    Rank(Comparison),
+    Rank(NumberRange),
     /// The size in bytes is in a range.
-    Bytes(Comparison),
+    Bytes(NumberRange),
     /// A part of the type is unknown.
     Unknown,
     /// The elements do not depend on inputs.
@@ -130,16 +130,16 @@ pub enum ValueFact {
 
 /// A range of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Comparison {
+pub struct NumberRange {
     /// Which numbers relate to `number` so.
-    pub relation: Relation,
+    pub relation: NumberRelation,
     /// The number on the right.
     pub number: u64,
 }
 
 /// A relation of two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Relation {
+pub enum NumberRelation {
     /// `=`
     Equal,
     /// `<`
@@ -152,16 +152,16 @@ pub enum Relation {
     AtLeast,
 }
 
-impl Comparison {
+impl NumberRange {
     /// Returns `true` if a number is in the range.
     #[must_use]
     pub const fn holds(self, number: u64) -> bool {
         match self.relation {
-            Relation::Equal => number == self.number,
-            Relation::Less => number < self.number,
-            Relation::AtMost => number <= self.number,
-            Relation::Greater => number > self.number,
-            Relation::AtLeast => number >= self.number,
+            NumberRelation::Equal => number == self.number,
+            NumberRelation::Less => number < self.number,
+            NumberRelation::AtMost => number <= self.number,
+            NumberRelation::Greater => number > self.number,
+            NumberRelation::AtLeast => number >= self.number,
         }
     }
 }
@@ -178,7 +178,7 @@ pub enum Refinement {
 /// A graph in a selector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Scope {
+pub enum SelectorScope {
     /// The main graph.
     Main,
     /// A graph that is the value of an attribute of a node.
@@ -377,20 +377,20 @@ impl fmt::Display for ValueFact {
     }
 }
 
-impl fmt::Display for Comparison {
+impl fmt::Display for NumberRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.relation {
-            Relation::Equal => "",
-            Relation::Less => "<",
-            Relation::AtMost => "<=",
-            Relation::Greater => ">",
-            Relation::AtLeast => ">=",
+            NumberRelation::Equal => "",
+            NumberRelation::Less => "<",
+            NumberRelation::AtMost => "<=",
+            NumberRelation::Greater => ">",
+            NumberRelation::AtLeast => ">=",
         })?;
         self.number.fmt(f)
     }
 }
 
-impl fmt::Display for Scope {
+impl fmt::Display for SelectorScope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Main => f.write_str("main()"),

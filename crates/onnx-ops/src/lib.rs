@@ -79,5 +79,5 @@ mod tests;
 pub use absence::{Absence, Derivation};
 pub use call::{Call, Mismatch, Operator, Outputs, Place, Places, View, schema_of};
 pub use derived::{absence, derived_default, is_commutative};
-pub use make::{Arg, Make, MakeError, Name};
+pub use make::{Arg, Make, MakeError, VersionedName};
 pub use param::{Kind, Param, Texts, kind, read_attribute};

@@ -46,7 +46,7 @@ pub enum MakeError {
     #[error("`{schema}` does not have the parameter `{param}`")]
     NoParameter {
         /// The operator and its version.
-        schema: Name,
+        schema: VersionedName,
         /// The parameter.
         param: &'static str,
     },
@@ -56,7 +56,7 @@ pub enum MakeError {
     )]
     NotConstant {
         /// The operator and its version.
-        schema: Name,
+        schema: VersionedName,
         /// The parameter.
         param: &'static str,
     },
@@ -67,15 +67,15 @@ pub enum MakeError {
 
 /// An operator with its version, such as `Squeeze-13`.
 #[derive(Clone, Copy, PartialEq)]
-pub struct Name(&'static str, i64);
+pub struct VersionedName(&'static str, i64);
 
-impl fmt::Display for Name {
+impl fmt::Display for VersionedName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}-{}", self.0, self.1)
     }
 }
 
-impl fmt::Debug for Name {
+impl fmt::Debug for VersionedName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
@@ -294,8 +294,8 @@ impl<'a, 'b> Raw<'a, 'b> {
     }
 }
 
-fn name_of(schema: &'static Schema) -> Name {
-    Name(schema.name(), schema.since_version())
+fn name_of(schema: &'static Schema) -> VersionedName {
+    VersionedName(schema.name(), schema.since_version())
 }
 
 /// A node in the making that calls the operator `O`; the functions of [`ops`](crate::ops) return it.

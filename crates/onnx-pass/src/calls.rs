@@ -1,6 +1,6 @@
 //! Calls of functions: inlining, and its inverse.
 
-use onnx_functions::{Call, Region, missing_imports};
+use onnx_functions::{FunctionCall, Region, missing_imports};
 use onnx_ir::{GraphId, Model, NodeId, Position, ValueId};
 use onnx_schema::normalize_domain;
 
@@ -19,10 +19,10 @@ impl Patch<'_, '_> {
     /// # Errors
     ///
     /// Returns the reason if the node does not call a function, has more inputs or outputs than it, or if an operator of the
-    /// body has another meaning in the versions at the call. [`Call::bind`] lists further reasons.
+    /// body has another meaning in the versions at the call. [`FunctionCall::bind`] lists further reasons.
     pub fn inline_call(&mut self, node: NodeId) -> Result<(), Reason> {
         let registry = self.cx.options.registry;
-        let mut call = Call::bind(self.model(), node, registry)?;
+        let mut call = FunctionCall::bind(self.model(), node, registry)?;
         let record = self.model().node(node);
         let (graph, inputs) = (record.graph(), record.inputs().flatten().collect::<Vec<ValueId>>());
         let missing = missing_imports(self.model(), call.function, graph, &self.draft.versions, registry)?;

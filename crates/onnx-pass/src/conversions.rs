@@ -18,7 +18,7 @@ use onnx_types::{ElemClass, ElemType};
 use crate::assumption::{Assumption, Exactness};
 use crate::compare::{self, Difference};
 use crate::elements;
-use crate::equivalence::{Equivalence, Side};
+use crate::equivalence::{Equivalence, EquivalenceSide};
 use crate::fixed_results::is_defined_cast;
 use crate::formats::{self, Format, range_of};
 use crate::sample::{Case, Rng, Sampler};
@@ -46,7 +46,7 @@ struct Chain {
 
 /// Decides a claim whose sides convert one operand; `None` if it is about anything else, or not decided.
 pub(crate) fn decide(eq: &Equivalence, run: &EvalOptions<'_>) -> Option<Decision> {
-    let [old, new] = [Side::Before, Side::After].map(|side| chain(eq, side));
+    let [old, new] = [EquivalenceSide::Before, EquivalenceSide::After].map(|side| chain(eq, side));
     let (old, new) = (old?, new?);
     let is_restricted =
         eq.assumptions().iter().any(|assumption| matches!(assumption, Assumption::Content { .. }));
@@ -55,7 +55,9 @@ pub(crate) fn decide(eq: &Equivalence, run: &EvalOptions<'_>) -> Option<Decision
     }
     let source = *old.types.first()?;
     let is_small = source.bits().is_some_and(|bits| bits <= 16);
-    if !is_small && reduced(&old.types, Side::Before) == reduced(&new.types, Side::After) {
+    if !is_small
+        && reduced(&old.types, EquivalenceSide::Before) == reduced(&new.types, EquivalenceSide::After)
+    {
         return Some(Decision::Equal("the values that the types represent"));
     }
     let types: Vec<ElemType> = old.types.iter().chain(&new.types).copied().collect();
@@ -73,7 +75,7 @@ pub(crate) fn decide(eq: &Equivalence, run: &EvalOptions<'_>) -> Option<Decision
 }
 
 /// The chain of conversions that is a side; `None` if it is anything else.
-fn chain(eq: &Equivalence, side: Side) -> Option<Chain> {
+fn chain(eq: &Equivalence, side: EquivalenceSide) -> Option<Chain> {
     let model = eq.model();
     let body = model.graph(model.function(eq.function(side)).body());
     let [output] = body.outputs() else { return None };
@@ -111,7 +113,7 @@ fn chain(eq: &Equivalence, side: Side) -> Option<Chain> {
 }
 
 /// The shortest chain with the results of another one. That of the old side may be defined for more operands than the chain.
-fn reduced(chain: &[ElemType], side: Side) -> Vec<ElemType> {
+fn reduced(chain: &[ElemType], side: EquivalenceSide) -> Vec<ElemType> {
     let mut types = chain.to_vec();
     loop {
         types.dedup();
@@ -127,13 +129,13 @@ fn reduced(chain: &[ElemType], side: Side) -> Vec<ElemType> {
 }
 
 /// Returns `true` if a conversion through a type is the direct one.
-fn drops_out(from: ElemType, through: ElemType, to: ElemType, side: Side) -> bool {
+fn drops_out(from: ElemType, through: ElemType, to: ElemType, side: EquivalenceSide) -> bool {
     let is_integer = |elem: ElemType| range_of(elem).is_some();
     if represents(through, from) {
         // Integers wrap; floats that are not integers of the type have no defined result.
         let hides_undefined =
             is_integer(from) && through.is_float() && is_integer(to) && !represents(to, from);
-        return side == Side::Before || !hides_undefined;
+        return side == EquivalenceSide::Before || !hides_undefined;
     }
     if is_integer(from) && is_integer(through) && is_integer(to) {
         return to.bits() <= through.bits();

@@ -21,7 +21,7 @@ const ASSUME_KEY: &str = "equivalence.assume";
 
 /// One of the two functions.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Side {
+pub enum EquivalenceSide {
     /// The code that is replaced.
     Before,
     /// The code that replaces it.
@@ -78,18 +78,18 @@ impl Equivalence {
 
     /// The function of a side.
     #[must_use]
-    pub const fn function(&self, side: Side) -> FunctionId {
+    pub const fn function(&self, side: EquivalenceSide) -> FunctionId {
         self.functions[side as usize]
     }
 
-    pub(crate) const fn call(&self, side: Side) -> NodeId {
+    pub(crate) const fn call(&self, side: EquivalenceSide) -> NodeId {
         self.calls[side as usize]
     }
 
     /// The inputs of both functions in order: values of the main graph.
     #[must_use]
     pub fn inputs(&self) -> Vec<ValueId> {
-        self.model.node(self.call(Side::Before)).inputs().flatten().collect()
+        self.model.node(self.call(EquivalenceSide::Before)).inputs().flatten().collect()
     }
 
     /// The elements of an input that is constant in the claim; `None` for a free input.
@@ -101,7 +101,7 @@ impl Equivalence {
     /// Number of outputs.
     #[must_use]
     pub fn output_count(&self) -> usize {
-        self.model.node(self.call(Side::Before)).outputs().len()
+        self.model.node(self.call(EquivalenceSide::Before)).outputs().len()
     }
 
     /// Number of nodes of both sides, nested graphs not included.
@@ -111,7 +111,7 @@ impl Equivalence {
             let function = self.model.function(self.function(side));
             self.model.graph(function.body()).node_count()
         };
-        count(Side::Before).saturating_add(count(Side::After))
+        count(EquivalenceSide::Before).saturating_add(count(EquivalenceSide::After))
     }
 
     /// The premises.

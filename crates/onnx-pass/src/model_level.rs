@@ -4,6 +4,7 @@
 //! the same error; a run of the whole model relies on nothing.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use onnx_eval::compare::{CompareOptions, Compared, Side, Tolerances, compare};
 use onnx_eval::{EvalOptions, Failure, FailureKind, Precision, Value};
@@ -16,7 +17,7 @@ use crate::assumption::Exactness;
 use crate::cx::PassOptions;
 use crate::extract::in_memory;
 use crate::feeds::{FeedGenerator, FeedOptions};
-use crate::prove::{message, perturbed, precision, rounding_error};
+use crate::prove::{MOST_WORK, message, perturbed, precision, rounding_error};
 use crate::sample::Rng;
 use crate::verdict::{Counterexample, Verdict};
 
@@ -51,7 +52,8 @@ impl InitialSizes {
 ///
 /// A run is bounded by the limits of proofs, in proportion to the model: [`proof_steps`](Limits::proof_steps) for each node,
 /// [`proof_bytes`](Limits::proof_bytes) and sixteen times the bytes of the weights; and by the limits of runs. A run that exceeds
-/// them, or for which weights are missing, does not count, whichever model it is of, and none follows it.
+/// them, or for which weights are missing, does not count, whichever model it is of, and none follows it. Other sizes are tried until
+/// the runs took four times the operations that a claim of one node may take.
 #[must_use]
 pub fn prove_models(before: &Model, after: &Model, class: Exactness, options: &PassOptions<'_>) -> Verdict {
     let is_random = |&node: &onnx_ir::NodeId| !before.has_deterministic_operator(node, options.registry);
@@ -71,6 +73,8 @@ pub fn prove_models(before: &Model, after: &Model, class: Exactness, options: &P
     let (mut runs, mut attempts) = (0, 0);
     let mut reason = "no inputs can be generated".to_owned();
     let mut first: Option<FeedGenerator<'_>> = None;
+    let steps = AtomicU64::new(0);
+    let most = bounded.execution.limits.proof_steps.saturating_mul(MOST_WORK);
     for (&sizes, offset) in SIZES.iter().zip(0..) {
         let seed = options.execution.seed.wrapping_add(offset);
         let initial = |number, _: &str| sizes.of(number);
@@ -80,8 +84,11 @@ pub fn prove_models(before: &Model, after: &Model, class: Exactness, options: &P
         if matches!(sizes, InitialSizes::Different) && generator.sizes().named().len() < 2 {
             continue;
         }
+        if runs > 0 && steps.load(Ordering::Relaxed) >= most {
+            break;
+        }
         attempts += 1;
-        match run(before, after, class, &generator, &bounded) {
+        match run((before, after), class, &generator, &bounded, &steps) {
             Ok(()) => runs += 1,
             Err(Stop::Skipped(why)) => reason = why,
             Err(Stop::Failed(why)) => {
@@ -101,7 +108,7 @@ pub fn prove_models(before: &Model, after: &Model, class: Exactness, options: &P
         && generator.grow()
     {
         attempts += 1;
-        match run(before, after, class, generator, &bounded) {
+        match run((before, after), class, generator, &bounded, &steps) {
             Ok(()) => runs += 1,
             Err(Stop::Skipped(_) | Stop::Failed(_)) => {}
             Err(Stop::Impossible(_)) => break,
@@ -214,18 +221,19 @@ fn weight_bytes(model: &Model) -> u64 {
 }
 
 fn run(
-    before: &Model,
-    after: &Model,
+    (before, after): (&Model, &Model),
     class: Exactness,
     generator: &FeedGenerator<'_>,
     options: &PassOptions<'_>,
+    steps: &AtomicU64,
 ) -> Result<(), Stop> {
     let feeds = generator.feeds().map_err(|error| Stop::Skipped(error.to_string()))?;
     let inputs = feeds.by_name();
     let run = EvalOptions::default()
         .with_execution(options.execution.clone())
         .with_data(options.data)
-        .with_registry(options.registry);
+        .with_registry(options.registry)
+        .with_meter(Some(steps));
     let is_exact = class == Exactness::Exact;
     let tolerances = if is_exact { Tolerances::EXACT } else { Tolerances::default() };
     let compared = CompareOptions::default().with_tolerances(tolerances);

@@ -64,14 +64,14 @@ pub enum PatternError {
 
 /// The nodes and values that a pattern matched.
 #[derive(Clone, Debug)]
-pub struct Match {
+pub struct PatternMatch {
     /// The values by their names in the pattern, inputs first.
     values: Vec<(String, ValueId)>,
     nodes: Vec<NodeId>,
     inputs: Vec<ValueId>,
 }
 
-impl Match {
+impl PatternMatch {
     /// The values of these names of the pattern.
     ///
     /// # Errors
@@ -150,7 +150,7 @@ impl Pattern {
     /// # Errors
     ///
     /// Returns the first difference if the node does not match.
-    pub fn find(&self, model: &Model, node: NodeId) -> Result<Match, Reason> {
+    pub fn find(&self, model: &Model, node: NodeId) -> Result<PatternMatch, Reason> {
         let mut search =
             Search { pattern: &self.model, model, values: SecondaryMap::new(), steps: 0, difference: None };
         let (Some(root), Some(value)) =
@@ -171,7 +171,7 @@ impl Pattern {
         let mut nodes: Vec<NodeId> = nodes.collect();
         nodes.reverse();
         let inputs = self.model.graph(graph).inputs().iter();
-        Ok(Match {
+        Ok(PatternMatch {
             values: values.collect(),
             nodes,
             inputs: inputs.filter_map(|&input| search.values.get(input).copied()).collect(),
@@ -186,7 +186,7 @@ impl Patch<'_, '_> {
     /// # Errors
     ///
     /// Returns the first difference if the node does not match.
-    pub fn find(&mut self, pattern: &Pattern, node: NodeId) -> Result<Match, Reason> {
+    pub fn find(&mut self, pattern: &Pattern, node: NodeId) -> Result<PatternMatch, Reason> {
         let found = pattern.find(self.model(), node)?;
         for &node in found.nodes() {
             self.source(node);

@@ -14,7 +14,7 @@ use crate::compare::{self, Difference, Equality};
 use crate::conversions::{self, Decision};
 use crate::cx::PassOptions;
 use crate::elements;
-use crate::equivalence::{Equivalence, Side};
+use crate::equivalence::{Equivalence, EquivalenceSide};
 use crate::sample::{Case, NoCase, Rng, Sampler};
 use crate::undefined::Undefined;
 use crate::verdict::{Counterexample, Verdict};
@@ -23,7 +23,7 @@ use crate::verdict::{Counterexample, Verdict};
 const FIRST_ROUND: usize = 3;
 
 /// The operations of all runs of a claim, as a multiple of those that one run may take.
-const MOST_WORK: u64 = 4;
+pub(crate) const MOST_WORK: u64 = 4;
 
 /// The context of one run of one side of a claim.
 pub(crate) fn of_run(execution: &Execution) -> Execution {
@@ -54,8 +54,8 @@ pub(crate) fn prove_metered(eq: &Equivalence, options: &PassOptions<'_>, steps: 
     if eq.class() == Exactness::Approximate {
         return Verdict::Untested("edits of the class approximate are measured on whole models".to_owned());
     }
-    let [before, after] =
-        [Side::Before, Side::After].map(|side| eq.model().function(eq.function(side)).body());
+    let [before, after] = [EquivalenceSide::Before, EquivalenceSide::After]
+        .map(|side| eq.model().function(eq.function(side)).body());
     if eq.model().same_graph_meaning(before, after, &NoData) {
         return Verdict::Proved("congruence");
     }
@@ -137,7 +137,7 @@ impl<'a> Runner<'a> {
         run: EvalOptions<'a>,
         undefined: Option<&'a Undefined<'a>>,
     ) -> Self {
-        let sides = [Side::Before, Side::After].map(|side| {
+        let sides = [EquivalenceSide::Before, EquivalenceSide::After].map(|side| {
             NodeEvaluator::new(eq.model(), eq.call(side), &run)
                 .map_err(|failure| (failure.kind(), message(&failure)))
         });
@@ -288,7 +288,7 @@ impl<'a> Runner<'a> {
     }
 
     fn attempt(&self, case: &Case, rng: &mut Rng) -> Attempt {
-        let before = match self.run(Side::Before, &case.inputs) {
+        let before = match self.run(EquivalenceSide::Before, &case.inputs) {
             Ok(outputs) => outputs,
             // A kernel may be missing for some sizes only: an output of a `Scan` without iterations has no type.
             Err((FailureKind::Missing, reason)) => return Attempt::Skipped(reason),
@@ -297,7 +297,7 @@ impl<'a> Runner<'a> {
             }
         };
         let is_defined = self.undefined.is_none_or(|undefined| !undefined.is_found());
-        let after = match self.run(Side::After, &case.inputs) {
+        let after = match self.run(EquivalenceSide::After, &case.inputs) {
             Ok(outputs) => outputs,
             Err((
                 FailureKind::Missing | FailureKind::Limit | FailureKind::Memory | FailureKind::Stopped,
@@ -356,13 +356,13 @@ impl<'a> Runner<'a> {
             || free.any(|(_, value)| compare::largest(&compare::magnitudes(value)) > MODERATE)
     }
 
-    fn run(&self, side: Side, inputs: &[Value]) -> Result<Vec<Value>, (FailureKind, String)> {
+    fn run(&self, side: EquivalenceSide, inputs: &[Value]) -> Result<Vec<Value>, (FailureKind, String)> {
         let given: Vec<Option<Value>> = inputs.iter().cloned().map(Some).collect();
         let planned = match &self.sides[side as usize] {
             Ok(planned) => planned,
             Err(failure) => return Err(failure.clone()),
         };
-        let result = match self.undefined.filter(|_| side == Side::Before) {
+        let result = match self.undefined.filter(|_| side == EquivalenceSide::Before) {
             Some(undefined) => {
                 undefined.begin(self.eq.model().function(self.eq.function(side)).body(), inputs);
                 planned.run(&given, &self.run.clone().with_observer(undefined))
@@ -409,7 +409,7 @@ impl<'a> Runner<'a> {
                 let mut rng = Rng::new(seed);
                 let inputs: Vec<Value> =
                     case.inputs.iter().map(|value| perturbed(value, error, &mut rng)).collect();
-                let Ok(changed) = self.run(Side::Before, &inputs) else { continue };
+                let Ok(changed) = self.run(EquivalenceSide::Before, &inputs) else { continue };
                 for ((changes, old), new) in changes.iter_mut().zip(before).zip(&changed) {
                     // Outputs of another shape have no tolerance that could be measured.
                     for (change, distance) in changes.iter_mut().zip(compare::distances(old, new)) {
@@ -433,7 +433,7 @@ impl<'a> Runner<'a> {
     ) -> Option<Difference> {
         const RUNS: usize = 8;
         const MARGIN: f64 = 16.0;
-        for (side, outputs) in [(Side::Before, before), (Side::After, after)] {
+        for (side, outputs) in [(EquivalenceSide::Before, before), (EquivalenceSide::After, after)] {
             for _ in 0..RUNS {
                 let perturbation = Perturbation { seed: rng.next(), ulps: 1, arithmetic: true };
                 let runner = self.with(self.run.clone().with_perturbation(perturbation));

@@ -59,7 +59,7 @@ macro_rules! reason_from {
     )*};
 }
 
-reason_from!(EditError, MakeError, Mismatch, TensorError, TensorFault, onnx_functions::Reason);
+reason_from!(EditError, MakeError, Mismatch, TensorError, TensorFault, onnx_functions::FunctionReason);
 
 /// The operands or results of a node that an edit needs.
 ///

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use onnx_check::{CheckOptions, check};
-use onnx_diag::{Diagnostic, Reference, Severity, Step};
+use onnx_diag::{Diagnostic, LocusStep, Reference, Severity};
 use onnx_ir::{Model, ValueId};
 use onnx_schema::Registry;
 use onnx_shape_infer::{InferOptions, Inference, Ty, infer};
 use onnx_types::{Dim, ElemType};
 
-use crate::equivalence::{Equivalence, SIDES, Side};
+use crate::equivalence::{Equivalence, EquivalenceSide, SIDES};
 
 /// An error of the checker that the new side has and the old one does not; `None` if there is none.
 pub(crate) fn new_error(eq: &Equivalence, registry: &Registry) -> Option<String> {
@@ -24,7 +24,7 @@ fn only_after(found: &[Diagnostic], is_error: fn(&Diagnostic) -> bool) -> Option
     let errors = || found.iter().filter(|found| is_error(found));
     let side = |found: &Diagnostic| {
         found.locus.steps().iter().find_map(|step| match step {
-            Step::Function { name, .. } => SIDES.iter().position(|side| *side == name.as_str()),
+            LocusStep::Function { name, .. } => SIDES.iter().position(|side| *side == name.as_str()),
             _ => None,
         })
     };
@@ -59,7 +59,7 @@ pub(crate) enum Types {
 pub(crate) fn types(eq: &Equivalence, registry: &Registry) -> Types {
     let inference = infer(eq.model(), &InferOptions::default().with_registry(registry));
     let outputs = |side| eq.model().node(eq.call(side)).outputs().to_vec();
-    let pairs = outputs(Side::Before).into_iter().zip(outputs(Side::After)).enumerate();
+    let pairs = outputs(EquivalenceSide::Before).into_iter().zip(outputs(EquivalenceSide::After)).enumerate();
     let mut result = Types::Finer;
     for (index, (before, after)) in pairs {
         let (Some(before), Some(after)) = (before, after) else { continue };

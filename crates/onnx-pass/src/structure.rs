@@ -302,7 +302,7 @@ fn differ_in_types_only(old: &'static Schema, new: &'static Schema) -> bool {
     let [old, new] = [old, new].map(onnx_schema::DeclaredSchema::from);
     let changes = onnx_schema::changes(&old, &new);
     changes.iter().all(|change| match change {
-        onnx_schema::Change::Types { removed, .. } => removed.is_empty(),
+        onnx_schema::SchemaChange::Types { removed, .. } => removed.is_empty(),
         _ => false,
     })
 }

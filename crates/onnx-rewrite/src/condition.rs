@@ -7,17 +7,17 @@ use onnx_types::tensor::NoData;
 use onnx_types::{Dim, ElemClass, ElemType};
 
 use crate::ast::{Class, Condition, Elems, Operand, Rule, Size, Var};
-use crate::matching::{Bound, Match};
+use crate::matching::{Bound, RuleMatch};
 
 /// Checks the conditions of a rule on a match.
-pub(crate) fn check(rule: &Rule, found: &Match, patch: &mut Patch<'_, '_>) -> Result<(), Reason> {
+pub(crate) fn check(rule: &Rule, found: &RuleMatch, patch: &mut Patch<'_, '_>) -> Result<(), Reason> {
     rule.conditions.iter().try_for_each(|(_, condition)| holds(rule, found, patch, condition))?;
     are_finite(rule, found)
 }
 
 /// Checks that the constants which `let` computes for the right side of a rule of the class *rounding* are real numbers, except
 /// limits. The sides are equal in real arithmetic, which says nothing about infinities: `0 * inf` is NaN where `x - x` was 0 before.
-fn are_finite(rule: &Rule, found: &Match) -> Result<(), Reason> {
+fn are_finite(rule: &Rule, found: &RuleMatch) -> Result<(), Reason> {
     if rule.class != Exactness::Rounding {
         return Ok(());
     }
@@ -34,7 +34,12 @@ fn are_finite(rule: &Rule, found: &Match) -> Result<(), Reason> {
     Ok(())
 }
 
-fn holds(rule: &Rule, found: &Match, patch: &mut Patch<'_, '_>, condition: &Condition) -> Result<(), Reason> {
+fn holds(
+    rule: &Rule,
+    found: &RuleMatch,
+    patch: &mut Patch<'_, '_>,
+    condition: &Condition,
+) -> Result<(), Reason> {
     let name = |var: Var| rule.variable(var);
     let fails = |text: String| Err(Reason::new(text));
     match condition {
@@ -94,7 +99,7 @@ fn holds(rule: &Rule, found: &Match, patch: &mut Patch<'_, '_>, condition: &Cond
 }
 
 /// Checks that all elements that `let` computes for a variable are true.
-fn is_true(rule: &Rule, found: &Match, var: Var) -> Result<(), Reason> {
+fn is_true(rule: &Rule, found: &RuleMatch, var: Var) -> Result<(), Reason> {
     let fails = |what: &str| Err(Reason::new(format!("`{}` {what}", rule.variable(var))));
     let Some(Bound::Tensor(tensor)) = found.bound.get(var) else {
         return fails("is not computed by `let`");
@@ -111,7 +116,7 @@ fn is_true(rule: &Rule, found: &Match, var: Var) -> Result<(), Reason> {
 }
 
 /// The element type of a variable.
-pub(crate) fn elem(found: &Match, patch: &Patch<'_, '_>, var: Var) -> Option<ElemType> {
+pub(crate) fn elem(found: &RuleMatch, patch: &Patch<'_, '_>, var: Var) -> Option<ElemType> {
     match found.bound.get(var)? {
         Bound::Value(value) => patch.elem(*value),
         Bound::Tensor(tensor) => Some(tensor.elem()),
@@ -134,7 +139,7 @@ pub(crate) fn is_of(elem: ElemType, class: Class) -> bool {
     }
 }
 
-fn dims(rule: &Rule, found: &Match, patch: &mut Patch<'_, '_>, var: Var) -> Result<Vec<Dim>, Reason> {
+fn dims(rule: &Rule, found: &RuleMatch, patch: &mut Patch<'_, '_>, var: Var) -> Result<Vec<Dim>, Reason> {
     match found.bound.get(var) {
         Some(Bound::Value(value)) => patch.try_shape(*value),
         Some(Bound::Tensor(tensor)) => Ok(tensor.dims().iter().copied().map(Dim::Known).collect()),
@@ -142,7 +147,7 @@ fn dims(rule: &Rule, found: &Match, patch: &mut Patch<'_, '_>, var: Var) -> Resu
     }
 }
 
-fn size(rule: &Rule, found: &Match, patch: &mut Patch<'_, '_>, size: Size) -> Result<Dim, Reason> {
+fn size(rule: &Rule, found: &RuleMatch, patch: &mut Patch<'_, '_>, size: Size) -> Result<Dim, Reason> {
     match size {
         Size::Number(number) => Ok(Dim::Known(number)),
         Size::Rank(var) => {

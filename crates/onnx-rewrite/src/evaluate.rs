@@ -11,7 +11,7 @@ use onnx_types::{ElemClass, ElemType, Execution, Limits, Symbol};
 use crate::ast::{AttributeTerm, FlatNode, Literal, Operand, Rule, Var};
 use crate::cost::Costs;
 use crate::effective::{latest, to_value};
-use crate::matching::{Bound, Match};
+use crate::matching::{Bound, RuleMatch};
 
 /// The operators of the domain `rule`: name, and number of operands.
 pub(crate) const INTRINSICS: &[(&str, usize)] =
@@ -159,7 +159,7 @@ pub(crate) fn of_literal(literal: &Literal) -> Tensor {
 /// Computes the nodes of `let`; the results are bound in the match.
 pub(crate) fn evaluate(
     rule: &Rule,
-    found: &mut Match,
+    found: &mut RuleMatch,
     patch: &mut Patch<'_, '_>,
     scratch: &mut Scratch,
 ) -> Result<(), Reason> {
@@ -192,7 +192,7 @@ pub(crate) fn evaluate(
 
 struct Run<'a, 'p, 'm, 'c> {
     rule: &'a Rule,
-    found: &'a Match,
+    found: &'a RuleMatch,
     patch: &'a mut Patch<'p, 'm>,
     scratch: &'c mut Scratch,
     strengths: &'a [Strength],

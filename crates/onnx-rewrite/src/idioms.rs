@@ -8,7 +8,7 @@ use onnx_types::tensor::DataSource;
 use crate::check;
 use crate::effective::Source;
 use crate::fault::RuleFileError;
-use crate::matching::Match;
+use crate::matching::RuleMatch;
 use crate::parse::parse_idioms;
 use crate::rule_set::RuleSet;
 
@@ -82,7 +82,7 @@ impl Idioms for IdiomSet {
 }
 
 /// Returns `true` if no value inside an occurrence is used elsewhere: a runtime replaces its nodes only then.
-fn is_closed(model: &Model, found: &Match) -> bool {
+fn is_closed(model: &Model, found: &RuleMatch) -> bool {
     let nodes: Vec<NodeId> = found.nodes().collect();
     if nodes.iter().enumerate().any(|(index, node)| nodes.iter().take(index).any(|other| other == node)) {
         // A form that computes a value twice; another form computes it once.

@@ -93,7 +93,7 @@ pub use fault::{IMPOSSIBLE_RULE, MALFORMED_RULE, REFUTED_RULE, RULES, RuleFileEr
 pub use format::format_rules;
 pub use functions::RuleFunction;
 pub use idioms::IdiomSet;
-pub use matching::{Difference, Match};
+pub use matching::{RuleMatch, RuleMismatch};
 pub use node_pattern::{Exhausted, NodePattern, NodePatternError};
 pub use rule_set::RuleSet;
 pub use simplify::{FUSIONS_PASS, RULES_PASS, SimplificationError, fused_simplification, simplification};

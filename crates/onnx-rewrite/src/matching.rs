@@ -35,7 +35,7 @@ pub(crate) enum Bound {
 
 /// A match of a rule: the nodes and values that its left side is bound to.
 #[derive(Clone, Debug)]
-pub struct Match {
+pub struct RuleMatch {
     pub(crate) bound: Vec<Bound>,
     /// The node of the model for each node of the left side; `None` for alternatives that were not taken.
     pub(crate) nodes: Vec<Option<NodeId>>,
@@ -43,7 +43,7 @@ pub struct Match {
     pub(crate) read: Vec<ValueId>,
 }
 
-impl Match {
+impl RuleMatch {
     /// The matched nodes.
     pub fn nodes(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.nodes.iter().flatten().copied()
@@ -59,7 +59,7 @@ impl Match {
 
 /// Why a rule does not match at a node: the number of nodes that did match, and the first difference after them.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Difference {
+pub struct RuleMismatch {
     /// Number of nodes of the left side that were matched before the difference.
     pub matched: usize,
     /// The difference, as a clause.
@@ -96,13 +96,13 @@ pub(crate) struct Matches<'a> {
     steps: usize,
     max_steps: usize,
     is_explained: bool,
-    best: Difference,
+    best: RuleMismatch,
 }
 
 impl Iterator for Matches<'_> {
-    type Item = Match;
+    type Item = RuleMatch;
 
-    fn next(&mut self) -> Option<Match> {
+    fn next(&mut self) -> Option<RuleMatch> {
         while let Some(mut state) = self.open.pop() {
             loop {
                 self.steps = self.steps.saturating_add(1);
@@ -113,7 +113,11 @@ impl Iterator for Matches<'_> {
                 let Some(need) = state.needs.pop() else {
                     match self.unmatched(&state) {
                         None => {
-                            return Some(Match { bound: state.bound, nodes: state.nodes, read: state.read });
+                            return Some(RuleMatch {
+                                bound: state.bound,
+                                nodes: state.nodes,
+                                read: state.read,
+                            });
                         }
                         Some(index) => {
                             self.users(&state, index);
@@ -154,7 +158,7 @@ impl<'a> Matches<'a> {
             steps: 0,
             max_steps: MAX_STEPS,
             is_explained: false,
-            best: Difference::default(),
+            best: RuleMismatch::default(),
         }
     }
 
@@ -176,7 +180,7 @@ impl<'a> Matches<'a> {
     }
 
     /// The difference after most matched nodes.
-    pub(crate) fn difference(self) -> Difference {
+    pub(crate) fn difference(self) -> RuleMismatch {
         self.best
     }
 
@@ -184,7 +188,7 @@ impl<'a> Matches<'a> {
         if self.is_explained {
             let matched = state.nodes.iter().flatten().count();
             if self.best.reason.is_empty() || matched > self.best.matched {
-                self.best = Difference { matched, reason: reason(self) };
+                self.best = RuleMismatch { matched, reason: reason(self) };
             }
         }
         false

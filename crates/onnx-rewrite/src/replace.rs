@@ -12,12 +12,12 @@ use crate::cost::Costs;
 use crate::effective::latest_input;
 use crate::evaluate::{Scratch, as_kind, of_literal};
 use crate::form::{Argument, Form, has_attribute};
-use crate::matching::{Bound, Match};
+use crate::matching::{Bound, RuleMatch};
 
 /// Builds the right side of a rule next to the match, and names the values that it replaces. Returns the new nodes.
 pub(crate) fn replace(
     rule: &Rule,
-    found: &Match,
+    found: &RuleMatch,
     patch: &mut Patch<'_, '_>,
     scratch: &mut Scratch,
 ) -> Result<Vec<NodeId>, Reason> {
@@ -57,7 +57,7 @@ pub(crate) fn replace(
 
 /// A value inside the pattern is not computed any more: nothing else may use it, unless the rule states that it is
 /// shared.
-fn inner_values_have_no_other_uses(rule: &Rule, found: &Match, model: &Model) -> Result<(), Reason> {
+fn inner_values_have_no_other_uses(rule: &Rule, found: &RuleMatch, model: &Model) -> Result<(), Reason> {
     for node in &rule.from.nodes {
         for var in node.outputs.iter().flatten() {
             let is_shared =
@@ -84,7 +84,7 @@ fn label(rule: &Rule, var: Var) -> String {
 }
 
 /// The cost of the nodes that the edit erases must be more than that of the nodes that it makes.
-fn lowers_cost(rule: &Rule, found: &Match, model: &Model, costs: &Costs) -> Result<(), Reason> {
+fn lowers_cost(rule: &Rule, found: &RuleMatch, model: &Model, costs: &Costs) -> Result<(), Reason> {
     let replaced: Vec<ValueId> = rule.from.outputs.iter().filter_map(|&var| found.value(var)).collect();
     let mut kept: Vec<ValueId> = Vec::new();
     for operand in rule.to.nodes.iter().flat_map(|node| &node.operands) {
@@ -125,7 +125,7 @@ fn lowers_cost(rule: &Rule, found: &Match, model: &Model, costs: &Costs) -> Resu
 
 /// Before the first of the nodes whose results are replaced, if everything that the right side uses is defined there;
 /// otherwise before the last one.
-fn position(rule: &Rule, found: &Match, model: &Model) -> Result<Position, Reason> {
+fn position(rule: &Rule, found: &RuleMatch, model: &Model) -> Result<Position, Reason> {
     let outputs = rule.from.outputs.iter().filter_map(|&var| found.value(var));
     let mut nodes: Vec<NodeId> = outputs.filter_map(|value| model.value(value).producer()).collect();
     let first = nodes.first().copied().ok_or("the left side has no result")?;
@@ -156,7 +156,7 @@ fn position(rule: &Rule, found: &Match, model: &Model) -> Result<Position, Reaso
 
 struct Build<'a, 'p, 'm> {
     rule: &'a Rule,
-    found: &'a Match,
+    found: &'a RuleMatch,
     patch: &'a mut Patch<'p, 'm>,
     scratch: &'a mut Scratch,
     at: Position,

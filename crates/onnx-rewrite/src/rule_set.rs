@@ -17,7 +17,7 @@ use crate::cost::Costs;
 use crate::evaluate::{Scratch, evaluate};
 use crate::fault::RuleFileError;
 use crate::functions::RuleFunction;
-use crate::matching::{Difference, Match};
+use crate::matching::{RuleMatch, RuleMismatch};
 use crate::operators::Index;
 use crate::parse::parse;
 use crate::pattern::Pattern;
@@ -185,7 +185,7 @@ impl RuleSet {
         &'a self,
         model: &'a Model,
         inference: Option<&'a Inference>,
-    ) -> impl Iterator<Item = (&'a Rule, Match)> + 'a {
+    ) -> impl Iterator<Item = (&'a Rule, RuleMatch)> + 'a {
         self.matches(effective::Source { model, inference, data: &NoData })
     }
 
@@ -193,7 +193,7 @@ impl RuleSet {
     pub(crate) fn matches<'a>(
         &'a self,
         source: effective::Source<'a>,
-    ) -> impl Iterator<Item = (&'a Rule, Match)> + 'a {
+    ) -> impl Iterator<Item = (&'a Rule, RuleMatch)> + 'a {
         let model = source.model;
         let graphs: Vec<_> = model.all_graphs().collect();
         let nodes = graphs.into_iter().flat_map(|graph| model.nodes(graph));
@@ -213,7 +213,7 @@ impl RuleSet {
         inference: Option<&Inference>,
         rule: &str,
         node: NodeId,
-    ) -> Option<Difference> {
+    ) -> Option<RuleMismatch> {
         let pattern = self.patterns.iter().find(|pattern| pattern.rule.name == rule)?;
         let source = effective::Source { model, inference, data: &NoData };
         let mut matches = pattern.at(source, node).explained();
@@ -225,7 +225,7 @@ impl RuleSet {
 
     /// Why no rule whose last operator is that of a node applies to it: for each one, its name, the number of nodes that
     /// match, and the difference or the condition that excludes it.
-    pub fn why(&self, cx: &mut PassCx<'_>, node: NodeId) -> Vec<(String, Difference)> {
+    pub fn why(&self, cx: &mut PassCx<'_>, node: NodeId) -> Vec<(String, RuleMismatch)> {
         let numbers = self.index.all_at(cx.model(), node);
         let mut reasons = Vec::new();
         let mut scratch = Scratch::new(&cx.options().execution, &self.costs);
@@ -234,14 +234,14 @@ impl RuleSet {
             let difference = found.unwrap_or_else(|| {
                 let matched = pattern.node_count();
                 if let Some(reason) = excluded(cx, &pattern.rule, node) {
-                    return Difference { matched, reason };
+                    return RuleMismatch { matched, reason };
                 }
                 let reason = match attempt(cx, pattern, node, &mut scratch, |patch| patch.verify()) {
                     Attempt::Missed(reason) => reason.to_string(),
                     Attempt::Refused(refusal) => refusal.to_string(),
                     Attempt::Edited(_) => "it applies".to_owned(),
                 };
-                Difference { matched, reason }
+                RuleMismatch { matched, reason }
             });
             reasons.push((pattern.rule.name.clone(), difference));
         }
@@ -257,7 +257,7 @@ impl RuleSet {
                 Ok(Err(refusal)) => refusal.to_string(),
                 Ok(Ok(_)) => "it applies".to_owned(),
             };
-            reasons.push((function.name().to_owned(), Difference { matched: 1, reason }));
+            reasons.push((function.name().to_owned(), RuleMismatch { matched: 1, reason }));
         }
         reasons
     }
@@ -313,7 +313,7 @@ fn attempt(
     const MAX_MATCHES: usize = 8;
     let source =
         effective::Source { model: cx.model(), inference: Some(cx.inference()), data: cx.options().data };
-    let found: Vec<Match> = pattern.at(source, node).take(MAX_MATCHES).collect();
+    let found: Vec<RuleMatch> = pattern.at(source, node).take(MAX_MATCHES).collect();
     let mut missed = Reason::from("the left side does not match");
     for mut found in found {
         let rule = &pattern.rule;
@@ -366,7 +366,7 @@ fn excluded(cx: &PassCx<'_>, rule: &Rule, node: NodeId) -> Option<String> {
 
 /// The nodes that an edit at a node may affect: producers of the operands, which lose uses, and users of the results. Of an
 /// inner node with many users, the node itself stands for them.
-fn neighbors(model: &Model, found: &Match, root: NodeId) -> Vec<NodeId> {
+fn neighbors(model: &Model, found: &RuleMatch, root: NodeId) -> Vec<NodeId> {
     let mut affected = Vec::new();
     for node in found.nodes() {
         affected

@@ -9,7 +9,7 @@ use crate::typeset::TypeSet;
 /// A difference between two schemas of one operator. It displays as a phrase such as `adds attribute axis`.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
-pub enum Change {
+pub enum SchemaChange {
     /// An input or output is new.
     Added {
         /// `input`, `output` or `attribute`.
@@ -80,11 +80,11 @@ pub enum Change {
 /// What the schema `new` of an operator changes in the schema `old`. Empty where nothing that schemas tell is different:
 /// then the meaning was made clearer, or changed in words only.
 #[must_use]
-pub fn changes(old: &DeclaredSchema, new: &DeclaredSchema) -> Vec<Change> {
+pub fn changes(old: &DeclaredSchema, new: &DeclaredSchema) -> Vec<SchemaChange> {
     let mut found = Vec::new();
     match (old.is_deprecated, new.is_deprecated) {
-        (false, true) => found.push(Change::Deprecated),
-        (true, false) => found.push(Change::Restored),
+        (false, true) => found.push(SchemaChange::Deprecated),
+        (true, false) => found.push(SchemaChange::Restored),
         _ => {}
     }
     formals(&mut found, "input", [(old, &old.inputs), (new, &new.inputs)]);
@@ -92,32 +92,32 @@ pub fn changes(old: &DeclaredSchema, new: &DeclaredSchema) -> Vec<Change> {
     constraints(&mut found, old, new);
     attributes(&mut found, old, new);
     if old.input_counts != new.input_counts {
-        found.push(Change::Counts { what: "inputs" });
+        found.push(SchemaChange::Counts { what: "inputs" });
     }
     if old.output_counts != new.output_counts {
-        found.push(Change::Counts { what: "outputs" });
+        found.push(SchemaChange::Counts { what: "outputs" });
     }
     if old.bodies != new.bodies {
-        found.push(Change::Body);
+        found.push(SchemaChange::Body);
     }
     found
 }
 
 fn formals(
-    found: &mut Vec<Change>,
+    found: &mut Vec<SchemaChange>,
     what: &'static str,
     [(old, before), (new, after)]: [(&DeclaredSchema, &[DeclaredFormal]); 2],
 ) {
     for index in 0..before.len().max(after.len()) {
         match (before.get(index), after.get(index)) {
-            (Some(gone), None) => found.push(Change::Removed { what, name: gone.name.clone() }),
+            (Some(gone), None) => found.push(SchemaChange::Removed { what, name: gone.name.clone() }),
             (None, Some(added)) => {
                 let was_attribute = what == "input" && old.attribute(&added.name).is_some();
                 let name = added.name.clone();
                 found.push(if was_attribute && new.attribute(&name).is_none() {
-                    Change::BecameInput(name)
+                    SchemaChange::BecameInput(name)
                 } else {
-                    Change::Added { what, name }
+                    SchemaChange::Added { what, name }
                 });
             }
             (Some(was), Some(is)) => formal(found, what, (old, was), (new, is)),
@@ -127,16 +127,16 @@ fn formals(
 }
 
 fn formal(
-    found: &mut Vec<Change>,
+    found: &mut Vec<SchemaChange>,
     what: &'static str,
     (old, was): (&DeclaredSchema, &DeclaredFormal),
     (new, is): (&DeclaredSchema, &DeclaredFormal),
 ) {
     if was.name != is.name {
-        found.push(Change::Renamed { what, old: was.name.clone(), new: is.name.clone() });
+        found.push(SchemaChange::Renamed { what, old: was.name.clone(), new: is.name.clone() });
     }
     if was.option != is.option {
-        found.push(Change::Option { what, name: is.name.clone(), now: is.option });
+        found.push(SchemaChange::Option { what, name: is.name.clone(), now: is.option });
     }
     // A change of the types of a variable is reported once for the variable, not for each formal.
     if matches!(is.ty, DeclaredType::Variable(_)) && was.ty == is.ty {
@@ -148,7 +148,7 @@ fn formal(
     }
 }
 
-fn constraints(found: &mut Vec<Change>, old: &DeclaredSchema, new: &DeclaredSchema) {
+fn constraints(found: &mut Vec<SchemaChange>, old: &DeclaredSchema, new: &DeclaredSchema) {
     for constraint in &new.constraints {
         let was = old.constraints.iter().find(|was| was.variable == constraint.variable);
         // A name may be given to another variable; only one that types the same formal is the same variable.
@@ -163,27 +163,32 @@ fn constraints(found: &mut Vec<Change>, old: &DeclaredSchema, new: &DeclaredSche
     }
 }
 
-fn types_change(what: &'static str, name: &str, before: Option<TypeSet>, after: Option<TypeSet>) -> Change {
+fn types_change(
+    what: &'static str,
+    name: &str,
+    before: Option<TypeSet>,
+    after: Option<TypeSet>,
+) -> SchemaChange {
     let minus = |a: TypeSet, b: TypeSet| a.iter().filter(|&id| !b.contains(id)).collect::<TypeSet>();
     let (added, removed) = match (before, after) {
         (Some(before), Some(after)) => (Some(minus(after, before)), minus(before, after)),
         (None, _) => (Some(TypeSet::EMPTY), TypeSet::EMPTY),
         (_, None) => (None, TypeSet::EMPTY),
     };
-    Change::Types { what, name: name.to_owned(), added, removed }
+    SchemaChange::Types { what, name: name.to_owned(), added, removed }
 }
 
-fn attributes(found: &mut Vec<Change>, old: &DeclaredSchema, new: &DeclaredSchema) {
+fn attributes(found: &mut Vec<SchemaChange>, old: &DeclaredSchema, new: &DeclaredSchema) {
     for gone in old.attributes.iter().filter(|attribute| new.attribute(&attribute.name).is_none()) {
-        let became_input = found.contains(&Change::BecameInput(gone.name.clone()));
+        let became_input = found.contains(&SchemaChange::BecameInput(gone.name.clone()));
         if !became_input {
-            found.push(Change::Removed { what: "attribute", name: gone.name.clone() });
+            found.push(SchemaChange::Removed { what: "attribute", name: gone.name.clone() });
         }
     }
     for attribute in &new.attributes {
         match old.attribute(&attribute.name) {
-            None => found.push(Change::Added { what: "attribute", name: attribute.name.clone() }),
-            Some(was) if was != attribute => found.push(Change::Attribute {
+            None => found.push(SchemaChange::Added { what: "attribute", name: attribute.name.clone() }),
+            Some(was) if was != attribute => found.push(SchemaChange::Attribute {
                 name: attribute.name.clone(),
                 old: was.describe(),
                 new: attribute.describe(),
@@ -193,7 +198,7 @@ fn attributes(found: &mut Vec<Change>, old: &DeclaredSchema, new: &DeclaredSchem
     }
 }
 
-impl fmt::Display for Change {
+impl fmt::Display for SchemaChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Added { what, name } => write!(f, "adds {what} {name}"),

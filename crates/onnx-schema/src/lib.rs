@@ -95,7 +95,7 @@ mod suggest;
 mod typeset;
 
 pub use attribute::{AttrDefault, AttrKind, FormalAttribute};
-pub use changes::{Change, changes};
+pub use changes::{SchemaChange, changes};
 pub use declared_schemas::{
     Declaration, DeclareError, DeclaredAttribute, DeclaredConstraint, DeclaredDefault, DeclaredFormal,
     DeclaredSchema, DeclaredType, OperatorSet, declare,

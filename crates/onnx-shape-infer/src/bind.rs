@@ -7,7 +7,7 @@ use onnx_ir::{Model, ValueId};
 use onnx_types::expr::{Registers, Tape};
 use onnx_types::{Dim, Symbol};
 
-use crate::facts::{Fact, Scope, Strength};
+use crate::facts::{Fact, FactScope, Strength};
 use crate::justification::Justification;
 use crate::result::Inference;
 
@@ -164,7 +164,7 @@ impl Inference {
         }
         let violated = self.violated(model, &|fact| fact.relation.fails(|dim| known(dim).flatten()));
         violations.extend(violated.into_iter().filter_map(|fact| match fact {
-            Fact { scope: Scope::Model, .. } => Some(Violation::Fact(fact)),
+            Fact { scope: FactScope::Model, .. } => Some(Violation::Fact(fact)),
             // What is proved in a graph that does not run says nothing about the results.
             Fact { strength: Strength::Assumed, .. } => Some(Violation::Scoped(fact)),
             Fact { .. } => None,

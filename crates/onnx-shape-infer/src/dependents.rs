@@ -8,7 +8,7 @@ use onnx_ir::{Def, GraphId, Model, NodeId, OpsetScope, User, ValueId};
 use onnx_types::Dim;
 use slotmap::SecondaryMap;
 
-use crate::facts::{Fact, Facts, Relation, Scope, Strength};
+use crate::facts::{Fact, FactScope, Facts, Relation, Strength};
 
 /// Number of times that guards are compared with proofs: in each, those can be discharged whose proofs depend only on guards
 /// that were discharged before.
@@ -98,7 +98,8 @@ impl Dependents {
     /// The node of the main graph that a fact follows from, if the fact holds in every run and depends on no guard.
     fn proof(&self, model: &Model, fact: &Fact) -> Option<NodeId> {
         let root = fact.root?;
-        let is_proved = fact.strength == Strength::Proved && fact.scope == Scope::Model && !fact.is_inherited;
+        let is_proved =
+            fact.strength == Strength::Proved && fact.scope == FactScope::Model && !fact.is_inherited;
         (is_proved && !self.has_node(model, root, model.main_graph())).then_some(root)
     }
 

@@ -79,7 +79,7 @@ pub enum Strength {
 
 /// The part of the model that a fact holds in.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Scope {
+pub enum FactScope {
     /// Every run of the model.
     Model,
     /// Runs in which this nested graph or function body is executed, which is not known.
@@ -96,7 +96,7 @@ pub struct Fact {
     /// The node that it was concluded from; `None` for the interface of the model.
     pub node: Option<NodeId>,
     /// Where it holds.
-    pub scope: Scope,
+    pub scope: FactScope,
     /// Why an assumed fact is needed, as a clause without a subject; empty for proved facts, which follow from `node`.
     pub reason: &'static str,
     /// The node of the main graph, or of the graph that inference started in, during whose visit it was concluded.
@@ -127,7 +127,7 @@ impl Fact {
     /// Returns `true` if the fact holds only when a nested graph or a function is executed.
     #[must_use]
     pub const fn is_conditional(&self) -> bool {
-        matches!(self.scope, Scope::Graph(_))
+        matches!(self.scope, FactScope::Graph(_))
     }
 }
 
@@ -273,7 +273,7 @@ impl Facts {
     /// The facts, each relation once for every graph that it is a condition of: in two graphs that need not be executed, one
     /// relation is two conditions.
     pub(crate) fn conditions(&self) -> impl Iterator<Item = &Fact> {
-        let mut scopes: HashMap<(Relation, Scope), (), RandomState> = HashMap::default();
+        let mut scopes: HashMap<(Relation, FactScope), (), RandomState> = HashMap::default();
         let further = self.repeated.iter().filter(move |fact| {
             let primary = self.primary(fact.relation);
             fact.is_conditional()
@@ -298,8 +298,8 @@ impl Facts {
             return;
         }
         let Some(known) = self.list.get_mut(known as usize) else { return };
-        let is_stronger =
-            (fact.scope != Scope::Model, fact.strength) < (known.scope != Scope::Model, known.strength);
+        let is_stronger = (fact.scope != FactScope::Model, fact.strength)
+            < (known.scope != FactScope::Model, known.strength);
         let other = if is_stronger { std::mem::replace(known, fact) } else { fact };
         if known.covers(&other) {
             return;

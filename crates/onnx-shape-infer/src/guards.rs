@@ -7,7 +7,7 @@ use onnx_ir::{MetadataEntry, Model, Owner, Places, ValueId};
 use onnx_types::Dim;
 
 use crate::bind::Violation;
-use crate::facts::{Fact, Relation, Scope, Strength};
+use crate::facts::{Fact, FactScope, Relation, Strength};
 use crate::fault::{CONDITIONAL_GUARD, GIVEN_SHAPE, GUARD_VIOLATED};
 use crate::result::Inference;
 
@@ -98,8 +98,8 @@ fn condition(model: &Model, inference: &Inference, relation: Relation) -> String
     }
 }
 
-fn graph(model: &Model, scope: Scope) -> Option<String> {
-    let Scope::Graph(graph) = scope else { return None };
+fn graph(model: &Model, scope: FactScope) -> Option<String> {
+    let FactScope::Graph(graph) = scope else { return None };
     Some(match model.graph(graph).owner() {
         Owner::Function(function) => {
             format!("function {}", Quoted(model.str(model.function(function).name())))

@@ -6,7 +6,7 @@ use onnx_types::Dim;
 use slotmap::SparseSecondaryMap;
 
 use crate::dependents::Dependents;
-use crate::facts::{Fact, Relation, Scope, Strength};
+use crate::facts::{Fact, FactScope, Relation, Strength};
 use crate::result::Inference;
 
 /// What a result depends on, apart from the semantics of the operators. All results hold for runs that complete.
@@ -334,8 +334,8 @@ impl Inference {
     #[must_use]
     pub fn fact_justification(&self, model: &Model, fact: &Fact) -> Justification {
         let graph = match fact.scope {
-            Scope::Model => None,
-            Scope::Graph(graph) => Some(graph),
+            FactScope::Model => None,
+            FactScope::Graph(graph) => Some(graph),
         };
         if self.facts.is_full() {
             return Justification::Unrecorded;

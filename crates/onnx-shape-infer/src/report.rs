@@ -20,9 +20,9 @@ use crate::why::{Gap, Steps};
 
 /// Axes of a shape: disjoint ranges in ascending order.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Axes(Arc<[(usize, usize)]>);
+pub struct AxisSet(Arc<[(usize, usize)]>);
 
-impl Axes {
+impl AxisSet {
     /// The axes of a list in any order, with repetitions.
     fn new(mut axes: Vec<usize>) -> Self {
         axes.sort_unstable();
@@ -61,7 +61,7 @@ impl Axes {
 }
 
 /// Writes `axis 2` or `axes 0, 2-5`; of many ranges the first eight.
-impl fmt::Display for Axes {
+impl fmt::Display for AxisSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const SHOWN: usize = 8;
         f.write_str(if self.single().is_some() { "axis " } else { "axes " })?;
@@ -90,7 +90,7 @@ pub enum Missing {
     /// The rank.
     Rank,
     /// The sizes of some axes.
-    Sizes(Axes),
+    Sizes(AxisSet),
 }
 
 impl From<Gap> for Missing {
@@ -99,7 +99,7 @@ impl From<Gap> for Missing {
             Gap::Type => Self::Type,
             Gap::Elem => Self::Elem,
             Gap::Rank => Self::Rank,
-            Gap::Size(axis) => Self::Sizes(Axes::new(vec![axis])),
+            Gap::Size(axis) => Self::Sizes(AxisSet::new(vec![axis])),
         }
     }
 }
@@ -131,7 +131,7 @@ pub struct Explanation {
 /// What a run left unknown.
 #[derive(Clone, Default, Debug)]
 #[non_exhaustive]
-pub struct Report {
+pub struct InferenceReport {
     /// The number of values of the main graph and of the graphs nested in it.
     pub values: u64,
     /// How many of them are not known completely.
@@ -145,8 +145,8 @@ pub struct Report {
 /// The axes of a shape that were lost at one value.
 struct Group {
     origin: ValueId,
-    axes: Axes,
-    at_origin: Axes,
+    axes: AxisSet,
+    at_origin: AxisSet,
 }
 
 /// Analyzes the values of one model; what several values have in common is computed once.
@@ -196,9 +196,9 @@ impl Inference {
     ///
     /// If the result is not one of this model.
     #[must_use]
-    pub fn report(&self, model: &Model, limits: &Limits) -> Report {
+    pub fn report(&self, model: &Model, limits: &Limits) -> InferenceReport {
         let mut reporter = Reporter::new(self, model);
-        let mut report = Report::default();
+        let mut report = InferenceReport::default();
         for_each_value(model, |value| {
             report.values = report.values.saturating_add(1);
             let mut is_complete = true;
@@ -256,7 +256,7 @@ impl Inference {
         &self,
         model: &Model,
         unknown: &Unknown,
-        axes: &Axes,
+        axes: &AxisSet,
         steps: &mut Steps,
     ) -> Vec<ValueId> {
         let first = axes.ranges().first().map_or(0, |&(first, _)| first);
@@ -336,8 +336,8 @@ impl<'a> Reporter<'a> {
         }
         let group = |(origin, axes, at_origin)| Group {
             origin,
-            axes: Axes::new(axes),
-            at_origin: Axes::new(at_origin),
+            axes: AxisSet::new(axes),
+            at_origin: AxisSet::new(at_origin),
         };
         let groups: Rc<[Group]> = lists.into_iter().map(group).collect();
         self.shapes.insert(shape, Rc::clone(&groups));

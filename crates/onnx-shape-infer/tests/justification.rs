@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use onnx_ir::{Model, ValueId};
-use onnx_shape_infer::{Answer, InferOptions, Inference, Justification, Scope, Strength, Ty, infer};
+use onnx_shape_infer::{Answer, FactScope, InferOptions, Inference, Justification, Strength, Ty, infer};
 use onnx_text::{ParseOptions, parse_model};
 use onnx_types::Dim;
 
@@ -234,8 +234,8 @@ fn several_nodes_prove_the_same() {
     let found: Vec<_> =
         inference.facts().conclusions(relation).map(|fact| (fact.strength, fact.scope)).collect();
     let then = model.graph_of(value(&model, "o"));
-    let proved = (Strength::Proved, Scope::Model);
-    assert_eq!(found, [proved, proved, (Strength::Proved, Scope::Graph(then))]);
+    let proved = (Strength::Proved, FactScope::Model);
+    assert_eq!(found, [proved, proved, (Strength::Proved, FactScope::Graph(then))]);
 }
 
 /// A guard that another node proves holds in every run, unless that proof depends on the guard.
@@ -292,7 +292,7 @@ fn one_relation_can_guard_two_graphs() {
     let guards = |name| inference.justification(&model, value(&model, name)).guards().to_vec();
     assert_eq!(
         guards("w").iter().map(|fact| fact.scope).collect::<Vec<_>>(),
-        [Scope::Graph(model.graph_of(value(&model, "q")))]
+        [FactScope::Graph(model.graph_of(value(&model, "q")))]
     );
 }
 

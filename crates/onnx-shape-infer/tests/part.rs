@@ -3,7 +3,7 @@
 
 use onnx_ir::{Model, NodeId};
 use onnx_shape_infer::{
-    InferOptions, Inference, Relation, Scope, Strength, infer, infer_function, infer_node,
+    FactScope, InferOptions, Inference, Relation, Strength, infer, infer_function, infer_node,
 };
 use onnx_text::{ParseOptions, parse_model};
 use onnx_types::{Dim, ElemType, Shape, Type};
@@ -82,7 +82,7 @@ fn guards(text: &str) -> Vec<(String, bool)> {
                 Relation::Default(value) => format!("default {}", model.str(model.value(value).name())),
                 other => format!("{other:?}"),
             };
-            (text, fact.scope == Scope::Model)
+            (text, fact.scope == FactScope::Model)
         })
         .collect()
 }

@@ -69,11 +69,11 @@ const _: () = {
     shared::<check::IncrementalCheck>();
     shared::<diag::Sink>();
     shared::<diag::Diagnostic>();
-    shared::<diag::Report>();
+    shared::<diag::CommandReport>();
     shared::<infer::InferOptions<'_>>();
     shared::<infer::Inference>();
     shared::<infer::Justification>();
-    shared::<infer::Report>();
+    shared::<infer::InferenceReport>();
     shared::<eval::EvalOptions<'_>>();
     shared::<eval::Evaluator<'_>>();
     shared::<eval::Value>();

@@ -4,7 +4,7 @@ use onnx_ir::{Model, NodeId};
 use onnx_schema::{FormalType, TypeId, TypeSet};
 use onnx_types::Symbol;
 
-use crate::reason::{Cause, Reason};
+use crate::reason::{Cause, VersionReason};
 use crate::step::described;
 use crate::types::Types;
 
@@ -15,7 +15,7 @@ pub(crate) fn check(
     types: &Types,
     node: NodeId,
     (set, version): (Symbol, i64),
-) -> Result<(), Reason> {
+) -> Result<(), VersionReason> {
     // The step may have erased the node again.
     let Some(record) = model.get_node(node) else { return Ok(()) };
     if onnx_schema::normalize_domain(record.domain()) != set {
@@ -24,7 +24,7 @@ pub(crate) fn check(
     let op = model.str(record.op());
     let Some(schema) = onnx_schema::lookup(set, record.op(), version) else {
         let text = format!("version {version} does not have `{op}`, which would replace it");
-        return Err(Reason::new(Cause::NoForm, text));
+        return Err(VersionReason::new(Cause::NoForm, text));
     };
     let inputs = record.inputs().enumerate().map(|(index, value)| (value, schema.input_for(index)));
     let outputs = record.outputs().iter().enumerate();
@@ -38,7 +38,7 @@ pub(crate) fn check(
             let (shown, name) = (TypeSet::of(ty), described(model, value));
             let text =
                 format!("`{op}`, which would replace it, does not allow the type {shown} of {name}{what}");
-            Err(Reason::new(Cause::TypeNotAllowed, text))
+            Err(VersionReason::new(Cause::TypeNotAllowed, text))
         };
         if !schema.types_of(formal).contains(ty) {
             return refused(&format!(" in version {version}"));

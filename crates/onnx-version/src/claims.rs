@@ -8,7 +8,7 @@ use onnx_shape_infer::{InferOptions, Inference, infer};
 use onnx_types::{Dim, Shape, Type, TypeKind};
 
 use crate::convert::{ConvertOptions, VersionError, convert};
-use crate::plan::{Change, plan};
+use crate::plan::{StepChange, plan};
 
 /// A single node, before and after its conversion: models with the same inputs and outputs, each with its own imports.
 #[derive(Clone, Debug)]
@@ -42,7 +42,7 @@ pub fn claims(model: &Model, version: i64, options: &ConvertOptions<'_>) -> Resu
     let mut seen: HashMap<NodeId, Option<usize>> = HashMap::new();
     for step in &plan.steps {
         options.execution.interrupt.check()?;
-        let is_exact = step.change != Change::Expanded;
+        let is_exact = step.change != StepChange::Expanded;
         let known = seen.get(&step.node).copied();
         if let Some(known) = known {
             if let Some(claim) = known.and_then(|index| claims.get_mut(index)) {

@@ -11,7 +11,7 @@ use slotmap::SecondaryMap;
 
 use crate::engine::{Engine, Scope};
 use crate::imports::{self, imported_version};
-use crate::plan::{Plan, Refusal, StepRecord};
+use crate::plan::{Plan, StepRecord, Unconvertible};
 use crate::reason::Cause;
 use crate::rules;
 use crate::table::Table;
@@ -80,7 +80,7 @@ pub enum VersionError {
     },
     /// Some nodes have no equivalent.
     #[error("{}{}", first(.0), more(.0))]
-    Refused(Vec<Refusal>),
+    Refused(Vec<Unconvertible>),
     /// The bodies of operators exceed a limit.
     #[error(transparent)]
     Bodies(#[from] InlineError),
@@ -104,7 +104,7 @@ impl VersionError {
 
 /// A diagnostic for each node that cannot be converted. No cap applies; [`Sink::limit`] applies one.
 #[must_use]
-pub fn findings(model: &Model, refusals: &[Refusal]) -> Sink {
+pub fn findings(model: &Model, refusals: &[Unconvertible]) -> Sink {
     let mut sink = Sink::with(Policy::new(), Caps::NONE);
     let places = Places::new(model);
     let unused = unused_functions(model, refusals);
@@ -139,7 +139,7 @@ const fn depends_on_operands(cause: Cause) -> bool {
 }
 
 /// The functions with refused nodes that nothing calls.
-fn unused_functions(model: &Model, refusals: &[Refusal]) -> HashSet<OpsetScope> {
+fn unused_functions(model: &Model, refusals: &[Unconvertible]) -> HashSet<OpsetScope> {
     let nodes = refusals.iter().filter_map(|refusal| model.get_node(refusal.node));
     let mut scopes: HashSet<OpsetScope> = nodes.map(|record| model.scope(record.graph())).collect();
     scopes.retain(|scope| matches!(scope, OpsetScope::Function(_)));
@@ -165,11 +165,11 @@ const fn rule(cause: Cause) -> &'static Rule {
     }
 }
 
-fn first(refusals: &[Refusal]) -> String {
+fn first(refusals: &[Unconvertible]) -> String {
     refusals.first().map(ToString::to_string).unwrap_or_default()
 }
 
-fn more(refusals: &[Refusal]) -> String {
+fn more(refusals: &[Unconvertible]) -> String {
     match refusals.len() {
         0 | 1 => String::new(),
         count => format!(" (and {} more)", count.saturating_sub(1)),

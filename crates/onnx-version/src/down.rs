@@ -6,13 +6,13 @@ use onnx_schema::{AttrDefault, AttrKind, Formal, FormalType, Schema, TypeId, Typ
 use onnx_types::Symbol;
 
 use crate::outputs;
-use crate::reason::{Cause, Reason};
+use crate::reason::{Cause, VersionReason};
 use crate::step::Step;
 use crate::steps::{self, moved};
 use crate::table::Down;
 
 /// Converts a node to the version of the older schema.
-pub(crate) fn take(step: &mut Step<'_>, row: Down) -> Result<(), Reason> {
+pub(crate) fn take(step: &mut Step<'_>, row: Down) -> Result<(), VersionReason> {
     if let Some(adapt) = steps::find_down(step.old) {
         adapt(step)?;
     }
@@ -32,7 +32,7 @@ pub(crate) fn take(step: &mut Step<'_>, row: Down) -> Result<(), Reason> {
 }
 
 /// Counts axes from the front, which older versions require.
-pub(crate) fn axes(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn axes(step: &mut Step<'_>) -> Result<(), VersionReason> {
     if let Some(AttrValue::Int(axis)) = step.given(attr::AXIS)?
         && axis < 0
     {
@@ -51,7 +51,7 @@ pub(crate) fn axes(step: &mut Step<'_>) -> Result<(), Reason> {
         op::UNSQUEEZE => step.output()?,
         _ => step.operand(0)?,
     };
-    let axes: Result<Vec<i64>, Reason> = axes.iter().map(|&axis| step.positive(axis, value)).collect();
+    let axes: Result<Vec<i64>, VersionReason> = axes.iter().map(|&axis| step.positive(axis, value)).collect();
     let mut axes = axes?;
     // Their order has no meaning, but the reference inserts one after the other, which is right for ascending axes only.
     if step.old.op() == op::UNSQUEEZE {
@@ -61,7 +61,7 @@ pub(crate) fn axes(step: &mut Step<'_>) -> Result<(), Reason> {
 }
 
 /// Removes attributes that the older version does not declare and that have the value that they have if they are omitted.
-fn drop_neutral(step: &mut Step<'_>) -> Result<(), Reason> {
+fn drop_neutral(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let given: Vec<Attribute> = step.model.node(step.node).attributes().to_vec();
     for attribute in given {
         let name = attribute.name();
@@ -97,7 +97,7 @@ fn is_default(value: &AttrValue, default: AttrDefault) -> bool {
 }
 
 /// Writes the attributes that the node omits and whose defaults were others before.
-fn write_defaults(step: &mut Step<'_>) -> Result<(), Reason> {
+fn write_defaults(step: &mut Step<'_>) -> Result<(), VersionReason> {
     for formal in step.old.attributes() {
         let Some(default) = formal.default.filter(|_| !step.has(formal.name)) else { continue };
         let older = step.new.attribute(formal.name);
@@ -137,7 +137,7 @@ fn drop_unused(step: &mut Step<'_>) {
 }
 
 /// Compares the node with the older schema.
-fn fits(step: &Step<'_>) -> Result<(), Reason> {
+fn fits(step: &Step<'_>) -> Result<(), VersionReason> {
     let (record, version) = (step.model.node(step.node), step.version);
     let (inputs, outputs) = (record.input_count(), record.outputs());
     if !step.new.allows_inputs(inputs) {
@@ -175,7 +175,7 @@ fn is_of_kind(given: &Attribute, kind: AttrKind) -> bool {
 }
 
 /// Compares the types of operands and results with the older schema, where it allows fewer.
-fn fits_types(step: &Step<'_>) -> Result<(), Reason> {
+fn fits_types(step: &Step<'_>) -> Result<(), VersionReason> {
     let record = step.model.node(step.node);
     let mut bound: Vec<(u8, TypeId, String)> = Vec::new();
     let inputs = record
@@ -196,9 +196,9 @@ fn fits_types(step: &Step<'_>) -> Result<(), Reason> {
         let ty = step.types.ty(value).to_type().and_then(|ty| TypeId::of(&ty));
         let ty = ty.ok_or_else(|| {
             let text = format!("the type of {} is unknown, and version {version} allows fewer", name());
-            Reason::new(Cause::TypeUnknown, text)
+            VersionReason::new(Cause::TypeUnknown, text)
         })?;
-        let refused = |text: String| Err(Reason::new(Cause::TypeNotAllowed, text));
+        let refused = |text: String| Err(VersionReason::new(Cause::TypeNotAllowed, text));
         if !allowed.contains(ty) {
             let shown = TypeSet::of(ty);
             return refused(format!("version {version} does not allow the type {shown} of {}", name()));

@@ -17,11 +17,11 @@ use slotmap::SecondaryMap;
 use crate::allowed;
 use crate::convert::VersionError;
 use crate::identity::{self, Listed};
-use crate::plan::{Change, Refusal, StepRecord};
+use crate::plan::{StepChange, StepRecord, Unconvertible};
 use crate::precondition;
-use crate::reason::{Cause, Reason};
+use crate::reason::{Cause, VersionReason};
 use crate::step::Step;
-use crate::table::{Kind, Table};
+use crate::table::{Table, VersionChange};
 use crate::types::Types;
 use crate::{down, steps, up};
 
@@ -39,11 +39,11 @@ pub(crate) struct Engine<'a> {
     pub(crate) is_stale: bool,
     /// The steps that changed nodes of the original model.
     pub(crate) records: Vec<StepRecord>,
-    pub(crate) refusals: Vec<Refusal>,
+    pub(crate) refusals: Vec<Unconvertible>,
     /// Nodes of the original model that have a refusal.
     pub(crate) refused: SecondaryMap<NodeId, ()>,
     /// Nodes of the original model whose step was refused before the body of the operator took their place.
-    pub(crate) replaced: SecondaryMap<NodeId, Refusal>,
+    pub(crate) replaced: SecondaryMap<NodeId, Unconvertible>,
     /// Nodes whose operator no version defines.
     pub(crate) unknown: Vec<NodeId>,
     /// The nodes of the original model that new nodes come from.
@@ -64,7 +64,7 @@ struct Taken {
     node: NodeId,
     old: &'static Schema,
     to: Option<&'static Schema>,
-    result: Result<(bool, Vec<NodeId>), Reason>,
+    result: Result<(bool, Vec<NodeId>), VersionReason>,
 }
 
 impl Engine<'_> {
@@ -120,7 +120,7 @@ impl Engine<'_> {
     fn needs_types(&self, node: NodeId, at: i64) -> bool {
         let new = onnx_schema::lookup(self.set, self.model.node(node).op(), at.saturating_add(1));
         let row = new.and_then(|new| self.table.row(new));
-        row.is_none_or(|(kind, _)| matches!(kind, Kind::Adapted | Kind::Moved))
+        row.is_none_or(|(kind, _)| matches!(kind, VersionChange::Adapted | VersionChange::Moved))
     }
 
     /// Whether a conversion made a node, or what it reads or its nested graphs return, so that inference has to be run again.
@@ -176,8 +176,8 @@ impl Engine<'_> {
             let known = onnx_schema::lookup(self.set, record.op(), from);
             let since = known.map(Schema::since_version).or_else(|| first_version(self.set, record.op()));
             let reason = format!("it is not valid in version {from}, which is imported: {}", finding.message);
-            let reason = Reason::new(Cause::Invalid, reason);
-            self.refuse(Refusal { node, op, since: since.unwrap_or(from), to, target, reason });
+            let reason = VersionReason::new(Cause::Invalid, reason);
+            self.refuse(Unconvertible { node, op, since: since.unwrap_or(from), to, target, reason });
         }
         Ok(())
     }
@@ -218,11 +218,11 @@ impl Engine<'_> {
         let version = first_version(self.set, op).unwrap_or(self.target);
         let reason =
             format!("it calls {callee}, and the standard operator of that name would take its place");
-        let reason = help.into_iter().fold(Reason::from(reason), Reason::with_help);
+        let reason = help.into_iter().fold(VersionReason::from(reason), VersionReason::with_help);
         let (op, target) = (name.to_owned(), self.target);
         // Downwards, no version between is known to prevent it.
         let to = if at < target { version.clamp(at.saturating_add(1), target) } else { target };
-        self.refuse(Refusal { node, op, since: version, to, target, reason });
+        self.refuse(Unconvertible { node, op, since: version, to, target, reason });
     }
 
     /// A node whose operator the imported version does not have: it is kept if no version has it. Otherwise the
@@ -235,7 +235,7 @@ impl Engine<'_> {
                 let op = self.model.str(op).to_owned();
                 let to = if at < self.target { at.saturating_add(1) } else { at.saturating_sub(1) };
                 let target = self.target;
-                self.refuse(Refusal { node, op, since, to, target, reason: reason.into() });
+                self.refuse(Unconvertible { node, op, since, to, target, reason: reason.into() });
             }
             None => self.unknown.push(node),
         }
@@ -309,7 +309,7 @@ impl Engine<'_> {
             if let Err(reason) = result {
                 let (source, target) = (self.source(node), self.target);
                 let (op, since, to) = (old.name().to_owned(), old.since_version(), at.saturating_sub(1));
-                self.replaced.insert(source, Refusal { node: source, op, since, to, target, reason });
+                self.replaced.insert(source, Unconvertible { node: source, op, since, to, target, reason });
             }
         }
     }
@@ -350,7 +350,13 @@ impl Engine<'_> {
     }
 
     /// Checks that a version allows the nodes that a step makes, and the node itself if it has another operator now.
-    fn check_new(&self, node: NodeId, old: &Schema, made: &[NodeId], version: i64) -> Result<(), Reason> {
+    fn check_new(
+        &self,
+        node: NodeId,
+        old: &Schema,
+        made: &[NodeId],
+        version: i64,
+    ) -> Result<(), VersionReason> {
         let is_renamed = self.model.get_node(node).is_some_and(|record| record.op() != old.op());
         let renamed = is_renamed.then_some(node);
         made.iter()
@@ -373,7 +379,7 @@ impl Engine<'_> {
             let Err(reason) = found else { continue };
             let (source, target) = (self.source(node), self.target);
             let (op, to) = (self.model.str(op).to_owned(), version.saturating_sub(1));
-            self.refuse(Refusal { node: source, op, since: version, to, target, reason });
+            self.refuse(Unconvertible { node: source, op, since: version, to, target, reason });
         }
     }
 
@@ -387,14 +393,14 @@ impl Engine<'_> {
             Ok(done) => done,
             Err(reason) => {
                 let target = self.target;
-                return self.refuse(Refusal { node: source, op, since, to: at, target, reason });
+                return self.refuse(Unconvertible { node: source, op, since, to: at, target, reason });
             }
         };
         self.is_stale |= !made.is_empty();
         if is_changed && source == node {
             let change = match self.model.get_node(node) {
-                Some(record) if record.op() == old.op() && made.is_empty() => Change::Form,
-                _ => Change::Replaced,
+                Some(record) if record.op() == old.op() && made.is_empty() => StepChange::Form,
+                _ => StepChange::Replaced,
             };
             let to = to.map_or(at, Schema::since_version);
             self.records.push(StepRecord { node, op, since, to, change });
@@ -406,7 +412,7 @@ impl Engine<'_> {
         self.schedule(node, at);
     }
 
-    fn refuse(&mut self, refusal: Refusal) {
+    fn refuse(&mut self, refusal: Unconvertible) {
         // The body of an operator is not in the model, so the reason why the step is refused is more helpful.
         let own = self.replaced.remove(refusal.node).filter(|own| own.to == refusal.to);
         let refusal = own.unwrap_or(refusal);
@@ -444,16 +450,16 @@ impl Engine<'_> {
                 true => Cause::NoForm,
                 false => Cause::TypeUnknown,
             };
-            let reason = Reason::new(cause, reason.to_string());
+            let reason = VersionReason::new(cause, reason.to_string());
             let to = boundary.saturating_sub(1);
             let (node, target) = (self.source(call.node), self.target);
-            self.refuse(Refusal { node, op, since: boundary, to, target, reason });
+            self.refuse(Unconvertible { node, op, since: boundary, to, target, reason });
         }
         for &node in nodes.iter().filter(|&&node| self.model.get_node(node).is_none()) {
             if !self.sources.contains_key(node) {
                 let op = done.calls.iter().find(|call| call.node == node);
                 let op = op.map(|call| self.model.str(call.function.1).to_owned()).unwrap_or_default();
-                let change = Change::Expanded;
+                let change = StepChange::Expanded;
                 self.records.push(StepRecord { node, op, since: boundary, to: boundary, change });
             }
         }
@@ -492,10 +498,10 @@ fn is_without_form(schema: &'static Schema) -> bool {
 }
 
 /// Replaces a node whose operator the older version does not have by nodes of other operators.
-fn lower(step: &mut Step<'_>) -> Result<(), Reason> {
+fn lower(step: &mut Step<'_>) -> Result<(), VersionReason> {
     match steps::find_lowering(step.old) {
         Some(lower) => lower(step),
-        None => Err(Reason::new(
+        None => Err(VersionReason::new(
             Cause::NoForm,
             format!(
                 "version {} introduced the operator, and no other operators of version {} compute it",

@@ -1,6 +1,6 @@
 //! Functions in other versions, for inlining.
 
-use onnx_functions::Reason;
+use onnx_functions::FunctionReason;
 use onnx_ir::{FunctionId, Model};
 use onnx_types::Symbol;
 
@@ -27,8 +27,9 @@ impl onnx_functions::Convert for ConvertFunctions<'_> {
         function: FunctionId,
         domain: Symbol,
         version: i64,
-    ) -> Result<(), Reason> {
+    ) -> Result<(), FunctionReason> {
         let options = self.options.clone().with_domain(domain);
-        convert_function(model, function, version, &options).map_err(|error| Reason::new(error.to_string()))
+        convert_function(model, function, version, &options)
+            .map_err(|error| FunctionReason::new(error.to_string()))
     }
 }

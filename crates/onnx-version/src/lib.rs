@@ -46,7 +46,7 @@
 //!
 //! # How it works
 //!
-//! [`STEPS`] lists every version that changes an operator, and what a node needs upwards ([`Kind`]) and downwards ([`Down`]).
+//! [`STEPS`] lists every version that changes an operator, and what a node needs upwards ([`VersionChange`]) and downwards ([`Down`]).
 //! All nodes of the model pass the versions together, one after the other, and so do the nodes that a step makes. Attributes
 //! that become operands become constants, and constants attributes. Other changes of the semantics have a function each, in a
 //! file with the same path as that of inference: `steps/math/softmax.rs`. If an older version does not have an operator, the
@@ -84,7 +84,7 @@ pub use convert::{ConvertOptions, Converted, VersionError, convert, findings};
 pub use imports::imported_version;
 pub use inline::ConvertFunctions;
 pub use ir_version::set_ir_version;
-pub use plan::{Change, Plan, Reach, Refusal, StepRecord, lowest, nearest, plan};
+pub use plan::{Plan, Reach, StepChange, StepRecord, Unconvertible, lowest, nearest, plan};
 pub use precondition::{ImportCorrection, correct_import, set_import};
-pub use reason::{Cause, Reason};
-pub use table::{Down, Kind, STEPS, Versions};
+pub use reason::{Cause, VersionReason};
+pub use table::{Down, STEPS, VersionChange, Versions};

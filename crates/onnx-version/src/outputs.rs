@@ -4,11 +4,11 @@ use onnx_ir::{Attribute, NewNode, Position, ValueId};
 use onnx_schema::FormalType;
 use onnx_types::{ElemType, Symbol};
 
-use crate::reason::Reason;
+use crate::reason::VersionReason;
 use crate::step::Step;
 
 /// Names the outputs that the older version requires. A node without any is not completed: no version allows it.
-pub(crate) fn required(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn required(step: &mut Step<'_>) -> Result<(), VersionReason> {
     if step.new.min_outputs() > 0 && step.model.node(step.node).outputs().iter().flatten().next().is_none() {
         return Err("it has no outputs, of which the older version requires some".into());
     }
@@ -22,7 +22,7 @@ pub(crate) fn required(step: &mut Step<'_>) -> Result<(), Reason> {
 }
 
 /// Names some outputs. Outputs can be added only after the last one, so a node that omits others is made again.
-pub(crate) fn name(step: &mut Step<'_>, wanted: &[usize]) -> Result<(), Reason> {
+pub(crate) fn name(step: &mut Step<'_>, wanted: &[usize]) -> Result<(), VersionReason> {
     let is_missing = |step: &Step<'_>, index: usize| step.model.node(step.node).output(index).is_none();
     let missing: Vec<usize> = wanted.iter().copied().filter(|&index| is_missing(step, index)).collect();
     if missing.iter().any(|&index| index < step.output_count()) {
@@ -49,7 +49,7 @@ fn elem(step: &Step<'_>, index: usize) -> Option<ElemType> {
 }
 
 /// Replaces the node by one with more outputs.
-fn again(step: &mut Step<'_>, missing: &[usize]) -> Result<(), Reason> {
+fn again(step: &mut Step<'_>, missing: &[usize]) -> Result<(), VersionReason> {
     let record = step.model.node(step.node);
     let attributes: Vec<Attribute> = record.attributes().to_vec();
     if attributes.iter().any(|attribute| !attribute.value().graphs().is_empty()) {

@@ -4,12 +4,12 @@ use onnx_ir::{Model, NodeId};
 use onnx_schema::{normalize_domain, opset_versions};
 
 use crate::convert::{ConvertOptions, VersionError, work};
-use crate::reason::Reason;
+use crate::reason::VersionReason;
 
 /// The effect of a step on a node.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
-pub enum Change {
+pub enum StepChange {
     /// Its attributes and operands get another form.
     Form,
     /// Other nodes are added to it or replace it.
@@ -18,7 +18,7 @@ pub enum Change {
     Expanded,
 }
 
-impl Change {
+impl StepChange {
     /// The change as a past participle.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -43,12 +43,12 @@ pub struct StepRecord {
     /// The version of the schema after.
     pub to: i64,
     /// What happens.
-    pub change: Change,
+    pub change: StepChange,
 }
 
 /// A node that has no equivalent in a version.
 #[derive(Clone, Debug)]
-pub struct Refusal {
+pub struct Unconvertible {
     /// The node, in the model before the conversion.
     pub node: NodeId,
     /// The operator: that of the node, or of a node that replaced it at an earlier version.
@@ -60,10 +60,10 @@ pub struct Refusal {
     /// The version of the conversion: `to`, or one behind it.
     pub target: i64,
     /// Why the node cannot be converted, as a clause.
-    pub reason: Reason,
+    pub reason: VersionReason,
 }
 
-impl std::fmt::Display for Refusal {
+impl std::fmt::Display for Unconvertible {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "`{}` cannot be converted to version {}", self.op, self.to)?;
         if self.target != self.to {
@@ -86,7 +86,7 @@ pub struct Plan {
     /// Nodes of the domain whose operator no version defines: they are unchanged.
     pub unknown: Vec<NodeId>,
     /// The nodes that prevent the conversion. If there are any, nothing is converted.
-    pub refusals: Vec<Refusal>,
+    pub refusals: Vec<Unconvertible>,
 }
 
 impl Plan {
@@ -98,7 +98,7 @@ impl Plan {
 
     /// Number of nodes of the model that change in a certain way. A node that changes at several versions counts once.
     #[must_use]
-    pub fn count(&self, change: Change) -> usize {
+    pub fn count(&self, change: StepChange) -> usize {
         let steps = self.steps.iter().filter(|step| step.change == change);
         let mut nodes: Vec<NodeId> = steps.map(|step| step.node).collect();
         nodes.sort_unstable();
@@ -123,7 +123,7 @@ pub struct Reach {
     /// The version nearest to the one that was requested; that of the model if it can be converted to no other one.
     pub version: i64,
     /// The nodes that prevent the next version. Empty if the requested version can be reached.
-    pub refusals: Vec<Refusal>,
+    pub refusals: Vec<Unconvertible>,
 }
 
 /// Returns the version nearest to another one to which the model can be converted: between the version that it imports and
@@ -146,7 +146,7 @@ pub fn nearest(model: &Model, version: i64, options: &ConvertOptions<'_>) -> Res
         }
         let is_up = done.from < target;
         // The version at which the first of them has to stop.
-        let stop = |refusal: &Refusal| match is_up {
+        let stop = |refusal: &Unconvertible| match is_up {
             true => refusal.to.saturating_sub(1),
             false => refusal.to.saturating_add(1),
         };

@@ -52,13 +52,13 @@ impl Cause {
 /// The reason why a node cannot be converted: a clause.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{text}")]
-pub struct Reason {
+pub struct VersionReason {
     cause: Cause,
     text: String,
     help: Option<&'static str>,
 }
 
-impl Reason {
+impl VersionReason {
     /// A reason, as a clause.
     pub fn new(cause: Cause, text: impl Into<String>) -> Self {
         Self { cause, text: text.into(), help: None }
@@ -85,19 +85,19 @@ impl Reason {
     }
 }
 
-impl From<&str> for Reason {
+impl From<&str> for VersionReason {
     fn from(text: &str) -> Self {
         Self::new(Cause::Meaning, text)
     }
 }
 
-impl From<String> for Reason {
+impl From<String> for VersionReason {
     fn from(text: String) -> Self {
         Self::new(Cause::Meaning, text)
     }
 }
 
-impl From<EditError> for Reason {
+impl From<EditError> for VersionReason {
     fn from(error: EditError) -> Self {
         Self::new(Cause::Meaning, error.to_string())
     }

@@ -8,7 +8,7 @@ use onnx_types::tensor::{NoData, Tensor, bf16, f16};
 use onnx_types::{Dim, ElemType, Symbol};
 
 use crate::identity::{self, Listed};
-use crate::reason::{Cause, Reason};
+use crate::reason::{Cause, VersionReason};
 use crate::sparse;
 use crate::types::Types;
 
@@ -37,10 +37,10 @@ impl Step<'_> {
         self.model.node(self.node).attribute(name).is_some()
     }
 
-    fn value(&self, name: Symbol) -> Result<Option<&AttrValue>, Reason> {
+    fn value(&self, name: Symbol) -> Result<Option<&AttrValue>, VersionReason> {
         let Some(attribute) = self.model.node(self.node).attribute(name) else { return Ok(None) };
         match attribute.value() {
-            AttrValue::Ref(_) => Err(Reason::new(
+            AttrValue::Ref(_) => Err(VersionReason::new(
                 Cause::Reference,
                 format!("`{}` refers to an attribute of the function", self.model.str(name)),
             )),
@@ -48,12 +48,12 @@ impl Step<'_> {
         }
     }
 
-    fn wrong(&self, name: Symbol) -> Reason {
+    fn wrong(&self, name: Symbol) -> VersionReason {
         format!("`{}` is not of the kind that the operator declares", self.model.str(name)).into()
     }
 
     /// An integer, or its default in the old version.
-    pub(crate) fn int(&self, name: Symbol) -> Result<Option<i64>, Reason> {
+    pub(crate) fn int(&self, name: Symbol) -> Result<Option<i64>, VersionReason> {
         match (self.value(name)?, self.old.default_of(name)) {
             (Some(AttrValue::Int(value)), _) => Ok(Some(*value)),
             (Some(_), _) => Err(self.wrong(name)),
@@ -63,12 +63,12 @@ impl Step<'_> {
     }
 
     /// A flag, `false` if it is neither given nor has a default.
-    pub(crate) fn flag(&self, name: Symbol) -> Result<bool, Reason> {
+    pub(crate) fn flag(&self, name: Symbol) -> Result<bool, VersionReason> {
         Ok(self.int(name)?.unwrap_or(0) != 0)
     }
 
     /// A list of integers, as it is given.
-    pub(crate) fn given_ints(&self, name: Symbol) -> Result<Option<Vec<i64>>, Reason> {
+    pub(crate) fn given_ints(&self, name: Symbol) -> Result<Option<Vec<i64>>, VersionReason> {
         match self.value(name)? {
             None => Ok(None),
             Some(AttrValue::Ints(values)) => Ok(Some(values.to_vec())),
@@ -79,7 +79,7 @@ impl Step<'_> {
     }
 
     /// A number, or its default in the old version.
-    pub(crate) fn float(&self, name: Symbol) -> Result<Option<f32>, Reason> {
+    pub(crate) fn float(&self, name: Symbol) -> Result<Option<f32>, VersionReason> {
         match (self.value(name)?, self.old.default_of(name)) {
             (Some(AttrValue::Float(value)), _) => Ok(Some(*value)),
             (Some(_), _) => Err(self.wrong(name)),
@@ -89,7 +89,7 @@ impl Step<'_> {
     }
 
     /// A text, or its default in the old version.
-    pub(crate) fn text(&self, name: Symbol) -> Result<Option<String>, Reason> {
+    pub(crate) fn text(&self, name: Symbol) -> Result<Option<String>, VersionReason> {
         match (self.value(name)?, self.old.default_of(name)) {
             (Some(AttrValue::String(text)), _) => {
                 let text = std::str::from_utf8(text).map_err(|_| self.wrong(name))?;
@@ -102,16 +102,16 @@ impl Step<'_> {
     }
 
     /// An attribute as it is given.
-    pub(crate) fn given(&self, name: Symbol) -> Result<Option<AttrValue>, Reason> {
+    pub(crate) fn given(&self, name: Symbol) -> Result<Option<AttrValue>, VersionReason> {
         Ok(self.value(name)?.cloned())
     }
 
-    pub(crate) fn set(&mut self, name: Symbol, value: impl Into<AttrValue>) -> Result<(), Reason> {
+    pub(crate) fn set(&mut self, name: Symbol, value: impl Into<AttrValue>) -> Result<(), VersionReason> {
         Ok(self.model.set_attribute(self.node, Attribute::new(name, value))?)
     }
 
     /// Sets a text.
-    pub(crate) fn set_text(&mut self, name: Symbol, text: &'static str) -> Result<(), Reason> {
+    pub(crate) fn set_text(&mut self, name: Symbol, text: &'static str) -> Result<(), VersionReason> {
         self.set(name, AttrValue::String(text.into()))
     }
 
@@ -134,12 +134,12 @@ impl Step<'_> {
     }
 
     /// An operand that the operator requires.
-    pub(crate) fn operand(&self, index: usize) -> Result<ValueId, Reason> {
+    pub(crate) fn operand(&self, index: usize) -> Result<ValueId, VersionReason> {
         self.input(index).ok_or_else(|| format!("input {index} is omitted").into())
     }
 
     /// The first output.
-    pub(crate) fn output(&self) -> Result<ValueId, Reason> {
+    pub(crate) fn output(&self) -> Result<ValueId, VersionReason> {
         self.model.node(self.node).output(0).ok_or_else(|| "the output is omitted".into())
     }
 
@@ -177,10 +177,10 @@ impl Step<'_> {
     }
 
     /// The element type of a value.
-    pub(crate) fn elem(&self, value: ValueId) -> Result<ElemType, Reason> {
+    pub(crate) fn elem(&self, value: ValueId) -> Result<ElemType, VersionReason> {
         self.types.elem(value).ok_or_else(|| {
             let text = format!("the element type of {} is unknown", self.described(value));
-            Reason::new(Cause::TypeUnknown, text)
+            VersionReason::new(Cause::TypeUnknown, text)
         })
     }
 
@@ -190,26 +190,26 @@ impl Step<'_> {
     }
 
     /// The dimensions of a value.
-    pub(crate) fn dims(&self, value: ValueId) -> Result<Vec<Dim>, Reason> {
+    pub(crate) fn dims(&self, value: ValueId) -> Result<Vec<Dim>, VersionReason> {
         self.types.dims(value).map(<[Dim]>::to_vec).ok_or_else(|| self.no_rank(value))
     }
 
     /// The sizes of a value, all of which must be numbers.
-    pub(crate) fn known_sizes(&self, value: ValueId) -> Result<Vec<i64>, Reason> {
+    pub(crate) fn known_sizes(&self, value: ValueId) -> Result<Vec<i64>, VersionReason> {
         let sizes: Option<Vec<i64>> = self.dims(value)?.iter().map(|dim| dim.known()).collect();
         sizes.ok_or_else(|| {
-            Reason::new(Cause::ShapeUnknown, format!("a size of {} is unknown", self.described(value)))
+            VersionReason::new(Cause::ShapeUnknown, format!("a size of {} is unknown", self.described(value)))
         })
     }
 
     /// The rank of a value.
-    pub(crate) fn rank(&self, value: ValueId) -> Result<i64, Reason> {
+    pub(crate) fn rank(&self, value: ValueId) -> Result<i64, VersionReason> {
         let dims = self.types.dims(value);
         dims.and_then(|dims| i64::try_from(dims.len()).ok()).ok_or_else(|| self.no_rank(value))
     }
 
-    fn no_rank(&self, value: ValueId) -> Reason {
-        Reason::new(Cause::ShapeUnknown, format!("the rank of {} is unknown", self.described(value)))
+    fn no_rank(&self, value: ValueId) -> VersionReason {
+        VersionReason::new(Cause::ShapeUnknown, format!("the rank of {} is unknown", self.described(value)))
     }
 
     /// The elements of a constant that no caller of the model can replace.
@@ -230,36 +230,37 @@ impl Step<'_> {
     }
 
     /// The reason why an operand is not a constant.
-    fn not_constant(&self, value: ValueId, what: &str) -> Reason {
+    fn not_constant(&self, value: ValueId, what: &str) -> VersionReason {
         match self.is_overridable(value) {
-            true => Reason::new(
+            true => VersionReason::new(
                 Cause::Overridable,
                 format!("{what}, {}, is the default of an input", self.described(value)),
             ),
-            false => {
-                Reason::new(Cause::NotConstant, format!("{what}, {}, is not constant", self.described(value)))
-            }
+            false => VersionReason::new(
+                Cause::NotConstant,
+                format!("{what}, {}, is not constant", self.described(value)),
+            ),
         }
     }
 
     /// The elements of an operand that is constant.
-    pub(crate) fn tensor(&self, value: ValueId, what: &str) -> Result<Tensor, Reason> {
+    pub(crate) fn tensor(&self, value: ValueId, what: &str) -> Result<Tensor, VersionReason> {
         self.constant_of(value).ok_or_else(|| self.not_constant(value, what))
     }
 
     /// The integers of an operand that is constant, or that inference proves to be.
-    pub(crate) fn ints(&self, value: ValueId, what: &str) -> Result<Vec<i64>, Reason> {
+    pub(crate) fn ints(&self, value: ValueId, what: &str) -> Result<Vec<i64>, VersionReason> {
         let known: Option<Vec<i64>> = self.int_dims(value, what)?.into_iter().map(Dim::known).collect();
         known.ok_or_else(|| self.not_constant(value, what))
     }
 
     /// The integers of an operand, each a number or a size of the model, of which inference proves at least the number.
-    pub(crate) fn int_dims(&self, value: ValueId, what: &str) -> Result<Vec<Dim>, Reason> {
+    pub(crate) fn int_dims(&self, value: ValueId, what: &str) -> Result<Vec<Dim>, VersionReason> {
         if let Some(tensor) = self.constant_of(value) {
             let elements = tensor.iter_i64(&NoData);
             return elements
                 .map(|elements| elements.map(Dim::Known).collect())
-                .map_err(|_| Reason::new(Cause::NotConstant, format!("{what} cannot be read")));
+                .map_err(|_| VersionReason::new(Cause::NotConstant, format!("{what} cannot be read")));
         }
         let refused = || self.not_constant(value, what);
         let original = self.types.original(value);
@@ -278,13 +279,13 @@ impl Step<'_> {
     }
 
     /// The numbers of an operand that is constant.
-    pub(crate) fn floats(&self, value: ValueId, what: &str) -> Result<Vec<f64>, Reason> {
+    pub(crate) fn floats(&self, value: ValueId, what: &str) -> Result<Vec<f64>, VersionReason> {
         let elements = self.tensor(value, what)?.iter_f64(&NoData).map(Iterator::collect);
-        elements.map_err(|_| Reason::new(Cause::NotConstant, format!("{what} cannot be read")))
+        elements.map_err(|_| VersionReason::new(Cause::NotConstant, format!("{what} cannot be read")))
     }
 
     /// An axis counted from the front.
-    pub(crate) fn positive(&self, axis: i64, value: ValueId) -> Result<i64, Reason> {
+    pub(crate) fn positive(&self, axis: i64, value: ValueId) -> Result<i64, VersionReason> {
         match axis < 0 {
             true => Ok(axis.saturating_add(self.rank(value)?)),
             false => Ok(axis),
@@ -305,7 +306,7 @@ impl Step<'_> {
     }
 
     /// A constant before the node. Before version 4 of the format, an initializer would be an input, and a function has none.
-    pub(crate) fn constant(&mut self, tensor: Tensor) -> Result<ValueId, Reason> {
+    pub(crate) fn constant(&mut self, tensor: Tensor) -> Result<ValueId, VersionReason> {
         let elem = tensor.elem();
         if !self.has_initializers() {
             return self.constant_node(tensor);
@@ -322,7 +323,7 @@ impl Step<'_> {
     }
 
     /// A constant that is a node. Before version 9, only floats are allowed, and a `Cast` makes others from them.
-    fn constant_node(&mut self, tensor: Tensor) -> Result<ValueId, Reason> {
+    fn constant_node(&mut self, tensor: Tensor) -> Result<ValueId, VersionReason> {
         let elem = tensor.elem();
         let tensor = if self.version < 9 && !has_floats(&tensor) { as_double(&tensor)? } else { tensor };
         let of_node = tensor.elem();
@@ -334,12 +335,12 @@ impl Step<'_> {
     }
 
     /// A list of integers before the node.
-    pub(crate) fn list(&mut self, values: &[i64]) -> Result<ValueId, Reason> {
+    pub(crate) fn list(&mut self, values: &[i64]) -> Result<ValueId, VersionReason> {
         self.constant(Tensor::vector(values))
     }
 
     /// A number of an element type before the node.
-    pub(crate) fn number(&mut self, number: f32, elem: ElemType) -> Result<ValueId, Reason> {
+    pub(crate) fn number(&mut self, number: f32, elem: ElemType) -> Result<ValueId, VersionReason> {
         self.constant(float_scalar(number, elem)?)
     }
 
@@ -349,7 +350,7 @@ impl Step<'_> {
         op: Symbol,
         inputs: &[ValueId],
         attributes: &[(Symbol, AttrValue)],
-    ) -> Result<ValueId, Reason> {
+    ) -> Result<ValueId, VersionReason> {
         self.insert(Position::Before(self.node), op, inputs, attributes)
     }
 
@@ -360,7 +361,7 @@ impl Step<'_> {
         op: Symbol,
         inputs: &[ValueId],
         attributes: &[(Symbol, AttrValue)],
-    ) -> Result<ValueId, Reason> {
+    ) -> Result<ValueId, VersionReason> {
         let made = self.before(op, inputs, attributes)?;
         if let Some(elem) = self.types.elem(value) {
             self.types.set_elem(made, elem);
@@ -374,7 +375,7 @@ impl Step<'_> {
         op: Symbol,
         inputs: &[ValueId],
         attributes: &[(Symbol, AttrValue)],
-    ) -> Result<ValueId, Reason> {
+    ) -> Result<ValueId, VersionReason> {
         let mut build = self.build_at(at);
         let mut node = build.op(op, inputs.iter().copied());
         for (name, value) in attributes {
@@ -385,7 +386,7 @@ impl Step<'_> {
     }
 
     /// A value of another element type before the node.
-    pub(crate) fn cast(&mut self, value: ValueId, to: ElemType) -> Result<ValueId, Reason> {
+    pub(crate) fn cast(&mut self, value: ValueId, to: ElemType) -> Result<ValueId, VersionReason> {
         if self.types.elem(value) == Some(to) {
             return Ok(value);
         }
@@ -399,7 +400,12 @@ impl Step<'_> {
     }
 
     /// `Squeeze` or `Unsqueeze`, whose axes are an operand from version 13 on.
-    pub(crate) fn with_axes(&mut self, op: Symbol, value: ValueId, axes: &[i64]) -> Result<ValueId, Reason> {
+    pub(crate) fn with_axes(
+        &mut self,
+        op: Symbol,
+        value: ValueId,
+        axes: &[i64],
+    ) -> Result<ValueId, VersionReason> {
         if self.version < 13 {
             return self.like(value, op, &[value], &[(attr::AXES, AttrValue::Ints(axes.to_vec()))]);
         }
@@ -408,7 +414,7 @@ impl Step<'_> {
     }
 
     /// The same elements in another shape; a 0 stands for the size of the operand.
-    pub(crate) fn reshape(&mut self, value: ValueId, sizes: &[i64]) -> Result<ValueId, Reason> {
+    pub(crate) fn reshape(&mut self, value: ValueId, sizes: &[i64]) -> Result<ValueId, VersionReason> {
         if self.version < 5 {
             let sizes = AttrValue::Ints(sizes.to_vec());
             return self.like(value, op::RESHAPE, &[value], &[(attr::SHAPE, sizes)]);
@@ -418,12 +424,12 @@ impl Step<'_> {
     }
 
     /// Axes in another order.
-    pub(crate) fn transpose(&mut self, value: ValueId, order: &[i64]) -> Result<ValueId, Reason> {
+    pub(crate) fn transpose(&mut self, value: ValueId, order: &[i64]) -> Result<ValueId, VersionReason> {
         self.like(value, op::TRANSPOSE, &[value], &[(attr::PERM, AttrValue::Ints(order.to_vec()))])
     }
 
     /// Repeats a value of known sizes until it has others.
-    pub(crate) fn tile(&mut self, value: ValueId, sizes: &[i64]) -> Result<ValueId, Reason> {
+    pub(crate) fn tile(&mut self, value: ValueId, sizes: &[i64]) -> Result<ValueId, VersionReason> {
         let own = self.known_sizes(value)?;
         let missing = sizes.len().checked_sub(own.len()).ok_or("the operands cannot be broadcast")?;
         let mut padded = vec![1_i64; missing];
@@ -451,7 +457,7 @@ impl Step<'_> {
         op: Symbol,
         more: &[ValueId],
         attributes: &[(Symbol, AttrValue)],
-    ) -> Result<(), Reason> {
+    ) -> Result<(), VersionReason> {
         let mut inputs = vec![output];
         inputs.extend(more);
         let made = self.insert(Position::After(self.node), op, &inputs, attributes)?;
@@ -470,12 +476,12 @@ impl Step<'_> {
     }
 
     /// Replaces the only used output by a value before the node, and erases the node.
-    pub(crate) fn replace(&mut self, with: ValueId) -> Result<(), Reason> {
+    pub(crate) fn replace(&mut self, with: ValueId) -> Result<(), VersionReason> {
         self.replace_all(&[Some(with)])
     }
 
     /// Replaces the outputs by values before the node, and erases the node.
-    pub(crate) fn replace_all(&mut self, with: &[Option<ValueId>]) -> Result<(), Reason> {
+    pub(crate) fn replace_all(&mut self, with: &[Option<ValueId>]) -> Result<(), VersionReason> {
         let outputs = self.model.node(self.node).outputs().to_vec();
         for (index, output) in outputs.iter().enumerate() {
             let (Some(old), new) = (*output, with.get(index).copied().flatten()) else { continue };
@@ -527,7 +533,7 @@ pub(crate) fn described(model: &Model, value: ValueId) -> String {
 }
 
 /// A number of an element type of floats, rounded to the nearest.
-pub(crate) fn float_scalar(number: f32, elem: ElemType) -> Result<Tensor, Reason> {
+pub(crate) fn float_scalar(number: f32, elem: ElemType) -> Result<Tensor, VersionReason> {
     Ok(match elem {
         ElemType::Float => Tensor::scalar(number),
         ElemType::Double => Tensor::scalar(f64::from(number)),
@@ -538,7 +544,7 @@ pub(crate) fn float_scalar(number: f32, elem: ElemType) -> Result<Tensor, Reason
 }
 
 /// Numbers of an element type of floats, rounded to the nearest.
-pub(crate) fn float_list(dims: Vec<i64>, numbers: &[f64], elem: ElemType) -> Result<Tensor, Reason> {
+pub(crate) fn float_list(dims: Vec<i64>, numbers: &[f64], elem: ElemType) -> Result<Tensor, VersionReason> {
     let singles = || numbers.iter().map(|&number| number as f32);
     let made = match elem {
         ElemType::Float => Tensor::from_slice(dims, &singles().collect::<Vec<f32>>()),
@@ -551,7 +557,7 @@ pub(crate) fn float_list(dims: Vec<i64>, numbers: &[f64], elem: ElemType) -> Res
 }
 
 /// A tensor of an element type of floats whose elements all are one number.
-pub(crate) fn float_splat(dims: Vec<i64>, number: f64, elem: ElemType) -> Result<Tensor, Reason> {
+pub(crate) fn float_splat(dims: Vec<i64>, number: f64, elem: ElemType) -> Result<Tensor, VersionReason> {
     let single = number as f32;
     let made = match elem {
         ElemType::Float => Tensor::splat(dims, single),
@@ -569,11 +575,11 @@ pub(crate) fn has_floats(tensor: &Tensor) -> bool {
 }
 
 /// The elements of a tensor of integers as `double`, from which a `Cast` makes them again.
-pub(crate) fn as_double(tensor: &Tensor) -> Result<Tensor, Reason> {
+pub(crate) fn as_double(tensor: &Tensor) -> Result<Tensor, VersionReason> {
     let elem = tensor.elem();
     let refused = || {
         let text = format!("before version 9, no constant is cast to these elements of type {}", elem.name());
-        Reason::new(Cause::TypeNotAllowed, text)
+        VersionReason::new(Cause::TypeNotAllowed, text)
     };
     if elem.is_float() {
         return Err(refused());
@@ -586,7 +592,7 @@ pub(crate) fn as_double(tensor: &Tensor) -> Result<Tensor, Reason> {
     Tensor::from_slice(tensor.dims().to_vec(), &numbers).map_err(|_| refused())
 }
 
-fn not_float(elem: ElemType) -> Reason {
+fn not_float(elem: ElemType) -> VersionReason {
     let text = format!("a number of type {} cannot be made from an attribute", elem.name());
-    Reason::new(Cause::TypeNotAllowed, text)
+    VersionReason::new(Cause::TypeNotAllowed, text)
 }

@@ -6,11 +6,11 @@ use std::collections::HashMap;
 use onnx_schema::{Schema, SchemaId};
 
 use Down::{Axes, Check, Constant};
-use Kind::{Added, Moved, Same, Values};
+use VersionChange::{Added, Moved, Same, Values};
 
 /// What a version changes in an operator, for nodes that are taken upwards to it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum VersionChange {
     /// Other types, another text of the specification, or attributes without effect.
     Same,
     /// Optional operands, results or attributes are added, and without them nothing changes.
@@ -38,11 +38,11 @@ pub enum Down {
 }
 
 /// The versions after the first one of an operator, each with what it changes upwards and downwards.
-pub type Versions = &'static [(i64, Kind, Down)];
+pub type Versions = &'static [(i64, VersionChange, Down)];
 
 /// The rows of [`STEPS`] by the schema of the newer version.
 #[derive(Debug)]
-pub(crate) struct Table(HashMap<SchemaId, (Kind, Down)>);
+pub(crate) struct Table(HashMap<SchemaId, (VersionChange, Down)>);
 
 impl Table {
     pub(crate) fn new() -> Self {
@@ -57,7 +57,7 @@ impl Table {
     }
 
     /// The row of the step to or from a version.
-    pub(crate) fn row(&self, newer: &Schema) -> Option<(Kind, Down)> {
+    pub(crate) fn row(&self, newer: &Schema) -> Option<(VersionChange, Down)> {
         self.0.get(&newer.id()).copied()
     }
 }
@@ -67,15 +67,19 @@ pub const STEPS: &[(&str, &str, Versions)] = &[
     ("", "Abs", &[(6, Same, Check), (13, Same, Check)]),
     ("", "Acos", &[(22, Same, Check)]),
     ("", "Acosh", &[(22, Same, Check)]),
-    ("", "Add", &[(6, Same, Check), (7, Kind::Adapted, Down::Adapted), (13, Same, Check), (14, Same, Check)]),
-    ("", "And", &[(7, Kind::Adapted, Down::Adapted)]),
+    (
+        "",
+        "Add",
+        &[(6, Same, Check), (7, VersionChange::Adapted, Down::Adapted), (13, Same, Check), (14, Same, Check)],
+    ),
+    ("", "And", &[(7, VersionChange::Adapted, Down::Adapted)]),
     ("", "ArgMax", &[(11, Values, Axes), (12, Added, Down::Adapted), (13, Same, Check)]),
     ("", "ArgMin", &[(11, Values, Axes), (12, Added, Down::Adapted), (13, Same, Check)]),
     ("", "Asin", &[(22, Same, Check)]),
     ("", "Asinh", &[(22, Same, Check)]),
     ("", "Atan", &[(22, Same, Check)]),
     ("", "Atanh", &[(22, Same, Check)]),
-    ("", "Attention", &[(24, Kind::Adapted, Down::Adapted), (25, Kind::Adapted, Check)]),
+    ("", "Attention", &[(24, VersionChange::Adapted, Down::Adapted), (25, VersionChange::Adapted, Check)]),
     (
         "",
         "AveragePool",
@@ -84,7 +88,7 @@ pub const STEPS: &[(&str, &str, Versions)] = &[
             (10, Added, Check),
             (11, Same, Check),
             (19, Added, Down::Adapted),
-            (22, Kind::Adapted, Down::Adapted),
+            (22, VersionChange::Adapted, Down::Adapted),
         ],
     ),
     (
@@ -92,9 +96,9 @@ pub const STEPS: &[(&str, &str, Versions)] = &[
         "BatchNormalization",
         &[
             (6, Same, Down::Adapted),
-            (7, Kind::Adapted, Down::Adapted),
-            (9, Kind::Adapted, Check),
-            (14, Kind::Adapted, Down::Adapted),
+            (7, VersionChange::Adapted, Down::Adapted),
+            (9, VersionChange::Adapted, Check),
+            (14, VersionChange::Adapted, Down::Adapted),
             (15, Same, Check),
         ],
     ),
@@ -104,7 +108,7 @@ pub const STEPS: &[(&str, &str, Versions)] = &[
         "",
         "Cast",
         &[
-            (6, Kind::Adapted, Down::Adapted),
+            (6, VersionChange::Adapted, Down::Adapted),
             (9, Same, Check),
             (13, Same, Check),
             (19, Added, Down::Adapted),
@@ -131,10 +135,15 @@ pub const STEPS: &[(&str, &str, Versions)] = &[
     (
         "",
         "Clip",
-        &[(6, Kind::Adapted, Check), (11, Moved, Down::Adapted), (12, Same, Check), (13, Same, Check)],
+        &[
+            (6, VersionChange::Adapted, Check),
+            (11, Moved, Down::Adapted),
+            (12, Same, Check),
+            (13, Same, Check),
+        ],
     ),
     ("", "Compress", &[(11, Values, Axes), (28, Same, Check)]),
-    ("", "Concat", &[(4, Kind::Adapted, Check), (11, Values, Axes), (13, Same, Check)]),
+    ("", "Concat", &[(4, VersionChange::Adapted, Check), (11, Values, Axes), (13, Same, Check)]),
     (
         "",
         "Constant",
@@ -177,14 +186,18 @@ pub const STEPS: &[(&str, &str, Versions)] = &[
         ],
     ),
     ("", "Det", &[(22, Same, Check)]),
-    ("", "Div", &[(6, Same, Check), (7, Kind::Adapted, Down::Adapted), (13, Same, Check), (14, Same, Check)]),
+    (
+        "",
+        "Div",
+        &[(6, Same, Check), (7, VersionChange::Adapted, Down::Adapted), (13, Same, Check), (14, Same, Check)],
+    ),
     (
         "",
         "Dropout",
         &[
             (6, Same, Check),
-            (7, Kind::Adapted, Down::Adapted),
-            (10, Kind::Adapted, Down::Adapted),
+            (7, VersionChange::Adapted, Down::Adapted),
+            (10, VersionChange::Adapted, Down::Adapted),
             (12, Moved, Down::Adapted),
             (13, Same, Check),
             (22, Same, Check),
@@ -195,9 +208,14 @@ pub const STEPS: &[(&str, &str, Versions)] = &[
     (
         "",
         "Equal",
-        &[(7, Kind::Adapted, Down::Adapted), (11, Same, Down::Adapted), (13, Same, Check), (19, Same, Check)],
+        &[
+            (7, VersionChange::Adapted, Down::Adapted),
+            (11, Same, Down::Adapted),
+            (13, Same, Check),
+            (19, Same, Check),
+        ],
     ),
-    ("", "Erf", &[(13, Kind::Adapted, Check)]),
+    ("", "Erf", &[(13, VersionChange::Adapted, Check)]),
     ("", "Exp", &[(6, Same, Check), (13, Same, Check)]),
     ("", "Expand", &[(13, Same, Check)]),
     ("", "EyeLike", &[(22, Same, Check)]),
@@ -220,7 +238,7 @@ pub const STEPS: &[(&str, &str, Versions)] = &[
         "GRU",
         &[
             (3, Added, Check),
-            (7, Kind::Adapted, Down::Adapted),
+            (7, VersionChange::Adapted, Down::Adapted),
             (14, Added, Down::Adapted),
             (22, Same, Check),
         ],
@@ -233,22 +251,26 @@ pub const STEPS: &[(&str, &str, Versions)] = &[
         "Gemm",
         &[
             (6, Same, Check),
-            (7, Kind::Adapted, Down::Adapted),
+            (7, VersionChange::Adapted, Down::Adapted),
             (9, Same, Down::Adapted),
             (11, Added, Down::Adapted),
             (13, Same, Check),
         ],
     ),
     ("", "GlobalAveragePool", &[(22, Same, Check)]),
-    ("", "GlobalLpPool", &[(2, Kind::Adapted, Down::Adapted), (22, Same, Check)]),
+    ("", "GlobalLpPool", &[(2, VersionChange::Adapted, Down::Adapted), (22, Same, Check)]),
     ("", "GlobalMaxPool", &[(22, Same, Check)]),
-    ("", "Greater", &[(7, Kind::Adapted, Down::Adapted), (9, Same, Down::Adapted), (13, Same, Check)]),
+    (
+        "",
+        "Greater",
+        &[(7, VersionChange::Adapted, Down::Adapted), (9, Same, Down::Adapted), (13, Same, Check)],
+    ),
     ("", "GreaterOrEqual", &[(16, Same, Check)]),
-    ("", "GridSample", &[(20, Kind::Adapted, Down::Adapted), (22, Same, Check)]),
-    ("", "GroupNormalization", &[(21, Kind::Adapted, Check)]),
+    ("", "GridSample", &[(20, VersionChange::Adapted, Down::Adapted), (22, Same, Check)]),
+    ("", "GroupNormalization", &[(21, VersionChange::Adapted, Check)]),
     ("", "HardSigmoid", &[(6, Same, Check), (22, Same, Check)]),
     ("", "HardSwish", &[(22, Same, Check)]),
-    ("", "Hardmax", &[(11, Kind::Adapted, Axes), (13, Kind::Adapted, Down::Adapted)]),
+    ("", "Hardmax", &[(11, VersionChange::Adapted, Axes), (13, VersionChange::Adapted, Down::Adapted)]),
     (
         "",
         "Identity",
@@ -281,12 +303,16 @@ pub const STEPS: &[(&str, &str, Versions)] = &[
     ("", "IsInf", &[(20, Same, Check)]),
     ("", "IsNaN", &[(13, Same, Check), (20, Same, Check)]),
     ("", "LRN", &[(13, Same, Check)]),
-    ("", "LSTM", &[(7, Kind::Adapted, Down::Adapted), (14, Added, Down::Adapted), (22, Same, Check)]),
+    (
+        "",
+        "LSTM",
+        &[(7, VersionChange::Adapted, Down::Adapted), (14, Added, Down::Adapted), (22, Same, Check)],
+    ),
     ("", "LeakyRelu", &[(6, Same, Check), (16, Same, Check)]),
-    ("", "Less", &[(7, Kind::Adapted, Down::Adapted), (9, Same, Down::Adapted), (13, Same, Check)]),
+    ("", "Less", &[(7, VersionChange::Adapted, Down::Adapted), (9, Same, Down::Adapted), (13, Same, Check)]),
     ("", "LessOrEqual", &[(16, Same, Check)]),
     ("", "Log", &[(6, Same, Check), (13, Same, Check)]),
-    ("", "LogSoftmax", &[(11, Kind::Adapted, Axes), (13, Kind::Adapted, Down::Adapted)]),
+    ("", "LogSoftmax", &[(11, VersionChange::Adapted, Axes), (13, VersionChange::Adapted, Down::Adapted)]),
     (
         "",
         "Loop",
@@ -306,10 +332,10 @@ pub const STEPS: &[(&str, &str, Versions)] = &[
         "",
         "LpPool",
         &[
-            (2, Kind::Adapted, Down::Adapted),
+            (2, VersionChange::Adapted, Down::Adapted),
             (11, Same, Check),
             (18, Added, Check),
-            (22, Kind::Adapted, Down::Adapted),
+            (22, VersionChange::Adapted, Down::Adapted),
         ],
     ),
     ("", "MatMul", &[(9, Same, Down::Adapted), (13, Same, Check)]),
@@ -322,7 +348,7 @@ pub const STEPS: &[(&str, &str, Versions)] = &[
             (10, Added, Check),
             (11, Same, Check),
             (12, Same, Check),
-            (22, Kind::Adapted, Down::Adapted),
+            (22, VersionChange::Adapted, Down::Adapted),
         ],
     ),
     ("", "MaxRoiPool", &[(22, Same, Check)]),
@@ -332,7 +358,11 @@ pub const STEPS: &[(&str, &str, Versions)] = &[
     ("", "Min", &[(6, Same, Check), (8, Values, Down::Adapted), (12, Same, Check), (13, Same, Check)]),
     ("", "Mish", &[(22, Same, Check)]),
     ("", "Mod", &[(13, Same, Check), (28, Values, Down::Adapted)]),
-    ("", "Mul", &[(6, Same, Check), (7, Kind::Adapted, Down::Adapted), (13, Same, Check), (14, Same, Check)]),
+    (
+        "",
+        "Mul",
+        &[(6, Same, Check), (7, VersionChange::Adapted, Down::Adapted), (13, Same, Check), (14, Same, Check)],
+    ),
     ("", "Multinomial", &[(22, Same, Check)]),
     ("", "Neg", &[(6, Same, Check), (13, Same, Check)]),
     ("", "NegativeLogLikelihoodLoss", &[(13, Same, Check), (22, Same, Check)]),
@@ -342,17 +372,22 @@ pub const STEPS: &[(&str, &str, Versions)] = &[
     ("", "Optional", &[(28, Same, Check)]),
     ("", "OptionalGetElement", &[(18, Same, Down::Adapted), (28, Same, Check)]),
     ("", "OptionalHasElement", &[(18, Added, Down::Adapted), (28, Same, Check)]),
-    ("", "Or", &[(7, Kind::Adapted, Down::Adapted)]),
+    ("", "Or", &[(7, VersionChange::Adapted, Down::Adapted)]),
     (
         "",
         "PRelu",
-        &[(6, Same, Check), (7, Kind::Adapted, Down::Adapted), (9, Same, Down::Adapted), (16, Same, Check)],
+        &[
+            (6, Same, Check),
+            (7, VersionChange::Adapted, Down::Adapted),
+            (9, Same, Down::Adapted),
+            (16, Same, Check),
+        ],
     ),
     (
         "",
         "Pad",
         &[
-            (2, Kind::Adapted, Down::Adapted),
+            (2, VersionChange::Adapted, Down::Adapted),
             (11, Moved, Constant),
             (13, Same, Check),
             (18, Added, Down::Adapted),
@@ -366,7 +401,12 @@ pub const STEPS: &[(&str, &str, Versions)] = &[
     (
         "",
         "Pow",
-        &[(7, Kind::Adapted, Down::Adapted), (12, Same, Down::Adapted), (13, Same, Check), (15, Same, Check)],
+        &[
+            (7, VersionChange::Adapted, Down::Adapted),
+            (12, Same, Down::Adapted),
+            (13, Same, Check),
+            (15, Same, Check),
+        ],
     ),
     ("", "QLinearMatMul", &[(21, Same, Check)]),
     (
@@ -374,7 +414,7 @@ pub const STEPS: &[(&str, &str, Versions)] = &[
         "QuantizeLinear",
         &[
             (13, Added, Down::Adapted),
-            (19, Kind::Adapted, Down::Adapted),
+            (19, VersionChange::Adapted, Down::Adapted),
             (21, Added, Down::Adapted),
             (23, Added, Down::Adapted),
             (24, Same, Check),
@@ -382,7 +422,7 @@ pub const STEPS: &[(&str, &str, Versions)] = &[
             (28, Same, Check),
         ],
     ),
-    ("", "RNN", &[(7, Kind::Adapted, Down::Adapted), (14, Added, Down::Adapted), (22, Same, Check)]),
+    ("", "RNN", &[(7, VersionChange::Adapted, Down::Adapted), (14, Added, Down::Adapted), (22, Same, Check)]),
     ("", "RandomNormal", &[(22, Same, Check)]),
     ("", "RandomNormalLike", &[(22, Same, Check)]),
     ("", "RandomUniform", &[(22, Same, Check)]),
@@ -394,12 +434,22 @@ pub const STEPS: &[(&str, &str, Versions)] = &[
     (
         "",
         "ReduceLogSum",
-        &[(11, Values, Axes), (13, Same, Check), (18, Moved, Down::Adapted), (28, Kind::Adapted, Check)],
+        &[
+            (11, Values, Axes),
+            (13, Same, Check),
+            (18, Moved, Down::Adapted),
+            (28, VersionChange::Adapted, Check),
+        ],
     ),
     (
         "",
         "ReduceLogSumExp",
-        &[(11, Values, Axes), (13, Same, Check), (18, Moved, Down::Adapted), (28, Kind::Adapted, Check)],
+        &[
+            (11, Values, Axes),
+            (13, Same, Check),
+            (18, Moved, Down::Adapted),
+            (28, VersionChange::Adapted, Check),
+        ],
     ),
     (
         "",
@@ -434,7 +484,7 @@ pub const STEPS: &[(&str, &str, Versions)] = &[
         &[
             (5, Moved, Constant),
             (13, Same, Check),
-            (14, Kind::Adapted, Down::Adapted),
+            (14, VersionChange::Adapted, Down::Adapted),
             (19, Same, Check),
             (21, Same, Check),
             (23, Same, Check),
@@ -446,20 +496,20 @@ pub const STEPS: &[(&str, &str, Versions)] = &[
         "",
         "Resize",
         &[
-            (11, Kind::Adapted, Down::Adapted),
-            (13, Kind::Adapted, Down::Adapted),
+            (11, VersionChange::Adapted, Down::Adapted),
+            (13, VersionChange::Adapted, Down::Adapted),
             (18, Added, Down::Adapted),
             (19, Values, Down::Adapted),
         ],
     ),
     ("", "ReverseSequence", &[(28, Same, Check)]),
-    ("", "RoiAlign", &[(16, Kind::Adapted, Down::Adapted), (22, Same, Check)]),
+    ("", "RoiAlign", &[(16, VersionChange::Adapted, Down::Adapted), (22, Same, Check)]),
     ("", "Round", &[(22, Same, Check)]),
     (
         "",
         "Scan",
         &[
-            (9, Kind::Adapted, Down::Adapted),
+            (9, VersionChange::Adapted, Down::Adapted),
             (11, Values, Down::Adapted),
             (16, Same, Check),
             (19, Same, Check),
@@ -469,10 +519,10 @@ pub const STEPS: &[(&str, &str, Versions)] = &[
             (25, Same, Check),
         ],
     ),
-    ("", "Scatter", &[(11, Kind::Adapted, Check)]),
+    ("", "Scatter", &[(11, VersionChange::Adapted, Check)]),
     ("", "ScatterElements", &[(13, Same, Check), (16, Added, Check), (18, Values, Down::Adapted)]),
     ("", "ScatterND", &[(13, Same, Check), (16, Added, Check), (18, Values, Down::Adapted)]),
-    ("", "Selu", &[(6, Kind::Adapted, Check), (22, Same, Check)]),
+    ("", "Selu", &[(6, VersionChange::Adapted, Check), (22, Same, Check)]),
     (
         "",
         "Shape",
@@ -503,7 +553,7 @@ pub const STEPS: &[(&str, &str, Versions)] = &[
         ],
     ),
     ("", "Slice", &[(10, Moved, Down::Adapted), (11, Values, Down::Adapted), (13, Same, Check)]),
-    ("", "Softmax", &[(11, Kind::Adapted, Axes), (13, Kind::Adapted, Down::Adapted)]),
+    ("", "Softmax", &[(11, VersionChange::Adapted, Axes), (13, VersionChange::Adapted, Down::Adapted)]),
     ("", "SoftmaxCrossEntropyLoss", &[(13, Same, Check)]),
     ("", "Softplus", &[(22, Same, Check)]),
     ("", "Softsign", &[(22, Same, Check)]),
@@ -512,10 +562,10 @@ pub const STEPS: &[(&str, &str, Versions)] = &[
         "",
         "Split",
         &[
-            (2, Kind::Adapted, Check),
+            (2, VersionChange::Adapted, Check),
             (11, Values, Axes),
             (13, Moved, Constant),
-            (18, Kind::Adapted, Down::Adapted),
+            (18, VersionChange::Adapted, Down::Adapted),
         ],
     ),
     ("", "SplitToSequence", &[(24, Same, Check)]),
@@ -532,12 +582,16 @@ pub const STEPS: &[(&str, &str, Versions)] = &[
             (25, Same, Check),
         ],
     ),
-    ("", "Sub", &[(6, Same, Check), (7, Kind::Adapted, Down::Adapted), (13, Same, Check), (14, Same, Check)]),
+    (
+        "",
+        "Sub",
+        &[(6, Same, Check), (7, VersionChange::Adapted, Down::Adapted), (13, Same, Check), (14, Same, Check)],
+    ),
     ("", "Sum", &[(6, Same, Check), (8, Values, Down::Adapted), (13, Same, Check)]),
     ("", "Tan", &[(22, Same, Check)]),
     ("", "Tanh", &[(6, Same, Check), (13, Same, Check)]),
     ("", "ThresholdedRelu", &[(22, Same, Check)]),
-    ("", "Tile", &[(6, Kind::Adapted, Down::Adapted), (13, Same, Check)]),
+    ("", "Tile", &[(6, VersionChange::Adapted, Down::Adapted), (13, Same, Check)]),
     ("", "TopK", &[(10, Moved, Down::Adapted), (11, Added, Down::Adapted), (24, Same, Check)]),
     (
         "",
@@ -557,12 +611,28 @@ pub const STEPS: &[(&str, &str, Versions)] = &[
             (25, Same, Check),
         ],
     ),
-    ("", "Upsample", &[(7, Kind::Adapted, Down::Adapted), (9, Moved, Constant), (10, Kind::Adapted, Check)]),
+    (
+        "",
+        "Upsample",
+        &[
+            (7, VersionChange::Adapted, Down::Adapted),
+            (9, Moved, Constant),
+            (10, VersionChange::Adapted, Check),
+        ],
+    ),
     ("", "Where", &[(16, Same, Check)]),
-    ("", "Xor", &[(7, Kind::Adapted, Down::Adapted)]),
-    ("ai.onnx.ml", "LabelEncoder", &[(2, Kind::Adapted, Down::Adapted), (4, Kind::Adapted, Down::Adapted)]),
-    ("ai.onnx.ml", "TreeEnsembleClassifier", &[(3, Added, Down::Adapted), (5, Kind::Adapted, Check)]),
-    ("ai.onnx.ml", "TreeEnsembleRegressor", &[(3, Added, Down::Adapted), (5, Kind::Adapted, Check)]),
+    ("", "Xor", &[(7, VersionChange::Adapted, Down::Adapted)]),
+    (
+        "ai.onnx.ml",
+        "LabelEncoder",
+        &[(2, VersionChange::Adapted, Down::Adapted), (4, VersionChange::Adapted, Down::Adapted)],
+    ),
+    (
+        "ai.onnx.ml",
+        "TreeEnsembleClassifier",
+        &[(3, Added, Down::Adapted), (5, VersionChange::Adapted, Check)],
+    ),
+    ("ai.onnx.ml", "TreeEnsembleRegressor", &[(3, Added, Down::Adapted), (5, VersionChange::Adapted, Check)]),
 ];
 
 #[cfg(test)]

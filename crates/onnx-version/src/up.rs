@@ -3,24 +3,24 @@
 use onnx_ir::AttrValue;
 use onnx_schema::{AttrDefault, Schema, attr};
 
-use crate::reason::Reason;
+use crate::reason::VersionReason;
 use crate::step::Step;
 use crate::steps;
-use crate::table::Kind;
+use crate::table::VersionChange;
 
 /// Takes a node to the version of the newer schema.
-pub(crate) fn take(step: &mut Step<'_>, row: Kind) -> Result<(), Reason> {
+pub(crate) fn take(step: &mut Step<'_>, row: VersionChange) -> Result<(), VersionReason> {
     match row {
-        Kind::Adapted => {
+        VersionChange::Adapted => {
             keep_defaults(step)?;
             let adapt = steps::find(step.new).ok_or_else(|| no_conversion(step))?;
             adapt(step)?;
         }
-        Kind::Moved => {
+        VersionChange::Moved => {
             steps::moved::attributes(step)?;
             keep_defaults(step)?;
         }
-        Kind::Same | Kind::Added | Kind::Values => keep_defaults(step)?,
+        VersionChange::Same | VersionChange::Added | VersionChange::Values => keep_defaults(step)?,
     }
     remove_meaningless(step);
     refuse_undeclared(step)?;
@@ -28,9 +28,9 @@ pub(crate) fn take(step: &mut Step<'_>, row: Kind) -> Result<(), Reason> {
 }
 
 /// The reason why no function adapts a node.
-fn no_conversion(step: &Step<'_>) -> Reason {
+fn no_conversion(step: &Step<'_>) -> VersionReason {
     let version = step.version;
-    Reason::from(match step.new.is_deprecated() {
+    VersionReason::from(match step.new.is_deprecated() {
         true => {
             format!("version {version} deprecates the operator, and no conversion to its replacement exists")
         }
@@ -46,7 +46,7 @@ fn remove_meaningless(step: &mut Step<'_>) {
 }
 
 /// Attributes that the old version declares and the new one does not have an effect that no step keeps.
-fn refuse_undeclared(step: &Step<'_>) -> Result<(), Reason> {
+fn refuse_undeclared(step: &Step<'_>) -> Result<(), VersionReason> {
     let Some(record) = step.model.get_node(step.node).filter(|record| record.op() == step.new.op()) else {
         return Ok(());
     };
@@ -60,7 +60,7 @@ fn refuse_undeclared(step: &Step<'_>) -> Result<(), Reason> {
 }
 
 /// Attributes and operands that the new version requires, and the old one does not, have no meaning that they could get.
-fn refuse_missing(step: &Step<'_>) -> Result<(), Reason> {
+fn refuse_missing(step: &Step<'_>) -> Result<(), VersionReason> {
     let Some(record) = step.model.get_node(step.node).filter(|record| record.op() == step.new.op()) else {
         return Ok(());
     };
@@ -81,7 +81,7 @@ fn refuse_missing(step: &Step<'_>) -> Result<(), Reason> {
 }
 
 /// Writes the attributes that the node omits and whose defaults the new version changes.
-fn keep_defaults(step: &mut Step<'_>) -> Result<(), Reason> {
+fn keep_defaults(step: &mut Step<'_>) -> Result<(), VersionReason> {
     for formal in step.old.attributes() {
         let Some(default) = formal.default.filter(|_| !step.has(formal.name)) else { continue };
         // The schema of `GRU-1` misspells the default, which means `forward`.

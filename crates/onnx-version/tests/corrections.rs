@@ -4,7 +4,7 @@
 use onnx_check::{CheckOptions, check};
 use onnx_text::{ParseOptions, PrintOptions, parse_model, print_model};
 use onnx_version::{
-    Cause, Change, ConvertOptions, VersionError, claims, convert, nearest, plan, set_ir_version,
+    Cause, ConvertOptions, StepChange, VersionError, claims, convert, nearest, plan, set_ir_version,
 };
 
 /// Converts a graph of a version to another one. Returns the text, or the cause of the first refusal.
@@ -458,7 +458,10 @@ fn functions_get_the_version_that_the_model_has() {
     let same = r#"<ir_version: 9, opset_import: ["": 13]> g (float[2] x) => (float[2] y) { y = Neg (x) }"#;
     let model = parse_model(same, &ParseOptions::default()).unwrap();
     let planned = plan(&model, 13, &ConvertOptions::default()).unwrap();
-    assert_eq!((planned.from, planned.to, planned.steps.len(), planned.count(Change::Form)), (13, 13, 0, 0));
+    assert_eq!(
+        (planned.from, planned.to, planned.steps.len(), planned.count(StepChange::Form)),
+        (13, 13, 0, 0)
+    );
     // A function that cannot have the version of the model prevents every version below its own.
     let prevents = r#"<ir_version: 9, opset_import: ["": 13, "my": 1]>
         g (float[1, 1, 4, 4] x, float[1, 2, 2, 2] c) => (float[1, 1, 2, 2] y) { y = my.F (x, c) }

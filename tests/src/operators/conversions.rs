@@ -7,7 +7,7 @@ use std::path::Path;
 
 use onnx_functions::has_body;
 use onnx_schema::{Schema, domain, latest_opset};
-use onnx_version::{Down, Kind, STEPS};
+use onnx_version::{Down, STEPS, VersionChange};
 
 use super::homes::key;
 use super::{domain_name, path};
@@ -18,7 +18,7 @@ const STEP_FUNCTIONS: &str = "crates/onnx-version/src/steps";
 
 /// The steps of all operators.
 pub(super) struct Conversions {
-    rows: BTreeMap<(&'static str, &'static str, i64), (Kind, Down)>,
+    rows: BTreeMap<(&'static str, &'static str, i64), (VersionChange, Down)>,
     /// The documentation of the functions, by the list that they are in, the operator and the version.
     functions: BTreeMap<(String, String, i64), String>,
 }
@@ -49,8 +49,10 @@ impl Conversions {
         }
         let row = self.rows.get(&(schema.domain_name(), schema.name(), schema.since_version()));
         let up = match row {
-            Some((Kind::Adapted, _)) => self.function("ADAPTED", schema).unwrap_or("refused").to_owned(),
-            Some((Kind::Moved, _)) => "the attribute becomes a constant operand".to_owned(),
+            Some((VersionChange::Adapted, _)) => {
+                self.function("ADAPTED", schema).unwrap_or("refused").to_owned()
+            }
+            Some((VersionChange::Moved, _)) => "the attribute becomes a constant operand".to_owned(),
             Some(_) => "nothing".to_owned(),
             None => String::new(),
         };

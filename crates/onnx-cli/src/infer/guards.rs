@@ -3,7 +3,7 @@
 use std::fmt;
 
 use onnx_ir::{Model, ValueId};
-use onnx_shape_infer::{Guard, Inference, Scope, Strength};
+use onnx_shape_infer::{FactScope, Guard, Inference, Strength};
 use serde_json::json;
 
 use crate::args::GuardFormat;
@@ -73,8 +73,8 @@ pub(super) fn object(guard: &Guard) -> serde_json::Value {
             Strength::Assumed => "assumed",
         },
         "scope": match guard.fact.scope {
-            Scope::Model => "model",
-            Scope::Graph(_) => "graph",
+            FactScope::Model => "model",
+            FactScope::Graph(_) => "graph",
         },
         "graph": guard.graph,
         "op": guard.op,

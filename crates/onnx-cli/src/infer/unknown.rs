@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt::{self, Write as _};
 
 use onnx_ir::{Def, Model, ValueId};
-use onnx_shape_infer::{Explanation, Inference, Missing, Report, Unknown};
+use onnx_shape_infer::{Explanation, Inference, InferenceReport, Missing, Unknown};
 
 use super::guards;
 use crate::args::{GuardFormat, InferArgs};
@@ -145,7 +145,7 @@ const FEW: usize = 10;
 /// Values of a group that are named.
 const SHOWN_OF_GROUP: usize = 6;
 
-fn report(stream: &mut Stream<'_>, model: &Model, report: &Report) -> Result<(), Failure> {
+fn report(stream: &mut Stream<'_>, model: &Model, report: &InferenceReport) -> Result<(), Failure> {
     if report.unknown.len() > FEW {
         groups(stream, model, report)?
     } else {
@@ -160,7 +160,7 @@ fn report(stream: &mut Stream<'_>, model: &Model, report: &Report) -> Result<(),
 }
 
 /// One line for each cause, in the order of their first values.
-fn groups(stream: &mut Stream<'_>, model: &Model, report: &Report) -> Result<(), Failure> {
+fn groups(stream: &mut Stream<'_>, model: &Model, report: &InferenceReport) -> Result<(), Failure> {
     let mut groups: Vec<(&Unknown, String, Vec<ValueId>)> = Vec::new();
     let mut known: HashMap<(ValueId, String), usize> = HashMap::new();
     for unknown in &report.unknown {
@@ -190,7 +190,7 @@ fn groups(stream: &mut Stream<'_>, model: &Model, report: &Report) -> Result<(),
     stream.line(format_args!("each line is a cause; `--format json` lists every value with its own"))
 }
 
-fn listed(stream: &mut Stream<'_>, model: &Model, report: &Report) -> Result<(), Failure> {
+fn listed(stream: &mut Stream<'_>, model: &Model, report: &InferenceReport) -> Result<(), Failure> {
     for unknown in &report.unknown {
         let made_by = made_by(model, unknown.origin);
         let place = if unknown.origin == unknown.value {

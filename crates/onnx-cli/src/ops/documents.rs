@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use onnx_codec::file::{FileSet, Kind, read, write_file};
+use onnx_codec::file::{FileKind, FileSet, read, write_file};
 use onnx_codec::operator_set::declared;
 use onnx_codec::{
     DecodeOptions, EncodeOptions, ReadMode, WriteOptions, decode_operator_set, encode_operator_set,
@@ -141,14 +141,14 @@ pub(crate) fn save(
     let (bytes, format) = bytes(document, is_text(path))?;
     let mut files = vec![(path.to_owned(), format, bytes.len() as u64)];
     let Some(signatures) = signatures else {
-        write_file(path, Kind::Message, options, |out| out.write_all(&bytes))?;
+        write_file(path, FileKind::Message, options, |out| out.write_all(&bytes))?;
         return Ok(files);
     };
     let text = signatures_to_json(signatures).map_err(Failure::defect)?;
     let companion = companion(path);
     let mut set = FileSet::new(options);
-    set.add(&companion, Kind::Json, |out| out.write_all(text.as_bytes()))?;
-    set.add(path, Kind::Message, |out| out.write_all(&bytes))?;
+    set.add(&companion, FileKind::Json, |out| out.write_all(text.as_bytes()))?;
+    set.add(path, FileKind::Message, |out| out.write_all(&bytes))?;
     set.finish()?;
     files.push((companion, "json", text.len() as u64));
     Ok(files)

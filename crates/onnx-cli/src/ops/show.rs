@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use onnx_formats::signatures_to_json;
 use onnx_schema::{
-    Change, DeclaredAttribute, DeclaredFormal, DeclaredSchema, OperatorSet, Registry, changes, domain_symbol,
-    onnxruntime, op_symbol, schema_since,
+    DeclaredAttribute, DeclaredFormal, DeclaredSchema, OperatorSet, Registry, SchemaChange, changes,
+    domain_symbol, onnxruntime, op_symbol, schema_since,
 };
 use onnx_shape_infer::{contrib, follows_values};
 use serde_json::{Value, json};
@@ -238,7 +238,7 @@ fn json(
     let versions = history.iter().enumerate().map(|(index, version)| {
         let before = index.checked_sub(1).and_then(|index| history.get(index));
         let changes = before.map(|before| changes(before, version)).unwrap_or_default();
-        let changes: Vec<String> = changes.iter().map(Change::to_string).collect();
+        let changes: Vec<String> = changes.iter().map(SchemaChange::to_string).collect();
         json!({ "since_version": version.since_version(), "changes": changes })
     });
     let versions: Vec<Value> = versions.collect();

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::{ArgGroup, Args, ValueEnum, ValueHint};
-use onnx_codec::file::{Kind as FileKind, write_file};
+use onnx_codec::file::{FileKind, write_file};
 use onnx_ir::{Model, NodeId};
 use onnx_pass::{
     Condition, Entry, Exactness, Idioms, Level, OpposedPasses, Pass, PassOptions, PassRun, Pipeline,

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use onnx_codec::file::{FileSet, Kind, WriteOptions};
+use onnx_codec::file::{FileKind, FileSet, WriteOptions};
 use onnx_ir::Model;
 use onnx_pass::{Entry, Level, PipelineReport, Refusal, Verdict};
 
@@ -134,7 +134,7 @@ pub(super) fn write_reproducers(
             if created.is_none() {
                 created = Some(CreatedFolder::new(folder)?);
             }
-            set.add(&path, Kind::Model, |file| file.write_all(text.as_bytes()))?;
+            set.add(&path, FileKind::Model, |file| file.write_all(text.as_bytes()))?;
         }
         files.push((path, text.len() as u64));
     }

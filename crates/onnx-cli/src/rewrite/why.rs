@@ -35,7 +35,7 @@ pub(super) struct Answer {
     /// The edits that name the node as a source.
     edits: Vec<String>,
     is_gone: bool,
-    rules: Vec<(String, onnx_rewrite::Difference)>,
+    rules: Vec<(String, onnx_rewrite::RuleMismatch)>,
 }
 
 /// The nodes that the selectors denote.
@@ -110,7 +110,7 @@ pub(super) fn show(answers: &[Answer], out: &mut Out) -> Result<(), Failure> {
 
 /// The answers for programs.
 pub(super) fn to_json(answers: &[Answer]) -> Vec<Value> {
-    let rule = |(rule, difference): &(String, onnx_rewrite::Difference)| json!({ "rule": rule, "matched": difference.matched, "reason": difference.reason });
+    let rule = |(rule, difference): &(String, onnx_rewrite::RuleMismatch)| json!({ "rule": rule, "matched": difference.matched, "reason": difference.reason });
     let answer = |answer: &Answer| {
         json!({
             "op": answer.source.0,

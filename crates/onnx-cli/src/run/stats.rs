@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use onnx_diag::Diagnostic;
-use onnx_eval::{DeclaredTypes, NodeRun, Observer, Value};
+use onnx_eval::{NodeRun, Observer, RunTypes, Value};
 use onnx_ir::{Model, NodeId, ValueId};
 
 use super::given::name;
@@ -29,7 +29,7 @@ struct State<'a> {
     active: Vec<(NodeId, Instant, Duration)>,
     costs: HashMap<NodeId, Cost>,
     values: HashMap<ValueId, Value>,
-    declared: DeclaredTypes<'a>,
+    declared: RunTypes<'a>,
     /// Values that contradict their declared types, in the order of execution.
     findings: Vec<Diagnostic>,
 }
@@ -113,7 +113,7 @@ impl<'a> Watcher<'a> {
             active: Vec::new(),
             costs: HashMap::new(),
             values: HashMap::new(),
-            declared: DeclaredTypes::new(model),
+            declared: RunTypes::new(model),
             findings: Vec::new(),
         };
         Self { model, wanted, progress, state: Mutex::new(state) }

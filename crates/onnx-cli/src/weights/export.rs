@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use onnx_codec::file::{FileSet, Kind, write_file};
+use onnx_codec::file::{FileKind, FileSet, write_file};
 use onnx_codec::{FileError, FileSource, WriteOptions};
 use onnx_compose::safetensors::{Layout, LayoutOptions, layout};
 use onnx_compose::weights::Weight;
@@ -25,7 +25,7 @@ use crate::store;
 /// A file to write, in pieces.
 struct File {
     path: PathBuf,
-    kind: Kind,
+    kind: FileKind,
     format: &'static str,
     pieces: Vec<Bytes>,
 }
@@ -124,12 +124,12 @@ fn files(
             pieces.extend(chunks);
         }
         let path = if names.len() == 1 { path.to_owned() } else { path.with_file_name(name) };
-        files.push(File { path, kind: Kind::Safetensors, format: "safetensors", pieces });
+        files.push(File { path, kind: FileKind::Safetensors, format: "safetensors", pieces });
     }
     if names.len() > 1 {
         let index = path.with_file_name(format!("{stem}.safetensors.index.json"));
         let pieces = vec![laid.index(tensors, &names).into()];
-        files.push(File { path: index, kind: Kind::Json, format: "json", pieces });
+        files.push(File { path: index, kind: FileKind::Json, format: "json", pieces });
     }
     Ok(files)
 }

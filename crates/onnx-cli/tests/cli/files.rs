@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use onnx_codec::{DecodeOptions, EncodeOptions, FileSource, InlineOptions, ReadMode, decode, encode, inline};
+use onnx_codec::{
+    DecodeOptions, EncodeOptions, FileSource, InlineDataOptions, ReadMode, decode, encode, inline,
+};
 
 use crate::models;
 use crate::run::{Folder, command, onnx, onnx_with};
@@ -13,7 +15,7 @@ fn whole(path: &Path) -> Vec<u8> {
     let source = FileSource::for_model(path).unwrap();
     let bytes = onnx_codec::file::read(path, ReadMode::Memory).unwrap();
     let mut model = decode(bytes, &DecodeOptions::default()).unwrap().model;
-    inline(&mut model, &InlineOptions::default(), &source).unwrap_or_else(|error| panic!("{error}"));
+    inline(&mut model, &InlineDataOptions::default(), &source).unwrap_or_else(|error| panic!("{error}"));
     encode(&model, &EncodeOptions::default()).unwrap().to_vec()
 }
 

@@ -9,20 +9,20 @@ use super::{ExternalizeError, forget_old_place};
 /// Options for moving external data into the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct InlineOptions {
+pub struct InlineDataOptions {
     /// The most bytes of elements that may come into the model, copied or mapped. Default: that of
     /// [`Limits::external_bytes`](onnx_types::Limits::external_bytes), 64 GiB.
     pub max_total_bytes: u64,
 }
 
-impl Default for InlineOptions {
+impl Default for InlineDataOptions {
     fn default() -> Self {
         Self { max_total_bytes: onnx_types::Limits::DEFAULT.external_bytes }
     }
 }
 
 onnx_types::option_setters! {
-    InlineOptions {
+    InlineDataOptions {
         with_max_total_bytes => max_total_bytes: u64,
     }
 }
@@ -36,7 +36,7 @@ onnx_types::option_setters! {
 /// that the tensor implies, or the limit is exceeded. The model is as it was.
 pub fn inline(
     model: &mut Model,
-    options: &InlineOptions,
+    options: &InlineDataOptions,
     source: &dyn DataSource,
 ) -> Result<u64, ExternalizeError> {
     let mut left = options.max_total_bytes;

@@ -52,7 +52,7 @@ use sha1::{Digest, Sha1};
 
 use crate::source::location::Location;
 use crate::source::{hex, normalized as spelling};
-pub use inline::{InlineOptions, inline};
+pub use inline::{InlineDataOptions, inline};
 pub use layout::DataFile;
 use layout::{Layout, Sameness, Spot};
 pub use save::{SaveError, save, save_as};

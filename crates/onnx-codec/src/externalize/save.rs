@@ -25,7 +25,7 @@ use crate::file::dir::Dir;
 use crate::file::protect::{Denied, Outputs, Replaced, decide, external_data};
 use crate::file::stage::{Held, Staged, fresh_name};
 use crate::file::target::{Target, lock};
-use crate::file::{FileError, Kind, WriteOptions, create_folders};
+use crate::file::{FileError, FileKind, WriteOptions, create_folders};
 use crate::source::normalized as spelling;
 use crate::{EncodeError, EncodeOptions, encode};
 
@@ -126,7 +126,7 @@ fn save_in(
     let (kept, is_external) = external_data(model, folder, files);
     let outputs = Outputs {
         main: &main,
-        kind: Kind::Model,
+        kind: FileKind::Model,
         folder,
         root: root.id().map_err(at_model)?,
         data: &targets,

@@ -14,7 +14,7 @@ use onnx_proto::field::model;
 
 /// What a file holds, so that a writer replaces files of the same kind only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum FileKind {
     /// A model, in its binary form, as JSON, protobuf text or ONNX text.
     Model,
     /// A message of protobuf other than a model, such as a graph or an operator set, in its binary form or as protobuf text.
@@ -59,7 +59,7 @@ const MODEL_FIELDS: [(u32, u32, &str); 12] = [
     (model::CONFIGURATION, LEN, "configuration"),
 ];
 
-impl Kind {
+impl FileKind {
     /// The description of such a file, with its article.
     pub(crate) const fn name(self) -> &'static str {
         match self {
@@ -231,11 +231,11 @@ fn varint(bytes: &[u8]) -> Option<(u64, usize)> {
 mod tests {
     use super::*;
 
-    fn is(kind: Kind, contents: &[u8]) -> bool {
-        is_named(kind, if kind == Kind::Json { "file.json" } else { "file.pb" }, contents)
+    fn is(kind: FileKind, contents: &[u8]) -> bool {
+        is_named(kind, if kind == FileKind::Json { "file.json" } else { "file.pb" }, contents)
     }
 
-    fn is_named(kind: Kind, name: &str, contents: &[u8]) -> bool {
+    fn is_named(kind: FileKind, name: &str, contents: &[u8]) -> bool {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(name);
         std::fs::write(&path, contents).unwrap();
@@ -259,7 +259,7 @@ mod tests {
             b"<ir_version: 10, opset_import: [\"\": 18]>\n",
             b"// note\n<opset_import: []>",
         ] {
-            assert!(is(Kind::Model, model), "{}", model.escape_ascii());
+            assert!(is(FileKind::Model, model), "{}", model.escape_ascii());
         }
     }
 
@@ -278,15 +278,15 @@ mod tests {
             b"<html>",
             &cut,
         ] {
-            assert!(!is(Kind::Model, other), "{}", other.escape_ascii());
+            assert!(!is(FileKind::Model, other), "{}", other.escape_ascii());
         }
-        assert!(is(Kind::Message, b"\x0a\x01x") && !is(Kind::Message, b"precious"));
+        assert!(is(FileKind::Message, b"\x0a\x01x") && !is(FileKind::Message, b"precious"));
         let tensor = b"\x08\x02\x10\x01\x42\x01y\x4a\x08\0\0\0\0\0\0\0\0";
-        assert!(is(Kind::Message, tensor) && !is(Kind::Model, tensor));
-        for kind in [Kind::Model, Kind::Message, Kind::Json] {
+        assert!(is(FileKind::Message, tensor) && !is(FileKind::Model, tensor));
+        for kind in [FileKind::Model, FileKind::Message, FileKind::Json] {
             assert!(is(kind, INCOMPLETE));
         }
-        assert!(is(Kind::Json, b" {}") && !is(Kind::Json, b"[]"));
+        assert!(is(FileKind::Json, b" {}") && !is(FileKind::Json, b"[]"));
     }
 
     /// Files of weights may have any contents.
@@ -296,15 +296,15 @@ mod tests {
             for name in
                 ["w", "w.data", "w.bin", "w.onnx_data", "w.onnx.data", "model.layers.0.weight", "onnx"]
             {
-                for kind in [Kind::Model, Kind::Message, Kind::Json] {
+                for kind in [FileKind::Model, FileKind::Message, FileKind::Json] {
                     assert!(!is_named(kind, name, contents), "{name}");
                 }
             }
         }
         for name in ["m.onnx", "m.ONNX", "m.textproto", "m.onnxtxt", "a.b.json"] {
-            assert!(is_named(Kind::Model, name, b"\x3a\x00"), "{name}");
+            assert!(is_named(FileKind::Model, name, b"\x3a\x00"), "{name}");
         }
-        assert!(is_named(Kind::Message, "a.onnxops", b"\x0a\x01x"));
-        assert!(!is_named(Kind::Model, "a.onnxops", b"\x3a\x00"));
+        assert!(is_named(FileKind::Message, "a.onnxops", b"\x0a\x01x"));
+        assert!(!is_named(FileKind::Model, "a.onnxops", b"\x3a\x00"));
     }
 }

@@ -44,13 +44,13 @@ use onnx_proto::wire::Segments;
 
 use crate::source::location::Location;
 use dir::Dir;
-pub use kind::Kind;
+pub use kind::FileKind;
 pub use private::{PrivateFile, PrivateFolder};
-pub use protect::{InputFiles, Refusal, WriteOptions};
+pub use protect::{InputFiles, ReplaceRefusal, WriteOptions};
 use protect::{Outputs, decide};
 pub use set::FileSet;
 use stage::Staged;
-pub use stage::{Stopped, Temporaries};
+pub use stage::{Temporaries, WritersStopped};
 pub use stream::{descriptor, is_stream, is_terminal, open_stream};
 use target::Target;
 
@@ -110,7 +110,7 @@ impl FileError {
 
     /// Why the file is not replaced, if that is the reason.
     #[must_use]
-    pub fn refusal(&self) -> Option<&Refusal> {
+    pub fn refusal(&self) -> Option<&ReplaceRefusal> {
         self.source.get_ref()?.downcast_ref()
     }
 }
@@ -215,7 +215,7 @@ pub fn write_segments(path: impl AsRef<Path>, segments: &Segments) -> Result<(),
 /// ([`FileError::refusal`]).
 pub fn write_file(
     path: impl AsRef<Path>,
-    kind: Kind,
+    kind: FileKind,
     options: &WriteOptions,
     contents: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), FileError> {
@@ -253,7 +253,7 @@ pub(crate) fn create_folders(root: &Path, location: &str) -> Result<(), FileErro
 fn replaced(
     path: &Path,
     target: &Target,
-    kind: Kind,
+    kind: FileKind,
     options: &WriteOptions,
 ) -> io::Result<Option<dir::FileEntry>> {
     let folder = path.parent().unwrap_or(Path::new(""));
@@ -275,7 +275,7 @@ fn replaced(
 fn rehearse(
     path: &Path,
     target: &Target,
-    kind: Kind,
+    kind: FileKind,
     options: &WriteOptions,
     contents: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
@@ -287,7 +287,7 @@ fn rehearse(
 /// Replaces one file, if it may be replaced by one of this kind.
 fn replace(
     path: &Path,
-    kind: Option<Kind>,
+    kind: Option<FileKind>,
     options: &WriteOptions,
     contents: impl FnOnce(&mut Staged) -> io::Result<()>,
 ) -> Result<(), FileError> {

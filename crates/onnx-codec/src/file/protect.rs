@@ -10,7 +10,7 @@ use bytes::Bytes;
 use onnx_ir::Model;
 
 use super::dir::{Dir, Entry, FileEntry, FileId};
-use super::kind::Kind;
+use super::kind::FileKind;
 use super::stage::{Temporaries, is_fresh_name};
 use super::target::Target;
 use crate::externalize::walk::for_each_tensor;
@@ -83,15 +83,15 @@ impl InputFiles {
     ///
     /// # Errors
     ///
-    /// [`Refusal::IsInput`] and [`Refusal::ReadByInput`].
-    pub fn check_stream(&self, stream: &std::fs::Metadata) -> Result<(), Refusal> {
+    /// [`ReplaceRefusal::IsInput`] and [`ReplaceRefusal::ReadByInput`].
+    pub fn check_stream(&self, stream: &std::fs::Metadata) -> Result<(), ReplaceRefusal> {
         let Some(id) = FileEntry::of_open(stream).map(|entry| entry.id) else { return Ok(()) };
         for input in &self.0 {
             if input.file.as_ref().is_some_and(|(_, file)| file.id == id) {
-                return Err(Refusal::IsInput);
+                return Err(ReplaceRefusal::IsInput);
             }
             if input.data.contains_key(&id) {
-                return Err(Refusal::ReadByInput);
+                return Err(ReplaceRefusal::ReadByInput);
             }
         }
         Ok(())
@@ -144,7 +144,7 @@ pub(crate) fn external_data(
 /// Why a file is not replaced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Refusal {
+pub enum ReplaceRefusal {
     /// A model that was read has its external data in the file.
     ReadByInput,
     /// The file is a model that was read, and would become external data.
@@ -159,13 +159,13 @@ pub enum Refusal {
     /// The file exists and does not have the name and the contents of the kind to be written.
     OtherKind {
         /// The kind to be written.
-        kind: Kind,
+        kind: FileKind,
     },
     /// The data file exists with other contents, which any model may read: copies of the model to be replaced, too.
     OtherData,
 }
 
-impl Refusal {
+impl ReplaceRefusal {
     /// Whether [`WriteOptions::force`] makes a difference.
     #[must_use]
     pub const fn yields_to_force(&self) -> bool {
@@ -173,7 +173,7 @@ impl Refusal {
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for ReplaceRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ReadByInput => {
@@ -200,10 +200,10 @@ impl fmt::Display for Refusal {
     }
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for ReplaceRefusal {}
 
-impl From<Refusal> for io::Error {
-    fn from(refusal: Refusal) -> Self {
+impl From<ReplaceRefusal> for io::Error {
+    fn from(refusal: ReplaceRefusal) -> Self {
         Self::new(io::ErrorKind::AlreadyExists, refusal)
     }
 }
@@ -211,7 +211,7 @@ impl From<Refusal> for io::Error {
 /// Files that are written together.
 pub(crate) struct Outputs<'a> {
     pub(crate) main: &'a Target,
-    pub(crate) kind: Kind,
+    pub(crate) kind: FileKind,
     /// The directory that locations of data files are relative to.
     pub(crate) folder: &'a Path,
     pub(crate) root: FileId,
@@ -247,7 +247,7 @@ pub(crate) fn decide(outputs: &Outputs<'_>, options: &WriteOptions) -> Result<Re
     // In place, without new data, a model finds its data as before.
     let stays = || outputs.data.is_empty() && options.inputs.0.iter().any(|input| input.is_replaced(outputs));
     if outputs.is_external && *outputs.main.dir_id() != outputs.root && !stays() {
-        return Err((None, Refusal::LinkedElsewhere.into()));
+        return Err((None, ReplaceRefusal::LinkedElsewhere.into()));
     }
     let old = Old::of(outputs, main.as_ref());
     let (mut data, mut stale) = (Vec::new(), Vec::new());
@@ -256,14 +256,14 @@ pub(crate) fn decide(outputs: &Outputs<'_>, options: &WriteOptions) -> Result<Re
         let denied = |error| (Some(index), error);
         let earlier = outputs.data.iter().take(index);
         if earlier.chain([outputs.main]).any(|other| other.is(target)) {
-            return Err(denied(Refusal::WrittenTwice.into()));
+            return Err(denied(ReplaceRefusal::WrittenTwice.into()));
         }
         let entry = target.entry().map_err(denied)?;
         if let Some(entry) = &entry {
             may_replace_data(outputs, entry, options).map_err(|refusal| denied(refusal.into()))?;
             let pieces = outputs.contents.get(index).map_or(&[][..], DataFile::pieces);
             if !options.force && !has_contents(target, entry, pieces).map_err(denied)? {
-                return Err(denied(Refusal::OtherData.into()));
+                return Err(denied(ReplaceRefusal::OtherData.into()));
             }
             // A copy of the model may read it as well.
             stale.extend(old.unfinished(target).filter(|_| options.force).map(|name| (index, name)));
@@ -276,13 +276,13 @@ pub(crate) fn decide(outputs: &Outputs<'_>, options: &WriteOptions) -> Result<Re
 
 fn may_replace_main(outputs: &Outputs<'_>, entry: &FileEntry, options: &WriteOptions) -> io::Result<()> {
     if outputs.kept.contains_key(&entry.id) {
-        return Err(Refusal::ReadByOutput.into());
+        return Err(ReplaceRefusal::ReadByOutput.into());
     }
     let mut is_input = false;
     for input in &options.inputs.0 {
         let is_this = input.is_replaced(outputs);
         if input.data.contains_key(&entry.id) && !is_this {
-            return Err(Refusal::ReadByInput.into());
+            return Err(ReplaceRefusal::ReadByInput.into());
         }
         is_input |= is_this || input.file.as_ref().is_some_and(|(_, file)| file.id == entry.id);
     }
@@ -290,21 +290,25 @@ fn may_replace_main(outputs: &Outputs<'_>, entry: &FileEntry, options: &WriteOpt
         return Ok(());
     }
     // In place, the name is the user's choice; but what is made of a model need not be one.
-    let is_kept = outputs.kind != Kind::Model && Kind::Model.matches(outputs.main, entry)?;
-    if is_input && !is_kept { Ok(()) } else { Err(Refusal::OtherKind { kind: outputs.kind }.into()) }
+    let is_kept = outputs.kind != FileKind::Model && FileKind::Model.matches(outputs.main, entry)?;
+    if is_input && !is_kept { Ok(()) } else { Err(ReplaceRefusal::OtherKind { kind: outputs.kind }.into()) }
 }
 
 /// Files that are never replaced as data files.
-fn may_replace_data(outputs: &Outputs<'_>, entry: &FileEntry, options: &WriteOptions) -> Result<(), Refusal> {
+fn may_replace_data(
+    outputs: &Outputs<'_>,
+    entry: &FileEntry,
+    options: &WriteOptions,
+) -> Result<(), ReplaceRefusal> {
     if outputs.kept.contains_key(&entry.id) {
-        return Err(Refusal::ReadByOutput);
+        return Err(ReplaceRefusal::ReadByOutput);
     }
     for input in &options.inputs.0 {
         if input.file.as_ref().is_some_and(|(_, file)| file.id == entry.id) {
-            return Err(Refusal::IsInput);
+            return Err(ReplaceRefusal::IsInput);
         }
         if input.data.contains_key(&entry.id) && !input.is_replaced(outputs) {
-            return Err(Refusal::ReadByInput);
+            return Err(ReplaceRefusal::ReadByInput);
         }
     }
     Ok(())

@@ -22,7 +22,7 @@ use super::dir::{Dir, FileEntry};
 use super::protect::{Denied, Outputs, decide, external_data};
 use super::stage::{Closed, Held, Staged};
 use super::target::{Target, lock};
-use super::{FileError, Kind, WriteOptions, rehearse, replaced};
+use super::{FileError, FileKind, WriteOptions, rehearse, replaced};
 use crate::DataFile;
 
 /// The contents of the files of a set that is being replaced. The first letter cannot begin a message of protobuf, and the text
@@ -94,7 +94,7 @@ impl<'a> FileSet<'a> {
     pub fn add(
         &mut self,
         path: impl AsRef<Path>,
-        kind: Kind,
+        kind: FileKind,
         contents: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<(), FileError> {
         let path = path.as_ref();
@@ -141,7 +141,7 @@ impl<'a> FileSet<'a> {
         let (kept, is_external) = external_data(model, folder, files);
         let outputs = Outputs {
             main: &main,
-            kind: Kind::Model,
+            kind: FileKind::Model,
             folder,
             root: root.id().map_err(at_model)?,
             data: &data,

@@ -48,12 +48,14 @@ struct State {
 
 /// The state after [`Temporaries::stop`]: while it is held, all writers are blocked.
 #[derive(Debug)]
-pub struct Stopped<'a>(#[expect(dead_code, reason = "it keeps writers waiting")] MutexGuard<'a, State>);
+pub struct WritersStopped<'a>(
+    #[expect(dead_code, reason = "it keeps writers waiting")] MutexGuard<'a, State>,
+);
 
 impl Temporaries {
     /// Waits for a replacement that is under way, removes all temporary files, and makes every later write fail.
     #[must_use = "writers continue, and fail, as soon as this is dropped"]
-    pub fn stop(&self) -> Stopped<'_> {
+    pub fn stop(&self) -> WritersStopped<'_> {
         let mut state = self.lock();
         state.stopped = true;
         for (dir, name) in std::mem::take(&mut state.files) {
@@ -63,7 +65,7 @@ impl Temporaries {
         for folder in std::mem::take(&mut state.folders) {
             let _ = std::fs::remove_dir_all(folder);
         }
-        Stopped(state)
+        WritersStopped(state)
     }
 
     /// The right to have named temporary files and to replace files. It is held for the few calls that this takes.

@@ -8,7 +8,7 @@ use slotmap::SecondaryMap;
 use super::interface::Border;
 use super::pairs::Pairs;
 use super::side::Side;
-use super::{Aspect, AspectKind, Change, ChangeKind, Diff, DiffOptions, Element};
+use super::{Aspect, AspectKind, ChangeKind, ChangedElement, Diff, DiffOptions, ModelChange};
 use crate::hash::Message;
 
 /// Number of elements after which the interrupt is checked.
@@ -80,10 +80,10 @@ impl<'a> Comparison<'a> {
                     self.found.same_nodes = self.found.same_nodes.saturating_add(1);
                     let aspects = self.node(node, other)?;
                     let places = || (Some(a.places.node(node)), Some(b.places.node(other)));
-                    self.changed(Element::Node, places, || b.node(other), aspects);
+                    self.changed(ChangedElement::Node, places, || b.node(other), aspects);
                 }
                 None if kept[0].contains_key(a.model.node(node).graph()) => {
-                    self.only(ChangeKind::Removed, Element::Node, a.places.node(node), a.node(node));
+                    self.only(ChangeKind::Removed, ChangedElement::Node, a.places.node(node), a.node(node));
                 }
                 None => {}
             }
@@ -92,7 +92,7 @@ impl<'a> Comparison<'a> {
             watch.work(1)?;
             let is_kept = kept[1].contains_key(b.model.node(node).graph());
             if is_kept && !self.pairs.nodes_of_b.contains_key(node) {
-                self.only(ChangeKind::Added, Element::Node, b.places.node(node), b.node(node));
+                self.only(ChangeKind::Added, ChangedElement::Node, b.places.node(node), b.node(node));
             }
         }
         Ok(())
@@ -109,13 +109,23 @@ impl<'a> Comparison<'a> {
                     let graph_of_b = b.model.graph_of(other);
                     self.moved(graph, graph_of_b, &mut aspects);
                     let places = || (Some(a.places.initializer(value)), Some(b.places.initializer(other)));
-                    self.changed(Element::Initializer, places, || super::elements::text(b, other), aspects);
+                    self.changed(
+                        ChangedElement::Initializer,
+                        places,
+                        || super::elements::text(b, other),
+                        aspects,
+                    );
                 }
                 // An input that lost its default.
                 Some(_) => {}
                 None if kept[0].contains_key(graph) => {
                     let text = super::elements::text(a, value);
-                    self.only(ChangeKind::Removed, Element::Initializer, a.places.initializer(value), text);
+                    self.only(
+                        ChangeKind::Removed,
+                        ChangedElement::Initializer,
+                        a.places.initializer(value),
+                        text,
+                    );
                 }
                 None => {}
             }
@@ -124,7 +134,7 @@ impl<'a> Comparison<'a> {
             watch.work(1)?;
             if kept[1].contains_key(graph) && !self.pairs.values_of_b.contains_key(value) {
                 let text = super::elements::text(b, value);
-                self.only(ChangeKind::Added, Element::Initializer, b.places.initializer(value), text);
+                self.only(ChangeKind::Added, ChangedElement::Initializer, b.places.initializer(value), text);
             }
         }
         Ok(())
@@ -145,7 +155,7 @@ impl<'a> Comparison<'a> {
 
     pub(super) fn changed(
         &mut self,
-        element: Element,
+        element: ChangedElement,
         places: impl FnOnce() -> (Option<Locus>, Option<Locus>),
         text: impl FnOnce() -> String,
         aspects: Vec<Aspect>,
@@ -154,13 +164,13 @@ impl<'a> Comparison<'a> {
             // Loci are computed only for changes, because computing one takes time proportional to the depth of
             // nesting.
             let ((before, after), kind, text) = (places(), ChangeKind::Changed, text());
-            self.found.changes.push(Change { kind, element, before, after, text, aspects });
+            self.found.changes.push(ModelChange { kind, element, before, after, text, aspects });
         }
     }
 
-    pub(super) fn only(&mut self, kind: ChangeKind, element: Element, at: Locus, text: String) {
+    pub(super) fn only(&mut self, kind: ChangeKind, element: ChangedElement, at: Locus, text: String) {
         let (before, after) = if kind == ChangeKind::Removed { (Some(at), None) } else { (None, Some(at)) };
-        self.found.changes.push(Change { kind, element, before, after, text, aspects: Vec::new() });
+        self.found.changes.push(ModelChange { kind, element, before, after, text, aspects: Vec::new() });
     }
 
     pub(super) fn correspond(&self, one: Option<ValueId>, two: Option<ValueId>) -> bool {

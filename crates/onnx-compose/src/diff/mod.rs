@@ -61,7 +61,7 @@ onnx_types::option_setters! {
 pub struct Diff {
     /// The changes: first of the model as a whole, of its interface and functions, then of initializers and nodes, graph by
     /// graph.
-    pub changes: Vec<Change>,
+    pub changes: Vec<ModelChange>,
     /// Tensors of the first model that could not be compared, because elements cannot be read, each with the reason.
     pub unread: Vec<(Locus, String)>,
     /// Number of nodes that correspond.
@@ -83,18 +83,18 @@ impl Diff {
     /// differ, or nothing.
     #[must_use]
     pub fn is_same_model(&self) -> bool {
-        self.changes.iter().all(Change::is_note) && self.within_tolerance == 0
+        self.changes.iter().all(ModelChange::is_note) && self.within_tolerance == 0
     }
 }
 
 /// A difference between two models.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Change {
+pub struct ModelChange {
     /// Whether something was added, removed or changed.
     pub kind: ChangeKind,
     /// The kind of the element.
-    pub element: Element,
+    pub element: ChangedElement,
     /// The element in the first model; `None` if it was added.
     pub before: Option<Locus>,
     /// The element in the second model; `None` if it was removed.
@@ -105,7 +105,7 @@ pub struct Change {
     pub aspects: Vec<Aspect>,
 }
 
-impl Change {
+impl ModelChange {
     /// Returns `true` if the change is of documentation, metadata, versions of the format or declared types, which are not part
     /// of the [hash](crate::hash_model).
     #[must_use]
@@ -129,7 +129,7 @@ pub enum ChangeKind {
 /// The kind of an element that differs.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
-pub enum Element {
+pub enum ChangedElement {
     /// The model as a whole.
     Model,
     /// A graph: the order of its inputs and outputs, its notes.
@@ -252,7 +252,7 @@ impl ChangeKind {
     }
 }
 
-impl Element {
+impl ChangedElement {
     /// The name in reports.
     #[must_use]
     pub const fn name(self) -> &'static str {

@@ -13,7 +13,7 @@ use slotmap::SecondaryMap;
 use super::compare::{Comparison, joined, some};
 use super::node::{text, type_digest};
 use super::side::Side;
-use super::{Aspect, AspectKind, ChangeKind, Element};
+use super::{Aspect, AspectKind, ChangeKind, ChangedElement};
 use crate::hash::declared;
 
 impl Comparison<'_> {
@@ -50,8 +50,8 @@ impl Comparison<'_> {
         // Aspects that are part of the hash and notes are reported as two changes.
         let (notes, others): (Vec<Aspect>, Vec<Aspect>) =
             aspects.into_iter().partition(|aspect| aspect.kind.is_note());
-        self.changed(Element::Model, places, String::new, others);
-        self.changed(Element::Model, places, String::new, notes);
+        self.changed(ChangedElement::Model, places, String::new, others);
+        self.changed(ChangedElement::Model, places, String::new, notes);
     }
 
     fn imports(&self, versions: [&OpsetVersions; 2], aspects: &mut Vec<Aspect>) {
@@ -138,11 +138,14 @@ impl Comparison<'_> {
                     let aspects = self.input(input, partner);
                     let at = position.get(partner).copied().unwrap_or_default();
                     let places = || (Some(place), Some(b.places.graph_input(main_b, at)));
-                    self.changed(Element::Input, places, || b.value(partner), aspects);
+                    self.changed(ChangedElement::Input, places, || b.value(partner), aspects);
                 }
-                None => {
-                    self.only(ChangeKind::Removed, Element::Input, place, typed(a, input, a.model.ty(input)))
-                }
+                None => self.only(
+                    ChangeKind::Removed,
+                    ChangedElement::Input,
+                    place,
+                    typed(a, input, a.model.ty(input)),
+                ),
             }
         }
         let mut taken: SecondaryMap<ValueId, ()> = SecondaryMap::new();
@@ -150,7 +153,7 @@ impl Comparison<'_> {
         for (at, &input) in graph_b.inputs().iter().enumerate() {
             if !taken.contains_key(input) {
                 let text = typed(b, input, b.model.ty(input));
-                self.only(ChangeKind::Added, Element::Input, b.places.graph_input(main_b, at), text);
+                self.only(ChangeKind::Added, ChangedElement::Input, b.places.graph_input(main_b, at), text);
             }
         }
         self.graph_outputs(main_a, main_b);
@@ -173,7 +176,7 @@ impl Comparison<'_> {
             aspects.push(Aspect::new(AspectKind::Order, "outputs", before, after));
         }
         let places = || (Some(a.places.graph(main_a)), Some(b.places.graph(main_b)));
-        self.changed(Element::Graph, places, String::new, aspects);
+        self.changed(ChangedElement::Graph, places, String::new, aspects);
     }
 
     fn input(&mut self, one: ValueId, two: ValueId) -> Vec<Aspect> {
@@ -227,16 +230,16 @@ impl Comparison<'_> {
                 aspects.push(Aspect::new(AspectKind::Output, "", before, after));
             }
             let places = || (Some(a.places.graph_output(main_a, i)), Some(b.places.graph_output(main_b, j)));
-            self.changed(Element::Output, places, || b.value(y.value()), aspects);
+            self.changed(ChangedElement::Output, places, || b.value(y.value()), aspects);
         }
         let (first, second): (BTreeSet<usize>, BTreeSet<usize>) = border.outputs.iter().copied().unzip();
         for (at, output) in all_a.iter().enumerate().filter(|(at, _)| !first.contains(at)) {
             let text = typed(a, output.value(), declared(a.model, output));
-            self.only(ChangeKind::Removed, Element::Output, a.places.graph_output(main_a, at), text);
+            self.only(ChangeKind::Removed, ChangedElement::Output, a.places.graph_output(main_a, at), text);
         }
         for (at, output) in all_b.iter().enumerate().filter(|(at, _)| !second.contains(at)) {
             let text = typed(b, output.value(), declared(b.model, output));
-            self.only(ChangeKind::Added, Element::Output, b.places.graph_output(main_b, at), text);
+            self.only(ChangeKind::Added, ChangedElement::Output, b.places.graph_output(main_b, at), text);
         }
     }
 
@@ -265,9 +268,9 @@ impl Comparison<'_> {
                 Some(&other) => {
                     let aspects = self.function(function, other);
                     let places = || (Some(place), Some(b.places.function(other)));
-                    self.changed(Element::Function, places, || b.function(other), aspects);
+                    self.changed(ChangedElement::Function, places, || b.function(other), aspects);
                 }
-                None => self.only(ChangeKind::Removed, Element::Function, place, a.function(function)),
+                None => self.only(ChangeKind::Removed, ChangedElement::Function, place, a.function(function)),
             }
         }
         let mut taken: SecondaryMap<FunctionId, ()> = SecondaryMap::new();
@@ -275,7 +278,7 @@ impl Comparison<'_> {
         for &function in b.model.functions().iter().filter(|&&function| !taken.contains_key(function)) {
             self.only(
                 ChangeKind::Added,
-                Element::Function,
+                ChangedElement::Function,
                 b.places.function(function),
                 b.function(function),
             );
@@ -353,7 +356,7 @@ impl Comparison<'_> {
                 aspects.push(Aspect::new(AspectKind::Annotation, "quantization", before, after));
             }
             let places = || (Some(a.places.graph(graph)), Some(b.places.graph(other)));
-            self.changed(Element::Graph, places, String::new, aspects);
+            self.changed(ChangedElement::Graph, places, String::new, aspects);
         }
     }
 
@@ -364,7 +367,7 @@ impl Comparison<'_> {
         let sides = sides.filter(|(a, b)| a.is_some() || b.is_some());
         let aspects = sides.map(|(a, b)| Aspect::new(AspectKind::DeclaredType, "count", a, b)).collect();
         let places = || (Some(onnx_diag::Locus::model()), Some(onnx_diag::Locus::model()));
-        self.changed(Element::Model, places, String::new, aspects);
+        self.changed(ChangedElement::Model, places, String::new, aspects);
     }
 }
 

@@ -6,7 +6,7 @@ use foldhash::fast::RandomState;
 use onnx_diag::Severity;
 use onnx_ir::{Def, Model, ValueId};
 use onnx_shape_infer::fault::DECLARED_DIFFERS;
-use onnx_shape_infer::{Inference, Relation, Scope, Strength};
+use onnx_shape_infer::{FactScope, Inference, Relation, Strength};
 use onnx_types::expr::Dialect;
 use onnx_types::{Dim, Symbol, Type};
 
@@ -81,7 +81,7 @@ fn violated(model: &Model, inference: &Inference, sizes: &[(Symbol, i64)]) -> Ve
     let of = |symbol: Symbol| sizes.iter().find(|(name, _)| *name == symbol).map(|&(_, size)| size);
     let fails = |relation: Relation| relation.fails(|dim| inference.exprs().eval(dim, &of));
     let facts = inference.facts().all().iter();
-    let proved = facts.filter(|fact| fact.strength == Strength::Proved && fact.scope == Scope::Model);
+    let proved = facts.filter(|fact| fact.strength == Strength::Proved && fact.scope == FactScope::Model);
     proved
         .filter(|fact| fails(fact.relation))
         .map(|fact| {

@@ -6,7 +6,7 @@ use onnx_eval::{Extremum, Statistics};
 
 /// The severity of an anomaly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Severity {
+pub enum AnomalySeverity {
     /// Common in some models.
     Note,
     /// Results are likely to suffer.
@@ -43,11 +43,11 @@ const MANY: f64 = 0.01;
 impl Anomaly {
     /// The severity.
     #[must_use]
-    pub const fn severity(self) -> Severity {
+    pub const fn severity(self) -> AnomalySeverity {
         match self {
-            Self::Nan | Self::Infinite => Severity::Error,
-            Self::AllZero | Self::Outlier(_) | Self::Subnormal(_) => Severity::Warning,
-            Self::Constant => Severity::Note,
+            Self::Nan | Self::Infinite => AnomalySeverity::Error,
+            Self::AllZero | Self::Outlier(_) | Self::Subnormal(_) => AnomalySeverity::Warning,
+            Self::Constant => AnomalySeverity::Note,
         }
     }
 

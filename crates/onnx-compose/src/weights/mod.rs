@@ -9,7 +9,7 @@ mod list;
 mod replace;
 mod strip;
 
-pub use anomaly::{Anomaly, Severity, anomalies, anomaly_order};
+pub use anomaly::{Anomaly, AnomalySeverity, anomalies, anomaly_order};
 pub use compare::{ComparedWeight, WeightComparison, WeightDifference, compare_tensors, compare_weights};
 pub use list::{Weight, weights};
 pub use replace::{Replacement, WeightError, replace};

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use onnx_compose::{AspectKind, ChangeKind, Diff, DiffOptions, Element, HashOptions, diff, hash_model};
+use onnx_compose::{
+    AspectKind, ChangeKind, ChangedElement, Diff, DiffOptions, HashOptions, diff, hash_model,
+};
 use onnx_eval::compare::Tolerances;
 use onnx_ir::Model;
 use onnx_text::{ParseOptions, PrintOptions, parse_model, print_model};
@@ -28,7 +30,7 @@ fn main_graph(body: &str) -> Model {
 
 /// The changes, one a line, without loci.
 fn lines(found: &Diff) -> Vec<String> {
-    let of = |change: &onnx_compose::Change| {
+    let of = |change: &onnx_compose::ModelChange| {
         let aspects: Vec<String> = change.aspects.iter().map(ToString::to_string).collect();
         let mut line = format!("{} {}", change.kind.name(), change.element.name());
         for part in [change.text.clone(), aspects.join("; ")] {
@@ -80,8 +82,8 @@ fn the_same_model_in_another_form_has_no_difference() {
 }
 
 /// What is reported for an edit of a kind.
-fn expected(name: &str) -> Vec<(ChangeKind, Element, Option<AspectKind>)> {
-    use {AspectKind as A, ChangeKind as K, Element as E};
+fn expected(name: &str) -> Vec<(ChangeKind, ChangedElement, Option<AspectKind>)> {
+    use {AspectKind as A, ChangeKind as K, ChangedElement as E};
     let one = match name {
         "attribute changed" | "attribute removed" => (K::Changed, E::Node, Some(A::Attribute)),
         "operator changed" => (K::Changed, E::Node, Some(A::Operator)),

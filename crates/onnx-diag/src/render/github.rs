@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 
 use crate::escape::Clean;
 use crate::locus::Position;
-use crate::report::Report;
+use crate::report::CommandReport;
 use crate::rule::Severity;
 
 /// Writes one command for each diagnostic and failure. Binary files have no lines, so their places are in the message.
@@ -12,7 +12,7 @@ use crate::rule::Severity;
 /// # Errors
 ///
 /// If writing to `out` fails.
-pub fn render(out: &mut dyn Write, report: &Report) -> fmt::Result {
+pub fn render(out: &mut dyn Write, report: &CommandReport) -> fmt::Result {
     for input in &report.inputs {
         for found in input.findings.diagnostics() {
             let level = match found.severity {

@@ -10,8 +10,8 @@ use super::{json_string, optional_string};
 use crate::diagnostic::Diagnostic;
 use crate::escape::Name;
 use crate::fingerprint::fingerprint;
-use crate::locus::{Locus, Position, Step};
-use crate::report::{Failure, Report};
+use crate::locus::{Locus, LocusStep, Position};
+use crate::report::{CommandFailure, CommandReport};
 
 /// Name and version of the envelope.
 pub const SCHEMA: &str = "onnx-report/1";
@@ -21,7 +21,7 @@ pub const SCHEMA: &str = "onnx-report/1";
 /// # Errors
 ///
 /// If writing to `out` fails.
-pub fn render(out: &mut dyn Write, report: &Report) -> fmt::Result {
+pub fn render(out: &mut dyn Write, report: &CommandReport) -> fmt::Result {
     envelope(out, report, "\n")
 }
 
@@ -30,11 +30,11 @@ pub fn render(out: &mut dyn Write, report: &Report) -> fmt::Result {
 /// # Errors
 ///
 /// If writing to `out` fails.
-pub fn line(out: &mut dyn Write, report: &Report) -> fmt::Result {
+pub fn line(out: &mut dyn Write, report: &CommandReport) -> fmt::Result {
     envelope(out, report, "")
 }
 
-fn envelope(out: &mut dyn Write, report: &Report, newline: &str) -> fmt::Result {
+fn envelope(out: &mut dyn Write, report: &CommandReport, newline: &str) -> fmt::Result {
     let status = report.status();
     write!(out, "{{\"schema\":\"{SCHEMA}\",\"tool\":{{\"name\":")?;
     json_string(out, report.tool.name)?;
@@ -101,7 +101,7 @@ fn number(out: &mut dyn Write, number: Option<u64>) -> fmt::Result {
     }
 }
 
-fn counts(out: &mut dyn Write, report: &Report) -> fmt::Result {
+fn counts(out: &mut dyn Write, report: &CommandReport) -> fmt::Result {
     let counts = report.counts();
     let (mut by_code, mut dropped, mut hidden) = (BTreeMap::new(), 0_u64, 0_u64);
     for input in &report.inputs {
@@ -126,7 +126,7 @@ fn counts(out: &mut dyn Write, report: &Report) -> fmt::Result {
     out.write_str("}}")
 }
 
-fn diagnostic(out: &mut dyn Write, report: &Report, input: usize, found: &Diagnostic) -> fmt::Result {
+fn diagnostic(out: &mut dyn Write, report: &CommandReport, input: usize, found: &Diagnostic) -> fmt::Result {
     write!(out, "{{\"code\":\"{}\",\"name\":", found.rule.id())?;
     json_string(out, found.rule.slug)?;
     write!(out, ",\"severity\":\"{}\",\"message\":", found.severity)?;
@@ -176,7 +176,7 @@ fn diagnostic(out: &mut dyn Write, report: &Report, input: usize, found: &Diagno
     write!(out, ",\"beyond_reference\":{}}}", found.beyond_reference)
 }
 
-fn failure(out: &mut dyn Write, failure: &Failure) -> fmt::Result {
+fn failure(out: &mut dyn Write, failure: &CommandFailure) -> fmt::Result {
     write!(out, "{{\"code\":\"{}\",\"name\":", failure.rule.id())?;
     json_string(out, failure.rule.slug)?;
     out.write_str(",\"message\":")?;
@@ -206,7 +206,7 @@ fn place(out: &mut dyn Write, locus: &Locus) -> fmt::Result {
 }
 
 /// A step with its kind, its position and its names.
-fn step(out: &mut dyn Write, step: &Step) -> fmt::Result {
+fn step(out: &mut dyn Write, step: &LocusStep) -> fmt::Result {
     let mut named = |kind: &str, index: Option<usize>, names: &[(&str, &Name)]| {
         write!(out, "{{\"kind\":\"{kind}\"")?;
         if let Some(index) = index {
@@ -222,32 +222,34 @@ fn step(out: &mut dyn Write, step: &Step) -> fmt::Result {
         out.write_char('}')
     };
     match step {
-        Step::Graph { name } => named("graph", None, &[("name", name)]),
-        Step::Function { domain, name, overload } => {
+        LocusStep::Graph { name } => named("graph", None, &[("name", name)]),
+        LocusStep::Function { domain, name, overload } => {
             named("function", None, &[("domain", domain), ("name", name), ("overload", overload)])
         }
-        Step::Node { index, op, name } => {
+        LocusStep::Node { index, op, name } => {
             let (domain, op) = op.as_str().rsplit_once("::").map_or(("", op.as_str()), |parts| parts);
             let (domain, op) = (Name::new(domain), Name::new(op));
             named("node", Some(*index), &[("domain", &domain), ("op", &op), ("name", name)])
         }
-        Step::Input { index, name } => named("input", Some(*index), &[("name", name)]),
-        Step::Output { index, name } => named("output", Some(*index), &[("name", name)]),
-        Step::Attribute { name } => named("attribute", None, &[("name", name)]),
-        Step::Initializer { name } => named("initializer", None, &[("name", name)]),
-        Step::SparseInitializer { name } => named("sparse-initializer", None, &[("name", name)]),
-        Step::Value { name } => named("value", None, &[("name", name)]),
-        Step::ValueInfo { name } => named("value-info", None, &[("name", name)]),
-        Step::QuantizationAnnotation { name } => named("quantization-annotation", None, &[("name", name)]),
-        Step::Tensor { name } => named("tensor", None, &[("name", name)]),
-        Step::Type => named("type", None, &[]),
-        Step::Dimension { index } => named("dimension", Some(*index), &[]),
-        Step::Element { index } => named("element", Some(*index), &[]),
-        Step::OpsetImport { domain } => named("opset-import", None, &[("domain", domain)]),
-        Step::Metadata { key } => named("metadata", None, &[("name", key)]),
-        Step::TrainingInfo { index } => named("training-info", Some(*index), &[]),
-        Step::DeviceConfiguration { name } => named("device-configuration", None, &[("name", name)]),
-        Step::Field { name } => named("field", None, &[("name", name)]),
+        LocusStep::Input { index, name } => named("input", Some(*index), &[("name", name)]),
+        LocusStep::Output { index, name } => named("output", Some(*index), &[("name", name)]),
+        LocusStep::Attribute { name } => named("attribute", None, &[("name", name)]),
+        LocusStep::Initializer { name } => named("initializer", None, &[("name", name)]),
+        LocusStep::SparseInitializer { name } => named("sparse-initializer", None, &[("name", name)]),
+        LocusStep::Value { name } => named("value", None, &[("name", name)]),
+        LocusStep::ValueInfo { name } => named("value-info", None, &[("name", name)]),
+        LocusStep::QuantizationAnnotation { name } => {
+            named("quantization-annotation", None, &[("name", name)])
+        }
+        LocusStep::Tensor { name } => named("tensor", None, &[("name", name)]),
+        LocusStep::Type => named("type", None, &[]),
+        LocusStep::Dimension { index } => named("dimension", Some(*index), &[]),
+        LocusStep::Element { index } => named("element", Some(*index), &[]),
+        LocusStep::OpsetImport { domain } => named("opset-import", None, &[("domain", domain)]),
+        LocusStep::Metadata { key } => named("metadata", None, &[("name", key)]),
+        LocusStep::TrainingInfo { index } => named("training-info", Some(*index), &[]),
+        LocusStep::DeviceConfiguration { name } => named("device-configuration", None, &[("name", name)]),
+        LocusStep::Field { name } => named("field", None, &[("name", name)]),
     }
 }
 

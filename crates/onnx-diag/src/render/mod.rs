@@ -1,4 +1,4 @@
-//! Renderers: a [`Sink`](crate::Sink) as text, and a [`Report`](crate::Report) as JSON, SARIF or annotations.
+//! Renderers: a [`Sink`](crate::Sink) as text, and a [`CommandReport`](crate::CommandReport) as JSON, SARIF or annotations.
 //!
 //! They write into any [`fmt::Write`] and do not depend on terminals or files: color is a [`Style`] that the caller
 //! brings, and the name of the file and the source text are arguments.

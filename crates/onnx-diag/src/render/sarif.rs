@@ -5,8 +5,8 @@ use std::fmt::{self, Write};
 use super::{json_string, optional_string};
 use crate::diagnostic::Diagnostic;
 use crate::fingerprint::fingerprint;
-use crate::locus::{Locus, Position, Step};
-use crate::report::{Failure, Report, Status};
+use crate::locus::{Locus, LocusStep, Position};
+use crate::report::{CommandFailure, CommandReport, Status};
 use crate::rule::{Reference, Rule, Severity};
 
 /// Writes a log with one run. Inputs that could not be read are notifications of the run, and `executionSuccessful` is
@@ -15,7 +15,7 @@ use crate::rule::{Reference, Rule, Severity};
 /// # Errors
 ///
 /// If writing to `out` fails.
-pub fn render(out: &mut dyn Write, report: &Report) -> fmt::Result {
+pub fn render(out: &mut dyn Write, report: &CommandReport) -> fmt::Result {
     let found = || report.inputs.iter().flat_map(|input| input.findings.diagnostics());
     let rules = unique(found().map(|diagnostic| diagnostic.rule));
     let failed = unique(report.failures.iter().map(|failure| failure.rule));
@@ -60,7 +60,12 @@ fn unique(rules: impl Iterator<Item = &'static Rule>) -> Vec<&'static Rule> {
     rules
 }
 
-fn descriptors(out: &mut dyn Write, key: &str, rules: &[&'static Rule], report: &Report) -> fmt::Result {
+fn descriptors(
+    out: &mut dyn Write,
+    key: &str,
+    rules: &[&'static Rule],
+    report: &CommandReport,
+) -> fmt::Result {
     write!(out, ",\"{key}\":[")?;
     for (i, rule) in rules.iter().enumerate() {
         out.write_str(if i == 0 { "\n" } else { ",\n" })?;
@@ -70,7 +75,7 @@ fn descriptors(out: &mut dyn Write, key: &str, rules: &[&'static Rule], report: 
 }
 
 /// The run of the program, with what it could not do and how many diagnostics are not in the log.
-fn invocation(out: &mut dyn Write, report: &Report, rules: &[&'static Rule]) -> fmt::Result {
+fn invocation(out: &mut dyn Write, report: &CommandReport, rules: &[&'static Rule]) -> fmt::Result {
     let status = report.status();
     let is_successful = matches!(status, Status::Ok | Status::Findings);
     write!(out, "{{\"executionSuccessful\":{is_successful},\"exitCode\":{},", status.exit())?;
@@ -99,8 +104,8 @@ fn invocation(out: &mut dyn Write, report: &Report, rules: &[&'static Rule]) -> 
 
 fn notification(
     out: &mut dyn Write,
-    report: &Report,
-    failure: &Failure,
+    report: &CommandReport,
+    failure: &CommandFailure,
     rules: &[&'static Rule],
 ) -> fmt::Result {
     let index = rules.iter().position(|rule| rule.id() == failure.rule.id()).unwrap_or_default();
@@ -222,12 +227,15 @@ fn location(out: &mut dyn Write, file: &str, locus: &Locus, text: Option<&str>) 
 fn kind(locus: &Locus) -> &'static str {
     match locus.steps().last() {
         None => "model",
-        Some(Step::Graph { .. } | Step::Function { .. }) => "function",
-        Some(Step::Node { .. }) => "node",
-        Some(Step::Input { .. } | Step::Output { .. } | Step::Initializer { .. } | Step::Value { .. }) => {
-            "value"
-        }
-        Some(Step::Attribute { .. }) => "attribute",
+        Some(LocusStep::Graph { .. } | LocusStep::Function { .. }) => "function",
+        Some(LocusStep::Node { .. }) => "node",
+        Some(
+            LocusStep::Input { .. }
+            | LocusStep::Output { .. }
+            | LocusStep::Initializer { .. }
+            | LocusStep::Value { .. },
+        ) => "value",
+        Some(LocusStep::Attribute { .. }) => "attribute",
         Some(_) => "element",
     }
 }

@@ -2,7 +2,8 @@
 
 use super::{Role, Style, github, json, sarif, text};
 use crate::{
-    Caps, Diagnostic, Failure, Locus, Policy, Quoted, Reference, Report, Rule, Severity, Sink, Status, Tool,
+    Caps, CommandFailure, CommandReport, Diagnostic, Locus, Policy, Quoted, Reference, Rule, Severity, Sink,
+    Status, Tool,
 };
 use std::fmt::{self, Write};
 
@@ -37,9 +38,9 @@ fn as_text(sink: &Sink, options: &text::Options<'_>) -> String {
     out
 }
 
-fn report(sink: &Sink, file: &str) -> Report {
+fn report(sink: &Sink, file: &str) -> CommandReport {
     let tool = Tool { name: "onnx", version: "0.1.0", rules_url: "https://example.com/rules" };
-    let mut report = Report::new(tool, "check");
+    let mut report = CommandReport::new(tool, "check");
     report.input(file, Some("onnx"), Some(7), sink.clone());
     report
 }
@@ -216,7 +217,7 @@ fn fingerprints_survive_reordering_and_tell_places_apart() {
 #[test]
 fn sarif_has_everything_that_text_has() {
     let mut whole = report(&three(), "dir/my model.onnx");
-    let failure = |input, limit: Option<&str>| Failure {
+    let failure = |input, limit: Option<&str>| CommandFailure {
         rule: &UNNAMED,
         message: "cannot read".to_owned(),
         help: Some("try again".to_owned()),
@@ -266,7 +267,7 @@ fn annotations_are_escaped() {
 
 #[test]
 fn the_status_follows_from_the_report() {
-    let failure = |limit: Option<&str>| Failure {
+    let failure = |limit: Option<&str>| CommandFailure {
         rule: &UNNAMED,
         message: String::new(),
         help: None,

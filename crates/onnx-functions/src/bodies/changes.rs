@@ -7,7 +7,7 @@ use onnx_schema::{Formal, Schema, attr, domain, op};
 use onnx_types::Symbol;
 
 use super::facts::{StaticAttr, StaticBody, StaticNode};
-use crate::reason::Reason;
+use crate::reason::FunctionReason;
 
 /// Optional attributes that were added to an operator and whose default keeps the meaning that nodes had before.
 ///
@@ -51,11 +51,11 @@ const NEUTRAL: &[(Symbol, Symbol)] = &[
 ];
 
 /// The reason if an operator of a body has another meaning in a later operator set version.
-pub(crate) fn refuse_changes(body: &StaticBody, version: i64) -> Result<(), Reason> {
+pub(crate) fn refuse_changes(body: &StaticBody, version: i64) -> Result<(), FunctionReason> {
     refuse_changed_nodes(body.nodes, body.opset, version)
 }
 
-fn refuse_changed_nodes(nodes: &[StaticNode], from: i64, to: i64) -> Result<(), Reason> {
+fn refuse_changed_nodes(nodes: &[StaticNode], from: i64, to: i64) -> Result<(), FunctionReason> {
     for node in nodes {
         refuse_changed_node(node, from, to)?;
         for (_, value) in node.attributes {
@@ -67,10 +67,10 @@ fn refuse_changed_nodes(nodes: &[StaticNode], from: i64, to: i64) -> Result<(), 
     Ok(())
 }
 
-fn refuse_changed_node(node: &StaticNode, from: i64, to: i64) -> Result<(), Reason> {
+fn refuse_changed_node(node: &StaticNode, from: i64, to: i64) -> Result<(), FunctionReason> {
     let name = onnx_schema::known_name(node.op).unwrap_or_default();
     let old = onnx_schema::lookup(domain::ONNX, node.op, from);
-    let mut old = old.ok_or_else(|| Reason::new(format!("version {from} does not have `{name}`")))?;
+    let mut old = old.ok_or_else(|| FunctionReason::new(format!("version {from} does not have `{name}`")))?;
     let later = old
         .versions()
         .iter()
@@ -78,7 +78,7 @@ fn refuse_changed_node(node: &StaticNode, from: i64, to: i64) -> Result<(), Reas
     for new in later {
         if let Err(part) = keeps_meaning(node, old, new) {
             let since = new.since_version();
-            return Err(Reason::new(format!(
+            return Err(FunctionReason::new(format!(
                 "the body is for version {from}, and version {since} changes {part} of `{name}`, which it uses"
             )));
         }

@@ -10,13 +10,13 @@ use onnx_schema::{AttrDefault, Schema, attr, domain, op};
 use onnx_types::tensor::{Element, Tensor, bf16, f16};
 use onnx_types::{ElemType, Symbol, Type};
 
-use crate::reason::Reason;
+use crate::reason::FunctionReason;
 
 /// A value of the body.
 pub(crate) type V = ValueId;
 
 /// A value that was added to the body, or the reason why the body cannot be written.
-pub(crate) type Made<T = V> = Result<T, Reason>;
+pub(crate) type Made<T = V> = Result<T, FunctionReason>;
 
 /// A body under construction.
 pub(crate) struct Draft<'a> {
@@ -69,7 +69,8 @@ impl<'a> Draft<'a> {
 
     /// An operand; the reason if the node omits it.
     pub(crate) fn input(&self, index: usize) -> Made {
-        self.optional(index).ok_or_else(|| Reason::new(format!("the node omits {}", self.name_of(index))))
+        self.optional(index)
+            .ok_or_else(|| FunctionReason::new(format!("the node omits {}", self.name_of(index))))
     }
 
     /// An operand that the node may omit.
@@ -106,15 +107,16 @@ impl<'a> Draft<'a> {
     /// The element type of an operand.
     pub(crate) fn elem(&self, index: usize) -> Made<ElemType> {
         let elem = self.ty(index).and_then(Type::tensor_type).map(|tensor| tensor.elem);
-        elem.filter(|&elem| elem != ElemType::Undefined)
-            .ok_or_else(|| Reason::new(format!("the element type of {} is not known", self.name_of(index))))
+        elem.filter(|&elem| elem != ElemType::Undefined).ok_or_else(|| {
+            FunctionReason::new(format!("the element type of {} is not known", self.name_of(index)))
+        })
     }
 
     /// The rank of an operand.
     pub(crate) fn rank(&self, index: usize) -> Made<usize> {
         let shape = self.ty(index).and_then(Type::shape);
         let rank = shape.map(onnx_types::Shape::rank);
-        rank.ok_or_else(|| Reason::new(format!("the rank of {} is not known", self.name_of(index))))
+        rank.ok_or_else(|| FunctionReason::new(format!("the rank of {} is not known", self.name_of(index))))
     }
 
     /// The size of an operand along an axis.
@@ -122,7 +124,7 @@ impl<'a> Draft<'a> {
         let shape = self.ty(index).and_then(Type::shape);
         let size = shape.and_then(|shape| shape.dim(axis)).and_then(onnx_types::Dim::known);
         size.ok_or_else(|| {
-            Reason::new(format!("the size of axis {axis} of {} is not known", self.name_of(index)))
+            FunctionReason::new(format!("the size of axis {axis} of {} is not known", self.name_of(index)))
         })
     }
 
@@ -146,8 +148,8 @@ impl<'a> Draft<'a> {
     }
 
     /// The reason why an attribute prevents a body.
-    pub(crate) fn wrong(&self, name: Symbol, what: &str) -> Reason {
-        Reason::new(format!("attribute {} {what}", Quoted(self.model.str(name))))
+    pub(crate) fn wrong(&self, name: Symbol, what: &str) -> FunctionReason {
+        FunctionReason::new(format!("attribute {} {what}", Quoted(self.model.str(name))))
     }
 
     /// An integer that the node may omit.
@@ -243,19 +245,19 @@ impl<'a> Draft<'a> {
         let schema = onnx_schema::lookup(domain::ONNX, op, version);
         let schema = schema.filter(|schema| !schema.is_deprecated());
         let Some(schema) = schema else {
-            return Err(Reason::new(format!(
+            return Err(FunctionReason::new(format!(
                 "the body uses `{name}`, which version {version} does not have"
             )));
         };
         let unknown = attributes.iter().find(|attribute| schema.attribute(attribute.name()).is_none());
         if let Some(attribute) = unknown {
             let attribute = Quoted(self.model.str(attribute.name()));
-            return Err(Reason::new(format!(
+            return Err(FunctionReason::new(format!(
                 "the body uses `{name}` with attribute {attribute}, which version {version} does not have"
             )));
         }
         if !schema.allows_inputs(inputs) {
-            return Err(Reason::new(format!(
+            return Err(FunctionReason::new(format!(
                 "the body uses `{name}` with {inputs} inputs, which version {version} does not allow"
             )));
         }
@@ -348,8 +350,9 @@ impl<'a> Draft<'a> {
 
     /// A tensor of rank 0 with a number, which is rounded to the element type.
     pub(crate) fn number(&mut self, elem: ElemType, number: f64) -> Made {
-        let tensor = scalar(elem, number)
-            .ok_or_else(|| Reason::new(format!("constants of element type {elem} cannot be written")))?;
+        let tensor = scalar(elem, number).ok_or_else(|| {
+            FunctionReason::new(format!("constants of element type {elem} cannot be written"))
+        })?;
         self.tensor(tensor)
     }
 
@@ -451,8 +454,9 @@ impl<'a> Draft<'a> {
 
     /// A tensor of equal numbers, of the sizes in a tensor of rank 1.
     pub(crate) fn filled(&mut self, sizes: V, elem: ElemType, number: f64) -> Made {
-        let value = one_element(elem, number)
-            .ok_or_else(|| Reason::new(format!("constants of element type {elem} cannot be written")))?;
+        let value = one_element(elem, number).ok_or_else(|| {
+            FunctionReason::new(format!("constants of element type {elem} cannot be written"))
+        })?;
         self.op(op::CONSTANT_OF_SHAPE, &[sizes], vec![Attribute::new(attr::VALUE, value)])
     }
 }

@@ -10,7 +10,7 @@ use onnx_types::{ElemType, Stopped};
 use super::types::depends_on_sizes;
 use super::{body_of, fixed, has_body};
 use crate::inline::{Calls, InlineError, InlineOptions, Inlined, InlinedCall, inline_calls};
-use crate::reason::Reason;
+use crate::reason::FunctionReason;
 
 /// Most rounds of an expansion. Bodies use operators with bodies, but not in a cycle, and to a depth below 8, which a test
 /// determines.
@@ -114,7 +114,7 @@ struct Round {
     functions: Vec<FunctionId>,
     kept: Vec<InlinedCall>,
     /// The functions of bodies that do not depend on the node, with their sizes, by schema, version and the types of operands.
-    shared: HashMap<Shared, Result<(FunctionId, u64), Reason>, RandomState>,
+    shared: HashMap<Shared, Result<(FunctionId, u64), FunctionReason>, RandomState>,
 }
 
 impl Round {
@@ -168,7 +168,7 @@ impl Round {
         options: &InlineOptions<'_>,
         types: &dyn ValueTypes,
         node: NodeId,
-    ) -> Result<(FunctionId, u64), Reason> {
+    ) -> Result<(FunctionId, u64), FunctionReason> {
         let schema = model.callee(node, options.registry).standard();
         let graph = model.node(node).graph();
         let version = schema.and_then(|schema| model.versions_in(graph).get(schema.domain()));

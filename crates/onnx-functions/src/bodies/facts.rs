@@ -9,7 +9,7 @@ use onnx_types::{ElemType, Symbol, Type};
 
 use super::changes::refuse_changes;
 use crate::generated::bodies::BODIES;
-use crate::reason::Reason;
+use crate::reason::FunctionReason;
 
 /// The body of an operator, as the generated table has it.
 #[derive(Debug)]
@@ -76,7 +76,7 @@ pub(crate) fn build(
     schema: &'static Schema,
     body: &StaticBody,
     version: i64,
-) -> Result<(), Reason> {
+) -> Result<(), FunctionReason> {
     refuse_changes(body, version)?;
     let graph = model.function(function).body();
     model.function_mut(function).opset_imports.push(OpsetImport::new(domain::ONNX, version));
@@ -115,7 +115,7 @@ fn fill(
     scope: &mut Scope,
     nodes: &'static [StaticNode],
     outputs: &[&'static str],
-) -> Result<(), Reason> {
+) -> Result<(), FunctionReason> {
     for node in nodes {
         let mut new = NewNode::new(node.op);
         for (name, value) in node.attributes {
@@ -143,11 +143,11 @@ fn fill(
     Ok(())
 }
 
-fn find(scope: &Scope, name: &str) -> Result<ValueId, Reason> {
+fn find(scope: &Scope, name: &str) -> Result<ValueId, FunctionReason> {
     scope
         .get(name)
         .copied()
-        .ok_or_else(|| Reason::new(format!("the body uses `{name}`, which it does not define")))
+        .ok_or_else(|| FunctionReason::new(format!("the body uses `{name}`, which it does not define")))
 }
 
 fn attribute(
@@ -156,7 +156,7 @@ fn attribute(
     scope: &Scope,
     name: Symbol,
     value: &StaticAttr,
-) -> Result<Attribute, Reason> {
+) -> Result<Attribute, FunctionReason> {
     Ok(match *value {
         StaticAttr::Ref(target, kind) => Attribute::reference(name, target, kind),
         StaticAttr::Int(number) => Attribute::new(name, number),

@@ -19,7 +19,7 @@ use onnx_ir::{FunctionId, Model, NodeId, OpsetImport, ValueId, ValueTypes};
 use onnx_schema::{Registry, Schema, domain, normalize_domain, op};
 use onnx_types::{ElemType, Symbol, Type};
 
-use crate::reason::Reason;
+use crate::reason::FunctionReason;
 use draft::{Draft, Made, V, result_names};
 
 /// Returns `true` if the standard gives a body to an operator in an operator set version.
@@ -83,7 +83,7 @@ pub fn body_of(
     node: NodeId,
     types: &dyn ValueTypes,
     registry: &Registry,
-) -> Result<FunctionId, Reason> {
+) -> Result<FunctionId, FunctionReason> {
     let overload = model.fresh_name("body");
     let record = model.get_node(node).ok_or("the node is gone")?;
     let identity = (record.domain(), record.op(), overload);
@@ -101,14 +101,14 @@ pub fn body_as(
     types: &dyn ValueTypes,
     registry: &Registry,
     (domain, name, overload): (Symbol, Symbol, Symbol),
-) -> Result<FunctionId, Reason> {
+) -> Result<FunctionId, FunctionReason> {
     let schema = schema_of(model, node, registry)?;
     let graph = model.node(node).graph();
     let version = model.versions_in(graph).get(domain::ONNX);
     let version = version.ok_or("the default operator set, which the body uses, is not imported")?;
     let own = model.versions_in(graph).get(schema.domain()).unwrap_or(version);
     if !has_body(schema, own) {
-        return Err(Reason::new(format!(
+        return Err(FunctionReason::new(format!(
             "the standard gives no body to `{}` in version {own}",
             schema.name()
         )));
@@ -140,7 +140,7 @@ fn elems(model: &Model, node: NodeId, types: &dyn ValueTypes) -> Vec<Option<Elem
 }
 
 /// The standard operator that a node calls.
-fn schema_of(model: &Model, node: NodeId, registry: &Registry) -> Result<&'static Schema, Reason> {
+fn schema_of(model: &Model, node: NodeId, registry: &Registry) -> Result<&'static Schema, FunctionReason> {
     model.get_node(node).ok_or("the node is gone")?;
     let schema = model.callee(node, registry).standard();
     schema.ok_or_else(|| "the node calls no operator of the standard".into())
@@ -152,7 +152,7 @@ fn draft(
     (node, function): (NodeId, FunctionId),
     (schema, version): (&'static Schema, i64),
     types: &dyn ValueTypes,
-) -> Result<(), Reason> {
+) -> Result<(), FunctionReason> {
     let write = ops::body(schema).ok_or("the body is not known")?;
     let record = model.node(node);
     if !schema.allows_inputs(record.input_count()) || !schema.allows_outputs(record.outputs().len()) {

@@ -11,7 +11,7 @@ use onnx_types::tensor::NoData;
 use onnx_types::{Dim, ElemType, Shape, Type};
 
 use super::facts::{StaticAttr, StaticBody, StaticNode};
-use crate::reason::Reason;
+use crate::reason::FunctionReason;
 
 /// Most elements of the operand `size` of `AffineGrid` that are read.
 const MAX_AXES: usize = 8;
@@ -31,7 +31,7 @@ pub(crate) fn refuse_types(
     schema: &'static Schema,
     version: i64,
     operands: &[Option<Type>],
-) -> Result<(), Reason> {
+) -> Result<(), FunctionReason> {
     let known = |index: usize| {
         let elem = operands.get(index).and_then(Option::as_ref).map(Type::elem);
         elem.filter(|&elem| elem != ElemType::Undefined)
@@ -65,7 +65,9 @@ pub(crate) fn refuse_types(
     let candidates = ElemType::all().filter(|&elem| allows(0, elem));
     for elem in candidates {
         check(Some(elem)).map_err(|reason| {
-            Reason::new(format!("the element types of the operands are not known, and for {elem} {reason}"))
+            FunctionReason::new(format!(
+                "the element types of the operands are not known, and for {elem} {reason}"
+            ))
         })?;
     }
     Ok(())
@@ -78,7 +80,7 @@ pub(crate) fn refuse_single_pixels(
     model: &Model,
     node: NodeId,
     types: &dyn ValueTypes,
-) -> Result<(), Reason> {
+) -> Result<(), FunctionReason> {
     let record = model.node(node);
     let corners = record.attribute(attr::ALIGN_CORNERS).map(Attribute::value);
     if !record.is(op::AFFINE_GRID) || matches!(corners, None | Some(AttrValue::Int(0))) {
@@ -103,7 +105,7 @@ pub(crate) fn refuse_single_pixels(
 }
 
 /// Infers types through nodes. Nested graphs are not examined: the types of their results are not known.
-fn check(nodes: &'static [StaticNode], version: i64, mut types: Types) -> Result<(), Reason> {
+fn check(nodes: &'static [StaticNode], version: i64, mut types: Types) -> Result<(), FunctionReason> {
     for node in nodes {
         let Some(schema) = onnx_schema::lookup(domain::ONNX, node.op, version) else { continue };
         let mut bound: HashMap<u8, ElemType> = HashMap::new();
@@ -113,7 +115,7 @@ fn check(nodes: &'static [StaticNode], version: i64, mut types: Types) -> Result
                 continue;
             };
             if !schema.types_of(formal).contains_tensor(elem) {
-                return Err(Reason::new(format!(
+                return Err(FunctionReason::new(format!(
                     "the body uses `{}`, which does not have {elem} in version {version}",
                     schema.name()
                 )));

@@ -12,7 +12,7 @@ use super::grow::Block;
 use super::names;
 use crate::expand::add_imports;
 use crate::housekeeping::Taken;
-use crate::reason::Reason;
+use crate::reason::FunctionReason;
 
 /// The function of a block and the operands of its calls.
 struct Signature {
@@ -99,7 +99,12 @@ fn operand_slots(flow: &Flow, block: &Block) -> Vec<(usize, usize)> {
 }
 
 /// Reorders the nodes of a graph.
-pub(super) fn reorder(model: &mut Model, flow: &Flow, graph: GraphId, order: &[usize]) -> Result<(), Reason> {
+pub(super) fn reorder(
+    model: &mut Model,
+    flow: &Flow,
+    graph: GraphId,
+    order: &[usize],
+) -> Result<(), FunctionReason> {
     let mut is_placed = vec![false; order.len()];
     let mut next = 0;
     for &node in order {
@@ -143,7 +148,7 @@ pub(super) fn outline_block(
     flow: &Flow,
     block: &Block,
     cx: &mut Context<'_>,
-) -> Result<Made, Reason> {
+) -> Result<Made, FunctionReason> {
     let signature = Signature::new(flow, block);
     let scopes: Vec<String> = block
         .occurrences
@@ -179,7 +184,7 @@ fn make_function(
     block: &Block,
     (signature, scope): (&Signature, &str),
     (cx, name): (&Context<'_>, Symbol),
-) -> Result<FunctionId, Reason> {
+) -> Result<FunctionId, FunctionReason> {
     let function = model.add_function(cx.domain, name, Symbol::EMPTY);
     let body = model.function(function).body();
     let slots = slots_in_order(block);
@@ -289,7 +294,7 @@ fn replace(
     nodes: &[NodeId],
     (arguments, results): (&[ValueId], &[Option<ValueId>]),
     (cx, name, scope): (&mut Context<'_>, Symbol, &str),
-) -> Result<NodeId, Reason> {
+) -> Result<NodeId, FunctionReason> {
     let first = *nodes.first().ok_or("the block has no nodes")?;
     let graph = model.node(first).graph();
     add_imports(model, graph, &[(cx.domain, 1)]);

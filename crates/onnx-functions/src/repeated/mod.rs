@@ -22,7 +22,7 @@ use onnx_types::{Execution, Stopped, Symbol};
 
 use crate::housekeeping::Taken;
 use crate::outline::IR_WITH_FUNCTIONS;
-use crate::reason::Reason;
+use crate::reason::FunctionReason;
 use apply::Context;
 use flow::Flow;
 use grow::{Block, Grower};
@@ -68,7 +68,7 @@ onnx_types::option_setters! {
 pub enum OutlineError {
     /// The graph or the domain does not allow it. The model is unchanged, except its interner.
     #[error(transparent)]
-    Refused(#[from] Reason),
+    Refused(#[from] FunctionReason),
     /// The work was interrupted. The model is unchanged, except its interner.
     #[error(transparent)]
     Stopped(#[from] Stopped),
@@ -112,7 +112,7 @@ pub fn outline_repeated(
     options: &OutlineOptions<'_>,
 ) -> Result<Vec<OutlinedBlock>, OutlineError> {
     if !model.is_sorted(graph) {
-        return Err(Reason::from("the nodes of the graph are not sorted").into());
+        return Err(FunctionReason::from("the nodes of the graph are not sorted").into());
     }
     let domain = outlined_domain(model, options)?;
     let flow = Flow::new(model, graph);
@@ -121,7 +121,7 @@ pub fn outline_repeated(
         return Ok(Vec::new());
     }
     let order = Quotient::new(&flow, &blocks).order();
-    let order = order.map_err(|_| Reason::from("the nodes of the graph form a cycle"))?;
+    let order = order.map_err(|_| FunctionReason::from("the nodes of the graph form a cycle"))?;
     apply::reorder(model, &flow, graph, &order)?;
     let taken = Taken::new(model);
     let node_names = names::NodeNames::new(model);
@@ -140,7 +140,7 @@ pub fn outline_repeated(
 }
 
 /// The domain of the functions, unless it is one of standard or declared operators.
-fn outlined_domain(model: &mut Model, options: &OutlineOptions<'_>) -> Result<Symbol, Reason> {
+fn outlined_domain(model: &mut Model, options: &OutlineOptions<'_>) -> Result<Symbol, FunctionReason> {
     let domain = onnx_schema::normalize_domain(model.intern(options.domain));
     let is_known = onnx_schema::opset_versions(domain).is_some()
         || options.registry.declared_versions(options.domain).is_some();

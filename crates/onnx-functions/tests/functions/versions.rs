@@ -1,6 +1,6 @@
 //! Functions that import other operator set versions.
 
-use onnx_functions::{Convert, InlineOptions, Reason, inline_all};
+use onnx_functions::{Convert, FunctionReason, InlineOptions, inline_all};
 use onnx_ir::{FunctionId, Model, OpsetImport};
 use onnx_schema::op;
 use onnx_types::Symbol;
@@ -41,7 +41,7 @@ impl Convert for Identical {
         function: FunctionId,
         domain: Symbol,
         version: i64,
-    ) -> Result<(), Reason> {
+    ) -> Result<(), FunctionReason> {
         let body = model.function(function).body();
         if !model.nodes(body).all(|node| model.node(node).is(op::SOFTMAX)) {
             return Err("only `Softmax` is converted".into());

@@ -9,8 +9,8 @@ use slotmap::SecondaryMap;
 use super::flow::Budget;
 use super::resolve::unique;
 use super::{
-    Direction, ElementSet, Glob, Refinement, Scope, Selector, SelectorError, SelectorFacts, Selectors,
-    TextPattern, ValueFact,
+    Direction, ElementSet, Glob, Refinement, Selector, SelectorError, SelectorFacts, SelectorScope,
+    Selectors, TextPattern, ValueFact,
 };
 use crate::{Element, GraphId, MetadataEntry, NodeId, Owner, ValueId};
 
@@ -93,7 +93,7 @@ impl Selectors<'_> {
     /// # Errors
     ///
     /// If there is none or more than one.
-    pub fn graph(&self, scope: &Scope) -> Result<GraphId> {
+    pub fn graph(&self, scope: &SelectorScope) -> Result<GraphId> {
         self.scope_graph(scope, Universe::Visible, &mut Budget { left: self.steps })
     }
 
@@ -518,11 +518,11 @@ impl Selectors<'_> {
         Ok(to_elements(found))
     }
 
-    fn scope_graph(&self, scope: &Scope, universe: Universe, budget: &mut Budget) -> Result<GraphId> {
+    fn scope_graph(&self, scope: &SelectorScope, universe: Universe, budget: &mut Budget) -> Result<GraphId> {
         let model = self.model;
         match scope {
-            Scope::Main => Ok(model.main_graph()),
-            Scope::Body { node, attribute, index } => {
+            SelectorScope::Main => Ok(model.main_graph()),
+            SelectorScope::Body { node, attribute, index } => {
                 let nodes = of_nodes(self.eval(node, Kind::Nodes, universe, budget)?);
                 let [node] = nodes.as_slice() else {
                     let count = nodes.len();
@@ -535,7 +535,7 @@ impl Selectors<'_> {
                 let graph = value.and_then(|attribute| attribute.value().graphs().get(*index).copied());
                 graph.ok_or_else(|| SelectorError::of("the node has no such graph"))
             }
-            Scope::Function(name) => {
+            SelectorScope::Function(name) => {
                 budget.take(1)?;
                 match self.body(name) {
                     Some(Some(body)) => Ok(body),

@@ -3,8 +3,8 @@
 use onnx_types::ElemType;
 
 use super::{
-    Comparison, Direction, ElementSet, Glob, Refinement, Relation, Scope, Selector, SelectorError,
-    TextPattern, ValueFact, is_word,
+    Direction, ElementSet, Glob, NumberRange, NumberRelation, Refinement, Selector, SelectorError,
+    SelectorScope, TextPattern, ValueFact, is_word,
 };
 
 /// Maximum nesting of a selector, which bounds the recursion of the parser and of the resolution.
@@ -295,14 +295,14 @@ impl<'a> Parser<'a> {
         self.expect(',', "expected `,` and the name of an attribute")?;
         let attribute = self.name()?;
         let index = if self.eat(',') { self.index()? } else { 0 };
-        Ok(Selector::Graph(Scope::Body { node, attribute, index }))
+        Ok(Selector::Graph(SelectorScope::Body { node, attribute, index }))
     }
 
     fn simple(&mut self, name: &str) -> Result<Selector> {
         Ok(match name {
             "node" => Selector::Node(self.index()?),
-            "main" => Selector::Graph(Scope::Main),
-            "function" => Selector::Graph(Scope::Function(self.name()?)),
+            "main" => Selector::Graph(SelectorScope::Main),
+            "function" => Selector::Graph(SelectorScope::Function(self.name()?)),
             "inputs" => Selector::Set(ElementSet::Inputs),
             "outputs" => Selector::Set(ElementSet::Outputs),
             "weights" => Selector::Set(ElementSet::Weights),
@@ -357,15 +357,15 @@ impl<'a> Parser<'a> {
     }
 
     /// A number, possibly after a relation, and possibly with a unit.
-    fn comparison(&mut self, units: &[(&str, u64)]) -> Result<Comparison> {
+    fn comparison(&mut self, units: &[(&str, u64)]) -> Result<NumberRange> {
         let relation = match (self.eat('<'), self.eat('>')) {
-            (true, false) if self.eat('=') => Relation::AtMost,
-            (true, false) => Relation::Less,
-            (false, true) if self.eat('=') => Relation::AtLeast,
-            (false, true) => Relation::Greater,
+            (true, false) if self.eat('=') => NumberRelation::AtMost,
+            (true, false) => NumberRelation::Less,
+            (false, true) if self.eat('=') => NumberRelation::AtLeast,
+            (false, true) => NumberRelation::Greater,
             _ => {
                 self.eat('=');
-                Relation::Equal
+                NumberRelation::Equal
             }
         };
         self.blanks();
@@ -382,7 +382,7 @@ impl<'a> Parser<'a> {
         };
         self.advance(letters);
         let number = number.checked_mul(scale).ok_or_else(|| SelectorError::new("expected a number", at))?;
-        Ok(Comparison { relation, number })
+        Ok(NumberRange { relation, number })
     }
 
     fn digits(&mut self) -> Result<u64> {

@@ -5,11 +5,11 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use foldhash::fast::RandomState;
-use onnx_diag::{Locus, Name, Step};
+use onnx_diag::{Locus, LocusStep, Name};
 use onnx_types::Symbol;
 use slotmap::SecondaryMap;
 
-use super::{ElementSet, Refinement, Scope, Selector, SelectorFacts};
+use super::{ElementSet, Refinement, Selector, SelectorFacts, SelectorScope};
 use crate::{Def, GraphId, Model, NodeId, Owner, ValueId};
 
 /// Maximum length in bytes of a selector that [`Selectors::text`] returns.
@@ -275,23 +275,27 @@ impl<'a> Selectors<'a> {
         [definition, named].into_iter().filter_map(|selector| self.within(graph, selector)).collect()
     }
 
-    fn scope(&self, graph: GraphId) -> Option<Scope> {
+    fn scope(&self, graph: GraphId) -> Option<SelectorScope> {
         let model = self.model;
         match model.graph(graph).owner() {
-            Owner::Model => Some(Scope::Main),
+            Owner::Model => Some(SelectorScope::Main),
             Owner::Node(node) => {
                 let found = model.node(node).attributes().iter().find_map(|attribute| {
                     let index = attribute.value().graphs().iter().position(|&nested| nested == graph)?;
                     Some((model.str(attribute.name()).to_owned(), index))
                 });
                 let (attribute, index) = found?;
-                Some(Scope::Body { node: Box::new(self.selector(Element::Node(node))?), attribute, index })
+                Some(SelectorScope::Body {
+                    node: Box::new(self.selector(Element::Node(node))?),
+                    attribute,
+                    index,
+                })
             }
             Owner::Function(function) => {
                 let function = model.function(function);
                 let parts = [function.domain(), function.name(), function.overload()];
                 let name = function_name(parts.map(|part| model.str(part)));
-                (function.body() == graph).then_some(Scope::Function(name))
+                (function.body() == graph).then_some(SelectorScope::Function(name))
             }
             Owner::Detached | Owner::Initialization | Owner::Algorithm => None,
         }
@@ -307,37 +311,37 @@ impl<'a> Selectors<'a> {
         let (mut attribute, mut index) = (None, 0);
         for step in locus.steps() {
             match step {
-                Step::TrainingInfo { .. } => return None,
-                Step::Function { domain, name, overload } => {
+                LocusStep::TrainingInfo { .. } => return None,
+                LocusStep::Function { domain, name, overload } => {
                     let [domain, name, overload] =
                         [domain, name, overload].map(|part| model.names().get(part.as_str()));
                     let function = model.find_function(domain?, name?, overload?)?;
                     graph = Some(model.function(function).body());
                 }
-                Step::Graph { .. } if graph.is_none() => graph = Some(model.main_graph()),
-                Step::Graph { .. } => {
+                LocusStep::Graph { .. } if graph.is_none() => graph = Some(model.main_graph()),
+                LocusStep::Graph { .. } => {
                     let name: Option<&Name> = attribute.take();
                     let name = model.names().get(name?.as_str())?;
                     let graphs = model.node(node?).attribute(name)?.value().graphs();
                     graph = Some(*graphs.get(index)?);
                     (node, value, index) = (None, None, 0);
                 }
-                Step::Node { index, .. } => {
+                LocusStep::Node { index, .. } => {
                     let graph = *graph.get_or_insert(model.main_graph());
                     node = Some(*self.index().get(graph)?.nodes.get(*index)?);
                 }
-                Step::Attribute { name } => attribute = Some(name),
-                Step::Element { index: at } => index = *at,
-                Step::Input { index, .. } if node.is_none() => {
+                LocusStep::Attribute { name } => attribute = Some(name),
+                LocusStep::Element { index: at } => index = *at,
+                LocusStep::Input { index, .. } if node.is_none() => {
                     value = Some(*model.graph(graph?).inputs().get(*index)?);
                 }
-                Step::Output { index, .. } if node.is_none() => {
+                LocusStep::Output { index, .. } if node.is_none() => {
                     value = Some(model.graph(graph?).outputs().get(*index)?.value());
                 }
-                Step::Initializer { name }
-                | Step::SparseInitializer { name }
-                | Step::Value { name }
-                | Step::ValueInfo { name }
+                LocusStep::Initializer { name }
+                | LocusStep::SparseInitializer { name }
+                | LocusStep::Value { name }
+                | LocusStep::ValueInfo { name }
                     if node.is_none() =>
                 {
                     value = Some(self.sole(graph?, name)?);

@@ -113,7 +113,7 @@ fn the_equations_hold_for_all_values_of_narrow_types() {
             for to in numbers().filter(is_target) {
                 let (long, short) = ([source, through, to], [source, to]);
                 for (before, after) in [(&long[..], &short[..]), (&short[..], &long[..])] {
-                    if reduced(before, Side::Before) == reduced(after, Side::After) {
+                    if reduced(before, EquivalenceSide::Before) == reduced(after, EquivalenceSide::After) {
                         equal += 1;
                         let decision = decide(&claim("exact", before, after), &run);
                         assert!(matches!(decision, Some(Decision::Equal(_))), "{before:?} {after:?}");

@@ -3,7 +3,7 @@
 use onnx_ir::{Cursor, Position, ValueId};
 use onnx_ops::{Operator, ops};
 use onnx_pass::passes::Report;
-use onnx_pass::{Condition, Exactness, Level, Match, PassCx, PassOptions, Patch, Pattern, Reason};
+use onnx_pass::{Condition, Exactness, Level, PassCx, PassOptions, Patch, Pattern, PatternMatch, Reason};
 use onnx_schema::{domain, op};
 
 use crate::{nodes, parse, value};
@@ -48,7 +48,7 @@ fn fuse_layer_normalization(cx: &mut PassCx<'_>) -> Report {
 }
 
 /// The axes of the `ReduceMean` that makes a value, which are an attribute or an operand.
-fn last_axis(patch: &mut Patch<'_, '_>, found: &Match, name: &str) -> Result<Vec<i64>, Reason> {
+fn last_axis(patch: &mut Patch<'_, '_>, found: &PatternMatch, name: &str) -> Result<Vec<i64>, Reason> {
     let node = found.node(patch.model(), name)?;
     let mean = ops::ReduceMean::of(patch.model(), node).ok_or("its mean is not one of this version")?;
     if mean.keepdims().known() == Some(0) {

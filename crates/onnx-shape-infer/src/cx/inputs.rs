@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::{Cx, Outcome, Stop};
 use crate::content::{Content, Elem};
-use crate::facts::{Fact, Relation, Scope, Strength};
+use crate::facts::{Fact, FactScope, Relation, Strength};
 use crate::fault::WRONG_RANK;
 use crate::ty::{Dims, Ty};
 
@@ -211,7 +211,7 @@ impl<'m> crate::engine::state::State<'m> {
             let relation = Relation::Default(value);
             // Once read, the elements are known in the whole model.
             let (scope, reason) =
-                (Scope::Model, "the initializer is also an input, which the caller can override");
+                (FactScope::Model, "the initializer is also an input, which the caller can override");
             self.facts.add(Fact {
                 relation,
                 strength: Strength::Assumed,

@@ -12,7 +12,7 @@ use onnx_types::Symbol;
 
 use super::Engine;
 use super::control::{Control, Known, Step};
-use super::frame::{Frame, Runs, Scope};
+use super::frame::{FactScope, Frame, Runs};
 use crate::content::Elem;
 use crate::cx::{Cx, Outcome, Stop};
 use crate::fault::RECURSION;
@@ -180,13 +180,13 @@ fn attributes(cx: &Cx<'_, '_>, function: FunctionId) -> Vec<(Symbol, AttrValue)>
 
 impl<'m> Engine<'m> {
     /// What the attribute references in a function mean.
-    pub(super) fn callee_scope(&self, caller: &Frame<'m>, call: &Call) -> Scope<'m> {
+    pub(super) fn callee_scope(&self, caller: &Frame<'m>, call: &Call) -> FactScope<'m> {
         let model = self.state.model;
         let record = model.function(call.function);
         let number = self.calls;
         let runs = caller.runs;
         let Some(node) = caller.current().map(|node| model.node(node)) else {
-            return Scope { args: None, call: number, runs };
+            return FactScope { args: None, call: number, runs };
         };
         // `args` is absent if no call of the caller is known. `step` then enters only calls without attribute references.
         let outer = caller.args.as_deref().unwrap_or_default();
@@ -202,7 +202,7 @@ impl<'m> Engine<'m> {
         let formal = record.attributes.iter().filter_map(|&name| Some((name, actual(name)?)));
         let defaulted =
             record.defaults.iter().map(|default| (default.name(), actual(default.name()).unwrap_or(default)));
-        Scope { args: Some(formal.chain(defaulted).collect()), call: number, runs }
+        FactScope { args: Some(formal.chain(defaulted).collect()), call: number, runs }
     }
 
     /// Reports the functions that call themselves, directly or through others, each once.

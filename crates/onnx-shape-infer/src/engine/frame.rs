@@ -38,7 +38,7 @@ impl Runs {
 }
 
 /// Properties of a graph that depend on where it is used.
-pub(super) struct Scope<'m> {
+pub(super) struct FactScope<'m> {
     pub(super) args: Args<'m>,
     pub(super) call: u32,
     pub(super) runs: Runs,
@@ -67,16 +67,16 @@ pub(super) struct Frame<'m> {
 }
 
 impl<'m> Frame<'m> {
-    pub(super) fn new(model: &Model, graph: GraphId, scope: Scope<'m>) -> Self {
+    pub(super) fn new(model: &Model, graph: GraphId, scope: FactScope<'m>) -> Self {
         let order = Order::Linked { next: model.graph(graph).first(), done: 0, is_watched: true };
-        let Scope { args, call, runs } = scope;
+        let FactScope { args, call, runs } = scope;
         Self { graph, order, current: None, args, call, runs, control: None, sizes: Vec::new() }
     }
 
     /// A frame for one node of a graph.
-    pub(super) fn single(graph: GraphId, node: NodeId, scope: Scope<'m>) -> Self {
+    pub(super) fn single(graph: GraphId, node: NodeId, scope: FactScope<'m>) -> Self {
         let order = Order::Listed(vec![node].into_iter());
-        let Scope { args, call, runs } = scope;
+        let FactScope { args, call, runs } = scope;
         Self { graph, order, current: None, args, call, runs, control: None, sizes: Vec::new() }
     }
 

@@ -26,7 +26,7 @@ use crate::result::Inference;
 use crate::ty::Ty;
 use bodies::Bodies;
 use call::Memo;
-use frame::{Args, Frame, Runs, Scope};
+use frame::{Args, FactScope, Frame, Runs};
 use state::State;
 
 /// Number of visits of nodes between two checks of the interrupt.
@@ -164,7 +164,7 @@ impl<'m> Engine<'m> {
         self.active.insert(function, ());
         self.declare_initializers(body);
         self.report_recursion();
-        self.frames.push(Frame::new(model, body, Scope { args, call: 1, runs: Runs::Always }));
+        self.frames.push(Frame::new(model, body, FactScope { args, call: 1, runs: Runs::Always }));
         self.drive(0);
     }
 
@@ -218,10 +218,10 @@ impl<'m> Engine<'m> {
 
     /// The scope of a graph that inference starts in. In the body of a function, or in a graph nested in one, no call is
     /// known.
-    fn scope_of(&self, graph: GraphId) -> Scope<'m> {
+    fn scope_of(&self, graph: GraphId) -> FactScope<'m> {
         match self.state.model.scope(graph) {
-            OpsetScope::Function(_) => Scope { args: None, call: 1, runs: Runs::Always },
-            OpsetScope::Model => Scope { args: Some(std::rc::Rc::from([])), call: 0, runs: Runs::Always },
+            OpsetScope::Function(_) => FactScope { args: None, call: 1, runs: Runs::Always },
+            OpsetScope::Model => FactScope { args: Some(std::rc::Rc::from([])), call: 0, runs: Runs::Always },
         }
     }
 

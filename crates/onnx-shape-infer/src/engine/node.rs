@@ -9,7 +9,7 @@ use onnx_types::Dim;
 use super::Engine;
 use super::call::Memo;
 use super::control::{Control, Step};
-use super::frame::{Frame, Runs, Scope};
+use super::frame::{FactScope, Frame, Runs};
 use super::state::Site;
 use crate::contrib;
 use crate::cx::{Cx, Out, Outcome, Stop};
@@ -210,7 +210,7 @@ impl<'m> Engine<'m> {
                 self.calls = self.calls.wrapping_add(1);
                 self.callee_scope(frame, call)
             }
-            None => Scope { args: frame.args.clone(), call: frame.call, runs: frame.runs.max(runs) },
+            None => FactScope { args: frame.args.clone(), call: frame.call, runs: frame.runs.max(runs) },
         };
         if self.frames.len() >= self.state.options.execution.limits.inference_depth {
             let node = self.caller();

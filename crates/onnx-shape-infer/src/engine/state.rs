@@ -16,7 +16,7 @@ use slotmap::SecondaryMap;
 use super::control::Known;
 use super::frame::Runs;
 use crate::dependents::Dependents;
-use crate::facts::{Answers, Fact, Facts, Premise, Question, Relation, Scope, Strength};
+use crate::facts::{Answers, Fact, FactScope, Facts, Premise, Question, Relation, Strength};
 use crate::fault;
 use crate::naming::Named;
 use crate::options::InferOptions;
@@ -57,10 +57,10 @@ pub(crate) struct Site {
 
 impl Site {
     /// Where facts that are concluded here hold. `None` if this is never executed.
-    pub(crate) const fn scope(&self) -> Option<Scope> {
+    pub(crate) const fn scope(&self) -> Option<FactScope> {
         match self.runs {
-            Runs::Always => Some(Scope::Model),
-            Runs::Maybe => Some(Scope::Graph(self.graph)),
+            Runs::Always => Some(FactScope::Model),
+            Runs::Maybe => Some(FactScope::Graph(self.graph)),
             Runs::Never => None,
         }
     }
@@ -290,7 +290,7 @@ impl<'m> State<'m> {
             self.facts.set_premise(size, Premise { relation, reason });
         }
         // A guard of a graph that may not be executed does not cover the rest of the model.
-        if scope == Some(Scope::Model) {
+        if scope == Some(FactScope::Model) {
             self.facts.set_guarded(size);
         }
     }
@@ -325,7 +325,7 @@ impl<'m> State<'m> {
     fn has_premise(&self, size: ExprId) -> bool {
         let premise = self.earlier.as_ref().and_then(|_| self.facts.premise(size));
         premise.is_none_or(|premise| {
-            let is_new = |fact: &Fact| fact.scope == Scope::Model && !fact.is_inherited;
+            let is_new = |fact: &Fact| fact.scope == FactScope::Model && !fact.is_inherited;
             self.is_concluded_earlier(premise.relation) != Some(false)
                 || self.facts.primary(premise.relation).is_some_and(is_new)
         })

@@ -7,7 +7,7 @@ use onnx_ir::{NodeId, ValueId};
 use slotmap::SecondaryMap;
 use smallvec::SmallVec;
 
-use super::{Fact, Facts, MAX_FACTS, MAX_REPEATED, Relation, Scope, Strength};
+use super::{Fact, FactScope, Facts, MAX_FACTS, MAX_REPEATED, Relation, Strength};
 
 /// Where the conclusions of each visited node are. It is made by the first update after a run and kept from then on.
 #[derive(Clone, Debug, Default)]
@@ -70,7 +70,7 @@ impl Facts {
         let repeated = self.index.repeated.get(&relation).into_iter().flatten();
         let repeated = repeated.filter_map(|&at| self.repeated.get(at as usize));
         let all = self.primary(relation).into_iter().chain(repeated);
-        all.filter(|fact| fact.scope == Scope::Model && !fact.is_inherited)
+        all.filter(|fact| fact.scope == FactScope::Model && !fact.is_inherited)
             .filter_map(|fact| fact.root.and_then(&order))
             .min()
     }
@@ -223,5 +223,5 @@ impl Facts {
 }
 
 fn preference(fact: &Fact, order: &impl Fn(NodeId) -> Option<u64>) -> Preference {
-    (fact.scope != Scope::Model, fact.strength, fact.is_inherited, fact.root.and_then(order))
+    (fact.scope != FactScope::Model, fact.strength, fact.is_inherited, fact.root.and_then(order))
 }

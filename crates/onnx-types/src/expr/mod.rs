@@ -92,7 +92,7 @@ mod tape;
 mod tests;
 
 pub use bounds::{Bounds, NonNegative, SymbolBounds};
-pub use parse::{ExprError, ParseOptions};
+pub use parse::{ExprError, ExprParseOptions};
 pub use print::{Dialect, Display};
 pub use table::ExprTable;
 pub use tape::{Registers, Tape};

@@ -15,7 +15,7 @@ const MAX_NESTING: usize = 64;
 /// Options for parsing a dimension text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
-pub struct ParseOptions {
+pub struct ExprParseOptions {
     /// Read a text that is nothing but an integer as a name, which it is by the letter of the specification, instead
     /// of as the number.
     pub integers_are_names: bool,
@@ -24,7 +24,7 @@ pub struct ParseOptions {
 }
 
 crate::option_setters! {
-    ParseOptions {
+    ExprParseOptions {
         with_integers_are_names => integers_are_names: bool,
         with_juxtaposition => juxtaposition: bool,
     }
@@ -73,11 +73,11 @@ impl ExprTable {
     /// assert_eq!(name, Dim::Var(names.intern("a::b")));
     /// ```
     pub fn parse(&mut self, names: &mut Interner, text: &str) -> Dim {
-        self.parse_with(names, text, ParseOptions::default())
+        self.parse_with(names, text, ExprParseOptions::default())
     }
 
     /// Like [`parse`](Self::parse), with options.
-    pub fn parse_with(&mut self, names: &mut Interner, text: &str, options: ParseOptions) -> Dim {
+    pub fn parse_with(&mut self, names: &mut Interner, text: &str, options: ExprParseOptions) -> Dim {
         if text.is_empty() {
             return Dim::Unknown;
         }
@@ -98,7 +98,7 @@ impl ExprTable {
     /// Returns an error if the text as a whole is not an expression in one of the dialects, or the expression passes a
     /// limit or is defined nowhere. The names that the text begins with may stay in `names`.
     pub fn try_parse(&mut self, names: &mut Interner, text: &str) -> Result<Dim, ExprError> {
-        self.try_parse_with(names, text, ParseOptions::default())
+        self.try_parse_with(names, text, ExprParseOptions::default())
     }
 
     /// Like [`try_parse`](Self::try_parse), with options.
@@ -110,7 +110,7 @@ impl ExprTable {
         &mut self,
         names: &mut Interner,
         text: &str,
-        options: ParseOptions,
+        options: ExprParseOptions,
     ) -> Result<Dim, ExprError> {
         self.read(Names::Interned(names), text, options)
     }
@@ -132,10 +132,15 @@ impl ExprTable {
     ///
     /// See [`try_parse`](Self::try_parse).
     pub fn try_parse_known(&mut self, names: &Interner, text: &str) -> Result<Dim, ExprError> {
-        self.read(Names::Known(names), text, ParseOptions::default())
+        self.read(Names::Known(names), text, ExprParseOptions::default())
     }
 
-    fn read(&mut self, mut names: Names<'_>, text: &str, options: ParseOptions) -> Result<Dim, ExprError> {
+    fn read(
+        &mut self,
+        mut names: Names<'_>,
+        text: &str,
+        options: ExprParseOptions,
+    ) -> Result<Dim, ExprError> {
         if text.len() > MAX_TEXT {
             return Err(ExprError { position: MAX_TEXT, reason: "the text is too long" });
         }

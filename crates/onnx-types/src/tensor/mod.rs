@@ -133,4 +133,4 @@ pub use payload::{Elided, Payload, Splat};
 pub use proto::{Tensor, TensorDims, TensorExtra, TensorLayout, TensorSegment};
 pub use read::{Chunks, SPLAT_LIMIT};
 pub use varints::{VarintError, VarintIter, Varints};
-pub use view::{NumberIter, View, ViewIter};
+pub use view::{NumberIter, TensorView, ViewIter};

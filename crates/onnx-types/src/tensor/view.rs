@@ -19,7 +19,7 @@ use crate::elem::{ElemClass, ElemType};
 ///
 /// A view shares the tensor's bytes and assumes nothing about their alignment; a view of a splat holds one element.
 #[derive(Clone)]
-pub struct View<T> {
+pub struct TensorView<T> {
     elements: Elements,
     element: PhantomData<fn() -> T>,
 }
@@ -77,7 +77,7 @@ impl Elements {
     }
 }
 
-impl<T: Element> View<T> {
+impl<T: Element> TensorView<T> {
     /// The number of elements.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -135,7 +135,7 @@ impl<T: Element> View<T> {
     }
 }
 
-impl<T: Element> IntoIterator for &View<T> {
+impl<T: Element> IntoIterator for &TensorView<T> {
     type Item = T;
     type IntoIter = ViewIter<T>;
 
@@ -144,13 +144,13 @@ impl<T: Element> IntoIterator for &View<T> {
     }
 }
 
-impl<T: Element> fmt::Debug for View<T> {
+impl<T: Element> fmt::Debug for TensorView<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "View({} x {})", self.len(), T::TYPE)
     }
 }
 
-/// The elements of a [`View`].
+/// The elements of a [`TensorView`].
 #[derive(Clone)]
 pub struct ViewIter<T> {
     elements: Elements,
@@ -240,13 +240,13 @@ impl Tensor {
     /// # Errors
     ///
     /// Returns an error if the tensor is invalid, its type is not that of `T`, or the source cannot read its data.
-    pub fn view<T: Element>(&self, source: &dyn DataSource) -> Result<View<T>, TensorError> {
+    pub fn view<T: Element>(&self, source: &dyn DataSource) -> Result<TensorView<T>, TensorError> {
         self.validate()?;
         let found = self.elem();
         if found != T::TYPE {
             return Err(TensorError::WrongType { wanted: T::TYPE.name(), found });
         }
-        Ok(View { elements: self.elements(source)?, element: PhantomData })
+        Ok(TensorView { elements: self.elements(source)?, element: PhantomData })
     }
 
     /// The elements as a vector.

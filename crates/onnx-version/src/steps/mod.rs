@@ -4,7 +4,7 @@
 use onnx_schema::{Schema, domain, op};
 use onnx_types::Symbol;
 
-use crate::reason::Reason;
+use crate::reason::VersionReason;
 use crate::step::Step;
 
 mod control;
@@ -21,7 +21,7 @@ mod signal;
 mod tensor;
 
 /// Changes the node of a step so that it computes the same under the new schema.
-pub(crate) type Adapt = fn(&mut Step<'_>) -> Result<(), Reason>;
+pub(crate) type Adapt = fn(&mut Step<'_>) -> Result<(), VersionReason>;
 
 /// The versions of operators with a function each.
 const ADAPTED: &[(Symbol, i64, Adapt)] = &[

@@ -5,12 +5,12 @@ use onnx_schema::{AttrDefault, AttrKind, FormalAttribute, Schema, attr, op};
 use onnx_types::Symbol;
 use onnx_types::tensor::Tensor;
 
-use crate::reason::Reason;
+use crate::reason::VersionReason;
 use crate::step::{Step, float_scalar};
 
 /// Makes operands of all attributes that the new version has as operands; an omitted attribute with a default becomes
 /// an operand with the default.
-pub(crate) fn attributes(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn attributes(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let (old, new) = (step.old, step.new);
     for formal in old.attributes() {
         if new.attributes().iter().any(|other| other.name == formal.name) {
@@ -43,7 +43,7 @@ fn place(schema: &Schema, formal: &FormalAttribute) -> Option<usize> {
 }
 
 /// Makes attributes of all operands that the older version has as attributes.
-pub(crate) fn operands(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn operands(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let (old, new) = (step.old, step.new);
     for formal in new.attributes() {
         if old.attribute(formal.name).is_some() {
@@ -66,7 +66,7 @@ pub(crate) fn operands(step: &mut Step<'_>) -> Result<(), Reason> {
             }
             AttrKind::Floats => {
                 let values = step.floats(value, &what)?;
-                let values: Result<Vec<f32>, Reason> = values.into_iter().map(exact).collect();
+                let values: Result<Vec<f32>, VersionReason> = values.into_iter().map(exact).collect();
                 step.set(formal.name, values?)?;
             }
             AttrKind::Float => {
@@ -84,7 +84,7 @@ pub(crate) fn operands(step: &mut Step<'_>) -> Result<(), Reason> {
 }
 
 /// A number as the `float` of an attribute.
-pub(crate) fn exact(number: f64) -> Result<f32, Reason> {
+pub(crate) fn exact(number: f64) -> Result<f32, VersionReason> {
     let rounded = number as f32;
     match f64::from(rounded) == number || number.is_nan() {
         true => Ok(rounded),
@@ -93,7 +93,7 @@ pub(crate) fn exact(number: f64) -> Result<f32, Reason> {
 }
 
 /// The operand for an attribute.
-fn operand(step: &Step<'_>, name: Symbol, value: &AttrValue) -> Result<Tensor, Reason> {
+fn operand(step: &Step<'_>, name: Symbol, value: &AttrValue) -> Result<Tensor, VersionReason> {
     Ok(match value {
         AttrValue::Ints(values) => Tensor::vector(values),
         AttrValue::Floats(values) => Tensor::vector(values),

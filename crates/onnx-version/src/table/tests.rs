@@ -25,7 +25,7 @@ fn every_version_of_every_operator_has_a_row() {
 #[test]
 fn rows_and_functions_agree() {
     let table = Table::new();
-    let rows = |is_wanted: fn((Kind, Down)) -> bool| -> HashSet<String> {
+    let rows = |is_wanted: fn((VersionChange, Down)) -> bool| -> HashSet<String> {
         let schemas = onnx_schema::all().iter().filter(|schema| table.row(schema).is_some_and(is_wanted));
         schemas.map(|schema| format!("{}-{}", schema.name(), schema.since_version())).collect()
     };
@@ -33,7 +33,7 @@ fn rows_and_functions_agree() {
         let schemas = onnx_schema::all().iter().filter(|schema| table.row(schema).is_some() && find(schema));
         schemas.map(|schema| format!("{}-{}", schema.name(), schema.since_version())).collect()
     };
-    let mut up = rows(|(up, _)| up == Kind::Adapted);
+    let mut up = rows(|(up, _)| up == VersionChange::Adapted);
     // The trees of version 5 are another operator.
     up.retain(|name| !name.starts_with("TreeEnsemble"));
     assert_eq!(up, with(|schema| crate::steps::find(schema).is_some()));

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use onnx_codec::file::{FileSet, Kind, read, write_file};
+use onnx_codec::file::{FileKind, FileSet, read, write_file};
 use onnx_codec::value::{KeyMessage, ValueMessage, ValueMessageKind, decode_value, encode_value};
 use onnx_codec::{DecodeOptions, EncodeOptions, FileError, ReadMode, WriteOptions};
 use onnx_eval::{MapKey, Value};
@@ -192,7 +192,7 @@ fn escaped(name: &str) -> String {
 /// A file that is written.
 struct File {
     path: PathBuf,
-    kind: Kind,
+    kind: FileKind,
     pieces: Vec<Bytes>,
 }
 
@@ -211,18 +211,18 @@ impl File {
                 let message =
                     encode_value(&to_message(value), name, &EncodeOptions::within(&execution.limits));
                 let message = message.map_err(Failure::from).map_err(about)?;
-                Self { path, kind: Kind::Message, pieces: message.iter().cloned().collect() }
+                Self { path, kind: FileKind::Message, pieces: message.iter().cloned().collect() }
             }
             ValueFormat::Npy => {
                 let pieces = npy::write(tensor(value).map_err(about)?, execution).map_err(about)?;
-                Self { path, kind: Kind::Array, pieces }
+                Self { path, kind: FileKind::Array, pieces }
             }
         })
     }
 
     const fn format(&self) -> &'static str {
         match self.kind {
-            Kind::Array => "npy",
+            FileKind::Array => "npy",
             _ => "pb",
         }
     }
@@ -235,7 +235,7 @@ impl File {
     fn write_to(
         &self,
         execution: &Execution,
-        write: impl FnOnce(&Path, Kind, &mut Contents<'_>) -> Result<(), FileError>,
+        write: impl FnOnce(&Path, FileKind, &mut Contents<'_>) -> Result<(), FileError>,
     ) -> Result<(), Failure> {
         let mut contents = |out: &mut dyn io::Write| {
             for piece in self.pieces.iter().flat_map(|piece| piece.chunks(PIECE)) {
@@ -329,7 +329,7 @@ pub(crate) fn write(
     let mut files: Vec<File> = Vec::new();
     if let Place::Archive(path) = place {
         let pieces = vec![pack(values, execution)?.into()];
-        files.push(File { path: (*path).to_owned(), kind: Kind::Array, pieces });
+        files.push(File { path: (*path).to_owned(), kind: FileKind::Array, pieces });
     }
     for (index, (name, value)) in values.iter().enumerate() {
         execution.interrupt.check()?;

@@ -2,7 +2,7 @@
 
 use super::World;
 use crate::dim::Dim;
-use crate::expr::{Dialect, ParseOptions};
+use crate::expr::{Dialect, ExprParseOptions};
 use crate::symbol::Interner;
 
 /// Strings of exported models (PyTorch, ONNX Runtime's and other inference scripts): the string, and the same number in
@@ -111,7 +111,7 @@ fn errors_say_where() {
 fn options_change_the_reading() {
     let mut world = World::new();
     let mut read = |text: &str, options| world.table.parse_with(&mut world.names, text, options);
-    let default = ParseOptions::default();
+    let default = ExprParseOptions::default();
     assert_eq!(read("5", default), Dim::Known(5));
     let literal = default.with_integers_are_names(true);
     let name = read("5", literal);
@@ -180,7 +180,7 @@ fn unknown_and_long_expressions_have_no_text() {
 /// The dimensions that inference is to find on the project's symbolic cases, in the notation of that list.
 #[test]
 fn expected_dimensions_of_the_symbolic_cases() {
-    let loose = ParseOptions::default().with_juxtaposition(true);
+    let loose = ExprParseOptions::default().with_juxtaposition(true);
     for (ideal, text) in [
         ("N + M", "N + M"),
         ("2N", "2*N"),

@@ -2,7 +2,7 @@
 
 use super::World;
 use crate::dim::Dim;
-use crate::expr::{ExprTable, ParseOptions};
+use crate::expr::{ExprParseOptions, ExprTable};
 
 #[test]
 fn overflow_is_unknown() {
@@ -129,7 +129,7 @@ fn hostile_texts_are_names() {
 /// Every way to go deeper is limited, also that of an exponent after an operand after a number.
 #[test]
 fn powers_without_operators_nest_to_the_same_depth() {
-    let options = ParseOptions::default().with_juxtaposition(true);
+    let options = ExprParseOptions::default().with_juxtaposition(true);
     let mut world = World::new();
     let mut depth_of = |levels: usize| {
         let text = "2(1)**".repeat(levels) + "1";

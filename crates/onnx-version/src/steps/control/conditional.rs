@@ -3,11 +3,11 @@
 use onnx_schema::attr;
 use onnx_types::Dim;
 
-use crate::reason::{Cause, Reason};
+use crate::reason::{Cause, VersionReason};
 use crate::step::Step;
 
 /// Downwards: the shapes must be equal.
-pub(crate) fn equal_shapes(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn equal_shapes(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let record = step.model.node(step.node);
     let branch = |name| record.attribute(name).and_then(|given| given.value().graphs().first().copied());
     let (Some(yes), Some(no)) = (branch(attr::THEN_BRANCH), branch(attr::ELSE_BRANCH)) else {
@@ -17,7 +17,7 @@ pub(crate) fn equal_shapes(step: &mut Step<'_>) -> Result<(), Reason> {
     for (a, b) in yes.iter().zip(no) {
         let (a, b) = (step.types.dims(a.value()), step.types.dims(b.value()));
         let (Some(a), Some(b)) = (a, b) else {
-            return Err(Reason::new(Cause::ShapeUnknown, "the shape of a branch is unknown"));
+            return Err(VersionReason::new(Cause::ShapeUnknown, "the shape of a branch is unknown"));
         };
         if a != b || a.contains(&Dim::Unknown) {
             return Err("the branches may have different shapes".into());

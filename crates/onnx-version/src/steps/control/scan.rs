@@ -3,11 +3,11 @@
 use onnx_ir::AttrValue;
 use onnx_schema::{attr, op};
 
-use crate::reason::Reason;
+use crate::reason::VersionReason;
 use crate::step::Step;
 
 /// Upwards: a batch of one is scanned without its axis.
-pub(crate) fn without_batch(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn without_batch(step: &mut Step<'_>) -> Result<(), VersionReason> {
     if step.input(0).is_some() {
         return Err("its sequences have lengths".into());
     }
@@ -33,36 +33,36 @@ pub(crate) fn without_batch(step: &mut Step<'_>) -> Result<(), Reason> {
 }
 
 /// Downwards: axes are counted from the front.
-pub(crate) fn axes_from_front(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn axes_from_front(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let is_negative = |axes: &Vec<i64>| axes.iter().any(|&axis| axis < 0);
     let scanned = step.int(attr::NUM_SCAN_INPUTS)?.and_then(|count| usize::try_from(count).ok());
     let inputs = step.model.node(step.node).input_count();
     let states = scanned.and_then(|scanned| inputs.checked_sub(scanned));
     let states = states.ok_or("`num_scan_inputs` is not a number of inputs")?;
     if let Some(axes) = step.given_ints(attr::SCAN_INPUT_AXES)?.filter(is_negative) {
-        let front = |(index, &axis): (usize, &i64)| -> Result<i64, Reason> {
+        let front = |(index, &axis): (usize, &i64)| -> Result<i64, VersionReason> {
             step.positive(axis, step.operand(states.saturating_add(index))?)
         };
-        let axes: Result<Vec<i64>, Reason> = axes.iter().enumerate().map(front).collect();
+        let axes: Result<Vec<i64>, VersionReason> = axes.iter().enumerate().map(front).collect();
         step.set(attr::SCAN_INPUT_AXES, axes?)?;
     }
     if let Some(axes) = step.given_ints(attr::SCAN_OUTPUT_AXES)?.filter(is_negative) {
         let body = step.given(attr::BODY)?.and_then(|body| body.graphs().first().copied());
         let slices = body.map(|body| step.model.graph(body).outputs()).unwrap_or_default();
-        let front = |(index, &axis): (usize, &i64)| -> Result<i64, Reason> {
+        let front = |(index, &axis): (usize, &i64)| -> Result<i64, VersionReason> {
             let slice = slices.get(states.saturating_add(index)).ok_or("the body has fewer outputs")?;
             // What is collected has one axis more than a slice.
             let rank = step.rank(slice.value())?.saturating_add(1);
             Ok(if axis < 0 { axis.saturating_add(rank) } else { axis })
         };
-        let axes: Result<Vec<i64>, Reason> = axes.iter().enumerate().map(front).collect();
+        let axes: Result<Vec<i64>, VersionReason> = axes.iter().enumerate().map(front).collect();
         step.set(attr::SCAN_OUTPUT_AXES, axes?)?;
     }
     Ok(())
 }
 
 /// Downwards: the batch has one element.
-pub(crate) fn batch_of_one(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn batch_of_one(step: &mut Step<'_>) -> Result<(), VersionReason> {
     for name in [attr::SCAN_INPUT_AXES, attr::SCAN_OUTPUT_AXES, attr::SCAN_OUTPUT_DIRECTIONS] {
         if step.given_ints(name)?.is_some_and(|values| values.iter().any(|&value| value != 0)) {
             return Err("it scans along other axes or writes backwards".into());
@@ -83,7 +83,7 @@ pub(crate) fn batch_of_one(step: &mut Step<'_>) -> Result<(), Reason> {
     wrap_outputs(step, op::SQUEEZE)
 }
 
-fn wrap_outputs(step: &mut Step<'_>, op: onnx_types::Symbol) -> Result<(), Reason> {
+fn wrap_outputs(step: &mut Step<'_>, op: onnx_types::Symbol) -> Result<(), VersionReason> {
     for index in 0..step.output_count() {
         if let Some(output) = step.model.node(step.node).output(index) {
             step.wrap_output(output, None, op, &[], &[(attr::AXES, AttrValue::Ints(vec![0]))])?;

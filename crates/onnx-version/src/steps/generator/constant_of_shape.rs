@@ -4,11 +4,11 @@ use onnx_ir::AttrValue;
 use onnx_schema::{attr, op};
 use onnx_types::tensor::Tensor;
 
-use crate::reason::Reason;
+use crate::reason::VersionReason;
 use crate::step::Step;
 
 /// Downwards: `Expand` of the value.
-pub(crate) fn expanded(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn expanded(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let shape = step.operand(0)?;
     let value = match step.given(attr::VALUE)? {
         Some(AttrValue::Tensor(tensor)) => {

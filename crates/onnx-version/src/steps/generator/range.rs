@@ -4,11 +4,11 @@ use onnx_ir::AttrValue;
 use onnx_schema::{attr, op};
 use onnx_types::ElemType;
 
-use crate::reason::Reason;
+use crate::reason::VersionReason;
 use crate::step::Step;
 
 /// Downwards: narrow floats are cast before and after.
-pub(crate) fn as_float(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn as_float(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let elem = step.elem(step.operand(0)?)?;
     if ![ElemType::Float16, ElemType::Bfloat16].contains(&elem) {
         step.remove(attr::STASH_TYPE);

@@ -4,11 +4,11 @@ use onnx_schema::op;
 use onnx_types::ElemType;
 use onnx_types::tensor::Tensor;
 
-use crate::reason::Reason;
+use crate::reason::VersionReason;
 use crate::step::Step;
 
 /// Downwards: a shift by as many bits as the type has, or more, gives 0.
-pub(crate) fn within_type(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn within_type(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let (x, by) = (step.operand(0)?, step.operand(1)?);
     let (bits, limit, zero) = match step.elem(by)? {
         ElemType::Uint8 => (8, Tensor::scalar(8_u8), Tensor::scalar(0_u8)),

@@ -3,11 +3,11 @@
 use onnx_schema::{attr, op};
 use onnx_types::tensor::Tensor;
 
-use crate::reason::{Cause, Reason};
+use crate::reason::{Cause, VersionReason};
 use crate::step::Step;
 
 /// Downwards: the last one is the first one of the reversed axis.
-pub(crate) fn reversed(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn reversed(step: &mut Step<'_>) -> Result<(), VersionReason> {
     if !step.flag(attr::SELECT_LAST_INDEX)? {
         return Ok(());
     }
@@ -17,7 +17,7 @@ pub(crate) fn reversed(step: &mut Step<'_>) -> Result<(), Reason> {
     let sizes = step.sizes(x).ok_or("the rank of the operand is unknown")?;
     let size = usize::try_from(axis).ok().and_then(|axis| sizes.get(axis).copied().flatten());
     let size = size.ok_or_else(|| {
-        Reason::new(Cause::ShapeUnknown, "the size of the axis, which is reversed, is unknown")
+        VersionReason::new(Cause::ShapeUnknown, "the size of the axis, which is reversed, is unknown")
     })?;
     let [from, to, axes, by] = [-1, i64::MIN, axis, -1].map(|number| step.list(&[number]));
     let turned = step.like(x, op::SLICE, &[x, from?, to?, axes?, by?], &[])?;

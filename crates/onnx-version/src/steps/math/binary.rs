@@ -5,12 +5,12 @@ use onnx_schema::{attr, op};
 use onnx_types::tensor::Tensor;
 use onnx_types::{Dim, ElemType, Symbol};
 
-use crate::reason::{Cause, Reason};
+use crate::reason::{Cause, VersionReason};
 use crate::step::Step;
 
 /// `axis` aligns the second operand with an axis of the first one: axes of size 1 follow it. Without it, the last axes are
 /// aligned, as in version 7. Without `broadcast`, the shapes are equal.
-pub(crate) fn broadcast(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn broadcast(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let is_broadcast = step.int(attr::BROADCAST)?.unwrap_or(0) != 0;
     let axis = step.int(attr::AXIS)?.filter(|_| is_broadcast);
     step.remove(attr::BROADCAST);
@@ -35,13 +35,13 @@ pub(crate) fn broadcast(step: &mut Step<'_>) -> Result<(), Reason> {
 }
 
 /// `C` is always broadcast.
-pub(crate) fn gemm(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn gemm(step: &mut Step<'_>) -> Result<(), VersionReason> {
     step.remove(attr::BROADCAST);
     Ok(())
 }
 
 /// Downwards: states how the second operand is broadcast, or repeats operands that cannot be.
-pub(crate) fn explicit_broadcast(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn explicit_broadcast(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let (a, b) = (step.operand(0)?, step.operand(1)?);
     let (of_a, of_b) = (step.dims(a)?, step.dims(b)?);
     if is_same(&of_a, &of_b) {
@@ -87,7 +87,7 @@ fn align(
     axis: usize,
     (start, end): (usize, usize),
     dims: &[Dim],
-) -> Result<(), Reason> {
+) -> Result<(), VersionReason> {
     let ones: Vec<i64> = (0..dims.len())
         .filter(|index| !(start..end).contains(index))
         .filter_map(|index| i64::try_from(index).ok())
@@ -111,7 +111,7 @@ fn align(
 }
 
 /// Exchanges the operands, if an operator computes the same with them. Returns `false` if there is none.
-fn swap(step: &mut Step<'_>) -> Result<bool, Reason> {
+fn swap(step: &mut Step<'_>) -> Result<bool, VersionReason> {
     let (mut a, b) = (step.operand(0)?, step.operand(1)?);
     let renamed = match step.old.op() {
         op::ADD | op::MUL | op::AND | op::OR | op::XOR | op::EQUAL => None,
@@ -135,7 +135,7 @@ fn swap(step: &mut Step<'_>) -> Result<bool, Reason> {
 }
 
 /// The shape that shapes are broadcast to.
-pub(crate) fn common(shapes: &[&[i64]]) -> Result<Vec<i64>, Reason> {
+pub(crate) fn common(shapes: &[&[i64]]) -> Result<Vec<i64>, VersionReason> {
     let rank = shapes.iter().map(|sizes| sizes.len()).max().unwrap_or(0);
     let mut common = vec![1_i64; rank];
     for sizes in shapes {
@@ -152,7 +152,7 @@ pub(crate) fn common(shapes: &[&[i64]]) -> Result<Vec<i64>, Reason> {
 }
 
 /// Downwards: `C` is broadcast only if an attribute says so, and along its first axis only.
-pub(crate) fn explicit_gemm(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn explicit_gemm(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let c = step.operand(2)?;
     let output = step.output()?;
     let (inner, outer) = (step.dims(c)?, step.dims(output)?);
@@ -187,13 +187,13 @@ pub(crate) fn explicit_gemm(step: &mut Step<'_>) -> Result<(), Reason> {
 }
 
 /// Downwards: an omitted `C` is zero.
-pub(crate) fn gemm_with_c(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn gemm_with_c(step: &mut Step<'_>) -> Result<(), VersionReason> {
     if step.input(2).is_some() {
         return Ok(());
     }
     let elem = step.elem(step.operand(0)?)?;
     if !elem.is_float() {
-        return Err(Reason::new(
+        return Err(VersionReason::new(
             Cause::TypeNotAllowed,
             format!("a zero of type {} in the place of the omitted `C`", elem.name()),
         ));
@@ -204,7 +204,7 @@ pub(crate) fn gemm_with_c(step: &mut Step<'_>) -> Result<(), Reason> {
 }
 
 /// Downwards: the exponent has the type of the base, and integers are not allowed.
-pub(crate) fn exponent_of_base(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn exponent_of_base(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let (base, exponent) = (step.operand(0)?, step.operand(1)?);
     let (of_base, of_exponent) = (step.elem(base)?, step.elem(exponent)?);
     if of_base == of_exponent || !of_base.is_float() {
@@ -220,7 +220,7 @@ pub(crate) fn exponent_of_base(step: &mut Step<'_>) -> Result<(), Reason> {
     if !is_exact {
         let small = step.floats(exponent, "the exponent")?;
         if small.iter().any(|number| number.abs() > 2048.0 || number.fract() != 0.0) {
-            return Err(Reason::new(
+            return Err(VersionReason::new(
                 Cause::TypeNotAllowed,
                 format!("the exponent has the type {}, and the base {}", of_exponent.name(), of_base.name()),
             ));
@@ -233,7 +233,7 @@ pub(crate) fn exponent_of_base(step: &mut Step<'_>) -> Result<(), Reason> {
 
 /// Downwards: integers are compared as `double`, or in two halves if `double` does not represent all integers of the
 /// type.
-pub(crate) fn compared_as_double(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn compared_as_double(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let (a, b) = (step.operand(0)?, step.operand(1)?);
     if [ElemType::Int64, ElemType::Uint64].contains(&step.elem(a)?) {
         return compared_in_halves(step, [a, b]);
@@ -249,19 +249,19 @@ pub(crate) fn compared_as_double(step: &mut Step<'_>) -> Result<(), Reason> {
 
 /// Compares the quotients by 2^32, and the remainders if the quotients are equal. Division rounds towards zero, so
 /// remainders have the sign of the integer.
-fn compared_in_halves(step: &mut Step<'_>, operands: [ValueId; 2]) -> Result<(), Reason> {
+fn compared_in_halves(step: &mut Step<'_>, operands: [ValueId; 2]) -> Result<(), VersionReason> {
     let unit = match step.elem(operands[0])? {
         ElemType::Int64 => Tensor::scalar(1_i64 << 32),
         _ => Tensor::scalar(1_u64 << 32),
     };
     let unit = step.constant(unit)?;
-    let half = |step: &mut Step<'_>, value| -> Result<[ValueId; 2], Reason> {
+    let half = |step: &mut Step<'_>, value| -> Result<[ValueId; 2], VersionReason> {
         let high = step.like(value, op::DIV, &[value, unit], &[])?;
         let multiple = step.like(value, op::MUL, &[high, unit], &[])?;
         Ok([high, step.like(value, op::SUB, &[value, multiple], &[])?])
     };
     let ([high_a, low_a], [high_b, low_b]) = (half(step, operands[0])?, half(step, operands[1])?);
-    let ordered = |step: &mut Step<'_>, a, b| -> Result<ValueId, Reason> {
+    let ordered = |step: &mut Step<'_>, a, b| -> Result<ValueId, VersionReason> {
         let (a, b) = (step.cast(a, ElemType::Double)?, step.cast(b, ElemType::Double)?);
         boolean(step, step.old.op(), &[a, b])
     };
@@ -273,14 +273,14 @@ fn compared_in_halves(step: &mut Step<'_>, operands: [ValueId; 2]) -> Result<(),
     step.replace(made)
 }
 
-fn boolean(step: &mut Step<'_>, op: Symbol, inputs: &[ValueId]) -> Result<ValueId, Reason> {
+fn boolean(step: &mut Step<'_>, op: Symbol, inputs: &[ValueId]) -> Result<ValueId, VersionReason> {
     let made = step.before(op, inputs, &[])?;
     step.types.set_elem(made, ElemType::Bool);
     Ok(made)
 }
 
 /// Downwards: floats are equal if neither is less, and neither is a NaN.
-pub(crate) fn equal_floats(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn equal_floats(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let (a, b) = (step.operand(0)?, step.operand(1)?);
     let elem = step.elem(a)?;
     if !elem.is_float() {
@@ -297,7 +297,7 @@ pub(crate) fn equal_floats(step: &mut Step<'_>) -> Result<(), Reason> {
 }
 
 /// Integer types that the older version does not compare are compared as `int32`, which represents all of their values.
-fn small_integers(step: &mut Step<'_>, elem: ElemType) -> Result<(), Reason> {
+fn small_integers(step: &mut Step<'_>, elem: ElemType) -> Result<(), VersionReason> {
     if elem.bits().is_none_or(|bits| bits >= 32) || elem == ElemType::Bool {
         return Ok(());
     }
@@ -310,7 +310,7 @@ fn small_integers(step: &mut Step<'_>, elem: ElemType) -> Result<(), Reason> {
 }
 
 /// Downwards: a remainder of floats with the sign of the divisor, from one with the sign of the dividend.
-pub(crate) fn remainder_of_floats(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn remainder_of_floats(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let (a, b) = (step.operand(0)?, step.operand(1)?);
     let elem = step.elem(a)?;
     if !elem.is_float() || step.flag(attr::FMOD)? {
@@ -318,7 +318,7 @@ pub(crate) fn remainder_of_floats(step: &mut Step<'_>) -> Result<(), Reason> {
     }
     let rest = step.like(a, op::MOD, &[a, b], &[(attr::FMOD, AttrValue::Int(1))])?;
     let [zero, negative_zero] = [step.number(0.0, elem)?, step.number(-0.0, elem)?];
-    let is_negative = |step: &mut Step<'_>, value| -> Result<ValueId, Reason> {
+    let is_negative = |step: &mut Step<'_>, value| -> Result<ValueId, VersionReason> {
         let made = step.before(op::LESS, &[value, zero], &[])?;
         step.types.set_elem(made, ElemType::Bool);
         Ok(made)

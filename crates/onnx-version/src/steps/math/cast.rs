@@ -3,19 +3,19 @@
 use onnx_schema::attr;
 use onnx_types::ElemType;
 
-use crate::reason::Reason;
+use crate::reason::VersionReason;
 use crate::step::Step;
 
 /// The number of the type that `to` names.
-pub(crate) fn numbered_types(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn numbered_types(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let name = step.text(attr::TO)?.ok_or("`to` is omitted")?;
     let elem = ElemType::all().find(|elem| elem.proto_name() == name);
-    let elem = elem.ok_or_else(|| Reason::from(format!("`to` names no type: {name:?}")))?;
+    let elem = elem.ok_or_else(|| VersionReason::from(format!("`to` names no type: {name:?}")))?;
     step.set(attr::TO, i64::from(elem.code()))
 }
 
 /// Downwards: the name of the type.
-pub(crate) fn named_types(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn named_types(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let code = step.int(attr::TO)?.ok_or("`to` is omitted")?;
     let elem = i32::try_from(code).ok().and_then(ElemType::from_code).ok_or("`to` is not a type")?;
     step.remove(attr::TO);
@@ -23,7 +23,7 @@ pub(crate) fn named_types(step: &mut Step<'_>) -> Result<(), Reason> {
 }
 
 /// Downwards: the attributes have an effect only on conversions to 8-bit floats, which the older version does not have.
-pub(crate) fn without_rounding_modes(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn without_rounding_modes(step: &mut Step<'_>) -> Result<(), VersionReason> {
     for name in [attr::SATURATE, attr::ROUND_MODE] {
         let is_new = step.old.attribute(name).is_some() && step.new.attribute(name).is_none();
         let output = step.output()?;

@@ -3,12 +3,12 @@
 use onnx_schema::{attr, op};
 use onnx_types::ElemType;
 
-use crate::reason::Reason;
+use crate::reason::VersionReason;
 use crate::step::Step;
 use crate::steps::moved::exact;
 
 /// From version 6, an omitted bound is the largest finite number of `float`.
-pub(crate) fn infinite_bounds(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn infinite_bounds(step: &mut Step<'_>) -> Result<(), VersionReason> {
     for (name, bound) in [(attr::MIN, f32::NEG_INFINITY), (attr::MAX, f32::INFINITY)] {
         if !step.has(name) {
             step.set(name, bound)?;
@@ -20,7 +20,7 @@ pub(crate) fn infinite_bounds(step: &mut Step<'_>) -> Result<(), Reason> {
 /// Downwards: constant bounds are attributes, and others are those of `Max` and `Min`, which are broadcast since version 8.
 /// An omitted bound does not bind infinities.
 /// Bounds in the wrong order are those of `Max` and `Min`, too.
-pub(crate) fn attributes(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn attributes(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let bounds = [(1, attr::MIN, f32::NEG_INFINITY), (2, attr::MAX, f32::INFINITY)];
     let mut values = Vec::new();
     let mut constant = Ok(());

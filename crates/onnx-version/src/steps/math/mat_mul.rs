@@ -3,11 +3,11 @@
 use onnx_ir::ValueId;
 use onnx_schema::{attr, op};
 
-use crate::reason::Reason;
+use crate::reason::VersionReason;
 use crate::step::Step;
 
 /// Downwards: a product of integers is a sum of products of elements.
-pub(crate) fn integers(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn integers(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let (a, b) = (step.operand(0)?, step.operand(1)?);
     if step.elem(a)?.is_float() {
         return Ok(());
@@ -18,7 +18,7 @@ pub(crate) fn integers(step: &mut Step<'_>) -> Result<(), Reason> {
 }
 
 /// Downwards: the same for `Gemm`, without factors.
-pub(crate) fn gemm_of_integers(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn gemm_of_integers(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let mut operands = [step.operand(0)?, step.operand(1)?];
     if step.elem(operands[0])?.is_float() {
         return Ok(());
@@ -39,7 +39,11 @@ pub(crate) fn gemm_of_integers(step: &mut Step<'_>) -> Result<(), Reason> {
 
 /// A matrix product: the left operand gets an axis at the end, and the right one an axis for the rows, so that all products of
 /// elements are those of broadcast operands.
-fn product(step: &mut Step<'_>, [a, b]: [ValueId; 2], [rank_a, rank_b]: [i64; 2]) -> Result<ValueId, Reason> {
+fn product(
+    step: &mut Step<'_>,
+    [a, b]: [ValueId; 2],
+    [rank_a, rank_b]: [i64; 2],
+) -> Result<ValueId, VersionReason> {
     let left = if rank_b > 1 { step.with_axes(op::UNSQUEEZE, a, &[rank_a])? } else { a };
     let right = match rank_a > 1 && rank_b > 1 {
         true => step.with_axes(op::UNSQUEEZE, b, &[rank_b.saturating_sub(2)])?,

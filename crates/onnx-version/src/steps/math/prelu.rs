@@ -4,11 +4,11 @@ use onnx_ir::AttrValue;
 use onnx_schema::{attr, op};
 use onnx_types::ElemType;
 
-use crate::reason::Reason;
+use crate::reason::VersionReason;
 use crate::step::Step;
 
 /// Axes of size 1 follow that of the channels.
-pub(crate) fn channels(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn channels(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let (x, slope) = (step.operand(0)?, step.operand(1)?);
     if step.sizes(slope).is_some_and(|sizes| sizes.iter().all(|size| *size == Some(1))) {
         return Ok(());
@@ -27,7 +27,7 @@ pub(crate) fn channels(step: &mut Step<'_>) -> Result<(), Reason> {
 }
 
 /// Downwards: the slope is one element, or a list with one for each channel.
-pub(crate) fn list_of_channels(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn list_of_channels(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let (x, slope) = (step.operand(0)?, step.operand(1)?);
     let (of_x, of_slope) = (step.dims(x)?, step.dims(slope)?);
     let is_one = |index: usize| of_slope.get(index).is_none_or(|dim| dim.known() == Some(1));
@@ -59,7 +59,7 @@ pub(crate) fn list_of_channels(step: &mut Step<'_>) -> Result<(), Reason> {
 
 /// Downwards: integers are not allowed. Operators that allow them multiply the negative elements by the slope and keep
 /// the others.
-pub(crate) fn integers(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn integers(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let (x, slope) = (step.operand(0)?, step.operand(1)?);
     let elem = step.elem(x)?;
     if elem.is_float() {

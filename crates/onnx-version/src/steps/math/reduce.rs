@@ -5,12 +5,12 @@ use onnx_ir::ValueId;
 use onnx_schema::{attr, op};
 use onnx_types::ElemType;
 
-use crate::reason::Reason;
+use crate::reason::VersionReason;
 use crate::step::Step;
 
 /// Downwards: constant axes are an attribute. If no axis is reduced, the operator is replaced by its effect on single
 /// elements.
-pub(crate) fn attributes(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn attributes(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let axes = match step.input(1) {
         Some(axes) => step.ints(axes, "`axes`")?,
         None => Vec::new(),
@@ -35,7 +35,7 @@ pub(crate) fn attributes(step: &mut Step<'_>) -> Result<(), Reason> {
 }
 
 /// The logarithm of each element. `Log` does not allow integers, which are computed as `float`.
-fn logarithm(step: &mut Step<'_>, x: ValueId) -> Result<ValueId, Reason> {
+fn logarithm(step: &mut Step<'_>, x: ValueId) -> Result<ValueId, VersionReason> {
     let elem = step.elem(x)?;
     if elem.is_float() {
         return step.like(x, op::LOG, &[x], &[]);

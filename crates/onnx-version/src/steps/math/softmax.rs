@@ -3,12 +3,12 @@
 use onnx_ir::AttrValue;
 use onnx_schema::{attr, op};
 
-use crate::reason::Reason;
+use crate::reason::VersionReason;
 use crate::step::Step;
 
 /// If `axis` can be the rank of the operand, no axis counts, and each element is the only one: as along a further axis of size 1
 /// at the end. From version 11 on, `axis` must be an axis of the operand.
-pub(crate) fn existing_axis(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn existing_axis(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let x = step.operand(0)?;
     // A reference to an attribute of a function can have any value.
     let axis = step.int(attr::AXIS).ok().map(|axis| axis.unwrap_or(1));
@@ -27,7 +27,7 @@ pub(crate) fn existing_axis(step: &mut Step<'_>) -> Result<(), Reason> {
 }
 
 /// If more axes follow than those of size 1, the operand is flattened and the result gets its shape back.
-pub(crate) fn one_axis(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn one_axis(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let x = step.operand(0)?;
     let axis = step.int(attr::AXIS)?.unwrap_or(1);
     let sizes = step.sizes(x);
@@ -58,7 +58,7 @@ pub(crate) fn one_axis(step: &mut Step<'_>) -> Result<(), Reason> {
 
 /// Downwards: all axes from `axis` on count as one, so that the axis must be the last one that is not of size 1. It is always
 /// written, as its default was another one.
-pub(crate) fn last_axis(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn last_axis(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let x = step.operand(0)?;
     let axis = step.int(attr::AXIS)?.unwrap_or(-1);
     if axis == -1 && step.rank(x).is_err() {

@@ -6,12 +6,12 @@ use onnx_ir::AttrValue;
 use onnx_schema::attr;
 use onnx_types::ElemType;
 
-use crate::reason::Reason;
+use crate::reason::VersionReason;
 use crate::step::Step;
 
 /// Makes strings and indices the keys and values, in the direction that the type of the operand determines. Strings whose
 /// index is looked up must be distinct.
-pub(crate) fn two_lists(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn two_lists(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let elem = step.elem(step.operand(0)?)?;
     let Some(AttrValue::Strings(texts)) = step.given(attr::CLASSES_STRINGS)? else {
         return Err("`classes_strings` is omitted".into());
@@ -38,7 +38,7 @@ pub(crate) fn two_lists(step: &mut Step<'_>) -> Result<(), Reason> {
 }
 
 /// Version 4 takes the last of equal keys, and any NaN is one key.
-pub(crate) fn unique_keys(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn unique_keys(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let repeats = match (
         step.given(attr::KEYS_INT64S)?,
         step.given(attr::KEYS_STRINGS)?,
@@ -60,7 +60,7 @@ pub(crate) fn unique_keys(step: &mut Step<'_>) -> Result<(), Reason> {
 }
 
 /// Downwards: a list of strings, if the node maps each string to its index in the list, or the reverse.
-pub(crate) fn one_list(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn one_list(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let given = (
         step.given(attr::KEYS_STRINGS)?,
         step.given(attr::VALUES_INT64S)?,

@@ -6,11 +6,11 @@ use onnx_schema::{attr, op};
 use onnx_types::{Dim, ElemType};
 
 use crate::outputs;
-use crate::reason::{Cause, Reason};
+use crate::reason::{Cause, VersionReason};
 use crate::step::Step;
 
 /// Upwards: a mask whose last axis may have the size 1 is repeated for all keys, past ones included; version 24 would pad it.
-pub(crate) fn expanded_mask(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn expanded_mask(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let Some(mask) = step.input(3) else { return Ok(()) };
     let length = step.types.dims(mask).and_then(<[Dim]>::last).copied().unwrap_or_default();
     // Every size but 1 is the number of keys, which version 23 requires.
@@ -30,7 +30,7 @@ pub(crate) fn expanded_mask(step: &mut Step<'_>) -> Result<(), Reason> {
 
 /// Upwards: keys and values of the present are both named, and numbers of heads, which version 25 does not allow for operands
 /// with an axis of heads, are removed. A past with keys or values only is refused.
-pub(crate) fn in_pairs(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn in_pairs(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let past = [4, 5].map(|index| step.input(index).is_some());
     let present = [1, 2].map(|index| step.model.node(step.node).output(index).is_some());
     if past[0] != past[1] {
@@ -50,11 +50,11 @@ pub(crate) fn in_pairs(step: &mut Step<'_>) -> Result<(), Reason> {
 }
 
 /// Downwards: the mask must be as long as the keys, past ones included.
-pub(crate) fn whole_mask(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn whole_mask(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let Some(mask) = step.input(3) else { return Ok(()) };
     let (length, keys) = (step.dims(mask)?.last().copied().unwrap_or_default(), number_of_keys(step)?);
     if keys == Dim::Unknown && step.input(4).is_some() {
-        return Err(Reason::new(
+        return Err(VersionReason::new(
             Cause::ShapeUnknown,
             "it is unknown whether `attn_mask` is as long as `past_key` and `K` together",
         ));
@@ -69,8 +69,8 @@ pub(crate) fn whole_mask(step: &mut Step<'_>) -> Result<(), Reason> {
 }
 
 /// The number of keys, past ones included.
-fn number_of_keys(step: &Step<'_>) -> Result<Dim, Reason> {
-    let length = |index: usize| -> Result<Dim, Reason> {
+fn number_of_keys(step: &Step<'_>) -> Result<Dim, VersionReason> {
+    let length = |index: usize| -> Result<Dim, VersionReason> {
         let dims = step.dims(step.operand(index)?)?;
         let axis = dims.len().checked_sub(2);
         Ok(axis.and_then(|axis| dims.get(axis)).copied().unwrap_or_default())
@@ -88,7 +88,7 @@ fn number_of_keys(step: &Step<'_>) -> Result<Dim, Reason> {
 }
 
 /// The size of the axis before the last one, as a list.
-fn length_of(step: &mut Step<'_>, value: ValueId) -> Result<ValueId, Reason> {
+fn length_of(step: &mut Step<'_>, value: ValueId) -> Result<ValueId, VersionReason> {
     let bounds = [(attr::START, (-2_i64).into()), (attr::END, (-1_i64).into())];
     let length = step.before(op::SHAPE, &[value], &bounds)?;
     step.types.set_elem(length, ElemType::Int64);

@@ -5,11 +5,11 @@ use onnx_schema::{attr, op};
 use onnx_types::tensor::Tensor;
 
 use crate::outputs;
-use crate::reason::Reason;
+use crate::reason::VersionReason;
 use crate::step::Step;
 
 /// Version 7 infers the mode from the outputs.
-pub(crate) fn inference_mode(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn inference_mode(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let is_inference = step.int(attr::IS_TEST)?.unwrap_or(0) != 0;
     let has_statistics = step.output_count() > 1;
     if is_inference == has_statistics {
@@ -24,7 +24,7 @@ pub(crate) fn inference_mode(step: &mut Step<'_>) -> Result<(), Reason> {
 
 /// Version 9 has one mean for each channel. Without `spatial`, there is one for each element: they are channels of a flat
 /// operand.
-pub(crate) fn spatial(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn spatial(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let is_spatial = step.int(attr::SPATIAL)?.unwrap_or(1) != 0;
     step.remove(attr::SPATIAL);
     if is_spatial {
@@ -53,7 +53,7 @@ pub(crate) fn spatial(step: &mut Step<'_>) -> Result<(), Reason> {
 }
 
 /// Version 14 has other outputs of training.
-pub(crate) fn without_training(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn without_training(step: &mut Step<'_>) -> Result<(), VersionReason> {
     match step.output_count() > 1 {
         true => Err("it has outputs of training, which version 14 defines in another way".into()),
         false => Ok(()),
@@ -61,7 +61,7 @@ pub(crate) fn without_training(step: &mut Step<'_>) -> Result<(), Reason> {
 }
 
 /// Downwards: the attribute that lists the overwritten operands is required. None is overwritten.
-pub(crate) fn nothing_consumed(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn nothing_consumed(step: &mut Step<'_>) -> Result<(), VersionReason> {
     match step.has(attr::CONSUMED_INPUTS) {
         true => Ok(()),
         false => step.set(attr::CONSUMED_INPUTS, vec![0_i64; 5]),
@@ -69,14 +69,14 @@ pub(crate) fn nothing_consumed(step: &mut Step<'_>) -> Result<(), Reason> {
 }
 
 /// Downwards: the mode is an attribute in the older version, and the number of outputs in the newer one.
-pub(crate) fn explicit_mode(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn explicit_mode(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let is_inference =
         (1..step.output_count()).all(|index| step.model.node(step.node).output(index).is_none());
     step.set(attr::IS_TEST, i64::from(is_inference))
 }
 
 /// Downwards: training has five outputs, of which only the first has the same meaning.
-pub(crate) fn training_by_outputs(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn training_by_outputs(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let is_training = step.flag(attr::TRAINING_MODE)?;
     step.remove(attr::TRAINING_MODE);
     if (1..step.output_count()).any(|index| step.used_output(index).is_some()) {

@@ -5,11 +5,11 @@ use onnx_schema::{attr, op};
 use onnx_types::ElemType;
 use onnx_types::tensor::Tensor;
 
-use crate::reason::Reason;
+use crate::reason::VersionReason;
 use crate::step::Step;
 
 /// Repeats scale and bias for the channels of each group. Version 18 computes in the type of the operand.
-pub(crate) fn parameters_of_channels(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn parameters_of_channels(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let x = step.operand(0)?;
     let elem = step.elem(x)?;
     let groups =

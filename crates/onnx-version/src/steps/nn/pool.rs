@@ -4,11 +4,11 @@
 use onnx_ir::AttrValue;
 use onnx_schema::{attr, op};
 
-use crate::reason::{Cause, Reason};
+use crate::reason::{Cause, VersionReason};
 use crate::step::{Step, float_list, float_splat};
 
 /// The exponent as an integer.
-pub(crate) fn integral_exponent(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn integral_exponent(step: &mut Step<'_>) -> Result<(), VersionReason> {
     // The default is 2 in both versions, written in two kinds.
     let exponent = step.float(attr::P)?.unwrap_or(2.0);
     if exponent.fract() != 0.0 || exponent.abs() > 1e6 {
@@ -19,7 +19,7 @@ pub(crate) fn integral_exponent(step: &mut Step<'_>) -> Result<(), Reason> {
 }
 
 /// Downwards: the exponent as a float.
-pub(crate) fn float_exponent(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn float_exponent(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let exponent = step.int(attr::P)?.unwrap_or(2);
     if exponent.unsigned_abs() > 1 << 24 {
         return Err(format!("the exponent {exponent} is not a float").into());
@@ -29,7 +29,7 @@ pub(crate) fn float_exponent(step: &mut Step<'_>) -> Result<(), Reason> {
 }
 
 /// Upwards: refuses a window that is known to begin in the padding at the end.
-pub(crate) fn no_window_in_padding(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn no_window_in_padding(step: &mut Step<'_>) -> Result<(), VersionReason> {
     match begins_in_padding(step)? {
         Some(true) => {
             Err("a window begins in the padding at the end, which counts before version 22 only".into())
@@ -39,7 +39,7 @@ pub(crate) fn no_window_in_padding(step: &mut Step<'_>) -> Result<(), Reason> {
 }
 
 /// Downwards: a window that begins in the padding at the end must not count, so the padding is cut.
-pub(crate) fn windows_in_data(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn windows_in_data(step: &mut Step<'_>) -> Result<(), VersionReason> {
     match begins_in_padding(step)? {
         Some(true) => {
             let counts = step.old.op() == op::AVERAGE_POOL && step.flag(attr::COUNT_INCLUDE_PAD)?;
@@ -64,7 +64,7 @@ pub(crate) fn windows_in_data(step: &mut Step<'_>) -> Result<(), Reason> {
 }
 
 /// Downwards: the average of elements that are not adjacent is a convolution.
-pub(crate) fn without_dilations(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn without_dilations(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let dilations = step.given_ints(attr::DILATIONS)?.unwrap_or_default();
     if dilations.iter().all(|&dilation| dilation == 1) {
         return Ok(());
@@ -76,7 +76,7 @@ pub(crate) fn without_dilations(step: &mut Step<'_>) -> Result<(), Reason> {
     let elem = step.elem(x)?;
     let channels = step.sizes(x).and_then(|sizes| sizes.get(1).copied().flatten());
     let channels = channels.filter(|&channels| channels > 0).ok_or_else(|| {
-        Reason::new(Cause::ShapeUnknown, "it has dilations, and the number of channels is unknown")
+        VersionReason::new(Cause::ShapeUnknown, "it has dilations, and the number of channels is unknown")
     })?;
     let (counts, mut axes) = (step.flag(attr::COUNT_INCLUDE_PAD)?, axes(step)?);
     let kernel: Vec<i64> = axes.iter().map(|axis| axis.kernel).collect();
@@ -109,8 +109,8 @@ pub(crate) fn without_dilations(step: &mut Step<'_>) -> Result<(), Reason> {
 /// The most elements of a constant that a step makes.
 const MOST: i64 = 1 << 20;
 
-fn size_unknown() -> Reason {
-    Reason::new(
+fn size_unknown() -> VersionReason {
+    VersionReason::new(
         Cause::ShapeUnknown,
         "the size of the operand, on which the number of windows depends with `ceil_mode`, is unknown",
     )
@@ -177,11 +177,11 @@ impl Axis {
     }
 }
 
-fn rounds_up(step: &Step<'_>) -> Result<bool, Reason> {
+fn rounds_up(step: &Step<'_>) -> Result<bool, VersionReason> {
     step.flag(attr::CEIL_MODE)
 }
 
-fn axes(step: &Step<'_>) -> Result<Vec<Axis>, Reason> {
+fn axes(step: &Step<'_>) -> Result<Vec<Axis>, VersionReason> {
     let kernel = step.given_ints(attr::KERNEL_SHAPE)?.ok_or("`kernel_shape` is omitted")?;
     let sizes = step.sizes(step.operand(0)?).unwrap_or_default();
     let count = kernel.len();
@@ -206,7 +206,7 @@ fn pads(axes: &[Axis]) -> Vec<i64> {
 }
 
 /// Whether a window begins in the padding at the end, which only rounding up can cause; `None` if it depends on a size.
-fn begins_in_padding(step: &Step<'_>) -> Result<Option<bool>, Reason> {
+fn begins_in_padding(step: &Step<'_>) -> Result<Option<bool>, VersionReason> {
     if !rounds_up(step)? || step.text(attr::AUTO_PAD)?.is_some_and(|pad| pad != "NOTSET") {
         return Ok(Some(false));
     }
@@ -218,7 +218,7 @@ fn begins_in_padding(step: &Step<'_>) -> Result<Option<bool>, Reason> {
 }
 
 /// Gives the padding at the end the size with which rounding down results in the same windows as rounding up.
-fn round_down(axes: &mut [Axis]) -> Result<(), Reason> {
+fn round_down(axes: &mut [Axis]) -> Result<(), VersionReason> {
     for axis in axes {
         let size = axis.size.ok_or_else(size_unknown)?;
         let last = axis.windows(size, true).saturating_sub(1);
@@ -236,7 +236,7 @@ type Factors = (Vec<i64>, Vec<f64>);
 
 /// The sizes and elements of the tensor with which a sum that was divided by the size of the kernel is multiplied, so that it
 /// is divided by the number of elements that a window covers; `None` if that is the size of the kernel everywhere.
-fn factors(axes: &[Axis], counts: bool, rounds_up: bool) -> Result<Option<Factors>, Reason> {
+fn factors(axes: &[Axis], counts: bool, rounds_up: bool) -> Result<Option<Factors>, VersionReason> {
     let is_full = |axis: &Axis| !rounds_up && (counts || (axis.begin == 0 && axis.end == 0));
     if axes.iter().all(is_full) {
         return Ok(None);

@@ -3,11 +3,11 @@
 use onnx_ir::AttrValue;
 use onnx_schema::{attr, op};
 
-use crate::reason::Reason;
+use crate::reason::VersionReason;
 use crate::step::Step;
 
 /// Version 7 computes every output that has a name.
-pub(crate) fn all_outputs(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn all_outputs(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let has_sequence = step.int(attr::OUTPUT_SEQUENCE)?.unwrap_or(0) != 0;
     if !has_sequence && step.used_output(0).is_some() {
         return Err("its first output is used, but `output_sequence` is not set".into());
@@ -17,13 +17,13 @@ pub(crate) fn all_outputs(step: &mut Step<'_>) -> Result<(), Reason> {
 }
 
 /// Downwards: the output of all steps is computed if the attribute is set.
-pub(crate) fn explicit_sequence(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn explicit_sequence(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let has_sequence = step.model.node(step.node).output(0).is_some();
     step.set(attr::OUTPUT_SEQUENCE, i64::from(has_sequence))
 }
 
 /// Downwards: the batch is the second axis, so operands and results whose first axis is the batch are transposed.
-pub(crate) fn batch_second(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn batch_second(step: &mut Step<'_>) -> Result<(), VersionReason> {
     if !step.flag(attr::LAYOUT)? {
         return Ok(());
     }

@@ -4,12 +4,12 @@ use onnx_ir::AttrValue;
 use onnx_schema::{attr, op};
 use onnx_types::ElemType;
 
-use crate::reason::Reason;
+use crate::reason::VersionReason;
 use crate::sparse;
 use crate::step::{Step, as_double, has_floats};
 
 /// Downwards: the value is a tensor.
-pub(crate) fn dense(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn dense(step: &mut Step<'_>) -> Result<(), VersionReason> {
     if step.has(attr::VALUE) || step.has(attr::SPARSE_VALUE) {
         return Ok(());
     }
@@ -23,7 +23,7 @@ pub(crate) fn dense(step: &mut Step<'_>) -> Result<(), Reason> {
 
 /// Downwards: only floats are allowed. Constants of other types become initializers, or results of a `Cast` in graphs
 /// without initializers. Unused ones are removed.
-pub(crate) fn only_floats(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn only_floats(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let tensor = step.model.node(step.node).constant_tensor().ok_or("it has no value that is known")?;
     if step.used_output(0).is_none() {
         return Ok(step.model.erase_node(step.node)?);
@@ -43,7 +43,7 @@ pub(crate) fn only_floats(step: &mut Step<'_>) -> Result<(), Reason> {
 }
 
 /// Downwards: a sparse value becomes a dense one, if it is small.
-pub(crate) fn not_sparse(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn not_sparse(step: &mut Step<'_>) -> Result<(), VersionReason> {
     if !step.has(attr::SPARSE_VALUE) {
         return Ok(());
     }

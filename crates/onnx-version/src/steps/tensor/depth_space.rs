@@ -2,19 +2,20 @@
 
 use onnx_schema::attr;
 
-use crate::reason::{Cause, Reason};
+use crate::reason::{Cause, VersionReason};
 use crate::step::Step;
 
 /// Downwards: the mode `CRD`, in which the depth comes before row and column, is computed by `Reshape` and `Transpose`.
-pub(crate) fn depth_first(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn depth_first(step: &mut Step<'_>) -> Result<(), VersionReason> {
     if step.text(attr::MODE)?.as_deref() != Some("CRD") {
         return Ok(());
     }
     let x = step.operand(0)?;
     let block = step.int(attr::BLOCKSIZE)?.filter(|&block| block > 0).ok_or("`blocksize` is omitted")?;
-    let sizes = step.sizes(x).ok_or_else(|| Reason::new(Cause::ShapeUnknown, "the rank is unknown"))?;
+    let sizes =
+        step.sizes(x).ok_or_else(|| VersionReason::new(Cause::ShapeUnknown, "the rank is unknown"))?;
     let &[_, Some(depth), Some(height), Some(width)] = sizes.as_slice() else {
-        return Err(Reason::new(Cause::ShapeUnknown, "the depth, the height or the width is unknown"));
+        return Err(VersionReason::new(Cause::ShapeUnknown, "the depth, the height or the width is unknown"));
     };
     let to_space = step.old.op() == onnx_schema::op::DEPTH_TO_SPACE;
     let square = block.checked_mul(block).ok_or("`blocksize` is too large")?;

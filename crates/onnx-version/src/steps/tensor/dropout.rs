@@ -5,11 +5,11 @@ use onnx_schema::{attr, op};
 use onnx_types::ElemType;
 use onnx_types::tensor::NoData;
 
-use crate::reason::Reason;
+use crate::reason::VersionReason;
 use crate::step::Step;
 
 /// Version 7 is the identity.
-pub(crate) fn inference_mode(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn inference_mode(step: &mut Step<'_>) -> Result<(), VersionReason> {
     if step.int(attr::IS_TEST)?.unwrap_or(0) == 0 {
         return Err("it drops elements at random, as `is_test` is not set".into());
     }
@@ -18,7 +18,7 @@ pub(crate) fn inference_mode(step: &mut Step<'_>) -> Result<(), Reason> {
 }
 
 /// A mask that is used gets its former type.
-pub(crate) fn boolean_mask(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn boolean_mask(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let Some(mask) = step.used_output(1) else {
         if let Some(Some(mask)) = step.model.node(step.node).outputs().get(1).copied() {
             // The declared type is wrong now.
@@ -32,7 +32,7 @@ pub(crate) fn boolean_mask(step: &mut Step<'_>) -> Result<(), Reason> {
 }
 
 /// Downwards: the mode is an attribute.
-pub(crate) fn explicit_mode(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn explicit_mode(step: &mut Step<'_>) -> Result<(), VersionReason> {
     if step.used_output(1).is_some() {
         return Err("its mask is used, which the older version defines for training only".into());
     }
@@ -40,7 +40,7 @@ pub(crate) fn explicit_mode(step: &mut Step<'_>) -> Result<(), Reason> {
 }
 
 /// Downwards: the mask has the type of the operand, and becomes Boolean where it is used.
-pub(crate) fn mask_like_operand(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn mask_like_operand(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let Some(mask) = step.used_output(1) else {
         if step.output_count() > 1 {
             step.model.clear_output(step.node, 1)?;
@@ -53,7 +53,7 @@ pub(crate) fn mask_like_operand(step: &mut Step<'_>) -> Result<(), Reason> {
 }
 
 /// Downwards: nothing is dropped, and the ratio, which has no effect then, is an attribute.
-pub(crate) fn never_trains(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn never_trains(step: &mut Step<'_>) -> Result<(), VersionReason> {
     if let Some(mode) = step.input(2) {
         let mode = step.tensor(mode, "the mode of training")?;
         let is_training = mode.iter_i64(&NoData).ok().and_then(|mut elements| elements.next());

@@ -1,11 +1,11 @@
 //! `Expand`, which version 8 introduces.
 
-use crate::reason::Reason;
+use crate::reason::VersionReason;
 use crate::step::Step;
 use crate::steps::math::binary::common;
 
 /// Downwards: `Tile`, if all sizes are constant.
-pub(crate) fn tiled(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn tiled(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let x = step.operand(0)?;
     // Constant sizes are required, because the declared type of the result may be wrong for others.
     let sizes = step.ints(step.operand(1)?, "the shape")?;

@@ -2,11 +2,11 @@
 
 use onnx_schema::attr;
 
-use crate::reason::{Cause, Reason};
+use crate::reason::{Cause, VersionReason};
 use crate::step::Step;
 
 /// Downwards: other types are reshaped.
-pub(crate) fn reshaped(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn reshaped(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let x = step.operand(0)?;
     if step.elem(x)?.is_float() {
         return Ok(());
@@ -31,6 +31,6 @@ pub(crate) fn reshaped(step: &mut Step<'_>) -> Result<(), Reason> {
     step.replace(made)
 }
 
-fn unknown(what: &str) -> Reason {
-    Reason::new(Cause::ShapeUnknown, format!("the operand has no floats, and {what} is unknown or 0"))
+fn unknown(what: &str) -> VersionReason {
+    VersionReason::new(Cause::ShapeUnknown, format!("the operand has no floats, and {what} is unknown or 0"))
 }

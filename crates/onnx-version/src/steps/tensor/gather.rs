@@ -6,12 +6,12 @@ use onnx_types::ElemType;
 use onnx_types::tensor::Tensor;
 
 use crate::down;
-use crate::reason::Reason;
+use crate::reason::VersionReason;
 use crate::step::Step;
 
 /// Downwards: `axis` and constant indices count from the front. Indices that are not known are unchanged, because each
 /// implementation counts negative ones from the end.
-pub(crate) fn indices_from_front(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn indices_from_front(step: &mut Step<'_>) -> Result<(), VersionReason> {
     down::axes(step)?;
     let (data, indices) = (step.operand(0)?, step.operand(1)?);
     let Some(known) = known_indices(step, indices)? else { return Ok(()) };
@@ -31,7 +31,7 @@ pub(crate) fn indices_from_front(step: &mut Step<'_>) -> Result<(), Reason> {
 }
 
 /// The indices, if all of them are known and some are negative.
-fn known_indices(step: &Step<'_>, value: ValueId) -> Result<Option<Vec<i64>>, Reason> {
+fn known_indices(step: &Step<'_>, value: ValueId) -> Result<Option<Vec<i64>>, VersionReason> {
     let what = "an operand with negative indices";
     let Ok(dims) = step.int_dims(value, what) else { return Ok(None) };
     match dims.iter().any(|dim| dim.known().is_some_and(|index| index < 0)) {
@@ -41,7 +41,7 @@ fn known_indices(step: &Step<'_>, value: ValueId) -> Result<Option<Vec<i64>>, Re
 }
 
 /// Adds the size of the axis, which is computed, to negative indices.
-fn from_end(step: &mut Step<'_>, axis: i64, known: &[i64]) -> Result<ValueId, Reason> {
+fn from_end(step: &mut Step<'_>, axis: i64, known: &[i64]) -> Result<ValueId, VersionReason> {
     let (data, indices) = (step.operand(0)?, step.operand(1)?);
     let elem = step.elem(indices)?;
     let shape = step.before(op::SHAPE, &[data], &[])?;
@@ -56,7 +56,7 @@ fn from_end(step: &mut Step<'_>, axis: i64, known: &[i64]) -> Result<ValueId, Re
 }
 
 /// A constant with the shape and the element type of the indices.
-fn list(step: &mut Step<'_>, indices: ValueId, numbers: &[i64]) -> Result<ValueId, Reason> {
+fn list(step: &mut Step<'_>, indices: ValueId, numbers: &[i64]) -> Result<ValueId, VersionReason> {
     let sizes = match step.constant_of(indices) {
         Some(tensor) => tensor.dims().to_vec(),
         None => step.known_sizes(indices)?,

@@ -3,11 +3,11 @@
 use onnx_ir::AttrValue;
 use onnx_schema::attr;
 
-use crate::reason::Reason;
+use crate::reason::VersionReason;
 use crate::step::Step;
 
 /// The new names.
-pub(crate) fn renamed_modes(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn renamed_modes(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let new = match step.text(attr::MODE)?.as_deref() {
         Some("bilinear") => "linear",
         Some("bicubic") => "cubic",
@@ -17,7 +17,7 @@ pub(crate) fn renamed_modes(step: &mut Step<'_>) -> Result<(), Reason> {
 }
 
 /// Downwards: the former names, for images of two dimensions.
-pub(crate) fn former_modes(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn former_modes(step: &mut Step<'_>) -> Result<(), VersionReason> {
     if step.rank(step.operand(0)?)? != 4 {
         return Err("the older version samples images of two dimensions only".into());
     }

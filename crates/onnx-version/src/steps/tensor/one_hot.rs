@@ -4,13 +4,13 @@ use onnx_ir::ValueId;
 use onnx_types::tensor::Tensor;
 
 use crate::down;
-use crate::reason::Reason;
+use crate::reason::VersionReason;
 use crate::step::Step;
 
 /// Downwards: `axis` and constant indices count from the front. Indices that select nothing become the depth, which
 /// selects nothing in each version. Indices that are not known are unchanged, because each implementation counts them
 /// from the end.
-pub(crate) fn indices_from_front(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn indices_from_front(step: &mut Step<'_>) -> Result<(), VersionReason> {
     down::axes(step)?;
     let value = step.operand(0)?;
     let Some(known) = known_indices(step, value)? else { return Ok(()) };
@@ -33,7 +33,7 @@ pub(crate) fn indices_from_front(step: &mut Step<'_>) -> Result<(), Reason> {
 }
 
 /// The indices, if they are known. Numbers are rounded towards 0.
-fn known_indices(step: &Step<'_>, value: ValueId) -> Result<Option<Vec<i64>>, Reason> {
+fn known_indices(step: &Step<'_>, value: ValueId) -> Result<Option<Vec<i64>>, VersionReason> {
     let what = "an operand with negative indices";
     match step.constant_of(value) {
         // The elements of an external file are not read.
@@ -54,7 +54,7 @@ fn known_indices(step: &Step<'_>, value: ValueId) -> Result<Option<Vec<i64>>, Re
 }
 
 /// The number of classes.
-fn depth(step: &Step<'_>) -> Result<i64, Reason> {
+fn depth(step: &Step<'_>) -> Result<i64, VersionReason> {
     let value = step.operand(1)?;
     let what = "the depth that negative indices count from";
     let depth = match step.constant_of(value) {

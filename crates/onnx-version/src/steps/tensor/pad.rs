@@ -2,18 +2,18 @@
 
 use onnx_schema::attr;
 
-use crate::reason::Reason;
+use crate::reason::VersionReason;
 use crate::step::Step;
 
 /// `paddings` becomes `pads`.
-pub(crate) fn renamed(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn renamed(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let pads = step.given(attr::PADDINGS)?.ok_or("`paddings` is omitted")?;
     step.remove(attr::PADDINGS);
     step.set(attr::PADS, pads)
 }
 
 /// Downwards: `pads` becomes `paddings`, which removes nothing.
-pub(crate) fn former_name(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn former_name(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let pads = step.given_ints(attr::PADS)?.ok_or("`pads` is omitted")?;
     if pads.iter().any(|&pad| pad < 0) {
         let version = step.version;
@@ -26,7 +26,7 @@ pub(crate) fn former_name(step: &mut Step<'_>) -> Result<(), Reason> {
 }
 
 /// Downwards: all axes are padded; axes that are not listed get padding of 0.
-pub(crate) fn all_axes(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn all_axes(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let Some(axes) = step.input(3) else { return Ok(()) };
     let (x, pads) = (step.operand(0)?, step.operand(1)?);
     let axes = step.ints(axes, "`axes`")?;
@@ -50,7 +50,7 @@ pub(crate) fn all_axes(step: &mut Step<'_>) -> Result<(), Reason> {
 }
 
 /// Downwards: refuses the mode `wrap`.
-pub(crate) fn not_wrapped(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn not_wrapped(step: &mut Step<'_>) -> Result<(), VersionReason> {
     match step.text(attr::MODE)?.as_deref() {
         Some("wrap") => Err(format!("`mode` is `wrap`, which version {} does not have", step.version).into()),
         _ => Ok(()),

@@ -3,11 +3,11 @@
 use onnx_schema::{attr, op};
 use onnx_types::Dim;
 
-use crate::reason::Reason;
+use crate::reason::VersionReason;
 use crate::step::Step;
 
 /// Upwards: nodes that earlier steps made take the shape of another value as it is, sizes of 0 included.
-pub(crate) fn shape_of_value(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn shape_of_value(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let producer = step.input(1).and_then(|shape| step.model.value(shape).producer());
     let is_shape = producer.is_some_and(|node| step.model.node(node).op() == op::SHAPE);
     if step.is_made && is_shape {
@@ -17,7 +17,7 @@ pub(crate) fn shape_of_value(step: &mut Step<'_>) -> Result<(), Reason> {
 }
 
 /// Downwards: a 0 stands for the size of the operand.
-pub(crate) fn zero_copies(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn zero_copies(step: &mut Step<'_>) -> Result<(), VersionReason> {
     if !step.flag(attr::ALLOWZERO)? {
         return Ok(());
     }
@@ -33,7 +33,7 @@ pub(crate) fn zero_copies(step: &mut Step<'_>) -> Result<(), Reason> {
     if !sizes.iter().enumerate().all(is_kept) {
         let version = step.version;
         let text = format!("a size may be 0, which version {version} replaces by that of the operand");
-        return Err(Reason::from(text).with_help(
+        return Err(VersionReason::from(text).with_help(
             "fix the dimensions that the shape is computed from: `onnx edit MODEL --set 'INPUT[AXIS]=N'`",
         ));
     }

@@ -5,12 +5,12 @@ use onnx_schema::{attr, op};
 use onnx_types::ElemType;
 use onnx_types::tensor::{NoData, Tensor};
 
-use crate::reason::Reason;
+use crate::reason::VersionReason;
 use crate::step::Step;
 
 /// Version 10 multiplies coordinates with the scale, and `nearest` takes the element before the result, or the one after it if
 /// the axis shrinks.
-pub(crate) fn asymmetric(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn asymmetric(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let mut scales = step.operand(1)?;
     let asymmetric = AttrValue::String("asymmetric".into());
     let region = step.constant(Tensor::vector::<f32>(&[]))?;
@@ -50,7 +50,7 @@ pub(crate) fn asymmetric(step: &mut Step<'_>) -> Result<(), Reason> {
 }
 
 /// Version 13 has no `tf_half_pixel_for_nn`, and operands without elements are omitted.
-pub(crate) fn omitted_operands(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn omitted_operands(step: &mut Step<'_>) -> Result<(), VersionReason> {
     if step.text(attr::COORDINATE_TRANSFORMATION_MODE)?.as_deref() == Some("tf_half_pixel_for_nn") {
         return Err("`tf_half_pixel_for_nn` was removed".into());
     }
@@ -67,7 +67,7 @@ pub(crate) fn omitted_operands(step: &mut Step<'_>) -> Result<(), Reason> {
 }
 
 /// Downwards: coordinates are multiplied by the scale; other transformations are refused.
-pub(crate) fn only_asymmetric(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn only_asymmetric(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let x = step.operand(0)?;
     let scales = match (step.input(2), step.input(3)) {
         (_, Some(sizes)) => {
@@ -126,7 +126,7 @@ pub(crate) fn only_asymmetric(step: &mut Step<'_>) -> Result<(), Reason> {
 }
 
 /// The scales that give sizes, if there are any.
-fn scales_of(from: &[i64], to: &[i64]) -> Result<Vec<f32>, Reason> {
+fn scales_of(from: &[i64], to: &[i64]) -> Result<Vec<f32>, VersionReason> {
     if from.len() != to.len() {
         return Err("there is not one size for each axis".into());
     }
@@ -135,14 +135,16 @@ fn scales_of(from: &[i64], to: &[i64]) -> Result<Vec<f32>, Reason> {
         let given = (from as f64 * f64::from(scale)).floor();
         let is_exact = from > 0 && given == to as f64 && f64::from(scale) == to as f64 / from as f64;
         is_exact.then_some(scale).ok_or_else(|| {
-            Reason::from(format!("no scale is exactly {to}/{from}, and the older version has no sizes"))
+            VersionReason::from(format!(
+                "no scale is exactly {to}/{from}, and the older version has no sizes"
+            ))
         })
     };
     from.iter().zip(to).map(scale).collect()
 }
 
 /// Downwards: operands that are omitted have no elements.
-pub(crate) fn empty_operands(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn empty_operands(step: &mut Step<'_>) -> Result<(), VersionReason> {
     for index in [1, 2] {
         if step.input(index).is_none() {
             let empty = step.constant(Tensor::vector::<f32>(&[]))?;
@@ -153,7 +155,7 @@ pub(crate) fn empty_operands(step: &mut Step<'_>) -> Result<(), Reason> {
 }
 
 /// Refuses a filter against aliasing that has an effect: it needs an axis that shrinks, and interpolation.
-fn refuse_antialias(step: &mut Step<'_>) -> Result<(), Reason> {
+fn refuse_antialias(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let is_nearest = step.text(attr::MODE)?.as_deref() == Some("nearest");
     if step.flag(attr::ANTIALIAS)? && !is_nearest {
         let scales = step.input(2).map(|scales| step.floats(scales, "the scales")).transpose()?;
@@ -168,7 +170,7 @@ fn refuse_antialias(step: &mut Step<'_>) -> Result<(), Reason> {
 }
 
 /// Downwards: all axes have a scale or a size, those that are not named keep theirs.
-pub(crate) fn all_axes(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn all_axes(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let policy = step.text(attr::KEEP_ASPECT_RATIO_POLICY)?.unwrap_or_default();
     if policy != "stretch" && step.input(3).is_some() {
         let version = step.version;
@@ -188,7 +190,7 @@ pub(crate) fn all_axes(step: &mut Step<'_>) -> Result<(), Reason> {
         return Err(format!("{text} {} has no `axes`", step.version).into());
     }
     let rank = usize::try_from(step.rank(x)?).map_err(|_| "the rank is unknown")?;
-    let places: Result<Vec<usize>, Reason> = axes
+    let places: Result<Vec<usize>, VersionReason> = axes
         .iter()
         .map(|&axis| {
             let axis = usize::try_from(step.positive(axis, x)?).map_err(|_| "an axis does not exist")?;
@@ -224,7 +226,7 @@ pub(crate) fn all_axes(step: &mut Step<'_>) -> Result<(), Reason> {
 }
 
 /// Downwards: refuses the coordinate transformation `half_pixel_symmetric`, which version 19 adds.
-pub(crate) fn not_symmetric(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn not_symmetric(step: &mut Step<'_>) -> Result<(), VersionReason> {
     if step.text(attr::COORDINATE_TRANSFORMATION_MODE)?.as_deref() == Some("half_pixel_symmetric") {
         let text = "`coordinate_transformation_mode` is `half_pixel_symmetric`, which version";
         return Err(format!("{text} {} does not have", step.version).into());

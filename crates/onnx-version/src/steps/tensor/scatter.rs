@@ -3,17 +3,17 @@
 use onnx_schema::{attr, op};
 use onnx_types::tensor::{NoData, Tensor};
 
-use crate::reason::{Cause, Reason};
+use crate::reason::{Cause, VersionReason};
 use crate::step::Step;
 
 /// The same computation under another name.
-pub(crate) fn elements(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn elements(step: &mut Step<'_>) -> Result<(), VersionReason> {
     step.rename(op::SCATTER_ELEMENTS);
     Ok(())
 }
 
 /// Downwards: elements are not combined by `max` or `min`.
-pub(crate) fn without_extremes(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn without_extremes(step: &mut Step<'_>) -> Result<(), VersionReason> {
     match step.text(attr::REDUCTION)?.as_deref() {
         Some(mode @ ("max" | "min")) => {
             Err(format!("`reduction` is `{mode}`, which version {} does not have", step.version).into())
@@ -23,7 +23,7 @@ pub(crate) fn without_extremes(step: &mut Step<'_>) -> Result<(), Reason> {
 }
 
 /// Downwards: `Scatter`, whose indices and axis count from the front.
-pub(crate) fn former_name(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn former_name(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let (x, indices) = (step.operand(0)?, step.operand(1)?);
     let axis = step.int(attr::AXIS)?.unwrap_or(0);
     let axis = step.positive(axis, x)?;
@@ -35,7 +35,7 @@ pub(crate) fn former_name(step: &mut Step<'_>) -> Result<(), Reason> {
         let sizes = step.sizes(x).unwrap_or_default();
         let size = usize::try_from(axis).ok().and_then(|axis| sizes.get(axis).copied().flatten());
         let size = size.ok_or_else(|| {
-            Reason::new(
+            VersionReason::new(
                 Cause::ShapeUnknown,
                 "indices may count from the end of an axis whose size is unknown",
             )

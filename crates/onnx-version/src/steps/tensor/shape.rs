@@ -2,11 +2,11 @@
 
 use onnx_schema::{attr, op};
 
-use crate::reason::Reason;
+use crate::reason::VersionReason;
 use crate::step::Step;
 
 /// Downwards: a part of the whole shape.
-pub(crate) fn sliced(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn sliced(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let start = step.int(attr::START)?.unwrap_or(0);
     let end = step.int(attr::END)?;
     if start == 0 && end.is_none() {

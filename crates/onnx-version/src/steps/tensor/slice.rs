@@ -4,11 +4,11 @@ use onnx_schema::attr;
 use onnx_types::ElemType;
 use onnx_types::tensor::Tensor;
 
-use crate::reason::Reason;
+use crate::reason::VersionReason;
 use crate::step::Step;
 
 /// Downwards: constant bounds are attributes; every element between them is taken.
-pub(crate) fn attributes(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn attributes(step: &mut Step<'_>) -> Result<(), VersionReason> {
     if let Some(steps) = step.input(4)
         && step.ints(steps, "`steps`")?.iter().any(|&by| by != 1)
     {
@@ -28,14 +28,14 @@ pub(crate) fn attributes(step: &mut Step<'_>) -> Result<(), Reason> {
 }
 
 /// Downwards: axes count from the front.
-pub(crate) fn axes_from_front(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn axes_from_front(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let Some(axes) = step.input(3) else { return Ok(()) };
     let values = step.ints(axes, "`axes`")?;
     if values.iter().all(|&axis| axis >= 0) {
         return Ok(());
     }
     let x = step.operand(0)?;
-    let values: Result<Vec<i64>, Reason> = values.iter().map(|&axis| step.positive(axis, x)).collect();
+    let values: Result<Vec<i64>, VersionReason> = values.iter().map(|&axis| step.positive(axis, x)).collect();
     let tensor = match step.elem(axes)? {
         ElemType::Int32 => Tensor::vector(&values?.iter().map(|&axis| axis as i32).collect::<Vec<i32>>()),
         _ => Tensor::vector(&values?),

@@ -5,11 +5,11 @@ use onnx_schema::attr;
 use onnx_types::Dim;
 use onnx_types::tensor::NoData;
 
-use crate::reason::{Cause, Reason};
+use crate::reason::{Cause, VersionReason};
 use crate::step::Step;
 
 /// Sizes that are an operand must be constant. The axis has no default in version 1; 0 is meant.
-pub(crate) fn attribute(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn attribute(step: &mut Step<'_>) -> Result<(), VersionReason> {
     if let Some(sizes) = step.input(1) {
         let sizes = step.constant_of(sizes).ok_or("the sizes of the parts are not constant")?;
         let sizes: Result<Vec<i64>, _> = sizes.iter_i64(&NoData).map(Iterator::collect);
@@ -25,7 +25,7 @@ pub(crate) fn attribute(step: &mut Step<'_>) -> Result<(), Reason> {
 }
 
 /// Parts of equal sizes, whose number is the number of outputs.
-pub(crate) fn number_of_outputs(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn number_of_outputs(step: &mut Step<'_>) -> Result<(), VersionReason> {
     if step.input(1).is_some() {
         return Ok(());
     }
@@ -35,7 +35,7 @@ pub(crate) fn number_of_outputs(step: &mut Step<'_>) -> Result<(), Reason> {
 
 /// Downwards: `num_outputs` is removed. Parts of equal sizes need nothing else; for parts of different sizes, the sizes
 /// are listed.
-pub(crate) fn sizes_of_parts(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn sizes_of_parts(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let count = step.output_count();
     if step.input(1).is_some() {
         step.remove(attr::NUM_OUTPUTS);
@@ -59,7 +59,7 @@ pub(crate) fn sizes_of_parts(step: &mut Step<'_>) -> Result<(), Reason> {
         let (first, last) = (of(0), of(count.saturating_sub(1)));
         return match first.is_some_and(|dim| dim != Dim::Unknown) && first == last {
             true => Ok(()),
-            false => Err(Reason::new(
+            false => Err(VersionReason::new(
                 Cause::ShapeUnknown,
                 "the size of the axis is unknown, so that the last part may be smaller",
             )),

@@ -3,11 +3,11 @@
 use onnx_schema::op;
 use onnx_types::tensor::{NoData, Tensor};
 
-use crate::reason::Reason;
+use crate::reason::VersionReason;
 use crate::step::{Step, float_scalar};
 
 /// One number for each axis: 1, except at the one that is repeated.
-pub(crate) fn all_axes(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn all_axes(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let rank = usize::try_from(step.rank(step.operand(0)?)?).map_err(|_| "the rank is unknown")?;
     let mut numbers = Vec::new();
     for index in [1, 2] {
@@ -33,7 +33,7 @@ pub(crate) fn all_axes(step: &mut Step<'_>) -> Result<(), Reason> {
 }
 
 /// Downwards: one axis after the other.
-pub(crate) fn one_axis(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn one_axis(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let (x, repeats) = (step.operand(0)?, step.operand(1)?);
     let repeats = step.ints(repeats, "the numbers of copies")?;
     let elem = step.elem(x)?;

@@ -5,11 +5,11 @@ use onnx_schema::{attr, op};
 use onnx_types::ElemType;
 use onnx_types::tensor::Tensor;
 
-use crate::reason::{Cause, Reason};
+use crate::reason::{Cause, VersionReason};
 use crate::step::Step;
 
 /// Downwards: `Where` with a mask that compares the differences of the numbers of columns and rows.
-pub(crate) fn masked(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn masked(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let x = step.operand(0)?;
     let elem = step.elem(x)?;
     let zero = match elem {
@@ -41,9 +41,9 @@ pub(crate) fn masked(step: &mut Step<'_>) -> Result<(), Reason> {
 }
 
 /// The numbers along an axis, counted from the end, with another axis after it.
-fn numbers(step: &mut Step<'_>, shape: ValueId, axis: i64, after: i64) -> Result<ValueId, Reason> {
+fn numbers(step: &mut Step<'_>, shape: ValueId, axis: i64, after: i64) -> Result<ValueId, VersionReason> {
     if step.version < 11 {
-        return Err(Reason::new(Cause::NoForm, "version 11 introduced `Range`, which the mask needs"));
+        return Err(VersionReason::new(Cause::NoForm, "version 11 introduced `Range`, which the mask needs"));
     }
     let axis = step.constant(Tensor::scalar(axis))?;
     let size = step.like(shape, op::GATHER, &[shape, axis], &[(attr::AXIS, AttrValue::Int(0))])?;

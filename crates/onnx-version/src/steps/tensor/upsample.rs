@@ -3,11 +3,11 @@
 use onnx_ir::AttrValue;
 use onnx_schema::{attr, op};
 
-use crate::reason::Reason;
+use crate::reason::VersionReason;
 use crate::step::Step;
 
 /// One scale for each axis.
-pub(crate) fn all_axes(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn all_axes(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let height = step.float(attr::HEIGHT_SCALE)?.ok_or("`height_scale` is omitted")?;
     let width = step.float(attr::WIDTH_SCALE)?.ok_or("`width_scale` is omitted")?;
     step.remove(attr::HEIGHT_SCALE);
@@ -19,13 +19,13 @@ pub(crate) fn all_axes(step: &mut Step<'_>) -> Result<(), Reason> {
 }
 
 /// `Resize` of version 10 computes the same.
-pub(crate) fn resize(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn resize(step: &mut Step<'_>) -> Result<(), VersionReason> {
     step.rename(op::RESIZE);
     Ok(())
 }
 
 /// Downwards: two scales, of height and width.
-pub(crate) fn height_and_width(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn height_and_width(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let Some(AttrValue::Floats(scales)) = step.given(attr::SCALES)? else {
         return Err("`scales` is omitted".into());
     };
@@ -45,7 +45,7 @@ pub(crate) fn height_and_width(step: &mut Step<'_>) -> Result<(), Reason> {
 }
 
 /// Downwards: `Upsample` replaces `Resize`, if no axis shrinks.
-pub(crate) fn former_name(step: &mut Step<'_>) -> Result<(), Reason> {
+pub(crate) fn former_name(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let scales = step.operand(1)?;
     if step.floats(scales, "the scales")?.iter().any(|&scale| scale < 1.0) {
         return Err("an axis shrinks, which `Upsample` does not do".into());

@@ -17,7 +17,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use bytes::Bytes;
 use onnx_codec::{DecodeOptions, decode};
-use onnx_diag::{Severity, Step};
+use onnx_diag::{LocusStep, Severity};
 use onnx_ir::{GraphId, Model, ValueId};
 use onnx_shape_infer::{InferOptions, Inference, MergePolicy, infer, infer_function, infer_node};
 use onnx_types::Type;
@@ -208,7 +208,7 @@ impl Run {
             }
             (None, Some(found)) if strict => {
                 let op = found.locus.steps().iter().rev().find_map(|step| match step {
-                    Step::Node { op, .. } => op.as_str().rsplit("::").next().map(str::to_owned),
+                    LocusStep::Node { op, .. } => op.as_str().rsplit("::").next().map(str::to_owned),
                     _ => None,
                 });
                 let kind = format!("verdict-refused:{}", op.as_deref().unwrap_or("model"));

@@ -8,7 +8,7 @@ use onnx_ir::Attribute;
 use onnx_schema::{attr, op};
 use onnx_types::{ElemType, Shape, Type, TypeKind};
 
-use crate::Reason;
+use crate::FunctionReason;
 use crate::bodies::draft::{Draft, Made, V};
 
 pub(in crate::bodies) fn body(draft: &mut Draft<'_>) -> Made<Vec<V>> {
@@ -21,7 +21,11 @@ pub(in crate::bodies) fn body(draft: &mut Draft<'_>) -> Made<Vec<V>> {
         operands.push(match kind {
             Some(TypeKind::Sequence(_)) => (value, true),
             Some(TypeKind::Tensor(_)) => (value, false),
-            _ => return Err(Reason::new(format!("it is not known whether input {index} is a sequence"))),
+            _ => {
+                return Err(FunctionReason::new(format!(
+                    "it is not known whether input {index} is a sequence"
+                )));
+            }
         });
     }
     let results = draft.model().graph(graph).outputs().len();
@@ -69,5 +73,5 @@ fn elem(draft: &mut Draft<'_>, graph: onnx_ir::GraphId, index: usize) -> Made<El
     let declared = of(output.and_then(|output| model.ty(output)));
     inferred
         .or(declared)
-        .ok_or_else(|| Reason::new(format!("the element type of result {index} is not known")))
+        .ok_or_else(|| FunctionReason::new(format!("the element type of result {index} is not known")))
 }

@@ -18,7 +18,7 @@ pub(in crate::bodies) fn body(draft: &mut Draft<'_>) -> Made<Vec<V>> {
     let (x, weights, elem) = (draft.input(0)?, draft.input(1)?, draft.elem(0)?);
     let taps = draft.size(1, 2)?;
     if !(1..=MAX_TAPS).contains(&taps) {
-        return Err(crate::Reason::new(format!("the kernel has {taps} elements")));
+        return Err(crate::FunctionReason::new(format!("the kernel has {taps} elements")));
     }
     let past = match draft.optional(3) {
         Some(past) => past,

@@ -13,7 +13,7 @@ pub(in crate::bodies) fn split(draft: &mut Draft<'_>, index: usize, count: Symbo
     match draft.rank(index)? {
         4 => Ok(x),
         3 => split_last(draft, x, count),
-        rank => Err(crate::Reason::new(format!("input {index} has {rank} axes instead of 3 or 4"))),
+        rank => Err(crate::FunctionReason::new(format!("input {index} has {rank} axes instead of 3 or 4"))),
     }
 }
 
