@@ -117,18 +117,24 @@ impl<'a, 'r> Elements<'a, 'r> {
         let mut floats: Vec<f64> = Vec::new();
         let mut integers: Vec<i64> = Vec::new();
         // The rest of a large tensor repeats its beginning, since making numbers takes longer than computing with them.
-        let different = if content.is_some() { count } else { count.min(DIFFERENT) };
-        for index in 0..different {
-            let known = known(self, index);
+        for index in 0..count.min(DIFFERENT) {
             if is_float {
-                floats.push(known.unwrap_or_else(|| self.float(index)));
+                floats.push(self.float(index));
             } else {
-                // Contents are sizes, which `f64` represents exactly.
-                integers.push(known.map_or_else(|| self.integer(index), |number| number as i64));
+                integers.push(self.integer(index));
             }
         }
         repeat(&mut floats, count);
         repeat(&mut integers, count);
+        for index in (0..count).filter(|_| content.is_some()) {
+            let Some(number) = known(self, index) else { continue };
+            if let Some(float) = floats.get_mut(index) {
+                *float = number;
+            } else if let Some(integer) = integers.get_mut(index) {
+                // Contents are sizes, which `f64` represents exactly.
+                *integer = number as i64;
+            }
+        }
         make(self.elem, dims, &floats, &integers)
             .ok_or_else(|| NoCase::Unsupported(format!("no elements of type {} are generated", self.elem)))
     }

@@ -13,6 +13,7 @@ mod licences;
 mod manifests;
 mod metadata;
 pub(crate) mod sources;
+mod type_names;
 mod words;
 
 use std::fmt;
@@ -62,6 +63,7 @@ fn workspace_checks() -> Result<Vec<Violation>, String> {
     field_numbers::check(&files, &mut violations);
     errors::check(&files, &mut violations);
     layout::check(&files, &mut violations);
+    type_names::check(&files, &mut violations);
     words::check(&files, &mut violations);
     Ok(violations)
 }
