@@ -1,8 +1,9 @@
 //! What the functions of a model declare.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use onnx_ir::{Attribute, FunctionId, Model};
+use onnx_ir::{AttrKind, AttrValue, Attribute, FunctionId, Model, NodeId};
 use onnx_types::Symbol;
 use slotmap::SecondaryMap;
 
@@ -14,6 +15,18 @@ pub(crate) struct Functions<'a> {
     /// The attributes without defaults, each once, in order.
     required: SecondaryMap<FunctionId, Vec<Symbol>>,
     domains: BTreeSet<Symbol>,
+    /// Where the bodies refer to attributes: for each kind the first place.
+    uses: OnceCell<BTreeMap<(FunctionId, Symbol), Vec<Use>>>,
+}
+
+/// A node in the body of a function that refers to an attribute of the function.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Use {
+    /// The kind of the value that the node needs.
+    pub(crate) kind: AttrKind,
+    pub(crate) node: NodeId,
+    /// The attribute of the node.
+    pub(crate) name: Symbol,
 }
 
 impl<'a> Functions<'a> {
@@ -51,8 +64,38 @@ impl<'a> Functions<'a> {
         self.required.get(function).map_or(&[], Vec::as_slice)
     }
 
+    /// Where the body of a function refers to an attribute: for each kind the first place.
+    pub(crate) fn uses(&self, model: &Model, function: FunctionId, name: Symbol) -> &[Use] {
+        let uses = self.uses.get_or_init(|| uses(model));
+        uses.get(&(function, name)).map_or(&[], Vec::as_slice)
+    }
+
     /// Whether the model has functions of a domain.
     pub(crate) fn have_domain(&self, domain: Symbol) -> bool {
         self.domains.contains(&domain)
     }
+}
+
+fn uses(model: &Model) -> BTreeMap<(FunctionId, Symbol), Vec<Use>> {
+    let mut uses: BTreeMap<_, Vec<Use>> = BTreeMap::new();
+    for &id in model.functions() {
+        let function = model.function(id);
+        if function.attributes.is_empty() && function.defaults.is_empty() {
+            continue;
+        }
+        for graph in model.graphs_in(function.body()) {
+            for node in model.nodes(graph) {
+                for attribute in model.node(node).attributes() {
+                    let (AttrValue::Ref(target), kind) = (attribute.value(), attribute.kind()) else {
+                        continue;
+                    };
+                    let places = uses.entry((id, *target)).or_default();
+                    if kind != AttrKind::Undefined && places.iter().all(|place| place.kind != kind) {
+                        places.push(Use { kind, node, name: attribute.name() });
+                    }
+                }
+            }
+        }
+    }
+    uses
 }

@@ -20,6 +20,7 @@ pub fn range(op: Symbol, name: Symbol) -> Option<RangeInclusive<i64>> {
         attr::HIDDEN_SIZE if matches!(op, op::GRU | op::LSTM | op::RNN) => 1,
         // 0 is the default and stands for no blocks.
         attr::BLOCK_SIZE if matches!(op, op::QUANTIZE_LINEAR | op::DEQUANTIZE_LINEAR) => 0,
+        attr::NUM_SCAN_INPUTS if op == op::SCAN => 1,
         attr::SIZE if op == op::LRN => 1,
         attr::SAMPLE_SIZE if op == op::MULTINOMIAL => 1,
         attr::OUTPUT_HEIGHT | attr::OUTPUT_WIDTH if op == op::ROI_ALIGN => 1,
@@ -37,6 +38,9 @@ pub fn range(op: Symbol, name: Symbol) -> Option<RangeInclusive<i64>> {
 fn choice(op: Symbol, name: Symbol) -> Option<RangeInclusive<i64>> {
     match name {
         attr::BATCH_AXIS | attr::TIME_AXIS if op == op::REVERSE_SEQUENCE => Some(0..=1),
+        attr::DIRECTIONS | attr::SCAN_INPUT_DIRECTIONS | attr::SCAN_OUTPUT_DIRECTIONS if op == op::SCAN => {
+            Some(0..=1)
+        }
         attr::STORAGE_ORDER if op == op::MAX_POOL => Some(0..=1),
         attr::LAYOUT if matches!(op, op::GRU | op::LSTM | op::RNN) => Some(0..=1),
         attr::P if op == op::LP_NORMALIZATION => Some(1..=2),

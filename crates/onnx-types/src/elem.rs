@@ -257,6 +257,19 @@ impl ElemType {
         self.class() == ElemClass::Float
     }
 
+    /// The greatest finite number of a float type of 16 bits or more, of which the least one is the negative. `None` for
+    /// other types.
+    #[must_use]
+    pub const fn greatest_finite(self) -> Option<f64> {
+        match self {
+            Self::Bfloat16 => Some(3.389_531_389_251_535_5e38),
+            Self::Float16 => Some(65_504.0),
+            Self::Float => Some(3.402_823_466_385_288_6e38),
+            Self::Double => Some(f64::MAX),
+            _ => None,
+        }
+    }
+
     /// The type with the given name in any of the notations in use: `float16`, `FLOAT16`, `half`, `f16`,
     /// `float8_e4m3fn`.
     #[must_use]

@@ -187,9 +187,24 @@ pub(crate) fn aligned(cx: &Cx<'_, '_>, a: &Operand, b: &Operand) -> Outcome<Dims
         }
         return Ok(b.dims.clone());
     }
+    let dims = laid(cx, a, b)?;
+    if joined(&[&a.dims, &dims])? != a.dims {
+        let (a, b) = (&a.dims, &b.dims);
+        return Err(Stop::failed(format_args!(
+            "a second operand of {b:?} does not fit a first one of {a:?}"
+        )));
+    }
+    Ok(dims)
+}
+
+/// The sizes of the second operand from `axis` on, with axes of size 1 behind them.
+fn laid(cx: &Cx<'_, '_>, a: &Operand, b: &Operand) -> Outcome<Dims> {
     let Some(axis) = cx.int(attr::AXIS)? else { return Ok(b.dims.clone()) };
-    // An axis may be the rank if the second operand is a scalar.
-    let axis = if b.dims.is_empty() { 0 } else { axes::axis(axis, a.rank())? };
+    // One element fits everywhere.
+    if b.dims.iter().all(|&size| size == 1) && b.rank() <= a.rank() {
+        return Ok(b.dims.clone());
+    }
+    let axis = axes::axis(axis, a.rank())?;
     let after = (a.rank() - axis).checked_sub(b.rank());
     let after = after.ok_or_else(|| {
         Stop::failed(format_args!(

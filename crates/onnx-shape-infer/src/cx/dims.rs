@@ -4,7 +4,7 @@ use onnx_types::Dim;
 
 use super::{Cx, Outcome};
 use crate::facts::{Question, Relation, Strength};
-use crate::fault::{AXIS_OUT_OF_RANGE, AXIS_TWICE, NO_BROADCAST, SIZES_DIFFER, TOO_LARGE};
+use crate::fault::{AXIS_OUT_OF_RANGE, AXIS_TWICE, NO_BROADCAST, SIZES_DIFFER, TOO_LARGE, WRONG_RANK};
 use crate::ty::Dims;
 
 impl Cx<'_, '_> {
@@ -167,6 +167,71 @@ impl Cx<'_, '_> {
                 self.prove_not_cut(b, a);
                 Ok(self.dims().bcast(a, b))
             }
+        }
+    }
+
+    /// Requires that one shape broadcasts to another one, which stays as it is. `what` names the tensor of the first: "the
+    /// scale".
+    ///
+    /// # Errors
+    ///
+    /// With a finding when it has more axes, or a number that is neither 1 nor that of the other shape.
+    pub(crate) fn broadcasts_to(&mut self, inner: &[Dim], outer: &[Dim], what: &str) -> Outcome {
+        let (found, rank) = (inner.len(), outer.len());
+        if found > rank {
+            let message = format_args!("{what} has rank {found} and must broadcast to rank {rank}");
+            return Err(self.fail(&NO_BROADCAST, message));
+        }
+        for (&from, &to) in inner.iter().rev().zip(outer.iter().rev()) {
+            let differs = matches!((from, to), (Dim::Known(from), Dim::Known(to)) if from != 1 && from != to);
+            if differs {
+                let (from, to) = (from.known().unwrap_or(0), to.known().unwrap_or(0));
+                let message = format_args!("{what} has the size {from}, which does not broadcast to {to}");
+                return Err(self.fail(&NO_BROADCAST, message));
+            }
+        }
+        Ok(())
+    }
+
+    /// Requires that two sizes are equal if both are numbers. `what` completes the message as for [`same`](Self::same), which
+    /// says more where one of the sizes stays a size of a result.
+    ///
+    /// # Errors
+    ///
+    /// With a finding when they are different numbers.
+    pub(crate) fn agree(&mut self, a: Dim, b: Dim, what: &str) -> Outcome {
+        match (a, b) {
+            (Dim::Known(_), Dim::Known(_)) => self.same(a, b, what).map(drop),
+            _ => Ok(()),
+        }
+    }
+
+    /// Requires that two inputs have the same rank, where both are known.
+    ///
+    /// # Errors
+    ///
+    /// With a finding when they differ.
+    pub(crate) fn same_rank(&mut self, a: usize, b: usize) -> Outcome {
+        match (self.rank(a), self.rank(b)) {
+            (Ok(left), Ok(right)) if left != right => {
+                let message = format_args!("input {a} has rank {left} and input {b} has rank {right}");
+                Err(self.fail(&WRONG_RANK, message))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Requires that a size is divided by a number without a remainder. `what` completes the message: "channels".
+    ///
+    /// # Errors
+    ///
+    /// With a finding when both are numbers and a remainder is left.
+    pub(crate) fn divides(&mut self, by: Dim, size: Dim, what: &str) -> Outcome {
+        match (size, by) {
+            (Dim::Known(size), Dim::Known(by)) if size.checked_rem(by).is_some_and(|rest| rest != 0) => {
+                Err(self.fail(&SIZES_DIFFER, format_args!("{size} {what} are not a multiple of {by}")))
+            }
+            _ => Ok(()),
         }
     }
 

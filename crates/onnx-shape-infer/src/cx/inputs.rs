@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use super::{Cx, Outcome, Stop};
 use crate::content::{Content, Elem};
 use crate::facts::{Fact, FactScope, Relation, Strength};
-use crate::fault::WRONG_RANK;
+use crate::fault::{SIZES_DIFFER, WRONG_RANK};
 use crate::ty::{Dims, Ty};
 
 impl<'m> Cx<'_, 'm> {
@@ -106,6 +106,26 @@ impl<'m> Cx<'_, 'm> {
         match self.shape_of_rank(index, rank) {
             Err(Stop::Unknown) => Ok(Dims::from_elem(Dim::Unknown, rank)),
             known => known,
+        }
+    }
+
+    /// Requires that an input has one element, whatever its rank is.
+    ///
+    /// # Errors
+    ///
+    /// With a finding when it has another number of elements.
+    pub(crate) fn one_element(&mut self, index: usize, what: &str) -> Outcome {
+        let ty = self.ty(index);
+        self.is_one_element(&ty, what)
+    }
+
+    /// The same for a value that is not an input.
+    pub(crate) fn is_one_element(&mut self, ty: &Ty, what: &str) -> Outcome {
+        match ty.dims() {
+            Some(dims) if dims.iter().any(|dim| matches!(dim, Dim::Known(size) if *size != 1)) => {
+                Err(self.fail(&SIZES_DIFFER, format_args!("{what} does not have one element")))
+            }
+            _ => Ok(()),
         }
     }
 

@@ -53,7 +53,7 @@ pub(super) fn bind(cx: &mut Cx<'_, '_>) -> Outcome {
         check_inputs(cx, schema)?;
     }
     fill(cx, schema);
-    Ok(())
+    super::single::check(cx)
 }
 
 /// Fills the outputs with the types that a declaration gives: those of a concrete type, and of type variables with a known

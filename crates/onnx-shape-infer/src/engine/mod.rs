@@ -7,6 +7,7 @@ pub(crate) mod control;
 mod declared_types;
 mod frame;
 mod node;
+mod single;
 pub(crate) mod state;
 mod update;
 

@@ -176,6 +176,22 @@ impl Windows {
         Ok(())
     }
 
+    /// Requires that each number of elements that a transposed convolution appends is less than the stride or the dilation.
+    ///
+    /// # Errors
+    ///
+    /// With a finding when one is not.
+    pub(crate) fn check_added(&self, cx: &mut Cx<'_, '_>, added: &[i64]) -> Outcome {
+        for (window, &added) in self.axes.iter().zip(added) {
+            let bound = window.stride.max(window.dilation);
+            if added >= bound {
+                let message = format_args!("the output padding {added} is not less than the stride, {bound}");
+                return Err(cx.fail(&BAD_ATTRIBUTE, message));
+            }
+        }
+        Ok(())
+    }
+
     /// Whether the node both gives padding and asks for it to be computed.
     pub(crate) fn pads_twice(&self) -> bool {
         self.padded && self.padding != Padding::Given

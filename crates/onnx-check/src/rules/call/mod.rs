@@ -1,5 +1,6 @@
 //! Rules about calls of functions, and about the nodes in functions. They see every node of a model that has functions.
 
+mod call_attribute_of_other_kind;
 mod function_in_domain_of_onnx;
 mod missing_call_attribute;
 mod operator_differs_from_model;
@@ -21,6 +22,7 @@ pub(crate) type Check = fn(&mut NodeCx<'_, '_>);
 
 /// The rules of this unit, in alphabetical order.
 pub(crate) static ENTRIES: &[Entry<Check>] = &[
+    entry(&call_attribute_of_other_kind::RULE, call_attribute_of_other_kind::check),
     entry(&function_in_domain_of_onnx::RULE, function_in_domain_of_onnx::check),
     entry(&missing_call_attribute::RULE, missing_call_attribute::check),
     entry(&operator_differs_from_model::RULE, operator_differs_from_model::check),

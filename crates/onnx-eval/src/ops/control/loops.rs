@@ -57,6 +57,22 @@ fn truth(cx: &mut Cx<'_, '_>, operand: &Operand) -> Outcome<bool> {
     }
 }
 
+/// Replaces states by the first results of a run of the body. The element type of a tensor stays.
+pub(super) fn hand_on(states: &mut [Value], results: &mut impl Iterator<Item = Value>) -> Outcome {
+    for (index, (state, value)) in states.iter_mut().zip(results).enumerate() {
+        if let (Value::Tensor(before), Value::Tensor(after)) = (&*state, &value)
+            && before.elem() != after.elem()
+        {
+            let (before, after) = (before.elem().name(), after.elem().name());
+            return Err(Stop::failed(format_args!(
+                "state {index} is a tensor of {before}, and the body gives one of {after}"
+            )));
+        }
+        *state = value;
+    }
+    Ok(())
+}
+
 impl Control for Loop {
     fn step(&mut self, cx: &mut Cx<'_, '_>, results: Option<Vec<Value>>) -> Outcome<Next> {
         if let Some(results) = results {
@@ -67,7 +83,7 @@ impl Control for Loop {
                 _ => return Err(Stop::failed("the body computes no condition")),
             };
             self.is_wanted = truth(cx, &condition)?;
-            self.states.iter_mut().zip(results.by_ref()).for_each(|(state, value)| *state = value);
+            hand_on(&mut self.states, &mut results)?;
             for (scan, value) in self.scans.iter_mut().zip(results) {
                 scan.push(cx, value)?;
             }

@@ -8,7 +8,7 @@ use onnx_ir::GraphId;
 use onnx_schema::{attr, op};
 
 use super::collected::Collected;
-use super::loops::{nothing, stacked};
+use super::loops::{hand_on, nothing, stacked};
 use crate::cx::{Cx, Operand, Outcome, Stop, axes};
 use crate::engine::control::{Control, Next};
 use crate::family::layout::transposed;
@@ -63,25 +63,33 @@ fn start(cx: &mut Cx<'_, '_>) -> Outcome<Box<dyn Control>> {
     let input_directions = list(cx, attr::SCAN_INPUT_DIRECTIONS, count)?;
     let output_axes = list(cx, attr::SCAN_OUTPUT_AXES, outputs)?;
     let output_directions = list(cx, attr::SCAN_OUTPUT_DIRECTIONS, outputs)?;
+    let [is_reversed, is_prepended] = [reversed(&input_directions)?, reversed(&output_directions)?];
     let mut inputs = Vec::with_capacity(count);
-    for (at, (&axis, &direction)) in input_axes.iter().zip(&input_directions).enumerate() {
+    for (at, (&axis, is_reverse)) in input_axes.iter().zip(is_reversed).enumerate() {
         let tensor = cx.tensor(states + at)?;
         let axis = axes::axis(axis, tensor.rank())?;
-        inputs.push(Input { tensor, axis, is_reverse: direction != 0 });
+        inputs.push(Input { tensor, axis, is_reverse });
     }
     let length = inputs.first().map_or(0, |input| input.tensor.dims[input.axis]);
     if inputs.iter().any(|input| input.tensor.dims[input.axis] != length) {
         return Err(Stop::failed("the scanned axes have different sizes"));
     }
-    let outputs = output_axes.iter().zip(&output_directions);
-    let outputs = outputs.map(|(&axis, &direction)| Output {
-        slices: Collected::default(),
-        axis,
-        is_reverse: direction != 0,
-    });
+    let outputs = output_axes.iter().zip(is_prepended);
+    let outputs =
+        outputs.map(|(&axis, is_reverse)| Output { slices: Collected::default(), axis, is_reverse });
     let outputs = outputs.collect();
     let states = (0..states).map(|index| cx.value(index).cloned()).collect::<Outcome<Vec<_>>>()?;
     Ok(Box::new(Scan { body, states, inputs, outputs, length, iteration: 0 }))
+}
+
+/// Which directions are reversed: 1 says so, and 0 does not.
+pub(super) fn reversed(directions: &[i64]) -> Outcome<Vec<bool>> {
+    let is_reversed = |&direction: &i64| match direction {
+        0 => Ok(false),
+        1 => Ok(true),
+        other => Err(Stop::failed(format_args!("a direction is {other}, and must be 0 or 1"))),
+    };
+    directions.iter().map(is_reversed).collect()
 }
 
 impl Control for Scan {
@@ -89,7 +97,7 @@ impl Control for Scan {
         if let Some(results) = results {
             self.iteration += 1;
             let mut results = results.into_iter();
-            self.states.iter_mut().zip(results.by_ref()).for_each(|(state, value)| *state = value);
+            hand_on(&mut self.states, &mut results)?;
             for (output, value) in self.outputs.iter_mut().zip(results) {
                 output.slices.push(cx, value)?;
             }

@@ -8,7 +8,8 @@ use onnx_ir::GraphId;
 use onnx_schema::attr;
 
 use super::collected::Collected;
-use super::loops::{nothing, stacked};
+use super::loops::{hand_on, nothing, stacked};
+use super::scan::reversed;
 use crate::cx::{Cx, Operand, Outcome, Stop, axes};
 use crate::engine::control::{Control, Next};
 use crate::number::{Unit, by_unit};
@@ -47,8 +48,8 @@ pub(super) fn start(cx: &mut Cx<'_, '_>) -> Outcome<Box<dyn Control>> {
     }
     let given = (1..=states).map(|index| cx.tensor(index)).collect::<Outcome<Vec<_>>>()?;
     let mut inputs = Vec::with_capacity(count);
-    for (at, direction) in directions.into_iter().enumerate() {
-        inputs.push((cx.tensor(1 + states + at)?, direction != 0));
+    for (at, is_reverse) in reversed(&directions)?.into_iter().enumerate() {
+        inputs.push((cx.tensor(1 + states + at)?, is_reverse));
     }
     let (batches, length) = match inputs.first().map(|(first, _)| &first.dims[..]) {
         Some(&[batches, length, ..]) => (batches, length),
@@ -85,7 +86,7 @@ impl Control for Batches {
         if let Some(results) = results {
             self.iteration += 1;
             let mut results = results.into_iter();
-            self.current.iter_mut().zip(results.by_ref()).for_each(|(state, value)| *state = value);
+            hand_on(&mut self.current, &mut results)?;
             for (slices, value) in self.slices.iter_mut().zip(results) {
                 slices.push(cx, value)?;
             }

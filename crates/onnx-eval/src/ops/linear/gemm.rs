@@ -29,6 +29,13 @@ pub(crate) fn gemm(cx: &mut Cx<'_, '_>) -> Outcome {
     }
     let dims = [rows, columns];
     if let Some(c) = &c
+        && (1..7).contains(&cx.since())
+        && !cx.flag(attr::BROADCAST)?
+        && c.dims.as_slice() != dims
+    {
+        return Err(Stop::failed("C does not have the sizes of the product, and `broadcast` is not set"));
+    }
+    if let Some(c) = &c
         && joined(&[&dims, &c.dims])?.as_slice() != dims
     {
         return Err(Stop::failed("C does not broadcast to the product"));

@@ -1,8 +1,8 @@
 //! `Clip`: elements kept between two bounds, attributes until version 10 and scalar inputs from version 11 on.
 //!
-//! If the lower bound is above the upper one, the upper one wins. NaN stays. In versions 6 to 10, an omitted bound is the default,
-//! the greatest finite `float`. In others it binds nothing, so infinities stay, as in the body of the function and in the
-//! reference; onnxruntime reduces them to the greatest finite number.
+//! If the lower bound is above the upper one, the upper one wins. NaN stays. An omitted bound is the least or the greatest
+//! finite number of the type, as the text of every version says, and as in onnxruntime; in versions 6 to 10 it is that of
+//! `float`, which is the default of the attribute. The reference and the body of the function keep infinities.
 
 use onnx_schema::{attr, op};
 
@@ -45,6 +45,8 @@ fn by_inputs(cx: &mut Cx<'_, '_>) -> Outcome {
 }
 
 fn clip<T: Number>(cx: &mut Cx<'_, '_>, x: Operand, low: Option<T>, high: Option<T>) -> Outcome {
+    let end = x.elem.greatest_finite();
+    let (low, high) = (low.or_else(|| end.map(|end| T::of_f64(-end))), high.or_else(|| end.map(T::of_f64)));
     map_elements::<T>(cx, x, |value| {
         let raised = low.map_or(value, |low| greater(value, low));
         high.map_or(raised, |high| smaller(raised, high))

@@ -32,6 +32,7 @@ fn rule(cx: &mut Cx<'_, '_>, control: &mut Control) -> Outcome<Step> {
             let outputs = cx.output_count();
             cx.body_arity(then, 0, outputs)?;
             cx.body_arity(otherwise, 0, outputs)?;
+            cx.one_element(0, "the condition")?;
             let taken = taken(cx);
             Ok(Step::Enter(then, Runs::if_positive(taken)))
         }

@@ -13,7 +13,8 @@
 //! specification does not define them, and onnxruntime gives 0 for each size that its inference leaves open. A guard
 //! (trip count at least 1) excludes that; if the loop provably has no iteration, the shape is unknown.
 //!
-//! An element type or kind that changes between iterations is a fault, as is a collected value that is not a tensor.
+//! An element type or kind that changes between iterations is a fault, as is a collected value that is not a tensor, and a
+//! condition that is no truth value; the reference does not look at the condition.
 
 use onnx_ir::{Def, GraphId, ValueId};
 use onnx_schema::{attr, op};
@@ -26,7 +27,7 @@ use crate::cx::{Cx, Outcome};
 use crate::engine::control::{Control, Known, Runs, Step};
 use crate::facts::Relation;
 use crate::family::join::{join, join_ty};
-use crate::fault::{BODY_ARITY, TYPES_DIFFER, WRONG_KIND};
+use crate::fault::{BODY_ARITY, TYPE_NOT_ALLOWED, TYPES_DIFFER, WRONG_KIND};
 use crate::registry::{OpRules, infer, since_control};
 use crate::sequence::Members;
 use crate::ty::{Dims, Ty};
@@ -48,6 +49,8 @@ fn rule(cx: &mut Cx<'_, '_>, control: &mut Control) -> Outcome<Step> {
                 format_args!("the node has too few outputs for {carried} carried values"),
             ));
         }
+        cx.one_element(0, "the trip count")?;
+        cx.one_element(1, "the condition")?;
         let initial: Vec<Known> = (0..carried).map(|index| cx.known(index.saturating_add(2))).collect();
         let start = widened(cx, initial);
         return enter(cx, control, body, start);
@@ -56,6 +59,11 @@ fn rule(cx: &mut Cx<'_, '_>, control: &mut Control) -> Outcome<Step> {
         return each(cx, control, body, carried);
     }
     let results = cx.raw_results(body);
+    let given = truth_value(cx, results.first());
+    if given.is_err() {
+        cx.state.forget_graph(body);
+    }
+    given?;
     let current = control.saved.pop().unwrap_or_default();
     let last = control.round >= MAX_ROUNDS;
     let mut next = Vec::with_capacity(carried);
@@ -91,6 +99,26 @@ fn rule(cx: &mut Cx<'_, '_>, control: &mut Control) -> Outcome<Step> {
         return enter(cx, control, body, open);
     }
     finish(cx, body, (next, None), results, control.mark)
+}
+
+/// Requires that the first result of the body, the condition, is a truth value. How many elements it has matters only if
+/// the body runs.
+fn truth_value(cx: &mut Cx<'_, '_>, condition: Option<&Known>) -> Outcome {
+    let Some(Known { ty, .. }) = condition else { return Ok(()) };
+    let is_truth = match ty {
+        Ty::Unknown => true,
+        Ty::Tensor(elem, _) => matches!(elem, ElemType::Bool | ElemType::Undefined),
+        Ty::Other(_) => false,
+    };
+    if !is_truth {
+        return Err(
+            cx.fail_structure(&TYPE_NOT_ALLOWED, "the condition that the body gives must be tensor(bool)")
+        );
+    }
+    if runs(cx) == Runs::Always {
+        cx.is_one_element(ty, "the condition that the body gives")?;
+    }
+    Ok(())
 }
 
 /// Loops of more iterations are not visited iteration by iteration.

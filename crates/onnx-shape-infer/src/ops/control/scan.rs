@@ -4,15 +4,18 @@
 //! Without slices, a state is returned unchanged; so the outputs have the shapes of the initial states, and the types
 //! that the body infers for them are used only if the input provably has a slice. The reference always uses them.
 //!
+//! A state whose element type changes is a fault, as are directions that are not one for each tensor, or neither 0 nor 1;
+//! the reference accepts these.
+//!
 //! All scanned axes have the same size, which is that of the collected axes. Until version 8 a batch axis comes before the
 //! scanned one, and sequences may be shorter than that; what is collected is padded.
 
 use onnx_schema::{attr, op};
-use onnx_types::Dim;
+use onnx_types::{Dim, ElemType, Symbol};
 
 use crate::cx::{Cx, Outcome};
 use crate::engine::control::{Control, Known, Runs, Step};
-use crate::fault::{BAD_ATTRIBUTE, BODY_ARITY, MISSING, SIZES_DIFFER, WRONG_RANK};
+use crate::fault::{BAD_ATTRIBUTE, BODY_ARITY, MISSING, SIZES_DIFFER, TYPES_DIFFER, WRONG_KIND, WRONG_RANK};
 use crate::registry::{OpRules, infer, since_control};
 use crate::ty::{Dims, Ty};
 
@@ -60,6 +63,9 @@ fn rule(cx: &mut Cx<'_, '_>, control: &mut Control, form: &Form) -> Outcome<Step
         return Err(cx.fail(&BODY_ARITY, format_args!("{states} states do not fit the outputs of the node")));
     };
     cx.body_arity(body, given, states.saturating_add(collected))?;
+    if control.round == 0 {
+        directions(cx, form, scanned, collected)?;
+    }
     let mut parts = Parts { states, collected, batch: Dim::Unknown, length: Dim::Unknown };
     let slices = slices(cx, form, &mut parts)?;
     if control.round == 0 {
@@ -130,8 +136,31 @@ fn slices(cx: &mut Cx<'_, '_>, form: &Form, parts: &mut Parts) -> Outcome<Vec<Ty
     Ok(slices)
 }
 
+/// Whether all lists of directions have an entry for each tensor, which is 0 or 1.
+fn directions(cx: &mut Cx<'_, '_>, form: &Form, scanned: usize, collected: usize) -> Outcome {
+    let lists: &[(Symbol, usize)] = if form.batch > 0 {
+        &[(attr::DIRECTIONS, scanned)]
+    } else {
+        &[(attr::SCAN_INPUT_DIRECTIONS, scanned), (attr::SCAN_OUTPUT_DIRECTIONS, collected)]
+    };
+    for &(name, count) in lists {
+        // Writers give an empty list for none.
+        let Some(list) = cx.ints(name)?.filter(|list| !list.is_empty()) else { continue };
+        let found = list.len();
+        if found != count {
+            let message = format_args!("{found} directions are given for {count} tensors");
+            return Err(cx.fail_structure(&BAD_ATTRIBUTE, message));
+        }
+        if let Some(direction) = list.iter().find(|direction| !(0..=1).contains(*direction)) {
+            let message = format_args!("a direction is {direction}, and must be 0 or 1");
+            return Err(cx.fail_structure(&BAD_ATTRIBUTE, message));
+        }
+    }
+    Ok(())
+}
+
 /// The axes that an attribute names for a number of inputs or outputs.
-fn axes(cx: &mut Cx<'_, '_>, form: &Form, name: onnx_types::Symbol, count: usize) -> Outcome<Vec<i64>> {
+fn axes(cx: &mut Cx<'_, '_>, form: &Form, name: Symbol, count: usize) -> Outcome<Vec<i64>> {
     match cx.ints(name)? {
         Some(axes) if form.batch == 0 => {
             if axes.len() != count {
@@ -158,7 +187,13 @@ fn finish(cx: &mut Cx<'_, '_>, form: &Form, parts: &Parts, body: onnx_ir::GraphI
     let batch = shared(cx, parts, parts.batch, 1);
     for (at, (known, axis)) in collected.into_iter().zip(axes).enumerate() {
         let index = parts.states.saturating_add(at);
-        let Ty::Tensor(elem, dims) = known.ty else { continue };
+        let (elem, dims) = match known.ty {
+            Ty::Unknown => continue,
+            Ty::Tensor(elem, dims) => (elem, dims),
+            Ty::Other(_) => {
+                return Err(cx.fail_structure(&WRONG_KIND, format_args!("scan output {at} is not a tensor")));
+            }
+        };
         let dims = match dims {
             Some(mut dims) => {
                 let axis = cx.axis(axis, dims.len().saturating_add(1))?;
@@ -192,6 +227,17 @@ fn state(cx: &mut Cx<'_, '_>, form: &Form, parts: &Parts, index: usize, result: 
     let initial = cx.ty(form.first.saturating_add(index));
     let runs = parts.runs(cx, form) == Runs::Always;
     let never = parts.length == Dim::Known(0);
+    let changes = match (&initial, result) {
+        (_, Ty::Unknown) | (Ty::Unknown, _) => false,
+        (Ty::Tensor(before, _), Ty::Tensor(after, _)) => {
+            before != after && ![*before, *after].contains(&ElemType::Undefined)
+        }
+        (Ty::Other(_), _) | (_, Ty::Other(_)) => true,
+    };
+    if changes {
+        let message = format_args!("state {index} changes its type from run to run");
+        return Err(cx.fail_structure(&TYPES_DIFFER, message));
+    }
     let (Ty::Tensor(_, _) | Ty::Unknown, Ty::Tensor(elem, dims)) = (&initial, result) else {
         cx.set_ty(index, initial);
         return Ok(());

@@ -12,7 +12,7 @@ use onnx_types::{Dim, ElemType};
 use crate::content::Elem;
 use crate::cx::{Cx, Outcome, Stop};
 use crate::family::arithmetic::fit;
-use crate::fault::{TYPES_DIFFER, WRONG_RANK};
+use crate::fault::{BAD_VALUE, TYPES_DIFFER, WRONG_RANK};
 use crate::registry::{OpRules, infer, since};
 
 pub(super) const RULES: OpRules = infer(op::RANGE, &[since(11, range)]).values(&[since(11, values)]);
@@ -26,8 +26,10 @@ fn range(cx: &mut Cx<'_, '_>) -> Outcome {
     if [1, 2].iter().any(|&index| cx.elem(index).is_ok_and(|other| other != elem)) {
         return Err(cx.fail(&TYPES_DIFFER, "start, limit and step must have the same type"));
     }
+    if delta.to_f64() == Some(0.0) {
+        return Err(cx.fail(&BAD_VALUE, "the step is 0"));
+    }
     let count = match (start, limit, delta) {
-        (Elem::Int(_), Elem::Int(_), Elem::Int(Dim::Known(0))) => Dim::Unknown,
         (Elem::Int(start), Elem::Int(limit), Elem::Int(delta)) => {
             let distance = cx.dims().sub(limit, start);
             let steps = cx.dims().ceil_div(distance, delta);

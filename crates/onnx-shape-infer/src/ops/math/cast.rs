@@ -32,7 +32,7 @@ fn by_name(cx: &mut Cx<'_, '_>) -> Outcome {
 }
 
 fn by_code(cx: &mut Cx<'_, '_>) -> Outcome {
-    match element_type::attribute(cx, attr::TO)? {
+    match element_type::defined(cx, attr::TO)? {
         Some(elem) => cx.set_elem(0, elem),
         None => return Err(cx.fail(&MISSING, "attribute `to` is missing")),
     }

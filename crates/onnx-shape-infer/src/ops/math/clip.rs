@@ -46,7 +46,11 @@ fn by_inputs(cx: &mut Cx<'_, '_>) -> Outcome {
     let (low, high) = (at(1), at(2));
     zip(cx, &inputs, |cx, elems| {
         let bound = |at: Option<usize>| at.map(|at| elems.get(at).copied().unwrap_or_default());
-        clip(cx, elem, elems.first().copied().unwrap_or_default(), bound(low), bound(high))
+        match elems.first().copied().unwrap_or_default() {
+            // By the text, omitted bounds bind infinities; the body of the function does not.
+            Elem::Float(value) if !value.is_finite() && (low.is_none() || high.is_none()) => Elem::Unknown,
+            value => clip(cx, elem, value, bound(low), bound(high)),
+        }
     })
 }
 

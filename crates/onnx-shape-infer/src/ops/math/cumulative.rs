@@ -13,9 +13,16 @@ use crate::family::elementwise::like_first;
 use crate::registry::{OpRules, infer, since};
 
 pub(in crate::ops) const RULES: &[OpRules] = &[
-    infer(op::CUM_PROD, &[since(26, like_first)]).values(&[since(26, |cx| scan(cx, Op::Mul, 1))]),
-    infer(op::CUM_SUM, &[since(11, like_first)]).values(&[since(11, |cx| scan(cx, Op::Add, 0))]),
+    infer(op::CUM_PROD, &[since(26, along_axis)]).values(&[since(26, |cx| scan(cx, Op::Mul, 1))]),
+    infer(op::CUM_SUM, &[since(11, along_axis)]).values(&[since(11, |cx| scan(cx, Op::Add, 0))]),
 ];
+
+fn along_axis(cx: &mut Cx<'_, '_>) -> Outcome {
+    if let (Ok(rank), Ok(Dim::Known(axis))) = (cx.rank(0), cx.scalar(1)) {
+        cx.axis(axis, rank)?;
+    }
+    like_first(cx)
+}
 
 fn scan(cx: &mut Cx<'_, '_>, op: Op, neutral: i64) -> Outcome {
     let elem = cx.elem(0)?;

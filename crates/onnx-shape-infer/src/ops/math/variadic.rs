@@ -12,7 +12,7 @@ use crate::family::elementwise::like_first;
 use crate::fault::MISSING;
 use crate::registry::{OpRules, Row, infer, since};
 
-const ROWS: &[Row] = &[since(1, like_first), since(8, all)];
+const ROWS: &[Row] = &[since(1, alike), since(8, all)];
 
 pub(in crate::ops) const RULES: &[OpRules] = &[
     infer(op::MAX, ROWS).values(&[since(1, |cx| fold(cx, Op::Max))]),
@@ -20,6 +20,19 @@ pub(in crate::ops) const RULES: &[OpRules] = &[
     infer(op::MIN, ROWS).values(&[since(1, |cx| fold(cx, Op::Min))]),
     infer(op::SUM, ROWS).values(&[since(1, |cx| fold(cx, Op::Add))]),
 ];
+
+/// Before version 8, all inputs have one shape.
+fn alike(cx: &mut Cx<'_, '_>) -> Outcome {
+    for input in 1..cx.input_count() {
+        cx.same_rank(0, input)?;
+        if let (Ok(first), Ok(other)) = (cx.shape(0), cx.shape(input)) {
+            for (&size, &other) in first.iter().zip(&other) {
+                cx.agree(size, other, "a size of the inputs")?;
+            }
+        }
+    }
+    like_first(cx)
+}
 
 fn all(cx: &mut Cx<'_, '_>) -> Outcome {
     if cx.input_count() == 0 {

@@ -12,7 +12,7 @@ use onnx_types::{Dim, Symbol};
 
 use super::heads::{count, grouped, share};
 use crate::cx::{Cx, Outcome, Stop};
-use crate::fault::{BAD_ATTRIBUTE, BAD_VALUE, MISSING, WRONG_RANK};
+use crate::fault::{BAD_ATTRIBUTE, BAD_VALUE, MISSING, NO_BROADCAST, WRONG_RANK};
 use crate::registry::{OpRules, infer, since};
 use crate::ty::at;
 
@@ -41,6 +41,19 @@ fn part(cx: &mut Cx<'_, '_>, input: usize, heads: Symbol) -> Outcome<Part> {
         }
         _ => Err(cx.fail(&WRONG_RANK, format_args!("input {input} has rank {rank} where 3 or 4 is needed"))),
     }
+}
+
+/// The mask broadcasts to the scores; its last axis may be shorter from version 24 on.
+fn mask_fits(cx: &mut Cx<'_, '_>, scores: &[Dim; 4]) -> Outcome {
+    let Ok(mut mask) = cx.shape(3) else { return Ok(()) };
+    let pads = cx.since() >= 24;
+    if let (Some(last), true) = (mask.last_mut(), pads) {
+        if cx.dims_le(*last, scores[3]) == Some(false) {
+            return Err(cx.fail(&NO_BROADCAST, "the mask has more columns than there are keys"));
+        }
+        *last = scores[3];
+    }
+    cx.broadcasts_to(&mask, scores, "the mask")
 }
 
 fn attend_checked(cx: &mut Cx<'_, '_>) -> Outcome {
@@ -100,7 +113,9 @@ fn attend(cx: &mut Cx<'_, '_>) -> Outcome {
     let [batch, heads, total, _] = keys;
     cx.set_shape(1, keys);
     cx.set_shape(2, [batch, heads, total, value.size]);
-    cx.set_shape(3, [batch, query.heads, query.length, total]);
+    let scores = [batch, query.heads, query.length, total];
+    mask_fits(cx, &scores)?;
+    cx.set_shape(3, scores);
     if [key, value].iter().any(|part| part.rank != 0 && part.rank != query.rank) {
         return Err(Stop::Unknown);
     }

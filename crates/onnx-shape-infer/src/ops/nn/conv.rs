@@ -104,7 +104,11 @@ pub(super) fn in_groups(cx: &mut Cx<'_, '_>, channels: Dim, group: Dim, what: &s
 pub(super) fn with_bias(cx: &mut Cx<'_, '_>, bias: usize, channels: Dim) -> Outcome<Dim> {
     match cx.shape(bias).as_deref() {
         Ok(&[size]) => cx.same(channels, size, "the sizes of the bias and of the output channels"),
-        _ => Ok(channels),
+        Ok(dims) => {
+            let rank = dims.len();
+            Err(cx.fail(&WRONG_RANK, format_args!("the bias has rank {rank} where 1 is needed")))
+        }
+        Err(_) => Ok(channels),
     }
 }
 

@@ -1,8 +1,9 @@
 //! `ConvTranspose`: `[N, C, spatial…]` and weights `[C, M/group, kernel…]` give `[N, M, spatial…]`.
 //!
 //! A size is `s*(H-1) + output_padding + d*(k-1) + 1 - pads`, or what `output_shape` says. Padding that is both given and
-//! computed is a fault, as in the reference. Where the channels do not fit the weights, or a size is negative, it is a fault
-//! that the reference accepts.
+//! computed is a fault, as in the reference. Where an output padding is neither less than
+//! the stride nor less than the dilation, the channels do not fit the weights, or a size is negative, it is a fault that the
+//! reference accepts.
 
 use onnx_schema::{attr, op};
 use onnx_types::Dim;
@@ -14,9 +15,11 @@ use crate::fault::BAD_ATTRIBUTE;
 use crate::registry::{OpRules, infer, since};
 use crate::ty::{Dims, at};
 
-pub(super) const RULES: OpRules = infer(op::CONV_TRANSPOSE, &[since(1, transpose)]);
+pub(super) const RULES: OpRules =
+    infer(op::CONV_TRANSPOSE, &[since(1, |cx| transpose(cx, false)), since(11, |cx| transpose(cx, true))]);
 
-fn transpose(cx: &mut Cx<'_, '_>) -> Outcome {
+/// `bounded`: the text bounds what is added.
+fn transpose(cx: &mut Cx<'_, '_>, bounded: bool) -> Outcome {
     let (input, weights) = operands(cx, 1)?;
     let kernel = kernel(cx, &weights)?;
     let windows = Windows::read(cx, &kernel, true)?;
@@ -32,6 +35,9 @@ fn transpose(cx: &mut Cx<'_, '_>) -> Outcome {
     }
     let channels = with_bias(cx, 2, channels)?;
     let added = ints_of(cx, attr::OUTPUT_PADDING, kernel.len(), 0, 0)?;
+    if bounded {
+        windows.check_added(cx, &added)?;
+    }
     let spatial: Dims = if cx.ints(attr::OUTPUT_SHAPE)?.is_some() {
         let sizes = ints_of(cx, attr::OUTPUT_SHAPE, kernel.len(), 0, 0)?;
         sizes.iter().map(|&size| Dim::Known(size)).collect()

@@ -8,6 +8,7 @@ use onnx_types::Dim;
 
 use super::conv::{in_groups, result};
 use crate::cx::{Cx, Outcome};
+use crate::fault::WRONG_RANK;
 use crate::registry::{OpRules, infer, since};
 use crate::ty::{Dims, at};
 
@@ -18,7 +19,9 @@ fn deform(cx: &mut Cx<'_, '_>) -> Outcome {
     for input in [2, 4] {
         let Ok(displaced) = cx.shape(input) else { continue };
         if displaced.len() != dims.len() {
-            continue;
+            let (rank, other) = (dims.len(), displaced.len());
+            let message = format_args!("the result has rank {rank} and input {input} has rank {other}");
+            return Err(cx.fail(&WRONG_RANK, message));
         }
         for (axis, (size, &other)) in dims.iter_mut().zip(&displaced).enumerate() {
             if axis != 1 {

@@ -1,5 +1,6 @@
 //! `LayerNormalization`: the result has the shape of the input; the mean and the inverse deviation have 1 for each axis from
-//! `axis` on, and the type that `stash_type` says.
+//! `axis` on, and the type that `stash_type` says. The scale and the bias must broadcast to the input, which the reference
+//! does not compare.
 
 use onnx_schema::{attr, op};
 use onnx_types::{Dim, ElemType};
@@ -15,6 +16,11 @@ fn normalize(cx: &mut Cx<'_, '_>) -> Outcome {
     cx.set_elem(1, elem);
     cx.set_elem(2, elem);
     let mut dims = cx.shape(0)?;
+    for (input, what) in [(1, "the scale"), (2, "the bias")] {
+        if let Ok(inner) = cx.shape(input) {
+            cx.broadcasts_to(&inner, &dims, what)?;
+        }
+    }
     cx.set_shape(0, dims.clone());
     let axis = cx.int_or(attr::AXIS, -1)?;
     let axis = cx.axis(axis, dims.len())?;

@@ -1,9 +1,8 @@
 //! `NegativeLogLikelihoodLoss` and `SoftmaxCrossEntropyLoss`: scores `[N, C, d…]` and classes `[N, d…]` give a loss for each
 //! class, or one number of them all.
 //!
-//! Scores and classes that do not fit are a fault of the first of the two, as in the reference; the reference checks
-//! its weights from version 22 on; this rule always does. The second has a loss for each class, regardless of the
-//! scores.
+//! Scores, classes and weights that do not fit are a fault. The reference compares them for the first of the two only, and
+//! its weights from version 22 on.
 
 use onnx_schema::{attr, op};
 
@@ -21,11 +20,7 @@ fn with_probabilities(cx: &mut Cx<'_, '_>) -> Outcome {
     if let Ok(dims) = cx.shape(0) {
         cx.set_dims(1, dims);
     }
-    let each = cx.shape(1).ok().or_else(|| {
-        let mut scores = cx.shape(0).ok()?;
-        (scores.len() >= 2).then(|| scores.remove(1))?;
-        Some(scores)
-    });
+    let each = classes(cx)?;
     reduce(cx, each)
 }
 

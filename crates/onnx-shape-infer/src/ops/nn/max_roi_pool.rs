@@ -14,6 +14,7 @@ pub(super) const RULES: OpRules = infer(op::MAX_ROI_POOL, &[since(1, pool)]);
 fn pool(cx: &mut Cx<'_, '_>) -> Outcome {
     let input = cx.dims_of_rank(0, 4)?;
     let rois = cx.dims_of_rank(1, 2)?;
+    cx.agree(at(&rois, 1), Dim::Known(5), "the numbers of a region")?;
     if cx.ints(attr::POOLED_SHAPE)?.is_none() {
         return Err(cx.fail(&MISSING, "attribute `pooled_shape` is missing"));
     }

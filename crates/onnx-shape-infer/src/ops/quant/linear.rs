@@ -79,11 +79,20 @@ fn type_of_zero_point(cx: &mut Cx<'_, '_>) {
     }
 }
 
+/// There is a zero point for each scale.
+fn zero_points_fit(cx: &mut Cx<'_, '_>) -> Outcome {
+    let (Ok(scales), Ok(zeros)) = (cx.shape(1), cx.shape(2)) else { return Ok(()) };
+    let (scales, zeros) = (cx.product(&scales), cx.product(&zeros));
+    cx.agree(scales, zeros, "the numbers of scales and of zero points")
+}
+
 fn whole(cx: &mut Cx<'_, '_>) -> Outcome {
+    zero_points_fit(cx)?;
     cx.copy_shape(0, 0)
 }
 
 fn by_axis(cx: &mut Cx<'_, '_>) -> Outcome {
+    zero_points_fit(cx)?;
     let dims = fit_axis(cx)?;
     cx.set_dims(0, dims);
     Ok(())
@@ -112,6 +121,7 @@ fn by_blocks(cx: &mut Cx<'_, '_>) -> Outcome {
     if block <= 0 {
         return by_axis(cx);
     }
+    zero_points_fit(cx)?;
     let mut dims = cx.shape(0)?;
     let axis = cx.int_or(attr::AXIS, 1)?;
     for input in [1, 2] {

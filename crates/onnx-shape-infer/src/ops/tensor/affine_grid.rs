@@ -1,6 +1,7 @@
 //! `AffineGrid`: the places at which a transformed image of a given size is sampled, in two or three spatial axes.
 //!
-//! The size is that of the image with batch and channels. The matrices are not compared with it, as in the reference.
+//! The size is that of the image with batch and channels. The matrices must fit it; the reference does not compare
+//! them.
 
 use onnx_schema::op;
 use onnx_types::Dim;
@@ -8,7 +9,7 @@ use onnx_types::Dim;
 use crate::cx::{Cx, Outcome, Stop};
 use crate::fault::BAD_VALUE;
 use crate::registry::{OpRules, infer, since};
-use crate::ty::Dims;
+use crate::ty::{Dims, at};
 
 pub(super) const RULES: OpRules = infer(op::AFFINE_GRID, &[since(20, affine_grid)]);
 
@@ -19,7 +20,13 @@ fn affine_grid(cx: &mut Cx<'_, '_>) -> Outcome {
         let count = size.len();
         return Err(cx.fail(&BAD_VALUE, format_args!("the size has {count} numbers, not 4 or 5")));
     };
-    let coordinates = Dim::Known(if spatial.len() == 2 { 2 } else { 3 });
+    let axes = if spatial.len() == 2 { 2 } else { 3 };
+    let coordinates = Dim::Known(axes);
+    let matrices = cx.dims_of_rank(0, 3)?;
+    cx.agree(batch, at(&matrices, 0), "the numbers of images and of matrices")?;
+    cx.agree(at(&matrices, 1), coordinates, "the rows of a matrix and the spatial axes")?;
+    let columns = Dim::Known(if axes == 2 { 3 } else { 4 });
+    cx.agree(at(&matrices, 2), columns, "the columns of a matrix and the coordinates of a place")?;
     let mut dims = Dims::new();
     for &size in [batch].iter().chain(spatial) {
         dims.push(if cx.is_size(size) { size } else { Dim::Unknown });

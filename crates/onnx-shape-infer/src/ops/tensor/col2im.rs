@@ -8,6 +8,7 @@ use onnx_schema::{attr, op};
 use onnx_types::Dim;
 
 use crate::cx::{Cx, Outcome, Stop};
+use crate::family::window::Windows;
 use crate::fault::SIZES_DIFFER;
 use crate::registry::{OpRules, infer, since};
 use crate::ty::Dims;
@@ -19,16 +20,24 @@ pub(super) const RULES: OpRules = infer(op::COL2IM, &[since(18, col2im)]);
 fn col2im(cx: &mut Cx<'_, '_>) -> Outcome {
     let axes = spatial_axes(cx)?;
     let columns = cx.shape_of_rank(0, 3)?;
-    let &[batch, channels, _] = columns.as_slice() else { return Err(Stop::Unknown) };
+    let &[batch, channels, count] = columns.as_slice() else { return Err(Stop::Unknown) };
     let unknown = |axes: Option<usize>| Ok(Dims::from_elem(Dim::Unknown, axes.ok_or(Stop::Unknown)?));
     let image = cx.elements(1).map_or_else(|| unknown(axes), Ok)?;
     let channels = match cx.elements(2) {
         Some(block) if block.iter().all(|&size| cx.dims_le(Dim::Known(1), size) == Some(true)) => {
             let area = area_of(cx, &block, channels)?;
-            divided(cx, channels, area)
+            divided(cx, channels, area, "channels")?
         }
         _ => Dim::Unknown,
     };
+    if let (Some(sizes), Some(block)) = (cx.elements(1), cx.elements(2))
+        && sizes.len() == block.len()
+        && block.iter().all(|size| matches!(size, Dim::Known(1..)))
+    {
+        let places = Windows::read(cx, &block, true)?.convolve(cx, &sizes)?;
+        let places = cx.product(&places);
+        cx.agree(places, count, "the places of a block in the image and the blocks")?;
+    }
     let mut dims = Dims::from_slice(&[batch, channels]);
     for size in image {
         dims.push(if cx.is_size(size) { size } else { Dim::Unknown });

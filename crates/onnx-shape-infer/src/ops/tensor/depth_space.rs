@@ -1,7 +1,7 @@
 //! `DepthToSpace` and `SpaceToDepth`: blocks of the two spatial axes as channels, and back.
 //!
-//! What is divided must be divisible, which is proved by the node's being valid. The reference rounds numbers that are not;
-//! here nothing is said about them.
+//! What is divided must be divisible, which is proved by the node's being valid. Numbers that are not are a fault; the
+//! reference rounds them.
 
 use onnx_schema::{attr, op};
 use onnx_types::Dim;
@@ -28,11 +28,12 @@ fn blocks(cx: &mut Cx<'_, '_>, to_space: bool) -> Outcome {
     let block = Dim::Known(block);
     let area = area_of(cx, &[block, block], channels)?;
     let dims = if to_space {
-        let channels = divided(cx, channels, area);
+        let channels = divided(cx, channels, area, "channels")?;
         [batch, channels, cx.product_of_sizes(&[height, block])?, cx.product_of_sizes(&[width, block])?]
     } else {
         let channels = cx.product_of_sizes(&[channels, area])?;
-        [batch, channels, divided(cx, height, block), divided(cx, width, block)]
+        let height = divided(cx, height, block, "rows")?;
+        [batch, channels, height, divided(cx, width, block, "columns")?]
     };
     cx.set_shape(0, dims);
     Ok(())
@@ -44,11 +45,16 @@ pub(super) fn area_of(cx: &mut Cx<'_, '_>, block: &[Dim], channels: Dim) -> Outc
     if are_there { cx.product_of_sizes(block) } else { Ok(cx.product(block)) }
 }
 
-/// The quotient of a size that is divisible in every valid run.
-pub(super) fn divided(cx: &mut Cx<'_, '_>, dim: Dim, by: Dim) -> Dim {
+/// The quotient of a size that is divisible in every valid run. `what` names what is divided: "channels".
+///
+/// # Errors
+///
+/// With a finding when both are numbers and a remainder is left.
+pub(super) fn divided(cx: &mut Cx<'_, '_>, dim: Dim, by: Dim, what: &str) -> Outcome<Dim> {
+    cx.divides(by, dim, what)?;
     let quotient = cx.dims().exact_div(dim, by);
     if dim.known().is_none() && !quotient.is_unknown() {
         cx.prove(Relation::Divides(by, dim));
     }
-    quotient
+    Ok(quotient)
 }

@@ -47,7 +47,7 @@ fn gather_nd(cx: &mut Cx<'_, '_>, batch: i64) -> Outcome {
     };
     let mut dims = Dims::from_slice(outer);
     for (dim, &other) in dims.iter_mut().zip(&data).take(batch) {
-        if let (None, Dim::Known(_)) = (dim.known(), other) {
+        if let Dim::Known(_) = other {
             *dim = cx.same(*dim, other, "the sizes of a batch axis")?;
         }
     }

@@ -29,6 +29,7 @@ fn grid_sample(cx: &mut Cx<'_, '_>) -> Outcome {
         let axes = spatial.len();
         return Err(cx.fail(&SIZES_DIFFER, format_args!("the grid has {depth} coordinates for {axes} axes")));
     }
+    cx.agree(batch, *grid_batch, "the batch sizes of the image and of the grid")?;
     let mut dims = Dims::from_slice(&[
         if batch.known().is_some() { batch } else { better(batch, *grid_batch) },
         channels,

@@ -175,10 +175,21 @@ fn kept_ratio(dims: &[Dim], axes: &[usize], sizes: &[Dim], policy: Policy) -> Op
 fn scale_axes(cx: &mut Cx<'_, '_>, input: usize, axes: &[usize]) -> Outcome {
     let mut dims = cx.shape(0)?;
     let scales = cx.content(input);
+    if let (None, Ok(&[Dim::Known(count)])) = (&scales, cx.shape(input).as_deref())
+        && let Ok(count) = usize::try_from(count)
+        && count != axes.len()
+    {
+        return Err(count_differs(cx, "scales", count, axes.len()));
+    }
     if let Some(scales) = &scales
         && scales.len() != axes.len()
     {
         return Err(count_differs(cx, "scales", scales.len(), axes.len()));
+    }
+    for scale in scales.iter().flat_map(|scales| scales.iter()) {
+        if let Some(scale) = scale.to_f64().filter(|&scale| scale <= 0.0) {
+            return Err(cx.fail(&BAD_VALUE, format_args!("a scale is {scale}, and must be greater than 0")));
+        }
     }
     for (nth, &axis) in axes.iter().enumerate() {
         let scale = scales.as_ref().and_then(|scales| scales.get(nth)).copied().unwrap_or_default();

@@ -9,10 +9,22 @@ use crate::family::elementwise::like_first;
 use crate::family::layout::{Sizes, Small, each, offset, position};
 use crate::registry::{OpRules, infer, since};
 
-pub(super) const SCATTER: OpRules = infer(op::SCATTER, &[since(9, like_first)]).values(&[since(9, values)]);
+pub(super) const SCATTER: OpRules = infer(op::SCATTER, &[since(9, scatter)]).values(&[since(9, values)]);
 
 pub(super) const ELEMENTS: OpRules =
-    infer(op::SCATTER_ELEMENTS, &[since(11, like_first)]).values(&[since(11, values)]);
+    infer(op::SCATTER_ELEMENTS, &[since(11, scatter)]).values(&[since(11, values)]);
+
+/// All inputs have one rank, and there is an update for each index.
+fn scatter(cx: &mut Cx<'_, '_>) -> Outcome {
+    cx.same_rank(0, 1)?;
+    cx.same_rank(0, 2)?;
+    if let (Ok(indices), Ok(updates)) = (cx.shape(1), cx.shape(2)) {
+        for (&size, &other) in indices.iter().zip(&updates) {
+            cx.agree(size, other, "a size of the indices and of the updates")?;
+        }
+    }
+    like_first(cx)
+}
 
 /// Without a reduction, and where all indices are known.
 fn values(cx: &mut Cx<'_, '_>) -> Outcome {

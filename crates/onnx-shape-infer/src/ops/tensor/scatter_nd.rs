@@ -6,12 +6,38 @@ use onnx_schema::op;
 use crate::cx::{Cx, Outcome, Stop};
 use crate::family::elementwise::like_first;
 use crate::family::layout::{Sizes, Small, each, offset, position};
+use crate::fault::WRONG_RANK;
 use crate::registry::{OpRules, infer, since};
 
 use super::scatter::{put, replaces};
 
-pub(super) const RULES: OpRules =
-    infer(op::SCATTER_ND, &[since(11, like_first)]).values(&[since(11, values)]);
+pub(super) const RULES: OpRules = infer(op::SCATTER_ND, &[since(11, scatter)]).values(&[since(11, values)]);
+
+/// The updates have the outer axes of the indices, and the axes of the data that no index names.
+fn scatter(cx: &mut Cx<'_, '_>) -> Outcome {
+    like_first(cx)?;
+    let (data, indices) = (cx.shape(0)?, cx.shape(1)?);
+    let Some((depth, outer)) = indices.split_last() else {
+        return Err(cx.fail(&WRONG_RANK, "the indices may not be a scalar"));
+    };
+    let depth = depth.known().and_then(|depth| usize::try_from(depth).ok()).ok_or(Stop::Unknown)?;
+    let Some(inner) = data.get(depth..) else {
+        let rank = data.len();
+        let message = format_args!("{depth} coordinates are more than the rank {rank}");
+        return Err(cx.fail(&WRONG_RANK, message));
+    };
+    let updates = cx.shape(2)?;
+    let (found, rank) = (updates.len(), outer.len().saturating_add(inner.len()));
+    if found != rank {
+        return Err(
+            cx.fail(&WRONG_RANK, format_args!("the updates have rank {found} where {rank} is needed"))
+        );
+    }
+    for (&size, &wanted) in updates.iter().zip(outer.iter().chain(inner)) {
+        cx.agree(size, wanted, "a size of the updates and that of the indices or the data")?;
+    }
+    Ok(())
+}
 
 /// Without a reduction, and where all indices are known.
 fn values(cx: &mut Cx<'_, '_>) -> Outcome {

@@ -44,7 +44,9 @@ fn by_input(cx: &mut Cx<'_, '_>) -> Outcome<Dim> {
         return Err(cx.fail(&WRONG_RANK, "`K` must be a vector of one number"));
     }
     Ok(match cx.scalar(1).unwrap_or_default() {
-        Dim::Known(..0) => Dim::Unknown,
+        Dim::Known(count @ ..0) => {
+            return Err(cx.fail(&BAD_VALUE, format_args!("`K` is {count}, and must not be negative")));
+        }
         k => {
             if !k.is_unknown() && !cx.is_size(k) {
                 cx.prove(Relation::AtMost(Dim::Known(0), k));

@@ -15,8 +15,11 @@ pub(crate) fn broadcast(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let axis = step.int(attr::AXIS)?.filter(|_| is_broadcast);
     step.remove(attr::BROADCAST);
     step.remove(attr::AXIS);
-    let Some(axis) = axis else { return Ok(()) };
     let (a, b) = (step.operand(0)?, step.operand(1)?);
+    if !is_broadcast {
+        same_sizes(step, a, b)?;
+    }
+    let Some(axis) = axis else { return Ok(()) };
     let (rank, inner) = (step.rank(a)?, step.rank(b)?);
     let axis = if axis < 0 { axis.saturating_add(rank) } else { axis };
     let after = rank.saturating_sub(axis).saturating_sub(inner);
@@ -34,8 +37,26 @@ pub(crate) fn broadcast(step: &mut Step<'_>) -> Result<(), VersionReason> {
     Ok(())
 }
 
+/// Refuses operands that no run has: sizes that differ although the node does not broadcast. The newer version would.
+pub(crate) fn same_sizes(step: &Step<'_>, a: ValueId, b: ValueId) -> Result<(), VersionReason> {
+    let (Some(left), Some(right)) = (step.sizes(a), step.sizes(b)) else { return Ok(()) };
+    let differs = |(left, right): (&Option<i64>, &Option<i64>)| {
+        left.zip(*right).is_some_and(|(left, right)| left != right)
+    };
+    if left.len() == right.len() && !left.iter().zip(&right).any(differs) {
+        return Ok(());
+    }
+    let (a, b) = (step.described(a), step.described(b));
+    Err(format!("{a} and {b} have different shapes, which this version does not broadcast").into())
+}
+
 /// `C` is always broadcast.
 pub(crate) fn gemm(step: &mut Step<'_>) -> Result<(), VersionReason> {
+    if step.int(attr::BROADCAST)?.unwrap_or(0) == 0
+        && let Some(c) = step.input(2)
+    {
+        same_sizes(step, c, step.output()?)?;
+    }
     step.remove(attr::BROADCAST);
     Ok(())
 }

@@ -2,7 +2,16 @@
 
 use crate::reason::VersionReason;
 use crate::step::Step;
-use crate::steps::math::binary::{common, is_same};
+use crate::steps::math::binary::{common, is_same, same_sizes};
+
+/// Refuses operands of different shapes, which the newer version would broadcast.
+pub(crate) fn without_broadcast(step: &mut Step<'_>) -> Result<(), VersionReason> {
+    let inputs: Vec<_> = step.model.node(step.node).inputs().flatten().collect();
+    inputs.windows(2).try_for_each(|pair| match *pair {
+        [a, b] => same_sizes(step, a, b),
+        _ => Ok(()),
+    })
+}
 
 /// Downwards: repeats operands until all have one shape.
 pub(crate) fn one_shape(step: &mut Step<'_>) -> Result<(), VersionReason> {
