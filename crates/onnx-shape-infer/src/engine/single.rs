@@ -14,7 +14,7 @@ const SINGLE: &[(Symbol, i64, &[usize])] = &[
     (op::CONV_INTEGER, 10, &[2]),
     (op::CUM_PROD, 1, &[1]),
     (op::CUM_SUM, 1, &[1]),
-    (op::DFT, 17, &[1, 2]),
+    (op::DFT, 20, &[1, 2]),
     (op::DROPOUT, 12, &[1, 2]),
     (op::HAMMING_WINDOW, 1, &[0]),
     (op::HANN_WINDOW, 1, &[0]),

@@ -31,7 +31,7 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
         let Some(&found) = uses.iter().find(|place| place.kind != given) else { continue };
         cx.report(&RULE, |places| {
             let op = Quoted(places.str(model.function(function).name()));
-            let (text, given, used) = (Quoted(places.str(name)), given.name(), found.kind.name());
+            let (text, given, used) = (Quoted(places.str(name)), given.text_name(), found.kind.text_name());
             let message = format!("attribute {text} is of kind {given}, and function {op} uses it as {used}");
             Diagnostic::new(&RULE, places.attribute(id, name), message)
                 .label(places.attribute(found.node, found.name), "it is used here")
