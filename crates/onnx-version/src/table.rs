@@ -339,7 +339,11 @@ pub const STEPS: &[(&str, &str, Versions)] = &[
         ],
     ),
     ("", "MatMul", &[(9, Same, Down::Adapted), (13, Same, Check)]),
-    ("", "Max", &[(6, Same, Check), (8, VersionChange::Adapted, Down::Adapted), (12, Same, Check), (13, Same, Check)]),
+    (
+        "",
+        "Max",
+        &[(6, Same, Check), (8, VersionChange::Adapted, Down::Adapted), (12, Same, Check), (13, Same, Check)],
+    ),
     (
         "",
         "MaxPool",
@@ -355,7 +359,11 @@ pub const STEPS: &[(&str, &str, Versions)] = &[
     ("", "MaxUnpool", &[(11, Same, Check), (22, Same, Check)]),
     ("", "Mean", &[(6, Same, Check), (8, VersionChange::Adapted, Down::Adapted), (13, Same, Check)]),
     ("", "MeanVarianceNormalization", &[(13, Same, Check)]),
-    ("", "Min", &[(6, Same, Check), (8, VersionChange::Adapted, Down::Adapted), (12, Same, Check), (13, Same, Check)]),
+    (
+        "",
+        "Min",
+        &[(6, Same, Check), (8, VersionChange::Adapted, Down::Adapted), (12, Same, Check), (13, Same, Check)],
+    ),
     ("", "Mish", &[(22, Same, Check)]),
     ("", "Mod", &[(13, Same, Check), (28, Values, Down::Adapted)]),
     (
