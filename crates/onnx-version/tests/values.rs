@@ -308,3 +308,56 @@ fn names_and_value_info_stay_with_the_elements() {
     }";
     has(reduced, (18, 17), &["z = Mul (x, x)", "y = Neg (z)", "float[2,4] z"]);
 }
+
+#[test]
+fn an_omitted_bound_is_the_limit_of_the_type() {
+    let graph = |elem: &str, node: &str| format!("g ({elem}[2] x) => ({elem}[2] y) {{ y = {node} }}");
+    let clip = graph("float", "Clip (x)");
+    has(&clip, (5, 6), &["Clip (x)"]);
+    for version in 6..=10 {
+        has(&clip, (11, version), &["Clip (x)", "!inf"]);
+        has(&clip, (13, version), &["Clip (x)", "!inf"]);
+    }
+    has(&clip, (10, 11), &["3.4028235e38", "-3.4028235e38", "!inf"]);
+    let low = "g (float[2] x) => (float[2] y) <float low = {0.5}> { y = Clip (x, low) }";
+    has(low, (13, 9), &["Clip <min = 0.5> (x)"]);
+    let half = graph("float16", "Clip (x)");
+    has(&half, (13, 9), &["max = 65504", "min = -65504"]);
+    has(&half, (5, 6), &["max = 65504", "min = -65504"]);
+    let double = graph("double", "Clip (x)");
+    has(&double, (13, 9), &["Max (x, ", "Min (", "1.7976931348623157e308", "!Clip"]);
+    refuses(&double, (5, 6), Cause::Meaning);
+    let infinite = "g (float[2] x) => (float[2] y) <float low = {inf}> { y = Clip (x, low) }";
+    has(infinite, (13, 9), &["Max (x, ", "Min ("]);
+    let given =
+        "g (float[2] x) => (float[2] y) <float low = {-inf}, float high = {inf}> { y = Clip (x, low, high) }";
+    has(given, (13, 9), &["min = -inf", "max = inf"]);
+}
+
+#[test]
+fn operands_that_no_run_has_are_refused() {
+    let node =
+        |op: &str, b: &str| format!("g (float[4] x, float{b} z) => (float[4] y) {{ y = {op} (x, z) }}");
+    for op in ["Add", "Sub", "Mul", "Div", "Pow"] {
+        refuses(&node(op, ""), (6, 7), Cause::Meaning);
+        refuses(&node(op, "[1]"), (6, 22), Cause::Meaning);
+        has(&node(op, "[4]"), (6, 22), &[op]);
+    }
+    for op in ["Greater", "Less"] {
+        let graph = format!("g (float[2, 4] x, float[4] z) => (bool[2, 4] y) {{ y = {op} (x, z) }}");
+        refuses(&graph, (6, 7), Cause::Meaning);
+    }
+    for op in ["And", "Or", "Xor", "Equal"] {
+        let graph = format!("g (bool[2, 4] x, bool[4] z) => (bool[2, 4] y) {{ y = {op} (x, z) }}");
+        refuses(&graph, (6, 7), Cause::Meaning);
+    }
+    for op in ["Max", "Mean", "Min", "Sum"] {
+        refuses(&node(op, "[1]"), (7, 8), Cause::Meaning);
+        has(&node(op, "[4]"), (7, 8), &[op]);
+    }
+    let gemm = |c: &str| {
+        format!("g (float[2, 3] a, float[3, 4] b, float{c} c) => (float[2, 4] y) {{ y = Gemm (a, b, c) }}")
+    };
+    refuses(&gemm("[4]"), (6, 7), Cause::Meaning);
+    has(&gemm("[2, 4]"), (6, 7), &["Gemm (a, b, c)"]);
+}
