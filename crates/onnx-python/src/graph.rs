@@ -1,0 +1,459 @@
+//! Handles of graphs and the iteration over nodes.
+
+use onnx_toolkit::ir::{self, GraphId, NewNode, NodeId, Position, ValueId};
+use onnx_toolkit::schema::Registry;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyString};
+
+use crate::attr::{self, attribute_kind};
+use crate::fault::{Fault, Outcome};
+use crate::model::Model;
+use crate::node::Node;
+use crate::tensor::Tensor;
+use crate::types::type_of_text;
+use crate::value::Value;
+
+/// A graph of a model: the main graph, the body of a function, or a graph in an attribute.
+#[pyclass(frozen, weakref, module = "onnxkit")]
+pub(crate) struct Graph {
+    pub(crate) model: Py<Model>,
+    pub(crate) id: GraphId,
+}
+
+/// The nodes of a model at one moment.
+#[pyclass(module = "onnxkit")]
+pub(crate) struct NodeIter {
+    model: Py<Model>,
+    nodes: std::vec::IntoIter<NodeId>,
+    foreign_edits: u64,
+}
+
+impl NodeIter {
+    pub(crate) fn new(model: Py<Model>, nodes: Vec<NodeId>, foreign_edits: u64) -> Self {
+        Self { model, nodes: nodes.into_iter(), foreign_edits }
+    }
+}
+
+#[pymethods]
+impl NodeIter {
+    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    fn __len__(&self) -> usize {
+        self.nodes.len()
+    }
+
+    fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<Node>> {
+        let Self { model, nodes, foreign_edits } = self;
+        let next = model.get().read(py, |inner| {
+            if inner.edits != 0 && inner.foreign_edits() != *foreign_edits {
+                return Err(Fault::new("ConcurrentEditError", "another thread changed the model during iteration"));
+            }
+            Ok(nodes.find(|&node| inner.model.get_node(node).is_some()))
+        })?;
+        Ok(next.map(|id| Node { model: model.clone_ref(py), id }))
+    }
+}
+
+/// The graph, if it is still in the model.
+pub(crate) fn alive(model: &ir::Model, graph: GraphId) -> Outcome<&ir::Graph> {
+    model.get_graph(graph).ok_or_else(|| Fault::stale("graph"))
+}
+
+/// Where a new node is placed.
+fn position(
+    graph: &Graph,
+    before: Option<&Bound<'_, Node>>,
+    after: Option<&Bound<'_, Node>>,
+) -> PyResult<Position> {
+    match (before, after) {
+        (Some(_), Some(_)) => Err(Fault::argument("`before` and `after` exclude each other").into()),
+        (Some(node), None) => Ok(Position::Before(node.get().id)),
+        (None, Some(node)) => Ok(Position::After(node.get().id)),
+        (None, None) => Ok(Position::End(graph.id)),
+    }
+}
+
+/// The values that a call names, of one model.
+pub(crate) fn operands(model: &Py<Model>, inputs: &Bound<'_, PyAny>) -> PyResult<Vec<Option<ValueId>>> {
+    let mut operands = Vec::new();
+    for input in inputs.try_iter()? {
+        let input = input?;
+        if input.is_none() {
+            operands.push(None);
+            continue;
+        }
+        operands.push(Some(operand(model, &input)?));
+    }
+    Ok(operands)
+}
+
+/// A value of this model.
+pub(crate) fn operand(model: &Py<Model>, input: &Bound<'_, PyAny>) -> PyResult<ValueId> {
+    let value = input.cast::<Value>().map_err(|_| {
+        Fault::argument(format!("`{input}` is not a value; `graph.constant(...)` makes one of numbers"))
+    })?;
+    let value = value.get();
+    if !value.model.is(model) {
+        return Err(Fault::edit("the value is of another model").into());
+    }
+    Ok(value.id)
+}
+
+#[pymethods]
+impl Graph {
+    /// The name of the graph.
+    #[getter]
+    fn name(&self, py: Python<'_>) -> PyResult<String> {
+        self.model.get().read(py, |inner| {
+            Ok(inner.model.str(alive(&inner.model, self.id)?.name()).to_owned())
+        })
+    }
+
+    #[setter]
+    fn set_name(&self, py: Python<'_>, name: String) -> PyResult<()> {
+        self.model.get().write(py, |model| {
+            alive(model, self.id)?;
+            let name = model.intern(&name);
+            model.set_graph_name(self.id, name);
+            Ok(())
+        })
+    }
+
+    /// The model that the graph is of.
+    #[getter]
+    fn model(&self, py: Python<'_>) -> Py<Model> {
+        self.model.clone_ref(py)
+    }
+
+    /// The nodes of this graph, without those of nested graphs, in a list.
+    #[getter]
+    fn nodes(&self, py: Python<'_>) -> PyResult<Vec<Node>> {
+        let nodes = self.model.get().read(py, |inner| {
+            alive(&inner.model, self.id)?;
+            Ok(inner.model.nodes(self.id).collect::<Vec<_>>())
+        })?;
+        Ok(nodes.into_iter().map(|id| Node { model: self.model.clone_ref(py), id }).collect())
+    }
+
+    fn __iter__(&self, py: Python<'_>) -> PyResult<NodeIter> {
+        let (nodes, edits) = self.model.get().read(py, |inner| {
+            alive(&inner.model, self.id)?;
+            Ok((inner.model.nodes(self.id).collect::<Vec<_>>(), inner.foreign_edits()))
+        })?;
+        Ok(NodeIter::new(self.model.clone_ref(py), nodes, edits))
+    }
+
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        self.model.get().read(py, |inner| Ok(alive(&inner.model, self.id)?.node_count()))
+    }
+
+    fn __bool__(&self) -> bool {
+        true
+    }
+
+    /// The inputs of the graph.
+    #[getter]
+    fn inputs(&self, py: Python<'_>) -> PyResult<Vec<Value>> {
+        let values = self.model.get().read(py, |inner| Ok(alive(&inner.model, self.id)?.inputs().to_vec()))?;
+        Ok(self.values_of(py, values))
+    }
+
+    #[setter]
+    fn set_inputs(&self, py: Python<'_>, inputs: &Bound<'_, PyAny>) -> PyResult<()> {
+        let inputs: Vec<ValueId> = operands(&self.model, inputs)?.into_iter().flatten().collect();
+        self.model.get().write(py, |model| {
+            alive(model, self.id)?;
+            model.set_graph_inputs(self.id, &inputs).map_err(|error| Fault::edit(error.show(model)))
+        })
+    }
+
+    /// The outputs of the graph.
+    #[getter]
+    fn outputs(&self, py: Python<'_>) -> PyResult<Vec<Value>> {
+        let values = self.model.get().read(py, |inner| {
+            Ok(alive(&inner.model, self.id)?.outputs().iter().map(ir::GraphOutput::value).collect())
+        })?;
+        Ok(self.values_of(py, values))
+    }
+
+    #[setter]
+    fn set_outputs(&self, py: Python<'_>, outputs: &Bound<'_, PyAny>) -> PyResult<()> {
+        let outputs: Vec<ValueId> = operands(&self.model, outputs)?.into_iter().flatten().collect();
+        self.model.get().write(py, |model| {
+            let count = alive(model, self.id)?.outputs().len();
+            for &output in &outputs {
+                model.get_value(output).ok_or_else(|| Fault::stale("value"))?;
+            }
+            for index in (0..count).rev() {
+                model.remove_graph_output(self.id, index);
+            }
+            for &output in &outputs {
+                model.push_graph_output(self.id, output);
+            }
+            Ok(())
+        })
+    }
+
+    /// The initializers of the graph, by name.
+    #[getter]
+    fn initializers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let found = self.model.get().read(py, |inner| {
+            alive(&inner.model, self.id)?;
+            let model = &inner.model;
+            let name = |id: ValueId| (model.str(model.value(id).name()).to_owned(), id);
+            Ok(model.initializers(self.id).map(name).collect::<Vec<_>>())
+        })?;
+        let dict = PyDict::new(py);
+        for (name, id) in found {
+            dict.set_item(name, Value { model: self.model.clone_ref(py), id })?;
+        }
+        Ok(dict)
+    }
+
+    /// All values that the graph defines: inputs, initializers and outputs of its nodes.
+    #[getter]
+    fn values(&self, py: Python<'_>) -> PyResult<Vec<Value>> {
+        let values = self.model.get().read(py, |inner| {
+            alive(&inner.model, self.id)?;
+            Ok(inner.model.definitions(self.id).collect())
+        })?;
+        Ok(self.values_of(py, values))
+    }
+
+    /// The value of a name, also one of the graphs around this one.
+    fn __getitem__(&self, py: Python<'_>, name: &Bound<'_, PyString>) -> PyResult<Value> {
+        let text = name.to_string();
+        let found = self.model.get().read(py, |inner| {
+            alive(&inner.model, self.id)?;
+            Ok(inner.model.find_value(self.id, &text))
+        })?;
+        let id = found.ok_or_else(|| pyo3::exceptions::PyKeyError::new_err(text))?;
+        Ok(Value { model: self.model.clone_ref(py), id })
+    }
+
+    fn __contains__(&self, py: Python<'_>, name: &str) -> PyResult<bool> {
+        self.model.get().read(py, |inner| {
+            alive(&inner.model, self.id)?;
+            Ok(inner.model.find_value(self.id, name).is_some())
+        })
+    }
+
+    /// The node whose attribute is this graph.
+    #[getter]
+    fn parent_node(&self, py: Python<'_>) -> PyResult<Option<Node>> {
+        let node = self.model.get().read(py, |inner| {
+            alive(&inner.model, self.id)?;
+            Ok(inner.model.owner_node(self.id))
+        })?;
+        Ok(node.map(|id| Node { model: self.model.clone_ref(py), id }))
+    }
+
+    /// The graphs in attributes of the nodes of this graph, at any depth.
+    fn subgraphs(&self, py: Python<'_>) -> PyResult<Vec<Self>> {
+        let graphs = self.model.get().read(py, |inner| {
+            alive(&inner.model, self.id)?;
+            Ok(inner.model.graphs_in(self.id).filter(|&id| id != self.id).collect::<Vec<_>>())
+        })?;
+        Ok(graphs.into_iter().map(|id| Self { model: self.model.clone_ref(py), id }).collect())
+    }
+
+    /// Adds a node, at the end of the graph or next to another node. `outputs` is their number or their names.
+    #[pyo3(signature = (op, inputs=None, attrs=None, *, domain="", overload="", outputs=None, name=None, before=None, after=None))]
+    #[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+    fn add(
+        &self,
+        py: Python<'_>,
+        op: &str,
+        inputs: Option<&Bound<'_, PyAny>>,
+        attrs: Option<&Bound<'_, PyDict>>,
+        domain: &str,
+        overload: &str,
+        outputs: Option<&Bound<'_, PyAny>>,
+        name: Option<&str>,
+        before: Option<&Bound<'_, Node>>,
+        after: Option<&Bound<'_, Node>>,
+    ) -> PyResult<Node> {
+        let inputs = inputs.map(|inputs| operands(&self.model, inputs)).transpose()?.unwrap_or_default();
+        let at = position(self, before, after)?;
+        let outputs = Outputs::of(outputs)?;
+        let version = self.model.get().read(py, |inner| {
+            alive(&inner.model, self.id)?;
+            let versions = inner.model.versions_in(self.id);
+            Ok(inner.model.names().get(domain).and_then(|domain| versions.get(domain)))
+        })?;
+        let mut given = Vec::new();
+        for (key, value) in attrs.into_iter().flatten() {
+            let key = key.extract::<String>()?;
+            let kind = version.and_then(|version| attribute_kind(domain, op, version, &key));
+            if !value.is_none() {
+                given.push((key, attr::of_py(&self.model, &value, kind)?));
+            }
+        }
+        let schema = version.and_then(|version| Registry::STANDARD.lookup(domain, op, version));
+        let least = match schema {
+            Some(onnx_toolkit::schema::SchemaRef::Standard(schema)) => schema.min_outputs(),
+            _ => 1,
+        };
+        let id = self.model.get().write(py, |model| {
+            let gone = inputs.iter().flatten().any(|&input| model.get_value(input).is_none());
+            if gone {
+                return Err(Fault::stale("value"));
+            }
+            let mut new = NewNode::new(model.intern(op));
+            new.domain = model.intern(domain);
+            new.overload = model.intern(overload);
+            new.inputs = inputs.iter().copied().collect();
+            if let Some(name) = name {
+                new.name = model.intern(name);
+            }
+            for (key, value) in given {
+                let key = model.intern(&key);
+                new.attributes.push(ir::Attribute::new(key, value));
+            }
+            new.outputs = outputs.make(model, self.id, least);
+            model.add_node(at, new).map_err(|error| Fault::edit(error.show(model)))
+        })?;
+        Ok(Node { model: self.model.clone_ref(py), id })
+    }
+
+    /// Adds an input. The type is written as in ONNX text: `float[batch, 3]`.
+    #[pyo3(signature = (name, r#type=None))]
+    fn add_input(&self, py: Python<'_>, name: &str, r#type: Option<&str>) -> PyResult<Value> {
+        let id = self.model.get().write(py, |model| {
+            alive(model, self.id)?;
+            let ty = r#type.map(|text| type_of_text(model, text)).transpose()?;
+            Ok(model.add_graph_input(self.id, name, ty))
+        })?;
+        Ok(Value { model: self.model.clone_ref(py), id })
+    }
+
+    /// Makes a value an output of the graph.
+    fn add_output(&self, py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let value = operand(&self.model, value)?;
+        self.model.get().write(py, |model| {
+            alive(model, self.id)?;
+            model.get_value(value).ok_or_else(|| Fault::stale("value"))?;
+            model.push_graph_output(self.id, value);
+            Ok(())
+        })
+    }
+
+    /// Adds an initializer from a tensor, an array or numbers.
+    #[pyo3(signature = (array, name=None, dtype=None))]
+    fn constant(
+        &self,
+        py: Python<'_>,
+        array: &Bound<'_, PyAny>,
+        name: Option<&str>,
+        dtype: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Value> {
+        let tensor = Tensor::of_py(array, dtype)?;
+        let id = self.model.get().write(py, |model| {
+            alive(model, self.id)?;
+            let name = match name {
+                Some(name) if model.find_value(self.id, name).is_some() => {
+                    return Err(Fault::edit(format!("the graph has a value of the name `{name}`")));
+                }
+                Some(name) => model.intern(name),
+                None => model.fresh_name("const"),
+            };
+            Ok(model.add_initializer(self.id, name, tensor))
+        })?;
+        Ok(Value { model: self.model.clone_ref(py), id })
+    }
+
+    /// Erases nodes with their outputs. A node whose outputs are used is refused.
+    #[pyo3(signature = (nodes, safe=true))]
+    fn remove(&self, py: Python<'_>, nodes: &Bound<'_, PyAny>, safe: bool) -> PyResult<()> {
+        let _ = safe;
+        let mut ids = Vec::new();
+        if let Ok(node) = nodes.cast::<Node>() {
+            ids.push(node.get().id);
+        } else {
+            for node in nodes.try_iter()? {
+                ids.push(node?.cast::<Node>()?.get().id);
+            }
+        }
+        self.model.get().write(py, |model| {
+            // Users before producers.
+            if ids.iter().any(|&id| model.get_node(id).is_none()) {
+                return Err(Fault::stale("node"));
+            }
+            ids.sort_by_key(|&id| std::cmp::Reverse(model.order_key(id)));
+            ids.iter().try_for_each(|&id| model.erase_node(id).map_err(|error| Fault::edit(error.show(model))))
+        })
+    }
+
+    /// Sorts the nodes of this graph, so that each follows those that it depends on.
+    fn sort(&self, py: Python<'_>) -> PyResult<()> {
+        self.model.get().write(py, |model| {
+            alive(model, self.id)?;
+            model.sort(self.id).map_err(Fault::edit)
+        })
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other.cast::<Self>().is_ok_and(|other| other.get().id == self.id && other.get().model.is(&self.model))
+    }
+
+    fn __hash__(&self) -> u64 {
+        slotmap::Key::data(&self.id).as_ffi()
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        self.model.get().read(py, |inner| {
+            let graph = alive(&inner.model, self.id)?;
+            let (inputs, outputs) = (graph.inputs().len(), graph.outputs().len());
+            let name = inner.model.str(graph.name());
+            Ok(format!("<Graph {name:?}: {inputs} inputs, {} nodes, {outputs} outputs>", graph.node_count()))
+        })
+    }
+}
+
+impl Graph {
+    fn values_of(&self, py: Python<'_>, values: Vec<ValueId>) -> Vec<Value> {
+        values.into_iter().map(|id| Value { model: self.model.clone_ref(py), id }).collect()
+    }
+}
+
+/// The outputs of a new node.
+enum Outputs {
+    Default,
+    Count(usize),
+    Names(Vec<Option<String>>),
+}
+
+impl Outputs {
+    fn of(given: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let Some(given) = given else { return Ok(Self::Default) };
+        if let Ok(count) = given.extract::<u16>() {
+            return Ok(Self::Count(usize::from(count)));
+        }
+        if let Ok(name) = given.cast::<PyString>() {
+            return Ok(Self::Names(vec![Some(name.to_string())]));
+        }
+        Ok(Self::Names(given.cast::<PyList>().map(|list| list.extract())?.or_else(|_| given.extract())?))
+    }
+
+    fn make<A: FromIterator<Option<ValueId>>>(self, model: &mut ir::Model, graph: GraphId, least: usize) -> A {
+        let names = match self {
+            Self::Default => vec![None; least.max(1)],
+            Self::Count(count) => vec![None; count],
+            Self::Names(names) => names,
+        };
+        let make = |name: Option<String>| match name {
+            Some(name) if name.is_empty() => None,
+            Some(name) => {
+                let name = model.intern(&name);
+                Some(model.new_value_in(graph, name))
+            }
+            None => {
+                let name = model.fresh_name("val");
+                Some(model.new_value_in(graph, name))
+            }
+        };
+        names.into_iter().map(make).collect()
+    }
+}

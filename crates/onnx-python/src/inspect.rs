@@ -1,0 +1,479 @@
+//! Questions about whole models.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use onnx_toolkit::check as checker;
+use onnx_toolkit::check::{CheckOptions, ExternalFiles, Profile};
+use onnx_toolkit::compose::cost::{Amount, CostError, CostOptions, cost as cost_of};
+use onnx_toolkit::compose::{
+    DiffOptions, HashError, HashOptions, ModelFacts, Selection, diff as diff_of, hash_model,
+};
+use onnx_toolkit::eval::compare::Tolerances;
+use onnx_toolkit::infer::{Gap, InferOptions, Inference as Types, MergePolicy, infer as infer_types};
+use onnx_toolkit::ir::{self, Element, GraphOutput, ValueId};
+use onnx_toolkit::schema::{DeclaredSchema, SchemaRef};
+use onnx_toolkit::types::tensor::{DataError, DataSource};
+use onnx_toolkit::types::{Execution, Symbol, Type};
+use pyo3::IntoPyObjectExt as _;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use serde_json::{Value as Json, json};
+
+use crate::fault::{Fault, Outcome, findings};
+use crate::json::to_py;
+use crate::model::Model;
+use crate::node::Node;
+use crate::types::{DimText, dims_to_py};
+use crate::value::Value;
+use crate::work::Work;
+
+/// Weights that several users share.
+struct SharedData(Arc<dyn DataSource>);
+
+impl DataSource for SharedData {
+    fn admit(&self, location: &str, length: u64) -> Result<(), DataError> {
+        self.0.admit(location, length)
+    }
+
+    fn len(&self, location: &str) -> Result<u64, DataError> {
+        self.0.len(location)
+    }
+
+    fn read(&self, location: &str, offset: u64, length: Option<u64>) -> Result<bytes::Bytes, DataError> {
+        self.0.read(location, offset, length)
+    }
+}
+
+/// Sizes by the names of dimension variables, which must be in the model.
+pub(crate) fn sizes_of(model: &ir::Model, sizes: &BTreeMap<String, i64>) -> Outcome<Vec<(Symbol, i64)>> {
+    let size = |(name, &size): (&String, &i64)| {
+        let symbol = model.names().get(name);
+        let symbol = symbol.ok_or_else(|| Fault::argument(format!("the model has no size `{name}`")))?;
+        Ok((symbol, size))
+    };
+    sizes.iter().map(size).collect()
+}
+
+/// The findings of the checker.
+#[pyfunction]
+#[pyo3(signature = (model, full, profile, **options))]
+pub(crate) fn check<'py>(
+    py: Python<'py>,
+    model: &Bound<'py, Model>,
+    full: bool,
+    profile: Option<String>,
+    options: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let snapshot = model.get().snapshot(py)?;
+    let profile = match profile.as_deref() {
+        None | Some("spec") => Profile::Spec,
+        Some("reference") => Profile::Reference,
+        Some(other) => {
+            return Err(Fault::argument(format!("`{other}` is not a profile: `spec` or `reference`")).into());
+        }
+    };
+    let found = Work::of(options)?.run(py, |execution| {
+        let external = full.then(|| ExternalFiles::new(SharedData(Arc::clone(&snapshot.data))));
+        let options = CheckOptions::default()
+            .with_execution(execution.clone())
+            .with_profile(profile)
+            .with_elements(full)
+            .with_external(external);
+        let found = checker::check(&snapshot.model, &options);
+        Ok(json!({ "findings": findings(&found), "dropped": found.dropped() }))
+    })?;
+    to_py(py, &found)
+}
+
+/// Makes the edits that findings suggest.
+#[pyfunction]
+pub(crate) fn fix<'py>(py: Python<'py>, model: &Bound<'py, Model>) -> PyResult<Bound<'py, PyAny>> {
+    let mut snapshot = model.get().snapshot(py)?;
+    let fixes = Work::default().run(py, |_| {
+        let fixes = checker::fix(snapshot.editable());
+        let fix = |fix: &checker::Fix| json!({ "rule": fix.rule.id().to_string(), "what": fix.what });
+        Ok((fixes.iter().map(fix).collect::<Json>(), fixes.is_empty()))
+    })?;
+    if !fixes.1 {
+        model.get().adopt(py, snapshot)?;
+    }
+    to_py(py, &fixes.0)
+}
+
+/// The page of a rule.
+#[pyfunction]
+pub(crate) fn explain(rule: &str) -> PyResult<String> {
+    let all = checker::RULES.iter().copied();
+    let all = all.chain(onnx_toolkit::infer::fault::RULES.iter().copied());
+    let all = all.chain(onnx_toolkit::eval::fault::RULES.iter().copied());
+    let all = all.chain(onnx_toolkit::text::rules::ALL.iter().copied());
+    let found = onnx_toolkit::diag::find_rule(all, rule);
+    let found = found.ok_or_else(|| Fault::argument(format!("there is no rule `{rule}`")))?;
+    Ok(format!("{} ({}): {}\n\n{}", found.id(), found.slug, found.summary, found.explain))
+}
+
+/// What inference knows about a model.
+#[pyclass(frozen, module = "onnxkit")]
+pub(crate) struct Inference {
+    model: Py<Model>,
+    at: Arc<ir::Model>,
+    types: Types,
+}
+
+/// Infers types and shapes, and writes them into the model.
+#[pyfunction]
+#[pyo3(signature = (model, sizes, inplace, **options))]
+pub(crate) fn infer(
+    py: Python<'_>,
+    model: Bound<'_, Model>,
+    sizes: BTreeMap<String, i64>,
+    inplace: bool,
+    options: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Inference> {
+    let mut snapshot = model.get().snapshot(py)?;
+    let types = Work::of(options)?.run(py, |execution| {
+        let sizes = sizes_of(&snapshot.model, &sizes)?;
+        let mut types = inferred(&snapshot.model, &*snapshot.data, &sizes, execution);
+        if inplace {
+            let applied = types.apply(snapshot.editable(), MergePolicy::Refine);
+            applied.map_err(|error| Fault::new("InferError", error.to_string()))?;
+        }
+        Ok(types)
+    })?;
+    let at = Arc::clone(&snapshot.model);
+    if inplace {
+        model.get().adopt(py, snapshot)?;
+    }
+    Ok(Inference { model: model.unbind(), at, types })
+}
+
+fn inferred(model: &ir::Model, data: &dyn DataSource, sizes: &[(Symbol, i64)], execution: &Execution) -> Types {
+    let options =
+        InferOptions::default().with_data(data).with_sizes(sizes).with_execution(execution.clone());
+    infer_types(model, &options)
+}
+
+fn gap_name(gap: Gap) -> String {
+    match gap {
+        Gap::Type => "type".to_owned(),
+        Gap::Elem => "element type".to_owned(),
+        Gap::Rank => "rank".to_owned(),
+        Gap::Size(axis) => format!("size of axis {axis}"),
+    }
+}
+
+impl Inference {
+    fn known(&self, value: &Bound<'_, Value>) -> PyResult<ValueId> {
+        let value = value.get();
+        if !value.model.is(&self.model) {
+            return Err(Fault::argument("the value is of another model").into());
+        }
+        if self.at.get_value(value.id).is_none() {
+            return Err(Fault::argument("the value is newer than the inference; infer again").into());
+        }
+        Ok(value.id)
+    }
+}
+
+#[pymethods]
+impl Inference {
+    /// The shape of a value: numbers, expressions as strings, and `None` for unknown sizes; `None` if the rank is unknown.
+    fn shape<'py>(&self, py: Python<'py>, value: &Bound<'py, Value>) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        let id = self.known(value)?;
+        let Some(dims) = self.types.shape(id) else { return Ok(None) };
+        let text = |&dim: &onnx_toolkit::types::Dim| match dim {
+            onnx_toolkit::types::Dim::Known(size) => DimText::Known(size),
+            onnx_toolkit::types::Dim::Unknown => DimText::Unknown,
+            dim => DimText::Text(self.types.display(&self.at, dim).to_string()),
+        };
+        Ok(Some(dims_to_py(py, dims.iter().map(text).collect())?))
+    }
+
+    /// The type of a value as ONNX text.
+    fn r#type(&self, value: &Bound<'_, Value>) -> PyResult<String> {
+        let id = self.known(value)?;
+        Ok(self.types.display_type(&self.at, id).to_string())
+    }
+
+    /// What the shapes assume about the inputs.
+    #[getter]
+    fn guards(&self) -> Vec<String> {
+        self.types.guards(&self.at).map(|guard| guard.line()).collect()
+    }
+
+    /// What contradicts itself in the model.
+    #[getter]
+    fn findings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_py(py, &Json::Array(findings(self.types.findings())))
+    }
+
+    /// The values of the main graph and its nested graphs whose type is not known completely.
+    fn unknown(&self, py: Python<'_>) -> Vec<Value> {
+        let graphs = self.at.graphs_in(self.at.main_graph());
+        let values = graphs.flat_map(|graph| self.at.definitions(graph));
+        let values = values.filter(|&value| !self.types.gaps(value).is_empty());
+        values.map(|id| Value { model: self.model.clone_ref(py), id }).collect()
+    }
+
+    /// Why parts of the type of a value are not known: one entry for each part.
+    fn why<'py>(&self, py: Python<'py>, value: &Bound<'py, Value>) -> PyResult<Bound<'py, PyAny>> {
+        let id = self.known(value)?;
+        let name = |&value: &ValueId| self.at.str(self.at.value(value).name()).to_owned();
+        let entry = |gap: Gap| {
+            let why = self.types.why(&self.at, id, gap)?;
+            Some(json!({
+                "missing": gap_name(gap),
+                "because": gap_name(why.missing),
+                "node": why.node.map(|node| self.at.show(node).to_string()),
+                "chain": why.chain.iter().map(name).collect::<Vec<_>>(),
+            }))
+        };
+        let entries: Vec<Json> = self.types.gaps(id).into_iter().filter_map(entry).collect();
+        to_py(py, &Json::Array(entries))
+    }
+
+    fn __repr__(&self) -> String {
+        let counts = self.types.findings().counts();
+        format!("<Inference: {} errors, {} guards>", counts.errors, self.types.guards(&self.at).count())
+    }
+}
+
+/// Operators, inputs, outputs, weights and versions.
+#[pyfunction]
+pub(crate) fn info<'py>(py: Python<'py>, model: &Bound<'py, Model>) -> PyResult<Bound<'py, PyAny>> {
+    let model = model.get().snapshot(py)?.model;
+    let facts = Work::default().run(py, |_| Ok(facts(&model)))?;
+    to_py(py, &facts)
+}
+
+fn facts(model: &ir::Model) -> Json {
+    let info = model.info();
+    let main = model.graph(model.main_graph());
+    let port = |value: ValueId, ty: Option<&Type>| {
+        let ty = ty.or_else(|| model.ty(value)).map(|ty| model.show_type(ty).to_string());
+        json!({ "name": model.str(model.value(value).name()), "type": ty })
+    };
+    let mut operators: BTreeMap<String, u64> = BTreeMap::new();
+    for node in model.all_graphs().flat_map(|graph| model.nodes(graph)) {
+        let node = model.node(node);
+        let domain = model.str(node.domain());
+        let op = model.str(node.op());
+        let name = if domain.is_empty() { op.to_owned() } else { format!("{domain}.{op}") };
+        *operators.entry(name).or_default() += 1;
+    }
+    let (mut parameters, mut bytes, mut external) = (0_u64, 0_u64, 0_u64);
+    model.for_each_tensor(|_, tensor| {
+        parameters = parameters.saturating_add(tensor.element_count().unwrap_or(0));
+        let length = tensor.byte_len().unwrap_or(0);
+        bytes = bytes.saturating_add(length);
+        if tensor.is_external() {
+            external = external.saturating_add(length);
+        }
+    });
+    let opset = |import: &ir::OpsetImport| (model.str(import.domain()).to_owned(), json!(import.version()));
+    let entry = |entry: &ir::MetadataEntry| {
+        (model.str(entry.key()).to_owned(), Json::String(entry.value().as_str().to_owned()))
+    };
+    json!({
+        "name": model.str(main.name()),
+        "ir_version": info.ir_version,
+        "opsets": Json::Object(info.opset_imports.iter().map(opset).collect()),
+        "producer": model.str(info.producer_name),
+        "producer_version": model.str(info.producer_version),
+        "nodes": model.node_count(),
+        "functions": model.functions().len(),
+        "operators": operators,
+        "inputs": main.inputs().iter().map(|&value| port(value, None)).collect::<Vec<_>>(),
+        "outputs": main.outputs().iter()
+            .map(|output| port(output.value(), output.own().and_then(|own| own.ty.as_deref())))
+            .collect::<Vec<_>>(),
+        "parameters": parameters,
+        "weight_bytes": bytes,
+        "external_bytes": external,
+        "metadata": Json::Object(info.metadata.iter().map(entry).collect()),
+    })
+}
+
+fn amount(amount: &Amount) -> Json {
+    match amount {
+        Amount::Known(number) => json!(number),
+        Amount::Expression(text) => json!(text),
+        _ => Json::Null,
+    }
+}
+
+/// Operations, parameters and memory.
+#[pyfunction]
+#[pyo3(signature = (model, sizes, **options))]
+pub(crate) fn cost<'py>(
+    py: Python<'py>,
+    model: &Bound<'py, Model>,
+    sizes: BTreeMap<String, i64>,
+    options: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let snapshot = model.get().snapshot(py)?;
+    let cost = Work::of(options)?.run(py, |execution| {
+        let sizes = sizes_of(&snapshot.model, &sizes)?;
+        let options = CostOptions::default()
+            .with_data(&*snapshot.data)
+            .with_sizes(&sizes)
+            .with_execution(execution.clone());
+        let found = cost_of(&snapshot.model, &options)
+            .map_err(|error: CostError| Fault::limited("InferError", error.limit(), error))?;
+        let node = |node: &onnx_toolkit::compose::cost::NodeCost| {
+            json!({
+                "name": node.name, "op": node.op, "domain": node.domain, "path": node.path,
+                "macs": amount(&node.macs), "operations": amount(&node.operations), "parameters": node.parameters,
+                "weight_bytes": node.weight_bytes, "activation_bytes": amount(&node.activation_bytes),
+                "why_unknown": node.why_unknown,
+            })
+        };
+        Ok(json!({
+            "macs": amount(&found.macs), "operations": amount(&found.operations), "parameters": found.parameters,
+            "weight_bytes": found.weight_bytes, "activation_bytes": amount(&found.activation_bytes),
+            "peak_bytes": amount(&found.peak_bytes), "peak_node": found.peak_node,
+            "unknown_nodes": found.unknown_nodes, "nodes": found.nodes.iter().map(node).collect::<Vec<_>>(),
+        }))
+    })?;
+    to_py(py, &cost)
+}
+
+/// Digests of the model, its structure, its weights and its interface.
+#[pyfunction]
+#[pyo3(signature = (model, **options))]
+pub(crate) fn hash<'py>(
+    py: Python<'py>,
+    model: &Bound<'py, Model>,
+    options: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let snapshot = model.get().snapshot(py)?;
+    let found = Work::of(options)?.run(py, |execution| {
+        let options = HashOptions::default().with_data(&*snapshot.data).with_execution(execution.clone());
+        let found = hash_model(&snapshot.model, &options)
+            .map_err(|error: HashError| Fault::limited("LoadError", error.limit(), error))?;
+        Ok(json!({
+            "model": found.model.to_string(), "structure": found.structure.to_string(),
+            "weights": found.weights.to_string(), "interface": found.interface.to_string(),
+        }))
+    })?;
+    to_py(py, &found)
+}
+
+/// The differences of two models.
+#[pyfunction]
+#[pyo3(signature = (a, b, weights, rtol, **options))]
+pub(crate) fn diff<'py>(
+    py: Python<'py>,
+    a: &Bound<'py, Model>,
+    b: &Bound<'py, Model>,
+    weights: bool,
+    rtol: Option<f64>,
+    options: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (a, b) = (a.get().snapshot(py)?, b.get().snapshot(py)?);
+    let found = Work::of(options)?.run(py, |execution| {
+        let options = DiffOptions::default()
+            .with_data_of_a(&*a.data)
+            .with_data_of_b(&*b.data)
+            .with_weights(weights)
+            .with_tolerances(rtol.map(|rtol| Tolerances::default().with_rtol(Some(rtol))))
+            .with_execution(execution.clone());
+        let found = diff_of(&a.model, &b.model, &options)?;
+        let change = |change: &onnx_toolkit::compose::ModelChange| {
+            json!({
+                "kind": change.kind.name(), "element": change.element.name(), "text": change.text,
+                "before": change.before.as_ref().map(ToString::to_string),
+                "after": change.after.as_ref().map(ToString::to_string),
+                "aspects": change.aspects.iter().map(ToString::to_string).collect::<Vec<_>>(),
+                "is_note": change.is_note(),
+            })
+        };
+        Ok(json!({
+            "changes": found.changes.iter().map(change).collect::<Vec<_>>(),
+            "is_same_model": found.is_same_model(),
+            "same_nodes": found.same_nodes, "same_initializers": found.same_initializers,
+        }))
+    })?;
+    to_py(py, &found)
+}
+
+/// Nodes, values and graphs that a selector denotes.
+#[pyfunction]
+#[pyo3(signature = (model, selector, **options))]
+pub(crate) fn find<'py>(
+    py: Python<'py>,
+    model: Bound<'py, Model>,
+    selector: String,
+    options: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    let snapshot = model.get().snapshot(py)?;
+    let elements = Work::of(options)?.run(py, |execution| {
+        let facts =
+            ModelFacts::new(&snapshot.model).with_data(&*snapshot.data).with_execution(execution.clone());
+        let selection = Selection::new(&facts);
+        selection.elements(&selector).map_err(|error| Fault::limited("SelectorError", error.limit(), error))
+    })?;
+    let model = model.unbind();
+    let object = |element| match element {
+        Element::Node(id) => Node { model: model.clone_ref(py), id }.into_bound_py_any(py),
+        Element::Value(id) => Value { model: model.clone_ref(py), id }.into_bound_py_any(py),
+        Element::Graph(id) => crate::graph::Graph { model: model.clone_ref(py), id }.into_bound_py_any(py),
+    };
+    elements.into_iter().map(object).collect()
+}
+
+/// A schema of an operator: of a version of its operator set, or of the newest one.
+#[pyfunction]
+#[pyo3(signature = (op, version=None, domain=""))]
+pub(crate) fn schema<'py>(
+    py: Python<'py>,
+    op: &str,
+    version: Option<i64>,
+    domain: &str,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let registry = onnx_toolkit::infer::contrib::registry();
+    let newest = || {
+        let names = ir::Model::new();
+        let standard = names.names().get(domain).and_then(onnx_toolkit::schema::opset_versions);
+        let versions = standard.or_else(|| registry.declared_versions(domain));
+        versions.map_or(1, |versions| *versions.end())
+    };
+    let found = registry.lookup(domain, op, version.unwrap_or_else(newest));
+    let found = match found {
+        None => return Ok(None),
+        Some(SchemaRef::Standard(schema)) => DeclaredSchema::from(schema),
+        Some(SchemaRef::Declared(schema)) => schema.clone(),
+    };
+    Ok(Some(to_py(py, &described(&found))?))
+}
+
+fn described(schema: &DeclaredSchema) -> Json {
+    let formal = |formal: &onnx_toolkit::schema::DeclaredFormal| {
+        let types = schema.types_of(formal).into_iter().flat_map(onnx_toolkit::schema::TypeSet::iter);
+        json!({
+            "name": formal.name, "type": formal.ty.to_string(), "occurrence": formal.occurrence(),
+            "types": types.map(onnx_toolkit::schema::TypeId::text).collect::<Vec<_>>(),
+        })
+    };
+    let attribute = |attribute: &onnx_toolkit::schema::DeclaredAttribute| {
+        json!({
+            "name": attribute.name, "kind": attribute.kind.map(onnx_toolkit::schema::AttrKind::name), "required": attribute.is_required,
+            "default": attribute.default.as_ref().map(ToString::to_string),
+        })
+    };
+    json!({
+        "name": schema.name(), "domain": schema.domain(), "since_version": schema.since_version(),
+        "deprecated": schema.is_deprecated, "is_function": schema.is_function(),
+        "min_inputs": schema.min_inputs(), "max_inputs": schema.max_inputs(),
+        "min_outputs": schema.min_outputs(), "max_outputs": schema.max_outputs(),
+        "inputs": schema.inputs.iter().map(formal).collect::<Vec<_>>(),
+        "outputs": schema.outputs.iter().map(formal).collect::<Vec<_>>(),
+        "attributes": schema.attributes.iter().map(attribute).collect::<Vec<_>>(),
+    })
+}
+
+/// The values of the outputs of the main graph.
+pub(crate) fn main_outputs(model: &ir::Model) -> Vec<ValueId> {
+    model.graph(model.main_graph()).outputs().iter().map(GraphOutput::value).collect()
+}

@@ -1,0 +1,67 @@
+//! The native part of the Python package: handles of models and conversions of values.
+//!
+//! Everything public is in the Python package `onnxkit`, whose modules call this one. One file for each kind of object or
+//! question: [`model`], [`graph`], [`node`], [`value`] and [`attr`] are handles, [`tensor`], [`dtype`] and [`types`] are data,
+//! [`inspect`], [`change`], [`run`] and [`passes`] are work on whole models. [`work`] is how long work is done, [`fault`] how
+//! errors are raised, [`json`] how reports become objects, and [`buffer`] is shared memory.
+#![deny(unsafe_code)]
+#![allow(
+    clippy::needless_pass_by_value,
+    clippy::unnecessary_wraps,
+    clippy::trivially_copy_pass_by_ref,
+    reason = "signatures are those that Python calls"
+)]
+
+mod attr;
+mod buffer;
+mod change;
+mod dtype;
+mod fault;
+mod graph;
+mod inspect;
+mod json;
+mod model;
+mod node;
+mod passes;
+mod run;
+mod tensor;
+mod types;
+mod value;
+mod work;
+
+/// The module of the extension.
+#[pyo3::pymodule(gil_used = false)]
+mod _core {
+    #[pymodule_export]
+    use crate::attr::{AttrRef, Attributes};
+    #[pymodule_export]
+    use crate::change::{
+        convert, extract, import_weights, inline, merge, names, outline, reach, reduce, rename, resize, split,
+        strip_weights,
+    };
+    #[pymodule_export]
+    use crate::dtype::DType;
+    #[pymodule_export]
+    use crate::graph::{Graph, NodeIter};
+    #[pymodule_export]
+    use crate::inspect::{Inference, check, cost, diff, explain, find, fix, hash, infer, info, schema};
+    #[pymodule_export]
+    use crate::model::{Model, load, loads, parse};
+    #[pymodule_export]
+    use crate::node::Node;
+    #[pymodule_export]
+    use crate::passes::{Rules, passes, run_passes, simplify};
+    #[pymodule_export]
+    use crate::run::{Evaluator, compare, inputs};
+    #[pymodule_export]
+    use crate::tensor::Tensor;
+    #[pymodule_export]
+    use crate::value::Value;
+
+    #[pymodule_init]
+    fn init(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
+        use pyo3::types::PyModuleMethods as _;
+
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

@@ -1,0 +1,569 @@
+//! Models, which handles and all functions share.
+
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::thread::ThreadId;
+
+use bytes::Bytes;
+use onnx_toolkit::codec::externalize::{ExternalizeOptions, InlineDataOptions, externalize, inline};
+use onnx_toolkit::codec::{
+    DecodeOptions, EncodeOptions, FileSource, ReadMode, WriteOptions, decode, encode, save,
+};
+use onnx_toolkit::ir::{self, MetadataEntry};
+use onnx_toolkit::text::{ParseOptions, PrintOptions, parse_model, print_model};
+use onnx_toolkit::types::tensor::DataSource;
+use onnx_toolkit::types::{Execution, Symbol};
+use onnx_toolkit::{LoadAnyError, load_any};
+use pyo3::prelude::*;
+use pyo3::sync::RwLockExt as _;
+use pyo3::types::{PyBytes, PyDict, PyString};
+
+use crate::fault::{Fault, Outcome, bug};
+use crate::graph::{Graph, NodeIter};
+use crate::work::Work;
+
+/// Names whose strings are kept; a model with more makes a new string for each question.
+const KEPT_NAMES: usize = 1 << 20;
+
+/// What a [`Model`] holds behind its lock.
+pub(crate) struct Inner {
+    /// Shared with clones and with work that is under way: the first edit after that copies.
+    pub(crate) model: Arc<ir::Model>,
+    pub(crate) data: Arc<dyn DataSource>,
+    pub(crate) folder: Option<PathBuf>,
+    /// The number of edits, in all and by thread.
+    pub(crate) edits: u64,
+    editors: HashMap<ThreadId, u64>,
+    /// Set by a panic in an edit: nothing is known about the state of the model.
+    is_broken: bool,
+}
+
+impl Inner {
+    /// The edits that other threads than this one made.
+    pub(crate) fn foreign_edits(&self) -> u64 {
+        let own = self.editors.get(&std::thread::current().id()).copied().unwrap_or_default();
+        self.edits.saturating_sub(own)
+    }
+
+    fn count_edit(&mut self) {
+        self.edits += 1;
+        *self.editors.entry(std::thread::current().id()).or_default() += 1;
+    }
+}
+
+/// A model at one moment, for work that does not hold the lock.
+pub(crate) struct Snapshot {
+    pub(crate) model: Arc<ir::Model>,
+    pub(crate) data: Arc<dyn DataSource>,
+    folder: Option<PathBuf>,
+    edits: u64,
+}
+
+impl Snapshot {
+    /// The model for edits; [`Model::adopt`] takes it back.
+    pub(crate) fn editable(&mut self) -> &mut ir::Model {
+        Arc::make_mut(&mut self.model)
+    }
+
+    /// A model with the same weights.
+    pub(crate) fn sibling(&self, model: ir::Model) -> Model {
+        Model::new(model, Arc::clone(&self.data), self.folder.clone())
+    }
+}
+
+/// A model: a graph, its functions, and what the file says about them.
+#[pyclass(frozen, weakref, module = "onnxkit")]
+pub(crate) struct Model {
+    inner: RwLock<Inner>,
+    strings: Mutex<Vec<Option<Py<PyString>>>>,
+}
+
+impl Model {
+    pub(crate) fn new(model: ir::Model, data: Arc<dyn DataSource>, folder: Option<PathBuf>) -> Self {
+        Self::shared(Arc::new(model), data, folder)
+    }
+
+    fn shared(model: Arc<ir::Model>, data: Arc<dyn DataSource>, folder: Option<PathBuf>) -> Self {
+        let editors = HashMap::new();
+        let inner = Inner { model, data, folder, edits: 0, editors, is_broken: false };
+        Self { inner: RwLock::new(inner), strings: Mutex::default() }
+    }
+
+    /// Asks the model a short question.
+    pub(crate) fn read<T>(&self, py: Python<'_>, question: impl FnOnce(&Inner) -> Outcome<T>) -> PyResult<T> {
+        let inner = self.inner.read_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        if inner.is_broken {
+            return Err(broken().into());
+        }
+        match catch_unwind(AssertUnwindSafe(|| question(&inner))) {
+            Ok(answer) => answer.map_err(PyErr::from),
+            Err(panic) => Err(bug(&*panic)),
+        }
+    }
+
+    /// Makes a short edit.
+    pub(crate) fn write<T>(
+        &self,
+        py: Python<'_>,
+        edit: impl FnOnce(&mut ir::Model) -> Outcome<T>,
+    ) -> PyResult<T> {
+        let mut inner = self.inner.write_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        if inner.is_broken {
+            return Err(broken().into());
+        }
+        inner.count_edit();
+        match catch_unwind(AssertUnwindSafe(|| edit(Arc::make_mut(&mut inner.model)))) {
+            Ok(result) => result.map_err(PyErr::from),
+            Err(panic) => {
+                inner.is_broken = true;
+                Err(bug(&*panic))
+            }
+        }
+    }
+
+    /// The model as it is now.
+    pub(crate) fn snapshot(&self, py: Python<'_>) -> PyResult<Snapshot> {
+        self.read(py, |inner| {
+            Ok(Snapshot {
+                model: Arc::clone(&inner.model),
+                data: Arc::clone(&inner.data),
+                folder: inner.folder.clone(),
+                edits: inner.edits,
+            })
+        })
+    }
+
+    /// Replaces the model by its edited snapshot. All keys stay valid.
+    pub(crate) fn adopt(&self, py: Python<'_>, snapshot: Snapshot) -> PyResult<()> {
+        let mut inner = self.inner.write_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        if inner.edits != snapshot.edits {
+            let message = "the model was changed while this call worked on it; its result is dropped";
+            return Err(Fault::edit(message).into());
+        }
+        inner.count_edit();
+        inner.model = snapshot.model;
+        inner.data = snapshot.data;
+        Ok(())
+    }
+
+    /// One Python string for each name of the model.
+    pub(crate) fn string<'py>(&self, py: Python<'py>, model: &ir::Model, symbol: Symbol) -> Bound<'py, PyString> {
+        let index = symbol.index() as usize;
+        if index >= KEPT_NAMES {
+            return PyString::new(py, model.str(symbol));
+        }
+        let mut strings = self.strings.lock().unwrap_or_else(PoisonError::into_inner);
+        if strings.len() <= index {
+            strings.resize_with(index + 1, || None);
+        }
+        match strings.get_mut(index) {
+            Some(Some(known)) => known.bind(py).clone(),
+            Some(place) => {
+                let new = PyString::new(py, model.str(symbol));
+                *place = Some(new.clone().unbind());
+                new
+            }
+            None => PyString::new(py, model.str(symbol)),
+        }
+    }
+}
+
+/// Calls a function of the Python layer.
+fn interop<'py>(py: Python<'py>, function: &str, object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    py.import("onnxkit._interop")?.call_method1(function, (object,))
+}
+
+fn broken() -> Fault {
+    Fault::new("BugError", "an earlier edit of this model ended in a defect of onnxkit; load it again")
+}
+
+/// Reads a model from a file.
+#[pyfunction]
+#[pyo3(signature = (path, data_dir=None, **options))]
+pub(crate) fn load(
+    py: Python<'_>,
+    path: PathBuf,
+    data_dir: Option<PathBuf>,
+    options: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Model> {
+    let work = Work::of(options)?;
+    let loaded = work.run(py, |execution| {
+        let loaded = load_any(&path, ReadMode::Map, execution).map_err(|error| load_fault(&error, &path))?;
+        let data = match &data_dir {
+            Some(folder) => source_in(folder, execution)?,
+            None => loaded.data,
+        };
+        Ok((loaded.model, data))
+    })?;
+    let folder = data_dir.or_else(|| path.parent().map(std::path::Path::to_path_buf));
+    Ok(Model::new(loaded.0, Arc::new(loaded.1), folder))
+}
+
+fn source_in(folder: &std::path::Path, execution: &Execution) -> Outcome<FileSource> {
+    let source = FileSource::in_directory(folder).map_err(|error| Fault::new("LoadError", error.to_string()))?;
+    Ok(source.with_mode(ReadMode::Map).with_limits(&execution.limits))
+}
+
+fn load_fault(error: &LoadAnyError, path: &std::path::Path) -> Fault {
+    if let LoadAnyError::Text(error) = error {
+        return Fault::of_findings("LoadError", &path.display().to_string(), error.findings());
+    }
+    let limit = match error {
+        LoadAnyError::Load(onnx_toolkit::codec::LoadError::Decode(error)) => error.limit(),
+        _ => None,
+    };
+    Fault::limited("LoadError", limit, error)
+}
+
+/// Reads a model from the bytes of a file.
+#[pyfunction]
+#[pyo3(signature = (contents, data_dir=None, **options))]
+pub(crate) fn loads(
+    py: Python<'_>,
+    contents: &Bound<'_, PyAny>,
+    data_dir: Option<PathBuf>,
+    options: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Model> {
+    let bytes = crate::buffer::bytes_of(contents)?;
+    let work = Work::of(options)?;
+    let (model, data) = work.run(py, |execution| {
+        let data = match &data_dir {
+            Some(folder) => source_in(folder, execution)?,
+            None => FileSource::nowhere(),
+        };
+        Ok((decoded(bytes, execution)?, data))
+    })?;
+    Ok(Model::new(model, Arc::new(data), data_dir))
+}
+
+fn decoded(bytes: Bytes, execution: &Execution) -> Outcome<ir::Model> {
+    use onnx_toolkit::codec::{Content, sniff};
+
+    if sniff(&bytes) == Content::OnnxText {
+        return parsed(&bytes, execution);
+    }
+    let options = DecodeOptions::default().with_execution(execution.clone());
+    let decoded =
+        decode(bytes, &options).map_err(|error| Fault::limited("LoadError", error.limit(), &error))?;
+    Ok(decoded.model)
+}
+
+fn parsed(text: &[u8], execution: &Execution) -> Outcome<ir::Model> {
+    let options = ParseOptions::default().with_execution(execution.clone());
+    parse_model(text, &options)
+        .map_err(|error| Fault::of_findings("LoadError", "the text is not a model", error.findings()))
+}
+
+/// Reads a model from ONNX text.
+#[pyfunction]
+#[pyo3(signature = (text, **options))]
+pub(crate) fn parse(py: Python<'_>, text: String, options: Option<&Bound<'_, PyDict>>) -> PyResult<Model> {
+    let model = Work::of(options)?.run(py, |execution| parsed(text.as_bytes(), execution))?;
+    Ok(Model::new(model, Arc::new(FileSource::nowhere()), None))
+}
+
+#[pymethods]
+impl Model {
+    /// Makes a model with an empty graph.
+    #[new]
+    #[pyo3(signature = (opset=None, ir_version=10))]
+    fn create(py: Python<'_>, opset: Option<i64>, ir_version: i64) -> PyResult<Self> {
+        let opset = opset.unwrap_or(21);
+        parse(py, format!("<ir_version: {ir_version}, opset_import: [\"\": {opset}]> graph () => () {{}}"), None)
+    }
+
+    /// The main graph.
+    #[getter]
+    fn graph(slf: Bound<'_, Self>) -> PyResult<Graph> {
+        let graph = slf.get().read(slf.py(), |inner| Ok(inner.model.main_graph()))?;
+        Ok(Graph { model: slf.unbind(), id: graph })
+    }
+
+    /// All nodes, those of nested graphs included, as the model is now. Edits during the iteration are allowed: nodes that
+    /// were erased are skipped. Edits of other threads end it with an error.
+    fn nodes(slf: Bound<'_, Self>) -> PyResult<NodeIter> {
+        let py = slf.py();
+        let (nodes, edits) = slf.get().read(py, |inner| {
+            let model = &inner.model;
+            let graph = model.main_graph();
+            Ok((model.nodes_in(graph).collect::<Vec<_>>(), inner.foreign_edits()))
+        })?;
+        Ok(NodeIter::new(slf.unbind(), nodes, edits))
+    }
+
+    /// The bodies of the functions of the model.
+    #[getter]
+    fn functions(slf: Bound<'_, Self>) -> PyResult<Vec<Graph>> {
+        let bodies = slf.get().read(slf.py(), |inner| {
+            let model = &inner.model;
+            Ok(model.functions().iter().map(|&id| model.function(id).body()).collect::<Vec<_>>())
+        })?;
+        Ok(bodies.into_iter().map(|id| Graph { model: slf.clone().unbind(), id }).collect())
+    }
+
+    /// A copy. It shares everything with this model until one of both is edited.
+    #[pyo3(name = "clone")]
+    fn copy(&self, py: Python<'_>) -> PyResult<Self> {
+        let Snapshot { model, data, folder, .. } = self.snapshot(py)?;
+        Ok(Self::shared(model, data, folder))
+    }
+
+    fn __copy__(&self, py: Python<'_>) -> PyResult<Self> {
+        self.copy(py)
+    }
+
+    fn __deepcopy__(&self, py: Python<'_>, _memo: &Bound<'_, PyAny>) -> PyResult<Self> {
+        self.copy(py)
+    }
+
+    /// The bytes of a model file.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let model = self.snapshot(py)?.model;
+        let segments = Work::default().run(py, |_| {
+            encode(&model, &EncodeOptions::default())
+                .map_err(|error| Fault::limited("SaveError", error.limit(), error))
+        })?;
+        let length = usize::try_from(segments.len()).map_err(Fault::argument)?;
+        PyBytes::new_with(py, length, |mut out| {
+            for segment in &segments {
+                let Some((here, rest)) = out.split_at_mut_checked(segment.len()) else { break };
+                here.copy_from_slice(segment);
+                out = rest;
+            }
+            Ok(())
+        })
+    }
+
+    fn __bytes__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        self.to_bytes(py)
+    }
+
+    /// The model as ONNX text. Tensors of more than `elide_above` bytes are left out; with `full=True`, everything is written
+    /// that the file says.
+    #[pyo3(signature = (elide_above=None, full=false))]
+    fn to_text(&self, py: Python<'_>, elide_above: Option<u64>, full: bool) -> PyResult<String> {
+        let model = self.snapshot(py)?.model;
+        Work::default().run(py, |_| {
+            let mut options = if full { PrintOptions::full() } else { PrintOptions::default() };
+            if let Some(bytes) = elide_above {
+                options = options.with_elide_above(bytes);
+            }
+            print_model(&model, &options)
+                .map(|printed| printed.text)
+                .map_err(|error| Fault::new("SaveError", error.to_string()))
+        })
+    }
+
+    /// Writes the model to a file, all or nothing. Returns the number of bytes of weights in other files.
+    ///
+    /// `weights` is `keep` (weights in other files come along in a file beside the model, if the model is saved elsewhere),
+    /// `embed`, or `external` (tensors of at least `threshold` bytes are in files beside the model).
+    #[pyo3(signature = (path, *, weights="keep", threshold=1024, align=64, max_shard_bytes=None))]
+    fn save(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        weights: &str,
+        threshold: u64,
+        align: u32,
+        max_shard_bytes: Option<u64>,
+    ) -> PyResult<u64> {
+        if !["keep", "embed", "external"].contains(&weights) {
+            return Err(Fault::argument(format!("`weights={weights}`: write keep, embed or external")).into());
+        }
+        let mut snapshot = self.snapshot(py)?;
+        let parent = |path: &std::path::Path| {
+            let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+            std::fs::canonicalize(parent.unwrap_or(std::path::Path::new(".")))
+        };
+        let here = snapshot.folder.as_ref().and_then(|folder| parent(&folder.join("model")).ok());
+        let is_elsewhere = here != parent(&path).ok();
+        Work::default().run(py, |execution| {
+            let mut files = Vec::new();
+            let mut moved = 0;
+            let data = Arc::clone(&snapshot.data);
+            let fault = |error: &onnx_toolkit::codec::ExternalizeError| {
+                Fault::limited("SaveError", error.limit(), error)
+            };
+            let mut is_external = false;
+            snapshot.model.for_each_tensor(|_, tensor| is_external |= tensor.is_external());
+            match weights {
+                "embed" if is_external => {
+                    inline(snapshot.editable(), &InlineDataOptions::default(), &*data)
+                        .map_err(|error| fault(&error))?;
+                }
+                "external" => moved = threshold,
+                // What is in files elsewhere would not be found there.
+                "keep" if is_external && is_elsewhere => moved = threshold,
+                _ => {}
+            }
+            if moved > 0 {
+                let stem = path.file_name().map_or_else(|| "model".into(), |name| name.to_string_lossy());
+                let options = ExternalizeOptions::new(format!("{stem}.data"))
+                    .with_threshold_bytes(moved)
+                    .with_alignment(align)
+                    .with_keep_existing(false)
+                    .with_max_shard_bytes(max_shard_bytes);
+                let done =
+                    externalize(snapshot.editable(), &options, &*data).map_err(|error| fault(&error))?;
+                files = done.files;
+            }
+            execution.interrupt.check()?;
+            let options = WriteOptions::default();
+            save(&path, &snapshot.model, &files, &EncodeOptions::default(), &options)
+                .map_err(|error| Fault::new("SaveError", error.to_string()))?;
+            Ok(files.iter().map(onnx_toolkit::codec::DataFile::len).sum())
+        })
+    }
+
+    /// The versions of the operator sets that the model imports.
+    #[getter]
+    fn opsets(&self, py: Python<'_>) -> PyResult<HashMap<String, i64>> {
+        self.read(py, |inner| {
+            let model = &inner.model;
+            let imports = model.info().opset_imports.iter();
+            Ok(imports.map(|import| (model.str(import.domain()).to_owned(), import.version())).collect())
+        })
+    }
+
+    /// Imports a version of an operator set. Nodes stay as they are: `convert` changes them.
+    fn set_opset(&self, py: Python<'_>, domain: String, version: i64) -> PyResult<()> {
+        self.write(py, |model| {
+            let symbol = model.intern(&domain);
+            let mut info = model.info_mut();
+            let known = info.opset_imports.iter_mut().find(|import| import.domain() == symbol);
+            match known {
+                Some(import) => import.set_version(version),
+                None => info.opset_imports.push(ir::OpsetImport::new(symbol, version)),
+            }
+            Ok(())
+        })
+    }
+
+    /// The version of the file format.
+    #[getter]
+    fn ir_version(&self, py: Python<'_>) -> PyResult<i64> {
+        self.read(py, |inner| Ok(inner.model.info().ir_version))
+    }
+
+    #[setter]
+    fn set_ir_version(&self, py: Python<'_>, version: i64) -> PyResult<()> {
+        self.write(py, |model| {
+            model.info_mut().ir_version = version;
+            Ok(())
+        })
+    }
+
+    /// The name of the program that made the model.
+    #[getter]
+    fn producer_name(&self, py: Python<'_>) -> PyResult<String> {
+        self.read(py, |inner| Ok(inner.model.str(inner.model.info().producer_name).to_owned()))
+    }
+
+    #[setter]
+    fn set_producer_name(&self, py: Python<'_>, name: String) -> PyResult<()> {
+        self.write(py, |model| {
+            let name = model.intern(&name);
+            model.info_mut().producer_name = name;
+            Ok(())
+        })
+    }
+
+    /// The description of the model.
+    #[getter]
+    fn doc_string(&self, py: Python<'_>) -> PyResult<String> {
+        self.read(py, |inner| Ok(inner.model.str(inner.model.info().doc).to_owned()))
+    }
+
+    /// A copy of the metadata of the model.
+    #[getter]
+    fn metadata(&self, py: Python<'_>) -> PyResult<Vec<(String, String)>> {
+        self.read(py, |inner| {
+            let entry = |entry: &MetadataEntry| {
+                (inner.model.str(entry.key()).to_owned(), entry.value().as_str().to_owned())
+            };
+            Ok(inner.model.info().metadata.iter().map(entry).collect())
+        })
+    }
+
+    /// Sets an entry of the metadata of the model.
+    fn set_metadata(&self, py: Python<'_>, key: String, value: String) -> PyResult<()> {
+        self.write(py, |model| {
+            let key = model.intern(&key);
+            ir::set_metadata(&mut model.info_mut().metadata, key, value);
+            Ok(())
+        })
+    }
+
+    /// Removes nodes, initializers and functions that nothing uses. Returns how many elements were removed.
+    fn cleanup(&self, py: Python<'_>) -> PyResult<usize> {
+        self.write(py, |model| Ok(model.erase_unused() + model.erase_unused_functions()))
+    }
+
+    /// Sorts the nodes of all graphs, so that each follows those that it depends on.
+    fn sort(&self, py: Python<'_>) -> PyResult<()> {
+        self.write(py, |model| model.sort_all().map_err(Fault::edit))
+    }
+
+    /// The model that an object is: a model, a path, bytes, text, or a model of `onnx` or `onnx_ir`.
+    #[staticmethod]
+    fn from_any<'py>(py: Python<'py>, object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        interop(py, "from_any", object)
+    }
+
+    /// The model as an `onnx.ModelProto`.
+    fn to_proto(slf: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
+        interop(slf.py(), "to_proto", &slf)
+    }
+
+    /// The model as an `onnx_ir.Model`.
+    fn to_ir(slf: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
+        interop(slf.py(), "to_ir", &slf)
+    }
+
+    /// A session of `onnxruntime` for the model. Keyword arguments are those of `onnxruntime.InferenceSession`.
+    #[pyo3(signature = (**options))]
+    fn to_ort<'py>(slf: Bound<'py, Self>, options: Option<&Bound<'py, PyDict>>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("onnxkit._interop")?.call_method("to_ort", (&slf,), options)
+    }
+
+    fn _repr_html_(slf: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
+        interop(slf.py(), "to_html", &slf)
+    }
+
+    /// The folder of the files with external weights.
+    #[getter]
+    fn folder(&self, py: Python<'_>) -> PyResult<Option<PathBuf>> {
+        self.read(py, |inner| Ok(inner.folder.clone()))
+    }
+
+    /// Reads the weights that are in other files into the model.
+    fn embed_weights(&self, py: Python<'_>) -> PyResult<()> {
+        let mut snapshot = self.snapshot(py)?;
+        Work::default().run(py, |_| {
+            let data = Arc::clone(&snapshot.data);
+            inline(snapshot.editable(), &InlineDataOptions::default(), &*data)
+                .map(drop)
+                .map_err(|error| Fault::limited("LoadError", error.limit(), error))
+        })?;
+        self.adopt(py, snapshot)
+    }
+
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        self.read(py, |inner| Ok(inner.model.node_count()))
+    }
+
+    fn __bool__(&self) -> bool {
+        true
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        self.read(py, |inner| {
+            let model = &inner.model;
+            let name = model.str(model.graph(model.main_graph()).name());
+            Ok(format!("<Model {name:?}: {} nodes, ir_version {}>", model.node_count(), model.info().ir_version))
+        })
+    }
+}

@@ -1,0 +1,223 @@
+//! Runs and comparisons.
+
+use std::sync::Arc;
+
+use onnx_toolkit::eval::compare::{CompareOptions, Compared, Tolerances, compare as compare_models};
+use onnx_toolkit::eval::{EvalOptions, Evaluator as Run, Failure, Value};
+use onnx_toolkit::ir;
+use onnx_toolkit::pass::{FeedOptions, feeds};
+use onnx_toolkit::types::tensor::{DataSource, NoData};
+use pyo3::IntoPyObjectExt as _;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyTuple};
+use serde_json::{Value as Json, json};
+
+use crate::fault::{Fault, finding};
+use crate::json::to_py;
+use crate::model::{Model, Snapshot};
+use crate::tensor::Tensor;
+use crate::work::Work;
+
+fn failed(failure: &Failure) -> Fault {
+    let mut fault = Fault::limited("RunError", failure.limit(), failure);
+    fault.findings.push(finding(failure.diagnostic()));
+    fault
+}
+
+/// An input: a tensor, an array or numbers; a list or tuple of those is a sequence if the model wants one.
+fn value_of(value: &Bound<'_, PyAny>, model: &ir::Model, name: &str) -> PyResult<Value> {
+    let id = model.graph(model.main_graph()).inputs().iter().copied().find(|&id| {
+        model.str(model.value(id).name()) == name
+    });
+    let ty = id.and_then(|id| model.ty(id));
+    let is_sequence = matches!(ty.map(|ty| &ty.kind), Some(onnx_toolkit::types::TypeKind::Sequence(_)));
+    if is_sequence && (value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>()) {
+        let items = value.try_iter()?.map(|item| Ok(Value::from(Tensor::of_py(&item?, None)?)));
+        return Ok(Value::Sequence(Arc::new(items.collect::<PyResult<_>>()?)));
+    }
+    let elem = ty.map(onnx_toolkit::types::Type::elem).filter(|elem| elem.code() != 0);
+    // Numbers of Python have the type that the model declares.
+    let is_plain = value.is_instance_of::<PyList>()
+        || value.is_instance_of::<PyTuple>()
+        || value.extract::<f64>().is_ok() && value.getattr("dtype").is_err();
+    let dtype = elem.filter(|_| is_plain).map(|elem| crate::dtype::DType(elem).into_bound_py_any(value.py()));
+    Ok(Value::from(Tensor::of_py(value, dtype.transpose()?.as_ref())?))
+}
+
+fn values_of(inputs: &Bound<'_, PyDict>, model: &ir::Model) -> PyResult<Vec<(String, Value)>> {
+    let mut values = Vec::new();
+    for (name, value) in inputs {
+        let name: String = name.extract()?;
+        let value = value_of(&value, model, &name)?;
+        values.push((name, value));
+    }
+    Ok(values)
+}
+
+fn to_object<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
+    match value {
+        Value::Tensor(tensor) => Tensor::new((**tensor).clone(), Arc::new(NoData)).into_bound_py_any(py),
+        Value::Sequence(items) => {
+            let items = items.iter().map(|item| to_object(py, item)).collect::<PyResult<Vec<_>>>()?;
+            Ok(PyList::new(py, items)?.into_any())
+        }
+        Value::Optional(Some(value)) => to_object(py, value),
+        Value::Optional(None) => Ok(py.None().into_bound(py)),
+        Value::Map(_) => Err(Fault::new("RunError", "an output is a map, which has no form in Python yet").into()),
+    }
+}
+
+/// Runs a model as it is when this is made.
+#[pyclass(frozen, module = "onnxkit")]
+pub(crate) struct Evaluator {
+    snapshot: Snapshot,
+    threads: usize,
+}
+
+#[pymethods]
+impl Evaluator {
+    #[new]
+    #[pyo3(signature = (model, threads=1))]
+    fn new(py: Python<'_>, model: &Bound<'_, Model>, threads: usize) -> PyResult<Self> {
+        let snapshot = model.get().snapshot(py)?;
+        Work::default().run(py, |_| {
+            let options = EvalOptions::default().with_data(&*snapshot.data);
+            Run::new(&snapshot.model, &options).map(drop).map_err(|error| failed(&error))
+        })?;
+        Ok(Self { snapshot, threads })
+    }
+
+    /// The outputs by name. `inputs` are tensors, arrays or numbers by name.
+    #[pyo3(signature = (inputs, outputs=None, **options))]
+    fn run<'py>(
+        &self,
+        py: Python<'py>,
+        inputs: &Bound<'py, PyDict>,
+        outputs: Option<Vec<String>>,
+        options: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let model = &*self.snapshot.model;
+        let inputs = values_of(inputs, model)?;
+        let graph = model.graph(model.main_graph());
+        let names: Vec<&str> =
+            graph.outputs().iter().map(|output| model.str(model.value(output.value()).name())).collect();
+        if let Some(unknown) = outputs.iter().flatten().find(|name| !names.contains(&name.as_str())) {
+            return Err(Fault::argument(format!("the model has no output `{unknown}`")).into());
+        }
+        let results = Work::of(options)?.run(py, |execution| {
+            let options = EvalOptions::default()
+                .with_data(&*self.snapshot.data)
+                .with_threads(self.threads)
+                .with_execution(execution.clone());
+            let run = Run::new(model, &options).map_err(|error| failed(&error))?;
+            let inputs: Vec<(&str, Value)> =
+                inputs.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
+            run.run(&inputs).map_err(|error| failed(&error))
+        })?;
+        let dict = PyDict::new(py);
+        for (name, value) in names.iter().zip(&results) {
+            if outputs.as_ref().is_none_or(|outputs| outputs.iter().any(|wanted| wanted == name)) {
+                dict.set_item(name, to_object(py, value)?)?;
+            }
+        }
+        Ok(dict)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Evaluator of {} nodes>", self.snapshot.model.node_count())
+    }
+}
+
+/// Inputs for a model, made of a seed.
+#[pyfunction]
+#[pyo3(signature = (model, sizes, seed, **options))]
+pub(crate) fn inputs<'py>(
+    py: Python<'py>,
+    model: &Bound<'py, Model>,
+    sizes: Vec<(String, i64)>,
+    seed: u64,
+    options: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let snapshot = model.get().snapshot(py)?;
+    let found = Work::of(options)?.run(py, |execution| {
+        made(&snapshot.model, &*snapshot.data, &sizes, &[], &execution.clone().with_seed(seed))
+    })?;
+    let dict = PyDict::new(py);
+    for (name, value) in &found {
+        dict.set_item(name, to_object(py, value)?)?;
+    }
+    Ok(dict)
+}
+
+fn made(
+    model: &ir::Model,
+    data: &dyn DataSource,
+    sizes: &[(String, i64)],
+    given: &[(&str, Value)],
+    execution: &onnx_toolkit::types::Execution,
+) -> Result<Vec<(String, Value)>, Fault> {
+    let options = FeedOptions::default()
+        .with_data(data)
+        .with_sizes(sizes)
+        .with_given(given)
+        .with_execution(execution.clone());
+    let found = feeds(model, &options).map_err(Fault::argument)?;
+    Ok(found.values)
+}
+
+/// Runs two models on the same inputs.
+#[pyfunction]
+#[pyo3(signature = (a, b, inputs, sizes, seeds, rtol, atol, inner, **options))]
+#[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+pub(crate) fn compare<'py>(
+    py: Python<'py>,
+    a: &Bound<'py, Model>,
+    b: &Bound<'py, Model>,
+    inputs: Option<&Bound<'py, PyDict>>,
+    sizes: Vec<(String, i64)>,
+    seeds: u64,
+    rtol: Option<f64>,
+    atol: Option<f64>,
+    inner: bool,
+    options: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (a, b) = (a.get().snapshot(py)?, b.get().snapshot(py)?);
+    let given = inputs.map(|inputs| values_of(inputs, &a.model)).transpose()?.unwrap_or_default();
+    let is_complete = given.len() >= a.model.graph(a.model.main_graph()).inputs().len();
+    let runs = Work::of(options)?.run(py, |execution| {
+        let tolerances = Tolerances::default().with_rtol(rtol).with_atol(atol);
+        let compared = CompareOptions::default().with_tolerances(tolerances).with_inner(inner);
+        let given: Vec<(&str, Value)> = given.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
+        let mut runs = Vec::new();
+        for seed in 0..if is_complete { 1 } else { seeds } {
+            execution.interrupt.check()?;
+            let execution = execution.clone().with_seed(seed);
+            let inputs = made(&a.model, &*a.data, &sizes, &given, &execution)?;
+            let inputs: Vec<(&str, Value)> =
+                inputs.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
+            let options_a = EvalOptions::default().with_execution(execution.clone()).with_data(&*a.data);
+            let options_b = EvalOptions::default().with_execution(execution.clone()).with_data(&*b.data);
+            let found = compare_models((&a.model, &options_a), (&b.model, &options_b), &inputs, &compared)
+                .map_err(|error| failed(&error.failure))?;
+            runs.push(json!({
+                "seed": seed, "agrees": found.agrees(),
+                "outputs": found.outputs.iter().map(compared_value).collect::<Vec<_>>(),
+                "inner": found.inner.iter().map(compared_value).collect::<Vec<_>>(),
+                "first": found.divergence().map(compared_value),
+                "only_in_a": found.only_in_a, "only_in_b": found.only_in_b,
+            }));
+        }
+        Ok(Json::Array(runs))
+    })?;
+    to_py(py, &runs)
+}
+
+fn compared_value(found: &Compared) -> Json {
+    let difference = &found.difference;
+    json!({
+        "name": found.name, "type": found.ty, "is_output": found.is_output, "agrees": difference.agrees(),
+        "max_abs": difference.max_abs, "max_rel": difference.max_rel, "max_ulps": difference.max_ulps,
+        "elements": difference.elements, "differing": difference.differing, "exceeding": difference.exceeding,
+        "mismatch": difference.mismatch,
+    })
+}

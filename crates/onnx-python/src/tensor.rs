@@ -1,0 +1,311 @@
+//! Tensors and their elements.
+#![allow(unsafe_code, reason = "the methods of the buffer protocol are unsafe; what they do is in `buffer`")]
+
+use std::ffi::CStr;
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+use onnx_toolkit::types::ElemType;
+use onnx_toolkit::types::tensor::{self, DataSource, NoData};
+use pyo3::IntoPyObjectExt as _;
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList};
+
+use crate::buffer::{Layout, bytes_of, export};
+use crate::dtype::DType;
+use crate::fault::{Fault, Outcome};
+use crate::json::to_py;
+use crate::work::Work;
+
+/// A tensor. Its elements are read when they are asked for, and shared with arrays that are made of it.
+#[pyclass(frozen, weakref, module = "onnxkit")]
+pub(crate) struct Tensor {
+    pub(crate) tensor: tensor::Tensor,
+    data: Arc<dyn DataSource>,
+    exported: OnceLock<(Bytes, Layout)>,
+}
+
+/// The format of the buffer protocol, for types that it has.
+fn format(elem: ElemType) -> Option<&'static CStr> {
+    Some(match elem {
+        ElemType::Float => c"f",
+        ElemType::Double => c"d",
+        ElemType::Float16 => c"e",
+        ElemType::Int8 => c"b",
+        ElemType::Uint8 => c"B",
+        ElemType::Int16 => c"h",
+        ElemType::Uint16 => c"H",
+        ElemType::Int32 => c"i",
+        ElemType::Uint32 => c"I",
+        ElemType::Int64 => c"q",
+        ElemType::Uint64 => c"Q",
+        ElemType::Bool => c"?",
+        ElemType::Complex64 => c"Zf",
+        ElemType::Complex128 => c"Zd",
+        _ => return None,
+    })
+}
+
+impl Tensor {
+    pub(crate) fn new(tensor: tensor::Tensor, data: Arc<dyn DataSource>) -> Self {
+        Self { tensor, data, exported: OnceLock::new() }
+    }
+
+    /// The tensor that an object describes: a tensor, an array, numbers, or a buffer.
+    pub(crate) fn of_py(array: &Bound<'_, PyAny>, dtype: Option<&Bound<'_, PyAny>>) -> PyResult<tensor::Tensor> {
+        if dtype.is_none()
+            && let Ok(tensor) = array.cast::<Self>()
+        {
+            let tensor = tensor.get();
+            return Ok(tensor.embedded()?);
+        }
+        packed(array, dtype, None)
+    }
+
+    /// The tensor with its elements, which another model can hold.
+    fn embedded(&self) -> Outcome<tensor::Tensor> {
+        if !self.tensor.is_external() {
+            return Ok(self.tensor.clone());
+        }
+        let bytes = self.bytes()?;
+        let made = tensor::Tensor::from_raw(self.tensor.elem(), self.tensor.dims().iter().copied(), bytes);
+        made.map_err(Fault::argument)
+    }
+
+    fn bytes(&self) -> Outcome<Bytes> {
+        self.tensor.bytes(&*self.data).map_err(|error| Fault::new("LoadError", error.to_string()))
+    }
+
+    /// The elements in memory, and their layout.
+    fn exported(&self) -> Outcome<&(Bytes, Layout)> {
+        if let Some(known) = self.exported.get() {
+            return Ok(known);
+        }
+        let bytes = self.bytes()?;
+        let elem = self.tensor.elem();
+        let (format, item, shape) = match (format(elem), elem.bits()) {
+            (Some(format), Some(bits)) => {
+                let dims = self.tensor.dims().iter().map(|&dim| isize::try_from(dim).unwrap_or(0)).collect();
+                (format, isize::try_from(bits / 8).unwrap_or(1), dims)
+            }
+            _ => (c"B", 1, vec![bytes.len().cast_signed()]),
+        };
+        let mut strides: Vec<isize> = Vec::with_capacity(shape.len());
+        let mut stride = item;
+        for &dim in shape.iter().rev() {
+            strides.push(stride);
+            stride = stride.saturating_mul(dim.max(1));
+        }
+        strides.reverse();
+        Ok(self.exported.get_or_init(|| (bytes, Layout { format, item, shape, strides })))
+    }
+}
+
+/// What the Python layer makes of an array: the code of the type, the shape, and a buffer or a list of strings.
+fn packed(
+    array: &Bound<'_, PyAny>,
+    dtype: Option<&Bound<'_, PyAny>>,
+    shape: Option<&Bound<'_, PyAny>>,
+) -> PyResult<tensor::Tensor> {
+    let py = array.py();
+    let dtype = dtype.map(DType::of_py).transpose()?;
+    let packed = py.import("onnxkit._arrays")?.call_method1("pack", (array, dtype, shape))?;
+    let (dtype, dims, contents): (Bound<'_, PyAny>, Vec<i64>, Bound<'_, PyAny>) = packed.extract()?;
+    let elem = DType::of_py(&dtype)?.0;
+    let made = if elem == ElemType::String {
+        let strings: Vec<String> = contents.cast::<PyList>()?.extract()?;
+        tensor::Tensor::from_strings(dims, strings)
+    } else {
+        tensor::Tensor::from_raw(elem, dims, bytes_of(&contents)?)
+    };
+    Ok(made.map_err(Fault::argument)?)
+}
+
+#[pymethods]
+impl Tensor {
+    /// Makes a tensor of an array, numbers or a buffer. Read-only arrays are shared, others are copied.
+    #[new]
+    #[pyo3(signature = (values, dtype=None, shape=None, name=None))]
+    fn create(
+        values: &Bound<'_, PyAny>,
+        dtype: Option<&Bound<'_, PyAny>>,
+        shape: Option<&Bound<'_, PyAny>>,
+        name: Option<String>,
+    ) -> PyResult<Self> {
+        let mut tensor = match values.cast::<Self>() {
+            Ok(tensor) if dtype.is_none() && shape.is_none() => tensor.get().embedded()?,
+            _ => packed(values, dtype, shape)?,
+        };
+        if let Some(name) = name {
+            tensor.set_name(name);
+        }
+        Ok(Self::new(tensor, Arc::new(NoData)))
+    }
+
+    /// The element type.
+    #[getter]
+    fn dtype(&self) -> DType {
+        DType(self.tensor.elem())
+    }
+
+    /// The sizes.
+    #[getter]
+    fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, pyo3::types::PyTuple>> {
+        pyo3::types::PyTuple::new(py, self.tensor.dims())
+    }
+
+    /// The number of elements.
+    #[getter]
+    fn size(&self) -> Option<u64> {
+        self.tensor.element_count()
+    }
+
+    /// The bytes of the elements; `None` for strings.
+    #[getter]
+    fn nbytes(&self) -> Option<u64> {
+        self.tensor.byte_len()
+    }
+
+    /// The name that the file gives to the tensor itself.
+    #[getter]
+    fn name(&self) -> String {
+        self.tensor.name().to_owned()
+    }
+
+    /// Whether the elements are in another file.
+    #[getter]
+    fn is_external(&self) -> bool {
+        self.tensor.is_external()
+    }
+
+    /// The bytes of the elements, as a model file has them.
+    fn tobytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = Work::default().run(py, |_| self.bytes())?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// The elements as a list of numbers or strings, in the order of the memory.
+    fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let fault = |error: tensor::TensorError| Fault::new("LoadError", error.to_string());
+        let elem = self.tensor.elem();
+        if elem == ElemType::String {
+            let strings = self.tensor.strings().map_err(fault)?;
+            let strings: Result<Vec<&str>, _> = strings.collect();
+            return strings.map_err(Fault::argument)?.into_bound_py_any(py);
+        }
+        if elem.is_float() {
+            let numbers = Work::default().run(py, |_| {
+                Ok(self.tensor.iter_f64(&*self.data).map_err(fault)?.collect::<Vec<f64>>())
+            })?;
+            return numbers.into_bound_py_any(py);
+        }
+        if elem == ElemType::Bool {
+            let bytes = self.bytes()?;
+            let flags: Vec<bool> = bytes.iter().map(|&byte| byte != 0).collect();
+            return flags.into_bound_py_any(py);
+        }
+        if elem == ElemType::Uint64 {
+            let numbers = self.tensor.to_vec::<u64>(&*self.data).map_err(fault)?;
+            return numbers.into_bound_py_any(py);
+        }
+        if elem.is_integer() {
+            let numbers = self.tensor.iter_i64(&*self.data).map_err(fault)?.collect::<Vec<i64>>();
+            return numbers.into_bound_py_any(py);
+        }
+        self.numpy(py)?.call_method0("ravel")?.call_method0("tolist")
+    }
+
+    /// The elements as an array of NumPy, which shares their memory.
+    fn numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let shape = pyo3::types::PyTuple::new(py, self.tensor.dims())?;
+        let elem = self.tensor.elem();
+        let arrays = py.import("onnxkit._arrays")?;
+        if elem == ElemType::String {
+            return arrays.call_method1("string_array", (self.tolist(py)?, shape));
+        }
+        let Self { tensor, data, .. } = self;
+        let fresh = Self { tensor: tensor.clone(), data: Arc::clone(data), exported: OnceLock::new() };
+        let name = elem.numpy_name();
+        let bits = elem.bits();
+        arrays.call_method1("array", (Py::new(py, fresh)?, name, bits, shape))
+    }
+
+    #[pyo3(signature = (dtype=None, copy=None))]
+    fn __array__<'py>(
+        &self,
+        py: Python<'py>,
+        dtype: Option<&Bound<'py, PyAny>>,
+        copy: Option<bool>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let array = self.numpy(py)?;
+        let array = match dtype {
+            Some(dtype) => array.call_method("astype", (dtype,), None)?,
+            None => array,
+        };
+        if copy == Some(true) { array.call_method0("copy") } else { Ok(array) }
+    }
+
+    #[pyo3(signature = (**options))]
+    fn __dlpack__<'py>(
+        &self,
+        py: Python<'py>,
+        options: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.numpy(py)?.call_method("__dlpack__", (), options)
+    }
+
+    fn __dlpack_device__(&self) -> (i32, i32) {
+        (1, 0)
+    }
+
+    /// A view of the elements: of their type if the buffer protocol has it, of bytes otherwise.
+    ///
+    /// # Safety
+    ///
+    /// Python calls this with a view of its own.
+    unsafe fn __getbuffer__(
+        slf: Bound<'_, Self>,
+        view: *mut ffi::Py_buffer,
+        flags: std::ffi::c_int,
+    ) -> PyResult<()> {
+        if slf.get().tensor.elem() == ElemType::String {
+            return Err(pyo3::exceptions::PyBufferError::new_err("strings have no buffer; use `tolist()`"));
+        }
+        let owner = slf.clone().into_any();
+        let (bytes, layout) = slf.get().exported()?;
+        // SAFETY: The bytes and the layout are in the object, which is frozen and sets them once.
+        unsafe { export(owner, view, flags, bytes, layout) }
+    }
+
+    fn __len__(&self) -> PyResult<usize> {
+        let first = self.tensor.dims().first();
+        let first = first.ok_or_else(|| pyo3::exceptions::PyTypeError::new_err("a scalar has no length"))?;
+        Ok(usize::try_from(*first).unwrap_or(0))
+    }
+
+    fn __bool__(&self) -> bool {
+        true
+    }
+
+    fn __repr__(&self) -> String {
+        let dims: Vec<String> = self.tensor.dims().iter().map(i64::to_string).collect();
+        let place = if self.tensor.is_external() { ", external" } else { "" };
+        format!("<Tensor {}[{}]{place}>", self.tensor.elem().name(), dims.join(","))
+    }
+
+    /// The least, the greatest and the mean number, and counts of zeros, infinities and `nan`.
+    fn statistics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let found = Work::default().run(py, |execution| {
+            onnx_toolkit::eval::Statistics::read(&self.tensor, &*self.data, &execution.interrupt)
+                .map_err(|error| Fault::limited("RunError", error.limit(), error))
+        })?;
+        let number = |extremum: Option<onnx_toolkit::eval::Extremum>| extremum.map(|number| number.to_f64());
+        let value = serde_json::json!({
+            "elements": found.elements, "min": number(found.min), "max": number(found.max),
+            "mean": found.mean, "deviation": found.deviation, "zeros": found.zeros,
+            "nans": found.nans, "infinities": found.infinities, "subnormal": found.subnormal,
+        });
+        to_py(py, &value)
+    }
+}

@@ -1,0 +1,148 @@
+//! Long work: without the interpreter lock, and ended by signals, a deadline or an exception of a callback.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use onnx_toolkit::types::{Execution, Interrupt, Limits, Step};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::fault::{Fault, Outcome, bug};
+
+/// Signals are looked for this often.
+const POLL: Duration = Duration::from_millis(20);
+/// A callback for progress is called at most this often.
+const REPORT: Duration = Duration::from_millis(100);
+
+/// What callers say about how work is to be done: the keyword arguments `limits`, `timeout`, `progress` and `seed`.
+#[derive(Default)]
+pub(crate) struct Work {
+    limits: Limits,
+    timeout: Option<Duration>,
+    progress: Option<Py<PyAny>>,
+    seed: u64,
+}
+
+/// Why work ends early.
+#[derive(Default)]
+struct Ending {
+    is_ended: AtomicBool,
+    exception: Mutex<Option<PyErr>>,
+    /// When signals were last looked for, and when progress was last told, in milliseconds.
+    polled: AtomicU64,
+    reported: AtomicU64,
+}
+
+impl Ending {
+    fn end(&self, exception: Option<PyErr>) {
+        if let Some(exception) = exception {
+            *self.exception.lock().unwrap_or_else(PoisonError::into_inner) = Some(exception);
+        }
+        self.is_ended.store(true, Ordering::Release);
+    }
+
+    fn is_ended(&self) -> bool {
+        self.is_ended.load(Ordering::Acquire)
+    }
+}
+
+/// Whether `interval` has passed since the time in `last`, which is set then.
+fn is_due(last: &AtomicU64, now: Duration, interval: Duration) -> bool {
+    let now = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
+    let before = last.load(Ordering::Relaxed);
+    let is_due = now.saturating_sub(before) >= u64::try_from(interval.as_millis()).unwrap_or(u64::MAX);
+    if is_due {
+        last.store(now, Ordering::Relaxed);
+    }
+    is_due
+}
+
+impl Work {
+    /// Reads the keyword arguments of a call; unknown ones are refused.
+    pub(crate) fn of(options: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        let mut work = Self::default();
+        let Some(options) = options else { return Ok(work) };
+        for (key, value) in options {
+            if value.is_none() {
+                continue;
+            }
+            match key.extract::<String>()?.as_str() {
+                "limits" => {
+                    for (name, limit) in value.cast::<PyDict>()? {
+                        let name = name.extract::<String>()?;
+                        work.limits.set(&name, limit.extract()?).map_err(Fault::argument)?;
+                    }
+                }
+                "timeout" => {
+                    let seconds: f64 = value.extract()?;
+                    let timeout = Duration::try_from_secs_f64(seconds);
+                    work.timeout = Some(timeout.map_err(|error| Fault::argument(format!("timeout: {error}")))?);
+                }
+                "progress" => work.progress = Some(value.unbind()),
+                "seed" => work.seed = value.extract()?,
+                other => {
+                    let known = "limits, timeout, progress and seed";
+                    return Err(Fault::argument(format!("`{other}` is not an option; known are {known}")).into());
+                }
+            }
+        }
+        Ok(work)
+    }
+
+    /// Does work without the interpreter lock.
+    pub(crate) fn run<T: Send>(
+        self,
+        py: Python<'_>,
+        work: impl FnOnce(&Execution) -> Outcome<T> + Send,
+    ) -> PyResult<T> {
+        let timeout = self.timeout;
+        let (execution, ending) = self.execution();
+        let result = py.detach(|| catch_unwind(AssertUnwindSafe(|| work(&execution))));
+        if ending.is_ended() {
+            let exception = ending.exception.lock().unwrap_or_else(PoisonError::into_inner).take();
+            return Err(exception.unwrap_or_else(|| {
+                let seconds = timeout.unwrap_or_default().as_secs_f64();
+                Fault::new("Stopped", format!("the work was stopped after {seconds} s, as `timeout` says")).into()
+            }));
+        }
+        match result {
+            Ok(result) => result.map_err(PyErr::from),
+            Err(panic) => Err(bug(&*panic)),
+        }
+    }
+
+    fn execution(self) -> (Execution, Arc<Ending>) {
+        let Self { limits, timeout, progress, seed } = self;
+        let ending = Arc::new(Ending::default());
+        let (start, caller) = (Instant::now(), std::thread::current().id());
+        let shared = Arc::clone(&ending);
+        let interrupt = Interrupt::when(move || {
+            let now = start.elapsed();
+            if timeout.is_some_and(|timeout| now >= timeout) {
+                shared.end(None);
+            }
+            // Python runs handlers of signals in the thread that called; in others there is nothing to look for.
+            if std::thread::current().id() == caller && is_due(&shared.polled, now, POLL) {
+                Python::attach(|py| py.check_signals().unwrap_or_else(|error| shared.end(Some(error))));
+            }
+            shared.is_ended()
+        });
+        let mut execution =
+            Execution::default().with_limits(limits).with_interrupt(interrupt).with_seed(seed);
+        if let Some(progress) = progress {
+            let shared = Arc::clone(&ending);
+            execution = execution.with_progress(move |step: Step| {
+                if shared.is_ended() || !is_due(&shared.reported, start.elapsed(), REPORT) {
+                    return;
+                }
+                Python::attach(|py| {
+                    let called = progress.call1(py, (step.task, step.done, step.total));
+                    called.map(drop).unwrap_or_else(|error| shared.end(Some(error)));
+                });
+            });
+        }
+        (execution, ending)
+    }
+}

@@ -1,0 +1,77 @@
+"""Read, check, run, prove, edit and write ONNX models.
+
+>>> import onnxkit as ox
+>>> m = ox.parse("g (float[N,4] x) => (float[N,4] y) { a = Identity (x) y = Relu (a) }")
+>>> ox.check(m).ok
+True
+>>> ox.simplify(m).nodes_after
+1
+"""
+
+from . import ops
+from ._api import (
+    Evaluator,
+    check,
+    compare,
+    convert,
+    cost,
+    diff,
+    explain,
+    extract,
+    find,
+    fix,
+    hash,
+    import_weights,
+    infer,
+    info,
+    inline,
+    inputs,
+    load,
+    loads,
+    merge,
+    outline,
+    parse,
+    reach,
+    reduce,
+    rename,
+    resize,
+    save,
+    scan,
+    schema,
+    simplify,
+    split,
+    strip_weights,
+    why,
+)
+from ._core import AttrRef, Attributes, DType, Graph, Inference, Model, Node, Rules, Tensor, Value, __version__
+from ._errors import (
+    ArgumentError,
+    BugError,
+    CheckError,
+    ConcurrentEditError,
+    ConvertError,
+    EditError,
+    InferError,
+    LimitError,
+    LoadError,
+    OnnxError,
+    RuleError,
+    RunError,
+    SaveError,
+    SelectorError,
+    StaleHandleError,
+    Stopped,
+)
+from ._passes import Pass, PassContext, Patch, pass_, passes, rule, run_passes
+from ._results import Comparison, Converted, Cost, Diff, Finding, Fix, Info, ModelHash, Report, Resized, Result, Schema, Why
+
+__all__ = [
+    "ArgumentError", "AttrRef", "Attributes", "BugError", "CheckError", "Comparison", "ConcurrentEditError",
+    "ConvertError", "Converted", "Cost", "DType", "Diff", "EditError", "Evaluator", "Finding", "Fix", "Graph",
+    "InferError", "Inference", "Info", "LimitError", "LoadError", "Model", "ModelHash", "Node", "OnnxError", "Pass",
+    "PassContext", "Patch", "Report", "Resized", "Result", "RuleError", "Rules", "RunError", "SaveError", "Schema",
+    "SelectorError", "StaleHandleError", "Stopped", "Tensor", "Value", "Why", "__version__", "check", "compare",
+    "convert", "cost", "diff", "explain", "extract", "find", "fix", "hash", "import_weights", "infer", "info",
+    "inline", "inputs", "load", "loads", "merge", "ops", "outline", "parse", "pass_", "passes", "reach", "reduce",
+    "rename", "resize", "rule", "run_passes", "save", "scan", "schema", "simplify", "split", "strip_weights", "why",
+]

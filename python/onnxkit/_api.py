@@ -1,0 +1,321 @@
+"""The functions on whole models. Each takes a model in any form: see `Model.from_any`."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from . import _core, _interop, _results
+from ._core import Evaluator as _Evaluator
+from ._core import Inference, Model, Rules
+from ._interop import from_any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any
+
+    AnyModel = Any
+
+
+def load(path: str | os.PathLike[str], *, data_dir: str | os.PathLike[str] | None = None, **options: Any) -> Model:
+    """Reads a model file: binary, ONNX text, or the text or JSON form of protobuf. Weights are mapped, not read.
+
+    >>> import onnxkit as ox
+    >>> ox.parse("g (float[2] x) => (float[2] y) { y = Relu (x) }").save("relu.onnx")
+    0
+    >>> len(ox.load("relu.onnx"))
+    1
+    """
+    return _core.load(path, data_dir, **options)
+
+
+def loads(contents: bytes | str, *, data_dir: str | os.PathLike[str] | None = None, **options: Any) -> Model:
+    """Reads a model from the bytes of a file, or from text."""
+    if isinstance(contents, str):
+        return _interop.parse(contents, **options)
+    return _core.loads(contents, data_dir, **options)
+
+
+def parse(text: str, **options: Any) -> Model:
+    """Reads a model from ONNX text.
+
+    Without a header, the model has the IR version 10 and version 21 of the default operator set.
+
+    >>> import onnxkit as ox
+    >>> [node.op_type for node in ox.parse("g (float[N] x) => (float[N] y) { y = Relu (x) }").nodes()]
+    ['Relu']
+    """
+    return _interop.parse(text, **options)
+
+
+def save(model: AnyModel, path: str | os.PathLike[str], **options: Any) -> int:
+    """Writes a model to a file: see `Model.save`."""
+    return from_any(model).save(path, **options)
+
+
+def check(model: AnyModel, *, full: bool = True, profile: str | None = None, **options: Any) -> _results.Report:
+    """Finds defects. All are in the report; `raise_for_errors()` raises if one is an error.
+
+    With `full=False`, elements of tensors and files with weights are not looked at. The profile `reference` reports what the
+    reference reports.
+
+    >>> import onnxkit as ox
+    >>> ox.check("g (float[2] x) => (float[2] y) { y = Rleu (x) }").errors[0].rule
+    'ONNX2303'
+    """
+    return _results.Report(_core.check(from_any(model), full, profile, **options))
+
+
+def fix(model: AnyModel) -> list[_results.Fix]:
+    """Makes the edits that findings suggest, in place, and returns them."""
+    return [_results.Fix(entry) for entry in _core.fix(from_any(model))]
+
+
+def explain(rule: str) -> str:
+    """The page of a rule of the checker, by its code or its name."""
+    return _core.explain(rule)
+
+
+def infer(
+    model: AnyModel, *, sizes: Mapping[str, int] | None = None, inplace: bool = True, **options: Any
+) -> Inference:
+    """Infers types and shapes; sizes are expressions of the dimension variables of the model.
+
+    >>> import onnxkit as ox
+    >>> m = ox.parse("g (float[N,4] x) => (y) { y = Concat <axis = 0> (x, x) }")
+    >>> ox.infer(m).shape(m.graph["y"])
+    ('2*N', 4)
+    """
+    return _core.infer(from_any(model), dict(sizes or {}), inplace, **options)
+
+
+def why(model: AnyModel, value: Any) -> list[_results.Why]:
+    """Why parts of the type of a value, by its name or handle, are not known."""
+    known = from_any(model)
+    inference = _core.infer(known, {}, False)
+    if isinstance(value, str):
+        value = known.graph[value]
+    return [_results.Why(entry) for entry in inference.why(value)]
+
+
+def info(model: AnyModel) -> _results.Info:
+    """Operators, inputs, outputs, weights and versions of a model."""
+    return _results.Info(_core.info(from_any(model)))
+
+
+def cost(model: AnyModel, **sizes: int) -> _results.Cost:
+    """Operations, parameters and memory. Keyword arguments are sizes of the model: `cost(m, batch=1)`."""
+    return _results.Cost(_core.cost(from_any(model), sizes))
+
+
+def hash(model: AnyModel, **options: Any) -> _results.ModelHash:
+    """Digests of a model, of its structure, its weights and its interface."""
+    return _results.ModelHash(_core.hash(from_any(model), **options))
+
+
+def diff(
+    a: AnyModel, b: AnyModel, *, weights: bool = True, rtol: float | None = None, **options: Any
+) -> _results.Diff:
+    """The differences of two models."""
+    return _results.Diff(_core.diff(from_any(a), from_any(b), weights, rtol, **options))
+
+
+def find(model: AnyModel, selector: str, **options: Any) -> list[Any]:
+    """The nodes, values and graphs that a selector denotes, such as `Conv()` or `down(x)`."""
+    return _core.find(from_any(model), selector, **options)
+
+
+def schema(op: str, version: int | None = None, domain: str = "") -> _results.Schema:
+    """The schema of an operator in a version of its operator set, or the newest one."""
+    found = _core.schema(op, version, domain)
+    if found is None:
+        raise KeyError(f"{domain or 'ai.onnx'} has no operator {op} in version {version or 'any'}")
+    return _results.Schema(found)
+
+
+def _own(model: AnyModel, inplace: bool) -> Model:
+    known = from_any(model)
+    return known if inplace else known.clone()
+
+
+def simplify(
+    model: AnyModel,
+    *,
+    prove: bool = False,
+    exact: bool = False,
+    fuse: bool = False,
+    rules: Sequence[Rules] = (),
+    sizes: Mapping[str, int | str] | None = None,
+    target: str = "onnxruntime",
+    inplace: bool = True,
+    **options: Any,
+) -> _results.Result:
+    """Removes what is not needed, computes what is constant, and applies rewrite rules, until nothing changes.
+
+    Every edit is checked before it is made; with `prove=True`, also what it computes. `exact=True` allows only edits that keep
+    every bit. `model` of the result is the model.
+
+    >>> import onnxkit as ox
+    >>> m = ox.parse("g (float[N] x) => (float[N] y) { a = Identity (x) b = Neg (a) c = Neg (b) y = Relu (c) }")
+    >>> ox.simplify(m, prove=True).nodes_after
+    1
+    """
+    known = _own(model, inplace)
+    entries = list((sizes or {}).items())
+    done = _core.simplify(known, prove, exact, fuse, list(rules), entries, target, **options)
+    result = _results.Result(done)
+    result.model = known
+    return result
+
+
+def convert(
+    model: AnyModel, opset: int, *, domain: str = "", inplace: bool = True, **options: Any
+) -> _results.Converted:
+    """Converts a model to another version of an operator set, up or down. Raises `ConvertError` with all reasons."""
+    known = _own(model, inplace)
+    result = _results.Converted(_core.convert(known, opset, domain, **options))
+    result.model = known
+    return result
+
+
+def reach(model: AnyModel, **options: Any) -> dict[int, str | None]:
+    """For each version of the default operator set: `None` if the model can be converted to it, or why not."""
+    return dict(_core.reach(from_any(model), **options))
+
+
+def extract(
+    model: AnyModel, inputs: Iterable[Any] | None = None, outputs: Iterable[Any] | None = None, **options: Any
+) -> Model:
+    """The part of a model between inputs and outputs, which are names, selectors or values."""
+    return _core.extract(from_any(model), _listed(inputs), _listed(outputs), **options)
+
+
+def _listed(values: Iterable[Any] | None) -> list[Any] | None:
+    if values is None:
+        return None
+    return [values] if isinstance(values, (str, _core.Value)) else list(values)
+
+
+def merge(
+    models: Iterable[AnyModel],
+    connect: str | Iterable[tuple[str, str]] = "names",
+    prefixes: Sequence[str] | None = None,
+    **options: Any,
+) -> Model:
+    """One model of several. `connect` is `names`, or pairs of an output and an input of the next model."""
+    pairs = None if connect == "names" else [(str(a), str(b)) for a, b in connect]
+    given = None if prefixes is None else list(prefixes)
+    return _core.merge([from_any(model) for model in models], pairs, given, **options)
+
+
+def split(model: AnyModel, parts: int, **options: Any) -> list[Model]:
+    """Parts of about the same weight, which run one after the other."""
+    return _core.split(from_any(model), parts, **options)
+
+
+def inline(
+    model: AnyModel, names: Iterable[str] | None = None, *, bodies: bool = False, **options: Any
+) -> int:
+    """Replaces calls by the bodies of their functions, in place; with `bodies=True`, operators by theirs as well."""
+    return _core.inline(from_any(model), None if names is None else list(names), bodies, **options)
+
+
+def outline(model: AnyModel, *, domain: str = "outlined", min_nodes: int = 2, **options: Any) -> int:
+    """Makes functions of repeated groups of nodes, in place. Returns how many."""
+    return _core.outline(from_any(model), domain, min_nodes, **options)
+
+
+def rename(
+    model: AnyModel, names: Mapping[str, str] | Callable[[str], str]
+) -> list[tuple[str, str]]:
+    """Renames values and nodes, in place: a mapping, or a function of each name."""
+    known = from_any(model)
+    if callable(names):
+        pairs = [(name, names(name)) for name in _core.names(known)]
+        pairs = [(old, new) for old, new in pairs if old != new]
+    else:
+        pairs = list(names.items())
+    return _core.rename(known, pairs)
+
+
+def resize(model: AnyModel, sizes: Mapping[str, int | str], **options: Any) -> _results.Resized:
+    """Changes sizes of inputs, in place: `{"ids[0]": "batch", "seq": 128}`."""
+    return _results.Resized(_core.resize(from_any(model), list(sizes.items()), **options))
+
+
+def strip_weights(model: AnyModel, seed: int = 0, *, everything: bool = False) -> dict[str, int]:
+    """Removes the elements of weights, in place; `import_weights(model)` generates others of the same types."""
+    return _core.strip_weights(from_any(model), seed, everything)
+
+
+def import_weights(model: AnyModel, path: str | os.PathLike[str] | None = None, **options: Any) -> int:
+    """Takes weights from a `.safetensors` file or its index, in place. Returns how many."""
+    return _core.import_weights(from_any(model), path, **options)
+
+
+def reduce(
+    model: AnyModel, test: Callable[[Model], bool], *, only_valid: bool = True, **options: Any
+) -> Model:
+    """The smallest model for which `test` is true, by delta debugging."""
+    return _core.reduce(from_any(model), test, only_valid, **options)
+
+
+def compare(
+    a: AnyModel,
+    b: AnyModel,
+    inputs: Mapping[str, Any] | None = None,
+    *,
+    sizes: Mapping[str, int] | None = None,
+    seeds: int = 3,
+    rtol: float | None = None,
+    atol: float | None = None,
+    inner: bool = False,
+    **options: Any,
+) -> _results.Comparison:
+    """Runs two models on the same inputs: those given, and made ones for the others."""
+    given = None if inputs is None else dict(inputs)
+    runs = _core.compare(
+        from_any(a), from_any(b), given, list((sizes or {}).items()), seeds, rtol, atol, inner, **options
+    )
+    return _results.Comparison({"runs": runs})
+
+
+def inputs(model: AnyModel, *, sizes: Mapping[str, int] | None = None, seed: int = 0, **options: Any) -> dict[str, Any]:
+    """Inputs for a model, made of a seed."""
+    return _core.inputs(from_any(model), list((sizes or {}).items()), seed, **options)
+
+
+def Evaluator(model: AnyModel, *, threads: int = 1) -> _Evaluator:
+    """Runs a model as the specification defines it: `Evaluator(model).run({"x": array})`."""
+    return _Evaluator(from_any(model), threads)
+
+
+def scan(path: str | os.PathLike[str], *, checks: bool = True, limits: Mapping[str, int] | None = None) -> dict[str, Any]:
+    """Facts about a file as one row, for tables of many models. Never raises for a file that is not a model."""
+    import time
+
+    start = time.perf_counter()
+    row: dict[str, Any] = {
+        "path": os.fspath(path), "ok": False, "stage": "load", "error_code": None, "error": None, "bytes": None,
+        "ir_version": None, "opsets": None, "producer": None, "nodes": None, "functions": None, "parameters": None,
+        "weight_bytes": None, "errors": None, "warnings": None, "structure_hash": None, "seconds": None,
+        "version": _core.__version__,
+    }
+    given = None if limits is None else dict(limits)
+    try:
+        row["bytes"] = os.stat(path).st_size
+        model = _core.load(path, None, limits=given)
+        row["stage"] = "inspect"
+        facts = info(model)
+        for name in ("ir_version", "producer", "nodes", "functions", "parameters", "weight_bytes"):
+            row[name] = getattr(facts, name)
+        row["opsets"] = ",".join(f"{domain or 'ai.onnx'}={version}" for domain, version in sorted(facts.opsets.items()))
+        if checks:
+            row["stage"] = "check"
+            report = check(model, full=False, limits=given)
+            row["errors"], row["warnings"] = len(report.errors), len(report.warnings)
+        row["ok"], row["stage"] = not row["errors"], "done"
+    except Exception as error:
+        row["error_code"], row["error"] = type(error).__name__, str(error)
+    row["seconds"] = time.perf_counter() - start
+    return row

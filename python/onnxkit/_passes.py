@@ -1,0 +1,289 @@
+"""Passes and rules in Python, whose edits are proved like those in Rust."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from . import _core, _results
+from ._core import Model, Node, Rules, Tensor, Value
+from ._interop import from_any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from types import TracebackType
+    from typing import Any
+
+    Operand = "Value | NewValue"
+
+
+class NewValue:
+    """A result of a node that a patch adds."""
+
+    __slots__ = ("_place",)
+
+    def __init__(self, step: int, output: int) -> None:
+        self._place = (step, output)
+
+    def __repr__(self) -> str:
+        return f"<NewValue {self._place[0]}.{self._place[1]}>"
+
+
+class Patch:
+    """An edit: nodes to add, and values to replace. It is tried when the pass is done."""
+
+    __slots__ = ("_context", "_replaced", "_sources", "_steps")
+
+    def __init__(self, context: PassContext, sources: Sequence[Node]) -> None:
+        self._context = context
+        self._sources = list(sources)
+        self._steps: list[tuple[Any, ...]] = []
+        self._replaced: list[tuple[Value, Any]] = []
+
+    def __enter__(self) -> Patch:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None and self._replaced:
+            self._context._patches.append(self)
+
+    def add(
+        self, op: str, inputs: Iterable[Any], attrs: dict[str, Any] | None = None, *, domain: str = "", outputs: int = 1
+    ) -> Any:
+        """Adds a node before the node of the patch. Returns its result, or a tuple of several."""
+        self._steps.append(("node", op, domain, list(inputs), dict(attrs or {}), outputs))
+        step = len(self._steps) - 1
+        made = tuple(NewValue(step, output) for output in range(outputs))
+        return made[0] if outputs == 1 else made
+
+    def constant(self, array: Any, dtype: Any = None) -> NewValue:
+        """Adds a constant."""
+        tensor = array if isinstance(array, Tensor) and dtype is None else Tensor(array, dtype)
+        self._steps.append(("constant", tensor))
+        return NewValue(len(self._steps) - 1, 0)
+
+    def shape(self, value: Value) -> tuple[int | str | None, ...] | None:
+        """The inferred shape of a value; the proof then assumes it."""
+        shape = self._context.inference.shape(value)
+        if shape is not None:
+            self._steps.append(("shape", value))
+        return shape
+
+    def constant_of(self, value: Value) -> Tensor | None:
+        """The tensor that a value always is; the proof then assumes it."""
+        tensor = value.const_value
+        if tensor is not None:
+            self._steps.append(("content", value))
+        return tensor
+
+    def replace(self, old: Value, new: Any) -> None:
+        """Lets all uses of a value be of another one."""
+        self._replaced.append((old, new))
+
+
+class PassContext:
+    """What a pass sees: the model as it is in this round."""
+
+    __slots__ = ("_inference", "_patches", "model")
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self._patches: list[Patch] = []
+        self._inference: _core.Inference | None = None
+
+    @property
+    def inference(self) -> _core.Inference:
+        """Inferred types of the model."""
+        if self._inference is None:
+            self._inference = _core.infer(self.model, {}, False)
+        return self._inference
+
+    def nodes(self, op_type: str | None = None) -> Iterable[Node]:
+        """The nodes of the model, or those of an operator."""
+        for node in self.model.nodes():
+            if op_type is None or node.op_type == op_type:
+                yield node
+
+    def patch(self, *nodes: Node) -> Patch:
+        """A patch of nodes, as a context: `with cx.patch(node) as p: ...`. New nodes are placed before the first one."""
+        return Patch(self, nodes)
+
+
+class Pass:
+    """A pass that a function describes: see `pass_`."""
+
+    __slots__ = ("exactness", "function", "name")
+
+    def __init__(self, name: str, exactness: str, function: Callable[[PassContext], object]) -> None:
+        self.name = name
+        self.exactness = exactness
+        self.function = function
+
+    def _patches(self, model: Model) -> list[Patch]:
+        context = PassContext(model)
+        self.function(context)
+        return context._patches
+
+    def __repr__(self) -> str:
+        return f"<Pass {self.name}: {self.exactness}>"
+
+
+def pass_(name: str, exactness: str = "exact") -> Callable[[Callable[[PassContext], object]], Pass]:
+    """Makes a pass of a function.
+
+    The function sees the model of one round and describes patches. When it returns, they are tried one by one: a patch that is
+    not proved to be right is refused, and is in the result with its reason.
+
+    >>> import onnxkit as ox
+    >>> @ox.pass_("no-double-relu")
+    ... def no_double_relu(cx):
+    ...     for node in cx.nodes("Relu"):
+    ...         before = node.inputs[0].producer()
+    ...         if before is not None and before.op_type == "Relu":
+    ...             with cx.patch(node) as p:
+    ...                 p.replace(node.outputs[0], node.inputs[0])
+    >>> m = ox.parse("g (float[N] x) => (float[N] y) { a = Relu (x) y = Relu (a) }")
+    >>> ox.run_passes(m, [no_double_relu], prove=True).edits
+    1
+    """
+
+    def made(function: Callable[[PassContext], object]) -> Pass:
+        return Pass(name, exactness, function)
+
+    return made
+
+
+def run_passes(
+    model: Any,
+    passes: Iterable[str | Rules | Pass],
+    *,
+    prove: bool = False,
+    exactness: str = "rounding",
+    repeat: bool = True,
+    accept_untested: bool = False,
+    inplace: bool = True,
+    **options: Any,
+) -> _results.Result:
+    """Runs passes until nothing changes (or once, with `repeat=False`): names of standard ones, rules, and passes in Python."""
+    known = from_any(model)
+    known = known if inplace else known.clone()
+    done = _core.run_passes(known, list(passes), prove, exactness, repeat, accept_untested, **options)
+    result = _results.Result(done)
+    result.model = known
+    return result
+
+
+def passes() -> dict[str, str]:
+    """The names of the standard passes, with what each does."""
+    return {name: summary for name, summary, _ in _core.passes()}
+
+
+class _Traced:
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, str):
+        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(_literal(item) for item in value) + "]"
+    if isinstance(value, bool):
+        return str(int(value))
+    return repr(value)
+
+
+class _Operators:
+    """Traces calls such as `op.Relu(x)` as text of a rule."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self._lines = lines
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        def call(*inputs: _Traced, _outputs: int = 1, **attributes: Any) -> Any:
+            operands = []
+            for operand in inputs:
+                if not isinstance(operand, _Traced):
+                    raise TypeError(f"{operand!r} is not an operand; constants are written as op.Constant(value=...)")
+                operands.append(operand.text)
+            shown = ", ".join(f"{key} = {_literal(value)}" for key, value in attributes.items())
+            count = len(self._lines)
+            results = [_Traced(f"t{count}_{index}") for index in range(_outputs)]
+            left = ", ".join(result.text for result in results)
+            attrs = f" <{shown}>" if shown else ""
+            self._lines.append(f"    {left} = {name}{attrs} ({', '.join(operands)})")
+            return results[0] if _outputs == 1 else tuple(results)
+
+        return call
+
+
+def _side(heading: str, parameters: Sequence[str], function: Callable[..., Any]) -> str:
+    lines: list[str] = []
+    results = function(_Operators(lines), *[_Traced(name) for name in parameters])
+    results = results if isinstance(results, tuple) else (results,)
+    shown = ", ".join(result.text for result in results)
+    body = "{\n" + "\n".join(lines) + "\n}" if lines else "{}"
+    return f"{heading} ({', '.join(parameters)}) => ({shown}) {body}"
+
+
+def rule(
+    left: Callable[..., Any] | None = None,
+    right: Callable[..., Any] | None = None,
+    *,
+    name: str | None = None,
+    exactness: str = "exact",
+) -> Any:
+    """Makes a rewrite rule of functions that are traced.
+
+    As a decorator, the function returns the left and the right side. Otherwise, two functions give one side each.
+
+    >>> import onnxkit as ox
+    >>> @ox.rule
+    ... def relu_relu(op, x):
+    ...     return op.Relu(op.Relu(x)), op.Relu(x)
+    >>> m = ox.parse("g (float[N] x) => (float[N] y) { a = Relu (x) y = Relu (a) }")
+    >>> ox.run_passes(m, [relu_relu], prove=True).nodes_after
+    1
+    """
+    if left is None:
+        return lambda function: rule(function, name=name, exactness=exactness)
+    code = left.__code__
+    parameters = code.co_varnames[1 : code.co_argcount]
+    title = (name or left.__name__).replace("_", "-")
+    if right is None:
+        both = left
+
+        def first(op: Any, *operands: Any) -> Any:
+            # Both sides are traced together; each has its own list of lines.
+            return both(op, *operands)[0]
+
+        def second(op: Any, *operands: Any) -> Any:
+            return both(op, *operands)[1]
+
+        left, right = first, second
+        # The calls of the other side are in the list as well, where they would be nodes without users.
+        text = _needed(_side("from", parameters, left)) + "\n" + _needed(_side("to", parameters, right))
+    else:
+        text = _side("from", parameters, left) + "\n" + _side("to", parameters, right)
+    return Rules.parse(f"# A rule of Python.\nrule {title}: {exactness}\n{text}\n")
+
+
+def _needed(side: str) -> str:
+    """Removes lines whose results nothing uses."""
+    import re
+
+    heading, *rest = side.split("\n")
+    lines = [line for line in rest if line != "}"]
+    needed = set(re.findall(r"\w+", heading.split("=>", 1)[1]))
+    kept: list[str] = []
+    for line in reversed(lines):
+        left, right = line.split("=", 1)
+        if needed & set(re.findall(r"\w+", left)):
+            kept.append(line)
+            needed |= set(re.findall(r"\w+", right.rsplit("(", 1)[1]))
+    if not kept:
+        return heading.removesuffix("{").removesuffix("{}").rstrip() + " {}"
+    return "\n".join([heading, *reversed(kept), "}"])

@@ -1,0 +1,277 @@
+"""Results: objects with fields, a readable `repr` and `json()`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ._errors import CheckError, EditError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+
+class _Result:
+    """A result whose fields are the entries of a dictionary."""
+
+    __slots__ = ("_fields",)
+
+    def __init__(self, fields: dict[str, Any]) -> None:
+        self._fields = fields
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        try:
+            return self._fields[name]
+        except KeyError:
+            raise AttributeError(f"{type(self).__name__} has no field `{name}`; it has {', '.join(self._fields)}") from None
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._fields]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Result) and type(self) is type(other) and self._fields == other._fields
+
+    def __hash__(self) -> int:
+        return hash(self.json())
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as a dictionary."""
+        return self._fields
+
+    def json(self, indent: int | None = None) -> str:
+        """The fields as JSON."""
+        import json
+
+        return json.dumps(self._fields, indent=indent)
+
+    def __repr__(self) -> str:
+        shown = []
+        for name, value in self._fields.items():
+            if isinstance(value, (list, dict)) and len(value) > 3:
+                value = f"[{len(value)} entries]"
+            shown.append(f"{name}={value}")
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+class Finding(_Result):
+    """One finding: `rule`, `slug`, `severity`, `message`, `place`, `selector`, `help` and `notes`."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"{self.severity}[{self.rule}]: {self.message}\n  --> {self.place}"
+
+
+class Report(_Result):
+    """The findings of the checker."""
+
+    __slots__ = ("_found",)
+
+    def __init__(self, fields: dict[str, Any]) -> None:
+        super().__init__(fields)
+        self._found = [Finding(finding) for finding in fields["findings"]]
+
+    @property
+    def findings(self) -> list[Finding]:
+        """All findings."""
+        return self._found
+
+    @property
+    def errors(self) -> list[Finding]:
+        """The findings that are errors."""
+        return [finding for finding in self._found if finding.severity == "error"]
+
+    @property
+    def warnings(self) -> list[Finding]:
+        """The findings that are warnings."""
+        return [finding for finding in self._found if finding.severity == "warning"]
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is no error."""
+        return not self.errors
+
+    def raise_for_errors(self) -> Report:
+        """Raises `CheckError` if there is an error, and returns the report otherwise."""
+        errors = self.errors
+        if errors:
+            more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+            message = f"{errors[0].place}: {errors[0].message}{more}"
+            raise CheckError(message, [finding.to_dict() for finding in errors])
+        return self
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self._found)
+
+    def __repr__(self) -> str:
+        if not self._found:
+            return "no findings"
+        lines = [repr(finding) for finding in self._found[:20]]
+        if len(self._found) > 20:
+            lines.append(f"and {len(self._found) - 20} more")
+        return "\n".join(lines)
+
+
+class Info(_Result):
+    """What a model consists of."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        opsets = ", ".join(f"{domain or 'ai.onnx'} {version}" for domain, version in self.opsets.items())
+        lines = [
+            f"{self.name or 'model'}: {self.nodes} nodes, {self.parameters} parameters ({self.weight_bytes} bytes)",
+            f"  IR version {self.ir_version}; {opsets}; made by {self.producer or 'unknown'}",
+        ]
+        lines += [f"  input  {port['name']}: {port['type']}" for port in self.inputs]
+        lines += [f"  output {port['name']}: {port['type']}" for port in self.outputs]
+        most = sorted(self.operators.items(), key=lambda item: (-item[1], item[0]))
+        lines.append("  " + ", ".join(f"{count} {name}" for name, count in most[:8]))
+        return "\n".join(lines)
+
+
+class Cost(_Result):
+    """Operations, parameters and memory: numbers, expressions of sizes, or `None`."""
+
+    __slots__ = ()
+
+
+class ModelHash(_Result):
+    """Digests: `model`, `structure`, `weights` and `interface`."""
+
+    __slots__ = ()
+
+
+class Diff(_Result):
+    """The differences of two models."""
+
+    __slots__ = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.changes)
+
+    def __len__(self) -> int:
+        return len(self.changes)
+
+    def __repr__(self) -> str:
+        if not self.changes:
+            return "no differences"
+        return "\n".join(f"{change['kind']} {change['element']}: {change['text']}" for change in self.changes)
+
+
+class Schema(_Result):
+    """The schema of an operator."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        inputs = ", ".join(formal["name"] for formal in self.inputs)
+        outputs = ", ".join(formal["name"] for formal in self.outputs)
+        attributes = ", ".join(attribute["name"] for attribute in self.attributes)
+        return f"{self.name}-{self.since_version} <{attributes}> ({inputs}) => ({outputs})"
+
+
+class Fix(_Result):
+    """An edit that a finding suggests: `rule` and `what`."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"{self.rule}: {self.what}"
+
+
+class Converted(_Result):
+    """A conversion: `from_version`, `changed` and `steps`; `model` is the model."""
+
+    __slots__ = ("model",)
+
+
+class Resized(_Result):
+    """What follows from new sizes: `bound`, `freed`, `renamed`, `conditions`, `types` and `removed`."""
+
+    __slots__ = ()
+
+
+class Why(_Result):
+    """Why a part of a type is not known: `missing`, `because`, `node` and `chain`."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"{self.missing}: the {self.because} of {' <- '.join(self.chain)} is not known, from {self.node}"
+
+
+class Result(_Result):
+    """What passes did: `edits`, `journal`, `refused`, `missed`, `passes`, `nodes_before` and `nodes_after`."""
+
+    __slots__ = ("model",)
+
+    @property
+    def proved(self) -> int:
+        """The edits that are proved to compute the same."""
+        return self._count("proved")
+
+    @property
+    def tested(self) -> int:
+        """The edits whose results are equal in test runs."""
+        return self._count("tested")
+
+    def _count(self, verdict: str) -> int:
+        return sum(entry["edits"] for entry in self.journal if entry["verdict"] == verdict)
+
+    def __bool__(self) -> bool:
+        return bool(self.edits)
+
+    def raise_if_refuted(self) -> Result:
+        """Raises `EditError` if an edit was shown to change what the model computes. The edit was not made."""
+        refuted = [refusal for refusal in self.refused if refusal["refuted"]]
+        if refuted or self.model_refuted:
+            first = refuted[0] if refuted else {"pass": "model", "reason": self._fields["model"]}
+            raise EditError(f"{first['pass']}: {first['reason']}")
+        return self
+
+    def __repr__(self) -> str:
+        refused = f", {len(self.refused)} refused" if self.refused else ""
+        return (
+            f"{self.edits} edits ({self.proved} proved, {self.tested} tested{refused}): "
+            f"{self.nodes_before} -> {self.nodes_after} nodes"
+        )
+
+
+class Comparison(_Result):
+    """Runs of two models on the same inputs: `runs`, one entry for each seed."""
+
+    __slots__ = ()
+
+    @property
+    def agrees(self) -> bool:
+        """Whether all outputs agree within the tolerances."""
+        return all(run["agrees"] for run in self.runs)
+
+    @property
+    def first(self) -> dict[str, Any] | None:
+        """The first value that differs."""
+        return next((run["first"] for run in self.runs if run["first"] is not None), None)
+
+    def __bool__(self) -> bool:
+        return self.agrees
+
+    def raise_for_errors(self) -> Comparison:
+        """Raises `EditError` if the models differ."""
+        if not self.agrees:
+            raise EditError(repr(self))
+        return self
+
+    def __repr__(self) -> str:
+        if self.agrees:
+            return f"the outputs agree in {len(self.runs)} runs"
+        first = self.first or {}
+        return f"`{first.get('name')}` differs: {first.get('mismatch') or first.get('max_abs')}"

@@ -1,0 +1,86 @@
+"""Operators as functions: `ops.Conv(graph, x, w, pads=[1, 1, 1, 1])` adds a node and returns its result.
+
+The operators are those of the operator sets: each name is looked up when it is used. A node with several results gives a
+tuple; `_outputs` is their number or their names where it is not fixed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from . import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+
+def _operator(name: str, domain: str = "") -> Callable[..., Any]:
+    if _core.schema(name, None, domain) is None:
+        raise AttributeError(f"{domain or 'ai.onnx'} has no operator {name}")
+
+    def operator(
+        graph: _core.Graph,
+        *inputs: Any,
+        _outputs: Any = None,
+        _name: str | None = None,
+        _before: _core.Node | None = None,
+        _after: _core.Node | None = None,
+        **attributes: Any,
+    ) -> Any:
+        operands = [
+            value if value is None or isinstance(value, _core.Value) else graph.constant(value) for value in inputs
+        ]
+        version = graph.model.opsets.get(domain)
+        schema = None if version is None else _core.schema(name, version, domain)
+        if schema is not None:
+            known = {attribute["name"] for attribute in schema["attributes"]}
+            unknown = [key for key in attributes if key not in known]
+            if unknown:
+                raise TypeError(f"{name} has no attribute {unknown[0]!r}; it has {', '.join(sorted(known)) or 'none'}")
+            most = schema["max_inputs"]
+            if len(operands) < schema["min_inputs"] or (most is not None and len(operands) > most):
+                raise TypeError(f"{name} takes {schema['min_inputs']} to {most} inputs, not {len(operands)}")
+            missing = [
+                attribute["name"]
+                for attribute in schema["attributes"]
+                if attribute["required"] and attribute["name"] not in attributes
+            ]
+            if missing:
+                raise TypeError(f"{name} needs the attribute {missing[0]!r}")
+        node = graph.add(
+            name, operands, attributes, domain=domain, outputs=_outputs, name=_name, before=_before, after=_after
+        )
+        results = node.outputs
+        return results[0] if len(results) == 1 else results
+
+    operator.__name__ = name
+    operator.__qualname__ = name
+    operator.__doc__ = f"Adds a node of {name}."
+    return operator
+
+
+class _Domain:
+    """The operators of another operator set."""
+
+    def __init__(self, domain: str) -> None:
+        self._domain = domain
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return _operator(name, self._domain)
+
+
+ml = _Domain("ai.onnx.ml")
+"""The operators of `ai.onnx.ml`."""
+microsoft = _Domain("com.microsoft")
+"""The operators of `com.microsoft`."""
+
+
+def __getattr__(name: str) -> Callable[..., Any]:
+    if name.startswith("_"):
+        raise AttributeError(name)
+    made = _operator(name)
+    globals()[name] = made
+    return made

@@ -1,0 +1,25 @@
+"""The examples of the docstrings and of the guide."""
+
+import doctest
+import importlib
+import os
+import pathlib
+
+import pytest
+
+DOCS = pathlib.Path(__file__).parents[2] / "docs" / "python.md"
+
+
+@pytest.mark.parametrize("name", ["onnxkit", "onnxkit._api", "onnxkit._passes"])
+def test_docstrings(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = doctest.testmod(importlib.import_module(name))
+    assert result.attempted > 0 and result.failed == 0
+
+
+@pytest.mark.skipif(not DOCS.exists(), reason="the guide is in the repository")
+def test_guide(tmp_path, monkeypatch):
+    pytest.importorskip("numpy")
+    monkeypatch.chdir(tmp_path)
+    result = doctest.testfile(os.fspath(DOCS), module_relative=False)
+    assert result.attempted > 20 and result.failed == 0

@@ -1,0 +1,183 @@
+"""The package on small models."""
+
+import pytest
+
+import onnxkit as ox
+
+TWO = 'g (float[N,4] x) => (float[N,4] y) { a = Identity (x) b = Relu (a) y = Relu (b) }'
+
+
+def test_load_and_save(tmp_path):
+    model = ox.parse(TWO)
+    path = tmp_path / "m.onnx"
+    assert model.save(path) == 0
+    again = ox.load(path)
+    assert bytes(again) == bytes(model) == path.read_bytes()
+    assert ox.diff(model, again).is_same_model
+    assert "Identity" in again.to_text()
+    assert repr(again).startswith("<Model")
+    assert len(again) == 3
+
+
+def test_any_model(tmp_path):
+    onnx = pytest.importorskip("onnx")
+    model = ox.parse(TWO)
+    proto = model.to_proto()
+    onnx.checker.check_model(proto)
+    assert ox.info(proto).nodes == 3
+    assert ox.info(bytes(model)).nodes == 3
+    assert ox.info(model.to_text()).nodes == 3
+    path = tmp_path / "m.onnx"
+    model.save(path)
+    assert ox.info(path).nodes == ox.info(str(path)).nodes == 3
+    with pytest.raises(TypeError, match="not a model"):
+        ox.info(3)
+
+
+def test_any_model_of_ir():
+    pytest.importorskip("onnx_ir")
+    model = ox.parse(TWO)
+    assert ox.hash(model.to_ir()).structure == ox.hash(model).structure
+
+
+def test_errors_carry_findings():
+    with pytest.raises(ox.LoadError) as caught:
+        ox.parse("g (float x) => (float y) { y = Relu x) }")
+    assert caught.value.findings[0].place
+    with pytest.raises(ox.LoadError):
+        ox.loads(b"\xff\xff\xff")
+    with pytest.raises(ox.LoadError):
+        ox.load("does-not-exist.onnx")
+    report = ox.check('g (float x) => (float y) { y = Rleu (x) }\n')
+    assert not report.ok
+    assert not report
+    with pytest.raises(ox.CheckError) as caught:
+        report.raise_for_errors()
+    assert caught.value.findings == report.errors
+    assert report.json().startswith("{")
+    assert "error[" in repr(report)
+
+
+def test_infer_and_why():
+    model = ox.parse("g (float[N,4] x) => (y) { y = Concat <axis = 0> (x, x) }")
+    inference = ox.infer(model)
+    assert inference.shape(model.graph["y"]) == ("2*N", 4)
+    assert model.graph["y"].shape == ("2*N", 4)
+    unknown = ox.parse("g (float[N] x, int64[M] s) => (y) { y = Reshape (x, s) }")
+    assert any(entry.missing for entry in ox.why(unknown, "y"))
+
+
+def test_cost_hash_find_schema():
+    model = ox.parse(TWO)
+    assert ox.cost(model, N=2).nodes
+    assert len(ox.hash(model).model) == 64
+    assert [node.op_type for node in ox.find(model, "Relu()")] == ["Relu", "Relu"]
+    with pytest.raises(ox.SelectorError):
+        ox.find(model, "((")
+    schema = ox.schema("Conv")
+    assert schema.since_version == 22
+    assert [entry["name"] for entry in schema.inputs] == ["X", "W", "B"]
+    assert ox.schema("Resize", 11).since_version == 11
+    assert ox.schema("Gelu", domain="com.microsoft").domain == "com.microsoft"
+    with pytest.raises(KeyError):
+        ox.schema("Nothing")
+
+
+def test_simplify_convert_extract_merge_split():
+    model = ox.parse(TWO)
+    result = ox.simplify(model, prove=True)
+    assert result and result.raise_if_refuted() is result
+    assert [node.op_type for node in model.nodes()] == ["Relu"]
+    assert result.model is model
+    model = ox.parse(TWO)
+    done = ox.convert(model, 13, inplace=False)
+    assert done.model.opsets == {"": 13} and model.opsets == {"": 21}
+    assert ox.reach(model)[13] is None
+    part = ox.extract(model, ["a"], ["b"])
+    assert [node.op_type for node in part.nodes()] == ["Relu"]
+    both = ox.merge([ox.extract(model, ["x"], ["a"]), ox.extract(model, ["a"], ["y"])])
+    assert ox.compare(model, both).agrees
+    assert len(ox.split(model, 2)) == 2
+
+
+def test_convert_refuses_with_reasons():
+    model = ox.parse('<ir_version: 10, opset_import: ["": 21]> g (float[2] x) => (float[2] y) { y = Gelu (x) }')
+    try:
+        ox.convert(model, 1)
+    except ox.ConvertError as error:
+        assert error.reasons
+    else:
+        pytest.fail("there is no form in version 1")
+    assert model.opsets == {"": 21}
+
+
+def test_rename_resize_functions():
+    model = ox.parse(TWO)
+    assert ox.rename(model, {"a": "first"}) == [("a", "first")]
+    ox.rename(model, lambda name: "p_" + name)
+    assert model.graph.inputs[0].name == "p_x"
+    with pytest.raises(ox.ArgumentError):
+        ox.rename(model, {"nothing": "n"})
+    ox.resize(model, {"N": 3})
+    assert model.graph.inputs[0].shape == (3, 4)
+    with pytest.raises(ox.ArgumentError):
+        ox.resize(model, {"Q": 3})
+    text = '''<ir_version: 10, opset_import: ["": 21, "f": 1]> g (float[2] x) => (float[2] y) { y = f.twice (x) }
+    <domain: "f", opset_import: ["": 21]> twice (a) => (b) { b = Add (a, a) }'''
+    model = ox.parse(text)
+    assert len(model.functions) == 1
+    assert ox.inline(model) == 1
+    assert [node.op_type for node in model.nodes()] == ["Add"]
+
+
+def test_weights(tmp_path):
+    model = ox.parse("g (float[2] x) => (float[2] y) < float[2] w = {1.0, 2.0} > { y = Add (x, w) }")
+    model.save(tmp_path / "e.onnx", weights="external", threshold=1)
+    loaded = ox.load(tmp_path / "e.onnx")
+    assert loaded.graph["w"].const_value.is_external
+    assert loaded.graph["w"].const_value.tolist() == [1.0, 2.0]
+    (tmp_path / "other").mkdir()
+    loaded.save(tmp_path / "other" / "e.onnx", threshold=1)
+    assert ox.compare(ox.load(tmp_path / "other" / "e.onnx"), model).agrees
+    loaded.embed_weights()
+    assert not loaded.graph["w"].const_value.is_external
+    stripped = ox.strip_weights(model, everything=True)
+    assert stripped["stripped"] == 1
+    assert ox.import_weights(model) == 1
+    with pytest.raises(ox.ArgumentError):
+        model.save(tmp_path / "x.onnx", weights="elsewhere")
+
+
+def test_reduce():
+    model = ox.parse(TWO)
+    small = ox.reduce(model, lambda tried: any(node.op_type == "Identity" for node in tried.nodes()))
+    assert [node.op_type for node in small.nodes()] == ["Identity"]
+
+    def fails(_):
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        ox.reduce(model, fails)
+    with pytest.raises(ox.ArgumentError):
+        ox.reduce(model, lambda _: False)
+
+
+def test_run_and_compare():
+    model = ox.parse("g (float[2] x) => (float[2] y) { y = Neg (x) }")
+    assert ox.Evaluator(model).run({"x": [1.0, -2.0]})["y"].tolist() == [-1.0, 2.0]
+    with pytest.raises(ox.RunError) as caught:
+        ox.Evaluator(model).run({})
+    assert caught.value.findings
+    other = ox.parse("g (float[2] x) => (float[2] y) { y = Abs (x) }")
+    comparison = ox.compare(model, other)
+    assert not comparison and comparison.first["name"] == "y"
+
+
+def test_scan(tmp_path):
+    (tmp_path / "bad.onnx").write_bytes(b"nothing")
+    row = ox.scan(tmp_path / "bad.onnx")
+    assert not row["ok"] and row["error_code"] == "LoadError"
+    ox.parse(TWO).save(tmp_path / "good.onnx")
+    row = ox.scan(tmp_path / "good.onnx")
+    assert row["ok"] and row["nodes"] == 3 and row["opsets"] == "ai.onnx=21"
+    assert ox.scan(tmp_path / "none.onnx")["stage"] == "load"

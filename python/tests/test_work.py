@@ -1,0 +1,137 @@
+"""Long work: signals, deadlines, progress, limits, and hostile input."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+import onnxkit as ox
+
+# A chain that a run of some seconds needs.
+SLOW = "g (float[600,600] x) => (y) {" + "".join(f" v{i + 1} = MatMul (v{i}, v{i})" for i in range(200)).replace("v0,", "x,").replace(
+    "v0)", "x)"
+) + " y = Identity (v200) }"
+
+
+def test_timeout():
+    model = ox.parse(SLOW)
+    run = ox.Evaluator(model)
+    start = time.monotonic()
+    with pytest.raises(ox.Stopped):
+        run.run({"x": ox.inputs(model)["x"]}, timeout=0.2)
+    assert time.monotonic() - start < 30
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_interrupt():
+    model = ox.parse(SLOW)
+    run = ox.Evaluator(model)
+    given = {"x": ox.inputs(model)["x"]}
+    threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        run.run(given, timeout=60)
+
+
+def test_other_threads_run_meanwhile():
+    model = ox.parse(SLOW)
+    run = ox.Evaluator(model)
+    given = {"x": ox.inputs(model)["x"]}
+    thread = threading.Thread(target=lambda: pytest.raises(ox.Stopped, run.run, given, timeout=1.0))
+    thread.start()
+    turns = 0
+    while thread.is_alive():
+        assert len(model) == 201
+        turns += 1
+        time.sleep(0.001)
+    assert turns > 10
+
+
+def test_progress_can_stop_work():
+    model = ox.parse(SLOW)
+
+    def stop(task, done, total):
+        raise KeyError(task)
+
+    with pytest.raises(KeyError):
+        ox.Evaluator(model).run({"x": ox.inputs(model)["x"]}, progress=stop, timeout=60)
+
+
+def test_limits():
+    model = ox.parse(SLOW)
+    with pytest.raises(ox.LimitError, match="nodes"):
+        ox.loads(bytes(model), limits={"nodes": 10})
+    with pytest.raises(ox.ArgumentError):
+        ox.loads(bytes(model), limits={"nothing": 10})
+    with pytest.raises(ox.ArgumentError):
+        ox.loads(bytes(model), no_option=1)
+
+
+def test_random_bytes():
+    choose = random.Random(7)
+    good = bytes(ox.parse("g (float[2] x) => (float[2] y) < float[2] w = {1, 2} > { y = Add (x, w) }"))
+    for _ in range(3000):
+        data = bytearray(good)
+        for _ in range(choose.randrange(1, 5)):
+            data[choose.randrange(len(data))] = choose.randrange(256)
+        try:
+            model = ox.loads(bytes(data))
+        except ox.OnnxError:
+            continue
+        ox.check(model)
+        for node in model.nodes():
+            repr(node)
+        for value in model.graph.values:
+            value.type, value.shape, value.const_value, value.uses()
+
+
+def test_random_scripts_of_edits():
+    for seed in range(50):
+        choose = random.Random(seed)
+        model = ox.parse("g (float[2] x) => (float[2] y) { a = Neg (x) b = Abs (a) c = Add (a, b) y = Relu (c) }")
+        handles = [*model.nodes(), *model.graph.values]
+        for _ in range(40):
+            handle = choose.choice(handles)
+            try:
+                if isinstance(handle, ox.Node):
+                    action = choose.randrange(4)
+                    if action == 0:
+                        handle.erase()
+                    elif action == 1:
+                        new = model.graph.add("Neg", [choose.choice(model.graph.values)], after=handle)
+                        handles += [new, new.outputs[0]]
+                    elif action == 2:
+                        handle.replace_input_with(0, choose.choice(model.graph.values))
+                    else:
+                        handle.op_type = choose.choice(["Abs", "Exp"])
+                else:
+                    handle.replace_all_uses_with(choose.choice(model.graph.values))
+            except ox.EditError:
+                pass
+        for handle in handles:
+            if handle.is_alive:
+                repr(handle)
+            else:
+                with pytest.raises(ox.StaleHandleError):
+                    handle.name
+        ox.check(model)
+        ox.loads(bytes(model))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="fork")
+def test_a_child_process():
+    model = ox.parse("g (float[2] x) => (float[2] y) { y = Neg (x) }")
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if ox.check(model).ok and len(model) == 1 else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_import_needs_nothing():
+    code = "import sys, onnxkit; print(sorted(m for m in ('numpy', 'onnx', 'google.protobuf', 'typing', 'dataclasses') if m in sys.modules))"
+    done = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(ox.__file__))})
+    assert done.stdout.strip() == "[]", done.stderr
