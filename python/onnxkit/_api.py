@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from . import _core, _interop, _results
 from ._core import Evaluator as _Evaluator
 from ._core import Inference, Model, Rules
 from ._interop import from_any
 
+# `typing` is not imported at run time: it takes longer than this package. Type checkers know this name.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
@@ -243,9 +244,14 @@ def resize(model: AnyModel, sizes: Mapping[str, int | str], **options: Any) -> _
     return _results.Resized(_core.resize(from_any(model), list(sizes.items()), **options))
 
 
-def strip_weights(model: AnyModel, seed: int = 0, *, everything: bool = False) -> dict[str, int]:
-    """Removes the elements of weights, in place; `import_weights(model)` generates others of the same types."""
-    return _core.strip_weights(from_any(model), seed, everything)
+def strip_weights(
+    model: AnyModel, seed: int = 0, *, min_elements: int = 1024, everything: bool = False
+) -> dict[str, int]:
+    """Removes the elements of weights, in place; `import_weights(model)` generates others of the same types.
+
+    Smaller weights stay; with `everything=True`, tensors in attributes are removed as well.
+    """
+    return _core.strip_weights(from_any(model), seed, min_elements, everything)
 
 
 def import_weights(model: AnyModel, path: str | os.PathLike[str] | None = None, **options: Any) -> int:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import array as _array
-from typing import TYPE_CHECKING
 
 from ._core import DType
 
+# `typing` is not imported at run time: it takes longer than this package. Type checkers know this name.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any

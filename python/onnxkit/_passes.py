@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 
 from . import _core, _results
 from ._core import Model, Node, Rules, Tensor, Value
 from ._interop import from_any
 
+# `typing` is not imported at run time: it takes longer than this package. Type checkers know this name.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from types import TracebackType
@@ -31,11 +32,12 @@ class NewValue:
 class Patch:
     """An edit: nodes to add, and values to replace. It is tried when the pass is done."""
 
-    __slots__ = ("_context", "_replaced", "_sources", "_steps")
+    __slots__ = ("_context", "_replaced", "_sources", "_steps", "_taps")
 
     def __init__(self, context: PassContext, sources: Sequence[Node]) -> None:
         self._context = context
         self._sources = list(sources)
+        self._taps: list[Value] | None = None
         self._steps: list[tuple[Any, ...]] = []
         self._replaced: list[tuple[Value, Any]] = []
 
@@ -77,6 +79,10 @@ class Patch:
             self._steps.append(("content", value))
         return tensor
 
+    def tap(self, *values: Value) -> None:
+        """States the values from which both sides are computed; by default, the operands of the nodes of the patch."""
+        self._taps = [*(self._taps or ()), *values]
+
     def replace(self, old: Value, new: Any) -> None:
         """Lets all uses of a value be of another one."""
         self._replaced.append((old, new))
@@ -106,7 +112,11 @@ class PassContext:
                 yield node
 
     def patch(self, *nodes: Node) -> Patch:
-        """A patch of nodes, as a context: `with cx.patch(node) as p: ...`. New nodes are placed before the first one."""
+        """A patch of nodes, as a context: `with cx.patch(node) as p: ...`.
+
+        What is proved is that the new nodes compute the same from the operands of these nodes. New nodes are placed before
+        the first one.
+        """
         return Patch(self, nodes)
 
 
@@ -141,7 +151,7 @@ def pass_(name: str, exactness: str = "exact") -> Callable[[Callable[[PassContex
     ...     for node in cx.nodes("Relu"):
     ...         before = node.inputs[0].producer()
     ...         if before is not None and before.op_type == "Relu":
-    ...             with cx.patch(node) as p:
+    ...             with cx.patch(node, before) as p:
     ...                 p.replace(node.outputs[0], node.inputs[0])
     >>> m = ox.parse("g (float[N] x) => (float[N] y) { a = Relu (x) y = Relu (a) }")
     >>> ox.run_passes(m, [no_double_relu], prove=True).edits

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 
 from ._errors import CheckError, EditError
 
+# `typing` is not imported at run time: it takes longer than this package. Type checkers know this name.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
@@ -259,7 +260,13 @@ class Comparison(_Result):
     @property
     def first(self) -> dict[str, Any] | None:
         """The first value that differs."""
-        return next((run["first"] for run in self.runs if run["first"] is not None), None)
+        for run in self.runs:
+            if run["first"] is not None:
+                return dict(run["first"])
+            for value in (*run["inner"], *run["outputs"]):
+                if not value["agrees"]:
+                    return dict(value)
+        return None
 
     def __bool__(self) -> bool:
         return self.agrees

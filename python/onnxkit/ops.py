@@ -6,10 +6,11 @@ tuple; `_outputs` is their number or their names where it is not fixed.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 
 from . import _core
 
+# `typing` is not imported at run time: it takes longer than this package. Type checkers know this name.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any

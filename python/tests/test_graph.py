@@ -29,7 +29,8 @@ def test_reading():
     assert list(model.graph.initializers) == ["w"]
     assert model.graph.inputs[0].type == "float[N,4]"
     assert model.graph.inputs[0].shape == ("N", 4)
-    assert model.graph.inputs[0].dtype == ox.DType.FLOAT == 1 == "float32"
+    dtype = model.graph.inputs[0].dtype
+    assert dtype == ox.DType.FLOAT and dtype == 1 and dtype == "float32"
     assert add.schema == "Add-14"
     assert add.graph == model.graph
     assert hash(add) == hash(list(model.nodes())[1])

@@ -12,7 +12,7 @@ def no_double_relu(cx):
     for node in cx.nodes("Relu"):
         before = node.inputs[0].producer()
         if before is not None and before.op_type == "Relu":
-            with cx.patch(node) as p:
+            with cx.patch(node, before) as p:
                 p.replace(node.outputs[0], node.inputs[0])
 
 
@@ -110,6 +110,7 @@ def test_shapes_are_assumptions():
     def no_reshape(cx):
         for node in cx.nodes("Reshape"):
             with cx.patch(node) as p:
+                p.tap(node.inputs[0])
                 if p.shape(node.inputs[0]) == p.shape(node.outputs[0]):
                     p.replace(node.outputs[0], node.inputs[0])
 

@@ -141,7 +141,7 @@ def test_weights(tmp_path):
     assert ox.compare(ox.load(tmp_path / "other" / "e.onnx"), model).agrees
     loaded.embed_weights()
     assert not loaded.graph["w"].const_value.is_external
-    stripped = ox.strip_weights(model, everything=True)
+    stripped = ox.strip_weights(model, min_elements=1)
     assert stripped["stripped"] == 1
     assert ox.import_weights(model) == 1
     with pytest.raises(ox.ArgumentError):

@@ -38,19 +38,16 @@ pub(crate) fn run(args: &[String]) -> TaskResult {
 
 /// The crates whose root file does not forbid unsafe code.
 fn with_unsafe_code() -> Result<Vec<String>, String> {
-    let folder = workspace::root().join("crates");
-    let problem = |error: std::io::Error| format!("{}: {error}", folder.display());
     let mut crates = Vec::new();
-    for entry in folder.read_dir().map_err(problem)? {
-        let path = entry.map_err(problem)?.path();
+    for name in workspace::crates()? {
+        let path = workspace::root().join("crates").join(&name);
         let root = [path.join("src/lib.rs"), path.join("src/main.rs")].into_iter().find(|root| root.exists());
         let Some(root) = root else { continue };
         let text = fs::read_to_string(&root).map_err(|error| format!("{}: {error}", root.display()))?;
         if !text.contains("#![forbid(unsafe_code)]") {
-            crates.extend(path.file_name().map(|name| name.to_string_lossy().into_owned()));
+            crates.push(name);
         }
     }
-    crates.sort();
     Ok(crates)
 }
 

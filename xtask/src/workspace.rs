@@ -17,12 +17,20 @@ pub(crate) fn target() -> PathBuf {
     root().join(target)
 }
 
-/// The names of the crates, which are those of their folders.
+/// The names of the crates that are for users of Rust, which are those of their folders. A crate that says `publish = false`
+/// is a part of a package of another language.
 pub(crate) fn crates() -> Result<Vec<String>, String> {
     let folder = root().join("crates");
     let entries = std::fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    let mut names: Vec<String> =
-        entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    let is_for_rust = |entry: &std::fs::DirEntry| {
+        let manifest = std::fs::read_to_string(entry.path().join("Cargo.toml")).unwrap_or_default();
+        !manifest.lines().any(|line| line == "publish = false")
+    };
+    let mut names: Vec<String> = entries
+        .flatten()
+        .filter(is_for_rust)
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
     names.sort();
     Ok(names)
 }

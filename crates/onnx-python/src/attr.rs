@@ -17,7 +17,7 @@ use crate::graph::Graph;
 use crate::model::Model;
 use crate::node::{Node, alive};
 use crate::tensor::Tensor;
-use crate::types::type_of_text;
+use crate::types::{type_of_text, type_text};
 
 /// The attributes of a node, as a mapping.
 #[pyclass(frozen, mapping, module = "onnxkit")]
@@ -168,7 +168,7 @@ impl Attributes {
             let found = found.filter(|attribute| name.is_none_or(|name| model.str(attribute.name()) == name));
             let take = |attribute: &ir::Attribute| match attribute.value() {
                 AttrValue::Ref(target) => Taken::Ref(model.str(*target).to_owned()),
-                AttrValue::Type(ty) => Taken::Text(model.show_type(ty).to_string()),
+                AttrValue::Type(ty) => Taken::Text(type_text(model, ty)),
                 other => Taken::Value(other.clone()),
             };
             Ok(found

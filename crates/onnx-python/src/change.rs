@@ -411,11 +411,15 @@ pub(crate) fn strip_weights<'py>(
     py: Python<'py>,
     model: &Bound<'py, Model>,
     seed: u64,
+    min_elements: u64,
     everything: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let mut snapshot = model.get().snapshot(py)?;
     let done = Work::default().run(py, |_| {
-        let options = StripOptions::default().with_seed(seed).with_everything(everything);
+        let options = StripOptions::default()
+            .with_seed(seed)
+            .with_min_elements(min_elements)
+            .with_everything(everything);
         let done = strip(snapshot.editable(), &options, &|_| true);
         Ok(json!({
             "stripped": done.stripped, "stripped_bytes": done.stripped_bytes,

@@ -24,7 +24,7 @@ use crate::fault::{Fault, Outcome, findings};
 use crate::json::to_py;
 use crate::model::Model;
 use crate::node::Node;
-use crate::types::{DimText, dims_to_py};
+use crate::types::{DimText, dims_to_py, type_text};
 use crate::value::Value;
 use crate::work::Work;
 
@@ -193,7 +193,7 @@ impl Inference {
     /// The type of a value as ONNX text.
     fn r#type(&self, value: &Bound<'_, Value>) -> PyResult<String> {
         let id = self.known(value)?;
-        Ok(self.types.display_type(&self.at, id).to_string())
+        Ok(self.types.display_type(&self.at, id).to_string().replace(", ", ","))
     }
 
     /// What the shapes assume about the inputs.
@@ -251,7 +251,7 @@ fn facts(model: &ir::Model) -> Json {
     let info = model.info();
     let main = model.graph(model.main_graph());
     let port = |value: ValueId, ty: Option<&Type>| {
-        let ty = ty.or_else(|| model.ty(value)).map(|ty| model.show_type(ty).to_string());
+        let ty = ty.or_else(|| model.ty(value)).map(|ty| type_text(model, ty));
         json!({ "name": model.str(model.value(value).name()), "type": ty })
     };
     let mut operators: BTreeMap<String, u64> = BTreeMap::new();
@@ -440,8 +440,12 @@ pub(crate) fn schema<'py>(
         versions.map_or(1, |versions| *versions.end())
     };
     let found = registry.lookup(domain, op, version.unwrap_or_else(newest));
+    let of_runtime = || onnx_toolkit::schema::onnxruntime::lookup(domain, op, version.unwrap_or(1));
     let found = match found {
-        None => return Ok(None),
+        None => match of_runtime() {
+            Some(schema) => DeclaredSchema::from(schema),
+            None => return Ok(None),
+        },
         Some(SchemaRef::Standard(schema)) => DeclaredSchema::from(schema),
         Some(SchemaRef::Declared(schema)) => schema.clone(),
     };

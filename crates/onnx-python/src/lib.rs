@@ -1,9 +1,9 @@
 //! The native part of the Python package: handles of models and conversions of values.
 //!
 //! Everything public is in the Python package `onnxkit`, whose modules call this one. One file for each kind of object or
-//! question: [`model`], [`graph`], [`node`], [`value`] and [`attr`] are handles, [`tensor`], [`dtype`] and [`types`] are data,
-//! [`inspect`], [`change`], [`run`] and [`passes`] are work on whole models. [`work`] is how long work is done, [`fault`] how
-//! errors are raised, [`json`] how reports become objects, and [`buffer`] is shared memory.
+//! question: `model`, `graph`, `node`, `value` and `attr` are handles, `tensor`, `dtype` and `types` are data, `inspect`,
+//! `change`, `run` and `passes` are work on whole models. `work` is how long work is done, `fault` how errors are raised, `json`
+//! how reports become objects, and `buffer` is shared memory.
 #![deny(unsafe_code)]
 #![allow(
     clippy::needless_pass_by_value,

@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use onnx_toolkit::ir::{AttrValue, Attribute, EditError, NodeId, Position, ValueId};
+use onnx_toolkit::ir::{self, AttrValue, Attribute, EditError, NodeId, Position, ValueId};
 use onnx_toolkit::pass::passes::Report;
 use onnx_toolkit::pass::{
     Exactness, Idioms, Level, Pass, PassCx, PassOptions, Patch, Pipeline, PipelineReport, Reason, Verdict,
@@ -87,6 +87,8 @@ enum Step {
 /// A patch that a pass in Python describes.
 struct Plan {
     sources: Vec<NodeId>,
+    /// The values that the claim is about, if the pass says; by default, the operands of the nodes.
+    taps: Option<Vec<ValueId>>,
     steps: Vec<Step>,
     replaced: Vec<(ValueId, Operand)>,
 }
@@ -130,7 +132,12 @@ fn step_of(model: &Py<Model>, step: &Bound<'_, PyAny>) -> PyResult<Step> {
 }
 
 fn plan_of(model: &Py<Model>, patch: &Bound<'_, PyAny>) -> PyResult<Plan> {
-    let mut plan = Plan { sources: Vec::new(), steps: Vec::new(), replaced: Vec::new() };
+    let mut plan = Plan { sources: Vec::new(), taps: None, steps: Vec::new(), replaced: Vec::new() };
+    let taps = patch.getattr("_taps")?;
+    if !taps.is_none() {
+        let taps = taps.try_iter()?.map(|value| operand(model, &value?));
+        plan.taps = Some(taps.collect::<PyResult<_>>()?);
+    }
     for node in patch.getattr("_sources")?.try_iter()? {
         plan.sources.push(node?.cast::<Node>()?.get().id);
     }
@@ -159,21 +166,40 @@ impl Plan {
         inputs.chain(self.replaced.iter().map(|&(_, new)| new)).filter_map(old).collect()
     }
 
+    /// The operands of the nodes that the patch is about and what it uses, without what these nodes make themselves.
+    fn default_taps(&self, model: &ir::Model, old: &[ValueId]) -> Vec<ValueId> {
+        let inputs = self.sources.iter().flat_map(|&node| model.node(node).used_values());
+        let mut taps: Vec<ValueId> = Vec::new();
+        for value in inputs.chain(old.iter().copied()) {
+            let producer = model.value(value).producer();
+            let is_inside = producer.is_some_and(|node| self.sources.contains(&node));
+            if !is_inside && !taps.contains(&value) {
+                taps.push(value);
+            }
+        }
+        taps
+    }
+
     /// Makes the patch and tries to commit it.
     fn apply(self, cx: &mut PassCx<'_>, pass: &str, class: Exactness, report: &mut Report) {
         let model = cx.model();
         let old = self.old_values();
         let is_current = self.sources.iter().all(|&node| model.get_node(node).is_some())
-            && old.iter().chain(self.replaced.iter().map(|(old, _)| old)).all(|&v| model.get_value(v).is_some());
+            && old
+                .iter()
+                .chain(self.replaced.iter().map(|(old, _)| old))
+                .chain(self.taps.iter().flatten())
+                .all(|&value| model.get_value(value).is_some());
         let Some(&first) = self.sources.first().filter(|_| is_current) else {
             // An earlier patch changed what this one is about: the next round sees the result.
             return;
         };
+        let taps = self.taps.clone().unwrap_or_else(|| self.default_taps(cx.model(), &old));
         let mut patch = cx.patch(pass, class);
         for &node in &self.sources {
             patch.source(node);
         }
-        for &value in &old {
+        for value in taps {
             patch.tap(value);
         }
         match self.build(&mut patch, Position::Before(first)) {

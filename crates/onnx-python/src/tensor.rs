@@ -252,7 +252,8 @@ impl Tensor {
         py: Python<'py>,
         options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.numpy(py)?.call_method("__dlpack__", (), options)
+        // Consumers may write, so that they get a copy.
+        self.numpy(py)?.call_method0("copy")?.call_method("__dlpack__", (), options)
     }
 
     fn __dlpack_device__(&self) -> (i32, i32) {

@@ -41,6 +41,12 @@ pub(crate) fn type_of_text(model: &mut ir::Model, text: &str) -> Outcome<Type> {
     Ok(Importer::new(&other).ty(model, ty))
 }
 
+/// A type as ONNX text has it.
+pub(crate) fn type_text(model: &ir::Model, ty: &Type) -> String {
+    model.show_type(ty).to_string().replace(", ", ",")
+}
+
+/// The sizes as Python has them.
 pub(crate) fn texts_of_dims(model: &ir::Model, dims: &[Dim]) -> Vec<DimText> {
     let text = |&dim: &Dim| match dim {
         Dim::Known(size) => DimText::Known(size),

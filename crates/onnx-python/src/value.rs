@@ -13,7 +13,7 @@ use crate::graph::operand;
 use crate::model::{Inner, Model};
 use crate::node::Node;
 use crate::tensor::Tensor;
-use crate::types::{DimText, dims_of_py, dims_to_py, texts_of_dims, type_of_text};
+use crate::types::{DimText, dims_of_py, dims_to_py, texts_of_dims, type_of_text, type_text};
 
 /// A value: an input, an initializer or a result of a node.
 #[pyclass(frozen, weakref, freelist = 64, module = "onnxkit")]
@@ -67,7 +67,7 @@ impl Value {
     /// The declared type as ONNX text, such as `float[batch,3]`.
     #[getter]
     fn r#type(&self, py: Python<'_>) -> PyResult<Option<String>> {
-        self.read(py, |inner, value| Ok(value.ty().map(|ty| inner.model.show_type(ty).to_string())))
+        self.read(py, |inner, value| Ok(value.ty().map(|ty| type_text(&inner.model, ty))))
     }
 
     #[setter]
@@ -239,7 +239,7 @@ impl Value {
             Ok(match inner.model.get_value(self.id) {
                 Some(value) => {
                     let name = inner.model.str(value.name());
-                    let ty = value.ty().map(|ty| format!(": {}", inner.model.show_type(ty))).unwrap_or_default();
+                    let ty = value.ty().map(|ty| format!(": {}", type_text(&inner.model, ty))).unwrap_or_default();
                     format!("<Value {name:?}{ty}>")
                 }
                 None => "<Value, erased>".to_owned(),
