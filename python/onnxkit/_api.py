@@ -7,6 +7,7 @@ import os
 from . import _core, _interop, _results
 from ._core import Evaluator as _Evaluator
 from ._core import Inference, Model, Rules
+from ._errors import ArgumentError
 from ._interop import from_any
 
 # `typing` is not imported at run time: it takes longer than this package. Type checkers know this name.
@@ -204,7 +205,12 @@ def merge(
     **options: Any,
 ) -> Model:
     """One model of several. `connect` is `names`, or pairs of an output and an input of the next model."""
-    pairs = None if connect == "names" else [(str(a), str(b)) for a, b in connect]
+    if isinstance(connect, str):
+        if connect != "names":
+            raise ArgumentError(f"`connect={connect}`: write `names`, or pairs of an output and an input")
+        pairs = None
+    else:
+        pairs = [(str(output), str(input)) for output, input in connect]
     given = None if prefixes is None else list(prefixes)
     return _core.merge([from_any(model) for model in models], pairs, given, **options)
 

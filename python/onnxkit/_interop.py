@@ -61,7 +61,7 @@ def to_ir(model: Model) -> Any:
 
 def to_ort(model: Model, **options: Any) -> Any:
     """A session of `onnxruntime`. Weights in other files are found in the folder of the model."""
-    import onnxruntime
+    import onnxruntime  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
     folder = model.folder
     session = options.pop("sess_options", None) or onnxruntime.SessionOptions()

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from ._core import Model
+
 
 class _Result:
     """A result whose fields are the entries of a dictionary."""
@@ -193,6 +195,7 @@ class Converted(_Result):
     """A conversion: `from_version`, `changed` and `steps`; `model` is the model."""
 
     __slots__ = ("model",)
+    model: Model
 
 
 class Resized(_Result):
@@ -214,6 +217,7 @@ class Result(_Result):
     """What passes did: `edits`, `journal`, `refused`, `missed`, `passes`, `nodes_before` and `nodes_after`."""
 
     __slots__ = ("model",)
+    model: Model
 
     @property
     def proved(self) -> int:

@@ -18,6 +18,7 @@ mod python;
 mod sanitize;
 mod tidy;
 mod wasm;
+mod wheel;
 mod workspace;
 
 use std::process::ExitCode;
@@ -39,6 +40,7 @@ cargo xtask <task>
   new           create the files of an operator, a rule or a pass: `new op NAME`, `new rule UNIT/SLUG`, `new pass NAME`
   op            list the files of an operator: `op Reshape`, `op com.microsoft.Gelu`
   package       pack every crate as for publishing, and compile the packages; publishes nothing
+  python        build the wheel of the Python package, install it, and run its tests; --bench measures it beside others
   sanitize      the tests of crates with unsafe code under the address sanitizer
   tidy          run the checks of docs/architecture.md
 ";
@@ -59,6 +61,7 @@ fn main() -> ExitCode {
         "new" => create::run(&rest),
         "op" => operator::run(&rest),
         "package" => package::run(&rest),
+        "python" => wheel::run(&rest),
         "sanitize" => sanitize::run(&rest),
         "tidy" => tidy::run(&rest),
         "" | "help" | "--help" | "-h" => {

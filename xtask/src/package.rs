@@ -10,10 +10,6 @@ use std::process::Command;
 
 use crate::{TaskResult, workspace};
 
-/// The prefix of the names of published packages, instead of `onnx-`: the name `onnx-ir` belongs to another project. The
-/// names of the libraries in code stay `onnx_ir` and so on.
-const PREFIX: &str = "onnxkit-";
-
 const LICENSES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];
 
 /// Packs and compiles all crates.
@@ -36,9 +32,10 @@ pub(crate) fn check() -> Result<String, String> {
     Ok(format!("{} packages", crates.len()))
 }
 
-/// The name under which a crate would be published.
+/// The name under which a crate would be published: the prefix is not `onnx-`, since the name `onnx-ir` belongs to another
+/// project. The names of the libraries in code stay `onnx_ir` and so on.
 fn published(name: &str) -> String {
-    name.replacen("onnx-", PREFIX, 1)
+    name.replacen("onnx-", &format!("{}-", workspace::DISTRIBUTION), 1)
 }
 
 fn copy(tree: &Path) -> TaskResult {

@@ -17,6 +17,9 @@ pub(crate) fn target() -> PathBuf {
     root().join(target)
 }
 
+/// The name of the Python package and of the facade in registries, and the prefix of the names of the other crates there.
+pub(crate) const DISTRIBUTION: &str = "onnxkit";
+
 /// The names of the crates that are for users of Rust, which are those of their folders. A crate that says `publish = false`
 /// is a part of a package of another language.
 pub(crate) fn crates() -> Result<Vec<String>, String> {

@@ -91,7 +91,8 @@ pub(crate) fn of_py(
         }
         AttrKind::Tensor => AttrValue::Tensor(Arc::new(Tensor::of_py(value, None)?)),
         AttrKind::Tensors => {
-            let tensors = value.try_iter().map_err(wrong)?.map(|item| Tensor::of_py(&item?, None).map(Arc::new));
+            let tensors =
+                value.try_iter().map_err(wrong)?.map(|item| Tensor::of_py(&item?, None).map(Arc::new));
             AttrValue::Tensors(tensors.collect::<PyResult<_>>()?)
         }
         AttrKind::TypeProto => {
@@ -128,8 +129,10 @@ fn own_graph(model: &Py<Model>, value: &Bound<'_, PyAny>) -> PyResult<GraphId> {
 
 /// The kind of an object, for an attribute that no schema describes.
 fn kind_of(value: &Bound<'_, PyAny>) -> PyResult<AttrKind> {
-    let is_int = |value: &Bound<'_, PyAny>| value.is_instance_of::<PyInt>() || value.is_instance_of::<PyBool>();
-    let is_text = |value: &Bound<'_, PyAny>| value.is_instance_of::<PyString>() || value.is_instance_of::<PyBytes>();
+    let is_int =
+        |value: &Bound<'_, PyAny>| value.is_instance_of::<PyInt>() || value.is_instance_of::<PyBool>();
+    let is_text =
+        |value: &Bound<'_, PyAny>| value.is_instance_of::<PyString>() || value.is_instance_of::<PyBytes>();
     if is_int(value) || value.cast::<DType>().is_ok() {
         return Ok(AttrKind::Int);
     }
@@ -171,9 +174,7 @@ impl Attributes {
                 AttrValue::Type(ty) => Taken::Text(type_text(model, ty)),
                 other => Taken::Value(other.clone()),
             };
-            Ok(found
-                .map(|found| (found.name(), model.str(found.name()).to_owned(), take(found)))
-                .collect())
+            Ok(found.map(|found| (found.name(), model.str(found.name()).to_owned(), take(found))).collect())
         })
     }
 
@@ -208,7 +209,8 @@ impl Attributes {
             AttrValue::None => Ok(py.None().into_bound(py)),
             other => {
                 let kind = other.kind().map_or("unknown", AttrKind::name);
-                Err(Fault::argument(format!("attributes of the kind {kind} cannot be read from Python")).into())
+                Err(Fault::argument(format!("attributes of the kind {kind} cannot be read from Python"))
+                    .into())
             }
         }
     }

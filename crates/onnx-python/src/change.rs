@@ -8,13 +8,14 @@ use onnx_toolkit::codec::file::read;
 use onnx_toolkit::compose::safetensors::{parse as parse_safetensors, parse_index};
 use onnx_toolkit::compose::weights::{Replacement, StripOptions, replace, restore, strip, stripped_seed};
 use onnx_toolkit::compose::{
-    ComposeError, Connection, EditOptions, ExtractOptions, MergeOptions, ModelFacts, NewSize, Parts, ReduceError,
-    ReduceOptions, RenameKinds, RenameRule, Selection, SizeChange, SizeTarget, SplitOptions, connections_by_name,
-    extract as extract_values, merge as merge_models, reduce as reduce_model, rename as rename_all,
-    resize as resize_model, split as split_model,
+    ComposeError, Connection, EditOptions, ExtractOptions, MergeOptions, ModelFacts, NewSize, Parts,
+    ReduceError, ReduceOptions, RenameKinds, RenameRule, Selection, SizeChange, SizeTarget, SplitOptions,
+    connections_by_name, extract as extract_values, merge as merge_models, reduce as reduce_model,
+    rename as rename_all, resize as resize_model, split as split_model,
 };
 use onnx_toolkit::functions::{
-    FunctionSelector, InlineOptions, OutlineOptions, expand, inline as inline_calls, inline_all, outline_repeated,
+    FunctionSelector, InlineOptions, OutlineOptions, expand, inline as inline_calls, inline_all,
+    outline_repeated,
 };
 use onnx_toolkit::infer::{InferOptions, infer};
 use onnx_toolkit::ir::{self, GraphOutput, ValueId, ValueTypes};
@@ -123,10 +124,13 @@ pub(crate) fn reach<'py>(
         let mut found = Vec::new();
         for version in opset_versions(Symbol::EMPTY).into_iter().flatten() {
             execution.interrupt.check()?;
-            found.push((version, match plan(&model, version, &options) {
-                Err(error) => Some(version_fault(&error, &model).message),
-                Ok(plan) => plan.refusals.first().map(ToString::to_string),
-            }));
+            found.push((
+                version,
+                match plan(&model, version, &options) {
+                    Err(error) => Some(version_fault(&error, &model).message),
+                    Ok(plan) => plan.refusals.first().map(ToString::to_string),
+                },
+            ));
         }
         Ok(found)
     })
@@ -224,7 +228,8 @@ fn connection(models: &[&ir::Model], (output, input): &(String, String)) -> Outc
     let mut found = Vec::new();
     for (index, pair) in models.windows(2).enumerate() {
         let &[from, to] = pair else { continue };
-        let is_named = |model: &ir::Model, value: ValueId, name: &str| model.str(model.value(value).name()) == name;
+        let is_named =
+            |model: &ir::Model, value: ValueId, name: &str| model.str(model.value(value).name()) == name;
         let mut outputs = from.graph(from.main_graph()).outputs().iter().map(GraphOutput::value);
         let source = outputs.find(|&value| is_named(from, value, output));
         let source = source.or_else(|| from.find_value(from.main_graph(), output));
@@ -263,7 +268,8 @@ pub(crate) fn inline(
             selectors.as_ref().is_none_or(|all| all.iter().any(|one| one.matches(model, function)))
         };
         let model = snapshot.editable();
-        let fault = |error: onnx_toolkit::functions::InlineError| Fault::limited("EditError", error.limit(), error);
+        let fault =
+            |error: onnx_toolkit::functions::InlineError| Fault::limited("EditError", error.limit(), error);
         let done = match &names {
             None => inline_all(model, &options),
             Some(_) => inline_calls(model, &options, |model, _, function| is_chosen(model, function)),
@@ -317,7 +323,8 @@ pub(crate) fn rename(
     let done = Work::default().run(py, |_| {
         let rules: Vec<RenameRule> = names.iter().map(|(old, new)| RenameRule::exact(old, new)).collect();
         let model = snapshot.editable();
-        let done = rename_all(model, &rules, RenameKinds::default()).map_err(|error| compose_fault(&error, model))?;
+        let done = rename_all(model, &rules, RenameKinds::default())
+            .map_err(|error| compose_fault(&error, model))?;
         if let Some((old, _)) = done.unmatched.first().and_then(|&rule| names.get(rule)) {
             return Err(Fault::argument(format!("nothing in the model has the name `{old}`")));
         }
@@ -337,7 +344,11 @@ pub(crate) fn names(py: Python<'_>, model: &Bound<'_, Model>) -> PyResult<Vec<St
             values.chain(model.nodes(graph).map(|node| model.node(node).name()))
         };
         let names = model.all_graphs().flat_map(of_graph).map(|name| model.str(name).to_owned());
-        Ok(names.filter(|name| !name.is_empty()).collect::<std::collections::BTreeSet<_>>().into_iter().collect())
+        Ok(names
+            .filter(|name| !name.is_empty())
+            .collect::<std::collections::BTreeSet<_>>()
+            .into_iter()
+            .collect())
     })
 }
 
@@ -462,7 +473,8 @@ pub(crate) fn import_weights(
 }
 
 fn read_weights(path: &Path, execution: &Execution, found: &mut Vec<Replacement>) -> Outcome<()> {
-    let fault = |error: &dyn std::fmt::Display| Fault::new("LoadError", format!("{}: {error}", path.display()));
+    let fault =
+        |error: &dyn std::fmt::Display| Fault::new("LoadError", format!("{}: {error}", path.display()));
     let bytes = read(path, ReadMode::Map).map_err(|error| fault(&error))?;
     if path.extension().is_some_and(|extension| extension == "json") {
         let index = parse_index(&bytes).map_err(|error| fault(&error))?;
@@ -503,7 +515,9 @@ pub(crate) fn reduce(
         Ok(done) => Ok(snapshot.sibling(done.model)),
         Err(ReduceError::Trial(error)) => Err(error),
         Err(ReduceError::Stopped(stopped)) => Err(Fault::from(stopped).into()),
-        Err(ReduceError::NotBad) => Err(Fault::argument("the test does not accept the model as it is").into()),
+        Err(ReduceError::NotBad) => {
+            Err(Fault::argument("the test does not accept the model as it is").into())
+        }
         Err(_) => Err(Fault::edit("the model cannot be reduced").into()),
     }
 }

@@ -26,7 +26,8 @@ impl DType {
         } else {
             None
         };
-        let unknown = || Fault::argument(format!("`{given}` is not an element type; `onnxkit.DType` has all"));
+        let unknown =
+            || Fault::argument(format!("`{given}` is not an element type; `onnxkit.DType` has all"));
         Ok(found.map(Self).ok_or_else(unknown)?)
     }
 }

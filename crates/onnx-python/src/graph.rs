@@ -48,7 +48,10 @@ impl NodeIter {
         let Self { model, nodes, foreign_edits } = self;
         let next = model.get().read(py, |inner| {
             if inner.edits != 0 && inner.foreign_edits() != *foreign_edits {
-                return Err(Fault::new("ConcurrentEditError", "another thread changed the model during iteration"));
+                return Err(Fault::new(
+                    "ConcurrentEditError",
+                    "another thread changed the model during iteration",
+                ));
             }
             Ok(nodes.find(|&node| inner.model.get_node(node).is_some()))
         })?;
@@ -106,9 +109,9 @@ impl Graph {
     /// The name of the graph.
     #[getter]
     fn name(&self, py: Python<'_>) -> PyResult<String> {
-        self.model.get().read(py, |inner| {
-            Ok(inner.model.str(alive(&inner.model, self.id)?.name()).to_owned())
-        })
+        self.model
+            .get()
+            .read(py, |inner| Ok(inner.model.str(alive(&inner.model, self.id)?.name()).to_owned()))
     }
 
     #[setter]
@@ -156,7 +159,8 @@ impl Graph {
     /// The inputs of the graph.
     #[getter]
     fn inputs(&self, py: Python<'_>) -> PyResult<Vec<Value>> {
-        let values = self.model.get().read(py, |inner| Ok(alive(&inner.model, self.id)?.inputs().to_vec()))?;
+        let values =
+            self.model.get().read(py, |inner| Ok(alive(&inner.model, self.id)?.inputs().to_vec()))?;
         Ok(self.values_of(py, values))
     }
 
@@ -382,7 +386,8 @@ impl Graph {
                 return Err(Fault::stale("node"));
             }
             ids.sort_by_key(|&id| std::cmp::Reverse(model.order_key(id)));
-            ids.iter().try_for_each(|&id| model.erase_node(id).map_err(|error| Fault::edit(error.show(model))))
+            ids.iter()
+                .try_for_each(|&id| model.erase_node(id).map_err(|error| Fault::edit(error.show(model))))
         })
     }
 
@@ -437,7 +442,12 @@ impl Outputs {
         Ok(Self::Names(given.cast::<PyList>().map(|list| list.extract())?.or_else(|_| given.extract())?))
     }
 
-    fn make<A: FromIterator<Option<ValueId>>>(self, model: &mut ir::Model, graph: GraphId, least: usize) -> A {
+    fn make<A: FromIterator<Option<ValueId>>>(
+        self,
+        model: &mut ir::Model,
+        graph: GraphId,
+        least: usize,
+    ) -> A {
         let names = match self {
             Self::Default => vec![None; least.max(1)],
             Self::Count(count) => vec![None; count],

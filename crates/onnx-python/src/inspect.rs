@@ -148,9 +148,13 @@ pub(crate) fn infer(
     Ok(Inference { model: model.unbind(), at, types })
 }
 
-fn inferred(model: &ir::Model, data: &dyn DataSource, sizes: &[(Symbol, i64)], execution: &Execution) -> Types {
-    let options =
-        InferOptions::default().with_data(data).with_sizes(sizes).with_execution(execution.clone());
+fn inferred(
+    model: &ir::Model,
+    data: &dyn DataSource,
+    sizes: &[(Symbol, i64)],
+    execution: &Execution,
+) -> Types {
+    let options = InferOptions::default().with_data(data).with_sizes(sizes).with_execution(execution.clone());
     infer_types(model, &options)
 }
 
@@ -179,7 +183,11 @@ impl Inference {
 #[pymethods]
 impl Inference {
     /// The shape of a value: numbers, expressions as strings, and `None` for unknown sizes; `None` if the rank is unknown.
-    fn shape<'py>(&self, py: Python<'py>, value: &Bound<'py, Value>) -> PyResult<Option<Bound<'py, PyTuple>>> {
+    fn shape<'py>(
+        &self,
+        py: Python<'py>,
+        value: &Bound<'py, Value>,
+    ) -> PyResult<Option<Bound<'py, PyTuple>>> {
         let id = self.known(value)?;
         let Some(dims) = self.types.shape(id) else { return Ok(None) };
         let text = |&dim: &onnx_toolkit::types::Dim| match dim {

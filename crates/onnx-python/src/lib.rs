@@ -36,8 +36,8 @@ mod _core {
     use crate::attr::{AttrRef, Attributes};
     #[pymodule_export]
     use crate::change::{
-        convert, extract, import_weights, inline, merge, names, outline, reach, reduce, rename, resize, split,
-        strip_weights,
+        convert, extract, import_weights, inline, merge, names, outline, reach, reduce, rename, resize,
+        split, strip_weights,
     };
     #[pymodule_export]
     use crate::dtype::DType;

@@ -149,7 +149,12 @@ impl Model {
     }
 
     /// One Python string for each name of the model.
-    pub(crate) fn string<'py>(&self, py: Python<'py>, model: &ir::Model, symbol: Symbol) -> Bound<'py, PyString> {
+    pub(crate) fn string<'py>(
+        &self,
+        py: Python<'py>,
+        model: &ir::Model,
+        symbol: Symbol,
+    ) -> Bound<'py, PyString> {
         let index = symbol.index() as usize;
         if index >= KEPT_NAMES {
             return PyString::new(py, model.str(symbol));
@@ -202,7 +207,8 @@ pub(crate) fn load(
 }
 
 fn source_in(folder: &std::path::Path, execution: &Execution) -> Outcome<FileSource> {
-    let source = FileSource::in_directory(folder).map_err(|error| Fault::new("LoadError", error.to_string()))?;
+    let source =
+        FileSource::in_directory(folder).map_err(|error| Fault::new("LoadError", error.to_string()))?;
     Ok(source.with_mode(ReadMode::Map).with_limits(&execution.limits))
 }
 
@@ -271,7 +277,11 @@ impl Model {
     #[pyo3(signature = (opset=None, ir_version=10))]
     fn create(py: Python<'_>, opset: Option<i64>, ir_version: i64) -> PyResult<Self> {
         let opset = opset.unwrap_or(21);
-        parse(py, format!("<ir_version: {ir_version}, opset_import: [\"\": {opset}]> graph () => () {{}}"), None)
+        parse(
+            py,
+            format!("<ir_version: {ir_version}, opset_import: [\"\": {opset}]> graph () => () {{}}"),
+            None,
+        )
     }
 
     /// The main graph.
@@ -525,7 +535,10 @@ impl Model {
 
     /// A session of `onnxruntime` for the model. Keyword arguments are those of `onnxruntime.InferenceSession`.
     #[pyo3(signature = (**options))]
-    fn to_ort<'py>(slf: Bound<'py, Self>, options: Option<&Bound<'py, PyDict>>) -> PyResult<Bound<'py, PyAny>> {
+    fn to_ort<'py>(
+        slf: Bound<'py, Self>,
+        options: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         slf.py().import("onnxkit._interop")?.call_method("to_ort", (&slf,), options)
     }
 
@@ -563,7 +576,11 @@ impl Model {
         self.read(py, |inner| {
             let model = &inner.model;
             let name = model.str(model.graph(model.main_graph()).name());
-            Ok(format!("<Model {name:?}: {} nodes, ir_version {}>", model.node_count(), model.info().ir_version))
+            Ok(format!(
+                "<Model {name:?}: {} nodes, ir_version {}>",
+                model.node_count(),
+                model.info().ir_version
+            ))
         })
     }
 }

@@ -2,6 +2,7 @@
 
 use onnx_toolkit::ir::{self, NodeId, Position};
 use onnx_toolkit::schema::Registry;
+use onnx_toolkit::text::{PrintOptions, print_node};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 
@@ -41,9 +42,7 @@ impl Node {
         name: impl FnOnce(&ir::Node) -> onnx_toolkit::types::Symbol,
     ) -> PyResult<Bound<'py, PyString>> {
         let shared = self.model.get();
-        shared.read(py, |inner| {
-            Ok(shared.string(py, &inner.model, name(alive(&inner.model, self.id)?)))
-        })
+        shared.read(py, |inner| Ok(shared.string(py, &inner.model, name(alive(&inner.model, self.id)?))))
     }
 
     fn nodes_of(&self, py: Python<'_>, nodes: Vec<NodeId>) -> Vec<Self> {
@@ -228,7 +227,12 @@ impl Node {
     }
 
     /// Lets an operand be another value, or `None`.
-    fn replace_input_with(&self, py: Python<'_>, index: usize, value: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+    fn replace_input_with(
+        &self,
+        py: Python<'_>,
+        index: usize,
+        value: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
         let value = value.map(|value| operand(&self.model, value)).transpose()?;
         self.write(py, |model| {
             if value.is_some_and(|value| model.get_value(value).is_none()) {
@@ -236,7 +240,9 @@ impl Node {
             }
             let count = model.node(self.id).input_count();
             if index >= count {
-                return Err(Fault::argument(format!("the node has {count} inputs; there is no input {index}")));
+                return Err(Fault::argument(format!(
+                    "the node has {count} inputs; there is no input {index}"
+                )));
             }
             model.set_input(self.id, index, value);
             Ok(())
@@ -282,9 +288,7 @@ impl Node {
     /// Moves the node.
     fn move_before(&self, py: Python<'_>, node: &Bound<'_, Self>) -> PyResult<()> {
         let at = Position::Before(node.get().id);
-        self.write(py, |model| {
-            model.move_node(self.id, at).map_err(|error| Fault::edit(error.show(model)))
-        })
+        self.write(py, |model| model.move_node(self.id, at).map_err(|error| Fault::edit(error.show(model))))
     }
 
     /// Erases the node with its results, which nothing may use.
@@ -303,7 +307,15 @@ impl Node {
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         self.model.get().read(py, |inner| {
             Ok(match inner.model.get_node(self.id) {
-                Some(_) => format!("<Node {}>", inner.model.show(self.id)),
+                Some(_) => {
+                    let options = PrintOptions::default().with_elide_above(64);
+                    let text = print_node(&inner.model, self.id, &options).map(|printed| printed.text);
+                    let text = text.unwrap_or_else(|_| inner.model.show(self.id).to_string());
+                    let mut lines = text.trim().lines();
+                    let first = lines.next().unwrap_or_default();
+                    let rest = if lines.next().is_some() { " ..." } else { "" };
+                    format!("<Node {first}{rest}>")
+                }
                 None => "<Node, erased>".to_owned(),
             })
         })

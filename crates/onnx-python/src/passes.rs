@@ -122,8 +122,7 @@ fn step_of(model: &Py<Model>, step: &Bound<'_, PyAny>) -> PyResult<Step> {
             let mut attributes = Vec::new();
             for (name, value) in step.get_item(4)?.cast::<PyDict>()? {
                 let name: String = name.extract()?;
-                let kind =
-                    version.and_then(|version| attr::attribute_kind(&domain, &op, version, &name));
+                let kind = version.and_then(|version| attr::attribute_kind(&domain, &op, version, &name));
                 attributes.push((name, attr::of_py(model, &value, kind)?));
             }
             Ok(Step::Node { op, domain, inputs, attributes, outputs })
@@ -232,7 +231,8 @@ impl Plan {
                     Vec::new()
                 }
                 Step::Node { op, domain, inputs, attributes, outputs } => {
-                    let inputs = inputs.into_iter().map(|input| input.map(|input| find(&results, input)).transpose());
+                    let inputs =
+                        inputs.into_iter().map(|input| input.map(|input| find(&results, input)).transpose());
                     let inputs = inputs.collect::<Result<Vec<_>, Reason>>()?;
                     patch.build(at, |builder| {
                         let model = builder.model();
@@ -377,9 +377,7 @@ fn described(done: &PipelineReport, before: usize, after: usize) -> Json {
     };
     let missed = done.passes.iter().flat_map(|pass| &pass.report.missed);
     let missed = missed.map(|missed| json!({ "node": missed.node, "reason": missed.reason }));
-    let pass = |pass: &onnx_toolkit::pass::PassRun| {
-        json!({ "name": pass.name, "edits": pass.report.edits, "rounds": pass.rounds, "nodes": pass.nodes })
-    };
+    let pass = |pass: &onnx_toolkit::pass::PassRun| json!({ "name": pass.name, "edits": pass.report.edits, "rounds": pass.rounds, "nodes": pass.nodes });
     json!({
         "edits": done.edits(), "nodes_before": before, "nodes_after": after,
         "journal": done.journal.iter().map(entry).collect::<Vec<_>>(),
@@ -457,14 +455,14 @@ pub(crate) fn simplify<'py>(
 
 /// Runs passes: names of standard ones, rules, and passes in Python.
 #[pyfunction]
-#[pyo3(signature = (model, passes, prove, class, repeat, untested, **options))]
+#[pyo3(signature = (model, passes, prove, class_, repeat, untested, **options))]
 #[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
 pub(crate) fn run_passes<'py>(
     py: Python<'py>,
     model: &Bound<'py, Model>,
     passes: &Bound<'py, PyList>,
     prove: bool,
-    class: &str,
+    class_: &str,
     repeat: bool,
     untested: bool,
     options: Option<&Bound<'py, PyDict>>,
@@ -489,7 +487,7 @@ pub(crate) fn run_passes<'py>(
     } else {
         Pipeline::new().then(chosen)
     };
-    let request = Request { prove, class: class_of(class)?, untested, idioms: None, sizes: Vec::new() };
+    let request = Request { prove, class: class_of(class_)?, untested, idioms: None, sizes: Vec::new() };
     run(model, &pipeline, &request, &raised, options)
 }
 

@@ -26,9 +26,12 @@ fn failed(failure: &Failure) -> Fault {
 
 /// An input: a tensor, an array or numbers; a list or tuple of those is a sequence if the model wants one.
 fn value_of(value: &Bound<'_, PyAny>, model: &ir::Model, name: &str) -> PyResult<Value> {
-    let id = model.graph(model.main_graph()).inputs().iter().copied().find(|&id| {
-        model.str(model.value(id).name()) == name
-    });
+    let id = model
+        .graph(model.main_graph())
+        .inputs()
+        .iter()
+        .copied()
+        .find(|&id| model.str(model.value(id).name()) == name);
     let ty = id.and_then(|id| model.ty(id));
     let is_sequence = matches!(ty.map(|ty| &ty.kind), Some(onnx_toolkit::types::TypeKind::Sequence(_)));
     if is_sequence && (value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>()) {
@@ -63,7 +66,9 @@ fn to_object<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>>
         }
         Value::Optional(Some(value)) => to_object(py, value),
         Value::Optional(None) => Ok(py.None().into_bound(py)),
-        Value::Map(_) => Err(Fault::new("RunError", "an output is a map, which has no form in Python yet").into()),
+        Value::Map(_) => {
+            Err(Fault::new("RunError", "an output is a map, which has no form in Python yet").into())
+        }
     }
 }
 
@@ -187,7 +192,8 @@ pub(crate) fn compare<'py>(
     let runs = Work::of(options)?.run(py, |execution| {
         let tolerances = Tolerances::default().with_rtol(rtol).with_atol(atol);
         let compared = CompareOptions::default().with_tolerances(tolerances).with_inner(inner);
-        let given: Vec<(&str, Value)> = given.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
+        let given: Vec<(&str, Value)> =
+            given.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
         let mut runs = Vec::new();
         for seed in 0..if is_complete { 1 } else { seeds } {
             execution.interrupt.check()?;

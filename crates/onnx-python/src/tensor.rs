@@ -53,7 +53,10 @@ impl Tensor {
     }
 
     /// The tensor that an object describes: a tensor, an array, numbers, or a buffer.
-    pub(crate) fn of_py(array: &Bound<'_, PyAny>, dtype: Option<&Bound<'_, PyAny>>) -> PyResult<tensor::Tensor> {
+    pub(crate) fn of_py(
+        array: &Bound<'_, PyAny>,
+        dtype: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<tensor::Tensor> {
         if dtype.is_none()
             && let Ok(tensor) = array.cast::<Self>()
         {
@@ -195,9 +198,8 @@ impl Tensor {
             return strings.map_err(Fault::argument)?.into_bound_py_any(py);
         }
         if elem.is_float() {
-            let numbers = Work::default().run(py, |_| {
-                Ok(self.tensor.iter_f64(&*self.data).map_err(fault)?.collect::<Vec<f64>>())
-            })?;
+            let numbers = Work::default()
+                .run(py, |_| Ok(self.tensor.iter_f64(&*self.data).map_err(fault)?.collect::<Vec<f64>>()))?;
             return numbers.into_bound_py_any(py);
         }
         if elem == ElemType::Bool {

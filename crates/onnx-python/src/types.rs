@@ -33,7 +33,9 @@ impl DimText {
 pub(crate) fn type_of_text(model: &mut ir::Model, text: &str) -> Outcome<Type> {
     let source = format!("<ir_version: 10, opset_import: [\"\": 21]> g ({text} x) => () {{}}");
     let malformed = || {
-        Fault::argument(format!("`{text}` is not a type; write it as in ONNX text: `float[batch,3]`, `seq(int64)`"))
+        Fault::argument(format!(
+            "`{text}` is not a type; write it as in ONNX text: `float[batch,3]`, `seq(int64)`"
+        ))
     };
     let other = parse_model(source, &ParseOptions::default()).map_err(|_| malformed())?;
     let [input] = other.graph(other.main_graph()).inputs() else { return Err(malformed()) };

@@ -28,7 +28,11 @@ pub(crate) fn alive(model: &ir::Model, value: ValueId) -> Outcome<&ir::Value> {
 }
 
 impl Value {
-    fn read<T>(&self, py: Python<'_>, question: impl FnOnce(&Inner, &ir::Value) -> Outcome<T>) -> PyResult<T> {
+    fn read<T>(
+        &self,
+        py: Python<'_>,
+        question: impl FnOnce(&Inner, &ir::Value) -> Outcome<T>,
+    ) -> PyResult<T> {
         self.model.get().read(py, |inner| question(inner, alive(&inner.model, self.id)?))
     }
 
@@ -50,9 +54,7 @@ impl Value {
     #[getter]
     fn name<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
         let shared = self.model.get();
-        shared.read(py, |inner| {
-            Ok(shared.string(py, &inner.model, alive(&inner.model, self.id)?.name()))
-        })
+        shared.read(py, |inner| Ok(shared.string(py, &inner.model, alive(&inner.model, self.id)?.name())))
     }
 
     #[setter]
@@ -119,7 +121,8 @@ impl Value {
         let dims = shape.map(dims_of_py).transpose()?;
         self.write(py, |model| {
             let elem = model.ty(self.id).map(Type::elem).unwrap_or(onnx_toolkit::types::ElemType::Undefined);
-            let shape = dims.map(|dims| Shape::new(dims.iter().map(|dim| dim.intern(model)).collect::<Vec<_>>()));
+            let shape =
+                dims.map(|dims| Shape::new(dims.iter().map(|dim| dim.intern(model)).collect::<Vec<_>>()));
             let is_sparse = matches!(model.ty(self.id).map(|ty| &ty.kind), Some(TypeKind::SparseTensor(_)));
             let ty = if is_sparse { Type::sparse_tensor(elem, shape) } else { Type::tensor(elem, shape) };
             model.set_type(self.id, Some(ty));
@@ -239,7 +242,8 @@ impl Value {
             Ok(match inner.model.get_value(self.id) {
                 Some(value) => {
                     let name = inner.model.str(value.name());
-                    let ty = value.ty().map(|ty| format!(": {}", type_text(&inner.model, ty))).unwrap_or_default();
+                    let ty =
+                        value.ty().map(|ty| format!(": {}", type_text(&inner.model, ty))).unwrap_or_default();
                     format!("<Value {name:?}{ty}>")
                 }
                 None => "<Value, erased>".to_owned(),

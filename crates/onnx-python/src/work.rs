@@ -78,13 +78,16 @@ impl Work {
                 "timeout" => {
                     let seconds: f64 = value.extract()?;
                     let timeout = Duration::try_from_secs_f64(seconds);
-                    work.timeout = Some(timeout.map_err(|error| Fault::argument(format!("timeout: {error}")))?);
+                    work.timeout =
+                        Some(timeout.map_err(|error| Fault::argument(format!("timeout: {error}")))?);
                 }
                 "progress" => work.progress = Some(value.unbind()),
                 "seed" => work.seed = value.extract()?,
                 other => {
                     let known = "limits, timeout, progress and seed";
-                    return Err(Fault::argument(format!("`{other}` is not an option; known are {known}")).into());
+                    return Err(
+                        Fault::argument(format!("`{other}` is not an option; known are {known}")).into()
+                    );
                 }
             }
         }
@@ -104,7 +107,8 @@ impl Work {
             let exception = ending.exception.lock().unwrap_or_else(PoisonError::into_inner).take();
             return Err(exception.unwrap_or_else(|| {
                 let seconds = timeout.unwrap_or_default().as_secs_f64();
-                Fault::new("Stopped", format!("the work was stopped after {seconds} s, as `timeout` says")).into()
+                Fault::new("Stopped", format!("the work was stopped after {seconds} s, as `timeout` says"))
+                    .into()
             }));
         }
         match result {

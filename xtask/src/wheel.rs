@@ -1,0 +1,106 @@
+//! `cargo xtask python`: builds the wheel of the Python package, installs it in an environment of its own, and runs its tests.
+//!
+//! The environment has what users have beside the package, so that the tests compare with it. Nothing is published.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::workspace::DISTRIBUTION;
+use crate::{TaskResult, python, workspace};
+
+/// What is installed: the build backend, the runner of tests, the checker of types, and the packages that tests compare with.
+const PACKAGES: &[&str] = &[
+    "maturin==1.16.0",
+    "pytest==9.2.0",
+    "mypy==2.4.1",
+    "numpy",
+    "ml_dtypes",
+    "onnx==1.23.2",
+    "onnx-ir==1.1.0",
+];
+
+/// The largest wheel that is accepted.
+const MAX_BYTES: u64 = 15 << 20;
+
+/// Builds and tests; `--bench` measures instead of testing.
+pub(crate) fn run(args: &[String]) -> TaskResult {
+    match args {
+        [] => check().map(|remark| println!("{remark}")),
+        [arg] if arg == "--bench" => {
+            let (python, _) = installed()?;
+            python_run(&python, &["python/benches/compare.py"])
+        }
+        _ => Err("python takes no argument but `--bench`".to_owned()),
+    }
+}
+
+/// The same as `run` without arguments, with a remark for the summary of CI.
+pub(crate) fn check() -> Result<String, String> {
+    let (python, bytes) = installed()?;
+    if bytes > MAX_BYTES {
+        return Err(format!("the wheel has {bytes} bytes; at most {MAX_BYTES} are accepted"));
+    }
+    python_run(&python, &["-m", "pytest", "-q", "-p", "no:cacheprovider", "python/tests"])?;
+    python_run(&python, &["-m", "mypy.stubtest", "--ignore-disjoint-bases", "onnxkit._core"])?;
+    python_run(&python, &["-m", "mypy", "--strict", "python/onnxkit"])?;
+    Ok(format!("a wheel of {} kB", bytes / 1000))
+}
+
+/// The interpreter of the environment in which the wheel is installed, and the bytes of the wheel.
+fn installed() -> Result<(PathBuf, u64), String> {
+    named()?;
+    let folder = workspace::target().join("python");
+    let python = python::environment(&folder.join("venv"), PACKAGES)?;
+    let wheels = folder.join("wheels");
+    let _ = std::fs::remove_dir_all(&wheels);
+    println!("building the wheel");
+    // The interpreter that is asked for its version is the one that the tests run with.
+    workspace::output(
+        Command::new(&python)
+            .args(["-m", "maturin", "build", "--locked", "--profile", "wheel", "--out"])
+            .arg(&wheels)
+            .arg("--interpreter")
+            .arg(&python)
+            .env("PYO3_PYTHON", &python)
+            .current_dir(workspace::root()),
+    )?;
+    let wheel = only_file(&wheels)?;
+    let bytes = std::fs::metadata(&wheel).map_err(|error| format!("{}: {error}", wheel.display()))?.len();
+    let install = ["-m", "pip", "install", "--quiet", "--force-reinstall", "--no-deps", "--no-index"];
+    workspace::output(Command::new(&python).args(install).arg(&wheel))?;
+    Ok((python, bytes))
+}
+
+/// The name of the distribution is the same everywhere.
+fn named() -> TaskResult {
+    let path = workspace::root().join("pyproject.toml");
+    let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let line = format!("name = \"{DISTRIBUTION}\"");
+    if text.lines().any(|found| found == line) {
+        Ok(())
+    } else {
+        Err(format!("{} does not have the line `{line}`", path.display()))
+    }
+}
+
+fn only_file(folder: &Path) -> Result<PathBuf, String> {
+    let entries = std::fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    match (files.pop(), files.is_empty()) {
+        (Some(file), true) => Ok(file),
+        _ => Err(format!("{} does not contain one file", folder.display())),
+    }
+}
+
+/// Runs the interpreter in the root folder. The sources are not on its path: what is installed is tested.
+fn python_run(python: &Path, args: &[&str]) -> TaskResult {
+    println!("$ python {}", args.join(" "));
+    let status = Command::new(python)
+        .args(args)
+        .current_dir(workspace::root())
+        .env("PYTHONSAFEPATH", "1")
+        .env_remove("PYTHONPATH")
+        .status()
+        .map_err(|error| format!("{}: {error}", python.display()))?;
+    if status.success() { Ok(()) } else { Err(format!("`python {}` failed", args.join(" "))) }
+}
