@@ -38,6 +38,7 @@ from ._api import (
     save,
     scan,
     schema,
+    schemas,
     simplify,
     split,
     strip_weights,
@@ -73,5 +74,5 @@ __all__ = [
     "SelectorError", "StaleHandleError", "Stopped", "Tensor", "Value", "Why", "__version__", "check", "compare",
     "convert", "cost", "diff", "explain", "extract", "find", "fix", "hash", "import_weights", "infer", "info",
     "inline", "inputs", "load", "loads", "merge", "ops", "outline", "parse", "pass_", "passes", "reach", "reduce",
-    "rename", "resize", "rule", "run_passes", "save", "scan", "schema", "simplify", "split", "strip_weights", "why",
+    "rename", "resize", "rule", "run_passes", "save", "scan", "schema", "schemas", "simplify", "split", "strip_weights", "why",
 ]

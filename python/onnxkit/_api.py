@@ -135,6 +135,11 @@ def schema(op: str, version: int | None = None, domain: str = "") -> _results.Sc
     return _results.Schema(found)
 
 
+def schemas() -> list[_results.Schema]:
+    """The newest schema of each operator of the standard operator sets."""
+    return [_results.Schema(found) for found in _core.schemas()]
+
+
 def _own(model: AnyModel, inplace: bool) -> Model:
     known = from_any(model)
     return known if inplace else known.clone()

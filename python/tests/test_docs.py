@@ -26,3 +26,13 @@ def test_guide(tmp_path, monkeypatch):
     test = doctest.DocTestParser().get_doctest(text, {}, "python.md", os.fspath(DOCS), 0)
     result = doctest.DocTestRunner().run(test)
     assert result.attempted > 20 and result.failed == 0
+
+
+TOOLS = pathlib.Path(__file__).parents[1] / "tools"
+
+
+@pytest.mark.skipif(not TOOLS.exists(), reason="the generator is in the repository")
+def test_the_stub_of_operators_is_current(monkeypatch):
+    monkeypatch.syspath_prepend(os.fspath(TOOLS))
+    stub = importlib.import_module("ops_stub")
+    assert stub.STUB.read_text() == stub.text()

@@ -460,6 +460,14 @@ pub(crate) fn schema<'py>(
     Ok(Some(to_py(py, &described(&found))?))
 }
 
+/// The newest schema of each operator of the standard operator sets.
+#[pyfunction]
+pub(crate) fn schemas(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    let newest = onnx_toolkit::schema::all().iter().filter(|schema| schema.until_version().is_none());
+    let described = newest.map(|schema| described(&DeclaredSchema::from(schema)));
+    to_py(py, &Json::Array(described.collect()))
+}
+
 fn described(schema: &DeclaredSchema) -> Json {
     let formal = |formal: &onnx_toolkit::schema::DeclaredFormal| {
         let types = schema.types_of(formal).into_iter().flat_map(onnx_toolkit::schema::TypeSet::iter);
