@@ -1,4 +1,4 @@
-"""Measures the package beside onnx and onnx-ir, all in one run: `cargo xtask python --bench`.
+"""Measures the package, onnx and onnx-ir in one run: `cargo xtask python --bench`.
 
 Prints a table of the best of several runs, in milliseconds for whole models and in nanoseconds for a node.
 """

@@ -93,7 +93,7 @@ class Report(_Result):
 
     @property
     def ok(self) -> bool:
-        """Whether there is no error."""
+        """Whether the report is free of errors."""
         return not self.errors
 
     def raise_for_errors(self) -> Report:

@@ -66,7 +66,7 @@ def test_exceptions_come_through():
     model = ox.parse(RELUS)
     with pytest.raises(KeyError, match="mine"):
         ox.run_passes(model, [fails])
-    with pytest.raises(ox.ArgumentError, match="no pass"):
+    with pytest.raises(ox.ArgumentError, match="does not exist"):
         ox.run_passes(model, ["nothing"])
     assert len(model) == 3
 

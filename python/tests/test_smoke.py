@@ -107,7 +107,7 @@ def test_convert_refuses_with_reasons():
     except ox.ConvertError as error:
         assert error.reasons
     else:
-        pytest.fail("there is no form in version 1")
+        pytest.fail("version 1 does not have the operator")
     assert model.opsets == {"": 21}
 
 

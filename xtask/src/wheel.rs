@@ -1,6 +1,6 @@
-//! `cargo xtask python`: builds the wheel of the Python package, installs it in an environment of its own, and runs its tests.
+//! `cargo xtask python`: builds the wheel of the Python package, installs it in a separate environment, and runs its tests.
 //!
-//! The environment has what users have beside the package, so that the tests compare with it. Nothing is published.
+//! The environment has what users have in addition to the package, so that the tests compare with it. Nothing is published.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

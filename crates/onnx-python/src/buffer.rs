@@ -64,7 +64,7 @@ pub(crate) unsafe fn export(
     layout: &Layout,
 ) -> PyResult<()> {
     if view.is_null() {
-        return Err(PyBufferError::new_err("there is no view"));
+        return Err(PyBufferError::new_err("the view is null"));
     }
     if flags & ffi::PyBUF_WRITABLE == ffi::PyBUF_WRITABLE {
         return Err(PyBufferError::new_err("tensors are read-only; copy the array to change it"));

@@ -218,7 +218,7 @@ pub(crate) fn merge(
             Some(limit) => Fault::limited("EditError", Some(limit), &error),
             None => Fault::of_findings("EditError", "the models cannot be merged", &error.findings(&all).1),
         })?;
-        let first = snapshots.first().ok_or_else(|| Fault::argument("there are no models"))?;
+        let first = snapshots.first().ok_or_else(|| Fault::argument("`models` is empty"))?;
         Ok(first.sibling(merged.model))
     })
 }

@@ -264,7 +264,9 @@ impl Graph {
     }
 
     /// Adds a node, at the end of the graph or next to another node. `outputs` is their number or their names.
-    #[pyo3(signature = (op, inputs=None, attrs=None, *, domain="", overload="", outputs=None, name=None, before=None, after=None))]
+    #[pyo3(signature = (
+        op, inputs=None, attrs=None, *, domain="", overload="", outputs=None, name=None, before=None, after=None
+    ))]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn add(
         &self,

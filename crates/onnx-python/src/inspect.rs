@@ -109,7 +109,7 @@ pub(crate) fn explain(rule: &str) -> PyResult<String> {
     let all = all.chain(onnx_toolkit::eval::fault::RULES.iter().copied());
     let all = all.chain(onnx_toolkit::text::rules::ALL.iter().copied());
     let found = onnx_toolkit::diag::find_rule(all, rule);
-    let found = found.ok_or_else(|| Fault::argument(format!("there is no rule `{rule}`")))?;
+    let found = found.ok_or_else(|| Fault::argument(format!("the rule `{rule}` does not exist")))?;
     Ok(format!("{} ({}): {}\n\n{}", found.id(), found.slug, found.summary, found.explain))
 }
 
@@ -478,7 +478,8 @@ fn described(schema: &DeclaredSchema) -> Json {
     };
     let attribute = |attribute: &onnx_toolkit::schema::DeclaredAttribute| {
         json!({
-            "name": attribute.name, "kind": attribute.kind.map(onnx_toolkit::schema::AttrKind::name), "required": attribute.is_required,
+            "name": attribute.name, "kind": attribute.kind.map(onnx_toolkit::schema::AttrKind::name),
+            "required": attribute.is_required,
             "default": attribute.default.as_ref().map(ToString::to_string),
         })
     };

@@ -368,8 +368,8 @@ impl Model {
 
     /// Writes the model to a file, all or nothing. Returns the number of bytes of weights in other files.
     ///
-    /// `weights` is `keep` (weights in other files come along in a file beside the model, if the model is saved elsewhere),
-    /// `embed`, or `external` (tensors of at least `threshold` bytes are in files beside the model).
+    /// `weights` is `keep` (weights in other files come along in a file next to the model, if the model is saved elsewhere),
+    /// `embed`, or `external` (tensors of at least `threshold` bytes are in files next to the model).
     #[pyo3(signature = (path, *, weights="keep", threshold=1024, align=64, max_shard_bytes=None))]
     fn save(
         &self,

@@ -241,7 +241,7 @@ impl Node {
             let count = model.node(self.id).input_count();
             if index >= count {
                 return Err(Fault::argument(format!(
-                    "the node has {count} inputs; there is no input {index}"
+                    "the node has {count} inputs; input {index} does not exist"
                 )));
             }
             model.set_input(self.id, index, value);

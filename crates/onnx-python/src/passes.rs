@@ -377,7 +377,11 @@ fn described(done: &PipelineReport, before: usize, after: usize) -> Json {
     };
     let missed = done.passes.iter().flat_map(|pass| &pass.report.missed);
     let missed = missed.map(|missed| json!({ "node": missed.node, "reason": missed.reason }));
-    let pass = |pass: &onnx_toolkit::pass::PassRun| json!({ "name": pass.name, "edits": pass.report.edits, "rounds": pass.rounds, "nodes": pass.nodes });
+    let pass = |pass: &onnx_toolkit::pass::PassRun| {
+        json!({
+            "name": pass.name, "edits": pass.report.edits, "rounds": pass.rounds, "nodes": pass.nodes,
+        })
+    };
     json!({
         "edits": done.edits(), "nodes_before": before, "nodes_after": after,
         "journal": done.journal.iter().map(entry).collect::<Vec<_>>(),
@@ -495,7 +499,7 @@ fn known_pass(name: &str) -> Outcome<Pass> {
     Pass::find(name, Registry::STANDARD).ok_or_else(|| {
         let known = Pass::known(Registry::STANDARD);
         let names: Vec<&str> = known.iter().map(Pass::name).collect();
-        Fault::argument(format!("there is no pass `{name}`; known are {}", names.join(", ")))
+        Fault::argument(format!("the pass `{name}` does not exist; known are {}", names.join(", ")))
     })
 }
 

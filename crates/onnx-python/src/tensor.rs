@@ -266,7 +266,7 @@ impl Tensor {
     ///
     /// # Safety
     ///
-    /// Python calls this with a view of its own.
+    /// Python calls this with a view that it owns.
     unsafe fn __getbuffer__(
         slf: Bound<'_, Self>,
         view: *mut ffi::Py_buffer,

@@ -16,7 +16,7 @@ const POLL: Duration = Duration::from_millis(20);
 /// A callback for progress is called at most this often.
 const REPORT: Duration = Duration::from_millis(100);
 
-/// What callers say about how work is to be done: the keyword arguments `limits`, `timeout`, `progress` and `seed`.
+/// How callers want work to be done: the keyword arguments `limits`, `timeout`, `progress` and `seed`.
 #[derive(Default)]
 pub(crate) struct Work {
     limits: Limits,
@@ -30,7 +30,7 @@ pub(crate) struct Work {
 struct Ending {
     is_ended: AtomicBool,
     exception: Mutex<Option<PyErr>>,
-    /// When signals were last looked for, and when progress was last told, in milliseconds.
+    /// When signals were last looked for, and when progress was last reported, in milliseconds.
     polled: AtomicU64,
     reported: AtomicU64,
 }

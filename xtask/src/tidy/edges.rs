@@ -104,7 +104,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "onnx-smith",
         ],
     ),
-    ("onnx-python", &["onnx-toolkit", "onnx-cli"]),
+    ("onnx-python", &["onnx-toolkit"]),
     (
         "onnx-cli",
         &[
