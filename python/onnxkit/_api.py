@@ -9,6 +9,7 @@ from ._core import Evaluator as _Evaluator
 from ._core import Inference, Model, Rules
 from ._errors import ArgumentError
 from ._interop import from_any
+from ._progress import with_bar
 
 # `typing` is not imported at run time: it takes longer than this package. Type checkers know this name.
 TYPE_CHECKING = False
@@ -65,7 +66,7 @@ def check(model: AnyModel, *, full: bool = True, profile: str | None = None, **o
     >>> ox.check("g (float[2] x) => (float[2] y) { y = Rleu (x) }").errors[0].rule
     'ONNX2303'
     """
-    return _results.Report(_core.check(from_any(model), full, profile, **options))
+    return _results.Report(with_bar(_core.check, from_any(model), full, profile, **options))
 
 
 def fix(model: AnyModel) -> list[_results.Fix]:
@@ -88,7 +89,7 @@ def infer(
     >>> ox.infer(m).shape(m.graph["y"])
     ('2*N', 4)
     """
-    return _core.infer(from_any(model), dict(sizes or {}), inplace, **options)
+    return with_bar(_core.infer, from_any(model), dict(sizes or {}), inplace, **options)
 
 
 def why(model: AnyModel, value: Any) -> list[_results.Why]:
@@ -112,14 +113,14 @@ def cost(model: AnyModel, **sizes: int) -> _results.Cost:
 
 def hash(model: AnyModel, **options: Any) -> _results.ModelHash:
     """Digests of a model, of its structure, its weights and its interface."""
-    return _results.ModelHash(_core.hash(from_any(model), **options))
+    return _results.ModelHash(with_bar(_core.hash, from_any(model), **options))
 
 
 def diff(
     a: AnyModel, b: AnyModel, *, weights: bool = True, rtol: float | None = None, **options: Any
 ) -> _results.Diff:
     """The differences of two models."""
-    return _results.Diff(_core.diff(from_any(a), from_any(b), weights, rtol, **options))
+    return _results.Diff(with_bar(_core.diff, from_any(a), from_any(b), weights, rtol, **options))
 
 
 def find(model: AnyModel, selector: str, **options: Any) -> list[Any]:
@@ -169,7 +170,7 @@ def simplify(
     """
     known = _own(model, inplace)
     entries = list((sizes or {}).items())
-    done = _core.simplify(known, prove, exact, fuse, list(rules), entries, target, **options)
+    done = with_bar(_core.simplify, known, prove, exact, fuse, list(rules), entries, target, **options)
     result = _results.Result(done)
     result.model = known
     return result
@@ -180,21 +181,21 @@ def convert(
 ) -> _results.Converted:
     """Converts a model to another version of an operator set, up or down. Raises `ConvertError` with all reasons."""
     known = _own(model, inplace)
-    result = _results.Converted(_core.convert(known, opset, domain, **options))
+    result = _results.Converted(with_bar(_core.convert, known, opset, domain, **options))
     result.model = known
     return result
 
 
 def reach(model: AnyModel, **options: Any) -> dict[int, str | None]:
     """For each version of the default operator set: `None` if the model can be converted to it, or why not."""
-    return dict(_core.reach(from_any(model), **options))
+    return dict(with_bar(_core.reach, from_any(model), **options))
 
 
 def extract(
     model: AnyModel, inputs: Iterable[Any] | None = None, outputs: Iterable[Any] | None = None, **options: Any
 ) -> Model:
     """The part of a model between inputs and outputs, which are names, selectors or values."""
-    return _core.extract(from_any(model), _listed(inputs), _listed(outputs), **options)
+    return with_bar(_core.extract, from_any(model), _listed(inputs), _listed(outputs), **options)
 
 
 def _listed(values: Iterable[Any] | None) -> list[Any] | None:
@@ -217,24 +218,24 @@ def merge(
     else:
         pairs = [(str(output), str(input)) for output, input in connect]
     given = None if prefixes is None else list(prefixes)
-    return _core.merge([from_any(model) for model in models], pairs, given, **options)
+    return with_bar(_core.merge, [from_any(model) for model in models], pairs, given, **options)
 
 
 def split(model: AnyModel, parts: int, **options: Any) -> list[Model]:
     """Parts of about the same weight, which run one after the other."""
-    return _core.split(from_any(model), parts, **options)
+    return with_bar(_core.split, from_any(model), parts, **options)
 
 
 def inline(
     model: AnyModel, names: Iterable[str] | None = None, *, bodies: bool = False, **options: Any
 ) -> int:
     """Replaces calls by the bodies of their functions, in place; with `bodies=True`, operators by theirs as well."""
-    return _core.inline(from_any(model), None if names is None else list(names), bodies, **options)
+    return with_bar(_core.inline, from_any(model), None if names is None else list(names), bodies, **options)
 
 
 def outline(model: AnyModel, *, domain: str = "outlined", min_nodes: int = 2, **options: Any) -> int:
     """Makes functions of repeated groups of nodes, in place. Returns how many."""
-    return _core.outline(from_any(model), domain, min_nodes, **options)
+    return with_bar(_core.outline, from_any(model), domain, min_nodes, **options)
 
 
 def rename(
@@ -252,7 +253,7 @@ def rename(
 
 def resize(model: AnyModel, sizes: Mapping[str, int | str], **options: Any) -> _results.Resized:
     """Changes sizes of inputs, in place: `{"ids[0]": "batch", "seq": 128}`."""
-    return _results.Resized(_core.resize(from_any(model), list(sizes.items()), **options))
+    return _results.Resized(with_bar(_core.resize, from_any(model), list(sizes.items()), **options))
 
 
 def strip_weights(
@@ -267,14 +268,14 @@ def strip_weights(
 
 def import_weights(model: AnyModel, path: str | os.PathLike[str] | None = None, **options: Any) -> int:
     """Takes weights from a `.safetensors` file or its index, in place. Returns how many."""
-    return _core.import_weights(from_any(model), path, **options)
+    return with_bar(_core.import_weights, from_any(model), path, **options)
 
 
 def reduce(
     model: AnyModel, test: Callable[[Model], bool], *, only_valid: bool = True, **options: Any
 ) -> Model:
     """The smallest model for which `test` is true, by delta debugging."""
-    return _core.reduce(from_any(model), test, only_valid, **options)
+    return with_bar(_core.reduce, from_any(model), test, only_valid, **options)
 
 
 def compare(
@@ -291,8 +292,8 @@ def compare(
 ) -> _results.Comparison:
     """Runs two models on the same inputs: those given, and made ones for the others."""
     given = None if inputs is None else dict(inputs)
-    runs = _core.compare(
-        from_any(a), from_any(b), given, list((sizes or {}).items()), seeds, rtol, atol, inner, **options
+    runs = with_bar(
+        _core.compare, from_any(a), from_any(b), given, list((sizes or {}).items()), seeds, rtol, atol, inner, **options
     )
     return _results.Comparison({"runs": runs})
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from . import _core, _results
 from ._core import Model, Node, Rules, Tensor, Value
 from ._interop import from_any
+from ._progress import with_bar
 
 # `typing` is not imported at run time: it takes longer than this package. Type checkers know this name.
 TYPE_CHECKING = False
@@ -178,7 +179,7 @@ def run_passes(
     """Runs passes until nothing changes (or once, with `repeat=False`): names of standard ones, rules, and passes in Python."""
     known = from_any(model)
     known = known if inplace else known.clone()
-    done = _core.run_passes(known, list(passes), prove, exactness, repeat, accept_untested, **options)
+    done = with_bar(_core.run_passes, known, list(passes), prove, exactness, repeat, accept_untested, **options)
     result = _results.Result(done)
     result.model = known
     return result

@@ -135,3 +135,27 @@ def test_import_needs_nothing():
     code = "import sys, onnxkit; print(sorted(m for m in ('numpy', 'onnx', 'google.protobuf', 'typing', 'dataclasses') if m in sys.modules))"
     done = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(ox.__file__))})
     assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_a_bar_on_a_terminal(monkeypatch):
+    import io
+
+    from onnxkit import _progress
+
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    shown = Terminal()
+    monkeypatch.setattr(sys, "stderr", shown)
+    monkeypatch.setattr(_progress, "DELAY", 0.0)
+
+    def work(progress):
+        progress("checking", 1, 4)
+        return 7
+
+    assert _progress.with_bar(work) == 7
+    assert "checking [######" in shown.getvalue() and "25%" in shown.getvalue()
+    assert shown.getvalue().endswith("\r\x1b[K")
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    assert _progress.with_bar(lambda: 3) == 3

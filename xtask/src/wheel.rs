@@ -27,7 +27,8 @@ pub(crate) fn run(args: &[String]) -> TaskResult {
     match args {
         [] => check().map(|remark| println!("{remark}")),
         [arg] if arg == "--bench" => {
-            let (python, _) = installed()?;
+            let python = environment()?;
+            install(&python)?;
             python_run(&python, &["python/benches/compare.py"])
         }
         _ => Err("python takes no argument but `--bench`".to_owned()),
@@ -36,39 +37,57 @@ pub(crate) fn run(args: &[String]) -> TaskResult {
 
 /// The same as `run` without arguments, with a remark for the summary of CI.
 pub(crate) fn check() -> Result<String, String> {
-    let (python, bytes) = installed()?;
+    let python = match environment() {
+        Ok(python) => python,
+        Err(problem) => return Ok(format!("not tested, because the environment cannot be made: {problem}")),
+    };
+    let bytes = install(&python)?;
     if bytes > MAX_BYTES {
         return Err(format!("the wheel has {bytes} bytes; at most {MAX_BYTES} are accepted"));
     }
     python_run(&python, &["-m", "pytest", "-q", "-p", "no:cacheprovider", "python/tests"])?;
     python_run(&python, &["-m", "mypy.stubtest", "--ignore-disjoint-bases", "onnxkit._core"])?;
-    python_run(&python, &["-m", "mypy", "--strict", "--cache-dir=/dev/null", "python/onnxkit"])?;
+    python_run(&python, &["-m", "mypy", "--strict", "python/onnxkit"])?;
     Ok(format!("a wheel of {} kB", bytes / 1000))
 }
 
-/// The interpreter of the environment in which the wheel is installed, and the bytes of the wheel.
-fn installed() -> Result<(PathBuf, u64), String> {
+/// The interpreter of the environment with [`PACKAGES`].
+fn environment() -> Result<PathBuf, String> {
+    let python = python::environment(&folder().join("venv"), PACKAGES)?;
+    let is_new = "import sys; sys.exit(sys.version_info < (3, 11))";
+    let status = Command::new(&python).args(["-c", is_new]).status();
+    match status {
+        Ok(status) if status.success() => Ok(python),
+        Ok(_) => Err("`python3` is older than 3.11".to_owned()),
+        Err(error) => Err(format!("{}: {error}", python.display())),
+    }
+}
+
+fn folder() -> PathBuf {
+    workspace::target().join("python")
+}
+
+/// Builds and installs the wheel, and returns its bytes.
+fn install(python: &Path) -> Result<u64, String> {
     named()?;
-    let folder = workspace::target().join("python");
-    let python = python::environment(&folder.join("venv"), PACKAGES)?;
-    let wheels = folder.join("wheels");
+    let wheels = folder().join("wheels");
     let _ = std::fs::remove_dir_all(&wheels);
     println!("building the wheel");
     // The interpreter that is asked for its version is the one that the tests run with.
     workspace::output(
-        Command::new(&python)
+        Command::new(python)
             .args(["-m", "maturin", "build", "--locked", "--profile", "wheel", "--out"])
             .arg(&wheels)
             .arg("--interpreter")
-            .arg(&python)
-            .env("PYO3_PYTHON", &python)
+            .arg(python)
+            .env("PYO3_PYTHON", python)
             .current_dir(workspace::root()),
     )?;
     let wheel = only_file(&wheels)?;
     let bytes = std::fs::metadata(&wheel).map_err(|error| format!("{}: {error}", wheel.display()))?.len();
-    let install = ["-m", "pip", "install", "--quiet", "--force-reinstall", "--no-deps", "--no-index"];
-    workspace::output(Command::new(&python).args(install).arg(&wheel))?;
-    Ok((python, bytes))
+    let arguments = ["-m", "pip", "install", "--quiet", "--force-reinstall", "--no-deps", "--no-index"];
+    workspace::output(Command::new(python).args(arguments).arg(&wheel))?;
+    Ok(bytes)
 }
 
 /// The name of the distribution is the same everywhere.
@@ -99,6 +118,7 @@ fn python_run(python: &Path, args: &[&str]) -> TaskResult {
         .args(args)
         .current_dir(workspace::root())
         .env("PYTHONSAFEPATH", "1")
+        .env("MYPY_CACHE_DIR", "/dev/null")
         .env_remove("PYTHONPATH")
         .status()
         .map_err(|error| format!("{}: {error}", python.display()))?;

@@ -1,0 +1,57 @@
+"""A line on the terminal for work that takes more than a second."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+# `typing` is not imported at run time: it takes longer than this package. Type checkers know this name.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypeVar
+
+    T = TypeVar("T")
+
+# Work that is done sooner shows nothing.
+DELAY = 1.0
+WIDTH = 24
+
+
+class Bar:
+    """Shows a task, and how much of it is done."""
+
+    __slots__ = ("_is_shown", "_start")
+
+    def __init__(self) -> None:
+        self._start = time.monotonic()
+        self._is_shown = False
+
+    def __call__(self, task: str, done: int, total: int) -> None:
+        if time.monotonic() - self._start < DELAY:
+            return
+        self._is_shown = True
+        if total > 0:
+            filled = min(WIDTH, WIDTH * done // total)
+            text = f"{task} [{'#' * filled}{' ' * (WIDTH - filled)}] {min(100, 100 * done // total)}%"
+        else:
+            text = f"{task} {done}"
+        sys.stderr.write(f"\r\x1b[K{text}")
+        sys.stderr.flush()
+
+    def close(self) -> None:
+        """Removes the line."""
+        if self._is_shown:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+
+def with_bar(function: Callable[..., T], *arguments: Any, **options: Any) -> T:
+    """Calls a function that takes `progress`, with a bar if standard error is a terminal."""
+    if "progress" in options or sys.stderr is None or not sys.stderr.isatty():
+        return function(*arguments, **options)
+    bar = Bar()
+    try:
+        return function(*arguments, progress=bar, **options)
+    finally:
+        bar.close()
