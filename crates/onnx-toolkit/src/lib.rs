@@ -18,6 +18,7 @@
 //! | rewrite rules | [`rewrite`] | `onnx-rewrite` |
 //! | convert between versions of operator sets | [`version`] | `onnx-version` |
 //! | extract, merge, split, edit, compare and reduce models | [`compose`] | `onnx-compose` |
+//! | half precision and quantized weights | [`quantize`] | `onnx-quantize` |
 //! | generate valid models | `smith` (feature) | `onnx-smith` |
 //! | element types, shapes, tensors, limits | [`types`] | `onnx-types` |
 //! | facts about operators | [`schema`] | `onnx-schema` |
@@ -182,6 +183,7 @@ pub use onnx_ir as ir;
 pub use onnx_ops as ops;
 pub use onnx_pass as pass;
 pub use onnx_proto as proto;
+pub use onnx_quantize as quantize;
 pub use onnx_rewrite as rewrite;
 pub use onnx_schema as schema;
 pub use onnx_shape_infer as infer;

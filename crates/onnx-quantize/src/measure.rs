@@ -1,0 +1,219 @@
+//! How far the outputs of two models are apart.
+
+use std::fmt;
+
+use onnx_eval::{EvalOptions, Evaluator, Value};
+use onnx_ir::{GraphOutput, Model, ValueId};
+use onnx_pass::{FeedOptions, feeds};
+use onnx_schema::Registry;
+use onnx_types::tensor::{DataSource, NoData, Tensor, bf16, f16};
+use onnx_types::{ElemType, Execution};
+
+/// Settings of [`measure`].
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct MeasureOptions<'a> {
+    /// Values of inputs by name; others are generated.
+    pub given: &'a [(&'a str, Value)],
+    /// The operators that are known. By default those of ONNX.
+    pub registry: &'a Registry,
+    /// Source of the external weights of both models. By default there is none.
+    pub data: &'a dyn DataSource,
+    /// The seed of generated inputs, limits, and what ends the runs early.
+    pub execution: Execution,
+}
+
+impl Default for MeasureOptions<'_> {
+    fn default() -> Self {
+        Self { given: &[], registry: Registry::STANDARD, data: &NoData, execution: Execution::DEFAULT }
+    }
+}
+
+onnx_types::option_setters! {
+    MeasureOptions<'a> {
+        with_given => given: &'a [(&'a str, Value)],
+        with_registry => registry: &'a Registry,
+        with_data => data: &'a dyn DataSource,
+        with_execution => execution: into Execution,
+    }
+}
+
+impl fmt::Debug for MeasureOptions<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MeasureOptions").field("given", &self.given.len()).finish_non_exhaustive()
+    }
+}
+
+/// How far an output is apart.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct MeasuredOutput {
+    /// The name of the output.
+    pub name: String,
+    /// Number of elements.
+    pub elements: u64,
+    /// The largest difference of two elements.
+    pub max_error: f64,
+    /// The largest magnitude of an element before.
+    pub max: f64,
+    /// The ratio of signal to noise in decibels; infinity for equal outputs.
+    pub snr: f64,
+    /// Elements that are finite in one model only.
+    pub not_finite: u64,
+}
+
+/// Runs a model before and after a change of its number formats on the same inputs, and measures each output with numbers.
+///
+/// # Errors
+///
+/// Returns the reason if one of the models does not run, or outputs have other shapes.
+pub fn measure(
+    before: &Model,
+    after: &Model,
+    options: &MeasureOptions<'_>,
+) -> Result<Vec<MeasuredOutput>, String> {
+    let settings = FeedOptions::default()
+        .with_given(options.given)
+        .with_registry(options.registry)
+        .with_data(options.data)
+        .with_execution(options.execution.clone());
+    let inputs = feeds(before, &settings).map_err(|error| error.to_string())?.values;
+    let run = EvalOptions::default()
+        .with_registry(options.registry)
+        .with_data(options.data)
+        .with_execution(options.execution.clone());
+    let outputs = |model: &Model, inputs: &[(String, Value)]| {
+        let by_name: Vec<(&str, Value)> =
+            inputs.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
+        let evaluator = Evaluator::new(model, &run).map_err(reason)?;
+        evaluator.run(&by_name).map_err(reason)
+    };
+    let old = outputs(before, &inputs)?;
+    let new = outputs(after, &converted(after, &inputs)?)?;
+    let names = before.graph(before.main_graph()).outputs().iter().map(GraphOutput::value);
+    let mut measured = Vec::new();
+    for (name, (old, new)) in names.zip(old.iter().zip(&new)) {
+        let name = before.str(before.value(name).name());
+        measured.extend(compare(name, old, new)?);
+    }
+    Ok(measured)
+}
+
+fn reason(failure: onnx_eval::Failure) -> String {
+    failure.diagnostic().message.clone()
+}
+
+/// The inputs with the element types that another model declares.
+fn converted(model: &Model, inputs: &[(String, Value)]) -> Result<Vec<(String, Value)>, String> {
+    let declared = model.graph(model.main_graph()).inputs();
+    let elem_of = |name: &str| {
+        let of_name = |input: &&ValueId| model.str(model.value(**input).name()) == name;
+        let input = declared.iter().find(of_name)?;
+        model.ty(*input).and_then(crate::types::inner_elem)
+    };
+    let convert = |(name, value): &(String, Value)| {
+        let value = match elem_of(name) {
+            Some(elem) => with_elements(value, elem)?,
+            None => value.clone(),
+        };
+        Ok((name.clone(), value))
+    };
+    inputs.iter().map(convert).collect()
+}
+
+/// A value with other float elements inside.
+fn with_elements(value: &Value, elem: ElemType) -> Result<Value, String> {
+    // Sequences of sequences do not exist as inputs of operators, so the depth is small.
+    match value {
+        Value::Tensor(tensor) if tensor.elem() != elem => cast(tensor, elem).map(Value::from),
+        Value::Sequence(items) => {
+            let items: Result<Vec<Value>, String> = items
+                .iter()
+                .map(|item| match item {
+                    Value::Tensor(tensor) if tensor.elem() != elem => cast(tensor, elem).map(Value::from),
+                    other => Ok(other.clone()),
+                })
+                .collect();
+            Ok(Value::Sequence(items?.into()))
+        }
+        other => Ok(other.clone()),
+    }
+}
+
+fn cast(tensor: &Tensor, elem: ElemType) -> Result<Tensor, String> {
+    let numbers = tensor.iter_f64(&NoData).map_err(|error| error.to_string())?;
+    let dims = tensor.dims().to_vec();
+    let made = match elem {
+        ElemType::Float16 => {
+            Tensor::from_slice(dims, &numbers.map(|number| f16::from_f32(number as f32)).collect::<Vec<_>>())
+        }
+        ElemType::Bfloat16 => {
+            Tensor::from_slice(dims, &numbers.map(|number| bf16::from_f32(number as f32)).collect::<Vec<_>>())
+        }
+        ElemType::Float => Tensor::from_slice(dims, &numbers.map(|number| number as f32).collect::<Vec<_>>()),
+        ElemType::Double => Tensor::from_slice(dims, &numbers.collect::<Vec<_>>()),
+        ElemType::Int32 => Tensor::from_slice(dims, &numbers.map(|number| number as i32).collect::<Vec<_>>()),
+        ElemType::Int64 => Tensor::from_slice(dims, &numbers.map(|number| number as i64).collect::<Vec<_>>()),
+        other => return Err(format!("inputs are not converted to {other}")),
+    };
+    made.map_err(|error| error.to_string())
+}
+
+/// Measures an output; `None` if it has no numbers.
+fn compare(name: &str, old: &Value, new: &Value) -> Result<Option<MeasuredOutput>, String> {
+    let (mut old_parts, mut new_parts) = (Vec::new(), Vec::new());
+    parts(old, &mut old_parts);
+    parts(new, &mut new_parts);
+    if old_parts.is_empty() {
+        return Ok(None);
+    }
+    let mut sums = (0.0_f64, 0.0_f64);
+    let mut found = MeasuredOutput {
+        name: name.to_owned(),
+        elements: 0,
+        max_error: 0.0,
+        max: 0.0,
+        snr: f64::INFINITY,
+        not_finite: 0,
+    };
+    let is_same = old_parts.len() == new_parts.len()
+        && old_parts.iter().zip(&new_parts).all(|(old, new)| old.dims() == new.dims());
+    if !is_same {
+        return Err(format!("the output `{name}` has another shape"));
+    }
+    for (old, new) in old_parts.iter().zip(&new_parts) {
+        let of = |tensor: &Tensor| tensor.iter_f64(&NoData).map_err(|error| error.to_string());
+        for (old, new) in of(old)?.zip(of(new)?) {
+            found.elements += 1;
+            if !old.is_finite() || !new.is_finite() {
+                let is_equal = old == new || (old.is_nan() && new.is_nan());
+                found.not_finite += u64::from(!is_equal);
+                continue;
+            }
+            let error = (old - new).abs();
+            found.max_error = found.max_error.max(error);
+            found.max = found.max.max(old.abs());
+            sums = (sums.0 + old * old, sums.1 + error * error);
+        }
+    }
+    if sums.1 > 0.0 {
+        found.snr = 10.0 * (sums.0 / sums.1).log10();
+    }
+    Ok(Some(found))
+}
+
+/// The tensors of numbers in a value.
+fn parts<'a>(value: &'a Value, found: &mut Vec<&'a Tensor>) {
+    match value {
+        Value::Tensor(tensor) if tensor.iter_f64(&NoData).is_ok() => found.push(tensor),
+        Value::Optional(Some(inner)) => {
+            if let Value::Tensor(tensor) = inner.as_ref() {
+                found.push(tensor);
+            }
+        }
+        Value::Sequence(items) => {
+            found.extend(items.iter().filter_map(|item| item.tensor().map(AsRef::as_ref)))
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,284 @@
+//! Changes types, attributes and constants as the slots say, and adds the casts between them.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use foldhash::fast::RandomState;
+use onnx_ir::{
+    AttrValue, Attribute, Constant, Def, EditError, GraphId, Model, NodeId, Position, Use, User, ValueId,
+};
+use onnx_schema::{AttrKind, attr, domain, op};
+use onnx_types::tensor::{DataSource, Tensor, TensorError};
+use onnx_types::{ElemType, Symbol};
+
+use super::functions::Types;
+use super::rounding::{Half, round};
+use super::slots::TypeAttribute;
+use crate::types::{inner_elem, is_dense, with_elem};
+
+/// What is chosen for the slots of a model, in terms of the model.
+#[derive(Debug)]
+pub(crate) struct Choice {
+    /// Each value with whether it is made narrow, and the uses with the other type.
+    pub(crate) values: Vec<(ValueId, bool, Vec<Use>)>,
+    /// Each constant with its uses that are narrow, and whether these are all.
+    pub(crate) constants: Vec<(ValueId, Vec<Use>, bool)>,
+    pub(crate) attributes: Vec<(NodeId, TypeAttribute)>,
+}
+
+/// A failure of an edit.
+#[derive(Debug)]
+pub(crate) enum ApplyError {
+    Edit(EditError),
+    /// The tensor of this name cannot be read.
+    Tensor(String, TensorError),
+}
+
+impl From<EditError> for ApplyError {
+    fn from(error: EditError) -> Self {
+        Self::Edit(error)
+    }
+}
+
+/// Edits the model. Returns the number of casts that it adds.
+pub(crate) fn apply(
+    model: &mut Model,
+    choice: &Choice,
+    types: &Types,
+    half: Half,
+    data: &dyn DataSource,
+) -> Result<usize, ApplyError> {
+    for &(node, attribute) in &choice.attributes {
+        set_type_attribute(model, node, attribute, half, data)?;
+    }
+    for (value, uses, is_all) in &choice.constants {
+        round_constant(model, (*value, uses, *is_all), half, data)?;
+    }
+    let mut casts = 0;
+    for (value, is_narrow, others) in &choice.values {
+        if !others.is_empty() {
+            let to = if *is_narrow { ElemType::Float } else { half.elem() };
+            casts += usize::from(cast(model, *value, others, types, to)?);
+        }
+        if *is_narrow {
+            retype(model, *value, half.elem());
+            if let Some(default) = model.value(*value).initializer().cloned() {
+                let graph = model.graph_of(*value);
+                let rounded = rounded(model, *value, &default, half, data)?;
+                model.set_initializer(graph, *value, Some(Arc::new(Constant::Dense(rounded))));
+            }
+        }
+    }
+    remove_idle_casts(model, choice, half)?;
+    Ok(casts)
+}
+
+/// Declares other elements for a value, wherever its type is declared.
+fn retype(model: &mut Model, value: ValueId, elem: ElemType) {
+    if let Some(ty) = model.ty(value).filter(|ty| inner_elem(ty) == Some(ElemType::Float)) {
+        let ty = with_elem(ty, elem);
+        model.set_type(value, Some(ty));
+    }
+    let graph = model.graph_of(value);
+    // A second entry for the value would still declare the old type.
+    if model.value(value).is_in_value_info() {
+        model.retain_value_info(graph, |entry| entry.value() != value || entry.own().is_none());
+    }
+}
+
+/// Adds a cast of a value, for these uses.
+fn cast(
+    model: &mut Model,
+    value: ValueId,
+    uses: &[Use],
+    types: &Types,
+    to: ElemType,
+) -> Result<bool, EditError> {
+    let wanted: HashSet<Use, RandomState> = uses.iter().copied().collect();
+    let at = match model.value(value).def() {
+        Def::Output { node, .. } => Position::After(node),
+        Def::Input { graph, .. } | Def::Initializer(graph) => Position::Start(graph),
+        Def::Unresolved(_) => return Ok(false),
+    };
+    let name = format!("{}_{}", model.str(model.value(value).name()), to.name());
+    let main = model.main_graph();
+    let is_output = |at: &Use| matches!(at.user, User::Graph(graph) if is_known(model, graph, main));
+    let takes_name = uses.iter().any(is_output);
+    let name = unused_name(model, &name);
+    let name = model.str(name).to_owned();
+    let code = cast_code(model, model.graph_of(value), to);
+    let mut build = model.build_at(at);
+    let new = build.op(op::CAST, [value]).attr(attr::TO, code).output_named(&name)?;
+    let ty = model.ty(value).or_else(|| types.get(&value)).filter(|ty| is_dense(ty));
+    let own = model.ty(value).is_some() || takes_name;
+    if let Some(ty) = ty.filter(|_| own).map(|ty| with_elem(ty, to)) {
+        model.set_type(new, Some(ty));
+    }
+    if takes_name {
+        model.take_name(new, value);
+    }
+    redirect(model, value, new, &wanted);
+    Ok(true)
+}
+
+/// Lets uses of a value use another one. An output of a graph would keep the type that the first one declares.
+fn redirect(model: &mut Model, from: ValueId, to: ValueId, wanted: &HashSet<Use, RandomState>) {
+    let declared = model.value(from).shared_ty().cloned();
+    let new = model.value(to).shared_ty().cloned();
+    model.set_type(from, new);
+    model.replace_uses_where(from, to, |_, at| wanted.contains(&at));
+    model.set_type(from, declared);
+}
+
+/// A name for a new value: this one, if nothing has it.
+pub(crate) fn unused_name(model: &mut Model, name: &str) -> Symbol {
+    match model.names().get(name) {
+        None => model.intern(name),
+        Some(_) => model.fresh_name(name),
+    }
+}
+
+/// The attribute `to` of a cast in a graph: the name of the type in old versions.
+pub(crate) fn cast_code(model: &Model, graph: GraphId, to: ElemType) -> AttrValue {
+    let version = model.versions_in(graph).get(domain::ONNX).unwrap_or(1);
+    let schema = onnx_schema::lookup(domain::ONNX, op::CAST, version);
+    match schema.and_then(|schema| schema.attribute(attr::TO)).map(|formal| formal.kind) {
+        Some(AttrKind::String) => AttrValue::from(to.proto_name()),
+        _ => AttrValue::Int(i64::from(to.code())),
+    }
+}
+
+/// Whether callers know the outputs of a graph by their names.
+fn is_known(model: &Model, graph: GraphId, main: GraphId) -> bool {
+    graph == main || matches!(model.graph(graph).owner(), onnx_ir::Owner::Function(_))
+}
+
+fn set_type_attribute(
+    model: &mut Model,
+    node: NodeId,
+    attribute: TypeAttribute,
+    half: Half,
+    data: &dyn DataSource,
+) -> Result<(), ApplyError> {
+    let elem = half.elem();
+    let new = match attribute {
+        TypeAttribute::Code(name) => Attribute::new(name, AttrValue::Int(i64::from(elem.code()))),
+        TypeAttribute::Name(name) => Attribute::new(name, AttrValue::from(elem.proto_name())),
+        TypeAttribute::Tensor(name) => {
+            let given = model.node(node).attribute(name).and_then(Attribute::as_tensor);
+            let zero = || Tensor::vector(&[0.0_f32]);
+            let tensor = given.map_or_else(zero, |tensor| tensor.as_ref().clone());
+            let failed = |error| ApplyError::Tensor(String::new(), error);
+            Attribute::new(name, AttrValue::from(round(&tensor, half, data).map_err(failed)?))
+        }
+        TypeAttribute::Type(name) => {
+            let given = model.node(node).attribute(name).map(Attribute::value).cloned();
+            let Some(AttrValue::Type(ty)) = given else { return Ok(()) };
+            Attribute::new(name, AttrValue::from(Arc::new(with_elem(&ty, elem))))
+        }
+    };
+    model.set_attribute(node, new)?;
+    Ok(())
+}
+
+/// The constant of a value, rounded.
+fn rounded(
+    model: &Model,
+    value: ValueId,
+    constant: &Constant,
+    half: Half,
+    data: &dyn DataSource,
+) -> Result<Tensor, ApplyError> {
+    let name = model.str(model.value(value).name()).to_owned();
+    let failed = |error| ApplyError::Tensor(name, error);
+    match constant.dense() {
+        Some(tensor) => round(tensor, half, data).map_err(failed),
+        None => Err(failed(TensorError::Elided)),
+    }
+}
+
+/// Rounds a constant: in place if all its uses are narrow, else as a second constant.
+fn round_constant(
+    model: &mut Model,
+    (value, uses, is_all): (ValueId, &[Use], bool),
+    half: Half,
+    data: &dyn DataSource,
+) -> Result<(), ApplyError> {
+    let name = model.str(model.value(value).name()).to_owned();
+    let initializer = model.value(value).initializer().and_then(|constant| constant.dense().cloned());
+    let Some(tensor) = initializer.or_else(|| of_node(model, value)) else {
+        return Ok(());
+    };
+    let new = round(&tensor, half, data).map_err(|error| ApplyError::Tensor(name.clone(), error))?;
+    let producer = model.value(value).producer();
+    let graph = model.graph_of(value);
+    match (is_all, producer) {
+        (true, None) => {
+            model.set_initializer(graph, value, Some(Arc::new(Constant::Dense(new))));
+            retype(model, value, half.elem());
+        }
+        (true, Some(node)) => {
+            let others: Vec<_> = model.node(node).attributes().iter().map(Attribute::name).collect();
+            others.into_iter().for_each(|name| _ = model.remove_attribute(node, name));
+            model.set_attribute(node, Attribute::new(attr::VALUE, AttrValue::from(new)))?;
+            retype(model, value, half.elem());
+        }
+        (false, _) => {
+            let name = format!("{name}_{}", half.elem().name());
+            let ty = model.ty(value).map(|ty| with_elem(ty, half.elem()));
+            let other = match producer {
+                Some(node) => {
+                    let name = unused_name(model, &name);
+                    let name = model.str(name).to_owned();
+                    let mut build = model.build_at(Position::After(node));
+                    build.op(op::CONSTANT, []).attr(attr::VALUE, new).output_named(&name)?
+                }
+                None => {
+                    let name = unused_name(model, &name);
+                    let other = model.add_initializer(graph, name, new);
+                    if matches!(model.value(value).def(), Def::Input { .. }) {
+                        model.push_graph_input(graph, other)?;
+                    }
+                    other
+                }
+            };
+            if let Some(ty) = ty {
+                model.set_type(other, Some(ty));
+            }
+            let main = model.main_graph();
+            let is_output = |at: &Use| matches!(at.user, User::Graph(graph) if is_known(model, graph, main));
+            if uses.iter().any(is_output) {
+                model.take_name(other, value);
+            }
+            let wanted: HashSet<Use, RandomState> = uses.iter().copied().collect();
+            redirect(model, value, other, &wanted);
+        }
+    }
+    Ok(())
+}
+
+/// The tensor of a `Constant` node in any of its forms.
+fn of_node(model: &Model, value: ValueId) -> Option<Tensor> {
+    model.node(model.value(value).producer()?).constant_tensor()
+}
+
+/// Removes casts of the model that now have the type that they make, where nothing else would have to change.
+fn remove_idle_casts(model: &mut Model, choice: &Choice, half: Half) -> Result<(), EditError> {
+    let narrow: HashSet<ValueId, RandomState> =
+        choice.values.iter().filter(|(_, is_narrow, _)| *is_narrow).map(|&(value, ..)| value).collect();
+    let code = i64::from(half.elem().code());
+    for (value, is_narrow, _) in &choice.values {
+        let Some(node) = model.value(*value).producer() else { continue };
+        let record = model.node(node);
+        let is_cast = *is_narrow && record.is(op::CAST) && record.int(attr::TO) == Some(code);
+        let Some(operand) = record.input(0).filter(|operand| is_cast && narrow.contains(operand)) else {
+            continue;
+        };
+        if model.is_graph_output(*value) || model.graph_of(operand) != model.graph_of(*value) {
+            continue;
+        }
+        model.replace_all_uses(*value, operand);
+        model.erase_node(node)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,500 @@
+//! Models in half precision.
+
+mod apply;
+mod control_flow;
+mod cut;
+mod functions;
+mod index;
+mod range;
+mod rounding;
+mod slots;
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+
+use foldhash::fast::RandomState;
+use onnx_check::{CheckOptions, check};
+use onnx_diag::{Diagnostic, Quoted, Severity};
+use onnx_eval::{EvalOptions, Value};
+use onnx_ir::{Element, Model, NodeId, Selectors, Use, ValueId};
+use onnx_pass::{FeedOptions, feeds};
+use onnx_schema::Registry;
+use onnx_shape_infer::{InferOptions, infer};
+use onnx_types::tensor::{DataSource, NoData, TensorError};
+use onnx_types::{Execution, Stopped};
+
+use self::apply::{ApplyError, Choice, apply};
+pub(crate) use self::apply::{cast_code, unused_name};
+use self::cut::{Network, UNLIMITED};
+use self::functions::{Typed, specialize};
+pub use self::rounding::{Half, Losses};
+pub use self::slots::WideReason;
+pub(crate) use self::slots::is_weight;
+use self::slots::{Kept, Slots, Want};
+use crate::types::is_dense;
+
+/// Settings of [`narrow`].
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct NarrowOptions<'a> {
+    /// Whether inputs and outputs of the model keep their types, with casts behind and before them. Off by default.
+    pub keep_io: bool,
+    /// The only nodes that may become narrow; their nested graphs are not included. Default: all.
+    pub only: Option<&'a HashSet<NodeId>>,
+    /// Nodes that stay as they are, with their nested graphs. Default: none.
+    pub except: &'a [NodeId],
+    /// Whether the model runs on inputs, to find numbers that are out of range. On by default.
+    pub run: bool,
+    /// Values of inputs by name for the run; others are generated.
+    pub given: &'a [(&'a str, Value)],
+    /// The operators that are known. By default those of ONNX.
+    pub registry: &'a Registry,
+    /// Source of external weights. By default there is none.
+    pub data: &'a dyn DataSource,
+    /// The seed of generated inputs, limits, and what ends the work early.
+    pub execution: Execution,
+}
+
+impl Default for NarrowOptions<'_> {
+    fn default() -> Self {
+        Self {
+            keep_io: false,
+            only: None,
+            except: &[],
+            run: true,
+            given: &[],
+            registry: Registry::STANDARD,
+            data: &NoData,
+            execution: Execution::DEFAULT,
+        }
+    }
+}
+
+onnx_types::option_setters! {
+    NarrowOptions<'a> {
+        with_keep_io => keep_io: bool,
+        with_only => only: Option<&'a HashSet<NodeId>>,
+        with_except => except: &'a [NodeId],
+        with_run => run: bool,
+        with_given => given: &'a [(&'a str, Value)],
+        with_registry => registry: &'a Registry,
+        with_data => data: &'a dyn DataSource,
+        with_execution => execution: into Execution,
+    }
+}
+
+impl fmt::Debug for NarrowOptions<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NarrowOptions")
+            .field("keep_io", &self.keep_io)
+            .field("run", &self.run)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why a model cannot be converted.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NarrowError {
+    /// The model has training information, or a `Gradient`.
+    #[error("the model has training information, whose results depend on the types of the nodes between")]
+    Training,
+    /// Nothing in the model takes the type.
+    #[error("no operator of the model takes {} in the version that it imports", .0.elem())]
+    NotTaken(Half),
+    /// A weight cannot be read.
+    #[error("the elements of {} cannot be read: {reason}", Quoted(tensor))]
+    Weight {
+        /// Its name.
+        tensor: String,
+        /// The reason.
+        reason: TensorError,
+    },
+    /// The result is not valid, whatever stays `float`. This is a defect of this crate.
+    #[error("the result would not be valid: {0}")]
+    Invalid(String),
+    /// The work was ended early.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
+}
+
+/// A node that stays `float`, at least in part.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct WideNode {
+    /// The node.
+    pub node: NodeId,
+    /// Its operator.
+    pub op: String,
+    /// Why it does.
+    pub reason: WideReason,
+}
+
+/// A constant that is rounded with notable losses.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct RoundedTensor {
+    /// The name of its value.
+    pub name: String,
+    /// What is lost.
+    pub losses: Losses,
+}
+
+/// What a conversion did.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Narrowed {
+    /// Number of nodes that compute or move elements of the narrow type.
+    pub nodes: usize,
+    /// The nodes that stay `float`, in order.
+    pub wide: Vec<WideNode>,
+    /// Number of casts that were added.
+    pub casts: usize,
+    /// Number of constants that were rounded.
+    pub constants: usize,
+    /// Those with notable losses.
+    pub tensors: Vec<RoundedTensor>,
+    /// Why the range of the numbers is not known: the model does not run.
+    pub not_run: Option<String>,
+    /// The worst numbers out of range, by the name of the first output of their nodes.
+    pub out_of_range: Vec<(String, f64)>,
+}
+
+/// Most attempts to get a valid result by leaving more nodes as they are.
+const MOST_ATTEMPTS: usize = 8;
+
+/// Changes `float` to a narrow type wherever the operators of the model take it in the versions that the model imports, in nested
+/// graphs and functions, too, with as few casts as possible. The root page of the crate describes the choice.
+///
+/// The result is inferred and checked; nodes that could not be typed stay as they are. The model is unchanged after an error.
+///
+/// # Errors
+///
+/// Returns an error if the model cannot be converted.
+pub fn narrow(model: &mut Model, half: Half, options: &NarrowOptions<'_>) -> Result<Narrowed, NarrowError> {
+    let refers = model.all_graphs().flat_map(|graph| model.nodes(graph));
+    let names_values = |node: NodeId| model.node(node).named_values().next().is_some();
+    if !model.info().training.is_empty() || refers.into_iter().any(names_values) {
+        return Err(NarrowError::Training);
+    }
+    let errors = errors_of(model, options);
+    let mut forced = Kept::default();
+    for attempt in 0..MOST_ATTEMPTS {
+        options.execution.interrupt.check()?;
+        let mut result = model.clone();
+        let done = attempt_narrow(&mut result, half, options, &forced)?;
+        // A copy of a function has the errors of the function, at another place.
+        let is_new = |error: &Diagnostic| {
+            !errors.iter().any(|old| old.rule == error.rule && old.message == error.message)
+        };
+        let new: Vec<Diagnostic> = errors_of(&result, options).into_iter().filter(is_new).collect();
+        let Some(first) = new.first() else {
+            if done.nodes == 0 && done.constants == 0 {
+                return Err(NarrowError::NotTaken(half));
+            }
+            *model = result;
+            return Ok(done);
+        };
+        let selectors = Selectors::new(&result);
+        let before = forced.len();
+        for error in &new {
+            if let Some(Element::Node(node)) = selectors.element(&error.locus) {
+                force(model, &result, node, &mut forced);
+            }
+        }
+        if forced.len() == before || attempt + 1 == MOST_ATTEMPTS {
+            return Err(NarrowError::Invalid(first.message.clone()));
+        }
+    }
+    Err(NarrowError::Invalid("too many attempts".to_owned()))
+}
+
+/// Keeps a node that is not valid; for one that the conversion added, the nodes next to it.
+fn force(model: &Model, result: &Model, node: NodeId, forced: &mut Kept) {
+    if model.get_node(node).is_some() {
+        forced.insert(node, WideReason::Validity);
+        return;
+    }
+    let record = result.node(node);
+    let makers = record.inputs().flatten().filter_map(|value| result.value(value).producer());
+    let users = record.outputs().iter().copied().flatten().flat_map(|value| result.consumers(value));
+    let next: Vec<NodeId> = makers.chain(users).filter(|&node| model.get_node(node).is_some()).collect();
+    next.into_iter().for_each(|node| _ = forced.insert(node, WideReason::Validity));
+}
+
+/// The errors of a model, those of types and shapes included.
+fn errors_of(model: &Model, options: &NarrowOptions<'_>) -> Vec<Diagnostic> {
+    let known = infer_options(options).with_check_types(true);
+    let inferred = infer(model, &known).findings().diagnostics().to_vec();
+    let checked = check(model, &CheckOptions::default().with_registry(options.registry));
+    let all = inferred.into_iter().chain(checked.into_diagnostics());
+    all.filter(|found| found.severity == Severity::Error).collect()
+}
+
+fn infer_options<'a>(options: &NarrowOptions<'a>) -> InferOptions<'a> {
+    InferOptions::default()
+        .with_registry(options.registry)
+        .with_data(options.data)
+        .with_execution(options.execution.clone())
+}
+
+fn attempt_narrow(
+    model: &mut Model,
+    half: Half,
+    options: &NarrowOptions<'_>,
+    forced: &Kept,
+) -> Result<Narrowed, NarrowError> {
+    let mut kept = kept(model, options);
+    kept.extend(forced.iter().map(|(&node, &reason)| (node, reason)));
+    let invalid = |error: onnx_ir::EditError| NarrowError::Invalid(error.to_string());
+    let Typed { types, functions } =
+        specialize(model, &infer_options(options), &mut kept).map_err(invalid)?;
+    index::keep(model, &types, &functions, &mut kept);
+    let losses = constants(model, &types, half, options)?;
+    let (out_of_range, not_run) = ranges(model, half, options, &losses, &mut kept);
+    let (choice, mut done) = choose(model, half, options, &types, &functions, &kept, &losses);
+    done.not_run = not_run;
+    done.out_of_range = out_of_range;
+    done.casts = apply(model, &choice, &types, half, options.data).map_err(|error| match error {
+        ApplyError::Edit(error) => invalid(error),
+        ApplyError::Tensor(tensor, reason) => NarrowError::Weight { tensor, reason },
+    })?;
+    model.verify().map_err(|faults| {
+        NarrowError::Invalid(faults.first().map(ToString::to_string).unwrap_or_default())
+    })?;
+    Ok(done)
+}
+
+/// The nodes that are not selected.
+fn kept(model: &Model, options: &NarrowOptions<'_>) -> Kept {
+    let mut kept = Kept::default();
+    let nodes = model.all_graphs().flat_map(|graph| model.nodes(graph));
+    for node in nodes {
+        if options.only.is_some_and(|only| !only.contains(&node)) {
+            kept.insert(node, WideReason::Selection);
+        }
+    }
+    for &node in options.except {
+        kept.insert(node, WideReason::Selection);
+        for graph in model.node(node).nested_graphs() {
+            model.nodes_in(graph).for_each(|node| _ = kept.insert(node, WideReason::Selection));
+        }
+    }
+    kept
+}
+
+/// What is lost in each constant of `float`.
+type ConstantLosses = HashMap<ValueId, Losses, RandomState>;
+
+fn constants(
+    model: &Model,
+    types: &functions::Types,
+    half: Half,
+    options: &NarrowOptions<'_>,
+) -> Result<ConstantLosses, NarrowError> {
+    let mut found = ConstantLosses::default();
+    for graph in model.all_graphs() {
+        let of_nodes = model.nodes(graph).filter_map(|node| {
+            let record = model.node(node);
+            Some((record.output(0)?, record.constant_tensor()?))
+        });
+        let of_graph = model
+            .initializers(graph)
+            .filter_map(|value| Some((value, model.value(value).initializer()?.dense()?.clone())));
+        for (value, tensor) in of_graph.chain(of_nodes) {
+            options.execution.interrupt.check()?;
+            if tensor.elem() != onnx_types::ElemType::Float || !types.contains_key(&value) {
+                continue;
+            }
+            let failed = |reason| NarrowError::Weight {
+                tensor: model.str(model.value(value).name()).to_owned(),
+                reason,
+            };
+            found.insert(value, rounding::losses(&tensor, half, options.data).map_err(failed)?);
+        }
+    }
+    Ok(found)
+}
+
+/// Keeps the nodes whose numbers are out of range: of constants, and of results in a run.
+fn ranges(
+    model: &Model,
+    half: Half,
+    options: &NarrowOptions<'_>,
+    losses: &ConstantLosses,
+    kept: &mut Kept,
+) -> (Vec<(String, f64)>, Option<String>) {
+    let mut found = Vec::new();
+    let mut mask = f64::NEG_INFINITY;
+    let mut kept_users: HashSet<NodeId> = HashSet::default();
+    let mut add = |node: NodeId, worst: f64| {
+        let output = model.node(node).outputs().iter().copied().flatten().next();
+        let name = output.map(|output| model.str(model.value(output).name()).to_owned());
+        found.push((name.unwrap_or_default(), worst));
+        kept.entry(node).or_insert(WideReason::Range);
+    };
+    let values = model.all_graphs().flat_map(|graph| model.definitions(graph));
+    for value in values {
+        let Some(losses) = losses.get(&value) else { continue };
+        let Some(worst) = losses.worst.map(f64::from) else { continue };
+        if losses.is_mask {
+            mask = if worst < 0.0 { mask.max(worst / 2.0) } else { mask };
+        } else {
+            model.consumers(value).for_each(|node| add(node, worst));
+        }
+    }
+    if !options.run || half == Half::Bfloat16 {
+        return (found, None);
+    }
+    let settings = FeedOptions::default()
+        .with_given(options.given)
+        .with_registry(options.registry)
+        .with_data(options.data)
+        .with_execution(options.execution.clone());
+    let run = EvalOptions::default()
+        .with_registry(options.registry)
+        .with_data(options.data)
+        .with_execution(options.execution.clone());
+    let inputs = match feeds(model, &settings) {
+        Ok(inputs) => inputs,
+        Err(error) => return (found, Some(error.to_string())),
+    };
+    match range::out_of_range(model, &inputs.by_name(), &run, (f64::from(half.max()), mask)) {
+        Ok(nodes) => {
+            for (node, worst) in nodes {
+                add(node, worst);
+                // What takes the number takes it as it is.
+                let outputs: Vec<ValueId> = model.node(node).outputs().iter().copied().flatten().collect();
+                let users = outputs.into_iter().flat_map(|output| model.consumers(output));
+                users.for_each(|user| _ = kept_users.insert(user));
+            }
+            for user in model.all_graphs().flat_map(|graph| model.nodes(graph)) {
+                if kept_users.contains(&user) {
+                    kept.entry(user).or_insert(WideReason::Range);
+                }
+            }
+            (found, None)
+        }
+        Err(reason) => (found, Some(reason)),
+    }
+}
+
+/// Chooses the types of all slots.
+fn choose(
+    model: &Model,
+    half: Half,
+    options: &NarrowOptions<'_>,
+    types: &functions::Types,
+    called: &[onnx_ir::FunctionId],
+    kept: &Kept,
+    losses: &ConstantLosses,
+) -> (Choice, Narrowed) {
+    let mut slots = Slots::new(model, options.registry, half, kept, types);
+    slots.fill(options.keep_io, called);
+    // Values that no operator casts connect their slots.
+    for (value, slot) in slots.made.clone() {
+        if types.get(&value).is_some_and(|ty| !is_dense(ty)) {
+            for at in model.value(value).uses() {
+                if let Some(&other) = slots.used_in.get(at) {
+                    slots.join(slot, other);
+                }
+            }
+        }
+    }
+    let is_narrow = solve(&slots);
+    let narrow_at = |at: &Use| slots.used_in.get(at).is_some_and(|&slot| is_narrow[slots.root(slot)]);
+    let values = slots.made.iter().map(|&(value, slot)| {
+        let own = is_narrow[slots.root(slot)];
+        let uses = model.value(value).uses().iter().copied();
+        (value, own, uses.filter(|at| slots.used_in.contains_key(at) && narrow_at(at) != own).collect())
+    });
+    let values = values.collect();
+    let constants: Vec<(ValueId, Vec<Use>, bool)> = slots
+        .constants
+        .iter()
+        .filter_map(|&value| {
+            let uses = model.value(value).uses();
+            let narrow: Vec<Use> = uses.iter().copied().filter(narrow_at).collect();
+            let is_all = narrow.len() == uses.len();
+            (!narrow.is_empty()).then_some((value, narrow, is_all))
+        })
+        .collect();
+    let attributes = slots.attributes.iter();
+    let attributes = attributes.filter(|(.., slot)| is_narrow[slots.root(*slot)]);
+    let choice = Choice {
+        values,
+        attributes: attributes.map(|&(node, attribute, _)| (node, attribute)).collect(),
+        constants,
+    };
+    let done = summary(&slots, &is_narrow, &choice, losses);
+    (choice, done)
+}
+
+/// Solves the choice as a minimum cut: narrow slots are on the side of the source.
+fn solve(slots: &Slots<'_>) -> Vec<bool> {
+    /// More casts than a model has.
+    const DESIRED: u64 = 1 << 20;
+    let (source, sink) = (slots.len(), slots.len() + 1);
+    let mut network = Network::new(slots.len() + 2);
+    for slot in (0..slots.len()).filter(|&slot| slots.root(slot) == slot) {
+        match slots.want(slot).0 {
+            Want::Free => {}
+            Want::Narrow => network.edge(source, slot, DESIRED),
+            Want::Wide => network.edge(slot, sink, UNLIMITED),
+        }
+    }
+    for &(value, slot) in &slots.made {
+        let maker = slots.root(slot);
+        let mut users: Vec<usize> = slots
+            .model
+            .value(value)
+            .uses()
+            .iter()
+            .filter_map(|at| slots.used_in.get(at).map(|&slot| slots.root(slot)))
+            .filter(|&user| user != maker)
+            .collect();
+        users.sort_unstable();
+        users.dedup();
+        if users.is_empty() {
+            continue;
+        }
+        // One cast serves all users of the other type.
+        let (down, up) = (network.node(), network.node());
+        network.edge(maker, down, 1);
+        network.edge(up, maker, 1);
+        for user in users {
+            network.edge(down, user, UNLIMITED);
+            network.edge(user, up, UNLIMITED);
+        }
+    }
+    network.source_side(source, sink)
+}
+
+fn summary(slots: &Slots<'_>, is_narrow: &[bool], choice: &Choice, losses: &ConstantLosses) -> Narrowed {
+    let model = slots.model;
+    let (mut nodes, mut wide) = (0, Vec::new());
+    for (node, own) in &slots.of_nodes {
+        nodes += usize::from(own.iter().any(|&slot| is_narrow[slots.root(slot)]));
+        let reasons = own.iter().filter(|&&slot| !is_narrow[slots.root(slot)]);
+        let reason =
+            reasons.filter_map(|&slot| slots.want(slot).1).find(|&reason| reason != WideReason::Interface);
+        if let Some(reason) = reason {
+            let op = model.str(model.node(*node).op()).to_owned();
+            wide.push(WideNode { node: *node, op, reason });
+        }
+    }
+    let tensors = choice.constants.iter().filter_map(|&(value, ..)| {
+        let losses = *losses.get(&value)?;
+        let name = model.str(model.value(value).name()).to_owned();
+        losses.is_notable().then_some(RoundedTensor { name, losses })
+    });
+    Narrowed {
+        nodes,
+        wide,
+        casts: 0,
+        constants: choice.constants.len(),
+        tensors: tensors.collect(),
+        not_run: None,
+        out_of_range: Vec::new(),
+    }
+}

@@ -1,0 +1,79 @@
+//! Generated models of every operator in every version: what is converted is valid, and nothing else changes.
+
+use onnx_check::{CheckOptions, check};
+use onnx_diag::Severity;
+use onnx_ir::Model;
+use onnx_quantize::{
+    DequantizeOptions, Granularity, Half, NarrowError, NarrowOptions, QuantizeError, WeightOptions,
+    dequantize, narrow, quantize_weights,
+};
+use onnx_schema::all;
+use onnx_shape_infer::{InferOptions, infer};
+use onnx_smith::{SmithOptions, from_seed};
+use onnx_text::{PrintOptions, print_model};
+use onnx_types::ElemType;
+
+fn text_of(model: &Model) -> String {
+    print_model(model, &PrintOptions::full()).unwrap().text
+}
+
+/// The messages of the errors of a model.
+fn errors(model: &Model) -> Vec<String> {
+    let checked = check(model, &CheckOptions::default());
+    let inferred = infer(model, &InferOptions::default().with_check_types(true));
+    let all = checked.diagnostics().iter().chain(inferred.findings().diagnostics());
+    all.filter(|found| found.severity == Severity::Error).map(|found| found.message.clone()).collect()
+}
+
+#[test]
+fn models_of_every_operator_are_converted() {
+    let (mut converted, mut refused) = (0, 0);
+    for schema in all() {
+        let options = SmithOptions::default().with_nodes(6).with_schema(schema.id());
+        let model = from_seed(schema.id().index() as u64, &options).model;
+        let before = errors(&model);
+        let half = if schema.id().index() % 2 == 0 { Half::Float16 } else { Half::Bfloat16 };
+        for keep_io in [true, false] {
+            let mut result = model.clone();
+            let options = NarrowOptions::default().with_run(false).with_keep_io(keep_io);
+            match narrow(&mut result, half, &options) {
+                Ok(done) => {
+                    let new: Vec<String> =
+                        errors(&result).into_iter().filter(|error| !before.contains(error)).collect();
+                    assert!(new.is_empty(), "{schema}: {new:?}\n{}\n{}", text_of(&model), text_of(&result));
+                    converted += usize::from(done.nodes > 0);
+                }
+                Err(NarrowError::NotTaken(_) | NarrowError::Training) => {
+                    assert_eq!(text_of(&result), text_of(&model), "{schema}");
+                    refused += 1;
+                }
+                Err(error) => panic!("{schema}: {error}\n{}", text_of(&model)),
+            }
+        }
+    }
+    assert!(converted > 500 && refused > 100, "{converted} {refused}");
+}
+
+#[test]
+fn weights_of_generated_models_are_quantized() {
+    let types = [ElemType::Int8, ElemType::Uint8, ElemType::Int4, ElemType::Uint4, ElemType::Float8E4M3Fn];
+    let granularities = [Granularity::Tensor, Granularity::Channel, Granularity::Block(2)];
+    let mut quantized = 0;
+    for seed in 0..300_u64 {
+        let model = from_seed(seed, &SmithOptions::default()).model;
+        let to = types[seed as usize % types.len()];
+        let options = WeightOptions::default().with_granularity(granularities[seed as usize / 5 % 3]);
+        let mut result = model.clone();
+        match quantize_weights(&mut result, to, &options) {
+            Ok(report) => {
+                assert_eq!(errors(&result), errors(&model), "{seed}\n{}", text_of(&result));
+                quantized += report.weights.len();
+                dequantize(&mut result, &DequantizeOptions::default()).unwrap();
+                assert_eq!(errors(&result), errors(&model), "{seed}\n{}", text_of(&result));
+            }
+            Err(QuantizeError::Version { .. }) => assert_eq!(text_of(&result), text_of(&model), "{seed}"),
+            Err(error) => panic!("{seed}: {error}"),
+        }
+    }
+    assert!(quantized > 0);
+}

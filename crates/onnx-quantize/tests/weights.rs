@@ -1,0 +1,142 @@
+//! Quantized weights: what the model computes with them, and the way back.
+
+use onnx_check::{CheckOptions, check};
+use onnx_ir::Model;
+use onnx_quantize::{
+    DequantizeOptions, Granularity, MeasureOptions, QuantizeError, RetypeError, WeightOptions, dequantize,
+    measure, quantize_weights, retype,
+};
+use onnx_shape_infer::{InferOptions, infer};
+use onnx_text::{ParseOptions, PrintOptions, parse_model, print_model};
+use onnx_types::ElemType;
+
+fn model(text: &str) -> Model {
+    parse_model(text, &ParseOptions::default()).unwrap()
+}
+
+fn text_of(model: &Model) -> String {
+    print_model(model, &PrintOptions::full()).unwrap().text
+}
+
+fn assert_is_valid(model: &Model) {
+    let checked = check(model, &CheckOptions::default());
+    assert!(!checked.has_errors(), "{:?}\n{}", checked.diagnostics(), text_of(model));
+    let inferred = infer(model, &InferOptions::default().with_check_types(true));
+    assert!(!inferred.findings().has_errors(), "{:?}\n{}", inferred.findings().diagnostics(), text_of(model));
+}
+
+/// A product, a `Gemm` with a transposed weight, a convolution and an embedding.
+const OPERATORS: &str = r#"<ir_version: 11, opset_import: ["": 23]>
+g (float[N,4] x, float[1,2,3,3] c, int64[2] i) => (float[N,3] y, float[1,3,3,3] z, float[2,4] e) <
+    float[4,5] w = {0.1, 0.7, -0.3, 0.2, 0.5, -0.1, 0.4, 0.9, 1.5, -0.25, 0.125, 2, 0.3, 0.6, -1, 0.8, -0.45, 0.05, 0.35, 1.1},
+    float[3,5] v = {0.5, 0.2, -0.6, 0.3, 0.9, 0.1, 0.4, -0.2, 0.8, 1.2, -1, 0.7, 0.6, 0.5, 0.15},
+    float[3,2,1,1] k = {0.5, -0.25, 1.5, 0.75, -1, 0.3},
+    float[3,4] t = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}
+> {
+    p = MatMul (x, w)
+    y = Gemm <transB = 1> (p, v)
+    z = Conv (c, k)
+    e = Gather (t, i)
+}"#;
+
+#[test]
+fn every_type_and_granularity_is_exact_up_to_its_steps() {
+    let source = model(OPERATORS);
+    let types = [
+        (ElemType::Int8, 30.0),
+        (ElemType::Uint8, 30.0),
+        (ElemType::Int16, 70.0),
+        (ElemType::Uint16, 70.0),
+        (ElemType::Int4, 10.0),
+        (ElemType::Uint4, 10.0),
+        (ElemType::Float8E4M3Fn, 20.0),
+        (ElemType::Float8E5M2, 14.0),
+    ];
+    for (to, least) in types {
+        for granularity in [Granularity::Tensor, Granularity::Channel, Granularity::Block(2)] {
+            let mut result = source.clone();
+            let options = WeightOptions::default().with_granularity(granularity);
+            let report = quantize_weights(&mut result, to, &options).unwrap();
+            assert_eq!(report.weights.len(), 4, "{to}");
+            assert_is_valid(&result);
+            for output in measure(&source, &result, &MeasureOptions::default()).unwrap() {
+                assert!(output.snr > least, "{to} {granularity:?} {output:?}");
+            }
+            // The floats of the way back are those that the operators get.
+            let mut back = result.clone();
+            let done = dequantize(&mut back, &DequantizeOptions::default()).unwrap();
+            assert_eq!((done.weights, done.pairs, done.left.len()), (4, 0, 0));
+            assert_is_valid(&back);
+            for output in measure(&result, &back, &MeasureOptions::default()).unwrap() {
+                assert_eq!(output.max_error, 0.0, "{to} {granularity:?} {output:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn symmetric_unsigned_types_have_their_zero_in_the_middle() {
+    let mut result = model(OPERATORS);
+    let options = WeightOptions::default().with_symmetric(true);
+    quantize_weights(&mut result, ElemType::Uint4, &options).unwrap();
+    let text = text_of(&result);
+    assert!(text.contains("uint4 w_zero_point = raw {8}"), "{text}");
+}
+
+#[test]
+fn versions_without_the_type_are_refused() {
+    let text = OPERATORS.replace("23", "18");
+    let mut source = model(&text);
+    let error = quantize_weights(&mut source, ElemType::Float8E5M2, &WeightOptions::default()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "`DequantizeLinear` of version 18 does not take float8e5m2; version 19 can"
+    );
+    let blocks = WeightOptions::default().with_granularity(Granularity::Block(2));
+    let error = quantize_weights(&mut source, ElemType::Int8, &blocks).unwrap_err();
+    assert!(matches!(error, QuantizeError::Version { needed: 21, imported: 18, .. }), "{error}");
+    assert!(matches!(
+        quantize_weights(&mut source, ElemType::Bool, &WeightOptions::default()),
+        Err(QuantizeError::Type(ElemType::Bool))
+    ));
+    assert_eq!(text_of(&source), text_of(&model(&text)));
+}
+
+#[test]
+fn pairs_of_activations_are_removed() {
+    let text = r#"<ir_version: 10, opset_import: ["": 21]>
+    g (float[4] x) => (float[4] y, float[4] z) <float s = {0.1}, uint8 z0 = {128}, uint8 other = {0}> {
+        q = QuantizeLinear (x, s, z0)
+        d = DequantizeLinear (q, s, z0)
+        y = Relu (d)
+        z = DequantizeLinear (q, s, other)
+    }"#;
+    let mut source = model(text);
+    let done = dequantize(&mut source, &DequantizeOptions::default()).unwrap();
+    assert_eq!((done.pairs, done.left.len()), (1, 2), "{}", text_of(&source));
+    assert_is_valid(&source);
+    assert!(text_of(&source).contains("y = Relu (x)"));
+}
+
+#[test]
+fn types_of_inputs_and_outputs_change() {
+    let text = r#"<ir_version: 10, opset_import: ["": 20]>
+    g (int64[N] i, float[N] x) => (float[N] y, float[N] x2) {
+        f = Cast <to = 1> (i)
+        y = Add (f, x)
+        x2 = Neg (y)
+    }"#;
+    let mut source = model(text);
+    assert_eq!(retype(&mut source, "i", ElemType::Int32), Ok(0));
+    assert_eq!(retype(&mut source, "x", ElemType::Float16), Ok(1));
+    assert_eq!(retype(&mut source, "y", ElemType::Double), Ok(1));
+    assert_eq!(retype(&mut source, "y", ElemType::Double), Ok(0));
+    assert_is_valid(&source);
+    let text = text_of(&source);
+    for line in ["x2 = Neg (y_float)", "y_float = Add (f, x_float)", "x_float = Cast <to = 1> (x)"] {
+        assert!(text.contains(line), "{text}");
+    }
+    assert_eq!(retype(&mut source, "f", ElemType::Int8), Err(RetypeError::NotFound("f".to_owned())));
+    let wrong = retype(&mut source, "x", ElemType::Complex64);
+    assert!(matches!(wrong, Err(RetypeError::Cast { from: ElemType::Complex64, .. })));
+}
