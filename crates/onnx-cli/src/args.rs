@@ -10,6 +10,7 @@ mod groups;
 mod infer;
 mod input;
 mod lookup;
+mod number_formats;
 mod output;
 mod weights;
 
@@ -39,6 +40,7 @@ pub(crate) use groups::parse;
 pub(crate) use infer::{GuardFormat, InferArgs, Merge, Runtime, Symbols};
 pub(crate) use input::{COMMON, DocumentArgs, InputArgs, SeverityArgs};
 pub(crate) use lookup::{CompletionsArgs, ExplainArgs, ListKind};
+pub(crate) use number_formats::{NumberFormatArgs, QuantizeArgs};
 pub(crate) use output::{Changed, ExternalArgs, InPlaceArgs, ModelOutputArgs, OutputArgs, Weights};
 pub(crate) use weights::{
     ChosenArgs, ExportWeightsArgs, ImportWeightsArgs, ListWeightsArgs, Order, ShowWeightsArgs, StatsArgs,
@@ -113,6 +115,8 @@ pub(crate) enum Command {
     Hash(HashArgs),
     /// Change the format, the operator set version, or the location of the weights.
     Convert(ConvertArgs),
+    /// Store weights in a quantized format, and report what it costs.
+    Quantize(QuantizeArgs),
     /// Make a model smaller without changing what it computes.
     Simplify(SimplifyArgs),
     /// Apply passes and rewrite rules, with a proof of each edit.

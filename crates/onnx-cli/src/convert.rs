@@ -13,6 +13,7 @@ use crate::exit::{Failure, Outcome};
 use crate::format::Format;
 use crate::input::{Loaded, display_name, load_as, load_to_copy};
 use crate::json::JsonText;
+use crate::number_formats;
 use crate::output::{Colours, Out};
 use crate::part::{Part, Piece};
 use crate::progress::Progress;
@@ -35,7 +36,9 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure>
     let wanted = (args.keep_going, args.input.severity.caps());
     let versions = versions::plans(&mut loaded.model, &args.opset, &loaded.execution.clone(), wanted)?;
     let is_plan = !args.opset.is_empty() && args.output.output_file.is_none() && !in_place;
-    progress.aside(|| report_versions(&loaded, &versions, (is_plan, args.keep_going), out))?;
+    if !args.number_format.is_requested() {
+        progress.aside(|| report_versions(&loaded, &versions, (is_plan, args.keep_going), out))?;
+    }
     if is_plan || (!versions.found.is_empty() && !args.keep_going) {
         return Ok(if versions.found.is_empty() { Outcome::Fine } else { Outcome::Findings });
     }
@@ -44,6 +47,11 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure>
         progress.aside(|| out.summary(&proof));
     }
     versions::apply(&mut loaded.model, &args.opset, &versions, &loaded.execution.clone())?;
+    if args.number_format.is_requested() {
+        require_model(&loaded, "number formats are those of whole models")?;
+        let done = number_formats::convert(&mut loaded, &args.number_format, out)?;
+        number_formats::report(&loaded, "number-format/1", &done, out)?;
+    }
     if let Some(version) = args.ir_version
         && let Err(found) = onnx_version::set_ir_version(&mut loaded.model, version)
     {
@@ -94,6 +102,14 @@ fn report_versions(
     let item = serde_json::json!({ "name": loaded.name, "sets": sets });
     let item = JsonText::of(&item)?;
     out.input_of(&loaded.name, Some(loaded.format.id()), Some(loaded.bytes), found, vec![item])
+}
+
+/// Refuses a part of a model.
+fn require_model(loaded: &Loaded, what: &str) -> Result<(), Failure> {
+    match loaded.piece {
+        Piece::Model => Ok(()),
+        _ => Err(Failure::new(what).about(&loaded.name).help("leave out `--as`")),
+    }
 }
 
 /// Reads a text in which tensors are elided.

@@ -39,6 +39,7 @@ mod json;
 mod limits;
 mod memory;
 mod merge;
+mod number_formats;
 mod ops;
 mod outline;
 mod output;
@@ -46,6 +47,7 @@ mod part;
 mod precondition;
 mod print;
 mod progress;
+mod quantize;
 mod reduce;
 mod report;
 mod rewrite;
@@ -99,6 +101,7 @@ fn main() -> ExitCode {
         Command::Diff(args) => diff::run(&args, &mut out),
         Command::Hash(args) => hash::run(&args, &mut out),
         Command::Convert(args) => convert::run(&args, &mut out),
+        Command::Quantize(args) => quantize::run(&args, &mut out),
         Command::Simplify(args) => simplify::run(&args, &mut out),
         Command::Rewrite(args) => rewrite::run(&args, &mut out),
         Command::Edit(args) => edit::run(&args, &mut out),

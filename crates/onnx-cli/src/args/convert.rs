@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
-use super::{ExternalArgs, InPlaceArgs, InputArgs, ModelOutputArgs};
+use super::{ExternalArgs, InPlaceArgs, InputArgs, ModelOutputArgs, NumberFormatArgs};
 use crate::part::Part;
 
 const CONVERT_EXAMPLES: &str = "\
@@ -19,6 +19,7 @@ Examples:
   onnx convert edited.onnxtxt -o edited.onnx --weights-from model.onnx  text, with its weights
   onnx convert model.onnx --opset 22 -o newer.onnx                      for another runtime
   onnx convert model.onnx --opset 13                                    what would change?
+  onnx convert model.onnx --float16 --keep-io -o half.onnx             half precision inside
   onnx convert node.onnxtxt --as node -o node.pb";
 
 /// Reads `[DOMAIN=]VERSION`.
@@ -53,6 +54,8 @@ pub(crate) struct ConvertArgs {
     /// Set the version of the format, if it has everything that the model uses.
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub(crate) ir_version: Option<i64>,
+    #[command(flatten)]
+    pub(crate) number_format: NumberFormatArgs,
     /// The model that a text was printed from: it provides the elements of the tensors that are elided in the text.
     #[arg(long, value_name = "MODEL", value_hint = ValueHint::FilePath)]
     pub(crate) weights_from: Option<PathBuf>,

@@ -64,7 +64,9 @@ pub(crate) struct EditArgs {
 /// Changes of inputs and outputs.
 #[derive(Debug, Args)]
 pub(crate) struct InterfaceArgs {
-    /// The inputs, in order; others are removed. An initializer becomes an input.
+    /// The inputs, in order; others are removed.
+    ///
+    /// An initializer becomes an input.
     #[arg(long, value_name = "SEL")]
     pub(crate) inputs: Vec<String>,
     /// The outputs, in order; others are removed.
@@ -82,6 +84,11 @@ pub(crate) struct InterfaceArgs {
     /// Remove outputs.
     #[arg(long, value_name = "SEL", hide_short_help = true)]
     pub(crate) remove_output: Vec<String>,
+    /// Change the type of an input or output: `x=int32`.
+    ///
+    /// There is a `Cast` behind the input, or in front of the output.
+    #[arg(long = "type", value_name = "NAME=TYPE")]
+    pub(crate) types: Vec<String>,
     /// Make initializers inputs, without defaults.
     #[arg(long, value_name = "SEL", hide_short_help = true)]
     pub(crate) to_input: Vec<String>,

@@ -13,7 +13,10 @@ const GROUPS: [(&str, &[&str]); 4] = [
         "Inspect and run a model",
         &["info", "print", "find", "cost", "weights", "hash", "diff", "check", "infer", "run", "compare"],
     ),
-    ("Change a model", &["simplify", "rewrite", "convert", "edit", "extract", "merge", "inline", "outline"]),
+    (
+        "Change a model",
+        &["simplify", "rewrite", "convert", "quantize", "edit", "extract", "merge", "inline", "outline"],
+    ),
     ("Write and test tools", &["fmt", "smith", "reduce"]),
     ("Look up", &["ops", "explain", "completions"]),
 ];

@@ -2,6 +2,7 @@
 
 mod item;
 pub(crate) mod sizes;
+mod types;
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -130,6 +131,7 @@ fn edit(
         return Ok(Err(error));
     }
     done.interface = changed_interface(model, &before);
+    done.interface.extend(types::apply(model, &args.interface.types)?);
     match resize(model, &changes, options) {
         Ok(resized) => done.sizes = resized,
         Err(error) => return Ok(Err(error)),

@@ -3,7 +3,7 @@
 use crate::models;
 use crate::run::{Folder, onnx};
 
-const SUBCOMMANDS: [&str; 24] = [
+const SUBCOMMANDS: [&str; 25] = [
     "check",
     "info",
     "cost",
@@ -14,6 +14,7 @@ const SUBCOMMANDS: [&str; 24] = [
     "hash",
     "diff",
     "convert",
+    "quantize",
     "rewrite",
     "simplify",
     "edit",

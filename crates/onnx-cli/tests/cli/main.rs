@@ -28,6 +28,7 @@ mod merge;
 mod models;
 mod names;
 mod negative_dimensions;
+mod number_formats;
 mod ops;
 mod outline;
 mod pipes;

@@ -23,7 +23,7 @@ fn envelope(text: &str, run: &Run) -> Value {
 }
 
 /// The schemas of the results, by their kinds.
-const RESULTS: [(&str, &str); 30] = [
+const RESULTS: [(&str, &str); 32] = [
     ("infer/1", include_str!("../../../../docs/schema/infer-1.schema.json")),
     ("info/1", include_str!("../../../../docs/schema/info-1.schema.json")),
     ("verify/1", include_str!("../../../../docs/schema/verify-1.schema.json")),
@@ -54,6 +54,8 @@ const RESULTS: [(&str, &str); 30] = [
     ("weights-import/1", include_str!("../../../../docs/schema/weights-import-1.schema.json")),
     ("weights-strip/1", include_str!("../../../../docs/schema/weights-strip-1.schema.json")),
     ("convert/1", include_str!("../../../../docs/schema/convert-1.schema.json")),
+    ("number-format/1", include_str!("../../../../docs/schema/number-format-1.schema.json")),
+    ("quantize/1", include_str!("../../../../docs/schema/quantize-1.schema.json")),
 ];
 
 /// Tests a result against the schema of its kind. Later versions may have more keys; those of this one are all listed.
@@ -103,6 +105,7 @@ fn every_kind_of_result_has_a_schema() {
     };
     folder.put("list.onnxtxt", list("Neg"));
     folder.put("other.onnxtxt", list("Abs"));
+    folder.put("weights.onnxtxt", crate::number_formats::WEIGHTS);
     folder.put("functions.onnxtxt", crate::inline::STAYS);
     folder.put("calls.onnxtxt", crate::merge::CALLS);
     folder.put("layers.onnxtxt", crate::outline::layers(4));
@@ -137,6 +140,9 @@ fn every_kind_of_result_has_a_schema() {
         "run list.onnxtxt",
         "compare good.onnx good.onnx --inner",
         "compare list.onnxtxt other.onnxtxt --inner",
+        "convert list.onnxtxt --float16",
+        "convert list.onnxtxt --dequantize",
+        "quantize weights.onnxtxt --to int8 --weights-only --measure",
         "fmt list.onnxtxt --check",
         "rewrite list.onnxtxt --pass no-identities,folded-constants --prove",
         "info functions.onnxtxt",

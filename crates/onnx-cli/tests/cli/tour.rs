@@ -9,9 +9,10 @@ use std::process::Command;
 use crate::run::Folder;
 
 /// The documents with blocks of commands.
-const DOCUMENTS: [&str; 7] = [
+const DOCUMENTS: [&str; 8] = [
     "README.md",
     "docs/functions.md",
+    "docs/number-formats.md",
     "docs/operator-sets.md",
     "docs/running-models.md",
     "docs/selectors.md",

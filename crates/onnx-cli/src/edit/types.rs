@@ -1,0 +1,48 @@
+//! `onnx edit --type`: other element types of inputs and outputs.
+
+use onnx_ir::Model;
+use onnx_quantize::{RetypeError, retype};
+use onnx_types::ElemType;
+
+use crate::exit::{Failure, LibraryError};
+use crate::output::shown;
+
+impl LibraryError for RetypeError {
+    fn help(&self) -> Option<String> {
+        Some(match self {
+            Self::NotFound(_) => "`onnx info MODEL --all` lists inputs and outputs".to_owned(),
+            Self::Both(_) => {
+                "`onnx edit MODEL --rename` cannot separate them; add an `Identity` in the text format"
+                    .to_owned()
+            }
+            Self::NotTensor(_) => {
+                "`onnx infer MODEL -o NEW` declares types that follow from the operators".to_owned()
+            }
+            Self::Cast { .. } => "`onnx convert MODEL --opset 22 -o NEW` first".to_owned(),
+            Self::Default(_) => {
+                "`onnx rewrite MODEL --pass no-initializer-inputs -o NEW` makes it a constant".to_owned()
+            }
+            _ => return None,
+        })
+    }
+}
+
+/// Changes the types of inputs and outputs: `NAME=TYPE`. Returns the changes as texts.
+pub(super) fn apply(model: &mut Model, texts: &[String]) -> Result<Vec<String>, Failure> {
+    let mut changed = Vec::new();
+    for text in texts {
+        let malformed = || {
+            Failure::new(format_args!("`{}` is not NAME=TYPE", shown(text)))
+                .help("write the name of an input or output and an element type: `x=int32`")
+        };
+        let (name, ty) = text.rsplit_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(malformed)?;
+        let elem = ElemType::all().find(|elem| elem.to_string() == ty);
+        let Some(elem) = elem else {
+            return Err(super::unknown_type(text, ty).unwrap_or_else(malformed));
+        };
+        let casts = retype(model, name, elem)?;
+        let how = if casts > 0 { ", with a cast" } else { "" };
+        changed.push(format!("the type of `{}` to {elem}{how}", shown(name)));
+    }
+    Ok(changed)
+}

@@ -1,0 +1,281 @@
+//! Number formats: `onnx convert --float16`, `--bfloat16` and `--dequantize`.
+
+use std::collections::{BTreeMap, HashSet};
+
+use onnx_ir::{Model, NodeId};
+use onnx_quantize::{
+    DequantizeError, DequantizeOptions, Dequantized, Half, MeasureOptions, MeasuredOutput, NarrowError,
+    NarrowOptions, Narrowed, dequantize, measure, narrow,
+};
+use serde_json::{Value, json};
+
+use crate::args::NumberFormatArgs;
+use crate::exit::{Failure, LibraryError};
+use crate::input::Loaded;
+use crate::json::JsonText;
+use crate::ops::documents;
+use crate::output::{Out, shown};
+use crate::selection::Context;
+use crate::size::{grouped, plural};
+
+impl LibraryError for NarrowError {
+    fn help(&self) -> Option<String> {
+        match self {
+            Self::Training => Some(
+                "extract the part without training first: `onnx extract MODEL --outputs NAME -o NEW`"
+                    .to_owned(),
+            ),
+            Self::NotTaken(Half::Bfloat16) => Some(
+                "operators take bfloat16 from version 13 on: `onnx convert MODEL --opset 22 -o NEW` first"
+                    .to_owned(),
+            ),
+            Self::NotTaken(_) => Some("`onnx info MODEL` lists the operators and their versions".to_owned()),
+            Self::Weight { .. } => Some(
+                "are the files of the weights beside the model? `--data-dir DIR` names another folder"
+                    .to_owned(),
+            ),
+            Self::Invalid(_) => Some("`--except SELECTOR` leaves nodes as they are".to_owned()),
+            _ => None,
+        }
+    }
+}
+
+impl LibraryError for DequantizeError {}
+
+/// Changes the number format of a model. Returns what was done, for programs.
+pub(crate) fn convert(loaded: &mut Loaded, args: &NumberFormatArgs, out: &Out) -> Result<Value, Failure> {
+    let context = Context::new(loaded)?;
+    let registry = documents::registry_with_onnxruntime(&[])?;
+    let source = loaded.source()?;
+    let execution = loaded.execution.clone().with_seed(args.seed.unwrap_or_default());
+    if args.dequantize {
+        let options = DequantizeOptions::default()
+            .with_registry(&registry)
+            .with_data(&source)
+            .with_execution(execution);
+        let done = dequantize(&mut loaded.model, &options)?;
+        describe_floats(&done, out);
+        return Ok(json!({ "weights": done.weights, "pairs": done.pairs, "left": done.left.len() }));
+    }
+    let half = if args.bfloat16 { Half::Bfloat16 } else { Half::Float16 };
+    let except = context.nodes(&loaded.model, &args.except)?;
+    let only: HashSet<NodeId> = context.nodes(&loaded.model, &args.only)?.into_iter().collect();
+    let options = NarrowOptions::default()
+        .with_keep_io(args.keep_io)
+        .with_only((!args.only.is_empty()).then_some(&only))
+        .with_except(&except)
+        .with_run(!args.without_run)
+        .with_registry(&registry)
+        .with_data(&source)
+        .with_execution(execution.clone());
+    let before = loaded.model.clone();
+    let bytes = weight_bytes(&before);
+    let done = narrow(&mut loaded.model, half, &options)?;
+    let settings =
+        MeasureOptions::default().with_registry(&registry).with_data(&source).with_execution(execution);
+    let measured = match args.without_run {
+        true => Err("`--without-run` is given".to_owned()),
+        false => measure(&before, &loaded.model, &settings),
+    };
+    loaded.execution.interrupt.check()?;
+    let sizes = (bytes, weight_bytes(&loaded.model));
+    describe(&done, half, sizes, &measured, out);
+    Ok(item(&done, half, sizes, &measured))
+}
+
+/// Bytes of all tensors of a model.
+pub(crate) fn weight_bytes(model: &Model) -> u64 {
+    let mut bytes = 0_u64;
+    model.for_each_tensor(|_, tensor| bytes = bytes.saturating_add(tensor.byte_len().unwrap_or(0)));
+    bytes
+}
+
+/// The smallest ratio of signal to noise and the largest error.
+pub(crate) fn worst(measured: &[MeasuredOutput]) -> Option<(&MeasuredOutput, f64)> {
+    let worst = measured.iter().min_by(|a, b| a.snr.total_cmp(&b.snr))?;
+    Some((worst, measured.iter().map(|output| output.max_error).fold(0.0, f64::max)))
+}
+
+/// The line about the error of the outputs.
+pub(crate) fn error_line(measured: &Result<Vec<MeasuredOutput>, String>) -> String {
+    let measured = match measured {
+        Ok(measured) => measured,
+        Err(reason) => return format!("the error of the outputs is not measured: {reason}"),
+    };
+    let not_finite: u64 = measured.iter().map(|output| output.not_finite).sum();
+    let mut line = match worst(measured) {
+        None => "no output has numbers".to_owned(),
+        Some((output, _)) if output.snr.is_infinite() && not_finite == 0 => {
+            "the outputs are equal on generated inputs".to_owned()
+        }
+        Some((output, max_error)) => format!(
+            "measured on generated inputs: `{}` has the least ratio of signal to noise, {:.1} dB; the largest error is {max_error:.2e}",
+            shown(&output.name),
+            output.snr
+        ),
+    };
+    if not_finite > 0 {
+        line.push_str(&format!("; {} finite in one model only", plural(not_finite, "element")));
+    }
+    line
+}
+
+/// Number of wide nodes of each operator, with the reason, in the order of the first one.
+fn by_operator(done: &Narrowed) -> Vec<(String, &'static str, usize)> {
+    let mut rows: Vec<(String, &'static str, usize)> = Vec::new();
+    for node in &done.wide {
+        let (op, reason) = (shown(&node.op), node.reason.text());
+        match rows.iter_mut().find(|row| row.0 == op && row.1 == reason) {
+            Some(row) => row.2 += 1,
+            None => rows.push((op, reason, 1)),
+        }
+    }
+    rows
+}
+
+fn describe(
+    done: &Narrowed,
+    half: Half,
+    (before, after): (u64, u64),
+    measured: &Result<Vec<MeasuredOutput>, String>,
+    out: &Out,
+) {
+    out.summary(&format!(
+        "{} in {}, {} added, {} -> {} bytes of weights",
+        plural(done.nodes as u64, "node"),
+        half.elem(),
+        plural(done.casts as u64, "cast"),
+        grouped(before),
+        grouped(after)
+    ));
+    for (op, reason, count) in by_operator(done) {
+        out.details_of_summary(&format!("{count:>9} stay  {op}: {reason}\n"));
+    }
+    for (name, number) in &done.out_of_range {
+        out.detail(1, &format!("out of range: {} has {number:e}", shown(name)));
+    }
+    for tensor in &done.tensors {
+        let losses = &tensor.losses;
+        let name = shown(&tensor.name);
+        if losses.is_mask {
+            let limit = half.max().copysign(losses.worst.unwrap_or(1.0));
+            out.details_of_summary(&format!("     mask  {name}: {} become {limit:e}\n", losses.saturated));
+        }
+        if losses.is_kept_positive {
+            out.details_of_summary(&format!(
+                "    small  {name}: becomes the least positive number {:e}\n",
+                half.tiny()
+            ));
+        }
+        if losses.zeros + losses.subnormal > 0 {
+            let text = format!(
+                "{name}: of {} elements, {} become zero and {} subnormal",
+                losses.elements, losses.zeros, losses.subnormal
+            );
+            out.detail(1, &text);
+        }
+    }
+    let count =
+        done.tensors.iter().filter(|tensor| tensor.losses.zeros + tensor.losses.subnormal > 0).count();
+    if count > 0 {
+        out.details_of_summary(&format!(
+            "{count:>9} weights have elements that become zero or subnormal (-v lists them)\n"
+        ));
+    }
+    if let Some(reason) = &done.not_run {
+        out.warning(&format!("the range of the numbers is not known: {reason}"), None);
+    }
+    out.details_of_summary(&format!("{}\n", error_line(measured)));
+}
+
+/// The measured outputs, for programs.
+pub(crate) fn outputs_item(measured: &[MeasuredOutput]) -> Vec<Value> {
+    let number = |number: f64| if number.is_finite() { json!(number) } else { Value::Null };
+    let item = |output: &MeasuredOutput| {
+        json!({
+            "name": output.name,
+            "elements": output.elements,
+            "max": number(output.max),
+            "max_error": number(output.max_error),
+            "snr": number(output.snr),
+            "not_finite": output.not_finite,
+        })
+    };
+    measured.iter().map(item).collect()
+}
+
+fn item(
+    done: &Narrowed,
+    half: Half,
+    (before, after): (u64, u64),
+    measured: &Result<Vec<MeasuredOutput>, String>,
+) -> Value {
+    let wide: Vec<Value> = by_operator(done)
+        .into_iter()
+        .map(|(op, reason, count)| json!({ "op": op, "reason": reason, "nodes": count }))
+        .collect();
+    let tensors: Vec<Value> = done
+        .tensors
+        .iter()
+        .map(|tensor| {
+            let losses = &tensor.losses;
+            json!({
+                "name": tensor.name,
+                "elements": losses.elements,
+                "saturated": losses.saturated,
+                "zero": losses.zeros,
+                "subnormal": losses.subnormal,
+                "kept_positive": losses.is_kept_positive,
+            })
+        })
+        .collect();
+    let ranges: BTreeMap<&str, f64> =
+        done.out_of_range.iter().map(|(name, number)| (name.as_str(), *number)).collect();
+    json!({
+        "format": half.elem().to_string(),
+        "nodes": done.nodes,
+        "casts": done.casts,
+        "constants": done.constants,
+        "wide": wide,
+        "tensors": tensors,
+        "out_of_range": ranges,
+        "bytes": { "before": before, "after": after },
+        "outputs": measured.as_ref().map(|measured| outputs_item(measured)).unwrap_or_default(),
+        "not_measured": measured.as_ref().err(),
+    })
+}
+
+fn describe_floats(done: &Dequantized, out: &Out) {
+    out.summary(&format!(
+        "{} made floats, {} removed",
+        plural(done.weights as u64, "weight"),
+        plural(done.pairs as u64, "pair")
+    ));
+    let mut left: BTreeMap<&str, usize> = BTreeMap::new();
+    for (op, _) in &done.left {
+        *left.entry(op).or_default() += 1;
+    }
+    for (op, count) in left {
+        out.details_of_summary(&format!("{count:>9} stay  {}: computes with quantized numbers\n", shown(op)));
+    }
+}
+
+/// Adds what was done to the report.
+pub(crate) fn report(
+    loaded: &Loaded,
+    kind: &'static str,
+    done: &Value,
+    out: &mut Out,
+) -> Result<(), Failure> {
+    if out.is_for_people() {
+        return out.input(loaded, loaded.findings.clone());
+    }
+    out.result_kind(kind, "models");
+    let mut item = json!({ "name": loaded.name });
+    if let (Some(item), Some(done)) = (item.as_object_mut(), done.as_object()) {
+        item.extend(done.clone());
+    }
+    let items = vec![JsonText::of(&item)?];
+    let findings = loaded.findings.clone();
+    out.input_of(&loaded.name, Some(loaded.format.id()), Some(loaded.bytes), findings, items)
+}

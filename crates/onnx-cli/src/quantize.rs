@@ -1,0 +1,201 @@
+//! `onnx quantize`: weights in a quantized format.
+
+use onnx_quantize::{
+    Granularity, MeasureOptions, MeasuredOutput, QuantizeError, WeightOptions, WeightReport, measure,
+    quantize_weights,
+};
+use onnx_types::{ElemType, Execution};
+use serde_json::{Value, json};
+
+use crate::args::{Changed, QuantizeArgs};
+use crate::exit::{Failure, LibraryError, Outcome};
+use crate::input::{Loaded, display_name, load_to_copy};
+use crate::number_formats::{error_line, outputs_item, report, weight_bytes};
+use crate::ops::documents;
+use crate::output::{Out, shown};
+use crate::progress::Progress;
+use crate::selection::Context;
+use crate::size::{grouped, plural};
+use crate::{store, weights};
+
+impl LibraryError for QuantizeError {
+    fn help(&self) -> Option<String> {
+        match self {
+            Self::Type(_) => Some(format!("types: {}", types().join(", "))),
+            Self::Version { needed, .. } => {
+                Some(format!("`onnx convert MODEL --opset {needed} -o NEW` first"))
+            }
+            Self::NotMeasured(_) => Some("without `--budget`, the model need not run".to_owned()),
+            Self::Weight { .. } => Some("are the files of the weights beside the model?".to_owned()),
+            _ => None,
+        }
+    }
+}
+
+/// The names of the types to which weights are quantized.
+fn types() -> Vec<String> {
+    ElemType::all()
+        .filter(|&elem| onnx_quantize::is_quantized_type(elem))
+        .map(|elem| elem.to_string())
+        .collect()
+}
+
+pub(crate) fn run(args: &QuantizeArgs, out: &mut Out) -> Result<Outcome, Failure> {
+    let to = elem(&args.to)?;
+    if !args.weights_only {
+        return Err(Failure::new("only weights are quantized: activations need ranges from a calibration")
+            .help("add `--weights-only`"));
+    }
+    let budget = args.budget.as_deref().map(budget).transpose()?;
+    let in_place = args.in_place.in_place;
+    let changed = Changed { path: &args.input_file, from: args.input.from, in_place };
+    let output = args.output.as_model_output();
+    let placement = output.placement(Some(&changed), &args.external, out)?;
+    let progress = Progress::start("quantizing", 1);
+    progress.begin(&display_name(&args.input_file));
+    let mut loaded = load_to_copy(&args.input_file, &args.input)?;
+    progress.aside(|| loaded.report(&args.input.severity, args.keep_going, out))?;
+    let inputs = loaded.files()?;
+    let done = quantize(&mut loaded, args, to, budget)?;
+    loaded.execution.interrupt.check()?;
+    progress.aside(|| {
+        describe(&done, to, out);
+        report(&loaded, "quantize/1", &item(&done, to), out)
+    })?;
+    let to = placement.destination(loaded.execution.clone(), args.output.write, inputs);
+    let files = weights::place(&mut loaded, &placement, out)?;
+    store::write(&loaded.model, &to, &files, progress, out)?;
+    Ok(Outcome::Fine)
+}
+
+/// Reads the name of a type.
+fn elem(text: &str) -> Result<ElemType, Failure> {
+    let known = ElemType::all().find(|elem| elem.to_string() == text);
+    known.filter(|&elem| onnx_quantize::is_quantized_type(elem)).ok_or_else(|| {
+        let help = format!("types: {}", types().join(", "));
+        let help = match text {
+            "float16" | "bfloat16" => format!("`onnx convert MODEL --{text} -o NEW` changes the whole model"),
+            _ => help,
+        };
+        Failure::new(format_args!("weights are not quantized to `{}`", shown(text))).help(help)
+    })
+}
+
+/// Reads `snr=NUMBER`.
+fn budget(text: &str) -> Result<f64, Failure> {
+    let number = text.strip_prefix("snr=").and_then(|number| number.parse::<f64>().ok());
+    number.filter(|number| number.is_finite()).ok_or_else(|| {
+        Failure::new(format_args!("`{}` is not a budget", shown(text)))
+            .help("write the least ratio of signal to noise in decibels: `snr=30`")
+    })
+}
+
+/// What was done.
+struct Done {
+    report: WeightReport,
+    /// The outputs' error, if it was requested.
+    measured: Option<Result<Vec<MeasuredOutput>, String>>,
+    bytes: (u64, u64),
+}
+
+fn quantize(
+    loaded: &mut Loaded,
+    args: &QuantizeArgs,
+    to: ElemType,
+    budget: Option<f64>,
+) -> Result<Done, Failure> {
+    let registry = documents::registry_with_onnxruntime(&[])?;
+    let source = loaded.source()?;
+    let except = Context::new(loaded)?.nodes(&loaded.model, &args.except)?;
+    let execution: Execution = loaded.execution.clone().with_seed(args.seed.unwrap_or_default());
+    let granularity = match (args.per_channel, args.block) {
+        (true, _) => Granularity::Channel,
+        (false, Some(size)) => Granularity::Block(size),
+        (false, None) => Granularity::Tensor,
+    };
+    let options = WeightOptions::default()
+        .with_granularity(granularity)
+        .with_symmetric(args.symmetric)
+        .with_except(&except)
+        .with_budget(budget)
+        .with_registry(&registry)
+        .with_data(&source)
+        .with_execution(execution.clone());
+    let before = args.measure.then(|| loaded.model.clone());
+    let old = weight_bytes(&loaded.model);
+    let report = quantize_weights(&mut loaded.model, to, &options)?;
+    let settings =
+        MeasureOptions::default().with_registry(&registry).with_data(&source).with_execution(execution);
+    let measured = match (before, budget) {
+        (_, Some(_)) => Some(Ok(report.outputs.clone())),
+        (Some(before), None) => Some(measure(&before, &loaded.model, &settings)),
+        (None, None) => None,
+    };
+    Ok(Done { report, measured, bytes: (old, weight_bytes(&loaded.model)) })
+}
+
+fn describe(done: &Done, to: ElemType, out: &Out) {
+    let weights = &done.report.weights;
+    let kept = weights.iter().filter(|weight| weight.is_kept).count();
+    out.summary(&format!(
+        "{} in {to}, {} -> {} bytes of weights",
+        plural((weights.len() - kept) as u64, "weight"),
+        grouped(done.bytes.0),
+        grouped(done.bytes.1)
+    ));
+    let worst = weights.iter().filter(|weight| !weight.is_kept).min_by(|a, b| a.snr.total_cmp(&b.snr));
+    if let Some(worst) = worst {
+        out.details_of_summary(&format!(
+            "the weight that loses most is `{}`: {:.1} dB, {:.2e} at most\n",
+            shown(&worst.name),
+            worst.snr,
+            worst.max_error
+        ));
+    }
+    for weight in weights {
+        let kept = if weight.is_kept { ", stays" } else { "" };
+        out.detail(
+            1,
+            &format!("{}: {:.1} dB, {:.2e} at most{kept}", shown(&weight.name), weight.snr, weight.max_error),
+        );
+    }
+    if done.report.runs > 0 {
+        let runs = plural(done.report.runs as u64, "run");
+        out.details_of_summary(&format!(
+            "{kept} of {} kept for the budget, found in {runs}\n",
+            plural(weights.len() as u64, "weight")
+        ));
+    }
+    if let Some(measured) = &done.measured {
+        out.details_of_summary(&format!("{}\n", error_line(measured)));
+    }
+}
+
+fn item(done: &Done, to: ElemType) -> Value {
+    let number = |number: f64| if number.is_finite() { json!(number) } else { Value::Null };
+    let weights: Vec<Value> = done
+        .report
+        .weights
+        .iter()
+        .map(|weight| {
+            json!({
+                "name": weight.name,
+                "elements": weight.elements,
+                "before": weight.before,
+                "after": weight.after,
+                "max_error": number(weight.max_error),
+                "snr": number(weight.snr),
+                "kept": weight.is_kept,
+            })
+        })
+        .collect();
+    let measured = done.measured.as_ref();
+    json!({
+        "to": to.to_string(),
+        "weights": weights,
+        "bytes": { "before": done.bytes.0, "after": done.bytes.1 },
+        "runs": done.report.runs,
+        "outputs": measured.and_then(|found| found.as_ref().ok()).map(|found| outputs_item(found)).unwrap_or_default(),
+        "not_measured": measured.and_then(|found| found.as_ref().err()),
+    })
+}

@@ -1,0 +1,169 @@
+//! Number formats: `onnx convert --float16`, `onnx quantize`, `onnx edit --type`.
+
+use crate::run::{Folder, onnx};
+
+/// Half precision meets everything that tools get wrong: scales of `Resize`, targets of `Cast`, branches, a mask.
+const MIXED: &str = r#"<ir_version: 10, opset_import: ["": 20]>
+g (float[1,1,4,4] x, bool c, bool[4] m) => (float[1,1,8,8] y, float[4] z)
+<float[4] scales = {1, 1, 2, 2}, float low = {-3.4028235e38}, float[1,1,1,1] w = {0.3}, int64[1] four = {4}> {
+   a = Conv (x, w)
+   y = Resize (a, , scales)
+   r = ReduceMean <keepdims = 0> (a)
+   i = Cast <to = 6> (r)
+   f = Cast <to = 1> (i)
+   e = Expand (f, four)
+   t = If (c) <
+      then_branch = p () => (float[4] u) { u = Where (m, e, low) },
+      else_branch = q () => (float[4] v) { v = Neg (e) }
+   >
+   z = Softmax (t)
+}"#;
+
+/// A model with two weights.
+pub(crate) const WEIGHTS: &str = r#"<ir_version: 10, opset_import: ["": 21]>
+g (float[N,4] x) => (float[N,2] y)
+<float[4,2] w = {0.1, 0.7, -0.3, 0.2, 0.5, -0.1, 0.4, 0.9}, float[2,2] v = {1.5, -0.25, 0.125, 2}> {
+   p = MatMul (x, w)
+   y = MatMul (p, v)
+}"#;
+
+fn text_of(folder: &Folder, name: &str) -> String {
+    String::from_utf8(folder.get(name)).unwrap()
+}
+
+#[test]
+fn half_precision_is_valid_and_measured() {
+    let folder = Folder::with("in.onnxtxt", MIXED);
+    for format in ["float16", "bfloat16"] {
+        for keep in ["", "--keep-io"] {
+            onnx(&folder, &format!("convert in.onnxtxt --{format} {keep} -o out.onnxtxt"))
+                .exits(0)
+                .says(&format!("nodes in {format}"))
+                .says("mask  low: 1 become -");
+            onnx(&folder, "check out.onnxtxt --full").exits(0);
+            let text = text_of(&folder, "out.onnxtxt");
+            assert!(text.contains("float[4] scales"), "{text}");
+            // `Conv` takes bfloat16 from version 22 on.
+            let is_wide = !keep.is_empty() || format == "bfloat16";
+            assert_eq!(text.contains("(float[1,1,4,4] x"), is_wide, "{text}");
+        }
+    }
+}
+
+#[test]
+fn the_choice_can_be_restricted() {
+    let folder = Folder::with("in.onnxtxt", MIXED);
+    onnx(&folder, "convert in.onnxtxt --float16 --except Conv() --without-run -o out.onnxtxt")
+        .exits(0)
+        .says("1 stay  Conv: it is not selected")
+        .says("`--without-run` is given");
+    assert!(text_of(&folder, "out.onnxtxt").contains("float[1,1,1,1] w"));
+    onnx(&folder, "convert in.onnxtxt --float16 --only Softmax() -o out.onnxtxt")
+        .exits(0)
+        .says("1 cast added");
+    // Without an output, nothing is written.
+    onnx(&folder, "convert in.onnxtxt --float16").exits(0).says("nodes in float16");
+}
+
+#[test]
+fn requests_that_make_no_sense_are_refused() {
+    let folder = Folder::with("in.onnxtxt", MIXED);
+    onnx(&folder, "convert in.onnxtxt --float16 --bfloat16").exits(2);
+    onnx(&folder, "convert in.onnxtxt --float16 --opset 22").exits(2);
+    onnx(&folder, "convert in.onnxtxt --keep-io -o out.onnxtxt").exits(2).says("--float16");
+    onnx(&folder, "convert in.onnxtxt --float16 --except nothing -o out.onnxtxt").exits(2);
+    folder.put(
+        "old.onnxtxt",
+        r#"<ir_version: 3, opset_import: ["": 7]> g (float[2] x) => (float[2] y) { y = Relu (x) }"#,
+    );
+    onnx(&folder, "convert old.onnxtxt --bfloat16 -o out.onnxtxt")
+        .exits(2)
+        .says("no operator of the model takes bfloat16")
+        .says("onnx convert MODEL --opset 22");
+}
+
+#[test]
+fn types_of_inputs_and_outputs_change() {
+    let model = r#"<ir_version: 10, opset_import: ["": 20]>
+g (int64[N] ids, float[8,2] t) => (float[N,2] scores, int64[2] s) {
+   scores = Gather (t, ids)
+   s = Shape (scores)
+}"#;
+    let folder = Folder::with("in.onnxtxt", model);
+    onnx(&folder, "edit in.onnxtxt --type ids=int32 --type scores=float16 -o out.onnxtxt")
+        .exits(0)
+        .says("the type of `ids` to int32, with a cast");
+    onnx(&folder, "check out.onnxtxt --full").exits(0);
+    let text = text_of(&folder, "out.onnxtxt");
+    assert!(text.contains("int32[N] ids") && text.contains("float16[N,2] scores"), "{text}");
+    assert!(text.contains("s = Shape (scores_float)"), "{text}");
+    onnx(&folder, "edit in.onnxtxt --type nope=int32 -o out.onnxtxt")
+        .exits(2)
+        .says("is not an input or output");
+    onnx(&folder, "edit in.onnxtxt --type ids=fp16 -o out.onnxtxt").exits(2).says("float16");
+    onnx(&folder, "edit in.onnxtxt --type ids -o out.onnxtxt").exits(2).says("is not NAME=TYPE");
+    onnx(&folder, "edit in.onnxtxt --type ids=complex64 -o out.onnxtxt").exits(2).says("does not convert");
+}
+
+#[test]
+fn weights_are_quantized_and_come_back() {
+    let folder = Folder::with("in.onnxtxt", WEIGHTS);
+    for (arguments, wanted) in [
+        ("--to int8", "int8[4,2] w_quantized"),
+        ("--to uint8 --per-channel", "uint8[2] w_zero_point"),
+        ("--to int4 --block 2", "float[2,2] w_scale"),
+        ("--to float8e4m3fn", "float8e4m3fn[4,2] w_quantized"),
+    ] {
+        onnx(&folder, &format!("quantize in.onnxtxt {arguments} --weights-only --measure -o out.onnxtxt"))
+            .exits(0)
+            .says("2 weights in")
+            .says("dB");
+        onnx(&folder, "check out.onnxtxt --full").exits(0);
+        let text = text_of(&folder, "out.onnxtxt");
+        assert!(text.contains(wanted) && text.contains("DequantizeLinear"), "{wanted}: {text}");
+        onnx(&folder, "convert out.onnxtxt --dequantize -o back.onnxtxt")
+            .exits(0)
+            .says("2 weights made floats");
+        assert!(!text_of(&folder, "back.onnxtxt").contains("DequantizeLinear"));
+        onnx(&folder, "compare out.onnxtxt back.onnxtxt").exits(0);
+    }
+}
+
+#[test]
+fn a_budget_keeps_weights() {
+    let folder = Folder::with("in.onnxtxt", WEIGHTS);
+    onnx(&folder, "quantize in.onnxtxt --to int4 --weights-only --budget snr=200 -o out.onnxtxt")
+        .exits(0)
+        .says("0 weights in int4")
+        .says("2 of 2 weights kept for the budget");
+    onnx(&folder, "quantize in.onnxtxt --to int8 --weights-only --budget snr=20 -o out.onnxtxt")
+        .exits(0)
+        .says("0 of 2 weights kept for the budget, found in 1 run");
+}
+
+#[test]
+fn quantizations_that_are_impossible_name_the_way_out() {
+    let folder = Folder::with("in.onnxtxt", WEIGHTS);
+    onnx(&folder, "quantize in.onnxtxt --to int8").exits(2).says("--weights-only");
+    onnx(&folder, "quantize in.onnxtxt --to float16 --weights-only")
+        .exits(2)
+        .says("onnx convert MODEL --float16");
+    onnx(&folder, "quantize in.onnxtxt --to int9 --weights-only").exits(2).says("int4");
+    onnx(&folder, "quantize in.onnxtxt --to int8 --weights-only --budget high").exits(2).says("snr=30");
+    onnx(&folder, "quantize in.onnxtxt --to int8 --weights-only --block 0")
+        .exits(2)
+        .says("at least one element");
+    folder.put("old.onnxtxt", WEIGHTS.replace("21", "13"));
+    onnx(&folder, "quantize old.onnxtxt --to int4 --weights-only -o out.onnxtxt")
+        .exits(2)
+        .says("does not take int4")
+        .says("onnx convert MODEL --opset 21");
+    onnx(&folder, "quantize old.onnxtxt --to int8 --block 2 --weights-only -o out.onnxtxt")
+        .exits(2)
+        .says("has no scales for blocks");
+    onnx(&folder, "quantize old.onnxtxt --to int8 --per-channel --weights-only -o out.onnxtxt").exits(0);
+    folder.put("older.onnxtxt", WEIGHTS.replace("21", "9"));
+    onnx(&folder, "quantize older.onnxtxt --to int8 --weights-only -o out.onnxtxt")
+        .exits(2)
+        .says("onnx convert MODEL --opset 10");
+}
