@@ -11,6 +11,9 @@ use crate::equivalence::Equivalence;
 /// Maximum number of points of a class. More would be sampled too rarely.
 const MAX_POINTS: usize = 48;
 
+/// Attributes with smaller numbers are axes and modes.
+const LEAST_SIZE: u64 = 6;
+
 /// Elements of longer constants are weights rather than thresholds.
 const MAX_ELEMENTS: u64 = 16;
 
@@ -156,6 +159,8 @@ impl Points {
                     numbers.iter().for_each(|&number| self.add_float(f64::from(number)));
                 }
                 AttrValue::Int(number) if is_constant => self.add_integer(*number),
+                // A number of elements or a diagonal: small ones are axes and modes.
+                AttrValue::Int(number) if number.unsigned_abs() >= LEAST_SIZE => self.add_integer(*number),
                 AttrValue::Ints(numbers) if is_constant && numbers.len() as u64 <= MAX_ELEMENTS => {
                     numbers.iter().for_each(|&number| self.add_integer(number));
                 }

@@ -378,7 +378,7 @@ impl Patch<'_, '_> {
         if let Some(known) = hash.and_then(|hash| self.cx.verdicts.get(&hash)) {
             return (known.clone(), true);
         }
-        if self.cx.proof_steps >= self.cx.options.max_proof_steps {
+        if self.cx.proof_steps >= self.cx.most_proof_steps {
             return (Verdict::Untested(NO_STEPS.to_owned()), false);
         }
         let steps = AtomicU64::new(0);

@@ -17,7 +17,7 @@ use crate::commit::assumed_in;
 use crate::determinism::refers_by_name;
 use crate::equivalence::Equivalence;
 use crate::extract::Known;
-use crate::idioms::{Found, Idioms};
+use crate::idioms::{IdiomTable, Idioms};
 use crate::passes::Report;
 use crate::patch::{Draft, Level, Patch, Proof};
 use crate::query::Reason;
@@ -29,6 +29,9 @@ const WORK_OF_EDIT: i64 = 256;
 
 /// Work of inference for each node and value of the model that edits may take in addition.
 const WORK_OF_ENTITY: i64 = 64;
+
+/// The operations of proofs that a pass may take for each node of the model: a small model has few edits that are worth more.
+const PROOF_STEPS_OF_NODE: u64 = 1 << 26;
 
 /// InferOptions of a pass.
 #[derive(Clone)]
@@ -50,8 +53,8 @@ pub struct PassOptions<'a> {
     /// not generated, or no run completes. Below that level no values are compared, and it has no effect. Default: `false`.
     pub allow_untested: bool,
     /// The operations of the runs of all proofs of one pass, as [`proof_steps`](onnx_types::Limits::proof_steps) counts those of one
-    /// run. The claims of further edits are untested. A pipeline counts each run of a pass anew. Default: 2³⁴, some tens
-    /// of seconds.
+    /// run. The claims of further edits are untested. A pipeline counts each run of a pass anew. They are at most 2²⁶ for each node of
+    /// the model, too, and for sixteen more. Default: 2³⁴, some tens of seconds.
     pub max_proof_steps: u64,
     /// The operators that are known. By default those of ONNX.
     pub registry: &'a Registry,
@@ -207,6 +210,8 @@ pub struct PassCx<'m> {
     pub(crate) verdicts: HashMap<u128, Verdict, RandomState>,
     /// The operations of all proofs of the pass that runs.
     pub(crate) proof_steps: u64,
+    /// The most that they may be.
+    pub(crate) most_proof_steps: u64,
     /// Whether functions were not inferred since the last change of the inference.
     is_partial: bool,
     /// The number of edits at which functions were last inferred.
@@ -222,7 +227,7 @@ pub struct PassCx<'m> {
     /// Bytes by which folded constants may still enlarge the model; `None` before the first one.
     pub(crate) growth_left: Option<u64>,
     /// The idioms in the model at the beginning of the pass; `None` if they were not searched yet.
-    pub(crate) idioms: Option<Found>,
+    pub(crate) idioms: Option<IdiomTable>,
     /// Number of nodes with each name, in all graphs; computed when nodes are first copied.
     node_names: Option<HashMap<Symbol, usize, RandomState>>,
 }
@@ -241,6 +246,8 @@ impl<'m> PassCx<'m> {
         let (revision, assumed) = (model.revision(), assumed_in(model));
         let refers_by_name = refers_by_name(model);
         let (saved, node_names) = (None, None);
+        let nodes = model.node_count().saturating_add(16) as u64;
+        let most_proof_steps = options.max_proof_steps.min(nodes.saturating_mul(PROOF_STEPS_OF_NODE));
         let entities = model.node_count().saturating_add(model.value_count());
         let credit = i64::try_from(entities).unwrap_or(i64::MAX).saturating_mul(WORK_OF_ENTITY);
         Self {
@@ -255,6 +262,7 @@ impl<'m> PassCx<'m> {
             journal,
             verdicts,
             proof_steps: 0,
+            most_proof_steps,
             is_partial: false,
             completed_at: 0,
             assumed,

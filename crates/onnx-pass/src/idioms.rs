@@ -42,13 +42,13 @@ pub trait Idioms: Sync {
 
 /// The occurrences in the model of a context.
 #[derive(Default)]
-pub(crate) struct Found {
+pub(crate) struct IdiomTable {
     idioms: Vec<Idiom>,
     /// The indices of the occurrences that contain a node.
     of_node: SecondaryMap<NodeId, Vec<usize>>,
 }
 
-impl Found {
+impl IdiomTable {
     fn new(idioms: Vec<Idiom>) -> Self {
         let mut of_node: SecondaryMap<NodeId, Vec<usize>> = SecondaryMap::new();
         for (index, idiom) in idioms.iter().enumerate() {
@@ -74,7 +74,7 @@ impl PassCx<'_> {
     /// values inside an idiom.
     pub(crate) fn find_idioms(&mut self) {
         if let Some(idioms) = self.options.idioms.filter(|_| self.idioms.is_none()) {
-            self.idioms = Some(Found::new(idioms.find(self.model, &self.inference, self.options.data)));
+            self.idioms = Some(IdiomTable::new(idioms.find(self.model, &self.inference, self.options.data)));
         }
     }
 
@@ -82,25 +82,29 @@ impl PassCx<'_> {
     pub(crate) fn broken_idiom(&mut self, draft: &Draft, dying: &[NodeId]) -> Option<String> {
         let idioms = self.options.idioms?;
         let found = self.idioms.take()?;
-        let ends: KeySet<NodeId> = dying.iter().map(|&node| (node, ())).collect();
         let affected = dying.iter().flat_map(|&node| found.of(node).map(move |idiom| (node, idiom)));
-        let broken = affected.into_iter().find(|&(node, idiom)| {
+        let mut affected = affected.peekable();
+        // Most edits are outside of idioms.
+        let is_any = affected.peek().is_some();
+        let ends: KeySet<NodeId> = dying.iter().filter(|_| is_any).map(|&node| (node, ())).collect();
+        let broken = affected.find(|&(node, idiom): &(NodeId, &Idiom)| {
             // An earlier edit can have replaced some of the nodes by others of the same operator.
             let mut left = idiom.nodes.iter().filter(|&&member| self.model.get_node(member).is_some());
             let ends_whole = left.all(|&member| ends.contains_key(member));
-            !ends_whole && !self.has_successor(draft, node)
+            !ends_whole && !self.has_successor(draft, node, idiom)
         });
         let reason = broken.map(|(_, idiom)| {
             let (kernel, runtime) = (Quoted(&idiom.kernel), Quoted(idioms.runtime()));
             format!("it would break a group of nodes that {runtime} executes as one kernel, {kernel}")
         });
+        drop(affected);
         self.idioms = Some(found);
         reason
     }
 
-    /// Returns `true` if a node is replaced by a node of its operator: the form of an idiom remains, and runtimes merge equal nodes
-    /// themselves before they search idioms.
-    fn has_successor(&self, draft: &Draft, node: NodeId) -> bool {
+    /// Returns `true` if a node of an idiom is replaced by a node of its operator outside of the idiom: its form remains, and
+    /// runtimes merge equal nodes themselves before they search idioms.
+    fn has_successor(&self, draft: &Draft, node: NodeId, idiom: &Idiom) -> bool {
         let model = &*self.model;
         let op = |node: NodeId| (model.node(node).domain(), model.node(node).op());
         let mut outputs = model.node(node).outputs().iter().flatten().peekable();
@@ -108,7 +112,7 @@ impl PassCx<'_> {
             && outputs.filter(|&&output| model.value(output).is_used()).all(|&output| {
                 let new = draft.pairs.iter().find(|&&(old, _)| old == output).map(|&(_, new)| new);
                 let producer = new.and_then(|new| model.value(new).producer());
-                producer.is_some_and(|new| op(new) == op(node))
+                producer.is_some_and(|new| op(new) == op(node) && !idiom.nodes.contains(&new))
             })
     }
 }

@@ -354,33 +354,42 @@ impl<'a> Sampler<'a> {
         None
     }
 
-    /// The sizes that occur in the claim, and what is one more or less, if they are larger than others.
-    fn large_sizes(&self) -> impl Iterator<Item = i64> + '_ {
-        self.points.integers.iter().copied().filter(|size| (6..=128).contains(size))
+    /// The sizes that occur in the claim, and what is one more or less, if they are larger than others. A negative number counts from
+    /// the end of an axis.
+    fn large_sizes(&self, most: i64) -> impl Iterator<Item = i64> + '_ {
+        let sizes = self.points.integers.iter().filter_map(|size| size.checked_abs());
+        sizes.filter(move |size| (6..=most).contains(size))
     }
 
-    /// What is one more than the sizes that occur in the claim, the largest first: what is cut off at one of them is seen there.
+    /// What is two more than the numbers that occur in the claim, the largest first: what is cut off at one of them is seen there, also
+    /// if it counts from a diagonal, which the first row crosses.
     fn sizes_beyond(&self) -> Vec<i64> {
         let most =
             if self.points.is_expensive { 129 } else { i64::try_from(self.max_elements).unwrap_or(i64::MAX) };
-        let mut sizes: Vec<i64> =
-            self.points.integers.iter().copied().filter(|size| (6..=most).contains(size)).collect();
+        let mut sizes: Vec<i64> = self.large_sizes(most).collect();
         sizes.sort_unstable();
+        sizes.dedup();
         // Of numbers in succession, the last one.
         let ends = sizes.iter().enumerate();
         let ends =
             ends.filter(|&(index, size)| sizes.get(index.saturating_add(1)) != Some(&size.saturating_add(1)));
-        ends.map(|(_, &size)| size).rev().collect()
+        ends.map(|(_, &size)| size.saturating_add(1)).rev().collect()
     }
 
     /// In attempts for large sizes: that of one variable, and `None` for others, which have any.
     fn large_size_of(&self, attempt: usize, index: usize) -> Option<Option<i64>> {
         const ATTEMPTS: [usize; 6] = [10, 22, 14, 17, 20, 7];
+        // All variables have one size: an axis that is cut can be that of a product.
+        const TOGETHER: [usize; 2] = [12, 18];
         // An input with many elements shows more conversions of numbers.
         const MANY: i64 = 61;
         let count = self.symbols.len().clamp(1, 2);
         if has_many_elements(attempt) && !self.points.types.is_empty() {
             return Some((index == 0).then_some(MANY));
+        }
+        if let Some(turn) = TOGETHER.iter().position(|&other| other == attempt) {
+            let sizes = self.sizes_beyond();
+            return if turn == 0 { sizes.first() } else { sizes.last() }.map(|&size| Some(size));
         }
         let turn = ATTEMPTS.iter().position(|&other| other == attempt)?;
         let sizes = self.sizes_beyond();
@@ -390,7 +399,7 @@ impl<'a> Sampler<'a> {
 
     /// In one of four cases, a size that occurs in the claim and is larger than others: the end of a slice.
     fn large_size(&self, rng: &mut Rng) -> Option<i64> {
-        let sizes: Vec<i64> = self.large_sizes().collect();
+        let sizes: Vec<i64> = self.large_sizes(128).collect();
         if sizes.is_empty() || rng.below(4) > 0 { None } else { rng.pick(&sizes) }
     }
 
@@ -467,7 +476,7 @@ impl<'a> Sampler<'a> {
         rng: &mut Rng,
     ) -> Result<Tensor, NoCase> {
         let dims: Vec<i64> = match &ty.shape {
-            None => (0..rng.below(4)).map(|_| rng.pick(&[1, 2, 3]).unwrap_or(1)).collect(),
+            None => any_shape(rng),
             Some(shape) => {
                 let mut dims = Vec::new();
                 for (axis, &dim) in shape.dims().iter().enumerate() {
@@ -491,6 +500,12 @@ impl<'a> Sampler<'a> {
         let mut elements = Elements::new(self, (number, ty.elem), sizes, attempt, rng);
         elements.tensor(dims, count, content.map(|content| &content[..]))
     }
+}
+
+/// The sizes of a tensor of which no shape is known. Numbers of axes that claims name are passed by some.
+fn any_shape(rng: &mut Rng) -> Vec<i64> {
+    let rank = rng.pick(&[0, 1, 1, 2, 2, 3, 3, 4, 5, 6]).unwrap_or(2);
+    (0..rank).map(|_| rng.pick(&[1, 2, 3]).unwrap_or(1)).collect()
 }
 
 /// Returns `true` for tensors of one type.

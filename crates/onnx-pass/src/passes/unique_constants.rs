@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::hash::Hasher as _;
 
 use foldhash::fast::{FixedState, RandomState};
-use onnx_ir::{Def, GraphId, Model, ValueId};
-use onnx_types::tensor::DataSource;
+use onnx_ir::{Def, GraphId, Model, User, ValueId};
+use onnx_schema::op;
+use onnx_types::tensor::{DataSource, Tensor};
 use std::hash::BuildHasher as _;
 
 use super::Report;
@@ -27,6 +28,8 @@ pub(super) fn pass() -> Pass {
 pub fn unique_constants(cx: &mut PassCx<'_>) -> Report {
     let data = cx.options().data;
     let references = cx.references();
+    // A runtime makes a kernel of quantized weights that no other node uses.
+    let keeps_weights = cx.options().idioms.is_some();
     cx.restructure(NAME, |model| {
         let mut known: HashMap<u64, Vec<ValueId>, RandomState> = HashMap::default();
         let mut merged = 0;
@@ -35,11 +38,25 @@ pub fn unique_constants(cx: &mut PassCx<'_>) -> Report {
         for graph in graphs {
             let values: Vec<ValueId> = model.initializers(graph).collect();
             for value in values.into_iter().filter(|&value| references.allow(value)) {
+                if keeps_weights && is_quantized_weight(model, value) {
+                    continue;
+                }
                 merged += usize::from(merge(model, value, &mut known, data));
             }
         }
         merged
     })
+}
+
+/// Whether a value is more than one number that a `DequantizeLinear` reads.
+fn is_quantized_weight(model: &Model, value: ValueId) -> bool {
+    let is_dequantized = |user| {
+        let User::Node(user) = user else { return false };
+        let record = model.node(user);
+        record.is(op::DEQUANTIZE_LINEAR) && record.input(0) == Some(value)
+    };
+    let count = model.constant_tensor(value).and_then(Tensor::element_count);
+    count.is_some_and(|count| count > 1) && model.value(value).uses().iter().any(|at| is_dequantized(at.user))
 }
 
 /// Replaces an initializer by an equal one that is visible where it is; `false` if there is none.

@@ -88,7 +88,8 @@ pub(super) fn first_sizes(rng: &mut Rng, op: &str, equal: Option<i64>) -> Vec<i6
         "Pad" => rng.pick(&[1, 2, 3, 3, 4, 4]).unwrap_or(3),
         // Two axes can only be exchanged, and each exchange undoes itself.
         _ if equal.is_some() => rng.pick(&[2, 3, 3, 4]).unwrap_or(3),
-        _ => rng.pick(&[0, 1, 2, 2, 3, 3, 4]).unwrap_or(2),
+        // Numbers of axes that rules name are passed by some.
+        _ => rng.pick(&[0, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 5, 6]).unwrap_or(2),
     };
     let mut sizes = any(rng, rank);
     match (op, sizes.as_mut_slice()) {
