@@ -63,6 +63,11 @@ pub(crate) fn run(args: &SimplifyArgs, out: &mut Out) -> Result<Outcome, Failure
     let mut rules = RuleSet::standard().map_err(Failure::defect)?;
     let target = (args.target != "none").then(|| targets::load(&args.target)).transpose()?;
     let idioms = target.as_ref().map(targets::idioms).transpose()?;
+    let fitted = |rules: RuleSet| match &target {
+        Some(target) => rules.for_operators(|op| target.has_kernel(op)),
+        None => rules,
+    };
+    rules = fitted(rules);
     for path in &args.edits.rules {
         rules = rules.and(&rule_files::load(path, &registry)?);
     }
@@ -71,7 +76,7 @@ pub(crate) fn run(args: &SimplifyArgs, out: &mut Out) -> Result<Outcome, Failure
     }
     let mut known = rules.clone();
     let pipeline = if args.fuse {
-        let fusions = RuleSet::fusions().map_err(Failure::defect)?;
+        let fusions = fitted(RuleSet::fusions().map_err(Failure::defect)?);
         known = known.and(&fusions);
         fused_simplification(rules, fusions, &registry)
     } else {

@@ -10,9 +10,6 @@ use serde_json::{Value, json};
 use crate::exit::{Failure, LibraryError};
 use crate::output::{KEY, paint, shown};
 
-/// The target whose idioms are a text of `onnx-rewrite`.
-const ONNXRUNTIME: &str = "onnxruntime";
-
 /// The greatest length of a file in bytes.
 const MAX_BYTES: u64 = 64 << 20;
 
@@ -44,11 +41,7 @@ pub(crate) fn load(name: &str) -> Result<Target, Failure> {
 
 /// The groups of nodes that a target makes one kernel of.
 pub(crate) fn idioms(target: &Target) -> Result<IdiomSet, Failure> {
-    let idioms = match target.idioms.as_slice() {
-        [] if target.name == ONNXRUNTIME => IdiomSet::onnxruntime(),
-        texts => IdiomSet::parse(&target.name, &texts.join("\n")),
-    };
-    idioms.map_err(|error| {
+    IdiomSet::parse(&target.name, &target.idioms.join("\n")).map_err(|error| {
         let help =
             "`idioms` of a target has patterns in the language of rule files; docs/targets.md describes them";
         Failure::new(format_args!("the idioms of the target `{}`: {error}", shown(&target.name))).help(help)

@@ -15,6 +15,9 @@ use crate::rules::TARGET_LACKS_FEATURE;
 /// The targets of this crate: name and JSON text.
 pub const TARGETS: &[(&str, &str)] = &[("onnxruntime", include_str!("../targets/onnxruntime.json"))];
 
+/// The idioms of targets of this crate whose patterns are a text of `onnx-rewrite`.
+const IDIOMS: &[(&str, &str)] = &[("onnxruntime", onnx_rewrite::ONNXRUNTIME_IDIOMS)];
+
 /// What a runtime supports. The format of its JSON form is `onnx-target/1`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -110,11 +113,22 @@ impl Target {
         Ok(target)
     }
 
+    /// Returns `true` if it has a kernel for an operator of the standard, in some version. What a runtime expands into the body of
+    /// the operator is slower than the nodes that the operator would replace.
+    #[must_use]
+    pub fn has_kernel(&self, operator: &str) -> bool {
+        let mut own = self.operators.iter().filter(|own| own.domain.is_empty());
+        own.any(|own| own.name == operator)
+    }
+
     /// The target of this crate with a name; `None` if there is none.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         let (_, text) = TARGETS.iter().find(|(known, _)| *known == name)?;
-        Self::parse(text).ok()
+        let mut target = Self::parse(text).ok()?;
+        let idioms = IDIOMS.iter().filter(|(of, _)| *of == name);
+        target.idioms.extend(idioms.map(|(_, text)| (*text).to_owned()));
+        Some(target)
     }
 }
 

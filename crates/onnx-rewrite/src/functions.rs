@@ -2,6 +2,8 @@
 
 mod around_elementwise;
 mod pad_convs;
+mod split_sequence;
+mod unsqueezes;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -104,7 +106,7 @@ impl RuleFunction {
 
     /// The functions of this crate.
     pub(crate) fn standard() -> Vec<Self> {
-        vec![around_elementwise::rule(), pad_convs::rule()]
+        vec![around_elementwise::rule(), pad_convs::rule(), split_sequence::rule(), unsqueezes::rule()]
     }
 
     /// Lets the function fill a patch; returns the nodes that it would erase.

@@ -140,6 +140,27 @@ impl RuleSet {
         all
     }
 
+    /// Without the rules of files whose result has a node of an operator of the standard that a runtime lacks. A rule whose pattern
+    /// has the operator stays.
+    ///
+    /// ```
+    /// use onnx_rewrite::RuleSet;
+    ///
+    /// let all = RuleSet::fusions()?;
+    /// assert!(all.clone().for_operators(|op| op != "Gelu").len() < all.len());
+    /// # Ok::<(), onnx_rewrite::RuleFileError>(())
+    /// ```
+    #[must_use]
+    pub fn for_operators(self, has: impl Fn(&str) -> bool) -> Self {
+        let is_within = |rule: &Rule| {
+            let is_in_pattern = |op: &str| rule.from.nodes.iter().any(|node| node.op == op);
+            let mut nodes = rule.to.nodes.iter().filter(|node| node.domain.is_empty());
+            nodes.all(|node| has(&node.op) || is_in_pattern(&node.op))
+        };
+        let rules = self.patterns.into_iter().map(|pattern| pattern.rule).filter(is_within).collect();
+        Self { functions: self.functions, ..Self::of(rules).with_costs(self.costs) }
+    }
+
     /// Sets the costs of nodes, which each edit must lower.
     #[must_use]
     pub fn with_costs(mut self, costs: Costs) -> Self {

@@ -14,6 +14,9 @@ pub const FUSIONS_PASS: &str = "fusions";
 /// The passes that prepare the model.
 const FIRST: &[&str] = &["sorted", "constants-as-initializers", "no-dead-nodes"];
 
+/// The passes that make constants of what fusions need to know.
+const KNOWN: &[&str] = &["known-elements", "folded-constants"];
+
 /// The passes that are repeated to a fixed point: elements that are known, constants, nodes without effect and equal
 /// nodes.
 const REPEATED: &[&str] = &[
@@ -29,7 +32,8 @@ const REPEATED: &[&str] = &[
 ];
 
 /// The passes that remove what is not used any more.
-const LAST: &[&str] = &["no-dead-nodes", "no-unused-initializers", "no-unused-functions"];
+const LAST: &[&str] =
+    &["no-dead-nodes", "no-unused-outputs", "no-unused-initializers", "no-unused-functions"];
 
 /// The reason why the passes of a registry cannot simplify.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -71,15 +75,24 @@ pub enum SimplificationError {
 /// Returns an error if a pack of the registry has replaced a pass by one that requires an unknown pass, or
 /// that undoes what another one does.
 pub fn simplification(rules: RuleSet, registry: &Registry) -> Result<Pipeline, SimplificationError> {
+    simplified(Vec::new(), rules, registry)
+}
+
+/// The pipeline with passes between the preparation and the rules.
+fn simplified(
+    early: Vec<Pass>,
+    rules: RuleSet,
+    registry: &Registry,
+) -> Result<Pipeline, SimplificationError> {
     let mut repeated = named(REPEATED, registry)?;
     repeated.push(rules.pass(RULES_PASS));
     repeated.extend(named(&["no-dead-nodes"], registry)?);
-    let prepared = Pipeline::new().then(named(FIRST, registry)?);
+    let prepared = Pipeline::new().then(named(FIRST, registry)?).then(early);
     Ok(prepared.then_repeat(repeated)?.then(named(LAST, registry)?))
 }
 
-/// Like [`simplification`], followed by a phase that applies `fusions`. The fusions come last, so their patterns match
-/// simplified models only and need no variants for models that are not simplified.
+/// Like [`simplification`], with `fusions` before the rules, which would change what some of them match, and in a phase that follows:
+/// patterns match simplified models and need no variants for others.
 ///
 /// ```
 /// use onnx_pass::PassOptions;
@@ -112,10 +125,11 @@ pub fn fused_simplification(
     fusions: RuleSet,
     registry: &Registry,
 ) -> Result<Pipeline, SimplificationError> {
+    let mut early = named(KNOWN, registry)?;
+    early.push(fusions.clone().pass(FUSIONS_PASS));
     let mut repeated = vec![fusions.pass(FUSIONS_PASS)];
     repeated.extend(named(&["unique-constants", "unique-subexpressions", "no-dead-nodes"], registry)?);
-    let simplified = simplification(rules, registry)?;
-    Ok(simplified.then_repeat(repeated)?.then(named(LAST, registry)?))
+    Ok(simplified(early, rules, registry)?.then_repeat(repeated)?.then(named(LAST, registry)?))
 }
 
 /// Passes by their names.

@@ -196,3 +196,14 @@ fn models_that_cannot_be_compared_as_a_whole_are_named() {
             .says("the limit `proof_bytes`");
     }
 }
+
+/// A runtime that lacks the operator would execute its body: more nodes than before.
+#[test]
+fn nothing_is_fused_into_an_operator_that_the_target_lacks() {
+    let model = r#"<ir_version: 11, opset_import: ["": 24]>
+g (float[N] x) => (float[N] y) { s = Sigmoid (x) y = Mul (x, s) }"#;
+    let folder = Folder::with("in.onnxtxt", model);
+    onnx(&folder, "simplify in.onnxtxt --fuse --target none").exits(0).says("1 node").says("Swish");
+    let run = onnx(&folder, "simplify in.onnxtxt --fuse").exits(0);
+    assert!(!run.err.contains("Swish"), "{}", run.err);
+}

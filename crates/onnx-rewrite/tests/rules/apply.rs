@@ -102,6 +102,36 @@ fn a_pad_of_several_convolutions_is_their_padding() {
     );
 }
 
+#[test]
+fn insertions_of_axes_into_one_result_are_made_together() {
+    check(
+        "",
+        "g (float[N,S] x) => (float[A,B,C,D] y, float[E,F,G,H] z)
+        <int64[1] a = {1}, int64[1] b = {0}, int64[1] c = {-1}> {
+            t = Unsqueeze (x, a) y = Unsqueeze (t, b) z = Unsqueeze (t, c)
+        }",
+        "y = Unsqueeze (x, val_0)
+         z = Unsqueeze (x, val_1)",
+    );
+}
+
+#[test]
+fn sequences_of_known_tensors_are_tensors() {
+    check(
+        "",
+        "g (float[N,3] x, float[N,4] w) => (float[N,A] y, float[B,C] z, float[N] v)
+        <int64 first = {0}, int64 last = {-1}, int64 two = {2}> {
+            s = SplitToSequence <axis = 1, keepdims = 0> (x) v = SequenceAt (s, last)
+            r = SplitToSequence <axis = -1> (w, two) z = SequenceAt (r, first)
+            c = SequenceConstruct (x, w, z) y = ConcatFromSequence <axis = 1> (c)
+        }",
+        "_, _, val_1 = Split <axis = 1> (x, val_0)
+         v = Squeeze (val_1, val_2)
+         z, _ = Split <axis = 1> (w, val_3)
+         y = Concat <axis = 1> (x, w, z)",
+    );
+}
+
 /// A size of `a` is known under a guard, and the other one in any case.
 #[test]
 fn what_does_not_need_a_guard_is_used() {

@@ -93,6 +93,40 @@ fn a_factor_and_an_offset_without_effect_stay_where_a_kernel_needs_them() {
 }
 
 #[test]
+fn a_factor_without_effect_stays_after_a_product() {
+    let idioms = IdiomSet::onnxruntime().unwrap();
+    let body = "p = Pow (x, two) w = ReduceMean <axes = [-1]> (p) k = Add (w, e) r = Sqrt (k) i = Div (one, r) \
+        n = Mul (x, i) y = Mul (n, s)";
+    let model = parse("float[N,2,4] y", body);
+    let all = ["Add", "Div", "Mul", "Mul", "Pow", "ReduceMean", "Sqrt"];
+    assert_eq!(simplified(model.clone(), Some(&idioms)), all);
+    assert_eq!(simplified(model, None), ["Add", "Div", "Pow", "ReduceMean", "Sqrt"]);
+}
+
+#[test]
+fn the_mask_of_an_attention_stays() {
+    let idioms = IdiomSet::onnxruntime().unwrap();
+    let model = |version: i64, axes: [&str; 4]| {
+        let [first, second, one, two] = axes;
+        let text = format!(
+            "<ir_version: 7, opset_import: [\"\": {version}]> g (int64[N,S] m) => (float[N,1,1,S] y)
+            <float one = {{1}}, float low = {{-10000}}, int64[1] a = {{1}}, int64[1] b = {{2}}> {{
+            u = Unsqueeze {first} (m{one}) v = Unsqueeze {second} (u{two}) c = Cast <to = 1> (v)
+            d = Sub (one, c) y = Mul (d, low) }}"
+        );
+        parse_model(&text, &ParseOptions::default()).unwrap()
+    };
+    for model in [model(11, ["<axes = [1]>", "<axes = [2]>", "", ""]), model(13, ["", "", ", a", ", b"])] {
+        assert_eq!(found(&model), ["Attention of 5"]);
+        assert_eq!(
+            simplified(model.clone(), Some(&idioms)),
+            ["Cast", "Mul", "Sub", "Unsqueeze", "Unsqueeze"]
+        );
+        assert_eq!(simplified(model, None), ["Cast", "Mul", "Sub", "Unsqueeze"]);
+    }
+}
+
+#[test]
 fn a_factor_that_closes_an_activation_does_not_move_into_a_convolution() {
     let text = r#"<ir_version: 8, opset_import: ["": 13]> g (float[N,2,4,4] x) => (float[N,1,4,4] y)
         <float one = {1}, float half = {0.5}, float root = {1.4142135}, float[1,2,1,1] w = {1, 2}> {
@@ -124,6 +158,21 @@ fn equal_nodes_are_merged_as_runtimes_do() {
     let different = simplified(twice("v"), Some(&idioms));
     // Of the factors and offsets, one is left that has an effect.
     assert_eq!(different.len(), 10, "{different:?}");
+}
+
+/// The runtime makes one kernel of a product and its quantized weights.
+#[test]
+fn equal_quantized_weights_stay_apart() {
+    let text = r#"<ir_version: 10, opset_import: ["": 21]> g (float[N,2] x) => (float[N,2] y)
+        <int8[2,2] v = {1, 2, 3, 4}, int8[2,2] w = {1, 2, 3, 4}, float s = {0.5}, float t = {0.25}> {
+        a = DequantizeLinear (v, s) b = DequantizeLinear (w, t) c = MatMul (x, a) y = MatMul (c, b) }"#;
+    let pipeline = simplification(RuleSet::standard().unwrap(), Registry::STANDARD).unwrap();
+    let idioms = IdiomSet::onnxruntime().unwrap();
+    for (idioms, count) in [(Some(&idioms as &dyn Idioms), 4), (None, 3)] {
+        let mut model = parse_model(text, &ParseOptions::default()).unwrap();
+        pipeline.run(&mut model, &PassOptions::default().with_idioms(idioms));
+        assert_eq!(model.initializers(model.main_graph()).count(), count);
+    }
 }
 
 #[test]
