@@ -44,8 +44,8 @@ impl LimitArgs {
     }
 }
 
-/// The work of a run in the command, unless the user sets it: some ten seconds of loops, or of operations on elements.
-pub(crate) const RUN_STEPS: u64 = 1 << 33;
+/// The work of a run in the command, unless the user sets it: some seconds of loops, or of operations on elements.
+pub(crate) const RUN_STEPS: u64 = 1 << 32;
 
 /// The context of runs of a model with this number of bytes of weights, which allow more work: models that take long have weights.
 /// A limit that the user sets is kept.

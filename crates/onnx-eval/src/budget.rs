@@ -42,6 +42,9 @@ const CONVERTED_BYTES: usize = 16;
 /// Smaller requests are not tried before they are made: the limit keeps a distance from what the system has.
 const PROBED_BYTES: usize = 1 << 20;
 
+/// Bytes of large memory that the system provides in the time of an operation.
+const BYTES_OF_STEP: u64 = 8;
+
 impl Budget {
     pub(crate) fn new(execution: &Execution) -> Self {
         let limits = &execution.limits;
@@ -111,7 +114,9 @@ impl Budget {
             return Err(Stop::Limit("run_elements"));
         }
         self.hold(count, size)?;
-        self.work(count as u64)
+        let bytes = (count as u64).saturating_mul(size as u64);
+        let pages = if bytes < PROBED_BYTES as u64 { 0 } else { bytes / BYTES_OF_STEP };
+        self.work((count as u64).saturating_add(pages))
     }
 
     fn hold(&mut self, count: usize, size: usize) -> Outcome {

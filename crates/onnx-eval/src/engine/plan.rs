@@ -19,7 +19,7 @@ use crate::options::EvalOptions;
 use crate::registry::{ControlFn, CustomKernel, Kernel, KernelFn, Kernels, kernel};
 
 /// The least work that running a node counts as.
-const NODE_STEPS: u64 = 256;
+const NODE_STEPS: u64 = 768;
 
 /// The graphs of a model that can run, with everything that running needs.
 #[derive(Default)]
@@ -52,7 +52,7 @@ pub(super) struct GraphPlan<'m> {
 impl GraphPlan<'_> {
     /// Work that entering the graph counts as.
     pub(super) fn steps_to_enter(&self) -> u64 {
-        (self.weights.len() + self.inputs.len() + self.outputs.len()) as u64
+        NODE_STEPS.saturating_add((self.weights.len() + self.inputs.len() + self.outputs.len()) as u64)
     }
 }
 

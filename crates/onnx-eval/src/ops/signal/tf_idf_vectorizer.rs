@@ -86,6 +86,9 @@ fn counted<W: Copy + Hash + Eq>(cx: &mut Cx<'_, '_>, x: &Operand, pool: &[W], wo
     cx.put(0, ElemType::Float, &dims, out)
 }
 
+/// Work of a lookup in a table.
+const LOOKUP: usize = 8;
+
 /// Counts the n-grams of a row.
 fn count_row<W: Copy + Hash + Eq>(
     cx: &mut Cx<'_, '_>,
@@ -99,7 +102,7 @@ fn count_row<W: Copy + Hash + Eq>(
         for start in 0..words.len() {
             let (mut node, mut size) = (0, 1);
             for word in words.get(start..).unwrap_or_default().iter().step_by(distance) {
-                cx.work(1)?;
+                cx.work(LOOKUP)?;
                 if size > lengths.most {
                     break;
                 }
