@@ -1,12 +1,14 @@
 //! `onnx print`: a model as text.
 
 use std::fmt::Write as _;
+use std::io::Write;
 use std::path::Path;
 
 use onnx_codec::InputFiles;
 use onnx_compose::Selection;
 use onnx_diag::Sink;
 use onnx_diag::render::text;
+use onnx_ir::Model;
 use onnx_text::{PrintOptions, Printed, print_function, print_graph, print_nodes};
 use onnx_types::tensor::{NoData, Tensor};
 use sha2::{Digest as _, Sha256};
@@ -91,10 +93,15 @@ fn print_model(
     };
     let to = destination(path, &loaded, args, inputs);
     let mut left_out = Sink::new();
-    let bytes = store::write_with(&to, (&loaded.model, &files), out, &mut |model, file| {
+    let mut contents = |model: &Model, file: &mut dyn Write| {
         left_out = store::write_onnx_text(model, options, file)?;
         Ok(())
-    })?;
+    };
+    let bytes = match options.elides(&loaded.model) && !is_stream(path) {
+        // Elements would be lost if the text replaced a model.
+        true => store::write_abridged(&to, &loaded.model, &mut contents)?,
+        false => store::write_with(&to, (&loaded.model, &files), out, &mut contents)?,
+    };
     let what = plural(loaded.model.node_count() as u64, "node");
     let format = Some(Format::Onnxtxt.id());
     let files: Vec<Moved> = files.iter().map(Moved::from).collect();
@@ -106,7 +113,7 @@ fn print_model(
 fn destination<'a>(path: &'a Path, loaded: &Loaded, args: &PrintArgs, inputs: InputFiles) -> Destination<'a> {
     let options = store::options(args.output, inputs).with_folders(true);
     let (format, execution) = (Format::Onnxtxt, loaded.execution.clone());
-    Destination { path, format, effect: Effect::Write, execution, options }
+    Destination { path, format, effect: Effect::Write, execution, options, before: None }
 }
 
 /// Prints what a selector denotes: one graph, or nodes.

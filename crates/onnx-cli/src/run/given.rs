@@ -123,6 +123,15 @@ impl Ports<'_> {
         Some([npy, pb, self.by_index(path, index)])
     }
 
+    /// The files that are read of a directory, or the archive.
+    pub(super) fn recorded(&self, path: &Path) -> Vec<PathBuf> {
+        if !path.is_dir() {
+            return vec![path.to_owned()];
+        }
+        let of_index = |index| self.files(path, index).into_iter().flatten().find(|file| file.exists());
+        (0..self.values.len()).filter_map(of_index).collect()
+    }
+
     /// The file of an index: `input_0.pb`.
     pub(super) fn by_index(&self, path: &Path, index: usize) -> PathBuf {
         path.join(format!("{}_{index}.pb", self.kind))

@@ -13,9 +13,10 @@ use std::collections::HashSet;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
+use onnx_codec::WriteOptions;
 use onnx_diag::{Caps, Diagnostic, Policy, Severity, Sink};
 use onnx_eval::{EvalOptions, Evaluator, FailureKind, Value, first_not_finite};
-use onnx_ir::{Element, Model, Selectors, ValueId};
+use onnx_ir::{Element, GraphOutput, Model, Selectors, ValueId};
 use onnx_schema::Registry;
 use onnx_shape_infer::{InferOptions, Inference};
 use onnx_types::Execution;
@@ -42,6 +43,7 @@ pub(crate) use sizes::{Set, Sized, parse as parse_set};
 pub(crate) use stats::node_name;
 
 use files::WrittenFile;
+use given::Ports;
 use recorded::{Compared, Expected};
 use stats::{Stats, Watcher};
 
@@ -126,9 +128,29 @@ impl<'a> Files<'a> {
         Ok(Self { args, loaded, place, expected: Expected::read(args, loaded)? })
     }
 
+    /// Neither the model nor the values that were read are replaced.
+    fn options(&self) -> Result<WriteOptions, Failure> {
+        let model = &self.loaded.model;
+        let feeds = &self.args.feeds;
+        let mut read = self.loaded.files()?;
+        for feed in &feeds.feed {
+            // The name of an input can contain the sign, too.
+            let files = feed.match_indices('=').filter_map(|(at, _)| feed.get(at.saturating_add(1)..));
+            files.for_each(|file| read.add_file(file));
+        }
+        let outputs = model.graph(model.main_graph()).outputs().iter().map(GraphOutput::value).collect();
+        let recorded =
+            [(&feeds.feeds, given::inputs(model).to_vec(), "input"), (&self.args.expect, outputs, "output")];
+        for (path, values, kind) in recorded {
+            let Some(path) = path else { continue };
+            Ports { model, values, kind }.recorded(path).iter().for_each(|file| read.add_file(file));
+        }
+        Ok(store::options(self.args.write, read))
+    }
+
     fn save_inputs(&self, inputs: &Inputs, progress: &Progress, out: &mut Out) -> Result<(), Failure> {
         let Some(path) = &self.args.save_inputs else { return Ok(()) };
-        let options = store::options(self.args.write, self.loaded.files()?);
+        let options = self.options()?;
         let written = recorded::save(path, self.loaded, inputs, &options)?;
         written_files(&written, path, progress, out);
         Ok(())
@@ -141,7 +163,7 @@ impl<'a> Files<'a> {
         out: &mut Out,
     ) -> Result<(), Failure> {
         let (Some(path), Some(place)) = (&self.args.output, &self.place) else { return Ok(()) };
-        let options = store::options(self.args.write, self.loaded.files()?);
+        let options = self.options()?;
         let written = files::write(place, outputs, &options, &self.loaded.execution)?;
         written_files(&written, path, progress, out);
         Ok(())

@@ -1,7 +1,7 @@
 //! What is observed during a run: time and memory of nodes, and inner values.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ const SHOWN: usize = 10;
 pub(super) struct Watcher<'a> {
     model: &'a Model,
     /// The inner values to keep.
-    wanted: &'a [ValueId],
+    wanted: HashSet<ValueId>,
     progress: &'a Progress,
     state: Mutex<State<'a>>,
 }
@@ -107,7 +107,7 @@ impl Observer for Watcher<'_> {
 
 impl<'a> Watcher<'a> {
     /// An observer that counts the nodes of the main graph as progress.
-    pub(super) fn new(model: &'a Model, wanted: &'a [ValueId], progress: &'a Progress) -> Self {
+    pub(super) fn new(model: &'a Model, wanted: &[ValueId], progress: &'a Progress) -> Self {
         progress.count(model.nodes(model.main_graph()).count() as u64, "nodes");
         let state = State {
             active: Vec::new(),
@@ -116,6 +116,7 @@ impl<'a> Watcher<'a> {
             declared: RunTypes::new(model),
             findings: Vec::new(),
         };
+        let wanted = wanted.iter().copied().collect();
         Self { model, wanted, progress, state: Mutex::new(state) }
     }
 

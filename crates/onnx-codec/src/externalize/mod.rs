@@ -83,6 +83,9 @@ pub struct ExternalizeOptions {
     pub everything: bool,
     /// State the SHA-1 digest of the file in every tensor, which reads all weights once. Default: no.
     pub checksum: bool,
+    /// The most bytes that tensors of one repeated element may take together: they are small in the model. Default:
+    /// [`Limits::splat_bytes`](onnx_types::Limits::splat_bytes).
+    pub splat_bytes: u64,
 }
 
 onnx_types::option_setters! {
@@ -95,6 +98,7 @@ onnx_types::option_setters! {
         with_keep_existing => keep_existing: bool,
         with_everything => everything: bool,
         with_checksum => checksum: bool,
+        with_splat_bytes => splat_bytes: u64,
     }
 }
 
@@ -112,6 +116,7 @@ impl ExternalizeOptions {
             keep_existing: true,
             everything: false,
             checksum: false,
+            splat_bytes: onnx_types::Limits::default().splat_bytes,
         }
     }
 
@@ -176,6 +181,14 @@ pub enum ExternalizeError {
         /// The most that is allowed.
         limit: u64,
     },
+    /// Tensors of one repeated element take more bytes than the options allow.
+    #[error(
+        "tensors of one repeated element take more than {limit} bytes: raise the limit `splat_bytes` to write them"
+    )]
+    SplatTooLarge {
+        /// The most that is allowed.
+        limit: u64,
+    },
     /// The weights have more bytes than 64 bits can count.
     #[error("the weights have more bytes than 64 bits can count")]
     Overflow,
@@ -190,6 +203,7 @@ impl ExternalizeError {
     pub const fn limit(&self) -> Option<&'static str> {
         match self {
             Self::TooLarge { .. } => Some("external_bytes"),
+            Self::SplatTooLarge { .. } => Some("splat_bytes"),
             Self::Tensor { source: TensorError::Data(error), .. } => error.limit(),
             _ => None,
         }
@@ -229,6 +243,7 @@ pub fn externalize(
         spots: Vec::new(),
         kept: BTreeSet::new(),
         invalid: Vec::new(),
+        splats: 0,
     };
     let mut failure = None;
     for_each_tensor(model, |place, tensor| {
@@ -267,6 +282,8 @@ struct Plan<'a> {
     /// The files of weights that stay external where they are.
     kept: BTreeSet<String>,
     invalid: Vec<String>,
+    /// Bytes of the tensors of one repeated element.
+    splats: u64,
 }
 
 impl Plan<'_> {
@@ -288,6 +305,13 @@ impl Plan<'_> {
         if let Err(fault) = tensor.validate() {
             self.invalid.push(format!("{}: {fault}", place.describe(model)));
             return Ok(());
+        }
+        if matches!(tensor.payload(), Payload::Splat(_)) {
+            self.splats = self.splats.saturating_add(size);
+            let limit = self.options.splat_bytes;
+            if self.splats > limit {
+                return Err(ExternalizeError::SplatTooLarge { limit });
+            }
         }
         let spot = match same.as_ref().and_then(|same| self.layout.find(same)) {
             Some(spot) => spot,

@@ -19,8 +19,10 @@ pub enum FileKind {
     Model,
     /// A message of protobuf other than a model, such as a graph or an operator set, in its binary form or as protobuf text.
     Message,
-    /// A JSON object.
+    /// A JSON object that this project defines, with its schema, or the index of files of weights.
     Json,
+    /// The ONNX text of a model without the elements of large tensors, which is not a model.
+    Abridged,
     /// A tensor in the format of NumPy (`.npy`), or an archive of such (`.npz`).
     Array,
     /// Tensors in the format `safetensors`.
@@ -33,6 +35,11 @@ const MODEL_EXTENSIONS: &[&str] =
 /// The extensions of other messages: those of models, and that of operator set documents.
 const MESSAGE_EXTENSIONS: &[&str] =
     &["onnx", "pb", "textproto", "pbtxt", "prototxt", "json", "onnxtxt", "onnxtext", "onnxops"];
+
+/// What a JSON object of this project contains somewhere, since the order of keys is open: its schema, or the weights of an index.
+const JSON_MARKS: &[&[u8]] = &[b"\"schema\":\"onnx-", b"\"schema\": \"onnx-", b"\"weight_map\""];
+/// What stands for elements that a text leaves out.
+const ELISION: &[u8] = "…".as_bytes();
 
 /// Number of bytes that are examined to recognize a text.
 const HEAD: u64 = 4096;
@@ -65,7 +72,8 @@ impl FileKind {
         match self {
             Self::Model => "a model",
             Self::Message => "a protobuf message",
-            Self::Json => "a JSON object",
+            Self::Json => "a report, a journal or an index in JSON",
+            Self::Abridged => "an abridged text",
             Self::Array => "an array of NumPy",
             Self::Safetensors => "a `safetensors` file",
         }
@@ -77,6 +85,7 @@ impl FileKind {
             Self::Model => MODEL_EXTENSIONS,
             Self::Message => MESSAGE_EXTENSIONS,
             Self::Json => &["json"],
+            Self::Abridged => &["onnxtxt", "onnxtext", "txt"],
             Self::Array => &["npy", "npz"],
             Self::Safetensors => &["safetensors"],
         }
@@ -117,11 +126,31 @@ impl FileKind {
                 let is_model = is_model_text(text) || is_message(&mut file, entry.len, true)?;
                 !is_model && (starts_with_field(text) || is_message(&mut file, entry.len, false)?)
             }
-            Self::Json => text.starts_with(b"{"),
+            Self::Json => text.starts_with(b"{") && contains(&mut file, JSON_MARKS)?,
+            Self::Abridged => {
+                text.starts_with(b"<") && is_model_text(text) && contains(&mut file, &[ELISION])?
+            }
             Self::Array => head.starts_with(b"\x93NUMPY") || head.starts_with(b"PK\x03\x04"),
             // The header, a JSON object, begins after its length, a number of eight bytes.
             Self::Safetensors => head.get(8) == Some(&b'{'),
         })
+    }
+}
+
+/// Whether a file contains one of some texts.
+fn contains(file: &mut File, texts: &[&[u8]]) -> io::Result<bool> {
+    const AT_ONCE: u64 = 1 << 16;
+    file.seek(SeekFrom::Start(0))?;
+    let overlap = texts.iter().map(|text| text.len()).max().unwrap_or(0);
+    let mut window: Vec<u8> = Vec::new();
+    loop {
+        window.drain(..window.len().saturating_sub(overlap));
+        if file.by_ref().take(AT_ONCE).read_to_end(&mut window)? == 0 {
+            return Ok(false);
+        }
+        if texts.iter().any(|text| window.windows(text.len()).any(|part| part == *text)) {
+            return Ok(true);
+        }
     }
 }
 
@@ -286,7 +315,18 @@ mod tests {
         for kind in [FileKind::Model, FileKind::Message, FileKind::Json] {
             assert!(is(kind, INCOMPLETE));
         }
-        assert!(is(FileKind::Json, b" {}") && !is(FileKind::Json, b"[]"));
+        let journal = b"{\"edits\": [], \"schema\": \"onnx-journal/1\"}";
+        assert!(is(FileKind::Json, journal) && is(FileKind::Json, b" {\"weight_map\": {}}"));
+        for other in
+            [b"[]".as_slice(), b"{}", b"{\"name\": \"package\"}", b"{\"ir_version\": 8, \"graph\": {}}"]
+        {
+            assert!(!is(FileKind::Json, other), "{}", other.escape_ascii());
+        }
+        let text = |elements| format!("<ir_version: 10> g () => () <float[9] w = {{{elements}}}> {{}}");
+        let abridged = text("…9 elements");
+        assert!(is_named(FileKind::Abridged, "m.onnxtxt", abridged.as_bytes()));
+        assert!(!is_named(FileKind::Abridged, "m.onnxtxt", text("1").as_bytes()));
+        assert!(!is_named(FileKind::Abridged, "m.onnx", abridged.as_bytes()));
     }
 
     /// Files of weights may have any contents.

@@ -46,9 +46,12 @@ onnx_types::option_setters! {
     }
 }
 
-/// Models that were read, and the files of their external data, known by device and inode.
+/// Models that were read, the files of their external data, and other files that were read, known by device and inode.
 #[derive(Clone, Debug, Default)]
-pub struct InputFiles(Vec<InputModel>);
+pub struct InputFiles {
+    models: Vec<InputModel>,
+    others: Vec<FileId>,
+}
 
 #[derive(Clone, Debug)]
 struct InputModel {
@@ -73,6 +76,11 @@ impl InputFiles {
         Ok(())
     }
 
+    /// A file other than a model and its data, which is not replaced: the values of an input. One that does not exist is ignored.
+    pub fn add_file(&mut self, path: impl AsRef<Path>) {
+        self.others.extend(FileEntry::following(path.as_ref()).map(|entry| entry.id));
+    }
+
     /// The files of a model that was read from a stream, if its data is in a directory.
     pub fn add_data(&mut self, directory: impl AsRef<Path>, model: &Model) {
         self.push(None, directory.as_ref(), model);
@@ -83,10 +91,13 @@ impl InputFiles {
     ///
     /// # Errors
     ///
-    /// [`ReplaceRefusal::IsInput`] and [`ReplaceRefusal::ReadByInput`].
+    /// [`ReplaceRefusal::IsInput`], [`ReplaceRefusal::ReadByInput`] and [`ReplaceRefusal::IsRead`].
     pub fn check_stream(&self, stream: &std::fs::Metadata) -> Result<(), ReplaceRefusal> {
         let Some(id) = FileEntry::of_open(stream).map(|entry| entry.id) else { return Ok(()) };
-        for input in &self.0 {
+        if self.others.contains(&id) {
+            return Err(ReplaceRefusal::IsRead);
+        }
+        for input in &self.models {
             if input.file.as_ref().is_some_and(|(_, file)| file.id == id) {
                 return Err(ReplaceRefusal::IsInput);
             }
@@ -99,7 +110,7 @@ impl InputFiles {
 
     fn push(&mut self, file: Option<(Target, FileEntry)>, directory: &Path, model: &Model) {
         let root = Dir::open(directory).and_then(|dir| dir.id()).ok();
-        self.0.push(InputModel { file, root, data: data_files(model, directory, |_| true) });
+        self.models.push(InputModel { file, root, data: data_files(model, directory, |_| true) });
     }
 }
 
@@ -149,6 +160,8 @@ pub enum ReplaceRefusal {
     ReadByInput,
     /// The file is a model that was read, and would become external data.
     IsInput,
+    /// The file was read for something else than a model.
+    IsRead,
     /// The model to be written has external data in the file.
     ReadByOutput,
     /// The file is the model to be written, or another of its data files.
@@ -180,6 +193,7 @@ impl fmt::Display for ReplaceRefusal {
                 f.write_str("the input model has external data in it; choose another name, or write over the input model")
             }
             Self::IsInput => f.write_str("it is the input model, which neither an output nor external data may overwrite; choose another name"),
+            Self::IsRead => f.write_str("it is a file that the command reads; choose another name"),
             Self::ReadByOutput => {
                 f.write_str("the model to be written has external data in it; choose another name")
             }
@@ -245,7 +259,8 @@ pub(crate) fn decide(outputs: &Outputs<'_>, options: &WriteOptions) -> Result<Re
         may_replace_main(outputs, entry, options).map_err(|error| (None, error))?;
     }
     // In place, without new data, a model finds its data as before.
-    let stays = || outputs.data.is_empty() && options.inputs.0.iter().any(|input| input.is_replaced(outputs));
+    let stays =
+        || outputs.data.is_empty() && options.inputs.models.iter().any(|input| input.is_replaced(outputs));
     if outputs.is_external && *outputs.main.dir_id() != outputs.root && !stays() {
         return Err((None, ReplaceRefusal::LinkedElsewhere.into()));
     }
@@ -278,8 +293,11 @@ fn may_replace_main(outputs: &Outputs<'_>, entry: &FileEntry, options: &WriteOpt
     if outputs.kept.contains_key(&entry.id) {
         return Err(ReplaceRefusal::ReadByOutput.into());
     }
+    if options.inputs.others.contains(&entry.id) {
+        return Err(ReplaceRefusal::IsRead.into());
+    }
     let mut is_input = false;
-    for input in &options.inputs.0 {
+    for input in &options.inputs.models {
         let is_this = input.is_replaced(outputs);
         if input.data.contains_key(&entry.id) && !is_this {
             return Err(ReplaceRefusal::ReadByInput.into());
@@ -303,7 +321,10 @@ fn may_replace_data(
     if outputs.kept.contains_key(&entry.id) {
         return Err(ReplaceRefusal::ReadByOutput);
     }
-    for input in &options.inputs.0 {
+    if options.inputs.others.contains(&entry.id) {
+        return Err(ReplaceRefusal::IsRead);
+    }
+    for input in &options.inputs.models {
         if input.file.as_ref().is_some_and(|(_, file)| file.id == entry.id) {
             return Err(ReplaceRefusal::IsInput);
         }

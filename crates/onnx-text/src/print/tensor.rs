@@ -2,14 +2,44 @@
 
 use std::fmt::Write as _;
 
-use onnx_ir::SparseTensor;
+use onnx_ir::{Model, SparseTensor};
 use onnx_types::tensor::{Payload, Splat, Tensor, TensorLayout, Varints};
 use onnx_types::{ElemClass, ElemType};
 
 use super::meta::Entries;
-use super::{Printer, Result};
+use super::{PrintOptions, Printer, Result};
 use crate::elements::{Plain, code_at, int32_range, is_canonical, plain_form};
 use crate::rules;
+
+impl PrintOptions<'_> {
+    /// Returns `true` if a text leaves elements of a model out.
+    #[must_use]
+    pub fn elides(&self, model: &Model) -> bool {
+        let mut any = false;
+        model.for_each_tensor(|_, tensor| any |= self.elides_tensor(tensor));
+        any
+    }
+
+    fn elides_tensor(&self, tensor: &Tensor) -> bool {
+        if matches!(tensor.payload(), Payload::Elided(_)) {
+            return !self.compat;
+        }
+        if self.full
+            || self.compat
+            || matches!(tensor.payload(), Payload::External(_) | Payload::None | Payload::Splat(_))
+        {
+            return false;
+        }
+        let length = match tensor.payload() {
+            Payload::Raw(bytes) => bytes.len() as u64 / 8,
+            Payload::Floats(bytes) | Payload::Doubles(bytes) => bytes.len() as u64 / 8,
+            Payload::Int32s(list) | Payload::Int64s(list) | Payload::Uint64s(list) => list.count() as u64,
+            Payload::Strings(strings) => strings.len() as u64,
+            _ => 0,
+        };
+        tensor.element_count().unwrap_or(u64::MAX) > self.elide_above || length > self.elide_above
+    }
+}
 
 impl Printer<'_> {
     /// Writes element type and dimensions of a tensor.
@@ -55,28 +85,9 @@ impl Printer<'_> {
         self.tensor_meta(tensor);
     }
 
-    fn is_elided(&self, tensor: &Tensor) -> bool {
-        let options = self.options;
-        if matches!(tensor.payload(), Payload::Elided(_)) {
-            return !options.compat;
-        }
-        if options.full || options.compat || matches!(tensor.payload(), Payload::External(_) | Payload::None)
-        {
-            return false;
-        }
-        let length = match tensor.payload() {
-            Payload::Raw(bytes) => bytes.len() as u64 / 8,
-            Payload::Floats(bytes) | Payload::Doubles(bytes) => bytes.len() as u64 / 8,
-            Payload::Int32s(list) | Payload::Int64s(list) | Payload::Uint64s(list) => list.count() as u64,
-            Payload::Strings(strings) => strings.len() as u64,
-            _ => 0,
-        };
-        tensor.element_count().unwrap_or(u64::MAX) > options.elide_above || length > options.elide_above
-    }
-
     /// Writes the data of a tensor, with the braces.
     pub(super) fn tensor_data(&mut self, tensor: &Tensor) {
-        if self.is_elided(tensor) && !matches!(tensor.payload(), Payload::Splat(_)) {
+        if self.options.elides_tensor(tensor) {
             self.elided(tensor);
             return;
         }

@@ -3,6 +3,7 @@
 mod npy;
 mod npz;
 
+use std::collections::HashSet;
 use std::io::{self, Cursor, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -285,7 +286,8 @@ impl<'a> Place<'a> {
         let is_archive = extension(path) == "npz" && !path.is_dir();
         let is_by_name = is_archive || to == Some(ValueFormat::Npy);
         if is_by_name {
-            names.iter().enumerate().try_for_each(|(index, name)| by_name(name, names.get(..index)))?;
+            let mut before = HashSet::new();
+            names.iter().try_for_each(|name| by_name(name, &mut before))?;
         }
         match of_file {
             Some(format) if to.is_some_and(|to| to != format) => {
@@ -302,11 +304,11 @@ impl<'a> Place<'a> {
 }
 
 /// Refuses a name that cannot be that of a file in addition to those before it.
-fn by_name(name: &str, before: Option<&[&str]>) -> Result<(), Failure> {
+fn by_name<'n>(name: &'n str, before: &mut HashSet<&'n str>) -> Result<(), Failure> {
     /// What file systems accept.
     const MOST_BYTES: usize = 255;
     let help = "write protobuf, by index: `-o DIR --to pb`";
-    if before.is_some_and(|before| before.contains(&name)) {
+    if !before.insert(name) {
         return Err(Failure::new(format_args!("two outputs have the name `{}`", shown(name))).help(help));
     }
     if file_name(name, "npy").len() > MOST_BYTES {
