@@ -137,5 +137,5 @@ pub use rename::{
 };
 pub use select::{ModelFacts, SelectError, Selection};
 pub use sizes::{EditOptions, FixedSize, NewSize, Resized, SizeChange, SizeTarget, resize};
-pub use split::{Parts, SplitOptions, SplitPart, split};
+pub use split::{Parts, SplitOptions, SplitPart, Splitting, split};
 pub use target::{TARGETS, Target, TargetError, TargetKernel, TargetOperator, unsupported};

@@ -10,6 +10,9 @@ use onnx_types::Symbol;
 /// calls.
 const MAX_PATH: usize = 256;
 
+/// The greatest length of what follows a path in a name, in bytes: a long name would be repeated for each call of the function.
+const MAX_NAME: usize = 4096;
+
 /// The names for which the path of calls becomes a prefix.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Naming {
@@ -202,7 +205,8 @@ impl Names {
             return old;
         }
         self.text.truncate(self.path.saturating_add(1));
-        self.text.push_str(model.str(old));
+        let old = model.str(old);
+        self.text.push_str(old.get(..old.floor_char_boundary(MAX_NAME)).unwrap_or_default());
         let base = model.intern(&self.text);
         if taken(self).insert(base) {
             return base;

@@ -1,5 +1,7 @@
 //! Elements and bytes of the weights, from types and dimensions.
 
+use std::collections::BTreeMap;
+
 use onnx_ir::{Model, NodeId, TensorHolder, TensorPart, ValueId};
 use onnx_types::tensor::Tensor;
 use slotmap::SecondaryMap;
@@ -47,13 +49,13 @@ impl Weights {
     /// The weights that a node reads: initializers, each once, and its attributes.
     pub(super) fn of_node(&self, model: &Model, node: NodeId) -> Size {
         let mut size = self.attributes.get(node).copied().unwrap_or_default();
-        let inputs: Vec<ValueId> = model.node(node).inputs().flatten().collect();
-        for (index, &input) in inputs.iter().enumerate() {
-            let is_first = !inputs.get(..index).unwrap_or_default().contains(&input);
-            if let Some(&weight) = self.initializers.get(input).filter(|_| is_first) {
-                size.add(weight);
-            }
-        }
+        let weights = model
+            .node(node)
+            .inputs()
+            .flatten()
+            .filter_map(|input| Some((input, self.initializers.get(input)?)));
+        let weights: BTreeMap<ValueId, &Size> = weights.collect();
+        weights.into_values().for_each(|&weight| size.add(weight));
         size
     }
 }

@@ -308,6 +308,7 @@ impl Work<'_> {
         for (old, new) in self.results(model, index) {
             let dims = |ty: Option<&Type>| ty.and_then(Type::shape).map(|shape| shape.dims().to_vec());
             let (Some(was), Some(now)) = (dims(part.model.ty(old)), dims(model.ty(new))) else { continue };
+            let mut sizes = Vec::new();
             for (axis, (was, now)) in was.into_iter().zip(now).enumerate() {
                 let proved = self.proved(new, axis);
                 if now.is_unknown() || (self.meaning(model, now) == proved) {
@@ -323,8 +324,9 @@ impl Work<'_> {
                     None if with_conditions.proves(old, axis, was) || is_needed() => Dim::Unknown,
                     None => continue,
                 };
-                set(model, new, axis, size);
+                sizes.push((axis, size));
             }
+            set(model, new, &sizes);
         }
         if let Some(slot) = self.lost.get_mut(index) {
             *slot = lost;
@@ -371,19 +373,29 @@ fn meaning(model: &Model, exprs: &mut ExprTable, variables: &Variables, dim: Dim
 fn free(model: &mut Model, lost: &Lost) {
     let mut axes: Vec<(ValueId, usize)> = lost.axes.iter().copied().collect();
     axes.sort_unstable();
-    for (number, (input, axis)) in axes.into_iter().enumerate() {
-        let name = model.intern(&format!("{FREE}{number}"));
-        set(model, input, axis, Dim::Var(name));
+    let mut number = 0_usize;
+    for of_input in axes.chunk_by(|one, next| one.0 == next.0) {
+        let Some(&(input, _)) = of_input.first() else { continue };
+        let sizes = of_input.iter().map(|&(_, axis)| {
+            let name = model.intern(&format!("{FREE}{number}"));
+            number = number.saturating_add(1);
+            (axis, Dim::Var(name))
+        });
+        let sizes: Vec<(usize, Dim)> = sizes.collect();
+        set(model, input, &sizes);
     }
 }
 
-fn set(model: &mut Model, value: ValueId, axis: usize, size: Dim) {
-    let Some(mut ty) = model.ty(value).cloned() else { return };
-    if let TypeKind::Tensor(tensor) | TypeKind::SparseTensor(tensor) = &mut ty.kind
-        && let Some(dim) = tensor.shape.as_mut().and_then(|shape| shape.dims_mut().get_mut(axis))
-    {
-        *dim = size;
-        ty.source = None;
-        model.set_type(value, Some(ty));
+/// Declares sizes of some axes of a value.
+fn set(model: &mut Model, value: ValueId, sizes: &[(usize, Dim)]) {
+    let Some(mut ty) = model.ty(value).filter(|_| !sizes.is_empty()).cloned() else { return };
+    let (TypeKind::Tensor(tensor) | TypeKind::SparseTensor(tensor)) = &mut ty.kind else { return };
+    let Some(dims) = tensor.shape.as_mut().map(Shape::dims_mut) else { return };
+    for &(axis, size) in sizes {
+        if let Some(dim) = dims.get_mut(axis) {
+            *dim = size;
+        }
     }
+    ty.source = None;
+    model.set_type(value, Some(ty));
 }

@@ -65,14 +65,14 @@ pub(super) fn describe(
 
 /// Imports the operator sets of all models, whose versions are equal.
 pub(super) fn versions(parts: &[Part<'_>], importers: &mut [Importer<'_>], model: &mut Model) {
+    let imports = model.info().opset_imports.iter();
+    let mut known: std::collections::HashSet<Symbol, foldhash::fast::RandomState> =
+        imports.map(|import| onnx_schema::normalize_domain(import.written_domain())).collect();
     for (part, importer) in parts.iter().zip(importers.iter_mut()) {
         let versions = part.model.versions_of(OpsetScope::Model);
         for import in &part.model.info().opset_imports {
             let domain = importer.symbol(model, import.written_domain());
-            let is_known = model.info().opset_imports.iter().any(|known| {
-                onnx_schema::normalize_domain(known.written_domain()) == onnx_schema::normalize_domain(domain)
-            });
-            if !is_known {
+            if known.insert(onnx_schema::normalize_domain(domain)) {
                 let version = versions.get(import.domain()).unwrap_or_else(|| import.version());
                 model.info_mut().opset_imports.push(OpsetImport::new(domain, version));
             }

@@ -72,27 +72,66 @@ pub fn split(
     parts: Parts,
     options: &SplitOptions<'_>,
 ) -> Result<Vec<SplitPart>, ComposeError> {
-    options.execution.interrupt.check()?;
-    let standard = Registry::default();
-    let registry = options.registry.unwrap_or(&standard);
-    let mut base = model.clone();
-    let mut flow = Flow::new(model, registry, &options.execution)?;
-    let cuts = cuts::choose(&flow, parts)?;
-    flow.declare(&mut base, &cuts);
-    let interfaces = flow.interfaces(model, &cuts);
-    let mut made = Vec::with_capacity(interfaces.len());
-    for (inputs, outputs) in interfaces {
+    let splitting = Splitting::new(model, parts, options)?;
+    splitting.parts().collect()
+}
+
+/// The cuts of a model, from which its parts are made one at a time: all of them together take as much memory as the model for each
+/// part. [`split`] says what the parts are.
+#[derive(Clone, Debug)]
+pub struct Splitting<'a> {
+    base: Model,
+    interfaces: Vec<Interface>,
+    options: SplitOptions<'a>,
+}
+
+impl<'a> Splitting<'a> {
+    /// Decides where a model is cut.
+    ///
+    /// # Errors
+    ///
+    /// See [`split`].
+    pub fn new(model: &Model, parts: Parts, options: &SplitOptions<'a>) -> Result<Self, ComposeError> {
         options.execution.interrupt.check()?;
-        let mut part = base.clone();
-        let extract_options =
-            ExtractOptions::default().with_registry(registry).with_execution(options.execution.clone());
-        let extracted = extract(&mut part, Some(&inputs), &outputs, &extract_options)?;
-        let main = part.main_graph();
-        let weights = part.initializers(main).map(|value| flow::bytes_of(&part, value));
-        let weight_bytes = weights.fold(0, u64::saturating_add);
-        made.push(SplitPart { model: part, weight_bytes, removed_training: extracted.removed_training });
+        let standard = Registry::default();
+        let registry = options.registry.unwrap_or(&standard);
+        let mut base = model.clone();
+        let mut flow = Flow::new(model, registry, &options.execution)?;
+        let cuts = cuts::choose(&flow, parts)?;
+        flow.declare(&mut base, &cuts);
+        let interfaces = flow.interfaces(model, &cuts);
+        Ok(Self { base, interfaces, options: options.clone() })
     }
-    Ok(made)
+
+    /// Number of parts.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.interfaces.len()
+    }
+
+    /// Returns `true` if there are no parts.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.interfaces.is_empty()
+    }
+
+    /// Makes the parts, in the order in which they run.
+    pub fn parts(&self) -> impl ExactSizeIterator<Item = Result<SplitPart, ComposeError>> + '_ {
+        self.interfaces.iter().map(|interface| self.part(interface))
+    }
+
+    fn part(&self, (inputs, outputs): &Interface) -> Result<SplitPart, ComposeError> {
+        self.options.execution.interrupt.check()?;
+        let standard = Registry::default();
+        let options = ExtractOptions::default()
+            .with_registry(self.options.registry.unwrap_or(&standard))
+            .with_execution(self.options.execution.clone());
+        let mut part = self.base.clone();
+        let extracted = extract(&mut part, Some(inputs), outputs, &options)?;
+        let weights = part.initializers(part.main_graph()).map(|value| flow::bytes_of(&part, value));
+        let weight_bytes = weights.fold(0, u64::saturating_add);
+        Ok(SplitPart { model: part, weight_bytes, removed_training: extracted.removed_training })
+    }
 }
 
 /// Inputs and outputs of a part.

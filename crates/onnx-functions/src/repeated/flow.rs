@@ -2,7 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use onnx_ir::{AttrValue, GraphId, Model, NodeId, User, ValueId};
+use onnx_ir::{AttrValue, Def, GraphId, Model, NodeId, User, ValueId};
 use onnx_types::tensor::NoData;
 use slotmap::SecondaryMap;
 
@@ -87,11 +87,11 @@ impl Flow {
         let record = model.node(node);
         let operand = |value: Option<ValueId>| {
             let Some(value) = value else { return Source::Omitted };
-            let producer = model.value(value).producer().and_then(|producer| index.get(producer));
-            let Some(&producer) = producer else { return Source::Outside(value) };
-            let mut outputs = model.node(self.nodes[producer]).outputs().iter();
-            let output = outputs.position(|&output| output == Some(value)).unwrap_or_default();
-            Source::Node { node: producer, output, value }
+            let Def::Output { node, index: output } = model.value(value).def() else {
+                return Source::Outside(value);
+            };
+            let Some(&producer) = index.get(node) else { return Source::Outside(value) };
+            Source::Node { node: producer, output: output as usize, value }
         };
         let operands: Vec<Source> = record.inputs().map(operand).collect();
         for (input, &source) in operands.iter().enumerate() {

@@ -73,7 +73,13 @@ impl Model {
         if has && !had {
             self.graphs[graph].initializers.push(value);
         } else if had && !has {
-            self.graphs[graph].initializers.retain(|&other| other != value);
+            // Values lose their constants in the order of the list, or in the opposite one, when all of them do.
+            let list = &mut self.graphs[graph].initializers;
+            if list.last() == Some(&value) {
+                list.pop();
+            } else if let Some(index) = list.iter().position(|&other| other == value) {
+                list.remove(index);
+            }
         }
         self.names_touched = true;
     }
