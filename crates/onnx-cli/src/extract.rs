@@ -105,11 +105,11 @@ fn describe(model: &Model, done: &Extracted, before: usize, out: &Out) {
 /// A model, as an item of `extract/1`.
 #[derive(Serialize)]
 pub(crate) struct Item<'a> {
-    name: &'a str,
+    name: String,
     nodes_before: u64,
     nodes_after: u64,
-    inputs: Vec<&'a str>,
-    outputs: Vec<&'a str>,
+    inputs: Vec<String>,
+    outputs: Vec<String>,
     unused_inputs: &'a [String],
 }
 
@@ -120,16 +120,28 @@ impl<'a> Item<'a> {
     }
 
     /// A part of a model that was split.
-    pub(crate) fn of_part(name_of_part: &'a str, model: &'a Model, before: usize) -> Self {
+    pub(crate) fn of_part(name_of_part: &str, model: &Model, before: usize) -> Item<'static> {
         let graph = model.graph(model.main_graph());
-        let name = |value: ValueId| model.str(model.value(value).name());
+        let name = |value: ValueId| model.str(model.value(value).name()).to_owned();
         Item {
-            name: name_of_part,
+            name: name_of_part.to_owned(),
             nodes_before: before as u64,
             nodes_after: model.node_count() as u64,
             inputs: graph.inputs().iter().map(|&input| name(input)).collect(),
             outputs: graph.outputs().iter().map(|output| name(output.value())).collect(),
             unused_inputs: &[],
         }
+    }
+
+    pub(crate) fn inputs(&self) -> &[String] {
+        &self.inputs
+    }
+
+    /// One line about a part with these weights.
+    pub(crate) fn describe(&self, weights: &str) -> String {
+        let nodes = size::plural(self.nodes_after, "node");
+        let inputs = size::plural(self.inputs.len() as u64, "input");
+        let outputs = size::plural(self.outputs.len() as u64, "output");
+        format!("{}: {nodes}, {weights} of weights, {inputs}, {outputs}", self.name)
     }
 }

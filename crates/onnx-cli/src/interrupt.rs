@@ -3,9 +3,16 @@
 
 use onnx_codec::file::Temporaries;
 
-/// The list of temporary files that a signal removes.
+/// The list of temporary files that a signal removes. There is one for the process, since a thread waits for the signals.
 #[cfg(unix)]
 pub(crate) fn temporaries() -> Temporaries {
+    static LIST: std::sync::OnceLock<Temporaries> = std::sync::OnceLock::new();
+
+    LIST.get_or_init(removed_by_signals).clone()
+}
+
+#[cfg(unix)]
+fn removed_by_signals() -> Temporaries {
     use signal_hook::consts::signal::{SIGHUP, SIGINT, SIGTERM};
 
     let temporaries = Temporaries::default();
@@ -14,17 +21,41 @@ pub(crate) fn temporaries() -> Temporaries {
     // A signal that the parent process set to be ignored, as `nohup` does, stays ignored.
     let wanted =
         signals.into_iter().filter(|signal| ignored.is_none_or(|mask| mask >> (signal - 1) & 1 == 0));
-    // If signals cannot be waited for, they end the process at once, and a temporary file may stay behind.
+    // If signals cannot be waited for, or the thread for it cannot be made, they end the process at once, and a temporary file may
+    // stay behind.
     let Ok(mut waiting) = signal_hook::iterator::Signals::new(wanted) else { return temporaries };
     let list = temporaries.clone();
-    std::thread::spawn(move || {
+    let handle = waiting.handle();
+    let thread = std::thread::Builder::new().spawn(move || {
         if let Some(signal) = waiting.forever().next() {
             let _stopped = list.stop();
             let _ = signal_hook::low_level::emulate_default_handler(signal);
         }
     });
+    if thread.is_err() {
+        handle.close();
+    }
     temporaries
 }
+
+/// Makes the process end with the status of an exceeded limit if the system has no memory: the standard library reports the request
+/// that failed, and aborts.
+#[cfg(unix)]
+pub(crate) fn end_without_memory() {
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
+
+    // If the signal cannot be caught, the process aborts.
+    let _ = signal_hook::flag::register_conditional_shutdown(
+        signal_hook::consts::signal::SIGABRT,
+        i32::from(onnx_diag::Status::Limit.exit()),
+        Arc::new(AtomicBool::new(true)),
+    );
+}
+
+/// Without Unix signals, the process aborts if the system has no memory.
+#[cfg(not(unix))]
+pub(crate) fn end_without_memory() {}
 
 /// The signals that the process ignores, or `None` if the system does not report them.
 #[cfg(unix)]

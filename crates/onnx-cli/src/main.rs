@@ -80,6 +80,7 @@ use exit::Outcome;
 use output::Out;
 
 fn main() -> ExitCode {
+    interrupt::end_without_memory();
     let cli = match args::parse() {
         Ok(cli) => cli,
         Err(error) => return usage(&error),

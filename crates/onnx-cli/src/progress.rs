@@ -41,7 +41,8 @@ impl Progress {
         bar.set_prefix(verb);
         let (sender, receiver) = mpsc::channel();
         let late = bar.clone();
-        thread::spawn(move || {
+        // Without a thread there is no bar.
+        let _ = thread::Builder::new().spawn(move || {
             if receiver.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
                 late.set_draw_target(ProgressDrawTarget::stderr());
                 late.enable_steady_tick(TICK);

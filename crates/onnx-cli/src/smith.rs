@@ -12,8 +12,15 @@ use crate::progress::Progress;
 use crate::store;
 use crate::weights::move_out;
 
+/// The greatest number of nodes: the random bytes for all of them are made first.
+const MAX_NODES: usize = 1_000_000;
+
 pub(crate) fn run(args: &SmithArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let placement = args.output.placement(None, &ExternalArgs::DEFAULT, out)?;
+    if args.nodes > MAX_NODES {
+        return Err(Failure::new(format_args!("`--nodes {}` is too many", args.nodes))
+            .help(format!("write at most {MAX_NODES}")));
+    }
     let mut options = SmithOptions::default().with_nodes(args.nodes);
     if let Some(opset) = args.opset {
         let known = opset_versions(domain::ONNX).unwrap_or(1..=1);
@@ -33,7 +40,7 @@ pub(crate) fn run(args: &SmithArgs, out: &mut Out) -> Result<Outcome, Failure> {
         progress.aside(|| out.warning(&text, Some("try another seed")));
     }
     let files = match args.output.weights.weights {
-        Weights::External(_) => move_out(&mut made.model, &placement, out)?,
+        Weights::External(_) => move_out(&mut made.model, &placement, &Execution::DEFAULT.limits, out)?,
         // The model is small, and has no external data.
         Weights::Auto | Weights::Keep | Weights::Embed => Vec::new(),
     };

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum as _;
 use onnx_codec::file::FileSet;
-use onnx_compose::{Parts, SplitOptions, SplitPart, split};
+use onnx_compose::{Parts, SplitOptions, SplitPart, Splitting};
 use onnx_diag::Sink;
-use onnx_ir::{Model, ValueId};
+use onnx_ir::Model;
 
 use crate::args::{ExternalArgs, ExtractArgs, Weights};
 use crate::change::{self, Judged};
@@ -43,27 +43,38 @@ pub(crate) fn run(args: &ExtractArgs, parts: Parts, out: &mut Out) -> Result<Out
     let before = loaded.model.node_count();
     let registry = onnx_shape_infer::contrib::registry();
     let options = SplitOptions::default().with_registry(&registry).with_execution(loaded.execution.clone());
-    let (made, mut found) = match split(&loaded.model, parts, &options) {
-        Ok(made) => (made, Sink::new()),
-        Err(error) => (Vec::new(), error.findings(&loaded.model)),
-    };
-    loaded.execution.interrupt.check()?;
-    for part in &made {
-        found.merge(invalid(&part.model));
-    }
-    let judged = Judged::new(found, &loaded, &args.input.severity)?;
+    let mut found = Sink::new();
+    let splitting = Splitting::new(&loaded.model, parts, &options);
     let format = args.output.to.unwrap_or(Format::Onnx);
-    let names = names(made.len(), format);
-    let items: Vec<Item<'_>> =
-        made.iter().zip(&names).map(|(part, name)| Item::of_part(name, &part.model, before)).collect();
+    let names = names(splitting.as_ref().map_or(0, Splitting::len), format);
+    let mut made = Vec::new();
+    match splitting.as_ref().map_err(|error| error.findings(&loaded.model)) {
+        Ok(splitting) => {
+            for (name, part) in names.iter().zip(splitting.parts()) {
+                match part {
+                    Ok(part) => {
+                        found.merge(invalid(&part.model));
+                        made.push(Made::new(name, &part, before));
+                    }
+                    Err(error) => found.merge(error.findings(&loaded.model)),
+                }
+            }
+        }
+        Err(reasons) => found.merge(reasons),
+    }
+    loaded.execution.interrupt.check()?;
+    let is_whole = !made.is_empty() && made.len() == names.len();
+    let judged = Judged::new(found, &loaded, &args.input.severity)?;
+    let items: Vec<&Item<'_>> = made.iter().map(|part| &part.item).collect();
     progress.aside(|| {
         if made.iter().any(|part| part.removed_training) {
             out.warning(TRAINING_REMOVED, None);
         }
-        describe(&made, &names, out);
+        describe(&made, out);
         change::report_all(&loaded, &judged, ("extract/1", &items), out)
     })?;
-    if made.is_empty() || (judged.is_refused() && !args.keep_going) {
+    let Ok(splitting) = splitting else { return Ok(Outcome::Findings) };
+    if !is_whole || (judged.is_refused() && !args.keep_going) {
         return Ok(Outcome::Findings);
     }
     if let Some(directory) = directory.filter(|_| !args.output.dry_run) {
@@ -71,25 +82,35 @@ pub(crate) fn run(args: &ExtractArgs, parts: Parts, out: &mut Out) -> Result<Out
     }
     drop(progress);
     let join = directory.map(|directory| join(directory, &loaded.model, &made, format));
-    write(args, directory, loaded, made, &names, out)?;
+    write(args, directory, loaded, &splitting, &names, out)?;
     if let Some(join) = join.filter(|_| !args.output.dry_run) {
         out.summary(&format!("to join them again: {join}"));
     }
     Ok(Outcome::Fine)
 }
 
+/// What is said about a part.
+struct Made {
+    item: Item<'static>,
+    weight_bytes: u64,
+    removed_training: bool,
+}
+
+impl Made {
+    fn new(name: &str, part: &SplitPart, before: usize) -> Self {
+        Self {
+            item: Item::of_part(name, &part.model, before),
+            weight_bytes: part.weight_bytes,
+            removed_training: part.removed_training,
+        }
+    }
+}
+
 /// The command that joins the parts again. An output that a later part takes is named, since connected outputs end otherwise.
-fn join(directory: &Path, model: &Model, made: &[SplitPart], format: Format) -> String {
-    let name = |model: &Model, value: ValueId| model.str(model.value(value).name()).to_owned();
-    let taken: HashSet<String> = made
-        .iter()
-        .flat_map(|part| {
-            let inputs = part.model.graph(part.model.main_graph()).inputs();
-            inputs.iter().map(|&input| name(&part.model, input))
-        })
-        .collect();
-    let outputs: Vec<String> =
-        model.graph(model.main_graph()).outputs().iter().map(|output| name(model, output.value())).collect();
+fn join(directory: &Path, model: &Model, made: &[Made], format: Format) -> String {
+    let taken: HashSet<&str> = made.iter().flat_map(|part| part.item.inputs()).map(String::as_str).collect();
+    let outputs = model.graph(model.main_graph()).outputs().iter();
+    let outputs: Vec<&str> = outputs.map(|output| model.str(model.value(output.value()).name())).collect();
     let directory = directory.display();
     let mut command = format!("onnx merge {directory}/part-*.{} --by-name", format.id());
     if outputs.iter().any(|output| taken.contains(output)) {
@@ -104,7 +125,7 @@ fn write(
     args: &ExtractArgs,
     directory: Option<&Path>,
     mut loaded: Loaded,
-    made: Vec<SplitPart>,
+    splitting: &Splitting<'_>,
     names: &[String],
     out: &mut Out,
 ) -> Result<(), Failure> {
@@ -122,8 +143,8 @@ fn write(
         |name: &String| directory.map_or_else(|| args.input_file.clone(), |directory| directory.join(name));
     let paths: Vec<PathBuf> = names.iter().map(path_of).collect();
     let mut staged = Vec::new();
-    for (part, path) in made.into_iter().zip(&paths) {
-        loaded.model = part.model;
+    for (part, path) in splitting.parts().zip(&paths) {
+        loaded.model = part.map_err(Failure::new)?.model;
         let weights = placed(args, &loaded, path);
         let placement =
             Placement { path, format, effect, weights: &weights, external: &ExternalArgs::DEFAULT };
@@ -132,7 +153,7 @@ fn write(
         if effect == Effect::Write {
             let done = store::stage(&loaded.model, &to, &files, &mut set, out)?;
             let Destination { format, effect, execution, options, .. } = to;
-            staged.push((Destination { path, format, effect, execution, options }, done));
+            staged.push((Destination { path, format, effect, execution, options, before: None }, done));
         } else {
             store::write(&loaded.model, &to, &files, Progress::start("writing", 1), out)?;
         }
@@ -203,14 +224,10 @@ fn is_part(name: &str) -> bool {
 }
 
 /// Tells where the model was cut.
-fn describe(made: &[SplitPart], names: &[String], out: &Out) {
-    for (part, name) in made.iter().zip(names) {
-        let graph = part.model.graph(part.model.main_graph());
-        let nodes = size::plural(part.model.node_count() as u64, "node");
-        let inputs = size::plural(graph.inputs().len() as u64, "input");
-        let outputs = size::plural(graph.outputs().len() as u64, "output");
+fn describe(made: &[Made], out: &Out) {
+    for part in made {
         let weights = size::bytes(part.weight_bytes);
-        out.detail(1, &format!("{name}: {nodes}, {weights} of weights, {inputs}, {outputs}"));
+        out.detail(1, &part.item.describe(&weights));
     }
     if !made.is_empty() {
         out.summary(&format!("split into {}", size::plural(made.len() as u64, "part")));

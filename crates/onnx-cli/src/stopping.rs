@@ -67,7 +67,8 @@ fn writing_a_model() {
         {
             check_stops(least, |execution| {
                 let options = WriteOptions::default().with_force(true);
-                let to = Destination { path, format, effect: Effect::Write, execution, options };
+                let to =
+                    Destination { path, format, effect: Effect::Write, execution, options, before: None };
                 let mut out = Out::new(Color::Never, "convert", ReportFormat::Text).with_verbosity(true, 0);
                 store::write(&loaded.model, &to, &[], Progress::start("converting", 1), &mut out)
             });

@@ -41,6 +41,8 @@ pub(crate) struct Destination<'a> {
     pub(crate) execution: Execution,
     /// With [`Effect::DryRun`], they change nothing.
     pub(crate) options: WriteOptions,
+    /// The size of the file that the model was read from, if the size of the output is worth a comparison.
+    pub(crate) before: Option<u64>,
 }
 
 /// How to write files, none of which an input reads.
@@ -197,6 +199,22 @@ pub(crate) fn write_with(
     Ok(bytes)
 }
 
+/// Writes a text that leaves elements out to a file, which does not replace a model. Returns the number of bytes.
+pub(crate) fn write_abridged(
+    to: &Destination<'_>,
+    model: &Model,
+    contents: &mut dyn FnMut(&Model, &mut dyn Write) -> io::Result<()>,
+) -> Result<u64, Failure> {
+    let mut bytes = 0;
+    write_file(to.path, FileKind::Abridged, &to.options, |file| {
+        let mut counted = Counted::new(file);
+        contents(model, &mut counted)?;
+        bytes = counted.bytes;
+        Ok(())
+    })?;
+    Ok(bytes)
+}
+
 /// Writes what is not a whole model, such as a node, or only finds out whether that is possible.
 pub(crate) fn write_message(
     to: &Destination<'_>,
@@ -275,6 +293,9 @@ pub(crate) fn report_written(to: &Destination<'_>, written: &Written<'_>, out: &
         }
     }
     let mut text = format!("{}, {}", written.what, size::bytes(written.bytes));
+    if let Some(before) = to.before {
+        text.push_str(&format!(" ({} before)", size::bytes(before)));
+    }
     let moved: u64 = written.files.iter().map(|file| file.bytes).sum();
     match written.files {
         [] => {}

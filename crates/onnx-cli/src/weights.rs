@@ -18,7 +18,7 @@ use onnx_codec::{
 use onnx_compose::weights::STRIPPED_LOCATION;
 use onnx_ir::Model;
 use onnx_types::tensor::{DataErrorReason, DataSource, NoData, Payload, Tensor};
-use onnx_types::{ElemType, Execution};
+use onnx_types::{ElemType, Execution, Limits};
 
 pub(crate) use strip::generate_stripped;
 
@@ -67,7 +67,14 @@ impl Placement<'_> {
         let folders = !matches!(self.weights, Weights::External(_));
         let options = store::options(args, inputs).with_folders(folders);
         let options = options.with_dry_run(self.effect == Effect::DryRun);
-        Destination { path: self.path, format: self.format, effect: self.effect, execution, options }
+        Destination {
+            path: self.path,
+            format: self.format,
+            effect: self.effect,
+            execution,
+            options,
+            before: None,
+        }
     }
 
     /// The file for the weights: of the name that is given, or of that of the output and `.data`.
@@ -88,7 +95,7 @@ pub(crate) fn place(loaded: &mut Loaded, to: &Placement<'_>, out: &Out) -> Resul
             files.iter().for_each(|file| out.detail(2, &format!("weights: copies {}", file.location())));
             if to.format == Format::Onnx && !is_stream(to.path) && is_too_large(loaded, MAX_MODEL_BYTES)? {
                 out.detail(2, "weights: moved out of the model, which would exceed 2 GiB");
-                files.extend(move_out(&mut loaded.model, to, out)?);
+                files.extend(move_out(&mut loaded.model, to, &loaded.execution.limits.clone(), out)?);
             }
             Ok(files)
         }
@@ -96,7 +103,7 @@ pub(crate) fn place(loaded: &mut Loaded, to: &Placement<'_>, out: &Out) -> Resul
         Weights::Embed => embed(loaded, out).map(|()| Vec::new()),
         Weights::External(_) => {
             embed(loaded, out)?;
-            move_out(&mut loaded.model, to, out)
+            move_out(&mut loaded.model, to, &loaded.execution.limits.clone(), out)
         }
     }
 }
@@ -115,8 +122,13 @@ fn is_too_large(loaded: &Loaded, most: u64) -> Result<bool, Failure> {
 }
 
 /// Moves the large embedded weights of a model into separate files.
-pub(crate) fn move_out(model: &mut Model, to: &Placement<'_>, out: &Out) -> Result<Vec<DataFile>, Failure> {
-    let options = options(to)?;
+pub(crate) fn move_out(
+    model: &mut Model,
+    to: &Placement<'_>,
+    limits: &Limits,
+    out: &Out,
+) -> Result<Vec<DataFile>, Failure> {
+    let options = options(to, limits)?;
     let moved = externalize(model, &options, &NoData)?;
     for invalid in &moved.invalid {
         out.warning(&format!("stays in the model, because it is invalid: {invalid}"), None);
@@ -154,13 +166,14 @@ fn shape_operands(model: &Model) -> u64 {
     count
 }
 
-fn options(to: &Placement<'_>) -> Result<ExternalizeOptions, Failure> {
+fn options(to: &Placement<'_>, limits: &Limits) -> Result<ExternalizeOptions, Failure> {
     let mut options = ExternalizeOptions::new(to.location());
     let args = to.external;
     options.threshold_bytes = args.threshold.unwrap_or(options.threshold_bytes);
     options.max_shard_bytes = args.shard_size;
     options.everything = args.all_tensors;
     options.checksum = args.checksum;
+    options.splat_bytes = limits.splat_bytes;
     if let Some(align) = args.align {
         let align = u32::try_from(align)
             .map_err(|_| Failure::new("`--align` is too large").help("give at most 65536"))?;

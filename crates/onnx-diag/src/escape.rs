@@ -157,19 +157,26 @@ impl fmt::Display for Name {
 }
 
 /// Text that was composed by code (a message, a file name) on its way to a terminal: characters that act are escaped,
-/// everything else stays, so that what [`Quoted`] already escaped is not escaped again.
+/// everything else stays, so that what [`Quoted`] already escaped is not escaped again. Two colons at the beginning are escaped, too:
+/// `::error::` at the beginning of a line is a command in the logs of GitHub Actions.
 ///
 /// ```
 /// use onnx_diag::Clean;
 /// assert_eq!(Clean("value `a\\n` is\x1b[2J").to_string(), "value `a\\n` is\\u{1b}[2J");
+/// assert_eq!(Clean("::error::x").to_string(), "\\u{3a}:error::x");
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Clean<'a>(pub &'a str);
 
 impl fmt::Display for Clean<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for c in self.0.chars() {
-            write_char(f, c, None)?;
+        let command = self.0.trim_start();
+        let start = self.0.len().saturating_sub(command.len());
+        for (at, c) in self.0.char_indices() {
+            match at == start && command.starts_with("::") {
+                true => f.write_str("\\u{3a}")?,
+                false => write_char(f, c, None)?,
+            }
         }
         Ok(())
     }

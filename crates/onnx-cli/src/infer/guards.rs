@@ -8,6 +8,7 @@ use serde_json::json;
 
 use crate::args::GuardFormat;
 use crate::exit::Failure;
+use crate::json::JsonText;
 use crate::output::{DIM, paint, shown};
 use crate::size::plural;
 
@@ -24,7 +25,7 @@ pub(super) fn list(
 ) -> Result<(), Failure> {
     if format == GuardFormat::Json {
         let guards: Vec<_> = inference.guards(model).map(|guard| object(&guard)).collect();
-        return write(format_args!("{}", json!({ "guards": guards })));
+        return write(format_args!("{}", JsonText::of(&json!({ "guards": guards }))?.as_str()));
     }
     let mut guards = inference.guards(model);
     let mut count = 0_u64;

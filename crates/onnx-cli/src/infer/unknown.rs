@@ -46,6 +46,9 @@ impl Stream<'_> {
 /// Number of guards that a report lists.
 const MAX_REPORTED: usize = 1000;
 
+/// Number of values for which `--why` lists guards: they are those of all nodes that a value is computed by.
+const MAX_WITH_GUARDS: usize = 64;
+
 /// Writes the explanation and the report that the user asks for.
 pub(super) fn write(
     args: &InferArgs,
@@ -60,8 +63,15 @@ pub(super) fn write(
         let values = named(loaded, name)?;
         let explanations = inference.explain(model, &values, &loaded.execution.limits);
         explain(&mut stream, model, inference, &values, &explanations)?;
-        for &value in &values {
+        let (first, rest) = values.split_at(values.len().min(MAX_WITH_GUARDS));
+        for &value in first {
             guards::of_value(model, inference, value, &mut |line| stream.line(line))?;
+        }
+        if !rest.is_empty() && inference.guards(model).next().is_some() {
+            let more = plural(rest.len() as u64, "more value");
+            stream.line(format_args!(
+                "the conditions under which the results for {more} hold are not listed: `--guards` lists all"
+            ))?;
         }
     }
     if args.unknown {

@@ -276,7 +276,8 @@ pub(crate) fn edit(
     if args.journal_metadata {
         journal::annotate(&mut loaded.model)?;
     }
-    let to = placement.destination(loaded.execution.clone(), args.output.write, loaded.files()?);
+    let mut to = placement.destination(loaded.execution.clone(), args.output.write, loaded.files()?);
+    to.before = Some(loaded.bytes);
     let files = weights::place(&mut loaded, &placement, out)?;
     store::write(&loaded.model, &to, &files, progress, out)?;
     if let Some((path, text)) = journal {
@@ -386,9 +387,36 @@ fn describe_passes(
         }
     }
     refused::defaults(model, out);
+    for (count, reason) in causes(done) {
+        out.summary(&format!("{} stay: {reason}", size::plural(count as u64, "node")));
+    }
     let edits = size::plural(done.edits() as u64, "edit");
     let (was, is) = (size::grouped(before.nodes as u64), size::grouped(model.node_count() as u64));
     out.summary(&format!("{edits}{}: {was} -> {is} nodes", verdicts(&done.journal)));
+}
+
+/// The most frequent reasons for which nodes with known or constant results stay, with the number of nodes.
+fn causes(done: &PipelineReport) -> Vec<(usize, String)> {
+    /// Fewer nodes are no cause of their own.
+    const LEAST: usize = 8;
+    const MOST: usize = 3;
+    const PASSES: [&str; 3] = ["known-elements", "folded-constants", "no-known-branches"];
+    let passes = done.passes.iter().filter(|pass| PASSES.contains(&&*pass.name));
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for missed in passes.flat_map(|pass| &pass.report.missed) {
+        // The names of values are in backticks.
+        let parts = missed.reason.split('`').enumerate();
+        let reason: Vec<&str> = parts.map(|(index, part)| if index % 2 == 0 { part } else { "…" }).collect();
+        *counts.entry(reason.join("`")).or_default() += 1;
+    }
+    let mut causes: Vec<(usize, String)> = counts
+        .into_iter()
+        .map(|(reason, count)| (count, reason))
+        .filter(|(count, _)| *count >= LEAST)
+        .collect();
+    causes.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    causes.truncate(MOST);
+    causes
 }
 
 /// How the reason ends for a node that needs weights which are not there.

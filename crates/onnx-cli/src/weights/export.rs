@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use onnx_codec::file::{FileKind, FileSet, write_file};
-use onnx_codec::{FileError, FileSource, WriteOptions};
+use onnx_codec::{ExternalizeError, FileError, FileSource, WriteOptions};
 use onnx_compose::safetensors::{Layout, LayoutOptions, layout};
 use onnx_compose::weights::Weight;
 use onnx_eval::Value;
 use onnx_types::ElemType;
-use onnx_types::tensor::Tensor;
+use onnx_types::tensor::{Payload, Tensor};
 use serde_json::json;
 
 use super::verbs::{chosen, loaded, report};
@@ -101,6 +101,16 @@ fn safetensors(
     Ok((write_all(files, options, loaded)?, tensors.len()))
 }
 
+/// Refuses tensors of one repeated element that are small in the model and large in a file.
+fn refuse_splats(tensors: &[(&str, &Tensor)], limit: u64) -> Result<(), Failure> {
+    let splats = tensors.iter().filter(|(_, tensor)| matches!(tensor.payload(), Payload::Splat(_)));
+    let bytes = splats.map(|(_, tensor)| tensor.byte_len().unwrap_or(u64::MAX)).fold(0, u64::saturating_add);
+    match bytes > limit {
+        true => Err(ExternalizeError::SplatTooLarge { limit }.into()),
+        false => Ok(()),
+    }
+}
+
 /// The files of weights, and the index of several. All elements are found before anything is written.
 fn files(
     loaded: &Loaded,
@@ -109,6 +119,7 @@ fn files(
     laid: &Layout,
     path: &Path,
 ) -> Result<Vec<File>, Failure> {
+    refuse_splats(tensors, loaded.execution.limits.splat_bytes)?;
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let names = laid.file_names(&stem);
     let mut files = Vec::new();

@@ -151,3 +151,36 @@ fn names_act_in_no_file_of_json() {
         }
     }
 }
+
+/// GitHub Actions trims blanks before it looks for commands.
+#[test]
+fn no_name_begins_a_line_with_a_command() {
+    let model = r#"<ir_version: 10, opset_import: ["": 20, "l": 1]>
+g (float[2] "::error::x") => (float[2] "::error::y") <float[2] "::error::w" = {1, 2}> {
+   "::error::n" = l."::error::F" ("::error::x")
+   "::error::y" = Add ("::error::n", "::error::w")
+}
+<domain: "l", opset_import: ["": 20]>
+"::error::F" (a) => (b) { b = Neg (a) }"#;
+    let folder = Folder::with("m.onnxtxt", model);
+    onnx(&folder, "convert m.onnxtxt -o m.onnx").exits(0);
+    for command in [
+        "info m.onnx --all --functions",
+        "weights list m.onnx --all",
+        "run m.onnx",
+        "compare m.onnx m.onnx",
+        "simplify m.onnx --why **",
+        "inline m.onnx -v -v -o o.onnx --force",
+        "cost m.onnx --all",
+        "find m.onnx **",
+        "infer m.onnx --why **",
+        "diff m.onnx m.onnx",
+        "check m.onnx --full",
+    ] {
+        let run = onnx(&folder, command);
+        let lines = run.out.lines().chain(run.err.lines());
+        for line in lines {
+            assert!(!line.trim_start().starts_with("::"), "{command}\n{line}");
+        }
+    }
+}

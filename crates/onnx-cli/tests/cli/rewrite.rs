@@ -328,3 +328,22 @@ g (float[3] x) => (float[3] y) <float zero = {0}> {
    y = Neg (s)
 }
 "#;
+
+/// Any JSON object is the user's, unless it is a journal or a report.
+#[test]
+fn journals_and_reports_replace_only_their_like() {
+    let model = "<ir_version: 10, opset_import: [\"\": 20]> g (float[2] x) => (float[2] y) { y = Neg (x) }";
+    let folder = Folder::with("m.onnxtxt", model);
+    folder.put("package.json", "{\"name\": \"mine\"}");
+    for command in [
+        "simplify m.onnxtxt --journal package.json",
+        "simplify m.onnxtxt --report package.json --format json",
+        "infer m.onnxtxt --report package.json --format json",
+    ] {
+        onnx(&folder, command).exits(2).says("package.json");
+    }
+    assert_eq!(folder.get("package.json"), b"{\"name\": \"mine\"}");
+    for _ in 0..2 {
+        onnx(&folder, "simplify m.onnxtxt --journal journal.json --report r.json --format json").exits(0);
+    }
+}

@@ -224,3 +224,22 @@ fn reports_of_failures_list_the_inputs() {
         assert!(failure["help"].is_string(), "{report}");
     }
 }
+
+/// What a run reads is not replaced by what it computes.
+#[test]
+fn recorded_values_that_are_read_are_not_replaced() {
+    let model = "<ir_version: 10, opset_import: [\"\": 20]> g (float[2] x) => (float[2] y) { y = Neg (x) }";
+    let folder = Folder::with("m.onnxtxt", model);
+    onnx(&folder, "run m.onnxtxt --save-inputs case -o case").exits(0);
+    let before = [folder.get("case/input_0.pb"), folder.get("case/output_0.pb")];
+    for command in [
+        "run m.onnxtxt --feeds case --save-inputs case",
+        "run m.onnxtxt --feed x=case/input_0.pb -o case/input_0.pb",
+        "run m.onnxtxt --feeds case --expect case -o case",
+        "run m.onnxtxt --feeds case --expect case -o case --force",
+    ] {
+        onnx(&folder, command).exits(2).says("it is a file that the command reads");
+    }
+    assert_eq!([folder.get("case/input_0.pb"), folder.get("case/output_0.pb")], before);
+    onnx(&folder, "run m.onnxtxt --feeds case -o case").exits(0);
+}

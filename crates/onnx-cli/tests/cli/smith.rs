@@ -26,3 +26,11 @@ fn an_operator_and_a_version_can_be_asked_for() {
     onnx(&folder, "smith --opset 99 -o x.onnx").exits(2).says("the versions are 1 to");
     onnx(&folder, "smith -o model.xyz").exits(2).says("stands for no format");
 }
+
+#[test]
+fn no_number_of_nodes_exhausts_the_memory() {
+    let folder = Folder::new();
+    for nodes in ["1000001", "9223372036854775807"] {
+        onnx(&folder, &format!("smith --nodes {nodes} -o m.onnx")).exits(2).says("write at most 1000000");
+    }
+}

@@ -419,3 +419,26 @@ fn the_report_of_printing_is_a_file() {
     let report = onnx(&folder, "print in.onnx -o out.onnxtxt --format json").exits(0).json();
     assert_eq!(report["outputs"][0]["name"], "out.onnxtxt");
 }
+
+/// An abridged text is no model: its elements would be lost.
+#[test]
+fn an_abridged_text_replaces_no_model() {
+    let elements = vec!["1"; 100].join(", ");
+    let model = |elements: &str| {
+        format!(
+            "<ir_version: 10, opset_import: [\"\": 20]> g (float[100] x) => (float[100] y) <float[100] w = {{{elements}}}> {{ y = Add (x, w) }}"
+        )
+    };
+    let folder = Folder::new();
+    folder.put("m.onnxtxt", model(&elements));
+    onnx(&folder, "convert m.onnxtxt -o m.onnx").exits(0);
+    for name in ["m.onnx", "m.onnxtxt"] {
+        let before = folder.get(name);
+        onnx(&folder, &format!("print m.onnx -o {name}")).exits(2).says("is not an abridged text");
+        assert_eq!(folder.get(name), before);
+    }
+    onnx(&folder, "print m.onnx -o short.onnxtxt").exits(0);
+    onnx(&folder, "print m.onnx -o short.onnxtxt").exits(0);
+    onnx(&folder, "print m.onnx --full -o m.onnxtxt").exits(0);
+    onnx(&folder, "print m.onnx -o m.onnxtxt --force").exits(0);
+}
