@@ -157,11 +157,11 @@ fn names_act_in_no_file_of_json() {
 fn no_name_begins_a_line_with_a_command() {
     let model = r#"<ir_version: 10, opset_import: ["": 20, "l": 1]>
 g (float[2] "::error::x") => (float[2] "::error::y") <float[2] "::error::w" = {1, 2}> {
-   "::error::n" = l."::error::F" ("::error::x")
+   "::error::n" = l.F ("::error::x")
    "::error::y" = Add ("::error::n", "::error::w")
 }
 <domain: "l", opset_import: ["": 20]>
-"::error::F" (a) => (b) { b = Neg (a) }"#;
+F ("::error::a") => ("::error::b") { "::error::b" = Neg ("::error::a") }"#;
     let folder = Folder::with("m.onnxtxt", model);
     onnx(&folder, "convert m.onnxtxt -o m.onnx").exits(0);
     for command in [

@@ -36,8 +36,15 @@ const MODEL_EXTENSIONS: &[&str] =
 const MESSAGE_EXTENSIONS: &[&str] =
     &["onnx", "pb", "textproto", "pbtxt", "prototxt", "json", "onnxtxt", "onnxtext", "onnxops"];
 
-/// What a JSON object of this project contains somewhere, since the order of keys is open: its schema, or the weights of an index.
-const JSON_MARKS: &[&[u8]] = &[b"\"schema\":\"onnx-", b"\"schema\": \"onnx-", b"\"weight_map\""];
+/// What a JSON object of this project contains somewhere, since the order of keys is open: its schema or format, or
+/// the weights of an index.
+const JSON_MARKS: &[&[u8]] = &[
+    b"\"schema\":\"onnx-",
+    b"\"schema\": \"onnx-",
+    b"\"format\":\"onnx-",
+    b"\"format\": \"onnx-",
+    b"\"weight_map\"",
+];
 /// What stands for elements that a text leaves out.
 const ELISION: &[u8] = "…".as_bytes();
 
