@@ -232,7 +232,10 @@ fn thresholds_and_kinds() {
         parts(&[300, 1 << 20], ElemType::Uint8, Payload::Raw(Bytes::new())),
     ];
     let mut model = model_of(&tensors);
-    let moved = externalize(&mut model, &ExternalizeOptions::new("w"), &NoData).unwrap();
+    let limited = externalize(&mut model, &ExternalizeOptions::new("w"), &NoData).unwrap_err();
+    assert_eq!(limited.limit(), Some("splat_bytes"));
+    let options = ExternalizeOptions::new("w").with_splat_bytes(1 << 32);
+    let moved = externalize(&mut model, &options, &NoData).unwrap();
     let sizes: Vec<_> = places(&model).into_iter().map(|(_, _, length)| length).collect();
     assert_eq!(sizes, [1024, 1200, 2400, 1 << 32]);
     assert_eq!(moved.moved, 4);

@@ -150,6 +150,7 @@ impl Points {
             {
                 self.add_type(elem);
             }
+            let is_type = TYPES.contains(&attribute.name());
             match attribute.value() {
                 AttrValue::String(text) => self.add_bytes(text),
                 AttrValue::Strings(texts) => texts.iter().for_each(|text| self.add_bytes(text)),
@@ -160,7 +161,9 @@ impl Points {
                 }
                 AttrValue::Int(number) if is_constant => self.add_integer(*number),
                 // A number of elements or a diagonal: small ones are axes and modes.
-                AttrValue::Int(number) if number.unsigned_abs() >= LEAST_SIZE => self.add_integer(*number),
+                AttrValue::Int(number) if !is_type && number.unsigned_abs() >= LEAST_SIZE => {
+                    self.add_integer(*number)
+                }
                 AttrValue::Ints(numbers) if is_constant && numbers.len() as u64 <= MAX_ELEMENTS => {
                     numbers.iter().for_each(|&number| self.add_integer(number));
                 }

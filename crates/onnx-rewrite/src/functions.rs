@@ -1,6 +1,7 @@
 //! Rules that are functions: edits that a pair of functions of ONNX cannot express, such as those of chains of any length.
 
 mod around_elementwise;
+mod concat_sequence;
 mod pad_convs;
 mod split_sequence;
 mod unsqueezes;
@@ -106,7 +107,13 @@ impl RuleFunction {
 
     /// The functions of this crate.
     pub(crate) fn standard() -> Vec<Self> {
-        vec![around_elementwise::rule(), pad_convs::rule(), split_sequence::rule(), unsqueezes::rule()]
+        vec![
+            around_elementwise::rule(),
+            concat_sequence::rule(),
+            pad_convs::rule(),
+            split_sequence::rule(),
+            unsqueezes::rule(),
+        ]
     }
 
     /// Lets the function fill a patch; returns the nodes that it would erase.

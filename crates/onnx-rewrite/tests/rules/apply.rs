@@ -125,9 +125,9 @@ fn sequences_of_known_tensors_are_tensors() {
             r = SplitToSequence <axis = -1> (w, two) z = SequenceAt (r, first)
             c = SequenceConstruct (x, w, z) y = ConcatFromSequence <axis = 1> (c)
         }",
-        "_, _, val_1 = Split <axis = 1> (x, val_0)
-         v = Squeeze (val_1, val_2)
-         z, _ = Split <axis = 1> (w, val_3)
+        "val_3, val_4, val_5 = Split <axis = 1> (x, val_0)
+         v = Squeeze (val_5, val_1)
+         z, val_6 = Split <axis = 1> (w, val_2)
          y = Concat <axis = 1> (x, w, z)",
     );
 }
