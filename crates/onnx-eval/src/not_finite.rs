@@ -28,7 +28,10 @@ const CHECKED: usize = 1 << 16;
 /// If the operands of the node that computes the first NaN have infinities, a label of the diagnostic names the node that
 /// computed these from finite operands.
 ///
-/// Returns `None` if no output has such elements, or if those of the inputs or of weights are the origin.
+/// If weights are the origin of NaN, the diagnostic names the first of them that is used, and the node.
+///
+/// Returns `None` if no output has such elements, if those of the inputs are the origin, or infinities of weights: masks have
+/// them.
 ///
 /// ```
 /// use onnx_eval::{EvalOptions, Evaluator, Value, first_not_finite};
@@ -79,10 +82,20 @@ pub fn first_not_finite(
         registry: evaluator.options().registry,
         data: evaluator.options().data,
         interrupt,
-        state: Mutex::new(State { values: having(kind).collect(), first: None, infinities }),
+        state: Mutex::new(State { values: having(kind).collect(), first: None, weight: None, infinities }),
     };
     evaluator.run_observed(inputs.to_vec(), &tracer)?;
-    let first = tracer.state().first;
+    let (first, weight) = {
+        let state = tracer.state();
+        (state.first, state.weight)
+    };
+    if let (None, Some((weight, node)), Kind::Nan) = (first, weight, kind) {
+        let places = Places::new(model);
+        let message = "the elements of the weight have NaN, and outputs have them from it";
+        let found = Diagnostic::new(&fault::NOT_FINITE, places.definition(weight), message);
+        let found = found.label(places.node(node), "is the first node that uses it");
+        return Ok(Some(found.help("`onnx weights show MODEL NAME` shows the elements; export the model again, or replace the weight")));
+    }
     Ok(first.map(|(node, infinity)| {
         let message = match infinity {
             None => format!("the node computes the first {}: its operands have none", kind.name()),
@@ -167,6 +180,8 @@ struct State {
     values: HashSet<ValueId, RandomState>,
     /// The node that computes the first ones, and the one that computed the infinities of its operands.
     first: Option<(NodeId, Option<NodeId>)>,
+    /// The first weight with such elements, and the node that passes them on.
+    weight: Option<(ValueId, NodeId)>,
     /// The origins of infinities, if NaN is looked for.
     infinities: Option<Infinities>,
 }
@@ -222,6 +237,11 @@ impl Observer for Tracer<'_> {
         // Infinities in constants are usually intended: masks have them.
         let is_constant = node.inputs().flatten().next().is_none();
         let is_mask = is_constant && matches!(self.kind, Kind::Infinity);
+        if is_origin && state.weight.is_none() {
+            let mut operands = node.inputs().flatten();
+            let weight = operands.find(|&operand| self.is_in_weight(self.kind, operand));
+            state.weight = weight.map(|weight| (weight, run.node));
+        }
         if is_origin && !is_mask && !node.inputs().flatten().any(|operand| self.may_have(operand, state)) {
             let infinity =
                 state.infinities.as_ref().and_then(|known| known.origin_of_operands(self, run.node));

@@ -26,6 +26,7 @@
 mod difference;
 mod elements;
 mod mixed;
+mod similarity;
 mod tolerance;
 
 use std::collections::{HashMap, HashSet};
@@ -45,6 +46,7 @@ use crate::value::Value;
 use difference::compare_numbers;
 
 pub use difference::{Difference, First, compare_values, compare_values_within};
+pub use similarity::Similarity;
 pub use tolerance::{DEFAULTS, Tolerance, Tolerances};
 
 /// What is compared, and how exactly.
@@ -57,12 +59,16 @@ pub struct CompareOptions {
     /// model stay in memory, at most [`run_bytes`](crate::Limits::run_bytes). Tensors of two float types are compared as
     /// numbers, with the tolerance of the narrower type; [`Compared::ty_in_b`] is the other type.
     pub inner: bool,
+    /// Whether the direction and the size of the differences of float tensors are computed as well:
+    /// [`Compared::similarity`].
+    pub similarity: bool,
 }
 
 onnx_types::option_setters! {
     CompareOptions {
         with_tolerances => tolerances: Tolerances,
         with_inner => inner: bool,
+        with_similarity => similarity: bool,
     }
 }
 
@@ -113,6 +119,14 @@ pub struct Compared {
     pub is_output: bool,
     /// How the values differ.
     pub difference: Difference,
+    /// How similar the values are as vectors, if that is asked for and both are tensors of numbers of one shape.
+    pub similarity: Option<Similarity>,
+}
+
+impl CompareOptions {
+    fn similarity(&self, a: &Value, b: &Value, interrupt: &Interrupt) -> Option<Similarity> {
+        if self.similarity { Similarity::of(a, b, interrupt) } else { None }
+    }
 }
 
 /// What a comparison found.
@@ -310,6 +324,7 @@ impl Comparison {
                 ty_in_b: other_type(expected, value),
                 is_output: true,
                 difference,
+                similarity: options.similarity(expected, value, interrupt),
             });
         }
         Ok(())
@@ -454,6 +469,7 @@ impl Observer for Comparer<'_> {
                     ty_in_b: other_type(expected, value),
                     is_output: self.outputs.contains(&id),
                     difference,
+                    similarity: self.options.similarity(expected, value, self.interrupt),
                 }),
                 Err(failure) => *found = Err(failure),
             }

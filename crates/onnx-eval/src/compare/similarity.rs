@@ -1,0 +1,98 @@
+//! How similar two tensors are as vectors.
+
+use onnx_types::Interrupt;
+use onnx_types::tensor::NoData;
+
+use crate::value::Value;
+
+/// Elements between two checks of the interrupt.
+const CHECKED: usize = 1 << 16;
+
+/// How similar two tensors of numbers are, all elements together.
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct Similarity {
+    /// The cosine of the angle between them; `None` if one of them is zero everywhere, or has an element that is not finite.
+    pub cosine: Option<f64>,
+    /// `10 * log10(sum(a * a) / sum((a - b) * (a - b)))`, in decibels: infinity if they are equal; `None` if the first one is
+    /// zero everywhere and the other one is not, or one has an element that is not finite.
+    pub signal_to_noise: Option<f64>,
+}
+
+impl Similarity {
+    /// The similarity of two tensors of numbers of one shape; `None` of other values.
+    pub(super) fn of(a: &Value, b: &Value, interrupt: &Interrupt) -> Option<Self> {
+        let (Value::Tensor(a), Value::Tensor(b)) = (a, b) else { return None };
+        if a.dims() != b.dims() {
+            return None;
+        }
+        let (one, two) = (a.iter_f64(&NoData).ok()?, b.iter_f64(&NoData).ok()?);
+        let mut sums = Sums::default();
+        for (index, (x, y)) in one.zip(two).enumerate() {
+            if index.is_multiple_of(CHECKED) && interrupt.check().is_err() {
+                return None;
+            }
+            sums.add(x, y);
+        }
+        Some(sums.similarity())
+    }
+}
+
+/// What the measures are computed from.
+#[derive(Default)]
+struct Sums {
+    aa: f64,
+    bb: f64,
+    ab: f64,
+    noise: f64,
+}
+
+impl Sums {
+    fn add(&mut self, a: f64, b: f64) {
+        self.aa += a * a;
+        self.bb += b * b;
+        self.ab += a * b;
+        self.noise += (a - b) * (a - b);
+    }
+
+    fn similarity(&self) -> Similarity {
+        let is_finite = [self.aa, self.bb, self.ab, self.noise].iter().all(|sum| sum.is_finite());
+        let norm = self.aa.sqrt() * self.bb.sqrt();
+        let cosine = (is_finite && norm > 0.0).then(|| (self.ab / norm).clamp(-1.0, 1.0));
+        let ratio = match () {
+            () if !is_finite => None,
+            () if self.noise == 0.0 => Some(f64::INFINITY),
+            () if self.aa == 0.0 => None,
+            () => Some(10.0 * (self.aa / self.noise).log10()),
+        };
+        Similarity { cosine, signal_to_noise: ratio }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use onnx_types::tensor::Tensor;
+
+    use super::*;
+
+    fn similarity(a: &[f32], b: &[f32]) -> (Option<f64>, Option<f64>) {
+        let [a, b] = [a, b].map(|elements| Value::from(Tensor::vector(elements)));
+        let found = Similarity::of(&a, &b, &Interrupt::NEVER).expect("both are vectors of one length");
+        (found.cosine, found.signal_to_noise)
+    }
+
+    #[test]
+    fn directions_and_sizes() {
+        assert_eq!(similarity(&[3.0, 4.0], &[3.0, 4.0]), (Some(1.0), Some(f64::INFINITY)));
+        assert_eq!(similarity(&[1.0, 0.0], &[0.0, 1.0]).0, Some(0.0));
+        // The noise has a hundredth of the power of the signal.
+        let (cosine, ratio) = similarity(&[10.0, 0.0], &[9.0, 0.0]);
+        assert_eq!((cosine, ratio), (Some(1.0), Some(20.0)));
+        assert_eq!(similarity(&[0.0, 0.0], &[1.0, 0.0]), (None, None));
+        assert_eq!(similarity(&[0.0], &[0.0]), (None, Some(f64::INFINITY)));
+        assert_eq!(similarity(&[f32::NAN], &[1.0]), (None, None));
+        let other = Value::from(Tensor::vector(&[1.0_f32]));
+        let longer = Value::from(Tensor::vector(&[1.0_f32, 2.0]));
+        assert_eq!(Similarity::of(&other, &longer, &Interrupt::NEVER), None);
+    }
+}
