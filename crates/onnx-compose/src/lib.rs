@@ -120,7 +120,10 @@ mod target;
 pub mod weights;
 
 pub use boundary::{add_input, initializer_to_input, is_output, remove_input, set_inputs, set_outputs};
-pub use diff::{Aspect, AspectKind, ChangeKind, ChangedElement, Diff, DiffOptions, ModelChange, diff};
+pub use diff::{
+    Aspect, AspectKind, ChangeKind, ChangedElement, Diff, DiffOptions, ModelChange, corresponding_values,
+    diff,
+};
 pub use error::{ComposeError, Uncovered};
 pub use extract::{ExtractOptions, Extracted, extract, extract_nodes};
 pub use hash::{

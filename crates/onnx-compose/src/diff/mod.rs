@@ -10,15 +10,16 @@ mod pairs;
 mod side;
 mod unique;
 
+use std::collections::HashSet;
 use std::fmt;
 
 use onnx_diag::Locus;
 use onnx_eval::compare::{Difference, Tolerances};
-use onnx_ir::Model;
+use onnx_ir::{Model, ValueId};
 use onnx_types::tensor::{DataSource, NoData};
 use onnx_types::{Execution, Stopped};
 
-use crate::hash::Contents;
+use crate::hash::{Contents, shared_ranges};
 use interface::Border;
 use side::Side;
 
@@ -30,6 +31,9 @@ pub struct DiffOptions<'a> {
     pub data_of_a: &'a dyn DataSource,
     /// External data of the second model. By default there is none.
     pub data_of_b: &'a dyn DataSource,
+    /// Whether locations of external data denote the same files in both models, so that equal ranges of them are equal without
+    /// being read. False by default.
+    pub same_files: bool,
     /// Whether elements of weights are compared; otherwise only their types and dimensions are. True by default.
     pub weights: bool,
     /// The tolerances within which elements of weights are equal. By default they are equal if their bits are.
@@ -41,7 +45,14 @@ pub struct DiffOptions<'a> {
 impl Default for DiffOptions<'_> {
     fn default() -> Self {
         let execution = Execution::DEFAULT;
-        Self { data_of_a: &NoData, data_of_b: &NoData, weights: true, tolerances: None, execution }
+        Self {
+            data_of_a: &NoData,
+            data_of_b: &NoData,
+            same_files: false,
+            weights: true,
+            tolerances: None,
+            execution,
+        }
     }
 }
 
@@ -49,6 +60,7 @@ onnx_types::option_setters! {
     DiffOptions<'a> {
         with_data_of_a => data_of_a: &'a dyn DataSource,
         with_data_of_b => data_of_b: &'a dyn DataSource,
+        with_same_files => same_files: bool,
         with_weights => weights: bool,
         with_tolerances => tolerances: into Option<Tolerances>,
         with_execution => execution: Execution,
@@ -325,16 +337,55 @@ impl fmt::Display for Aspect {
 /// Returns an error if the work is interrupted.
 pub fn diff(a: &Model, b: &Model, options: &DiffOptions<'_>) -> Result<Diff, Stopped> {
     let border = Border::of(a, b);
+    let (one, two) = sides(a, b, &border, options)?;
+    let pairs = matching::matched(&one, &two, &border, &options.execution)?;
+    compare::changes(&one, &two, &border, &pairs, options)
+}
+
+/// The outputs of corresponding nodes of the main graphs of two models, in the order of the first one; see [`diff`].
+///
+/// # Errors
+///
+/// Returns an error if the work is interrupted.
+pub fn corresponding_values(
+    a: &Model,
+    b: &Model,
+    options: &DiffOptions<'_>,
+) -> Result<Vec<(ValueId, ValueId)>, Stopped> {
+    let border = Border::of(a, b);
+    let (one, two) = sides(a, b, &border, options)?;
+    let pairs = matching::matched(&one, &two, &border, &options.execution)?;
+    let mut values = Vec::new();
+    for node in a.nodes(a.main_graph()) {
+        let Some(&other) = pairs.nodes.get(node) else { continue };
+        if b.node(other).graph() != b.main_graph() {
+            continue;
+        }
+        let outputs = a.node(node).outputs().iter().zip(b.node(other).outputs());
+        values.extend(outputs.filter_map(|(&one, &two)| Some((one?, two?))));
+    }
+    Ok(values)
+}
+
+/// Both models with the digests of what is compared.
+fn sides<'a>(
+    a: &'a Model,
+    b: &'a Model,
+    border: &'a Border,
+    options: &DiffOptions<'a>,
+) -> Result<(Side<'a>, Side<'a>), Stopped> {
+    let shared = match options.same_files && options.weights {
+        true => shared_ranges(a, b, options.data_of_a),
+        false => HashSet::new(),
+    };
     let side = |at: usize, model, source| {
         let contents = match options.weights {
-            true => Some(Contents::read(model, source, &options.execution)?),
+            true => Some(Contents::read_except(model, source, &shared, &options.execution)?),
             false => None,
         };
         let [first, second] = &border.ports;
         let ports = if at == 0 { first } else { second };
         Side::new(model, source, ports, contents, &options.execution)
     };
-    let (one, two) = (side(0, a, options.data_of_a)?, side(1, b, options.data_of_b)?);
-    let pairs = matching::matched(&one, &two, &border, &options.execution)?;
-    compare::changes(&one, &two, &border, &pairs, options)
+    Ok((side(0, a, options.data_of_a)?, side(1, b, options.data_of_b)?))
 }

@@ -1,6 +1,6 @@
 //! Digests of the elements of tensors.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
 use onnx_ir::{Model, Places, TensorHolder, TensorPlace};
@@ -23,16 +23,48 @@ pub(crate) struct Contents {
     unread: HashMap<TensorPlace, TensorError, RandomState>,
     /// The first of them.
     first: Option<TensorPlace>,
+    /// The tensors whose digest is that of their range, because it is not read.
+    by_range: HashSet<TensorPlace, RandomState>,
 }
 
-/// A range of a file with the bits of its last byte that count.
-type Range = (String, u64, u64, i32);
+/// A range of a file, and the type of the elements in it.
+pub(crate) type Range = (String, u64, u64, i32);
+
+/// The ranges of files that tensors of both models are, and that exist.
+pub(crate) fn shared_ranges(a: &Model, b: &Model, source: &dyn DataSource) -> HashSet<Range> {
+    let ranges = |model: &Model| {
+        let mut found = HashSet::new();
+        model.for_each_tensor(|_, tensor| found.extend(range(tensor)));
+        found
+    };
+    let (mut of_a, of_b) = (ranges(a), ranges(b));
+    let mut lengths: HashMap<String, Option<u64>> = HashMap::new();
+    of_a.retain(|range| {
+        let (location, offset, length, _) = range;
+        let is_there = of_b.contains(range).then(|| {
+            let known = lengths.entry(location.clone()).or_insert_with(|| source.len(location).ok());
+            known.is_some_and(|known| offset.checked_add(*length).is_some_and(|end| end <= known))
+        });
+        is_there.unwrap_or(false)
+    });
+    of_a
+}
 
 impl Contents {
     /// Reads all tensors of a model, each range of a file once.
     pub(crate) fn read(
         model: &Model,
         source: &dyn DataSource,
+        execution: &Execution,
+    ) -> Result<Self, Stopped> {
+        Self::read_except(model, source, &HashSet::new(), execution)
+    }
+
+    /// Reads the tensors of a model, except those that are one of these ranges: the range identifies their elements.
+    pub(crate) fn read_except(
+        model: &Model,
+        source: &dyn DataSource,
+        shared: &HashSet<Range>,
         execution: &Execution,
     ) -> Result<Self, Stopped> {
         let mut all: Vec<(TensorPlace, &Tensor)> = Vec::new();
@@ -47,13 +79,18 @@ impl Contents {
         for (place, tensor) in all {
             let range = range(tensor);
             let known = range.as_ref().and_then(|range| ranges.get(range)).copied();
+            let is_shared = range.as_ref().is_some_and(|range| shared.contains(range));
             let read = match known {
+                _ if is_shared => {
+                    contents.by_range.insert(place);
+                    Ok(range.as_ref().map(of_range).unwrap_or_default())
+                }
                 Some(digest) => Ok(digest),
                 None => elements(tensor, source, &execution.limits, &mut watch),
             };
             match read {
                 Ok(digest) => {
-                    ranges.extend(range.map(|range| (range, digest)));
+                    ranges.extend(range.filter(|_| !is_shared).map(|range| (range, digest)));
                     contents.digests.insert(place, digest);
                     message.begin("tensor").signed(tensor.data_type().into()).count(tensor.rank());
                     tensor.dims().iter().for_each(|&dim| _ = message.signed(dim));
@@ -72,6 +109,11 @@ impl Contents {
     /// The digest of the elements of a tensor; that of no message if they could not be read.
     pub(crate) fn of(&self, place: TensorPlace) -> Digest {
         self.digests.get(&place).copied().unwrap_or_default()
+    }
+
+    /// Whether the digest of a tensor is that of its range, so that it says nothing about the elements of other ranges.
+    pub(crate) fn is_by_range(&self, place: TensorPlace) -> bool {
+        self.by_range.contains(&place)
     }
 
     /// Why the elements of a tensor could not be read.
@@ -111,6 +153,17 @@ impl From<TensorError> for ReadError {
     fn from(error: TensorError) -> Self {
         Self::Tensor(error)
     }
+}
+
+/// The digest of a range that is not read.
+fn of_range((location, offset, length, data_type): &Range) -> Digest {
+    let mut message = Message::new();
+    message.begin("range").text(location.as_bytes()).signed(i64::from(*data_type));
+    message.digest(Digest::default());
+    [*offset, *length]
+        .into_iter()
+        .for_each(|number| _ = message.count(usize::try_from(number).unwrap_or(usize::MAX)));
+    message.finish()
 }
 
 /// The range of a file that a tensor is, so that it is read once although several tensors name it.

@@ -13,7 +13,7 @@ use onnx_types::tensor::{DataSource, NoData, TensorError};
 use onnx_types::{Execution, Stopped};
 
 pub(crate) use colors::{Colors, Ports, nested};
-pub(crate) use contents::Contents;
+pub(crate) use contents::{Contents, shared_ranges};
 pub(crate) use label::{Labels, declared, given};
 pub use message::Digest;
 pub(crate) use message::Message;

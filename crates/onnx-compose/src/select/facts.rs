@@ -6,7 +6,7 @@ use std::fmt;
 
 use foldhash::fast::RandomState;
 use onnx_check::{CheckOptions, check};
-use onnx_diag::{Locus, Rule, Sink};
+use onnx_diag::{Caps, Locus, Policy, Rule, Sink};
 use onnx_ir::{Def, Model, NodeId, Owner, SelectorError, SelectorFacts, ValueId};
 use onnx_rewrite::NodePattern;
 use onnx_schema::{Registry, op};
@@ -86,9 +86,15 @@ impl<'a> ModelFacts<'a> {
 
     fn sink(&self) -> &Sink {
         self.findings.get_or_init(|| {
-            let options = CheckOptions::default().with_limits(self.execution.limits);
-            let mut found = check(self.model, &options);
-            found.merge(self.inference().findings().clone());
+            // A selector denotes all elements, not as many as a reader wants to see.
+            let mut execution = self.execution.clone();
+            (execution.limits.findings_per_rule, execution.limits.findings) = (usize::MAX, usize::MAX);
+            let options = CheckOptions::default().with_execution(execution.clone());
+            let mut found = Sink::with(Policy::new(), Caps::NONE);
+            found.merge(check(self.model, &options));
+            let mut options = InferOptions::default().with_registry(self.registry).with_data(self.data);
+            options.check_types = true;
+            found.merge(infer(self.model, &options.with_execution(execution)).findings().clone());
             found
         })
     }
