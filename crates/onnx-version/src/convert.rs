@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, HashSet};
 
 use onnx_diag::{Caps, Diagnostic, Policy, Quoted, Rule, Sink};
 use onnx_functions::InlineError;
-use onnx_ir::{FunctionId, GraphId, Model, NodeId, OpsetScope, Places, ValueId};
+use onnx_ir::{FunctionId, GraphId, MetadataEntry, Model, NodeId, OpsetScope, Places, ValueId};
 use onnx_schema::{Registry, ir_version_for, op, opset_versions};
+use onnx_shape_infer::GUARD_KEY;
 use onnx_types::{Execution, Stopped, Symbol};
 use slotmap::SecondaryMap;
 
@@ -27,11 +28,19 @@ pub struct ConvertOptions<'a> {
     pub registry: &'a Registry,
     /// Limits and interrupts.
     pub execution: Execution,
+    /// Whether sizes may be taken as positive where nothing else decides. Each size that a step relies on is written into the
+    /// metadata of the model, as guards are. Off by default.
+    pub assume_positive_sizes: bool,
 }
 
 impl Default for ConvertOptions<'_> {
     fn default() -> Self {
-        Self { domain: Symbol::EMPTY, registry: Registry::STANDARD, execution: Execution::default() }
+        Self {
+            domain: Symbol::EMPTY,
+            registry: Registry::STANDARD,
+            execution: Execution::default(),
+            assume_positive_sizes: false,
+        }
     }
 }
 
@@ -40,6 +49,7 @@ onnx_types::option_setters! {
         with_domain => domain: Symbol,
         with_registry => registry: &'a Registry,
         with_execution => execution: into Execution,
+        with_assume_positive_sizes => assume_positive_sizes: bool,
     }
 }
 
@@ -267,8 +277,33 @@ pub(crate) fn work(
     engine.check_bodies();
     // Inference that was stopped knows no types, so that its refusals mean nothing.
     options.execution.interrupt.check()?;
-    let Engine { model: after, records: steps, refusals, unknown, .. } = engine;
+    let Engine { model: mut after, records: steps, refusals, unknown, types, .. } = engine;
+    record(&mut after, types.assumed());
     Ok((after, Plan { from, to: version, steps, unknown, refusals }))
+}
+
+/// Writes conditions that the conversion relies on into the metadata, each once, as guards of inference are.
+fn record(model: &mut Model, conditions: &[String]) {
+    let entries = model.info().metadata.iter();
+    let known: Vec<(String, String)> = entries
+        .filter_map(|entry| {
+            let number = model.str(entry.key()).strip_prefix(GUARD_KEY)?;
+            Some((number.to_owned(), entry.value().to_string()))
+        })
+        .collect();
+    let numbers = known.iter().filter_map(|(number, _)| number.parse::<usize>().ok());
+    let mut next = numbers.max().map_or(0, |number| number.saturating_add(1));
+    let mut written: Vec<String> = known.into_iter().map(|(_, line)| line).collect();
+    for condition in conditions {
+        let line = format!("{condition}  # assumed by a conversion: a size of 0 would be replaced");
+        if written.contains(&line) {
+            continue;
+        }
+        let key = model.intern(&format!("{GUARD_KEY}{next}"));
+        model.info_mut().metadata.push(MetadataEntry::new(key, line.clone()));
+        written.push(line);
+        next = next.saturating_add(1);
+    }
 }
 
 /// Converts the body of one function.
@@ -308,7 +343,7 @@ fn engine<'a>(
         registry: options.registry,
         execution: &options.execution,
         table,
-        types: Types::default(),
+        types: Types::assuming(options.assume_positive_sizes),
         model,
         is_stale: false,
         records: Vec::new(),

@@ -112,7 +112,7 @@ impl Engine<'_> {
     }
 
     fn infer(&mut self) {
-        self.types = Types::new(&self.model, self.registry, self.execution);
+        self.types = self.types.renewed(&self.model, self.registry, self.execution);
         self.is_stale = false;
     }
 

@@ -16,6 +16,10 @@ pub(crate) struct Types {
     /// Types that take precedence over those of inference.
     own: SecondaryMap<ValueId, Ty>,
     changed: Changed,
+    /// Whether sizes may be taken as positive.
+    assumes_positive: bool,
+    /// The conditions that steps rely on.
+    assumed: Vec<String>,
 }
 
 /// The changes by steps since inference.
@@ -31,7 +35,33 @@ impl Types {
     pub(crate) fn new(model: &Model, registry: &Registry, execution: &Execution) -> Self {
         let options = InferOptions::default().with_registry(registry).with_execution(execution.clone());
         let inference = infer(model, &options);
-        Self { own: own_types(model, &inference), inference: Some(inference), changed: Changed::default() }
+        Self { own: own_types(model, &inference), inference: Some(inference), ..Self::default() }
+    }
+
+    /// No types yet; whether sizes may be taken as positive.
+    pub(crate) fn assuming(assumes_positive: bool) -> Self {
+        Self { assumes_positive, ..Self::default() }
+    }
+
+    /// The same assumptions with the types of the model as it is.
+    pub(crate) fn renewed(&mut self, model: &Model, registry: &Registry, execution: &Execution) -> Self {
+        let (assumes_positive, assumed) = (self.assumes_positive, std::mem::take(&mut self.assumed));
+        Self { assumes_positive, assumed, ..Self::new(model, registry, execution) }
+    }
+
+    /// The conditions that steps rely on.
+    pub(crate) fn assumed(&self) -> &[String] {
+        &self.assumed
+    }
+
+    pub(crate) const fn assumes_positive(&self) -> bool {
+        self.assumes_positive
+    }
+
+    /// Notes that a step relies on a size that is positive.
+    pub(crate) fn assume_positive(&mut self, model: &Model, size: Dim) {
+        let text = self.inference.as_ref().and_then(|inference| inference.text(model, size));
+        self.assumed.extend(text.map(|size| format!("1 <= {size}")));
     }
 
     /// The results of inference, if it ran.

@@ -25,16 +25,25 @@ pub(crate) fn zero_copies(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let sizes = step.int_dims(shape, "the shape, in which a 0 is a size")?;
     let own = step.types.dims(x).unwrap_or_default();
     // A 0 copies the size of the operand; here that size is 0, too.
-    let is_kept = |(index, size): (usize, &Dim)| match size {
+    let is_proved = |index: usize, size: &Dim| match size {
         Dim::Known(size) if *size != 0 => true,
         Dim::Unknown => false,
         size => own.get(index) == Some(size),
     };
-    if !sizes.iter().enumerate().all(is_kept) {
+    let open: Vec<Dim> = sizes
+        .iter()
+        .enumerate()
+        .filter(|(index, size)| !is_proved(*index, size))
+        .map(|(_, size)| *size)
+        .collect();
+    let can_be_assumed = |size: &Dim| !matches!(size, Dim::Known(_) | Dim::Unknown);
+    if step.types.assumes_positive() && open.iter().all(can_be_assumed) {
+        open.into_iter().for_each(|size| step.types.assume_positive(step.model, size));
+    } else if !open.is_empty() {
         let version = step.version;
         let text = format!("a size may be 0, which version {version} replaces by that of the operand");
         return Err(VersionReason::from(text).with_help(
-            "fix the dimensions that the shape is computed from: `onnx edit MODEL --set 'INPUT[AXIS]=N'`",
+            "if no size is 0 when the model runs, `onnx convert --assume positive-sizes` relies on that and records it",
         ));
     }
     step.remove(attr::ALLOWZERO);
