@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
+use onnx_types::Interrupt;
 
 use super::dir::Dir;
 
@@ -37,7 +38,11 @@ const TRIES: u32 = 16;
 /// # Ok::<(), std::io::Error>(())
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Temporaries(Arc<Mutex<State>>);
+pub struct Temporaries {
+    state: Arc<Mutex<State>>,
+    /// What ends the writes of this clone.
+    interrupt: Option<Interrupt>,
+}
 
 #[derive(Debug, Default)]
 struct State {
@@ -53,6 +58,13 @@ pub struct WritersStopped<'a>(
 );
 
 impl Temporaries {
+    /// The same list, for writes that fail when this interrupt ends the work: before a file takes its name, and at bounded
+    /// intervals while it is written.
+    #[must_use]
+    pub fn ended_by(self, interrupt: Interrupt) -> Self {
+        Self { interrupt: Some(interrupt), ..self }
+    }
+
     /// Waits for a replacement that is under way, removes all temporary files, and makes every later write fail.
     #[must_use = "writers continue, and fail, as soon as this is dropped"]
     pub fn stop(&self) -> WritersStopped<'_> {
@@ -70,6 +82,9 @@ impl Temporaries {
 
     /// The right to have named temporary files and to replace files. It is held for the few calls that this takes.
     pub(crate) fn hold(&self) -> io::Result<Held<'_>> {
+        if self.interrupt.as_ref().is_some_and(|interrupt| interrupt.check().is_err()) {
+            return Err(interrupted());
+        }
         let state = self.lock();
         match state.stopped {
             true => Err(io::Error::other("writing was stopped")),
@@ -88,7 +103,7 @@ impl Temporaries {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -191,7 +206,8 @@ impl Staged {
         &mut self,
         contents: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> io::Result<()> {
-        let mut buffered = BufWriter::with_capacity(BUFFER, &self.file);
+        let polled = Polled::new(&self.file, &self.temporaries);
+        let mut buffered = BufWriter::with_capacity(BUFFER, polled);
         contents(&mut buffered)?;
         buffered.flush()
     }
@@ -200,10 +216,11 @@ impl Staged {
     pub(crate) fn write_pieces<'a>(&mut self, pieces: impl Iterator<Item = &'a Bytes>) -> io::Result<()> {
         let mut pieces = pieces.peekable();
         let mut batch = Vec::new();
+        let mut polled = Polled::new(&self.file, &self.temporaries);
         while pieces.peek().is_some() {
             batch.clear();
             batch.extend(pieces.by_ref().take(MAX_PIECES).map(|piece| IoSlice::new(piece)));
-            write_all_vectored(&mut self.file, &mut batch)?;
+            write_all_vectored(&mut polled, &mut batch)?;
         }
         Ok(())
     }
@@ -280,8 +297,63 @@ fn discard(dir: &Dir, temporary: &OsStr, temporaries: &Temporaries) {
     // Nothing can be done about a failure here; the error that led here is what the caller learns.
     let _ = dir.remove(temporary);
     // This thread may already hold the lock of the list. An entry of a file that is gone is harmless.
-    if let Ok(mut state) = temporaries.0.try_lock() {
+    if let Ok(mut state) = temporaries.state.try_lock() {
         state.files.retain(|(_, known)| known != temporary);
+    }
+}
+
+fn interrupted() -> io::Error {
+    io::Error::other("the work was ended before the file was complete")
+}
+
+/// A file that is written in bounded steps, if something can end the work between them.
+struct Polled<'a> {
+    file: &'a File,
+    interrupt: Option<&'a Interrupt>,
+    /// Bytes that are not on disk yet.
+    pending: u64,
+}
+
+impl<'a> Polled<'a> {
+    /// Bytes of one step.
+    const STEP: usize = 4 << 20;
+    /// Bytes after which the disk is waited for: to wait for all of a large file at its end could not be ended.
+    const SYNCED: u64 = 64 << 20;
+
+    fn new(file: &'a File, temporaries: &'a Temporaries) -> Self {
+        Self { file, interrupt: temporaries.interrupt.as_ref(), pending: 0 }
+    }
+
+    fn step(&mut self, write: impl FnOnce(&mut &File) -> io::Result<usize>) -> io::Result<usize> {
+        let Some(interrupt) = self.interrupt else { return write(&mut self.file) };
+        interrupt.check().map_err(|_| interrupted())?;
+        let written = write(&mut self.file)?;
+        self.pending = self.pending.saturating_add(written as u64);
+        if self.pending >= Self::SYNCED {
+            self.file.sync_data()?;
+            self.pending = 0;
+        }
+        Ok(written)
+    }
+}
+
+impl Write for Polled<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let most = if self.interrupt.is_some() { Self::STEP } else { usize::MAX };
+        let bytes = bytes.get(..most.min(bytes.len())).unwrap_or(bytes);
+        self.step(|file| file.write(bytes))
+    }
+
+    fn write_vectored(&mut self, pieces: &[IoSlice<'_>]) -> io::Result<usize> {
+        let total: usize = pieces.iter().map(|piece| piece.len()).fold(0, usize::saturating_add);
+        match pieces.iter().find(|piece| !piece.is_empty()) {
+            Some(first) if self.interrupt.is_some() && total > Self::STEP => self.write(first),
+            _ => self.step(|file| file.write_vectored(pieces)),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
     }
 }
 
@@ -330,7 +402,7 @@ pub(crate) fn unused_name<T>(make: impl Fn(&OsStr) -> io::Result<T>) -> io::Resu
     }
 }
 
-fn write_all_vectored(file: &mut File, mut pieces: &mut [IoSlice<'_>]) -> io::Result<()> {
+fn write_all_vectored(file: &mut impl Write, mut pieces: &mut [IoSlice<'_>]) -> io::Result<()> {
     IoSlice::advance_slices(&mut pieces, 0);
     while !pieces.is_empty() {
         match file.write_vectored(pieces) {
@@ -346,6 +418,28 @@ fn write_all_vectored(file: &mut File, mut pieces: &mut [IoSlice<'_>]) -> io::Re
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A write that is ended leaves nothing, whether the contents come in one piece or in many.
+    #[test]
+    fn writes_end_with_the_interrupt() {
+        use std::sync::atomic::{AtomicU32, Ordering};
+
+        let folder = tempfile::tempdir().unwrap();
+        let dir = Arc::new(Dir::open(folder.path()).unwrap());
+        let large = Bytes::from(vec![0_u8; 3 * Polled::STEP]);
+        for pieces in [vec![large.clone()], vec![large.clone(), Bytes::from_static(b"x")]] {
+            for left in 0..3 {
+                let asked = AtomicU32::new(0);
+                let interrupt = Interrupt::when(move || asked.fetch_add(1, Ordering::Relaxed) > left);
+                let temporaries = Temporaries::default().ended_by(interrupt);
+                // To begin takes one question.
+                let staged = Staged::new(&dir, &temporaries);
+                assert!(staged.and_then(|mut staged| staged.write_pieces(pieces.iter())).is_err(), "{left}");
+                assert!(temporaries.hold().is_err());
+            }
+        }
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
 
     /// Files with temporary names, as on systems that have no others.
     #[test]
