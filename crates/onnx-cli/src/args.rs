@@ -32,19 +32,19 @@ use crate::simplify::SimplifyArgs;
 
 pub(crate) use compose::{ExtractArgs, FindArgs, MergeArgs, ReduceArgs};
 pub(crate) use content::{DiffArgs, HashArgs};
-pub(crate) use convert::ConvertArgs;
+pub(crate) use convert::{ConvertArgs, ConvertAssume};
 pub(crate) use cost::CostArgs;
-pub(crate) use edit::{EditArgs, InterfaceArgs, MetadataArgs, NameKind};
+pub(crate) use edit::{EditArgs, InterfaceArgs, MetadataArgs, NameKind, SmallEditArgs};
 pub(crate) use functions::{InlineArgs, Names, OutlineArgs};
-pub(crate) use groups::parse;
+pub(crate) use groups::{command, parse};
 pub(crate) use infer::{GuardFormat, InferArgs, Merge, Runtime, Symbols};
 pub(crate) use input::{COMMON, DocumentArgs, InputArgs, SeverityArgs};
 pub(crate) use lookup::{CompletionsArgs, ExplainArgs, ListKind};
 pub(crate) use number_formats::{NumberFormatArgs, QuantizeArgs};
 pub(crate) use output::{Changed, ExternalArgs, InPlaceArgs, ModelOutputArgs, OutputArgs, Weights};
 pub(crate) use weights::{
-    ChosenArgs, ExportWeightsArgs, ImportWeightsArgs, ListWeightsArgs, Order, ShowWeightsArgs, StatsArgs,
-    StripArgs, WeightsCommand, WeightsCommandArgs,
+    ChosenArgs, ExportWeightsArgs, ImportWeightsArgs, ListOrder, ListWeightsArgs, Order, ShowWeightsArgs,
+    StatsArgs, StripArgs, WeightsCommand, WeightsCommandArgs,
 };
 
 const STYLES: Styles = Styles::styled()
@@ -75,9 +75,16 @@ pub(crate) struct Cli {
     #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN", hide_possible_values = true)]
     #[arg(display_order = 100, help_heading = COMMON)]
     pub(crate) color: Color,
-    /// Write only errors to standard error: no summary, no warnings.
+    /// Write only errors: no summary, no warnings, nothing about models without errors.
     #[arg(short, long, global = true, display_order = 101, help_heading = COMMON)]
     pub(crate) quiet: bool,
+    /// Sort the lines of `--format table` or `csv` by this column; `-COLUMN` is descending.
+    #[arg(long, global = true, value_name = "COLUMN", allow_hyphen_values = true)]
+    #[arg(display_order = 101, help_heading = COMMON)]
+    pub(crate) sort_by: Option<String>,
+    /// Write summaries without their tables.
+    #[arg(long, global = true, display_order = 101, help_heading = COMMON)]
+    pub(crate) brief: bool,
     /// Write figures to standard error, such as times; twice: also decisions.
     #[arg(short, long, global = true, action = ArgAction::Count, conflicts_with = "quiet")]
     #[arg(display_order = 102, help_heading = COMMON)]
@@ -191,8 +198,11 @@ pub(crate) struct CheckArgs {
     /// imports its own: those given here are of the model that holds it. The default domain is the empty one: `=21`.
     #[arg(long = "opset", value_name = "DOMAIN=VERSION", value_parser = opset, hide_short_help = true)]
     pub(crate) opsets: Vec<(String, i64)>,
-    /// Report what type and shape inference finds as well.
-    #[arg(long)]
+    /// Leave out type and shape inference, which finds nodes that contradict each other.
+    #[arg(long, conflicts_with = "full")]
+    pub(crate) fast: bool,
+    /// With `--profile reference`, also report what inference finds; all other checks do.
+    #[arg(long, hide_short_help = true)]
     pub(crate) full: bool,
     /// Test the rules of rule files on models that are generated around their left sides, and run the claims that
     /// `--reproducers` writes.
@@ -235,11 +245,19 @@ pub(crate) struct CheckArgs {
     pub(crate) input: InputArgs,
 }
 
+impl CheckArgs {
+    /// Whether inference is part of the check. The plain check of the reference is without.
+    pub(crate) fn infers(&self) -> bool {
+        self.full || (!self.fast && self.profile == RuleProfile::Spec)
+    }
+}
+
 /// Reads `DOMAIN=VERSION`.
 fn opset(text: &str) -> Result<(String, i64), String> {
     let (domain, version) =
         text.rsplit_once('=').ok_or("write the domain and the version, as in `ai.onnx.ml=3` or `=21`")?;
-    let version = version.parse().map_err(|error| format!("`{version}` is not a version: {error}"))?;
+    let version =
+        version.parse().map_err(|_| format!("`{version}` is not a version: write a number, such as 21"))?;
     Ok((domain.to_owned(), version))
 }
 
@@ -324,6 +342,7 @@ Examples:
   onnx print model.onnx --no-metadata          without documentation and metadata
   onnx print model.onnx --at logits            the node that produces a value
   onnx print model.onnx --at 'near(node(12), 2)'
+  onnx print model.onnx --to dot --at 'near(logits, 3)' | dot -Tsvg > part.svg
   onnx print model.onnx --digest               tells large tensors apart by their contents
   onnx print node.pb --as node";
 
@@ -347,6 +366,12 @@ pub(crate) struct PrintArgs {
     /// for the nodes within N edges, `main()` or `function(DOMAIN.NAME)`.
     #[arg(long, value_name = "SEL")]
     pub(crate) at: Option<String>,
+    /// What is printed: the model as text, or a picture for Graphviz: `onnx print m.onnx --to dot | dot -Tsvg > m.svg`.
+    ///
+    /// Of a picture, `--at` chooses the graph or the nodes, such as `near(logits, 3)`; weights are left out.
+    #[arg(long, value_enum, value_name = "FORM", default_value_t = PrintForm::Text)]
+    #[arg(conflicts_with_all = ["full", "compat", "digest"])]
+    pub(crate) to: PrintForm,
     /// Leave out documentation strings and metadata entries.
     #[arg(long)]
     pub(crate) no_metadata: bool,
@@ -366,6 +391,15 @@ pub(crate) struct PrintArgs {
     pub(crate) input: InputArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+}
+
+/// What is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PrintForm {
+    /// The text format.
+    Text,
+    /// A picture, in the language of Graphviz.
+    Dot,
 }
 
 const FMT_EXAMPLES: &str = "\

@@ -7,7 +7,7 @@ use onnx_codec::EncodeOptions;
 use onnx_diag::render::text;
 use onnx_text::PrintOptions;
 
-use crate::args::{Changed, ConvertArgs};
+use crate::args::{Changed, ConvertArgs, ConvertAssume};
 use crate::elided;
 use crate::exit::{Failure, Outcome};
 use crate::format::Format;
@@ -18,7 +18,7 @@ use crate::output::{Colours, Out};
 use crate::part::{Part, Piece};
 use crate::progress::Progress;
 use crate::store::{self, Destination};
-use crate::versions::{self, Item, Versions};
+use crate::versions::{self, Item, Versions, Wanted};
 use crate::weights;
 
 pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure> {
@@ -33,7 +33,9 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure>
         (None, part) => load_as(&args.input_file, &args.input, part)?,
     };
     progress.aside(|| loaded.report(&args.input.severity, args.keep_going, out))?;
-    let wanted = (args.keep_going, args.input.severity.caps());
+    let assumes_positive = args.assume == Some(ConvertAssume::PositiveSizes);
+    let caps = args.input.severity.caps();
+    let wanted = Wanted { is_partial: args.keep_going, caps, assumes_positive };
     let versions = versions::plans(&mut loaded.model, &args.opset, &loaded.execution.clone(), wanted)?;
     let is_plan = !args.opset.is_empty() && args.output.output_file.is_none() && !in_place;
     if !args.number_format.is_requested() {
@@ -46,7 +48,7 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure>
         let proof = versions::prove(&mut loaded.model, &args.opset, &versions, &loaded.execution.clone())?;
         progress.aside(|| out.summary(&proof));
     }
-    versions::apply(&mut loaded.model, &args.opset, &versions, &loaded.execution.clone())?;
+    versions::apply(&mut loaded.model, &args.opset, &versions, assumes_positive, &loaded.execution.clone())?;
     if args.number_format.is_requested() {
         require_model(&loaded, "number formats are those of whole models")?;
         let done = number_formats::convert(&mut loaded, &args.number_format, out)?;

@@ -69,6 +69,7 @@ fn compared(a: &Loaded, b: &Loaded, args: &DiffArgs) -> Result<Diff, Failure> {
     let options = DiffOptions::default()
         .with_data_of_a(&source_a)
         .with_data_of_b(&source_b)
+        .with_same_files(a.has_data_of(b))
         .with_weights(!args.structure)
         .with_tolerances(tolerances)
         .with_execution(a.execution.clone());

@@ -95,6 +95,10 @@ fn named(name: &str) -> Result<Subject, Failure> {
     if let Some(index) = rewrite_rules.iter().position(|rule| rule.name() == name) {
         return Ok(Subject::RewriteRules(vec![rewrite_rules.swap_remove(index)]));
     }
+    if let Some(command) = command(name) {
+        return Err(Failure::new(format_args!("`{command}` is a command"))
+            .help(format!("`onnx {command} --help` explains it")));
+    }
     match rules::find(name) {
         Ok(rule) => Ok(Subject::Rules(vec![rule])),
         Err(error) => {
@@ -110,6 +114,14 @@ fn named(name: &str) -> Result<Subject, Failure> {
             })
         }
     }
+}
+
+/// The command of this name.
+fn command(name: &str) -> Option<String> {
+    let cli = <crate::args::Cli as clap::CommandFactory>::command();
+    cli.find_subcommand(name)
+        .filter(|command| !command.is_hide_set())
+        .map(|command| command.get_name().to_owned())
 }
 
 /// A pass, as an item of `passes/1`.
@@ -245,7 +257,7 @@ impl Family {
             Self::Text => "commands that read ONNX text",
             Self::Reading => "commands that read a model",
             Self::Checking => "onnx check",
-            Self::Inference => "onnx infer, onnx check --full, and onnx run for the shapes of inputs",
+            Self::Inference => "onnx infer, onnx check, and onnx run for the shapes of inputs",
             Self::Runs => "onnx run, onnx compare",
             Self::Comparison => "onnx compare",
             Self::Failures => "all commands",
@@ -260,7 +272,7 @@ impl Family {
             Self::Text | Self::Runs if is_error => None,
             Self::Failures => None,
             Self::Text | Self::Reading | Self::Checking => Some(format!("onnx check --allow {slug} FILE")),
-            Self::Inference => Some(format!("onnx check --full --allow {slug} FILE")),
+            Self::Inference => Some(format!("onnx check --allow {slug} FILE")),
             Self::Runs => Some(format!("onnx run --allow {slug} MODEL")),
             Self::Comparison => Some("onnx compare A B, with a greater --rtol, --atol or --ulps".to_owned()),
         }

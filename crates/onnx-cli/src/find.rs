@@ -15,7 +15,7 @@ use crate::json::JsonText;
 use crate::output::{Out, clean_lines, shown};
 use crate::progress::Progress;
 use crate::selection::Context;
-use crate::{report, size};
+use crate::{report, selection, size};
 
 /// Operands and results of a node that its line shows.
 const MAX_SHOWN: usize = 8;
@@ -27,13 +27,13 @@ pub(crate) fn run(args: &FindArgs, out: &mut Out) -> Result<Outcome, Failure> {
     progress.aside(|| loaded.report(&args.input.severity, args.keep_going, out))?;
     let context = Context::with_registry(&loaded, args.documents.registry()?)?;
     let facts = context.facts(&loaded.model);
-    let selection = Selection::new(&facts);
-    let found = selection.elements(&args.selector)?;
+    let selected = Selection::new(&facts);
+    let found = selected.elements(&selection::pasted(&loaded.model, &args.selector))?;
     loaded.execution.interrupt.check()?;
     drop(progress);
     let places = Places::new(&loaded.model);
     let listing =
-        Listing { model: &loaded.model, facts: &facts, selectors: selection.selectors(), places: &places };
+        Listing { model: &loaded.model, facts: &facts, selectors: selected.selectors(), places: &places };
     if out.is_for_people() {
         let text = if args.count { format!("{}\n", found.len()) } else { listing.lines(&found) };
         out.text(&text)?;
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &FindArgs, out: &mut Out) -> Result<Outcome, Failure> {
     }
     if found.is_empty() {
         let candidates: Vec<String> =
-            selection.candidates(&args.selector).iter().map(|text| format!("`{text}`")).collect();
+            selected.candidates(&args.selector).iter().map(|text| format!("`{text}`")).collect();
         let help = (!candidates.is_empty()).then(|| format!("did you mean {}?", candidates.join(", ")));
         out.warning(&format!("nothing in the model matches `{}`", shown(&args.selector)), help.as_deref());
         return Ok(Outcome::Findings);

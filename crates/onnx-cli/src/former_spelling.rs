@@ -9,15 +9,18 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::args::Cli;
 use crate::exit::Failure;
+use crate::habits::{self, HABITS};
 
-/// A former spelling and the present one.
-struct Former {
+/// A former spelling, or that of another tool, and the present one.
+pub(crate) struct Former {
     /// The command that had it; empty for every command.
     command: &'static str,
     /// The words of a command, or an option.
     old: &'static str,
     /// What is written now; `{}` is the value of the option.
     new: &'static str,
+    /// Whether other tools spell it so.
+    is_habit: bool,
 }
 
 /// The table of former spellings.
@@ -38,7 +41,17 @@ const FORMER: &[Former] = &[
 ];
 
 const fn former(command: &'static str, old: &'static str, new: &'static str) -> Former {
-    Former { command, old, new }
+    Former { command, old, new, is_habit: false }
+}
+
+/// A spelling of another tool.
+pub(crate) const fn habit(command: &'static str, old: &'static str, new: &'static str) -> Former {
+    Former { command, old, new, is_habit: true }
+}
+
+/// All spellings that are corrected.
+fn spellings() -> impl Iterator<Item = &'static Former> {
+    FORMER.iter().chain(HABITS)
 }
 
 impl Former {
@@ -71,22 +84,33 @@ fn is_model(word: &str) -> bool {
 #[derive(Default)]
 struct Line {
     words: Vec<String>,
-    /// The former words and what they became.
-    changes: Vec<(String, String)>,
+    /// The former words, what they became, and whether they are those of another tool.
+    changes: Vec<(String, String, bool)>,
 }
 
 /// The failure for arguments in a former spelling: it has the present one, and the corrected command line.
 pub(crate) fn corrected(error: &clap::Error, arguments: &[OsString]) -> Option<Failure> {
     let words: Vec<String> =
         arguments.iter().skip(1).map(|word| word.to_str().map(str::to_owned)).collect::<Option<_>>()?;
-    let line = with_outputs(with_options(with_command(words)));
-    let (old, new) = line.changes.iter().find(|(old, _)| is_about(error, old))?;
+    let line = with_outputs(with_options(with_command(words.clone())));
+    let found = line.changes.iter().find(|(old, ..)| is_about(error, old));
+    let Some((old, new, is_habit)) = found else { return habits::explained(error, &words) };
+    let how = if *is_habit { "here" } else { "now" };
+    let message = match *is_habit {
+        true => format!("`{old}` is `{new}` {how}"),
+        false => format!("`{old}` is {how} `{new}`"),
+    };
+    Some(Failure::new(message).help(format!("write `{}`", text_of(&line.words))))
+}
+
+/// A command line as a shell reads it.
+pub(crate) fn text_of(words: &[String]) -> String {
     let mut text = String::from("onnx");
-    for word in &line.words {
+    for word in words {
         // Writing to a string cannot fail.
         let _ = write!(text, " {}", quoted(word));
     }
-    Some(Failure::new(format_args!("`{old}` is now `{new}`")).help(format!("write `{text}`")))
+    text
 }
 
 /// Whether the error is about a word.
@@ -118,7 +142,7 @@ fn quoted(word: &str) -> String {
 fn with_command(words: Vec<String>) -> Line {
     let cli = Cli::command();
     let mut line = Line { words, changes: Vec::new() };
-    let commands = || FORMER.iter().filter(|former| !former.is_option());
+    let commands = || spellings().filter(|former| !former.is_option());
     let is_command = |word: &String| {
         cli.find_subcommand(word).is_some()
             || commands().any(|former| former.old.split(' ').next() == Some(word.as_str()))
@@ -128,7 +152,7 @@ fn with_command(words: Vec<String>) -> Line {
         let end = start + former.old.split(' ').count();
         if line.words.get(start..end).is_some_and(|words| words.join(" ") == former.old) {
             line.words.splice(start..end, former.new.split(' ').map(str::to_owned));
-            line.changes.push((former.old.to_owned(), former.new.to_owned()));
+            line.changes.push((former.old.to_owned(), former.new.to_owned(), former.is_habit));
             break;
         }
     }
@@ -153,7 +177,7 @@ fn with_options(line: Line) -> Line {
             None => (word.as_str(), None),
         };
         let value = attached.clone().or_else(|| words.peek().cloned());
-        let former = FORMER.iter().find(|former| {
+        let former = spellings().find(|former| {
             former.is_option()
                 && former.old == option
                 && (former.command.is_empty() || former.command == name)
@@ -169,34 +193,45 @@ fn with_options(line: Line) -> Line {
             (true, None) => words.next(),
         };
         let value = value.unwrap_or_default();
-        new.changes.push((former.old.to_owned(), former.new.replace("{}", &value)));
+        new.changes.push((former.old.to_owned(), former.new.replace("{}", &value), former.is_habit));
         new.words.extend(former.new.split(' ').map(|word| word.replace("{}", &value)));
     }
     new
 }
 
-/// Puts `-o` before the second file of `convert`.
-fn with_outputs(mut line: Line) -> Line {
-    let Some(command) = command_of(&line.words).filter(|command| command.get_name() == "convert") else {
-        return line;
-    };
-    let (mut files, mut is_value, mut has_output) = (Vec::new(), false, false);
-    let start = line.words.iter().position(|word| word == "convert").map_or(0, |start| start + 1);
-    for (index, word) in line.words.iter().enumerate().skip(start) {
+/// Commands that change one model, whose second file is meant as the output.
+const WITH_OUTPUT: [&str; 8] =
+    ["convert", "simplify", "rewrite", "edit", "extract", "infer", "inline", "outline"];
+
+/// The command of a line that changes one model, and the positions of the words that name files for it; without the command
+/// that comes after `--`.
+pub(crate) fn positions(words: &[String]) -> Option<(String, Vec<usize>)> {
+    let command = command_of(words).filter(|command| WITH_OUTPUT.contains(&command.get_name()))?;
+    let start = words.iter().position(|word| word == command.get_name())? + 1;
+    let (mut files, mut is_value) = (Vec::new(), false);
+    for (index, word) in words.iter().enumerate().skip(start) {
         if std::mem::take(&mut is_value) {
             continue;
         }
-        if word == "-" || !word.starts_with('-') {
-            files.push(index);
-            continue;
+        match word.as_str() {
+            "--" => break,
+            word if word == "-" || !word.starts_with('-') => files.push(index),
+            word => is_value = !word.contains('=') && takes_value(&command, word),
         }
-        has_output |= word.starts_with("-o") || word.starts_with("--output");
-        is_value = !word.contains('=') && takes_value(&command, word);
     }
+    Some((command.get_name().to_owned(), files))
+}
+
+/// Puts `-o` before the second file of a command that changes one.
+fn with_outputs(mut line: Line) -> Line {
+    let Some((command, files)) = positions(&line.words) else { return line };
+    let is_output =
+        |word: &str| word.starts_with("-o") || word == "--output" || word.starts_with("--output=");
+    let has_output = line.words.iter().any(|word| is_output(word));
     if let (&[_, index], false) = (files.as_slice(), has_output)
         && let Some(old) = line.words.get(index).cloned()
     {
-        line.changes.push((old.clone(), format!("-o {}", quoted(&old))));
+        line.changes.push((old.clone(), format!("-o {}", quoted(&old)), command != "convert"));
         line.words.insert(index, "-o".to_owned());
     }
     line

@@ -157,14 +157,24 @@ fn is_variable(model: &mut Model, name: &str) -> bool {
     })
 }
 
-/// The invalid nodes and the diagnostics of inference; contradictions are errors with `--strict` only.
+/// How many contradictions of a rule a person reads: the first ones are the causes of others.
+const TEXT_CAPS: Caps = Caps { per_rule: 10, total: 100 };
+
+/// Whether contradictions are errors. Those between declared types and inferred ones are what `--merge override` repairs, and
+/// `--keep-going` asks for a result in spite of them.
+fn is_strict(args: &InferArgs) -> bool {
+    args.strict
+        || !(args.is_report() || args.keep_going || args.merge == Merge::Override)
+        // Denied warnings include contradictions.
+        || args.input.severity.deny.iter().any(|what| rules::is_class(what))
+}
+
+/// The invalid nodes and the diagnostics of inference. Contradictions are warnings where they do not prevent an output.
 fn found(loaded: &Loaded, inference: &Inference, invalid: Sink, args: &InferArgs) -> Result<Sink, Failure> {
     let found = inference.findings();
     let severity = &args.input.severity;
-    // Denied warnings include contradictions.
-    let is_strict = args.strict || severity.deny.iter().any(|what| rules::is_class(what));
     let errors = onnx_shape_infer::fault::RULES.iter().filter(|rule| rule.severity == Severity::Error);
-    let policy = match is_strict {
+    let policy = match is_strict(args) {
         true => Policy::new(),
         false => errors.fold(Policy::new(), |policy, rule| policy.set(rule, Severity::Warning)),
     };
@@ -184,10 +194,14 @@ fn list(loaded: &Loaded, findings: &Sink, args: &InferArgs, out: &Out) {
     }
     let source = loaded.text.as_deref().map(String::from_utf8_lossy);
     let options = text::Options::new(&loaded.name).with_style(&Colours).with_source(source.as_deref());
-    out.findings(findings, &options);
+    let mut shown = findings.clone();
+    if args.input.severity.caps().is_none() {
+        shown.limit(TEXT_CAPS);
+    }
+    out.findings(&shown, &options);
     let is_contradiction = |found: &Diagnostic| found.rule.severity == Severity::Error;
-    if !args.strict && findings.diagnostics().iter().any(is_contradiction) {
-        out.aside("note: with `--strict` these are errors, and no output is written\n");
+    if findings.has_errors() && findings.diagnostics().iter().any(is_contradiction) {
+        out.help("`--keep-going` writes what can be inferred; `--merge override` replaces declared types that are wrong");
     }
 }
 

@@ -81,6 +81,16 @@ impl Loaded {
         Ok(source.with_mode(self.mode).with_limits(&self.execution.limits))
     }
 
+    /// Whether the external data of another model is in the same directory, so that equal locations are the same files.
+    pub(crate) fn has_data_of(&self, other: &Self) -> bool {
+        let of = |loaded: &Self| {
+            let directory = loaded.place.directory()?;
+            let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
+            directory.canonicalize().ok()
+        };
+        of(self).is_some_and(|directory| of(other) == Some(directory))
+    }
+
     /// Infers types and shapes, within the context of the command.
     pub(crate) fn infer(&self, mut options: InferOptions<'_>) -> Result<Inference, Failure> {
         options.execution = self.execution.clone();

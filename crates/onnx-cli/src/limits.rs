@@ -87,7 +87,7 @@ fn bound(text: &str) -> Result<(String, u64), String> {
     }
     let value = size::number(value).ok_or_else(|| {
         format!(
-            "{name} takes a whole number from 0 to {}, also with `k`, `M`, `G`, `KiB`, `MiB` or `GiB`",
+            "{name} takes a whole number from 0 to {}, also with `k`, `M`, `G`, `T`, `KiB`, `MiB`, `GiB` or `TiB`",
             u64::MAX
         )
     })?;

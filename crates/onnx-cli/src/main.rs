@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod batch;
 mod change;
 mod check;
 mod compare;
@@ -17,6 +18,7 @@ mod convert;
 mod cost;
 mod diff;
 mod dimensions;
+mod dot;
 mod edit;
 mod elided;
 mod exit;
@@ -28,6 +30,7 @@ mod fmt;
 mod folder;
 mod format;
 mod former_spelling;
+mod habits;
 mod hash;
 mod infer;
 mod info;
@@ -63,6 +66,7 @@ mod split;
 mod stopping;
 mod store;
 mod syntax;
+mod table;
 mod targets;
 mod tensors;
 mod trial;
@@ -81,49 +85,94 @@ use output::Out;
 
 fn main() -> ExitCode {
     interrupt::end_without_memory();
+    let arguments: Vec<_> = std::env::args_os().collect();
+    if let Some(batch) = batch::of(&arguments) {
+        return several(batch);
+    }
     let cli = match args::parse() {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
     let (name, format) = (cli.command.name(), cli.command.format());
-    let mut out = Out::new(cli.color, name, format).with_verbosity(cli.quiet, cli.verbose);
+    let format =
+        if cli.command.is_about_directories() && !cli.quiet { report::ReportFormat::Table } else { format };
+    let mut out = Out::new(cli.color, name, format)
+        .with_verbosity(cli.quiet, cli.verbose)
+        .with_brief(cli.brief)
+        .sorted_by(cli.sort_by.clone());
     if let Some(path) = cli.command.report_file() {
         out.report_to(path);
     }
     out.name_inputs(&cli.command.inputs());
-    let result = match cli.command {
-        Command::Check(args) => check::run(&args, &mut out),
-        Command::Info(args) => info::run(&args, &mut out),
-        Command::Cost(args) => cost::run(&args, &mut out),
-        Command::Weights(args) => weights::verbs::run(&args, &mut out),
-        Command::Infer(args) => infer::run(&args, &mut out),
-        Command::Run(args) => run::run(&args, &mut out),
-        Command::Compare(args) => compare::run(&args, &mut out),
-        Command::Diff(args) => diff::run(&args, &mut out),
-        Command::Hash(args) => hash::run(&args, &mut out),
-        Command::Convert(args) => convert::run(&args, &mut out),
-        Command::Quantize(args) => quantize::run(&args, &mut out),
-        Command::Simplify(args) => simplify::run(&args, &mut out),
-        Command::Rewrite(args) => rewrite::run(&args, &mut out),
-        Command::Edit(args) => edit::run(&args, &mut out),
-        Command::Extract(args) => extract::run(&args, &mut out),
-        Command::Merge(args) => merge::run(&args, &mut out),
-        Command::Inline(args) => inline::run(&args, &mut out),
-        Command::Outline(args) => outline::run(&args, &mut out),
-        Command::Print(args) => print::run(&args, &mut out),
-        Command::Find(args) => find::run(&args, &mut out),
-        Command::Fmt(args) => fmt::run(&args, &mut out),
-        Command::Explain(args) => explain::run(&args, &mut out),
-        Command::Ops(args) => ops::run(&args, &mut out),
-        Command::Reduce(args) => reduce::run(&args, &mut out),
-        Command::Smith(args) => smith::run(&args, &mut out),
-        Command::Completions(args) => completions::run(&args, &mut out),
-        Command::Debug(DebugArgs { command: DebugCommand::Verify(args) }) => verify::run(&args, &mut out),
+    let has_table = !format.is_table() && cli.sort_by.is_none();
+    let checked = if has_table { Ok(()) } else { table::check(name, cli.sort_by.as_deref()) };
+    let result = checked.and_then(|()| dispatch(cli, &mut out));
+    ended(result, out)
+}
+
+/// Runs a command on each of several models.
+fn several(batch: Result<batch::Batch, exit::Failure>) -> ExitCode {
+    let batch = match batch {
+        Ok(batch) => batch,
+        Err(failure) => {
+            let mut out = Out::new(Color::Auto, "", report::ReportFormat::Text);
+            return ended(out.refused(None, &failure).map(|()| failure.outcome()), out);
+        }
     };
+    let parsed = match batch.parsed() {
+        Ok(parsed) => parsed,
+        Err(error) => return usage(&error),
+    };
+    let Some((_, first)) = parsed.first() else { return Outcome::Fine.into() };
+    let mut out = batch.out(first);
+    let sort = first.sort_by.clone();
+    let name = first.command.name();
+    let has_table = !out.collected.format.is_table() && sort.is_none();
+    let checked = if has_table { Ok(()) } else { table::check(name, sort.as_deref()) };
+    let checked =
+        checked.and_then(|()| if first.command.is_dry_run() { Ok(()) } else { batch.make_directories() });
+    let result = checked.and_then(|()| batch::run(parsed, &mut out, dispatch));
+    ended(result, out)
+}
+
+/// Writes the report of a command that ended.
+fn ended(result: Result<Outcome, exit::Failure>, mut out: Out) -> ExitCode {
     let outcome = result.unwrap_or_else(|failure| {
         out.end_with(&failure).map_or(Outcome::CouldNotRun, |()| failure.outcome())
     });
     out.finish(outcome).into()
+}
+
+fn dispatch(cli: Cli, out: &mut Out) -> Result<Outcome, exit::Failure> {
+    match cli.command {
+        Command::Check(args) => check::run(&args, out),
+        Command::Info(args) => info::run(&args, out),
+        Command::Cost(args) => cost::run(&args, out),
+        Command::Weights(args) => weights::verbs::run(&args, out),
+        Command::Infer(args) => infer::run(&args, out),
+        Command::Run(args) => run::run(&args, out),
+        Command::Compare(args) => compare::run(&args, out),
+        Command::Diff(args) => diff::run(&args, out),
+        Command::Hash(args) => hash::run(&args, out),
+        Command::Convert(args) => convert::run(&args, out),
+        Command::Quantize(args) => quantize::run(&args, out),
+        Command::Simplify(args) => simplify::run(&args, out),
+        Command::Rewrite(args) => rewrite::run(&args, out),
+        Command::Edit(args) => edit::run(&args, out),
+        Command::Extract(args) => extract::run(&args, out),
+        Command::Merge(args) => merge::run(&args, out),
+        Command::Inline(args) => inline::run(&args, out),
+        Command::Outline(args) => outline::run(&args, out),
+        Command::Print(args) => print::run(&args, out),
+        Command::Find(args) => find::run(&args, out),
+        Command::Fmt(args) => fmt::run(&args, out),
+        Command::Explain(args) => explain::run(&args, out),
+        Command::Ops(args) => ops::run(&args, out),
+        Command::Reduce(args) => reduce::run(&args, out),
+        Command::Smith(args) => smith::run(&args, out),
+        Command::Completions(args) => completions::run(&args, out),
+        Command::Debug(DebugArgs { command: DebugCommand::Verify(args) }) => verify::run(&args, out),
+    }
 }
 
 /// The arguments that are not UTF-8, which the error does not name. Paths need not be.

@@ -4,6 +4,7 @@
 //! user disables them. Standard output that is closed early (`onnx info … | head`) is not an error: further output is
 //! dropped.
 
+use std::cell::RefCell;
 use std::fmt::{self, Write as _};
 use std::io::{self, ErrorKind, IsTerminal as _, Write};
 use std::time::Instant;
@@ -69,6 +70,12 @@ pub(crate) struct Out {
     closed: bool,
     /// Only errors go to standard error.
     quiet: bool,
+    /// Only one line of the summary goes to standard error.
+    brief: bool,
+    /// Whether the summary is the result of the command, because nothing is written.
+    is_result: bool,
+    /// Why the summary could not be written to standard output.
+    unwritten: RefCell<Option<io::Error>>,
     /// How much goes to standard error in addition to the summary.
     verbose: u8,
     /// When the command began.
@@ -90,6 +97,9 @@ impl Out {
             choice,
             closed: false,
             quiet: false,
+            brief: false,
+            is_result: false,
+            unwritten: RefCell::new(None),
             verbose: 0,
             start: Instant::now(),
             caps: None,
@@ -100,6 +110,54 @@ impl Out {
     /// The same, with less or more on standard error.
     pub(crate) fn with_verbosity(self, quiet: bool, verbose: u8) -> Self {
         Self { quiet, verbose, ..self }
+    }
+
+    /// The same, with summaries of one line.
+    pub(crate) fn with_brief(self, brief: bool) -> Self {
+        Self { brief, ..self }
+    }
+
+    /// The same, with the lines of a table sorted by a column.
+    pub(crate) fn sorted_by(mut self, column: Option<String>) -> Self {
+        self.collected.sort = column;
+        self
+    }
+
+    /// Whether a line for each input says everything.
+    const fn is_table(&self) -> bool {
+        self.collected.format.is_table()
+    }
+
+    /// Makes the summary the result of the command: nothing is written, and the user asks what would be.
+    pub(crate) const fn summary_is_result(&mut self) {
+        self.is_result = true;
+    }
+
+    /// Leaves out the tables of summaries, because the result goes to another command.
+    pub(crate) const fn be_brief(&mut self) {
+        self.brief = true;
+    }
+
+    /// Whether only errors are wanted.
+    pub(crate) const fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
+    /// Why a summary that is the result could not be written.
+    pub(crate) fn take_unwritten(&mut self) -> Result<(), Failure> {
+        let error = self.unwritten.get_mut().take();
+        self.heed(error.map_or(Ok(()), Err))
+    }
+
+    /// Writes the summary: to standard output if it is the result, and that is not a report for programs.
+    fn summarize(&self, text: &str) {
+        if !self.is_result || !self.is_for_people() {
+            return self.aside(text);
+        }
+        let mut stream = AutoStream::new(io::stdout().lock(), self.choice);
+        if let Err(error) = stream.write_all(text.as_bytes()).and_then(|()| stream.flush()) {
+            self.unwritten.borrow_mut().get_or_insert(error);
+        }
     }
 
     /// Applies `--max-findings` to all diagnostics that follow.
@@ -196,7 +254,7 @@ impl Out {
 
     /// Writes findings to standard error.
     pub(crate) fn findings(&self, findings: &Sink, options: &text::Options<'_>) {
-        if self.quiet && !findings.has_errors() {
+        if self.is_table() || (self.quiet && !findings.has_errors()) {
             return;
         }
         let mut rendered = String::new();
@@ -210,27 +268,27 @@ impl Out {
 
     /// Says on standard error what the user will want to know although nothing failed.
     pub(crate) fn warning(&self, message: &str, help: Option<&str>) {
-        if !self.quiet {
+        if !self.quiet && !self.is_table() {
             self.remark(WARN, "warning", message, help);
         }
     }
 
     /// Tells on standard error what was done, and with `-v` in which time: without, the same input gives the same text.
     pub(crate) fn summary(&self, text: &str) {
-        if self.quiet {
+        if self.quiet || (self.is_table() && self.verbose == 0) {
             return;
         }
         let mut line = Clean(text).to_string();
         if self.verbose > 0 {
             let _ = write!(line, ", {} ms", self.start.elapsed().as_millis());
         }
-        self.aside(&format!("{line}\n"));
+        self.summarize(&format!("{line}\n"));
     }
 
     /// Tells on standard error what belongs to the summary, in lines.
     pub(crate) fn details_of_summary(&self, lines: &str) {
-        if !self.quiet {
-            self.aside(lines);
+        if !self.quiet && !self.is_table() && (!self.brief || self.verbose > 0) {
+            self.summarize(lines);
         }
     }
 
@@ -243,7 +301,7 @@ impl Out {
 
     /// Tells on standard error what helps, after diagnostics that are shown without their help.
     pub(crate) fn help(&self, text: &str) {
-        if !self.quiet {
+        if !self.quiet && !self.is_table() {
             let word = paint(Colours::of(Role::Help), "help");
             self.aside(&format!("   {} {word}: {}\n", paint(DIM, "="), Clean(text)));
         }
@@ -259,14 +317,18 @@ impl Out {
     }
 }
 
-/// A name from a model as tables show it: escaped, and cut when it is long. Nothing shows as `""`.
+/// A name from a model as tables show it: escaped, and cut when it is long, on a terminal at 72 characters. Nothing shows as
+/// `""`. What is cut can be given to a selector as it is shown: see [`pasted`](crate::selection::pasted).
 pub(crate) fn shown(name: &str) -> String {
     /// More of a name would break every table.
-    const MOST_CHARS: usize = 72;
+    const MOST_ON_TERMINAL: usize = 72;
+    /// Longer than names of real models, and a bound for output that repeats a name.
+    const MOST_CHARS: usize = 4096;
     if name.is_empty() {
         return "\"\"".to_owned();
     }
-    match name.char_indices().nth(MOST_CHARS) {
+    let most = if is_terminal() { MOST_ON_TERMINAL } else { MOST_CHARS };
+    match name.char_indices().nth(most) {
         None => Clean(name).to_string(),
         Some((end, _)) => format!("{}…", Clean(name.get(..end).unwrap_or_default())),
     }
@@ -332,7 +394,9 @@ mod tests {
         assert_eq!(shown("conv/W:0"), "conv/W:0");
         assert_eq!(shown(""), "\"\"");
         assert_eq!(shown("a\x1b[2Jb\u{202e}"), "a\\u{1b}[2Jb\\u{202e}");
-        assert!(shown(&"x".repeat(1000)).chars().count() < 80);
+        // Tests write to a pipe or a file.
+        assert_eq!(shown(&"x".repeat(4096)), "x".repeat(4096));
+        assert_eq!(shown(&"x".repeat(5000)), format!("{}…", "x".repeat(4096)));
         assert_eq!(clean_lines("a: b\n  ::error::\n\x07"), "a: b\n  \\u{3a}:error::\n\\u{7}");
         assert_eq!(clean_styled("- \x1b[1mname\x1b[0m: text"), "- \x1b[1mname\x1b[0m: text");
         assert_eq!(clean_styled("a\n \x1b[1m::error\x1b[2J"), "a\n \x1b[1m\\u{3a}:error\\u{1b}[2J");

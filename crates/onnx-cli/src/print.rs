@@ -13,17 +13,17 @@ use onnx_text::{PrintOptions, Printed, print_function, print_graph, print_nodes}
 use onnx_types::tensor::{NoData, Tensor};
 use sha2::{Digest as _, Sha256};
 
-use crate::args::PrintArgs;
+use crate::args::{PrintArgs, PrintForm};
 use crate::exit::{Failure, Outcome};
 use crate::format::Format;
 use crate::input::{Loaded, display_name, is_stdin, is_stream, load_as};
 use crate::output::{Colours, Out, clean_lines, is_terminal};
 use crate::part::Piece;
 use crate::progress::Progress;
-use crate::selection::{Context, nodes_of};
+use crate::selection::{Context, nodes_of, pasted};
 use crate::size::plural;
 use crate::store::{Destination, Effect, Moved, Written};
-use crate::{store, syntax, weights};
+use crate::{dot, store, syntax, weights};
 
 pub(crate) fn run(args: &PrintArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let path = args.output_file.as_deref().unwrap_or(Path::new("-"));
@@ -38,7 +38,9 @@ pub(crate) fn run(args: &PrintArgs, out: &mut Out) -> Result<Outcome, Failure> {
         .with_metadata(!args.no_metadata)
         .with_compat(args.compat)
         .with_digest(args.digest.then_some(&digest as &onnx_text::Digest<'_>));
-    let (inputs, is_model) = (loaded.files()?, args.at.is_none() && matches!(loaded.piece, Piece::Model));
+    let is_text = args.to == PrintForm::Text;
+    let is_model = is_text && args.at.is_none() && matches!(loaded.piece, Piece::Model);
+    let inputs = loaded.files()?;
     let to_file = args.output_file.as_deref().filter(|path| !is_stdin(path));
     if is_model && (to_file.is_some() || !(is_terminal() || out.is_coloured())) {
         loaded.execution.interrupt.check()?;
@@ -47,6 +49,7 @@ pub(crate) fn run(args: &PrintArgs, out: &mut Out) -> Result<Outcome, Failure> {
         return Ok(Outcome::Fine);
     }
     let printed = match &args.at {
+        _ if !is_text => Printed { text: picture(&loaded, args.at.as_deref())?, left_out: Sink::new() },
         Some(selector) => print_at(&loaded, selector, &options)?,
         None => loaded.piece.print(&loaded.model, &options)?,
     };
@@ -61,7 +64,7 @@ pub(crate) fn run(args: &PrintArgs, out: &mut Out) -> Result<Outcome, Failure> {
     store::check_standard_output(&inputs)?;
     let text = if is_terminal() { clean_lines(&printed.text) } else { printed.text };
     // Text without colours goes out as it is: the stream that takes colours out could take more.
-    if out.is_coloured() {
+    if out.is_coloured() && is_text {
         out.text(&syntax::coloured(&text))?
     } else {
         out.bytes([text.as_bytes()])?
@@ -122,7 +125,7 @@ fn print_at(loaded: &Loaded, selector: &str, options: &PrintOptions<'_>) -> Resu
     let context = Context::new(loaded)?;
     let facts = context.facts(model);
     let selection = Selection::new(&facts);
-    if let Some(graph) = selection.graph(selector)? {
+    if let Some(graph) = selection.graph(&pasted(model, selector))? {
         let function = model.functions().iter().find(|&&function| model.function(function).body() == graph);
         return Ok(match function {
             Some(&function) => print_function(model, function, options)?,
@@ -132,6 +135,28 @@ fn print_at(loaded: &Loaded, selector: &str, options: &PrintOptions<'_>) -> Resu
     let nodes = nodes_of(model, &selection, selector)?;
     loaded.execution.interrupt.check()?;
     Ok(print_nodes(model, &nodes, options)?)
+}
+
+/// The picture of the main graph, or of what a selector denotes.
+fn picture(loaded: &Loaded, selector: Option<&str>) -> Result<String, Failure> {
+    let model = &loaded.model;
+    if !matches!(loaded.piece, Piece::Model) {
+        return Err(Failure::new("a picture shows a whole model, or a part that `--at` selects")
+            .help("leave `--as` or `--to dot` away"));
+    }
+    let context = Context::new(loaded)?;
+    let facts = context.facts(model);
+    let selection = Selection::new(&facts);
+    let graph = match selector {
+        Some(selector) => selection.graph(&pasted(model, selector))?,
+        None => Some(model.main_graph()),
+    };
+    let nodes = match (graph, selector) {
+        (Some(graph), _) => model.nodes(graph).collect(),
+        (None, selector) => nodes_of(model, &selection, selector.unwrap_or_default())?,
+    };
+    loaded.execution.interrupt.check()?;
+    Ok(dot::text(model, facts.inference(), graph.unwrap_or(model.main_graph()), &nodes))
 }
 
 /// The digest of a tensor's elements, whichever field holds them. Strings and invalid tensors have none.

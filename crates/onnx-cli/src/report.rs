@@ -15,6 +15,7 @@ use crate::input::{Loaded, display_name, is_stdin, is_stream};
 use crate::interrupt;
 use crate::json::JsonText;
 use crate::output::Out;
+use crate::table::{self, Form};
 
 /// Format of a report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -22,6 +23,10 @@ pub(crate) enum ReportFormat {
     /// For people.
     #[default]
     Text,
+    /// A line for each input, in aligned columns.
+    Table,
+    /// The same lines as CSV.
+    Csv,
     /// One JSON document: the envelope `onnx-report/1`.
     Json,
     /// One such document per line and input, as soon as it is complete, and a summary on the last line.
@@ -32,12 +37,19 @@ pub(crate) enum ReportFormat {
     Github,
 }
 
+impl ReportFormat {
+    /// Whether it has a line for each input.
+    pub(crate) const fn is_table(self) -> bool {
+        matches!(self, Self::Table | Self::Csv)
+    }
+}
+
 /// Where and how to report.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct ReportArgs {
-    /// Format of the report: text, json, jsonl, sarif or github.
+    /// Format of the report: text, table, csv, json, jsonl, sarif or github.
     ///
-    /// `json` is one document, the envelope `onnx-report/1`; `jsonl` is one such document per line and input, and a summary on
+    /// `table` and `csv` have a line for each input, sorted with `--sort-by`; `json` is one document, the envelope `onnx-report/1`; `jsonl` is one such document per line and input, and a summary on
     /// the last line; `sarif` is SARIF 2.1.0, for code hosts and editors; `github` are annotations of GitHub Actions.
     #[arg(long, value_enum, default_value_t = ReportFormat::Text, hide_possible_values = true)]
     pub(crate) format: ReportFormat,
@@ -99,6 +111,36 @@ pub(crate) fn is_same_place(a: &Path, b: &Path) -> bool {
 }
 
 impl Command {
+    /// Whether the command shows one model after another, and a directory of models is meant.
+    pub(crate) fn is_about_directories(&self) -> bool {
+        let has_directory = |files: &[PathBuf]| files.iter().any(|file| file.is_dir());
+        match self {
+            Self::Info(args) => {
+                let is_plain = !args.all && !args.functions && !args.versions;
+                is_plain && args.report.format == ReportFormat::Text && has_directory(&args.files)
+            }
+            Self::Cost(args) => {
+                !args.all && args.report.format == ReportFormat::Text && has_directory(&args.files)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether nothing is written.
+    pub(crate) fn is_dry_run(&self) -> bool {
+        match self {
+            Self::Infer(args) => args.output.dry_run,
+            Self::Convert(args) => args.output.dry_run,
+            Self::Rewrite(args) => args.edits.output.dry_run,
+            Self::Simplify(args) => args.edits.output.dry_run,
+            Self::Edit(args) => args.output.dry_run,
+            Self::Extract(args) => args.output.dry_run,
+            Self::Inline(args) => args.output.dry_run,
+            Self::Outline(args) => args.output.dry_run,
+            _ => false,
+        }
+    }
+
     /// The file for the report, for commands whose standard output can be a model.
     pub(crate) fn report_file(&self) -> Option<&Path> {
         match self {
@@ -147,7 +189,7 @@ impl Command {
             Self::Print(args) => vec![&args.input_file],
             Self::Reduce(args) => vec![&args.input_file],
             Self::Find(args) => vec![&args.input_file],
-            Self::Compare(args) => vec![&args.a, &args.b],
+            Self::Compare(args) => std::iter::once(&args.a).chain(&args.b).map(PathBuf::as_path).collect(),
             Self::Diff(args) => {
                 args.pair().map(|pair| pair.map(PathBuf::as_path).to_vec()).unwrap_or_default()
             }
@@ -244,13 +286,15 @@ pub(crate) struct Collected {
     file: Option<(PathBuf, String)>,
     /// The inputs that the arguments name.
     named: Vec<String>,
+    /// The column by which a table is sorted.
+    pub(crate) sort: Option<String>,
 }
 
 impl Collected {
     pub(crate) fn new(command: &str, format: ReportFormat) -> Self {
         let mut report = CommandReport::new(TOOL, command);
-        report.is_fixable = |rule: &Rule| onnx_check::is_fixable(rule);
-        Self { format, report, kind: None, items: Vec::new(), file: None, named: Vec::new() }
+        report.is_fixable = |rule: &Rule| crate::check::is_fixable(rule);
+        Self { format, report, kind: None, items: Vec::new(), file: None, named: Vec::new(), sort: None }
     }
 
     /// The command that reports.
@@ -272,6 +316,12 @@ impl Collected {
         let mut text = String::new();
         match self.format {
             ReportFormat::Text => {}
+            ReportFormat::Table | ReportFormat::Csv => {
+                let form = if self.format == ReportFormat::Csv { Form::Csv } else { Form::Text };
+                let items: Vec<serde_json::Value> =
+                    self.items.iter().filter_map(|item| serde_json::from_str(item.as_str()).ok()).collect();
+                text = table::render(&self.report, &items, form, self.sort.as_deref());
+            }
             ReportFormat::Json => json::render(&mut text, &self.report)?,
             ReportFormat::Jsonl => json::line(&mut text, &self.report)?,
             ReportFormat::Sarif => sarif::render(&mut text, &self.report)?,
@@ -313,6 +363,7 @@ impl Out {
                     items,
                     file: None,
                     named: Vec::new(),
+                    sort: None,
                     format: ReportFormat::Jsonl,
                 };
                 one.report.is_fixable = collected.report.is_fixable;
@@ -443,19 +494,27 @@ impl Out {
     pub(crate) fn finish(&mut self, outcome: Outcome) -> Outcome {
         let collected = &mut self.collected;
         collected.report.at_least = collected.report.at_least.max(outcome.status());
-        let outcome = match collected.report.status() {
-            Status::Ok => Outcome::Fine,
-            Status::Findings => Outcome::Findings,
-            Status::Limit => Outcome::Limit,
-            Status::Failed => Outcome::CouldNotRun,
+        let outcome = outcome_of(collected.report.status());
+        let outcome = match self.take_unwritten() {
+            Ok(()) => outcome,
+            Err(failure) => {
+                self.failure(&failure);
+                outcome.max(failure.outcome())
+            }
         };
+        let collected = &mut self.collected;
         if collected.format == ReportFormat::Text {
             return outcome;
         }
         if collected.format == ReportFormat::Jsonl {
             collected.report.command = "summary".to_owned();
         }
+        let is_text = collected.format == ReportFormat::Table;
         let text = collected.rendered();
+        if is_text && collected.file.is_none() {
+            let written = text.and_then(|text| self.text(&text));
+            return written.map_or(Outcome::CouldNotRun, |()| outcome);
+        }
         let written = text.and_then(|text| self.report_text(&text)).and_then(|()| self.write_report());
         written.map_or_else(
             |failure| {
@@ -464,6 +523,15 @@ impl Out {
             },
             |()| outcome,
         )
+    }
+}
+
+const fn outcome_of(status: Status) -> Outcome {
+    match status {
+        Status::Ok => Outcome::Fine,
+        Status::Findings => Outcome::Findings,
+        Status::Limit => Outcome::Limit,
+        Status::Failed => Outcome::CouldNotRun,
     }
 }
 

@@ -6,7 +6,7 @@ use onnx_codec::FileSource;
 use onnx_compose::{ModelFacts, SelectError, Selection};
 use onnx_ir::{Model, NodeId, Selector, ValueId};
 use onnx_schema::{Registry, Schema};
-use onnx_types::Execution;
+use onnx_types::{ElemType, Execution};
 
 use crate::exit::{Failure, LibraryError};
 use crate::input::Loaded;
@@ -47,7 +47,7 @@ impl Context {
     pub(crate) fn values(&self, model: &Model, texts: &[String]) -> Result<Vec<ValueId>, Failure> {
         let facts = self.facts(model);
         let selection = Selection::new(&facts);
-        self.each(texts, |text| Ok(selection.values(text)?))
+        self.each(texts, |text| Ok(selection.values(&pasted(model, text))?))
     }
 
     fn each<T: Copy + Eq + std::hash::Hash>(
@@ -71,7 +71,7 @@ impl Context {
 pub(crate) fn values(model: &Model, texts: &[String]) -> Result<Vec<ValueId>, Failure> {
     let facts = ModelFacts::new(model);
     let selection = Selection::new(&facts);
-    each(texts, |text| Ok(selection.values(text)?))
+    each(texts, |text| Ok(selection.values(&pasted(model, text))?))
 }
 
 /// The nodes that selectors denote, as [`values`].
@@ -92,8 +92,22 @@ fn each<T: Copy + Eq + std::hash::Hash>(
     Ok(all)
 }
 
+/// A selector in which a name that was cut on a terminal is a pattern: `a/b…` is `a/b**`. A name that ends so is itself.
+pub(crate) fn pasted<'t>(model: &Model, text: &'t str) -> std::borrow::Cow<'t, str> {
+    if !text.contains('…') {
+        return text.into();
+    }
+    let is_name = model.graphs_in(model.main_graph()).any(|graph| {
+        let mut values = model.definitions(graph).map(|value| model.value(value).name());
+        values.any(|name| model.str(name) == text)
+            || model.nodes(graph).any(|node| model.str(model.node(node).name()) == text)
+    });
+    if is_name { text.into() } else { text.replace('…', "**").into() }
+}
+
 /// The nodes that a selector denotes; an error that says so if it denotes a value that no node makes.
 pub(crate) fn nodes_of(model: &Model, selection: &Selection<'_>, text: &str) -> Result<Vec<NodeId>, Failure> {
+    let text = &*pasted(model, text);
     selection.nodes(text).map_err(|error| match selection.values(text).as_deref() {
         Ok(&[value, ..]) => {
             let name = shown(model.str(model.value(value).name()));
@@ -119,13 +133,33 @@ impl LibraryError for SelectError {
             Self::Several { .. } => format!("select one of them: {}", listed()),
             _ if !self.candidates().is_empty() => format!("did you mean {}?", listed()),
             Self::Malformed { text, error } => {
-                error.offset.and_then(|offset| function_help(text.get(offset..)?)).unwrap_or_else(|| {
+                let is_type = error.message.contains("element type");
+                let help = if is_type { type_help } else { function_help };
+                error.offset.and_then(|offset| help(text.get(offset..)?)).unwrap_or_else(|| {
                     "write a name, `Op(…)` or `near(SELECTOR, N)`; quote other names: `\"a name\"`".to_owned()
                 })
             }
             _ => "`onnx find MODEL 'all()'` lists nodes and values with their selectors".to_owned(),
         })
     }
+}
+
+/// The element type that the last word of a text may mean: `flaot)`.
+fn type_help(text: &str) -> Option<String> {
+    let word: String = text.chars().take_while(char::is_ascii_alphanumeric).collect();
+    let names: Vec<String> = ElemType::all().map(|elem| elem.to_string()).collect();
+    let letters = |text: &str| {
+        let mut letters: Vec<char> = text.chars().collect();
+        letters.sort_unstable();
+        letters
+    };
+    let near = onnx_schema::nearest(&word, names.iter().map(String::as_str));
+    // Two letters in the wrong order.
+    let near = near.or_else(|| names.iter().map(String::as_str).find(|name| letters(name) == letters(&word)));
+    Some(match near {
+        Some(near) => format!("did you mean the type `{near}`?"),
+        None => format!("the element types are {}", names.join(", ")),
+    })
 }
 
 /// The function or the operator that a word before a parenthesis may mean; `None` if no such word is at the beginning of a text.

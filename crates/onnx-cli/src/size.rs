@@ -72,6 +72,8 @@ pub(crate) fn number(text: &str) -> Option<u64> {
     let suffixes = [
         ("KiB", 1 << 10),
         ("MiB", 1 << 20),
+        ("TiB", 1 << 40),
+        ("T", 1_000_000_000_000),
         ("GiB", 1 << 30),
         ("k", 1000),
         ("M", 1_000_000),

@@ -201,6 +201,17 @@ fn possible(domain: &str, plan: &Plan, reached: i64) -> String {
     }
 }
 
+/// How a conversion is planned.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Wanted {
+    /// Whether versions that cannot be reached are replaced by the nearest ones that can.
+    pub(crate) is_partial: bool,
+    /// How many refusals are reported.
+    pub(crate) caps: Option<Caps>,
+    /// Whether sizes may be taken as positive.
+    pub(crate) assumes_positive: bool,
+}
+
 /// Plans the conversion to all versions together. If the imports do not tell what the nodes mean, there are no plans, and the
 /// diagnostics are about the imports. `is_partial` states that versions that cannot be reached are replaced by the
 /// nearest ones that can.
@@ -208,22 +219,22 @@ pub(crate) fn plans(
     model: &mut Model,
     targets: &[Target],
     execution: &Execution,
-    (is_partial, caps): (bool, Option<Caps>),
+    wanted: Wanted,
 ) -> Result<Versions, Failure> {
     twice(targets)?;
-    planned(model, targets, execution, (is_partial, caps)).map_err(|failure| failure.or_timeout(execution))
+    planned(model, targets, execution, wanted).map_err(|failure| failure.or_timeout(execution))
 }
 
 fn planned(
     model: &mut Model,
     targets: &[Target],
     execution: &Execution,
-    (is_partial, caps): (bool, Option<Caps>),
+    Wanted { is_partial, caps, assumes_positive }: Wanted,
 ) -> Result<Versions, Failure> {
     let mut done = Versions::default();
     let mut refusals: Vec<Unconvertible> = Vec::new();
     for (name, version) in targets {
-        let options = options(model, name, execution);
+        let options = options(model, name, execution).with_assume_positive_sizes(assumes_positive);
         let mut planned = match plan(model, *version, &options) {
             Ok(planned) => planned,
             Err(error @ VersionError::Imports { .. }) => {
@@ -341,13 +352,14 @@ pub(crate) fn apply(
     model: &mut Model,
     targets: &[Target],
     versions: &Versions,
+    assumes_positive: bool,
     execution: &Execution,
 ) -> Result<(), Failure> {
     let mut after = model.clone();
     for ((name, _), (item, _)) in targets.iter().zip(&versions.sets) {
         // Also if the model has the version: functions may import another one.
         let Some(version) = item.reached else { continue };
-        let options = options(&mut after, name, execution);
+        let options = options(&mut after, name, execution).with_assume_positive_sizes(assumes_positive);
         convert(&mut after, version, &options).map_err(|error| within(error, execution))?;
     }
     *model = after;
@@ -511,7 +523,7 @@ fn line(facts: &VersionFacts, imported: i64) -> String {
 mod tests {
     use onnx_text::{ParseOptions, parse_model};
 
-    use super::{apply, facts, plans};
+    use super::{Wanted, apply, facts, plans};
     use crate::stopping::{TEXT, check_stops};
 
     #[test]
@@ -519,11 +531,12 @@ mod tests {
         let model = parse_model(TEXT, &ParseOptions::default()).unwrap();
         let targets = [(String::new(), 12)];
         check_stops(2, |execution| {
-            plans(&mut model.clone(), &targets, &execution, (false, None)).map(|_| ())
+            plans(&mut model.clone(), &targets, &execution, Wanted::default()).map(|_| ())
         });
         check_stops(2, |execution| facts(&model, &execution));
-        let versions = plans(&mut model.clone(), &targets, &onnx_types::Execution::default(), (false, None));
+        let versions =
+            plans(&mut model.clone(), &targets, &onnx_types::Execution::default(), Wanted::default());
         let versions = versions.unwrap();
-        check_stops(2, |execution| apply(&mut model.clone(), &targets, &versions, &execution));
+        check_stops(2, |execution| apply(&mut model.clone(), &targets, &versions, false, &execution));
     }
 }

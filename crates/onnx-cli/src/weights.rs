@@ -66,7 +66,8 @@ impl Placement<'_> {
         // Copies of external data have the locations of the originals.
         let folders = !matches!(self.weights, Weights::External(_));
         let options = store::options(args, inputs).with_folders(folders);
-        let options = options.with_dry_run(self.effect == Effect::DryRun);
+        let temporaries = options.temporaries.clone().ended_by(execution.interrupt.clone());
+        let options = options.with_temporaries(temporaries).with_dry_run(self.effect == Effect::DryRun);
         Destination {
             path: self.path,
             format: self.format,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueHint};
+use clap::{Args, ValueEnum, ValueHint};
 
 use super::{ExternalArgs, InPlaceArgs, InputArgs, ModelOutputArgs, NumberFormatArgs};
 use crate::part::Part;
@@ -30,6 +30,13 @@ pub(super) fn opset(text: &str) -> Result<(String, i64), String> {
     }
 }
 
+/// A condition that a conversion may rely on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ConvertAssume {
+    /// No size is 0 when the model runs.
+    PositiveSizes,
+}
+
 /// Arguments of `onnx convert`.
 #[derive(Debug, Args)]
 #[command(after_help = CONVERT_EXAMPLES)]
@@ -48,6 +55,10 @@ pub(crate) struct ConvertArgs {
     /// would change.
     #[arg(long, value_name = "[DOMAIN=]N", value_parser = opset)]
     pub(crate) opset: Vec<(String, i64)>,
+    /// A condition that the conversion may rely on: `positive-sizes`, no size is 0 when the model runs. What is relied on is
+    /// written into the metadata, as guards are.
+    #[arg(long, value_name = "CONDITION", value_enum, requires = "opset", conflicts_with = "prove")]
+    pub(crate) assume: Option<ConvertAssume>,
     /// Prove or test that each converted node computes the same; if that is refuted, nothing is written.
     #[arg(long, requires = "opset", hide_short_help = true)]
     pub(crate) prove: bool,

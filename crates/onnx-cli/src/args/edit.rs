@@ -18,6 +18,7 @@ Examples:
   onnx edit model.onnx --rename x=ids -o new.onnx
   onnx edit model.onnx --add-output /layer.0/Softmax -o more.onnx
   onnx edit model.onnx --import 13 -o right.onnx              the nodes are those of version 13
+  onnx edit model.onnx --attribute /layer.0/Softmax.axis=-1 -o new.onnx
   onnx edit model.onnx --prefix left/ --metadata author=me -o new.onnx
   onnx edit model.onnx --rename '/layer.0/**=/\\1'            what would change?";
 
@@ -51,6 +52,8 @@ pub(crate) struct EditArgs {
     #[arg(long, value_name = "KIND", value_enum, value_delimiter = ',', hide_short_help = true)]
     pub(crate) names_of: Vec<NameKind>,
     #[command(flatten)]
+    pub(crate) small: SmallEditArgs,
+    #[command(flatten)]
     pub(crate) interface: InterfaceArgs,
     #[command(flatten)]
     pub(crate) metadata: MetadataArgs,
@@ -59,6 +62,28 @@ pub(crate) struct EditArgs {
     pub(crate) keep_going: bool,
     #[command(flatten)]
     pub(crate) input: InputArgs,
+}
+
+/// Changes of single nodes, types and the order of axes. The model is not written if it has errors afterwards that it did not have.
+#[derive(Debug, Args)]
+pub(crate) struct SmallEditArgs {
+    /// Set an attribute of nodes (repeatable): `Cast().to=float16`, `node(3).axes=[0, 1]`; without a value, leave it out.
+    #[arg(long, value_name = "SEL.NAME=VALUE")]
+    pub(crate) attribute: Vec<String>,
+    /// Declare the type of a value (repeatable): `h=float[N, 3]`.
+    #[arg(long, value_name = "SEL=TYPE")]
+    pub(crate) declare: Vec<String>,
+    /// Let callers see the axes of an input or output in another order (repeatable), with a transposition inside: `x=NHWC`, for
+    /// a model that computes with NCHW.
+    #[arg(long, value_name = "NAME=LAYOUT")]
+    pub(crate) layout: Vec<String>,
+}
+
+impl SmallEditArgs {
+    /// Whether none is given.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.attribute.is_empty() && self.declare.is_empty() && self.layout.is_empty()
+    }
 }
 
 /// Changes of inputs and outputs.

@@ -47,27 +47,45 @@ fn with_show(mut words: Vec<OsString>) -> Vec<OsString> {
 }
 
 /// The command as users see it.
-fn command() -> Command {
+pub(crate) fn command() -> Command {
     brief(grouped(Cli::command()))
 }
 
-/// Options that every command has.
-const EVERYWHERE: [&str; 3] = ["--color WHEN", "-q", "-v"];
-/// Options that only the long help of a command has, although another command has them in both.
-const LONG_ONLY: [(&str, &str); 3] = [("run", "rtol"), ("run", "atol"), ("run", "ulps")];
+/// Options that every command has, as its short help names them.
+const EVERYWHERE: [&str; 5] = ["--color WHEN", "--sort-by COLUMN", "--brief", "-q", "-v"];
+/// Options that have one line in the short help of a command, although another command shows more of them.
+const ONE_LINE: [(&str, &str); 3] = [("run", "rtol"), ("run", "atol"), ("run", "ulps")];
 /// Examples that the short help of a command has at most.
 const EXAMPLES: usize = 5;
 /// Examples that the short help of the program has at most, which lists the commands, too.
 const PROGRAM_EXAMPLES: usize = 2;
+/// Columns of the short help.
+const WIDTH: usize = 100;
+/// Columns of an option and its value.
+const USAGE_WIDTH: usize = 26;
 
-/// The command with a short help (`-h`), in which common options are named only.
+/// The command with a short help (`-h`): rare and common options have a line each, which `--help` explains.
 fn brief(command: Command) -> Command {
     let is_common = |arg: &Arg| arg.get_help_heading() == Some(COMMON);
-    let own = command.get_arguments().filter(|arg| is_common(arg) && !arg.is_global_set());
-    let mut names: Vec<String> = own.map(usage).collect();
-    names.extend(EVERYWHERE.map(str::to_owned));
+    let is_own = |arg: &&Arg| !arg.is_global_set() && !arg.is_hide_set() && !arg.is_positional();
+    let is_rare = |arg: &Arg| {
+        !is_common(arg)
+            && (arg.is_hide_short_help_set()
+                || ONE_LINE.contains(&(command.get_name(), arg.get_id().as_str())))
+    };
     let header = STYLES.get_header();
-    let mut text = format!("{header}{COMMON}{header:#} (--help explains them)\n  {}", names.join(", "));
+    let mut text = String::new();
+    let rare: Vec<String> =
+        command.get_arguments().filter(is_own).filter(|arg| is_rare(arg)).map(line).collect();
+    if !rare.is_empty() {
+        let _ =
+            write!(text, "{header}More options{header:#} (--help explains them)\n{}\n\n", rare.join("\n"));
+    }
+    let common: Vec<String> =
+        command.get_arguments().filter(is_own).filter(|arg| is_common(arg)).map(line).collect();
+    let _ = writeln!(text, "{header}{COMMON}{header:#} (--help explains them)");
+    common.iter().for_each(|line| text.extend([line.as_str(), "\n"]));
+    let _ = write!(text, "  {}", EVERYWHERE.join(", "));
     let long = command.get_after_help().cloned().unwrap_or_default();
     let examples = long.to_string();
     let examples = examples.lines().filter(|line| line.starts_with("  "));
@@ -76,15 +94,33 @@ fn brief(command: Command) -> Command {
         text.push_str(if index == 0 { "\n\nExamples:\n" } else { "\n" });
         text.push_str(example);
     }
-    let is_long_only = |arg: &Arg| LONG_ONLY.contains(&(command.get_name(), arg.get_id().as_str()));
     let hidden: Vec<clap::Id> = command
         .get_arguments()
-        .filter(|arg| is_common(arg) || is_long_only(arg))
+        .filter(|arg| is_common(arg) || is_rare(arg))
         .map(|arg| arg.get_id().clone())
         .collect();
     let command =
         command.mut_args(|arg| if hidden.contains(arg.get_id()) { arg.hide_short_help(true) } else { arg });
     command.after_help(text).after_long_help(long).mut_subcommands(brief)
+}
+
+/// An option and the beginning of what it does, in one line.
+fn line(arg: &Arg) -> String {
+    let option = usage(arg);
+    let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+    let help = help.lines().next().unwrap_or_default().trim_end_matches('.');
+    let room = WIDTH - 4 - USAGE_WIDTH.max(option.chars().count());
+    let mut words = String::new();
+    for word in help.split(' ') {
+        if words.chars().count() + word.chars().count() + 2 > room {
+            return format!("  {option:USAGE_WIDTH$} {}…", words.trim_end_matches([',', ';', ':']));
+        }
+        if !words.is_empty() {
+            words.push(' ');
+        }
+        words.push_str(word);
+    }
+    format!("  {option:USAGE_WIDTH$} {words}")
 }
 
 /// An option with its value: `--limit NAME=N`.

@@ -8,8 +8,8 @@ use super::{DocumentArgs, InPlaceArgs, InputArgs, ModelOutputArgs};
 use crate::report::ReportFormat;
 
 const INFER_EXAMPLES: &str = "\
-Without `--strict` contradictions are listed and the rest is inferred; with it nothing is written then,
-and the exit code is 1.
+A model that contradicts itself is not written: the exit status is 1. `--keep-going` writes what can be
+inferred, and `--merge override` replaces declared types that are wrong.
 
 Examples:
   onnx infer model.onnx -o typed.onnx
@@ -30,7 +30,7 @@ pub(crate) struct InferArgs {
     pub(crate) output: ModelOutputArgs,
     #[command(flatten)]
     pub(crate) in_place: InPlaceArgs,
-    /// Write nothing and exit with 1 if the model contradicts itself.
+    /// Also exit with 1 for a report, such as `--unknown`, if the model contradicts itself.
     #[arg(long)]
     pub(crate) strict: bool,
     #[command(flatten)]

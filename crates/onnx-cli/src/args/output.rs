@@ -98,6 +98,11 @@ impl ModelOutputArgs {
                 Placement { path, format, effect: Effect::NoOutput, weights, external }
             }
         };
+        match placement.effect {
+            Effect::Write if is_stream(placement.path) => out.be_brief(),
+            Effect::Write => {}
+            Effect::DryRun | Effect::NoOutput => out.summary_is_result(),
+        }
         placement.check()?;
         self.report.check(changed.map(|changed| changed.path), output, out)?;
         if output.is_some() {

@@ -106,6 +106,7 @@ pub(crate) struct ChosenArgs {
 const LIST_EXAMPLES: &str = "\
 Examples:
   onnx weights list model.onnx
+  onnx weights list model.onnx --sort size      which are the largest?
   onnx weights list model.onnx --at conv1.weight
   onnx weights list model.onnx --format json | jq '.result.models[].weights[].name'";
 
@@ -115,11 +116,25 @@ Examples:
 pub(crate) struct ListWeightsArgs {
     #[command(flatten)]
     pub(crate) chosen: ChosenArgs,
+    /// The order of the list.
+    #[arg(long, value_enum, value_name = "ORDER", default_value_t = ListOrder::Model)]
+    pub(crate) sort: ListOrder,
     /// Do not cut long lists.
     #[arg(long)]
     pub(crate) all: bool,
     #[command(flatten)]
     pub(crate) report: ReportArgs,
+}
+
+/// The order of a list of weights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ListOrder {
+    /// As in the model.
+    Model,
+    /// The largest first.
+    Size,
+    /// By name.
+    Name,
 }
 
 const SHOW_EXAMPLES: &str = "\

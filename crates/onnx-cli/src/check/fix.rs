@@ -14,6 +14,7 @@ use onnx_types::Symbol;
 use onnx_version::{ConvertOptions, ImportCorrection, correct_import};
 use similar::{ChangeTag, TextDiff};
 
+use super::mechanical;
 use crate::args::{CheckArgs, OutputArgs};
 use crate::exit::Failure;
 use crate::format::Format;
@@ -62,6 +63,7 @@ pub(super) fn repair(path: &Path, args: &CheckArgs) -> Result<Repaired, Failure>
     let before = printed(&loaded.model)?;
     let mut done = fix(&mut loaded.model);
     done.extend(imports(&mut loaded)?);
+    done.extend(mechanical::repair(&mut loaded)?);
     if done.is_empty() {
         return Ok(Repaired::default());
     }

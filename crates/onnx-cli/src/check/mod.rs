@@ -2,15 +2,17 @@
 
 mod claim;
 mod fix;
+mod mechanical;
 mod operator_set;
 mod report;
 mod shapes;
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use bytes::Bytes;
 use onnx_check::{CheckOptions, CustomOperators, ExternalFiles, Profile, check_part};
-use onnx_diag::{Caps, Policy, Sink};
+use onnx_diag::{Caps, Diagnostic, LocusStep, Policy, Severity, Sink};
 use onnx_ir::{Model, OpsetImport};
 use onnx_schema::{LATEST_IR_VERSION, Registry, domain, latest_opset};
 use onnx_shape_infer::InferOptions;
@@ -25,6 +27,8 @@ use crate::part::Part;
 use crate::progress::Progress;
 use crate::report::ReportFormat;
 use crate::{jobs, rule_files, rules, targets, tensors};
+
+pub(crate) use mechanical::is_fixable;
 
 use fix::Repaired;
 use report::Totals;
@@ -63,7 +67,9 @@ pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Outcome, Failure> {
             if !repaired.text.is_empty() {
                 out.output(Path::new(&name), Some(format), repaired.bytes, !args.dry_run);
             }
-            if out.is_for_people() {
+            if out.is_for_people() && out.is_quiet() && !sink.has_errors() {
+                // Only errors are wanted.
+            } else if out.is_for_people() {
                 let text = report::text(args, &name, &sink, source.as_deref())?;
                 progress.aside(|| out.text(&repaired.text).and_then(|()| out.text(&text)))?;
             } else {
@@ -82,7 +88,7 @@ pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Outcome, Failure> {
         }
     })?;
     drop(progress);
-    if out.is_for_people() {
+    if out.is_for_people() && !(out.is_quiet() && totals.are_fine()) {
         out.text(&totals.text()?)?;
     }
     Ok(Outcome::Fine)
@@ -182,7 +188,7 @@ fn findings(
             claim::test(&loaded.model, &loaded.execution, registry, &mut sink)?;
             loaded.execution.interrupt.check()?;
         }
-        if args.full && args.part == Part::Model {
+        if args.infers() && args.part == Part::Model {
             inferred(&mut loaded, args, registry, &mut sink)?;
         }
         if !args.shapes.is_empty() {
@@ -227,7 +233,8 @@ fn options(loaded: &Loaded, args: &CheckArgs, policy: &Policy, caps: Caps) -> Re
         .with_external(external(loaded, args)?))
 }
 
-/// Adds what inference finds. The reference follows no elements there.
+/// Adds what inference finds. The reference follows no elements there. What follows from an error of the checker at the same
+/// node is left out.
 fn inferred(
     loaded: &mut Loaded,
     args: &CheckArgs,
@@ -238,9 +245,23 @@ fn inferred(
     let mut options = InferOptions::default().with_data(&source).with_registry(registry);
     options.check_types = true;
     options.values = args.profile == RuleProfile::Spec;
-    let inference = loaded.infer(options)?;
+    options.execution = loaded.execution.clone();
+    // The caps of the report count what they leave out.
+    let limits = &mut options.execution.limits;
+    (limits.findings_per_rule, limits.findings) = (usize::MAX, usize::MAX);
+    let inference = onnx_shape_infer::infer(&loaded.model, &options);
+    loaded.execution.interrupt.check()?;
+    let node = |found: &Diagnostic| {
+        let steps = found.locus.steps();
+        let at = steps.iter().rposition(|step| matches!(step, LocusStep::Node { .. }))?;
+        steps.get(..=at).map(<[LocusStep]>::to_vec)
+    };
+    let errors = sink.diagnostics().iter().filter(|found| found.severity == Severity::Error);
+    let invalid: HashSet<Vec<LocusStep>> = errors.filter_map(node).collect();
     for found in inference.findings().diagnostics() {
-        sink.report(found.clone());
+        if !node(found).is_some_and(|node| invalid.contains(&node)) {
+            sink.report(found.clone());
+        }
     }
     Ok(())
 }

@@ -8,6 +8,7 @@ use onnx_diag::{Clean, Counts, Sink};
 use crate::args::CheckArgs;
 use crate::exit::Failure;
 use crate::output::{BAD, Colours, DIM, GOOD, HEADING, WARN, paint};
+use crate::part::Part;
 use crate::size::plural;
 
 /// What all files have together.
@@ -29,6 +30,11 @@ impl Totals {
         self.counts.warnings = self.counts.warnings.saturating_add(warnings);
         self.counts.notes = self.counts.notes.saturating_add(notes);
         self.hidden = self.hidden.saturating_add(sink.hidden());
+    }
+
+    /// Whether there is no error.
+    pub(super) const fn are_fine(&self) -> bool {
+        self.files == self.fine && self.failed == 0
     }
 
     /// One line about several files; a single one has said everything already.
@@ -89,5 +95,14 @@ pub(super) fn text(
         .with_source(source.as_deref())
         .with_reveal(" (--notes shows all)");
     text::render(&mut text, sink, &options)?;
+    if !args.fix && args.part == Part::Model && !args.concise {
+        let rules = sink.rule_counts().filter(|count| count.found > count.hidden).map(|count| count.rule);
+        let rules: Vec<String> =
+            rules.filter(|rule| super::is_fixable(rule)).map(|rule| rule.id().to_string()).collect();
+        if !rules.is_empty() {
+            let help = format!("`onnx check --fix` repairs what is mechanical of {}", rules.join(", "));
+            writeln!(text, "   {} {help}", paint(DIM, "= help:"))?;
+        }
+    }
     Ok(text)
 }

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::{Args, ValueHint};
+use clap::{Args, ValueEnum, ValueHint};
 use onnx_eval::compare::Tolerances;
 
 use crate::args::{DocumentArgs, InputArgs};
@@ -21,9 +21,11 @@ Examples:
   onnx compare a.onnx b.onnx --set batch=0,1,7 --runs 3
   onnx compare a.onnx b.onnx --feeds test_data_set_0 --rtol 1e-3
   onnx compare a.onnx b.onnx --inner                after which node do they diverge?
+  onnx compare a.onnx b.onnx --inner --all          how far is each value from its counterpart?
+  onnx compare a.onnx b.onnx --map x=x              values with other names: that of A and that of B
   onnx compare whole.onnx - --common < part.onnx    inner values of A are inputs and outputs of B
 
-Inputs and outputs are matched by name.";
+Inputs and outputs are matched by name, and as `--map` says.";
 
 /// Arguments of `onnx compare`.
 #[derive(Debug, Args)]
@@ -33,8 +35,14 @@ pub(crate) struct CompareArgs {
     #[arg(value_name = "A", value_hint = ValueHint::FilePath)]
     pub(crate) a: PathBuf,
     /// The second model; `-` is standard input.
-    #[arg(value_name = "B", value_hint = ValueHint::FilePath)]
-    pub(crate) b: PathBuf,
+    #[arg(value_name = "B", value_hint = ValueHint::FilePath, required_unless_present = "with")]
+    pub(crate) b: Option<PathBuf>,
+    /// Compare with another engine instead of a second model: `onnxruntime`, without optimizations.
+    #[arg(long, value_enum, value_name = "ENGINE", conflicts_with_all = ["b", "inner", "map", "common"])]
+    pub(crate) with: Option<OtherEngine>,
+    /// The Python that has the engine; without this, `ONNX_PYTHON` in the environment, or `python3`.
+    #[arg(long, value_name = "PATH", requires = "with", value_hint = ValueHint::ExecutablePath)]
+    pub(crate) python: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) feeds: FeedArgs,
     /// Sizes of a dimension variable, or of an axis of an input (`x[0]`).
@@ -50,9 +58,18 @@ pub(crate) struct CompareArgs {
     pub(crate) threads: Option<NonZeroUsize>,
     #[command(flatten)]
     pub(crate) tolerances: ToleranceArgs,
-    /// Also compare inner values of the same name, and name the first node after which they differ.
+    /// Also compare inner values, and name the first node after which they differ.
+    ///
+    /// Values of the same name are compared, and those whose nodes correspond, as `onnx diff` pairs them.
     #[arg(long)]
     pub(crate) inner: bool,
+    /// With `--inner`: a row for each pair of values, with the errors, the cosine of the angle between them and the ratio of
+    /// signal to noise; the least similar ones are first.
+    #[arg(long, requires = "inner")]
+    pub(crate) all: bool,
+    /// Compare a value of A with the value of B that has another name: an input, an output or an inner value (repeatable).
+    #[arg(long, value_name = "A=B")]
+    pub(crate) map: Vec<String>,
     /// Do not report outputs that only one of the models has.
     #[arg(long)]
     pub(crate) common: bool,
@@ -62,6 +79,13 @@ pub(crate) struct CompareArgs {
     pub(crate) report: ReportArgs,
     #[command(flatten)]
     pub(crate) input: InputArgs,
+}
+
+/// An engine that is not this one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OtherEngine {
+    /// The package onnxruntime of a Python.
+    Onnxruntime,
 }
 
 /// How far floats may be apart.

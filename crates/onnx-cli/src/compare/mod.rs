@@ -1,13 +1,16 @@
 //! `onnx compare`: runs two models on the same inputs and compares their outputs.
 
 mod args;
+mod engine;
+mod pairing;
 mod show;
+mod table;
 
 use std::collections::{HashMap, HashSet};
 
 use onnx_diag::{Diagnostic, Locus, Quoted, Sink};
 use onnx_eval::compare::{CompareFailure, CompareOptions, Compared, Comparison, Pair, Side};
-use onnx_eval::{Failure as EvalFailure, Value, fault};
+use onnx_eval::{Failure as EvalFailure, FailureKind, Value, fault};
 use onnx_ir::{Places, ValueId};
 use onnx_shape_infer::{InferOptions, Inference};
 use onnx_types::{Dim, Symbol};
@@ -17,10 +20,12 @@ use crate::input::{Loaded, display_name, is_stdin, load};
 use crate::output::{Colours, Out, shown};
 use crate::progress::Progress;
 use crate::run::{
-    Given, Inputs, Preparation, Set, Sized, as_failure, eval_options, is_failure_of_command, missing, name,
-    parse_set, read_given, refuse_partial, runs_of,
+    Given, Inputs, Preparation, Set, Sized, as_failure, eval_options, is_failure_of_command, name, parse_set,
+    read_given, refuse_partial, runs_of,
 };
 use crate::weights::generate_stripped;
+
+use pairing::{Paired, Unmatched};
 
 pub(crate) use args::{CompareArgs, ToleranceArgs};
 pub(crate) use show::{difference as difference_text, difference_item};
@@ -42,6 +47,10 @@ struct Models<'a> {
     options: CompareOptions,
     /// Whether only common outputs count.
     common: bool,
+    /// The values of the second model that have other names in the first one.
+    paired: Paired,
+    /// The inputs of the second model that no value of the first one belongs to.
+    unmatched: Unmatched,
 }
 
 /// A run of both models.
@@ -60,16 +69,22 @@ struct NotRun {
     side: Side,
     message: String,
     findings: Sink,
+    /// Whether an input is the reason.
+    is_of_input: bool,
 }
 
 pub(crate) fn run(args: &CompareArgs, out: &mut Out) -> Result<Outcome, Failure> {
-    if is_stdin(&args.a) && is_stdin(&args.b) {
+    if args.with.is_some() {
+        return engine::run(args, out);
+    }
+    let b = engine::second(args)?;
+    if is_stdin(&args.a) && is_stdin(b) {
         return Err(Failure::new("only one model can come from standard input")
             .help("write the other one to a file: `onnx compare FILE -`"));
     }
     let sets = combinations(&args.sizes)?;
     let progress = Progress::start("comparing", 1);
-    let [a, b] = [&args.a, &args.b].map(|path| {
+    let [a, b] = [args.a.as_path(), b].map(|path| {
         progress.begin(&display_name(path));
         load(path, &args.input)
     });
@@ -80,11 +95,16 @@ pub(crate) fn run(args: &CompareArgs, out: &mut Out) -> Result<Outcome, Failure>
     let registry = args.documents.registry()?;
     let given = read_given(&args.feeds, &a)?;
     refuse_partial(&a.model, &given, args.feeds.seed)?;
-    progress.aside(|| warn_of_unmatched(&a, &b, &given, out));
+    let paired = pairing::pair(&a, &mut b, args)?;
+    progress.aside(|| paired.describe(args, out));
+    let unmatched = pairing::unmatched(&a, &b, &given);
+    progress.aside(|| unmatched.warn(&a, &b, out));
     let sources = [a.source()?, b.source()?];
     let inference = a.infer(InferOptions::default().with_data(&sources[0]).with_registry(&registry))?;
-    let options =
-        CompareOptions::default().with_tolerances(args.tolerances.tolerances()).with_inner(args.inner);
+    let options = CompareOptions::default()
+        .with_tolerances(args.tolerances.tolerances())
+        .with_inner(args.inner)
+        .with_similarity(args.all);
     let execution = runs_of(&[&a, &b]);
     let [run_a, run_b] = sources
         .each_ref()
@@ -98,16 +118,13 @@ pub(crate) fn run(args: &CompareArgs, out: &mut Out) -> Result<Outcome, Failure>
         declared: declared(&a, &inference, &b),
         options,
         common: args.common,
+        paired,
+        unmatched,
     };
     let runs = models.runs(args, &sets, &progress)?;
     let verdict = models.judge(&runs);
     progress.aside(|| findings(&models, &runs, out))?;
-    if out.is_for_people() {
-        progress.aside(|| out.text(&show::text(&models, &runs, verdict)?))?;
-    } else {
-        out.result_kind("compare/1", "runs");
-        out.items(runs.iter().map(|run| show::item(&models, run)).collect::<Result<_, _>>()?);
-    }
+    progress.aside(|| tell(&models, &runs, verdict, out))?;
     match verdict {
         Verdict::Agree => Ok(Outcome::Fine),
         Verdict::Differ => Ok(Outcome::Findings),
@@ -115,32 +132,22 @@ pub(crate) fn run(args: &CompareArgs, out: &mut Out) -> Result<Outcome, Failure>
     }
 }
 
+/// Writes what was compared.
+fn tell(models: &Models<'_>, runs: &[Run], verdict: Verdict, out: &mut Out) -> Result<(), Failure> {
+    if out.is_for_people() {
+        out.text(&show::text(models, runs, verdict)?)?;
+        return if models.options.similarity { out.text(&table::text(runs)?) } else { Ok(()) };
+    }
+    out.result_kind("compare/1", "runs");
+    out.items(runs.iter().map(|run| show::item(models, run)).collect::<Result<_, _>>()?);
+    Ok(())
+}
+
 /// The message of a diagnostic after the element of the model that it is about.
 fn placed(found: &Diagnostic) -> String {
     match found.locus.steps() {
         [] => found.message.clone(),
         _ => format!("{:#}: {}", found.locus, found.message),
-    }
-}
-
-/// Warns of inputs of the second model that no value of the first one has the name of: they get no value.
-fn warn_of_unmatched(a: &Loaded, b: &Loaded, given: &Given, out: &Out) {
-    let graph = a.model.main_graph();
-    let inputs = a.model.graph(graph).inputs().iter().copied();
-    let values = inputs.chain(a.model.definitions(graph));
-    let values: HashSet<&str> = values.map(|value| name(&a.model, value)).collect();
-    let unmatched = missing(&b.model, given).into_iter().filter(|input| !values.contains(input));
-    let unmatched: Vec<String> = unmatched.take(20).map(|input| format!("`{}`", shown(input))).collect();
-    if !unmatched.is_empty() {
-        let noun = if unmatched.len() == 1 { "input" } else { "inputs" };
-        let message = format!(
-            "{} has no value with the name of the {noun} {} of {}",
-            a.name,
-            unmatched.join(", "),
-            b.name
-        );
-        let help = "inputs are matched by name: `onnx edit B --rename OLD=NEW` renames one, `--feed NAME=FILE` gives a value";
-        out.warning(&message, Some(help));
     }
 }
 
@@ -164,6 +171,9 @@ fn nothing_compared(models: &Models<'_>, runs: &[Run]) -> Failure {
         };
         return Failure::new(format_args!("nothing was compared: {} {what}", b.name))
             .help("outputs of the second model are compared with values of the first one");
+    }
+    if !models.unmatched.is_empty() {
+        return models.unmatched.failure(a, b);
     }
     let open = runs.iter().find_map(|run| run.sizes.iter().find(|(dim, _)| run.open.contains(dim)));
     let help = match open {
@@ -227,6 +237,8 @@ impl Models<'_> {
                 Verdict::Unknown
             }
             Err(not_run) if not_run.side == Side::A => Verdict::Unknown,
+            // A model without the values of its inputs says nothing about what it computes.
+            Err(not_run) if not_run.is_of_input && !self.unmatched.is_empty() => Verdict::Unknown,
             Ok(_) | Err(_) => Verdict::Differ,
         };
         let verdicts: Vec<Verdict> = runs.iter().map(of_run).collect();
@@ -281,7 +293,7 @@ impl Models<'_> {
         let Inputs { values, sizes, open, generated, findings, is_refused } = prepared.inputs()?;
         let result = if is_refused {
             let message = findings.diagnostics().first().map(placed).unwrap_or_default();
-            Err(NotRun { side: Side::A, message, findings })
+            Err(NotRun { side: Side::A, message, findings, is_of_input: true })
         } else {
             self.compared(&values, seed)?
         };
@@ -331,7 +343,7 @@ impl NotRun {
         let mut findings = Sink::new();
         findings.report(diagnostic);
         crate::report::select(&loaded.model, &mut findings);
-        Self { side, message, findings }
+        Self { side, message, findings, is_of_input: failure.kind() == FailureKind::Input }
     }
 }
 

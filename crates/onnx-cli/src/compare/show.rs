@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use onnx_eval::compare::{Compared, Comparison, DEFAULTS, Difference, First, Side};
+use onnx_eval::compare::{Compared, Comparison, DEFAULTS, Difference, First, Side, Tolerances};
 use onnx_ir::{Element, Model, NodeId, Selectors};
+use onnx_types::ElemType;
 use serde_json::{Value as Json, json};
 
-use super::{Models, Run, Verdict, title};
+use super::{Models, Run, Verdict, table, title};
 use crate::exit::Failure;
 use crate::json::JsonText;
 use crate::output::{BAD, DIM, GOOD, HEADING, KEY, WARN, paint, shown};
@@ -46,7 +47,14 @@ pub(super) fn text(models: &Models<'_>, runs: &[Run], verdict: Verdict) -> Resul
         writeln!(text, "{}", paint(DIM, format!("{elem}: |a - b| <= {atol:e} + {rtol:e} * |b|{ulps}")))?;
     }
     match verdict {
-        Verdict::Agree => writeln!(text, "{}", paint(GOOD, "the models agree"))?,
+        Verdict::Agree => {
+            let diverges = |run: &Run| run.result.as_ref().is_ok_and(|found| found.divergence().is_some());
+            let what = match models.options.inner && runs.iter().any(diverges) {
+                true => "the outputs of the models agree, inner values do not",
+                false => "the models agree",
+            };
+            writeln!(text, "{}", paint(GOOD, what))?;
+        }
         Verdict::Differ => writeln!(text, "{}", paint(BAD, "the models differ"))?,
         Verdict::Unknown => {}
     }
@@ -70,7 +78,7 @@ fn line(text: &mut String, output: &Compared) -> Result<(), Failure> {
     Ok(())
 }
 
-fn words(difference: &Difference) -> String {
+pub(super) fn words(difference: &Difference) -> String {
     if let Some(mismatch) = &difference.mismatch {
         return format!("{}: {mismatch}", paint(BAD, "differs"));
     }
@@ -121,13 +129,21 @@ fn rest(text: &mut String, models: &Models<'_>, comparison: &Comparison) -> Resu
     }
     let count = comparison.inner_values();
     if count == 0 {
-        writeln!(text, "  {}", paint(WARN, "no inner value has the same name in both models"))?;
+        writeln!(
+            text,
+            "  {}",
+            paint(WARN, "no inner value has the same name in both models, and none corresponds")
+        )?;
     }
     match comparison.divergence() {
         None if count == 0 => {}
         None => writeln!(text, "  {}", paint(DIM, agreement(comparison)))?,
         Some(compared) => {
-            writeln!(text, "  they diverge after the node {}:", origin(models, compared))?;
+            let despite = match models.agree(comparison) {
+                true => ", although the outputs stay within the tolerance",
+                false => "",
+            };
+            writeln!(text, "  inner values diverge after the node {}{despite}:", origin(models, compared))?;
             line(text, compared)?;
         }
     }
@@ -169,17 +185,20 @@ fn operator(model: &Model, node: NodeId) -> String {
     }
 }
 
+/// The tolerances of all element types, as JSON.
+pub(super) fn tolerances(tolerances: &Tolerances) -> Vec<Json> {
+    let of = |elem: ElemType| {
+        let tolerance = tolerances.of(elem);
+        json!({ "elem": elem.to_string(), "rtol": tolerance.rtol, "atol": tolerance.atol, "ulps": tolerance.ulps })
+    };
+    DEFAULTS.iter().map(|&(elem, ..)| of(elem)).collect()
+}
+
 /// A run as JSON.
 pub(super) fn item(models: &Models<'_>, run: &Run) -> Result<JsonText, Failure> {
     let selectors = Selectors::new(&models.b.model);
     let sizes: Vec<Json> = run.sizes.iter().map(|(dim, size)| json!({ "dim": dim, "size": size })).collect();
-    let tolerances: Vec<Json> = DEFAULTS
-        .iter()
-        .map(|(elem, ..)| {
-            let tolerance = models.options.tolerances.of(*elem);
-            json!({ "elem": elem.to_string(), "rtol": tolerance.rtol, "atol": tolerance.atol, "ulps": tolerance.ulps })
-        })
-        .collect();
+    let tolerances = tolerances(&models.options.tolerances);
     let mut item = json!({
         "sizes": sizes,
         "seed": run.seed,
@@ -187,6 +206,7 @@ pub(super) fn item(models: &Models<'_>, run: &Run) -> Result<JsonText, Failure> 
         "not_run": null,
         "outputs": [],
         "inner": null,
+        "values": null,
         "divergence": null,
         "only_in_a": [],
         "only_in_b": [],
@@ -204,6 +224,10 @@ pub(super) fn item(models: &Models<'_>, run: &Run) -> Result<JsonText, Failure> 
                 item["inner"] = json!(comparison.inner_values());
                 item["divergence"] =
                     comparison.divergence().map_or(Json::Null, |inner| compared(models, &selectors, inner));
+                if models.options.similarity {
+                    let values = comparison.inner.iter().map(|inner| compared(models, &selectors, inner));
+                    item["values"] = json!(values.collect::<Vec<Json>>());
+                }
             }
         }
         Err(not_run) => {
@@ -217,13 +241,17 @@ pub(super) fn item(models: &Models<'_>, run: &Run) -> Result<JsonText, Failure> 
 fn compared(models: &Models<'_>, selectors: &Selectors<'_>, compared: &Compared) -> Json {
     let mut item = json!({
         "name": compared.name,
-        "selector": selectors.text(Element::Value(compared.value)),
+        // The name in the file of B is a selector of it.
+        "selector": models.paired.name_in_b(compared.value).map(str::to_owned)
+            .or_else(|| selectors.text(Element::Value(compared.value))),
         "node": compared.node.map(|node| node_name(&models.b.model, node)),
         "op": compared.node.map(|node| models.b.model.str(models.b.model.node(node).op())),
         "node_in_a": compared.node_in_a.map(|node| node_name(&models.a.model, node)),
         "op_in_a": compared.node_in_a.map(|node| models.a.model.str(models.a.model.node(node).op())),
         "type": compared.ty,
         "type_in_b": compared.ty_in_b,
+        "name_in_b": models.paired.name_in_b(compared.value),
+        "similarity": models.options.similarity.then(|| table::item(compared.similarity.as_ref())),
     });
     if let (Some(fields), Json::Object(difference)) =
         (item.as_object_mut(), difference_item(&compared.difference))

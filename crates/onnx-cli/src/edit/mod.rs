@@ -2,7 +2,9 @@
 
 mod item;
 pub(crate) mod sizes;
+mod small;
 mod types;
+mod unmatched;
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -20,6 +22,7 @@ use onnx_types::{ElemType, Execution, Type};
 use onnx_version::set_import;
 
 use self::item::Item;
+use self::small::{SmallCounts, SmallEdits};
 use crate::args::{Changed, EditArgs, ExternalArgs, InterfaceArgs, MetadataArgs, NameKind};
 use crate::change::{self, Judged};
 use crate::exit::{Failure, Outcome};
@@ -50,9 +53,11 @@ pub(crate) fn run(args: &EditArgs, out: &mut Out) -> Result<Outcome, Failure> {
         let severity = &args.input.severity;
         progress.aside(|| require_valid_nodes(&loaded, &registry, severity, args.keep_going, out))?;
     }
+    let small = SmallEdits::new(&mut loaded.model, &args.small, &registry)?;
+    let before = if args.small.is_empty() { None } else { Some(small::defects(&loaded, &registry)?) };
     let imports = imports(&mut loaded.model, &args.import)?;
     let had_errors = check(&loaded.model, &CheckOptions::default()).has_errors();
-    let done = edit(&mut loaded.model, args, &options)?;
+    let done = edit(&mut loaded.model, args, &small, &options)?;
     loaded.execution.interrupt.check()?;
     let is_fixed = matches!(done, Err(ComposeError::FixedSizes(_)));
     let (done, found) = match done {
@@ -62,6 +67,10 @@ pub(crate) fn run(args: &EditArgs, out: &mut Out) -> Result<Outcome, Failure> {
         Ok(done) => (Some(done), Sink::new()),
         Err(ComposeError::Stopped(stopped)) => return Err(stopped.into()),
         Err(error) => (None, error.findings(&loaded.model)),
+    };
+    let found = match (before, &done) {
+        (Some(before), Some(_)) => small::new_errors(&before, small::defects(&loaded, &registry)?),
+        _ => found,
     };
     let done = done.map(|done| Done { imports, ..done });
     let judged = Judged::new(found, &loaded, &args.input.severity)?;
@@ -109,6 +118,7 @@ struct Done {
     imports: Vec<String>,
     sizes: Resized,
     names: NameChanges,
+    small: SmallCounts,
     /// Whether inputs or outputs are others.
     interface: Vec<String>,
     metadata: usize,
@@ -118,6 +128,7 @@ struct Done {
 fn edit(
     model: &mut Model,
     args: &EditArgs,
+    small: &SmallEdits,
     options: &EditOptions<'_>,
 ) -> Result<Result<Done, ComposeError>, Failure> {
     // Names in arguments are those of the model as it is.
@@ -127,11 +138,18 @@ fn edit(
     let metadata = metadata(&args.metadata)?;
     let before = interface(model);
     let mut done = Done::default();
+    match small.apply(model) {
+        Ok(counts) => done.small = counts,
+        Err(error) => return Ok(Err(error)),
+    }
     if let Err(error) = ports.apply(model, &args.interface, options) {
         return Ok(Err(error));
     }
     done.interface = changed_interface(model, &before);
     done.interface.extend(types::apply(model, &args.interface.types)?);
+    if let Err(error) = small.apply_layouts(model, options) {
+        return Ok(Err(error));
+    }
     match resize(model, &changes, options) {
         Ok(resized) => done.sizes = resized,
         Err(error) => return Ok(Err(error)),
@@ -143,6 +161,9 @@ fn edit(
     if let Some(rule) = done.names.unmatched.first().copied().filter(|&rule| rule < args.rename.len()) {
         let old = args.rename.get(rule).map_or("", |text| text.split('=').next().unwrap_or(text));
         let failure = Failure::new(format_args!("no name of the model matches `{}`", shown(old)));
+        if let Some(failure) = unmatched::explained(model, old, args) {
+            return Err(failure);
+        }
         let names = all_names(model);
         let mut names: Vec<&str> = names.iter().copied().collect();
         names.sort_unstable();
@@ -413,7 +434,7 @@ fn metadata(args: &MetadataArgs) -> Result<Vec<MetadataEdit>, Failure> {
 
 /// Tells what was changed.
 fn describe(done: &Done, out: &Out) {
-    let Done { imports, sizes, names, interface, metadata } = done;
+    let Done { imports, sizes, names, small, interface, metadata } = done;
     let mut parts = sizes::describe(sizes, out);
     let pairs = names.values.iter().chain(&names.nodes);
     pairs.for_each(|(old, new)| out.detail(2, &format!("{} -> {}", shown(old), shown(new))));
@@ -421,8 +442,15 @@ fn describe(done: &Done, out: &Out) {
     let types = if parts.is_empty() { sizes.types } else { 0 };
     let constants = (sizes.constants.len(), "constant");
     let renamed = names.values.len() + names.nodes.len() + names.functions.len();
-    for (count, noun) in [(types, "declared type"), constants, (renamed, "name"), (*metadata, "description")]
-    {
+    let counts = [
+        (small.attributes, "attribute"),
+        (types + small.types, "declared type"),
+        constants,
+        (renamed, "name"),
+        (small.layouts, "layout"),
+        (*metadata, "description"),
+    ];
+    for (count, noun) in counts {
         if count > 0 {
             parts.push(size::plural(count as u64, noun));
         }

@@ -152,6 +152,9 @@ pub(crate) fn describe(sizes: &Resized, out: &Out) -> Vec<String> {
         reasons.iter().skip(1).for_each(|reason| out.detail(1, &Clean(reason).to_string()));
     }
     for (variable, reason) in &sizes.not_run {
+        // The bound of these runs is a multiple of that of proofs.
+        let reason =
+            reason.to_string().replace("raise the limit `run_steps`", "raise the limit `proof_steps`");
         let message = format!("the rows of `{}` were not compared by runs: {reason}", shown(variable));
         out.warning(&message, None);
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use onnx_eval::Value;
-use onnx_ir::{Model, ValueId};
+use onnx_ir::{GraphOutput, Model, ValueId};
 use onnx_types::Execution;
 
 use super::args::FeedArgs;
@@ -50,6 +50,13 @@ pub(crate) fn read(args: &FeedArgs, loaded: &Loaded) -> Result<Given, Failure> {
         given.insert(name(model, input).to_owned(), value);
     }
     Ok(given)
+}
+
+/// Reads the values of outputs from an archive.
+pub(crate) fn read_outputs(loaded: &Loaded, path: &Path) -> Result<Given, Failure> {
+    let model = &loaded.model;
+    let outputs = model.graph(model.main_graph()).outputs().iter().map(GraphOutput::value);
+    Ports { model, values: outputs.collect(), kind: "output" }.read(path, &loaded.execution)
 }
 
 /// Splits `NAME=FILE`, where both may contain `=`.

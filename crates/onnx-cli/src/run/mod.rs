@@ -36,7 +36,7 @@ use crate::weights::generate_stripped;
 
 pub(crate) use args::{FeedArgs, RunArgs};
 pub(crate) use files::{Place, extension, value as file_value, write as write_values};
-pub(crate) use given::{Given, name, read as read_given};
+pub(crate) use given::{Given, name, read as read_given, read_outputs};
 pub(crate) use prepare::{Inputs, Preparation, missing, refuse_partial};
 pub(crate) use show::{elements, number, words};
 pub(crate) use sizes::{Set, Sized, parse as parse_set};
@@ -80,10 +80,13 @@ pub(crate) fn run(args: &RunArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let (inputs, retried, ran) = match runner.run(inputs, &mut prepared) {
         Ok(ran) => ran,
         Err(failure) => {
-            let help = help_of_sizes(&failure, &set, || {
-                let sizes = prepared.fixed();
-                let options = InferOptions::default().with_data(&source).with_registry(&registry);
-                loaded.infer(options.with_sizes(&sizes)).is_ok_and(|with| is_contradicted(&inference, &with))
+            let infer = || InferOptions::default().with_data(&source).with_registry(&registry);
+            let help = help_of_defect(&failure, &loaded, infer()).or_else(|| {
+                help_of_sizes(&failure, &set, || {
+                    let sizes = prepared.fixed();
+                    let with = loaded.infer(infer().with_sizes(&sizes));
+                    with.is_ok_and(|with| is_contradicted(&inference, &with))
+                })
             });
             return failed(&loaded, failure, help, out);
         }
@@ -390,6 +393,23 @@ fn is_contradicted(without: &Inference, with: &Inference) -> bool {
     };
     let mut found = with.findings().diagnostics().iter().filter(|found| found.severity != Severity::Note);
     found.any(|found| !is_known(found))
+}
+
+/// The help of a failure that inference, which knows no input, finds at the same node.
+fn help_of_defect(
+    failure: &onnx_eval::Failure,
+    loaded: &Loaded,
+    mut options: InferOptions<'_>,
+) -> Option<String> {
+    options.check_types = true;
+    let inferred = loaded.infer(options).ok()?;
+    let node = &failure.diagnostic().locus;
+    let mut found = inferred.findings().diagnostics().iter();
+    let is_found =
+        found.any(|found| found.severity == Severity::Error && found.locus.steps().starts_with(node.steps()));
+    let help =
+        "the node fails with every input: `onnx check MODEL` shows the types and sizes that contradict it";
+    (is_found && !node.steps().is_empty()).then(|| help.to_owned())
 }
 
 /// The help of a failure on generated inputs whose sizes the user sets.

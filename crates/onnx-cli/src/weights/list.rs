@@ -8,7 +8,7 @@ use onnx_types::tensor::Payload;
 use serde_json::json;
 
 use super::verbs::{chosen, facts, loaded, report, ty};
-use crate::args::ListWeightsArgs;
+use crate::args::{ListOrder, ListWeightsArgs};
 use crate::exit::{Failure, Outcome};
 use crate::output::{DIM, HEADING, KEY, Out, paint, shown};
 use crate::size::{bytes, count, grouped, plural};
@@ -16,10 +16,17 @@ use crate::wrap;
 
 /// Lines of a list.
 pub(super) const MOST_LINES: usize = 40;
+/// Columns of the names, at least.
+const LEAST_WIDTH: usize = 40;
 
 pub(super) fn run(args: &ListWeightsArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let loaded = loaded(&args.chosen, out)?;
-    let weights = chosen(&loaded.model, &args.chosen.at)?;
+    let mut weights = chosen(&loaded.model, &args.chosen.at)?;
+    match args.sort {
+        ListOrder::Model => {}
+        ListOrder::Size => weights.sort_by_key(|weight| std::cmp::Reverse(weight.bytes())),
+        ListOrder::Name => weights.sort_by(|a, b| a.name.cmp(&b.name)),
+    }
     if out.is_for_people() {
         out.text(&wrap::for_terminal(&page(&loaded.name, &weights, args.all)?))?;
     }
@@ -44,8 +51,10 @@ fn page(name: &str, weights: &[Weight<'_>], all: bool) -> Result<String, Failure
     );
     writeln!(page, "{}  {}", paint(HEADING, shown(name)), paint(DIM, facts))?;
     let most = if all { usize::MAX } else { MOST_LINES };
+    let names = weights.iter().take(most).map(|weight| shown(&weight.name).chars().count());
+    let width = names.max().unwrap_or_default().max(LEAST_WIDTH);
     for weight in weights.iter().take(most) {
-        let name = paint(KEY, format_args!("{:<40}", shown(&weight.name))).to_string();
+        let name = paint(KEY, format_args!("{:<width$}", shown(&weight.name))).to_string();
         let place = paint(DIM, storage(weight)).to_string();
         writeln!(page, "  {name} {:>9}  {}  {place}", bytes(weight.bytes()), ty(weight.tensor))?;
     }

@@ -48,7 +48,7 @@ fn nodes_are_selected_by_scope_pattern_operator_and_window() {
         ("b", 1),
     ] {
         let run = onnx(&folder, &format!("extract in.onnxtxt --only {only} -o part.onnx --force")).exits(0);
-        assert!(run.err.contains(&format!("4 -> {nodes} node")), "{only}: {}", run.err);
+        assert!(run.told().contains(&format!("4 -> {nodes} node")), "{only}: {}", run.told());
         onnx(&folder, "check part.onnx").exits(0);
     }
     onnx(&folder, "extract in.onnxtxt --only Conv()").exits(2).says("matches `Conv()`");

@@ -105,13 +105,15 @@ fn directories_are_searched() {
     folder.put("models/deep/b.ONNX", models::rich());
     folder.put("models/notes.txt", "no model");
     folder.put("models/.cache/c.onnx", models::small());
-    let run = onnx(&folder, "info models").exits(0);
+    let table = onnx(&folder, "info models").exits(0).out;
+    assert!(table.starts_with("file ") && table.lines().count() == 3, "{table}");
+    let run = onnx(&folder, "info models --all").exits(0);
     let heads: Vec<_> = run.out.lines().filter(|line| line.starts_with("models/")).collect();
     let [a, b] = heads[..] else { panic!("{}", run.out) };
     assert!(a.starts_with("models/a.onnx  2.") && a.ends_with(" kB ONNX"), "{a}");
     assert!(b.starts_with("models/deep/b.ONNX  "), "{b}");
     // The pages are those of the files.
-    let pages = onnx(&folder, "info models/a.onnx models/deep/b.ONNX").exits(0);
+    let pages = onnx(&folder, "info models/a.onnx models/deep/b.ONNX --all").exits(0);
     assert_eq!(run.out, pages.out);
     let json = onnx(&folder, "info models --format json").exits(0).json();
     let names: Vec<_> = json["inputs"].as_array().unwrap().iter().map(|input| &input["name"]).collect();
@@ -120,7 +122,7 @@ fn directories_are_searched() {
     // Nothing to find is a failure, and other inputs are still shown.
     folder.put("none/notes.txt", "no model");
     let run = onnx(&folder, "info none models/a.onnx").exits(2).says(" *.onnx file under `none`");
-    assert!(run.out.starts_with("models/a.onnx  "), "{}", run.out);
+    assert!(run.out.contains("\nmodels/a.onnx  "), "{}", run.out);
 }
 
 /// Long lines are wrapped between words for terminals, and for nothing else.

@@ -145,7 +145,7 @@ fn models_come_and_go_as_for_other_commands() {
     onnx(&folder, "convert in.onnxtxt -o in.onnx").exits(0);
     let bytes = folder.get("in.onnx");
     let run = onnx(&folder, "inline in.onnx").exits(0).says("would write 3 nodes");
-    assert!(run.err.ends_with("(`-o OUT` writes it)\n"), "{}", run.err);
+    assert!(run.out.ends_with("(`-o OUT` writes it)\n"), "{}", run.out);
     onnx(&folder, "inline in.onnx -o out.onnx --dry-run").exits(0).says("would write out.onnx: 3 nodes");
     assert!(!folder.path().join("out.onnx").exists());
     let run = onnx_with(&folder, "inline - -o - --report report.json", &bytes).exits(0);

@@ -38,7 +38,7 @@ fn text_of(folder: &Folder, name: &str) -> String {
 fn nothing_is_written_without_an_output() {
     let folder = Folder::with("in.onnxtxt", MODEL);
     let run = onnx(&folder, "rewrite in.onnxtxt --pass no-identities").exits(0);
-    assert!(run.err.contains("2 edits") && run.err.contains("7 -> 5 nodes"), "{}", run.err);
+    assert!(run.told().contains("2 edits") && run.told().contains("7 -> 5 nodes"), "{}", run.told());
     assert_eq!(folder.list(), ["in.onnxtxt"]);
     assert_eq!(text_of(&folder, "in.onnxtxt"), MODEL);
 }
@@ -48,8 +48,8 @@ fn passes_run_in_order_and_what_they_did_is_reported() {
     let folder = Folder::with("in.onnxtxt", MODEL);
     let args = "rewrite in.onnxtxt --pass no-identities,unique-subexpressions -o out.onnxtxt";
     let run = onnx(&folder, &format!("{args} -v")).exits(0);
-    assert!(run.err.contains("no-identities: 2 edits, -2 nodes"), "{}", run.err);
-    assert!(run.err.contains("unique-subexpressions: 1 edit, -1 nodes"), "{}", run.err);
+    assert!(run.told().contains("no-identities: 2 edits, -2 nodes"), "{}", run.told());
+    assert!(run.told().contains("unique-subexpressions: 1 edit, -1 nodes"), "{}", run.told());
     let text = text_of(&folder, "out.onnxtxt");
     assert!(!text.contains("Identity") && text.matches("Exp (").count() == 1, "{text}");
     let json = onnx(&folder, &format!("{args} --force --format json")).exits(0).json();
@@ -98,9 +98,9 @@ fn the_journal_replaces_no_other_file() {
     for args in ["-o new.onnx --journal new.onnx", "--report r.json --journal r.json", "--journal -"] {
         let run = onnx(&folder, &format!("rewrite in.onnx --pass no-identities {args}")).exits(2);
         assert!(
-            run.err.contains("`--journal` takes the name of a file that is not the input"),
+            run.told().contains("`--journal` takes the name of a file that is not the input"),
             "{}",
-            run.err
+            run.told()
         );
     }
     assert!(files.map(|name| folder.get(name)) == before);
@@ -111,19 +111,19 @@ fn the_journal_replaces_no_other_file() {
 fn exact_edits_do_not_round() {
     let folder = Folder::with("in.onnxtxt", MODEL);
     let run = onnx(&folder, "rewrite in.onnxtxt --pass folded-constants -o out.onnxtxt").exits(0);
-    assert!(run.err.contains("7 -> 6 nodes"), "{}", run.err);
+    assert!(run.told().contains("7 -> 6 nodes"), "{}", run.told());
     // A division rounds to nearest everywhere: the bits are the same, and so the edit is exact.
     let exact = onnx(&folder, "rewrite in.onnxtxt --pass folded-constants --exact -o exact.onnxtxt").exits(0);
-    assert!(exact.err.contains("7 -> 6 nodes"), "{}", exact.err);
+    assert!(exact.told().contains("7 -> 6 nodes"), "{}", exact.told());
     let rounding = MODEL.replace("Div (a, b)", "Pow (a, b)");
     folder.put("pow.onnxtxt", rounding);
     let run = onnx(&folder, "rewrite pow.onnxtxt --pass folded-constants").exits(0);
-    assert!(run.err.contains("7 -> 6 nodes"), "{}", run.err);
+    assert!(run.told().contains("7 -> 6 nodes"), "{}", run.told());
     let run = onnx(&folder, "rewrite pow.onnxtxt --pass folded-constants --exact -v").exits(0);
     assert!(
-        run.err.contains("class rounding are not allowed") && run.err.contains("7 -> 7 nodes"),
+        run.told().contains("class rounding are not allowed") && run.told().contains("7 -> 7 nodes"),
         "{}",
-        run.err
+        run.told()
     );
 }
 
@@ -131,7 +131,11 @@ fn exact_edits_do_not_round() {
 fn edits_that_depend_on_guards_are_made_on_request() {
     let folder = Folder::with("in.onnxtxt", GUARDED);
     let run = onnx(&folder, "rewrite in.onnxtxt --pass known-elements -vv").exits(0);
-    assert!(run.err.contains("known under guards only") && run.err.contains("0 edits"), "{}", run.err);
+    assert!(
+        run.told().contains("known under guards only") && run.told().contains("0 edits"),
+        "{}",
+        run.told()
+    );
     onnx(&folder, "rewrite in.onnxtxt --pass known-elements --assume guards -o out.onnxtxt").exits(0);
     let text = text_of(&folder, "out.onnxtxt");
     assert!(text.contains("onnx.pass.assumed.0") && text.contains("1 <= N"), "{text}");
@@ -151,8 +155,8 @@ fn proofs_are_counted_and_can_be_required() {
 fn unknown_passes_are_named() {
     let folder = Folder::with("in.onnxtxt", MODEL);
     let run = onnx(&folder, "rewrite in.onnxtxt --pass no-identities,no-pass -o out.onnx").exits(2);
-    assert!(run.err.contains("`no-pass`"), "{}", run.err);
-    assert!(run.err.contains("onnx explain --list passes"), "{}", run.err);
+    assert!(run.told().contains("`no-pass`"), "{}", run.told());
+    assert!(run.told().contains("onnx explain --list passes"), "{}", run.told());
     assert_eq!(folder.list(), ["in.onnxtxt"]);
     onnx(&folder, "rewrite in.onnxtxt").exits(2).says("--pass");
 }
@@ -197,7 +201,7 @@ g (float[512] x) => (float[512] y) <float[512] a = {{{list}}}, float[512] b = {{
 fn only_the_selected_nodes_are_edited() {
     let folder = Folder::with("in.onnxtxt", MODEL);
     let run = onnx(&folder, "rewrite in.onnxtxt --pass no-identities --only first -o out.onnxtxt").exits(0);
-    assert!(run.err.contains("1 edit") && run.err.contains("7 -> 6 nodes"), "{}", run.err);
+    assert!(run.told().contains("1 edit") && run.told().contains("7 -> 6 nodes"), "{}", run.told());
     let text = text_of(&folder, "out.onnxtxt");
     assert!(!text.contains("first") && text.contains("second"), "{text}");
     // Both sources of an edit must be selected.
@@ -227,23 +231,27 @@ fn bisection_names_the_first_edit_after_which_a_command_fails() {
     // The second edit removes the last `Identity`.
     let run = search("grep -q Identity \"$1\"").exits(0);
     let found = "edit 2 is the first after which the command fails: no-identities at `Identity` (second)";
-    assert!(run.err.contains(found), "{}", run.err);
-    assert_eq!(search("grep -q Identity \"$1\"").exits(0).err, run.err);
+    assert!(run.told().contains(found), "{}", run.told());
+    assert_eq!(search("grep -q Identity \"$1\"").exits(0).told(), run.told());
     let run = search("exit 0").exits(0);
     assert!(
-        run.err.contains("the command succeeds on the input, and after 3 edits (2 trials)"),
+        run.told().contains("the command succeeds on the input, and after 3 edits (2 trials)"),
         "{}",
-        run.err
+        run.told()
     );
     let run = search("exit 1").exits(2);
-    assert!(run.err.contains("the command fails on the model as it is before the first edit"), "{}", run.err);
+    assert!(
+        run.told().contains("the command fails on the model as it is before the first edit"),
+        "{}",
+        run.told()
+    );
     let run = search("exit 125").exits(2);
-    assert!(run.err.contains("cannot try the model"), "{}", run.err);
+    assert!(run.told().contains("cannot try the model"), "{}", run.told());
     let run = search("exit 127").exits(2);
-    assert!(run.err.contains("the command `sh` ended with status 127"), "{}", run.err);
+    assert!(run.told().contains("the command `sh` ended with status 127"), "{}", run.told());
     let run =
         onnx(&folder, "rewrite in.onnxtxt --pass no-identities --bisect -- no-such-program {}").exits(2);
-    assert!(run.err.contains("the command `no-such-program` cannot be run"), "{}", run.err);
+    assert!(run.told().contains("the command `no-such-program` cannot be run"), "{}", run.told());
     // No model is left behind.
     assert_eq!(folder.list(), ["in.onnxtxt", "try.sh"]);
 }
@@ -282,10 +290,14 @@ g (float[N,4] x) => (float[N,2,2] y) <int64[2] two = {2,2}, int64[1] zero = {0},
 fn opposite_and_misspelled_passes_are_refused() {
     let folder = Folder::with("in.onnxtxt", MODEL);
     let run = onnx(&folder, "rewrite in.onnxtxt --pass value-info,no-value-info --repeat").exits(2);
-    assert!(run.err.contains("the passes `value-info` and `no-value-info` undo each other"), "{}", run.err);
+    assert!(
+        run.told().contains("the passes `value-info` and `no-value-info` undo each other"),
+        "{}",
+        run.told()
+    );
     onnx(&folder, "rewrite in.onnxtxt --pass value-info,no-value-info").exits(0);
     let run = onnx(&folder, "rewrite in.onnxtxt --pass no-identites").exits(2);
-    assert!(run.err.contains("did you mean `no-identities`?"), "{}", run.err);
+    assert!(run.told().contains("did you mean `no-identities`?"), "{}", run.told());
 }
 
 /// A rule that is wrong for -0.0: its edit is refused, and its claim is a file that reproduces the refutation.
@@ -297,11 +309,12 @@ fn a_refuted_edit_has_a_reproducer() {
     let args = "rewrite in.onnxtxt --rules wrong.onnxrules --prove --reproducers refuted";
     let run = onnx(&folder, &format!("{args} -o out.onnxtxt")).exits(0);
     assert!(
-        run.err.contains("the edit `add-zero` at Add (first) was refused (values): the results differ; x = "),
+        run.told()
+            .contains("the edit `add-zero` at Add (first) was refused (values): the results differ; x = "),
         "{}",
-        run.err
+        run.told()
     );
-    assert!(!run.err.contains("\\n"), "{}", run.err);
+    assert!(!run.told().contains("\\n"), "{}", run.told());
     assert!(text_of(&folder, "out.onnxtxt").contains("Add ("));
     let run = onnx(&folder, "check refuted/add-zero-1.onnxtxt --prove").exits(1);
     assert!(

@@ -47,6 +47,11 @@ impl Run {
         }
     }
 
+    /// What both streams say.
+    pub(crate) fn told(&self) -> String {
+        format!("{}{}", self.out, self.err)
+    }
+
     /// Standard output as one JSON document.
     #[track_caller]
     pub(crate) fn json(&self) -> Value {

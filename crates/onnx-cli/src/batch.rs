@@ -1,0 +1,197 @@
+//! Commands that change one model, on several: each is written into a directory under its own name, or only reported.
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::{FromArgMatches as _, ValueEnum as _};
+
+use crate::args::{Cli, command};
+use crate::exit::{Failure, Outcome};
+use crate::former_spelling::positions;
+use crate::input::expand;
+use crate::output::{Out, shown};
+use crate::report::ReportFormat;
+
+/// Several command lines that one stands for, each with one model.
+pub(crate) struct Batch {
+    command: String,
+    /// The model, and the words.
+    lines: Vec<(String, Vec<String>)>,
+    format: ReportFormat,
+    /// The directory of the outputs.
+    directory: Option<String>,
+}
+
+/// Where the output is named in a command line.
+struct OutputWord {
+    /// The position of the word that holds it.
+    at: usize,
+    /// What the word begins with: `--output=`, `-o` or nothing.
+    prefix: &'static str,
+    value: String,
+}
+
+impl OutputWord {
+    fn of(words: &[String]) -> Option<Self> {
+        words.iter().enumerate().find_map(|(at, word)| {
+            if word == "-o" || word == "--output" {
+                let value = words.get(at + 1)?.clone();
+                return Some(Self { at: at + 1, prefix: "", value });
+            }
+            let attached = ["--output=", "-o"].into_iter().find(|prefix| word.starts_with(prefix))?;
+            let value = word.strip_prefix(attached)?.to_owned();
+            Some(Self { at, prefix: attached, value })
+        })
+    }
+}
+
+/// The command lines that the arguments stand for; `None` if they name one model, or something else.
+pub(crate) fn of(arguments: &[OsString]) -> Option<Result<Batch, Failure>> {
+    let words: Vec<String> =
+        arguments.iter().skip(1).map(|word| word.to_str().map(str::to_owned)).collect::<Option<_>>()?;
+    let (command, files) = positions(&words)?;
+    let paths: Vec<PathBuf> = files.iter().filter_map(|&at| words.get(at)).map(PathBuf::from).collect();
+    let has_directory = paths.iter().any(|path| path.is_dir());
+    if (paths.len() < 2 && !has_directory) || !paths.iter().all(|path| path.exists()) {
+        return None;
+    }
+    let output = OutputWord::of(&words);
+    let format = format(&words);
+    let is_in_place = words.iter().any(|word| word == "--in-place");
+    let only_reports = words.iter().any(|word| word == "--dry-run") || format.is_some();
+    if output.is_none() && !is_in_place && !only_reports && !has_directory {
+        // The second file is meant as the output: the error says how to write it.
+        return None;
+    }
+    if output.as_ref().is_some_and(|output| !is_directory(&output.value)) && !has_directory {
+        // Two files and one output: the error is about the second file.
+        return Some(Err(Failure::new("several models cannot be written to one file")
+            .help("write them to a directory: `-o DIR/`; `onnx merge` joins models")));
+    }
+    if let Some(output) = output.as_ref().filter(|output| !is_directory(&output.value)) {
+        return Some(Err(Failure::new(format_args!("`{}` is not a directory", shown(&output.value)))
+            .help("end the name with a slash, so that it is made: `-o DIR/`")));
+    }
+    let is_report = output.is_none() && !is_in_place;
+    let default = if is_report { ReportFormat::Table } else { ReportFormat::Text };
+    let format = format.unwrap_or(default);
+    Some(lines(&words, &files, &paths, output.as_ref()).map(|mut lines| {
+        if command == "infer" && format.is_table() {
+            // The table counts what is unknown.
+            lines.iter_mut().for_each(|(_, line)| line.push("--unknown".to_owned()));
+        }
+        Batch { command, lines, format, directory: output.map(|output| output.value) }
+    }))
+}
+
+fn is_directory(path: &str) -> bool {
+    path.ends_with('/') || Path::new(path).is_dir()
+}
+
+fn format(words: &[String]) -> Option<ReportFormat> {
+    let value = words.iter().enumerate().find_map(|(at, word)| match word.as_str() {
+        "--format" => words.get(at + 1).map(String::as_str),
+        word => word.strip_prefix("--format="),
+    });
+    ReportFormat::from_str(value?, false).ok()
+}
+
+/// A command line for each model.
+fn lines(
+    words: &[String],
+    files: &[usize],
+    paths: &[PathBuf],
+    output: Option<&OutputWord>,
+) -> Result<Vec<(String, Vec<String>)>, Failure> {
+    let (mut lines, mut targets) = (Vec::new(), HashSet::new());
+    for path in paths {
+        for found in expand(std::slice::from_ref(path), &["onnx"]) {
+            let file = found?;
+            let name = file.to_string_lossy().into_owned();
+            let mut line = Vec::new();
+            for (at, word) in words.iter().enumerate() {
+                match output.filter(|output| output.at == at) {
+                    Some(output) => {
+                        let target = target(&output.value, path, &file);
+                        if !targets.insert(target.clone()) {
+                            return Err(Failure::new(format_args!(
+                                "two models would be written to `{}`",
+                                shown(&target)
+                            ))
+                            .help("write them to different directories"));
+                        }
+                        line.push(format!("{}{target}", output.prefix));
+                    }
+                    None if files.first() == Some(&at) => line.push(name.clone()),
+                    None if files.contains(&at) => {}
+                    None => line.push(word.clone()),
+                }
+            }
+            lines.push((name, line));
+        }
+    }
+    Ok(lines)
+}
+
+/// The file in a directory that a model is written to: below a directory that is searched, the path in it stays.
+fn target(directory: &str, root: &Path, file: &Path) -> String {
+    let inside = if root.is_dir() { file.strip_prefix(root).ok() } else { None };
+    let inside = inside.or_else(|| file.file_name().map(Path::new)).unwrap_or(file);
+    Path::new(directory).join(inside).to_string_lossy().into_owned()
+}
+
+impl Batch {
+    /// The report of all command lines.
+    pub(crate) fn out(&self, cli: &Cli) -> Out {
+        Out::new(cli.color, &self.command, self.format)
+            .with_verbosity(cli.quiet, cli.verbose)
+            .with_brief(cli.brief)
+            .sorted_by(cli.sort_by.clone())
+    }
+
+    /// The arguments of each command line, which fail as one.
+    pub(crate) fn parsed(&self) -> Result<Vec<(&str, Cli)>, clap::Error> {
+        let parsed = self.lines.iter().map(|(name, line)| {
+            let words = std::iter::once("onnx").chain(line.iter().map(String::as_str));
+            let matches = command().try_get_matches_from(words)?;
+            Ok((name.as_str(), Cli::from_arg_matches(&matches)?))
+        });
+        parsed.collect()
+    }
+
+    /// Makes the directories of the outputs.
+    pub(crate) fn make_directories(&self) -> Result<(), Failure> {
+        let Some(directory) = &self.directory else { return Ok(()) };
+        for (_, line) in &self.lines {
+            let target = OutputWord::of(line).map(|output| output.value).unwrap_or_default();
+            let parent = Path::new(&target).parent().unwrap_or(Path::new(directory));
+            std::fs::create_dir_all(parent).map_err(|error| {
+                let failure = Failure::new(format_args!("{}: {error}", parent.to_string_lossy()));
+                failure.help("check the path and the permissions")
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// The worst outcome of commands that run one after the other. One that fails does not end the others, except when the user
+/// ends the work or the time is over.
+pub(crate) fn run(
+    parsed: Vec<(&str, Cli)>,
+    out: &mut Out,
+    each: impl Fn(Cli, &mut Out) -> Result<Outcome, Failure>,
+) -> Result<Outcome, Failure> {
+    let mut worst = Outcome::Fine;
+    for (name, cli) in parsed {
+        let outcome = match each(cli, out) {
+            Ok(outcome) => outcome,
+            Err(failure) => {
+                out.refused(Some(name), &failure)?;
+                failure.outcome()
+            }
+        };
+        worst = worst.max(outcome);
+    }
+    Ok(worst)
+}

@@ -1,0 +1,301 @@
+//! `onnx compare A --with onnxruntime`: the outputs of a model here and in another engine, which runs in Python.
+
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use onnx_codec::file::{PrivateFile, PrivateFolder, WriteOptions};
+use onnx_codec::{EncodeOptions, encode};
+use onnx_eval::compare::{Difference, compare_values_within};
+use onnx_eval::{Evaluator, Value};
+use onnx_ir::{Element, GraphOutput, Selectors, ValueId};
+use onnx_shape_infer::InferOptions;
+use serde_json::json;
+
+use super::{CompareArgs, combinations, show};
+use crate::exit::{Failure, Outcome};
+use crate::format::Format;
+use crate::input::{Loaded, display_name, is_stream, load};
+use crate::interrupt;
+use crate::json::JsonText;
+use crate::output::{BAD, GOOD, HEADING, KEY, Out, paint, shown};
+use crate::progress::Progress;
+use crate::run::{
+    Given, Place, Preparation, Set, Sized, as_failure, eval_options, name, read_given, read_outputs,
+    refuse_partial, runs_of, write_values,
+};
+use crate::weights::generate_stripped;
+
+/// Runs a model without optimizations: those of the engine are not what is compared.
+const SCRIPT: &str = r#"
+import json, sys
+try:
+    import numpy as np, onnxruntime as ort
+except ImportError as error:
+    sys.exit(f"{error}")
+job = json.loads(sys.argv[1])
+options = ort.SessionOptions()
+options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+options.log_severity_level = 4
+try:
+    session = ort.InferenceSession(job["model"], options, providers=["CPUExecutionProvider"])
+    archive = np.load(job["inputs"])
+    feeds = dict(zip(job["names"], (archive[key] for key in archive.files)))
+    outputs = session.run(job["outputs"], feeds)
+except Exception as error:
+    sys.exit(str(error).splitlines()[0])
+with open(job["result"], "wb") as file:
+    np.savez(file, **dict(zip(job["outputs"], outputs)))
+"#;
+
+/// A run on one choice of inputs.
+struct Run {
+    sizes: Vec<(String, i64)>,
+    seed: u64,
+    /// Each output with how it differs, or why there is nothing to compare.
+    result: Result<Vec<(ValueId, String, Difference)>, String>,
+}
+
+pub(super) fn run(args: &CompareArgs, out: &mut Out) -> Result<Outcome, Failure> {
+    let sets = combinations(&args.sizes)?.unwrap_or_else(|| vec![Vec::new()]);
+    let progress = Progress::start("comparing", 1);
+    progress.begin(&display_name(&args.a));
+    let mut a = load(&args.a, &args.input)?;
+    progress.aside(|| a.report_complete(&args.input.severity, out))?;
+    progress.aside(|| generate_stripped(&mut a, out))?;
+    let given = read_given(&args.feeds, &a)?;
+    refuse_partial(&a.model, &given, args.feeds.seed)?;
+    let engine = Engine::new(args, &a)?;
+    let runs = all(args, &a, &given, &sets, &engine)?;
+    drop(progress);
+    let compared = runs.iter().filter_map(|run| run.result.as_ref().ok());
+    let mut compared = compared.flatten().peekable();
+    let is_unknown = compared.peek().is_none();
+    let differs = compared.any(|(_, _, difference)| !difference.agrees())
+        || runs.iter().any(|run| run.result.is_ok()) && runs.iter().any(|run| run.result.is_err());
+    if out.is_for_people() {
+        out.text(&text(&a, &runs, differs, is_unknown)?)?;
+        out.input(&a, a.findings.clone())?;
+    } else {
+        out.result_kind("compare/1", "runs");
+        let items = runs.iter().map(|run| JsonText::of(&item(args, &a, run)));
+        out.items(items.collect::<Result<_, _>>()?);
+        out.input(&a, a.findings.clone())?;
+    }
+    match (is_unknown, differs) {
+        (true, _) => {
+            let reason = runs.iter().find_map(|run| run.result.as_ref().err().cloned());
+            let reason = reason.unwrap_or_else(|| "the model has no outputs".to_owned());
+            Err(Failure::new(format_args!("nothing was compared: {}", shown(&reason)))
+                .help("`onnx check --target onnxruntime` lists what the runtime lacks; `--set` and `--feeds` choose inputs"))
+        }
+        (false, true) => Ok(Outcome::Findings),
+        (false, false) => Ok(Outcome::Fine),
+    }
+}
+
+/// The interpreter and the files of another engine.
+struct Engine {
+    python: OsString,
+    model: PathBuf,
+    inputs: PathBuf,
+    result: PrivateFile,
+    /// A copy of a model that the engine cannot read as it is.
+    _copy: Option<PrivateFile>,
+    /// Removed after the files in it.
+    _folder: PrivateFolder,
+}
+
+impl Engine {
+    fn new(args: &CompareArgs, loaded: &Loaded) -> Result<Self, Failure> {
+        let folder = PrivateFolder::new(&std::env::temp_dir(), &interrupt::temporaries())?;
+        let is_readable = loaded.format == Format::Onnx && !is_stream(&args.a);
+        let (model, copy) = if is_readable {
+            (args.a.clone(), None)
+        } else {
+            let copy = folder.file(".onnx");
+            copy.write(&encode(&loaded.model, &EncodeOptions::within(&loaded.execution.limits))?)?;
+            (copy.path(), Some(copy))
+        };
+        let python = args.python.clone().map_or_else(default_python, PathBuf::into_os_string);
+        let (inputs, result) = (folder.file(".npz").path(), folder.file(".npz"));
+        Ok(Self { python, model, inputs, result, _copy: copy, _folder: folder })
+    }
+
+    /// The outputs of the engine; the inner error is why it does not run the model.
+    fn outputs(&self, loaded: &Loaded, inputs: &[(String, Value)]) -> Result<Result<Given, String>, Failure> {
+        let names: Vec<&str> = inputs.iter().map(|(name, _)| name.as_str()).collect();
+        let place = Place::new(&self.inputs, None, &names)?;
+        let options = WriteOptions::default().with_force(true).with_temporaries(interrupt::temporaries());
+        write_values(&place, inputs, &options, &loaded.execution)?;
+        let outputs: Vec<&str> = outputs(loaded).map(|output| name(&loaded.model, output)).collect();
+        let job = json!({
+            "model": self.model, "inputs": self.inputs, "names": names,
+            "outputs": outputs, "result": self.result.path(),
+        });
+        let mut command = Command::new(&self.python);
+        command.args(["-c", SCRIPT]).arg(job.to_string()).stdin(Stdio::null());
+        let ran = command.output().map_err(|error| {
+            let python = self.python.to_string_lossy();
+            Failure::new(format_args!("the interpreter `{}` cannot be run: {error}", shown(&python)))
+                .help("`--python PATH` names a Python with the packages onnxruntime and numpy")
+        })?;
+        loaded.execution.interrupt.check()?;
+        // The archive of the inputs is made again for each run.
+        let _ = std::fs::remove_file(&self.inputs);
+        if !ran.status.success() {
+            let text = String::from_utf8_lossy(&ran.stderr);
+            let last = text.lines().rev().map(str::trim).find(|line| !line.is_empty());
+            let last = last.unwrap_or("it ended without a message").to_owned();
+            if last.starts_with("No module named") {
+                return Err(Failure::new(format_args!("{}: {last}", self.python.to_string_lossy()))
+                    .help("`--python PATH` names a Python with the packages onnxruntime and numpy"));
+            }
+            return Ok(Err(last));
+        }
+        let found = read_outputs(loaded, &self.result.path());
+        Ok(Ok(found?))
+    }
+}
+
+/// The interpreter that the environment names, or `python3`.
+fn default_python() -> OsString {
+    std::env::var_os("ONNX_PYTHON").unwrap_or_else(|| OsString::from("python3"))
+}
+
+fn outputs(loaded: &Loaded) -> impl Iterator<Item = ValueId> + '_ {
+    loaded.model.graph(loaded.model.main_graph()).outputs().iter().map(GraphOutput::value)
+}
+
+fn all(
+    args: &CompareArgs,
+    a: &Loaded,
+    given: &Given,
+    sets: &[Vec<Set>],
+    engine: &Engine,
+) -> Result<Vec<Run>, Failure> {
+    let registry = args.documents.registry()?;
+    let source = a.source()?;
+    let inference = a.infer(InferOptions::default().with_data(&source).with_registry(&registry))?;
+    let seed = args.feeds.seed.unwrap_or_default();
+    let options = eval_options(&runs_of(&[a]), seed, &registry, args.threads).with_data(&source);
+    let evaluator = Evaluator::new(&a.model, &options).map_err(as_failure)?;
+    let mut runs = Vec::new();
+    for set in sets {
+        for repetition in 0..args.runs.unwrap_or(1) {
+            let seed = seed.wrapping_add(repetition.into());
+            let sized = Sized { set, declared: &[] };
+            let limits = &a.execution.limits;
+            let prepared = Preparation::new(&a.model, &inference, given, &sized, seed, limits)?;
+            let inputs = prepared.inputs()?;
+            let known = |&input: &ValueId| {
+                let found = inputs.values.iter().find(|(known, _)| known == name(&a.model, input));
+                found.map(|(_, value)| value.clone())
+            };
+            let values = evaluator.inputs().iter().map(known).collect();
+            let result = match evaluator.run_in_order(values) {
+                Ok(ours) => compared(args, a, engine, &inputs.values, &ours)?,
+                Err(failure) if super::is_failure_of_command(failure.kind()) => {
+                    return Err(as_failure(failure));
+                }
+                Err(failure) => Err(failure.to_string()),
+            };
+            runs.push(Run { sizes: inputs.sizes, seed, result });
+        }
+    }
+    Ok(runs)
+}
+
+type Differences = Vec<(ValueId, String, Difference)>;
+
+fn compared(
+    args: &CompareArgs,
+    a: &Loaded,
+    engine: &Engine,
+    inputs: &[(String, Value)],
+    ours: &[Value],
+) -> Result<Result<Differences, String>, Failure> {
+    let theirs = match engine.outputs(a, inputs)? {
+        Ok(theirs) => theirs,
+        Err(reason) => return Ok(Err(format!("onnxruntime does not run the model: {reason}"))),
+    };
+    let tolerances = args.tolerances.tolerances();
+    let mut found = Vec::new();
+    for (output, value) in outputs(a).zip(ours) {
+        let Some(other) = theirs.get(name(&a.model, output)) else { continue };
+        let difference = compare_values_within(value, other, &tolerances, &a.execution.interrupt);
+        found.push((output, value.describe(), difference.map_err(as_failure)?));
+    }
+    Ok(Ok(found))
+}
+
+fn title(run: &Run) -> String {
+    let sizes: Vec<String> = run.sizes.iter().map(|(dim, size)| format!("{}={size}", shown(dim))).collect();
+    let seed = format!("seed {}", run.seed);
+    if sizes.is_empty() { seed } else { format!("{}, {seed}", sizes.join(", ")) }
+}
+
+fn text(a: &Loaded, runs: &[Run], differs: bool, is_unknown: bool) -> Result<String, Failure> {
+    let mut text = String::new();
+    for run in runs {
+        writeln!(text, "{}", paint(HEADING, title(run)))?;
+        match &run.result {
+            Ok(outputs) => {
+                for (output, ty, difference) in outputs {
+                    let words = show::words(difference);
+                    let name = shown(name(&a.model, *output));
+                    writeln!(text, "  {name}  {}  {words}", paint(KEY, ty))?;
+                }
+            }
+            Err(reason) => writeln!(text, "  {}", shown(reason))?,
+        }
+    }
+    match (is_unknown, differs) {
+        (true, _) => {}
+        (false, true) => writeln!(text, "{}", paint(BAD, "the engines differ"))?,
+        (false, false) => writeln!(text, "{}", paint(GOOD, "the engines agree"))?,
+    }
+    Ok(text)
+}
+
+/// A run, as an item of `compare/1`, in which the engine is the second model.
+fn item(args: &CompareArgs, a: &Loaded, run: &Run) -> serde_json::Value {
+    let selectors = Selectors::new(&a.model);
+    let sizes: Vec<_> = run.sizes.iter().map(|(dim, size)| json!({ "dim": dim, "size": size })).collect();
+    let output = |(output, ty, difference): &(ValueId, String, Difference)| {
+        let mut item = json!({
+            "name": name(&a.model, *output),
+            "selector": selectors.text(Element::Value(*output)),
+            "node": null, "op": null, "node_in_a": null, "op_in_a": null,
+            "type": ty, "type_in_b": null, "name_in_b": null, "similarity": null,
+        });
+        if let (Some(fields), serde_json::Value::Object(difference)) =
+            (item.as_object_mut(), show::difference_item(difference))
+        {
+            fields.extend(difference);
+        }
+        item
+    };
+    let outputs: Vec<_> = run.result.iter().flatten().map(output).collect();
+    let agrees = |outputs: &Differences| outputs.iter().all(|(_, _, difference)| difference.agrees());
+    let status = match &run.result {
+        Ok(outputs) if agrees(outputs) => "equal",
+        Ok(_) => "different",
+        Err(_) => "not run",
+    };
+    let not_run = run.result.as_ref().err().map(|message| json!({ "model": "b", "message": message }));
+    json!({
+        "sizes": sizes, "seed": run.seed, "status": status, "not_run": not_run, "outputs": outputs,
+        "inner": null, "values": null, "divergence": null, "only_in_a": [], "only_in_b": [],
+        "tolerances": show::tolerances(&args.tolerances.tolerances()),
+    })
+}
+
+/// The second model, unless another engine takes its place.
+pub(super) fn second(args: &CompareArgs) -> Result<&Path, Failure> {
+    args.b.as_deref().ok_or_else(|| {
+        Failure::new("two models are compared, or one in two engines")
+            .help("write `onnx compare A B`, or `onnx compare A --with onnxruntime`")
+    })
+}

@@ -1,0 +1,355 @@
+//! Small edits: attributes of nodes, declared types, and the order of the axes of inputs and outputs.
+
+use std::collections::HashSet;
+
+use onnx_check::{CheckOptions, check};
+use onnx_compose::{ComposeError, EditOptions, set_outputs};
+use onnx_diag::{Caps, Policy, Severity, Sink};
+use onnx_ir::{AttrValue, Attribute, GraphOutput, Model, NewNode, NodeId, Position, ValueId};
+use onnx_schema::{AttrKind, Registry, SchemaRef, op};
+use onnx_shape_infer::{InferOptions, infer};
+use onnx_text::{ParseOptions, parse_model};
+use onnx_types::{Dim, ElemType, Shape, Type, TypeKind};
+
+use crate::args::SmallEditArgs;
+use crate::exit::Failure;
+use crate::input::Loaded;
+use crate::output::shown;
+use crate::selection;
+
+/// The small edits that the arguments ask for, about elements of the model as it was read.
+#[derive(Default)]
+pub(super) struct SmallEdits {
+    attributes: Vec<(NodeId, Change)>,
+    types: Vec<(ValueId, Type)>,
+    layouts: Vec<Layout>,
+}
+
+/// A new value of an attribute, or that it is left out.
+struct Change {
+    name: String,
+    value: Option<AttrValue>,
+}
+
+/// A value whose callers see its axes in another order.
+struct Layout {
+    value: ValueId,
+    /// The axes of the model, by the axes that callers see.
+    outside: Vec<usize>,
+}
+
+/// What was changed, for the summary.
+#[derive(Clone, Copy, Default)]
+pub(super) struct SmallCounts {
+    pub(super) attributes: usize,
+    pub(super) types: usize,
+    pub(super) layouts: usize,
+}
+
+impl SmallEdits {
+    pub(super) fn new(model: &mut Model, args: &SmallEditArgs, registry: &Registry) -> Result<Self, Failure> {
+        let mut edits = Self::default();
+        for text in &args.attribute {
+            edits.attributes.extend(attribute(model, text, registry)?);
+        }
+        for text in &args.declare {
+            let (name, ty) = super::added_input(model, text)?;
+            for value in selection::values(model, std::slice::from_ref(&name))? {
+                edits.types.push((value, ty.clone()));
+            }
+        }
+        for text in &args.layout {
+            edits.layouts.push(layout(model, text)?);
+        }
+        Ok(edits)
+    }
+
+    /// Sets attributes and declared types.
+    pub(super) fn apply(&self, model: &mut Model) -> Result<SmallCounts, ComposeError> {
+        for (node, change) in &self.attributes {
+            let name = model.intern(&change.name);
+            match &change.value {
+                Some(value) => model.set_attribute(*node, Attribute::new(name, value.clone()))?,
+                None => _ = model.remove_attribute(*node, name),
+            }
+        }
+        for (value, ty) in &self.types {
+            model.set_type(*value, Some(ty.clone()));
+        }
+        let (attributes, types) = (self.attributes.len(), self.types.len());
+        Ok(SmallCounts { attributes, types, layouts: self.layouts.len() })
+    }
+
+    /// Puts transpositions behind inputs and before outputs.
+    pub(super) fn apply_layouts(
+        &self,
+        model: &mut Model,
+        options: &EditOptions<'_>,
+    ) -> Result<(), ComposeError> {
+        for layout in &self.layouts {
+            let graph = model.main_graph();
+            if model.graph(graph).inputs().contains(&layout.value) {
+                transpose_input(model, layout)?;
+            } else {
+                transpose_output(model, layout, options)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads `SEL.name=value`, where a selector can contain `.` and `=`.
+fn attribute(model: &Model, text: &str, registry: &Registry) -> Result<Vec<(NodeId, Change)>, Failure> {
+    let malformed = || {
+        Failure::new(format_args!("`{}` is not SEL.name=value", shown(text)))
+            .help("write nodes, an attribute and its value: `Cast().to=float16`, `node(3).axis=-1`")
+    };
+    let split = text.match_indices('=').find_map(|(at, _)| {
+        let (nodes, name) = text.get(..at)?.rsplit_once('.')?;
+        let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        (is_name && !nodes.is_empty()).then(|| (nodes, name, text.get(at + 1..).unwrap_or_default()))
+    });
+    let (nodes, name, value) = split.ok_or_else(malformed)?;
+    let nodes = selection::nodes(model, &[nodes.to_owned()])?;
+    if nodes.is_empty() {
+        return Err(Failure::new(format_args!("no node matches in `{}`", shown(text)))
+            .help("`onnx find MODEL 'SEL'` shows what a selector denotes"));
+    }
+    let mut changes = Vec::new();
+    for node in nodes {
+        let kind = kind(model, node, name, registry)?;
+        let value = match value {
+            "" => None,
+            value => Some(read(value, kind).ok_or_else(|| {
+                let expected = kind.map_or("a value", AttrKind::text_name);
+                Failure::new(format_args!("`{}` is not {expected}, as `{name}` takes it", shown(value)))
+                    .help("write a value as in the text format: `1`, `0.5`, `[1, 2]`, `nearest`, `float16`")
+            })?),
+        };
+        changes.push((node, Change { name: name.to_owned(), value }));
+    }
+    Ok(changes)
+}
+
+/// The kind that the operator declares for an attribute; `None` if the operator is not known.
+fn kind(model: &Model, node: NodeId, name: &str, registry: &Registry) -> Result<Option<AttrKind>, Failure> {
+    let record = model.node(node);
+    let version = onnx_version::imported_version(model, record.domain());
+    let (domain, operator) = (model.str(record.domain()), model.str(record.op()));
+    let Some(schema) = version.and_then(|version| registry.lookup(domain, operator, version)) else {
+        return Ok(None);
+    };
+    let (kind, names): (Option<Option<AttrKind>>, Vec<String>) = match schema {
+        SchemaRef::Standard(schema) => {
+            let all = schema.attributes();
+            let found = all.iter().find(|formal| formal.text() == name);
+            (
+                found.map(|formal| Some(formal.kind)),
+                all.iter().map(|formal| formal.text().to_owned()).collect(),
+            )
+        }
+        SchemaRef::Declared(schema) => (schema.attribute(name).map(|formal| formal.kind), Vec::new()),
+    };
+    kind.ok_or_else(|| {
+        let failure = Failure::new(format_args!("`{}` has no attribute `{}`", shown(operator), shown(name)));
+        match onnx_schema::nearest(name, names.iter().map(String::as_str)) {
+            Some(near) => failure.help(format!("did you mean `{near}`?")),
+            None => failure.help(format!("`onnx ops show {}` lists its attributes", shown(operator))),
+        }
+    })
+}
+
+/// Reads the value of an attribute: as in the text format, a name of an element type for its number, and a word for a string.
+fn read(text: &str, kind: Option<AttrKind>) -> Option<AttrValue> {
+    if kind == Some(AttrKind::Int)
+        && let Some(elem) = ElemType::all().find(|elem| elem.to_string() == text)
+    {
+        return Some(AttrValue::Int(elem.code().into()));
+    }
+    let is_word = text.chars().all(|c| c.is_ascii_alphanumeric() || "_-.+/".contains(c));
+    let parsed = parsed(text).or_else(|| if is_word { parsed(&format!("\"{text}\"")) } else { None })?;
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "the attribute holds the nearest float, as if it were written with a point"
+    )]
+    let value = match (kind, parsed) {
+        (Some(AttrKind::Float), AttrValue::Int(number)) => AttrValue::Float(number as f32),
+        (Some(AttrKind::Floats), AttrValue::Ints(numbers)) => {
+            AttrValue::Floats(numbers.into_iter().map(|number| number as f32).collect())
+        }
+        (Some(AttrKind::String), AttrValue::Int(_) | AttrValue::Float(_)) => {
+            AttrValue::String(text.as_bytes().to_vec().into())
+        }
+        (_, value) => value,
+    };
+    (kind.is_none() || value.kind() == kind).then_some(value)
+}
+
+/// A value in the text format, without tensors, graphs and types, whose parts belong to a model.
+fn parsed(text: &str) -> Option<AttrValue> {
+    let source = format!(
+        "<ir_version: 10, opset_import: [\"\": 21, \"d\": 1]> g () => () {{ y = d.Op <a = {text}> () }}"
+    );
+    let other = parse_model(source, &ParseOptions::default()).ok()?;
+    let node = other.nodes(other.main_graph()).next()?;
+    match other.node(node).attributes() {
+        [one] => match one.value() {
+            value @ (AttrValue::Float(_)
+            | AttrValue::Int(_)
+            | AttrValue::String(_)
+            | AttrValue::Floats(_)
+            | AttrValue::Ints(_)
+            | AttrValue::Strings(_)
+            | AttrValue::Tensor(_)) => Some(value.clone()),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The orders of axes: channels behind the batch, and channels last.
+const LAYOUTS: [(&str, &str); 3] = [("NCL", "NLC"), ("NCHW", "NHWC"), ("NCDHW", "NDHWC")];
+
+/// Reads `x=NHWC`: the order in which callers see the axes.
+fn layout(model: &Model, text: &str) -> Result<Layout, Failure> {
+    let malformed = || {
+        Failure::new(format_args!("`{}` is not NAME=LAYOUT", shown(text)))
+            .help("write an input or output and the order of its axes for callers: `x=NHWC`, `x=NCHW`")
+    };
+    let (name, wanted) = text.rsplit_once('=').ok_or_else(malformed)?;
+    let pair = LAYOUTS.iter().find_map(|&(first, last)| match () {
+        () if wanted.eq_ignore_ascii_case(last) => Some((last, first)),
+        () if wanted.eq_ignore_ascii_case(first) => Some((first, last)),
+        () => None,
+    });
+    let (outer, inner) = pair.ok_or_else(malformed)?;
+    let graph = model.graph(model.main_graph());
+    let outputs = graph.outputs().iter().map(GraphOutput::value);
+    let is_output = |value: ValueId| outputs.clone().any(|output| output == value);
+    let mut ports = graph.inputs().iter().copied().chain(outputs.clone());
+    let value = ports.find(|&value| model.str(model.value(value).name()) == name).ok_or_else(|| {
+        Failure::new(format_args!("`{}` is no input or output of the model", shown(name)))
+            .help("`onnx info --all MODEL` lists both")
+    })?;
+    if graph.inputs().contains(&value) && is_output(value) {
+        return Err(Failure::new(format_args!("`{}` is an input and an output", shown(name)))
+            .help("put an `Identity` between them, as `onnx check --fix` does"));
+    }
+    let rank = model.ty(value).and_then(Type::shape).map(|shape| shape.dims().len());
+    if rank != Some(outer.len()) {
+        let rank = rank.map_or("an unknown number of".to_owned(), |rank| rank.to_string());
+        return Err(Failure::new(format_args!(
+            "`{}` has {rank} axes, `{outer}` has {}",
+            shown(name),
+            outer.len()
+        ))
+        .help("`onnx edit --declare` declares a type"));
+    }
+    let outside = outer.chars().filter_map(|axis| inner.find(axis)).collect();
+    Ok(Layout { value, outside })
+}
+
+/// The type with its axes in another order.
+fn permuted(ty: &Type, axes: &[usize]) -> Type {
+    let mut ty = ty.clone();
+    if let TypeKind::Tensor(tensor) = &mut ty.kind
+        && let Some(shape) = &tensor.shape
+    {
+        let dims: Vec<Dim> = axes.iter().filter_map(|&axis| shape.dims().get(axis).copied()).collect();
+        tensor.shape = Some(Shape::from_iter(dims));
+    }
+    ty
+}
+
+fn transposition(model: &mut Model, axes: &[usize], from: ValueId, to: ValueId) -> NewNode {
+    let perm: Vec<i64> = axes.iter().map(|&axis| i64::try_from(axis).unwrap_or_default()).collect();
+    let (operator, name) = (op::TRANSPOSE, model.intern("perm"));
+    let attribute = Attribute::new(name, AttrValue::Ints(perm));
+    NewNode::new(operator).attribute(attribute).inputs([from]).outputs([to])
+}
+
+/// A name that no value has, which begins with another one.
+fn free_name(model: &mut Model, value: ValueId, end: &str) -> onnx_types::Symbol {
+    let base = format!("{}{end}", model.str(model.value(value).name()));
+    let names: HashSet<String> = model
+        .graphs_in(model.main_graph())
+        .flat_map(|graph| {
+            model.definitions(graph).map(|value| model.str(model.value(value).name()).to_owned())
+        })
+        .collect();
+    let mut candidates = std::iter::once(base.clone()).chain((1_u64..).map(|index| format!("{base}{index}")));
+    let name = candidates.find(|name| !names.contains(name)).unwrap_or(base);
+    model.intern(&name)
+}
+
+fn transpose_input(model: &mut Model, layout: &Layout) -> Result<(), ComposeError> {
+    let (graph, input) = (model.main_graph(), layout.value);
+    let name = free_name(model, input, "_transposed");
+    let inner = model.new_value_in(graph, name);
+    model.replace_value(input, inner);
+    let inside = inverse(&layout.outside);
+    let node = transposition(model, &inside, input, inner);
+    model.add_node(Position::Start(graph), node)?;
+    let ty = model.ty(input).cloned();
+    if let Some(ty) = ty {
+        model.set_type(input, Some(permuted(&ty, &layout.outside)));
+        model.set_type(inner, Some(ty));
+    }
+    Ok(())
+}
+
+fn transpose_output(
+    model: &mut Model,
+    layout: &Layout,
+    options: &EditOptions<'_>,
+) -> Result<(), ComposeError> {
+    let (graph, inner) = (model.main_graph(), layout.value);
+    let name = free_name(model, inner, "_before_transposition");
+    let outer = model.new_value_in(graph, name);
+    let node = transposition(model, &layout.outside, inner, outer);
+    model.add_node(Position::End(graph), node)?;
+    let ty = model.ty(inner).map(|ty| permuted(ty, &layout.outside));
+    model.set_type(outer, ty);
+    let outputs = model.graph(graph).outputs().iter().map(GraphOutput::value);
+    let outputs: Vec<ValueId> = outputs.map(|value| if value == inner { outer } else { value }).collect();
+    set_outputs(model, &outputs, options)?;
+    model.take_name(outer, inner);
+    Ok(())
+}
+
+/// The permutation that undoes another one.
+fn inverse(axes: &[usize]) -> Vec<usize> {
+    (0..axes.len()).filter_map(|axis| axes.iter().position(|&other| other == axis)).collect()
+}
+
+/// Every defect that the checker and inference find.
+pub(super) fn defects(loaded: &Loaded, registry: &Registry) -> Result<Sink, Failure> {
+    let source = loaded.source()?;
+    let options =
+        CheckOptions::default().with_registry(registry.clone()).with_execution(loaded.execution.clone());
+    let mut sink = Sink::with(Policy::new(), Caps::NONE);
+    sink.merge(check(&loaded.model, &options));
+    let mut options = InferOptions::default().with_registry(registry).with_data(&source);
+    options.check_types = true;
+    options.execution = loaded.execution.clone();
+    sink.merge(infer(&loaded.model, &options).findings().clone());
+    loaded.execution.interrupt.check()?;
+    Ok(sink)
+}
+
+/// The errors that a model has after an edit and did not have before.
+pub(super) fn new_errors(before: &Sink, after: Sink) -> Sink {
+    let known: HashSet<String> = before.diagnostics().iter().map(identity).collect();
+    let mut sink = Sink::with(Policy::new(), Caps::NONE);
+    for found in after.into_diagnostics() {
+        if found.severity == Severity::Error && !known.contains(&identity(&found)) {
+            sink.report(found);
+        }
+    }
+    sink
+}
+
+fn identity(found: &onnx_diag::Diagnostic) -> String {
+    format!("{} {:#}", found.rule.id(), found.locus)
+}

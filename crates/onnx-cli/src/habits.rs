@@ -1,0 +1,190 @@
+//! What users of other tools type by habit, and what is written here.
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+use crate::exit::Failure;
+use crate::former_spelling::{Former, habit, text_of};
+
+/// Commands and options of other tools that have a counterpart.
+pub(crate) const HABITS: &[Former] = &[
+    habit("", "optimize", "simplify"),
+    habit("", "optimise", "simplify"),
+    habit("", "shrink", "simplify"),
+    habit("", "slim", "simplify"),
+    habit("", "view", "print"),
+    habit("", "show", "print"),
+    habit("", "cat", "print"),
+    habit("", "visualize", "print --to dot"),
+    habit("", "draw", "print --to dot"),
+    habit("", "validate", "check"),
+    habit("", "lint", "check"),
+    habit("", "inspect", "info"),
+    habit("", "summary", "info"),
+    habit("", "profile", "run --stats"),
+    habit("", "compose", "merge"),
+    habit("", "join", "merge"),
+    habit("", "shape-inference", "infer"),
+    habit("", "infer-shapes", "infer"),
+    habit("run", "--input", "--feed {}"),
+    habit("run", "--inputs", "--feeds {}"),
+    habit("compare", "--inputs", "--feeds {}"),
+    habit("compare", "--tolerance", "--atol {}"),
+    habit("extract", "--input-names", "--inputs {}"),
+    habit("extract", "--output-names", "--outputs {}"),
+    habit("convert", "--opset-version", "--opset {}"),
+    habit("convert", "--target-opset", "--opset {}"),
+    habit("convert", "--save-as-external-data", "--weights external"),
+    habit("convert", "--fp16", "--float16"),
+    habit("simplify", "--model-check", "--prove"),
+    habit("", "--overwrite", "--force"),
+    habit("", "--inplace", "--in-place"),
+    habit("", "--silent", "--quiet"),
+];
+
+/// Commands of other tools that need more than another name, with what is written here.
+const ELSEWHERE: &[(&str, &str)] = &[
+    ("split", "`onnx extract IN --parts N -o DIR/` cuts a model into parts"),
+    ("rename", "`onnx edit IN --rename OLD=NEW -o OUT` renames values and nodes"),
+    (
+        "set-opset",
+        "`onnx convert IN --opset N -o OUT` converts nodes; `onnx edit --import N` only changes the import",
+    ),
+    ("surgeon", "`onnx edit`, `onnx extract` and `onnx rewrite --rules FILE` change graphs"),
+    ("debug-reduce", "`onnx reduce IN -o OUT -- COMMAND {}` finds the smallest model that fails"),
+    ("serve", "models are run by `onnx run`, which is no server"),
+    ("train", "models are not trained here"),
+];
+
+/// Passes of other tools, with the pass that does the same.
+const PASSES: &[(&str, &str)] = &[
+    ("constant-folding", "folded-constants"),
+    ("fold-constants", "folded-constants"),
+    ("fuse-bn-into-conv", "folded-batch-normalization"),
+    ("eliminate-identity", "no-identities"),
+    ("eliminate-deadend", "no-dead-nodes"),
+    ("dead-code-elimination", "no-dead-nodes"),
+    ("cleanup", "no-dead-nodes"),
+    ("eliminate-unused-initializer", "no-unused-initializers"),
+    ("eliminate-duplicate-initializer", "unique-constants"),
+    ("eliminate-common-subexpression", "unique-subexpressions"),
+    ("common-subexpression-elimination", "unique-subexpressions"),
+    ("cse", "unique-subexpressions"),
+    ("toposort", "sorted"),
+    ("extract-constant-to-initializer", "constants-as-initializers"),
+    ("rename-input-output", "unique-names"),
+];
+
+/// The pass that does what a pass of another tool does.
+pub(crate) fn pass(name: &str) -> Option<&'static str> {
+    let name = name.to_ascii_lowercase().replace('_', "-");
+    PASSES.iter().find(|(other, _)| *other == name).map(|&(_, pass)| pass)
+}
+
+/// Operators and layers of other systems, with the operator of ONNX.
+const OPERATORS: &[(&str, &str)] = &[
+    ("LayerNorm", "LayerNormalization"),
+    ("BatchNorm", "BatchNormalization"),
+    ("InstanceNorm", "InstanceNormalization"),
+    ("GroupNorm", "GroupNormalization"),
+    ("RMSNorm", "RMSNormalization"),
+    ("Linear", "Gemm"),
+    ("Dense", "Gemm"),
+    ("FullyConnected", "Gemm"),
+    ("BatchMatMul", "MatMul"),
+    ("Conv2d", "Conv"),
+    ("Convolution", "Conv"),
+    ("Deconv", "ConvTranspose"),
+    ("AvgPool", "AveragePool"),
+    ("SiLU", "Swish"),
+    ("Multiply", "Mul"),
+    ("Subtract", "Sub"),
+    ("Divide", "Div"),
+    ("Permute", "Transpose"),
+    ("Embedding", "Gather"),
+    ("ScaledDotProductAttention", "Attention"),
+    ("Interpolate", "Resize"),
+];
+
+/// The operator that another system calls so.
+pub(crate) fn operator(name: &str) -> Option<&'static str> {
+    OPERATORS.iter().find(|(other, _)| other.eq_ignore_ascii_case(name)).map(|&(_, operator)| operator)
+}
+
+/// The failure for arguments that no other spelling corrects, but whose meaning is clear.
+pub(crate) fn explained(error: &clap::Error, words: &[String]) -> Option<Failure> {
+    let word = |kind| match error.get(kind) {
+        Some(ContextValue::String(word)) => Some(word.as_str()),
+        _ => None,
+    };
+    match error.kind() {
+        ErrorKind::InvalidSubcommand => of_command(word(ContextKind::InvalidSubcommand)?, words),
+        ErrorKind::UnknownArgument => of_argument(word(ContextKind::InvalidArg)?, words),
+        ErrorKind::ArgumentConflict => of_outputs(word(ContextKind::InvalidArg)?, words),
+        _ => None,
+    }
+}
+
+fn is_file(word: &str) -> bool {
+    let extensions = [".onnx", ".onnxtxt", ".pb", ".textproto", ".ort"];
+    extensions.iter().any(|extension| word.ends_with(extension)) || std::path::Path::new(word).is_file()
+}
+
+fn of_command(word: &str, words: &[String]) -> Option<Failure> {
+    if let Some((_, help)) = ELSEWHERE.iter().find(|(other, _)| *other == word) {
+        return Some(Failure::new(format_args!("there is no command `{word}`")).help(*help));
+    }
+    if !is_file(word) {
+        return None;
+    }
+    let with = |verb: &str| {
+        let index = words.iter().position(|other| other == word)?;
+        let mut line = words.to_vec();
+        line.insert(index, verb.to_owned());
+        Some(text_of(&line))
+    };
+    if words.iter().any(|other| other == "weights") {
+        let line = with("list")?;
+        return Some(
+            Failure::new(
+                "`onnx weights` takes a verb before the model: list, show, stats, export, import or strip",
+            )
+            .help(format!("write `{line}`")),
+        );
+    }
+    let line = with("info")?;
+    Some(
+        Failure::new("a command is before the model")
+            .help(format!("write `{line}`; `onnx --help` lists the commands")),
+    )
+}
+
+fn of_argument(word: &str, words: &[String]) -> Option<Failure> {
+    let is = |command: &str| words.iter().any(|word| word == command);
+    let tensor = [".npy", ".npz", ".pb"].iter().any(|extension| word.ends_with(extension));
+    if is("run") && tensor {
+        let help = match word.ends_with(".npz") {
+            true => format!("write `--feeds {word}`"),
+            false => format!("write `--feed NAME={word}`; `onnx info MODEL` lists the inputs"),
+        };
+        return Some(Failure::new("inputs are given by name").help(help));
+    }
+    let is_shape = ["--overwrite-input-shape", "--input-shape", "--override-input-shape"].contains(&word);
+    if is_shape {
+        let help = "write `--set batch=1` for a variable, or `--set 'x[0]=1'` for an axis of an input";
+        return Some(Failure::new(format_args!("`{word}` is `--set` here")).help(help));
+    }
+    None
+}
+
+/// `extract --output VALUE -o FILE`: the output is a file.
+fn of_outputs(argument: &str, words: &[String]) -> Option<Failure> {
+    let has_outputs = ["extract", "edit"].iter().any(|command| words.iter().any(|word| word == command));
+    if !argument.starts_with("--output ") || !has_outputs {
+        return None;
+    }
+    let index = words.iter().position(|word| word == "--output")?;
+    let mut line = words.to_vec();
+    *line.get_mut(index)? = "--outputs".to_owned();
+    let message = "`--output`, or `-o`, is the file to write; `--outputs` names values";
+    Some(Failure::new(message).help(format!("write `{}`", text_of(&line))))
+}

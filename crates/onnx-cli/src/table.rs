@@ -1,0 +1,333 @@
+//! `--format table` and `--format csv`: one line for each input, made from what the command reports for programs.
+
+use std::cmp::Ordering;
+use std::fmt::Write as _;
+
+use onnx_diag::{Clean, CommandReport, Input, Status};
+use serde_json::Value;
+
+use crate::exit::Failure;
+use crate::output::{BAD, HEADING, paint, shown};
+use crate::size::grouped;
+
+/// A column of a table.
+struct Column {
+    name: &'static str,
+    of: Source,
+}
+
+/// Where a cell is from.
+enum Source {
+    File,
+    Bytes,
+    Errors,
+    Warnings,
+    /// `ok`, or why there is more to say: the first diagnostic or the failure.
+    Verdict,
+    /// A part of the item of the input, as a JSON pointer.
+    Item(&'static str),
+    /// The sum of a number over a list in the item.
+    Sum(&'static str, &'static str),
+    /// The texts of a list in the item, with spaces.
+    List(&'static str, &'static [&'static str]),
+}
+
+const fn column(name: &'static str, of: Source) -> Column {
+    Column { name, of }
+}
+
+const INFO: &[Column] = &[
+    column("file", Source::File),
+    column("bytes", Source::Bytes),
+    column("ir", Source::Item("/ir_version")),
+    column("opsets", Source::List("/opsets", &["/domain", "/version"])),
+    column("nodes", Source::Item("/graph/all_nodes")),
+    column("inputs", Source::List("/inputs", &["/name"])),
+    column("outputs", Source::List("/outputs", &["/name"])),
+    column("producer", Source::Item("/producer_name")),
+    column("verdict", Source::Verdict),
+];
+
+const COST: &[Column] = &[
+    column("file", Source::File),
+    column("macs", Source::Item("/macs")),
+    column("operations", Source::Item("/operations")),
+    column("parameters", Source::Item("/parameters")),
+    column("weight_bytes", Source::Item("/weight_bytes")),
+    column("activation_bytes", Source::Item("/activation_bytes")),
+    column("verdict", Source::Verdict),
+];
+
+const CHECK: &[Column] = &[
+    column("file", Source::File),
+    column("bytes", Source::Bytes),
+    column("errors", Source::Errors),
+    column("warnings", Source::Warnings),
+    column("verdict", Source::Verdict),
+];
+
+const INFER: &[Column] = &[
+    column("file", Source::File),
+    column("values", Source::Item("/report/values")),
+    column("unknown", Source::Item("/report/incomplete")),
+    column("contradictions", Source::Errors),
+    column("verdict", Source::Verdict),
+];
+
+const CONVERT: &[Column] = &[
+    column("file", Source::File),
+    column("from", Source::List("/sets", &["/domain", "/from"])),
+    column("to", Source::List("/sets", &["/to"])),
+    column("reached", Source::List("/sets", &["/reached"])),
+    column("refused", Source::Sum("/sets", "/refused")),
+    column("verdict", Source::Verdict),
+];
+
+const REWRITE: &[Column] = &[
+    column("file", Source::File),
+    column("bytes", Source::Bytes),
+    column("before", Source::Item("/nodes/before")),
+    column("after", Source::Item("/nodes/after")),
+    column("edits", Source::Item("/edits")),
+    column("verdict", Source::Verdict),
+];
+
+const HASH: &[Column] = &[
+    column("file", Source::File),
+    column("model", Source::Item("/model")),
+    column("verdict", Source::Verdict),
+];
+
+/// The columns of a command; `None` if it has no table.
+fn columns(command: &str) -> Option<&'static [Column]> {
+    Some(match command {
+        "info" => INFO,
+        "cost" => COST,
+        "check" => CHECK,
+        "infer" => INFER,
+        "convert" => CONVERT,
+        "simplify" | "rewrite" => REWRITE,
+        "hash" => HASH,
+        _ => return None,
+    })
+}
+
+/// The commands that have tables.
+const COMMANDS: &str = "info, cost, check, infer, convert, simplify, rewrite and hash";
+
+/// Refuses the formats of tables of a command that has none, and a column that is not in its table.
+pub(crate) fn check(command: &str, sort: Option<&str>) -> Result<(), Failure> {
+    let Some(columns) = columns(command) else {
+        return Err(Failure::new(format_args!("`onnx {command}` has no table"))
+            .help(format!("{COMMANDS} have; `--format json` is for programs")));
+    };
+    let Some(name) = sort.map(|name| name.trim_start_matches('-')) else { return Ok(()) };
+    if columns.iter().any(|column| column.name == name) {
+        return Ok(());
+    }
+    let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
+    Err(Failure::new(format_args!("the table has no column `{}`", shown(name)))
+        .help(format!("the columns are {}", names.join(", "))))
+}
+
+/// How a table is written.
+#[derive(Clone, Copy)]
+pub(crate) enum Form {
+    /// Aligned columns.
+    Text,
+    /// RFC 4180.
+    Csv,
+}
+
+/// A table of the inputs of a report.
+pub(crate) fn render(report: &CommandReport, items: &[Value], form: Form, sort: Option<&str>) -> String {
+    let columns = columns(&report.command).unwrap_or_default();
+    let mut rows: Vec<Vec<Value>> = report
+        .inputs
+        .iter()
+        .enumerate()
+        .map(|(index, input)| {
+            let item = items.iter().find(|item| is_about(item, &input.name));
+            columns.iter().map(|column| cell(&column.of, report, (index, input), item)).collect()
+        })
+        .collect();
+    if let Some(sort) = sort {
+        let name = sort.trim_start_matches('-');
+        let at = columns.iter().position(|column| column.name == name).unwrap_or_default();
+        rows.sort_by(|a, b| {
+            let order = compare(a.get(at), b.get(at));
+            if sort.starts_with('-') { order.reverse() } else { order }
+        });
+    }
+    match form {
+        Form::Text => text(columns, &rows),
+        Form::Csv => csv(columns, &rows),
+    }
+}
+
+fn is_about(item: &Value, name: &str) -> bool {
+    ["file", "name"].iter().any(|key| item.get(key).and_then(Value::as_str) == Some(name))
+}
+
+fn cell(
+    source: &Source,
+    report: &CommandReport,
+    (index, input): (usize, &Input),
+    item: Option<&Value>,
+) -> Value {
+    let of_item = |pointer: &str| item.and_then(|item| item.pointer(pointer)).cloned().unwrap_or(Value::Null);
+    let list = |pointer: &str| match of_item(pointer) {
+        Value::Array(list) => list,
+        _ => Vec::new(),
+    };
+    match source {
+        Source::File => input.name.clone().into(),
+        Source::Bytes => input.bytes.into(),
+        Source::Errors => input.findings.counts().errors.into(),
+        Source::Warnings => input.findings.counts().warnings.into(),
+        Source::Verdict => verdict(report, index, input).into(),
+        Source::Item(pointer) => of_item(pointer),
+        Source::Sum(pointer, number) => {
+            let number = |one: &Value| one.pointer(number).and_then(Value::as_u64).unwrap_or_default();
+            list(pointer).iter().map(number).fold(0, u64::saturating_add).into()
+        }
+        Source::List(pointer, parts) => {
+            let word = |one: &Value, part: &str| match one.pointer(part) {
+                Some(Value::String(text)) => text.clone(),
+                Some(Value::Null) | None => "-".to_owned(),
+                Some(other) => other.to_string(),
+            };
+            let words = |one: &Value| parts.iter().map(|part| word(one, part)).collect::<Vec<_>>().join(" ");
+            list(pointer).iter().map(words).collect::<Vec<_>>().join(", ").into()
+        }
+    }
+}
+
+/// What became of an input, in one line.
+fn verdict(report: &CommandReport, index: usize, input: &Input) -> String {
+    if let Some(failure) = report.failures.iter().find(|failure| failure.input == Some(index)) {
+        return failure.message.clone();
+    }
+    let mut found = input.findings.diagnostics().iter();
+    let worst = found.clone().map(|found| found.severity).max();
+    match found.find(|found| Some(found.severity) == worst && input.findings.has_errors()) {
+        Some(found) => format!("{}: {}", found.rule.id(), found.message),
+        None if input.findings.has_errors() => Status::Findings.as_str().to_owned(),
+        None => Status::Ok.as_str().to_owned(),
+    }
+}
+
+fn compare(a: Option<&Value>, b: Option<&Value>) -> Ordering {
+    let number = |value: Option<&Value>| value.and_then(Value::as_f64);
+    match (number(a), number(b)) {
+        (Some(a), Some(b)) => a.total_cmp(&b),
+        // Sizes that are not known are last.
+        (Some(_), None) => Ordering::Less,
+        (None, Some(_)) => Ordering::Greater,
+        (None, None) => plain(a).cmp(&plain(b)),
+    }
+}
+
+/// A cell without separators.
+fn plain(value: Option<&Value>) -> String {
+    match value {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Null) | None => String::new(),
+        Some(other) => other.to_string(),
+    }
+}
+
+fn text(columns: &[Column], rows: &[Vec<Value>]) -> String {
+    let shown_cell = |value: &Value| match value {
+        Value::Number(number) => number.as_u64().map_or_else(|| number.to_string(), grouped),
+        Value::Null => "-".to_owned(),
+        Value::String(text) if text.is_empty() => "-".to_owned(),
+        other => Clean(&shown(&plain(Some(other)))).to_string(),
+    };
+    let cells: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(shown_cell).collect()).collect();
+    let width = |at: usize| {
+        let of_rows = cells.iter().filter_map(|row| row.get(at)).map(|cell| cell.chars().count());
+        let heading = columns.get(at).map_or(0, |column| column.name.len());
+        of_rows.max().unwrap_or_default().max(heading)
+    };
+    let widths: Vec<usize> = (0..columns.len()).map(width).collect();
+    let is_number = |at: usize| rows.iter().any(|row| row.get(at).is_some_and(Value::is_number));
+    let line = |cells: &[String]| {
+        let mut line = String::new();
+        for (at, cell) in cells.iter().enumerate() {
+            let width = widths.get(at).copied().unwrap_or_default();
+            let gap = if at == 0 { "" } else { "  " };
+            // Writing to a string cannot fail.
+            let _ = match is_number(at) {
+                true => write!(line, "{gap}{cell:>width$}"),
+                false => write!(line, "{gap}{cell:width$}"),
+            };
+        }
+        line.trim_end().to_owned()
+    };
+    let headings: Vec<String> = columns.iter().map(|column| column.name.to_owned()).collect();
+    let mut text = format!("{}\n", paint(HEADING, line(&headings)));
+    for row in &cells {
+        let text_of_row = line(row);
+        let is_ok = row.last().is_some_and(|verdict| verdict == "ok");
+        let _ = match is_ok {
+            true => writeln!(text, "{text_of_row}"),
+            false => writeln!(text, "{}", paint(BAD, text_of_row)),
+        };
+    }
+    text
+}
+
+fn csv(columns: &[Column], rows: &[Vec<Value>]) -> String {
+    let field = |text: &str| match text.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", text.replace('"', "\"\"")),
+        false => text.to_owned(),
+    };
+    let headings: Vec<&str> = columns.iter().map(|column| column.name).collect();
+    let mut text = format!("{}\r\n", headings.join(","));
+    for row in rows {
+        let fields: Vec<String> = row.iter().map(|value| field(&plain(Some(value)))).collect();
+        let _ = write!(text, "{}\r\n", fields.join(","));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use onnx_diag::{Sink, Tool};
+    use serde_json::json;
+
+    use super::*;
+
+    fn rendered(form: Form, sort: Option<&str>) -> String {
+        let mut report = CommandReport::new(Tool { name: "t", version: "1", rules_url: "" }, "simplify");
+        report.input("a,b.onnx", None, Some(1000), Sink::new());
+        report.input("c.onnx", None, Some(20), Sink::new());
+        let items = [
+            json!({ "file": "a,b.onnx", "nodes": { "before": 1200, "after": 9 }, "edits": 3 }),
+            json!({ "file": "c.onnx", "nodes": { "before": 7, "after": 7 }, "edits": 0 }),
+        ];
+        render(&report, &items, form, sort)
+    }
+
+    #[test]
+    fn a_line_for_each_input() {
+        let expected = "\
+file      bytes  before  after  edits  verdict
+a,b.onnx  1,000   1,200      9      3  ok
+c.onnx       20       7      7      0  ok
+";
+        let plain = anstream::adapter::strip_str(&rendered(Form::Text, None)).to_string();
+        assert_eq!(plain, expected);
+        let expected = "file,bytes,before,after,edits,verdict\r\nc.onnx,20,7,7,0,ok\r\n\"a,b.onnx\",1000,1200,9,3,ok\r\n";
+        assert_eq!(rendered(Form::Csv, Some("before")), expected);
+        assert!(rendered(Form::Csv, Some("-before")).contains("verdict\r\n\"a,b"));
+    }
+
+    #[test]
+    fn columns_and_commands_are_checked() {
+        assert!(check("simplify", Some("-before")).is_ok());
+        assert!(check("simplify", Some("size")).is_err());
+        assert!(check("diff", None).is_err());
+    }
+}

@@ -1,0 +1,110 @@
+//! What people type by habit, and the answer that takes them on.
+
+use crate::run::{Folder, onnx};
+
+const MODEL: &str = r#"<ir_version: 10, opset_import: ["": 21]>
+g (float[batch, 4] input_ids, float[4] w0) => (float[batch, 4] logits) {
+   ["layer.0/add"] h = Add (input_ids, w0)
+   ["layer.0/pad"] p = Identity (h)
+   ["layer.0/softmax"] logits = Softmax <axis = 1> (p)
+}
+"#;
+
+/// What is typed, the exit status, and a part of the answer.
+const TYPED: &[(&str, i32, &str)] = &[
+    // Commands of other tools.
+    ("simplfy m.onnx", 2, "'simplify'"),
+    ("optimize m.onnx", 2, "write `onnx simplify m.onnx`"),
+    ("shrink m.onnx -o s.onnx", 2, "write `onnx simplify m.onnx -o s.onnx`"),
+    ("view m.onnx", 2, "write `onnx print m.onnx`"),
+    ("show m.onnx", 2, "write `onnx print m.onnx`"),
+    ("visualize m.onnx", 2, "write `onnx print --to dot m.onnx`"),
+    ("validate m.onnx", 2, "write `onnx check m.onnx`"),
+    ("infer-shapes m.onnx", 2, "write `onnx infer m.onnx`"),
+    ("profile m.onnx", 2, "write `onnx run --stats m.onnx`"),
+    ("compose m.onnx m.onnx", 2, "write `onnx merge m.onnx m.onnx`"),
+    ("split m.onnx", 2, "`onnx extract IN --parts N -o DIR/`"),
+    ("rename m.onnx", 2, "`onnx edit IN --rename OLD=NEW -o OUT`"),
+    ("m.onnx", 2, "write `onnx info m.onnx`"),
+    ("weights m.onnx", 2, "write `onnx weights list m.onnx`"),
+    // The output as a second file.
+    ("simplify m.onnx out.onnx", 2, "write `onnx simplify m.onnx -o out.onnx`"),
+    ("convert m.onnx out.json", 2, "write `onnx convert m.onnx -o out.json`"),
+    ("infer m.onnx out.onnx", 2, "write `onnx infer m.onnx -o out.onnx`"),
+    ("edit m.onnx out.onnx --rename h=k", 2, "write `onnx edit m.onnx -o out.onnx --rename h=k`"),
+    ("extract m.onnx part.onnx --outputs h", 2, "write `onnx extract m.onnx -o part.onnx --outputs h`"),
+    // Options of other tools.
+    ("run m.onnx x.npy", 2, "write `--feed NAME=x.npy`"),
+    ("run m.onnx case.npz", 2, "write `--feeds case.npz`"),
+    ("run m.onnx --input x=x.npy", 2, "write `onnx run m.onnx --feed x=x.npy`"),
+    ("simplify m.onnx --overwrite-input-shape x:1,4", 2, "`--set batch=1`"),
+    ("simplify m.onnx --model-check", 2, "write `onnx simplify m.onnx --prove`"),
+    ("extract m.onnx --output logits -o x.onnx", 2, "write `onnx extract m.onnx --outputs logits -o x.onnx`"),
+    ("extract m.onnx --output-names h -o x.onnx", 2, "write `onnx extract m.onnx --outputs h -o x.onnx`"),
+    ("convert m.onnx --target-opset 18", 2, "write `onnx convert m.onnx --opset 18`"),
+    ("compare m.onnx m.onnx --tolerance 1e-3", 2, "write `onnx compare m.onnx m.onnx --atol 1e-3`"),
+    ("simplify m.onnx --inplace", 2, "write `onnx simplify m.onnx --in-place`"),
+    ("info --versoins m.onnx", 2, "'--versions'"),
+    // Names of passes, operators, types, rules and limits.
+    ("rewrite m.onnx --pass constant-folding", 2, "did you mean `folded-constants`?"),
+    ("rewrite m.onnx --pass eliminate_identity", 2, "did you mean `no-identities`?"),
+    ("rewrite m.onnx --pass no-identites", 2, "did you mean `no-identities`?"),
+    ("ops show LayerNorm", 2, "did you mean `LayerNormalization`?"),
+    ("ops show Linear", 2, "did you mean `Gemm`?"),
+    ("explain check", 2, "`onnx check --help` explains it"),
+    ("explain run_step", 2, "did you mean `run_steps`?"),
+    ("check m.onnx --target tensorrt", 2, "write `onnxruntime` or the file of a target"),
+    ("find m.onnx type(flaot)", 2, "did you mean the type `float`?"),
+    ("find m.onnx Softmx()", 1, "did you mean `Softmax()`?"),
+    ("find m.onnx softmax()", 2, "did you mean the operator, `Softmax()`?"),
+    ("find m.onnx logit", 1, "did you mean"),
+    // Sizes and names.
+    ("run m.onnx --set bath=1", 2, "batch"),
+    ("run m.onnx --set batch=-1", 2, "size"),
+    ("edit m.onnx --set input_id[0]=1", 2, "`input_ids`"),
+    ("edit m.onnx --set input_ids[5]=1", 2, "does not exist"),
+    ("edit m.onnx --rename input_idz=ids", 2, "did you mean `input_ids`?"),
+    ("edit m.onnx --rename batch=N", 2, "`--set batch=NEW` renames sizes"),
+    ("edit m.onnx --rename input_ids=x --names-of values", 2, "write `--names-of inputs`"),
+    ("edit m.onnx --attribute Softmax().axs=1", 2, "did you mean `axis`?"),
+    ("edit m.onnx --attribute axis=1", 2, "`Cast().to=float16`"),
+    ("edit m.onnx --declare h=float32[2]", 2, "did you mean `float`?"),
+    ("edit m.onnx --layout input_ids=NHWC", 2, "has 2 axes, `NHWC` has 4"),
+    // Versions and numbers.
+    ("convert m.onnx --opset 99", 2, "99"),
+    ("convert m.onnx --opset seventeen", 2, "write a number, such as 21"),
+    ("info m.onnx --limit nodes=2X", 2, "`k`, `M`, `G`, `T`"),
+    // Files.
+    ("info small.onnxx", 2, "No such file"),
+    ("info -- -x.onnx", 2, "No such file"),
+    ("run m.onnx --feed img.npy", 2, "NAME=FILE"),
+    ("run m.onnx --feed img=img.npy", 2, "img"),
+    ("info lfs.onnx", 2, "a Git LFS pointer"),
+    ("info page.onnx", 2, "a web page"),
+    ("info archive.onnx", 2, "compressed with gzip"),
+    ("info x.npy", 2, "NumPy"),
+    // Tables.
+    ("diff m.onnx m.onnx --format table", 2, "has no table"),
+    ("info m.onnx --format table --sort-by size", 2, "the columns are"),
+    ("simplify m.onnx m.onnx -o out.onnx", 2, "`-o DIR/`"),
+];
+
+#[test]
+fn every_habit_has_an_answer() {
+    assert!(TYPED.len() >= 60);
+    let folder = Folder::with("m.onnxtxt", MODEL);
+    onnx(&folder, "convert m.onnxtxt -o m.onnx").exits(0);
+    folder.put("lfs.onnx", "version https://git-lfs.github.com/spec/v1\noid sha256:0\n");
+    folder.put("page.onnx", "<!DOCTYPE html><title>404</title>");
+    folder.put("archive.onnx", b"\x1f\x8b\x08\0\0\0\0\0\0\x03");
+    folder.put("x.npy", b"\x93NUMPY\x01\0\x06\0{}    ");
+    let mut wrong = Vec::new();
+    for (typed, code, answer) in TYPED {
+        let run = onnx(&folder, typed);
+        if run.code != *code || !(run.err.contains(answer) || run.out.contains(answer)) {
+            wrong.push(format!("{typed} -> {} {}{}", run.code, run.out, run.err));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert_eq!(folder.list(), ["archive.onnx", "lfs.onnx", "m.onnx", "m.onnxtxt", "page.onnx", "x.npy"]);
+}
