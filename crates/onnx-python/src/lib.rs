@@ -44,7 +44,9 @@ mod _core {
     #[pymodule_export]
     use crate::graph::{Graph, NodeIter};
     #[pymodule_export]
-    use crate::inspect::{Inference, check, cost, diff, explain, find, fix, hash, infer, info, schema, schemas};
+    use crate::inspect::{
+        Inference, check, cost, diff, explain, find, fix, hash, infer, info, schema, schemas,
+    };
     #[pymodule_export]
     use crate::model::{Model, load, loads, parse};
     #[pymodule_export]
