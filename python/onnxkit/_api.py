@@ -59,7 +59,7 @@ def save(model: AnyModel, path: str | os.PathLike[str], **options: Any) -> int:
 def check(model: AnyModel, *, full: bool = True, profile: str | None = None, **options: Any) -> _results.Report:
     """Finds defects. All are in the report; `raise_for_errors()` raises if one is an error.
 
-    With `full=False`, elements of tensors and files with weights are not looked at. The profile `reference` reports what the
+    With `full=False`, elements of tensors and files with weights are not read. The profile `reference` reports what the
     reference reports.
 
     >>> import onnxkit as ox
