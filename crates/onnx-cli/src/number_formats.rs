@@ -31,7 +31,7 @@ impl LibraryError for NarrowError {
             ),
             Self::NotTaken(_) => Some("`onnx info MODEL` lists the operators and their versions".to_owned()),
             Self::Weight { .. } => Some(
-                "are the files of the weights beside the model? `--data-dir DIR` names another folder"
+                "are the files of the weights next to the model? `--data-dir DIR` names another folder"
                     .to_owned(),
             ),
             Self::Invalid(_) => Some("`--except SELECTOR` leaves nodes as they are".to_owned()),

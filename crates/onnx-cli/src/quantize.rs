@@ -26,7 +26,7 @@ impl LibraryError for QuantizeError {
                 Some(format!("`onnx convert MODEL --opset {needed} -o NEW` first"))
             }
             Self::NotMeasured(_) => Some("without `--budget`, the model need not run".to_owned()),
-            Self::Weight { .. } => Some("are the files of the weights beside the model?".to_owned()),
+            Self::Weight { .. } => Some("are the files of the weights next to the model?".to_owned()),
             _ => None,
         }
     }

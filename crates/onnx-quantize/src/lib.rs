@@ -31,7 +31,7 @@
 //! # Quantized weights
 //!
 //! [`quantize_weights`] stores weights as integers or small floats, with a scale for a tensor, a channel or a block, and puts a
-//! `DequantizeLinear` in front of what uses them. [`dequantize`] is the way back. [`retype`] changes the type of an input or output.
+//! `DequantizeLinear` in front of what uses them. [`dequantize`] makes floats of them again. [`retype`] changes the type of an input or output.
 //!
 //! # Error
 //!

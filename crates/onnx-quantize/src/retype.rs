@@ -18,7 +18,7 @@ pub enum RetypeError {
     /// An input and an output have the name: a value that the model returns as it gets it.
     #[error("{} is an input and an output: its type is that of both", Quoted(.0))]
     Both(String),
-    /// Its type is not declared, or it is no tensor.
+    /// Its type is not declared, or is not that of a tensor.
     #[error("{} is not declared as a tensor, and only tensors are cast", Quoted(.0))]
     NotTensor(String),
     /// `Cast` does not convert between the types in the version that is imported.
@@ -63,7 +63,7 @@ impl From<EditError> for RetypeError {
 ///
 /// # Errors
 ///
-/// Returns an error if there is no such input or output, it is no tensor, or the types cannot be cast.
+/// Returns an error if there is no such input or output, it is not a tensor, or the types cannot be cast.
 pub fn retype(model: &mut Model, name: &str, to: ElemType) -> Result<usize, RetypeError> {
     let graph = model.graph(model.main_graph());
     let is_named = |value: &ValueId| model.str(model.value(*value).name()) == name;

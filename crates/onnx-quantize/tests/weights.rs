@@ -1,4 +1,4 @@
-//! Quantized weights: what the model computes with them, and the way back.
+//! Quantized weights: what the model computes with them, and the conversion back.
 
 use onnx_check::{CheckOptions, check};
 use onnx_ir::Model;
@@ -62,7 +62,7 @@ fn every_type_and_granularity_is_exact_up_to_its_steps() {
             for output in measure(&source, &result, &MeasureOptions::default()).unwrap() {
                 assert!(output.snr > least, "{to} {granularity:?} {output:?}");
             }
-            // The floats of the way back are those that the operators get.
+            // The floats of the conversion back are those that the operators get.
             let mut back = result.clone();
             let done = dequantize(&mut back, &DequantizeOptions::default()).unwrap();
             assert_eq!((done.weights, done.pairs, done.left.len()), (4, 0, 0));

@@ -58,7 +58,7 @@ Examples:
   onnx quantize model.onnx --to uint8 --weights-only --symmetric -o small.onnx
   onnx quantize model.onnx --to int8 --weights-only --budget snr=30 -o small.onnx
   onnx quantize model.onnx --to int8 --weights-only --measure -v         what would it cost?
-  onnx convert small.onnx --dequantize -o float.onnx                     the way back";
+  onnx convert small.onnx --dequantize -o float.onnx                     floats again";
 
 /// Arguments of `onnx quantize`.
 #[derive(Debug, Args)]

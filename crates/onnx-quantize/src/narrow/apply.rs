@@ -13,7 +13,7 @@ use onnx_types::{ElemType, Symbol};
 
 use super::functions::Types;
 use super::rounding::{Half, round};
-use super::slots::TypeAttribute;
+use super::want::TypeAttribute;
 use crate::types::{inner_elem, is_dense, with_elem};
 
 /// What is chosen for the slots of a model, in terms of the model.

@@ -1,4 +1,4 @@
-//! The types of all values, and a function of its own for each combination of types in which one is called.
+//! The types of all values, and a separate function for each combination of types in which one is called.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,8 @@ use onnx_schema::{AttrKind, Registry};
 use onnx_shape_infer::{InferOptions, Inference, infer, infer_function};
 use onnx_types::{Shape, Symbol, Type};
 
-use super::slots::{Kept, WideReason};
+use super::slots::Kept;
+use super::want::WideReason;
 use crate::types::{inner_elem, with_elem};
 
 /// The types of values.

@@ -5,10 +5,11 @@ use onnx_schema::op;
 use onnx_types::{ElemType, Type};
 
 use super::functions::Types;
-use super::slots::{Kept, WideReason};
+use super::slots::Kept;
+use super::want::WideReason;
 use crate::types::inner_elem;
 
-/// Keeps the nodes that compute lists of numbers which become integers: sizes for `Resize`, positions, numbers of elements. A
+/// Keeps the nodes that compute lists of numbers which become integers or sizes: operands of `Resize` and `Range`, positions, numbers of elements. A
 /// narrow type has too few bits for them.
 pub(crate) fn keep(model: &Model, types: &Types, functions: &[FunctionId], kept: &mut Kept) {
     let bodies = functions.iter().map(|&function| model.function(function).body());
@@ -27,6 +28,11 @@ pub(crate) fn keep(model: &Model, types: &Types, functions: &[FunctionId], kept:
         let record = model.node(node);
         if record.is(op::CAST) && record.output(0).is_some_and(is_exact) {
             open.extend(record.input(0));
+        }
+        // Their operands determine how many elements there are.
+        if record.is(op::RANGE) || record.is(op::RESIZE) || record.is(op::UPSAMPLE) {
+            let first = usize::from(!record.is(op::RANGE));
+            open.extend(record.inputs().skip(first).flatten());
         }
     }
     while let Some(value) = open.pop() {

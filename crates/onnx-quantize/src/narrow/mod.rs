@@ -8,6 +8,7 @@ mod index;
 mod range;
 mod rounding;
 mod slots;
+mod want;
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -28,9 +29,10 @@ pub(crate) use self::apply::{cast_code, unused_name};
 use self::cut::{Network, UNLIMITED};
 use self::functions::{Typed, specialize};
 pub use self::rounding::{Half, Losses};
-pub use self::slots::WideReason;
 pub(crate) use self::slots::is_weight;
-use self::slots::{Kept, Slots, Want};
+use self::slots::{Kept, Slots};
+use self::want::Want;
+pub use self::want::WideReason;
 use crate::types::is_dense;
 
 /// Settings of [`narrow`].
@@ -99,8 +101,8 @@ pub enum NarrowError {
     /// The model has training information, or a `Gradient`.
     #[error("the model has training information, whose results depend on the types of the nodes between")]
     Training,
-    /// Nothing in the model takes the type.
-    #[error("no operator of the model takes {} in the version that it imports", .0.elem())]
+    /// Nothing in the model is `float` and takes the type.
+    #[error("no operator of the model computes with `float` and takes {} in the version that it imports", .0.elem())]
     NotTaken(Half),
     /// A weight cannot be read.
     #[error("the elements of {} cannot be read: {reason}", Quoted(tensor))]
@@ -198,7 +200,12 @@ pub fn narrow(model: &mut Model, half: Half, options: &NarrowOptions<'_>) -> Res
         let selectors = Selectors::new(&result);
         let before = forced.len();
         for error in &new {
-            if let Some(Element::Node(node)) = selectors.element(&error.locus) {
+            let node = match selectors.element(&error.locus) {
+                Some(Element::Node(node)) => Some(node),
+                Some(Element::Value(value)) => result.value(value).producer(),
+                _ => None,
+            };
+            if let Some(node) = node {
                 force(model, &result, node, &mut forced);
             }
         }
@@ -326,7 +333,6 @@ fn ranges(
 ) -> (Vec<(String, f64)>, Option<String>) {
     let mut found = Vec::new();
     let mut mask = f64::NEG_INFINITY;
-    let mut kept_users: HashSet<NodeId> = HashSet::default();
     let mut add = |node: NodeId, worst: f64| {
         let output = model.node(node).outputs().iter().copied().flatten().next();
         let name = output.map(|output| model.str(model.value(output).name()).to_owned());
@@ -361,21 +367,22 @@ fn ranges(
     };
     match range::out_of_range(model, &inputs.by_name(), &run, (f64::from(half.max()), mask)) {
         Ok(nodes) => {
-            for (node, worst) in nodes {
-                add(node, worst);
-                // What takes the number takes it as it is.
-                let outputs: Vec<ValueId> = model.node(node).outputs().iter().copied().flatten().collect();
-                let users = outputs.into_iter().flat_map(|output| model.consumers(output));
-                users.for_each(|user| _ = kept_users.insert(user));
-            }
-            for user in model.all_graphs().flat_map(|graph| model.nodes(graph)) {
-                if kept_users.contains(&user) {
-                    kept.entry(user).or_insert(WideReason::Range);
-                }
-            }
+            nodes.iter().for_each(|&(node, worst)| add(node, worst));
+            keep_users(model, &nodes, kept);
             (found, None)
         }
         Err(reason) => (found, Some(reason)),
+    }
+}
+
+/// Keeps the nodes that take a number out of range: they take it as it is.
+fn keep_users(model: &Model, nodes: &[(NodeId, f64)], kept: &mut Kept) {
+    for &(node, _) in nodes {
+        for output in model.node(node).outputs().iter().copied().flatten() {
+            for user in model.consumers(output) {
+                kept.entry(user).or_insert(WideReason::Range);
+            }
+        }
     }
 }
 

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn masks_are_told_from_numbers() {
+    fn masks_differ_from_numbers() {
         let of = |numbers: &[f32]| losses(&Tensor::vector(numbers), Half::Float16, &NoData).unwrap();
         assert!(of(&[0.0, f32::MIN]).is_mask && of(&[-1e9, 0.0, -1e9]).is_mask && of(&[f32::MAX]).is_mask);
         let other = of(&[1e6, 1.0]);

@@ -32,7 +32,7 @@ pub enum Granularity {
     Tensor,
     /// The elements of one output channel.
     Channel,
-    /// So many elements along the axis that the operator sums over.
+    /// Blocks of this number of elements along the axis that the operator sums over.
     Block(usize),
 }
 
@@ -42,7 +42,7 @@ pub enum Granularity {
 pub struct WeightOptions<'a> {
     /// How many elements share a scale. Default: all of a tensor.
     pub granularity: Granularity,
-    /// Whether zero is in the middle of the range, so that there are no zero points (of unsigned types: it is the middle). Default:
+    /// Whether zero is in the middle of the range, so zero points are not needed (of unsigned types: it is the middle). Default:
     /// of signed types only; see [`symmetric`](Self::symmetric) for others.
     pub symmetric: bool,
     /// Nodes whose weights stay. Default: none.

@@ -1,0 +1,63 @@
+//! What is known about the type of a slot, and why it stays `float`.
+
+use onnx_types::Symbol;
+
+/// What is known about the type of a slot.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Want {
+    /// Nothing is computed in it: elements move. It becomes narrow if that does not cost casts.
+    Free,
+    /// It computes, and may do so in the narrow type.
+    Narrow,
+    /// It stays `float`.
+    Wide,
+}
+
+/// Why a slot stays `float`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum WideReason {
+    /// The operator does not take the narrow type there in the version that is imported.
+    Signature,
+    /// The operator is not known.
+    Unknown,
+    /// It was not selected, or excepted.
+    Selection,
+    /// A number on the way is out of the range of the narrow type.
+    Range,
+    /// It computes a size or an index, which has to be exact.
+    Index,
+    /// The inputs and outputs of the model keep their types.
+    Interface,
+    /// The result would not be valid.
+    Validity,
+}
+
+impl WideReason {
+    /// The reason as a clause.
+    #[must_use]
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Signature => "its version does not take the type there",
+            Self::Unknown => "the operator or a type is not known",
+            Self::Selection => "it is not selected",
+            Self::Range => "numbers are out of range",
+            Self::Index => "it computes a size or an index",
+            Self::Interface => "inputs and outputs keep their types",
+            Self::Validity => "the result would not be valid",
+        }
+    }
+}
+
+/// An attribute that states the type of a slot.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum TypeAttribute {
+    /// The code of the element type.
+    Code(Symbol),
+    /// The name of the element type, in old versions of `Cast`.
+    Name(Symbol),
+    /// The type of the value of a tensor; an absent one is a zero of `float`.
+    Tensor(Symbol),
+    /// A type.
+    Type(Symbol),
+}
