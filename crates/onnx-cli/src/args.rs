@@ -246,7 +246,7 @@ pub(crate) struct CheckArgs {
 }
 
 impl CheckArgs {
-    /// Whether inference is part of the check. The plain check of the reference is without.
+    /// Whether inference is part of the check. That of the reference is without, unless it is full.
     pub(crate) fn infers(&self) -> bool {
         self.full || (!self.fast && self.profile == RuleProfile::Spec)
     }

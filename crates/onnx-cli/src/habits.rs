@@ -51,7 +51,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ),
     ("surgeon", "`onnx edit`, `onnx extract` and `onnx rewrite --rules FILE` change graphs"),
     ("debug-reduce", "`onnx reduce IN -o OUT -- COMMAND {}` finds the smallest model that fails"),
-    ("serve", "models are run by `onnx run`, which is no server"),
+    ("serve", "models are run by `onnx run`, and not served"),
     ("train", "models are not trained here"),
 ];
 

@@ -229,7 +229,7 @@ fn layout(model: &Model, text: &str) -> Result<Layout, Failure> {
     let is_output = |value: ValueId| outputs.clone().any(|output| output == value);
     let mut ports = graph.inputs().iter().copied().chain(outputs.clone());
     let value = ports.find(|&value| model.str(model.value(value).name()) == name).ok_or_else(|| {
-        Failure::new(format_args!("`{}` is no input or output of the model", shown(name)))
+        Failure::new(format_args!("`{}` is neither an input nor an output of the model", shown(name)))
             .help("`onnx info --all MODEL` lists both")
     })?;
     if graph.inputs().contains(&value) && is_output(value) {

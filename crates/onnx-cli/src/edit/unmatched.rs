@@ -15,7 +15,7 @@ pub(super) fn explained(model: &Model, old: &str, args: &EditArgs) -> Option<Fai
         return Some(failure.help(format!("write `--names-of {kind}`, or leave `--names-of` away")));
     }
     is_size(model, old).then(|| {
-        Failure::new(message("no name of a value or a node, but of a size"))
+        Failure::new(message("the name of a size, not of a value or a node"))
             .help(format!("`--set {}=NEW` renames sizes", shown(old)))
     })
 }

@@ -28,7 +28,7 @@ fn many(count: usize) -> String {
     )
 }
 
-/// The check of a model is everything that costs little; the plain check of the reference is a profile.
+/// The check of a model is everything that costs little; that of the reference is a profile.
 #[test]
 fn a_check_infers() {
     let folder = Folder::new();
@@ -256,7 +256,7 @@ fn small_edits_are_judged_before_they_are_written() {
     assert_eq!(text.matches("Transpose <perm = ").count(), 2, "{text}");
     onnx(&folder, "edit e.onnx --layout x=NCHW --layout y=NCHW -o f.onnx").exits(0);
     onnx(&folder, "compare out.onnx f.onnx --rtol 0 --atol 0").exits(0);
-    onnx(&folder, "edit out.onnx --layout h=NHWC").exits(2).says("is no input or output");
+    onnx(&folder, "edit out.onnx --layout h=NHWC").exits(2).says("is neither an input nor an output");
     onnx(&folder, "edit out.onnx --layout x=NCL").exits(2).says("has 4 axes");
 }
 
