@@ -131,7 +131,7 @@ fn is_file(word: &str) -> bool {
 
 fn of_command(word: &str, words: &[String]) -> Option<Failure> {
     if let Some((_, help)) = ELSEWHERE.iter().find(|(other, _)| *other == word) {
-        return Some(Failure::new(format_args!("there is no command `{word}`")).help(*help));
+        return Some(Failure::new(format_args!("`{word}` is not a command")).help(*help));
     }
     if !is_file(word) {
         return None;

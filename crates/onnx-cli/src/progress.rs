@@ -41,7 +41,7 @@ impl Progress {
         bar.set_prefix(verb);
         let (sender, receiver) = mpsc::channel();
         let late = bar.clone();
-        // Without a thread there is no bar.
+        // Without a thread, the bar is not shown.
         let _ = thread::Builder::new().spawn(move || {
             if receiver.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
                 late.set_draw_target(ProgressDrawTarget::stderr());

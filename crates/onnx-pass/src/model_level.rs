@@ -56,13 +56,8 @@ impl InitialSizes {
 /// the runs took four times the operations that a claim of one node may take.
 #[must_use]
 pub fn prove_models(before: &Model, after: &Model, class: Exactness, options: &PassOptions<'_>) -> Verdict {
-    let is_random = |&node: &onnx_ir::NodeId| !before.has_deterministic_operator(node, options.registry);
-    if let Some(node) = before.all_graphs().flat_map(|graph| before.nodes(graph)).find(is_random) {
-        let op = before.str(before.node(node).op());
-        return Verdict::Untested(format!("`{op}` is not known to be deterministic"));
-    }
-    if before.graph(before.main_graph()).outputs().is_empty() {
-        return Verdict::Untested("the model has no outputs".to_owned());
+    if let Some(reason) = incomparable(before, options) {
+        return Verdict::Untested(reason);
     }
     let bounded = PassOptions { execution: bounded(before, after, &options.execution), ..options.clone() };
     let known = InferOptions::default()
@@ -119,6 +114,17 @@ pub fn prove_models(before: &Model, after: &Model, class: Exactness, options: &P
         0 => Verdict::Untested(reason),
         runs => Verdict::Tested { runs, attempts },
     }
+}
+
+/// Why the results of a model cannot be compared, if that is so.
+fn incomparable(model: &Model, options: &PassOptions<'_>) -> Option<String> {
+    let is_random = |&node: &onnx_ir::NodeId| !model.has_deterministic_operator(node, options.registry);
+    if let Some(node) = model.all_graphs().flat_map(|graph| model.nodes(graph)).find(is_random) {
+        let op = model.str(model.node(node).op());
+        return Some(format!("`{op}` is not known to be deterministic"));
+    }
+    let is_empty = model.graph(model.main_graph()).outputs().is_empty();
+    is_empty.then(|| "the model has no outputs".to_owned())
 }
 
 /// Runs a model before and after an edit that changes its results, and measures by how much. It is refuted if an output differs by

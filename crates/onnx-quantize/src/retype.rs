@@ -63,7 +63,7 @@ impl From<EditError> for RetypeError {
 ///
 /// # Errors
 ///
-/// Returns an error if there is no such input or output, it is not a tensor, or the types cannot be cast.
+/// Returns an error if the model has no such input or output, it is not a tensor, or the types cannot be cast.
 pub fn retype(model: &mut Model, name: &str, to: ElemType) -> Result<usize, RetypeError> {
     let graph = model.graph(model.main_graph());
     let is_named = |value: &ValueId| model.str(model.value(*value).name()) == name;

@@ -9,7 +9,7 @@ use super::sources::Files;
 const SHARED: [(&str, &str); 6] = [
     (
         "Cx",
-        "rules of inference and kernels are written against the same interface, each in a file of its own",
+        "rules of inference and kernels are written against the same interface, each in its own file",
     ),
     ("Stop", "as for `Cx`"),
     ("Param", "as for `Cx`: the parameter of a node, in a rule by what inference knows of it"),

@@ -32,7 +32,7 @@ impl Totals {
         self.hidden = self.hidden.saturating_add(sink.hidden());
     }
 
-    /// Whether there is no error.
+    /// Whether no error was found.
     pub(super) const fn are_fine(&self) -> bool {
         self.files == self.fine && self.failed == 0
     }

@@ -397,7 +397,7 @@ fn describe_passes(
 
 /// The most frequent reasons for which nodes with known or constant results stay, with the number of nodes.
 fn causes(done: &PipelineReport) -> Vec<(usize, String)> {
-    /// Fewer nodes are no cause of their own.
+    /// Fewer nodes are not listed.
     const LEAST: usize = 8;
     const MOST: usize = 3;
     const PASSES: [&str; 3] = ["known-elements", "folded-constants", "no-known-branches"];

@@ -420,7 +420,7 @@ fn the_report_of_printing_is_a_file() {
     assert_eq!(report["outputs"][0]["name"], "out.onnxtxt");
 }
 
-/// An abridged text is no model: its elements would be lost.
+/// An abridged text is not a model: its elements would be lost.
 #[test]
 fn an_abridged_text_replaces_no_model() {
     let elements = vec!["1"; 100].join(", ");

@@ -109,7 +109,7 @@ impl<'a> Splitting<'a> {
         self.interfaces.len()
     }
 
-    /// Returns `true` if there are no parts.
+    /// Returns `true` if the list of parts is empty.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.interfaces.is_empty()

@@ -14,7 +14,7 @@
 //! (trip count at least 1) excludes that; if the loop provably has no iteration, the shape is unknown.
 //!
 //! An element type or kind that changes between iterations is a fault, as is a collected value that is not a tensor, and a
-//! condition that is no truth value; the reference does not look at the condition.
+//! condition that is not a truth value; the reference does not check the condition.
 
 use onnx_ir::{Def, GraphId, ValueId};
 use onnx_schema::{attr, op};

@@ -1,6 +1,6 @@
 //! `Gemm`: the product of two matrices, each turned or not, plus a third that broadcasts to it.
 //!
-//! The inner sizes must be the same; the reference compares them only from version 13 on, and does not look at the third
+//! The inner sizes must be the same; the reference compares them only from version 13 on, and does not check the third
 //! input, which must broadcast to the product. If one matrix is unknown, the size that comes from the other one is still known.
 
 use onnx_schema::{attr, op};
