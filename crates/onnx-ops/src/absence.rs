@@ -4,14 +4,14 @@
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Absence {
     /// A value that depends on the node; `derived_default` computes it.
-    Derived(Derivation),
+    Derived(DerivedDefault),
     /// A separate meaning, which no value of the attribute expresses.
     Own,
 }
 
 /// The derivation of the value of an absent attribute from the node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Derivation {
+pub enum DerivedDefault {
     /// All axes of the first input, in descending order.
     AxesReversed,
     /// All axes of the first input.
@@ -50,42 +50,42 @@ use Absence::{Derived, Own};
 /// Optional attributes without a default, by operator: `*` stands for every other operator with the attribute.
 const ABSENCE: &[(&str, &str, Absence)] = &[
     // Shapes and axes.
-    ("Transpose", "perm", Derived(Derivation::AxesReversed)),
-    ("CenterCropPad", "axes", Derived(Derivation::Axes)),
-    ("Resize", "axes", Derived(Derivation::Axes)),
-    ("ReduceL1", "axes", Derived(Derivation::Axes)),
-    ("ReduceL2", "axes", Derived(Derivation::Axes)),
-    ("ReduceLogSum", "axes", Derived(Derivation::Axes)),
-    ("ReduceLogSumExp", "axes", Derived(Derivation::Axes)),
-    ("ReduceMax", "axes", Derived(Derivation::Axes)),
-    ("ReduceMean", "axes", Derived(Derivation::Axes)),
-    ("ReduceMin", "axes", Derived(Derivation::Axes)),
-    ("ReduceProd", "axes", Derived(Derivation::Axes)),
-    ("ReduceSum", "axes", Derived(Derivation::Axes)),
-    ("ReduceSumSquare", "axes", Derived(Derivation::Axes)),
-    ("Shape", "end", Derived(Derivation::Rank)),
-    ("Slice", "axes", Derived(Derivation::Starts)),
-    ("Concat", "axis", Derived(Derivation::Int(1))),
-    ("Split", "num_outputs", Derived(Derivation::OutputCount)),
+    ("Transpose", "perm", Derived(DerivedDefault::AxesReversed)),
+    ("CenterCropPad", "axes", Derived(DerivedDefault::Axes)),
+    ("Resize", "axes", Derived(DerivedDefault::Axes)),
+    ("ReduceL1", "axes", Derived(DerivedDefault::Axes)),
+    ("ReduceL2", "axes", Derived(DerivedDefault::Axes)),
+    ("ReduceLogSum", "axes", Derived(DerivedDefault::Axes)),
+    ("ReduceLogSumExp", "axes", Derived(DerivedDefault::Axes)),
+    ("ReduceMax", "axes", Derived(DerivedDefault::Axes)),
+    ("ReduceMean", "axes", Derived(DerivedDefault::Axes)),
+    ("ReduceMin", "axes", Derived(DerivedDefault::Axes)),
+    ("ReduceProd", "axes", Derived(DerivedDefault::Axes)),
+    ("ReduceSum", "axes", Derived(DerivedDefault::Axes)),
+    ("ReduceSumSquare", "axes", Derived(DerivedDefault::Axes)),
+    ("Shape", "end", Derived(DerivedDefault::Rank)),
+    ("Slice", "axes", Derived(DerivedDefault::Starts)),
+    ("Concat", "axis", Derived(DerivedDefault::Int(1))),
+    ("Split", "num_outputs", Derived(DerivedDefault::OutputCount)),
     // Windows.
-    ("Conv", "kernel_shape", Derived(Derivation::Kernel(1))),
-    ("ConvInteger", "kernel_shape", Derived(Derivation::Kernel(1))),
-    ("ConvTranspose", "kernel_shape", Derived(Derivation::Kernel(1))),
-    ("DeformConv", "kernel_shape", Derived(Derivation::Kernel(1))),
-    ("QLinearConv", "kernel_shape", Derived(Derivation::Kernel(3))),
-    ("ConvTranspose", "output_padding", Derived(Derivation::SpatialZeros)),
-    ("Col2Im", "strides", Derived(Derivation::Image { value: 1, times: 1 })),
-    ("Col2Im", "dilations", Derived(Derivation::Image { value: 1, times: 1 })),
-    ("Col2Im", "pads", Derived(Derivation::Image { value: 0, times: 2 })),
-    ("*", "strides", Derived(Derivation::SpatialOnes)),
-    ("*", "dilations", Derived(Derivation::SpatialOnes)),
-    ("*", "pads", Derived(Derivation::SpatialPads)),
+    ("Conv", "kernel_shape", Derived(DerivedDefault::Kernel(1))),
+    ("ConvInteger", "kernel_shape", Derived(DerivedDefault::Kernel(1))),
+    ("ConvTranspose", "kernel_shape", Derived(DerivedDefault::Kernel(1))),
+    ("DeformConv", "kernel_shape", Derived(DerivedDefault::Kernel(1))),
+    ("QLinearConv", "kernel_shape", Derived(DerivedDefault::Kernel(3))),
+    ("ConvTranspose", "output_padding", Derived(DerivedDefault::SpatialZeros)),
+    ("Col2Im", "strides", Derived(DerivedDefault::Image { value: 1, times: 1 })),
+    ("Col2Im", "dilations", Derived(DerivedDefault::Image { value: 1, times: 1 })),
+    ("Col2Im", "pads", Derived(DerivedDefault::Image { value: 0, times: 2 })),
+    ("*", "strides", Derived(DerivedDefault::SpatialOnes)),
+    ("*", "dilations", Derived(DerivedDefault::SpatialOnes)),
+    ("*", "pads", Derived(DerivedDefault::SpatialPads)),
     // Loops over axes.
-    ("Scan", "scan_input_axes", Derived(Derivation::ScanInputs)),
-    ("Scan", "scan_input_directions", Derived(Derivation::ScanInputs)),
-    ("Scan", "directions", Derived(Derivation::ScanInputs)),
-    ("Scan", "scan_output_axes", Derived(Derivation::ScanOutputs)),
-    ("Scan", "scan_output_directions", Derived(Derivation::ScanOutputs)),
+    ("Scan", "scan_input_axes", Derived(DerivedDefault::ScanInputs)),
+    ("Scan", "scan_input_directions", Derived(DerivedDefault::ScanInputs)),
+    ("Scan", "directions", Derived(DerivedDefault::ScanInputs)),
+    ("Scan", "scan_output_axes", Derived(DerivedDefault::ScanOutputs)),
+    ("Scan", "scan_output_directions", Derived(DerivedDefault::ScanOutputs)),
     ("StringSplit", "maxsplit", Own),
     // Absence has a meaning that no value expresses: the input is flattened first (`Compress`, `Unique`), every axis of
     // size 1 is removed (`Squeeze`), operands are not broadcast, the type is that of the input, the runtime chooses the

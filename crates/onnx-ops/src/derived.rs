@@ -6,7 +6,7 @@ use onnx_ir::ValueId;
 use onnx_schema::{attr, domain, op};
 use onnx_types::Symbol;
 
-use crate::absence::{Absence, Derivation, of_names};
+use crate::absence::{Absence, DerivedDefault, of_names};
 use crate::call::Call;
 use crate::param::{Param, kind};
 
@@ -111,7 +111,7 @@ fn has_explicit_pads(call: &Call<'_>) -> bool {
 fn derive(
     call: &Call<'_>,
     attribute: Symbol,
-    rule: Derivation,
+    rule: DerivedDefault,
     sizes: &dyn Fn(usize) -> Option<Vec<Option<i64>>>,
 ) -> Option<Vec<i64>> {
     if attribute == attr::PADS && !has_explicit_pads(call) {
@@ -120,28 +120,28 @@ fn derive(
     let rank = || sizes(0).map(|sizes| sizes.len());
     let spatial = || rank()?.checked_sub(2);
     Some(match rule {
-        Derivation::AxesReversed => axes(rank()?).into_iter().rev().collect(),
-        Derivation::Axes if is_reduction(call) => {
+        DerivedDefault::AxesReversed => axes(rank()?).into_iter().rev().collect(),
+        DerivedDefault::Axes if is_reduction(call) => {
             match call.attr::<kind::Int>(attr::NOOP_WITH_EMPTY_AXES).or_default(0)? {
                 0 => axes(rank()?),
                 _ => Vec::new(),
             }
         }
-        Derivation::Axes => axes(rank()?),
-        Derivation::Rank => vec![i64::try_from(rank()?).ok()?],
-        Derivation::SpatialOnes => vec![1; spatial()?],
-        Derivation::SpatialZeros => vec![0; spatial()?],
-        Derivation::SpatialPads => vec![0; spatial()?.checked_mul(2)?],
-        Derivation::Kernel(index) => sizes(index)?.get(2..)?.iter().copied().collect::<Option<_>>()?,
-        Derivation::Int(value) => vec![value],
-        Derivation::ScanInputs => vec![0; scanned_inputs(call)?],
-        Derivation::ScanOutputs => vec![0; scanned_outputs(call)?],
-        Derivation::Starts => axes(call.param::<kind::Ints>(crate::ops::Slice::STARTS).known()?.len()),
-        Derivation::Image { value, times } => {
+        DerivedDefault::Axes => axes(rank()?),
+        DerivedDefault::Rank => vec![i64::try_from(rank()?).ok()?],
+        DerivedDefault::SpatialOnes => vec![1; spatial()?],
+        DerivedDefault::SpatialZeros => vec![0; spatial()?],
+        DerivedDefault::SpatialPads => vec![0; spatial()?.checked_mul(2)?],
+        DerivedDefault::Kernel(index) => sizes(index)?.get(2..)?.iter().copied().collect::<Option<_>>()?,
+        DerivedDefault::Int(value) => vec![value],
+        DerivedDefault::ScanInputs => vec![0; scanned_inputs(call)?],
+        DerivedDefault::ScanOutputs => vec![0; scanned_outputs(call)?],
+        DerivedDefault::Starts => axes(call.param::<kind::Ints>(crate::ops::Slice::STARTS).known()?.len()),
+        DerivedDefault::Image { value, times } => {
             let count = usize::try_from((*sizes(1)?.first()?)?).ok()?;
             vec![value; count.checked_mul(times).filter(|&count| count <= MAX_IMAGE_AXES)?]
         }
-        Derivation::OutputCount => vec![i64::try_from(call.node().outputs().len()).ok()?],
+        DerivedDefault::OutputCount => vec![i64::try_from(call.node().outputs().len()).ok()?],
     })
 }
 

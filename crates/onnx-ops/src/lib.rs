@@ -76,7 +76,7 @@ mod param;
 #[cfg(test)]
 mod tests;
 
-pub use absence::{Absence, Derivation};
+pub use absence::{Absence, DerivedDefault};
 pub use call::{Call, Mismatch, Operator, Outputs, Place, Places, View, schema_of};
 pub use derived::{absence, derived_default, is_commutative};
 pub use make::{Arg, Make, MakeError, VersionedName};

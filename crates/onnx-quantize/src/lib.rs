@@ -47,7 +47,7 @@ mod weights;
 
 pub use measure::{MeasureOptions, MeasuredOutput, measure};
 pub use narrow::{
-    Half, Losses, NarrowError, NarrowOptions, Narrowed, RoundedTensor, WideNode, WideReason, narrow,
+    Half, NarrowError, NarrowOptions, Narrowed, RoundedTensor, RoundingLosses, WideNode, WideReason, narrow,
 };
 pub use retype::{RetypeError, retype};
 pub use weights::{

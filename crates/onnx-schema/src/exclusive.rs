@@ -17,10 +17,10 @@ pub const CONSTANT_VALUES: &[Symbol] = &[
     attr::VALUE_STRINGS,
 ];
 
-/// Part of a node that can be given or left out.
+/// ExclusivePart of a node that can be given or left out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Part {
+pub enum ExclusivePart {
     /// An attribute.
     Attribute(Symbol),
     /// A string attribute with another value than these.
@@ -29,7 +29,7 @@ pub enum Part {
     Input(usize),
 }
 
-impl Part {
+impl ExclusivePart {
     /// The attribute; `None` for an input.
     #[must_use]
     pub const fn attribute(self) -> Option<Symbol> {
@@ -45,7 +45,7 @@ impl Part {
 #[non_exhaustive]
 pub struct Exclusion {
     /// The parts.
-    pub parts: &'static [Part],
+    pub parts: &'static [ExclusivePart],
     /// Whether the node needs one of them.
     pub is_needed: bool,
     /// Where the operator's documentation has the sentence: `doc`, or the attribute or input that it describes.
@@ -57,27 +57,32 @@ type Row = (Symbol, i64, i64, Exclusion);
 
 const ANY: i64 = i64::MAX;
 
-const fn needed(parts: &'static [Part], sentence: &'static str) -> Exclusion {
+const fn needed(parts: &'static [ExclusivePart], sentence: &'static str) -> Exclusion {
     Exclusion { parts, is_needed: true, sentence }
 }
 
-const fn allowed(parts: &'static [Part], sentence: &'static str) -> Exclusion {
+const fn allowed(parts: &'static [ExclusivePart], sentence: &'static str) -> Exclusion {
     Exclusion { parts, is_needed: false, sentence }
 }
 
 /// Padding that is given and padding that is computed.
 const PADDING: Exclusion = allowed(
-    &[Part::Attribute(attr::PADS), Part::AttributeOtherThan(attr::AUTO_PAD, &["", "NOTSET"])],
+    &[
+        ExclusivePart::Attribute(attr::PADS),
+        ExclusivePart::AttributeOtherThan(attr::AUTO_PAD, &["", "NOTSET"]),
+    ],
     "attribute pads",
 );
 const DEFAULTS: Exclusion = allowed(
-    &[Part::Attribute(attr::DEFAULT_INT64), Part::Attribute(attr::DEFAULT_STRING)],
+    &[ExclusivePart::Attribute(attr::DEFAULT_INT64), ExclusivePart::Attribute(attr::DEFAULT_STRING)],
     "attribute default_int64",
 );
-const LABELS: &[Part] =
-    &[Part::Attribute(attr::CLASSLABELS_INT64S), Part::Attribute(attr::CLASSLABELS_STRINGS)];
-const CLASSES: &[Part] =
-    &[Part::Attribute(attr::CLASSLABELS_INTS), Part::Attribute(attr::CLASSLABELS_STRINGS)];
+const LABELS: &[ExclusivePart] = &[
+    ExclusivePart::Attribute(attr::CLASSLABELS_INT64S),
+    ExclusivePart::Attribute(attr::CLASSLABELS_STRINGS),
+];
+const CLASSES: &[ExclusivePart] =
+    &[ExclusivePart::Attribute(attr::CLASSLABELS_INTS), ExclusivePart::Attribute(attr::CLASSLABELS_STRINGS)];
 
 /// What the documentation of the operators of version 1.23.2 excludes, one row for each sentence.
 ///
@@ -90,7 +95,7 @@ const EXCLUSIONS: &[Row] = &[
         op::CONSTANT,
         11,
         11,
-        needed(&[Part::Attribute(attr::VALUE), Part::Attribute(attr::SPARSE_VALUE)], "doc"),
+        needed(&[ExclusivePart::Attribute(attr::VALUE), ExclusivePart::Attribute(attr::SPARSE_VALUE)], "doc"),
     ),
     (
         op::CONSTANT,
@@ -98,14 +103,14 @@ const EXCLUSIONS: &[Row] = &[
         ANY,
         needed(
             &[
-                Part::Attribute(attr::VALUE),
-                Part::Attribute(attr::SPARSE_VALUE),
-                Part::Attribute(attr::VALUE_FLOAT),
-                Part::Attribute(attr::VALUE_FLOATS),
-                Part::Attribute(attr::VALUE_INT),
-                Part::Attribute(attr::VALUE_INTS),
-                Part::Attribute(attr::VALUE_STRING),
-                Part::Attribute(attr::VALUE_STRINGS),
+                ExclusivePart::Attribute(attr::VALUE),
+                ExclusivePart::Attribute(attr::SPARSE_VALUE),
+                ExclusivePart::Attribute(attr::VALUE_FLOAT),
+                ExclusivePart::Attribute(attr::VALUE_FLOATS),
+                ExclusivePart::Attribute(attr::VALUE_INT),
+                ExclusivePart::Attribute(attr::VALUE_INTS),
+                ExclusivePart::Attribute(attr::VALUE_STRING),
+                ExclusivePart::Attribute(attr::VALUE_STRINGS),
             ],
             "doc",
         ),
@@ -118,7 +123,10 @@ const EXCLUSIONS: &[Row] = &[
         1,
         ANY,
         needed(
-            &[Part::Attribute(attr::STRING_VOCABULARY), Part::Attribute(attr::INT64_VOCABULARY)],
+            &[
+                ExclusivePart::Attribute(attr::STRING_VOCABULARY),
+                ExclusivePart::Attribute(attr::INT64_VOCABULARY),
+            ],
             "attribute string_vocabulary",
         ),
     ),
@@ -127,7 +135,10 @@ const EXCLUSIONS: &[Row] = &[
         1,
         ANY,
         needed(
-            &[Part::Attribute(attr::IMPUTED_VALUE_FLOATS), Part::Attribute(attr::IMPUTED_VALUE_INT64S)],
+            &[
+                ExclusivePart::Attribute(attr::IMPUTED_VALUE_FLOATS),
+                ExclusivePart::Attribute(attr::IMPUTED_VALUE_INT64S),
+            ],
             "doc",
         ),
     ),
@@ -136,7 +147,10 @@ const EXCLUSIONS: &[Row] = &[
         1,
         ANY,
         allowed(
-            &[Part::Attribute(attr::REPLACED_VALUE_FLOAT), Part::Attribute(attr::REPLACED_VALUE_INT64)],
+            &[
+                ExclusivePart::Attribute(attr::REPLACED_VALUE_FLOAT),
+                ExclusivePart::Attribute(attr::REPLACED_VALUE_INT64),
+            ],
             "doc",
         ),
     ),
@@ -147,9 +161,9 @@ const EXCLUSIONS: &[Row] = &[
         3,
         needed(
             &[
-                Part::Attribute(attr::KEYS_FLOATS),
-                Part::Attribute(attr::KEYS_INT64S),
-                Part::Attribute(attr::KEYS_STRINGS),
+                ExclusivePart::Attribute(attr::KEYS_FLOATS),
+                ExclusivePart::Attribute(attr::KEYS_INT64S),
+                ExclusivePart::Attribute(attr::KEYS_STRINGS),
             ],
             "attribute keys_strings",
         ),
@@ -160,9 +174,9 @@ const EXCLUSIONS: &[Row] = &[
         3,
         needed(
             &[
-                Part::Attribute(attr::VALUES_FLOATS),
-                Part::Attribute(attr::VALUES_INT64S),
-                Part::Attribute(attr::VALUES_STRINGS),
+                ExclusivePart::Attribute(attr::VALUES_FLOATS),
+                ExclusivePart::Attribute(attr::VALUES_INT64S),
+                ExclusivePart::Attribute(attr::VALUES_STRINGS),
             ],
             "attribute values_strings",
         ),
@@ -173,10 +187,10 @@ const EXCLUSIONS: &[Row] = &[
         ANY,
         needed(
             &[
-                Part::Attribute(attr::KEYS_FLOATS),
-                Part::Attribute(attr::KEYS_INT64S),
-                Part::Attribute(attr::KEYS_STRINGS),
-                Part::Attribute(attr::KEYS_TENSOR),
+                ExclusivePart::Attribute(attr::KEYS_FLOATS),
+                ExclusivePart::Attribute(attr::KEYS_INT64S),
+                ExclusivePart::Attribute(attr::KEYS_STRINGS),
+                ExclusivePart::Attribute(attr::KEYS_TENSOR),
             ],
             "attribute keys_tensor",
         ),
@@ -187,10 +201,10 @@ const EXCLUSIONS: &[Row] = &[
         ANY,
         needed(
             &[
-                Part::Attribute(attr::VALUES_FLOATS),
-                Part::Attribute(attr::VALUES_INT64S),
-                Part::Attribute(attr::VALUES_STRINGS),
-                Part::Attribute(attr::VALUES_TENSOR),
+                ExclusivePart::Attribute(attr::VALUES_FLOATS),
+                ExclusivePart::Attribute(attr::VALUES_INT64S),
+                ExclusivePart::Attribute(attr::VALUES_STRINGS),
+                ExclusivePart::Attribute(attr::VALUES_TENSOR),
             ],
             "attribute values_tensor",
         ),
@@ -203,19 +217,24 @@ const EXCLUSIONS: &[Row] = &[
         1,
         ANY,
         needed(
-            &[Part::Attribute(attr::CATS_INT64S), Part::Attribute(attr::CATS_STRINGS)],
+            &[ExclusivePart::Attribute(attr::CATS_INT64S), ExclusivePart::Attribute(attr::CATS_STRINGS)],
             "attribute cats_strings",
         ),
     ),
     (op::Q_LINEAR_CONV, 10, ANY, PADDING),
-    (op::SPLIT, 18, ANY, allowed(&[Part::Input(1), Part::Attribute(attr::NUM_OUTPUTS)], "doc")),
+    (
+        op::SPLIT,
+        18,
+        ANY,
+        allowed(&[ExclusivePart::Input(1), ExclusivePart::Attribute(attr::NUM_OUTPUTS)], "doc"),
+    ),
     (op::SVM_CLASSIFIER, 1, ANY, needed(CLASSES, "attribute classlabels_ints")),
     (
         op::TF_IDF_VECTORIZER,
         9,
         ANY,
         needed(
-            &[Part::Attribute(attr::POOL_STRINGS), Part::Attribute(attr::POOL_INT64S)],
+            &[ExclusivePart::Attribute(attr::POOL_STRINGS), ExclusivePart::Attribute(attr::POOL_INT64S)],
             "attribute pool_strings",
         ),
     ),
@@ -256,11 +275,11 @@ impl Schema {
     /// themselves declare each of them as optional.
     ///
     /// ```
-    /// use onnx_schema::{Part, attr, domain, lookup, op};
+    /// use onnx_schema::{ExclusivePart, attr, domain, lookup, op};
     ///
     /// let constant = lookup(domain::ONNX, op::CONSTANT, 11).unwrap();
     /// let set = constant.exclusions().next().unwrap();
-    /// assert_eq!(set.parts, [Part::Attribute(attr::VALUE), Part::Attribute(attr::SPARSE_VALUE)]);
+    /// assert_eq!(set.parts, [ExclusivePart::Attribute(attr::VALUE), ExclusivePart::Attribute(attr::SPARSE_VALUE)]);
     /// assert!(set.is_needed);
     /// ```
     pub fn exclusions(&self) -> impl Iterator<Item = &'static Exclusion> {

@@ -100,7 +100,7 @@ pub use declared_schemas::{
     Declaration, DeclareError, DeclaredAttribute, DeclaredConstraint, DeclaredDefault, DeclaredFormal,
     DeclaredSchema, DeclaredType, OperatorSet, declare,
 };
-pub use exclusive::{CONSTANT_VALUES, Exclusion, Part};
+pub use exclusive::{CONSTANT_VALUES, Exclusion, ExclusivePart};
 pub use facts::{Determinism, Schema, SchemaId, SupportLevel};
 pub use generated::names::{attr, domain, op};
 pub use lookup::{

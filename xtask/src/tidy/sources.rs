@@ -17,9 +17,10 @@ pub(super) const UNSAFE_MODULES: &[(&str, &str)] = &[
 ];
 
 /// Global state that is allowed, as file and reason.
-const ALLOWED_STATE: &[(&str, &str)] = &[
-    ("crates/onnx-cli/src/interrupt.rs", "signals are those of the process, and one thread waits for them"),
-];
+const ALLOWED_STATE: &[(&str, &str)] = &[(
+    "crates/onnx-cli/src/interrupt.rs",
+    "signals are those of the process, and one thread waits for them",
+)];
 
 /// The command and the Python package: they talk to the clock and the environment, and the command to the terminal.
 const PROGRAMS: &[&str] = &["crates/onnx-cli/", "crates/onnx-python/"];

@@ -7,10 +7,7 @@ use super::sources::Files;
 
 /// Names that several crates have, with the reason.
 const SHARED: [(&str, &str); 6] = [
-    (
-        "Cx",
-        "rules of inference and kernels are written against the same interface, each in its own file",
-    ),
+    ("Cx", "rules of inference and kernels are written against the same interface, each in its own file"),
     ("Stop", "as for `Cx`"),
     ("Param", "as for `Cx`: the parameter of a node, in a rule by what inference knows of it"),
     ("Value", "the glossary: a value of the graph, and the value that it has in a run"),
@@ -48,7 +45,8 @@ fn public_type(line: &str) -> Option<(&str, &str)> {
     if !matches!(kind, "enum" | "struct" | "trait" | "union") || !attributes.split("#[").all(is_attribute) {
         return None;
     }
-    let path = path.split(|c: char| !c.is_alphanumeric() && !matches!(c, ':' | '_')).next()?;
+    let path =
+        path.split(|c: char| !c.is_alphanumeric() && !matches!(c, ':' | '_')).next()?.trim_end_matches(':');
     if OF_SPECIFICATION.iter().any(|part| path.starts_with(part)) {
         return None;
     }

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use onnx_ir::{AttrValue, Attribute, Cursor, Model, NodeId};
-use onnx_schema::{AttrDefault, FormalAttribute, Part, Registry, Schema};
+use onnx_schema::{AttrDefault, ExclusivePart, FormalAttribute, Registry, Schema};
 
 use super::Report;
 use crate::assumption::Exactness;
@@ -52,7 +52,7 @@ fn omitted(model: &Model, node: NodeId, registry: &Registry) -> Vec<Attribute> {
 
 /// Whether an attribute has alternatives, of which a node may have one only: another one may be given, or meant.
 fn is_alternative(schema: &Schema, attribute: &FormalAttribute) -> bool {
-    schema.exclusions().any(|set| set.parts.contains(&Part::Attribute(attribute.name)))
+    schema.exclusions().any(|set| set.parts.contains(&ExclusivePart::Attribute(attribute.name)))
 }
 
 fn value(default: AttrDefault) -> Option<AttrValue> {

@@ -28,7 +28,7 @@ use self::apply::{ApplyError, Choice, apply};
 pub(crate) use self::apply::{cast_code, unused_name};
 use self::cut::{Network, UNLIMITED};
 use self::functions::{Typed, specialize};
-pub use self::rounding::{Half, Losses};
+pub use self::rounding::{Half, RoundingLosses};
 pub(crate) use self::slots::is_weight;
 use self::slots::{Kept, Slots};
 use self::want::Want;
@@ -139,7 +139,7 @@ pub struct RoundedTensor {
     /// The name of its value.
     pub name: String,
     /// What is lost.
-    pub losses: Losses,
+    pub losses: RoundingLosses,
 }
 
 /// What a conversion did.
@@ -291,7 +291,7 @@ fn kept(model: &Model, options: &NarrowOptions<'_>) -> Kept {
 }
 
 /// What is lost in each constant of `float`.
-type ConstantLosses = HashMap<ValueId, Losses, RandomState>;
+type ConstantLosses = HashMap<ValueId, RoundingLosses, RandomState>;
 
 fn constants(
     model: &Model,

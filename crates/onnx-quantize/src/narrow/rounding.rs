@@ -61,7 +61,7 @@ impl Half {
 /// What the elements of a tensor become in a narrow format.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 #[non_exhaustive]
-pub struct Losses {
+pub struct RoundingLosses {
     /// Number of elements.
     pub elements: u64,
     /// Elements beyond the range, which become the greatest or the least finite number.
@@ -79,7 +79,7 @@ pub struct Losses {
     pub is_kept_positive: bool,
 }
 
-impl Losses {
+impl RoundingLosses {
     /// Whether there is something to report.
     #[must_use]
     pub const fn is_notable(&self) -> bool {
@@ -88,9 +88,13 @@ impl Losses {
 }
 
 /// Counts what is lost if a tensor of `float` is rounded.
-pub(crate) fn losses(tensor: &Tensor, half: Half, data: &dyn DataSource) -> Result<Losses, TensorError> {
+pub(crate) fn losses(
+    tensor: &Tensor,
+    half: Half,
+    data: &dyn DataSource,
+) -> Result<RoundingLosses, TensorError> {
     let view = tensor.view::<f32>(data)?;
-    let mut found = Losses { elements: view.len() as u64, ..Losses::default() };
+    let mut found = RoundingLosses { elements: view.len() as u64, ..RoundingLosses::default() };
     let (max, normal) = (half.max(), half.normal());
     let (mut first, mut is_uniform, mut is_limit) = (None, true, true);
     let count = if view.splat().is_some() { view.len().min(1) } else { view.len() };

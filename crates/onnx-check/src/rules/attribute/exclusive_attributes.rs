@@ -3,7 +3,7 @@
 
 use onnx_diag::{Diagnostic, Quoted, Rule, Severity};
 use onnx_ir::{AttrValue, Node};
-use onnx_schema::{Part, Schema, op};
+use onnx_schema::{ExclusivePart, Schema, op};
 use onnx_types::Symbol;
 
 use crate::cx::NodeCx;
@@ -28,8 +28,8 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
         }
         cx.report(&RULE, |places| {
             let op = Quoted(schema.name());
-            let name = |part: &Part| match *part {
-                Part::Input(index) => {
+            let name = |part: &ExclusivePart| match *part {
+                ExclusivePart::Input(index) => {
                     let formal = schema.input_for(index).map_or("", |formal| formal.name);
                     format!("input {}", Quoted(formal))
                 }
@@ -51,16 +51,16 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
 }
 
 /// Whether a node has a part that its operator may exclude.
-fn is_given(schema: &Schema, node: &Node, part: Part) -> bool {
+fn is_given(schema: &Schema, node: &Node, part: ExclusivePart) -> bool {
     let value = |name: Symbol| {
         node.attributes().iter().find(|given| given.name() == name).map(onnx_ir::Attribute::value)
     };
     match part {
-        Part::Input(index) => node.input(index).is_some(),
-        Part::Attribute(name) => {
+        ExclusivePart::Input(index) => node.input(index).is_some(),
+        ExclusivePart::Attribute(name) => {
             value(name).is_some_and(|value| schema.op() == op::CONSTANT || !is_empty(value))
         }
-        Part::AttributeOtherThan(name, texts) => {
+        ExclusivePart::AttributeOtherThan(name, texts) => {
             let is_other = |text: &[u8]| texts.iter().all(|other| other.as_bytes() != text);
             value(name).is_some_and(|value| matches!(value, AttrValue::String(text) if is_other(text)))
         }

@@ -3,7 +3,7 @@
 //! is not held to that, as in the reference.
 
 use onnx_ir::{AttrValue, Attribute};
-use onnx_schema::{Part, attr, op};
+use onnx_schema::{ExclusivePart, attr, op};
 use onnx_types::{Dim, ElemType, Symbol};
 
 use crate::content::{Elem, of_tensor};
@@ -18,8 +18,8 @@ pub(super) const RULES: OpRules =
 fn constant(cx: &mut Cx<'_, '_>, may_be_missing: bool) -> Outcome {
     // The first versions have one attribute, and nothing to choose.
     let set = cx.schema.and_then(|schema| schema.exclusions().next());
-    let parts = set.map_or(&[Part::Attribute(attr::VALUE)][..], |set| set.parts);
-    let is_given = |&name: &Symbol| parts.contains(&Part::Attribute(name)) && cx.has_attribute(name);
+    let parts = set.map_or(&[ExclusivePart::Attribute(attr::VALUE)][..], |set| set.parts);
+    let is_given = |&name: &Symbol| parts.contains(&ExclusivePart::Attribute(name)) && cx.has_attribute(name);
     let mut given = cx.node().attributes().iter().map(Attribute::name).filter(is_given);
     let first = given.next();
     // The same one twice is another matter.

@@ -1,6 +1,6 @@
 //! `RotaryEmbedding`: the result has the shape of the input, `[B, heads, length, size]` or, with `num_heads`,
-//! `[B, length, heads*size]`. What is turned of a head is even, and the cosines and sines fit it; the reference does not look
-//! at them.
+//! `[B, length, heads*size]`. What is turned of a head is even, and the cosines and sines fit it; the reference does not
+//! check them.
 
 use onnx_schema::{attr, op};
 use onnx_types::Dim;

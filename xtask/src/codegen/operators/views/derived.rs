@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::super::absence::{Absence, Derivation, of_names};
+use super::super::absence::{Absence, DerivedDefault, of_names};
 use super::{Attribute, Operator, Role, attr_constant, identifier};
 
 impl Operator<'_> {
@@ -39,19 +39,21 @@ impl Operator<'_> {
 }
 
 /// The argument of the method, what is known by it, and the default in words.
-fn describe(rule: Derivation) -> (String, String, String) {
+fn describe(rule: DerivedDefault) -> (String, String, String) {
     let rank = |default: &str| {
         (", rank: usize", "Known::Rank(rank)", format!("{default} for a first input of this rank"))
     };
     let nothing = |default: String| ("", "Known::Nothing", default);
     let (argument, known, default) = match rule {
-        Derivation::AxesReversed => rank("all axes in descending order"),
-        Derivation::Axes => rank("all axes"),
-        Derivation::Rank => (", rank: usize", "Known::Rank(rank)", "the rank of the first input".to_owned()),
-        Derivation::SpatialOnes => rank("a one for each spatial axis"),
-        Derivation::SpatialZeros => rank("a zero for each spatial axis"),
-        Derivation::SpatialPads => rank("two zeros for each spatial axis"),
-        Derivation::Kernel(index) => {
+        DerivedDefault::AxesReversed => rank("all axes in descending order"),
+        DerivedDefault::Axes => rank("all axes"),
+        DerivedDefault::Rank => {
+            (", rank: usize", "Known::Rank(rank)", "the rank of the first input".to_owned())
+        }
+        DerivedDefault::SpatialOnes => rank("a one for each spatial axis"),
+        DerivedDefault::SpatialZeros => rank("a zero for each spatial axis"),
+        DerivedDefault::SpatialPads => rank("two zeros for each spatial axis"),
+        DerivedDefault::Kernel(index) => {
             let known = format!("Known::Sizes({index}, weight)");
             return (
                 ", weight: &[i64]".to_owned(),
@@ -59,16 +61,16 @@ fn describe(rule: Derivation) -> (String, String, String) {
                 "the spatial sizes of a weight of these sizes".to_owned(),
             );
         }
-        Derivation::Int(value) => nothing(format!("{value}")),
-        Derivation::ScanInputs => nothing("a zero for each scanned input".to_owned()),
-        Derivation::ScanOutputs => nothing("a zero for each scanned output".to_owned()),
-        Derivation::Starts => nothing("the axes from 0 on, as many as `starts` has elements".to_owned()),
-        Derivation::Image { value, times } => (
+        DerivedDefault::Int(value) => nothing(format!("{value}")),
+        DerivedDefault::ScanInputs => nothing("a zero for each scanned input".to_owned()),
+        DerivedDefault::ScanOutputs => nothing("a zero for each scanned output".to_owned()),
+        DerivedDefault::Starts => nothing("the axes from 0 on, as many as `starts` has elements".to_owned()),
+        DerivedDefault::Image { value, times } => (
             ", axes: usize",
             "Known::Length(axes)",
             format!("{times} times the number {value} for each of this number of axes of the image"),
         ),
-        Derivation::OutputCount => nothing("the number of outputs".to_owned()),
+        DerivedDefault::OutputCount => nothing("the number of outputs".to_owned()),
     };
     (argument.to_owned(), known.to_owned(), default)
 }
