@@ -85,8 +85,8 @@ pub fn measure(
     let outputs = |model: &Model, inputs: &[(String, Value)]| {
         let by_name: Vec<(&str, Value)> =
             inputs.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
-        let evaluator = Evaluator::new(model, &run).map_err(reason)?;
-        evaluator.run(&by_name).map_err(reason)
+        let evaluator = Evaluator::new(model, &run).map_err(|failure| reason(&failure))?;
+        evaluator.run(&by_name).map_err(|failure| reason(&failure))
     };
     let old = outputs(before, &inputs)?;
     let new = outputs(after, &converted(after, &inputs)?)?;
@@ -99,7 +99,8 @@ pub fn measure(
     Ok(measured)
 }
 
-fn reason(failure: onnx_eval::Failure) -> String {
+/// Why a run has no result.
+pub(crate) fn reason(failure: &onnx_eval::Failure) -> String {
     failure.diagnostic().message.clone()
 }
 

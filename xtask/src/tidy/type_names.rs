@@ -6,12 +6,13 @@ use super::Violation;
 use super::sources::Files;
 
 /// Names that several crates have, with the reason.
-const SHARED: [(&str, &str); 6] = [
+const SHARED: [(&str, &str); 7] = [
     ("Cx", "rules of inference and kernels are written against the same interface, each in its own file"),
     ("Stop", "as for `Cx`"),
     ("Param", "as for `Cx`: the parameter of a node, in a rule by what inference knows of it"),
     ("Value", "the glossary: a value of the graph, and the value that it has in a run"),
     ("Rule", "a rule of diagnostics, and a rewrite rule: files of rules have that name"),
+    ("Element", "a number or text of a tensor, and what a selector of a model denotes"),
     ("Position", "a source position, and the insertion point of a node"),
 ];
 

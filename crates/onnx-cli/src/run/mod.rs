@@ -92,11 +92,8 @@ pub(crate) fn run(args: &RunArgs, out: &mut Out) -> Result<Outcome, Failure> {
         }
     };
     if let Some(retried) = &retried {
-        let message = format!("retried, because the model fails on small inputs: {}", retried.message);
         progress.aside(|| {
-            let sizes: Vec<String> =
-                inputs.sizes.iter().map(|(dim, size)| format!("--set {}={size}", shown(dim))).collect();
-            out.warning(&message, Some(&format!("`{}` chooses these sizes", sizes.join(" "))));
+            warn_of_sizes(&retried.message, &inputs, out);
             announce(&inputs, seed, out);
         });
         files.save_inputs(&inputs, &progress, out)?;
@@ -111,6 +108,14 @@ pub(crate) fn run(args: &RunArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let shown = Shown { inputs: &inputs, retried, seed, ran: &ran, stats, compared: compared.as_deref() };
     progress.aside(|| shown.describe(&loaded, found, out))?;
     Ok(outcome)
+}
+
+/// Tells that larger inputs were generated, and for which reason.
+fn warn_of_sizes(reason: &str, inputs: &Inputs, out: &Out) {
+    let sizes: Vec<String> =
+        inputs.sizes.iter().map(|(dim, size)| format!("--set {}={size}", shown(dim))).collect();
+    let message = format!("retried, because the model fails on small inputs: {reason}");
+    out.warning(&message, Some(&format!("`{}` chooses these sizes", sizes.join(" "))));
 }
 
 /// The files of a run other than the model.

@@ -427,7 +427,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let dir = Arc::new(Dir::open(folder.path()).unwrap());
         let large = Bytes::from(vec![0_u8; 3 * Polled::STEP]);
-        for pieces in [vec![large.clone()], vec![large.clone(), Bytes::from_static(b"x")]] {
+        for pieces in [vec![large.clone()], vec![large, Bytes::from_static(b"x")]] {
             for left in 0..3 {
                 let asked = AtomicU32::new(0);
                 let interrupt = Interrupt::when(move || asked.fetch_add(1, Ordering::Relaxed) > left);

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Mutex;
 
+use crate::measure::reason;
 use foldhash::fast::RandomState;
 use onnx_eval::{EvalOptions, Evaluator, NodeRun, Observer, Value};
 use onnx_ir::{Model, NodeId};
@@ -61,8 +62,9 @@ pub(crate) fn out_of_range(
     (max, mask): (f64, f64),
 ) -> Result<Vec<(NodeId, f64)>, String> {
     let watch = Watch { max, mask, found: Mutex::default() };
-    let evaluator = Evaluator::new(model, &options.clone().with_observer(&watch)).map_err(reason)?;
-    evaluator.run(inputs).map_err(reason)?;
+    let evaluator =
+        Evaluator::new(model, &options.clone().with_observer(&watch)).map_err(|failure| reason(&failure))?;
+    evaluator.run(inputs).map_err(|failure| reason(&failure))?;
     drop(evaluator);
     let found = watch.found.into_inner().unwrap_or_default();
     let mut nodes: Vec<(NodeId, f64)> = Vec::new();
@@ -73,8 +75,4 @@ pub(crate) fn out_of_range(
         }
     }
     Ok(nodes)
-}
-
-fn reason(failure: onnx_eval::Failure) -> String {
-    failure.diagnostic().message.clone()
 }

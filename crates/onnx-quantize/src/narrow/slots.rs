@@ -527,16 +527,16 @@ impl<'a> Slots<'a> {
             {
                 self.take(node, index, slot);
             }
-            if let Some(value) = link.output.and_then(|index| record.output(index)) {
-                if self.is_float(value) {
-                    self.make(value, slot);
-                }
+            if let Some(value) = link.output.and_then(|index| record.output(index))
+                && self.is_float(value)
+            {
+                self.make(value, slot);
             }
             for &(graph, index) in &link.formals {
-                if let Some(&formal) = self.model.graph(graph).inputs().get(index) {
-                    if self.is_float(formal) {
-                        self.make(formal, slot);
-                    }
+                if let Some(&formal) = self.model.graph(graph).inputs().get(index)
+                    && self.is_float(formal)
+                {
+                    self.make(formal, slot);
                 }
             }
             for &(graph, index) in &link.results {
