@@ -308,7 +308,7 @@ impl fmt::Display for Aspect {
 
 /// Compares two models as graphs: names of inner values and nodes, the order of nodes, initializers, attributes and functions,
 /// and the encoding do not count. Equal are the models that have the same [hash](crate::hash_model); in addition, changes of
-/// metadata, documentation and declared types are found, which are [notes](Change::is_note).
+/// metadata, documentation and declared types are found, which are [notes](ModelChange::is_note).
 ///
 /// Nodes correspond if they are the only ones that compute the same from the inputs, or are used in the same way for the outputs;
 /// the others are aligned with neighbors that correspond. A single edit is reported as that edit: what depends on a changed node
