@@ -35,8 +35,8 @@ pub(crate) fn run(args: &[String]) -> TaskResult {
     }
 }
 
-/// The same as `run` without arguments, with a remark for the summary of CI.
-pub(crate) fn check() -> Result<String, String> {
+/// Builds, installs and tests the wheel; returns a remark.
+fn check() -> Result<String, String> {
     let python = match environment() {
         Ok(python) => python,
         Err(problem) => return Ok(format!("not tested, because the environment cannot be made: {problem}")),
