@@ -96,9 +96,9 @@ pub struct CommandFailure {
 /// Everything that a command reports. [`render`](crate::render) writes it as JSON, SARIF or annotations.
 ///
 /// ```
-/// use onnx_diag::{Report, Sink, Status, Tool};
+/// use onnx_diag::{CommandReport, Sink, Status, Tool};
 ///
-/// let mut report = Report::new(Tool { name: "lint", version: "1.0.0", rules_url: "" }, "check");
+/// let mut report = CommandReport::new(Tool { name: "lint", version: "1.0.0", rules_url: "" }, "check");
 /// report.input("m.onnx", None, None, Sink::new());
 /// assert_eq!(report.status(), Status::Ok);
 /// ```

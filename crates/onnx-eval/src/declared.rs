@@ -18,7 +18,7 @@ use crate::value::{MapKey, Value};
 /// which can run several times with different sizes, numbers are compared and variables are not.
 ///
 /// ```
-/// use onnx_eval::DeclaredTypes;
+/// use onnx_eval::RunTypes;
 /// use onnx_eval::Value;
 /// use onnx_types::tensor::Tensor;
 ///
@@ -26,7 +26,7 @@ use crate::value::{MapKey, Value};
 /// g (float[N] x) => (float[N] y) { y = Concat <axis = 0> (x, x) }"#;
 /// let model = onnx_text::parse_model(text, &onnx_text::ParseOptions::default())?;
 /// let graph = model.graph(model.main_graph());
-/// let mut declared = DeclaredTypes::new(&model);
+/// let mut declared = RunTypes::new(&model);
 /// let value = |size: usize| Value::from(Tensor::vector(&vec![1.0_f32; size]));
 /// assert!(declared.check(graph.inputs()[0], &value(2)).is_none());
 /// let found = declared.check(graph.outputs()[0].value(), &value(4)).expect("`N` is 2");

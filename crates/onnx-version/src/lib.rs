@@ -26,7 +26,7 @@
 //!
 //! ```
 //! use onnx_text::{ParseOptions, parse_model};
-//! use onnx_version::{Cause, Change, ConvertOptions, lowest, plan};
+//! use onnx_version::{Cause, StepChange, ConvertOptions, lowest, plan};
 //!
 //! let text = r#"<ir_version: 8, opset_import: ["": 17]>
 //! g (float[2, 3] x, float[3] scale) => (float[2, 3] y) {
@@ -36,7 +36,7 @@
 //! let model = parse_model(text, &ParseOptions::default())?;
 //! let options = ConvertOptions::default();
 //! // The standard defines `LayerNormalization` by operators that version 13 has.
-//! assert_eq!(plan(&model, 13, &options)?.count(Change::Expanded), 1);
+//! assert_eq!(plan(&model, 13, &options)?.count(StepChange::Expanded), 1);
 //! // `Erf` came with version 9, and nothing else computes it.
 //! let reach = lowest(&model, &options)?;
 //! assert_eq!(reach.version, 9);

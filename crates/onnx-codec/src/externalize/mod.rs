@@ -17,7 +17,7 @@
 //! The tests are in `tests/externalize.rs`.
 //!
 //! ```
-//! use onnx_codec::{ExternalizeOptions, InlineOptions, externalize, inline};
+//! use onnx_codec::{ExternalizeOptions, InlineDataOptions, externalize, inline};
 //! use onnx_ir::Model;
 //! use onnx_types::tensor::{MemoryData, NoData, Tensor};
 //!
@@ -31,7 +31,7 @@
 //!
 //! let mut source = MemoryData::new();
 //! source.insert("w.data", moved.files[0].pieces().concat());
-//! inline(&mut model, &InlineOptions::default(), &source)?;
+//! inline(&mut model, &InlineDataOptions::default(), &source)?;
 //! assert_eq!(model.constant_tensor(weights), Some(&Tensor::vector(&[1.5_f32; 1000])));
 //! # Ok::<(), onnx_codec::ExternalizeError>(())
 //! ```

@@ -39,13 +39,13 @@ pub(crate) const INCOMPLETE: &[u8] =
 /// The names are chosen by a program, not by its user, so a symbolic link that has one of them is not followed: it is an error.
 ///
 /// ```
-/// use onnx_codec::file::{FileSet, Kind, WriteOptions};
+/// use onnx_codec::file::{FileSet, FileKind, WriteOptions};
 ///
 /// let folder = tempfile::tempdir()?;
 /// let options = WriteOptions::default();
 /// let mut set = FileSet::new(&options);
 /// for name in ["1.json", "2.json"] {
-///     set.add(folder.path().join(name), Kind::Json, |out| out.write_all(b"{}"))?;
+///     set.add(folder.path().join(name), FileKind::Json, |out| out.write_all(b"{}"))?;
 /// }
 /// assert!(!folder.path().join("1.json").exists());
 /// set.finish()?;

@@ -26,7 +26,7 @@ const TRIES: u32 = 16;
 /// its final name.
 ///
 /// ```
-/// use onnx_codec::file::{Kind, Temporaries, WriteOptions, write_file};
+/// use onnx_codec::file::{FileKind, Temporaries, WriteOptions, write_file};
 ///
 /// let temporaries = Temporaries::default();
 /// let options = WriteOptions::default().with_temporaries(temporaries.clone());
@@ -34,7 +34,7 @@ const TRIES: u32 = 16;
 /// let stopped = temporaries.stop();
 /// # drop(stopped);
 /// let folder = tempfile::tempdir()?;
-/// assert!(write_file(folder.path().join("x"), Kind::Model, &options, |_| Ok(())).is_err());
+/// assert!(write_file(folder.path().join("x"), FileKind::Model, &options, |_| Ok(())).is_err());
 /// # Ok::<(), std::io::Error>(())
 /// ```
 #[derive(Clone, Debug, Default)]
