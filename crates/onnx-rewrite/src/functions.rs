@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use onnx_ir::{Model, NodeId};
+use onnx_ir::{Model, NodeId, User, ValueId};
 use onnx_pass::{Exactness, PassCx, Patch, Reason};
 
 use crate::cost::Costs;
@@ -18,6 +18,26 @@ use crate::rule_set::{Attempt, users};
 
 /// What a rule does at a node: it fills the patch, or returns why it does not apply.
 type Edit = dyn Fn(&mut Patch<'_, '_>, NodeId) -> Result<(), Reason> + Send + Sync;
+
+/// The nodes that use a value, in order.
+///
+/// # Errors
+///
+/// Returns the reason if an output of a graph needs the value, or if one of the nodes is not wanted.
+fn users_of(
+    model: &Model,
+    value: ValueId,
+    is_wanted: impl Fn(NodeId) -> Result<(), Reason>,
+) -> Result<Vec<NodeId>, Reason> {
+    let mut users = Vec::new();
+    for at in model.value(value).uses() {
+        let User::Node(user) = at.user else { return Err("an output of a graph needs it".into()) };
+        is_wanted(user)?;
+        users.push(user);
+    }
+    users.sort_by_key(|&user| model.order_key(user));
+    Ok(users)
+}
 
 /// A rewrite rule that is a function. It is tried at the nodes of some operators, after the rules that match there; an edit is
 /// made only if it is proved and lowers the cost of the model.

@@ -1,11 +1,11 @@
 //! Zeros around the operand of several convolutions: the padding of each convolution is increased by them.
 
-use onnx_ir::{AttrValue, Attribute, Model, NodeId, Position, User, ValueId};
+use onnx_ir::{AttrValue, Attribute, Model, NodeId, Position, ValueId};
 use onnx_ops::{Operator, ops};
 use onnx_pass::{Exactness, Patch, Reason};
 use onnx_schema::{attr, op};
 
-use super::RuleFunction;
+use super::{RuleFunction, users_of};
 
 /// Axes of a convolution that are not spatial: those of the batch and of the channels.
 const OUTER: usize = 2;
@@ -53,21 +53,18 @@ fn edit(patch: &mut Patch<'_, '_>, node: NodeId) -> Result<(), Reason> {
 
 /// The users of a value, if there are several and each is a `Conv` with explicit padding whose data it is.
 fn users(model: &Model, padded: ValueId) -> Result<Vec<NodeId>, Reason> {
-    let mut convs = Vec::new();
-    for at in model.value(padded).uses() {
-        let User::Node(user) = at.user else { return Err("an output of a graph needs it".into()) };
+    let convs = users_of(model, padded, |user| {
         let record = model.node(user);
         let is_data =
             record.input(0) == Some(padded) && record.inputs().skip(1).flatten().all(|input| input != padded);
         let Some(conv) = ops::Conv::of(model, user).filter(|_| is_data) else {
             return Err("something else than convolutions uses it".into());
         };
-        if conv.auto_pad().known().is_none_or(|mode| *mode != *b"NOTSET") {
-            return Err("a convolution determines its padding itself".into());
+        match conv.auto_pad().known().is_none_or(|mode| *mode != *b"NOTSET") {
+            true => Err("a convolution determines its padding itself".into()),
+            false => Ok(()),
         }
-        convs.push(user);
-    }
-    convs.sort_by_key(|&conv| model.order_key(conv));
+    })?;
     if convs.len() < 2 { Err("one node uses it".into()) } else { Ok(convs) }
 }
 

@@ -1,12 +1,12 @@
 //! Elements of a sequence of slices: the slices are results of a `Split`.
 
-use onnx_ir::{Attribute, Model, NodeId, Position, User, ValueId};
+use onnx_ir::{Attribute, Model, NodeId, Position, ValueId};
 use onnx_pass::{Exactness, Patch, Reason};
 use onnx_schema::{attr, domain, op};
 use onnx_types::Dim;
 use onnx_types::tensor::Tensor;
 
-use super::RuleFunction;
+use super::{RuleFunction, users_of};
 
 /// The first version in which lengths of slices and axes are operands.
 const FIRST_VERSION: i64 = 13;
@@ -86,16 +86,13 @@ fn edit(patch: &mut Patch<'_, '_>, node: NodeId) -> Result<(), Reason> {
 
 /// The users of a sequence, if each takes an element.
 fn users(model: &Model, sequence: ValueId) -> Result<Vec<NodeId>, Reason> {
-    let mut users = Vec::new();
-    for at in model.value(sequence).uses() {
-        let User::Node(user) = at.user else { return Err("an output of a graph needs it".into()) };
+    let users = users_of(model, sequence, |user| {
         let record = model.node(user);
-        if !(record.is(op::SEQUENCE_AT) && record.domain().is_empty()) {
-            return Err("something else than `SequenceAt` uses it".into());
+        match record.is(op::SEQUENCE_AT) && record.domain().is_empty() {
+            true => Ok(()),
+            false => Err("something else than `SequenceAt` uses it".into()),
         }
-        users.push(user);
-    }
-    users.sort_by_key(|&user| model.order_key(user));
+    })?;
     if users.is_empty() { Err("nothing uses it".into()) } else { Ok(users) }
 }
 

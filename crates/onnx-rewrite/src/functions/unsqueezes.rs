@@ -1,11 +1,11 @@
 //! Several `Unsqueeze` of the result of one: each inserts the axes of both.
 
-use onnx_ir::{Attribute, Model, NodeId, Position, User, ValueId};
+use onnx_ir::{Attribute, Model, NodeId, Position, ValueId};
 use onnx_pass::{Exactness, Patch, Reason};
 use onnx_schema::{attr, op};
 use onnx_types::tensor::Tensor;
 
-use super::RuleFunction;
+use super::{RuleFunction, users_of};
 
 pub(super) fn rule() -> RuleFunction {
     let page = "Axes that are inserted into the result of an insertion are inserted together with those before. The rule \
@@ -49,16 +49,14 @@ fn edit(patch: &mut Patch<'_, '_>, node: NodeId) -> Result<(), Reason> {
 
 /// The users of a value, if there are several and each is an `Unsqueeze`.
 fn users(model: &Model, value: ValueId) -> Result<Vec<NodeId>, Reason> {
-    let mut users = Vec::new();
-    for at in model.value(value).uses() {
-        let User::Node(user) = at.user else { return Err("an output of a graph needs it".into()) };
+    let users = users_of(model, value, |user| {
         let record = model.node(user);
-        if !(record.is(op::UNSQUEEZE) && record.domain().is_empty()) || record.input(1) == Some(value) {
-            return Err("something else than insertions of axes uses it".into());
+        let is_insertion = record.is(op::UNSQUEEZE) && record.domain().is_empty();
+        match is_insertion && record.input(1) != Some(value) {
+            true => Ok(()),
+            false => Err("something else than insertions of axes uses it".into()),
         }
-        users.push(user);
-    }
-    users.sort_by_key(|&user| model.order_key(user));
+    })?;
     if users.len() < 2 { Err("one node uses it".into()) } else { Ok(users) }
 }
 
