@@ -280,4 +280,12 @@ impl Model {
     pub fn fresh_name(&mut self, prefix: &str) -> Symbol {
         self.names.fresh(prefix)
     }
+
+    /// A name that nothing in the model has: this one, or one that is made from it as [`fresh_name`](Self::fresh_name) does.
+    pub fn unused_name(&mut self, name: &str) -> Symbol {
+        match self.names.get(name) {
+            None => self.intern(name),
+            Some(_) => self.fresh_name(name),
+        }
+    }
 }

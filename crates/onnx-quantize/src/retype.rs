@@ -5,7 +5,7 @@ use onnx_ir::{Def, EditError, GraphOutput, Model, Position, Use, User, ValueId};
 use onnx_schema::{Schema, attr, domain, op};
 use onnx_types::{ElemType, Type};
 
-use crate::narrow::{cast_code, unused_name};
+use crate::narrow::cast_code;
 use crate::types::{is_dense, with_elem};
 
 /// Why the type of an input or output is not changed.
@@ -114,7 +114,7 @@ fn require_cast(model: &Model, from: ElemType, to: ElemType) -> Result<(), Retyp
 fn cast_input(model: &mut Model, value: ValueId, (old, new): (Type, Type)) -> Result<(), RetypeError> {
     let name = format!("{}_{}", model.str(model.value(value).name()), old.elem().name());
     let graph = model.main_graph();
-    let name = unused_name(model, &name);
+    let name = model.unused_name(&name);
     let name = model.str(name).to_owned();
     let code = cast_code(model, graph, old.elem());
     let mut build = model.build_at(Position::Start(graph));
@@ -138,7 +138,7 @@ fn cast_output(model: &mut Model, value: ValueId, new: Type) -> Result<(), Retyp
         Def::Output { node, .. } => Position::After(node),
         _ => Position::End(graph),
     };
-    let name = unused_name(model, &name);
+    let name = model.unused_name(&name);
     let name = model.str(name).to_owned();
     let code = cast_code(model, graph, new.elem());
     let mut build = model.build_at(at);

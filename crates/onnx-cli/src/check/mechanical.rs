@@ -57,8 +57,8 @@ fn outputs_of_branches(model: &mut Model) -> Result<Vec<Fix>, Failure> {
                 replaced.push(value);
                 continue;
             }
-            let name = free_name(model, value);
-            let symbol = model.intern(&name);
+            let name = format!("{}_1", model.str(model.value(value).name()));
+            let symbol = model.unused_name(&name);
             let copy = model.new_value_in(graph, symbol);
             let node = NewNode::new(op::IDENTITY).inputs([value]).outputs([copy]);
             model.add_node(Position::End(graph), node).map_err(Failure::new)?;
@@ -77,18 +77,6 @@ fn outputs_of_branches(model: &mut Model) -> Result<Vec<Fix>, Failure> {
         replaced.into_iter().for_each(|value| model.push_graph_output(graph, value));
     }
     Ok(done)
-}
-
-/// A name for a copy of a value that nothing has.
-fn free_name(model: &Model, value: ValueId) -> String {
-    let base = model.str(model.value(value).name());
-    let is_free = |name: &String| {
-        !model.all_graphs().any(|graph| {
-            let mut values = model.definitions(graph).map(|value| model.value(value).name());
-            values.any(|symbol| model.str(symbol) == name)
-        })
-    };
-    (1_u64..).map(|index| format!("{base}_{index}")).find(is_free).unwrap_or_default()
 }
 
 /// Renames values and nodes of which several have one name.

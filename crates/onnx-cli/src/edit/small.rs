@@ -269,24 +269,16 @@ fn transposition(model: &mut Model, axes: &[usize], from: ValueId, to: ValueId) 
     NewNode::new(operator).attribute(attribute).inputs([from]).outputs([to])
 }
 
-/// A name that no value has, which begins with another one.
-fn free_name(model: &mut Model, value: ValueId, end: &str) -> onnx_types::Symbol {
-    let base = format!("{}{end}", model.str(model.value(value).name()));
-    let names: HashSet<String> = model
-        .graphs_in(model.main_graph())
-        .flat_map(|graph| {
-            model.definitions(graph).map(|value| model.str(model.value(value).name()).to_owned())
-        })
-        .collect();
-    let mut candidates = std::iter::once(base.clone()).chain((1_u64..).map(|index| format!("{base}{index}")));
-    let name = candidates.find(|name| !names.contains(name)).unwrap_or(base);
-    model.intern(&name)
+/// A new value of the main graph, whose name begins with that of another value.
+fn new_value_like(model: &mut Model, value: ValueId, end: &str) -> ValueId {
+    let name = format!("{}{end}", model.str(model.value(value).name()));
+    let name = model.unused_name(&name);
+    model.new_value_in(model.main_graph(), name)
 }
 
 fn transpose_input(model: &mut Model, layout: &Layout) -> Result<(), ComposeError> {
     let (graph, input) = (model.main_graph(), layout.value);
-    let name = free_name(model, input, "_transposed");
-    let inner = model.new_value_in(graph, name);
+    let inner = new_value_like(model, input, "_transposed");
     model.replace_value(input, inner);
     let inside = inverse(&layout.outside);
     let node = transposition(model, &inside, input, inner);
@@ -305,8 +297,7 @@ fn transpose_output(
     options: &EditOptions<'_>,
 ) -> Result<(), ComposeError> {
     let (graph, inner) = (model.main_graph(), layout.value);
-    let name = free_name(model, inner, "_before_transposition");
-    let outer = model.new_value_in(graph, name);
+    let outer = new_value_like(model, inner, "_before_transposition");
     let node = transposition(model, &layout.outside, inner, outer);
     model.add_node(Position::End(graph), node)?;
     let ty = model.ty(inner).map(|ty| permuted(ty, &layout.outside));

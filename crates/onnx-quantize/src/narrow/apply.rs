@@ -9,7 +9,7 @@ use onnx_ir::{
 };
 use onnx_schema::{AttrKind, attr, domain, op};
 use onnx_types::tensor::{DataSource, Tensor, TensorError};
-use onnx_types::{ElemType, Symbol};
+use onnx_types::ElemType;
 
 use super::functions::Types;
 use super::rounding::{Half, round};
@@ -104,7 +104,7 @@ fn cast(
     let main = model.main_graph();
     let is_output = |at: &Use| matches!(at.user, User::Graph(graph) if is_known(model, graph, main));
     let takes_name = uses.iter().any(is_output);
-    let name = unused_name(model, &name);
+    let name = model.unused_name(&name);
     let name = model.str(name).to_owned();
     let code = cast_code(model, model.graph_of(value), to);
     let mut build = model.build_at(at);
@@ -128,14 +128,6 @@ fn redirect(model: &mut Model, from: ValueId, to: ValueId, wanted: &HashSet<Use,
     model.set_type(from, new);
     model.replace_uses_where(from, to, |_, at| wanted.contains(&at));
     model.set_type(from, declared);
-}
-
-/// A name for a new value: this one, if nothing has it.
-pub(crate) fn unused_name(model: &mut Model, name: &str) -> Symbol {
-    match model.names().get(name) {
-        None => model.intern(name),
-        Some(_) => model.fresh_name(name),
-    }
 }
 
 /// The attribute `to` of a cast in a graph: the name of the type in old versions.
@@ -228,13 +220,13 @@ fn round_constant(
             let ty = model.ty(value).map(|ty| with_elem(ty, half.elem()));
             let other = match producer {
                 Some(node) => {
-                    let name = unused_name(model, &name);
+                    let name = model.unused_name(&name);
                     let name = model.str(name).to_owned();
                     let mut build = model.build_at(Position::After(node));
                     build.op(op::CONSTANT, []).attr(attr::VALUE, new).output_named(&name)?
                 }
                 None => {
-                    let name = unused_name(model, &name);
+                    let name = model.unused_name(&name);
                     let other = model.add_initializer(graph, name, new);
                     if matches!(model.value(value).def(), Def::Input { .. }) {
                         model.push_graph_input(graph, other)?;

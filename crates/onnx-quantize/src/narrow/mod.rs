@@ -24,8 +24,8 @@ use onnx_shape_infer::{InferOptions, infer};
 use onnx_types::tensor::{DataSource, NoData, TensorError};
 use onnx_types::{Execution, Stopped};
 
+pub(crate) use self::apply::cast_code;
 use self::apply::{ApplyError, Choice, apply};
-pub(crate) use self::apply::{cast_code, unused_name};
 use self::cut::{Network, UNLIMITED};
 use self::functions::{Typed, specialize};
 pub use self::rounding::{Half, RoundingLosses};

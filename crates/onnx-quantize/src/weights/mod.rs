@@ -15,7 +15,7 @@ use onnx_types::{ElemType, Execution, Stopped};
 pub use self::dequantize::{DequantizeError, DequantizeOptions, Dequantized, dequantize};
 use self::format::{Format, Layout, Quantized, quantize};
 use crate::measure::{MeasureOptions, MeasuredOutput, measure};
-use crate::narrow::{is_weight, unused_name};
+use crate::narrow::is_weight;
 
 /// Returns `true` if weights can be quantized to a type: integers of up to 16 bits, and some small floats.
 #[must_use]
@@ -435,7 +435,7 @@ fn apply(model: &mut Model, prepared: &[Prepared], kept: usize) -> Result<(), Qu
         let &Prepared { value, graph, axis, block, .. } = weight;
         let name = weight.weight.name.clone();
         let mut add = |suffix: &str, mut tensor: Tensor| {
-            let name = unused_name(model, &format!("{name}_{suffix}"));
+            let name = model.unused_name(&format!("{name}_{suffix}"));
             tensor.set_name(model.str(name).to_owned());
             let value = model.add_initializer(graph, name, tensor);
             (value, matches!(model.info().ir_version, ..4))
@@ -448,7 +448,7 @@ fn apply(model: &mut Model, prepared: &[Prepared], kept: usize) -> Result<(), Qu
         for &(input, _) in added.iter().filter(|(_, is_input)| *is_input) {
             model.push_graph_input(graph, input)?;
         }
-        let output = unused_name(model, &format!("{name}_dequantized"));
+        let output = model.unused_name(&format!("{name}_dequantized"));
         let output = model.str(output).to_owned();
         let inputs: Vec<ValueId> = added.iter().map(|&(value, _)| value).collect();
         let mut build = model.build_at(Position::Start(graph));
