@@ -1,6 +1,6 @@
 //! `onnx print --to dot`: a graph, or some of its nodes, for Graphviz.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
 use onnx_ir::{Def, GraphId, Model, NodeId, ValueId};
@@ -11,7 +11,7 @@ use crate::output::clean_lines;
 
 /// A picture of these nodes, with the values that connect them and those at their border.
 pub(crate) fn text(model: &Model, inference: &Inference, graph: GraphId, nodes: &[NodeId]) -> String {
-    let mut drawing = Drawing { model, inference, ids: BTreeMap::new(), text: String::new() };
+    let mut drawing = Drawing { model, inference, ids: HashMap::new(), text: String::new() };
     let is_drawn: HashSet<NodeId> = nodes.iter().copied().collect();
     drawing.line("digraph onnx {");
     drawing.line("  node [shape=box, style=rounded, fontname=\"sans-serif\"];");
@@ -50,11 +50,19 @@ pub(crate) fn text(model: &Model, inference: &Inference, graph: GraphId, nodes: 
     drawing.text
 }
 
+/// What has a number in the picture.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Drawn {
+    Node(NodeId),
+    /// An input or an output, or a value from outside of what is drawn.
+    Border(ValueId),
+}
+
 struct Drawing<'a> {
     model: &'a Model,
     inference: &'a Inference,
     /// Numbers of nodes and border values in the order in which they are drawn.
-    ids: BTreeMap<String, usize>,
+    ids: HashMap<Drawn, usize>,
     text: String,
 }
 
@@ -64,14 +72,14 @@ impl Drawing<'_> {
         self.text.push('\n');
     }
 
-    fn number(&mut self, key: String) -> (usize, bool) {
+    fn number(&mut self, key: Drawn) -> (usize, bool) {
         let next = self.ids.len();
         let is_new = !self.ids.contains_key(&key);
         (*self.ids.entry(key).or_insert(next), is_new)
     }
 
     fn id_of_node(&mut self, node: NodeId) -> String {
-        format!("n{}", self.number(format!("{node:?}")).0)
+        format!("n{}", self.number(Drawn::Node(node)).0)
     }
 
     fn node(&mut self, node: NodeId) {
@@ -88,7 +96,7 @@ impl Drawing<'_> {
 
     /// An input or an output, or a value from outside of what is drawn; drawn once.
     fn border(&mut self, value: ValueId) -> String {
-        let (number, is_new) = self.number(format!("{value:?}"));
+        let (number, is_new) = self.number(Drawn::Border(value));
         let id = format!("n{number}");
         if is_new {
             let name = quoted(self.model.str(self.model.value(value).name()));

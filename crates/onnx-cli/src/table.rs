@@ -1,9 +1,10 @@
 //! `--format table` and `--format csv`: one line for each input, made from what the command reports for programs.
 
 use std::cmp::Ordering;
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use onnx_diag::{Clean, CommandReport, Input, Status};
+use onnx_diag::{CommandReport, Input, Status};
 use serde_json::Value;
 
 use crate::exit::Failure;
@@ -142,12 +143,17 @@ pub(crate) enum Form {
 /// A table of the inputs of a report.
 pub(crate) fn render(report: &CommandReport, items: &[Value], form: Form, sort: Option<&str>) -> String {
     let columns = columns(&report.command).unwrap_or_default();
+    let mut by_name: HashMap<&str, &Value> = HashMap::new();
+    for item in items {
+        let names = ["file", "name"].into_iter().filter_map(|key| item.get(key).and_then(Value::as_str));
+        names.for_each(|name| _ = by_name.entry(name).or_insert(item));
+    }
     let mut rows: Vec<Vec<Value>> = report
         .inputs
         .iter()
         .enumerate()
         .map(|(index, input)| {
-            let item = items.iter().find(|item| is_about(item, &input.name));
+            let item = by_name.get(input.name.as_str()).copied();
             columns.iter().map(|column| cell(&column.of, report, (index, input), item)).collect()
         })
         .collect();
@@ -163,10 +169,6 @@ pub(crate) fn render(report: &CommandReport, items: &[Value], form: Form, sort: 
         Form::Text => text(columns, &rows),
         Form::Csv => csv(columns, &rows),
     }
-}
-
-fn is_about(item: &Value, name: &str) -> bool {
-    ["file", "name"].iter().any(|key| item.get(key).and_then(Value::as_str) == Some(name))
 }
 
 fn cell(
@@ -242,7 +244,7 @@ fn text(columns: &[Column], rows: &[Vec<Value>]) -> String {
         Value::Number(number) => number.as_u64().map_or_else(|| number.to_string(), grouped),
         Value::Null => "-".to_owned(),
         Value::String(text) if text.is_empty() => "-".to_owned(),
-        other => Clean(&shown(&plain(Some(other)))).to_string(),
+        other => shown(&plain(Some(other))),
     };
     let cells: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(shown_cell).collect()).collect();
     let width = |at: usize| {
@@ -252,13 +254,14 @@ fn text(columns: &[Column], rows: &[Vec<Value>]) -> String {
     };
     let widths: Vec<usize> = (0..columns.len()).map(width).collect();
     let is_number = |at: usize| rows.iter().any(|row| row.get(at).is_some_and(Value::is_number));
+    let are_numbers: Vec<bool> = (0..columns.len()).map(is_number).collect();
     let line = |cells: &[String]| {
         let mut line = String::new();
         for (at, cell) in cells.iter().enumerate() {
             let width = widths.get(at).copied().unwrap_or_default();
             let gap = if at == 0 { "" } else { "  " };
             // Writing to a string cannot fail.
-            let _ = match is_number(at) {
+            let _ = match are_numbers.get(at) == Some(&true) {
                 true => write!(line, "{gap}{cell:>width$}"),
                 false => write!(line, "{gap}{cell:width$}"),
             };

@@ -13,7 +13,7 @@ use onnx_ir::{Element, GraphOutput, Selectors, ValueId};
 use onnx_shape_infer::InferOptions;
 use serde_json::json;
 
-use super::{CompareArgs, combinations, show};
+use super::{CompareArgs, combinations, show, title};
 use crate::exit::{Failure, Outcome};
 use crate::format::Format;
 use crate::input::{Loaded, display_name, is_stream, load};
@@ -230,16 +230,10 @@ fn compared(
     Ok(Ok(found))
 }
 
-fn title(run: &Run) -> String {
-    let sizes: Vec<String> = run.sizes.iter().map(|(dim, size)| format!("{}={size}", shown(dim))).collect();
-    let seed = format!("seed {}", run.seed);
-    if sizes.is_empty() { seed } else { format!("{}, {seed}", sizes.join(", ")) }
-}
-
 fn text(a: &Loaded, runs: &[Run], differs: bool, is_unknown: bool) -> Result<String, Failure> {
     let mut text = String::new();
     for run in runs {
-        writeln!(text, "{}", paint(HEADING, title(run)))?;
+        writeln!(text, "{}", paint(HEADING, title(&run.sizes, run.seed)))?;
         match &run.result {
             Ok(outputs) => {
                 for (output, ty, difference) in outputs {
@@ -262,20 +256,14 @@ fn text(a: &Loaded, runs: &[Run], differs: bool, is_unknown: bool) -> Result<Str
 /// A run, as an item of `compare/1`, in which the engine is the second model.
 fn item(args: &CompareArgs, a: &Loaded, run: &Run) -> serde_json::Value {
     let selectors = Selectors::new(&a.model);
-    let sizes: Vec<_> = run.sizes.iter().map(|(dim, size)| json!({ "dim": dim, "size": size })).collect();
     let output = |(output, ty, difference): &(ValueId, String, Difference)| {
-        let mut item = json!({
+        let item = json!({
             "name": name(&a.model, *output),
             "selector": selectors.text(Element::Value(*output)),
             "node": null, "op": null, "node_in_a": null, "op_in_a": null,
             "type": ty, "type_in_b": null, "name_in_b": null, "similarity": null,
         });
-        if let (Some(fields), serde_json::Value::Object(difference)) =
-            (item.as_object_mut(), show::difference_item(difference))
-        {
-            fields.extend(difference);
-        }
-        item
+        show::with_difference(item, difference)
     };
     let outputs: Vec<_> = run.result.iter().flatten().map(output).collect();
     let agrees = |outputs: &Differences| outputs.iter().all(|(_, _, difference)| difference.agrees());
@@ -285,11 +273,11 @@ fn item(args: &CompareArgs, a: &Loaded, run: &Run) -> serde_json::Value {
         Err(_) => "not run",
     };
     let not_run = run.result.as_ref().err().map(|message| json!({ "model": "b", "message": message }));
-    json!({
-        "sizes": sizes, "seed": run.seed, "status": status, "not_run": not_run, "outputs": outputs,
-        "inner": null, "values": null, "divergence": null, "only_in_a": [], "only_in_b": [],
-        "tolerances": show::tolerances(&args.tolerances.tolerances()),
-    })
+    let mut item = show::run_item(&run.sizes, run.seed, &args.tolerances.tolerances());
+    item["status"] = json!(status);
+    item["not_run"] = json!(not_run);
+    item["outputs"] = json!(outputs);
+    item
 }
 
 /// The second model, unless another engine takes its place.

@@ -381,7 +381,7 @@ fn differing(models: &Models<'_>, side: Side, runs: &[Run]) -> Sink {
         let name = name(model, output.value());
         let found = runs.iter().find_map(|(run, found)| {
             let how = found.difference(models, side, name)?;
-            Some(format!("output {} differs ({}): {how}", Quoted(name), title(run)))
+            Some(format!("output {} differs ({}): {how}", Quoted(name), title(&run.sizes, run.seed)))
         });
         if let Some(message) = found {
             let locus = places.graph_output(graph, index);
@@ -429,8 +429,8 @@ impl<'a> Found<'a> {
 }
 
 /// The sizes and the seed of a run.
-fn title(run: &Run) -> String {
-    let sizes: Vec<String> = run.sizes.iter().map(|(dim, size)| format!("{}={size}", shown(dim))).collect();
-    let seed = format!("seed {}", run.seed);
+fn title(sizes: &[(String, i64)], seed: u64) -> String {
+    let sizes: Vec<String> = sizes.iter().map(|(dim, size)| format!("{}={size}", shown(dim))).collect();
+    let seed = format!("seed {seed}");
     if sizes.is_empty() { seed } else { format!("{}, {seed}", sizes.join(", ")) }
 }

@@ -20,7 +20,7 @@ pub(super) fn text(models: &Models<'_>, runs: &[Run], verdict: Verdict) -> Resul
     let mut text = String::new();
     let mut types = BTreeSet::new();
     for run in runs {
-        writeln!(text, "{}", paint(HEADING, title(run)))?;
+        writeln!(text, "{}", paint(HEADING, title(&run.sizes, run.seed)))?;
         match &run.result {
             Ok(comparison) => {
                 for output in &comparison.outputs {
@@ -194,14 +194,12 @@ pub(super) fn tolerances(tolerances: &Tolerances) -> Vec<Json> {
     DEFAULTS.iter().map(|&(elem, ..)| of(elem)).collect()
 }
 
-/// A run as JSON.
-pub(super) fn item(models: &Models<'_>, run: &Run) -> Result<JsonText, Failure> {
-    let selectors = Selectors::new(&models.b.model);
-    let sizes: Vec<Json> = run.sizes.iter().map(|(dim, size)| json!({ "dim": dim, "size": size })).collect();
-    let tolerances = tolerances(&models.options.tolerances);
-    let mut item = json!({
+/// A run that is not made yet, as an item of `compare/1`.
+pub(super) fn run_item(sizes: &[(String, i64)], seed: u64, tolerances: &Tolerances) -> Json {
+    let sizes: Vec<Json> = sizes.iter().map(|(dim, size)| json!({ "dim": dim, "size": size })).collect();
+    json!({
         "sizes": sizes,
-        "seed": run.seed,
+        "seed": seed,
         "status": "not run",
         "not_run": null,
         "outputs": [],
@@ -210,8 +208,22 @@ pub(super) fn item(models: &Models<'_>, run: &Run) -> Result<JsonText, Failure> 
         "divergence": null,
         "only_in_a": [],
         "only_in_b": [],
-        "tolerances": tolerances,
-    });
+        "tolerances": self::tolerances(tolerances),
+    })
+}
+
+/// The fields of an output, and those of its difference.
+pub(super) fn with_difference(mut item: Json, difference: &Difference) -> Json {
+    if let (Some(fields), Json::Object(difference)) = (item.as_object_mut(), difference_item(difference)) {
+        fields.extend(difference);
+    }
+    item
+}
+
+/// A run as JSON.
+pub(super) fn item(models: &Models<'_>, run: &Run) -> Result<JsonText, Failure> {
+    let selectors = Selectors::new(&models.b.model);
+    let mut item = run_item(&run.sizes, run.seed, &models.options.tolerances);
     match &run.result {
         Ok(comparison) => {
             let outputs: Vec<Json> =
@@ -239,7 +251,7 @@ pub(super) fn item(models: &Models<'_>, run: &Run) -> Result<JsonText, Failure> 
 }
 
 fn compared(models: &Models<'_>, selectors: &Selectors<'_>, compared: &Compared) -> Json {
-    let mut item = json!({
+    let item = json!({
         "name": compared.name,
         // The name in the file of B is a selector of it.
         "selector": models.paired.name_in_b(compared.value).map(str::to_owned)
@@ -253,12 +265,7 @@ fn compared(models: &Models<'_>, selectors: &Selectors<'_>, compared: &Compared)
         "name_in_b": models.paired.name_in_b(compared.value),
         "similarity": models.options.similarity.then(|| table::item(compared.similarity.as_ref())),
     });
-    if let (Some(fields), Json::Object(difference)) =
-        (item.as_object_mut(), difference_item(&compared.difference))
-    {
-        fields.extend(difference);
-    }
-    item
+    with_difference(item, &compared.difference)
 }
 
 /// A difference as JSON.
