@@ -9,7 +9,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::args::Cli;
 use crate::exit::Failure;
-use crate::habits::{self, HABITS};
+use crate::other_tools::{self, OTHER_TOOLS};
 
 /// A former spelling, or that of another tool, and the present one.
 pub(crate) struct Former {
@@ -20,7 +20,7 @@ pub(crate) struct Former {
     /// What is written now; `{}` is the value of the option.
     new: &'static str,
     /// Whether other tools spell it so.
-    is_habit: bool,
+    is_of_other_tool: bool,
 }
 
 /// The table of former spellings.
@@ -41,17 +41,17 @@ const FORMER: &[Former] = &[
 ];
 
 const fn former(command: &'static str, old: &'static str, new: &'static str) -> Former {
-    Former { command, old, new, is_habit: false }
+    Former { command, old, new, is_of_other_tool: false }
 }
 
 /// A spelling of another tool.
-pub(crate) const fn habit(command: &'static str, old: &'static str, new: &'static str) -> Former {
-    Former { command, old, new, is_habit: true }
+pub(crate) const fn of_other_tool(command: &'static str, old: &'static str, new: &'static str) -> Former {
+    Former { command, old, new, is_of_other_tool: true }
 }
 
 /// All spellings that are corrected.
 fn spellings() -> impl Iterator<Item = &'static Former> {
-    FORMER.iter().chain(HABITS)
+    FORMER.iter().chain(OTHER_TOOLS)
 }
 
 impl Former {
@@ -94,9 +94,9 @@ pub(crate) fn corrected(error: &clap::Error, arguments: &[OsString]) -> Option<F
         arguments.iter().skip(1).map(|word| word.to_str().map(str::to_owned)).collect::<Option<_>>()?;
     let line = with_outputs(with_options(with_command(words.clone())));
     let found = line.changes.iter().find(|(old, ..)| is_about(error, old));
-    let Some((old, new, is_habit)) = found else { return habits::explained(error, &words) };
-    let how = if *is_habit { "here" } else { "now" };
-    let message = match *is_habit {
+    let Some((old, new, is_of_other_tool)) = found else { return other_tools::explained(error, &words) };
+    let how = if *is_of_other_tool { "here" } else { "now" };
+    let message = match *is_of_other_tool {
         true => format!("`{old}` is `{new}` {how}"),
         false => format!("`{old}` is {how} `{new}`"),
     };
@@ -152,7 +152,7 @@ fn with_command(words: Vec<String>) -> Line {
         let end = start + former.old.split(' ').count();
         if line.words.get(start..end).is_some_and(|words| words.join(" ") == former.old) {
             line.words.splice(start..end, former.new.split(' ').map(str::to_owned));
-            line.changes.push((former.old.to_owned(), former.new.to_owned(), former.is_habit));
+            line.changes.push((former.old.to_owned(), former.new.to_owned(), former.is_of_other_tool));
             break;
         }
     }
@@ -193,7 +193,7 @@ fn with_options(line: Line) -> Line {
             (true, None) => words.next(),
         };
         let value = value.unwrap_or_default();
-        new.changes.push((former.old.to_owned(), former.new.replace("{}", &value), former.is_habit));
+        new.changes.push((former.old.to_owned(), former.new.replace("{}", &value), former.is_of_other_tool));
         new.words.extend(former.new.split(' ').map(|word| word.replace("{}", &value)));
     }
     new

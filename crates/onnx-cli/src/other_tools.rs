@@ -1,44 +1,44 @@
-//! What users of other tools type by habit, and what is written here.
+//! What users of other tools type by of_other_tool, and what is written here.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::exit::Failure;
-use crate::former_spelling::{Former, habit, text_of};
+use crate::former_spelling::{Former, of_other_tool, text_of};
 
 /// Commands and options of other tools that have a counterpart.
-pub(crate) const HABITS: &[Former] = &[
-    habit("", "optimize", "simplify"),
-    habit("", "optimise", "simplify"),
-    habit("", "shrink", "simplify"),
-    habit("", "slim", "simplify"),
-    habit("", "view", "print"),
-    habit("", "show", "print"),
-    habit("", "cat", "print"),
-    habit("", "visualize", "print --to dot"),
-    habit("", "draw", "print --to dot"),
-    habit("", "validate", "check"),
-    habit("", "lint", "check"),
-    habit("", "inspect", "info"),
-    habit("", "summary", "info"),
-    habit("", "profile", "run --stats"),
-    habit("", "compose", "merge"),
-    habit("", "join", "merge"),
-    habit("", "shape-inference", "infer"),
-    habit("", "infer-shapes", "infer"),
-    habit("run", "--input", "--feed {}"),
-    habit("run", "--inputs", "--feeds {}"),
-    habit("compare", "--inputs", "--feeds {}"),
-    habit("compare", "--tolerance", "--atol {}"),
-    habit("extract", "--input-names", "--inputs {}"),
-    habit("extract", "--output-names", "--outputs {}"),
-    habit("convert", "--opset-version", "--opset {}"),
-    habit("convert", "--target-opset", "--opset {}"),
-    habit("convert", "--save-as-external-data", "--weights external"),
-    habit("convert", "--fp16", "--float16"),
-    habit("simplify", "--model-check", "--prove"),
-    habit("", "--overwrite", "--force"),
-    habit("", "--inplace", "--in-place"),
-    habit("", "--silent", "--quiet"),
+pub(crate) const OTHER_TOOLS: &[Former] = &[
+    of_other_tool("", "optimize", "simplify"),
+    of_other_tool("", "optimise", "simplify"),
+    of_other_tool("", "shrink", "simplify"),
+    of_other_tool("", "slim", "simplify"),
+    of_other_tool("", "view", "print"),
+    of_other_tool("", "show", "print"),
+    of_other_tool("", "cat", "print"),
+    of_other_tool("", "visualize", "print --to dot"),
+    of_other_tool("", "draw", "print --to dot"),
+    of_other_tool("", "validate", "check"),
+    of_other_tool("", "lint", "check"),
+    of_other_tool("", "inspect", "info"),
+    of_other_tool("", "summary", "info"),
+    of_other_tool("", "profile", "run --stats"),
+    of_other_tool("", "compose", "merge"),
+    of_other_tool("", "join", "merge"),
+    of_other_tool("", "shape-inference", "infer"),
+    of_other_tool("", "infer-shapes", "infer"),
+    of_other_tool("run", "--input", "--feed {}"),
+    of_other_tool("run", "--inputs", "--feeds {}"),
+    of_other_tool("compare", "--inputs", "--feeds {}"),
+    of_other_tool("compare", "--tolerance", "--atol {}"),
+    of_other_tool("extract", "--input-names", "--inputs {}"),
+    of_other_tool("extract", "--output-names", "--outputs {}"),
+    of_other_tool("convert", "--opset-version", "--opset {}"),
+    of_other_tool("convert", "--target-opset", "--opset {}"),
+    of_other_tool("convert", "--save-as-external-data", "--weights external"),
+    of_other_tool("convert", "--fp16", "--float16"),
+    of_other_tool("simplify", "--model-check", "--prove"),
+    of_other_tool("", "--overwrite", "--force"),
+    of_other_tool("", "--inplace", "--in-place"),
+    of_other_tool("", "--silent", "--quiet"),
 ];
 
 /// Commands of other tools that need more than another name, with what is written here.

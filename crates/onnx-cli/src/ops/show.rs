@@ -73,7 +73,7 @@ fn find(args: &ShowArgs, registry: &Registry) -> Result<Vec<DeclaredSchema>, Fai
         for domain in &domains {
             names.extend(registry.declared_operators(domain));
         }
-        match crate::habits::operator(op).or_else(|| onnx_schema::nearest(op, names.into_iter())) {
+        match crate::other_tools::operator(op).or_else(|| onnx_schema::nearest(op, names.into_iter())) {
             Some(near) => failure.help(format!("did you mean `{}`?", shown(near))),
             None => failure.help("`onnx ops search WORD` looks for a part of a name"),
         }

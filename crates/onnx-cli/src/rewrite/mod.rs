@@ -29,7 +29,7 @@ use crate::output::Out;
 use crate::precondition::require_valid_nodes;
 use crate::progress::Progress;
 use crate::run::runs_of;
-use crate::{habits, report, rule_files, selection, size, store, weights};
+use crate::{other_tools, report, rule_files, selection, size, store, weights};
 
 pub(crate) use why::Why;
 
@@ -303,7 +303,7 @@ fn check_journal(args: &EditArgs, input: &Path) -> Result<(), Failure> {
 /// The passes that were asked for.
 fn unknown(error: &UnknownPass) -> Failure {
     let help = "`onnx explain --list passes` lists all";
-    let help = match habits::pass(&error.name).or(error.nearest()) {
+    let help = match other_tools::pass(&error.name).or(error.nearest()) {
         Some(name) => format!("did you mean `{name}`? {help}"),
         None => help.to_owned(),
     };

@@ -1,4 +1,4 @@
-//! What people type by habit, and the answer that takes them on.
+//! What people type by of_other_tool, and the answer that takes them on.
 
 use crate::run::{Folder, onnx};
 
@@ -90,7 +90,7 @@ const TYPED: &[(&str, i32, &str)] = &[
 ];
 
 #[test]
-fn every_habit_has_an_answer() {
+fn every_spelling_of_other_tools_has_an_answer() {
     assert!(TYPED.len() >= 60);
     let folder = Folder::with("m.onnxtxt", MODEL);
     onnx(&folder, "convert m.onnxtxt -o m.onnx").exits(0);
