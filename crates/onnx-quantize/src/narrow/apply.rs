@@ -8,8 +8,8 @@ use onnx_ir::{
     AttrValue, Attribute, Constant, Def, EditError, GraphId, Model, NodeId, Position, Use, User, ValueId,
 };
 use onnx_schema::{AttrKind, attr, domain, op};
-use onnx_types::tensor::{DataSource, Tensor, TensorError};
 use onnx_types::ElemType;
+use onnx_types::tensor::{DataSource, Tensor, TensorError};
 
 use super::functions::Types;
 use super::rounding::{Half, round};
