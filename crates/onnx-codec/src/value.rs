@@ -9,7 +9,7 @@ use onnx_proto::field::{map, optional, sequence};
 use onnx_proto::wire::{Input, Payload, Reader, Segments, Value, WireError, WireErrorKind, Writer};
 use onnx_types::tensor::Tensor;
 
-use crate::decode::{DecodeOptions, decode_tensor, wire_limits};
+use crate::decode::{DecodeOptions, TensorDecoder, wire_limits};
 use crate::encode::{EncodeOptions, encode_parts, tensor_into};
 use crate::error::{DecodeError, EncodeError};
 
@@ -120,31 +120,31 @@ pub fn decode_value(
     options: &DecodeOptions,
 ) -> Result<ValueMessage, DecodeError> {
     let input = Input::new(bytes, wire_limits(&options.execution.limits))?;
-    message(&input.reader(), input.whole(), kind, options)
+    // One decoder for all tensors: its table of the standard's names costs more than a small tensor.
+    message(&input.reader(), input.whole(), kind, &mut TensorDecoder::new(&input, options)?)
 }
 
 /// Reads a message that is nested no deeper than the reader allows.
-fn message(
-    outer: &Reader<'_>,
-    payload: Payload<'_>,
+fn message<'a>(
+    outer: &Reader<'a>,
+    payload: Payload<'a>,
     kind: ValueMessageKind,
-    options: &DecodeOptions,
+    tensors: &mut TensorDecoder<'a>,
 ) -> Result<ValueMessage, DecodeError> {
     match kind {
-        ValueMessageKind::Tensor => {
-            let (decoded, node) = decode_tensor(outer.share(payload), options)?;
-            let tensor = decoded.model.node(node).attributes().first().and_then(|value| value.as_tensor());
-            Ok(ValueMessage::Tensor(tensor.cloned().unwrap_or_else(|| Tensor::vector::<f32>(&[]).into())))
-        }
-        ValueMessageKind::Sequence => sequence_message(outer.message(payload)?, options),
-        ValueMessageKind::Optional => optional_message(outer.message(payload)?, options),
-        ValueMessageKind::Map => map_message(outer.message(payload)?, options),
+        ValueMessageKind::Tensor => Ok(ValueMessage::Tensor(tensors.tensor(outer, payload)?.into())),
+        ValueMessageKind::Sequence => sequence_message(outer.message(payload)?, tensors),
+        ValueMessageKind::Optional => optional_message(outer.message(payload)?, tensors),
+        ValueMessageKind::Map => map_message(outer.message(payload)?, tensors),
     }
 }
 
-fn sequence_message(reader: Reader<'_>, options: &DecodeOptions) -> Result<ValueMessage, DecodeError> {
+fn sequence_message<'a>(
+    reader: Reader<'a>,
+    tensors: &mut TensorDecoder<'a>,
+) -> Result<ValueMessage, DecodeError> {
     let start = reader.offset();
-    let (items, elem) = nested_values(reader, ValueMessageKind::field_of_sequence, options)?;
+    let (items, elem) = nested_values(reader, ValueMessageKind::field_of_sequence, tensors)?;
     // The bytes of an optional value without a value.
     if items.is_empty() && elem.unwrap_or_default() == 0 {
         return Err(WireError::new(WireErrorKind::Ambiguous, start).into());
@@ -152,9 +152,12 @@ fn sequence_message(reader: Reader<'_>, options: &DecodeOptions) -> Result<Value
     Ok(ValueMessage::Sequence(items))
 }
 
-fn optional_message(reader: Reader<'_>, options: &DecodeOptions) -> Result<ValueMessage, DecodeError> {
+fn optional_message<'a>(
+    reader: Reader<'a>,
+    tensors: &mut TensorDecoder<'a>,
+) -> Result<ValueMessage, DecodeError> {
     let start = reader.offset();
-    let (mut values, elem) = nested_values(reader, ValueMessageKind::field_of_optional, options)?;
+    let (mut values, elem) = nested_values(reader, ValueMessageKind::field_of_optional, tensors)?;
     // An empty file is not a value.
     if values.is_empty() && elem.is_none() {
         return Err(WireError::new(WireErrorKind::Ambiguous, start).into());
@@ -164,16 +167,16 @@ fn optional_message(reader: Reader<'_>, options: &DecodeOptions) -> Result<Value
 }
 
 /// The values in a message whose fields have a number for each kind, and the kind that it states.
-fn nested_values(
-    mut reader: Reader<'_>,
+fn nested_values<'a>(
+    mut reader: Reader<'a>,
     field_of: fn(ValueMessageKind) -> u32,
-    options: &DecodeOptions,
+    tensors: &mut TensorDecoder<'a>,
 ) -> Result<(Vec<ValueMessage>, Option<u64>), DecodeError> {
     let (mut values, mut elem) = (Vec::new(), None);
     while let Some(field) = reader.next_field()? {
         let kind = ValueMessageKind::ALL.into_iter().find(|&kind| field_of(kind) == field.number);
         match (kind, field.value) {
-            (Some(kind), Value::Len(payload)) => values.push(message(&reader, payload, kind, options)?),
+            (Some(kind), Value::Len(payload)) => values.push(message(&reader, payload, kind, tensors)?),
             // Both messages have the same numbers for these.
             (None, Value::Len(_)) if field.number == sequence::NAME => {}
             (None, Value::Varint(stated)) if field.number == sequence::ELEM_TYPE => elem = Some(stated),
@@ -188,7 +191,10 @@ fn foreign(number: u32, reader: &Reader<'_>) -> DecodeError {
     WireError::new(WireErrorKind::ForeignField { number }, reader.offset()).into()
 }
 
-fn map_message(mut reader: Reader<'_>, options: &DecodeOptions) -> Result<ValueMessage, DecodeError> {
+fn map_message<'a>(
+    mut reader: Reader<'a>,
+    tensors: &mut TensorDecoder<'a>,
+) -> Result<ValueMessage, DecodeError> {
     let (mut keys, mut values) = (Vec::new(), Vec::new());
     while let Some(field) = reader.next_field()? {
         match (field.number, field.value) {
@@ -200,7 +206,7 @@ fn map_message(mut reader: Reader<'_>, options: &DecodeOptions) -> Result<ValueM
             }
             (map::STRING_KEYS, Value::Len(payload)) => keys.push(KeyMessage::Text(reader.share(payload))),
             (map::VALUES, Value::Len(payload)) => {
-                if let ValueMessage::Sequence(items) = sequence_message(reader.message(payload)?, options)? {
+                if let ValueMessage::Sequence(items) = sequence_message(reader.message(payload)?, tensors)? {
                     values.extend(items);
                 }
             }

@@ -39,6 +39,7 @@ use name_cache::NameCache;
 use prescan::{AsciiText, ScannedNodes};
 
 pub use operator_set::{DecodedOperatorSet, decode_operator_set};
+pub(crate) use parts::TensorDecoder;
 pub use parts::{
     decode_attribute, decode_function, decode_graph, decode_node, decode_sparse_tensor, decode_tensor,
     decode_value_info,

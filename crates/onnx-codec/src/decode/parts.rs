@@ -5,8 +5,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use onnx_ir::raw::NodeFields;
 use onnx_ir::{Attribute, FunctionId, NodeId, Origin};
-use onnx_proto::wire::Input;
+use onnx_proto::wire::{Input, Payload, Reader};
 use onnx_schema::attr;
+use onnx_types::tensor::Tensor;
 
 use super::prescan::ScannedNodes;
 use super::tensor::{SparseParts, TensorParts};
@@ -129,6 +130,24 @@ pub fn decode_value_info(bytes: Bytes, options: &DecodeOptions) -> Result<Decode
     let read = |cx: &mut Cx<'_>| cx.graph_input(&cx.input.reader(), cx.input.whole());
     let (decoded, ()) = in_main_graph(bytes, options, read)?;
     Ok(decoded)
+}
+
+/// Decodes tensors that are parts of one input other than a model.
+pub(crate) struct TensorDecoder<'a>(Cx<'a>);
+
+impl<'a> TensorDecoder<'a> {
+    pub(crate) fn new(input: &'a Input, options: &'a DecodeOptions) -> Result<Self> {
+        let mut cx = Cx::new(input, options);
+        cx.start()?;
+        Ok(Self(cx))
+    }
+
+    /// Decodes the `TensorProto` in a field of the message that the reader reads.
+    pub(crate) fn tensor(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<Tensor> {
+        let mut parts = TensorParts::default();
+        self.0.tensor_into(reader, payload, &mut parts)?;
+        self.0.finish_tensor(parts)
+    }
 }
 
 /// Decodes a part that becomes an attribute of a node without operator, in an otherwise empty model.
