@@ -30,8 +30,9 @@ pub(crate) fn run(args: &InferArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let mut loaded = load(&args.input_file, &args.input)?;
     progress.aside(|| loaded.report(&args.input.severity, args.keep_going, out))?;
     let sizes = variable_sizes(&mut loaded.model, &args.sizes)?;
-    let source = loaded.source()?;
     let registry = args.documents.registry()?;
+    let bodies = args.documents.link(&mut loaded.model)?;
+    let source = loaded.source()?;
     let mut options = InferOptions::default().with_data(&source).with_sizes(&sizes).with_registry(&registry);
     options.values = !args.no_values;
     options.check_types = args.check_types;
@@ -68,6 +69,7 @@ pub(crate) fn run(args: &InferArgs, out: &mut Out) -> Result<Outcome, Failure> {
     if args.write_guards {
         inference.apply_guards(&mut loaded.model);
     }
+    bodies.remove(&mut loaded.model);
     if args.symbols == Symbols::Identifiers {
         name(&mut loaded.model);
     }

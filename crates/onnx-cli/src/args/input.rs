@@ -5,11 +5,13 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use onnx_codec::ReadMode;
 use onnx_diag::{Caps, Policy};
+use onnx_ir::Model;
 use onnx_schema::Registry;
 
 use crate::exit::Failure;
 use crate::format::Format;
 use crate::limits::LimitArgs;
+use crate::ops::bodies::LinkedBodies;
 use crate::ops::documents;
 use crate::rules;
 
@@ -48,6 +50,11 @@ impl DocumentArgs {
     /// The operators of ONNX, onnxruntime and the documents.
     pub(crate) fn registry(&self) -> Result<Registry, Failure> {
         documents::registry_with_onnxruntime(&self.ops)
+    }
+
+    /// Adds the function bodies of the documents that a model calls.
+    pub(crate) fn link(&self, model: &mut Model) -> Result<LinkedBodies, Failure> {
+        LinkedBodies::add(&self.ops, model)
     }
 }
 

@@ -93,6 +93,9 @@ pub(crate) fn run(args: &CompareArgs, out: &mut Out) -> Result<Outcome, Failure>
     progress.aside(|| b.report_complete(&args.input.severity, out))?;
     progress.aside(|| generate_stripped(&mut a, out).and_then(|()| generate_stripped(&mut b, out)))?;
     let registry = args.documents.registry()?;
+    for loaded in [&mut a, &mut b] {
+        args.documents.link(&mut loaded.model)?;
+    }
     let given = read_given(&args.feeds, &a)?;
     refuse_partial(&a.model, &given, args.feeds.seed)?;
     let paired = pairing::pair(&a, &mut b, args)?;

@@ -33,6 +33,7 @@ fn measured(loaded: &mut Loaded, args: &CostArgs, set: &[Set]) -> Result<Cost, F
     let sizes = sizes::bind(&mut loaded.model, set)?;
     let source = loaded.source()?;
     let registry = args.documents.registry()?;
+    args.documents.link(&mut loaded.model)?;
     let options = CostOptions::default()
         .with_registry(&registry)
         .with_data(&source)

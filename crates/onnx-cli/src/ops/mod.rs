@@ -1,6 +1,7 @@
 //! `onnx ops`: operators, and operator sets as documents.
 
 pub(crate) mod args;
+pub(crate) mod bodies;
 pub(crate) mod documents;
 mod known;
 mod list;
