@@ -31,7 +31,7 @@ const WORK_OF_EDIT: i64 = 256;
 const WORK_OF_ENTITY: i64 = 64;
 
 /// The operations of proofs that a pass may take for each node of the model: a small model has few edits that are worth more.
-const PROOF_STEPS_OF_NODE: u64 = 1 << 26;
+const PROOF_STEPS_OF_NODE: u64 = 1 << 24;
 
 /// InferOptions of a pass.
 #[derive(Clone)]
@@ -246,7 +246,7 @@ impl<'m> PassCx<'m> {
         let (revision, assumed) = (model.revision(), assumed_in(model));
         let refers_by_name = refers_by_name(model);
         let (saved, node_names) = (None, None);
-        let nodes = model.node_count().saturating_add(16) as u64;
+        let nodes = model.node_count().saturating_add(64) as u64;
         let most_proof_steps = options.max_proof_steps.min(nodes.saturating_mul(PROOF_STEPS_OF_NODE));
         let entities = model.node_count().saturating_add(model.value_count());
         let credit = i64::try_from(entities).unwrap_or(i64::MAX).saturating_mul(WORK_OF_ENTITY);

@@ -250,7 +250,10 @@ impl<'a> Runner<'a> {
         while (runs == 0 || runs.saturating_add(open) < most) && attempts < most_attempts && !is_repeated {
             let steps = self.steps().saturating_sub(begin);
             let share = if runs < FIRST_ROUND { MOST_WORK } else { 1 };
-            if attempts > 0 && steps >= self.execution.limits.proof_steps.saturating_mul(share) {
+            let most_steps = self.execution.limits.proof_steps.saturating_mul(share);
+            // Of the runs at other sizes and in other precisions, too.
+            let is_spent = self.steps() >= most_steps.saturating_mul(2);
+            if attempts > 0 && (steps >= most_steps || is_spent) {
                 break;
             }
             let case = sampler.case(attempts, &mut rng);

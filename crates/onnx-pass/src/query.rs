@@ -150,14 +150,23 @@ impl Patch<'_, '_> {
     ///
     /// Returns the reason if the rank is not known, or only under guards that the options exclude.
     pub fn try_shape(&mut self, value: ValueId) -> Result<Vec<Dim>, Reason> {
-        let Some(dims) = self.cx.inference().shape(value).map(<[Dim]>::to_vec) else {
+        self.try_rank(value)?;
+        self.record(Recorded::Shape(value));
+        Ok(self.cx.inference().shape(value).unwrap_or_default().to_vec())
+    }
+
+    /// The number of axes of a value. An edit that needs no more than this is tested with other, smaller sizes than one that reads
+    /// the [shape](Self::try_shape).
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason if the rank is not known, or only under guards that the options exclude.
+    pub fn try_rank(&mut self, value: ValueId) -> Result<usize, Reason> {
+        let Some(rank) = self.cx.inference().shape(value).map(<[Dim]>::len) else {
             return Err(Reason(format!("the rank of {} is not known", label(self.model(), value))));
         };
-        if !self.accept(value) {
-            return Err(self.assumed("the shape", value));
-        }
-        self.record(Recorded::Shape(value));
-        Ok(dims)
+        // The inputs of a claim have their inferred types, and thus this rank, in every run.
+        if self.accept(value) { Ok(rank) } else { Err(self.assumed("the shape", value)) }
     }
 
     /// The elements of a constant; see [`try_constant`](Self::try_constant).

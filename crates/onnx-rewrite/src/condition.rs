@@ -151,7 +151,10 @@ fn size(rule: &Rule, found: &RuleMatch, patch: &mut Patch<'_, '_>, size: Size) -
     match size {
         Size::Number(number) => Ok(Dim::Known(number)),
         Size::Rank(var) => {
-            let rank = dims(rule, found, patch, var)?.len();
+            let rank = match found.bound.get(var) {
+                Some(Bound::Value(value)) => patch.try_rank(*value)?,
+                _ => dims(rule, found, patch, var)?.len(),
+            };
             Ok(Dim::Known(i64::try_from(rank).unwrap_or(i64::MAX)))
         }
         Size::Dim(var, axis) => {

@@ -285,10 +285,17 @@ impl Run<'_, '_, '_, '_> {
                 let elem = self.elem(operand(0)?).ok_or("the element type is not known")?;
                 Ok(Tensor::scalar(i64::from(elem as i32)))
             }
+            "Rank" => {
+                let var = operand(0)?;
+                let rank = match self.found.bound.get(var) {
+                    Some(Bound::Value(value)) => self.patch.try_rank(*value)?,
+                    _ => self.sizes(var)?.len(),
+                };
+                Ok(Tensor::scalar(i64::try_from(rank).unwrap_or(0)))
+            }
             op => {
                 let sizes = self.sizes(operand(0)?)?;
                 match op {
-                    "Rank" => Ok(Tensor::scalar(i64::try_from(sizes.len()).unwrap_or(0))),
                     "Sizes" => {
                         let sizes: Vec<i64> = sizes.into_iter().map(|size| size.unwrap_or(-1)).collect();
                         Ok(Tensor::vector(&sizes))

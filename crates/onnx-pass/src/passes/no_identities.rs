@@ -185,7 +185,7 @@ fn keeps_order(patch: &mut Patch<'_, '_>, node: NodeId, input: ValueId) -> Resul
     let transpose = ops::Transpose::of(patch.model(), node).ok_or("the node has no view")?;
     let perm = transpose.perm();
     if perm.is_omitted() {
-        return match patch.try_shape(input)?.len() {
+        return match patch.try_rank(input)? {
             0 | 1 => Ok(()),
             _ => Err("it reverses the axes".into()),
         };

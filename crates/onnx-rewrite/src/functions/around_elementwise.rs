@@ -93,13 +93,13 @@ fn moved_operands(
     output: ValueId,
     region: &Region,
 ) -> Result<Vec<(ValueId, ValueId)>, Reason> {
-    let rank = patch.try_shape(output)?.len();
+    let rank = patch.try_rank(output)?;
     let mut moved = Vec::new();
     let mut others = Vec::new();
     for &operand in &region.operands {
         match inverse_operand(patch, node, output, operand) {
             // A transposition of fewer axes is another one after broadcasting.
-            Some((first, input)) if patch.try_shape(input)?.len() == rank => {
+            Some((first, input)) if patch.try_rank(input)? == rank => {
                 patch.source(first);
                 patch.tap(input);
                 moved.push((operand, input));
@@ -182,7 +182,7 @@ fn moved_inputs(
 /// elements along one axis are moved to the new index of the axis if the change is a `Transpose`.
 fn moved_constant(patch: &mut Patch<'_, '_>, node: NodeId, operand: ValueId) -> Result<ValueId, Reason> {
     let output = patch.model().node(node).output(0).ok_or("the node has no result")?;
-    let rank = patch.try_shape(output)?.len();
+    let rank = patch.try_rank(output)?;
     let dims = patch.model().constant_tensor(operand).ok_or("an operand is not constant")?.dims().to_vec();
     if dims.len() > rank {
         return Err("an operand in between has more axes".into());

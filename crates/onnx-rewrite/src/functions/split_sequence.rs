@@ -106,7 +106,7 @@ fn slices(patch: &mut Patch<'_, '_>, lengths: Option<ValueId>, size: i64) -> Res
             Err("too many slices".into())
         };
     };
-    let rank = patch.try_shape(lengths)?.len();
+    let rank = patch.try_rank(lengths)?;
     let given = patch.integers(lengths).ok_or("the lengths are not known")?;
     let slices = match (rank, given.as_slice()) {
         (0, &[length]) if length > 0 => {

@@ -20,7 +20,7 @@ fn edit(patch: &mut Patch<'_, '_>, node: NodeId) -> Result<(), Reason> {
         return Err("an operand is omitted".into());
     };
     let users = users(patch.model(), inserted)?;
-    let rank = patch.try_shape(data)?.len();
+    let rank = patch.try_rank(data)?;
     let first = axes(patch, node, rank)?;
     let mut edits = Vec::new();
     for user in users {

@@ -226,7 +226,7 @@ fn assemble(patch: &mut Patch<'_, '_>, node: NodeId, list: ValueId, pieces: &[Pi
                 patch.new_constant(at, tensor)?
             }
             &Piece::Sizes { value, begin, end } => {
-                let rank = patch.try_shape(value)?.len();
+                let rank = patch.try_rank(value)?;
                 patch.tap(value);
                 patch.build(at, |build| {
                     let shape = ops::shape(build, value);
