@@ -11,7 +11,7 @@ use onnx_diag::{Rule, STOPPED, Sink, Status};
 use onnx_formats::ConvertError;
 use onnx_text::PrintError;
 use onnx_types::tensor::DataError;
-use onnx_types::{Execution, Stopped};
+use onnx_types::{Execution, Limits, Stopped};
 
 use crate::failures;
 
@@ -52,7 +52,7 @@ pub(crate) struct Failure {
     pub(crate) rule: &'static Rule,
     pub(crate) message: String,
     pub(crate) help: Option<String>,
-    /// The limit that was exceeded.
+    /// The limit that was exceeded: one of [`Limits`], or the memory of the system.
     pub(crate) limit: Option<&'static str>,
     /// Set if the reason is that a text has errors; these are shown instead of the message.
     pub(crate) faults: Option<Box<Faults>>,
@@ -162,6 +162,10 @@ impl Failure {
             return help.clone();
         }
         match self.limit {
+            Some(Limits::MEMORY) => {
+                "allow the process more memory, or give it less to do: smaller sizes, fewer threads"
+                    .to_owned()
+            }
             Some(limit) => {
                 format!("`--limit {limit}=N` raises the limit; `onnx explain {limit}` describes it")
             }
@@ -332,8 +336,11 @@ impl LibraryError for SaveError {
     }
 }
 
-/// The limit that the contents of a file exceed, which were produced while it was written.
+/// The limit that the contents of a file exceed, which were produced while it was written, or the memory that reading it takes.
 fn of_contents(error: &io::Error) -> Option<&'static str> {
+    if error.kind() == io::ErrorKind::OutOfMemory {
+        return Some(Limits::MEMORY);
+    }
     let error = error.get_ref()?;
     let of_form = error.downcast_ref().and_then(ConvertError::limit);
     of_form.or_else(|| error.downcast_ref().copied().and_then(EncodeError::limit))

@@ -22,7 +22,7 @@ failures! {
     NOT_A_MODEL = 8002 "not-a-model" "The bytes of a file are not a model."
         "## What\n\nThe file is empty, in another format, or truncated. The message tells what it appears to be.\n\n## Why\n\nThe exit status is 2, and no output is written.\n\n## Repair\n\nGive the format with `--from`, or the part of a model with `--as`; download the file again if it is truncated.\n";
     LIMIT_EXCEEDED = 8003 "limit-exceeded" "A file exceeds a limit."
-        "## What\n\nReading, checking or writing the file would cost more memory or time than a limit allows. `onnx explain --list limits` lists the limits.\n\n## Why\n\nLimits protect against files that were made to exhaust memory. The exit status is 3.\n\n## Repair\n\nIf the file can be trusted, raise the limit: `--limit NAME=N`.\n";
+        "## What\n\nReading, checking or writing the file would cost more memory or time than a limit allows. `onnx explain --list limits` lists the limits.\n\n## Why\n\nLimits protect against files that were made to exhaust memory. The exit status is 3.\n\n## Repair\n\nIf the file can be trusted, raise the limit: `--limit NAME=N`. The limit `memory` is that of the system or of `ulimit -v`: give the process more, or smaller sizes.\n";
     FILE_NOT_WRITABLE = 8004 "file-not-writable" "A file cannot be written."
         "## What\n\nThe system refuses to write the file, or standard output. The message has its reason.\n\n## Why\n\nA file that existed is unchanged. The exit status is 2.\n\n## Repair\n\nCheck the path, the permissions and the free space.\n";
 }

@@ -38,10 +38,10 @@ fn removed_by_signals() -> Temporaries {
     temporaries
 }
 
-/// Makes the process end with the status of an exceeded limit if the system has no memory: the standard library reports the request
-/// that failed, and aborts.
+/// Makes the limits of the process failures of the command. If the system has no memory, the process ends with the status of an exceeded
+/// limit: the standard library reports the request that failed, and aborts.
 #[cfg(unix)]
-pub(crate) fn end_without_memory() {
+pub(crate) fn obey_limits_of_process() {
     use std::sync::Arc;
     use std::sync::atomic::AtomicBool;
 
@@ -51,11 +51,13 @@ pub(crate) fn end_without_memory() {
         i32::from(onnx_diag::Status::Limit.exit()),
         Arc::new(AtomicBool::new(true)),
     );
+    // Where the size of files is limited, the write fails, and what was written is removed, instead of the end of the process.
+    let _ = signal_hook::flag::register(signal_hook::consts::signal::SIGXFSZ, Arc::default());
 }
 
 /// Without Unix signals, the process aborts if the system has no memory.
 #[cfg(not(unix))]
-pub(crate) fn end_without_memory() {}
+pub(crate) fn obey_limits_of_process() {}
 
 /// The signals that the process ignores, or `None` if the system does not report them.
 #[cfg(unix)]

@@ -84,7 +84,7 @@ use exit::Outcome;
 use output::Out;
 
 fn main() -> ExitCode {
-    interrupt::end_without_memory();
+    interrupt::obey_limits_of_process();
     let arguments: Vec<_> = std::env::args_os().collect();
     if let Some(batch) = batch::of(&arguments) {
         return several(batch);

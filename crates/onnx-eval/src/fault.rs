@@ -4,6 +4,7 @@ use std::fmt;
 
 use onnx_diag::{Diagnostic, Locus, Rule, STOPPED, Severity};
 use onnx_ir::NodeId;
+use onnx_types::Limits;
 
 use crate::cx::Stop;
 
@@ -136,7 +137,11 @@ impl Failure {
     /// Why work ended: that of a node, or that on values before and after a run.
     pub(crate) fn of_stop(stop: Stop, node: Option<NodeId>, locus: Locus) -> Self {
         use FailureKind as K;
-        let limit = if let Stop::Limit(name) = stop { Some(name) } else { None };
+        let limit = match stop {
+            Stop::Limit(name) => Some(name),
+            Stop::Memory(_) => Some(Limits::MEMORY),
+            _ => None,
+        };
         let (kind, rule, message) = match stop {
             Stop::Failed(reason) => (K::Operator, &OPERATOR_FAILED, reason),
             Stop::Unsupported(what) => (K::Missing, &KERNEL_MISSING, what),
@@ -176,7 +181,7 @@ impl Failure {
         self.0.node
     }
 
-    /// The name of the limit that was exceeded, if one was.
+    /// The name of the limit that was exceeded, if one was; [`Limits::MEMORY`] if the system has no memory.
     #[must_use]
     pub fn limit(&self) -> Option<&'static str> {
         self.0.limit

@@ -173,7 +173,7 @@ fn runs_stay_within_the_address_space() {
         (doubled("string[1]", "StringConcat"), 3, "`run_bytes`"),
         (
             doubled("float[1]", "Concat <axis = 0>").replace("float[1] s40", "float[N] s40"),
-            2,
+            3,
             "node #27 Concat: the system has no memory for 2147483648 bytes",
         ),
         (

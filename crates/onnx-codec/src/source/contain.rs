@@ -113,6 +113,7 @@ pub(super) fn reason(error: io::Error) -> DataErrorReason {
     }
     match error.kind() {
         io::ErrorKind::NotFound => DataErrorReason::NotFound,
+        io::ErrorKind::OutOfMemory => DataErrorReason::Memory,
         _ => DataErrorReason::Io(error.to_string()),
     }
 }

@@ -60,7 +60,7 @@ impl Handle {
 
     /// A range of the file, which must be inside its size, copied.
     pub(super) fn read(&self, offset: u64, len: u64) -> Result<Bytes, DataErrorReason> {
-        let mut buffer = crate::file::reserve(len).map_err(|error| DataErrorReason::Io(error.to_string()))?;
+        let mut buffer = crate::file::reserve(len).map_err(reason)?;
         match self.fill(&mut buffer, offset, len) {
             // A file that grew or shrank since it was opened.
             Ok(()) if buffer.len() as u64 != len => {

@@ -11,7 +11,7 @@ use std::fmt;
 use onnx_ir::{Attribute, Model, Node};
 use onnx_schema::SchemaRef;
 use onnx_types::Stopped;
-use onnx_types::tensor::{DataSource, TensorError, TensorFault};
+use onnx_types::tensor::{DataError, DataErrorReason, DataSource, TensorError, TensorFault};
 use onnx_types::{ElemType, Interner, Symbol};
 use smallvec::SmallVec;
 
@@ -82,6 +82,9 @@ impl From<TensorError> for Stop {
         match error {
             // A bound of the reader, which no limit of a run changes.
             TensorError::TooLarge { .. } => Self::Memory(error.to_string()),
+            TensorError::Data(DataError { reason: DataErrorReason::Memory, .. }) => {
+                Self::Memory(error.to_string())
+            }
             error => Self::Data(error),
         }
     }

@@ -294,6 +294,9 @@ pub enum DataErrorReason {
         /// The number of bytes it gave.
         found: u64,
     },
+    /// The system has no memory for it.
+    #[error("the system has no memory for them")]
+    Memory,
     /// Reading failed.
     #[error("{0}")]
     Io(String),
@@ -306,11 +309,13 @@ impl DataError {
         Self { location: location.to_owned(), offset: 0, length: None, reason }
     }
 
-    /// The limit that was exceeded, if that is the reason, as [`Limits`](crate::Limits) names it.
+    /// The limit that was exceeded, if that is the reason, as [`Limits`](crate::Limits) names it;
+    /// [`MEMORY`](crate::Limits::MEMORY) if the system has no memory.
     #[must_use]
     pub const fn limit(&self) -> Option<&'static str> {
         match self.reason {
             DataErrorReason::Limit { name, .. } => Some(name),
+            DataErrorReason::Memory => Some(crate::Limits::MEMORY),
             _ => None,
         }
     }
