@@ -8,7 +8,7 @@ use std::ops::AddAssign;
 
 use foldhash::fast::RandomState;
 use onnx_ir::{AttrValue, Attribute, Event, FunctionId, GraphId, Model, NodeId};
-use onnx_types::Symbol;
+use onnx_types::{Limits, Symbol};
 use slotmap::SecondaryMap;
 
 use crate::inline::Calls;
@@ -20,29 +20,74 @@ pub(crate) struct Cost {
     pub(crate) nodes: u64,
     /// Number of operands, results, and elements of attributes.
     pub(crate) entries: u64,
+    /// Bytes of names, documentation and constants. Copies share constants in memory, but a file has each.
+    pub(crate) bytes: u64,
 }
 
 impl Cost {
     const fn times(self, factor: u64) -> Self {
-        Self { nodes: self.nodes.saturating_mul(factor), entries: self.entries.saturating_mul(factor) }
+        Self {
+            nodes: self.nodes.saturating_mul(factor),
+            entries: self.entries.saturating_mul(factor),
+            bytes: self.bytes.saturating_mul(factor),
+        }
     }
 
     /// The cost of one node, without the graphs that it contains.
     fn of(model: &Model, node: NodeId) -> Self {
         let record = model.node(node);
         let lists = record.input_count().saturating_add(record.outputs().len());
-        let elements: u64 = record
-            .attributes()
-            .iter()
-            .fold(0, |sum, attribute| elements(attribute.value()).saturating_add(sum));
-        Self { nodes: 1, entries: elements.saturating_add(lists as u64) }
+        let results = record.outputs().iter().flatten().map(|&output| model.value(output).name());
+        let texts = results.chain([record.name(), record.doc()]).map(|text| model.str(text).len());
+        let bytes = texts.fold(0, usize::saturating_add) as u64;
+        let mut cost = Self { nodes: 1, entries: lists as u64, bytes };
+        for attribute in record.attributes() {
+            cost += Self::of_attribute(attribute);
+        }
+        cost
+    }
+
+    /// The cost of an attribute, without the graphs that it contains.
+    fn of_attribute(attribute: &Attribute) -> Self {
+        let value = attribute.value();
+        let bytes = match value {
+            AttrValue::String(text) => text.len() as u64,
+            AttrValue::Strings(texts) => {
+                texts.iter().map(|text| text.len() as u64).fold(0, u64::saturating_add)
+            }
+            AttrValue::Tensor(tensor) => tensor.payload().resident_bytes(),
+            AttrValue::Tensors(tensors) => {
+                tensors.iter().map(|tensor| tensor.payload().resident_bytes()).fold(0, u64::saturating_add)
+            }
+            _ => 0,
+        };
+        Self { nodes: 0, entries: elements(value), bytes }
+    }
+
+    /// The limit that a model exceeds to which copies of this cost are added: its name, the most that it allows, and what is
+    /// needed.
+    pub(crate) fn exceeded(self, model: &Model, limits: &Limits) -> Option<(&'static str, u64, u64)> {
+        let nodes = self.nodes.saturating_add(model.node_count() as u64);
+        let entries = self.entries.saturating_add(model.value_count() as u64);
+        let values = entries.div_ceil(ENTRIES_OF_VALUE);
+        let needed = [
+            ("nodes", limits.nodes, nodes),
+            ("values", limits.values, values),
+            ("splat_bytes", limits.splat_bytes, self.bytes),
+        ];
+        needed.into_iter().find(|&(_, allowed, needed)| needed > allowed)
     }
 }
+
+/// Number of entries (operands, results, elements of attributes) that count as a value: operands refer to values, and most nodes
+/// have as many of them as results.
+const ENTRIES_OF_VALUE: u64 = 4;
 
 impl AddAssign for Cost {
     fn add_assign(&mut self, other: Self) {
         self.nodes = self.nodes.saturating_add(other.nodes);
         self.entries = self.entries.saturating_add(other.entries);
+        self.bytes = self.bytes.saturating_add(other.bytes);
     }
 }
 
@@ -132,7 +177,7 @@ impl<'a> Costs<'a> {
                 Event::Enter(graph) => {
                     let record = self.model.graph(graph);
                     let values = record.inputs().len().saturating_add(record.initializer_slots());
-                    let size = Cost { nodes: 0, entries: values as u64 };
+                    let size = Cost { entries: values as u64, ..Cost::default() };
                     open.push(Sum { size, ..Sum::default() });
                 }
                 Event::Node(_) => {}
@@ -163,7 +208,7 @@ impl<'a> Costs<'a> {
         };
         for attribute in record.attributes() {
             let copies = copies(attribute);
-            sum.created += Cost { nodes: 0, entries: elements(attribute.value()) }.times(copies);
+            sum.created += Cost::of_attribute(attribute).times(copies);
             if let AttrValue::Ref(target) = *attribute.value() {
                 sum.refer(target, copies.saturating_add(1));
             }
@@ -187,8 +232,7 @@ impl<'a> Costs<'a> {
         for default in defaults {
             // Defaults are copied for each call, whether they apply or not.
             let copies = if given.contains(&default.name()) { 0 } else { copies(default) };
-            let entries = Cost { nodes: 0, entries: elements(default.value()) };
-            sum.created += entries.times(copies.saturating_add(1));
+            sum.created += Cost::of_attribute(default).times(copies.saturating_add(1));
             for graph in default.value().graphs() {
                 let total = self.defaults.get(graph).copied().unwrap_or_default();
                 sum.created += total.times(copies);

@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 use crate::call::{FunctionCall, Needs};
 use crate::convert::Conversions;
 use crate::cost::Cost;
-use crate::inline::{Calls, InlineOptions, InlinedCall, graphs_of, max_entries};
+use crate::inline::{Calls, InlineOptions, InlinedCall, graphs_of};
 use crate::names::Names;
 use crate::reason::FunctionReason;
 use crate::references::{Forwards, redirect};
@@ -123,9 +123,7 @@ impl<'a> Expander<'a> {
         }
         while let Some(function) = open.pop() {
             let size = bodies.get(function).copied().unwrap_or_default();
-            let limits = &self.options.execution.limits;
-            let nodes = size.nodes.saturating_add(self.model.node_count() as u64);
-            if nodes <= limits.nodes && size.entries <= max_entries(limits) {
+            if size.exceeded(self.model, &self.options.execution.limits).is_none() {
                 let graphs: Vec<GraphId> = graphs_of(self.model, function).collect();
                 self.roots(&graphs)?;
                 // Cached facts about the body no longer hold.

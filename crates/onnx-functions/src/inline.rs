@@ -3,7 +3,7 @@
 use onnx_diag::Quoted;
 use onnx_ir::{CallGraph, Callee, FunctionId, GraphId, Model, NodeId, Origin, Owner};
 use onnx_schema::Registry;
-use onnx_types::{Execution, Limits, Stopped, Symbol};
+use onnx_types::{Execution, Stopped, Symbol};
 use slotmap::SecondaryMap;
 
 use crate::cost::{Cost, Costs};
@@ -60,9 +60,10 @@ pub enum InlineError {
         length: usize,
     },
     /// The model would exceed a limit, with the nodes of functions and of calls that are inlined in turn. It is unchanged.
-    #[error("inlining can take {}{needed} {limit} at a time; the limit `{limit}` is {allowed}", at_least(*needed))]
+    #[error("inlining can take {}{needed} {} at a time; the limit `{limit}` is {allowed}", at_least(*needed), unit(limit))]
     TooLarge {
-        /// The name of the limit: `nodes` or `values`. Four operands, results or elements of attributes count as a value.
+        /// The name of the limit: `nodes`, `values` (four operands, results or elements of attributes count as a value), or
+        /// `splat_bytes` for names, documentation and constants.
         limit: &'static str,
         /// The limit.
         allowed: u64,
@@ -152,6 +153,14 @@ pub(crate) fn identity(model: &Model, domain: Symbol, name: Symbol, overload: Sy
     Quoted(&text).to_string()
 }
 
+/// What a limit counts.
+fn unit(limit: &'static str) -> &'static str {
+    match limit {
+        "splat_bytes" => "bytes of names, documentation and constants",
+        limit => limit,
+    }
+}
+
 /// The selected calls of a model.
 pub(crate) type Calls = SecondaryMap<NodeId, FunctionId>;
 
@@ -163,7 +172,7 @@ pub(crate) type Calls = SecondaryMap<NodeId, FunctionId>;
 ///
 /// # Errors
 ///
-/// Returns an error if selected calls form a cycle, if the result would exceed the limits `nodes` or `values`, or if the work is
+/// Returns an error if selected calls form a cycle, if the result would exceed the limits `nodes`, `values` or `splat_bytes`, or if the work is
 /// interrupted. The size of the result is computed before anything is copied.
 pub fn inline(
     model: &mut Model,
@@ -399,26 +408,9 @@ fn remaining(
     functions.filter(|&function| stays.contains_key(function) || !used.contains_key(function)).collect()
 }
 
-/// Number of entries (operands, results, elements of attributes) that count as a value: operands refer to values, and most nodes
-/// have as many of them as results.
-const ENTRIES_OF_VALUE: u64 = 4;
-
-/// The most entries that the limits allow.
-pub(crate) fn max_entries(limits: &Limits) -> u64 {
-    limits.values.saturating_mul(ENTRIES_OF_VALUE)
-}
-
 fn refuse_size(model: &Model, cost: Cost, options: &InlineOptions<'_>) -> Result<(), InlineError> {
-    let limits = &options.execution.limits;
-    let needed = cost.nodes.saturating_add(model.node_count() as u64);
-    if needed > limits.nodes {
-        let allowed = limits.nodes;
-        return Err(InlineError::TooLarge { limit: "nodes", allowed, needed });
+    match cost.exceeded(model, &options.execution.limits) {
+        Some((limit, allowed, needed)) => Err(InlineError::TooLarge { limit, allowed, needed }),
+        None => Ok(()),
     }
-    let needed = cost.entries.saturating_add(model.value_count() as u64);
-    if needed > max_entries(limits) {
-        let needed = needed.div_ceil(ENTRIES_OF_VALUE);
-        return Err(InlineError::TooLarge { limit: "values", allowed: limits.values, needed });
-    }
-    Ok(())
 }

@@ -72,7 +72,8 @@ pub struct Limits {
     pub external_files: usize,
     /// The greatest number of bytes of external data that are read for one model, whether copied or mapped. Default: 64 GiB.
     pub external_bytes: u64,
-    /// The greatest length of a tensor of one repeated element once it is written out, in bytes. Default: 1 GiB.
+    /// The greatest length of what is stored once and written out repeatedly, in bytes: a tensor of one repeated element, and the
+    /// names, documentation and constants of functions in the places of their calls. Default: 1 GiB.
     pub splat_bytes: u64,
     /// The greatest number of elements of a tensor that a run makes; an axis without elements counts as one of size 1. Default:
     /// 4 Gi.
@@ -105,6 +106,10 @@ pub struct Limits {
 }
 
 impl Limits {
+    /// What errors name if the system has no memory for a request that no limit forbids. It is not in [`LIMITS`]: only the
+    /// system, or the user who restricted the process, can raise it.
+    pub const MEMORY: &'static str = "memory";
+
     /// The defaults, in constants.
     pub const DEFAULT: Self = Self {
         message_depth: 100,
@@ -289,7 +294,11 @@ pub const LIMITS: [Limit; 36] = [
     limit!(report_steps, "steps", "time, against long chains of shapes with many axes"),
     limit!(external_files, "files", "handles, against models that name files without end"),
     limit!(external_bytes, "bytes", "time and memory, against files with holes that claim any size"),
-    limit!(splat_bytes, "bytes", "memory, against tensors of one element that are written out"),
+    limit!(
+        splat_bytes,
+        "bytes",
+        "memory, against tensors of one element, and constants of functions, that are written out"
+    ),
     limit!(run_elements, "elements", "memory, against models that compute tensors of any size"),
     limit!(run_bytes, "bytes", "memory, against models that keep many values"),
     limit!(run_steps, "operations", "time, against loops without end and products of any size"),

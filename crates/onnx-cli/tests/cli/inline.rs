@@ -140,6 +140,31 @@ fn expansion_beyond_a_limit_is_refused_at_once() {
 }
 
 #[test]
+fn what_is_repeated_for_each_call_is_limited() {
+    let calls = |count: usize| -> String { (0..count).map(|n| format!("y{n} = d.f (x)\n")).collect() };
+    let outputs = |count: usize| (0..count).map(|n| format!("float[N] y{n}")).collect::<Vec<_>>().join(", ");
+    let name = "n".repeat(10_000);
+    for body in [
+        format!("y = Neg (x) [{name}]"),
+        format!("{name} = Neg (x) y = Neg ({name})"),
+        format!("c = Constant <value_string = \"{name}\"> () y = Neg (x)"),
+    ] {
+        let text = format!(
+            "<ir_version: 10, opset_import: [\"\": 20, \"d\": 1]>\n\
+             g (float[N] x) => ({}) {{ {} }}\n\
+             <domain: \"d\", opset_import: [\"\": 20]> f (x) => (y) {{ {body} }}\n",
+            outputs(9),
+            calls(9)
+        );
+        let folder = Folder::with("in.onnxtxt", text);
+        onnx(&folder, "inline in.onnxtxt --limit splat_bytes=100k")
+            .exits(3)
+            .says("bytes of names, documentation and constants at a time; the limit `splat_bytes` is");
+        onnx(&folder, "inline in.onnxtxt --limit splat_bytes=200k").exits(0).says("inlined 9 calls");
+    }
+}
+
+#[test]
 fn models_come_and_go_as_for_other_commands() {
     let folder = Folder::with("in.onnxtxt", NESTED);
     onnx(&folder, "convert in.onnxtxt -o in.onnx").exits(0);
