@@ -37,7 +37,7 @@ use report::Totals;
 const TEXT_CAPS: Caps = Caps { per_rule: 10, total: 100 };
 
 pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Outcome, Failure> {
-    let mut policy = args.input.severity.policy(Policy::new())?;
+    let mut policy = args.input.severity.policy(tolerant(args)?)?;
     if !args.notes {
         policy = onnx_check::ON_REQUEST.iter().fold(policy, |policy, rule| policy.count(rule));
     }
@@ -206,6 +206,20 @@ fn findings(
     let (format, bytes) = (loaded.format.id(), Some(loaded.bytes));
     let repaired = Repaired::default();
     Ok(Checked { sink, source: loaded.text, repaired, format, bytes, contradiction: None })
+}
+
+/// The severities for a target: what does not keep it from loading a model is a warning.
+fn tolerant(args: &CheckArgs) -> Result<Policy, Failure> {
+    let policy = Policy::new();
+    let Some(name) = args.target.as_deref() else { return Ok(policy) };
+    if args.input.severity.deny.iter().any(|what| rules::is_class(what)) {
+        return Ok(policy);
+    }
+    let target = targets::load(name)?;
+    target
+        .tolerates
+        .iter()
+        .try_fold(policy, |policy, code| Ok(policy.set(rules::find(code)?, Severity::Warning)))
 }
 
 fn profile(args: &CheckArgs) -> Profile {

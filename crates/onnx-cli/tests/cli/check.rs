@@ -363,6 +363,26 @@ fn jobs_do_not_change_the_report() {
 
 /// Everything that a runtime lacks is listed at once.
 #[test]
+fn what_a_target_tolerates_is_a_warning() {
+    let model = |outputs: &str, body: &str| {
+        format!("<ir_version: 10, opset_import: [\"\": 21]> g (float[2,3] x) => ({outputs} y) {{ {body} }}")
+    };
+    let folder = Folder::with("in.onnxtxt", model("float[2,4]", "y = Neg (x)"));
+    folder.put("unsorted.onnxtxt", &model("float[2,3]", "y = Neg (t) t = Abs (x)"));
+    for (file, rule) in [("in.onnxtxt", "ONNX3016"), ("unsorted.onnxtxt", "ONNX2312")] {
+        onnx(&folder, &format!("check {file}")).exits(1).says(&format!("error[{rule}]"));
+        let for_target = format!("check {file} --target onnxruntime");
+        onnx(&folder, &for_target).exits(0).says(&format!("warning[{rule}]"));
+        onnx(&folder, &format!("{for_target} --deny warnings")).exits(1);
+        onnx(&folder, &format!("{for_target} --deny {rule}")).exits(1).says("1 error");
+    }
+    let target = r#"{"schema": "onnx-target/1", "name": "npu", "version": "2", "tolerates": ["ONNX9999"],
+        "operators": [{"name": "Neg", "kernels": [{"since": 6}]}, {"name": "Abs", "kernels": [{"since": 6}]}]}"#;
+    folder.put("npu.json", target);
+    onnx(&folder, "check in.onnxtxt --target npu.json").exits(2).says("there is no rule `ONNX9999`");
+}
+
+#[test]
 fn what_a_target_lacks() {
     let text = r#"<ir_version: 10, opset_import: ["": 21, "com.acme": 1, "ai.onnx.ml": 3]>
 g (bfloat16[2] x, float16[2] h) => (bfloat16[2] y, float16[2] z) {
