@@ -74,7 +74,7 @@ impl Cx<'_, '_> {
     /// See [`Cx::buffer`].
     pub fn copied<T: Clone>(&mut self, elements: &[T]) -> Outcome<Vec<T>> {
         /// Work of a reference that is counted when a copy is made, and when it ends.
-        const SHARED: usize = 16;
+        const SHARED: usize = 64;
         let mut buffer = self.buffer(elements.len())?;
         if std::mem::needs_drop::<T>() {
             self.work(elements.len().saturating_mul(SHARED))?;
