@@ -1,11 +1,15 @@
-"""Measures the package, onnx and onnx-ir in one run: `cargo xtask python --bench`.
+"""Measures the package, onnx, onnx-ir, onnxslim and onnxsim in one run: `cargo xtask python --bench [MODEL ...]`.
 
-Prints a table of the best of several runs, in milliseconds for whole models and in nanoseconds for a node.
+Prints tables of the best of several runs, in milliseconds of processor time for whole models and in nanoseconds for a node.
+Every function gets the form of the model that its package works on; what is not offered is empty.
 """
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import io
+import logging
 import os
 import pathlib
 import subprocess
@@ -16,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import onnx
 import onnx_ir
+import onnx_ir.passes.common as ir_passes
 
 import onnxkit as ox
 
@@ -23,6 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 NODES = 20_000
+# An operation that takes longer than this, in seconds, is run once.
+LONG = 2.0
 
 
 def chain(nodes: int) -> ox.Model:
@@ -39,20 +46,27 @@ def chain(nodes: int) -> ox.Model:
     return model
 
 
-def best(work: Callable[[Any], object], make: Callable[[], Any] = lambda: None, runs: int = 5) -> float:
-    """The best time of some runs, in seconds. What `make` gives is not measured."""
-    times = []
+def best(work: Callable[[Any], object], make: Callable[[], Any] = lambda: None, runs: int = 7) -> float | None:
+    """The least time of some runs, in seconds. What `make` gives is not measured. `None` if the work fails."""
+    times: list[float] = []
     for _ in range(runs):
         given = make()
         gc.collect()
-        start = time.perf_counter()
-        work(given)
-        times.append(time.perf_counter() - start)
+        start = time.process_time()
+        try:
+            with contextlib.redirect_stdout(io.StringIO()):
+                work(given)
+        except Exception as error:
+            print(f"    {type(error).__name__}: {str(error)[:120]}", file=sys.stderr)
+            return None
+        times.append(time.process_time() - start)
+        if times[-1] > LONG:
+            break
     return min(times)
 
 
 def started(module: str) -> float:
-    """The time of an interpreter that imports a module, without that of an empty one, in seconds of CPU."""
+    """The time of an interpreter that imports a module, without that of an empty one, in seconds of processor time."""
 
     def cpu(code: str) -> float:
         before = os.times()
@@ -60,7 +74,7 @@ def started(module: str) -> float:
         after = os.times()
         return (after.children_user + after.children_system) - (before.children_user + before.children_system)
 
-    return min(cpu(f"import {module}") for _ in range(7)) - min(cpu("pass") for _ in range(7))
+    return min(cpu(f"import {module}") for _ in range(9)) - min(cpu("pass") for _ in range(9))
 
 
 def operators(nodes: Any) -> None:
@@ -73,7 +87,30 @@ def producers(nodes: Any) -> None:
     """Asks for the producers of all inputs."""
     for node in nodes:
         for value in node.inputs:
-            value.producer()
+            if value is not None:
+                value.producer()
+
+
+def replace_ours(model: ox.Model) -> None:
+    """Lets the uses of each result be of another value, and back."""
+    other = model.graph.inputs[0]
+    for node in model.nodes():
+        value = node.outputs[0]
+        users = value.uses()
+        value.replace_all_uses_with(other)
+        for user, index in users:
+            user.replace_input_with(index, value)
+
+
+def replace_theirs(model: Any) -> None:
+    """The same in onnx-ir."""
+    other = model.graph.inputs[0]
+    for node in list(model.graph):
+        value = node.outputs[0]
+        users = tuple(value.uses())
+        value.replace_all_uses_with(other, replace_graph_outputs=value.is_graph_output())
+        for user, index in users:
+            user.replace_input_with(index, value)
 
 
 def no_identities(nodes: Any) -> None:
@@ -86,76 +123,150 @@ def no_identities(nodes: Any) -> None:
 
 def insert_ours(model: ox.Model) -> None:
     """Inserts a node before each and erases it."""
-    for node in model.nodes():
-        new = node.graph.add("Neg", [node.inputs[0]], before=node)
-        node.graph.remove(new)
+    graph = model.graph
+    for node in model.graph:
+        inputs = node.inputs
+        new = graph.add("Neg", inputs[:1], before=node)
+        graph.remove(new)
 
 
 def insert_theirs(model: Any) -> None:
     """The same in onnx-ir."""
-    for node in list(model.graph):
-        new = onnx_ir.Node("", "Neg", [node.inputs[0]])
-        node.graph.insert_before(node, new)
-        node.graph.remove(new, safe=True)
+    graph = model.graph
+    for node in list(graph):
+        new = onnx_ir.Node("", "Neg", node.inputs[:1])
+        graph.insert_before(node, new)
+        graph.remove(new, safe=True)
+
+
+def attributes(nodes: Any) -> None:
+    """Looks for an attribute of each node."""
+    for node in nodes:
+        node.attributes.get("axis")
+
+
+Row = tuple[str, str, float | None, float | None, float | None, float | None, float | None]
+
+
+def scaled(scale: float, *times: float | None) -> tuple[float | None, ...]:
+    return tuple(None if value is None else value * scale for value in times)
+
+
+def table(title: str, rows: list[tuple[Any, ...]]) -> None:
+    """Prints rows of a name, a unit, our time, and those of the others."""
+    print(f"\n| {title} | unit | onnxkit | onnx | onnx-ir | onnxslim | onnxsim | best of the others / onnxkit |")
+    print("|---|---|---|---|---|---|---|---|")
+    for name, unit, ours, *others in rows:
+        known = [value for value in others if value is not None]
+        ratio = f"{min(known) / ours:.1f}" if known and ours else "–"
+        shown = ["–" if value is None else f"{value:,.2f}" if value < 10 else f"{value:,.0f}" for value in (ours, *others)]
+        print(f"| {name} | {unit} | {' | '.join(shown)} | {ratio} |", flush=True)
+
+
+def editing(model: ox.Model, load_ir: Callable[[], Any], proto: Any, runs: int) -> list[tuple[Any, ...]]:
+    """The loops over nodes."""
+    count = len(model.graph.nodes)
+    theirs = load_ir()
+    ns = 1e9 / max(1, count)
+
+    def row(name: str, ours: Any, ir: Any, upb: float | None = None) -> tuple[Any, ...]:
+        return (name, "ns", *scaled(ns, ours, upb, ir), None, None)
+
+    return [
+        row(
+            "operators", best(lambda _: operators(model.nodes()), runs=runs), best(lambda _: operators(theirs.graph), runs=runs),
+            best(lambda _: operators(proto.graph.node), runs=runs),
+        ),
+        row("producers of inputs", best(lambda _: producers(model.nodes())), best(lambda _: producers(theirs.graph))),
+        row(
+            "an attribute", best(lambda _: attributes(model.nodes())), best(lambda _: attributes(theirs.graph)),
+        ),
+        row("replace uses, and back", best(replace_ours, model.clone), best(replace_theirs, load_ir, 4)),
+        row("insert and erase", best(insert_ours, model.clone), best(insert_theirs, load_ir, 4)),
+        row(
+            "remove identities", best(lambda m: no_identities(m.nodes()), model.clone),
+            best(lambda m: no_identities(list(m.graph)), load_ir, 4),
+        ),
+    ]
+
+
+def extract_ir(model: Any) -> None:
+    value = model.graph[len(model.graph) // 2].outputs[0]
+    onnx_ir.convenience.extract(model, list(model.graph.inputs), [value])
+
+
+def extract_ours(model: ox.Model) -> None:
+    nodes = model.graph.nodes
+    ox.extract(model, None, [nodes[len(nodes) // 2].outputs[0]])
+
+
+def whole(path: str, model: ox.Model, proto: Any, load_ir: Callable[[], Any]) -> list[tuple[Any, ...]]:
+    """The functions on whole models."""
+    import onnxsim
+    import onnxslim
+
+    theirs = load_ir()
+
+    def row(name: str, ours: Any, upb: Any = None, ir: Any = None, slim: Any = None, sim: Any = None) -> tuple[Any, ...]:
+        return (name, "ms", *scaled(1e3, ours, upb, ir, slim, sim))
+
+    def fresh() -> Any:
+        return onnx.load(path)
+
+    middle = model.graph.nodes[len(model.graph.nodes) // 2].outputs[0].name
+    inputs = [value.name for value in proto.graph.input]
+    inferred = onnx.ModelProto()
+    inferred.CopyFrom(proto)
+    cut = onnx.utils.Extractor(inferred)
+    edited = model.clone()
+    saved = f"{path}.saved"
+    return [
+        row("load", best(lambda _: ox.load(path)), best(lambda _: onnx.load(path)), best(lambda _: load_ir())),
+        row("save", best(lambda _: model.save(saved)), best(lambda _: onnx.save(proto, saved)), best(lambda _: onnx_ir.save(theirs, saved), runs=3)),
+        row("clone", best(lambda _: model.clone()), best(lambda _: onnx.ModelProto().CopyFrom(proto)), best(lambda _: theirs.clone(), runs=3)),
+        row("clone, and the first edit", best(lambda _: setattr(edited.clone().graph, "name", "g")), None, None),
+        row("clean up", best(lambda m: m.cleanup(), model.clone), None, best(lambda m: ir_passes.RemoveUnusedNodesPass()(m), load_ir, 3)),
+        row("sort", best(lambda m: m.sort(), model.clone), None, best(lambda m: m.graph.sort(), load_ir, 3)),
+        row(
+            "merge equal subexpressions", best(lambda m: ox.run_passes(m, ["unique-subexpressions"]), model.clone), None,
+            best(lambda m: ir_passes.CommonSubexpressionEliminationPass()(m), load_ir, 3),
+        ),
+        row("check", best(lambda _: ox.check(model)), best(lambda _: onnx.checker.check_model(proto)), best(lambda m: ir_passes.CheckerPass()(m), load_ir, 3)),
+        row(
+            "infer", best(lambda _: ox.infer(model, inplace=False)), best(lambda _: onnx.shape_inference.infer_shapes(proto), runs=3),
+            best(lambda m: ir_passes.ShapeInferencePass()(m), load_ir, 3),
+        ),
+        row(
+            "extract half", best(extract_ours, lambda: model), best(lambda _: cut.extract_model(inputs, [middle]), runs=3),
+            best(extract_ir, lambda: theirs, 3),
+        ),
+        row(
+            "simplify", best(ox.simplify, model.clone, 3), None, None, best(lambda m: onnxslim.slim(m), fresh, 2),
+            best(lambda m: onnxsim.simplify(m), fresh, 2),
+        ),
+    ]
 
 
 def main() -> None:
-    """Prints the table."""
+    """Prints the tables."""
+    logging.disable(logging.CRITICAL)
     model = chain(NODES)
+    table("start", [("import", "ms", started("onnxkit") * 1e3, started("onnx") * 1e3, started("onnx_ir") * 1e3, started("onnxslim") * 1e3, started("onnxsim") * 1e3)])
     with tempfile.TemporaryDirectory() as folder:
         path = str(pathlib.Path(folder) / "chain.onnx")
         model.save(path)
-        proto = onnx.load(path)
+        for name, file in [(f"chain of {NODES:,} nodes", path), *((pathlib.Path(arg).stem, arg) for arg in sys.argv[1:])]:
+            copy = str(pathlib.Path(folder) / pathlib.Path(file).name)
+            if file != copy:
+                pathlib.Path(copy).write_bytes(pathlib.Path(file).read_bytes())
+            ours, proto = ox.load(copy), onnx.load(copy)
 
-        def ir_of_file(_: Any = None) -> Any:
-            return onnx_ir.load(path)
+            def load_ir(copy: str = copy) -> Any:
+                return onnx_ir.load(copy)
 
-        theirs = ir_of_file()
-        ms, ns = 1e3, 1e9 / NODES
-        rows: list[tuple[str, str, float, float | None, float | None]] = [
-            ("import", "ms", started("onnxkit") * ms, started("onnx") * ms, started("onnx_ir") * ms),
-            ("load", "ms", best(lambda _: ox.load(path)) * ms, best(lambda _: onnx.load(path)) * ms, best(ir_of_file) * ms),
-            (
-                "save", "ms", best(lambda _: model.save(path)) * ms, best(lambda _: onnx.save(proto, path)) * ms,
-                best(lambda _: onnx_ir.save(theirs, path)) * ms,
-            ),
-            (
-                "clone", "ms", best(lambda _: model.clone()) * ms, best(lambda _: onnx.ModelProto().CopyFrom(proto)) * ms,
-                best(lambda _: theirs.clone()) * ms if hasattr(theirs, "clone") else None,
-            ),
-            (
-                "clone and edit", "ms", best(lambda _: setattr(model.clone().graph, "name", "g")) * ms, None, None,
-            ),
-            (
-                "operators, per node", "ns", best(lambda _: operators(model.nodes())) * ns,
-                best(lambda _: operators(proto.graph.node)) * ns, best(lambda _: operators(theirs.graph)) * ns,
-            ),
-            (
-                "producers, per node", "ns", best(lambda _: producers(model.nodes())) * ns, None,
-                best(lambda _: producers(theirs.graph)) * ns,
-            ),
-            (
-                "insert and erase, per node", "ns", best(insert_ours, model.clone) * ns, None,
-                best(insert_theirs, ir_of_file) * ns,
-            ),
-            (
-                "remove identities, per node", "ns", best(lambda m: no_identities(m.nodes()), model.clone) * ns, None,
-                best(lambda m: no_identities(list(m.graph)), ir_of_file, 3) * ns,
-            ),
-            (
-                "check", "ms", best(lambda _: ox.check(model)) * ms, best(lambda _: onnx.checker.check_model(proto)) * ms,
-                None,
-            ),
-            (
-                "infer", "ms", best(lambda _: ox.infer(model, inplace=False)) * ms,
-                best(lambda _: onnx.shape_inference.infer_shapes(proto), runs=3) * ms, None,
-            ),
-            ("simplify", "ms", best(ox.simplify, model.clone, 2) * ms, None, None),
-        ]
-    print("| 20,000 nodes | unit | onnxkit | onnx | onnx-ir |\n|---|---|---|---|---|")
-    for name, unit, *times in rows:
-        shown = " | ".join("–" if value is None else f"{value:,.2f}" if value < 10 else f"{value:,.0f}" for value in times)
-        print(f"| {name} | {unit} | {shown} |")
+            title = f"{name}, {len(ours.graph.nodes):,} nodes"
+            table(f"{title}: a node", editing(ours, load_ir, proto, 7))
+            table(title, whole(copy, ours, proto, load_ir))
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ from ._api import (
     strip_weights,
     why,
 )
-from ._core import AttrRef, Attributes, DType, Graph, Inference, Model, Node, Rules, Tensor, Value, __version__
+from ._core import AttrRef, Attributes, DType, Graph, Inference, Model, Node, Rules, Table, Tensor, Value, __version__
 from ._errors import (
     ArgumentError,
     BugError,
@@ -71,7 +71,7 @@ __all__ = [
     "ConvertError", "Converted", "Cost", "DType", "Diff", "EditError", "Evaluator", "Finding", "Fix", "Graph",
     "InferError", "Inference", "Info", "LimitError", "LoadError", "Model", "ModelHash", "Node", "OnnxError", "Pass",
     "PassContext", "Patch", "Report", "Resized", "Result", "RuleError", "Rules", "RunError", "SaveError", "Schema",
-    "SelectorError", "StaleHandleError", "Stopped", "Tensor", "Value", "Why", "__version__", "check", "compare",
+    "SelectorError", "StaleHandleError", "Stopped", "Table", "Tensor", "Value", "Why", "__version__", "check", "compare",
     "convert", "cost", "diff", "explain", "extract", "find", "fix", "hash", "import_weights", "infer", "info",
     "inline", "inputs", "load", "loads", "merge", "ops", "outline", "parse", "pass_", "passes", "reach", "reduce",
     "rename", "resize", "rule", "run_passes", "save", "scan", "schema", "schemas", "simplify", "split", "strip_weights", "why",

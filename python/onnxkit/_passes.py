@@ -191,13 +191,60 @@ def passes() -> dict[str, str]:
 
 
 class _Traced:
-    __slots__ = ("text",)
+    """An operand or a result of a rule that is traced. Operators of Python are calls."""
 
-    def __init__(self, text: str) -> None:
+    __slots__ = ("_op", "text")
+
+    def __init__(self, op: _Operators, text: str) -> None:
+        self._op = op
         self.text = text
+
+    def __add__(self, other: Any) -> Any:
+        return self._op.Add(self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return self._op.Add(other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return self._op.Sub(self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._op.Sub(other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return self._op.Mul(self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return self._op.Mul(other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return self._op.Div(self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return self._op.Div(other, self)
+
+    def __pow__(self, other: Any) -> Any:
+        return self._op.Pow(self, other)
+
+    def __matmul__(self, other: Any) -> Any:
+        return self._op.MatMul(self, other)
+
+    def __neg__(self) -> Any:
+        return self._op.Neg(self)
+
+
+class _Attribute:
+    """The value of an attribute, whatever it is."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
 
 
 def _literal(value: Any) -> str:
+    if isinstance(value, _Attribute):
+        return f"@{value.name}"
     if isinstance(value, str):
         return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
     if isinstance(value, (list, tuple)):
@@ -207,25 +254,36 @@ def _literal(value: Any) -> str:
     return repr(value)
 
 
+def _operand(operand: Any) -> str:
+    if isinstance(operand, _Traced):
+        return operand.text
+    if isinstance(operand, (int, float)) and not isinstance(operand, bool) and operand - operand == 0:
+        return repr(operand)
+    if isinstance(operand, (list, tuple)) and all(isinstance(item, int) for item in operand):
+        return _literal(operand)
+    raise TypeError(f"{operand!r} is not an operand: write a value of the rule, a finite number, or a list of integers")
+
+
 class _Operators:
     """Traces calls such as `op.Relu(x)` as text of a rule."""
 
     def __init__(self, lines: list[str]) -> None:
         self._lines = lines
 
+    def attribute(self, name: str) -> _Attribute:
+        """The value of an attribute, which the other side can use: `op.Transpose(x, perm=op.attribute("p"))`."""
+        return _Attribute(name)
+
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        def call(*inputs: _Traced, _outputs: int = 1, **attributes: Any) -> Any:
-            operands = []
-            for operand in inputs:
-                if not isinstance(operand, _Traced):
-                    raise TypeError(f"{operand!r} is not an operand; constants are written as op.Constant(value=...)")
-                operands.append(operand.text)
+        def call(*inputs: Any, _domain: str = "", _outputs: int = 1, **attributes: Any) -> Any:
+            operands = ", ".join(_operand(operand) for operand in inputs)
             shown = ", ".join(f"{key} = {_literal(value)}" for key, value in attributes.items())
             count = len(self._lines)
-            results = [_Traced(f"t{count}_{index}") for index in range(_outputs)]
+            results = [_Traced(self, f"t{count}_{index}") for index in range(_outputs)]
             left = ", ".join(result.text for result in results)
             attrs = f" <{shown}>" if shown else ""
-            self._lines.append(f"    {left} = {name}{attrs} ({', '.join(operands)})")
+            called = f"{_domain}.{name}" if _domain else name
+            self._lines.append(f"    {left} = {called}{attrs} ({operands})")
             return results[0] if _outputs == 1 else tuple(results)
 
         return call
@@ -233,7 +291,8 @@ class _Operators:
 
 def _side(heading: str, parameters: Sequence[str], function: Callable[..., Any]) -> str:
     lines: list[str] = []
-    results = function(_Operators(lines), *[_Traced(name) for name in parameters])
+    op = _Operators(lines)
+    results = function(op, *[_Traced(op, name) for name in parameters])
     results = results if isinstance(results, tuple) else (results,)
     shown = ", ".join(result.text for result in results)
     body = "{\n" + "\n".join(lines) + "\n}" if lines else "{}"
@@ -246,10 +305,13 @@ def rule(
     *,
     name: str | None = None,
     exactness: str = "exact",
+    since: int | None = None,
+    where: str | None = None,
 ) -> Any:
     """Makes a rewrite rule of functions that are traced.
 
-    As a decorator, the function returns the left and the right side. Otherwise, two functions give one side each.
+    As a decorator, the function returns the left and the right side. Otherwise, two functions give one side each. Numbers are
+    constants. `since` is the least version of the default operator set, and `where` the conditions of the rule as text.
 
     >>> import onnxkit as ox
     >>> @ox.rule
@@ -260,7 +322,7 @@ def rule(
     1
     """
     if left is None:
-        return lambda function: rule(function, name=name, exactness=exactness)
+        return lambda function: rule(function, name=name, exactness=exactness, since=since, where=where)
     code = left.__code__
     parameters = code.co_varnames[1 : code.co_argcount]
     title = (name or left.__name__).replace("_", "-")
@@ -275,11 +337,11 @@ def rule(
             return both(op, *operands)[1]
 
         left, right = first, second
-        # The calls of the other side are in the list as well, where they would be nodes without users.
-        text = _needed(_side("from", parameters, left)) + "\n" + _needed(_side("to", parameters, right))
-    else:
-        text = _side("from", parameters, left) + "\n" + _side("to", parameters, right)
-    return Rules.parse(f"# A rule of Python.\nrule {title}: {exactness}\n{text}\n")
+    # Where one function gives both sides, the calls of the other one are traced as well.
+    sides = _needed(_side("from", parameters, left)), _needed(_side("to", parameters, right))
+    version = "" if since is None else f", since {since}"
+    conditions = "" if where is None else f"\nwhere {where}"
+    return Rules.parse(f"# A rule of Python.\nrule {title}: {exactness}{version}\n{sides[0]}{conditions}\n{sides[1]}\n")
 
 
 def _needed(side: str) -> str:

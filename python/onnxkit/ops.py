@@ -20,6 +20,9 @@ def _operator(name: str, domain: str = "") -> Callable[..., Any]:
     if _core.schema(name, None, domain) is None:
         raise AttributeError(f"{domain or 'ai.onnx'} has no operator {name}")
 
+    # By version of the operator set: this is asked for each node.
+    schemas: dict[int | None, dict[str, Any] | None] = {}
+
     def operator(
         graph: _core.Graph,
         *inputs: Any,
@@ -33,7 +36,9 @@ def _operator(name: str, domain: str = "") -> Callable[..., Any]:
             value if value is None or isinstance(value, _core.Value) else graph.constant(value) for value in inputs
         ]
         version = graph.model.opsets.get(domain)
-        schema = None if version is None else _core.schema(name, version, domain)
+        if version not in schemas:
+            schemas[version] = None if version is None else _core.schema(name, version, domain)
+        schema = schemas[version]
         if schema is not None:
             known = {attribute["name"] for attribute in schema["attributes"]}
             unknown = [key for key in attributes if key not in known]

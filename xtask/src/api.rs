@@ -70,7 +70,7 @@ fn document(crates: &[String]) -> TaskResult {
             "--lib",
             "--locked",
             "--features",
-            "onnx-toolkit/formats,onnx-toolkit/petgraph,onnx-toolkit/smith",
+            "onnxkit/formats,onnxkit/petgraph,onnxkit/smith",
         ])
         .args(crates.iter().flat_map(|name| ["--package", name]))
         .env("RUSTDOC", &wrapper)

@@ -40,7 +40,7 @@ cargo xtask <task>
   new           create the files of an operator, a rule or a pass: `new op NAME`, `new rule UNIT/SLUG`, `new pass NAME`
   op            list the files of an operator: `op Reshape`, `op com.microsoft.Gelu`
   package       pack every crate as for publishing, and compile the packages; publishes nothing
-  python        build the wheel of the Python package, install it, and run its tests; --bench compares it with others
+  python        build the wheel of the Python package, install it, and run its tests; --bench compares it with others, --stress attacks it
   sanitize      the tests of crates with unsafe code under the address sanitizer
   tidy          run the checks of docs/architecture.md
 ";

@@ -13,7 +13,7 @@ pub(crate) fn check() -> Result<String, String> {
     }
     let mut command = Command::new("cargo");
     // The facade depends on all libraries; with its features, on every one.
-    command.args(["check", "--quiet", "--locked", "--package", "onnx-toolkit", "--target", TARGET]);
+    command.args(["check", "--quiet", "--locked", "--package", "onnxkit", "--target", TARGET]);
     command.args(["--no-default-features", "--features", "formats,petgraph,smith"]);
     let status = command
         .current_dir(workspace::root())

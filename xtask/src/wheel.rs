@@ -19,24 +19,39 @@ const PACKAGES: &[&str] = &[
     "onnx-ir==1.1.0",
 ];
 
+/// What is measured in addition.
+const PEERS: &[&str] = &["onnxslim==0.1.98", "onnxsim==0.8.1"];
+
 /// The largest wheel that is accepted.
 const MAX_BYTES: u64 = 15 << 20;
 
-/// Builds and tests; `--bench` measures instead of testing.
+/// Builds and tests. `--bench` measures instead, on a generated model and on those that are named; `--stress` runs the attacks,
+/// or those that are named.
 pub(crate) fn run(args: &[String]) -> TaskResult {
     match args {
         [] => check().map(|remark| println!("{remark}")),
-        [arg] if arg == "--bench" => {
+        [arg, models @ ..] if arg == "--bench" => {
             let python = environment()?;
             install(&python)?;
-            python_run(&python, &["python/benches/compare.py"])
+            let peers = ["-m", "pip", "install", "--quiet"];
+            workspace::output(Command::new(&python).args(peers).args(PEERS))?;
+            let models = models.iter().map(String::as_str);
+            let args: Vec<&str> = std::iter::once("python/benches/compare.py").chain(models).collect();
+            python_run(&python, &args)
         }
-        _ => Err("python takes no argument but `--bench`".to_owned()),
+        [arg, names @ ..] if arg == "--stress" => {
+            let python = environment()?;
+            install(&python)?;
+            let names = names.iter().map(String::as_str);
+            let args: Vec<&str> = std::iter::once("python/stress/faults.py").chain(names).collect();
+            python_run(&python, &args)
+        }
+        _ => Err("python takes no argument but `--bench [MODEL...]` or `--stress [NAME...]`".to_owned()),
     }
 }
 
 /// Builds, installs and tests the wheel; returns a remark.
-fn check() -> Result<String, String> {
+pub(crate) fn check() -> Result<String, String> {
     let python = match environment() {
         Ok(python) => python,
         Err(problem) => return Ok(format!("not tested, because the environment cannot be made: {problem}")),

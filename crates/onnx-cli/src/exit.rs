@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::io;
-use std::process::ExitCode;
 
 use bytes::Bytes;
 use onnx_codec::file::ReplaceRefusal;
@@ -36,12 +35,6 @@ impl Outcome {
             Self::Limit => Status::Limit,
             Self::CouldNotRun => Status::Failed,
         }
-    }
-}
-
-impl From<Outcome> for ExitCode {
-    fn from(outcome: Outcome) -> Self {
-        Self::from(outcome.status().exit())
     }
 }
 

@@ -53,7 +53,7 @@ fn foreign(content: Content) -> String {
     format!("{what}; `load` reads binary models, {reader}")
 }
 
-/// Reads a model file in the binary form. `onnx_toolkit::load_any` reads the other formats, too.
+/// Reads a model file in the binary form. `onnxkit::load_any` reads the other formats, too.
 ///
 /// With [`ReadMode::Map`], opening a file of any size takes microseconds, and the caller vouches that no other process
 /// changes the file meanwhile. The mode also applies to the files of external data.

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use onnx_toolkit::ir::{self, AttrValue, GraphId};
-use onnx_toolkit::schema::{AttrKind, Registry, SchemaRef};
-use onnx_toolkit::types::Symbol;
+use onnxkit::ir::{self, AttrValue, GraphId};
+use onnxkit::schema::{AttrKind, Registry, SchemaRef};
+use onnxkit::types::Symbol;
 use pyo3::IntoPyObjectExt as _;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
@@ -190,7 +190,7 @@ impl Attributes {
             Err(_) => PyBytes::new(py, bytes).into_bound_py_any(py),
         };
         let graph = |id: GraphId| Graph { model: model.clone_ref(py), id }.into_bound_py_any(py);
-        let tensor = |tensor: &Arc<onnx_toolkit::types::tensor::Tensor>| {
+        let tensor = |tensor: &Arc<onnxkit::types::tensor::Tensor>| {
             let data = model.get().snapshot(py)?.data;
             Tensor::new((**tensor).clone(), data).into_bound_py_any(py)
         };

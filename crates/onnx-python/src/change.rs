@@ -2,27 +2,27 @@
 
 use std::path::{Path, PathBuf};
 
-use onnx_toolkit::codec::ReadMode;
-use onnx_toolkit::codec::externalize::{InlineDataOptions as EmbedOptions, inline as embed};
-use onnx_toolkit::codec::file::read;
-use onnx_toolkit::compose::safetensors::{parse as parse_safetensors, parse_index};
-use onnx_toolkit::compose::weights::{Replacement, StripOptions, replace, restore, strip, stripped_seed};
-use onnx_toolkit::compose::{
+use onnxkit::codec::ReadMode;
+use onnxkit::codec::externalize::{InlineDataOptions as EmbedOptions, inline as embed};
+use onnxkit::codec::file::read;
+use onnxkit::compose::safetensors::{parse as parse_safetensors, parse_index};
+use onnxkit::compose::weights::{Replacement, StripOptions, replace, restore, strip, stripped_seed};
+use onnxkit::compose::{
     ComposeError, Connection, EditOptions, ExtractOptions, MergeOptions, ModelFacts, NewSize, Parts,
     ReduceError, ReduceOptions, RenameKinds, RenameRule, Selection, SizeChange, SizeTarget, SplitOptions,
     connections_by_name, extract as extract_values, merge as merge_models, reduce as reduce_model,
     rename as rename_all, resize as resize_model, split as split_model,
 };
-use onnx_toolkit::functions::{
+use onnxkit::functions::{
     FunctionSelector, InlineOptions, OutlineOptions, expand, inline as inline_calls, inline_all,
     outline_repeated,
 };
-use onnx_toolkit::infer::{InferOptions, infer};
-use onnx_toolkit::ir::{self, GraphOutput, ValueId, ValueTypes};
-use onnx_toolkit::pass::Trial;
-use onnx_toolkit::schema::opset_versions;
-use onnx_toolkit::types::{Dim, Execution, Symbol, Type};
-use onnx_toolkit::version::{ConvertFunctions, ConvertOptions, VersionError, convert as convert_model, plan};
+use onnxkit::infer::{InferOptions, infer};
+use onnxkit::ir::{self, GraphOutput, ValueId, ValueTypes};
+use onnxkit::pass::Trial;
+use onnxkit::schema::opset_versions;
+use onnxkit::types::{Dim, Execution, Symbol, Type};
+use onnxkit::version::{ConvertFunctions, ConvertOptions, VersionError, convert as convert_model, plan};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::json;
@@ -91,7 +91,7 @@ pub(crate) fn convert<'py>(
         let symbol = model.intern(&domain);
         let options = ConvertOptions::default().with_domain(symbol).with_execution(execution.clone());
         let done = convert_model(model, version, &options).map_err(|error| version_fault(&error, model))?;
-        let step = |step: &onnx_toolkit::version::StepRecord| {
+        let step = |step: &onnxkit::version::StepRecord| {
             json!({ "op": step.op, "since": step.since, "to": step.to, "change": step.change.name() })
         };
         Ok(json!({
@@ -261,7 +261,7 @@ pub(crate) fn inline(
         let convert = ConvertFunctions::new(ConvertOptions::default().with_execution(execution.clone()));
         let options = InlineOptions::default()
             .with_execution(execution.clone())
-            .with_convert(&convert as &dyn onnx_toolkit::functions::Convert);
+            .with_convert(&convert as &dyn onnxkit::functions::Convert);
         let selectors: Option<Vec<FunctionSelector>> =
             names.as_ref().map(|names| names.iter().map(|name| FunctionSelector::new(name)).collect());
         let is_chosen = |model: &ir::Model, function| {
@@ -269,7 +269,7 @@ pub(crate) fn inline(
         };
         let model = snapshot.editable();
         let fault =
-            |error: onnx_toolkit::functions::InlineError| Fault::limited("EditError", error.limit(), error);
+            |error: onnxkit::functions::InlineError| Fault::limited("EditError", error.limit(), error);
         let done = match &names {
             None => inline_all(model, &options),
             Some(_) => inline_calls(model, &options, |model, _, function| is_chosen(model, function)),
@@ -388,7 +388,7 @@ pub(crate) fn resized(
     snapshot: &mut Snapshot,
     changes: &[SizeChange],
     execution: &Execution,
-) -> Outcome<onnx_toolkit::compose::Resized> {
+) -> Outcome<onnxkit::compose::Resized> {
     let data = std::sync::Arc::clone(&snapshot.data);
     let options = EditOptions::default().with_data(&*data).with_execution(execution.clone());
     let model = snapshot.editable();
@@ -399,7 +399,7 @@ pub(crate) fn resized(
 pub(crate) fn size_target(model: &ir::Model, text: &str) -> Outcome<SizeTarget> {
     let inputs = model.graph(model.main_graph()).inputs();
     let dims = |input: ValueId| {
-        model.ty(input).and_then(Type::shape).map(onnx_toolkit::types::Shape::dims).unwrap_or_default()
+        model.ty(input).and_then(Type::shape).map(onnxkit::types::Shape::dims).unwrap_or_default()
     };
     let is_variable = |dim: &Dim| matches!(dim, Dim::Var(symbol) if model.str(*symbol) == text);
     if inputs.iter().any(|&input| dims(input).iter().any(is_variable)) {
@@ -452,9 +452,8 @@ pub(crate) fn import_weights(
 ) -> PyResult<usize> {
     let mut snapshot = model.get().snapshot(py)?;
     let count = Work::of(options)?.run(py, |execution| {
-        let fault = |error: onnx_toolkit::compose::weights::WeightError| {
-            Fault::limited("LoadError", error.limit(), error)
-        };
+        let fault =
+            |error: onnxkit::compose::weights::WeightError| Fault::limited("LoadError", error.limit(), error);
         let model = snapshot.editable();
         match path {
             None => {

@@ -1,6 +1,6 @@
 //! Element types.
 
-use onnx_toolkit::types::ElemType;
+use onnxkit::types::ElemType;
 use pyo3::prelude::*;
 
 use crate::fault::Fault;

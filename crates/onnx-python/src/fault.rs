@@ -1,7 +1,7 @@
 //! Errors on their way from the library to Python.
 
-use onnx_toolkit::diag::{Diagnostic, Sink};
-use onnx_toolkit::types::Stopped;
+use onnxkit::diag::{Diagnostic, Sink};
+use onnxkit::types::Stopped;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use serde_json::{Value, json};

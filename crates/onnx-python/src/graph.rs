@@ -1,14 +1,17 @@
 //! Handles of graphs and the iteration over nodes.
 
-use onnx_toolkit::ir::{self, GraphId, NewNode, NodeId, Position, ValueId};
-use onnx_toolkit::schema::Registry;
+use std::collections::HashMap;
+use std::thread::ThreadId;
+
+use onnxkit::ir::{self, GraphId, NewNode, NodeId, Position, ValueId};
+use onnxkit::schema::Registry;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 
 use crate::attr::{self, attribute_kind};
 use crate::fault::{Fault, Outcome};
 use crate::model::Model;
-use crate::node::Node;
+use crate::node::{Node, node_of};
 use crate::tensor::Tensor;
 use crate::types::type_of_text;
 use crate::value::Value;
@@ -25,12 +28,14 @@ pub(crate) struct Graph {
 pub(crate) struct NodeIter {
     model: Py<Model>,
     nodes: std::vec::IntoIter<NodeId>,
+    /// The thread that iterates, and the edits of others when it began.
+    owner: ThreadId,
     foreign_edits: u64,
 }
 
 impl NodeIter {
     pub(crate) fn new(model: Py<Model>, nodes: Vec<NodeId>, foreign_edits: u64) -> Self {
-        Self { model, nodes: nodes.into_iter(), foreign_edits }
+        Self { model, nodes: nodes.into_iter(), owner: std::thread::current().id(), foreign_edits }
     }
 }
 
@@ -45,9 +50,15 @@ impl NodeIter {
     }
 
     fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<Node>> {
-        let Self { model, nodes, foreign_edits } = self;
+        let Self { model, nodes, owner, foreign_edits } = self;
         let next = model.get().read(py, |inner| {
-            if inner.edits != 0 && inner.foreign_edits() != *foreign_edits {
+            let thread = inner.is_edited().then(|| std::thread::current().id());
+            if thread.is_some_and(|thread| thread != *owner) {
+                // The iterator was handed to another thread, whose edits are its own.
+                *owner = std::thread::current().id();
+                *foreign_edits = inner.foreign_edits(*owner);
+            }
+            if thread.is_some_and(|thread| inner.foreign_edits(thread) != *foreign_edits) {
                 return Err(Fault::new(
                     "ConcurrentEditError",
                     "another thread changed the model during iteration",
@@ -64,6 +75,30 @@ pub(crate) fn alive(model: &ir::Model, graph: GraphId) -> Outcome<&ir::Graph> {
     model.get_graph(graph).ok_or_else(|| Fault::stale("graph"))
 }
 
+/// Makes several edits, or none if one of them is refused.
+pub(crate) fn all_or_nothing<T>(
+    model: &mut ir::Model,
+    edit: impl FnOnce(&mut ir::Model) -> Outcome<T>,
+) -> Outcome<T> {
+    let before = model.clone();
+    edit(model).inspect_err(|_| *model = before)
+}
+
+/// Whether nodes, the last one first, can be erased one by one: only nodes before them in the list use their results.
+fn can_erase(model: &ir::Model, nodes: &[NodeId]) -> bool {
+    if nodes.len() <= 1 {
+        return true;
+    }
+    let places: HashMap<NodeId, usize> =
+        nodes.iter().enumerate().map(|(place, &node)| (node, place)).collect();
+    nodes.iter().enumerate().all(|(place, &node)| {
+        model.node(node).outputs().iter().flatten().all(|&output| {
+            let mut users = model.value(output).uses().iter().map(|at| at.user.node());
+            users.all(|user| user.is_some_and(|user| places.get(&user).is_some_and(|&before| before < place)))
+        })
+    })
+}
+
 /// Where a new node is placed.
 fn position(
     graph: &Graph,
@@ -72,8 +107,8 @@ fn position(
 ) -> PyResult<Position> {
     match (before, after) {
         (Some(_), Some(_)) => Err(Fault::argument("`before` and `after` exclude each other").into()),
-        (Some(node), None) => Ok(Position::Before(node.get().id)),
-        (None, Some(node)) => Ok(Position::After(node.get().id)),
+        (Some(node), None) => Ok(Position::Before(node_of(&graph.model, node)?)),
+        (None, Some(node)) => Ok(Position::After(node_of(&graph.model, node)?)),
         (None, None) => Ok(Position::End(graph.id)),
     }
 }
@@ -143,7 +178,10 @@ impl Graph {
     fn __iter__(&self, py: Python<'_>) -> PyResult<NodeIter> {
         let (nodes, edits) = self.model.get().read(py, |inner| {
             alive(&inner.model, self.id)?;
-            Ok((inner.model.nodes(self.id).collect::<Vec<_>>(), inner.foreign_edits()))
+            Ok((
+                inner.model.nodes(self.id).collect::<Vec<_>>(),
+                inner.foreign_edits(std::thread::current().id()),
+            ))
         })?;
         Ok(NodeIter::new(self.model.clone_ref(py), nodes, edits))
     }
@@ -299,13 +337,15 @@ impl Graph {
         }
         let schema = version.and_then(|version| Registry::STANDARD.lookup(domain, op, version));
         let least = match schema {
-            Some(onnx_toolkit::schema::SchemaRef::Standard(schema)) => schema.min_outputs(),
+            Some(onnxkit::schema::SchemaRef::Standard(schema)) => schema.min_outputs(),
             _ => 1,
         };
         let id = self.model.get().write(py, |model| {
-            let gone = inputs.iter().flatten().any(|&input| model.get_value(input).is_none());
-            if gone {
+            if inputs.iter().flatten().any(|&input| model.get_value(input).is_none()) {
                 return Err(Fault::stale("value"));
+            }
+            if let Position::Before(node) | Position::After(node) = at {
+                model.get_node(node).ok_or_else(|| Fault::stale("node"))?;
             }
             let mut new = NewNode::new(model.intern(op));
             new.domain = model.intern(domain);
@@ -376,10 +416,10 @@ impl Graph {
         let _ = safe;
         let mut ids = Vec::new();
         if let Ok(node) = nodes.cast::<Node>() {
-            ids.push(node.get().id);
+            ids.push(node_of(&self.model, node)?);
         } else {
             for node in nodes.try_iter()? {
-                ids.push(node?.cast::<Node>()?.get().id);
+                ids.push(node_of(&self.model, node?.cast::<Node>()?)?);
             }
         }
         self.model.get().write(py, |model| {
@@ -388,8 +428,12 @@ impl Graph {
                 return Err(Fault::stale("node"));
             }
             ids.sort_by_key(|&id| std::cmp::Reverse(model.order_key(id)));
-            ids.iter()
-                .try_for_each(|&id| model.erase_node(id).map_err(|error| Fault::edit(error.show(model))))
+            ids.dedup();
+            let erase = |model: &mut ir::Model| {
+                ids.iter()
+                    .try_for_each(|&id| model.erase_node(id).map_err(|error| Fault::edit(error.show(model))))
+            };
+            if can_erase(model, &ids) { erase(model) } else { all_or_nothing(model, erase) }
         })
     }
 

@@ -3,23 +3,24 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use onnx_toolkit::check as checker;
-use onnx_toolkit::check::{CheckOptions, ExternalFiles, Profile};
-use onnx_toolkit::compose::cost::{Amount, CostError, CostOptions, cost as cost_of};
-use onnx_toolkit::compose::{
+use onnxkit::check as checker;
+use onnxkit::check::{CheckOptions, ExternalFiles, Profile};
+use onnxkit::compose::cost::{Amount, CostError, CostOptions, cost as cost_of};
+use onnxkit::compose::{
     DiffOptions, HashError, HashOptions, ModelFacts, Selection, diff as diff_of, hash_model,
 };
-use onnx_toolkit::eval::compare::Tolerances;
-use onnx_toolkit::infer::{Gap, InferOptions, Inference as Types, MergePolicy, infer as infer_types};
-use onnx_toolkit::ir::{self, Element, GraphOutput, ValueId};
-use onnx_toolkit::schema::{DeclaredSchema, SchemaRef};
-use onnx_toolkit::types::tensor::{DataError, DataSource};
-use onnx_toolkit::types::{Execution, Symbol, Type};
+use onnxkit::eval::compare::Tolerances;
+use onnxkit::infer::{Gap, InferOptions, Inference as Types, MergePolicy, infer as infer_types};
+use onnxkit::ir::{self, Element, GraphOutput, ValueId};
+use onnxkit::schema::{DeclaredSchema, SchemaRef};
+use onnxkit::types::tensor::{DataError, DataSource};
+use onnxkit::types::{Execution, Symbol, Type};
 use pyo3::IntoPyObjectExt as _;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use serde_json::{Value as Json, json};
 
+use crate::dtype::DType;
 use crate::fault::{Fault, Outcome, findings};
 use crate::json::to_py;
 use crate::model::Model;
@@ -105,10 +106,10 @@ pub(crate) fn fix<'py>(py: Python<'py>, model: &Bound<'py, Model>) -> PyResult<B
 #[pyfunction]
 pub(crate) fn explain(rule: &str) -> PyResult<String> {
     let all = checker::RULES.iter().copied();
-    let all = all.chain(onnx_toolkit::infer::fault::RULES.iter().copied());
-    let all = all.chain(onnx_toolkit::eval::fault::RULES.iter().copied());
-    let all = all.chain(onnx_toolkit::text::rules::ALL.iter().copied());
-    let found = onnx_toolkit::diag::find_rule(all, rule);
+    let all = all.chain(onnxkit::infer::fault::RULES.iter().copied());
+    let all = all.chain(onnxkit::eval::fault::RULES.iter().copied());
+    let all = all.chain(onnxkit::text::rules::ALL.iter().copied());
+    let found = onnxkit::diag::find_rule(all, rule);
     let found = found.ok_or_else(|| Fault::argument(format!("the rule `{rule}` does not exist")))?;
     Ok(format!("{} ({}): {}\n\n{}", found.id(), found.slug, found.summary, found.explain))
 }
@@ -190,9 +191,9 @@ impl Inference {
     ) -> PyResult<Option<Bound<'py, PyTuple>>> {
         let id = self.known(value)?;
         let Some(dims) = self.types.shape(id) else { return Ok(None) };
-        let text = |&dim: &onnx_toolkit::types::Dim| match dim {
-            onnx_toolkit::types::Dim::Known(size) => DimText::Known(size),
-            onnx_toolkit::types::Dim::Unknown => DimText::Unknown,
+        let text = |&dim: &onnxkit::types::Dim| match dim {
+            onnxkit::types::Dim::Known(size) => DimText::Known(size),
+            onnxkit::types::Dim::Unknown => DimText::Unknown,
             dim => DimText::Text(self.types.display(&self.at, dim).to_string()),
         };
         Ok(Some(dims_to_py(py, dims.iter().map(text).collect())?))
@@ -202,6 +203,12 @@ impl Inference {
     fn r#type(&self, value: &Bound<'_, Value>) -> PyResult<String> {
         let id = self.known(value)?;
         Ok(self.types.display_type(&self.at, id).to_string().replace(", ", ","))
+    }
+
+    /// The element type of a value.
+    fn dtype(&self, value: &Bound<'_, Value>) -> PyResult<Option<DType>> {
+        let id = self.known(value)?;
+        Ok(self.types.elem(id).filter(|elem| elem.code() != 0).map(DType))
     }
 
     /// What the shapes assume about the inputs.
@@ -329,7 +336,7 @@ pub(crate) fn cost<'py>(
             .with_execution(execution.clone());
         let found = cost_of(&snapshot.model, &options)
             .map_err(|error: CostError| Fault::limited("InferError", error.limit(), error))?;
-        let node = |node: &onnx_toolkit::compose::cost::NodeCost| {
+        let node = |node: &onnxkit::compose::cost::NodeCost| {
             json!({
                 "name": node.name, "op": node.op, "domain": node.domain, "path": node.path,
                 "macs": amount(&node.macs), "operations": amount(&node.operations), "parameters": node.parameters,
@@ -388,7 +395,7 @@ pub(crate) fn diff<'py>(
             .with_tolerances(rtol.map(|rtol| Tolerances::default().with_rtol(Some(rtol))))
             .with_execution(execution.clone());
         let found = diff_of(&a.model, &b.model, &options)?;
-        let change = |change: &onnx_toolkit::compose::ModelChange| {
+        let change = |change: &onnxkit::compose::ModelChange| {
             json!({
                 "kind": change.kind.name(), "element": change.element.name(), "text": change.text,
                 "before": change.before.as_ref().map(ToString::to_string),
@@ -440,15 +447,15 @@ pub(crate) fn schema<'py>(
     version: Option<i64>,
     domain: &str,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let registry = onnx_toolkit::infer::contrib::registry();
+    let registry = onnxkit::infer::contrib::registry();
     let newest = || {
         let names = ir::Model::new();
-        let standard = names.names().get(domain).and_then(onnx_toolkit::schema::opset_versions);
+        let standard = names.names().get(domain).and_then(onnxkit::schema::opset_versions);
         let versions = standard.or_else(|| registry.declared_versions(domain));
         versions.map_or(1, |versions| *versions.end())
     };
     let found = registry.lookup(domain, op, version.unwrap_or_else(newest));
-    let of_runtime = || onnx_toolkit::schema::onnxruntime::lookup(domain, op, version.unwrap_or(1));
+    let of_runtime = || onnxkit::schema::onnxruntime::lookup(domain, op, version.unwrap_or(1));
     let found = match found {
         None => match of_runtime() {
             Some(schema) => DeclaredSchema::from(schema),
@@ -463,22 +470,22 @@ pub(crate) fn schema<'py>(
 /// The newest schema of each operator of the standard operator sets.
 #[pyfunction]
 pub(crate) fn schemas(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
-    let newest = onnx_toolkit::schema::all().iter().filter(|schema| schema.until_version().is_none());
+    let newest = onnxkit::schema::all().iter().filter(|schema| schema.until_version().is_none());
     let described = newest.map(|schema| described(&DeclaredSchema::from(schema)));
     to_py(py, &Json::Array(described.collect()))
 }
 
 fn described(schema: &DeclaredSchema) -> Json {
-    let formal = |formal: &onnx_toolkit::schema::DeclaredFormal| {
-        let types = schema.types_of(formal).into_iter().flat_map(onnx_toolkit::schema::TypeSet::iter);
+    let formal = |formal: &onnxkit::schema::DeclaredFormal| {
+        let types = schema.types_of(formal).into_iter().flat_map(onnxkit::schema::TypeSet::iter);
         json!({
             "name": formal.name, "type": formal.ty.to_string(), "occurrence": formal.occurrence(),
-            "types": types.map(onnx_toolkit::schema::TypeId::text).collect::<Vec<_>>(),
+            "types": types.map(onnxkit::schema::TypeId::text).collect::<Vec<_>>(),
         })
     };
-    let attribute = |attribute: &onnx_toolkit::schema::DeclaredAttribute| {
+    let attribute = |attribute: &onnxkit::schema::DeclaredAttribute| {
         json!({
-            "name": attribute.name, "kind": attribute.kind.map(onnx_toolkit::schema::AttrKind::name),
+            "name": attribute.name, "kind": attribute.kind.map(onnxkit::schema::AttrKind::name),
             "required": attribute.is_required,
             "default": attribute.default.as_ref().map(ToString::to_string),
         })

@@ -2,8 +2,8 @@
 //!
 //! Everything public is in the Python package `onnxkit`, whose modules call this one. One file for each kind of object or
 //! question: `model`, `graph`, `node`, `value` and `attr` are handles, `tensor`, `dtype` and `types` are data, `inspect`,
-//! `change`, `run` and `passes` are work on whole models. `work` is how long work is done, `fault` how errors are raised, `json`
-//! how reports become objects, and `buffer` is shared memory.
+//! `change`, `run` and `passes` are work on whole models. `command` is the command, `work` is how long work is done, `fault` how errors are raised, `json`
+//! how reports become objects, `buffer` is shared memory, and `table` and `arrow` are columns.
 #![deny(unsafe_code)]
 #![allow(
     clippy::needless_pass_by_value,
@@ -12,9 +12,11 @@
     reason = "signatures are those that Python calls"
 )]
 
+mod arrow;
 mod attr;
 mod buffer;
 mod change;
+mod command;
 mod dtype;
 mod fault;
 mod graph;
@@ -24,6 +26,7 @@ mod model;
 mod node;
 mod passes;
 mod run;
+mod table;
 mod tensor;
 mod types;
 mod value;
@@ -40,6 +43,8 @@ mod _core {
         split, strip_weights,
     };
     #[pymodule_export]
+    use crate::command::main;
+    #[pymodule_export]
     use crate::dtype::DType;
     #[pymodule_export]
     use crate::graph::{Graph, NodeIter};
@@ -55,6 +60,8 @@ mod _core {
     use crate::passes::{Rules, passes, run_passes, simplify};
     #[pymodule_export]
     use crate::run::{Evaluator, compare, inputs};
+    #[pymodule_export]
+    use crate::table::Table;
     #[pymodule_export]
     use crate::tensor::Tensor;
     #[pymodule_export]

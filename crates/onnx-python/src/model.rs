@@ -7,21 +7,22 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::ThreadId;
 
 use bytes::Bytes;
-use onnx_toolkit::codec::externalize::{ExternalizeOptions, InlineDataOptions, externalize, inline};
-use onnx_toolkit::codec::{
+use onnxkit::codec::externalize::{ExternalizeOptions, InlineDataOptions, externalize, inline};
+use onnxkit::codec::{
     DecodeOptions, EncodeOptions, FileSource, ReadMode, WriteOptions, decode, encode, save,
 };
-use onnx_toolkit::ir::{self, MetadataEntry};
-use onnx_toolkit::text::{ParseOptions, PrintOptions, parse_model, print_model};
-use onnx_toolkit::types::tensor::DataSource;
-use onnx_toolkit::types::{Execution, Symbol};
-use onnx_toolkit::{LoadAnyError, load_any};
+use onnxkit::ir::{self, MetadataEntry};
+use onnxkit::text::{ParseOptions, PrintOptions, parse_model, print_model};
+use onnxkit::types::tensor::DataSource;
+use onnxkit::types::{Execution, Symbol};
+use onnxkit::{LoadAnyError, load_any};
 use pyo3::prelude::*;
 use pyo3::sync::RwLockExt as _;
 use pyo3::types::{PyBytes, PyDict, PyString};
 
 use crate::fault::{Fault, Outcome, bug};
 use crate::graph::{Graph, NodeIter};
+use crate::table;
 use crate::work::Work;
 
 /// Names whose strings are kept; a model with more makes a new string for each question.
@@ -34,22 +35,31 @@ pub(crate) struct Inner {
     pub(crate) data: Arc<dyn DataSource>,
     pub(crate) folder: Option<PathBuf>,
     /// The number of edits, in all and by thread.
-    pub(crate) edits: u64,
-    editors: HashMap<ThreadId, u64>,
+    edits: u64,
+    editors: Vec<(ThreadId, u64)>,
     /// Set by a panic in an edit: nothing is known about the state of the model.
     is_broken: bool,
 }
 
 impl Inner {
     /// The edits that other threads than this one made.
-    pub(crate) fn foreign_edits(&self) -> u64 {
-        let own = self.editors.get(&std::thread::current().id()).copied().unwrap_or_default();
-        self.edits.saturating_sub(own)
+    pub(crate) fn foreign_edits(&self, thread: ThreadId) -> u64 {
+        let own = self.editors.iter().find(|&&(editor, _)| editor == thread);
+        self.edits.saturating_sub(own.map_or(0, |&(_, count)| count))
+    }
+
+    /// Whether the model was edited since it was made.
+    pub(crate) fn is_edited(&self) -> bool {
+        self.edits != 0
     }
 
     fn count_edit(&mut self) {
         self.edits += 1;
-        *self.editors.entry(std::thread::current().id()).or_default() += 1;
+        let thread = std::thread::current().id();
+        match self.editors.iter_mut().find(|&&mut (editor, _)| editor == thread) {
+            Some((_, count)) => *count += 1,
+            None => self.editors.push((thread, 1)),
+        }
     }
 }
 
@@ -86,18 +96,23 @@ impl Model {
     }
 
     fn shared(model: Arc<ir::Model>, data: Arc<dyn DataSource>, folder: Option<PathBuf>) -> Self {
-        let editors = HashMap::new();
+        let editors = Vec::new();
         let inner = Inner { model, data, folder, edits: 0, editors, is_broken: false };
         Self { inner: RwLock::new(inner), strings: Mutex::default() }
     }
 
     /// Asks the model a short question.
     pub(crate) fn read<T>(&self, py: Python<'_>, question: impl FnOnce(&Inner) -> Outcome<T>) -> PyResult<T> {
-        let inner = self.inner.read_py_attached(py).unwrap_or_else(PoisonError::into_inner);
-        if inner.is_broken {
-            return Err(broken().into());
-        }
-        match catch_unwind(AssertUnwindSafe(|| question(&inner))) {
+        // Errors become exceptions without the lock: that runs code of Python, which can do anything with the model.
+        let answer = {
+            let inner = self.inner.read_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+            if inner.is_broken {
+                Ok(Err(broken()))
+            } else {
+                catch_unwind(AssertUnwindSafe(|| question(&inner)))
+            }
+        };
+        match answer {
             Ok(answer) => answer.map_err(PyErr::from),
             Err(panic) => Err(bug(&*panic)),
         }
@@ -109,17 +124,20 @@ impl Model {
         py: Python<'_>,
         edit: impl FnOnce(&mut ir::Model) -> Outcome<T>,
     ) -> PyResult<T> {
-        let mut inner = self.inner.write_py_attached(py).unwrap_or_else(PoisonError::into_inner);
-        if inner.is_broken {
-            return Err(broken().into());
-        }
-        inner.count_edit();
-        match catch_unwind(AssertUnwindSafe(|| edit(Arc::make_mut(&mut inner.model)))) {
-            Ok(result) => result.map_err(PyErr::from),
-            Err(panic) => {
-                inner.is_broken = true;
-                Err(bug(&*panic))
+        let result = {
+            let mut inner = self.inner.write_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+            if inner.is_broken {
+                Ok(Err(broken()))
+            } else {
+                inner.count_edit();
+                let result = catch_unwind(AssertUnwindSafe(|| edit(Arc::make_mut(&mut inner.model))));
+                inner.is_broken = result.is_err();
+                result
             }
+        };
+        match result {
+            Ok(result) => result.map_err(PyErr::from),
+            Err(panic) => Err(bug(&*panic)),
         }
     }
 
@@ -139,6 +157,7 @@ impl Model {
     pub(crate) fn adopt(&self, py: Python<'_>, snapshot: Snapshot) -> PyResult<()> {
         let mut inner = self.inner.write_py_attached(py).unwrap_or_else(PoisonError::into_inner);
         if inner.edits != snapshot.edits {
+            drop(inner);
             let message = "the model was changed while this call worked on it; its result is dropped";
             return Err(Fault::edit(message).into());
         }
@@ -217,7 +236,7 @@ fn load_fault(error: &LoadAnyError, path: &std::path::Path) -> Fault {
         return Fault::of_findings("LoadError", &path.display().to_string(), error.findings());
     }
     let limit = match error {
-        LoadAnyError::Load(onnx_toolkit::codec::LoadError::Decode(error)) => error.limit(),
+        LoadAnyError::Load(onnxkit::codec::LoadError::Decode(error)) => error.limit(),
         _ => None,
     };
     Fault::limited("LoadError", limit, error)
@@ -245,7 +264,7 @@ pub(crate) fn loads(
 }
 
 fn decoded(bytes: Bytes, execution: &Execution) -> Outcome<ir::Model> {
-    use onnx_toolkit::codec::{Content, sniff};
+    use onnxkit::codec::{Content, sniff};
 
     if sniff(&bytes) == Content::OnnxText {
         return parsed(&bytes, execution);
@@ -298,7 +317,7 @@ impl Model {
         let (nodes, edits) = slf.get().read(py, |inner| {
             let model = &inner.model;
             let graph = model.main_graph();
-            Ok((model.nodes_in(graph).collect::<Vec<_>>(), inner.foreign_edits()))
+            Ok((model.nodes_in(graph).collect::<Vec<_>>(), inner.foreign_edits(std::thread::current().id())))
         })?;
         Ok(NodeIter::new(slf.unbind(), nodes, edits))
     }
@@ -394,9 +413,8 @@ impl Model {
             let mut files = Vec::new();
             let mut moved = 0;
             let data = Arc::clone(&snapshot.data);
-            let fault = |error: &onnx_toolkit::codec::ExternalizeError| {
-                Fault::limited("SaveError", error.limit(), error)
-            };
+            let fault =
+                |error: &onnxkit::codec::ExternalizeError| Fault::limited("SaveError", error.limit(), error);
             let mut is_external = false;
             snapshot.model.for_each_tensor(|_, tensor| is_external |= tensor.is_external());
             match weights {
@@ -424,7 +442,7 @@ impl Model {
             let options = WriteOptions::default();
             save(&path, &snapshot.model, &files, &EncodeOptions::default(), &options)
                 .map_err(|error| Fault::new("SaveError", error.to_string()))?;
-            Ok(files.iter().map(onnx_toolkit::codec::DataFile::len).sum())
+            Ok(files.iter().map(onnxkit::codec::DataFile::len).sum())
         })
     }
 
@@ -544,6 +562,18 @@ impl Model {
 
     fn _repr_html_(slf: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
         interop(slf.py(), "to_html", &slf)
+    }
+
+    /// All nodes as columns.
+    fn nodes_table(&self, py: Python<'_>) -> PyResult<table::Table> {
+        let model = self.snapshot(py)?.model;
+        Work::default().run(py, |_| Ok(table::nodes(&model)))
+    }
+
+    /// The initializers as columns.
+    fn weights_table(&self, py: Python<'_>) -> PyResult<table::Table> {
+        let model = self.snapshot(py)?.model;
+        Work::default().run(py, |_| Ok(table::weights(&model)))
     }
 
     /// The folder of the files with external weights.

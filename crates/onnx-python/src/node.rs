@@ -1,14 +1,14 @@
 //! Handles of nodes.
 
-use onnx_toolkit::ir::{self, NodeId, Position};
-use onnx_toolkit::schema::Registry;
-use onnx_toolkit::text::{PrintOptions, print_node};
+use onnxkit::ir::{self, NodeId, Position};
+use onnxkit::schema::Registry;
+use onnxkit::text::{PrintOptions, print_node};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 
 use crate::attr::Attributes;
 use crate::fault::{Fault, Outcome};
-use crate::graph::{Graph, operand, operands};
+use crate::graph::{Graph, all_or_nothing, operand, operands};
 use crate::model::{Inner, Model};
 use crate::value::Value;
 
@@ -22,6 +22,12 @@ pub(crate) struct Node {
 /// The node, if it is still in the model.
 pub(crate) fn alive(model: &ir::Model, node: NodeId) -> Outcome<&ir::Node> {
     model.get_node(node).ok_or_else(|| Fault::stale("node"))
+}
+
+/// A node of this model.
+pub(crate) fn node_of(model: &Py<Model>, node: &Bound<'_, Node>) -> PyResult<NodeId> {
+    let node = node.get();
+    if node.model.is(model) { Ok(node.id) } else { Err(Fault::edit("the node is of another model").into()) }
 }
 
 impl Node {
@@ -39,7 +45,7 @@ impl Node {
     fn name_of<'py>(
         &self,
         py: Python<'py>,
-        name: impl FnOnce(&ir::Node) -> onnx_toolkit::types::Symbol,
+        name: impl FnOnce(&ir::Node) -> onnxkit::types::Symbol,
     ) -> PyResult<Bound<'py, PyString>> {
         let shared = self.model.get();
         shared.read(py, |inner| Ok(shared.string(py, &inner.model, name(alive(&inner.model, self.id)?))))
@@ -273,22 +279,31 @@ impl Node {
                 return Err(Fault::stale("value"));
             }
             let outputs = model.node(self.id).outputs().to_vec();
-            for (old, new) in outputs.iter().zip(&values) {
-                if let (Some(old), Some(new)) = (old, new) {
-                    model.replace_or_alias(*old, *new).map_err(|error| Fault::edit(error.show(model)))?;
+            let replace = |model: &mut ir::Model| {
+                for (old, new) in outputs.iter().zip(&values) {
+                    if let (Some(old), Some(new)) = (old, new) {
+                        model.replace_or_alias(*old, *new).map_err(|error| Fault::edit(error.show(model)))?;
+                    }
                 }
-            }
-            match model.erase_node(self.id) {
-                Ok(()) => Ok(()),
-                Err(error) => Err(Fault::edit(error.show(model))),
+                model.erase_node(self.id).map_err(|error| Fault::edit(error.show(model)))
+            };
+            // The replacement of one value is refused as a whole.
+            if outputs.len() == 1 && values.len() == 1 {
+                replace(model)
+            } else {
+                all_or_nothing(model, replace)
             }
         })
     }
 
     /// Moves the node.
     fn move_before(&self, py: Python<'_>, node: &Bound<'_, Self>) -> PyResult<()> {
-        let at = Position::Before(node.get().id);
-        self.write(py, |model| model.move_node(self.id, at).map_err(|error| Fault::edit(error.show(model))))
+        let before = node_of(&self.model, node)?;
+        self.write(py, |model| {
+            alive(model, before)?;
+            let moved = model.move_node(self.id, Position::Before(before));
+            moved.map_err(|error| Fault::edit(error.show(model)))
+        })
     }
 
     /// Erases the node with its results, which nothing may use.

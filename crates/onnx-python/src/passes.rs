@@ -5,14 +5,14 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use onnx_toolkit::ir::{self, AttrValue, Attribute, EditError, NodeId, Position, ValueId};
-use onnx_toolkit::pass::passes::Report;
-use onnx_toolkit::pass::{
+use onnxkit::ir::{self, AttrValue, Attribute, EditError, NodeId, Position, ValueId};
+use onnxkit::pass::passes::Report;
+use onnxkit::pass::{
     Exactness, Idioms, Level, Pass, PassCx, PassOptions, Patch, Pipeline, PipelineReport, Reason, Verdict,
 };
-use onnx_toolkit::rewrite::{Costs, IdiomSet, RuleSet, fused_simplification, simplification};
-use onnx_toolkit::schema::Registry;
-use onnx_toolkit::types::tensor::{DataSource, Tensor as Elements};
+use onnxkit::rewrite::{Costs, IdiomSet, RuleSet, fused_simplification, simplification};
+use onnxkit::schema::Registry;
+use onnxkit::types::tensor::{DataSource, Tensor as Elements};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use serde_json::{Value as Json, json};
@@ -23,7 +23,7 @@ use crate::fault::{Fault, Outcome};
 use crate::graph::operand;
 use crate::json::to_py;
 use crate::model::Model;
-use crate::node::Node;
+use crate::node::{Node, node_of};
 use crate::tensor::Tensor;
 use crate::value::Value;
 use crate::work::Work;
@@ -138,7 +138,7 @@ fn plan_of(model: &Py<Model>, patch: &Bound<'_, PyAny>) -> PyResult<Plan> {
         plan.taps = Some(taps.collect::<PyResult<_>>()?);
     }
     for node in patch.getattr("_sources")?.try_iter()? {
-        plan.sources.push(node?.cast::<Node>()?.get().id);
+        plan.sources.push(node_of(model, node?.cast::<Node>()?)?);
     }
     for step in patch.getattr("_steps")?.try_iter()? {
         plan.steps.push(step_of(model, &step?)?);
@@ -331,12 +331,12 @@ fn run<'py>(
             let mut changes = Vec::new();
             for (target, size) in &request.sizes {
                 let size = match (size.as_i64(), size.as_str()) {
-                    (Some(number), _) => onnx_toolkit::compose::NewSize::Number(number),
-                    (None, Some(name)) => onnx_toolkit::compose::NewSize::Name(name.to_owned()),
+                    (Some(number), _) => onnxkit::compose::NewSize::Number(number),
+                    (None, Some(name)) => onnxkit::compose::NewSize::Name(name.to_owned()),
                     _ => return Err(Fault::argument(format!("`{target}`: a size is a number or a name"))),
                 };
                 let target = size_target(&snapshot.model, target)?;
-                changes.push(onnx_toolkit::compose::SizeChange { target, size });
+                changes.push(onnxkit::compose::SizeChange { target, size });
             }
             resized(&mut snapshot, &changes, execution)?;
         }
@@ -360,7 +360,7 @@ fn run<'py>(
 }
 
 fn described(done: &PipelineReport, before: usize, after: usize) -> Json {
-    let entry = |entry: &onnx_toolkit::pass::Entry| {
+    let entry = |entry: &onnxkit::pass::Entry| {
         json!({
             "pass": entry.pass, "edits": entry.edits, "class": entry.class.name(),
             "verdict": verdict_name(&entry.verdict), "detail": entry.verdict.to_string(),
@@ -368,7 +368,7 @@ fn described(done: &PipelineReport, before: usize, after: usize) -> Json {
         })
     };
     let refusals = done.passes.iter().flat_map(|pass| &pass.report.refusals);
-    let refusal = |refusal: &onnx_toolkit::pass::Refusal| {
+    let refusal = |refusal: &onnxkit::pass::Refusal| {
         json!({
             "pass": refusal.pass, "level": refusal.level.to_string(), "reason": refusal.reason,
             "sources": refusal.sources, "verdict": refusal.verdict.as_ref().map(ToString::to_string),
@@ -377,7 +377,7 @@ fn described(done: &PipelineReport, before: usize, after: usize) -> Json {
     };
     let missed = done.passes.iter().flat_map(|pass| &pass.report.missed);
     let missed = missed.map(|missed| json!({ "node": missed.node, "reason": missed.reason }));
-    let pass = |pass: &onnx_toolkit::pass::PassRun| {
+    let pass = |pass: &onnxkit::pass::PassRun| {
         json!({
             "name": pass.name, "edits": pass.report.edits, "rounds": pass.rounds, "nodes": pass.nodes,
         })
@@ -434,7 +434,7 @@ pub(crate) fn simplify<'py>(
         }
     };
     if idioms.is_some() {
-        let costs = onnx_toolkit::compose::Target::named("onnxruntime").map(|target| target.costs);
+        let costs = onnxkit::compose::Target::named("onnxruntime").map(|target| target.costs);
         all = all.with_costs(Costs::standard().and(costs.unwrap_or_default()));
     }
     let pipeline = if fuse {

@@ -1,12 +1,13 @@
 //! Runs and comparisons.
 
-use std::sync::Arc;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use onnx_toolkit::eval::compare::{CompareOptions, Compared, Tolerances, compare as compare_models};
-use onnx_toolkit::eval::{EvalOptions, Evaluator as Run, Failure, Value};
-use onnx_toolkit::ir;
-use onnx_toolkit::pass::{FeedOptions, feeds};
-use onnx_toolkit::types::tensor::{DataSource, NoData};
+use onnxkit::eval::compare::{CompareOptions, Compared, Tolerances, compare as compare_models};
+use onnxkit::eval::{EvalOptions, Evaluator as Run, Failure, NodeRun, Observer, Value};
+use onnxkit::ir::{self, GraphOutput, ValueId};
+use onnxkit::pass::{FeedOptions, feeds};
+use onnxkit::types::tensor::{DataSource, NoData};
 use pyo3::IntoPyObjectExt as _;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -33,12 +34,12 @@ fn value_of(value: &Bound<'_, PyAny>, model: &ir::Model, name: &str) -> PyResult
         .copied()
         .find(|&id| model.str(model.value(id).name()) == name);
     let ty = id.and_then(|id| model.ty(id));
-    let is_sequence = matches!(ty.map(|ty| &ty.kind), Some(onnx_toolkit::types::TypeKind::Sequence(_)));
+    let is_sequence = matches!(ty.map(|ty| &ty.kind), Some(onnxkit::types::TypeKind::Sequence(_)));
     if is_sequence && (value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>()) {
         let items = value.try_iter()?.map(|item| Ok(Value::from(Tensor::of_py(&item?, None)?)));
         return Ok(Value::Sequence(Arc::new(items.collect::<PyResult<_>>()?)));
     }
-    let elem = ty.map(onnx_toolkit::types::Type::elem).filter(|elem| elem.code() != 0);
+    let elem = ty.map(onnxkit::types::Type::elem).filter(|elem| elem.code() != 0);
     // Numbers of Python have the type that the model declares.
     let is_plain = value.is_instance_of::<PyList>()
         || value.is_instance_of::<PyTuple>()
@@ -72,6 +73,9 @@ fn to_object<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>>
     }
 }
 
+/// The most threads that a run may ask for.
+const MAX_THREADS: usize = 1024;
+
 /// Runs a model as it is when this is made.
 #[pyclass(frozen, module = "onnxkit")]
 pub(crate) struct Evaluator {
@@ -79,11 +83,38 @@ pub(crate) struct Evaluator {
     threads: usize,
 }
 
+/// The values of the main graph that are wanted.
+struct Seen<'m> {
+    model: &'m ir::Model,
+    wanted: HashSet<ValueId>,
+    found: Mutex<HashMap<ValueId, Value>>,
+}
+
+impl Observer for Seen<'_> {
+    fn end(&self, run: &NodeRun<'_>) {
+        if run.depth != 1 {
+            return;
+        }
+        let outputs = self.model.node(run.node).outputs().iter().zip(run.outputs);
+        for (&output, value) in outputs {
+            if let (Some(output), Some(value)) = (output, value)
+                && self.wanted.contains(&output)
+            {
+                let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+                found.insert(output, value.clone());
+            }
+        }
+    }
+}
+
 #[pymethods]
 impl Evaluator {
     #[new]
     #[pyo3(signature = (model, threads=1))]
     fn new(py: Python<'_>, model: &Bound<'_, Model>, threads: usize) -> PyResult<Self> {
+        if threads > MAX_THREADS {
+            return Err(Fault::argument(format!("{threads} threads; at most {MAX_THREADS} are made")).into());
+        }
         let snapshot = model.get().snapshot(py)?;
         Work::default().run(py, |_| {
             let options = EvalOptions::default().with_data(&*snapshot.data);
@@ -92,37 +123,58 @@ impl Evaluator {
         Ok(Self { snapshot, threads })
     }
 
-    /// The outputs by name. `inputs` are tensors, arrays or numbers by name.
-    #[pyo3(signature = (inputs, outputs=None, **options))]
+    /// The outputs by name. `inputs` are tensors, arrays or numbers by name. `outputs` names the values that are wanted, also
+    /// those that nodes of the main graph compute; with `inner`, all of these are given.
+    #[pyo3(signature = (inputs, outputs=None, inner=false, **options))]
     fn run<'py>(
         &self,
         py: Python<'py>,
         inputs: &Bound<'py, PyDict>,
         outputs: Option<Vec<String>>,
+        inner: bool,
         options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let model = &*self.snapshot.model;
         let inputs = values_of(inputs, model)?;
-        let graph = model.graph(model.main_graph());
-        let names: Vec<&str> =
-            graph.outputs().iter().map(|output| model.str(model.value(output.value()).name())).collect();
-        if let Some(unknown) = outputs.iter().flatten().find(|name| !names.contains(&name.as_str())) {
-            return Err(Fault::argument(format!("the model has no output `{unknown}`")).into());
+        let main = model.main_graph();
+        let name = |value: ValueId| model.str(model.value(value).name());
+        let ends: Vec<ValueId> = model.graph(main).outputs().iter().map(GraphOutput::value).collect();
+        let made = model.nodes(main).flat_map(|node| model.node(node).outputs().iter().flatten().copied());
+        let is_wanted = |value: ValueId| {
+            outputs.as_ref().is_none_or(|outputs| outputs.iter().any(|wanted| wanted == name(value)))
+        };
+        let inner: Vec<ValueId> = if inner || outputs.is_some() {
+            made.filter(|&value| !ends.contains(&value) && (inner || is_wanted(value))).collect()
+        } else {
+            Vec::new()
+        };
+        let known: Vec<&str> = ends.iter().chain(&inner).map(|&value| name(value)).collect();
+        if let Some(unknown) = outputs.iter().flatten().find(|name| !known.contains(&name.as_str())) {
+            let message = format!("no output and no node of the main graph has the value `{unknown}`");
+            return Err(Fault::argument(message).into());
         }
-        let results = Work::of(options)?.run(py, |execution| {
-            let options = EvalOptions::default()
+        let seen = Seen { model, wanted: inner.iter().copied().collect(), found: Mutex::default() };
+        let results = Work::of(options)?.run_on(py, self.threads, |execution| {
+            let mut options = EvalOptions::default()
                 .with_data(&*self.snapshot.data)
                 .with_threads(self.threads)
                 .with_execution(execution.clone());
+            if !inner.is_empty() {
+                options = options.with_observer(&seen);
+            }
             let run = Run::new(model, &options).map_err(|error| failed(&error))?;
             let inputs: Vec<(&str, Value)> =
                 inputs.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
             run.run(&inputs).map_err(|error| failed(&error))
         })?;
         let dict = PyDict::new(py);
-        for (name, value) in names.iter().zip(&results) {
-            if outputs.as_ref().is_none_or(|outputs| outputs.iter().any(|wanted| wanted == name)) {
-                dict.set_item(name, to_object(py, value)?)?;
+        for (&value, result) in ends.iter().zip(&results).filter(|&(&value, _)| is_wanted(value)) {
+            dict.set_item(name(value), to_object(py, result)?)?;
+        }
+        let found = seen.found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        for value in inner {
+            if let Some(result) = found.get(&value) {
+                dict.set_item(name(value), to_object(py, result)?)?;
             }
         }
         Ok(dict)
@@ -159,7 +211,7 @@ fn made(
     data: &dyn DataSource,
     sizes: &[(String, i64)],
     given: &[(&str, Value)],
-    execution: &onnx_toolkit::types::Execution,
+    execution: &onnxkit::types::Execution,
 ) -> Result<Vec<(String, Value)>, Fault> {
     let options = FeedOptions::default()
         .with_data(data)

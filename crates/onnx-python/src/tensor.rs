@@ -5,8 +5,8 @@ use std::ffi::CStr;
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
-use onnx_toolkit::types::ElemType;
-use onnx_toolkit::types::tensor::{self, DataSource, NoData};
+use onnxkit::types::ElemType;
+use onnxkit::types::tensor::{self, DataSource, NoData};
 use pyo3::IntoPyObjectExt as _;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -300,10 +300,10 @@ impl Tensor {
     /// The least, the greatest and the mean number, and counts of zeros, infinities and `nan`.
     fn statistics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let found = Work::default().run(py, |execution| {
-            onnx_toolkit::eval::Statistics::read(&self.tensor, &*self.data, &execution.interrupt)
+            onnxkit::eval::Statistics::read(&self.tensor, &*self.data, &execution.interrupt)
                 .map_err(|error| Fault::limited("RunError", error.limit(), error))
         })?;
-        let number = |extremum: Option<onnx_toolkit::eval::Extremum>| extremum.map(|number| number.to_f64());
+        let number = |extremum: Option<onnxkit::eval::Extremum>| extremum.map(|number| number.to_f64());
         let value = serde_json::json!({
             "elements": found.elements, "min": number(found.min), "max": number(found.max),
             "mean": found.mean, "deviation": found.deviation, "zeros": found.zeros,

@@ -1,8 +1,8 @@
 //! Types, shapes and sizes between Python and the library.
 
-use onnx_toolkit::ir::{self, Importer};
-use onnx_toolkit::text::{ParseOptions, parse_model};
-use onnx_toolkit::types::{Dim, Type};
+use onnxkit::ir::{self, Importer};
+use onnxkit::text::{ParseOptions, parse_model};
+use onnxkit::types::{Dim, Type};
 use pyo3::IntoPyObjectExt as _;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;

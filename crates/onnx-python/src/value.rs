@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use onnx_toolkit::ir::{self, Def, NodeId, User, ValueId};
-use onnx_toolkit::types::{Shape, Type, TypeKind};
+use onnxkit::ir::{self, Def, NodeId, User, ValueId};
+use onnxkit::types::{Shape, Type, TypeKind};
 use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyString, PyTuple};
 
@@ -120,7 +120,7 @@ impl Value {
     fn set_shape(&self, py: Python<'_>, shape: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let dims = shape.map(dims_of_py).transpose()?;
         self.write(py, |model| {
-            let elem = model.ty(self.id).map(Type::elem).unwrap_or(onnx_toolkit::types::ElemType::Undefined);
+            let elem = model.ty(self.id).map(Type::elem).unwrap_or(onnxkit::types::ElemType::Undefined);
             let shape =
                 dims.map(|dims| Shape::new(dims.iter().map(|dim| dim.intern(model)).collect::<Vec<_>>()));
             let is_sparse = matches!(model.ty(self.id).map(|ty| &ty.kind), Some(TypeKind::SparseTensor(_)));

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use onnx_toolkit::types::{Execution, Interrupt, Limits, Step};
+use onnxkit::types::{Execution, Interrupt, Limits, Step};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -115,6 +115,37 @@ impl Work {
             Ok(result) => result.map_err(PyErr::from),
             Err(panic) => Err(bug(&*panic)),
         }
+    }
+
+    /// Does work that uses several threads, those of a pool of its own: a child process would not have those of another
+    /// pool. The caller looks for signals meanwhile.
+    pub(crate) fn run_on<T: Send>(
+        self,
+        py: Python<'_>,
+        threads: usize,
+        work: impl FnOnce(&Execution) -> Outcome<T> + Send,
+    ) -> PyResult<T> {
+        if threads <= 1 {
+            return self.run(py, work);
+        }
+        self.run(py, |execution| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+            let pool = pool.map_err(|error| Fault::argument(format!("{threads} threads: {error}")))?;
+            let mut result = None;
+            pool.in_place_scope(|scope| {
+                let (done, wait) = std::sync::mpsc::channel::<()>();
+                let result = &mut result;
+                scope.spawn(move |_| {
+                    *result = Some(work(execution));
+                    drop(done);
+                });
+                while wait.recv_timeout(POLL) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+                    // A request to stop is seen by the work itself.
+                    let _ = execution.interrupt.check();
+                }
+            });
+            result.unwrap_or_else(|| Err(Fault::new("BugError", "the work has no result")))
+        })
     }
 
     fn execution(self) -> (Execution, Arc<Ending>) {

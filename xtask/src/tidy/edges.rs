@@ -95,7 +95,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ),
     ("onnx-smith", &["onnx-types", "onnx-schema", "onnx-ir", "onnx-check", "onnx-shape-infer"]),
     (
-        "onnx-toolkit",
+        "onnxkit",
         &[
             "onnx-types",
             "onnx-schema",
@@ -118,7 +118,6 @@ const EDGES: &[(&str, &[&str])] = &[
             "onnx-smith",
         ],
     ),
-    ("onnx-python", &["onnx-toolkit"]),
     (
         "onnx-cli",
         &[
@@ -141,6 +140,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "onnx-smith",
         ],
     ),
+    ("onnx-python", &["onnxkit", "onnx-cli"]),
 ];
 
 /// The runner of file tests, which is built on the crates that it tests: only their integration tests use it, and these link

@@ -12,6 +12,7 @@ pub(super) const UNSAFE_MODULES: &[(&str, &str)] = &[
         "crates/onnx-codec/src/mmap.rs",
         "another process can change a mapped file; the type system cannot see it",
     ),
+    ("crates/onnx-python/src/arrow.rs", "tables are handed over through an interface of C"),
     ("crates/onnx-python/src/buffer.rs", "Python and the library share memory through an interface of C"),
     ("crates/onnx-python/src/tensor.rs", "the method of the buffer protocol is unsafe; it calls `buffer.rs`"),
 ];
@@ -30,7 +31,7 @@ const OPENS_FILES: &str = "crates/onnx-codec/";
 
 /// The crates that may name prost types.
 const KNOWS_PROST: &[&str] =
-    &["crates/onnx-proto/", "crates/onnx-formats/", "crates/onnx-codec/", "crates/onnx-toolkit/"];
+    &["crates/onnx-proto/", "crates/onnx-formats/", "crates/onnx-codec/", "crates/onnxkit/"];
 
 const MAX_LINES: usize = 600;
 

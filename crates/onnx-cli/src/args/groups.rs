@@ -22,8 +22,8 @@ const GROUPS: [(&str, &[&str]); 4] = [
 ];
 
 /// Reads the arguments of the process.
-pub(crate) fn parse() -> Result<Cli, clap::Error> {
-    let matches = command().try_get_matches_from(with_show(std::env::args_os().collect()))?;
+pub(crate) fn parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
+    let matches = command().try_get_matches_from(with_show(arguments.to_vec()))?;
     Cli::from_arg_matches(&matches)
 }
 

@@ -1,4 +1,4 @@
-//! Plans the memory of activations: `cargo run -p onnx-toolkit --example memory_plan MODEL`.
+//! Plans the memory of activations: `cargo run -p onnxkit --example memory_plan MODEL`.
 //!
 //! A value lives from the node that makes it until [`Liveness`] says that nothing needs it. The peak of live bytes is an
 //! expression of the dimension variables, which the plan also evaluates for given sizes: there each value gets an offset.
@@ -7,11 +7,11 @@
 use std::collections::HashMap;
 use std::error::Error;
 
-use onnx_toolkit::eval::Liveness;
-use onnx_toolkit::infer::{InferOptions, InputSizeOptions, InputSizes, infer};
-use onnx_toolkit::ir::{Model, ValueId};
-use onnx_toolkit::types::tensor::DataSource;
-use onnx_toolkit::types::{Dim, Symbol};
+use onnxkit::eval::Liveness;
+use onnxkit::infer::{InferOptions, InputSizeOptions, InputSizes, infer};
+use onnxkit::ir::{Model, ValueId};
+use onnxkit::types::tensor::DataSource;
+use onnxkit::types::{Dim, Symbol};
 
 /// The memory of the main graph's values.
 #[derive(Debug)]
@@ -79,7 +79,7 @@ pub fn plan(model: &Model, data: &dyn DataSource) -> Result<Plan, Box<dyn Error>
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    use onnx_toolkit::codec::{DecodeOptions, ReadMode, load};
+    use onnxkit::codec::{DecodeOptions, ReadMode, load};
     let input = std::env::args().nth(1).ok_or("usage: memory_plan MODEL")?;
     let loaded = load(&input, ReadMode::Memory, &DecodeOptions::default())?;
     let plan = plan(&loaded.model, &loaded.data)?;

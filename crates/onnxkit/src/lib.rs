@@ -31,8 +31,8 @@
 //! external weights stay in their files: what reads weights takes [`Loaded::data`](codec::Loaded::data).
 //!
 //! ```
-//! use onnx_toolkit::codec::{DecodeOptions, EncodeOptions, ReadMode, WriteOptions, load, save};
-//! use onnx_toolkit::schema::Registry;
+//! use onnxkit::codec::{DecodeOptions, EncodeOptions, ReadMode, WriteOptions, load, save};
+//! use onnxkit::schema::Registry;
 //!
 //! # let folder = tempfile::tempdir()?;
 //! # let (input, output) = (folder.path().join("in.onnx"), folder.path().join("out.onnx"));
@@ -56,7 +56,7 @@
 //! The checker reports every defect with its locus and a suggested fix. The running example of this page is a model as text:
 //!
 //! ```
-//! use onnx_toolkit::{check, text};
+//! use onnxkit::{check, text};
 //!
 //! let source = r#"<ir_version: 10, opset_import: ["": 20]>
 //! g (float[batch,4] x) => (float[batch,2,2] y) {
@@ -74,8 +74,8 @@
 //! Sizes are expressions of the dimension variables of the model:
 //!
 //! ```
-//! # use onnx_toolkit::text;
-//! use onnx_toolkit::infer;
+//! # use onnxkit::text;
+//! use onnxkit::infer;
 //!
 //! # let source = r#"<ir_version: 10, opset_import: ["": 20]>
 //! # g (float[batch,4] x) => (float[batch,2,2] y) {
@@ -96,9 +96,9 @@
 //! The evaluator computes what the specification defines:
 //!
 //! ```
-//! # use onnx_toolkit::text;
-//! use onnx_toolkit::eval::{Evaluator, EvalOptions, Value};
-//! use onnx_toolkit::types::tensor::{NoData, Tensor};
+//! # use onnxkit::text;
+//! use onnxkit::eval::{Evaluator, EvalOptions, Value};
+//! use onnxkit::types::tensor::{NoData, Tensor};
 //!
 //! # let source = r#"<ir_version: 10, opset_import: ["": 20]>
 //! # g (float[batch,4] x) => (float[batch,2,2] y) {
@@ -120,10 +120,10 @@
 //! A pass edits the model by patches. A patch is committed if it is proved, or tested, not to change what the model computes:
 //!
 //! ```
-//! # use onnx_toolkit::text;
-//! use onnx_toolkit::ir::Cursor;
-//! use onnx_toolkit::ops::{Operator, ops};
-//! use onnx_toolkit::pass::{Exactness, PassCx, PassOptions};
+//! # use onnxkit::text;
+//! use onnxkit::ir::Cursor;
+//! use onnxkit::ops::{Operator, ops};
+//! use onnxkit::pass::{Exactness, PassCx, PassOptions};
 //!
 //! # let source = r#"<ir_version: 10, opset_import: ["": 20]>
 //! # g (float[batch,4] x) => (float[batch,2,2] y) {

@@ -1,10 +1,10 @@
 //! Loading models in any format.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use onnx_toolkit::codec::{Content, EncodeOptions, LoadError, ReadMode, encode};
-use onnx_toolkit::formats::{MessageType, write_json, write_text};
-use onnx_toolkit::types::{Execution, Limits};
-use onnx_toolkit::{LoadAnyError, load_any, text};
+use onnxkit::codec::{Content, EncodeOptions, LoadError, ReadMode, encode};
+use onnxkit::formats::{MessageType, write_json, write_text};
+use onnxkit::types::{Execution, Limits};
+use onnxkit::{LoadAnyError, load_any, text};
 
 const MODEL: &str = r#"<ir_version: 10, opset_import: ["": 20]> g (float x) => (float y) { y = Neg (x) }"#;
 

@@ -1,4 +1,4 @@
-//! Examines uploads as a service does: `cargo run -p onnx-toolkit --example service FILES`.
+//! Examines uploads as a service does: `cargo run -p onnxkit --example service FILES`.
 //!
 //! Each upload has a separate deadline and limits, one switch ends all, and the result of an upload never depends on how fast
 //! the machine is: it is complete, or it is late.
@@ -9,11 +9,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
-use onnx_toolkit::check::{CheckOptions, check};
-use onnx_toolkit::codec::{DecodeOptions, decode};
-use onnx_toolkit::diag::Severity;
-use onnx_toolkit::infer::{InferOptions, infer};
-use onnx_toolkit::types::{Execution, Interrupt, Limits};
+use onnxkit::check::{CheckOptions, check};
+use onnxkit::codec::{DecodeOptions, decode};
+use onnxkit::diag::Severity;
+use onnxkit::infer::{InferOptions, infer};
+use onnxkit::types::{Execution, Interrupt, Limits};
 
 /// What the service answers.
 #[derive(Clone, PartialEq, Eq, Debug)]

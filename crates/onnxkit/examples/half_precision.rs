@@ -1,4 +1,4 @@
-//! Converts a model to half precision: `cargo run -p onnx-toolkit --example half_precision IN OUT`.
+//! Converts a model to half precision: `cargo run -p onnxkit --example half_precision IN OUT`.
 //!
 //! The pass only inserts `Cast`: around each node that takes `float16` everywhere it takes `float`. In floats of 64 bits a cast
 //! is the identity, so [`prove_models`] tests the surgery apart from the rounding. Then the casts of weights are folded.
@@ -7,15 +7,15 @@
 use std::collections::HashMap;
 use std::error::Error;
 
-use onnx_toolkit::eval::{EvalOptions, constant};
-use onnx_toolkit::functions::{InlineOptions, inline_all};
-use onnx_toolkit::infer::{InferOptions, Inference, infer};
-use onnx_toolkit::ir::{Model, NodeId, Position, User, ValueId};
-use onnx_toolkit::ops::{Call, ops};
-use onnx_toolkit::pass::{Exactness, PassOptions, Verdict, prove_models};
-use onnx_toolkit::schema::{domain, op};
-use onnx_toolkit::types::tensor::DataSource;
-use onnx_toolkit::types::{ElemType, Type};
+use onnxkit::eval::{EvalOptions, constant};
+use onnxkit::functions::{InlineOptions, inline_all};
+use onnxkit::infer::{InferOptions, Inference, infer};
+use onnxkit::ir::{Model, NodeId, Position, User, ValueId};
+use onnxkit::ops::{Call, ops};
+use onnxkit::pass::{Exactness, PassOptions, Verdict, prove_models};
+use onnxkit::schema::{domain, op};
+use onnxkit::types::tensor::DataSource;
+use onnxkit::types::{ElemType, Type};
 
 /// The inputs and the outputs of a node that become `float16`; `None` if the node stays as it is.
 fn narrow(model: &Model, inference: &Inference, node: NodeId) -> Option<(Vec<usize>, Vec<usize>)> {
@@ -120,7 +120,7 @@ pub fn half_precision(model: &Model, data: &dyn DataSource) -> Result<(Model, Ve
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    use onnx_toolkit::codec::{DecodeOptions, EncodeOptions, ReadMode, WriteOptions, load, save};
+    use onnxkit::codec::{DecodeOptions, EncodeOptions, ReadMode, WriteOptions, load, save};
     let mut args = std::env::args().skip(1);
     let (Some(input), Some(output)) = (args.next(), args.next()) else {
         return Err("usage: half_precision IN OUT".into());

@@ -1,4 +1,4 @@
-//! Quantizes convolutions and products to 8 bits: `cargo run -p onnx-toolkit --example quantize IN OUT`.
+//! Quantizes convolutions and products to 8 bits: `cargo run -p onnxkit --example quantize IN OUT`.
 //!
 //! The form is `QuantizeLinear` and `DequantizeLinear` around the operators (QDQ): activations `uint8` with one scale, weights
 //! `int8` with a scale for each channel. The ranges of activations are those of runs on generated inputs, which an [`Observer`]
@@ -10,12 +10,12 @@ use std::collections::hash_map::Entry;
 use std::error::Error;
 use std::sync::Mutex;
 
-use onnx_toolkit::eval::{EvalOptions, Evaluator, NodeRun, Observer, Statistics, Value, constant};
-use onnx_toolkit::ir::{Model, NodeId, Position, ValueId};
-use onnx_toolkit::ops::{Operator, ops};
-use onnx_toolkit::pass::{FeedOptions, feeds};
-use onnx_toolkit::types::tensor::{DataSource, NoData, Tensor};
-use onnx_toolkit::types::{Execution, Interrupt};
+use onnxkit::eval::{EvalOptions, Evaluator, NodeRun, Observer, Statistics, Value, constant};
+use onnxkit::ir::{Model, NodeId, Position, ValueId};
+use onnxkit::ops::{Operator, ops};
+use onnxkit::pass::{FeedOptions, feeds};
+use onnxkit::types::tensor::{DataSource, NoData, Tensor};
+use onnxkit::types::{Execution, Interrupt};
 
 /// The least and the greatest number of each value in all runs.
 struct Ranges<'m> {
@@ -127,7 +127,7 @@ pub fn quantize_model(model: &mut Model, data: &dyn DataSource) -> Result<usize,
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    use onnx_toolkit::codec::{DecodeOptions, EncodeOptions, ReadMode, WriteOptions, load, save};
+    use onnxkit::codec::{DecodeOptions, EncodeOptions, ReadMode, WriteOptions, load, save};
     let mut args = std::env::args().skip(1);
     let (Some(input), Some(output)) = (args.next(), args.next()) else {
         return Err("usage: quantize IN OUT".into());

@@ -18,14 +18,14 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use onnx_toolkit::codec::{EncodeOptions, encode};
-use onnx_toolkit::eval::{EvalOptions, Evaluator};
-use onnx_toolkit::ir::Model;
-use onnx_toolkit::pass::{FeedOptions, Verdict, feeds};
-use onnx_toolkit::schema::op;
-use onnx_toolkit::text::{ParseOptions, parse_model};
-use onnx_toolkit::types::ElemType;
-use onnx_toolkit::types::tensor::NoData;
+use onnxkit::codec::{EncodeOptions, encode};
+use onnxkit::eval::{EvalOptions, Evaluator};
+use onnxkit::ir::Model;
+use onnxkit::pass::{FeedOptions, Verdict, feeds};
+use onnxkit::schema::op;
+use onnxkit::text::{ParseOptions, parse_model};
+use onnxkit::types::ElemType;
+use onnxkit::types::tensor::NoData;
 
 const ATTENTION: &str = r#"<ir_version: 10, opset_import: ["": 20]>
 g (float[B,S,4] x, bool c) => (float[B,S,4] y, float[B,S,S] p) <
@@ -63,7 +63,7 @@ fn difference(before: &Model, after: &Model) -> f64 {
     worst
 }
 
-fn count(model: &Model, op: onnx_toolkit::types::Symbol) -> usize {
+fn count(model: &Model, op: onnxkit::types::Symbol) -> usize {
     model.all_graphs().flat_map(|graph| model.nodes(graph)).filter(|&node| model.node(node).is(op)).count()
 }
 

@@ -2,9 +2,7 @@
 //!
 //! The assertions are made by the compiler; a type that loses the property does not compile.
 
-use onnx_toolkit::{
-    check, codec, diag, eval, formats, infer, ir, ops, pass, proto, schema, smith, text, types,
-};
+use onnxkit::{check, codec, diag, eval, formats, infer, ir, ops, pass, proto, schema, smith, text, types};
 
 const fn shared<T: Send + Sync>() {}
 

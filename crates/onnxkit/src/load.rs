@@ -60,9 +60,9 @@ impl From<DecodeError> for LoadAnyError {
 /// External data is in the directory of the file, in every format. See [`onnx_codec::load`] for `mode`; texts are always copied.
 ///
 /// ```
-/// use onnx_toolkit::codec::ReadMode;
-/// use onnx_toolkit::load_any;
-/// use onnx_toolkit::types::Execution;
+/// use onnxkit::codec::ReadMode;
+/// use onnxkit::load_any;
+/// use onnxkit::types::Execution;
 ///
 /// let folder = tempfile::tempdir()?;
 /// let path = folder.path().join("model.onnxtxt");

@@ -1,0 +1,261 @@
+//! The `onnx` command: inspects ONNX models, checks, runs and changes them, and converts between their formats.
+//!
+//! One file for each subcommand; what they share is [`args`] (the command line), [`input`] (from a path to a model),
+//! [`format`](mod@format) (the formats a model can be stored in), [`part`] (parts of a model in separate files),
+//! [`syntax`] (the tokens of ONNX text), [`output`] (terminal and colours), [`store`] (from a model to a file),
+//! [`weights`] (where the weights of an output are, and the command of this name), [`change`] (reports of edits), [`jobs`] (several files at a time), [`former_spelling`] (former options),
+//! [`interrupt`] (signals), [`progress`], [`wrap`](mod@wrap) (narrow terminals) and [`exit`] (exit codes and failures).
+//! Functions that are useful to users of the library are in the library crates; this one has [`main`], which packages of
+//! other languages call.
+#![forbid(unsafe_code)]
+
+mod args;
+mod batch;
+mod change;
+mod check;
+mod compare;
+mod completions;
+mod convert;
+mod cost;
+mod diff;
+mod dimensions;
+mod dot;
+mod edit;
+mod elided;
+mod exit;
+mod explain;
+mod extract;
+mod failures;
+mod find;
+mod fmt;
+mod folder;
+mod format;
+mod former_spelling;
+mod hash;
+mod infer;
+mod info;
+mod inline;
+mod input;
+mod interrupt;
+mod jobs;
+mod json;
+mod limits;
+mod memory;
+mod merge;
+mod number_formats;
+mod ops;
+mod other_tools;
+mod outline;
+mod output;
+mod part;
+mod precondition;
+mod print;
+mod progress;
+mod quantize;
+mod reduce;
+mod report;
+mod rewrite;
+mod rule_files;
+mod rules;
+mod run;
+mod selection;
+mod simplify;
+mod size;
+mod smith;
+mod split;
+#[cfg(test)]
+mod stopping;
+mod store;
+mod syntax;
+mod table;
+mod targets;
+mod tensors;
+mod trial;
+mod verify;
+mod versions;
+mod weights;
+mod wrap;
+
+use std::ffi::OsString;
+
+use clap::{CommandFactory as _, ValueEnum as _};
+
+use args::{Cli, Color, Command, DebugArgs, DebugCommand};
+use exit::Outcome;
+use output::Out;
+
+/// Runs the command with its arguments, of which the first is its name, and returns the exit status.
+///
+/// It is the main function of a process: it handles signals, and a request for memory that fails ends the process.
+pub fn main(arguments: &[OsString]) -> u8 {
+    interrupt::obey_limits_of_process();
+    let outcome = run_with(arguments);
+    // The standard library does this where a program ends, but not in a process of another language.
+    let _ = std::io::Write::flush(&mut std::io::stdout());
+    outcome.status().exit()
+}
+
+fn run_with(arguments: &[OsString]) -> Outcome {
+    if let Some(batch) = batch::of(arguments) {
+        return several(batch, arguments);
+    }
+    let cli = match args::parse(arguments) {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error, arguments),
+    };
+    let (name, format) = (cli.command.name(), cli.command.format());
+    let format =
+        if cli.command.is_about_directories() && !cli.quiet { report::ReportFormat::Table } else { format };
+    let mut out = Out::new(cli.color, name, format)
+        .with_verbosity(cli.quiet, cli.verbose)
+        .with_brief(cli.brief)
+        .sorted_by(cli.sort_by.clone());
+    if let Some(path) = cli.command.report_file() {
+        out.report_to(path);
+    }
+    out.name_inputs(&cli.command.inputs());
+    let has_table = !format.is_table() && cli.sort_by.is_none();
+    let checked = if has_table { Ok(()) } else { table::check(name, cli.sort_by.as_deref()) };
+    let result = checked.and_then(|()| dispatch(cli, &mut out));
+    ended(result, out)
+}
+
+/// Runs a command on each of several models.
+fn several(batch: Result<batch::Batch, exit::Failure>, arguments: &[OsString]) -> Outcome {
+    let batch = match batch {
+        Ok(batch) => batch,
+        Err(failure) => {
+            let mut out = Out::new(Color::Auto, "", report::ReportFormat::Text);
+            return ended(out.refused(None, &failure).map(|()| failure.outcome()), out);
+        }
+    };
+    let parsed = match batch.parsed() {
+        Ok(parsed) => parsed,
+        Err(error) => return usage(&error, arguments),
+    };
+    let Some((_, first)) = parsed.first() else { return Outcome::Fine };
+    let mut out = batch.out(first);
+    let sort = first.sort_by.clone();
+    let name = first.command.name();
+    let has_table = !out.collected.format.is_table() && sort.is_none();
+    let checked = if has_table { Ok(()) } else { table::check(name, sort.as_deref()) };
+    let checked =
+        checked.and_then(|()| if first.command.is_dry_run() { Ok(()) } else { batch.make_directories() });
+    let result = checked.and_then(|()| batch::run(parsed, &mut out, dispatch));
+    ended(result, out)
+}
+
+/// Writes the report of a command that ended.
+fn ended(result: Result<Outcome, exit::Failure>, mut out: Out) -> Outcome {
+    let outcome = result.unwrap_or_else(|failure| {
+        out.end_with(&failure).map_or(Outcome::CouldNotRun, |()| failure.outcome())
+    });
+    out.finish(outcome)
+}
+
+fn dispatch(cli: Cli, out: &mut Out) -> Result<Outcome, exit::Failure> {
+    match cli.command {
+        Command::Check(args) => check::run(&args, out),
+        Command::Info(args) => info::run(&args, out),
+        Command::Cost(args) => cost::run(&args, out),
+        Command::Weights(args) => weights::verbs::run(&args, out),
+        Command::Infer(args) => infer::run(&args, out),
+        Command::Run(args) => run::run(&args, out),
+        Command::Compare(args) => compare::run(&args, out),
+        Command::Diff(args) => diff::run(&args, out),
+        Command::Hash(args) => hash::run(&args, out),
+        Command::Convert(args) => convert::run(&args, out),
+        Command::Quantize(args) => quantize::run(&args, out),
+        Command::Simplify(args) => simplify::run(&args, out),
+        Command::Rewrite(args) => rewrite::run(&args, out),
+        Command::Edit(args) => edit::run(&args, out),
+        Command::Extract(args) => extract::run(&args, out),
+        Command::Merge(args) => merge::run(&args, out),
+        Command::Inline(args) => inline::run(&args, out),
+        Command::Outline(args) => outline::run(&args, out),
+        Command::Print(args) => print::run(&args, out),
+        Command::Find(args) => find::run(&args, out),
+        Command::Fmt(args) => fmt::run(&args, out),
+        Command::Explain(args) => explain::run(&args, out),
+        Command::Ops(args) => ops::run(&args, out),
+        Command::Reduce(args) => reduce::run(&args, out),
+        Command::Smith(args) => smith::run(&args, out),
+        Command::Completions(args) => completions::run(&args, out),
+        Command::Debug(DebugArgs { command: DebugCommand::Verify(args) }) => verify::run(&args, out),
+    }
+}
+
+/// The arguments that are not UTF-8, which the error does not name. Paths need not be.
+fn not_utf8(arguments: &[OsString]) -> String {
+    let odd = arguments.iter().skip(1).filter(|argument| argument.to_str().is_none());
+    let odd: Vec<String> =
+        odd.map(|argument| format!("`{}`", argument.as_encoded_bytes().escape_ascii())).collect();
+    format!("not UTF-8: {}; only the names of files may be so\n", odd.join(", "))
+}
+
+/// The subcommand and the format of the report, as far as arguments that are not valid tell them.
+fn requested(arguments: &[OsString]) -> (String, report::ReportFormat) {
+    let mut format = report::ReportFormat::Text;
+    let mut arguments = arguments.iter().skip(1).filter_map(|argument| argument.to_str());
+    let cli = Cli::command();
+    let command = arguments.clone().find(|argument| cli.find_subcommand(argument).is_some());
+    while let Some(argument) = arguments.next() {
+        let name = match argument.split_once('=') {
+            Some(("--format", name)) => name,
+            // A former spelling, which still requests a report as JSON.
+            _ if argument == "--json" => "json",
+            _ if argument == "--format" => arguments.next().unwrap_or_default(),
+            _ => continue,
+        };
+        format = report::ReportFormat::from_str(name, false).unwrap_or(format);
+    }
+    (command.unwrap_or_default().to_owned(), format)
+}
+
+/// Prints help, the version, or what is wrong with the arguments. Arguments are repeated with escapes, because they can
+/// contain characters that act on a terminal.
+fn usage(error: &clap::Error, arguments: &[OsString]) -> Outcome {
+    let has = |value: &str| {
+        let joined = format!("--color={value}");
+        arguments.iter().any(|argument| *argument == *joined)
+            || arguments.windows(2).any(|pair| matches!(pair, [a, b] if a == "--color" && *b == *value))
+    };
+    let choice = if has("never") {
+        Color::Never
+    } else if has("always") {
+        Color::Always
+    } else {
+        Color::Auto
+    };
+    if !error.use_stderr() {
+        // A closed pipe is not an error; a full device is.
+        let mut out = Out::new(choice, "", report::ReportFormat::Text);
+        let text = output::clean_styled(&error.render().ansi().to_string());
+        return match out.text(&text) {
+            Ok(()) => Outcome::Fine,
+            Err(failure) => {
+                out.failure(&failure);
+                failure.outcome()
+            }
+        };
+    }
+    let (command, format) = requested(arguments);
+    let mut out = Out::new(choice, &command, format);
+    let former = former_spelling::corrected(error, arguments);
+    if format == report::ReportFormat::Text && former.is_none() {
+        let mut text = output::clean_styled(&error.render().ansi().to_string());
+        if error.kind() == clap::error::ErrorKind::InvalidUtf8 {
+            text.push_str(&not_utf8(arguments));
+        }
+        out.aside(&text);
+        return Outcome::CouldNotRun;
+    }
+    let failure = former.unwrap_or_else(|| {
+        // The lines after the first are the usage, and tips for people.
+        let plain = output::clean_lines(&error.render().to_string());
+        let first = plain.lines().next().unwrap_or_default();
+        exit::Failure::new(first.trim_start_matches("error: "))
+    });
+    let outcome = out.refused(None, &failure).map_or(Outcome::CouldNotRun, |()| failure.outcome());
+    out.finish(outcome)
+}
