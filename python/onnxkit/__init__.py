@@ -36,7 +36,6 @@ from ._api import (
     rename,
     resize,
     save,
-    scan,
     schema,
     schemas,
     simplify,
@@ -65,6 +64,7 @@ from ._errors import (
 )
 from ._passes import Pass, PassContext, Patch, pass_, passes, rule, run_passes
 from ._results import Comparison, Converted, Cost, Diff, Finding, Fix, Info, ModelHash, Report, Resized, Result, Schema, Why
+from ._scan import scan, scan_many
 
 __all__ = [
     "ArgumentError", "AttrRef", "Attributes", "BugError", "CheckError", "Comparison", "ConcurrentEditError",
@@ -74,5 +74,5 @@ __all__ = [
     "SelectorError", "StaleHandleError", "Stopped", "Table", "Tensor", "Value", "Why", "__version__", "check", "compare",
     "convert", "cost", "diff", "explain", "extract", "find", "fix", "hash", "import_weights", "infer", "info",
     "inline", "inputs", "load", "loads", "merge", "ops", "outline", "parse", "pass_", "passes", "reach", "reduce",
-    "rename", "resize", "rule", "run_passes", "save", "scan", "schema", "schemas", "simplify", "split", "strip_weights", "why",
+    "rename", "resize", "rule", "run_passes", "save", "scan", "scan_many", "schema", "schemas", "simplify", "split", "strip_weights", "why",
 ]

@@ -306,34 +306,3 @@ def inputs(model: AnyModel, *, sizes: Mapping[str, int] | None = None, seed: int
 def Evaluator(model: AnyModel, *, threads: int = 1) -> _Evaluator:
     """Runs a model as the specification defines it: `Evaluator(model).run({"x": array})`."""
     return _Evaluator(from_any(model), threads)
-
-
-def scan(path: str | os.PathLike[str], *, checks: bool = True, limits: Mapping[str, int] | None = None) -> dict[str, Any]:
-    """Facts about a file as one row, for tables of many models. Never raises for a file that is not a model."""
-    import time
-
-    start = time.perf_counter()
-    row: dict[str, Any] = {
-        "path": os.fspath(path), "ok": False, "stage": "load", "error_code": None, "error": None, "bytes": None,
-        "ir_version": None, "opsets": None, "producer": None, "nodes": None, "functions": None, "parameters": None,
-        "weight_bytes": None, "errors": None, "warnings": None, "structure_hash": None, "seconds": None,
-        "version": _core.__version__,
-    }
-    given = None if limits is None else dict(limits)
-    try:
-        row["bytes"] = os.stat(path).st_size
-        model = _core.load(path, None, limits=given)
-        row["stage"] = "inspect"
-        facts = info(model)
-        for name in ("ir_version", "producer", "nodes", "functions", "parameters", "weight_bytes"):
-            row[name] = getattr(facts, name)
-        row["opsets"] = ",".join(f"{domain or 'ai.onnx'}={version}" for domain, version in sorted(facts.opsets.items()))
-        if checks:
-            row["stage"] = "check"
-            report = check(model, full=False, limits=given)
-            row["errors"], row["warnings"] = len(report.errors), len(report.warnings)
-        row["ok"], row["stage"] = not row["errors"], "done"
-    except Exception as error:
-        row["error_code"], row["error"] = type(error).__name__, str(error)
-    row["seconds"] = time.perf_counter() - start
-    return row

@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from types import TracebackType
-    from typing import Any
+    from typing import Any, overload
 
     Operand = "Value | NewValue"
 
@@ -297,6 +297,30 @@ def _side(heading: str, parameters: Sequence[str], function: Callable[..., Any])
     shown = ", ".join(result.text for result in results)
     body = "{\n" + "\n".join(lines) + "\n}" if lines else "{}"
     return f"{heading} ({', '.join(parameters)}) => ({shown}) {body}"
+
+
+if TYPE_CHECKING:
+
+    @overload
+    def rule(
+        left: None = None,
+        right: None = None,
+        *,
+        name: str | None = None,
+        exactness: str = "exact",
+        since: int | None = None,
+        where: str | None = None,
+    ) -> Callable[[Callable[..., Any]], Rules]: ...
+    @overload
+    def rule(
+        left: Callable[..., Any],
+        right: Callable[..., Any] | None = None,
+        *,
+        name: str | None = None,
+        exactness: str = "exact",
+        since: int | None = None,
+        where: str | None = None,
+    ) -> Rules: ...
 
 
 def rule(

@@ -371,8 +371,25 @@ def interrupts(turns: int = 5) -> str:
             assert line.startswith("interrupted"), (name, line, rest)
             worst = max(worst, float(line.split()[1]) - start)
         figures[name] = worst
+    figures["the command"] = max(_interrupted_command(choose) for _ in range(turns))
     shown = ", ".join(f"{name} {worst * 1e3:.0f}" for name, worst in figures.items())
     return f"Ctrl-C, slowest of {turns} in ms: {shown}"
+
+
+def _interrupted_command(choose: random.Random) -> float:
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "m.onnx")
+        model = ox.parse("g (float[1500,1500] x) => (y) {" + "".join(f" v{i + 1} = MatMul ({f'v{i}' if i else 'x'}, x)" for i in range(300)) + " y = Relu (v300) }")
+        model.save(path)
+        command = [sys.executable, "-m", "onnxkit", "run", path, "--limit", "run_steps=1000000000000000"]
+        child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        time.sleep(choose.uniform(1.0, 3.0))
+        assert child.poll() is None, child.communicate()
+        start = time.monotonic()
+        child.send_signal(signal.SIGINT)
+        child.communicate()
+        assert child.returncode == -signal.SIGINT
+        return time.monotonic() - start
 
 
 def limits() -> str:

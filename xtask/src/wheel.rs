@@ -17,6 +17,7 @@ const PACKAGES: &[&str] = &[
     "ml_dtypes",
     "onnx==1.23.2",
     "onnx-ir==1.1.0",
+    "nanoarrow==0.9.0",
 ];
 
 /// What is measured in addition.
@@ -62,7 +63,7 @@ pub(crate) fn check() -> Result<String, String> {
     }
     python_run(&python, &["-m", "pytest", "-q", "-p", "no:cacheprovider", "python/tests"])?;
     python_run(&python, &["-m", "mypy.stubtest", "--ignore-disjoint-bases", "onnxkit._core"])?;
-    python_run(&python, &["-m", "mypy", "--strict", "python/onnxkit"])?;
+    python_run(&python, &["-m", "mypy", "--strict", "python/onnxkit", "python/examples"])?;
     Ok(format!("a wheel of {} kB", bytes / 1000))
 }
 

@@ -1,10 +1,10 @@
 //! The `onnx` command: inspects ONNX models, checks, runs and changes them, and converts between their formats.
 //!
-//! One file for each subcommand; what they share is [`args`] (the command line), [`input`] (from a path to a model),
-//! [`format`](mod@format) (the formats a model can be stored in), [`part`] (parts of a model in separate files),
-//! [`syntax`] (the tokens of ONNX text), [`output`] (terminal and colours), [`store`] (from a model to a file),
-//! [`weights`] (where the weights of an output are, and the command of this name), [`change`] (reports of edits), [`jobs`] (several files at a time), [`former_spelling`] (former options),
-//! [`interrupt`] (signals), [`progress`], [`wrap`](mod@wrap) (narrow terminals) and [`exit`] (exit codes and failures).
+//! One file for each subcommand; what they share is `args` (the command line), `input` (from a path to a model),
+//! `format` (the formats a model can be stored in), `part` (parts of a model in separate files),
+//! `syntax` (the tokens of ONNX text), `output` (terminal and colours), `store` (from a model to a file),
+//! `weights` (where the weights of an output are, and the command of this name), `change` (reports of edits), `jobs` (several files at a time), `former_spelling` (former options),
+//! `interrupt` (signals), `progress`, `wrap` (narrow terminals) and `exit` (exit codes and failures).
 //! Functions that are useful to users of the library are in the library crates; this one has [`main`], which packages of
 //! other languages call.
 #![forbid(unsafe_code)]

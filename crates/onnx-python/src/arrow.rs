@@ -11,17 +11,19 @@ use pyo3::prelude::*;
 
 use crate::fault::Fault;
 
-/// The elements of a column.
+/// The elements of a column; `None` is a missing one.
 #[derive(Clone)]
 pub(crate) enum Column {
-    Integers(Vec<i64>),
-    Texts(Vec<String>),
+    Flags(Vec<Option<bool>>),
+    Integers(Vec<Option<i64>>),
+    Numbers(Vec<Option<f64>>),
+    Texts(Vec<Option<String>>),
     TextLists(Vec<Vec<String>>),
     IntegerLists(Vec<Vec<i64>>),
 }
 
 /// Names and columns of the same length.
-pub(crate) type Columns = Vec<(&'static str, Column)>;
+pub(crate) type Columns = Vec<(String, Column)>;
 
 #[repr(C)]
 struct Schema {
@@ -66,11 +68,28 @@ struct SchemaParts {
     children: Vec<*mut Schema>,
 }
 
-/// What an array owns: numbers as 8 bytes each, and texts.
+/// The memory of a buffer.
+enum Buffer {
+    Bytes(Vec<u8>),
+    Integers(Vec<i64>),
+    Numbers(Vec<f64>),
+}
+
+impl Buffer {
+    fn start(&self) -> *const c_void {
+        match self {
+            Self::Bytes(bytes) => bytes.as_ptr().cast(),
+            Self::Integers(numbers) => numbers.as_ptr().cast(),
+            Self::Numbers(numbers) => numbers.as_ptr().cast(),
+        }
+    }
+}
+
+/// What an array owns.
 struct ArrayParts {
-    numbers: Vec<i64>,
-    text: Vec<u8>,
-    buffers: Vec<*const c_void>,
+    /// The memory that `starts` points into.
+    _buffers: Vec<Buffer>,
+    starts: Vec<*const c_void>,
     children: Vec<*mut Array>,
 }
 
@@ -89,7 +108,8 @@ fn schema(format: &str, name: &str, children: Vec<Schema>) -> Schema {
         format: parts.format.as_ptr(),
         name: parts.name.as_ptr(),
         metadata: ptr::null(),
-        flags: 0,
+        // Elements can be missing.
+        flags: 2,
         n_children: count(parts.children.len()),
         children: parts.children.as_mut_ptr(),
         dictionary: ptr::null_mut(),
@@ -98,24 +118,41 @@ fn schema(format: &str, name: &str, children: Vec<Schema>) -> Schema {
     }
 }
 
-fn array(length: usize, buffers: usize, numbers: Vec<i64>, text: Vec<u8>, children: Vec<Array>) -> Array {
+fn array(length: usize, present: Option<Vec<bool>>, buffers: Vec<Buffer>, children: Vec<Array>) -> Array {
     let children = children.into_iter().map(|child| Box::into_raw(Box::new(child))).collect();
-    let mut parts = Box::new(ArrayParts { numbers, text, buffers: Vec::new(), children });
-    // The first buffer says which elements are there: all of them.
-    let all = [ptr::null(), parts.numbers.as_ptr().cast(), parts.text.as_ptr().cast()];
-    parts.buffers = all.into_iter().take(buffers).collect();
+    let missing = present.iter().flatten().filter(|&&is_there| !is_there).count();
+    let mut owned = Vec::new();
+    // The first buffer says which elements are there, if some are not.
+    let mut starts = vec![ptr::null()];
+    if let Some(present) = present.filter(|_| missing > 0) {
+        let bits = Buffer::Bytes(bits(&present));
+        starts = vec![bits.start()];
+        owned.push(bits);
+    }
+    starts.extend(buffers.iter().map(Buffer::start));
+    owned.extend(buffers);
+    let mut parts = Box::new(ArrayParts { _buffers: owned, starts, children });
     Array {
         length: count(length),
-        null_count: 0,
+        null_count: count(missing),
         offset: 0,
-        n_buffers: count(parts.buffers.len()),
+        n_buffers: count(parts.starts.len()),
         n_children: count(parts.children.len()),
-        buffers: parts.buffers.as_mut_ptr(),
+        buffers: parts.starts.as_mut_ptr(),
         children: parts.children.as_mut_ptr(),
         dictionary: ptr::null_mut(),
         release: Some(release_array),
         private: Box::into_raw(parts).cast(),
     }
+}
+
+fn bits(flags: &[bool]) -> Vec<u8> {
+    let byte = |flags: &[bool]| flags.iter().rev().fold(0, |byte, &flag| byte << 1 | u8::from(flag));
+    flags.chunks(8).map(byte).collect()
+}
+
+fn are_there<T>(elements: &[Option<T>]) -> Option<Vec<bool>> {
+    Some(elements.iter().map(Option::is_some).collect())
 }
 
 fn count(length: usize) -> i64 {
@@ -124,31 +161,48 @@ fn count(length: usize) -> i64 {
 
 fn schema_of(name: &str, column: &Column) -> Schema {
     match column {
+        Column::Flags(_) => schema("b", name, Vec::new()),
         Column::Integers(_) => schema("l", name, Vec::new()),
+        Column::Numbers(_) => schema("g", name, Vec::new()),
         Column::Texts(_) => schema("U", name, Vec::new()),
         Column::TextLists(_) => schema("+L", name, vec![schema("U", "item", Vec::new())]),
         Column::IntegerLists(_) => schema("+L", name, vec![schema("l", "item", Vec::new())]),
     }
 }
 
-fn array_of(column: Column) -> Array {
+fn array_of(column: &Column) -> Array {
     match column {
-        Column::Integers(numbers) => array(numbers.len(), 2, numbers, Vec::new(), Vec::new()),
+        Column::Flags(flags) => {
+            let set: Vec<bool> = flags.iter().map(|flag| flag.unwrap_or_default()).collect();
+            array(flags.len(), are_there(flags), vec![Buffer::Bytes(bits(&set))], Vec::new())
+        }
+        Column::Integers(numbers) => {
+            let plain = numbers.iter().map(|number| number.unwrap_or_default()).collect();
+            array(numbers.len(), are_there(numbers), vec![Buffer::Integers(plain)], Vec::new())
+        }
+        Column::Numbers(numbers) => {
+            let plain = numbers.iter().map(|number| number.unwrap_or_default()).collect();
+            array(numbers.len(), are_there(numbers), vec![Buffer::Numbers(plain)], Vec::new())
+        }
         Column::Texts(texts) => {
-            let (offsets, bytes) = (offsets(texts.iter().map(String::len)), texts.concat().into_bytes());
-            array(texts.len(), 3, offsets, bytes, Vec::new())
+            let plain = || texts.iter().map(|text| text.as_deref().unwrap_or_default());
+            let bytes = plain().flat_map(str::bytes).collect();
+            let buffers = vec![Buffer::Integers(offsets(plain().map(str::len))), Buffer::Bytes(bytes)];
+            array(texts.len(), are_there(texts), buffers, Vec::new())
         }
         Column::TextLists(lists) => {
-            let offsets = offsets(lists.iter().map(Vec::len));
-            let items = array_of(Column::Texts(lists.iter().flatten().cloned().collect()));
-            array(lists.len(), 2, offsets, Vec::new(), vec![items])
+            let items = array_of(&Column::Texts(lists.iter().flatten().cloned().map(Some).collect()));
+            list_of(lists.iter().map(Vec::len), items)
         }
         Column::IntegerLists(lists) => {
-            let offsets = offsets(lists.iter().map(Vec::len));
-            let items = array_of(Column::Integers(lists.concat()));
-            array(lists.len(), 2, offsets, Vec::new(), vec![items])
+            let items = array_of(&Column::Integers(lists.iter().flatten().copied().map(Some).collect()));
+            list_of(lists.iter().map(Vec::len), items)
         }
     }
+}
+
+fn list_of(lengths: impl ExactSizeIterator<Item = usize>, items: Array) -> Array {
+    array(lengths.len(), None, vec![Buffer::Integers(offsets(lengths))], vec![items])
 }
 
 /// Where each of elements of these lengths begins, and where the last one ends.
@@ -209,8 +263,8 @@ unsafe extern "C" fn get_next(stream: *mut Stream, out: *mut Array) -> c_int {
             return 0;
         }
         source.is_done = true;
-        let children = source.columns.iter().map(|(_, column)| array_of(column.clone())).collect();
-        out.write(array(source.rows, 1, Vec::new(), Vec::new(), children));
+        let children = source.columns.iter().map(|(_, column)| array_of(column)).collect();
+        out.write(array(source.rows, None, Vec::new(), children));
     }
     0
 }

@@ -1,6 +1,6 @@
 //! Questions about whole models.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use onnxkit::check as checker;
@@ -13,7 +13,7 @@ use onnxkit::eval::compare::Tolerances;
 use onnxkit::infer::{Gap, InferOptions, Inference as Types, MergePolicy, infer as infer_types};
 use onnxkit::ir::{self, Element, GraphOutput, ValueId};
 use onnxkit::schema::{DeclaredSchema, SchemaRef};
-use onnxkit::types::tensor::{DataError, DataSource};
+use onnxkit::types::tensor::{DataError, DataSource, Payload};
 use onnxkit::types::{Execution, Symbol, Type};
 use pyo3::IntoPyObjectExt as _;
 use pyo3::prelude::*;
@@ -278,12 +278,14 @@ fn facts(model: &ir::Model) -> Json {
         *operators.entry(name).or_default() += 1;
     }
     let (mut parameters, mut bytes, mut external) = (0_u64, 0_u64, 0_u64);
+    let mut files = BTreeSet::new();
     model.for_each_tensor(|_, tensor| {
         parameters = parameters.saturating_add(tensor.element_count().unwrap_or(0));
         let length = tensor.byte_len().unwrap_or(0);
         bytes = bytes.saturating_add(length);
-        if tensor.is_external() {
+        if let Payload::External(data) = tensor.payload() {
             external = external.saturating_add(length);
+            files.extend(data.location().ok().map(str::to_owned));
         }
     });
     let opset = |import: &ir::OpsetImport| (model.str(import.domain()).to_owned(), json!(import.version()));
@@ -306,6 +308,7 @@ fn facts(model: &ir::Model) -> Json {
         "parameters": parameters,
         "weight_bytes": bytes,
         "external_bytes": external,
+        "external_files": files,
         "metadata": Json::Object(info.metadata.iter().map(entry).collect()),
     })
 }

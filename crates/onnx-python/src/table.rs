@@ -4,9 +4,10 @@ use onnxkit::ir::{self, GraphId};
 use onnxkit::types::tensor::Tensor as Elements;
 use pyo3::IntoPyObjectExt as _;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString};
 
 use crate::arrow::{Column, Columns, stream_of};
+use crate::fault::Fault;
 
 /// Rows of named columns. Packages for tables read it through the C stream interface of Arrow.
 #[pyclass(frozen, module = "onnxkit")]
@@ -15,12 +16,60 @@ pub(crate) struct Table {
     rows: usize,
 }
 
+/// The elements of a column of Python, which are of one kind or `None`.
+fn column_of(list: &Bound<'_, PyAny>) -> PyResult<Column> {
+    let mut items: Vec<Bound<'_, PyAny>> = list.try_iter()?.collect::<PyResult<_>>()?;
+    let first = items.iter().find(|item| !item.is_none());
+    let Some(first) = first else { return Ok(Column::Texts(vec![None; items.len()])) };
+    if first.is_instance_of::<PyBool>() {
+        return Ok(Column::Flags(list.extract()?));
+    }
+    if items.iter().any(|item| item.is_instance_of::<PyFloat>()) {
+        return Ok(Column::Numbers(list.extract()?));
+    }
+    if first.is_instance_of::<PyInt>() {
+        return Ok(Column::Integers(list.extract()?));
+    }
+    if first.is_instance_of::<PyString>() {
+        // What is not valid Unicode is shown with escapes.
+        let text = |item: Bound<'_, PyAny>| {
+            if item.is_none() {
+                return Ok(None);
+            }
+            let text = item.cast::<PyString>()?;
+            Ok::<_, PyErr>(Some(
+                text.to_str().map_or_else(|_| text.to_string_lossy().into_owned(), str::to_owned),
+            ))
+        };
+        return Ok(Column::Texts(items.drain(..).map(text).collect::<PyResult<_>>()?));
+    }
+    Ok(Column::TextLists(list.extract()?))
+}
+
 #[pymethods]
 impl Table {
+    /// Makes a table of lists by name, all of the same length.
+    #[new]
+    fn new(columns: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let mut found = Columns::new();
+        let mut rows = None;
+        for (name, list) in columns {
+            let length = list.len()?;
+            if *rows.get_or_insert(length) != length {
+                return Err(Fault::argument(format!(
+                    "the column `{name}` has another length than the first one"
+                ))
+                .into());
+            }
+            found.push((name.extract()?, column_of(&list)?));
+        }
+        Ok(Self { columns: found, rows: rows.unwrap_or_default() })
+    }
+
     /// The names of the columns.
     #[getter]
-    fn column_names(&self) -> Vec<&'static str> {
-        self.columns.iter().map(|&(name, _)| name).collect()
+    fn column_names(&self) -> Vec<&str> {
+        self.columns.iter().map(|(name, _)| name.as_str()).collect()
     }
 
     /// The columns as lists, by name.
@@ -28,7 +77,9 @@ impl Table {
         let dict = PyDict::new(py);
         for (name, column) in &self.columns {
             let column = match column {
+                Column::Flags(flags) => flags.into_bound_py_any(py)?,
                 Column::Integers(numbers) => numbers.into_bound_py_any(py)?,
+                Column::Numbers(numbers) => numbers.into_bound_py_any(py)?,
                 Column::Texts(texts) => texts.into_bound_py_any(py)?,
                 Column::TextLists(lists) => lists.into_bound_py_any(py)?,
                 Column::IntegerLists(lists) => lists.into_bound_py_any(py)?,
@@ -78,10 +129,10 @@ pub(crate) fn nodes(model: &ir::Model) -> Table {
         let graph_name = graph_name(model, graph);
         for id in model.nodes(graph) {
             let node = model.node(id);
-            names.push(model.str(node.name()).to_owned());
-            ops.push(model.str(node.op()).to_owned());
-            domains.push(model.str(node.domain()).to_owned());
-            graphs.push(graph_name.clone());
+            names.push(Some(model.str(node.name()).to_owned()));
+            ops.push(Some(model.str(node.op()).to_owned()));
+            domains.push(Some(model.str(node.domain()).to_owned()));
+            graphs.push(Some(graph_name.clone()));
             inputs.push(node.inputs().map(name).collect());
             outputs.push(node.outputs().iter().map(|&output| name(output)).collect());
             attributes.push(
@@ -91,13 +142,13 @@ pub(crate) fn nodes(model: &ir::Model) -> Table {
     }
     let rows = names.len();
     let columns = vec![
-        ("name", Column::Texts(names)),
-        ("op_type", Column::Texts(ops)),
-        ("domain", Column::Texts(domains)),
-        ("graph", Column::Texts(graphs)),
-        ("inputs", Column::TextLists(inputs)),
-        ("outputs", Column::TextLists(outputs)),
-        ("attributes", Column::TextLists(attributes)),
+        ("name".to_owned(), Column::Texts(names)),
+        ("op_type".to_owned(), Column::Texts(ops)),
+        ("domain".to_owned(), Column::Texts(domains)),
+        ("graph".to_owned(), Column::Texts(graphs)),
+        ("inputs".to_owned(), Column::TextLists(inputs)),
+        ("outputs".to_owned(), Column::TextLists(outputs)),
+        ("attributes".to_owned(), Column::TextLists(attributes)),
     ];
     Table { columns, rows }
 }
@@ -113,26 +164,26 @@ pub(crate) fn weights(model: &ir::Model) -> Table {
             let value = model.value(id);
             let Some(tensor) = value.initializer().and_then(|found| found.dense()) else { continue };
             let tensor: &Elements = tensor;
-            names.push(model.str(value.name()).to_owned());
-            graphs.push(graph_name.clone());
-            dtypes.push(tensor.elem().name().to_owned());
+            names.push(Some(model.str(value.name()).to_owned()));
+            graphs.push(Some(graph_name.clone()));
+            dtypes.push(Some(tensor.elem().name().to_owned()));
             shapes.push(tensor.dims().to_vec());
-            elements.push(signed(tensor.element_count().unwrap_or_default()));
-            bytes.push(signed(tensor.byte_len().unwrap_or_default()));
-            external.push(i64::from(tensor.is_external()));
-            uses.push(i64::try_from(value.uses().len()).unwrap_or(i64::MAX));
+            elements.push(Some(signed(tensor.element_count().unwrap_or_default())));
+            bytes.push(Some(signed(tensor.byte_len().unwrap_or_default())));
+            external.push(Some(tensor.is_external()));
+            uses.push(Some(i64::try_from(value.uses().len()).unwrap_or(i64::MAX)));
         }
     }
     let rows = names.len();
     let columns = vec![
-        ("name", Column::Texts(names)),
-        ("graph", Column::Texts(graphs)),
-        ("dtype", Column::Texts(dtypes)),
-        ("shape", Column::IntegerLists(shapes)),
-        ("elements", Column::Integers(elements)),
-        ("bytes", Column::Integers(bytes)),
-        ("is_external", Column::Integers(external)),
-        ("uses", Column::Integers(uses)),
+        ("name".to_owned(), Column::Texts(names)),
+        ("graph".to_owned(), Column::Texts(graphs)),
+        ("dtype".to_owned(), Column::Texts(dtypes)),
+        ("shape".to_owned(), Column::IntegerLists(shapes)),
+        ("elements".to_owned(), Column::Integers(elements)),
+        ("bytes".to_owned(), Column::Integers(bytes)),
+        ("is_external".to_owned(), Column::Flags(external)),
+        ("uses".to_owned(), Column::Integers(uses)),
     ];
     Table { columns, rows }
 }
