@@ -141,4 +141,7 @@ pub use rename::{
 pub use select::{ModelFacts, SelectError, Selection};
 pub use sizes::{EditOptions, FixedSize, NewSize, Resized, SizeChange, SizeTarget, resize};
 pub use split::{Parts, SplitOptions, SplitPart, Splitting, split};
-pub use target::{TARGETS, Target, TargetError, TargetKernel, TargetOperator, unsupported};
+pub use target::{
+    BiasFormat, QUANTIZATIONS, Quantization, QuantizedOperator, Scales, TARGETS, Target, TargetError,
+    TargetKernel, TargetOperator, unsupported,
+};

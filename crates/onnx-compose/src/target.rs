@@ -1,5 +1,6 @@
 //! Targets: what a runtime supports, as data, and what a model needs beyond it.
 
+mod quantization;
 mod written;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -10,6 +11,7 @@ use onnx_schema::{FormalType, Registry, Schema};
 use onnx_types::TypeKind;
 use serde::Deserialize;
 
+pub use self::quantization::{BiasFormat, QUANTIZATIONS, Quantization, QuantizedOperator, Scales};
 use crate::rules::TARGET_LACKS_FEATURE;
 
 /// The targets of this crate: name and JSON text.
@@ -52,6 +54,9 @@ pub struct Target {
     /// Costs of nodes of some operators, where they differ from the common ones.
     #[serde(default)]
     pub costs: BTreeMap<String, u64>,
+    /// How it wants quantized models.
+    #[serde(default)]
+    pub quantization: Option<Quantization>,
     /// The operators that it has kernels for, each once.
     #[serde(deserialize_with = "written::operators")]
     pub operators: Vec<TargetOperator>,
@@ -131,6 +136,7 @@ impl Target {
         let mut target = Self::parse(text).ok()?;
         let idioms = IDIOMS.iter().filter(|(of, _)| *of == name);
         target.idioms.extend(idioms.map(|(_, text)| (*text).to_owned()));
+        target.quantization = Quantization::named(name);
         Some(target)
     }
 }

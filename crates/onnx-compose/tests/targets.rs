@@ -1,6 +1,6 @@
 //! Targets: what a text must be to be one.
 
-use onnx_compose::{TARGETS, Target, unsupported};
+use onnx_compose::{QUANTIZATIONS, Quantization, TARGETS, Target, unsupported};
 use onnx_ir::DeclaredTypes;
 use onnx_schema::Registry;
 use onnx_text::{ParseOptions, parse_model};
@@ -14,6 +14,16 @@ fn targets_of_the_crate_are_read() {
     for (name, _) in TARGETS {
         assert!(!Target::named(name).unwrap().operators.is_empty(), "{name}");
     }
+}
+
+#[test]
+fn tables_of_quantization_are_read() {
+    for (name, _) in QUANTIZATIONS {
+        let table = Quantization::named(name).unwrap();
+        assert!(table.operator("Conv").is_some() && !table.activations.is_empty(), "{name}");
+    }
+    assert_eq!(Quantization::named("none"), None);
+    assert!(Target::named("onnxruntime").unwrap().quantization.is_some());
 }
 
 #[test]
@@ -56,6 +66,18 @@ fn misspelled_names_are_errors_with_their_line() {
         (
             r#""operators": [{"name": "Relu", "kernels": [{"since": 13, "types": [{"T": ["seq(tensor(flaot))"]}]}]}]"#,
             "`seq(tensor(flaot))` of `Relu` is not a type",
+        ),
+        (
+            r#""quantization": {"activations": ["int8"], "weights": ["flaot"], "operators": []}, "operators": []"#,
+            "`flaot` is not an element type",
+        ),
+        (
+            r#""quantization": {"activations": [], "weights": [], "operators": [{"name": "Konv"}]}, "operators": []"#,
+            "ONNX has no operator `Konv`; did you mean `Conv`?",
+        ),
+        (
+            r#""quantization": {"activations": [], "weights": [], "operators": [{"name": "Conv"}, {"name": "Conv"}]}, "operators": []"#,
+            "`Conv` is listed twice",
         ),
         (
             r#""operators": [{"name": "Relu", "kernels": [{"since": 13, "types": [{"X2": ["tensor(float)"]}]}]}]"#,
