@@ -33,19 +33,36 @@
 //! [`quantize_weights`] stores weights as integers or small floats, with a scale for a tensor, a channel or a block, and puts a
 //! `DequantizeLinear` in front of what uses them. [`dequantize`] makes floats of them again. [`retype`] changes the type of an input or output.
 //!
+//! # Quantized activations
+//!
+//! [`calibrate`] runs a model on [`Samples`] and finds [`Ranges`] of its values; [`quantize_static`] puts pairs of `QuantizeLinear` and
+//! `DequantizeLinear` around what a runtime computes with quantized numbers, by a table of the runtime
+//! ([`Quantization`](onnx_compose::Quantization)). [`use_operators`] makes operators that take quantized numbers of such pairs,
+//! [`quantize_dynamic`] needs no calibration, and [`quantize_blocks`] makes products with blocks of 4 or 8 bits.
+//!
 //! # Error
 //!
 //! An edit that changes number formats is *approximate*: it preserves nothing that could be proved. [`measure`] runs both models and
-//! tells how far their outputs are apart.
+//! tells how far their outputs are apart, and [`losses`] what rounding does to each value.
 #![forbid(unsafe_code)]
 
+mod activations;
+mod forms;
 mod measure;
 mod narrow;
 mod retype;
 mod types;
 mod weights;
 
-pub use measure::{MeasureOptions, MeasuredOutput, measure};
+pub use activations::{
+    Budget, CalibrateError, Method, QuantizedValue, Ranges, RangesError, StaticOptions, StaticReport,
+    StayReason, calibrate, losses, quantize_static,
+};
+pub use forms::{
+    BlockOptions, DynamicOptions, DynamicReport, OperatorForm, quantize_blocks, quantize_dynamic,
+    use_operators,
+};
+pub use measure::{GeneratedSamples, MeasureOptions, MeasuredOutput, Samples, measure, measure_on};
 pub use narrow::{
     Half, NarrowError, NarrowOptions, Narrowed, RoundedTensor, RoundingLosses, WideNode, WideReason, narrow,
 };

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use onnx_eval::compare::Noise;
 use onnx_eval::{EvalOptions, Evaluator, Value};
 use onnx_ir::{GraphOutput, Model, ValueId};
 use onnx_pass::{FeedOptions, feeds};
@@ -21,11 +22,19 @@ pub struct MeasureOptions<'a> {
     pub data: &'a dyn DataSource,
     /// The seed of generated inputs, limits, and what ends the runs early.
     pub execution: Execution,
+    /// The greatest number of threads that compute a node at one time. Default: 1.
+    pub threads: usize,
 }
 
 impl Default for MeasureOptions<'_> {
     fn default() -> Self {
-        Self { given: &[], registry: Registry::STANDARD, data: &NoData, execution: Execution::DEFAULT }
+        Self {
+            given: &[],
+            registry: Registry::STANDARD,
+            data: &NoData,
+            execution: Execution::DEFAULT,
+            threads: 1,
+        }
     }
 }
 
@@ -35,6 +44,7 @@ onnx_types::option_setters! {
         with_registry => registry: &'a Registry,
         with_data => data: &'a dyn DataSource,
         with_execution => execution: into Execution,
+        with_threads => threads: usize,
     }
 }
 
@@ -72,31 +82,92 @@ pub fn measure(
     after: &Model,
     options: &MeasureOptions<'_>,
 ) -> Result<Vec<MeasuredOutput>, String> {
-    let settings = FeedOptions::default()
-        .with_given(options.given)
-        .with_registry(options.registry)
-        .with_data(options.data)
-        .with_execution(options.execution.clone());
-    let inputs = feeds(before, &settings).map_err(|error| error.to_string())?.values;
+    let samples = GeneratedSamples::new(before, 1, options);
+    measure_on(before, after, &samples, options)
+}
+
+/// Like [`measure`], on several inputs: the figures are those of all elements together.
+///
+/// # Errors
+///
+/// Returns the reason if one of the models does not run, or outputs have other shapes.
+pub fn measure_on(
+    before: &Model,
+    after: &Model,
+    samples: &dyn Samples,
+    options: &MeasureOptions<'_>,
+) -> Result<Vec<MeasuredOutput>, String> {
     let run = EvalOptions::default()
         .with_registry(options.registry)
         .with_data(options.data)
-        .with_execution(options.execution.clone());
-    let outputs = |model: &Model, inputs: &[(String, Value)]| {
+        .with_execution(options.execution.clone())
+        .with_threads(options.threads);
+    let old = Evaluator::new(before, &run).map_err(|failure| reason(&failure))?;
+    let new = Evaluator::new(after, &run).map_err(|failure| reason(&failure))?;
+    let run = |evaluator: &Evaluator<'_>, inputs: &[(String, Value)]| {
         let by_name: Vec<(&str, Value)> =
             inputs.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
-        let evaluator = Evaluator::new(model, &run).map_err(|failure| reason(&failure))?;
         evaluator.run(&by_name).map_err(|failure| reason(&failure))
     };
-    let old = outputs(before, &inputs)?;
-    let new = outputs(after, &converted(after, &inputs)?)?;
-    let names = before.graph(before.main_graph()).outputs().iter().map(GraphOutput::value);
-    let mut measured = Vec::new();
-    for (name, (old, new)) in names.zip(old.iter().zip(&new)) {
-        let name = before.str(before.value(name).name());
-        measured.extend(compare(name, old, new)?);
+    let outputs = before.graph(before.main_graph()).outputs().iter().map(GraphOutput::value);
+    let mut measured: Vec<Option<Measured>> = Vec::new();
+    measured.resize_with(outputs.len(), || None);
+    for index in 0..samples.count() {
+        let inputs = samples.sample(index)?;
+        let (old, new) = (run(&old, &inputs)?, run(&new, &converted(after, &inputs)?)?);
+        for ((found, name), (old, new)) in measured.iter_mut().zip(outputs.clone()).zip(old.iter().zip(&new))
+        {
+            let name = before.str(before.value(name).name());
+            compare(name, old, new, found)?;
+        }
     }
-    Ok(measured)
+    let names = outputs.map(|value| before.str(before.value(value).name()).to_owned());
+    Ok(measured.into_iter().zip(names).filter_map(|(found, name)| Some(found?.finish(name))).collect())
+}
+
+/// Inputs of a model for several runs.
+pub trait Samples {
+    /// Number of samples.
+    fn count(&self) -> usize;
+
+    /// The inputs of a run, by name.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason if they cannot be read or generated.
+    fn sample(&self, index: usize) -> Result<Vec<(String, Value)>, String>;
+}
+
+/// Generated inputs, each from a separate seed.
+#[derive(Debug)]
+pub struct GeneratedSamples<'a> {
+    model: &'a Model,
+    count: usize,
+    options: &'a MeasureOptions<'a>,
+}
+
+impl<'a> GeneratedSamples<'a> {
+    /// A number of inputs for a model, from the seed of the options on.
+    #[must_use]
+    pub const fn new(model: &'a Model, count: usize, options: &'a MeasureOptions<'a>) -> Self {
+        Self { model, count, options }
+    }
+}
+
+impl Samples for GeneratedSamples<'_> {
+    fn count(&self) -> usize {
+        self.count
+    }
+
+    fn sample(&self, index: usize) -> Result<Vec<(String, Value)>, String> {
+        let seed = self.options.execution.seed.wrapping_add(index as u64);
+        let settings = FeedOptions::default()
+            .with_given(self.options.given)
+            .with_registry(self.options.registry)
+            .with_data(self.options.data)
+            .with_execution(self.options.execution.clone().with_seed(seed));
+        Ok(feeds(self.model, &settings).map_err(|error| error.to_string())?.values)
+    }
 }
 
 /// Why a run has no result.
@@ -160,28 +231,42 @@ fn cast(tensor: &Tensor, elem: ElemType) -> Result<Tensor, String> {
     made.map_err(|error| error.to_string())
 }
 
-/// Measures an output; `None` if it has no numbers.
-fn compare(name: &str, old: &Value, new: &Value) -> Result<Option<MeasuredOutput>, String> {
+/// The sums of an output.
+#[derive(Default)]
+struct Measured {
+    elements: u64,
+    max: f64,
+    not_finite: u64,
+    sums: Noise,
+}
+
+impl Measured {
+    fn finish(self, name: String) -> MeasuredOutput {
+        MeasuredOutput {
+            name,
+            elements: self.elements,
+            max_error: self.sums.max_error,
+            max: self.max,
+            snr: self.sums.ratio().unwrap_or(f64::NEG_INFINITY),
+            not_finite: self.not_finite,
+        }
+    }
+}
+
+/// Measures an output in a run, if it has numbers.
+fn compare(name: &str, old: &Value, new: &Value, found: &mut Option<Measured>) -> Result<(), String> {
     let (mut old_parts, mut new_parts) = (Vec::new(), Vec::new());
     parts(old, &mut old_parts);
     parts(new, &mut new_parts);
     if old_parts.is_empty() {
-        return Ok(None);
+        return Ok(());
     }
-    let mut sums = (0.0_f64, 0.0_f64);
-    let mut found = MeasuredOutput {
-        name: name.to_owned(),
-        elements: 0,
-        max_error: 0.0,
-        max: 0.0,
-        snr: f64::INFINITY,
-        not_finite: 0,
-    };
     let is_same = old_parts.len() == new_parts.len()
         && old_parts.iter().zip(&new_parts).all(|(old, new)| old.dims() == new.dims());
     if !is_same {
         return Err(format!("the output `{name}` has another shape"));
     }
+    let found = found.get_or_insert_with(Measured::default);
     for (old, new) in old_parts.iter().zip(&new_parts) {
         let of = |tensor: &Tensor| tensor.iter_f64(&NoData).map_err(|error| error.to_string());
         for (old, new) in of(old)?.zip(of(new)?) {
@@ -191,30 +276,20 @@ fn compare(name: &str, old: &Value, new: &Value) -> Result<Option<MeasuredOutput
                 found.not_finite += u64::from(!is_equal);
                 continue;
             }
-            let error = (old - new).abs();
-            found.max_error = found.max_error.max(error);
             found.max = found.max.max(old.abs());
-            sums = (sums.0 + old * old, sums.1 + error * error);
+            found.sums.add(old, new);
         }
     }
-    if sums.1 > 0.0 {
-        found.snr = 10.0 * (sums.0 / sums.1).log10();
-    }
-    Ok(Some(found))
+    Ok(())
 }
 
-/// The tensors of numbers in a value.
+/// The tensors of real numbers in a value.
 fn parts<'a>(value: &'a Value, found: &mut Vec<&'a Tensor>) {
-    match value {
-        Value::Tensor(tensor) if tensor.iter_f64(&NoData).is_ok() => found.push(tensor),
-        Value::Optional(Some(inner)) => {
-            if let Value::Tensor(tensor) = inner.as_ref() {
-                found.push(tensor);
-            }
-        }
-        Value::Sequence(items) => {
-            found.extend(items.iter().filter_map(|item| item.tensor().map(AsRef::as_ref)))
-        }
-        _ => {}
-    }
+    let tensors: Vec<&Tensor> = match value {
+        Value::Tensor(tensor) => vec![tensor.as_ref()],
+        Value::Optional(Some(inner)) => inner.tensor().map(AsRef::as_ref).into_iter().collect(),
+        Value::Sequence(items) => items.iter().filter_map(|item| item.tensor().map(AsRef::as_ref)).collect(),
+        _ => Vec::new(),
+    };
+    found.extend(tensors.into_iter().filter(|tensor| tensor.iter_f64(&NoData).is_ok()));
 }

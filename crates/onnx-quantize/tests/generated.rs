@@ -2,17 +2,20 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking")]
 
 use onnx_check::{CheckOptions, check};
+use onnx_compose::Quantization;
 use onnx_diag::Severity;
 use onnx_ir::Model;
 use onnx_quantize::{
-    DequantizeOptions, Granularity, Half, NarrowError, NarrowOptions, QuantizeError, WeightOptions,
-    dequantize, narrow, quantize_weights,
+    CalibrateError, DequantizeOptions, DynamicOptions, GeneratedSamples, Granularity, Half, MeasureOptions,
+    Method, NarrowError, NarrowOptions, QuantizeError, StaticOptions, WeightOptions, calibrate, dequantize,
+    measure_on, narrow, quantize_dynamic, quantize_static, quantize_weights, use_operators,
 };
-use onnx_schema::all;
+use onnx_schema::{Registry, all};
 use onnx_shape_infer::{InferOptions, infer};
 use onnx_smith::{SmithOptions, from_seed};
 use onnx_text::{PrintOptions, print_model};
 use onnx_types::ElemType;
+use onnx_types::tensor::NoData;
 
 fn text_of(model: &Model) -> String {
     print_model(model, &PrintOptions::full()).unwrap().text
@@ -77,4 +80,67 @@ fn weights_of_generated_models_are_quantized() {
         }
     }
     assert!(quantized > 0);
+}
+
+/// The errors of a model after a quantization, without those that it had before.
+fn assert_no_new_errors(before: &[String], result: &Model, what: &str) {
+    result.verify().unwrap();
+    let new: Vec<String> = errors(result).into_iter().filter(|error| !before.contains(error)).collect();
+    assert!(new.is_empty(), "{what}: {new:?}\n{}", text_of(result));
+}
+
+/// Models of the operators that the tables mention, in every version, with every type of activations: valid, and they run where the model
+/// before does.
+#[test]
+fn activations_of_models_of_every_version_are_quantized() {
+    let tables = ["generic", "onnxruntime", "tensorrt"].map(|name| Quantization::named(name).unwrap());
+    let names = tables.iter().flat_map(|table| &table.operators).map(|row| row.name.clone());
+    let names: std::collections::BTreeSet<String> = names.collect();
+    let (mut quantized, mut refused, mut ran) = (0, 0, 0);
+    for (seed, schema) in
+        all().iter().filter(|schema| names.contains(schema.name())).cycle().take(450).enumerate()
+    {
+        let options = SmithOptions::default().with_nodes(4).with_schema(schema.id());
+        let model = from_seed(seed as u64, &options).model;
+        let before = errors(&model);
+        let table = &tables[seed % 3];
+        let to = table.activations[seed / 3 % table.activations.len()];
+        let options = StaticOptions::new(table).with_per_channel(seed % 2 == 0).with_symmetric(seed % 5 == 0);
+        let settings = MeasureOptions::default();
+        let samples = GeneratedSamples::new(&model, 2, &settings);
+        let what = format!("{schema} {to} {seed}");
+        let ranges = match calibrate(&model, to, Method::MinMax, &samples, &options) {
+            Ok(ranges) => ranges,
+            Err(CalibrateError::Run { .. }) => continue,
+            Err(error) => panic!("{what}: {error}"),
+        };
+        let mut result = model.clone();
+        match quantize_static(&mut result, to, &ranges, None, &options) {
+            Ok(report) => {
+                assert_no_new_errors(&before, &result, &what);
+                quantized += report.quantized.len();
+                let outputs = measure_on(&model, &result, &samples, &settings);
+                let outputs =
+                    outputs.unwrap_or_else(|reason| panic!("{what}: {reason}\n{}", text_of(&result)));
+                ran += usize::from(!outputs.is_empty());
+                use_operators(&mut result, table, Registry::STANDARD, &NoData).unwrap();
+                assert_no_new_errors(&before, &result, &what);
+                dequantize(&mut result, &DequantizeOptions::default()).unwrap();
+                assert_no_new_errors(&before, &result, &what);
+            }
+            Err(QuantizeError::Version { .. } | QuantizeError::NoRanges) => {
+                assert_eq!(text_of(&result), text_of(&model), "{what}");
+                refused += 1;
+            }
+            Err(error) => panic!("{what}: {error}\n{}", text_of(&model)),
+        }
+        let mut result = model.clone();
+        let to = [ElemType::Int8, ElemType::Uint8][seed % 2];
+        match quantize_dynamic(&mut result, to, &DynamicOptions::default().with_per_channel(seed % 4 < 2)) {
+            Ok(_) => assert_no_new_errors(&before, &result, &what),
+            Err(QuantizeError::Version { .. }) => {}
+            Err(error) => panic!("{what}: {error}"),
+        }
+    }
+    assert!(quantized > 50 && refused > 20 && ran > 50, "{quantized} {refused} {ran}");
 }

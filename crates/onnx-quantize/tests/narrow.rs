@@ -91,8 +91,8 @@ fn the_interface_is_kept_on_request() {
         &after,
         "x_float16 = Cast <to = 10> (x)
          a = Abs (x_float16)
-         y_float = Sqrt (a)
-         y = Cast <to = 1> (y_float)
+         y_float16 = Sqrt (a)
+         y = Cast <to = 1> (y_float16)
          z = Identity (x)",
     );
 }

@@ -91,6 +91,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "onnx-shape-infer",
             "onnx-eval",
             "onnx-pass",
+            "onnx-compose",
         ],
     ),
     ("onnx-smith", &["onnx-types", "onnx-schema", "onnx-ir", "onnx-check", "onnx-shape-infer"]),

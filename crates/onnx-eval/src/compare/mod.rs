@@ -46,7 +46,7 @@ use crate::value::Value;
 use difference::compare_numbers;
 
 pub use difference::{Difference, First, compare_values, compare_values_within};
-pub use similarity::Similarity;
+pub use similarity::{Noise, Similarity};
 pub use tolerance::{DEFAULTS, Tolerance, Tolerances};
 
 /// What is compared, and how exactly.

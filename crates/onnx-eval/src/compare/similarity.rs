@@ -27,45 +27,71 @@ impl Similarity {
             return None;
         }
         let (one, two) = (a.iter_f64(&NoData).ok()?, b.iter_f64(&NoData).ok()?);
-        let mut sums = Sums::default();
+        let (mut sums, mut bb, mut ab) = (Noise::default(), 0.0, 0.0);
         for (index, (x, y)) in one.zip(two).enumerate() {
             if index.is_multiple_of(CHECKED) && interrupt.check().is_err() {
                 return None;
             }
             sums.add(x, y);
+            bb += y * y;
+            ab += x * y;
         }
-        Some(sums.similarity())
+        let is_finite = sums.is_finite() && bb.is_finite();
+        let norm = sums.signal.sqrt() * bb.sqrt();
+        let cosine = (is_finite && norm > 0.0).then(|| (ab / norm).clamp(-1.0, 1.0));
+        Some(Self { cosine, signal_to_noise: sums.ratio().filter(|_| is_finite) })
     }
 }
 
-/// What the measures are computed from.
-#[derive(Default)]
-struct Sums {
-    aa: f64,
-    bb: f64,
-    ab: f64,
-    noise: f64,
+/// Sums of which the ratio of signal to noise is made: of numbers, and of their distances to others.
+///
+/// ```
+/// let mut sums = onnx_eval::compare::Noise::default();
+/// sums.add(10.0, 9.0);
+/// sums.add(0.0, 0.0);
+/// assert_eq!((sums.ratio(), sums.max_error), (Some(20.0), 1.0));
+/// ```
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+#[non_exhaustive]
+pub struct Noise {
+    /// The sum of the squares of the numbers.
+    pub signal: f64,
+    /// The sum of the squares of the distances.
+    pub noise: f64,
+    /// The greatest distance.
+    pub max_error: f64,
 }
 
-impl Sums {
-    fn add(&mut self, a: f64, b: f64) {
-        self.aa += a * a;
-        self.bb += b * b;
-        self.ab += a * b;
-        self.noise += (a - b) * (a - b);
+impl Noise {
+    /// Adds a number and what takes its place.
+    pub fn add(&mut self, number: f64, other: f64) {
+        let error = (number - other).abs();
+        self.signal += number * number;
+        self.noise += error * error;
+        self.max_error = self.max_error.max(error);
     }
 
-    fn similarity(&self) -> Similarity {
-        let is_finite = [self.aa, self.bb, self.ab, self.noise].iter().all(|sum| sum.is_finite());
-        let norm = self.aa.sqrt() * self.bb.sqrt();
-        let cosine = (is_finite && norm > 0.0).then(|| (self.ab / norm).clamp(-1.0, 1.0));
-        let ratio = match () {
-            () if !is_finite => None,
+    /// Adds the sums of other numbers.
+    pub const fn merge(&mut self, other: &Self) {
+        self.signal += other.signal;
+        self.noise += other.noise;
+        self.max_error = self.max_error.max(other.max_error);
+    }
+
+    /// The ratio of signal to noise in decibels: infinity without noise; `None` if there is noise and no signal, or a number was not
+    /// finite.
+    #[must_use]
+    pub fn ratio(&self) -> Option<f64> {
+        match () {
+            () if !self.is_finite() => None,
             () if self.noise == 0.0 => Some(f64::INFINITY),
-            () if self.aa == 0.0 => None,
-            () => Some(10.0 * (self.aa / self.noise).log10()),
-        };
-        Similarity { cosine, signal_to_noise: ratio }
+            () if self.signal == 0.0 => None,
+            () => Some(10.0 * (self.signal / self.noise).log10()),
+        }
+    }
+
+    const fn is_finite(&self) -> bool {
+        self.signal.is_finite() && self.noise.is_finite()
     }
 }
 

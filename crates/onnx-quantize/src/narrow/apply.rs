@@ -57,8 +57,11 @@ pub(crate) fn apply(
     let mut casts = 0;
     for (value, is_narrow, others) in &choice.values {
         if !others.is_empty() {
-            let to = if *is_narrow { ElemType::Float } else { half.elem() };
-            casts += usize::from(cast(model, *value, others, types, to)?);
+            let (from, to) = match is_narrow {
+                true => (half.elem(), ElemType::Float),
+                false => (ElemType::Float, half.elem()),
+            };
+            casts += usize::from(cast(model, *value, others, types, (from, to))?);
         }
         if *is_narrow {
             retype(model, *value, half.elem());
@@ -92,7 +95,7 @@ fn cast(
     value: ValueId,
     uses: &[Use],
     types: &Types,
-    to: ElemType,
+    (from, to): (ElemType, ElemType),
 ) -> Result<bool, EditError> {
     let wanted: HashSet<Use, RandomState> = uses.iter().copied().collect();
     let at = match model.value(value).def() {
@@ -100,10 +103,12 @@ fn cast(
         Def::Input { graph, .. } | Def::Initializer(graph) => Position::Start(graph),
         Def::Unresolved(_) => return Ok(false),
     };
-    let name = format!("{}_{}", model.str(model.value(value).name()), to.name());
     let main = model.main_graph();
     let is_output = |at: &Use| matches!(at.user, User::Graph(graph) if is_known(model, graph, main));
     let takes_name = uses.iter().any(is_output);
+    // The new name states the type of the value that has it: of the first one, if the result of the cast takes its name.
+    let elem = if takes_name { from } else { to };
+    let name = format!("{}_{}", model.str(model.value(value).name()), elem.name());
     let name = model.unused_name(&name);
     let name = model.str(name).to_owned();
     let code = cast_code(model, model.graph_of(value), to);

@@ -128,7 +128,8 @@ fn shapeless(ty: &Type) -> Type {
     ty
 }
 
-fn collect(model: &Model, root: GraphId, inference: &Inference, types: &mut Types) {
+/// Adds the types of the values of a graph, and of those nested in it.
+pub(crate) fn collect(model: &Model, root: GraphId, inference: &Inference, types: &mut Types) {
     let mut add = |value: ValueId| {
         if let Some(ty) = inference.type_of(model, value).or_else(|| model.ty(value).cloned()) {
             types.insert(value, ty);

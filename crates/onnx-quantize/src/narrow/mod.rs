@@ -28,9 +28,12 @@ pub(crate) use self::apply::cast_code;
 use self::apply::{ApplyError, Choice, apply};
 use self::cut::{Network, UNLIMITED};
 use self::functions::{Typed, specialize};
+pub(crate) use self::functions::{Types, collect as collect_types};
+pub(crate) use self::index::keep as keep_indices;
 pub use self::rounding::{Half, RoundingLosses};
+pub(crate) use self::slots::Kept;
+use self::slots::Slots;
 pub(crate) use self::slots::is_weight;
-use self::slots::{Kept, Slots};
 use self::want::Want;
 pub use self::want::WideReason;
 use crate::types::is_dense;
@@ -295,7 +298,7 @@ type ConstantLosses = HashMap<ValueId, RoundingLosses, RandomState>;
 
 fn constants(
     model: &Model,
-    types: &functions::Types,
+    types: &Types,
     half: Half,
     options: &NarrowOptions<'_>,
 ) -> Result<ConstantLosses, NarrowError> {
@@ -391,7 +394,7 @@ fn choose(
     model: &Model,
     half: Half,
     options: &NarrowOptions<'_>,
-    types: &functions::Types,
+    types: &Types,
     called: &[onnx_ir::FunctionId],
     kept: &Kept,
     losses: &ConstantLosses,

@@ -1,5 +1,6 @@
 //! Formats of quantized numbers.
 
+use onnx_eval::compare::Noise;
 use onnx_types::tensor::{DataSource, F4E2M1, F8E4M3Fn, F8E5M2, Tensor, TensorError, TensorFault};
 use onnx_types::{ElemClass, ElemType};
 
@@ -174,6 +175,18 @@ pub(crate) fn quantize(
     symmetric: bool,
     data: &dyn DataSource,
 ) -> Result<Option<Quantized>, TensorError> {
+    quantize_with(tensor, format, layout, symmetric, &[], data)
+}
+
+/// Like [`quantize`], with scales that are not smaller than those of a list. One scale for all has to be at least the greatest.
+pub(crate) fn quantize_with(
+    tensor: &Tensor,
+    format: &Format,
+    layout: &Layout,
+    symmetric: bool,
+    least: &[f32],
+    data: &dyn DataSource,
+) -> Result<Option<Quantized>, TensorError> {
     let view = tensor.view::<f32>(data)?;
     let numbers = view.to_slice()?;
     let mut ranges = vec![(f32::INFINITY, f32::NEG_INFINITY); layout.scales()];
@@ -184,28 +197,46 @@ pub(crate) fn quantize(
         let range = &mut ranges[layout.scale_of(element)];
         *range = (range.0.min(number), range.1.max(number));
     }
-    let parameters: Vec<(f32, f32)> =
+    let mut parameters: Vec<(f32, f32)> =
         ranges.iter().map(|&range| format.parameters(range, symmetric)).collect();
+    let greatest = least.iter().copied().fold(0.0, f32::max);
+    let is_one = parameters.len() == 1;
+    for (index, (scale, _)) in parameters.iter_mut().enumerate().filter(|_| symmetric) {
+        let least = if is_one { Some(greatest) } else { least.get(index).copied() };
+        *scale = scale.max(least.unwrap_or(0.0));
+    }
+    quantize_to(tensor, format, layout, &parameters, data)
+}
+
+/// Quantizes a tensor of `float` with given scales and zero points; `None` if it has a number that is not finite.
+pub(crate) fn quantize_to(
+    tensor: &Tensor,
+    format: &Format,
+    layout: &Layout,
+    parameters: &[(f32, f32)],
+    data: &dyn DataSource,
+) -> Result<Option<Quantized>, TensorError> {
+    let view = tensor.view::<f32>(data)?;
+    let numbers = view.to_slice()?;
     let mut quantized = Vec::with_capacity(numbers.len());
-    let (mut signal, mut noise, mut max_error) = (0.0_f64, 0.0_f64, 0.0_f64);
+    let mut sums = Noise::default();
     for (element, &number) in numbers.iter().enumerate() {
-        let (scale, zero) = parameters[layout.scale_of(element)];
+        let &(scale, zero) = parameters.get(layout.scale_of(element)).unwrap_or(&(1.0, 0.0));
+        if !number.is_finite() {
+            return Ok(None);
+        }
         let code = format.quantize(number, scale, zero);
-        let error = f64::from((code - zero) * scale - number).abs();
-        signal += f64::from(number) * f64::from(number);
-        noise += error * error;
-        max_error = max_error.max(error);
+        sums.add(f64::from(number), f64::from((code - zero) * scale));
         quantized.push(code);
     }
-    let snr = if noise == 0.0 { f64::INFINITY } else { 10.0 * (signal / noise).log10() };
     let zeros: Vec<f32> = parameters.iter().map(|&(_, zero)| zero).collect();
     let has_zeros = zeros.iter().any(|&zero| zero != 0.0);
     Ok(Some(Quantized {
         tensor: format.tensor(tensor.dims(), &quantized)?,
         scales: parameters.iter().map(|&(scale, _)| scale).collect(),
         zeros: if has_zeros { zeros } else { Vec::new() },
-        max_error,
-        snr,
+        max_error: sums.max_error,
+        snr: sums.ratio().unwrap_or(f64::NEG_INFINITY),
     }))
 }
 

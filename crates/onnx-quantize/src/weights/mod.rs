@@ -13,7 +13,7 @@ use onnx_types::tensor::{DataSource, NoData, Tensor, TensorError, TensorFault};
 use onnx_types::{ElemType, Execution, Stopped};
 
 pub use self::dequantize::{DequantizeError, DequantizeOptions, Dequantized, dequantize};
-use self::format::{Format, Layout, Quantized, quantize};
+pub(crate) use self::format::{Format, Layout, Quantized, quantize, quantize_to, quantize_with};
 use crate::measure::{MeasureOptions, MeasuredOutput, measure};
 use crate::narrow::is_weight;
 
@@ -98,12 +98,14 @@ impl fmt::Debug for WeightOptions<'_> {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum QuantizeError {
-    /// Weights are not quantized to this type.
-    #[error("weights are not quantized to {0}")]
+    /// Numbers are not quantized to this type.
+    #[error("numbers are not quantized to {0}")]
     Type(ElemType),
-    /// The version of `DequantizeLinear` does not have the type, an axis or blocks.
-    #[error("`DequantizeLinear` of version {imported} {what}; version {needed} can")]
+    /// The version of `DequantizeLinear` or `QuantizeLinear` does not have the type, an axis or blocks.
+    #[error("`{operator}` of version {imported} {what}; version {needed} can")]
     Version {
+        /// The operator.
+        operator: &'static str,
         /// The version that the model imports.
         imported: i64,
         /// What it cannot do.
@@ -114,6 +116,9 @@ pub enum QuantizeError {
     /// The size of a block is 0.
     #[error("a block has at least one element")]
     Block,
+    /// The size of a block is not one that `MatMulNBits` takes.
+    #[error("blocks of `MatMulNBits` have 16, 32, 64, ... elements, not {0}")]
+    BlockOfProduct(usize),
     /// A weight cannot be read.
     #[error("the elements of {} cannot be read: {reason}", Quoted(tensor))]
     Weight {
@@ -122,6 +127,17 @@ pub enum QuantizeError {
         /// The reason.
         reason: TensorError,
     },
+    /// The runtime of the table does not compute with the type.
+    #[error("the target has no {what} of type {elem}")]
+    Target {
+        /// Activations or weights.
+        what: &'static str,
+        /// The type.
+        elem: ElemType,
+    },
+    /// No value of the model has a range.
+    #[error("no value of the operators that are quantized has a range")]
+    NoRanges,
     /// The error of the outputs cannot be measured.
     #[error("the error of the outputs is not known: {0}")]
     NotMeasured(String),
@@ -175,6 +191,14 @@ pub struct WeightReport {
     pub outputs: Vec<MeasuredOutput>,
     /// Number of runs of the quantized model that it took to meet the budget.
     pub runs: usize,
+}
+
+impl WeightReport {
+    /// The report of a quantization without a budget.
+    #[must_use]
+    pub const fn of(weights: Vec<QuantizedWeight>) -> Self {
+        Self { weights, outputs: Vec::new(), runs: 0 }
+    }
 }
 
 /// A weight with the place of its use.
@@ -240,7 +264,7 @@ pub fn quantize_weights(
     let Some(budget) = options.budget else {
         apply(model, &prepared, 0)?;
         let weights = prepared.into_iter().map(|prepared| prepared.weight).collect();
-        return Ok(WeightReport { weights, outputs: Vec::new(), runs: 0 });
+        return Ok(WeightReport::of(weights));
     };
     within_budget(model, prepared, budget, options)
 }
@@ -299,8 +323,26 @@ fn within_budget(
     Ok(WeightReport { weights, outputs, runs })
 }
 
+/// The tensor of a constant of `float` that no caller replaces: of an initializer, or of a `Constant` node.
+pub(crate) fn dense_constant(model: &Model, value: ValueId) -> Option<&Tensor> {
+    let tensor = if is_weight(model, value) { dense(model, value) } else { model.constant_tensor(value) };
+    tensor.filter(|tensor| tensor.elem() == ElemType::Float)
+}
+
+/// Adds an initializer to the main graph, also as an input if the version of the format requires that.
+pub(crate) fn add_constant(model: &mut Model, name: &str, mut tensor: Tensor) -> Result<ValueId, EditError> {
+    let graph = model.main_graph();
+    let name = model.unused_name(name);
+    tensor.set_name(model.str(name).to_owned());
+    let value = model.add_initializer(graph, name, tensor);
+    if matches!(model.info().ir_version, ..4) {
+        model.push_graph_input(graph, value)?;
+    }
+    Ok(value)
+}
+
 /// The operand of an operator that is a weight: its number, the axis of output channels, and the axis that is summed over.
-fn weight_operand(node: &Node, index: usize, rank: usize) -> Option<(usize, usize)> {
+pub(crate) fn weight_operand(node: &Node, index: usize, rank: usize) -> Option<(usize, usize)> {
     let is_transposed = |name| node.int(name).unwrap_or(0) != 0;
     let last = rank.checked_sub(1)?;
     let before_last = rank.checked_sub(2)?;
@@ -349,7 +391,7 @@ fn dense(model: &Model, value: ValueId) -> Option<&Tensor> {
 }
 
 /// Refuses what the version of `DequantizeLinear` in scope cannot express.
-fn require_version(
+pub(crate) fn require_version(
     model: &Model,
     graph: GraphId,
     to: ElemType,
@@ -376,7 +418,13 @@ fn require_version(
         return Ok(());
     }
     let needed = all.iter().find(|schema| takes(schema) && has(schema)).map(|schema| schema.since_version());
-    Err(needed.map_or(QuantizeError::Type(to), |needed| QuantizeError::Version { imported, what, needed }))
+    let operator = "DequantizeLinear";
+    Err(needed.map_or(QuantizeError::Type(to), |needed| QuantizeError::Version {
+        operator,
+        imported,
+        what,
+        needed,
+    }))
 }
 
 /// Quantizes a weight; `None` if it is empty or has numbers that are not finite.

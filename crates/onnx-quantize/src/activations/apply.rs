@@ -1,0 +1,415 @@
+//! Puts pairs, weights and biases into a model.
+
+use std::collections::{HashMap, HashSet};
+
+use foldhash::fast::RandomState;
+use onnx_compose::{BiasFormat, Scales};
+use onnx_ir::{AttrValue, Def, Model, NodeId, Position, Use, User, ValueId};
+use onnx_schema::{attr, op};
+use onnx_types::tensor::{Tensor, TensorError};
+
+use super::StaticOptions;
+use super::parameters::Parameters;
+use super::plan::{Candidate, Plan, bounds};
+use crate::weights::{
+    Format, Layout, QuantizeError, Quantized, QuantizedWeight, add_constant, dense_constant, quantize,
+    quantize_with, weight_operand,
+};
+
+/// What was put into a model.
+#[derive(Default)]
+pub(crate) struct Applied {
+    pub(crate) folded: usize,
+    pub(crate) pairs: usize,
+    pub(crate) weights: Vec<QuantizedWeight>,
+    pub(crate) biases: usize,
+}
+
+/// A weight in the model, by its value, the axis of its scales, and the least scales that its biases need.
+struct Placed {
+    dequantized: ValueId,
+    scales: Vec<f32>,
+}
+
+struct Cx<'a> {
+    plan: &'a Plan,
+    parameters: &'a Parameters,
+    to: &'a Format,
+    weight_format: &'a Format,
+    options: &'a StaticOptions<'a>,
+    /// Scales and zero points of sets of values.
+    constants: HashMap<ValueId, [ValueId; 2], RandomState>,
+    placed: HashMap<(ValueId, Option<usize>, NodeId), Placed, RandomState>,
+    done: Applied,
+}
+
+/// Puts a plan into a model.
+///
+/// # Errors
+///
+/// Returns an error if a weight cannot be read.
+pub(crate) fn apply(
+    model: &mut Model,
+    plan: &Plan,
+    parameters: &Parameters,
+    (to, weight_format): (&Format, &Format),
+    options: &StaticOptions<'_>,
+) -> Result<Applied, QuantizeError> {
+    let mut cx = Cx {
+        plan,
+        parameters,
+        to,
+        weight_format,
+        options,
+        constants: HashMap::default(),
+        placed: HashMap::default(),
+        done: Applied::default(),
+    };
+    for candidate in &plan.nodes {
+        options.execution.interrupt.check()?;
+        cx.constants_of(model, candidate)?;
+    }
+    let uses = uses(plan);
+    let makers: HashSet<NodeId, RandomState> = plan.nodes.iter().map(|candidate| candidate.node).collect();
+    for &value in &plan.values {
+        if dense_constant(model, value).is_some() {
+            continue;
+        }
+        let Some((scale, zero)) = parameters.of(plan, value) else { continue };
+        let mut is_made = model.value(value).producer().is_some_and(|node| makers.contains(&node));
+        if let Some(&(activation, operand)) = plan.folds.get(&value) {
+            // Numbers beyond the bounds are beyond the range, too.
+            let (low, high) = ((to.low - zero) * scale, (to.high - zero) * scale);
+            let (least, greatest) = bounds(model, activation).unwrap_or((f32::NEG_INFINITY, f32::INFINITY));
+            if low >= least - scale * 0.5 && high <= greatest + scale * 0.5 {
+                cx.pair(model, value, &uses, true, operand)?;
+                model.erase_node(activation)?;
+                cx.done.folded += 1;
+                continue;
+            }
+            is_made = true;
+        }
+        cx.pair(model, value, &uses, is_made, value)?;
+    }
+    for graph in model.all_graphs().collect::<Vec<_>>() {
+        model.erase_unused_initializers(graph);
+    }
+    Ok(cx.done)
+}
+
+/// The operands of the nodes of a plan.
+fn uses(plan: &Plan) -> HashSet<(NodeId, usize), RandomState> {
+    let of = |candidate: &Candidate| {
+        let node = candidate.node;
+        candidate.operands.clone().into_iter().map(move |index| (node, index))
+    };
+    plan.nodes.iter().flat_map(of).collect()
+}
+
+impl Cx<'_> {
+    /// The scale and the zero point of a value as initializers.
+    fn constants(&mut self, model: &mut Model, value: ValueId) -> Result<[ValueId; 2], QuantizeError> {
+        let root = self.plan.groups.of(value);
+        if let Some(&known) = self.constants.get(&root) {
+            return Ok(known);
+        }
+        let (scale, zero) = self.parameters.of(self.plan, value).unwrap_or((1.0, 0.0));
+        let name = model.str(model.value(value).name()).to_owned();
+        let scale = add_constant(model, &format!("{name}_scale"), Tensor::scalar(scale))?;
+        let zero = self.to.tensor(&[], &[zero])?;
+        let zero = add_constant(model, &format!("{name}_zero_point"), zero)?;
+        self.constants.insert(root, [scale, zero]);
+        Ok([scale, zero])
+    }
+
+    /// Puts a pair behind `from`, and lets the quantized users of `value` use its result; all users if a quantized node makes it.
+    fn pair(
+        &mut self,
+        model: &mut Model,
+        value: ValueId,
+        uses: &HashSet<(NodeId, usize), RandomState>,
+        is_made: bool,
+        from: ValueId,
+    ) -> Result<(), QuantizeError> {
+        let [scale, zero] = self.constants(model, value)?;
+        let at = match model.value(from).def() {
+            Def::Output { node, .. } => Position::After(node),
+            _ => Position::Start(model.graph_of(from)),
+        };
+        let name = model.str(model.value(value).name()).to_owned();
+        let [first, second] = ["quantized", "dequantized"].map(|suffix| {
+            let name = model.unused_name(&format!("{name}_{suffix}"));
+            model.str(name).to_owned()
+        });
+        let ty = model.value(value).shared_ty().cloned();
+        let mut build = model.build_at(at);
+        let quantized = build.op(op::QUANTIZE_LINEAR, [from, scale, zero]).output_named(&first)?;
+        let new = build.op(op::DEQUANTIZE_LINEAR, [quantized, scale, zero]).output_named(&second)?;
+        let node = model.value(quantized).producer();
+        if is_made && model.is_known_output(value) {
+            model.take_name(new, value);
+        }
+        model.set_type(new, ty);
+        model.replace_uses_where(value, new, |_, at: Use| match at.user {
+            User::Node(user) => Some(user) != node && (is_made || uses.contains(&(user, at.index as usize))),
+            User::Graph(_) | User::Attribute(_) => is_made,
+        });
+        self.done.pairs += 1;
+        Ok(())
+    }
+
+    /// Quantizes the constant operands of a node.
+    fn constants_of(&mut self, model: &mut Model, candidate: &Candidate) -> Result<(), QuantizeError> {
+        let node = candidate.node;
+        let mut weight = None;
+        for &index in &candidate.operands {
+            let Some(value) = model.node(node).input(index) else { continue };
+            let Some(tensor) = dense_constant(model, value).cloned() else { continue };
+            let place = weight_operand(model.node(node), index, tensor.rank());
+            let is_weight = candidate.scales == Scales::Own && place.is_some();
+            if is_weight {
+                let channel =
+                    place.map(|(channel, _)| channel).filter(|_| self.has_channels(model, node, &tensor));
+                let placed = self.weight(model, (node, value), &tensor, channel, candidate)?;
+                if let Some(placed) = placed {
+                    weight = Some((index, placed, channel.is_some()));
+                }
+                continue;
+            }
+            let parameters = match candidate.scales {
+                Scales::Equal => self.parameters.of(self.plan, value),
+                _ => None,
+            };
+            self.constant(model, (node, index), value, &tensor, parameters)?;
+        }
+        if let (Some((1, scales, has_channels)), Some(bias), BiasFormat::Int32) =
+            (weight, candidate.bias, self.options.table.bias)
+        {
+            self.bias(model, (node, bias), &scales, has_channels)?;
+        }
+        Ok(())
+    }
+
+    /// Returns `true` if a weight has a scale for each channel.
+    fn has_channels(&self, model: &Model, node: NodeId, tensor: &Tensor) -> bool {
+        let record = model.node(node);
+        let is_in_groups = record.is(op::CONV_TRANSPOSE) && record.int(attr::GROUP).unwrap_or(1) != 1;
+        let is_stack = record.is(op::MAT_MUL) && tensor.rank() != 2;
+        // Scales for the rows of a first operand are not what kernels take.
+        let is_first = record.input(0).is_some_and(|value| dense_constant(model, value).is_some());
+        self.options.per_channel && !is_in_groups && !is_stack && !is_first
+    }
+
+    /// Quantizes a weight; returns its scales, or `None` if it stays.
+    fn weight(
+        &mut self,
+        model: &mut Model,
+        (node, value): (NodeId, ValueId),
+        tensor: &Tensor,
+        channel: Option<usize>,
+        candidate: &Candidate,
+    ) -> Result<Option<Vec<f32>>, QuantizeError> {
+        let least = self.least_scales(model, node, candidate)?;
+        // Users of one weight with separate biases can need other scales.
+        let owner = if least.is_empty() { NodeId::default() } else { node };
+        let key = (value, channel, owner);
+        if !self.placed.contains_key(&key) {
+            let Some(layout) = layout(tensor, channel) else { return Ok(None) };
+            let name = model.str(model.value(value).name()).to_owned();
+            let symmetric = self.options.is_symmetric() || self.weight_format.is_signed();
+            let found =
+                quantize_with(tensor, self.weight_format, &layout, symmetric, &least, self.options.data);
+            let Some(quantized) = found.map_err(|reason| failed(&name, reason))? else { return Ok(None) };
+            let dequantized = self.place(model, &name, tensor, &quantized, (channel, self.weight_format))?;
+            self.placed.insert(key, Placed { dequantized, scales: quantized.scales });
+        }
+        let Some(placed) = self.placed.get(&key) else { return Ok(None) };
+        let scales = placed.scales.clone();
+        let indices: Vec<usize> = candidate
+            .operands
+            .iter()
+            .copied()
+            .filter(|&index| model.node(node).input(index) == Some(value))
+            .collect();
+        for index in indices {
+            model.set_input(node, index, Some(placed.dequantized));
+        }
+        Ok(Some(scales))
+    }
+
+    /// Adds the quantized numbers of a constant with their scales and zero points, and a `DequantizeLinear`.
+    fn place(
+        &mut self,
+        model: &mut Model,
+        name: &str,
+        tensor: &Tensor,
+        quantized: &Quantized,
+        (channel, format): (Option<usize>, &Format),
+    ) -> Result<ValueId, QuantizeError> {
+        let dims: Vec<i64> = channel.and_then(|axis| tensor.dims().get(axis).copied()).into_iter().collect();
+        let zeros = match quantized.zeros.is_empty() {
+            true => vec![0.0; quantized.scales.len()],
+            false => quantized.zeros.clone(),
+        };
+        let elements = tensor.element_count().unwrap_or_default();
+        let bytes = |tensor: &Tensor| tensor.byte_len().unwrap_or_default();
+        let zeros = format.tensor(&dims, &zeros)?;
+        self.done.weights.push(QuantizedWeight {
+            name: name.to_owned(),
+            elements,
+            before: bytes(tensor),
+            after: bytes(&quantized.tensor) + quantized.scales.len() as u64 * 4 + bytes(&zeros),
+            max_error: quantized.max_error,
+            snr: quantized.snr,
+            is_kept: false,
+        });
+        let scales = Tensor::from_slice(dims.iter().copied(), &quantized.scales)?;
+        let inputs = [
+            add_constant(model, &format!("{name}_quantized"), quantized.tensor.clone())?,
+            add_constant(model, &format!("{name}_scale"), scales)?,
+            add_constant(model, &format!("{name}_zero_point"), zeros)?,
+        ];
+        dequantize(model, name, &inputs, channel)
+    }
+
+    /// Quantizes a constant that is not a weight, with its own parameters or those of the values around it.
+    fn constant(
+        &mut self,
+        model: &mut Model,
+        (node, index): (NodeId, usize),
+        value: ValueId,
+        tensor: &Tensor,
+        parameters: Option<(f32, f32)>,
+    ) -> Result<(), QuantizeError> {
+        let Some(layout) = layout(tensor, None) else { return Ok(()) };
+        let name = model.str(model.value(value).name()).to_owned();
+        let symmetric = self.options.is_symmetric();
+        let found = match parameters {
+            Some(parameters) => {
+                crate::weights::quantize_to(tensor, self.to, &layout, &[parameters], self.options.data)
+            }
+            None => quantize(tensor, self.to, &layout, symmetric, self.options.data),
+        };
+        let Some(quantized) = found.map_err(|reason| failed(&name, reason))? else { return Ok(()) };
+        let new = match parameters {
+            // The initializers are those of the other values, so that the scales are equal by their names.
+            Some(_) => {
+                let [scale, zero] = self.constants(model, value)?;
+                let elements = add_constant(model, &format!("{name}_quantized"), quantized.tensor.clone())?;
+                dequantize(model, &name, &[elements, scale, zero], None)?
+            }
+            None => self.place(model, &name, tensor, &quantized, (None, self.to))?,
+        };
+        model.set_input(node, index, Some(new));
+        Ok(())
+    }
+
+    /// The scale of the first operand of a node.
+    fn operand_scale(&self, model: &Model, node: NodeId, candidate: &Candidate) -> Option<f32> {
+        let value = model.node(node).input(0).filter(|_| candidate.operands.contains(&0))?;
+        self.parameters.of(self.plan, value).map(|(scale, _)| scale)
+    }
+
+    /// The least scale of each channel with which the bias is within the range of `int32`; empty without a bias.
+    fn least_scales(
+        &self,
+        model: &Model,
+        node: NodeId,
+        candidate: &Candidate,
+    ) -> Result<Vec<f32>, QuantizeError> {
+        let bias = candidate.bias.and_then(|bias| model.node(node).input(bias));
+        let bias = bias.and_then(|bias| dense_constant(model, bias));
+        let scale = self.operand_scale(model, node, candidate);
+        let (Some(bias), Some(scale)) = (bias, scale) else { return Ok(Vec::new()) };
+        let numbers = bias.to_vec::<f32>(self.options.data).unwrap_or_default();
+        let least = |number: &f32| (f64::from(number.abs()) / (f64::from(scale) * f64::from(1 << 30))) as f32;
+        let least: Vec<f32> = numbers.iter().map(least).collect();
+        Ok(if least.iter().all(|&least| least <= f32::MIN_POSITIVE) { Vec::new() } else { least })
+    }
+
+    /// Makes a bias `int32` with the product of the scales.
+    fn bias(
+        &mut self,
+        model: &mut Model,
+        (node, index): (NodeId, usize),
+        scales: &[f32],
+        has_channels: bool,
+    ) -> Result<(), QuantizeError> {
+        let record = model.node(node);
+        let is_plain =
+            |name| record.attribute(name).and_then(|attribute| attribute.as_float()).unwrap_or(1.0) == 1.0;
+        let is_scaled = record.is(op::GEMM) && !(is_plain(attr::ALPHA) && is_plain(attr::BETA));
+        let Some(value) = record.input(index).filter(|_| !is_scaled) else { return Ok(()) };
+        let operand = record.input(0).and_then(|value| self.parameters.of(self.plan, value));
+        let (Some(tensor), Some((operand, _))) = (dense_constant(model, value), operand) else {
+            return Ok(());
+        };
+        if tensor.rank() != 1 {
+            return Ok(());
+        }
+        let name = model.str(model.value(value).name()).to_owned();
+        let dims = tensor.dims().to_vec();
+        let numbers = tensor.to_vec::<f32>(self.options.data).map_err(|reason| failed(&name, reason))?;
+        let products: Vec<f32> = scales.iter().map(|scale| scale * operand).collect();
+        let is_usable = products.iter().all(|product| product.is_normal());
+        if !is_usable || (has_channels && products.len() != numbers.len()) {
+            return Ok(());
+        }
+        let mut quantized = Vec::with_capacity(numbers.len());
+        for (index, number) in numbers.iter().enumerate() {
+            let Some(product) = products.get(if has_channels { index } else { 0 }) else { return Ok(()) };
+            let number = (f64::from(*number) / f64::from(*product)).round_ties_even();
+            // The least scales of the weight make it fit, unless it is not finite.
+            if number.is_nan() || number.abs() > f64::from(i32::MAX) {
+                return Ok(());
+            }
+            quantized.push(number as i32);
+        }
+        let scale = match has_channels {
+            true => Tensor::from_slice(dims.iter().copied(), &products)?,
+            false => Tensor::scalar(products.first().copied().unwrap_or(1.0)),
+        };
+        let inputs = [
+            add_constant(model, &format!("{name}_quantized"), Tensor::from_slice(dims, &quantized)?)?,
+            add_constant(model, &format!("{name}_scale"), scale)?,
+        ];
+        let new = dequantize(model, &name, &inputs, has_channels.then_some(0))?;
+        model.set_input(node, index, Some(new));
+        self.done.biases += 1;
+        Ok(())
+    }
+}
+
+fn failed(tensor: &str, reason: TensorError) -> QuantizeError {
+    QuantizeError::Weight { tensor: tensor.to_owned(), reason }
+}
+
+/// How the elements of a constant share scales; `None` if it is empty.
+fn layout(tensor: &Tensor, channel: Option<usize>) -> Option<Layout> {
+    let dims: Option<Vec<usize>> = tensor.dims().iter().map(|&dim| usize::try_from(dim).ok()).collect();
+    let dims = dims?;
+    let count = dims.iter().product::<usize>();
+    match channel {
+        _ if count == 0 => None,
+        Some(axis) if axis < dims.len() => Some(Layout::per_axis(&dims, axis)),
+        _ => Some(Layout::whole(count)),
+    }
+}
+
+/// A `DequantizeLinear` of constants, at the beginning of the model.
+fn dequantize(
+    model: &mut Model,
+    name: &str,
+    inputs: &[ValueId],
+    channel: Option<usize>,
+) -> Result<ValueId, QuantizeError> {
+    let name = model.unused_name(&format!("{name}_dequantized"));
+    let name = model.str(name).to_owned();
+    let graph = model.main_graph();
+    let mut build = model.build_at(Position::Start(graph));
+    let mut node = build.op(op::DEQUANTIZE_LINEAR, inputs.iter().copied());
+    if let Some(axis) = channel {
+        node = node.attr(attr::AXIS, AttrValue::Int(axis as i64));
+    }
+    Ok(node.output_named(&name)?)
+}

@@ -1,0 +1,356 @@
+//! Static quantization: pairs of `QuantizeLinear` and `DequantizeLinear` around what computes with quantized numbers.
+
+mod apply;
+mod calibrate;
+mod groups;
+mod histogram;
+mod losses;
+mod parameters;
+mod plan;
+mod ranges;
+
+use std::collections::HashMap;
+use std::fmt;
+
+use foldhash::fast::RandomState;
+use onnx_compose::Quantization;
+use onnx_ir::{Model, NodeId};
+use onnx_schema::Registry;
+use onnx_types::tensor::{DataSource, NoData};
+use onnx_types::{ElemType, Execution};
+
+use self::apply::{Applied, apply};
+pub use self::calibrate::{CalibrateError, calibrate};
+pub use self::losses::{QuantizedValue, losses};
+use self::parameters::Parameters;
+pub use self::plan::StayReason;
+use self::plan::{Candidates, Plan};
+pub use self::ranges::{Ranges, RangesError};
+use crate::measure::{MeasureOptions, MeasuredOutput, Samples, measure_on};
+use crate::weights::{Format, Granularity, QuantizeError, QuantizedWeight, require_version};
+
+/// How the range of a value follows from the numbers that it had.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+#[non_exhaustive]
+pub enum Method {
+    /// All numbers are in the range.
+    #[default]
+    MinMax,
+    /// This part of the numbers, in percent.
+    Percentile(f64),
+    /// The range with the least divergence between the distributions before and after.
+    Entropy,
+    /// The range with the least expected square of the error.
+    Mse,
+}
+
+/// Settings of [`quantize_static`] and [`calibrate`].
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct StaticOptions<'a> {
+    /// The operators that are quantized, and how.
+    pub table: &'a Quantization,
+    /// The type of the weights. Default: signed, with as many bits as the activations; of floats, the same.
+    pub weights: Option<ElemType>,
+    /// Whether each output channel of a weight has a scale.
+    pub per_channel: bool,
+    /// Whether zero is in the middle of the range of activations.
+    pub symmetric: bool,
+    /// Nodes that stay. Default: none.
+    pub except: &'a [NodeId],
+    /// The operators that are known. By default those of ONNX.
+    pub registry: &'a Registry,
+    /// Source of external weights. By default there is none.
+    pub data: &'a dyn DataSource,
+    /// Limits, and what ends the work early.
+    pub execution: Execution,
+    /// The greatest number of threads that compute a node at one time. Default: 1.
+    pub threads: usize,
+}
+
+impl<'a> StaticOptions<'a> {
+    /// The settings for a table.
+    #[must_use]
+    pub const fn new(table: &'a Quantization) -> Self {
+        Self {
+            table,
+            weights: None,
+            per_channel: false,
+            symmetric: false,
+            except: &[],
+            registry: Registry::STANDARD,
+            data: &NoData,
+            execution: Execution::DEFAULT,
+            threads: 1,
+        }
+    }
+
+    pub(crate) const fn is_symmetric(&self) -> bool {
+        self.symmetric || self.table.symmetric
+    }
+}
+
+onnx_types::option_setters! {
+    StaticOptions<'a> {
+        with_weights => weights: Option<ElemType>,
+        with_per_channel => per_channel: bool,
+        with_symmetric => symmetric: bool,
+        with_except => except: &'a [NodeId],
+        with_registry => registry: &'a Registry,
+        with_data => data: &'a dyn DataSource,
+        with_execution => execution: into Execution,
+        with_threads => threads: usize,
+    }
+}
+
+impl fmt::Debug for StaticOptions<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StaticOptions")
+            .field("weights", &self.weights)
+            .field("per_channel", &self.per_channel)
+            .field("symmetric", &self.symmetric)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a static quantization did.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct StaticReport {
+    /// Number of nodes that compute with quantized operands, by operator, in the order of the first one.
+    pub quantized: Vec<(String, usize)>,
+    /// The nodes of operators of the table that stay: operator, name of the first output, and reason.
+    pub stay: Vec<(String, String, StayReason)>,
+    /// Number of activations that are part of a range now.
+    pub folded: usize,
+    /// Number of values with a pair of `QuantizeLinear` and `DequantizeLinear`.
+    pub pairs: usize,
+    /// The weights.
+    pub weights: Vec<QuantizedWeight>,
+    /// Number of biases that are `int32`.
+    pub biases: usize,
+    /// The scale and the zero point of each quantized value, by its name.
+    pub parameters: Vec<(String, f32, f32)>,
+    /// How far the outputs are apart, if there is a budget.
+    pub outputs: Vec<MeasuredOutput>,
+    /// Number of runs of the quantized model that it took to meet the budget.
+    pub runs: usize,
+}
+
+/// A quality that the outputs need, and the inputs on which it is measured.
+#[derive(Clone, Copy)]
+pub struct Budget<'a> {
+    /// The least ratio of signal to noise of each output, in decibels.
+    pub snr: f64,
+    /// The inputs.
+    pub samples: &'a dyn Samples,
+}
+
+impl fmt::Debug for Budget<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Budget").field("snr", &self.snr).finish_non_exhaustive()
+    }
+}
+
+/// Quantizes what the operators of a table compute with: each value gets a pair of `QuantizeLinear` and `DequantizeLinear` with a scale
+/// for its range, weights become quantized numbers, and biases `int32` with the product of the scales. `Relu` and `Clip` behind an
+/// operator become part of its range. Inputs and outputs of the model keep their types. The model is unchanged after an error.
+///
+/// ```
+/// use onnx_compose::Quantization;
+/// use onnx_quantize::{GeneratedSamples, MeasureOptions, Method, StaticOptions, calibrate, quantize_static};
+/// use onnx_text::{ParseOptions, parse_model};
+/// use onnx_types::ElemType;
+///
+/// let text = r#"<ir_version: 10, opset_import: ["": 21]>
+/// g (float[N,4] x) => (float[N,2] y) <float[4,2] w = {0.1, 0.7, -0.3, 0.2, 0.5, -0.1, 0.4, 0.9}> {
+///    product = MatMul (x, w)
+///    y = Relu (product)
+/// }"#;
+/// let mut model = parse_model(text, &ParseOptions::default())?;
+/// let table = Quantization::named("onnxruntime").unwrap();
+/// let (options, settings) = (StaticOptions::new(&table), MeasureOptions::default());
+/// let samples = GeneratedSamples::new(&model, 8, &settings);
+/// let ranges = calibrate(&model, ElemType::Uint8, Method::MinMax, &samples, &options)?;
+/// let report = quantize_static(&mut model, ElemType::Uint8, &ranges, None, &options)?;
+/// assert_eq!((report.quantized, report.pairs, report.folded), (vec![("MatMul".to_owned(), 1)], 2, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// Returns an error if the target or the version that the model imports cannot express the types, no value has a range, a weight cannot be
+/// read, or a budget is given and the model does not run.
+pub fn quantize_static(
+    model: &mut Model,
+    to: ElemType,
+    ranges: &Ranges,
+    budget: Option<Budget<'_>>,
+    options: &StaticOptions<'_>,
+) -> Result<StaticReport, QuantizeError> {
+    let work = Work::new(model, to, ranges, options)?;
+    let (result, mut report) = match budget {
+        None => work.attempt(model, &work.stay)?,
+        Some(budget) => work.within(model, budget)?,
+    };
+    *model = result;
+    report.stay.sort_by(|a, b| (&a.0, a.2).cmp(&(&b.0, b.2)));
+    Ok(report)
+}
+
+/// Nodes that stay wide, with the reason.
+type Stay = HashMap<NodeId, StayReason, RandomState>;
+
+/// A quantization that has been checked.
+struct Work<'a> {
+    to: Format,
+    weights: Format,
+    ranges: &'a Ranges,
+    options: &'a StaticOptions<'a>,
+    candidates: Candidates,
+    stay: Stay,
+}
+
+impl<'a> Work<'a> {
+    fn new(
+        model: &Model,
+        to: ElemType,
+        ranges: &'a Ranges,
+        options: &'a StaticOptions<'a>,
+    ) -> Result<Self, QuantizeError> {
+        let format = Format::of(to).filter(|format| format.elem.bits() >= Some(8));
+        let to = format.ok_or(QuantizeError::Type(to))?;
+        let default = match to.elem.bits() {
+            _ if to.is_float() => to.elem,
+            Some(16) => ElemType::Int16,
+            _ => ElemType::Int8,
+        };
+        let weights = options.weights.unwrap_or(default);
+        let weights = Format::of(weights).ok_or(QuantizeError::Type(weights))?;
+        let table = options.table;
+        for (what, elem, list) in
+            [("activations", to.elem, &table.activations), ("weights", weights.elem, &table.weights)]
+        {
+            if !list.contains(&elem) {
+                return Err(QuantizeError::Target { what, elem });
+            }
+        }
+        let main = model.main_graph();
+        let granularity = if options.per_channel { Granularity::Channel } else { Granularity::Tensor };
+        require_version(model, main, to.elem, Granularity::Tensor)?;
+        require_version(model, main, weights.elem, granularity)?;
+        let candidates = Candidates::find(model, table, options);
+        let mut stay = Stay::default();
+        for &node in options.except {
+            stay.insert(node, StayReason::Selection);
+            for graph in model.node(node).nested_graphs() {
+                model.nodes_in(graph).for_each(|node| _ = stay.insert(node, StayReason::Selection));
+            }
+        }
+        let mut work = Self { to, weights, ranges, options, candidates, stay };
+        if work.ranges.iter().len() == 0 && !work.candidates.all.is_empty() {
+            return Err(QuantizeError::NoRanges);
+        }
+        work.keep_without_range(model);
+        Ok(work)
+    }
+
+    /// Keeps nodes with a value that has no range, or with an operand that would vanish, until none is left.
+    fn keep_without_range(&mut self, model: &Model) {
+        loop {
+            let plan = Plan::choose(model, &self.candidates, &self.stay, self.options);
+            let parameters = Parameters::find(model, &plan, &self.to, self.ranges, self.options);
+            let bad = parameters.unusable(model, &plan, &self.to);
+            if bad.is_empty() {
+                return;
+            }
+            self.stay.extend(bad);
+        }
+    }
+
+    /// The model with everything quantized but the nodes that stay.
+    fn attempt(&self, model: &Model, stay: &Stay) -> Result<(Model, StaticReport), QuantizeError> {
+        self.options.execution.interrupt.check()?;
+        let plan = Plan::choose(model, &self.candidates, stay, self.options);
+        let parameters = Parameters::find(model, &plan, &self.to, self.ranges, self.options);
+        let mut result = model.clone();
+        let Applied { folded, pairs, weights, biases } =
+            apply(&mut result, &plan, &parameters, (&self.to, &self.weights), self.options)?;
+        let mut report = StaticReport { folded, pairs, weights, biases, ..StaticReport::default() };
+        let chosen: std::collections::HashSet<NodeId, RandomState> =
+            plan.nodes.iter().map(|candidate| candidate.node).collect();
+        for candidate in &self.candidates.all {
+            let record = model.node(candidate.node);
+            let name = model.str(record.op()).to_owned();
+            if chosen.contains(&candidate.node) {
+                match report.quantized.iter_mut().find(|row| row.0 == name) {
+                    Some(row) => row.1 += 1,
+                    None => report.quantized.push((name, 1)),
+                }
+                continue;
+            }
+            let output = record.output(0).map(|output| model.str(model.value(output).name()).to_owned());
+            let reason = stay.get(&candidate.node).copied().unwrap_or(StayReason::Neighbors);
+            report.stay.push((name, output.unwrap_or_default(), reason));
+        }
+        for &value in &plan.values {
+            if let Some((scale, zero)) = parameters.of(&plan, value) {
+                report.parameters.push((model.str(model.value(value).name()).to_owned(), scale, zero));
+            }
+        }
+        Ok((result, report))
+    }
+
+    /// Finds the fewest nodes to keep, those that lose most first, by bisection.
+    fn within(&self, model: &Model, budget: Budget<'_>) -> Result<(Model, StaticReport), QuantizeError> {
+        let order = self.by_loss(model, budget)?;
+        let settings = MeasureOptions::default()
+            .with_registry(self.options.registry)
+            .with_data(self.options.data)
+            .with_execution(self.options.execution.clone())
+            .with_threads(self.options.threads);
+        let mut runs = 0;
+        let (mut low, mut high) = (0, order.len());
+        let mut middle = 0;
+        let mut best = None;
+        while low < high || best.is_none() {
+            let mut stay = self.stay.clone();
+            stay.extend(order.iter().take(middle).map(|&node| (node, StayReason::Budget)));
+            let (result, mut report) = self.attempt(model, &stay)?;
+            runs += 1;
+            let outputs = measure_on(model, &result, budget.samples, &settings);
+            let outputs = outputs.map_err(QuantizeError::NotMeasured)?;
+            let is_within = outputs.iter().all(|output| output.snr >= budget.snr && output.not_finite == 0);
+            if is_within || middle >= order.len() {
+                report.outputs = outputs;
+                best = Some((result, report));
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+            middle = low.midpoint(high);
+        }
+        let (result, mut report) = best.ok_or(QuantizeError::NoRanges)?;
+        report.runs = runs;
+        Ok((result, report))
+    }
+
+    /// The nodes that are quantized, those with the most noise in what they take and give first.
+    fn by_loss(&self, model: &Model, budget: Budget<'_>) -> Result<Vec<NodeId>, QuantizeError> {
+        let plan = Plan::choose(model, &self.candidates, &self.stay, self.options);
+        let parameters = Parameters::find(model, &plan, &self.to, self.ranges, self.options);
+        let found = parameters.losses(model, &plan, &self.to, budget.samples, self.options);
+        let found = found.map_err(|error| QuantizeError::NotMeasured(error.to_string()))?;
+        let mut nodes: Vec<(f64, NodeId)> = Vec::new();
+        for candidate in &plan.nodes {
+            let worst = plan
+                .values_of(model, candidate)
+                .filter_map(|value| found.get(&value))
+                .map(|sums| sums.ratio().unwrap_or(f64::NEG_INFINITY))
+                .fold(f64::INFINITY, f64::min);
+            nodes.push((worst, candidate.node));
+        }
+        nodes.sort_by(|a, b| a.0.total_cmp(&b.0));
+        Ok(nodes.into_iter().map(|(_, node)| node).collect())
+    }
+}

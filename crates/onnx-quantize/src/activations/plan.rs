@@ -1,0 +1,316 @@
+//! Which nodes compute with quantized numbers, and which values are quantized.
+
+use std::collections::{HashMap, HashSet};
+
+use foldhash::fast::RandomState;
+use onnx_compose::{Quantization, Scales};
+use onnx_ir::{Callee, Model, Node, NodeId, OpsetScope, ValueId};
+use onnx_schema::{attr, op};
+use onnx_shape_infer::{InferOptions, infer};
+use onnx_types::ElemType;
+use onnx_types::tensor::{NoData, Tensor};
+
+use super::StaticOptions;
+use super::groups::Groups;
+use crate::narrow::{Kept, Types, collect_types, keep_indices};
+use crate::types::inner_elem;
+use crate::weights::dense_constant;
+
+/// A set of values.
+type Values = HashSet<ValueId, RandomState>;
+
+/// A node of an operator of the table.
+#[derive(Clone, Debug)]
+pub(crate) struct Candidate {
+    pub(crate) node: NodeId,
+    pub(crate) scales: Scales,
+    /// The indices of the operands that are quantized.
+    pub(crate) operands: Vec<usize>,
+    /// The results that are quantized.
+    pub(crate) results: Vec<ValueId>,
+    /// The index of the bias.
+    pub(crate) bias: Option<usize>,
+}
+
+/// All nodes that could be quantized, in the order of the model.
+pub(crate) struct Candidates {
+    pub(crate) all: Vec<Candidate>,
+}
+
+impl Candidates {
+    pub(crate) fn find(model: &Model, table: &Quantization, options: &StaticOptions<'_>) -> Self {
+        let known = InferOptions::default()
+            .with_registry(options.registry)
+            .with_data(options.data)
+            .with_execution(options.execution.clone());
+        let inference = infer(model, &known);
+        let mut types = Types::default();
+        collect_types(model, model.main_graph(), &inference, &mut types);
+        let mut kept = Kept::default();
+        keep_indices(model, &types, &[], &mut kept);
+        let graphs = model.all_graphs().filter(|&graph| matches!(model.scope(graph), OpsetScope::Model));
+        let nodes: Vec<NodeId> = graphs.flat_map(|graph| model.nodes(graph)).collect();
+        let is_float = |value: ValueId| types.get(&value).and_then(inner_elem) == Some(ElemType::Float);
+        let mut all = Vec::new();
+        for node in nodes.into_iter().filter(|node| !kept.contains_key(node)) {
+            let record = model.node(node);
+            let row = table.operator(model.str(record.op())).filter(|_| record.domain().is_empty());
+            let is_standard = || matches!(model.callee(node, options.registry), Callee::Standard(_));
+            let Some(row) = row.filter(|_| is_standard()) else { continue };
+            let bias = has_bias(record).then_some(2);
+            let is_operand = |&(index, value): &(usize, Option<ValueId>)| {
+                Some(index) != bias && value.is_some_and(&is_float)
+            };
+            let operands: Vec<(usize, Option<ValueId>)> =
+                record.inputs().enumerate().filter(is_operand).collect();
+            // What is quantized already stays.
+            let is_done = |value: ValueId| is_dequantized(model, value);
+            let new: Vec<usize> = operands
+                .iter()
+                .filter(|(_, value)| value.is_some_and(|value| !is_done(value)))
+                .map(|(index, _)| *index)
+                .collect();
+            let results = record.outputs().iter().copied().flatten().filter(|&value| is_float(value));
+            let results: Vec<ValueId> = results.filter(|&value| !is_quantized(model, value)).collect();
+            if !new.is_empty() && !results.is_empty() {
+                all.push(Candidate { node, scales: row.scales, operands: new, results, bias });
+            }
+        }
+        Self { all }
+    }
+
+    /// The values whose ranges matter: operands, results, and the results of activations behind them.
+    pub(crate) fn watched(&self, model: &Model) -> Vec<ValueId> {
+        let (mut seen, mut found) = (Values::default(), Vec::new());
+        for candidate in &self.all {
+            let record = model.node(candidate.node);
+            let operands = candidate.operands.iter().filter_map(|&index| record.input(index));
+            let activations = candidate.results.iter().filter_map(|&value| Some(activation(model, value)?.1));
+            for value in operands.chain(candidate.results.iter().copied()).chain(activations) {
+                if dense_constant(model, value).is_none() && seen.insert(value) {
+                    found.push(value);
+                }
+            }
+        }
+        found
+    }
+}
+
+fn has_bias(record: &Node) -> bool {
+    record.is(op::CONV) || record.is(op::CONV_TRANSPOSE) || record.is(op::GEMM)
+}
+
+fn is_dequantized(model: &Model, value: ValueId) -> bool {
+    model.value(value).producer().is_some_and(|node| model.node(node).is(op::DEQUANTIZE_LINEAR))
+}
+
+fn is_quantized(model: &Model, value: ValueId) -> bool {
+    model.consumers(value).any(|node| model.node(node).is(op::QUANTIZE_LINEAR))
+}
+
+/// The only user of a value, if it is an activation that a range can take the place of, with its result.
+pub(crate) fn activation(model: &Model, value: ValueId) -> Option<(NodeId, ValueId)> {
+    let (node, index) = model.sole_consumer(value)?;
+    let record = model.node(node);
+    let is_activation = record.domain().is_empty() && (record.is(op::RELU) || record.is(op::CLIP));
+    // The nodes are in one graph, so that one is executed when the other one is.
+    let is_near = model.graph_of(value) == record.graph();
+    let result = record.output(0)?;
+    (is_activation && is_near && index == 0).then_some((node, result))
+}
+
+/// The least and the greatest number that an activation gives; `None` if they are not constant.
+pub(crate) fn bounds(model: &Model, node: NodeId) -> Option<(f32, f32)> {
+    let record = model.node(node);
+    if record.is(op::RELU) {
+        return Some((0.0, f32::INFINITY));
+    }
+    let bound = |index: usize, name, default: f32| match record.input(index) {
+        None => match record.attribute(name) {
+            Some(attribute) => attribute.as_float(),
+            None => Some(default),
+        },
+        Some(value) => {
+            let tensor: &Tensor = model.constant_tensor(value)?;
+            tensor.view::<f32>(&NoData).ok()?.get(0)
+        }
+    };
+    Some((bound(1, attr::MIN, f32::NEG_INFINITY)?, bound(2, attr::MAX, f32::INFINITY)?))
+}
+
+/// Why a node stays wide.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
+#[non_exhaustive]
+pub enum StayReason {
+    /// It is excepted.
+    Selection,
+    /// A value has no range: it was not computed in the calibration, or had numbers that are not finite.
+    NoRange,
+    /// A value has numbers that say "minus infinity": a scale for them would make zeros of all others.
+    Mask,
+    /// One of its operands is smaller than a step of its result.
+    Vanishes,
+    /// It moves or selects elements of a value that is not quantized, or for nodes that are not.
+    Neighbors,
+    /// The outputs would not be within the budget.
+    Budget,
+}
+
+impl StayReason {
+    /// The reason as the rest of a sentence.
+    #[must_use]
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Selection => "it is excepted",
+            Self::NoRange => "a value has no range",
+            Self::Mask => "a value has numbers of a mask",
+            Self::Vanishes => "an operand is smaller than a step of the result",
+            Self::Neighbors => "it moves elements that are not quantized around it",
+            Self::Budget => "the outputs would not be within the budget",
+        }
+    }
+}
+
+/// What is quantized.
+pub(crate) struct Plan {
+    /// The nodes, in order.
+    pub(crate) nodes: Vec<Candidate>,
+    /// The values that get a pair, and constants with the scale of others, in order.
+    pub(crate) values: Vec<ValueId>,
+    /// Results of activations that are removed if the range permits it: their nodes and operands.
+    pub(crate) folds: HashMap<ValueId, (NodeId, ValueId), RandomState>,
+    /// The results of activations that are removed, by their operands.
+    folded: HashMap<ValueId, ValueId, RandomState>,
+    /// The values as a set.
+    all: Values,
+    /// Values that have one scale.
+    pub(crate) groups: Groups,
+}
+
+impl Plan {
+    /// Chooses from the candidates, without those that stay wide.
+    pub(crate) fn choose(
+        model: &Model,
+        candidates: &Candidates,
+        stay: &HashMap<NodeId, StayReason, RandomState>,
+        options: &StaticOptions<'_>,
+    ) -> Self {
+        let open: Vec<&Candidate> =
+            candidates.all.iter().filter(|candidate| !stay.contains_key(&candidate.node)).collect();
+        let folds = !options.is_symmetric() && options.table.results;
+        let mut plan = Self {
+            nodes: Vec::new(),
+            values: Vec::new(),
+            folds: HashMap::default(),
+            folded: HashMap::default(),
+            all: Values::default(),
+            groups: Groups::default(),
+        };
+        let mut available = Values::default();
+        let mut wanted = Values::default();
+        for candidate in open.iter().filter(|candidate| candidate.scales == Scales::Own) {
+            let record = model.node(candidate.node);
+            let operands = candidate.operands.iter().filter_map(|&index| record.input(index));
+            wanted.extend(operands.filter(|&value| dense_constant(model, value).is_none()));
+            for &result in candidate.results.iter().filter(|_| options.table.results) {
+                let fold = activation(model, result).filter(|_| folds);
+                let fold = fold.filter(|(node, _)| bounds(model, *node).is_some());
+                available.insert(fold.map_or(result, |(_, value)| value));
+                if let Some((node, value)) = fold {
+                    plan.folds.insert(value, (node, result));
+                }
+            }
+        }
+        available.extend(wanted.iter().copied());
+        let moving = Self::moving(model, &open, &mut available, &mut wanted);
+        plan.collect(model, &open, &moving, options);
+        plan
+    }
+
+    /// The nodes that move elements between values that are quantized.
+    fn moving(
+        model: &Model,
+        open: &[&Candidate],
+        available: &mut Values,
+        wanted: &mut Values,
+    ) -> HashSet<NodeId, RandomState> {
+        let moves: Vec<&&Candidate> =
+            open.iter().filter(|candidate| candidate.scales != Scales::Own).collect();
+        let operands = |candidate: &Candidate| {
+            let record = model.node(candidate.node);
+            let all = candidate.operands.iter().filter_map(|&index| record.input(index));
+            all.collect::<Vec<ValueId>>()
+        };
+        for candidate in &moves {
+            let all = operands(candidate);
+            // A constant is quantized as what is joined with it; a table of which elements are gathered, by itself.
+            let is_table = model.node(candidate.node).is(op::GATHER);
+            let is_constant = |value: &ValueId| dense_constant(model, *value).is_some();
+            let has_own = all.iter().any(|value| available.contains(value));
+            if has_own || (is_table && all.iter().any(is_constant)) {
+                available.extend(candidate.results.iter().copied());
+            }
+        }
+        let mut chosen = HashSet::default();
+        for candidate in moves.iter().rev() {
+            let all = operands(candidate);
+            let is_table = model.node(candidate.node).is(op::GATHER);
+            let has_own = all.iter().any(|value| available.contains(value));
+            let has_own =
+                has_own || (is_table && all.iter().any(|&value| dense_constant(model, value).is_some()));
+            if has_own && candidate.results.iter().any(|value| wanted.contains(value)) {
+                chosen.insert(candidate.node);
+                wanted.extend(all);
+            }
+        }
+        chosen
+    }
+
+    /// The values of a node that are quantized: operands, and results or those of activations behind them.
+    pub(crate) fn values_of<'a>(
+        &'a self,
+        model: &'a Model,
+        candidate: &'a Candidate,
+    ) -> impl Iterator<Item = ValueId> + 'a {
+        let record = model.node(candidate.node);
+        let operands = candidate.operands.iter().filter_map(|&index| record.input(index));
+        let results = candidate.results.iter().map(|value| self.folded.get(value).copied().unwrap_or(*value));
+        operands.chain(results).filter(|value| self.all.contains(value))
+    }
+
+    /// Collects values and groups of the chosen nodes.
+    fn collect(
+        &mut self,
+        model: &Model,
+        open: &[&Candidate],
+        moving: &HashSet<NodeId, RandomState>,
+        options: &StaticOptions<'_>,
+    ) {
+        self.folded = self.folds.iter().map(|(&value, &(_, operand))| (operand, value)).collect();
+        for &candidate in open {
+            let is_moving = candidate.scales == Scales::Equal;
+            if is_moving && !moving.contains(&candidate.node) {
+                continue;
+            }
+            let record = model.node(candidate.node);
+            let mut own: Vec<ValueId> =
+                candidate.operands.iter().filter_map(|&index| record.input(index)).collect();
+            if !is_moving {
+                own.retain(|&value| dense_constant(model, value).is_none());
+            }
+            if options.table.results || is_moving {
+                let results = candidate.results.iter();
+                own.extend(results.map(|value| self.folded.get(value).copied().unwrap_or(*value)));
+            }
+            for &value in &own {
+                if self.all.insert(value) {
+                    self.values.push(value);
+                }
+            }
+            if is_moving {
+                self.groups.join(&own);
+            }
+            self.nodes.push(candidate.clone());
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Ranges of values, as calibration finds them and users edit them.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+use foldhash::fast::RandomState;
+use onnx_diag::Quoted;
+
+/// The format of the text.
+const SCHEMA: &str = "onnx-ranges/1";
+
+/// The ranges of values by their names: what [`calibrate`](crate::calibrate) finds. The text of it can be edited and read again.
+///
+/// ```
+/// let ranges = onnx_quantize::Ranges::parse(r#"{"schema": "onnx-ranges/1", "ranges": {"x": [-1.5, 2]}}"#)?;
+/// assert_eq!(ranges.get("x"), Some((-1.5, 2.0)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Ranges {
+    named: Vec<(String, (f32, f32))>,
+    index: HashMap<String, usize, RandomState>,
+}
+
+/// Why a text has no ranges.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RangesError {
+    /// It is not JSON, or has other keys.
+    #[error("the text is not a file of ranges: {0}")]
+    Json(#[from] serde_json::Error),
+    /// It is in another format.
+    #[error("the format of the ranges is {}, not `onnx-ranges/1`", Quoted(.0))]
+    Format(String),
+    /// A range has no end, is not a number, or ends before it begins.
+    #[error("the range of {} is not two finite numbers, the lower one first", Quoted(.0))]
+    Range(String),
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    schema: String,
+    ranges: serde_json::Map<String, serde_json::Value>,
+}
+
+impl Ranges {
+    /// Reads the text of [`to_text`](Self::to_text).
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the text is in another format, or a range is not two finite numbers.
+    pub fn parse(text: &str) -> Result<Self, RangesError> {
+        let written: Written = serde_json::from_str(text)?;
+        if written.schema != SCHEMA {
+            return Err(RangesError::Format(written.schema.chars().take(40).collect()));
+        }
+        let mut ranges = Self::default();
+        for (name, range) in written.ranges {
+            let number = |index: usize| range.get(index)?.as_f64().map(|number| number as f32);
+            let ends = (number(0), number(1));
+            let is_pair = range.as_array().is_some_and(|ends| ends.len() == 2);
+            match ends {
+                (Some(low), Some(high)) if is_pair && low <= high && low.is_finite() && high.is_finite() => {
+                    ranges.join(&name, (low, high));
+                }
+                _ => return Err(RangesError::Range(name)),
+            }
+        }
+        Ok(ranges)
+    }
+
+    /// The text, one range a line.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let mut text = format!("{{\n  \"schema\": \"{SCHEMA}\",\n  \"ranges\": {{");
+        for (index, (name, (low, high))) in self.named.iter().enumerate() {
+            let comma = if index == 0 { "" } else { "," };
+            let name = serde_json::Value::from(name.as_str());
+            // Writing to a string cannot fail.
+            let _ = write!(text, "{comma}\n    {name}: [{low:?}, {high:?}]");
+        }
+        text.push_str("\n  }\n}\n");
+        text
+    }
+
+    /// The range of the value with a name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<(f32, f32)> {
+        self.index.get(name).and_then(|&index| self.named.get(index)).map(|&(_, range)| range)
+    }
+
+    /// The names and ranges, in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, (f32, f32))> {
+        self.named.iter().map(|(name, range)| (name.as_str(), *range))
+    }
+
+    /// Adds a range; one of the same name is extended.
+    pub fn join(&mut self, name: &str, range: (f32, f32)) {
+        match self.index.get(name).and_then(|&index| self.named.get_mut(index)) {
+            Some((_, known)) => *known = (known.0.min(range.0), known.1.max(range.1)),
+            None => {
+                self.index.insert(name.to_owned(), self.named.len());
+                self.named.push((name.to_owned(), range));
+            }
+        }
+    }
+
+    /// Adds the ranges of values that have none.
+    pub fn complete(&mut self, other: &Self) {
+        for (name, range) in other.iter() {
+            if self.get(name).is_none() {
+                self.join(name, range);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_comes_back() {
+        let mut ranges = Ranges::default();
+        ranges.join("x", (-1.5, 0.1));
+        ranges.join("a \"b\"\n\u{1b}", (0.0, 3.4e38));
+        ranges.join("x", (-0.5, 2.0));
+        let text = ranges.to_text();
+        assert_eq!(ranges.get("x"), Some((-1.5, 2.0)));
+        assert_eq!(Ranges::parse(&text).unwrap().to_text().lines().count(), text.lines().count());
+        assert_eq!(Ranges::parse(&text).unwrap().get("a \"b\"\n\u{1b}"), Some((0.0, 3.4e38)));
+        assert!(Ranges::parse(&Ranges::default().to_text()).unwrap().iter().len() == 0);
+    }
+
+    #[test]
+    fn wrong_ranges_are_errors() {
+        let error = |text: &str| Ranges::parse(text).unwrap_err().to_string();
+        let of = |range: &str| {
+            error(&format!("{{\"schema\": \"onnx-ranges/1\", \"ranges\": {{\"x\": {range}}}}}"))
+        };
+        let wrong = "the range of `x` is not two finite numbers, the lower one first";
+        for range in ["[2, 1]", "[1]", "[1, 2, 3]", "[null, 1]", "[1e300, 1e301]", "\"x\"", "[\"NaN\", 1]"] {
+            assert_eq!(of(range), wrong, "{range}");
+        }
+        assert!(of("[NaN, 1]").starts_with("the text is not a file of ranges"));
+        assert_eq!(
+            error("{\"schema\": \"x\", \"ranges\": {}}"),
+            "the format of the ranges is `x`, not `onnx-ranges/1`"
+        );
+    }
+}

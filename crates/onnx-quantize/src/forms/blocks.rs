@@ -1,0 +1,251 @@
+//! `MatMulNBits` of onnxruntime: products with weights in blocks of 4 or 8 bits.
+
+use std::fmt;
+
+use onnx_eval::compare::Noise;
+use onnx_ir::{AttrValue, Callee, Model, NodeId, OpsetImport, OpsetScope, Position, ValueId};
+use onnx_schema::{Registry, op};
+use onnx_types::tensor::{DataSource, NoData, Tensor};
+use onnx_types::{ElemType, Execution};
+
+use crate::weights::{Format, QuantizeError, QuantizedWeight, add_constant, dense_constant};
+
+/// The domain of the operator.
+const DOMAIN: &str = "com.microsoft";
+
+/// Settings of [`quantize_blocks`].
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct BlockOptions<'a> {
+    /// Number of elements that share a scale: a power of two of at least 16. Default: 32.
+    pub block: usize,
+    /// Whether blocks have no zero points.
+    pub symmetric: bool,
+    /// Nodes that stay. Default: none.
+    pub except: &'a [NodeId],
+    /// The operators that are known. By default those of ONNX.
+    pub registry: &'a Registry,
+    /// Source of external weights. By default there is none.
+    pub data: &'a dyn DataSource,
+    /// Limits, and what ends the work early.
+    pub execution: Execution,
+}
+
+impl Default for BlockOptions<'_> {
+    fn default() -> Self {
+        Self {
+            block: 32,
+            symmetric: false,
+            except: &[],
+            registry: Registry::STANDARD,
+            data: &NoData,
+            execution: Execution::DEFAULT,
+        }
+    }
+}
+
+onnx_types::option_setters! {
+    BlockOptions<'a> {
+        with_block => block: usize,
+        with_symmetric => symmetric: bool,
+        with_except => except: &'a [NodeId],
+        with_registry => registry: &'a Registry,
+        with_data => data: &'a dyn DataSource,
+        with_execution => execution: into Execution,
+    }
+}
+
+impl fmt::Debug for BlockOptions<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BlockOptions")
+            .field("block", &self.block)
+            .field("symmetric", &self.symmetric)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Makes `MatMulNBits` of each `MatMul` of `float` with a constant matrix. Codes are unsigned: signed types have the middle as zero. Tensors
+/// are read one at a time. The model is unchanged after an error.
+///
+/// # Errors
+///
+/// Returns an error if the type does not have 4 or 8 bits, the size of a block is not a power of two of at least 16, or a weight cannot be
+/// read.
+pub fn quantize_blocks(
+    model: &mut Model,
+    to: ElemType,
+    options: &BlockOptions<'_>,
+) -> Result<Vec<QuantizedWeight>, QuantizeError> {
+    let (unsigned, is_signed) = match to {
+        ElemType::Uint4 => (ElemType::Uint4, false),
+        ElemType::Int4 => (ElemType::Uint4, true),
+        ElemType::Uint8 => (ElemType::Uint8, false),
+        ElemType::Int8 => (ElemType::Uint8, true),
+        _ => return Err(QuantizeError::Type(to)),
+    };
+    let format = Format::of(unsigned).ok_or(QuantizeError::Type(to))?;
+    if !options.block.is_power_of_two() || !(16..=1 << 16).contains(&options.block) {
+        return Err(QuantizeError::BlockOfProduct(options.block));
+    }
+    let mut result = model.clone();
+    let except: std::collections::HashSet<NodeId> = options.except.iter().copied().collect();
+    let graphs = model.all_graphs().filter(|&graph| matches!(model.scope(graph), OpsetScope::Model));
+    let nodes: Vec<NodeId> = graphs.flat_map(|graph| model.nodes(graph)).collect();
+    let mut weights = Vec::new();
+    for node in nodes.into_iter().filter(|node| !except.contains(node)) {
+        options.execution.interrupt.check()?;
+        let record = model.node(node);
+        let is_product =
+            record.is(op::MAT_MUL) && matches!(model.callee(node, options.registry), Callee::Standard(_));
+        let (Some(a), Some(b)) = (record.input(0), record.input(1)) else { continue };
+        let Some(tensor) = dense_constant(model, b).filter(|tensor| is_product && tensor.rank() == 2) else {
+            continue;
+        };
+        let name = model.str(model.value(b).name()).to_owned();
+        let symmetric = is_signed || options.symmetric;
+        let packed = pack(tensor, &format, options.block, symmetric, options.data);
+        let packed = packed.map_err(|reason| QuantizeError::Weight { tensor: name.clone(), reason })?;
+        let Some(packed) = packed else { continue };
+        weights.push(packed.weight(name.clone(), tensor));
+        place(&mut result, node, a, &name, packed)?;
+    }
+    if !weights.is_empty() {
+        import(&mut result);
+    }
+    for graph in result.all_graphs().collect::<Vec<_>>() {
+        result.erase_unused_initializers(graph);
+    }
+    *model = result;
+    Ok(weights)
+}
+
+/// Imports the operators of onnxruntime, if the model does not.
+fn import(model: &mut Model) {
+    let domain = model.intern(DOMAIN);
+    let is_imported = model.info().opset_imports.iter().any(|import| import.domain() == domain);
+    if !is_imported {
+        model.info_mut().opset_imports.push(OpsetImport::new(domain, 1));
+    }
+}
+
+/// A matrix as the operator takes it: the columns one after the other.
+struct Packed {
+    rows: i64,
+    columns: i64,
+    bits: i64,
+    block: i64,
+    codes: Tensor,
+    scales: Tensor,
+    zeros: Option<Tensor>,
+    sums: Noise,
+}
+
+impl Packed {
+    fn weight(&self, name: String, before: &Tensor) -> QuantizedWeight {
+        let bytes = |tensor: &Tensor| tensor.byte_len().unwrap_or_default();
+        QuantizedWeight {
+            name,
+            elements: before.element_count().unwrap_or_default(),
+            before: bytes(before),
+            after: bytes(&self.codes) + bytes(&self.scales) + self.zeros.as_ref().map_or(0, bytes),
+            max_error: self.sums.max_error,
+            snr: self.sums.ratio().unwrap_or(f64::NEG_INFINITY),
+            is_kept: false,
+        }
+    }
+}
+
+/// Quantizes a matrix; `None` if it is empty or has numbers that are not finite.
+fn pack(
+    tensor: &Tensor,
+    format: &Format,
+    block: usize,
+    symmetric: bool,
+    data: &dyn DataSource,
+) -> Result<Option<Packed>, onnx_types::tensor::TensorError> {
+    let view = tensor.view::<f32>(data)?;
+    let numbers = view.to_slice()?;
+    let &[rows, columns] = tensor.dims() else { return Ok(None) };
+    let (height, width) = (rows as usize, columns as usize);
+    if numbers.is_empty() || numbers.iter().any(|number| !number.is_finite()) {
+        return Ok(None);
+    }
+    let bits = format.elem.bits().unwrap_or(8) as usize;
+    let blocks = height.div_ceil(block);
+    let mut codes = vec![0_u8; width * blocks * block * bits / 8];
+    let mut scales = Vec::with_capacity(width * blocks);
+    let zero_bytes = (blocks * bits).div_ceil(8);
+    let mut zeros = vec![0_u8; width * zero_bytes];
+    let mut sums = Noise::default();
+    for column in 0..width {
+        for index in 0..blocks {
+            let from = index * block;
+            let of_block =
+                || (from..height.min(from + block)).filter_map(|row| numbers.get(row * width + column));
+            let ends = of_block().fold((f32::INFINITY, f32::NEG_INFINITY), |ends, &number| {
+                (ends.0.min(number), ends.1.max(number))
+            });
+            let (scale, zero) = format.parameters(ends, symmetric);
+            scales.push(scale);
+            put(&mut zeros, column * zero_bytes * 8 + index * bits, zero as u8);
+            let start = (column * blocks + index) * block * bits;
+            for (place, &number) in of_block().enumerate() {
+                let code = format.quantize(number, scale, zero);
+                sums.add(f64::from(number), f64::from((code - zero) * scale));
+                put(&mut codes, start + place * bits, code as u8);
+            }
+        }
+    }
+    let blob = (block * bits / 8) as i64;
+    Ok(Some(Packed {
+        rows,
+        columns,
+        bits: bits as i64,
+        block: block as i64,
+        codes: Tensor::from_raw(ElemType::Uint8, [columns, blocks as i64, blob], codes)?,
+        scales: Tensor::from_slice([columns, blocks as i64], &scales)?,
+        zeros: if symmetric {
+            None
+        } else {
+            Some(Tensor::from_raw(ElemType::Uint8, [columns, zero_bytes as i64], zeros)?)
+        },
+        sums,
+    }))
+}
+
+/// Sets a code at a bit, which is 0 before.
+fn put(bytes: &mut [u8], bit: usize, code: u8) {
+    if let Some(byte) = bytes.get_mut(bit / 8) {
+        *byte |= code << (bit % 8);
+    }
+}
+
+/// Puts a `MatMulNBits` in the place of a node.
+fn place(
+    model: &mut Model,
+    node: NodeId,
+    a: ValueId,
+    name: &str,
+    packed: Packed,
+) -> Result<(), QuantizeError> {
+    let codes = add_constant(model, &format!("{name}_quantized"), packed.codes)?;
+    let mut inputs = vec![a, codes, add_constant(model, &format!("{name}_scale"), packed.scales)?];
+    if let Some(zeros) = packed.zeros {
+        inputs.push(add_constant(model, &format!("{name}_zero_point"), zeros)?);
+    }
+    let attributes =
+        [("K", packed.rows), ("N", packed.columns), ("bits", packed.bits), ("block_size", packed.block)];
+    let attributes = attributes.map(|(name, number)| (model.intern(name), number));
+    let old = model.node(node).output(0);
+    let mut build = model.build_at(Position::Before(node));
+    let mut call = build.call(DOMAIN, "MatMulNBits", inputs);
+    for (name, number) in attributes {
+        call = call.attr(name, AttrValue::Int(number));
+    }
+    let new = call.output()?;
+    if let Some(old) = old {
+        model.replace_or_alias(old, new)?;
+    }
+    model.erase_node(node)?;
+    Ok(())
+}

@@ -1,0 +1,157 @@
+//! Quantized models in other forms: operators that take quantized numbers, dynamic ranges, products of blocks.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking")]
+
+use onnx_check::{CheckOptions, check};
+use onnx_compose::Quantization;
+use onnx_ir::Model;
+use onnx_quantize::{
+    BlockOptions, DynamicOptions, GeneratedSamples, MeasureOptions, Method, QuantizeError, StaticOptions,
+    calibrate, measure_on, quantize_blocks, quantize_dynamic, quantize_static, use_operators,
+};
+use onnx_schema::Registry;
+use onnx_shape_infer::{InferOptions, infer};
+use onnx_text::{ParseOptions, PrintOptions, parse_model, print_model};
+use onnx_types::ElemType;
+use onnx_types::tensor::NoData;
+
+fn model(text: &str) -> Model {
+    parse_model(text, &ParseOptions::default()).unwrap()
+}
+
+fn text_of(model: &Model) -> String {
+    print_model(model, &PrintOptions::full()).unwrap().text
+}
+
+fn assert_is_valid(model: &Model) {
+    model.verify().unwrap();
+    let checked = check(model, &CheckOptions::default());
+    assert!(!checked.has_errors(), "{:?}\n{}", checked.diagnostics(), text_of(model));
+    let inferred = infer(model, &InferOptions::default().with_check_types(true));
+    assert!(!inferred.findings().has_errors(), "{:?}\n{}", inferred.findings().diagnostics(), text_of(model));
+}
+
+/// The operators of ONNX and of onnxruntime.
+fn registry() -> Registry {
+    let mut pack = onnx_shape_infer::contrib::pack();
+    for set in onnx_schema::onnxruntime::operator_sets().unwrap() {
+        if !set.domain().is_empty() {
+            pack = pack.with_open_set(set);
+        }
+    }
+    Registry::standard().with(pack).unwrap().with(onnx_eval::contrib::pack()).unwrap()
+}
+
+/// The least ratio of signal to noise of the outputs.
+fn snr(before: &Model, after: &Model, registry: &Registry) -> f64 {
+    let settings = MeasureOptions::default().with_registry(registry);
+    let samples = GeneratedSamples::new(before, 4, &settings);
+    let outputs = measure_on(before, after, &samples, &settings)
+        .unwrap_or_else(|reason| panic!("{reason}\n{}", text_of(after)));
+    outputs.iter().map(|output| output.snr).fold(f64::INFINITY, f64::min)
+}
+
+fn ops(model: &Model) -> Vec<String> {
+    let nodes = model.all_graphs().flat_map(|graph| model.nodes(graph).collect::<Vec<_>>());
+    nodes.map(|node| model.str(model.node(node).op()).to_owned()).collect()
+}
+
+const NETWORK: &str = r#"<ir_version: 10, opset_import: ["": 21]>
+g (float[N,1,4,4] x) => (float[N,2] y, float[N,4,2] t)
+<float[2,1,3,3] k = {0.5, -0.25, 1.5, 0.75, -1, 0.3, 0.2, 0.1, -0.6, 0.4, 0.8, -0.9, 0.35, 0.15, -0.45, 0.7, 0.05, -0.2},
+ float[2] b = {0.5, -0.25}, float[2,2] w = {0.1, 0.7, -0.3, 0.2}, float[2,2] v = {0.5, -0.7, 0.3, 0.9}, float[2] c = {0.1, -2},
+ int64[3] shape = {0, 2, -1}> {
+   p = Conv <strides = [2, 2], pads = [1, 1, 1, 1]> (x, k, b)
+   r = Relu (p)
+   m = Reshape (r, shape)
+   t = Transpose <perm = [0, 2, 1]> (m)
+   q = MatMul (t, w)
+   s = ReduceMean <axes = [1], keepdims = 0> (q)
+   y = Gemm <transB = 1> (s, v, c)
+}"#;
+
+#[test]
+fn products_and_movers_take_quantized_numbers() {
+    let source = model(&NETWORK.replace("\"\": 21", "\"\": 17"));
+    let table = Quantization::named("onnxruntime").unwrap();
+    for (per_channel, to) in [(false, ElemType::Uint8), (true, ElemType::Uint8), (true, ElemType::Int8)] {
+        let options = StaticOptions::new(&table).with_per_channel(per_channel);
+        let settings = MeasureOptions::default();
+        let samples = GeneratedSamples::new(&source, 4, &settings);
+        let ranges = calibrate(&source, to, Method::MinMax, &samples, &options).unwrap();
+        let mut result = source.clone();
+        quantize_static(&mut result, to, &ranges, None, &options).unwrap();
+        let before = result.clone();
+        let done = use_operators(&mut result, &table, Registry::STANDARD, &NoData).unwrap();
+        assert_is_valid(&result);
+        let nodes: Vec<(&str, usize)> = done.nodes.iter().map(|(op, count)| (op.as_str(), *count)).collect();
+        assert_eq!(nodes, [("QLinearConv", 1), ("Reshape", 1), ("Transpose", 1), ("QLinearMatMul", 1)]);
+        assert!(snr(&source, &result, Registry::STANDARD) > 25.0, "{}", text_of(&result));
+        // Sums are rounded in another order: an element can be one step away.
+        assert!(snr(&before, &result, Registry::STANDARD) > 35.0, "{}", text_of(&result));
+        // Nothing is left to do.
+        let again = use_operators(&mut result, &table, Registry::STANDARD, &NoData).unwrap();
+        assert!(again.nodes.is_empty(), "{again:?}");
+    }
+}
+
+#[test]
+fn ranges_of_activations_are_found_in_each_run() {
+    let source = model(&NETWORK.replace("\"\": 21", "\"\": 17"));
+    for (to, per_channel) in
+        [(ElemType::Int8, false), (ElemType::Int8, true), (ElemType::Uint8, false), (ElemType::Uint8, true)]
+    {
+        let mut result = source.clone();
+        let options = DynamicOptions::default().with_per_channel(per_channel);
+        let report = quantize_dynamic(&mut result, to, &options).unwrap();
+        assert_is_valid(&result);
+        assert_eq!(
+            report.quantized,
+            [("Conv".to_owned(), 1), ("MatMul".to_owned(), 1), ("Gemm".to_owned(), 1)]
+        );
+        assert_eq!(report.weights.len(), 3);
+        let ratio = snr(&source, &result, Registry::STANDARD);
+        assert!(ratio > 25.0, "{to} {per_channel} {ratio}\n{}", text_of(&result));
+    }
+    let error =
+        |text: &str, to| quantize_dynamic(&mut model(text), to, &DynamicOptions::default()).unwrap_err();
+    assert_eq!(
+        error(&NETWORK.replace("\"\": 21", "\"\": 10"), ElemType::Int8).to_string(),
+        "`DynamicQuantizeLinear` of version 10 does not exist; version 11 can"
+    );
+    assert!(matches!(error(NETWORK, ElemType::Int16), QuantizeError::Type(ElemType::Int16)));
+}
+
+#[test]
+fn products_of_blocks_have_the_numbers_of_the_weights() {
+    let numbers: Vec<String> =
+        (0..40 * 3).map(|index| format!("{:.3}", (f64::from(index) * 0.37).sin())).collect();
+    let text = format!(
+        r#"<ir_version: 10, opset_import: ["": 21]> g (float[N,40] x) => (float[N,3] y) <float[40,3] w = {{{}}}> {{ y = MatMul (x, w) }}"#,
+        numbers.join(", ")
+    );
+    let source = model(&text);
+    let registry = registry();
+    for (to, symmetric, least) in [
+        (ElemType::Int4, false, 15.0),
+        (ElemType::Uint4, false, 15.0),
+        (ElemType::Uint4, true, 15.0),
+        (ElemType::Int8, false, 40.0),
+        (ElemType::Uint8, false, 40.0),
+    ] {
+        for block in [16, 32, 64] {
+            let mut result = source.clone();
+            let options = BlockOptions::default().with_block(block).with_symmetric(symmetric);
+            let weights = quantize_blocks(&mut result, to, &options).unwrap();
+            assert!(weights.len() == 1 && weights[0].snr > least, "{weights:?}");
+            assert_eq!(ops(&result), ["MatMulNBits"]);
+            let ratio = snr(&source, &result, &registry);
+            assert!(ratio > least, "{to} {symmetric} {block}: {ratio}\n{}", text_of(&result));
+        }
+    }
+    let error = |to, block| {
+        let options = BlockOptions::default().with_block(block);
+        quantize_blocks(&mut source.clone(), to, &options).unwrap_err().to_string()
+    };
+    assert_eq!(error(ElemType::Int4, 24), "blocks of `MatMulNBits` have 16, 32, 64, ... elements, not 24");
+    assert_eq!(error(ElemType::Int16, 32), "numbers are not quantized to int16");
+}
