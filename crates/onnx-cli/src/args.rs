@@ -12,6 +12,7 @@ mod input;
 mod lookup;
 mod number_formats;
 mod output;
+mod quantize;
 mod weights;
 
 use std::num::NonZeroUsize;
@@ -40,8 +41,9 @@ pub(crate) use groups::{command, parse};
 pub(crate) use infer::{GuardFormat, InferArgs, Merge, Runtime, Symbols};
 pub(crate) use input::{COMMON, DocumentArgs, InputArgs, SeverityArgs};
 pub(crate) use lookup::{CompletionsArgs, ExplainArgs, ListKind};
-pub(crate) use number_formats::{NumberFormatArgs, QuantizeArgs};
+pub(crate) use number_formats::NumberFormatArgs;
 pub(crate) use output::{Changed, ExternalArgs, InPlaceArgs, ModelOutputArgs, OutputArgs, Weights};
+pub(crate) use quantize::{CalibrationMethod, QuantizeArgs, QuantizedForm};
 pub(crate) use weights::{
     ChosenArgs, ExportWeightsArgs, ImportWeightsArgs, ListOrder, ListWeightsArgs, Order, ShowWeightsArgs,
     StatsArgs, StripArgs, WeightsCommand, WeightsCommandArgs,

@@ -96,8 +96,11 @@ pub(crate) fn worst(measured: &[MeasuredOutput]) -> Option<(&MeasuredOutput, f64
     Some((worst, measured.iter().map(|output| output.max_error).fold(0.0, f64::max)))
 }
 
-/// The line about the error of the outputs.
-pub(crate) fn error_line(measured: &Result<Vec<MeasuredOutput>, String>) -> String {
+/// The inputs of a measurement, in a sentence.
+pub(crate) const GENERATED_INPUTS: &str = "generated inputs";
+
+/// The line about the error of the outputs on some inputs.
+pub(crate) fn error_line(measured: &Result<Vec<MeasuredOutput>, String>, inputs: &str) -> String {
     let measured = match measured {
         Ok(measured) => measured,
         Err(reason) => return format!("the error of the outputs is not measured: {reason}"),
@@ -106,10 +109,10 @@ pub(crate) fn error_line(measured: &Result<Vec<MeasuredOutput>, String>) -> Stri
     let mut line = match worst(measured) {
         None => "no output has numbers".to_owned(),
         Some((output, _)) if output.snr.is_infinite() && not_finite == 0 => {
-            "the outputs are equal on generated inputs".to_owned()
+            format!("the outputs are equal on {inputs}")
         }
         Some((output, max_error)) => format!(
-            "measured on generated inputs: `{}` has the least ratio of signal to noise, {:.1} dB; the largest error is {max_error:.2e}",
+            "measured on {inputs}: `{}` has the least ratio of signal to noise, {:.1} dB; the largest error is {max_error:.2e}",
             shown(&output.name),
             output.snr
         ),
@@ -185,7 +188,7 @@ fn describe(
     if let Some(reason) = &done.not_run {
         out.warning(&format!("the range of the numbers is not known: {reason}"), None);
     }
-    out.details_of_summary(&format!("{}\n", error_line(measured)));
+    out.details_of_summary(&format!("{}\n", error_line(measured, GENERATED_INPUTS)));
 }
 
 /// The measured outputs, for programs.

@@ -45,7 +45,7 @@ pub(crate) fn run(args: &ExtractArgs, parts: Parts, out: &mut Out) -> Result<Out
     let options = SplitOptions::default().with_registry(&registry).with_execution(loaded.execution.clone());
     let mut found = Sink::new();
     let splitting = Splitting::new(&loaded.model, parts, &options);
-    let format = args.output.to.unwrap_or(Format::Onnx);
+    let format = args.output.to.format.unwrap_or(Format::Onnx);
     let names = names(splitting.as_ref().map_or(0, Splitting::len), format);
     let mut made = Vec::new();
     match splitting.as_ref().map_err(|error| error.findings(&loaded.model)) {
@@ -138,7 +138,7 @@ fn write(
     let created = directory.filter(|_| effect == Effect::Write).map(CreatedFolder::new).transpose()?;
     let options = store::options(args.output.write, inputs.clone());
     let mut set = FileSet::new(&options);
-    let format = args.output.to.unwrap_or(Format::Onnx);
+    let format = args.output.to.format.unwrap_or(Format::Onnx);
     let path_of =
         |name: &String| directory.map_or_else(|| args.input_file.clone(), |directory| directory.join(name));
     let paths: Vec<PathBuf> = names.iter().map(path_of).collect();

@@ -22,9 +22,10 @@ pub(crate) struct OutputArgs {
     pub(crate) force: bool,
 }
 
-/// Where and how a command writes a model.
+/// Where and how a command writes a model. The option for its format has a separate type, since a command can have another option
+/// of that name.
 #[derive(Debug, Args)]
-pub(crate) struct ModelOutputArgs {
+pub(crate) struct ModelOutputArgs<F: Args = FormatArgs> {
     /// Where to write; `-` is standard output.
     ///
     /// Without this, nothing is written: the summary states what would be.
@@ -33,15 +34,44 @@ pub(crate) struct ModelOutputArgs {
     /// Do all the work and print the summary, but write no model and no data.
     #[arg(long, help_heading = COMMON)]
     pub(crate) dry_run: bool,
-    /// The format of the output; without this, the extension decides, and standard output is `onnx`.
-    #[arg(long, value_enum, value_name = "FORMAT", help_heading = COMMON)]
-    pub(crate) to: Option<Format>,
+    #[command(flatten)]
+    pub(crate) to: F,
     #[command(flatten)]
     pub(crate) weights: WeightsArgs,
     #[command(flatten)]
     pub(crate) report: ModelReportArgs,
     #[command(flatten)]
     pub(crate) write: OutputArgs,
+}
+
+/// The format of the model that a command writes.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub(crate) struct FormatArgs {
+    /// The format of the output; without this, the extension decides, and standard output is `onnx`.
+    #[arg(id = "output_format", long = "to", value_enum, value_name = "FORMAT", help_heading = COMMON)]
+    pub(crate) format: Option<Format>,
+}
+
+/// No option: the format is that of the extension.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub(crate) struct FormatOfExtension;
+
+/// The format that a user specifies for the output.
+pub(crate) trait OutputFormat {
+    /// The format; `None` if the extension decides.
+    fn format(&self) -> Option<Format>;
+}
+
+impl OutputFormat for FormatArgs {
+    fn format(&self) -> Option<Format> {
+        self.format
+    }
+}
+
+impl OutputFormat for FormatOfExtension {
+    fn format(&self) -> Option<Format> {
+        None
+    }
 }
 
 /// Whether the output replaces the input.
@@ -61,7 +91,7 @@ pub(crate) struct Changed<'a> {
     pub(crate) in_place: bool,
 }
 
-impl ModelOutputArgs {
+impl<F: Args + OutputFormat> ModelOutputArgs<F> {
     /// Where the output of a command goes, whose input is `changed`. Everything that is impossible is refused here, before
     /// any work is done.
     pub(crate) fn placement<'a>(
@@ -85,7 +115,7 @@ impl ModelOutputArgs {
         let placement = match output {
             Some(path) => Placement {
                 path,
-                format: format::of_output(path, self.to.or(from.filter(|_| in_place.is_some())))?,
+                format: format::of_output(path, self.to.format().or(from.filter(|_| in_place.is_some())))?,
                 effect: if self.dry_run { Effect::DryRun } else { Effect::Write },
                 weights: &self.weights.weights,
                 external,
@@ -93,7 +123,7 @@ impl ModelOutputArgs {
             None => {
                 // The output is not named; it would be where the input is.
                 let path = changed.map_or(Path::new("model.onnx"), |changed| changed.path);
-                let format = self.to.or(from).or_else(|| Format::of(path)).unwrap_or(Format::Onnx);
+                let format = self.to.format().or(from).or_else(|| Format::of(path)).unwrap_or(Format::Onnx);
                 let weights = &self.weights.weights;
                 Placement { path, format, effect: Effect::NoOutput, weights, external }
             }

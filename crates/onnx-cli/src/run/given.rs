@@ -52,6 +52,12 @@ pub(crate) fn read(args: &FeedArgs, loaded: &Loaded) -> Result<Given, Failure> {
     Ok(given)
 }
 
+/// Reads the values of inputs from a directory or an archive.
+pub(crate) fn read_feeds(path: &Path, loaded: &Loaded) -> Result<Given, Failure> {
+    let model = &loaded.model;
+    Ports { model, values: inputs(model).to_vec(), kind: "input" }.read(path, &loaded.execution)
+}
+
 /// Reads the values of outputs from an archive.
 pub(crate) fn read_outputs(loaded: &Loaded, path: &Path) -> Result<Given, Failure> {
     let model = &loaded.model;

@@ -36,7 +36,7 @@ use crate::weights::generate_stripped;
 
 pub(crate) use args::{FeedArgs, RunArgs};
 pub(crate) use files::{Place, extension, value as file_value, write as write_values};
-pub(crate) use given::{Given, name, read as read_given, read_outputs};
+pub(crate) use given::{Given, name, read as read_given, read_feeds, read_outputs};
 pub(crate) use prepare::{Inputs, Preparation, missing, refuse_partial};
 pub(crate) use show::{elements, number, words};
 pub(crate) use sizes::{Set, Sized, parse as parse_set};

@@ -144,7 +144,6 @@ fn a_budget_keeps_weights() {
 #[test]
 fn quantizations_that_are_impossible_name_the_way_out() {
     let folder = Folder::with("in.onnxtxt", WEIGHTS);
-    onnx(&folder, "quantize in.onnxtxt --to int8").exits(2).says("--weights-only");
     onnx(&folder, "quantize in.onnxtxt --to float16 --weights-only")
         .exits(2)
         .says("onnx convert MODEL --float16");
@@ -166,4 +165,148 @@ fn quantizations_that_are_impossible_name_the_way_out() {
     onnx(&folder, "quantize older.onnxtxt --to int8 --weights-only -o out.onnxtxt")
         .exits(2)
         .says("onnx convert MODEL --opset 10");
+}
+
+/// A convolution with an activation, and a product.
+const NETWORK: &str = r#"<ir_version: 10, opset_import: ["": 21]>
+g (float[N,1,4,4] x) => (float[N,2] y)
+<float[2,1,3,3] k = {0.5, -0.25, 1.5, 0.75, -1, 0.3, 0.2, 0.1, -0.6, 0.4, 0.8, -0.9, 0.35, 0.15, -0.45, 0.7, 0.05, -0.2},
+ float[2] b = {0.5, -0.25}, float[8,2] w = {0.1, 0.7, -0.3, 0.2, 0.5, -0.1, 0.4, 0.9, 1.5, -0.25, 0.125, 2, 0.3, 0.6, -1, 0.8}> {
+   c = Conv (x, k, b)
+   r = Relu (c)
+   f = Flatten (r)
+   y = MatMul (f, w)
+}"#;
+
+#[test]
+fn activations_are_quantized_with_a_calibration() {
+    let folder = Folder::with("in.onnxtxt", NETWORK);
+    for (arguments, wanted) in [
+        ("--to uint8", "uint8 x_zero_point"),
+        ("--to int8 --target tensorrt --per-channel", "float[2] k_scale"),
+        ("--to int16 --weight-type int8 --method mse", "int16 x_zero_point"),
+        ("--to float8e4m3fn --method entropy", "float8e4m3fn x_zero_point"),
+        ("--to uint8 --symmetric --method percentile --percentile 99", "uint8 x_zero_point = raw {128}"),
+    ] {
+        onnx(&folder, &format!("quantize in.onnxtxt {arguments} --seed 0 --measure --losses -o out.onnxtxt"))
+            .exits(0)
+            .says("nodes that could compute with")
+            .says("SNR dB")
+            .says("measured on generated inputs");
+        onnx(&folder, "check out.onnxtxt --full").exits(0);
+        let text = text_of(&folder, "out.onnxtxt");
+        assert!(
+            text.contains(wanted) && text.contains("(float[N,1,4,4] x) => (float[N,2] y)"),
+            "{wanted}: {text}"
+        );
+    }
+    onnx(&folder, "convert out.onnxtxt --dequantize -o back.onnxtxt").exits(0).says("pairs removed");
+    assert!(!text_of(&folder, "back.onnxtxt").contains("QuantizeLinear"));
+}
+
+#[test]
+fn ranges_are_kept_in_a_file() {
+    let folder = Folder::with("in.onnxtxt", NETWORK);
+    onnx(&folder, "quantize in.onnxtxt --to uint8 --seed 0 --save-ranges r.json -o a.onnxtxt")
+        .exits(0)
+        .says("wrote the ranges to r.json");
+    onnx(&folder, "quantize in.onnxtxt --to uint8 --ranges r.json -o b.onnxtxt").exits(0);
+    assert_eq!(text_of(&folder, "a.onnxtxt"), text_of(&folder, "b.onnxtxt"));
+    let ranges = text_of(&folder, "r.json");
+    let line = ranges.lines().find(|line| line.trim_start().starts_with("\"x\":")).unwrap();
+    folder.put(
+        "wide.json",
+        ranges
+            .replace(line, "    \"unused\": [0, 1],\n    \"x\": [-100.0, 100.0],")
+            .replace(",\n  }", "\n  }"),
+    );
+    onnx(&folder, "quantize in.onnxtxt --to uint8 --ranges wide.json -o c.onnxtxt").exits(0);
+    assert!(
+        text_of(&folder, "c.onnxtxt").contains("x_scale = raw {0.784"),
+        "{}",
+        text_of(&folder, "c.onnxtxt")
+    );
+    folder.put("bad.json", "{\"schema\": \"onnx-ranges/1\", \"ranges\": {\"x\": [2, 1]}}");
+    onnx(&folder, "quantize in.onnxtxt --to uint8 --ranges bad.json -o c.onnxtxt")
+        .exits(2)
+        .says("the range of `x` is not two finite numbers")
+        .says("--save-ranges");
+    onnx(&folder, "quantize in.onnxtxt --to uint8 --ranges no.json").exits(2).says("no.json");
+    onnx(&folder, "quantize in.onnxtxt --to uint8 --ranges r.json --measure").exits(2).says("--seed 0");
+    // The model is not replaced by ranges.
+    onnx(&folder, "quantize in.onnxtxt --to uint8 --seed 0 --save-ranges in.onnxtxt -o c.onnxtxt").exits(2);
+    assert_eq!(text_of(&folder, "in.onnxtxt"), NETWORK);
+}
+
+#[test]
+fn calibrations_that_are_impossible_name_the_way_out() {
+    let folder = Folder::with("in.onnxtxt", NETWORK);
+    onnx(&folder, "quantize in.onnxtxt --to int8")
+        .exits(2)
+        .says("activations need ranges from a calibration")
+        .says("--calibrate DIR")
+        .says("--weights-only");
+    onnx(&folder, "quantize in.onnxtxt --to int4 --seed 0").exits(2).says("not quantized to int4");
+    onnx(&folder, "quantize in.onnxtxt --to int8 --seed 0 --target nowhere").exits(2).says("`onnxruntime`");
+    onnx(&folder, "quantize in.onnxtxt --to uint8 --seed 0 --target tensorrt")
+        .exits(2)
+        .says("the target has no activations of type uint8")
+        .says("--target generic");
+    onnx(&folder, "quantize in.onnxtxt --to int8 --calibrate none").exits(2).says("does not exist");
+    onnx(&folder, "quantize in.onnxtxt --to int8 --seed 0 --samples 0").exits(2).says("--samples 8");
+    onnx(&folder, "quantize in.onnxtxt --to int8 --seed 0 --percentile 0 --method percentile")
+        .exits(2)
+        .says("above 0 and at most 100");
+    folder.put(
+        "target.json",
+        "{\"schema\": \"onnx-target/1\", \"name\": \"t\", \"version\": \"1\", \"operators\": []}",
+    );
+    onnx(&folder, "quantize in.onnxtxt --to int8 --seed 0 --target target.json")
+        .exits(2)
+        .says("has no `quantization`");
+    let table = "\"quantization\": {\"activations\": [\"int8\"], \"weights\": [\"int8\"], \"operators\": [{\"name\": \"Matmul\"}]}";
+    let text = format!(
+        "{{\"schema\": \"onnx-target/1\", \"name\": \"t\", \"version\": \"1\", {table}, \"operators\": []}}"
+    );
+    folder.put("target.json", &text);
+    onnx(&folder, "quantize in.onnxtxt --to int8 --seed 0 --target target.json")
+        .exits(2)
+        .says("did you mean `MatMul`?");
+    folder.put("target.json", text.replace("Matmul", "MatMul"));
+    onnx(&folder, "quantize in.onnxtxt --to int8 --seed 0 --target target.json -o out.onnxtxt")
+        .exits(0)
+        .says("1 of 1 node that could compute with int8");
+    folder.put("old.onnxtxt", NETWORK.replace("\"\": 21", "\"\": 9"));
+    onnx(&folder, "quantize old.onnxtxt --to int8 --seed 0").exits(2).says("onnx convert MODEL --opset 10");
+}
+
+#[test]
+fn inputs_for_the_calibration_are_read_from_files() {
+    let folder = Folder::with("in.onnxtxt", NETWORK);
+    for sample in ["one", "two"] {
+        onnx(&folder, &format!("run in.onnxtxt --seed 3 --save-inputs samples/{sample}")).exits(0);
+    }
+    onnx(
+        &folder,
+        "quantize in.onnxtxt --to uint8 --calibrate samples --measure --format json -o out.onnxtxt",
+    )
+    .exits(0)
+    .says("\"samples\":2");
+    onnx(&folder, "quantize in.onnxtxt --to uint8 --calibrate samples/one -o out.onnxtxt").exits(0);
+    folder.put("samples/three/other.npy", "x");
+    onnx(&folder, "quantize in.onnxtxt --to uint8 --calibrate samples -o out.onnxtxt")
+        .exits(2)
+        .says("samples/three");
+}
+
+#[test]
+fn a_budget_keeps_nodes() {
+    let folder = Folder::with("in.onnxtxt", NETWORK);
+    onnx(&folder, "quantize in.onnxtxt --to uint8 --seed 0 --budget snr=200 -o out.onnxtxt")
+        .exits(0)
+        .says("0 of 3 nodes")
+        .says("the outputs would not be within the budget");
+    onnx(&folder, "quantize in.onnxtxt --to uint8 --seed 0 --budget snr=10 -o out.onnxtxt")
+        .exits(0)
+        .says("0 of 3 nodes kept for the budget, found in 1 run");
 }

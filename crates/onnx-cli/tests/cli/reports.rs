@@ -143,6 +143,7 @@ fn every_kind_of_result_has_a_schema() {
         "convert list.onnxtxt --float16",
         "convert list.onnxtxt --dequantize",
         "quantize weights.onnxtxt --to int8 --weights-only --measure",
+        "quantize weights.onnxtxt --to uint8 --seed 0 --measure --losses",
         "fmt list.onnxtxt --check",
         "rewrite list.onnxtxt --pass no-identities,folded-constants --prove",
         "info functions.onnxtxt",

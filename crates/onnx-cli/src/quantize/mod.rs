@@ -1,16 +1,23 @@
-//! `onnx quantize`: weights in a quantized format.
+//! `onnx quantize`: weights, and what computes with them, in a quantized format.
 
+mod activations;
+mod samples;
+
+use onnx_ir::{Model, NodeId};
 use onnx_quantize::{
-    Granularity, MeasureOptions, MeasuredOutput, QuantizeError, WeightOptions, WeightReport, measure,
+    BlockOptions, DynamicOptions, Granularity, MeasureOptions, MeasuredOutput, QuantizeError,
+    QuantizedWeight, WeightOptions, WeightReport, measure, quantize_blocks, quantize_dynamic,
     quantize_weights,
 };
+use onnx_schema::Registry;
+use onnx_types::tensor::DataSource;
 use onnx_types::{ElemType, Execution};
 use serde_json::{Value, json};
 
-use crate::args::{Changed, QuantizeArgs};
+use crate::args::{Changed, QuantizeArgs, QuantizedForm};
 use crate::exit::{Failure, LibraryError, Outcome};
 use crate::input::{Loaded, display_name, load_to_copy};
-use crate::number_formats::{error_line, outputs_item, report, weight_bytes};
+use crate::number_formats::{GENERATED_INPUTS, error_line, outputs_item, report, weight_bytes};
 use crate::ops::documents;
 use crate::output::{Out, shown};
 use crate::progress::Progress;
@@ -25,6 +32,13 @@ impl LibraryError for QuantizeError {
             Self::Version { needed, .. } => {
                 Some(format!("`onnx convert MODEL --opset {needed} -o NEW` first"))
             }
+            Self::Target { .. } => {
+                Some("`--target generic` has all types; docs/targets.md describes the tables".to_owned())
+            }
+            Self::NoRanges => Some(
+                "a calibration finds them: `--calibrate DIR`, or generated inputs with `--seed 0`".to_owned(),
+            ),
+            Self::Block | Self::BlockOfProduct(_) => Some("`--block 32` is common".to_owned()),
             Self::NotMeasured(_) => Some("without `--budget`, the model need not run".to_owned()),
             Self::Weight { .. } => Some("are the files of the weights next to the model?".to_owned()),
             _ => None,
@@ -42,26 +56,29 @@ fn types() -> Vec<String> {
 
 pub(crate) fn run(args: &QuantizeArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let to = elem(&args.to)?;
-    if !args.weights_only {
-        return Err(Failure::new("only weights are quantized: activations need ranges from a calibration")
-            .help("add `--weights-only`"));
-    }
     let budget = args.budget.as_deref().map(budget).transpose()?;
+    activations::refuse(args)?;
     let in_place = args.in_place.in_place;
     let changed = Changed { path: &args.input_file, from: args.input.from, in_place };
-    let output = args.output.as_model_output();
-    let placement = output.placement(Some(&changed), &args.external, out)?;
+    let placement = args.output.placement(Some(&changed), &args.external, out)?;
     let progress = Progress::start("quantizing", 1);
     progress.begin(&display_name(&args.input_file));
     let mut loaded = load_to_copy(&args.input_file, &args.input)?;
     progress.aside(|| loaded.report(&args.input.severity, args.keep_going, out))?;
     let inputs = loaded.files()?;
-    let done = quantize(&mut loaded, args, to, budget)?;
+    let item = if args.weights_only || args.dynamic {
+        let done = match args.form {
+            QuantizedForm::Operator => blocks(&mut loaded, args, to)?,
+            QuantizedForm::Qdq if args.dynamic => dynamic(&mut loaded, args, to)?,
+            QuantizedForm::Qdq => quantize(&mut loaded, args, to, budget)?,
+        };
+        progress.aside(|| describe(&done, to, out));
+        item(&done, to)
+    } else {
+        activations::quantize(&mut loaded, args, to, budget, &progress, out)?
+    };
     loaded.execution.interrupt.check()?;
-    progress.aside(|| {
-        describe(&done, to, out);
-        report(&loaded, "quantize/1", &item(&done, to), out)
-    })?;
+    progress.aside(|| report(&loaded, "quantize/1", &item, out))?;
     let to = placement.destination(loaded.execution.clone(), args.output.write, inputs);
     let files = weights::place(&mut loaded, &placement, out)?;
     store::write(&loaded.model, &to, &files, progress, out)?;
@@ -77,7 +94,7 @@ fn elem(text: &str) -> Result<ElemType, Failure> {
             "float16" | "bfloat16" => format!("`onnx convert MODEL --{text} -o NEW` changes the whole model"),
             _ => help,
         };
-        Failure::new(format_args!("weights are not quantized to `{}`", shown(text))).help(help)
+        Failure::new(format_args!("numbers are not quantized to `{}`", shown(text))).help(help)
     })
 }
 
@@ -107,7 +124,7 @@ fn quantize(
     let registry = documents::registry_with_onnxruntime(&[])?;
     let source = loaded.source()?;
     let except = Context::new(loaded)?.nodes(&loaded.model, &args.except)?;
-    let execution: Execution = loaded.execution.clone().with_seed(args.seed.unwrap_or_default());
+    let execution: Execution = loaded.execution.clone().with_seed(args.calibration.seed.unwrap_or_default());
     let granularity = match (args.per_channel, args.block) {
         (true, _) => Granularity::Channel,
         (false, Some(size)) => Granularity::Block(size),
@@ -131,6 +148,68 @@ fn quantize(
         (Some(before), None) => Some(measure(&before, &loaded.model, &settings)),
         (None, None) => None,
     };
+    Ok(Done { report, measured, bytes: (old, weight_bytes(&loaded.model)) })
+}
+
+/// Quantizes to products of blocks.
+fn blocks(loaded: &mut Loaded, args: &QuantizeArgs, to: ElemType) -> Result<Done, Failure> {
+    if args.target != "onnxruntime" {
+        return Err(Failure::new("only onnxruntime has an operator with quantized weights, `MatMulNBits`")
+            .help("add `--target onnxruntime`, or leave `--form operator` out"));
+    }
+    if args.budget.is_some() || args.per_channel {
+        let option = if args.per_channel { "--per-channel" } else { "--budget" };
+        return Err(Failure::new(format_args!("`{option}` is not for `MatMulNBits`"))
+            .help("leave `--form operator` out"));
+    }
+    changed(loaded, args, |model, except, registry, data, execution| {
+        let options = BlockOptions::default()
+            .with_block(args.block.unwrap_or(32))
+            .with_symmetric(args.symmetric)
+            .with_except(except)
+            .with_registry(registry)
+            .with_data(data)
+            .with_execution(execution);
+        quantize_blocks(model, to, &options)
+    })
+}
+
+/// Quantizes dynamically.
+fn dynamic(loaded: &mut Loaded, args: &QuantizeArgs, to: ElemType) -> Result<Done, Failure> {
+    changed(loaded, args, |model, except, registry, data, execution| {
+        let options = DynamicOptions::default()
+            .with_per_channel(args.per_channel)
+            .with_except(except)
+            .with_registry(registry)
+            .with_data(data)
+            .with_execution(execution);
+        quantize_dynamic(model, to, &options).map(|report| report.weights)
+    })
+}
+
+/// Changes weights by a function of the library, and measures the result.
+fn changed(
+    loaded: &mut Loaded,
+    args: &QuantizeArgs,
+    change: impl FnOnce(
+        &mut Model,
+        &[NodeId],
+        &Registry,
+        &dyn DataSource,
+        Execution,
+    ) -> Result<Vec<QuantizedWeight>, QuantizeError>,
+) -> Result<Done, Failure> {
+    let registry = documents::registry_with_onnxruntime(&[])?;
+    let source = loaded.source()?;
+    let except = Context::new(loaded)?.nodes(&loaded.model, &args.except)?;
+    let execution = loaded.execution.clone().with_seed(args.calibration.seed.unwrap_or_default());
+    let before = args.measure.then(|| loaded.model.clone());
+    let old = weight_bytes(&loaded.model);
+    let weights = change(&mut loaded.model, &except, &registry, &source, execution.clone())?;
+    let settings =
+        MeasureOptions::default().with_registry(&registry).with_data(&source).with_execution(execution);
+    let measured = before.map(|before| measure(&before, &loaded.model, &settings));
+    let report = WeightReport::of(weights);
     Ok(Done { report, measured, bytes: (old, weight_bytes(&loaded.model)) })
 }
 
@@ -167,15 +246,14 @@ fn describe(done: &Done, to: ElemType, out: &Out) {
         ));
     }
     if let Some(measured) = &done.measured {
-        out.details_of_summary(&format!("{}\n", error_line(measured)));
+        out.details_of_summary(&format!("{}\n", error_line(measured, GENERATED_INPUTS)));
     }
 }
 
-fn item(done: &Done, to: ElemType) -> Value {
+/// Weights, for programs.
+fn weights_item(weights: &[QuantizedWeight]) -> Vec<Value> {
     let number = |number: f64| if number.is_finite() { json!(number) } else { Value::Null };
-    let weights: Vec<Value> = done
-        .report
-        .weights
+    weights
         .iter()
         .map(|weight| {
             json!({
@@ -188,11 +266,14 @@ fn item(done: &Done, to: ElemType) -> Value {
                 "kept": weight.is_kept,
             })
         })
-        .collect();
+        .collect()
+}
+
+fn item(done: &Done, to: ElemType) -> Value {
     let measured = done.measured.as_ref();
     json!({
         "to": to.to_string(),
-        "weights": weights,
+        "weights": weights_item(&done.report.weights),
         "bytes": { "before": done.bytes.0, "after": done.bytes.1 },
         "runs": done.report.runs,
         "outputs": measured.and_then(|found| found.as_ref().ok()).map(|found| outputs_item(found)).unwrap_or_default(),
