@@ -14,6 +14,7 @@ mod fuzz;
 mod hostile;
 mod operator;
 mod package;
+mod page;
 mod python;
 mod sanitize;
 mod tidy;
@@ -39,6 +40,7 @@ cargo xtask <task>
   hostile       try every hostile case, and show what each took and may take
   new           create the files of an operator, a rule or a pass: `new op NAME`, `new rule UNIT/SLUG`, `new pass NAME`
   op            list the files of an operator: `op Reshape`, `op com.microsoft.Gelu`
+  page          click through the page of `onnx view` in Chromium; --bless writes its reference pictures
   package       pack every crate as for publishing, and compile the packages; publishes nothing
   python        build the wheel of the Python package, install it, and run its tests; --bench compares it with others, --stress attacks it
   sanitize      the tests of crates with unsafe code under the address sanitizer
@@ -61,6 +63,7 @@ fn main() -> ExitCode {
         "new" => create::run(&rest),
         "op" => operator::run(&rest),
         "package" => package::run(&rest),
+        "page" => page::run(&rest),
         "python" => wheel::run(&rest),
         "sanitize" => sanitize::run(&rest),
         "tidy" => tidy::run(&rest),

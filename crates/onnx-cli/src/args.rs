@@ -4,6 +4,7 @@ mod compose;
 mod content;
 mod convert;
 mod cost;
+mod draw;
 mod edit;
 mod functions;
 mod groups;
@@ -13,6 +14,7 @@ mod lookup;
 mod number_formats;
 mod output;
 mod quantize;
+mod view;
 mod weights;
 
 use std::num::NonZeroUsize;
@@ -35,6 +37,7 @@ pub(crate) use compose::{ExtractArgs, FindArgs, MergeArgs, ReduceArgs};
 pub(crate) use content::{DiffArgs, HashArgs};
 pub(crate) use convert::{ConvertArgs, ConvertAssume};
 pub(crate) use cost::CostArgs;
+pub(crate) use draw::{ColorBy, DrawArgs};
 pub(crate) use edit::{EditArgs, InterfaceArgs, MetadataArgs, NameKind, SmallEditArgs};
 pub(crate) use functions::{InlineArgs, Names, OutlineArgs};
 pub(crate) use groups::{command, parse};
@@ -44,6 +47,7 @@ pub(crate) use lookup::{CompletionsArgs, ExplainArgs, ListKind};
 pub(crate) use number_formats::NumberFormatArgs;
 pub(crate) use output::{Changed, ExternalArgs, InPlaceArgs, ModelOutputArgs, OutputArgs, Weights};
 pub(crate) use quantize::{CalibrationMethod, QuantizeArgs, QuantizedForm};
+pub(crate) use view::ViewArgs;
 pub(crate) use weights::{
     ChosenArgs, ExportWeightsArgs, ImportWeightsArgs, ListOrder, ListWeightsArgs, Order, ShowWeightsArgs,
     StatsArgs, StripArgs, WeightsCommand, WeightsCommandArgs,
@@ -142,6 +146,10 @@ pub(crate) enum Command {
     Outline(OutlineArgs),
     /// Show a model, or a part of it, as text.
     Print(PrintArgs),
+    /// Draw a model, or a part of it, as a picture or a page.
+    Draw(DrawArgs),
+    /// Show a model as a page in the browser.
+    View(ViewArgs),
     /// Find nodes and values by name, operator, type or position.
     Find(FindArgs),
     /// Format text models and rule files in place; comments stay.

@@ -20,6 +20,7 @@ mod cost;
 mod diff;
 mod dimensions;
 mod dot;
+mod draw;
 mod edit;
 mod elided;
 mod exit;
@@ -73,6 +74,7 @@ mod tensors;
 mod trial;
 mod verify;
 mod versions;
+mod view;
 mod weights;
 mod wrap;
 
@@ -174,6 +176,8 @@ fn dispatch(cli: Cli, out: &mut Out) -> Result<Outcome, exit::Failure> {
         Command::Inline(args) => inline::run(&args, out),
         Command::Outline(args) => outline::run(&args, out),
         Command::Print(args) => print::run(&args, out),
+        Command::Draw(args) => draw::run(&args, out),
+        Command::View(args) => view::run(&args, out),
         Command::Find(args) => find::run(&args, out),
         Command::Fmt(args) => fmt::run(&args, out),
         Command::Explain(args) => explain::run(&args, out),

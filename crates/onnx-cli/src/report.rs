@@ -158,6 +158,7 @@ impl Command {
             Self::Smith(args) => args.output.report.file.as_deref(),
             Self::Reduce(args) => args.output.report.file.as_deref(),
             Self::Print(args) => args.report.file.as_deref(),
+            Self::Draw(args) => args.report.file.as_deref(),
             Self::Ops(args) => args.report_file(),
             _ => None,
         }
@@ -187,6 +188,8 @@ impl Command {
             Self::Inline(args) => vec![&args.input_file],
             Self::Outline(args) => vec![&args.input_file],
             Self::Print(args) => vec![&args.input_file],
+            Self::Draw(args) => vec![&args.input_file],
+            Self::View(args) => vec![&args.input_file],
             Self::Reduce(args) => vec![&args.input_file],
             Self::Find(args) => vec![&args.input_file],
             Self::Compare(args) => std::iter::once(&args.a).chain(&args.b).map(PathBuf::as_path).collect(),
@@ -221,6 +224,8 @@ impl Command {
             Self::Inline(_) => "inline",
             Self::Outline(_) => "outline",
             Self::Print(_) => "print",
+            Self::Draw(_) => "draw",
+            Self::View(_) => "view",
             Self::Find(_) => "find",
             Self::Reduce(_) => "reduce",
             Self::Fmt(_) => "fmt",
@@ -261,7 +266,8 @@ impl Command {
             Self::Ops(args) => args.format(),
             Self::Fmt(args) => args.report.format,
             Self::Print(args) => args.report.effective_format(),
-            Self::Completions(_) => ReportFormat::Text,
+            Self::Draw(args) => args.report.effective_format(),
+            Self::Completions(_) | Self::View(_) => ReportFormat::Text,
         }
     }
 }

@@ -111,7 +111,7 @@ pub use link::{
 pub use names::Naming;
 pub use outline::{Region, outline};
 pub use reason::FunctionReason;
-pub use repeated::{OutlineError, OutlineOptions, OutlinedBlock, outline_repeated};
+pub use repeated::{OutlineError, OutlineOptions, OutlinedBlock, outline_repeated, repeated_blocks};
 pub use report::InlinedFunction;
 pub use select::{FunctionPattern, FunctionSelector};
 pub use sizes::{FunctionSize, function_sizes};

@@ -95,6 +95,25 @@ const EDGES: &[(&str, &[&str])] = &[
         ],
     ),
     ("onnx-smith", &["onnx-types", "onnx-schema", "onnx-ir", "onnx-check", "onnx-shape-infer"]),
+    ("onnx-draw", &["onnx-types", "onnx-schema", "onnx-diag", "onnx-ir", "onnx-shape-infer"]),
+    (
+        "onnx-page",
+        &[
+            "onnx-types",
+            "onnx-schema",
+            "onnx-diag",
+            "onnx-ir",
+            "onnx-codec",
+            "onnx-text",
+            "onnx-check",
+            "onnx-shape-infer",
+            "onnx-functions",
+            "onnx-pass",
+            "onnx-rewrite",
+            "onnx-compose",
+            "onnx-draw",
+        ],
+    ),
     (
         "onnxkit",
         &[
@@ -139,9 +158,12 @@ const EDGES: &[(&str, &[&str])] = &[
             "onnx-compose",
             "onnx-quantize",
             "onnx-smith",
+            "onnx-draw",
+            "onnx-page",
         ],
     ),
     ("onnx-python", &["onnxkit", "onnx-cli"]),
+    ("onnx-wasm", &["onnx-types", "onnx-page"]),
 ];
 
 /// The runner of file tests, which is built on the crates that it tests: only their integration tests use it, and these link

@@ -14,6 +14,7 @@ pub(super) const UNSAFE_MODULES: &[(&str, &str)] = &[
     ),
     ("crates/onnx-python/src/arrow.rs", "tables are handed over through an interface of C"),
     ("crates/onnx-python/src/buffer.rs", "Python and the library share memory through an interface of C"),
+    ("crates/onnx-wasm/src/exports.rs", "a page passes addresses that it got from the library"),
     ("crates/onnx-python/src/tensor.rs", "the method of the buffer protocol is unsafe; it calls `buffer.rs`"),
 ];
 

@@ -11,7 +11,7 @@ use super::{COMMON, Cli, STYLES};
 const GROUPS: [(&str, &[&str]); 4] = [
     (
         "Inspect and run a model",
-        &["info", "print", "find", "cost", "weights", "hash", "diff", "check", "infer", "run", "compare"],
+        &["info", "print", "draw", "view", "find", "cost", "weights", "hash", "diff", "check", "infer", "run", "compare"],
     ),
     (
         "Change a model",
@@ -156,9 +156,9 @@ mod tests {
     /// The commands that `cargo xtask hostile` runs on models that grow.
     const GROWING: &str = include_str!("../../../../tests/hostile/growth/commands.txt");
 
-    /// Commands that read no model, so that none grows.
-    const WITHOUT_MODEL: [&str; 7] =
-        ["explain", "ops list", "ops search", "ops show", "ops export", "smith", "completions"];
+    /// Commands that read no model, so that none grows, and `view`, which ends with its page.
+    const WITHOUT_MODEL: [&str; 8] =
+        ["explain", "ops list", "ops search", "ops show", "ops export", "smith", "completions", "view"];
 
     /// The names of the subcommands that have none themselves.
     fn leaves(command: &Command, path: &str, found: &mut Vec<String>) {

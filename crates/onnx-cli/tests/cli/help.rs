@@ -3,7 +3,7 @@
 use crate::models;
 use crate::run::{Folder, onnx};
 
-const SUBCOMMANDS: [&str; 25] = [
+const SUBCOMMANDS: [&str; 27] = [
     "check",
     "info",
     "cost",
@@ -23,6 +23,8 @@ const SUBCOMMANDS: [&str; 25] = [
     "inline",
     "outline",
     "print",
+    "draw",
+    "view",
     "find",
     "reduce",
     "fmt",

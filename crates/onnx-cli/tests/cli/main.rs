@@ -13,6 +13,7 @@ mod compare;
 mod convert;
 mod cost;
 mod diff;
+mod draw;
 mod dry_run;
 mod edit;
 mod extract;

@@ -139,6 +139,30 @@ pub fn outline_repeated(
     Ok(outlined)
 }
 
+/// Finds repeated blocks of a graph and changes nothing: for each block its occurrences, which are lists of nodes. Blocks
+/// that save the most nodes come first; see [`outline_repeated`].
+///
+/// # Errors
+///
+/// Returns an error if the nodes of the graph are not sorted, or if the work is interrupted.
+///
+/// # Panics
+///
+/// Panics if the graph is not of this model or was removed.
+pub fn repeated_blocks(
+    model: &Model,
+    graph: GraphId,
+    options: &OutlineOptions<'_>,
+) -> Result<Vec<Vec<Vec<NodeId>>>, OutlineError> {
+    if !model.is_sorted(graph) {
+        return Err(FunctionReason::from("the nodes of the graph are not sorted").into());
+    }
+    let flow = Flow::new(model, graph);
+    let blocks = find(model, &flow, options)?;
+    let nodes = |occurrence: Vec<usize>| occurrence.into_iter().map(|node| flow.nodes[node]).collect();
+    Ok(blocks.into_iter().map(|block| block.occurrences.into_iter().map(nodes).collect()).collect())
+}
+
 /// The domain of the functions, unless it is one of standard or declared operators.
 fn outlined_domain(model: &mut Model, options: &OutlineOptions<'_>) -> Result<Symbol, FunctionReason> {
     let domain = onnx_schema::normalize_domain(model.intern(options.domain));

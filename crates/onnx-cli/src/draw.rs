@@ -1,0 +1,163 @@
+//! `onnx draw`: a picture of a model as SVG, or as a page in which boxes open and close.
+
+use std::path::Path;
+
+use onnx_compose::{ModelFacts, Selection};
+use onnx_draw::{
+    Coloring, DrawError, HtmlOptions, Marks, Scene, SceneOptions, Style, html, svg,
+};
+use onnx_ir::{GraphId, Model, NodeId};
+use onnx_schema::Registry;
+
+use crate::args::{ColorBy, DrawArgs};
+use crate::exit::{Failure, LibraryError, Outcome};
+use crate::format::Format;
+use crate::input::{Loaded, display_name, is_stdin, load};
+use crate::output::Out;
+use crate::progress::Progress;
+use crate::selection::{Context, nodes_of, pasted};
+use crate::store::{self, Destination, Effect};
+
+/// Boxes of a picture whose depth is not given.
+const MOST_BOXES: usize = 120;
+
+/// The format of a picture.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum PictureFormat {
+    Svg,
+    Html,
+}
+
+pub(crate) fn run(args: &DrawArgs, out: &mut Out) -> Result<Outcome, Failure> {
+    let path = args.output_file.as_deref().unwrap_or(Path::new("-"));
+    args.report.check(Some(&args.input_file), Some(path), out)?;
+    let format = format_of(path)?;
+    let progress = Progress::start("drawing", 1);
+    progress.begin(&display_name(&args.input_file));
+    let mut loaded = load(&args.input_file, &args.input)?;
+    progress.aside(|| loaded.report(&args.input.severity, args.keep_going, out))?;
+    out.input(&loaded, loaded.findings.clone())?;
+    let inputs = loaded.files()?;
+    let text = picture(&loaded, args, format)?;
+    loaded.execution.interrupt.check()?;
+    drop(progress);
+    if is_stdin(path) {
+        store::check_standard_output(&inputs)?;
+        out.bytes([text.as_bytes()])?;
+        return Ok(Outcome::Fine);
+    }
+    let options = store::options(args.output, inputs).with_folders(true);
+    let execution = loaded.execution.clone();
+    // The format of the destination is that of models; a picture is a message of its own.
+    let (effect, format) = (Effect::Write, Format::Onnxtxt);
+    let to = Destination { path, format, effect, execution, options, before: None };
+    store::write_message(&to, text.as_bytes(), "picture", out)?;
+    Ok(Outcome::Fine)
+}
+
+/// The format that the extension of the output says.
+fn format_of(path: &Path) -> Result<PictureFormat, Failure> {
+    if is_stdin(path) {
+        return Ok(PictureFormat::Svg);
+    }
+    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    match extension.to_ascii_lowercase().as_str() {
+        "svg" => Ok(PictureFormat::Svg),
+        "html" | "htm" => Ok(PictureFormat::Html),
+        "png" => Err(Failure::new("pictures of pixels are not written")
+            .help("write an .svg file, which browsers and documents show and which converters such as `rsvg-convert` turn into .png")),
+        _ => Err(Failure::new("the extension of the output is not that of a picture")
+            .help("write to a file with the extension .svg or .html, or without `-o` for SVG on standard output")),
+    }
+}
+
+fn picture(loaded: &Loaded, args: &DrawArgs, format: PictureFormat) -> Result<String, Failure> {
+    let model = &loaded.model;
+    let registry = args.documents.registry()?;
+    let context = Context::with_registry(loaded, args.documents.registry()?)?;
+    let facts = context.facts(model);
+    let (graph, nodes) = chosen(model, &facts, args.at.as_deref())?;
+    loaded.execution.interrupt.check()?;
+    let groups = match graph {
+        None if nodes.is_none() => onnx_page::block_groups(model, &registry, &loaded.execution),
+        _ => Vec::new(),
+    };
+    let options = SceneOptions::default()
+        .with_inference(Some(facts.inference()))
+        .with_registry(&registry)
+        .with_graph(graph)
+        .with_nodes(nodes.as_deref())
+        .with_groups(&groups);
+    let scene = Scene::new(model, &options);
+    let marks = marks(loaded, &facts, &registry, args.color_by)?;
+    let coloring = match args.color_by {
+        ColorBy::Type => Coloring::Type,
+        ColorBy::Cost => Coloring::Cost,
+        ColorBy::Scope => Coloring::Scope,
+        ColorBy::Findings => Coloring::Findings,
+    };
+    loaded.execution.interrupt.check()?;
+    if format == PictureFormat::Html {
+        if args.depth.is_some() {
+            return Err(Failure::new("the boxes of a page open when they are clicked")
+                .help("leave `--depth` away, or write an .svg file"));
+        }
+        let options = HtmlOptions::default().with_title(loaded.name.clone()).with_coloring(coloring);
+        return Ok(html(model, &scene, &scene.summary(&marks), &options));
+    }
+    let open = match args.depth {
+        Some(depth) => scene.opened_to(depth)?,
+        None => scene.opened(MOST_BOXES),
+    };
+    let picture = scene.picture_with(&open, &marks)?;
+    Ok(svg(&picture, &Style::default().with_coloring(coloring).with_title(loaded.name.clone())))
+}
+
+/// The graph and the nodes that a selector denotes; none for the whole model.
+fn chosen(
+    model: &Model,
+    facts: &ModelFacts<'_>,
+    selector: Option<&str>,
+) -> Result<(Option<GraphId>, Option<Vec<NodeId>>), Failure> {
+    let Some(selector) = selector else { return Ok((None, None)) };
+    let selection = Selection::new(facts);
+    if let Some(graph) = selection.graph(&pasted(model, selector))? {
+        return Ok((Some(graph), None));
+    }
+    let nodes = nodes_of(model, &selection, selector)?;
+    let graph = nodes.first().map(|&node| model.node(node).graph());
+    if nodes.iter().any(|&node| Some(model.node(node).graph()) != graph) {
+        return Err(Failure::new("the nodes are in several graphs, and a picture shows one")
+            .help("select nodes of one graph: `function(DOMAIN.NAME)/SELECTOR`, `main()/SELECTOR`"));
+    }
+    Ok((graph, Some(nodes)))
+}
+
+/// What the colors need.
+fn marks(
+    loaded: &Loaded,
+    facts: &ModelFacts<'_>,
+    registry: &Registry,
+    color_by: ColorBy,
+) -> Result<Marks, Failure> {
+    let mut marks = Marks::default();
+    match color_by {
+        ColorBy::Type | ColorBy::Scope => {}
+        ColorBy::Cost => {
+            let cost = onnx_page::model_cost(&loaded.model, registry, &loaded.execution).map_err(Failure::new)?;
+            onnx_page::mark_cost(&loaded.model, &cost, &mut marks);
+        }
+        ColorBy::Findings => {
+            let found =
+                onnx_page::findings(&loaded.model, facts.inference(), registry, &loaded.execution);
+            onnx_page::mark_findings(&loaded.model, &found, &mut marks);
+        }
+    }
+    Ok(marks)
+}
+
+impl LibraryError for DrawError {
+    fn help(&self) -> Option<String> {
+        Some("give a smaller `--depth`, or choose a part by `--at`".to_owned())
+    }
+}

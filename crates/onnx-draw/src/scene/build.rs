@@ -1,0 +1,585 @@
+//! The levels of a scene.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use onnx_ir::{Def, FunctionId, GraphId, Model, NodeId, User, ValueId};
+use onnx_schema::op;
+use slotmap::SecondaryMap;
+
+use super::divide::{Division, Draft, Nodes, divide};
+use super::paths::Paths;
+use super::{Edge, Item, ItemKind, Level, LevelId, SceneOptions};
+use crate::text::{shortened, shown, type_text};
+
+/// Ports, inputs or outputs of a level that have a box each; more have one together.
+const MOST_PORTS: usize = 40;
+/// Labels of the edges that begin at a box at most.
+const MOST_LABELS: usize = 3;
+/// Weights that a node lists.
+const MOST_WEIGHTS: usize = 3;
+
+/// The places of nodes: their levels and boxes.
+pub(super) type Places = SecondaryMap<NodeId, (LevelId, usize)>;
+
+/// The levels of a model, the outermost first, and the places of nodes.
+pub(super) fn levels(model: &Model, options: &SceneOptions<'_>) -> (Vec<Level>, Places) {
+    let mut build = Build {
+        model,
+        options,
+        levels: vec![Level::default()],
+        places: Places::new(),
+        bodies: SecondaryMap::new(),
+        graphs: VecDeque::new(),
+    };
+    let main = options.graph.unwrap_or(model.main_graph());
+    build.graphs.push_back((main, 0));
+    while let Some((graph, level)) = build.graphs.pop_front() {
+        let chosen = options.nodes.filter(|_| level == 0);
+        build.graph(graph, level, chosen);
+    }
+    (build.levels, build.places)
+}
+
+struct Build<'m, 'o> {
+    model: &'m Model,
+    options: &'o SceneOptions<'m>,
+    levels: Vec<Level>,
+    places: Places,
+    /// The levels of bodies of functions.
+    bodies: SecondaryMap<FunctionId, LevelId>,
+    /// Graphs whose level is empty so far.
+    graphs: VecDeque<(GraphId, LevelId)>,
+}
+
+/// A graph whose levels are built.
+struct Graph<'m> {
+    graph: GraphId,
+    /// The nodes that are drawn, in topological order.
+    drawn: Vec<NodeId>,
+    /// The number of each drawn node.
+    number: SecondaryMap<NodeId, u32>,
+    nodes: Nodes,
+    /// What each node uses, captures included, with the first index of the operand.
+    operands: Vec<Vec<(ValueId, u32)>>,
+    paths: Paths<'m>,
+    /// The titles of the components that are groups of the caller.
+    titles: HashMap<u32, &'m str>,
+    /// The box of the level that is built, for each node; `(level, item)`.
+    owner: Vec<(LevelId, usize)>,
+}
+
+/// A level that is to be built: nodes whose paths are equal in the first components.
+struct Task {
+    level: LevelId,
+    members: Vec<u32>,
+    depth: usize,
+    is_outermost: bool,
+}
+
+impl<'m> Build<'m, '_> {
+    fn graph(&mut self, graph: GraphId, level: LevelId, chosen: Option<&[NodeId]>) {
+        let mut cx = self.collect(graph, chosen);
+        let members = (0..u32::try_from(cx.drawn.len()).unwrap_or(u32::MAX)).collect();
+        let mut tasks = vec![Task { level, members, depth: 0, is_outermost: true }];
+        while let Some(task) = tasks.pop() {
+            self.level(&mut cx, &task, &mut tasks);
+        }
+        self.place_constants(&cx, graph);
+    }
+
+    /// The nodes of a graph that are drawn, with their scopes and operands.
+    fn collect(&mut self, graph: GraphId, chosen: Option<&[NodeId]>) -> Graph<'m> {
+        let model = self.model;
+        let nodes: Vec<NodeId> = model.sorted_nodes(graph).unwrap_or_else(|_| model.nodes(graph).collect());
+        let mut is_chosen: SecondaryMap<NodeId, ()> = SecondaryMap::new();
+        chosen.unwrap_or(&nodes).iter().for_each(|&node| {
+            is_chosen.insert(node, ());
+        });
+        let is_drawn = |node: &NodeId| {
+            is_chosen.contains_key(*node) && (chosen.is_some() || !is_weight_node(model, *node))
+        };
+        let drawn: Vec<NodeId> = nodes.into_iter().filter(is_drawn).collect();
+        let mut number = SecondaryMap::new();
+        for (index, &node) in drawn.iter().enumerate() {
+            number.insert(node, u32::try_from(index).unwrap_or(u32::MAX));
+        }
+        let operands: Vec<_> = drawn.iter().map(|&node| operands(model, graph, node)).collect();
+        let sources = operands.iter().map(|operands| {
+            let makers = operands.iter().filter_map(|&(value, _)| model.value(value).producer());
+            makers.filter_map(|maker| number.get(maker).copied()).collect()
+        });
+        let sources = sources.collect();
+        let mut paths = Paths::default();
+        let mut scopes: Vec<Vec<u32>> = drawn.iter().map(|&node| paths.of(model, node)).collect();
+        let mut titles = HashMap::new();
+        for group in self.options.groups {
+            let members: Vec<u32> =
+                group.nodes.iter().filter_map(|&node| number.get(node).copied()).collect();
+            let has_scope = |&member: &u32| !scopes[member as usize].is_empty();
+            if members.is_empty() || members.iter().any(has_scope) {
+                continue;
+            }
+            // Texts of two groups may be equal, so the number does not come from the table.
+            paths.texts.push("");
+            let component = u32::try_from(paths.texts.len() - 1).unwrap_or(u32::MAX);
+            titles.insert(component, group.title.as_str());
+            members.iter().for_each(|&member| scopes[member as usize].push(component));
+        }
+        let owner = vec![(usize::MAX, 0); drawn.len()];
+        Graph {
+            graph,
+            drawn,
+            number,
+            nodes: Nodes { paths: scopes, sources },
+            operands,
+            paths,
+            titles,
+            owner,
+        }
+    }
+
+    fn level(&mut self, cx: &mut Graph<'m>, task: &Task, tasks: &mut Vec<Task>) {
+        let (shared, drafts, parts) = match divide(&cx.nodes, &task.members, task.depth) {
+            Division::Boxes { shared, drafts } => (shared, drafts, 0),
+            Division::Parts(parts) => {
+                let count = parts.len();
+                let draft = |members| Draft { component: None, piece: 0, members };
+                (Vec::new(), parts.into_iter().map(draft).collect(), count)
+            }
+        };
+        let depth = task.depth + shared.len();
+        for (index, draft) in drafts.into_iter().enumerate() {
+            for &member in &draft.members {
+                cx.owner[member as usize] = (task.level, index);
+                self.places.insert(cx.drawn[member as usize], (task.level, index));
+            }
+            let item = match draft.members.as_slice() {
+                &[member] => self.node(cx, member, (task.level, index)),
+                _ => {
+                    let title = match draft.component {
+                        _ if parts > 0 => format!("part {} of {parts}", index + 1),
+                        Some(component) => Self::title(cx, component, &draft),
+                        None => String::new(),
+                    };
+                    let deeper = depth + usize::from(draft.component.is_some());
+                    let inside = self.inside((task.level, index));
+                    let lines = self.summary(cx, &draft.members);
+                    let nodes = draft.members.len();
+                    tasks.push(Task {
+                        level: inside,
+                        members: draft.members,
+                        depth: deeper,
+                        is_outermost: false,
+                    });
+                    Item {
+                        kind: ItemKind::Group,
+                        title,
+                        lines,
+                        inside: Some(inside),
+                        nodes,
+                        values: Vec::new(),
+                    }
+                }
+            };
+            self.levels[task.level].items.push(item);
+        }
+        Wires::new(self, cx, task).connect();
+    }
+
+    /// An empty level in a box.
+    fn inside(&mut self, parent: (LevelId, usize)) -> LevelId {
+        self.levels.push(Level { parent: Some(parent), ..Level::default() });
+        self.levels.len() - 1
+    }
+
+    fn title(cx: &Graph<'m>, component: u32, draft: &Draft) -> String {
+        let title = cx.titles.get(&component).copied();
+        let text =
+            shown(title.or_else(|| cx.paths.texts.get(component as usize).copied()).unwrap_or_default());
+        match draft.piece {
+            0 => text,
+            piece => format!("{text} ({piece})"),
+        }
+    }
+
+    /// The number of nodes and the most frequent operators.
+    fn summary(&self, cx: &Graph<'m>, members: &[u32]) -> Vec<String> {
+        let mut counts: HashMap<_, (usize, u32)> = HashMap::new();
+        for &member in members {
+            let operator = self.model.node(cx.drawn[member as usize]).op();
+            counts.entry(operator).or_insert((0, member)).0 += 1;
+        }
+        let mut counts: Vec<_> = counts.into_iter().collect();
+        counts.sort_unstable_by_key(|&(_, (count, first))| (std::cmp::Reverse(count), first));
+        let names: Vec<String> =
+            counts.iter().take(3).map(|&(operator, _)| shortened(self.model.str(operator), 16)).collect();
+        let more = if counts.len() > 3 { ", …" } else { "" };
+        vec![format!("{} nodes: {}{more}", members.len(), names.join(", "))]
+    }
+
+    fn node(&mut self, cx: &Graph<'m>, member: u32, place: (LevelId, usize)) -> Item {
+        let node = cx.drawn[member as usize];
+        let record = self.model.node(node);
+        let domain = self.model.str(record.domain());
+        let name = self.model.str(record.op());
+        let title = if domain.is_empty() { shown(name) } else { shown(&format!("{domain}.{name}")) };
+        let lines = self.weights(node);
+        let inside = self.contents(node, place);
+        Item { kind: ItemKind::Node(node), title, lines, inside, nodes: 1, values: Vec::new() }
+    }
+
+    /// The weights that a node uses, by the names of the operands.
+    fn weights(&self, node: NodeId) -> Vec<String> {
+        let record = self.model.node(node);
+        let schema = match self.model.callee(node, self.options.registry) {
+            onnx_ir::Callee::Standard(schema) => Some(schema),
+            _ => None,
+        };
+        let weights = record.inputs().enumerate().filter_map(|(index, value)| {
+            let value = value.filter(|&value| is_weight(self.model, value))?;
+            let name = schema.and_then(|schema| schema.input_for(index)).map(|formal| formal.name);
+            Some((name.unwrap_or("weight"), value))
+        });
+        let weights: Vec<(&str, ValueId)> = weights.collect();
+        let line = |&(name, value): &(&str, ValueId)| {
+            let name = shortened(name, 14);
+            format!("{name} {}", type_text(self.model, self.options.inference, value))
+        };
+        let mut lines: Vec<String> = weights.iter().take(MOST_WEIGHTS).map(line).collect();
+        if weights.len() > MOST_WEIGHTS {
+            lines.push(format!("{} more weights", weights.len() - MOST_WEIGHTS));
+        }
+        lines
+    }
+
+    /// The level of the graphs that are nested in a node, or of the body of the function that it calls.
+    fn contents(&mut self, node: NodeId, place: (LevelId, usize)) -> Option<LevelId> {
+        let model = self.model;
+        let record = model.node(node);
+        let graphs: Vec<(&str, GraphId)> = record
+            .attributes()
+            .iter()
+            .flat_map(|attribute| {
+                let name = model.str(attribute.name());
+                attribute.value().graphs().iter().map(move |&graph| (name, graph))
+            })
+            .collect();
+        match graphs.as_slice() {
+            [] => {}
+            &[(_, graph)] => {
+                let level = self.inside(place);
+                self.graphs.push_back((graph, level));
+                return Some(level);
+            }
+            several => {
+                let level = self.inside(place);
+                for (index, &(name, graph)) in several.iter().enumerate() {
+                    let inner = self.inside((level, index));
+                    self.graphs.push_back((graph, inner));
+                    let nodes = model.graph(graph).node_count();
+                    self.levels[level].items.push(Item {
+                        kind: ItemKind::Graph(graph),
+                        title: shown(name),
+                        lines: vec![format!("{nodes} nodes")],
+                        inside: Some(inner),
+                        nodes,
+                        values: Vec::new(),
+                    });
+                }
+                return Some(level);
+            }
+        }
+        let onnx_ir::Callee::Function(function) = model.callee(node, self.options.registry) else {
+            return None;
+        };
+        if let Some(&level) = self.bodies.get(function) {
+            return Some(level);
+        }
+        let level = self.inside(place);
+        self.bodies.insert(function, level);
+        self.graphs.push_back((model.function(function).body(), level));
+        Some(level)
+    }
+
+    /// Constants are at the place of their first user.
+    fn place_constants(&mut self, cx: &Graph<'m>, graph: GraphId) {
+        let nodes: Vec<NodeId> = self.model.nodes(graph).collect();
+        for node in nodes.into_iter().rev().filter(|&node| !cx.number.contains_key(node)) {
+            let outputs = self.model.node(node).outputs().iter().flatten();
+            let users = outputs.flat_map(|&value| self.model.value(value).uses());
+            let place = users.filter_map(|usage| self.places.get(usage.user.node()?).copied()).next();
+            if let Some(place) = place {
+                self.places.insert(node, place);
+            }
+        }
+    }
+}
+
+/// What a node of a graph uses: its operands, names in attributes, and what its nested graphs capture.
+fn operands(model: &Model, graph: GraphId, node: NodeId) -> Vec<(ValueId, u32)> {
+    let record = model.node(node);
+    let mut found: Vec<(ValueId, u32)> = record
+        .inputs()
+        .enumerate()
+        .filter_map(|(index, value)| Some((value?, u32::try_from(index).unwrap_or(u32::MAX))))
+        .collect();
+    let count = record.input_count();
+    found.extend(record.used_values().skip(found.len()).map(|value| (value, u32::MAX)));
+    if record.attributes().iter().any(|attribute| !attribute.value().graphs().is_empty()) {
+        let slot = u32::try_from(count).unwrap_or(u32::MAX);
+        let inner = model.walk_node(node).nodes().filter(|&inner| inner != node);
+        let used = inner.flat_map(|inner| model.node(inner).used_values());
+        found.extend(used.filter(|&value| model.graph_of(value) == graph).map(|value| (value, slot)));
+    }
+    let mut seen = HashSet::new();
+    found.retain(|&(value, _)| seen.insert(value) && !is_weight(model, value));
+    found
+}
+
+/// Returns `true` for an initializer, the result of a `Constant`, and copies of these.
+fn is_weight(model: &Model, value: ValueId) -> bool {
+    let mut value = value;
+    // Exporters share weights through one `Identity`.
+    for _ in 0..4 {
+        if model.value(value).initializer().is_some() {
+            return true;
+        }
+        let Some(node) = model.value(value).producer() else { return false };
+        if !is_constant(model, node) {
+            return false;
+        }
+        let record = model.node(node);
+        if record.is(op::CONSTANT) {
+            return true;
+        }
+        let Some(operand) = record.input(0) else { return false };
+        value = operand;
+    }
+    false
+}
+
+/// Returns `true` for a `Constant` or `Identity` whose result is not an output of a graph.
+fn is_constant(model: &Model, node: NodeId) -> bool {
+    let record = model.node(node);
+    (record.is(op::CONSTANT) || record.is(op::IDENTITY))
+        && record.outputs().iter().flatten().all(|&value| {
+            let uses = model.value(value).uses();
+            !uses.is_empty() && !uses.iter().any(|usage| matches!(usage.user, User::Graph(_)))
+        })
+}
+
+/// Returns `true` for a node that is not drawn, as its result is a weight of its users.
+fn is_weight_node(model: &Model, node: NodeId) -> bool {
+    is_constant(model, node)
+        && model.node(node).outputs().iter().flatten().all(|&value| is_weight(model, value))
+}
+
+/// The edges of a level.
+struct Wires<'b, 'm, 'o, 'g> {
+    build: &'b mut Build<'m, 'o>,
+    cx: &'g Graph<'m>,
+    task: &'g Task,
+    edges: Vec<Edge>,
+    index: HashMap<(usize, usize), usize>,
+    seen: HashSet<(usize, ValueId)>,
+}
+
+impl<'b, 'm, 'o, 'g> Wires<'b, 'm, 'o, 'g> {
+    fn new(build: &'b mut Build<'m, 'o>, cx: &'g Graph<'m>, task: &'g Task) -> Self {
+        Self { build, cx, task, edges: Vec::new(), index: HashMap::new(), seen: HashSet::new() }
+    }
+
+    fn owner(&self, node: NodeId) -> Option<usize> {
+        let number = *self.cx.number.get(node)?;
+        let (level, item) = self.cx.owner[number as usize];
+        (level == self.task.level).then_some(item)
+    }
+
+    fn add(&mut self, from: usize, to: usize, value: ValueId, slot: u32) {
+        if from == to {
+            return;
+        }
+        let next = self.edges.len();
+        let index = *self.index.entry((from, to)).or_insert(next);
+        let is_new = self.seen.insert((index, value));
+        match self.edges.get_mut(index) {
+            Some(edge) => {
+                edge.values.extend(is_new.then_some(value));
+                edge.slot = edge.slot.min(slot);
+            }
+            None => self.edges.push(Edge { from, to, values: vec![value], slot, trunk: 0, label: None }),
+        }
+    }
+
+    fn connect(mut self) {
+        let model = self.build.model;
+        let (mut arriving, mut leaving) = (Border::default(), Border::default());
+        for &member in &self.task.members {
+            let node = self.cx.drawn[member as usize];
+            let Some(to) = self.owner(node) else { continue };
+            for &(value, slot) in &self.cx.operands[member as usize] {
+                match model.value(value).producer().and_then(|maker| self.owner(maker)) {
+                    Some(from) => self.add(from, to, value, slot),
+                    None => arriving.add(value, to, slot),
+                }
+            }
+            for &value in model.node(node).outputs().iter().flatten() {
+                if self.leaves(value) {
+                    leaving.add(value, to, 0);
+                }
+            }
+        }
+        if self.task.is_outermost {
+            self.interface(&mut arriving, &mut leaving);
+        }
+        self.border(&arriving, true);
+        self.border(&leaving, false);
+        let mut trunks: HashMap<(usize, ValueId), u32> = HashMap::new();
+        for edge in &mut self.edges {
+            let next = u32::try_from(trunks.len()).unwrap_or(u32::MAX);
+            edge.trunk = *trunks.entry((edge.from, edge.values[0])).or_insert(next);
+        }
+        self.label();
+        self.build.levels[self.task.level].edges = self.edges;
+    }
+
+    /// Labels the first of the edges that begin at one place. Many labels side by side would make a box as wide as the picture,
+    /// and the box of an input has its type.
+    fn label(&mut self) {
+        let mut begins: Vec<HashSet<u32>> = Vec::new();
+        begins.resize_with(self.build.levels[self.task.level].items.len(), HashSet::new);
+        let firsts: Vec<bool> = self.edges.iter().map(|edge| begins[edge.from].insert(edge.trunk)).collect();
+        for (edge, is_first) in self.edges.iter_mut().zip(firsts) {
+            let kind = self.build.levels[self.task.level].items[edge.from].kind;
+            if is_first && begins[edge.from].len() <= MOST_LABELS && kind != ItemKind::Input {
+                edge.label = Some(match edge.values.as_slice() {
+                    [value] => type_text(self.build.model, self.build.options.inference, *value),
+                    values => format!("{} values", values.len()),
+                });
+            }
+        }
+    }
+
+    /// Returns `true` if something outside of the level uses a value.
+    fn leaves(&self, value: ValueId) -> bool {
+        let model = self.build.model;
+        model.value(value).uses().iter().any(|usage| match usage.user {
+            User::Graph(graph) => graph == self.cx.graph,
+            User::Node(node) | User::Attribute(node) => {
+                let outer = model.ancestor_in(node, self.cx.graph);
+                outer.is_some_and(|outer| self.owner(outer).is_none())
+            }
+        })
+    }
+
+    /// Unused inputs of a graph, and outputs that no node makes.
+    fn interface(&self, arriving: &mut Border, leaving: &mut Border) {
+        if self.build.options.nodes.is_some() && self.task.level == 0 {
+            return;
+        }
+        let model = self.build.model;
+        let graph = model.graph(self.cx.graph);
+        for &value in graph.inputs() {
+            if model.value(value).initializer().is_none() {
+                arriving.values.entry(value).or_default();
+                arriving.order.extend((arriving.order.len() < arriving.values.len()).then_some(value));
+            }
+        }
+        for output in graph.outputs() {
+            leaving.values.entry(output.value()).or_default();
+            leaving.order.extend((leaving.order.len() < leaving.values.len()).then_some(output.value()));
+        }
+    }
+
+    /// Boxes for values that cross the border of the level.
+    fn border(&mut self, border: &Border, is_arriving: bool) {
+        let model = self.build.model;
+        let is_interface = |value: ValueId| {
+            let is_root = self.task.level == 0;
+            is_root
+                || self.task.is_outermost
+                    && match is_arriving {
+                        true => {
+                            matches!(model.value(value).def(), Def::Input { graph, .. } if graph == self.cx.graph)
+                        }
+                        false => true,
+                    }
+        };
+        let (outer, inner): (Vec<ValueId>, Vec<ValueId>) =
+            border.order.iter().copied().partition(|&value| is_interface(value));
+        let kinds = match is_arriving {
+            true => (ItemKind::Input, ItemKind::Arriving),
+            false => (ItemKind::Output, ItemKind::Leaving),
+        };
+        for (kind, values) in [(kinds.0, outer), (kinds.1, inner)] {
+            let pieces: Vec<&[ValueId]> = match values.len() {
+                0 => continue,
+                count if count > MOST_PORTS => vec![&values],
+                _ => values.chunks(1).collect(),
+            };
+            for piece in pieces {
+                let index = self.build.levels[self.task.level].items.len();
+                let item = self.port(kind, piece);
+                self.build.levels[self.task.level].items.push(item);
+                for value in piece {
+                    for &(item, slot) in border.values.get(value).into_iter().flatten() {
+                        match is_arriving {
+                            true => self.add(index, item, *value, slot),
+                            false => self.add(item, index, *value, slot),
+                        }
+                    }
+                }
+            }
+        }
+        // An output that is an input.
+        if !is_arriving && self.task.is_outermost {
+            self.pass_through();
+        }
+    }
+
+    fn pass_through(&mut self) {
+        let items = &self.build.levels[self.task.level].items;
+        let of = |kind: ItemKind| {
+            let items = items.iter().enumerate().filter(move |(_, item)| item.kind == kind);
+            items.flat_map(|(index, item)| item.values.iter().map(move |&value| (value, index)))
+        };
+        let inputs: HashMap<ValueId, usize> = of(ItemKind::Input).chain(of(ItemKind::Arriving)).collect();
+        let passed: Vec<(usize, usize, ValueId)> =
+            of(ItemKind::Output).filter_map(|(value, to)| Some((*inputs.get(&value)?, to, value))).collect();
+        for (from, to, value) in passed {
+            self.add(from, to, value, 0);
+        }
+    }
+
+    fn port(&self, kind: ItemKind, values: &[ValueId]) -> Item {
+        let (model, inference) = (self.build.model, self.build.options.inference);
+        let what = if matches!(kind, ItemKind::Input | ItemKind::Arriving) { "inputs" } else { "outputs" };
+        let (title, lines) = match values {
+            &[value] => {
+                let name = shown(model.str(model.value(value).name()));
+                (name, vec![type_text(model, inference, value)])
+            }
+            values => (format!("{} {what}", values.len()), Vec::new()),
+        };
+        Item { kind, title, lines, inside: None, nodes: 0, values: values.to_vec() }
+    }
+}
+
+/// Values that cross the border of a level, in the order in which they were found, with the boxes inside.
+#[derive(Default)]
+struct Border {
+    order: Vec<ValueId>,
+    values: HashMap<ValueId, Vec<(usize, u32)>>,
+}
+
+impl Border {
+    fn add(&mut self, value: ValueId, item: usize, slot: u32) {
+        let boxes = self.values.entry(value).or_insert_with(|| {
+            self.order.push(value);
+            Vec::new()
+        });
+        if boxes.last().is_none_or(|&(last, _)| last != item) {
+            boxes.push((item, slot));
+        }
+    }
+}

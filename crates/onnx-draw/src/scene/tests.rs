@@ -1,0 +1,236 @@
+//! Properties of scenes and of what is written of them.
+
+use onnx_ir::Model;
+use onnx_shape_infer::{InferOptions, infer};
+use onnx_text::{ParseOptions, parse_model};
+
+use super::*;
+use crate::{HtmlOptions, Marks, Open, Style, html, level_json, svg};
+
+fn model(body: &str) -> Model {
+    let text = format!("<ir_version: 10, opset_import: [\"\": 21]>\n{body}");
+    parse_model(&text, &ParseOptions::default()).unwrap()
+}
+
+/// The titles of a level with those of the levels in it.
+fn outline(scene: &Scene, level: LevelId) -> String {
+    let items = scene.level(level).unwrap().items.iter().filter(|item| item.kind.is_box());
+    let texts: Vec<String> = items
+        .map(|item| match item.inside {
+            Some(inside) => format!("{}({})", item.title, outline(scene, inside)),
+            None => item.title.clone(),
+        })
+        .collect();
+    texts.join(" ")
+}
+
+#[test]
+fn scopes_of_names_are_boxes() {
+    let model = model(
+        "g (float[2] x) => (float[2] y) {
+          [\"/enc/l.0/Relu\"] a = Relu (x)
+          [\"/enc/l.0/Abs\"] b = Abs (a)
+          [\"/enc/l.1/Relu\"] c = Relu (b)
+          [\"/enc/l.1/Abs\"] d = Abs (c)
+          [\"/head/Exp\"] y = Exp (d)
+        }",
+    );
+    let scene = Scene::new(&model, &SceneOptions::default());
+    assert_eq!(outline(&scene, 0), "enc(l.0(Relu Abs) l.1(Relu Abs)) Exp");
+    let node = model.nodes(model.main_graph()).nth(3).unwrap();
+    assert_eq!(scene.path(scene.place(node).unwrap()), [0, 1, 1]);
+}
+
+#[test]
+fn constants_are_lines_of_their_users() {
+    let model = model(
+        "g (float[N, 3] x) => (float[N, 3] y) <float[3] w = {1, 2, 3}> {
+          two = Constant <value_float = 2.0> ()
+          a = Mul (x, two)
+          y = Add (a, w)
+        }",
+    );
+    let inference = infer(&model, &InferOptions::default());
+    let scene = Scene::new(&model, &SceneOptions::default().with_inference(Some(&inference)));
+    assert_eq!(outline(&scene, 0), "Mul Add");
+    let lines: Vec<&[String]> =
+        scene.level(0).unwrap().items.iter().map(|item| item.lines.as_slice()).collect();
+    assert_eq!(lines[..2], [["B float".to_owned()], ["B 3".to_owned()]]);
+    let constant = model.nodes(model.main_graph()).next().unwrap();
+    assert_eq!(scene.place(constant), Some((0, 0)));
+    let labels: Vec<Option<&str>> =
+        scene.level(0).unwrap().edges.iter().map(|edge| edge.label.as_deref()).collect();
+    // The box of the input has its type.
+    assert_eq!(labels, [Some("N×3"), None, Some("N×3")]);
+}
+
+#[test]
+fn bodies_of_nested_graphs_and_functions_open() {
+    let model = model(
+        r#"g (bool c, float[2] x) => (float[2] y, float[2] z) {
+          y = If (c) <
+            then_branch = t () => (float[2] p) { p = Relu (x) },
+            else_branch = e () => (float[2] q) { q = Abs (x) }
+          >
+          z = Identity (x)
+        }"#,
+    );
+    let scene = Scene::new(&model, &SceneOptions::default());
+    assert_eq!(outline(&scene, 0), "If(then_branch(Relu) else_branch(Abs)) Identity");
+    // What the branches capture is an operand of the node.
+    let level = scene.level(0).unwrap();
+    assert_eq!(level.edges.iter().filter(|edge| edge.to == 0).count(), 2);
+}
+
+#[test]
+fn recursive_functions_end() {
+    let text = r#"<ir_version: 10, opset_import: ["": 21, "d": 1]>
+        g (float[2] x) => (float[2] y) { y = d.f (x) }
+        <domain: "d", opset_import: ["": 21, "d": 1]> f (a) => (b) { c = d.f (a) b = Relu (c) }"#;
+    let model = parse_model(text, &ParseOptions::default()).unwrap();
+    let scene = Scene::new(&model, &SceneOptions::default());
+    let picture = scene.picture(&scene.opened(300)).unwrap();
+    assert!(picture.boxes.len() <= 300);
+    let deep = scene.picture(&scene.opened_to(1_000).unwrap()).unwrap();
+    assert!(deep.boxes.len() < 1_000);
+}
+
+/// A level has few boxes, whatever the graph is.
+#[test]
+fn every_level_has_few_boxes() {
+    let wide: String = (0..3000).map(|index| format!("w{index} = Relu (x)\n")).collect();
+    let names: Vec<String> = (0..3000).map(|index| format!("w{index}")).collect();
+    let chain: String = (0..3000).map(|index| format!("c{} = Abs (c{index})\n", index + 1)).collect();
+    let body = format!(
+        "g (float[2] x, float[2] c0) => (float[6000] y, float[2] c3000) {{\n{wide}{chain} y = Concat <axis = 0> ({})\n}}",
+        names.join(", ")
+    );
+    let model = model(&body);
+    let scene = Scene::new(&model, &SceneOptions::default());
+    for level in 0..scene.level_count() {
+        let level = scene.level(level).unwrap();
+        assert!(level.items.iter().filter(|item| item.kind.is_box()).count() <= MAX_BOXES);
+        assert!(level.items.len() <= 3 * MAX_BOXES, "{}", level.items.len());
+        assert!(level.edges.iter().all(|edge| edge.from != edge.to));
+    }
+    for node in model.nodes(model.main_graph()) {
+        let place = scene.place(node).unwrap();
+        assert_eq!(scene.level(place.0).unwrap().items[place.1].kind, ItemKind::Node(node));
+    }
+    let all = scene.picture(&scene.opened_to(100).unwrap()).unwrap();
+    assert!(all.boxes.iter().filter(|drawn| matches!(drawn.kind, ItemKind::Node(_))).count() == 6001);
+    check(&all);
+}
+
+/// What is true of every picture.
+fn check(picture: &crate::Picture) {
+    let mut boxes: Vec<&crate::Drawn> = picture.boxes.iter().collect();
+    for drawn in &boxes {
+        assert!(drawn.x >= -0.01 && drawn.x + drawn.size.width <= picture.size.width + 0.01);
+        assert!(drawn.y >= -0.01 && drawn.y + drawn.size.height <= picture.size.height + 0.01);
+    }
+    // Closed boxes do not overlap: neighbours from the left to the right in one row of pixels.
+    boxes.retain(|drawn| !drawn.is_open);
+    boxes.sort_by(|a, b| a.y.total_cmp(&b.y).then(a.x.total_cmp(&b.x)));
+    for near in boxes.windows(2).filter(|near| (near[0].y - near[1].y).abs() < 0.01) {
+        assert!(near[0].x + near[0].size.width <= near[1].x + 0.01);
+    }
+}
+
+#[test]
+fn open_boxes_contain_what_is_in_them() {
+    let model = model(
+        "g (float[2] x) => (float[2] y) {
+          [\"/a/b/r\"] p = Relu (x)
+          [\"/a/b/s\"] q = Abs (p)
+          [\"/a/t\"] r = Exp (q)
+          [\"/u\"] y = Add (r, p)
+        }",
+    );
+    let scene = Scene::new(&model, &SceneOptions::default());
+    let picture = scene.picture(&scene.opened_to(9).unwrap()).unwrap();
+    check(&picture);
+    for drawn in picture.boxes.iter().filter(|drawn| drawn.path.len() > 1) {
+        let outer =
+            picture.boxes.iter().find(|outer| outer.path == drawn.path[..drawn.path.len() - 1]).unwrap();
+        assert!(outer.is_open && outer.x < drawn.x && outer.y < drawn.y);
+        assert!(drawn.x + drawn.size.width < outer.x + outer.size.width);
+        assert!(drawn.y + drawn.size.height < outer.y + outer.size.height);
+    }
+    let closed = scene.picture(&Open::new()).unwrap();
+    assert_eq!(closed.boxes.len(), 4);
+    // Paths that do not exist have no effect.
+    let wrong = Open::from([vec![77], vec![1], vec![0, 0, 0]]);
+    assert_eq!(scene.picture(&wrong).unwrap().boxes.len(), 4);
+}
+
+#[test]
+fn hostile_names_are_text() {
+    let name = "</text><script>alert(1)</script>\u{202e}\u{0}&'\"";
+    let mut model = model("g (float[2] x) => (float[2] y) { a = Relu (x) b = Abs (a) y = Exp (b) }");
+    let scoped = model.intern(&format!("{name}/{name}/n"));
+    let nodes: Vec<_> = model.nodes(model.main_graph()).collect();
+    model.set_node_name(nodes[0], scoped);
+    model.set_node_name(nodes[1], scoped);
+    let symbol = model.intern(name);
+    let input = model.graph(model.main_graph()).inputs()[0];
+    model.set_value_name(input, symbol);
+    let scene = Scene::new(&model, &SceneOptions::default());
+    let picture = scene.picture(&scene.opened(100)).unwrap();
+    let document = svg(&picture, &Style::default().with_title(name.to_owned()));
+    assert!(!document.contains("<script") && !document.contains('\u{202e}') && !document.contains('\0'));
+    assert!(document.contains("&lt;script&gt;"));
+    let page = html(
+        &model,
+        &scene,
+        &scene.summary(&Marks::default()),
+        &HtmlOptions::default().with_title(name.to_owned()),
+    );
+    assert_eq!(page.matches("<script").count(), 2, "the data and the page itself");
+    assert!(!page.contains('\u{202e}'));
+    let json = level_json(&scene, 0, &scene.summary(&Marks::default()));
+    assert!(!json.contains('<') && json.contains("\\u003c"));
+    assert_eq!(level_json(&scene, 999, &scene.summary(&Marks::default())), "null");
+}
+
+#[test]
+fn broken_models_have_pictures() {
+    for body in [
+        "g () => () { }",
+        "g (float[2] x) => (float[2] x) { }",
+        // A cycle, an unknown operator, and a name that nothing defines.
+        "g (float[2] x) => (float[2] y) { a = Add (x, b) b = Relu (a) y = no.Such (b, missing) }",
+        "g (float[2] x) => (float[2] y) { y = Relu (x) y = Abs (x) }",
+    ] {
+        let model = model(body);
+        let inference = infer(&model, &InferOptions::default());
+        let scene = Scene::new(&model, &SceneOptions::default().with_inference(Some(&inference)));
+        let picture = scene.picture(&scene.opened(100)).unwrap();
+        check(&picture);
+        assert!(svg(&picture, &Style::default()).ends_with("</svg>\n"));
+    }
+}
+
+#[test]
+fn pictures_are_deterministic() {
+    let body: String = (0..400)
+        .map(|index| {
+            format!("[\"/m/l.{}/n{index}\"] v{} = Add (v{index}, v{})\n", index / 20, index + 1, index / 2)
+        })
+        .collect();
+    let model = model(&format!("g (float[2] v0) => (float[2] v400) {{\n{body}}}"));
+    let draw = || {
+        let scene = Scene::new(&model, &SceneOptions::default());
+        svg(&scene.picture(&scene.opened(500)).unwrap(), &Style::default())
+    };
+    assert_eq!(draw(), draw());
+}
+
+#[test]
+fn a_selection_shows_what_enters_and_leaves_it() {
+    let model = model("g (float[2] x) => (float[2] y) { a = Relu (x) b = Abs (a) c = Exp (b) y = Neg (c) }");
+    let nodes: Vec<_> = model.nodes(model.main_graph()).skip(1).take(2).collect();
+    let scene = Scene::new(&model, &SceneOptions::default().with_nodes(Some(&nodes)));
+    let titles: Vec<&str> = scene.level(0).unwrap().items.iter().map(|item| item.title.as_str()).collect();
+    assert_eq!(titles, ["Abs", "Exp", "a", "c"]);
+}

@@ -1,0 +1,104 @@
+//! What other crates find out about a model, as marks and groups of a picture.
+
+use std::collections::{HashMap, VecDeque};
+
+use onnx_check::{CheckOptions, check};
+use onnx_compose::cost::{Cost, CostOptions, cost};
+use onnx_diag::{Severity, Sink};
+use onnx_draw::{Group, Marks};
+use onnx_functions::{OutlineOptions, repeated_blocks};
+use onnx_ir::{Model, NodeId, Selectors};
+use onnx_schema::Registry;
+use onnx_shape_infer::Inference;
+use onnx_types::Execution;
+
+/// Nodes of a graph at most in which repeated blocks are searched.
+const MOST_FOR_BLOCKS: usize = 20_000;
+/// Nodes of a graph at least in which repeated blocks are searched.
+const LEAST_FOR_BLOCKS: usize = 40;
+
+/// The repeated blocks of the main graph, as groups of a scene. Models whose nodes have scopes need none.
+#[must_use]
+pub fn block_groups(model: &Model, registry: &Registry, execution: &Execution) -> Vec<Group> {
+    let graph = model.main_graph();
+    let count = model.graph(graph).node_count();
+    let scoped = |&node: &NodeId| {
+        let record = model.node(node);
+        let is_scope = |key: &str| key == "namespace" || key == "pkg.torch.onnx.name_scopes";
+        model.str(record.name()).trim_start_matches('/').contains('/')
+            || record.metadata().iter().any(|entry| is_scope(model.str(entry.key())))
+    };
+    let has_scopes = model.nodes(graph).filter(scoped).count() * 4 > count;
+    if has_scopes || !(LEAST_FOR_BLOCKS..=MOST_FOR_BLOCKS).contains(&count) {
+        return Vec::new();
+    }
+    let options = OutlineOptions::default().with_registry(registry).with_execution(execution.clone());
+    // A graph without blocks, or one that is not sorted, is divided without them.
+    let blocks = repeated_blocks(model, graph, &options).unwrap_or_default();
+    let mut groups = Vec::new();
+    for (number, occurrences) in blocks.into_iter().enumerate() {
+        let count = occurrences.len();
+        groups.extend(occurrences.into_iter().enumerate().map(|(index, nodes)| {
+            let title = format!("block {}, {} of {count}", number + 1, index + 1);
+            Group { title, nodes }
+        }));
+    }
+    groups
+}
+
+/// Everything that the checker and inference report.
+#[must_use]
+pub fn findings(model: &Model, inference: &Inference, registry: &Registry, execution: &Execution) -> Sink {
+    let options = CheckOptions::default().with_registry(registry.clone()).with_execution(execution.clone());
+    let mut found = check(model, &options);
+    found.merge(inference.findings().clone());
+    found
+}
+
+/// Marks the nodes that diagnostics are about. Notes are left out: most models have one for most nodes.
+pub fn mark_findings(model: &Model, found: &Sink, marks: &mut Marks) {
+    let selectors = Selectors::new(model);
+    for finding in found.diagnostics().iter().filter(|finding| finding.severity > Severity::Note) {
+        marks.add_finding(model, selectors.element(&finding.locus), finding.severity);
+    }
+}
+
+/// The cost of a model, as [`cost`] counts it.
+///
+/// # Errors
+///
+/// Returns the message if the cost cannot be counted.
+pub fn model_cost(model: &Model, registry: &Registry, execution: &Execution) -> Result<Cost, String> {
+    let options = CostOptions::default().with_registry(registry).with_execution(execution.clone());
+    cost(model, &options).map_err(|error| error.to_string())
+}
+
+/// The nodes of a cost, in its order; `None` for nodes that are not in the model, as calls of functions are counted by
+/// their bodies.
+#[must_use]
+pub fn nodes_of_cost(model: &Model, cost: &Cost) -> Vec<Option<NodeId>> {
+    let mut known: HashMap<(&str, &str), VecDeque<NodeId>> = HashMap::new();
+    for node in model.walk(model.main_graph()).nodes() {
+        let record = model.node(node);
+        let output = record.outputs().iter().flatten().next();
+        let name = match model.str(record.name()) {
+            "" => output.map_or("", |&value| model.str(model.value(value).name())),
+            name => name,
+        };
+        known.entry((name, model.str(record.op()))).or_default().push_back(node);
+    }
+    let found =
+        cost.nodes.iter().map(|node| known.get_mut(&(node.name.as_str(), node.op.as_str()))?.pop_front());
+    found.collect()
+}
+
+/// Marks the costs of nodes: operations, in which variables count as a typical size.
+pub fn mark_cost(model: &Model, cost: &Cost, marks: &mut Marks) {
+    for (node, counted) in nodes_of_cost(model, cost).into_iter().zip(&cost.nodes) {
+        let is_known =
+            counted.operations.known().is_some_and(|operations| operations > 0) || counted.rank > 0;
+        if let Some(node) = node.filter(|_| is_known) {
+            marks.cost.insert(node, counted.rank as f64);
+        }
+    }
+}

@@ -1,0 +1,359 @@
+// The picture on a canvas: what is visible, and nothing else.
+
+import type { Box, Line, Picture } from "./compose";
+import { TITLE } from "./compose";
+import type { Coloring, Item } from "./model";
+
+/** Rows of boxes and lines that are searched together. */
+const ROW = 400;
+/** Rows of a line at most; longer lines are looked at in every frame. */
+const MOST_ROWS = 64;
+
+export interface View {
+  x: number;
+  y: number;
+  scale: number;
+}
+
+export interface Palette {
+  background: string;
+  ink: string;
+  faint: string;
+  line: string;
+  border: string;
+  box: string;
+  group: string;
+  port: string;
+  accent: string;
+  dark: boolean;
+}
+
+export function palette(element: HTMLElement): Palette {
+  const style = getComputedStyle(element);
+  const color = (name: string): string => style.getPropertyValue(name).trim();
+  return {
+    background: color("--background"),
+    ink: color("--ink"),
+    faint: color("--faint"),
+    line: color("--line"),
+    border: color("--border"),
+    box: color("--box"),
+    group: color("--group"),
+    port: color("--port"),
+    accent: color("--accent"),
+    dark: color("--dark") === "1",
+  };
+}
+
+/** Boxes and lines by rows. */
+class Rows {
+  private readonly boxes = new Map<number, number[]>();
+  private readonly lines = new Map<number, number[]>();
+  private readonly long: number[] = [];
+
+  constructor(picture: Picture) {
+    const add = (map: Map<number, number[]>, from: number, to: number, index: number): void => {
+      for (let row = Math.floor(from / ROW); row <= Math.floor(to / ROW); row += 1) {
+        const list = map.get(row);
+        if (list) list.push(index);
+        else map.set(row, [index]);
+      }
+    };
+    picture.boxes.forEach((box, index) => add(this.boxes, box.y, box.y + box.h, index));
+    picture.lines.forEach((line, index) => {
+      const [from, to] = [line.points[1] ?? 0, line.points.at(-1) ?? 0];
+      if ((to - from) / ROW > MOST_ROWS) this.long.push(index);
+      else add(this.lines, Math.min(from, to), Math.max(from, to) + 14, index);
+    });
+  }
+
+  private static found(map: Map<number, number[]>, top: number, bottom: number): number[] {
+    const [first, last] = [Math.floor(top / ROW), Math.floor(bottom / ROW)];
+    const found = new Set<number>();
+    if (last - first > map.size) {
+      for (const [row, list] of map) if (row >= first && row <= last) for (const index of list) found.add(index);
+    } else {
+      for (let row = first; row <= last; row += 1) for (const index of map.get(row) ?? []) found.add(index);
+    }
+    return [...found].sort((a, b) => a - b);
+  }
+
+  boxesBetween(top: number, bottom: number): number[] {
+    return Rows.found(this.boxes, top, bottom);
+  }
+
+  linesBetween(top: number, bottom: number): number[] {
+    return [...this.long, ...Rows.found(this.lines, top, bottom)];
+  }
+}
+
+export class Canvas {
+  readonly element: HTMLCanvasElement;
+  view: View = { x: 0, y: 0, scale: 1 };
+  picture: Picture = { w: 0, h: 0, boxes: [], lines: [] };
+  coloring: Coloring = "type";
+  selected = "";
+  marked = new Set<string>();
+  colors: Palette;
+  private rows = new Rows(this.picture);
+  private isScheduled = false;
+  private largestCost = 0;
+  /** Number of frames that were drawn, for tests and measurements. */
+  frames = 0;
+
+  constructor(element: HTMLCanvasElement) {
+    this.element = element;
+    this.colors = palette(document.documentElement);
+  }
+
+  show(picture: Picture): void {
+    this.picture = picture;
+    this.rows = new Rows(picture);
+    this.largestCost = 0;
+    for (const box of picture.boxes) if (!box.isOpen) this.largestCost = Math.max(this.largestCost, box.item.c ?? 0);
+    this.draw();
+  }
+
+  /** Draws soon, once however often it is called. */
+  draw(): void {
+    if (this.isScheduled) return;
+    this.isScheduled = true;
+    requestAnimationFrame(() => {
+      this.isScheduled = false;
+      this.paint();
+    });
+  }
+
+  resize(): void {
+    const ratio = window.devicePixelRatio || 1;
+    const { clientWidth, clientHeight } = this.element;
+    this.element.width = Math.max(1, Math.round(clientWidth * ratio));
+    this.element.height = Math.max(1, Math.round(clientHeight * ratio));
+    this.draw();
+  }
+
+  fit(): void {
+    const { clientWidth, clientHeight } = this.element;
+    const { w, h } = this.picture;
+    const scale = Math.min((clientWidth - 40) / Math.max(w, 1), (clientHeight - 40) / Math.max(h, 1), 1);
+    // A long picture begins at its top, large enough to be read.
+    const readable = Math.max(scale, Math.min(0.45, (clientWidth - 40) / Math.max(w, 1)));
+    const s = Math.max(readable, 0.02);
+    this.view = { scale: s, x: (clientWidth - w * s) / 2, y: scale < s ? 20 : (clientHeight - h * s) / 2 };
+    this.draw();
+  }
+
+  /** Moves a box into the middle unless it is visible. */
+  reveal(path: string): void {
+    const box = this.picture.boxes.find((box) => box.path === path);
+    if (!box) return;
+    const { clientWidth, clientHeight } = this.element;
+    const scale = Math.min(Math.max(this.view.scale, 0.6), 1.5);
+    const x = this.view.x + (box.x + box.w / 2) * this.view.scale;
+    const y = this.view.y + (box.y + TITLE / 2) * this.view.scale;
+    const isVisible = x > 60 && y > 40 && x < clientWidth - 60 && y < clientHeight - 40 && scale === this.view.scale;
+    if (!isVisible) {
+      const middle = Math.min(box.h, clientHeight / scale - 60) / 2;
+      this.view = {
+        scale,
+        x: clientWidth / 2 - (box.x + box.w / 2) * scale,
+        y: clientHeight / 2 - (box.y + middle) * scale,
+      };
+    }
+    this.draw();
+  }
+
+  zoom(factor: number, x: number, y: number): void {
+    const scale = Math.min(Math.max(this.view.scale * factor, 0.005), 4);
+    const ratio = scale / this.view.scale;
+    this.view = { scale, x: x - (x - this.view.x) * ratio, y: y - (y - this.view.y) * ratio };
+    this.draw();
+  }
+
+  /** The innermost box at a point of the element. */
+  at(x: number, y: number): Box | undefined {
+    const px = (x - this.view.x) / this.view.scale;
+    const py = (y - this.view.y) / this.view.scale;
+    let found: Box | undefined;
+    for (const index of this.rows.boxesBetween(py, py)) {
+      const box = this.picture.boxes[index];
+      if (box && px >= box.x && px <= box.x + box.w && py >= box.y && py <= box.y + box.h) found = box;
+    }
+    return found;
+  }
+
+  private paint(): void {
+    const context = this.element.getContext("2d");
+    if (!context) return;
+    const ratio = window.devicePixelRatio || 1;
+    const { scale } = this.view;
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.fillStyle = this.colors.background;
+    context.fillRect(0, 0, this.element.clientWidth, this.element.clientHeight);
+    context.setTransform(ratio * scale, 0, 0, ratio * scale, ratio * this.view.x, ratio * this.view.y);
+    const [left, top] = [-this.view.x / scale, -this.view.y / scale];
+    const [right, bottom] = [left + this.element.clientWidth / scale, top + this.element.clientHeight / scale];
+    const boxes: Box[] = [];
+    for (const index of this.rows.boxesBetween(top, bottom)) {
+      const box = this.picture.boxes[index];
+      if (box && box.x <= right && box.x + box.w >= left) boxes.push(box);
+    }
+    for (const box of boxes) if (box.isOpen) this.container(context, box);
+    const lines: Line[] = [];
+    for (const index of this.rows.linesBetween(top, bottom)) {
+      const line = this.picture.lines[index];
+      if (line) lines.push(line);
+    }
+    if (scale > 0.04) this.strokes(context, lines, left, right);
+    for (const box of boxes) if (!box.isOpen) this.closed(context, box, scale);
+    if (scale > 0.35) this.labels(context, lines, left, right);
+    this.frames += 1;
+  }
+
+  private container(context: CanvasRenderingContext2D, box: Box): void {
+    context.fillStyle = box.depth % 2 === 0 ? this.colors.group : this.colors.background;
+    context.strokeStyle = box.path === this.selected ? this.colors.accent : this.colors.border;
+    context.lineWidth = box.path === this.selected ? 2.5 : 1;
+    rounded(context, box.x, box.y, box.w, box.h, 8);
+    context.fill();
+    context.stroke();
+    if (this.view.scale > 0.2) {
+      context.fillStyle = this.colors.ink;
+      context.font = "600 12.5px system-ui, sans-serif";
+      context.fillText(`▾ ${box.item.t}`, box.x + 10, box.y + 16);
+    }
+  }
+
+  private strokes(context: CanvasRenderingContext2D, lines: Line[], left: number, right: number): void {
+    context.lineWidth = 1.2;
+    const draw = (isChosen: boolean): void => {
+      context.strokeStyle = isChosen ? this.colors.accent : this.colors.line;
+      context.fillStyle = context.strokeStyle;
+      context.lineWidth = isChosen ? 2 : 1.2;
+      for (const line of lines) {
+        if ((line.from === this.selected || line.to === this.selected) !== isChosen) continue;
+        const { points } = line;
+        let [low, high] = [Infinity, -Infinity];
+        for (let index = 0; index < points.length; index += 2) {
+          low = Math.min(low, points[index] ?? 0);
+          high = Math.max(high, points[index] ?? 0);
+        }
+        if (high < left || low > right) continue;
+        context.setLineDash(line.isDashed ? [4, 3] : []);
+        context.beginPath();
+        trace(context, points);
+        context.stroke();
+        if (line.hasArrow && this.view.scale > 0.25) {
+          const [x, y] = [points.at(-2) ?? 0, points.at(-1) ?? 0];
+          context.beginPath();
+          context.moveTo(x - 3, y - 6);
+          context.lineTo(x + 3, y - 6);
+          context.lineTo(x, y);
+          context.fill();
+        }
+      }
+      context.setLineDash([]);
+    };
+    draw(false);
+    if (this.selected) draw(true);
+  }
+
+  private closed(context: CanvasRenderingContext2D, box: Box, scale: number): void {
+    const { item } = box;
+    if (item.k === "arriving" || item.k === "leaving") {
+      if (scale < 0.15) return;
+      context.fillStyle = box.path === this.selected ? this.colors.accent : this.colors.line;
+      context.beginPath();
+      context.arc(box.x + box.w / 2, box.y + box.h / 2, 2.5, 0, 2 * Math.PI);
+      context.fill();
+      return;
+    }
+    const isPort = item.k === "input" || item.k === "output";
+    context.fillStyle = isPort ? this.colors.port : this.fill(item, box.path);
+    const isChosen = box.path === this.selected;
+    context.strokeStyle = isChosen || this.marked.has(box.path) ? this.colors.accent : this.colors.border;
+    context.lineWidth = isChosen ? 2.5 : this.marked.has(box.path) ? 2 : 1;
+    if (scale < 0.12) {
+      context.fillRect(box.x, box.y, box.w, box.h);
+      if (isChosen) context.strokeRect(box.x, box.y, box.w, box.h);
+      return;
+    }
+    rounded(context, box.x, box.y, box.w, box.h, isPort ? box.h / 2 : 5);
+    context.fill();
+    context.stroke();
+    if (scale > 0.2) {
+      context.fillStyle = this.colors.ink;
+      context.font = "12.5px system-ui, sans-serif";
+      const marker = item.in === undefined ? "" : "▸ ";
+      context.fillText(`${marker}${item.t}`, box.x + 11, box.y + 16, box.w - 14);
+    }
+    if (scale > 0.35) {
+      context.fillStyle = this.colors.faint;
+      context.font = "10.5px system-ui, sans-serif";
+      item.l?.forEach((line, index) => context.fillText(line, box.x + 11, box.y + TITLE + 14 * index + 9, box.w - 14));
+    }
+    if (item.s) {
+      context.fillStyle = item.s === "error" ? "#c62828" : item.s === "warning" ? "#e08a00" : "#3f7fc4";
+      context.beginPath();
+      context.arc(box.x + box.w - 2, box.y + 2, 5, 0, 2 * Math.PI);
+      context.fill();
+    }
+  }
+
+  private labels(context: CanvasRenderingContext2D, lines: Line[], left: number, right: number): void {
+    context.font = "10.5px system-ui, sans-serif";
+    context.textAlign = "center";
+    context.lineWidth = 3;
+    context.lineJoin = "round";
+    for (const line of lines) {
+      const [x, y] = [line.points[0] ?? 0, (line.points[1] ?? 0) + 11];
+      if (line.label === undefined || x < left || x > right) continue;
+      context.strokeStyle = this.colors.background;
+      context.strokeText(line.label, x, y);
+      context.fillStyle = this.colors.faint;
+      context.fillText(line.label, x, y);
+    }
+    context.textAlign = "start";
+  }
+
+  private fill(item: Item, path: string): string {
+    const { dark } = this.colors;
+    const pastel = (hue: number): string => `hsl(${hue} ${dark ? 28 : 62}% ${dark ? 30 : 88}%)`;
+    switch (this.coloring) {
+      case "type":
+        return item.k === "group" ? this.colors.box : pastel(hueOf(item.t));
+      case "scope":
+        return pastel((Number(path.split("/")[0]) * 137.5) % 360);
+      case "cost": {
+        if (item.c === undefined || this.largestCost === 0) return this.colors.box;
+        const part = Math.sqrt(Math.min(item.c / this.largestCost, 1));
+        return dark ? `hsl(24 ${70 * part}% ${20 + 25 * part}%)` : `hsl(26 ${90 * part}% ${100 - 42 * part}%)`;
+      }
+      case "findings":
+        return item.s === "error" ? pastel(2) : item.s === "warning" ? pastel(40) : this.colors.box;
+    }
+  }
+}
+
+/** A hue that depends on the letters of an operator only. */
+function hueOf(name: string): number {
+  let hash = 2166136261;
+  for (const byte of new TextEncoder().encode(name)) hash = Math.imul(hash ^ byte, 16777619) >>> 0;
+  return (hash % 24) * 15;
+}
+
+function rounded(context: CanvasRenderingContext2D, x: number, y: number, w: number, h: number, r: number): void {
+  context.beginPath();
+  context.roundRect(x, y, w, h, r);
+}
+
+function trace(context: CanvasRenderingContext2D, points: number[]): void {
+  let [x, y] = [points[0] ?? 0, points[1] ?? 0];
+  context.moveTo(x, y);
+  for (let index = 2; index < points.length; index += 2) {
+    const [nextX, nextY] = [points[index] ?? 0, points[index + 1] ?? 0];
+    if (Math.abs(nextX - x) < 0.5) context.lineTo(nextX, nextY);
+    else context.bezierCurveTo(x, (y + nextY) / 2, nextX, (y + nextY) / 2, nextX, nextY);
+    [x, y] = [nextX, nextY];
+  }
+}

@@ -1,0 +1,127 @@
+// The boxes as a tree, for keyboards and screen readers, in sync with the picture.
+
+import type { Box, Picture } from "./compose";
+import { element } from "./dom";
+
+/** Boxes that are listed at most. */
+const MOST = 2000;
+
+export interface TreeEvents {
+  select(path: string): void;
+  toggle(path: string): void;
+}
+
+export class Tree {
+  readonly element = element("nav", { id: "tree", "aria-label": "Boxes of the model" });
+  private readonly events: TreeEvents;
+  private readonly items = new Map<string, HTMLElement>();
+
+  constructor(events: TreeEvents) {
+    this.events = events;
+    this.element.addEventListener("click", (event) => {
+      const path = pathOf(event.target);
+      if (path !== undefined) this.events.select(path);
+    });
+    this.element.addEventListener("dblclick", (event) => {
+      const path = pathOf(event.target);
+      if (path !== undefined) this.events.toggle(path);
+    });
+    this.element.addEventListener("keydown", (event) => this.key(event));
+  }
+
+  show(picture: Picture, selected: string): void {
+    const hadFocus = this.element.contains(document.activeElement);
+    this.items.clear();
+    const root = element("ul", { role: "tree", "aria-label": "Boxes" });
+    const lists = new Map<string, HTMLElement>([["", root]]);
+    for (const box of picture.boxes.slice(0, MOST)) {
+      if (box.item.k === "arriving" || box.item.k === "leaving") continue;
+      const cut = box.path.lastIndexOf("/");
+      const list = lists.get(cut < 0 ? "" : box.path.slice(0, cut));
+      if (!list) continue;
+      const item = this.item(box, selected);
+      list.append(item);
+      if (box.isOpen) {
+        const group = element("ul", { role: "group" });
+        item.append(group);
+        lists.set(box.path, group);
+      }
+    }
+    this.element.replaceChildren(root);
+    const first = this.items.get(selected) ?? this.items.values().next().value;
+    first?.setAttribute("tabindex", "0");
+    if (hadFocus) first?.focus({ preventScroll: true });
+  }
+
+  private item(box: Box, selected: string): HTMLElement {
+    const { item } = box;
+    const detail = item.l?.[0] ?? "";
+    const state = box.isOpen ? "▾ " : item.in === undefined ? "" : "▸ ";
+    const kind = item.k === "input" || item.k === "output" ? `${item.k} ` : "";
+    const finding = item.s ? `, ${item.s}` : "";
+    const text = element("span", {}, `${state}${kind}${item.t}${item.s ? " ●" : ""}`);
+    const made = element(
+      "li",
+      {
+        role: "treeitem",
+        tabindex: "-1",
+        "data-path": box.path,
+        "aria-label": `${kind}${item.t}${detail ? `, ${detail}` : ""}${finding}`,
+        "aria-selected": String(box.path === selected),
+        ...(item.in === undefined ? {} : { "aria-expanded": String(box.isOpen) }),
+      },
+      text,
+    );
+    this.items.set(box.path, made);
+    return made;
+  }
+
+  private key(event: KeyboardEvent): void {
+    const path = pathOf(event.target);
+    if (path === undefined) return;
+    const all = [...this.items.keys()];
+    const at = all.indexOf(path);
+    const isOpen = this.items.get(path)?.getAttribute("aria-expanded");
+    const go = (next: string | undefined): void => {
+      const item = next === undefined ? undefined : this.items.get(next);
+      if (!item || next === undefined) return;
+      this.events.select(next);
+      this.items.get(next)?.focus();
+    };
+    switch (event.key) {
+      case "ArrowDown":
+        go(all[at + 1]);
+        break;
+      case "ArrowUp":
+        go(all[at - 1]);
+        break;
+      case "Home":
+        go(all[0]);
+        break;
+      case "End":
+        go(all.at(-1));
+        break;
+      case "ArrowRight":
+        if (isOpen === "false") this.events.toggle(path);
+        else if (isOpen === "true") go(all[at + 1]);
+        break;
+      case "ArrowLeft":
+        if (isOpen === "true") this.events.toggle(path);
+        else if (path.includes("/")) go(path.slice(0, path.lastIndexOf("/")));
+        break;
+      case "Enter":
+      case " ":
+        this.events.toggle(path);
+        break;
+      default:
+        return;
+    }
+    event.preventDefault();
+    event.stopPropagation();
+  }
+}
+
+function pathOf(target: EventTarget | null): string | undefined {
+  const item = target instanceof Element ? target.closest("[data-path]") : null;
+  return item?.getAttribute("data-path") ?? undefined;
+}
