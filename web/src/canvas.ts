@@ -98,6 +98,7 @@ export class Canvas {
   private rows = new Rows(this.picture);
   private isScheduled = false;
   private largestCost = 0;
+  private width = 0;
   /** Number of frames that were drawn, for tests and measurements. */
   frames = 0;
 
@@ -127,6 +128,9 @@ export class Canvas {
   resize(): void {
     const ratio = window.devicePixelRatio || 1;
     const { clientWidth, clientHeight } = this.element;
+    // What is in the middle stays there.
+    if (this.width > 0) this.view.x += (clientWidth - this.width) / 2;
+    this.width = clientWidth;
     this.element.width = Math.max(1, Math.round(clientWidth * ratio));
     this.element.height = Math.max(1, Math.round(clientHeight * ratio));
     this.draw();

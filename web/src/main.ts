@@ -207,12 +207,15 @@ class Page {
   private async toggle(path: string): Promise<void> {
     const before = this.box(path);
     if (!before || before.item.in === undefined) return;
-    if (this.open.has(path)) this.open.delete(path);
-    else {
-      await this.level(before.item.in);
-      this.open.add(path);
-    }
-    this.render();
+    const inside = before.item.in;
+    await this.guard("opening", async () => {
+      if (this.open.has(path)) this.open.delete(path);
+      else {
+        await this.level(inside);
+        this.open.add(path);
+      }
+      this.render();
+    });
     const after = this.box(path);
     if (after) {
       const { view } = this.canvas;
@@ -266,14 +269,19 @@ class Page {
   }
 
   private async select(path: string, reveal: boolean): Promise<void> {
-    if (path.includes("/")) {
-      // Everything around the box must be open.
-      const parts = path.split("/");
-      await this.load(path);
-      for (let count = 1; count < parts.length; count += 1) this.open.add(parts.slice(0, count).join("/"));
-    }
+    // Everything around the box must be open.
+    const parts = path.split("/");
+    const around = parts.slice(1).map((_, index) => parts.slice(0, index + 1).join("/"));
     this.selected = path;
-    this.render();
+    if (around.every((outer) => this.open.has(outer))) {
+      this.canvas.selected = path;
+      this.canvas.draw();
+      this.tree.mark(path);
+    } else {
+      await this.load(path);
+      for (const outer of around) this.open.add(outer);
+      this.render();
+    }
     if (reveal) this.canvas.reveal(path);
     this.remember(true);
     if (path && (this.shown === undefined || this.shown === "details")) {
@@ -307,8 +315,10 @@ class Page {
     if (count === 0) return;
     this.hit = (this.hit + by + count) % count;
     const hit = this.hits[this.hit] as Hit;
-    await this.go(hit.level, hit.item);
-    this.say(`match ${this.hit + 1} of ${count}: ${hit.label}`);
+    await this.guard("searching", async () => {
+      await this.go(hit.level, hit.item);
+      this.say(`match ${this.hit + 1} of ${count}: ${hit.label}`);
+    });
   }
 
   private async show(name: PanelName | undefined): Promise<void> {

@@ -32,25 +32,27 @@ export class Tree {
   show(picture: Picture, selected: string): void {
     const hadFocus = this.element.contains(document.activeElement);
     this.items.clear();
-    const root = element("ul", { role: "tree", "aria-label": "Boxes" });
-    const lists = new Map<string, HTMLElement>([["", root]]);
+    // The levels are attributes: the text of an item is its own, without that of the boxes in it.
+    const root = element("div", { role: "tree", "aria-label": "Boxes" });
     for (const box of picture.boxes.slice(0, MOST)) {
       if (box.item.k === "arriving" || box.item.k === "leaving") continue;
-      const cut = box.path.lastIndexOf("/");
-      const list = lists.get(cut < 0 ? "" : box.path.slice(0, cut));
-      if (!list) continue;
-      const item = this.item(box, selected);
-      list.append(item);
-      if (box.isOpen) {
-        const group = element("ul", { role: "group" });
-        item.append(group);
-        lists.set(box.path, group);
-      }
+      root.append(this.item(box, selected));
     }
     this.element.replaceChildren(root);
     const first = this.items.get(selected) ?? this.items.values().next().value;
     first?.setAttribute("tabindex", "0");
     if (hadFocus) first?.focus({ preventScroll: true });
+  }
+
+  /** Changes the selection only. */
+  mark(selected: string): void {
+    for (const item of this.element.querySelectorAll('[aria-selected="true"], [tabindex="0"]')) {
+      item.setAttribute("aria-selected", "false");
+      item.setAttribute("tabindex", "-1");
+    }
+    const item = this.items.get(selected) ?? this.items.values().next().value;
+    item?.setAttribute("tabindex", "0");
+    if (this.items.has(selected)) item?.setAttribute("aria-selected", "true");
   }
 
   private item(box: Box, selected: string): HTMLElement {
@@ -59,19 +61,20 @@ export class Tree {
     const state = box.isOpen ? "▾ " : item.in === undefined ? "" : "▸ ";
     const kind = item.k === "input" || item.k === "output" ? `${item.k} ` : "";
     const finding = item.s ? `, ${item.s}` : "";
-    const text = element("span", {}, `${state}${kind}${item.t}${item.s ? " ●" : ""}`);
     const made = element(
-      "li",
+      "div",
       {
         role: "treeitem",
         tabindex: "-1",
         "data-path": box.path,
+        "aria-level": String(box.depth + 1),
         "aria-label": `${kind}${item.t}${detail ? `, ${detail}` : ""}${finding}`,
         "aria-selected": String(box.path === selected),
         ...(item.in === undefined ? {} : { "aria-expanded": String(box.isOpen) }),
       },
-      text,
+      `${state}${kind}${item.t}${item.s ? " ●" : ""}`,
     );
+    made.style.marginLeft = `${4 + 14 * box.depth}px`;
     this.items.set(box.path, made);
     return made;
   }

@@ -49,7 +49,8 @@ fn tests(args: &[String]) -> Result<String, String> {
 /// Installs what is missing. Packages come from where the system's packages come from.
 fn install() -> TaskResult {
     let is_missing = |name: &str| {
-        let version = Command::new(name).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+        let version =
+            Command::new(name).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
         !version.is_ok_and(|status| status.success())
     };
     let missing: Vec<&str> =

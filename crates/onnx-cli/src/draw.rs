@@ -3,9 +3,7 @@
 use std::path::Path;
 
 use onnx_compose::{ModelFacts, Selection};
-use onnx_draw::{
-    Coloring, DrawError, HtmlOptions, Marks, Scene, SceneOptions, Style, html, svg,
-};
+use onnx_draw::{Coloring, DrawError, HtmlOptions, Marks, Scene, SceneOptions, Style, html, svg};
 use onnx_ir::{GraphId, Model, NodeId};
 use onnx_schema::Registry;
 
@@ -144,12 +142,12 @@ fn marks(
     match color_by {
         ColorBy::Type | ColorBy::Scope => {}
         ColorBy::Cost => {
-            let cost = onnx_page::model_cost(&loaded.model, registry, &loaded.execution).map_err(Failure::new)?;
+            let cost =
+                onnx_page::model_cost(&loaded.model, registry, &loaded.execution).map_err(Failure::new)?;
             onnx_page::mark_cost(&loaded.model, &cost, &mut marks);
         }
         ColorBy::Findings => {
-            let found =
-                onnx_page::findings(&loaded.model, facts.inference(), registry, &loaded.execution);
+            let found = onnx_page::findings(&loaded.model, facts.inference(), registry, &loaded.execution);
             onnx_page::mark_findings(&loaded.model, &found, &mut marks);
         }
     }

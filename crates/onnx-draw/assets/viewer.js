@@ -210,6 +210,7 @@
     rows = new Rows(this.picture);
     isScheduled = false;
     largestCost = 0;
+    width = 0;
     /** Number of frames that were drawn, for tests and measurements. */
     frames = 0;
     constructor(element2) {
@@ -235,6 +236,8 @@
     resize() {
       const ratio = window.devicePixelRatio || 1;
       const { clientWidth, clientHeight } = this.element;
+      if (this.width > 0) this.view.x += (clientWidth - this.width) / 2;
+      this.width = clientWidth;
       this.element.width = Math.max(1, Math.round(clientWidth * ratio));
       this.element.height = Math.max(1, Math.round(clientHeight * ratio));
       this.draw();
@@ -662,25 +665,25 @@
     show(picture, selected) {
       const hadFocus = this.element.contains(document.activeElement);
       this.items.clear();
-      const root2 = element("ul", { role: "tree", "aria-label": "Boxes" });
-      const lists = /* @__PURE__ */ new Map([["", root2]]);
+      const root2 = element("div", { role: "tree", "aria-label": "Boxes" });
       for (const box of picture.boxes.slice(0, MOST)) {
         if (box.item.k === "arriving" || box.item.k === "leaving") continue;
-        const cut = box.path.lastIndexOf("/");
-        const list = lists.get(cut < 0 ? "" : box.path.slice(0, cut));
-        if (!list) continue;
-        const item = this.item(box, selected);
-        list.append(item);
-        if (box.isOpen) {
-          const group = element("ul", { role: "group" });
-          item.append(group);
-          lists.set(box.path, group);
-        }
+        root2.append(this.item(box, selected));
       }
       this.element.replaceChildren(root2);
       const first = this.items.get(selected) ?? this.items.values().next().value;
       first?.setAttribute("tabindex", "0");
       if (hadFocus) first?.focus({ preventScroll: true });
+    }
+    /** Changes the selection only. */
+    mark(selected) {
+      for (const item2 of this.element.querySelectorAll('[aria-selected="true"], [tabindex="0"]')) {
+        item2.setAttribute("aria-selected", "false");
+        item2.setAttribute("tabindex", "-1");
+      }
+      const item = this.items.get(selected) ?? this.items.values().next().value;
+      item?.setAttribute("tabindex", "0");
+      if (this.items.has(selected)) item?.setAttribute("aria-selected", "true");
     }
     item(box, selected) {
       const { item } = box;
@@ -688,19 +691,20 @@
       const state = box.isOpen ? "▾ " : item.in === void 0 ? "" : "▸ ";
       const kind = item.k === "input" || item.k === "output" ? `${item.k} ` : "";
       const finding = item.s ? `, ${item.s}` : "";
-      const text2 = element("span", {}, `${state}${kind}${item.t}${item.s ? " ●" : ""}`);
       const made = element(
-        "li",
+        "div",
         {
           role: "treeitem",
           tabindex: "-1",
           "data-path": box.path,
+          "aria-level": String(box.depth + 1),
           "aria-label": `${kind}${item.t}${detail ? `, ${detail}` : ""}${finding}`,
           "aria-selected": String(box.path === selected),
           ...item.in === void 0 ? {} : { "aria-expanded": String(box.isOpen) }
         },
-        text2
+        `${state}${kind}${item.t}${item.s ? " ●" : ""}`
       );
+      made.style.marginLeft = `${4 + 14 * box.depth}px`;
       this.items.set(box.path, made);
       return made;
     }
@@ -938,12 +942,15 @@
     async toggle(path) {
       const before = this.box(path);
       if (!before || before.item.in === void 0) return;
-      if (this.open.has(path)) this.open.delete(path);
-      else {
-        await this.level(before.item.in);
-        this.open.add(path);
-      }
-      this.render();
+      const inside = before.item.in;
+      await this.guard("opening", async () => {
+        if (this.open.has(path)) this.open.delete(path);
+        else {
+          await this.level(inside);
+          this.open.add(path);
+        }
+        this.render();
+      });
       const after = this.box(path);
       if (after) {
         const { view } = this.canvas;
@@ -992,13 +999,18 @@
       else await this.select(box.path, false);
     }
     async select(path, reveal) {
-      if (path.includes("/")) {
-        const parts = path.split("/");
-        await this.load(path);
-        for (let count = 1; count < parts.length; count += 1) this.open.add(parts.slice(0, count).join("/"));
-      }
+      const parts = path.split("/");
+      const around = parts.slice(1).map((_, index) => parts.slice(0, index + 1).join("/"));
       this.selected = path;
-      this.render();
+      if (around.every((outer) => this.open.has(outer))) {
+        this.canvas.selected = path;
+        this.canvas.draw();
+        this.tree.mark(path);
+      } else {
+        await this.load(path);
+        for (const outer of around) this.open.add(outer);
+        this.render();
+      }
       if (reveal) this.canvas.reveal(path);
       this.remember(true);
       if (path && (this.shown === void 0 || this.shown === "details")) {
@@ -1029,8 +1041,10 @@
       if (count === 0) return;
       this.hit = (this.hit + by + count) % count;
       const hit = this.hits[this.hit];
-      await this.go(hit.level, hit.item);
-      this.say(`match ${this.hit + 1} of ${count}: ${hit.label}`);
+      await this.guard("searching", async () => {
+        await this.go(hit.level, hit.item);
+        this.say(`match ${this.hit + 1} of ${count}: ${hit.label}`);
+      });
     }
     async show(name) {
       this.shown = name;

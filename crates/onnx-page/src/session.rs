@@ -167,10 +167,7 @@ impl Session {
     }
 
     /// Changes a copy of the model, and keeps the old one for undoing.
-    fn change(
-        &mut self,
-        apply: fn(&Self, &mut Model) -> Result<Change, String>,
-    ) -> Result<Value, String> {
+    fn change(&mut self, apply: fn(&Self, &mut Model) -> Result<Change, String>) -> Result<Value, String> {
         let mut model = self.model.clone();
         let (summary, edits) = apply(self, &mut model)?;
         if !edits.is_empty() {

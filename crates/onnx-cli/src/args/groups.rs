@@ -11,7 +11,10 @@ use super::{COMMON, Cli, STYLES};
 const GROUPS: [(&str, &[&str]); 4] = [
     (
         "Inspect and run a model",
-        &["info", "print", "draw", "view", "find", "cost", "weights", "hash", "diff", "check", "infer", "run", "compare"],
+        &[
+            "info", "print", "draw", "view", "find", "cost", "weights", "hash", "diff", "check", "infer",
+            "run", "compare",
+        ],
     ),
     (
         "Change a model",

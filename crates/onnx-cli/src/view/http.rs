@@ -139,7 +139,8 @@ mod tests {
 
     #[test]
     fn requests_are_read() {
-        let request = read("POST /t/call?x HTTP/1.1\r\nHOST: 127.0.0.1:1\r\nContent-Length: 2\r\n\r\n{}rest").unwrap();
+        let request =
+            read("POST /t/call?x HTTP/1.1\r\nHOST: 127.0.0.1:1\r\nContent-Length: 2\r\n\r\n{}rest").unwrap();
         assert_eq!((request.method.as_str(), request.path.as_str()), ("POST", "/t/call"));
         assert_eq!((request.host.as_str(), request.body.as_slice()), ("127.0.0.1:1", b"{}".as_slice()));
         assert_eq!(request.origin, None);

@@ -30,7 +30,9 @@ pub(crate) fn run(args: &ViewArgs, out: &mut Out) -> Result<Outcome, Failure> {
     progress.aside(|| loaded.report(&args.input.severity, args.keep_going, out))?;
     let source = loaded.source()?;
     let execution = loaded.execution.clone();
-    let session = Session::new(loaded.name.clone(), loaded.model, Box::new(source), execution.clone());
+    let file = args.input_file.file_name().map(|name| name.to_string_lossy().into_owned());
+    let title = file.unwrap_or_else(|| loaded.name.clone());
+    let session = Session::new(title, loaded.model, Box::new(source), execution.clone());
     execution.interrupt.check()?;
     drop(progress);
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, args.port)).map_err(|error| {
@@ -119,13 +121,16 @@ impl Server {
         }) {
             return Response::error(403);
         }
-        let Some(path) = request.path.strip_prefix('/').and_then(|path| path.strip_prefix(&*self.token)) else {
+        let Some(path) = request.path.strip_prefix('/').and_then(|path| path.strip_prefix(&*self.token))
+        else {
             return Response::error(404);
         };
         self.closed = None;
         match (request.method.as_str(), path) {
             ("GET", "/") => Response::new("text/html; charset=utf-8", page().into()),
-            ("GET", "/viewer.js") => Response::new("text/javascript; charset=utf-8", onnx_draw::VIEWER.into()),
+            ("GET", "/viewer.js") => {
+                Response::new("text/javascript; charset=utf-8", onnx_draw::VIEWER.into())
+            }
             ("GET", "/page.css") => Response::new("text/css; charset=utf-8", onnx_draw::STYLE_SHEET.into()),
             ("GET", "/model") => match self.session.save() {
                 Ok(bytes) => Response::new("application/octet-stream", bytes),

@@ -24,7 +24,9 @@ fn folder() -> Folder {
 
 /// The titles of boxes and the labels of edges of a picture.
 fn texts(svg: &str) -> Vec<&str> {
-    svg.lines().filter_map(|line| line.strip_prefix("<text ")?.split_once('>')?.1.strip_suffix("</text>")).collect()
+    svg.lines()
+        .filter_map(|line| line.strip_prefix("<text ")?.split_once('>')?.1.strip_suffix("</text>"))
+        .collect()
 }
 
 #[test]
@@ -32,7 +34,8 @@ fn a_picture_has_boxes_with_types() {
     let folder = folder();
     let svg = onnx(&folder, "draw m.onnxtxt").exits(0).out;
     let found = texts(&svg);
-    for text in ["block.0", "block.1", "Relu", "Add", "B 4", "If", "then_branch", "d.Twice", "N×4", "x", "y"] {
+    for text in ["block.0", "block.1", "Relu", "Add", "B 4", "If", "then_branch", "d.Twice", "N×4", "x", "y"]
+    {
         assert!(found.contains(&text), "{text}: {found:?}");
     }
     let closed = onnx(&folder, "draw m.onnxtxt --depth 0").exits(0).out;
@@ -91,7 +94,12 @@ fn other_outputs_are_refused() {
 /// Sends a request, and returns the status and the body of the answer.
 fn ask(address: &str, method: &str, path: &str, body: &str) -> (String, String) {
     let mut stream = TcpStream::connect(address).unwrap();
-    write!(stream, "{method} {path} HTTP/1.1\r\nHost: {address}\r\nContent-Length: {}\r\n\r\n{body}", body.len()).unwrap();
+    write!(
+        stream,
+        "{method} {path} HTTP/1.1\r\nHost: {address}\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     let (head, body) = answer.split_once("\r\n\r\n").unwrap();
@@ -116,7 +124,9 @@ fn a_page_is_served_until_it_is_closed() {
     let (status, answer) = ask(address, "POST", &format!("{path}call"), r#"{"call":"overview"}"#);
     assert_eq!(status, "200");
     assert!(answer.contains("m.onnxtxt"), "{answer}");
-    for (method, wrong) in [("GET", "/"), ("GET", "/m.onnxtxt"), ("POST", path.as_str()), ("GET", "/../../etc/passwd")] {
+    for (method, wrong) in
+        [("GET", "/"), ("GET", "/m.onnxtxt"), ("POST", path.as_str()), ("GET", "/../../etc/passwd")]
+    {
         assert_eq!(ask(address, method, wrong, "").0, "404", "{wrong}");
     }
     assert_eq!(ask(address, "POST", &format!("{path}bye"), "").0, "200");

@@ -15,6 +15,8 @@ use crate::text::{shortened, shown, type_text};
 const MOST_PORTS: usize = 40;
 /// Labels of the edges that begin at a box at most.
 const MOST_LABELS: usize = 3;
+/// Values that arrive at a level and have labels at most.
+const MOST_LABELED_PORTS: usize = 6;
 /// Weights that a node lists.
 const MOST_WEIGHTS: usize = 3;
 
@@ -148,6 +150,7 @@ impl<'m> Build<'m, '_> {
             }
         };
         let depth = task.depth + shared.len();
+        self.extend_title(cx, task, &shared);
         for (index, draft) in drafts.into_iter().enumerate() {
             for &member in &draft.members {
                 cx.owner[member as usize] = (task.level, index);
@@ -184,6 +187,18 @@ impl<'m> Build<'m, '_> {
             self.levels[task.level].items.push(item);
         }
         Wires::new(self, cx, task).connect();
+    }
+
+    /// Adds scopes that are not boxes, as everything is in them, to the title of the box around them.
+    fn extend_title(&mut self, cx: &Graph<'m>, task: &Task, shared: &[u32]) {
+        let Some((level, item)) = self.levels[task.level].parent.filter(|_| !task.is_outermost) else { return };
+        let Some(item) = self.levels.get_mut(level).and_then(|level| level.items.get_mut(item)) else { return };
+        let mut separator = if item.title.starts_with("part ") { ": " } else { "/" };
+        for text in shared.iter().filter_map(|&component| cx.paths.texts.get(component as usize)) {
+            item.title.push_str(separator);
+            item.title.push_str(&shortened(text, 24));
+            separator = "/";
+        }
     }
 
     /// An empty level in a box.
@@ -336,10 +351,10 @@ fn operands(model: &Model, graph: GraphId, node: NodeId) -> Vec<(ValueId, u32)> 
     found
 }
 
-/// Returns `true` for an initializer, the result of a `Constant`, and copies of these.
+/// Returns `true` for an initializer, the result of a `Constant`, and these in another number format.
 fn is_weight(model: &Model, value: ValueId) -> bool {
     let mut value = value;
-    // Exporters share weights through one `Identity`.
+    // Exporters share weights through one `Identity`, and store them in narrow formats.
     for _ in 0..4 {
         if model.value(value).initializer().is_some() {
             return true;
@@ -358,10 +373,19 @@ fn is_weight(model: &Model, value: ValueId) -> bool {
     false
 }
 
-/// Returns `true` for a `Constant` or `Identity` whose result is not an output of a graph.
+/// Returns `true` for a node that makes a weight of its first operand, or without operands, if no graph returns its result.
 fn is_constant(model: &Model, node: NodeId) -> bool {
     let record = model.node(node);
-    (record.is(op::CONSTANT) || record.is(op::IDENTITY))
+    let is_copy = record.is(op::IDENTITY) || record.is(op::CAST) || record.is(op::DEQUANTIZE_LINEAR);
+    // The scale and the zero point of a weight are weights themselves.
+    let has_weights = || {
+        record.inputs().skip(1).flatten().all(|value| {
+            let of = model.value(value);
+            of.initializer().is_some()
+                || of.producer().is_some_and(|maker| model.node(maker).is(op::CONSTANT))
+        })
+    };
+    (record.is(op::CONSTANT) || (is_copy && has_weights()))
         && record.outputs().iter().flatten().all(|&value| {
             let uses = model.value(value).uses();
             !uses.is_empty() && !uses.iter().any(|usage| matches!(usage.user, User::Graph(_)))
@@ -448,10 +472,14 @@ impl<'b, 'm, 'o, 'g> Wires<'b, 'm, 'o, 'g> {
     fn label(&mut self) {
         let mut begins: Vec<HashSet<u32>> = Vec::new();
         begins.resize_with(self.build.levels[self.task.level].items.len(), HashSet::new);
+        let items = &self.build.levels[self.task.level].items;
+        let arriving = items.iter().filter(|item| item.kind == ItemKind::Arriving).count();
         let firsts: Vec<bool> = self.edges.iter().map(|edge| begins[edge.from].insert(edge.trunk)).collect();
         for (edge, is_first) in self.edges.iter_mut().zip(firsts) {
             let kind = self.build.levels[self.task.level].items[edge.from].kind;
-            if is_first && begins[edge.from].len() <= MOST_LABELS && kind != ItemKind::Input {
+            let is_crowded = kind == ItemKind::Arriving && arriving > MOST_LABELED_PORTS;
+            let has_room = begins[edge.from].len() <= MOST_LABELS && !is_crowded;
+            if is_first && has_room && kind != ItemKind::Input {
                 edge.label = Some(match edge.values.as_slice() {
                     [value] => type_text(self.build.model, self.build.options.inference, *value),
                     values => format!("{} values", values.len()),

@@ -200,14 +200,19 @@ fn parts(nodes: &Nodes, drafts: &[Draft]) -> Vec<Vec<u32>> {
         .collect()
 }
 
-/// Drafts without cycles, each after those that it uses, otherwise in the order of their first nodes.
+/// Drafts without cycles, each after those that it uses, otherwise in the order of their first nodes or users.
 fn topological(drafts: &[Draft], edges: &[Vec<usize>]) -> Vec<usize> {
     let mut users: Vec<Vec<usize>> = vec![Vec::new(); drafts.len()];
     for (to, sources) in edges.iter().enumerate() {
         sources.iter().for_each(|&from| users[from].push(to));
     }
     let mut waiting: Vec<usize> = edges.iter().map(Vec::len).collect();
-    let first = |index: usize| Reverse((drafts[index].members.first().copied(), index));
+    let own = |index: usize| drafts[index].members.first().copied();
+    // What needs nothing is with its first user, not at the beginning.
+    let first = |index: usize| {
+        let user = users[index].iter().filter(|_| edges[index].is_empty()).map(|&user| own(user)).min();
+        Reverse((user.unwrap_or_else(|| own(index)), index))
+    };
     let mut ready: BinaryHeap<_> =
         (0..drafts.len()).filter(|&index| waiting[index] == 0).map(first).collect();
     let mut is_done = vec![false; drafts.len()];

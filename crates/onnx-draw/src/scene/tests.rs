@@ -42,6 +42,19 @@ fn scopes_of_names_are_boxes() {
 }
 
 #[test]
+fn scopes_without_a_box_are_in_the_title() {
+    let model = model(
+        "g (float[2] x) => (float[2] y) {
+          [\"/a/b/c/Relu\"] p = Relu (x)
+          [\"/a/b/c/Abs\"] q = Abs (p)
+          [\"/d/Exp\"] y = Exp (q)
+        }",
+    );
+    let scene = Scene::new(&model, &SceneOptions::default());
+    assert_eq!(outline(&scene, 0), "a/b/c(Relu Abs) Exp");
+}
+
+#[test]
 fn constants_are_lines_of_their_users() {
     let model = model(
         "g (float[N, 3] x) => (float[N, 3] y) <float[3] w = {1, 2, 3}> {
@@ -62,6 +75,22 @@ fn constants_are_lines_of_their_users() {
         scene.level(0).unwrap().edges.iter().map(|edge| edge.label.as_deref()).collect();
     // The box of the input has its type.
     assert_eq!(labels, [Some("N×3"), None, Some("N×3")]);
+}
+
+#[test]
+fn weights_in_narrow_formats_are_weights() {
+    let model = model(
+        "g (float[3] x) => (float[3] y, float[3] z) <int8[3] w = {1, 2, 3}, float s = {0.5}> {
+          d = DequantizeLinear (w, s)
+          a = Mul (x, d)
+          q = DequantizeLinear (w, s)
+          y = Add (a, a)
+          z = Identity (q)
+        }",
+    );
+    let scene = Scene::new(&model, &SceneOptions::default());
+    // What a graph returns is drawn.
+    assert_eq!(outline(&scene, 0), "Mul Add Identity");
 }
 
 #[test]
