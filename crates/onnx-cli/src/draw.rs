@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use onnx_codec::file::{FileKind, write_file};
 use onnx_compose::{ModelFacts, Selection};
 use onnx_draw::{Coloring, DrawError, HtmlOptions, Marks, Scene, SceneOptions, Style, html, svg};
 use onnx_ir::{GraphId, Model, NodeId};
@@ -14,7 +15,7 @@ use crate::input::{Loaded, display_name, is_stdin, load};
 use crate::output::Out;
 use crate::progress::Progress;
 use crate::selection::{Context, nodes_of, pasted};
-use crate::store::{self, Destination, Effect};
+use crate::store::{self, Destination, Effect, Written};
 
 /// Boxes of a picture whose depth is not given.
 const MOST_BOXES: usize = 120;
@@ -46,10 +47,13 @@ pub(crate) fn run(args: &DrawArgs, out: &mut Out) -> Result<Outcome, Failure> {
     }
     let options = store::options(args.output, inputs).with_folders(true);
     let execution = loaded.execution.clone();
-    // The format of the destination is that of models; a picture is a message of its own.
-    let (effect, format) = (Effect::Write, Format::Onnxtxt);
-    let to = Destination { path, format, effect, execution, options, before: None };
-    store::write_message(&to, text.as_bytes(), "picture", out)?;
+    write_file(path, FileKind::Picture, &options, |file| file.write_all(text.as_bytes()))?;
+    // The format of a destination is one of models, which the report of a picture does not name.
+    let (effect, model_format) = (Effect::Write, Format::Onnxtxt);
+    let to = Destination { path, format: model_format, effect, execution, options, before: None };
+    let format = Some(if format == PictureFormat::Svg { "svg" } else { "html" });
+    let bytes = text.len() as u64;
+    store::report_written(&to, &Written { format, what: "picture", bytes, files: &[] }, out);
     Ok(Outcome::Fine)
 }
 

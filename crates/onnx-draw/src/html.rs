@@ -44,7 +44,7 @@ pub fn html(model: &Model, scene: &Scene, summary: &Summary, options: &HtmlOptio
     let scene = scene_json(model, scene, summary);
     let data = format!("{{\"title\":{},\"coloring\":\"{coloring}\",\"scene\":{scene}}}", quoted(&title));
     format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+        "<!doctype html>\n<!-- onnx draw -->\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
 <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:\">\n\
 <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{text}</title>\n\
 <style>\n{STYLE_SHEET}</style>\n</head>\n<body>\n<div id=\"app\"></div>\n\

@@ -38,7 +38,7 @@ pub fn svg(picture: &Picture, style: &Style) -> String {
     // A picture that is larger is shown smaller; the coordinates stay.
     let scale = (MOST_PIXELS / width.max(height)).min(1.0);
     let mut out = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\" viewBox=\"{} {} {} {}\">\n",
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\" viewBox=\"{} {} {} {}\">\n<!-- onnx draw -->\n",
         number(width * scale),
         number(height * scale),
         number(-MARGIN),

@@ -40,8 +40,8 @@ fn a_picture_has_boxes_with_types() {
     }
     let closed = onnx(&folder, "draw m.onnxtxt --depth 0").exits(0).out;
     assert!(texts(&closed).contains(&"▸ block.0") && !texts(&closed).contains(&"Relu"));
-    onnx(&folder, "draw m.onnxtxt -o new/m.svg").exits(0).says("picture");
-    assert_eq!(std::fs::read_to_string(folder.path().join("new/m.svg")).unwrap(), svg);
+    onnx(&folder, "draw m.onnxtxt -o m.svg").exits(0).says("picture");
+    assert_eq!(std::fs::read_to_string(folder.path().join("m.svg")).unwrap(), svg);
 }
 
 #[test]
@@ -87,8 +87,11 @@ fn other_outputs_are_refused() {
     onnx(&folder, "draw absent.onnx").exits(2);
     onnx(&folder, "draw m.onnxtxt -o m.onnxtxt").exits(2);
     assert_eq!(std::fs::read_to_string(folder.path().join("m.onnxtxt")).unwrap(), MODEL);
-    std::fs::write(folder.path().join("m.svg"), "an old picture").unwrap();
+    // Pictures of others are not replaced, its own are.
+    std::fs::write(folder.path().join("m.svg"), "<svg></svg>").unwrap();
+    onnx(&folder, "draw m.onnxtxt -o m.svg").exits(2).says("--force");
     onnx(&folder, "draw m.onnxtxt -o m.svg --force").exits(0);
+    onnx(&folder, "draw m.onnxtxt -o m.svg").exits(0);
 }
 
 /// Sends a request, and returns the status and the body of the answer.

@@ -27,7 +27,12 @@ pub enum FileKind {
     Array,
     /// Tensors in the format `safetensors`.
     Safetensors,
+    /// A picture of a model as SVG or HTML, with the mark of this project in its first bytes.
+    Picture,
 }
+
+/// The mark of pictures.
+const PICTURE_MARK: &[u8] = b"<!-- onnx draw -->";
 
 /// The extensions of models in every form.
 const MODEL_EXTENSIONS: &[&str] =
@@ -83,6 +88,7 @@ impl FileKind {
             Self::Abridged => "an abridged text",
             Self::Array => "an array of NumPy",
             Self::Safetensors => "a `safetensors` file",
+            Self::Picture => "a picture of `onnx draw`",
         }
     }
 
@@ -95,6 +101,7 @@ impl FileKind {
             Self::Abridged => &["onnxtxt", "onnxtext", "txt"],
             Self::Array => &["npy", "npz"],
             Self::Safetensors => &["safetensors"],
+            Self::Picture => &["svg", "html", "htm"],
         }
     }
 
@@ -140,6 +147,7 @@ impl FileKind {
             Self::Array => head.starts_with(b"\x93NUMPY") || head.starts_with(b"PK\x03\x04"),
             // The header, a JSON object, begins after its length, a number of eight bytes.
             Self::Safetensors => head.get(8) == Some(&b'{'),
+            Self::Picture => head.windows(PICTURE_MARK.len()).any(|part| part == PICTURE_MARK),
         })
     }
 }
@@ -334,6 +342,14 @@ mod tests {
         assert!(is_named(FileKind::Abridged, "m.onnxtxt", abridged.as_bytes()));
         assert!(!is_named(FileKind::Abridged, "m.onnxtxt", text("1").as_bytes()));
         assert!(!is_named(FileKind::Abridged, "m.onnx", abridged.as_bytes()));
+        let picture = b"<svg>\n<!-- onnx draw -->\n</svg>";
+        assert!(
+            is_named(FileKind::Picture, "m.svg", picture) && is_named(FileKind::Picture, "m.HTML", picture)
+        );
+        assert!(
+            !is_named(FileKind::Picture, "m.svg", b"<svg></svg>")
+                && !is_named(FileKind::Picture, "m.onnx", picture)
+        );
     }
 
     /// Files of weights may have any contents.

@@ -191,8 +191,12 @@ impl<'m> Build<'m, '_> {
 
     /// Adds scopes that are not boxes, as everything is in them, to the title of the box around them.
     fn extend_title(&mut self, cx: &Graph<'m>, task: &Task, shared: &[u32]) {
-        let Some((level, item)) = self.levels[task.level].parent.filter(|_| !task.is_outermost) else { return };
-        let Some(item) = self.levels.get_mut(level).and_then(|level| level.items.get_mut(item)) else { return };
+        let Some((level, item)) = self.levels[task.level].parent.filter(|_| !task.is_outermost) else {
+            return;
+        };
+        let Some(item) = self.levels.get_mut(level).and_then(|level| level.items.get_mut(item)) else {
+            return;
+        };
         let mut separator = if item.title.starts_with("part ") { ": " } else { "/" };
         for text in shared.iter().filter_map(|&component| cx.paths.texts.get(component as usize)) {
             item.title.push_str(separator);
