@@ -45,7 +45,7 @@ pub struct Target {
     /// Element types that it converts to others to run a node.
     #[serde(default, deserialize_with = "written::casts")]
     pub casts: Vec<(String, String)>,
-    /// Codes of rules, such as `ONNX3016`, whose errors do not keep it from loading a model: they are warnings of a check for it.
+    /// Codes of rules, such as `ONNX3025`, whose errors do not keep it from loading a model: they are warnings of a check for it.
     #[serde(default)]
     pub tolerates: Vec<String>,
     /// Patterns in the language of rule files that it makes one kernel of. Simplification keeps them whole.

@@ -34,6 +34,7 @@ pub(crate) fn depends_on_sizes(rule: &Rule) -> bool {
         &BAD_ATTRIBUTE,
         &BAD_VALUE,
         &DECLARED_DIFFERS,
+        &DECLARED_SHAPE_DIFFERS,
         &TOO_LARGE,
     ];
     rules.iter().any(|other| other.code == rule.code)
@@ -136,4 +137,8 @@ rules! {
     CONDITIONAL_GUARD = 3024, "conditional-guard-violated", Warning, NotEnforced,
         "Given shapes violate a condition of a graph that need not be executed.",
         "give other shapes if the graph is executed; its inferred shapes do not hold for these";
+    /// What a value is declared to be has another shape than what was inferred.
+    DECLARED_SHAPE_DIFFERS = 3025, "declared-shape-differs", Error, Enforced,
+        "The declared shape of a value contradicts the inferred one.",
+        "correct the declaration or remove it, unless the node is wrong";
 }

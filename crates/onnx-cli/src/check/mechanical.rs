@@ -15,7 +15,7 @@ use crate::rules;
 
 /// Whether `onnx check --fix` repairs violations of a rule, at least some of them.
 pub(crate) fn is_fixable(rule: &Rule) -> bool {
-    const RULES: [&str; 4] = ["ONNX2101", "ONNX2202", "ONNX2901", "ONNX3016"];
+    const RULES: [&str; 5] = ["ONNX2101", "ONNX2202", "ONNX2901", "ONNX3016", "ONNX3025"];
     onnx_check::is_fixable(rule) || RULES.contains(&rule.id().to_string().as_str())
 }
 
@@ -112,7 +112,7 @@ fn contradicts(declared: &Type, inferred: &Type) -> bool {
 /// contradicts the new ones.
 fn types(loaded: &mut Loaded) -> Result<Vec<Fix>, Failure> {
     let missing = rules::find("ONNX2901")?;
-    let stale = rules::find("ONNX3016")?;
+    let stale = [rules::find("ONNX3016")?, rules::find("ONNX3025")?];
     let source = loaded.source()?;
     let registry = onnx_shape_infer::contrib::registry();
     let mut options = InferOptions::default().with_registry(&registry).with_data(&source);
@@ -120,7 +120,7 @@ fn types(loaded: &mut Loaded) -> Result<Vec<Fix>, Failure> {
     options.execution = loaded.execution.clone();
     let mut inference = infer(&loaded.model, &options);
     loaded.execution.interrupt.check()?;
-    let has_stale = inference.findings().diagnostics().iter().any(|found| found.rule == stale);
+    let has_stale = inference.findings().diagnostics().iter().any(|found| stale.contains(&found.rule));
     if !has_stale && !errors(loaded).contains(&missing) {
         return Ok(Vec::new());
     }
@@ -136,7 +136,9 @@ fn types(loaded: &mut Loaded) -> Result<Vec<Fix>, Failure> {
         let name = Quoted(before.str(before.value(value).name())).to_string();
         match (&old, &new) {
             (Some(old), Some(new)) if has_stale && contradicts(old, new) => {
-                done.push(Fix { rule: stale, what: format!("declared {name} as it is computed") });
+                let [of_type, of_shape] = stale;
+                let rule = if old.elem() == new.elem() { of_shape } else { of_type };
+                done.push(Fix { rule, what: format!("declared {name} as it is computed") });
             }
             (None, Some(new)) if outputs.contains(&value) && new.shape().is_some() => {
                 done.push(Fix { rule: missing, what: format!("declared the type of the output {name}") });

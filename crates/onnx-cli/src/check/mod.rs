@@ -88,7 +88,7 @@ pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Outcome, Failure> {
         }
     })?;
     drop(progress);
-    if out.is_for_people() && !(out.is_quiet() && totals.are_fine()) {
+    if out.is_for_people() && !out.is_quiet() {
         out.text(&totals.text()?)?;
     }
     Ok(Outcome::Fine)

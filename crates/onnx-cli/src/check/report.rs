@@ -32,11 +32,6 @@ impl Totals {
         self.hidden = self.hidden.saturating_add(sink.hidden());
     }
 
-    /// Whether no error was found.
-    pub(super) const fn are_fine(&self) -> bool {
-        self.files == self.fine && self.failed == 0
-    }
-
     /// One line about several files; a single one has said everything already.
     pub(super) fn text(&self) -> Result<String, Failure> {
         let mut text = String::new();

@@ -369,7 +369,7 @@ fn what_a_target_tolerates_is_a_warning() {
     };
     let folder = Folder::with("in.onnxtxt", model("float[2,4]", "y = Neg (x)"));
     folder.put("unsorted.onnxtxt", &model("float[2,3]", "y = Neg (t) t = Abs (x)"));
-    for (file, rule) in [("in.onnxtxt", "ONNX3016"), ("unsorted.onnxtxt", "ONNX2312")] {
+    for (file, rule) in [("in.onnxtxt", "ONNX3025"), ("unsorted.onnxtxt", "ONNX2312")] {
         onnx(&folder, &format!("check {file}")).exits(1).says(&format!("error[{rule}]"));
         let for_target = format!("check {file} --target onnxruntime");
         onnx(&folder, &for_target).exits(0).says(&format!("warning[{rule}]"));

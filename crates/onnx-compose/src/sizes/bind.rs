@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use foldhash::fast::RandomState;
 use onnx_diag::Severity;
 use onnx_ir::{Def, Model, ValueId};
-use onnx_shape_infer::fault::DECLARED_DIFFERS;
+use onnx_shape_infer::fault::DECLARED_SHAPE_DIFFERS;
 use onnx_shape_infer::{FactScope, Inference, Relation, Strength};
 use onnx_types::expr::Dialect;
 use onnx_types::{Dim, Symbol, Type};
@@ -28,7 +28,7 @@ pub(super) fn bind(
     let before = options.infer(model, &[], true)?;
     let mut fixed = violated(model, &before, &numbers);
     let after = options.infer(model, &numbers, true)?;
-    let is_declared = |found: &FixedSize| found.rule == Some(DECLARED_DIFFERS.code);
+    let is_declared = |found: &FixedSize| found.rule == Some(DECLARED_SHAPE_DIFFERS.code);
     // Declared types that are wrong for the numbers are corrected.
     fixed.extend(contradictions(model, &before, &after).into_iter().filter(|found| !is_declared(found)));
     if !fixed.is_empty() {

@@ -15,7 +15,7 @@ use super::Engine;
 use super::state::{Basis, State};
 use crate::cx::Out;
 use crate::facts::{Relation, Strength};
-use crate::fault::DECLARED_DIFFERS;
+use crate::fault::{DECLARED_DIFFERS, DECLARED_SHAPE_DIFFERS};
 use crate::ty::{Dims, Ty, with_shapes};
 
 /// Why a guard on a declared type is needed.
@@ -366,7 +366,8 @@ impl State<'_> {
         place: (Option<NodeId>, Option<ValueId>),
         message: impl std::fmt::Display,
     ) {
-        self.contradiction(&DECLARED_DIFFERS, basis, place, message);
+        let rule = if basis == Basis::Sizes { &DECLARED_SHAPE_DIFFERS } else { &DECLARED_DIFFERS };
+        self.contradiction(rule, basis, place, message);
     }
 
     /// What keeps a value from having both types, if anything does.
