@@ -7,6 +7,7 @@ use onnx_types::tensor::{NoData, Tensor};
 use onnx_types::{ElemClass, ElemType, Symbol};
 
 use crate::equivalence::Equivalence;
+use crate::sample::SMALL;
 
 /// Maximum number of points of a class. More would be sampled too rarely.
 const MAX_POINTS: usize = 48;
@@ -53,6 +54,8 @@ pub(crate) struct Points {
     pub(crate) types: Vec<ElemType>,
     /// Whether the cost of the claim grows faster than its sizes.
     pub(crate) is_expensive: bool,
+    /// Whether an attribute is a number of elements that is greater than small sizes, such as the extent of a window.
+    pub(crate) has_large_attribute: bool,
 }
 
 impl Points {
@@ -75,9 +78,23 @@ impl Points {
                 points.add_node(model, node);
             }
         }
+        points.add_extents_of_weights(eq);
         points.add_types(eq);
+        points.add_ranges(eq);
         points.add_neighbors();
         points
+    }
+
+    /// The extents of the windows of convolutions, which weights give where the attribute is omitted.
+    fn add_extents_of_weights(&mut self, eq: &Equivalence) {
+        const CONVOLUTIONS: [Symbol; 4] = [op::CONV, op::CONV_INTEGER, op::CONV_TRANSPOSE, op::Q_LINEAR_CONV];
+        let model = eq.model();
+        let mut nodes = model.all_graphs().flat_map(|graph| model.nodes(graph));
+        if nodes.any(|node| CONVOLUTIONS.contains(&model.node(node).op())) {
+            for constant in eq.inputs().into_iter().filter_map(|input| eq.constant(input)) {
+                constant.dims().iter().skip(2).for_each(|&size| self.add_size(size));
+            }
+        }
     }
 
     /// The types of inputs that a node names as the type of its result by an operand.
@@ -91,6 +108,27 @@ impl Points {
                 let elem = elem.or_else(|| model.ty(input).map(onnx_types::Type::elem));
                 elem.into_iter().for_each(|elem| self.add_type(elem));
             }
+        }
+    }
+
+    /// The least numbers that the types of a claim do not have, as sizes and indices are converted to them.
+    fn add_ranges(&mut self, eq: &Equivalence) {
+        const INDICES: [Symbol; 6] = [op::ARG_MAX, op::ARG_MIN, op::NON_ZERO, op::SHAPE, op::SIZE, op::TOP_K];
+        let model = eq.model();
+        let mut nodes = model.all_graphs().flat_map(|graph| model.nodes(graph));
+        if !nodes.any(|node| INDICES.contains(&model.node(node).op())) {
+            return;
+        }
+        for elem in self.types.clone() {
+            let number = match elem {
+                ElemType::Int8 => 1 << 7,
+                ElemType::Uint8 | ElemType::Bfloat16 => 1 << 8,
+                ElemType::Float16 => 1 << 11,
+                ElemType::Int16 => 1 << 15,
+                ElemType::Uint16 => 1 << 16,
+                _ => continue,
+            };
+            self.add_integer(number);
         }
     }
 
@@ -160,15 +198,36 @@ impl Points {
                     numbers.iter().for_each(|&number| self.add_float(f64::from(number)));
                 }
                 AttrValue::Int(number) if is_constant => self.add_integer(*number),
-                // A number of elements or a diagonal: small ones are axes and modes.
-                AttrValue::Int(number) if !is_type && number.unsigned_abs() >= LEAST_SIZE => {
-                    self.add_integer(*number)
-                }
                 AttrValue::Ints(numbers) if is_constant && numbers.len() as u64 <= MAX_ELEMENTS => {
                     numbers.iter().for_each(|&number| self.add_integer(number));
                 }
+                AttrValue::Int(number) if !is_constant && !is_type => self.add_size(*number),
+                AttrValue::Ints(numbers) if !is_constant => {
+                    numbers.iter().for_each(|&number| self.add_size(number));
+                }
                 _ => {}
             }
+        }
+        self.add_extents(model, node);
+    }
+
+    /// A number of elements or a diagonal: small ones are axes and modes.
+    fn add_size(&mut self, number: i64) {
+        if number.unsigned_abs() >= LEAST_SIZE {
+            self.add_integer(number);
+            self.has_large_attribute |= number.unsigned_abs() > SMALL.unsigned_abs();
+        }
+    }
+
+    /// The elements between the first and the last that a window of a node sees, along each axis.
+    fn add_extents(&mut self, model: &Model, node: NodeId) {
+        let record = model.node(node);
+        let ints = |name| record.attribute(name).and_then(|value| value.as_ints());
+        let (Some(kernel), Some(dilations)) = (ints(attr::KERNEL_SHAPE), ints(attr::DILATIONS)) else {
+            return;
+        };
+        for (&size, &dilation) in kernel.iter().zip(dilations) {
+            self.add_size(size.saturating_sub(1).saturating_mul(dilation).saturating_add(1));
         }
     }
 

@@ -162,14 +162,14 @@ impl<'a> Runner<'a> {
     fn verdict(&self) -> Verdict {
         let mut sampler = Sampler::new(self.eq, self.execution.limits.proof_elements);
         if let Some(verdict) = self.on_parts(&mut sampler) {
-            return verdict;
+            return self.at_own_sizes(&mut sampler, verdict);
         }
         let mut smaller = None;
         if sampler.scale() {
             match self.runs(&sampler) {
                 Verdict::Untested(_) => {}
                 refuted @ Verdict::Refuted(_) => smaller = Some((refuted, sampler.scaled_sizes())),
-                verdict => return verdict,
+                verdict => return self.at_own_sizes(&mut sampler, verdict),
             }
             sampler.unscale();
         }
@@ -185,6 +185,22 @@ impl<'a> Runner<'a> {
                 smaller => smaller,
             },
             (verdict, None) => verdict,
+        }
+    }
+
+    /// The verdict of a claim that holds for smaller sizes, after a run at its own sizes if that is cheap: numbers of elements in the
+    /// claim, such as the end of a slice or the extent of a window, may be greater than the smaller sizes.
+    fn at_own_sizes(&self, sampler: &mut Sampler<'_>, smaller: Verdict) -> Verdict {
+        if sampler.points.is_expensive && !sampler.points.has_large_attribute {
+            return smaller;
+        }
+        sampler.unscale();
+        match (self.runs_until(sampler, (1, 1)), smaller) {
+            (refuted @ Verdict::Refuted(_), _) => refuted,
+            (Verdict::Tested { runs: own, attempts: tried }, Verdict::Tested { runs, attempts }) => {
+                Verdict::Tested { runs: runs.saturating_add(own), attempts: attempts.saturating_add(tried) }
+            }
+            (_, smaller) => smaller,
         }
     }
 

@@ -364,9 +364,7 @@ impl<'a> Sampler<'a> {
     /// What is two more than the numbers that occur in the claim, the largest first: what is cut off at one of them is seen there, also
     /// if it counts from a diagonal, which the first row crosses.
     fn sizes_beyond(&self) -> Vec<i64> {
-        let most =
-            if self.points.is_expensive { 129 } else { i64::try_from(self.max_elements).unwrap_or(i64::MAX) };
-        let mut sizes: Vec<i64> = self.large_sizes(most).collect();
+        let mut sizes: Vec<i64> = self.large_sizes(self.largest_size()).collect();
         sizes.sort_unstable();
         sizes.dedup();
         // Of numbers in succession, the last one.
@@ -381,6 +379,8 @@ impl<'a> Sampler<'a> {
         const ATTEMPTS: [usize; 6] = [10, 22, 14, 17, 20, 7];
         // All variables have one size: an axis that is cut can be that of a product.
         const TOGETHER: [usize; 2] = [12, 18];
+        // A number of the claim is one size and the product of all.
+        const PRODUCT: [usize; 5] = [5, 9, 13, 16, 21];
         // An input with many elements shows more conversions of numbers.
         const MANY: i64 = 61;
         let count = self.symbols.len().clamp(1, 2);
@@ -391,10 +391,23 @@ impl<'a> Sampler<'a> {
             let sizes = self.sizes_beyond();
             return if turn == 0 { sizes.first() } else { sizes.last() }.map(|&size| Some(size));
         }
+        if let Some(turn) = PRODUCT.iter().position(|&other| other == attempt) {
+            let size = self.large_sizes(self.largest_size()).nth(turn)?;
+            return Some(Some(if index == turn % count { size } else { 1 }));
+        }
         let turn = ATTEMPTS.iter().position(|&other| other == attempt)?;
         let sizes = self.sizes_beyond();
-        let largest = sizes.get(turn / 2).or(sizes.first().filter(|_| turn < 2))?;
-        Some((index == turn % 2 % count).then_some(*largest))
+        let size = *sizes.get(turn / 2).or(sizes.first().filter(|_| turn < 2))?;
+        // Of the elements of a much larger axis, any is as likely to be beyond the number as before it.
+        let size = if turn % 2 == 1 { size.saturating_mul(2).min(self.largest_size()) } else { size };
+        // Together with other large axes, the input would have too many elements.
+        let other = (size > 128).then_some(1 + (turn % 2) as i64);
+        Some(if index == turn % 2 % count { Some(size) } else { other })
+    }
+
+    /// The largest size that occurs in inputs.
+    fn largest_size(&self) -> i64 {
+        if self.points.is_expensive { 129 } else { i64::try_from(self.max_elements).unwrap_or(i64::MAX) }
     }
 
     /// In one of four cases, a size that occurs in the claim and is larger than others: the end of a slice.
