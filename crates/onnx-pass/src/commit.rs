@@ -89,7 +89,7 @@ impl Patch<'_, '_> {
             return Err(refuse(&self.draft, Level::Structure, NOT_SELECTED.to_owned(), None));
         }
         if let Some(reason) = self.cx.broken_idiom(&self.draft, &plan.dying) {
-            return Err(refuse(&self.draft, Level::Structure, reason, None));
+            return Err(refuse(&self.draft, Level::Class, reason, None));
         }
         let limits = &self.cx.options.execution.limits;
         let after = self.model().node_count().saturating_sub(plan.dying.len());

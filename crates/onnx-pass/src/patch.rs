@@ -69,7 +69,7 @@ impl Draft {
 /// A level of a proof. Each checks a property that the next ones rely on.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Level {
-    /// The options of the run do not allow the class of the edit.
+    /// The options of the run exclude the edit: its class, or the [idioms](crate::Idioms) that it would break.
     Class,
     /// The structure of the model is valid after the edit, and random operators are not made, merged or dropped.
     Structure,

@@ -18,7 +18,7 @@ pub(super) enum Chosen {
     ByCommand,
 }
 
-/// Warns of refused edits, those of one pass and one reason once. That the options exclude a class of edits is only a detail, and
+/// Warns of refused edits, those of one pass and one reason once. That the options exclude an edit is only a detail, and
 /// so is that a selection excludes a pass of the command that edits the model as a whole.
 pub(super) fn describe(refusals: &[Refusal], chosen: Chosen, out: &Out) {
     let mut groups: Vec<(&Refusal, usize)> = Vec::new();
