@@ -1,7 +1,8 @@
 //! The function bodies of operator set documents, in a model that calls them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use onnx_check::{CheckOptions, check_operator_set};
 use onnx_functions::link;
 use onnx_ir::{FunctionId, Model, OperatorSetDocument};
 use onnx_schema::{Registry, normalize_domain};
@@ -9,6 +10,7 @@ use onnx_schema::{Registry, normalize_domain};
 use super::documents;
 use crate::exit::Failure;
 use crate::input::display_name;
+use crate::output::shown;
 
 /// Functions of documents that a model has for the time of a command, so that calls of them are inferred, run and rewritten
 /// like those of the model's own functions.
@@ -23,16 +25,30 @@ impl LinkedBodies {
     /// Adds the bodies that the model calls and does not define.
     pub(crate) fn add(files: &[PathBuf], model: &mut Model) -> Result<Self, Failure> {
         let stated = model.info().ir_version;
-        let mut functions = Vec::new();
+        let mut documents = Vec::new();
         for file in files {
-            let document = documents::load(file)?.document;
-            let Some(library) = callable(document, model) else { continue };
-            let linked = link(model, &library, &Registry::standard()).map_err(|error| {
-                Failure::new(error)
-                    .about(&display_name(file))
-                    .help("without `--ops`, calls of the operator mean nothing that can be computed")
-            })?;
-            functions.extend(linked.iter().map(|linked| linked.function));
+            documents.push((file, valid(file)?));
+        }
+        let mut functions = Vec::new();
+        // The body of one document can call operators of another one.
+        loop {
+            let known = functions.len();
+            for (file, document) in &documents {
+                let Some(library) =
+                    callable(document, model).map_err(|failure| failure.about(&display_name(file)))?
+                else {
+                    continue;
+                };
+                let linked = link(model, &library, &Registry::standard()).map_err(|error| {
+                    Failure::new(error)
+                        .about(&display_name(file))
+                        .help("without `--ops`, calls of the operator mean nothing that can be computed")
+                })?;
+                functions.extend(linked.iter().map(|linked| linked.function));
+            }
+            if functions.len() == known {
+                break;
+            }
         }
         Ok(Self {
             functions,
@@ -51,19 +67,54 @@ impl LinkedBodies {
     }
 }
 
-/// The functions of a document that calls mean in the version of the operator set that the model imports.
-fn callable(document: OperatorSetDocument, model: &Model) -> Option<Model> {
-    let domain = model.names().get(document.str(normalize_domain(document.domain)))?;
-    let version = model.opset_version(domain)?;
+/// A document without errors.
+fn valid(file: &Path) -> Result<OperatorSetDocument, Failure> {
+    let document = documents::load(file)?.document;
+    if check_operator_set(&document, &CheckOptions::default()).has_errors() {
+        return Err(Failure::new("the document has errors")
+            .about(&display_name(file))
+            .help("`onnx check FILE.onnxops` reports what is wrong with a document"));
+    }
+    Ok(document)
+}
+
+/// The functions of a document that calls mean in the version of the operator set that the model imports; `None` if there are none.
+fn callable(document: &OperatorSetDocument, model: &Model) -> Result<Option<Model>, Failure> {
+    let domain = document.str(normalize_domain(document.domain));
+    let Some(symbol) = model.names().get(domain) else { return Ok(None) };
+    let functions = model.functions().iter().flat_map(|&function| &model.function(function).opset_imports);
+    let mut versions: Vec<i64> = model
+        .info()
+        .opset_imports
+        .iter()
+        .chain(functions)
+        .filter(|import| import.domain() == symbol)
+        .map(onnx_ir::OpsetImport::version)
+        .collect();
+    versions.sort_unstable();
+    versions.dedup();
+    let version = match *versions {
+        [] => return Ok(None),
+        [version] => version,
+        // One function of the model would stand for two operators.
+        [one, two, ..] => {
+            let message = format!(
+                "the model and its functions import versions {one} and {two} of `{}`, which may have different bodies",
+                shown(domain)
+            );
+            return Err(Failure::new(message)
+                .help("import one version, or make the operators functions of the model"));
+        }
+    };
     if document.functions.functions().is_empty() || version > document.opset_version {
-        return None;
+        return Ok(None);
     }
     let is_newer = |&function: &FunctionId| {
         let name = document.functions.function(function).name();
         document.operators.iter().any(|entry| entry.name == name && entry.since_version > version)
     };
     let newer: Vec<FunctionId> = document.functions.functions().iter().copied().filter(is_newer).collect();
-    let mut library = document.functions;
+    let mut library = document.functions.clone();
     library.remove_functions(&newer);
-    Some(library)
+    Ok(Some(library))
 }

@@ -145,7 +145,7 @@ fn what_is_repeated_for_each_call_is_limited() {
     let outputs = |count: usize| (0..count).map(|n| format!("float[N] y{n}")).collect::<Vec<_>>().join(", ");
     let name = "n".repeat(10_000);
     for body in [
-        format!("y = Neg (x) [{name}]"),
+        format!("[{name}] y = Neg (x)"),
         format!("{name} = Neg (x) y = Neg ({name})"),
         format!("c = Constant <value_string = \"{name}\"> () y = Neg (x)"),
     ] {
