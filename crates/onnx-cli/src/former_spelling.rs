@@ -96,6 +96,13 @@ pub(crate) fn corrected(error: &clap::Error, arguments: &[OsString]) -> Option<F
     let found = line.changes.iter().find(|(old, ..)| is_about(error, old));
     let Some((old, new, is_of_other_tool)) = found else { return other_tools::explained(error, &words) };
     let how = if *is_of_other_tool { "here" } else { "now" };
+    if new.starts_with("-o ") && Path::new(old).exists() {
+        let help = format!(
+            "`-o DIR/` writes several models into a directory, and `{}` replaces `{old}`",
+            text_of(&line.words)
+        );
+        return Some(Failure::new(format_args!("`{old}` is a second model")).help(help));
+    }
     let message = match *is_of_other_tool {
         true => format!("`{old}` is `{new}` {how}"),
         false => format!("`{old}` is {how} `{new}`"),

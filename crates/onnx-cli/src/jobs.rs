@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::sync_channel;
 use std::thread::available_parallelism;
 
+use onnx_diag::STOPPED;
+use onnx_types::Stopped;
 use rayon::ThreadPoolBuilder;
 use rayon::iter::{ParallelBridge as _, ParallelIterator as _};
 
@@ -13,6 +15,7 @@ use crate::exit::{Failure, Outcome};
 use crate::input::display_name;
 use crate::output::Out;
 use crate::progress::Progress;
+use crate::size::plural;
 
 /// The stack of a thread, in bytes: what the main thread has on most systems.
 const STACK: usize = 8 << 20;
@@ -27,7 +30,8 @@ pub(crate) fn one_by_one(
 ) -> Result<Outcome, Failure> {
     let progress = Progress::start(verb, files.len());
     let mut worst = Outcome::Fine;
-    for file in files {
+    let mut files = files.into_iter();
+    while let Some(file) = files.next() {
         if out.is_closed() {
             break;
         }
@@ -37,6 +41,13 @@ pub(crate) fn one_by_one(
             Ok(outcome) => outcome,
             Err(failure) => {
                 progress.aside(|| out.refused(name.as_deref(), &failure))?;
+                if *failure.rule == STOPPED {
+                    let left = files.len();
+                    if left > 0 {
+                        progress.aside(|| out.refused(None, &not_reached(left)))?;
+                    }
+                    return Ok(worst.max(failure.outcome()));
+                }
                 failure.outcome()
             }
         };
@@ -44,6 +55,13 @@ pub(crate) fn one_by_one(
         progress.end();
     }
     Ok(worst)
+}
+
+/// What a timeout leaves.
+fn not_reached(files: usize) -> Failure {
+    let mut failure = Failure::from(Stopped);
+    failure.message = format!("the timeout was exceeded before {} more", plural(files as u64, "file"));
+    failure
 }
 
 /// Calls `process` with every file, on `jobs` threads or as many as there are processors, and `tell` with the names and
@@ -79,12 +97,22 @@ pub(crate) fn in_order<T: Send>(
         // Results that came before their turn.
         let mut early = BTreeMap::new();
         let mut next = 0_usize;
+        let (mut is_stopped, mut left) = (false, 0_usize);
         while let Ok((index, name, result)) = receive.recv() {
             early.insert(index, (name, result));
             while let Some((name, result)) = early.remove(&next) {
-                tell(name, result)?;
                 next += 1;
+                let is_late = result.as_ref().err().is_some_and(|failure| *failure.rule == STOPPED);
+                if is_stopped && is_late {
+                    left += 1;
+                    continue;
+                }
+                is_stopped |= is_late;
+                tell(name, result)?;
             }
+        }
+        if left > 0 {
+            tell(String::new(), Err(not_reached(left)))?;
         }
         // This closure owns the receiver: it is dropped also if `tell` fails, and the threads do not wait for it.
         drop(receive);

@@ -57,7 +57,8 @@ pub(crate) fn run(args: &EditArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let before = if args.small.is_empty() { None } else { Some(small::defects(&loaded, &registry)?) };
     let imports = imports(&mut loaded.model, &args.import)?;
     let had_errors = check(&loaded.model, &CheckOptions::default()).has_errors();
-    let done = edit(&mut loaded.model, args, &small, &options)?;
+    let done =
+        edit(&mut loaded.model, args, &small, &options).map_err(|failure| failure.about(&loaded.name))?;
     loaded.execution.interrupt.check()?;
     let is_fixed = matches!(done, Err(ComposeError::FixedSizes(_)));
     let (done, found) = match done {

@@ -153,8 +153,9 @@ pub(crate) fn describe(sizes: &Resized, out: &Out) -> Vec<String> {
     }
     for (variable, reason) in &sizes.not_run {
         // The bound of these runs is a multiple of that of proofs.
-        let reason =
-            reason.to_string().replace("raise the limit `run_steps`", "raise the limit `proof_steps`");
+        let reason = reason
+            .to_string()
+            .replace("raise the limit `run_steps`", "raise the limits `proof_steps` and `run_steps`");
         let message = format!("the rows of `{}` were not compared by runs: {reason}", shown(variable));
         out.warning(&message, None);
     }
