@@ -80,6 +80,7 @@ impl Points {
         }
         points.add_extents_of_weights(eq);
         points.add_types(eq);
+        points.add_multiples(eq);
         points.add_ranges(eq);
         points.add_neighbors();
         points
@@ -108,6 +109,31 @@ impl Points {
                 let elem = elem.or_else(|| model.ty(input).map(onnx_types::Type::elem));
                 elem.into_iter().for_each(|elem| self.add_type(elem));
             }
+        }
+    }
+
+    /// Multiples of what divides an axis: blocks, and the product of the sizes of a `Reshape`. The quotient is more than 1 there.
+    fn add_multiples(&mut self, eq: &Equivalence) {
+        const MOST: i64 = 1 << 10;
+        let model = eq.model();
+        let mut divisors: Vec<i64> = Vec::new();
+        for node in model.all_graphs().flat_map(|graph| model.nodes(graph)) {
+            let blocks = model.node(node).attribute(attr::BLOCKSIZE).and_then(|block| block.as_int());
+            divisors.extend(blocks.and_then(|block| block.checked_mul(block)));
+        }
+        let constants = eq.inputs().into_iter().filter_map(|input| eq.constant(input));
+        let inside = model.all_graphs().flat_map(|graph| model.initializers(graph));
+        let inside = inside.filter_map(|value| model.constant_tensor(value));
+        for tensor in constants.chain(inside) {
+            let is_shape = tensor.elem() == ElemType::Int64 && tensor.rank() == 1;
+            if is_shape && tensor.element_count().is_some_and(|count| count <= MAX_ELEMENTS) {
+                let sizes = tensor.iter_i64(&NoData).into_iter().flatten().filter(|&size| size > 1);
+                divisors.extend(sizes.fold(Some(1_i64), |product, size| product?.checked_mul(size)));
+            }
+        }
+        for divisor in divisors.into_iter().filter(|divisor| (2..=MOST).contains(divisor)) {
+            self.add_integer(divisor * 2);
+            self.add_integer(divisor * 3);
         }
     }
 

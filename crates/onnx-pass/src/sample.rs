@@ -379,8 +379,9 @@ impl<'a> Sampler<'a> {
         const ATTEMPTS: [usize; 6] = [10, 22, 14, 17, 20, 7];
         // All variables have one size: an axis that is cut can be that of a product.
         const TOGETHER: [usize; 2] = [12, 18];
-        // A number of the claim is one size and the product of all.
-        const PRODUCT: [usize; 5] = [5, 9, 13, 16, 21];
+        // A number of the claim is one size and the product of all: each number, for each variable.
+        let product =
+            (attempt > 4 && attempt % 4 == 1 && !ATTEMPTS.contains(&attempt)).then_some(attempt / 4 - 1);
         // An input with many elements shows more conversions of numbers.
         const MANY: i64 = 61;
         let count = self.symbols.len().clamp(1, 2);
@@ -391,9 +392,10 @@ impl<'a> Sampler<'a> {
             let sizes = self.sizes_beyond();
             return if turn == 0 { sizes.first() } else { sizes.last() }.map(|&size| Some(size));
         }
-        if let Some(turn) = PRODUCT.iter().position(|&other| other == attempt) {
-            let size = self.large_sizes(self.largest_size()).nth(turn)?;
-            return Some(Some(if index == turn % count { size } else { 1 }));
+        if let Some(turn) = product {
+            let variables = self.symbols.len().max(1);
+            let size = self.large_sizes(self.largest_size()).nth(turn / variables)?;
+            return Some(Some(if index == turn % variables { size } else { 1 }));
         }
         let turn = ATTEMPTS.iter().position(|&other| other == attempt)?;
         let sizes = self.sizes_beyond();
@@ -403,6 +405,19 @@ impl<'a> Sampler<'a> {
         // Together with other large axes, the input would have too many elements.
         let other = (size > 128).then_some(1 + (turn % 2) as i64);
         Some(if index == turn % 2 % count { Some(size) } else { other })
+    }
+
+    /// The sizes of a tensor of which no shape is known. Numbers of axes that claims name are passed by some.
+    fn any_shape(&self, attempt: usize, rng: &mut Rng) -> Vec<i64> {
+        let rank = rng.pick(&[0, 1, 1, 2, 2, 3, 3, 4, 5, 6]).unwrap_or(2);
+        let mut dims: Vec<i64> = (0..rank).map(|_| rng.pick(&[1, 2, 3]).unwrap_or(1)).collect();
+        if let Some(size) = self.large_size_of(attempt, 0).flatten() {
+            // With other axes, there would be too many elements.
+            dims.truncate(if size > 128 { 2 } else { dims.len() });
+            let axis = usize::try_from(rng.below(dims.len() as u64)).unwrap_or(0);
+            dims.get_mut(axis).into_iter().for_each(|dim| *dim = size);
+        }
+        dims
     }
 
     /// The largest size that occurs in inputs.
@@ -489,12 +504,14 @@ impl<'a> Sampler<'a> {
         rng: &mut Rng,
     ) -> Result<Tensor, NoCase> {
         let dims: Vec<i64> = match &ty.shape {
-            None => any_shape(rng),
+            None => self.any_shape(attempt, rng),
             Some(shape) => {
                 let mut dims = Vec::new();
                 for (axis, &dim) in shape.dims().iter().enumerate() {
                     let size = match dim {
-                        Dim::Unknown => rng.pick(&[2, 3, 1]),
+                        Dim::Unknown => {
+                            self.large_size_of(attempt, axis).flatten().or_else(|| rng.pick(&[2, 3, 1]))
+                        }
                         _ => self.eval(dim, sizes),
                     };
                     let size = size.ok_or(NoCase::Sizes)?;
@@ -513,12 +530,6 @@ impl<'a> Sampler<'a> {
         let mut elements = Elements::new(self, (number, ty.elem), sizes, attempt, rng);
         elements.tensor(dims, count, content.map(|content| &content[..]))
     }
-}
-
-/// The sizes of a tensor of which no shape is known. Numbers of axes that claims name are passed by some.
-fn any_shape(rng: &mut Rng) -> Vec<i64> {
-    let rank = rng.pick(&[0, 1, 1, 2, 2, 3, 3, 4, 5, 6]).unwrap_or(2);
-    (0..rank).map(|_| rng.pick(&[1, 2, 3]).unwrap_or(1)).collect()
 }
 
 /// Returns `true` for tensors of one type.
