@@ -20,7 +20,7 @@ const STUB: f64 = 14.0;
 /// The paths of the boxes that are open.
 pub type Open = BTreeSet<Path>;
 
-/// The reason why there is no picture.
+/// The reason why a picture was not drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DrawError {

@@ -224,7 +224,7 @@ fn path(out: &mut String, line: &Line) {
 /// A coordinate with at most one decimal.
 fn number(number: f64) -> String {
     let rounded = (number * 10.0).round() / 10.0;
-    // There is no minus zero in a picture.
+    // A picture does not contain minus zero.
     format!("{}", if rounded == 0.0 { 0.0 } else { rounded })
 }
 

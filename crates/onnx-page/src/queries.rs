@@ -140,7 +140,7 @@ pub(crate) fn search(session: &Session, text: &str) -> Value {
 /// Everything about a box.
 pub(crate) fn details(session: &Session, level: usize, item: usize) -> Result<Value, String> {
     let found =
-        session.scene.level(level).and_then(|level| level.items.get(item)).ok_or("there is no such box")?;
+        session.scene.level(level).and_then(|level| level.items.get(item)).ok_or("the box does not exist")?;
     let model = &session.model;
     match found.kind {
         ItemKind::Node(node) => Ok(node_details(session, node)),

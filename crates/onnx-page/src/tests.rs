@@ -58,7 +58,7 @@ fn details_have_defaults_and_types() {
     let details = ok(&mut session, &json!({ "call": "details", "level": hit["level"], "item": hit["item"] }));
     assert_eq!(details["title"], "MatMul");
     assert_eq!(details["lists"][0]["rows"], json!([["A", "x", "N×4"], ["B", "w", "4×4"]]));
-    assert!(error(&mut session, r#"{"call": "details", "level": 0, "item": 77}"#).contains("no such box"));
+    assert!(error(&mut session, r#"{"call": "details", "level": 0, "item": 77}"#).contains("does not exist"));
 }
 
 #[test]

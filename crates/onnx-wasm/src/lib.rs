@@ -36,7 +36,7 @@ impl State {
         &self.answer
     }
 
-    /// Opens a file: the input is its name, of so many bytes, and its contents. The answer is `{"ok":null}` or has an error.
+    /// Opens a file: the input is its name, which has `name_bytes` bytes, and its contents. The answer is `{"ok":null}` or has an error.
     pub fn open(&mut self, name_bytes: usize) {
         let mut input = std::mem::take(&mut self.input);
         let contents = input.split_off(name_bytes.min(input.len()));

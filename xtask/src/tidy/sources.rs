@@ -98,8 +98,9 @@ pub(crate) fn read_tree() -> Result<Files, String> {
             let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
             let kind = entry.file_type().map_err(|error| format!("{}: {error}", path.display()))?;
             if kind.is_dir() {
-                // Build output and the version store, which is a file in a linked worktree, are not sources.
-                if name != ".git" && name != "target" && !name.starts_with("target-") {
+                // Build output, packages of npm, and the version store, which is a file in a linked worktree, are not sources.
+                let is_output = name == "target" || name == "node_modules" || name.starts_with("target-");
+                if name != ".git" && !is_output {
                     open.push(path);
                 }
             } else if kind.is_file() && name != ".git" && is_text(&path) {

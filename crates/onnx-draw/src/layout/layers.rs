@@ -52,7 +52,7 @@ impl Layers {
             }
             let is_back = ranking.is_back[index];
             let (top, bottom) = if is_back { (link.to, link.from) } else { (link.from, link.to) };
-            // Edges that point up have a way of their own.
+            // Edges that point up share their way with no other edge.
             let trunk = if is_back { u32::MAX - u32::try_from(index).unwrap_or(0) } else { link.trunk };
             let mut chain = Vec::new();
             let mut above = top;

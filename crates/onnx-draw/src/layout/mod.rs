@@ -48,7 +48,7 @@ pub struct Block {
     pub pin: Pin,
     /// `true` if edges arrive in the order of [`Link::slot`], `false` if they arrive in the order of their origins.
     pub is_ordered: bool,
-    /// Distance of the places where edges begin, if it is more than usual.
+    /// Distance of the places where edges begin, if it is more than the default.
     pub start_gap: f64,
 }
 

@@ -121,7 +121,7 @@ impl Neighbours {
     }
 }
 
-/// A list of numbers for each of a number of things, in one piece of memory.
+/// A list of numbers for each key below a number, in one piece of memory.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lists {
     starts: Vec<usize>,
@@ -129,30 +129,30 @@ pub(super) struct Lists {
 }
 
 impl Lists {
-    /// The lists of `count` things, from pairs of a thing and an item.
+    /// The lists of the keys below `count`, from pairs of a key and an item.
     pub(super) fn new(count: usize, pairs: &[(usize, usize)]) -> Self {
         let mut starts = vec![0; count + 1];
-        for &(thing, _) in pairs {
-            starts[thing + 1] += 1;
+        for &(key, _) in pairs {
+            starts[key + 1] += 1;
         }
         for index in 0..count {
             starts[index + 1] += starts[index];
         }
         let mut next = starts.clone();
         let mut items = vec![0; pairs.len()];
-        for &(thing, item) in pairs {
-            items[next[thing]] = item;
-            next[thing] += 1;
+        for &(key, item) in pairs {
+            items[next[key]] = item;
+            next[key] += 1;
         }
         Self { starts, items }
     }
 
-    pub(super) fn of(&self, thing: usize) -> &[usize] {
-        &self.items[self.starts[thing]..self.starts[thing + 1]]
+    pub(super) fn of(&self, key: usize) -> &[usize] {
+        &self.items[self.starts[key]..self.starts[key + 1]]
     }
 
-    pub(super) fn of_mut(&mut self, thing: usize) -> &mut [usize] {
-        &mut self.items[self.starts[thing]..self.starts[thing + 1]]
+    pub(super) fn of_mut(&mut self, key: usize) -> &mut [usize] {
+        &mut self.items[self.starts[key]..self.starts[key + 1]]
     }
 }
 

@@ -220,7 +220,7 @@ impl Scene {
     pub fn path(&self, (level, item): (LevelId, usize)) -> Path {
         let mut path = vec![u32::try_from(item).unwrap_or(u32::MAX)];
         let mut next = self.levels.get(level).and_then(|level| level.parent);
-        // The first parents form a tree, so the path is no longer than the number of levels.
+        // The first parents form a tree, so the number of levels bounds the path.
         while let Some((level, item)) = next {
             path.push(u32::try_from(item).unwrap_or(u32::MAX));
             next = self.levels.get(level).and_then(|level| level.parent);
