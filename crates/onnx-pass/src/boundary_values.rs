@@ -128,7 +128,7 @@ impl Points {
             let is_shape = tensor.elem() == ElemType::Int64 && tensor.rank() == 1;
             if is_shape && tensor.element_count().is_some_and(|count| count <= MAX_ELEMENTS) {
                 let sizes = tensor.iter_i64(&NoData).into_iter().flatten().filter(|&size| size > 1);
-                divisors.extend(sizes.fold(Some(1_i64), |product, size| product?.checked_mul(size)));
+                divisors.extend(sizes.into_iter().try_fold(1_i64, i64::checked_mul));
             }
         }
         for divisor in divisors.into_iter().filter(|divisor| (2..=MOST).contains(divisor)) {

@@ -65,9 +65,8 @@ impl Parameters {
         for root in incomplete {
             found.ranges.remove(&root);
         }
-        for (&root, &range) in &found.ranges {
-            found.parameters.insert(root, to.parameters(range, options.is_symmetric()));
-        }
+        let parameters = |&range: &(f32, f32)| to.parameters(range, options.is_symmetric());
+        found.parameters = found.ranges.iter().map(|(&root, range)| (root, parameters(range))).collect();
         found
     }
 
