@@ -52,6 +52,12 @@ impl DocumentArgs {
         documents::registry_with_onnxruntime(&self.ops)
     }
 
+    /// The operators, for a model that is not written: the function bodies of the documents that it calls are added to it.
+    pub(crate) fn registry_with_bodies(&self, model: &mut Model) -> Result<Registry, Failure> {
+        self.link(model)?;
+        self.registry()
+    }
+
     /// Adds the function bodies of the documents that a model calls.
     pub(crate) fn link(&self, model: &mut Model) -> Result<LinkedBodies, Failure> {
         LinkedBodies::add(&self.ops, model)

@@ -170,7 +170,7 @@ fn blocks(loaded: &mut Loaded, args: &QuantizeArgs, to: ElemType) -> Result<Done
             .with_registry(registry)
             .with_data(data)
             .with_execution(execution);
-        quantize_blocks(model, to, &options)
+        Ok(quantize_blocks(model, to, &options)?)
     })
 }
 
@@ -183,7 +183,7 @@ fn dynamic(loaded: &mut Loaded, args: &QuantizeArgs, to: ElemType) -> Result<Don
             .with_registry(registry)
             .with_data(data)
             .with_execution(execution);
-        quantize_dynamic(model, to, &options).map(|report| report.weights)
+        Ok(quantize_dynamic(model, to, &options)?.weights)
     })
 }
 
@@ -197,7 +197,7 @@ fn changed(
         &Registry,
         &dyn DataSource,
         Execution,
-    ) -> Result<Vec<QuantizedWeight>, QuantizeError>,
+    ) -> Result<Vec<QuantizedWeight>, Failure>,
 ) -> Result<Done, Failure> {
     let registry = documents::registry_with_onnxruntime(&[])?;
     let source = loaded.source()?;

@@ -368,7 +368,7 @@ fn what_a_target_tolerates_is_a_warning() {
         format!("<ir_version: 10, opset_import: [\"\": 21]> g (float[2,3] x) => ({outputs} y) {{ {body} }}")
     };
     let folder = Folder::with("in.onnxtxt", model("float[2,4]", "y = Neg (x)"));
-    folder.put("unsorted.onnxtxt", &model("float[2,3]", "y = Neg (t) t = Abs (x)"));
+    folder.put("unsorted.onnxtxt", model("float[2,3]", "y = Neg (t) t = Abs (x)"));
     for (file, rule) in [("in.onnxtxt", "ONNX3025"), ("unsorted.onnxtxt", "ONNX2312")] {
         onnx(&folder, &format!("check {file}")).exits(1).says(&format!("error[{rule}]"));
         let for_target = format!("check {file} --target onnxruntime");

@@ -248,7 +248,7 @@ Swish (x) => (y) { s = Sigmoid (x)
 g (float[2] x) => (y) { y = com.acme.Swish (x) }";
     let folder = Folder::with("library.onnxtxt", LIBRARY);
     folder.put("call.onnxtxt", CALL);
-    folder.put("newer.onnxtxt", &CALL.replace("acme\": 1", "acme\": 2"));
+    folder.put("newer.onnxtxt", CALL.replace("acme\": 1", "acme\": 2"));
     onnx(&folder, "ops export --functions-of library.onnxtxt --domain com.acme -o acme.onnxops").exits(0);
     onnx(&folder, "run call.onnxtxt").exits(2).says("no kernel computes `com.acme.Swish`");
     onnx(&folder, "run call.onnxtxt --ops acme.onnxops --feed x=2.0,-1.0")
