@@ -59,7 +59,7 @@ def scan(
 
 
 def _isolated(path: Any, checks: bool, limits: Mapping[str, int] | None, timeout: float | None) -> dict[str, Any]:
-    """The row of a process of its own, which a file may end."""
+    """The row of a separate process, which a file may end."""
     import json
     import subprocess
     import sys
@@ -93,7 +93,7 @@ def scan_many(
 ) -> Table:
     """A row of `scan` for each file, in the order of the paths, as a table.
 
-    With `isolate=True`, each file is read in a process of its own: one that ends it, for instance at a limit of the system for
+    With `isolate=True`, each file is read in a separate process: one that ends it, for instance at a limit of the system for
     memory, has a row that says so.
     """
     from concurrent.futures import ThreadPoolExecutor

@@ -1,6 +1,6 @@
 """Time and memory for a model with 3 GB of external data, whose file is sparse: `python large.py [FOLDER]`.
 
-Each operation runs in a process of its own, after a load.
+Each operation runs in a separate process, after a load.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory(dir=sys.argv[1] if sys.argv[1:] else None) as folder:
         path = write(folder)
-        print("| 3 GB of external data | ms | MiB resident at most, mapped weights included | MiB of its own at the end |")
+        print("| 3 GB of external data | ms | MiB resident at most, mapped weights included | private MiB at the end |")
         print("|---|---|---|---|", flush=True)
         for name in NAMES:
             subprocess.run([sys.executable, __file__, name, path], check=True)

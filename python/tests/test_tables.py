@@ -42,7 +42,7 @@ def test_a_stream_of_arrow():
     assert rows == [dict(zip(made, row)) for row in zip(*made.values())]
     with pytest.raises(ox.ArgumentError, match="length"):
         ox.Table({"a": [1], "b": [1, 2]})
-    # A capsule that nobody reads frees its table.
+    # An unread capsule frees its table.
     for _ in range(1000):
         ox.Table(made).__arrow_c_stream__()
 

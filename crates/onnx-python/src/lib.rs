@@ -22,6 +22,7 @@ mod fault;
 mod graph;
 mod inspect;
 mod json;
+mod load;
 mod model;
 mod node;
 mod passes;
@@ -53,7 +54,9 @@ mod _core {
         Inference, check, cost, diff, explain, find, fix, hash, infer, info, schema, schemas,
     };
     #[pymodule_export]
-    use crate::model::{Model, load, loads, parse};
+    use crate::load::{load, loads, parse};
+    #[pymodule_export]
+    use crate::model::Model;
     #[pymodule_export]
     use crate::node::Node;
     #[pymodule_export]

@@ -6,22 +6,19 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::ThreadId;
 
-use bytes::Bytes;
 use onnxkit::codec::externalize::{ExternalizeOptions, InlineDataOptions, externalize, inline};
-use onnxkit::codec::{
-    DecodeOptions, EncodeOptions, FileSource, ReadMode, WriteOptions, decode, encode, save,
-};
+use onnxkit::codec::{EncodeOptions, WriteOptions, encode, save};
 use onnxkit::ir::{self, MetadataEntry};
-use onnxkit::text::{ParseOptions, PrintOptions, parse_model, print_model};
+use onnxkit::text::{PrintOptions, print_model};
+use onnxkit::types::Symbol;
 use onnxkit::types::tensor::DataSource;
-use onnxkit::types::{Execution, Symbol};
-use onnxkit::{LoadAnyError, load_any};
 use pyo3::prelude::*;
 use pyo3::sync::RwLockExt as _;
 use pyo3::types::{PyBytes, PyDict, PyString};
 
 use crate::fault::{Fault, Outcome, bug};
 use crate::graph::{Graph, NodeIter};
+use crate::load::parse;
 use crate::table;
 use crate::work::Work;
 
@@ -201,92 +198,6 @@ fn interop<'py>(py: Python<'py>, function: &str, object: &Bound<'py, PyAny>) -> 
 
 fn broken() -> Fault {
     Fault::new("BugError", "an earlier edit of this model ended in a defect of onnxkit; load it again")
-}
-
-/// Reads a model from a file.
-#[pyfunction]
-#[pyo3(signature = (path, data_dir=None, **options))]
-pub(crate) fn load(
-    py: Python<'_>,
-    path: PathBuf,
-    data_dir: Option<PathBuf>,
-    options: Option<&Bound<'_, PyDict>>,
-) -> PyResult<Model> {
-    let work = Work::of(options)?;
-    let loaded = work.run(py, |execution| {
-        let loaded = load_any(&path, ReadMode::Map, execution).map_err(|error| load_fault(&error, &path))?;
-        let data = match &data_dir {
-            Some(folder) => source_in(folder, execution)?,
-            None => loaded.data,
-        };
-        Ok((loaded.model, data))
-    })?;
-    let folder = data_dir.or_else(|| path.parent().map(std::path::Path::to_path_buf));
-    Ok(Model::new(loaded.0, Arc::new(loaded.1), folder))
-}
-
-fn source_in(folder: &std::path::Path, execution: &Execution) -> Outcome<FileSource> {
-    let source =
-        FileSource::in_directory(folder).map_err(|error| Fault::new("LoadError", error.to_string()))?;
-    Ok(source.with_mode(ReadMode::Map).with_limits(&execution.limits))
-}
-
-fn load_fault(error: &LoadAnyError, path: &std::path::Path) -> Fault {
-    if let LoadAnyError::Text(error) = error {
-        return Fault::of_findings("LoadError", &path.display().to_string(), error.findings());
-    }
-    let limit = match error {
-        LoadAnyError::Load(onnxkit::codec::LoadError::Decode(error)) => error.limit(),
-        _ => None,
-    };
-    Fault::limited("LoadError", limit, error)
-}
-
-/// Reads a model from the bytes of a file.
-#[pyfunction]
-#[pyo3(signature = (contents, data_dir=None, **options))]
-pub(crate) fn loads(
-    py: Python<'_>,
-    contents: &Bound<'_, PyAny>,
-    data_dir: Option<PathBuf>,
-    options: Option<&Bound<'_, PyDict>>,
-) -> PyResult<Model> {
-    let bytes = crate::buffer::bytes_of(contents)?;
-    let work = Work::of(options)?;
-    let (model, data) = work.run(py, |execution| {
-        let data = match &data_dir {
-            Some(folder) => source_in(folder, execution)?,
-            None => FileSource::nowhere(),
-        };
-        Ok((decoded(bytes, execution)?, data))
-    })?;
-    Ok(Model::new(model, Arc::new(data), data_dir))
-}
-
-fn decoded(bytes: Bytes, execution: &Execution) -> Outcome<ir::Model> {
-    use onnxkit::codec::{Content, sniff};
-
-    if sniff(&bytes) == Content::OnnxText {
-        return parsed(&bytes, execution);
-    }
-    let options = DecodeOptions::default().with_execution(execution.clone());
-    let decoded =
-        decode(bytes, &options).map_err(|error| Fault::limited("LoadError", error.limit(), &error))?;
-    Ok(decoded.model)
-}
-
-fn parsed(text: &[u8], execution: &Execution) -> Outcome<ir::Model> {
-    let options = ParseOptions::default().with_execution(execution.clone());
-    parse_model(text, &options)
-        .map_err(|error| Fault::of_findings("LoadError", "the text is not a model", error.findings()))
-}
-
-/// Reads a model from ONNX text.
-#[pyfunction]
-#[pyo3(signature = (text, **options))]
-pub(crate) fn parse(py: Python<'_>, text: String, options: Option<&Bound<'_, PyDict>>) -> PyResult<Model> {
-    let model = Work::of(options)?.run(py, |execution| parsed(text.as_bytes(), execution))?;
-    Ok(Model::new(model, Arc::new(FileSource::nowhere()), None))
 }
 
 #[pymethods]

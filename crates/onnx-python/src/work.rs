@@ -117,7 +117,7 @@ impl Work {
         }
     }
 
-    /// Does work that uses several threads, those of a pool of its own: a child process would not have those of another
+    /// Does work that uses several threads, those of a separate pool: a child process would not have those of another
     /// pool. The caller looks for signals meanwhile.
     pub(crate) fn run_on<T: Send>(
         self,

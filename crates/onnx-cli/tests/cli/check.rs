@@ -379,7 +379,7 @@ fn what_a_target_tolerates_is_a_warning() {
     let target = r#"{"schema": "onnx-target/1", "name": "npu", "version": "2", "tolerates": ["ONNX9999"],
         "operators": [{"name": "Neg", "kernels": [{"since": 6}]}, {"name": "Abs", "kernels": [{"since": 6}]}]}"#;
     folder.put("npu.json", target);
-    onnx(&folder, "check in.onnxtxt --target npu.json").exits(2).says("there is no rule `ONNX9999`");
+    onnx(&folder, "check in.onnxtxt --target npu.json").exits(2).says("no rule `ONNX9999`");
 }
 
 #[test]

@@ -1,0 +1,103 @@
+//! Reading models from files, bytes and text.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use onnxkit::codec::{DecodeOptions, FileSource, ReadMode, decode};
+use onnxkit::ir;
+use onnxkit::text::{ParseOptions, parse_model};
+use onnxkit::types::Execution;
+use onnxkit::{LoadAnyError, load_any};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::fault::{Fault, Outcome};
+use crate::model::Model;
+use crate::work::Work;
+
+/// Reads a model from a file.
+#[pyfunction]
+#[pyo3(signature = (path, data_dir=None, **options))]
+pub(crate) fn load(
+    py: Python<'_>,
+    path: PathBuf,
+    data_dir: Option<PathBuf>,
+    options: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Model> {
+    let work = Work::of(options)?;
+    let loaded = work.run(py, |execution| {
+        let loaded = load_any(&path, ReadMode::Map, execution).map_err(|error| load_fault(&error, &path))?;
+        let data = match &data_dir {
+            Some(folder) => source_in(folder, execution)?,
+            None => loaded.data,
+        };
+        Ok((loaded.model, data))
+    })?;
+    let folder = data_dir.or_else(|| path.parent().map(std::path::Path::to_path_buf));
+    Ok(Model::new(loaded.0, Arc::new(loaded.1), folder))
+}
+
+fn source_in(folder: &std::path::Path, execution: &Execution) -> Outcome<FileSource> {
+    let source =
+        FileSource::in_directory(folder).map_err(|error| Fault::new("LoadError", error.to_string()))?;
+    Ok(source.with_mode(ReadMode::Map).with_limits(&execution.limits))
+}
+
+fn load_fault(error: &LoadAnyError, path: &std::path::Path) -> Fault {
+    if let LoadAnyError::Text(error) = error {
+        return Fault::of_findings("LoadError", &path.display().to_string(), error.findings());
+    }
+    let limit = match error {
+        LoadAnyError::Load(onnxkit::codec::LoadError::Decode(error)) => error.limit(),
+        _ => None,
+    };
+    Fault::limited("LoadError", limit, error)
+}
+
+/// Reads a model from the bytes of a file.
+#[pyfunction]
+#[pyo3(signature = (contents, data_dir=None, **options))]
+pub(crate) fn loads(
+    py: Python<'_>,
+    contents: &Bound<'_, PyAny>,
+    data_dir: Option<PathBuf>,
+    options: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Model> {
+    let bytes = crate::buffer::bytes_of(contents)?;
+    let work = Work::of(options)?;
+    let (model, data) = work.run(py, |execution| {
+        let data = match &data_dir {
+            Some(folder) => source_in(folder, execution)?,
+            None => FileSource::nowhere(),
+        };
+        Ok((decoded(bytes, execution)?, data))
+    })?;
+    Ok(Model::new(model, Arc::new(data), data_dir))
+}
+
+fn decoded(bytes: Bytes, execution: &Execution) -> Outcome<ir::Model> {
+    use onnxkit::codec::{Content, sniff};
+
+    if sniff(&bytes) == Content::OnnxText {
+        return parsed(&bytes, execution);
+    }
+    let options = DecodeOptions::default().with_execution(execution.clone());
+    let decoded =
+        decode(bytes, &options).map_err(|error| Fault::limited("LoadError", error.limit(), &error))?;
+    Ok(decoded.model)
+}
+
+fn parsed(text: &[u8], execution: &Execution) -> Outcome<ir::Model> {
+    let options = ParseOptions::default().with_execution(execution.clone());
+    parse_model(text, &options)
+        .map_err(|error| Fault::of_findings("LoadError", "the text is not a model", error.findings()))
+}
+
+/// Reads a model from ONNX text.
+#[pyfunction]
+#[pyo3(signature = (text, **options))]
+pub(crate) fn parse(py: Python<'_>, text: String, options: Option<&Bound<'_, PyDict>>) -> PyResult<Model> {
+    let model = Work::of(options)?.run(py, |execution| parsed(text.as_bytes(), execution))?;
+    Ok(Model::new(model, Arc::new(FileSource::nowhere()), None))
+}
