@@ -157,7 +157,7 @@ fn what_is_repeated_for_each_call_is_limited() {
             calls(9)
         );
         let folder = Folder::with("in.onnxtxt", text);
-        onnx(&folder, "inline in.onnxtxt --limit splat_bytes=100k")
+        onnx(&folder, "inline in.onnxtxt --limit splat_bytes=50k")
             .exits(3)
             .says("bytes of names, documentation and constants at a time; the limit `splat_bytes` is");
         onnx(&folder, "inline in.onnxtxt --limit splat_bytes=200k").exits(0).says("inlined 9 calls");

@@ -239,21 +239,21 @@ fn documents_are_printed_without_an_output() {
 fn bodies_of_documents_are_inferred_and_run() {
     const LIBRARY: &str = "
 <ir_version: 10, opset_import: [\"\": 20, \"com.acme\": 1]>
-g (float[2] x) => (float[2] y) { y = com.acme.Swish (x) }
+g () => (float[2] y) <float[2] x = {2.0, -1.0}> { y = com.acme.Swish (x) }
 <domain: \"com.acme\", opset_import: [\"\": 20]>
 Swish (x) => (y) { s = Sigmoid (x)
  y = Mul (x, s) }";
     const CALL: &str = "
 <ir_version: 7, opset_import: [\"\": 20, \"com.acme\": 1]>
-g (float[2] x) => (y) { y = com.acme.Swish (x) }";
+g () => (y) <float[2] x = {2.0, -1.0}> { y = com.acme.Swish (x) }";
     let folder = Folder::with("library.onnxtxt", LIBRARY);
     folder.put("call.onnxtxt", CALL);
     folder.put("newer.onnxtxt", CALL.replace("acme\": 1", "acme\": 2"));
     onnx(&folder, "ops export --functions-of library.onnxtxt --domain com.acme -o acme.onnxops").exits(0);
     onnx(&folder, "run call.onnxtxt").exits(2).says("no kernel computes `com.acme.Swish`");
-    onnx(&folder, "run call.onnxtxt --ops acme.onnxops --feed x=2.0,-1.0")
+    onnx(&folder, "run call.onnxtxt --ops acme.onnxops")
         .exits(0)
-        .says("1.7615942, -0.26894143");
+        .says("1.76159, -0.268941");
     onnx(&folder, "compare call.onnxtxt library.onnxtxt --ops acme.onnxops")
         .exits(0)
         .says("y  float[2]  equal");

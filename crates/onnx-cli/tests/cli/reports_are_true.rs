@@ -338,7 +338,7 @@ fn mechanical_defects_are_repaired() {
         ),
         // A declared shape that an edit made wrong.
         (
-            "ONNX3016",
+            "ONNX3025",
             r#"<ir_version: 8, opset_import: ["": 17]>
             g (float[1,3,32,32] x, float[8,3,3,3] w) => (float[1,8,15,15] y) {
                 y = Conv <kernel_shape = [3, 3]> (x, w)
