@@ -4,7 +4,7 @@ use std::path::Path;
 
 use onnx_codec::file::{FileKind, write_file};
 use onnx_compose::{ModelFacts, Selection};
-use onnx_draw::{Coloring, DrawError, HtmlOptions, Marks, Scene, SceneOptions, Style, html, svg};
+use onnx_draw::{Coloring, DrawError, HtmlOptions, Marks, PictureStyle, Scene, SceneOptions, html, svg};
 use onnx_ir::{GraphId, Model, NodeId};
 use onnx_schema::Registry;
 
@@ -112,7 +112,7 @@ fn picture(loaded: &Loaded, args: &DrawArgs, format: PictureFormat) -> Result<St
         None => scene.opened(MOST_BOXES),
     };
     let picture = scene.picture_with(&open, &marks)?;
-    Ok(svg(&picture, &Style::default().with_coloring(coloring).with_title(loaded.name.clone())))
+    Ok(svg(&picture, &PictureStyle::default().with_coloring(coloring).with_title(loaded.name.clone())))
 }
 
 /// The graph and the nodes that a selector denotes; none for the whole model.

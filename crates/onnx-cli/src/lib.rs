@@ -7,6 +7,13 @@
 //! `interrupt` (signals), `progress`, `wrap` (narrow terminals) and `exit` (exit codes and failures).
 //! Functions that are useful to users of the library are in the library crates; this one has [`main`], which packages of
 //! other languages call.
+//!
+//! ```
+//! use std::ffi::OsString;
+//!
+//! let arguments = ["onnx", "explain", "ONNX2303", "--quiet"].map(OsString::from);
+//! assert_eq!(onnx_cli::main(&arguments), 0);
+//! ```
 #![forbid(unsafe_code)]
 
 mod args;

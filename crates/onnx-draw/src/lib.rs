@@ -7,7 +7,7 @@
 //! nested graphs and from bodies of functions. What is left is divided where few values cross, so that no level has more
 //! than [`MAX_BOXES`] boxes, whatever the model is. Constants and weights are lines of the nodes that use them.
 //!
-//! A [`Level`] is the inside of a box: [`Item`]s and [`Edge`]s between them. Levels are built once; a body of a function is
+//! A [`SceneLevel`] is the inside of a box: [`Item`]s and [`Edge`]s between them. Levels are built once; a body of a function is
 //! one level, however many calls open it.
 //!
 //! # A layout
@@ -16,7 +16,7 @@
 //! closed; [`Scene::picture`] lays out everything that is open, from the inside out, and returns a flat [`Picture`].
 //!
 //! ```
-//! use onnx_draw::{Scene, SceneOptions, Style, svg};
+//! use onnx_draw::{Scene, SceneOptions, PictureStyle, svg};
 //! use onnx_text::{ParseOptions, parse_model};
 //!
 //! let text = r#"<ir_version: 10, opset_import: ["": 21]>
@@ -28,7 +28,7 @@
 //! let inference = onnx_shape_infer::infer(&model, &Default::default());
 //! let scene = Scene::new(&model, &SceneOptions::default().with_inference(Some(&inference)));
 //! let picture = scene.picture(&scene.opened(64)).unwrap();
-//! assert!(svg(&picture, &Style::default()).contains("N×4"));
+//! assert!(svg(&picture, &PictureStyle::default()).contains("N×4"));
 //! ```
 //!
 //! # Hostile names
@@ -53,9 +53,9 @@ mod text;
 
 pub use html::{HtmlOptions, STYLE_SHEET, VIEWER, html};
 pub use json::{level_json, parents_json, scene_json};
-pub use layout::{Band, Block, Layout, Link, Pin, Route, Size, Spot, layout};
+pub use layout::{Band, Block, BoxLayout, Link, Pin, Route, Size, Spot, layout};
 pub use marks::{Coloring, Marks};
 pub use picture::{DrawError, Drawn, Line, MAX_DRAWN, Open, Picture, Summary};
-pub use scene::{Edge, Group, Item, ItemKind, Level, LevelId, MAX_BOXES, Path, Scene, SceneOptions};
-pub use svg::{Style, svg};
+pub use scene::{Edge, Group, Item, ItemKind, LevelId, MAX_BOXES, Path, Scene, SceneLevel, SceneOptions};
+pub use svg::{PictureStyle, svg};
 pub use text::{shown, text_width, type_text};

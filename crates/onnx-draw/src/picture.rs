@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use onnx_diag::Severity;
 
-use crate::layout::{Layout, Size};
+use crate::layout::{BoxLayout, Size};
 use crate::marks::Marks;
 use crate::scene::{Item, ItemKind, LevelId, Path, Scene, TITLE};
 
@@ -93,7 +93,7 @@ struct Instance {
     path: Path,
     /// The open boxes of it, with their instances.
     open: HashMap<usize, usize>,
-    layout: Layout,
+    layout: BoxLayout,
     sizes: Vec<Size>,
     origin: (f64, f64),
 }
@@ -104,7 +104,7 @@ impl Instance {
             level,
             path,
             open: HashMap::new(),
-            layout: Layout::default(),
+            layout: BoxLayout::default(),
             sizes: Vec::new(),
             origin: (0.0, 0.0),
         }

@@ -17,7 +17,7 @@ const MOST_PIXELS: f64 = 60_000.0;
 /// How a picture is written.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
-pub struct Style {
+pub struct PictureStyle {
     /// The meaning of colors.
     pub coloring: Coloring,
     /// The title of the document, such as the name of the file.
@@ -25,7 +25,7 @@ pub struct Style {
 }
 
 onnx_types::option_setters! {
-    Style {
+    PictureStyle {
         with_coloring => coloring: Coloring,
         with_title => title: String,
     }
@@ -33,7 +33,7 @@ onnx_types::option_setters! {
 
 /// Writes a picture as SVG. The document refers to nothing outside of it, and names are text, never markup.
 #[must_use]
-pub fn svg(picture: &Picture, style: &Style) -> String {
+pub fn svg(picture: &Picture, style: &PictureStyle) -> String {
     let (width, height) = (picture.size.width + 2.0 * MARGIN, picture.size.height + 2.0 * MARGIN);
     // A picture that is larger is shown smaller; the coordinates stay.
     let scale = (MOST_PIXELS / width.max(height)).min(1.0);
@@ -87,7 +87,7 @@ fn container(out: &mut String, drawn: &Drawn) {
     text(out, "t", (x, y), &drawn.title);
 }
 
-fn closed(out: &mut String, drawn: &Drawn, style: &Style) {
+fn closed(out: &mut String, drawn: &Drawn, style: &PictureStyle) {
     let (center, radius) = (drawn.x + drawn.size.width / 2.0, 5.0);
     match drawn.kind {
         ItemKind::Arriving | ItemKind::Leaving => {

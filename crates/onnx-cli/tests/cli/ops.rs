@@ -251,9 +251,7 @@ g () => (y) <float[2] x = {2.0, -1.0}> { y = com.acme.Swish (x) }";
     folder.put("newer.onnxtxt", CALL.replace("acme\": 1", "acme\": 2"));
     onnx(&folder, "ops export --functions-of library.onnxtxt --domain com.acme -o acme.onnxops").exits(0);
     onnx(&folder, "run call.onnxtxt").exits(2).says("no kernel computes `com.acme.Swish`");
-    onnx(&folder, "run call.onnxtxt --ops acme.onnxops")
-        .exits(0)
-        .says("1.76159, -0.268941");
+    onnx(&folder, "run call.onnxtxt --ops acme.onnxops").exits(0).says("1.76159, -0.268941");
     onnx(&folder, "compare call.onnxtxt library.onnxtxt --ops acme.onnxops")
         .exits(0)
         .says("y  float[2]  equal");

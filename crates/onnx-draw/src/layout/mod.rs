@@ -106,7 +106,7 @@ pub struct Route {
 
 /// A layout.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Layout {
+pub struct BoxLayout {
     /// The size of everything.
     pub size: Size,
     /// The ranks from top to bottom.
@@ -130,7 +130,7 @@ pub struct Layout {
 /// assert_eq!(placed.routes[2].via.len(), 1);
 /// ```
 #[must_use]
-pub fn layout(blocks: &[Block], links: &[Link]) -> Layout {
+pub fn layout(blocks: &[Block], links: &[Link]) -> BoxLayout {
     let valid = |link: &Link| link.from < blocks.len() && link.to < blocks.len() && link.from != link.to;
     let ranking = rank::ranks(blocks, links, &valid);
     let mut layers = Layers::new(blocks, links, &ranking, &valid);

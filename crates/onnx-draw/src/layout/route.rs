@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::layers::Layers;
 use super::rank::Ranking;
-use super::{Band, Block, GAP, Layout, Link, Route, Size, Spot};
+use super::{Band, Block, BoxLayout, GAP, Link, Route, Size, Spot};
 
 /// Space between two ranks.
 const RANK_GAP: f64 = 40.0;
@@ -20,7 +20,7 @@ pub(super) fn finish(
     ranking: &Ranking,
     layers: &Layers,
     centers: &[f64],
-) -> Layout {
+) -> BoxLayout {
     let bands = bands(blocks, layers, centers);
     let spots: Vec<Spot> = blocks
         .iter()
@@ -51,7 +51,7 @@ pub(super) fn finish(
     let passed = routes.iter().flat_map(|route| route.via.iter().map(|&(_, x)| x + GAP / 2.0));
     let width = right.chain(passed).fold(0.0, f64::max);
     let height = bands.last().map_or(0.0, |band| band.bottom);
-    Layout { size: Size { width, height }, bands, spots, routes }
+    BoxLayout { size: Size { width, height }, bands, spots, routes }
 }
 
 fn bands(blocks: &[Block], layers: &Layers, centers: &[f64]) -> Vec<Band> {

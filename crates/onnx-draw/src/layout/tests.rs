@@ -34,7 +34,7 @@ fn graph(count: usize, seed: u64) -> (Vec<Block>, Vec<Link>) {
 }
 
 /// Checks what is true of every layout of a graph without cycles.
-fn check(blocks: &[Block], links: &[Link], layout: &Layout) {
+fn check(blocks: &[Block], links: &[Link], layout: &BoxLayout) {
     assert_eq!((layout.spots.len(), layout.routes.len()), (blocks.len(), links.len()));
     let mut by_rank: Vec<Vec<(f64, f64, bool)>> = vec![Vec::new(); layout.bands.len()];
     for (spot, block) in layout.spots.iter().zip(blocks) {
@@ -90,7 +90,7 @@ fn equal_graphs_have_equal_layouts() {
 
 #[test]
 fn the_smallest_graphs_have_layouts() {
-    assert_eq!(layout(&[], &[]), Layout::default());
+    assert_eq!(layout(&[], &[]), BoxLayout::default());
     let block = Block { size: Size { width: 50.0, height: 20.0 }, ..Block::default() };
     let one = layout(&[block], &[]);
     assert_eq!((one.spots[0].x, one.spots[0].y, one.bands.len()), (0.0, 0.0, 1));

@@ -10,7 +10,7 @@ use slotmap::SecondaryMap;
 
 use super::divide::{Division, Draft, Nodes, divide};
 use super::paths::Paths;
-use super::{Item, ItemKind, Level, LevelId, SceneOptions};
+use super::{Item, ItemKind, LevelId, SceneLevel, SceneOptions};
 use crate::text::{shortened, shown, type_text};
 use wires::Wires;
 
@@ -21,11 +21,11 @@ const MOST_WEIGHTS: usize = 3;
 pub(super) type Places = SecondaryMap<NodeId, (LevelId, usize)>;
 
 /// The levels of a model, the outermost first, and the places of nodes.
-pub(super) fn levels(model: &Model, options: &SceneOptions<'_>) -> (Vec<Level>, Places) {
+pub(super) fn levels(model: &Model, options: &SceneOptions<'_>) -> (Vec<SceneLevel>, Places) {
     let mut build = Build {
         model,
         options,
-        levels: vec![Level::default()],
+        levels: vec![SceneLevel::default()],
         places: Places::new(),
         bodies: SecondaryMap::new(),
         graphs: VecDeque::new(),
@@ -42,7 +42,7 @@ pub(super) fn levels(model: &Model, options: &SceneOptions<'_>) -> (Vec<Level>, 
 struct Build<'m, 'o> {
     model: &'m Model,
     options: &'o SceneOptions<'m>,
-    levels: Vec<Level>,
+    levels: Vec<SceneLevel>,
     places: Places,
     /// The levels of bodies of functions.
     bodies: SecondaryMap<FunctionId, LevelId>,
@@ -204,7 +204,7 @@ impl<'m> Build<'m, '_> {
 
     /// An empty level in a box.
     fn inside(&mut self, parent: (LevelId, usize)) -> LevelId {
-        self.levels.push(Level { parent: Some(parent), ..Level::default() });
+        self.levels.push(SceneLevel { parent: Some(parent), ..SceneLevel::default() });
         self.levels.len() - 1
     }
 

@@ -11,13 +11,13 @@ use onnx_schema::Registry;
 use onnx_shape_infer::Inference;
 use slotmap::SecondaryMap;
 
-use crate::layout::{Block, Layout, Link, Pin, Size, layout};
+use crate::layout::{Block, BoxLayout, Link, Pin, Size, layout};
 use crate::text::text_width;
 
 /// Boxes that a level has at most, without inputs and outputs.
 pub const MAX_BOXES: usize = 50;
 
-/// Index of a [`Level`] in its scene.
+/// Index of a [`SceneLevel`] in its scene.
 pub type LevelId = usize;
 
 /// A box among the open ones: the index of an item of the root level, then of an item in it, and so on.
@@ -96,7 +96,7 @@ pub struct Edge {
 /// The inside of a box, or the whole graph.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
-pub struct Level {
+pub struct SceneLevel {
     /// The boxes.
     pub items: Vec<Item>,
     /// The edges between them.
@@ -155,7 +155,7 @@ impl std::fmt::Debug for SceneOptions<'_> {
 /// A model as boxes in boxes: see the [crate](crate).
 #[derive(Clone)]
 pub struct Scene {
-    pub(crate) levels: Vec<Level>,
+    pub(crate) levels: Vec<SceneLevel>,
     places: SecondaryMap<NodeId, (LevelId, usize)>,
 }
 
@@ -205,7 +205,7 @@ impl Scene {
 
     /// A level; `None` if the scene does not have it.
     #[must_use]
-    pub fn level(&self, level: LevelId) -> Option<&Level> {
+    pub fn level(&self, level: LevelId) -> Option<&SceneLevel> {
         self.levels.get(level)
     }
 
@@ -265,7 +265,7 @@ impl Scene {
 
     /// Lays out a level with all boxes closed.
     #[must_use]
-    pub fn layout(&self, level: LevelId) -> (Layout, Vec<Size>) {
+    pub fn layout(&self, level: LevelId) -> (BoxLayout, Vec<Size>) {
         let none = |_: usize| None;
         self.layout_with(level, &none, &|_, _| None)
     }
@@ -276,7 +276,7 @@ impl Scene {
         level: LevelId,
         open_size: &dyn Fn(usize) -> Option<Size>,
         port: &PortPlace<'_>,
-    ) -> (Layout, Vec<Size>) {
+    ) -> (BoxLayout, Vec<Size>) {
         let Some(level) = self.levels.get(level) else { return Default::default() };
         let mut widths: Vec<Vec<f64>> = vec![Vec::new(); level.items.len()];
         for edge in &level.edges {

@@ -5,7 +5,7 @@ use onnx_shape_infer::{InferOptions, infer};
 use onnx_text::{ParseOptions, parse_model};
 
 use super::*;
-use crate::{HtmlOptions, Marks, Open, Style, html, level_json, svg};
+use crate::{HtmlOptions, Marks, Open, PictureStyle, html, level_json, svg};
 
 fn model(body: &str) -> Model {
     let text = format!("<ir_version: 10, opset_import: [\"\": 21]>\n{body}");
@@ -206,7 +206,7 @@ fn hostile_names_are_text() {
     model.set_value_name(input, symbol);
     let scene = Scene::new(&model, &SceneOptions::default());
     let picture = scene.picture(&scene.opened(100)).unwrap();
-    let document = svg(&picture, &Style::default().with_title(name.to_owned()));
+    let document = svg(&picture, &PictureStyle::default().with_title(name.to_owned()));
     assert!(!document.contains("<script") && !document.contains('\u{202e}') && !document.contains('\0'));
     assert!(document.contains("&lt;script&gt;"));
     let page = html(
@@ -236,7 +236,7 @@ fn broken_models_have_pictures() {
         let scene = Scene::new(&model, &SceneOptions::default().with_inference(Some(&inference)));
         let picture = scene.picture(&scene.opened(100)).unwrap();
         check(&picture);
-        assert!(svg(&picture, &Style::default()).ends_with("</svg>\n"));
+        assert!(svg(&picture, &PictureStyle::default()).ends_with("</svg>\n"));
     }
 }
 
@@ -250,7 +250,7 @@ fn pictures_are_deterministic() {
     let model = model(&format!("g (float[2] v0) => (float[2] v400) {{\n{body}}}"));
     let draw = || {
         let scene = Scene::new(&model, &SceneOptions::default());
-        svg(&scene.picture(&scene.opened(500)).unwrap(), &Style::default())
+        svg(&scene.picture(&scene.opened(500)).unwrap(), &PictureStyle::default())
     };
     assert_eq!(draw(), draw());
 }
