@@ -98,7 +98,7 @@ fn activations_of_models_of_every_version_are_quantized() {
     let names: std::collections::BTreeSet<String> = names.collect();
     let (mut quantized, mut refused, mut ran) = (0, 0, 0);
     for (seed, schema) in
-        all().iter().filter(|schema| names.contains(schema.name())).cycle().take(450).enumerate()
+        all().iter().filter(|schema| names.contains(schema.name())).cycle().take(750).enumerate()
     {
         let options = SmithOptions::default().with_nodes(4).with_schema(schema.id());
         let model = from_seed(seed as u64, &options).model;
