@@ -84,7 +84,7 @@ def test_a_file_that_ends_its_process(tmp_path, monkeypatch):
     real = __import__("subprocess").run
 
     def limited(*arguments, **options):
-        return real(*arguments, **options, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (60 << 20, 60 << 20)))
+        return real(*arguments, **options, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (16 << 20, 16 << 20)))
 
     monkeypatch.setattr("subprocess.run", limited)
     columns = run([path, path], isolate=True).to_dict()
