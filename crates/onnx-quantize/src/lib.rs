@@ -47,6 +47,7 @@
 #![forbid(unsafe_code)]
 
 mod activations;
+mod edits;
 mod forms;
 mod measure;
 mod narrow;

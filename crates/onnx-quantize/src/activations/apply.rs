@@ -11,9 +11,10 @@ use onnx_types::tensor::{Tensor, TensorError};
 use super::StaticOptions;
 use super::parameters::Parameters;
 use super::plan::{Candidate, Plan, bounds};
+use crate::edits::{add_constant, erase_unused_initializers};
 use crate::weights::{
-    Format, Layout, QuantizeError, Quantized, QuantizedWeight, add_constant, dense_constant, quantize,
-    quantize_with, weight_operand,
+    Format, Layout, QuantizeError, Quantized, QuantizedWeight, dense_constant, quantize, quantize_with,
+    weight_operand,
 };
 
 /// What was put into a model.
@@ -91,9 +92,7 @@ pub(crate) fn apply(
         }
         cx.pair(model, value, &uses, is_made, value)?;
     }
-    for graph in model.all_graphs().collect::<Vec<_>>() {
-        model.erase_unused_initializers(graph);
-    }
+    erase_unused_initializers(model);
     Ok(cx.done)
 }
 
@@ -251,19 +250,10 @@ impl Cx<'_> {
             true => vec![0.0; quantized.scales.len()],
             false => quantized.zeros.clone(),
         };
-        let elements = tensor.element_count().unwrap_or_default();
-        let bytes = |tensor: &Tensor| tensor.byte_len().unwrap_or_default();
         let zeros = format.tensor(&dims, &zeros)?;
-        self.done.weights.push(QuantizedWeight {
-            name: name.to_owned(),
-            elements,
-            before: bytes(tensor),
-            after: bytes(&quantized.tensor) + quantized.scales.len() as u64 * 4 + bytes(&zeros),
-            max_error: quantized.max_error,
-            snr: quantized.snr,
-            is_kept: false,
-        });
         let scales = Tensor::from_slice(dims.iter().copied(), &quantized.scales)?;
+        let (parts, loss) = ([&quantized.tensor, &scales, &zeros], (quantized.max_error, quantized.snr));
+        self.done.weights.push(QuantizedWeight::new(name.to_owned(), tensor, parts, loss));
         let inputs = [
             add_constant(model, &format!("{name}_quantized"), quantized.tensor.clone())?,
             add_constant(model, &format!("{name}_scale"), scales)?,
@@ -405,8 +395,7 @@ fn dequantize(
 ) -> Result<ValueId, QuantizeError> {
     let name = model.unused_name(&format!("{name}_dequantized"));
     let name = model.str(name).to_owned();
-    let graph = model.main_graph();
-    let mut build = model.build_at(Position::Start(graph));
+    let mut build = model.build_at(Position::Start(model.main_graph()));
     let mut node = build.op(op::DEQUANTIZE_LINEAR, inputs.iter().copied());
     if let Some(axis) = channel {
         node = node.attr(attr::AXIS, AttrValue::Int(axis as i64));

@@ -33,8 +33,8 @@ impl Groups {
             }
             // The smaller set is joined to the larger one, so that paths are short.
             let size = |value| self.sizes.get(&value).copied().unwrap_or(1);
-            let (root, other, sum) =
-                if size(a) < size(b) { (b, a, size(a) + size(b)) } else { (a, b, size(a) + size(b)) };
+            let sum = size(a) + size(b);
+            let (root, other) = if size(a) < size(b) { (b, a) } else { (a, b) };
             self.parent.insert(other, root);
             self.sizes.insert(root, sum);
         }

@@ -3,7 +3,7 @@
 use onnx_ir::Model;
 use onnx_types::ElemType;
 
-use super::{CalibrateError, Parameters, Plan, Ranges, StaticOptions, Work};
+use super::{CalibrateError, Ranges, StaticOptions, Work};
 use crate::measure::Samples;
 
 /// What rounding to the quantized numbers does to a value, without the errors of others.
@@ -36,8 +36,7 @@ pub fn losses(
 ) -> Result<Vec<QuantizedValue>, CalibrateError> {
     let failed = |reason: String| CalibrateError::Run { sample: 0, reason };
     let work = Work::new(model, to, ranges, options).map_err(|error| failed(error.to_string()))?;
-    let plan = Plan::choose(model, &work.candidates, &work.stay, options);
-    let parameters = Parameters::find(model, &plan, &work.to, ranges, options);
+    let (plan, parameters) = work.plan(model, &work.stay);
     let found = parameters.losses(model, &plan, &work.to, samples, options)?;
     let values = plan.values.iter().filter_map(|&value| {
         let sums = found.get(&value)?;

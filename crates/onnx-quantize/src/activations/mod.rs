@@ -26,6 +26,7 @@ use self::parameters::Parameters;
 pub use self::plan::StayReason;
 use self::plan::{Candidates, Plan};
 pub use self::ranges::{Ranges, RangesError};
+use crate::edits::count;
 use crate::measure::{MeasureOptions, MeasuredOutput, Samples, measure_on};
 use crate::weights::{Format, Granularity, QuantizeError, QuantizedWeight, require_version};
 
@@ -258,8 +259,7 @@ impl<'a> Work<'a> {
     /// Keeps nodes with a value that has no range, or with an operand that would vanish, until none is left.
     fn keep_without_range(&mut self, model: &Model) {
         loop {
-            let plan = Plan::choose(model, &self.candidates, &self.stay, self.options);
-            let parameters = Parameters::find(model, &plan, &self.to, self.ranges, self.options);
+            let (plan, parameters) = self.plan(model, &self.stay);
             let bad = parameters.unusable(model, &plan, &self.to);
             if bad.is_empty() {
                 return;
@@ -268,11 +268,17 @@ impl<'a> Work<'a> {
         }
     }
 
+    /// What is quantized if some nodes stay, and its scales and zero points.
+    fn plan(&self, model: &Model, stay: &Stay) -> (Plan, Parameters) {
+        let plan = Plan::choose(model, &self.candidates, stay, self.options);
+        let parameters = Parameters::find(model, &plan, &self.to, self.ranges, self.options);
+        (plan, parameters)
+    }
+
     /// The model with everything quantized but the nodes that stay.
     fn attempt(&self, model: &Model, stay: &Stay) -> Result<(Model, StaticReport), QuantizeError> {
         self.options.execution.interrupt.check()?;
-        let plan = Plan::choose(model, &self.candidates, stay, self.options);
-        let parameters = Parameters::find(model, &plan, &self.to, self.ranges, self.options);
+        let (plan, parameters) = self.plan(model, stay);
         let mut result = model.clone();
         let Applied { folded, pairs, weights, biases } =
             apply(&mut result, &plan, &parameters, (&self.to, &self.weights), self.options)?;
@@ -283,10 +289,7 @@ impl<'a> Work<'a> {
             let record = model.node(candidate.node);
             let name = model.str(record.op()).to_owned();
             if chosen.contains(&candidate.node) {
-                match report.quantized.iter_mut().find(|row| row.0 == name) {
-                    Some(row) => row.1 += 1,
-                    None => report.quantized.push((name, 1)),
-                }
+                count(&mut report.quantized, name);
                 continue;
             }
             let output = record.output(0).map(|output| model.str(model.value(output).name()).to_owned());
@@ -337,8 +340,7 @@ impl<'a> Work<'a> {
 
     /// The nodes that are quantized, those with the most noise in what they take and give first.
     fn by_loss(&self, model: &Model, budget: Budget<'_>) -> Result<Vec<NodeId>, QuantizeError> {
-        let plan = Plan::choose(model, &self.candidates, &self.stay, self.options);
-        let parameters = Parameters::find(model, &plan, &self.to, self.ranges, self.options);
+        let (plan, parameters) = self.plan(model, &self.stay);
         let found = parameters.losses(model, &plan, &self.to, budget.samples, self.options);
         let found = found.map_err(|error| QuantizeError::NotMeasured(error.to_string()))?;
         let mut nodes: Vec<(f64, NodeId)> = Vec::new();

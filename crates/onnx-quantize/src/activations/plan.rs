@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
 use onnx_compose::{Quantization, Scales};
-use onnx_ir::{Callee, Model, Node, NodeId, OpsetScope, ValueId};
+use onnx_ir::{Callee, Model, Node, NodeId, ValueId};
 use onnx_schema::{attr, op};
 use onnx_shape_infer::{InferOptions, infer};
 use onnx_types::ElemType;
@@ -12,6 +12,7 @@ use onnx_types::tensor::{NoData, Tensor};
 
 use super::StaticOptions;
 use super::groups::Groups;
+use crate::edits::nodes_outside_functions;
 use crate::narrow::{Kept, Types, collect_types, keep_indices};
 use crate::types::inner_elem;
 use crate::weights::dense_constant;
@@ -48,11 +49,9 @@ impl Candidates {
         collect_types(model, model.main_graph(), &inference, &mut types);
         let mut kept = Kept::default();
         keep_indices(model, &types, &[], &mut kept);
-        let graphs = model.all_graphs().filter(|&graph| matches!(model.scope(graph), OpsetScope::Model));
-        let nodes: Vec<NodeId> = graphs.flat_map(|graph| model.nodes(graph)).collect();
         let is_float = |value: ValueId| types.get(&value).and_then(inner_elem) == Some(ElemType::Float);
         let mut all = Vec::new();
-        for node in nodes.into_iter().filter(|node| !kept.contains_key(node)) {
+        for node in nodes_outside_functions(model).into_iter().filter(|node| !kept.contains_key(node)) {
             let record = model.node(node);
             let row = table.operator(model.str(record.op())).filter(|_| record.domain().is_empty());
             let is_standard = || matches!(model.callee(node, options.registry), Callee::Standard(_));

@@ -3,12 +3,13 @@
 use std::fmt;
 
 use onnx_eval::compare::Noise;
-use onnx_ir::{AttrValue, Callee, Model, NodeId, OpsetImport, OpsetScope, Position, ValueId};
+use onnx_ir::{AttrValue, Callee, Model, NodeId, OpsetImport, Position, ValueId};
 use onnx_schema::{Registry, op};
 use onnx_types::tensor::{DataSource, NoData, Tensor};
 use onnx_types::{ElemType, Execution};
 
-use crate::weights::{Format, QuantizeError, QuantizedWeight, add_constant, dense_constant};
+use crate::edits::{add_constant, erase_unused_initializers, nodes_outside_functions};
+use crate::weights::{Format, QuantizeError, QuantizedWeight, dense_constant};
 
 /// The domain of the operator.
 const DOMAIN: &str = "com.microsoft";
@@ -89,10 +90,8 @@ pub fn quantize_blocks(
     }
     let mut result = model.clone();
     let except: std::collections::HashSet<NodeId> = options.except.iter().copied().collect();
-    let graphs = model.all_graphs().filter(|&graph| matches!(model.scope(graph), OpsetScope::Model));
-    let nodes: Vec<NodeId> = graphs.flat_map(|graph| model.nodes(graph)).collect();
     let mut weights = Vec::new();
-    for node in nodes.into_iter().filter(|node| !except.contains(node)) {
+    for node in nodes_outside_functions(model).into_iter().filter(|node| !except.contains(node)) {
         options.execution.interrupt.check()?;
         let record = model.node(node);
         let is_product =
@@ -112,9 +111,7 @@ pub fn quantize_blocks(
     if !weights.is_empty() {
         import(&mut result);
     }
-    for graph in result.all_graphs().collect::<Vec<_>>() {
-        result.erase_unused_initializers(graph);
-    }
+    erase_unused_initializers(&mut result);
     *model = result;
     Ok(weights)
 }
@@ -142,16 +139,9 @@ struct Packed {
 
 impl Packed {
     fn weight(&self, name: String, before: &Tensor) -> QuantizedWeight {
-        let bytes = |tensor: &Tensor| tensor.byte_len().unwrap_or_default();
-        QuantizedWeight {
-            name,
-            elements: before.element_count().unwrap_or_default(),
-            before: bytes(before),
-            after: bytes(&self.codes) + bytes(&self.scales) + self.zeros.as_ref().map_or(0, bytes),
-            max_error: self.sums.max_error,
-            snr: self.sums.ratio().unwrap_or(f64::NEG_INFINITY),
-            is_kept: false,
-        }
+        let parts = [Some(&self.codes), Some(&self.scales), self.zeros.as_ref()];
+        let snr = self.sums.ratio().unwrap_or(f64::NEG_INFINITY);
+        QuantizedWeight::new(name, before, parts.into_iter().flatten(), (self.sums.max_error, snr))
     }
 }
 

@@ -4,16 +4,15 @@ use std::collections::HashMap;
 use std::fmt;
 
 use foldhash::fast::RandomState;
-use onnx_ir::{Callee, Def, Model, NodeId, OpsetScope, Position, ValueId};
+use onnx_ir::{Callee, Def, Model, NodeId, Position, ValueId};
 use onnx_schema::{Registry, attr, domain, op};
 use onnx_shape_infer::{InferOptions, infer};
 use onnx_types::tensor::{DataSource, NoData, Tensor};
 use onnx_types::{ElemType, Execution};
 
+use crate::edits::{add_constant, count, erase_unused_initializers, nodes_outside_functions};
 use crate::narrow::cast_code;
-use crate::weights::{
-    Format, Layout, QuantizeError, QuantizedWeight, add_constant, dense_constant, quantize,
-};
+use crate::weights::{Format, Layout, QuantizeError, QuantizedWeight, dense_constant, quantize};
 
 /// Settings of [`quantize_dynamic`].
 #[derive(Clone)]
@@ -134,9 +133,7 @@ pub fn quantize_dynamic(
         options.execution.interrupt.check()?;
         work.replace(&mut result, &product)?;
     }
-    for graph in result.all_graphs().collect::<Vec<_>>() {
-        result.erase_unused_initializers(graph);
-    }
+    erase_unused_initializers(&mut result);
     *model = result;
     Ok(work.report)
 }
@@ -149,9 +146,8 @@ fn products(model: &Model, options: &DynamicOptions<'_>) -> Vec<Product> {
         .with_execution(options.execution.clone());
     let inference = infer(model, &known);
     let except: std::collections::HashSet<NodeId> = options.except.iter().copied().collect();
-    let graphs = model.all_graphs().filter(|&graph| matches!(model.scope(graph), OpsetScope::Model));
     let mut found = Vec::new();
-    for node in graphs.flat_map(|graph| model.nodes(graph)).filter(|node| !except.contains(node)) {
+    for node in nodes_outside_functions(model).into_iter().filter(|node| !except.contains(node)) {
         let record = model.node(node);
         let (is_matmul, is_gemm, is_conv) =
             (record.is(op::MAT_MUL), record.is(op::GEMM), record.is(op::CONV));
@@ -219,10 +215,7 @@ impl Work<'_> {
         }
         model.replace_or_alias(old, new)?;
         model.erase_node(node)?;
-        match self.report.quantized.iter_mut().find(|row| row.0 == operator) {
-            Some(row) => row.1 += 1,
-            None => self.report.quantized.push((operator, 1)),
-        }
+        count(&mut self.report.quantized, operator);
         Ok(())
     }
 
@@ -273,9 +266,9 @@ impl Work<'_> {
         let symmetric = product.is_conv || format.is_signed();
         let found = quantize(&tensor, &format, &layout, symmetric, self.options.data);
         let Some(quantized) = found.map_err(failed)? else { return Ok(None) };
-        let count = quantized.scales.len();
+        let channels = quantized.scales.len() as i64;
         let is_one = !self.options.per_channel;
-        let mut scale_dims: Vec<i64> = if is_one { Vec::new() } else { vec![count as i64] };
+        let mut scale_dims: Vec<i64> = if is_one { Vec::new() } else { vec![channels] };
         let zeros = match quantized.zeros.first() {
             None => format.tensor(&[], &[0.0])?,
             Some(&zero) if product.is_conv => format.tensor(&[], &[zero])?,
@@ -285,16 +278,8 @@ impl Work<'_> {
             scale_dims.extend(std::iter::repeat_n(1, dims.len() - 2));
         }
         let scales = Tensor::from_slice(scale_dims, &quantized.scales)?;
-        let bytes = |tensor: &Tensor| tensor.byte_len().unwrap_or_default();
-        self.report.weights.push(QuantizedWeight {
-            name: name.clone(),
-            elements: tensor.element_count().unwrap_or_default(),
-            before: bytes(&tensor),
-            after: bytes(&quantized.tensor) + bytes(&scales) + bytes(&zeros),
-            max_error: quantized.max_error,
-            snr: quantized.snr,
-            is_kept: false,
-        });
+        let (parts, loss) = ([&quantized.tensor, &scales, &zeros], (quantized.max_error, quantized.snr));
+        self.report.weights.push(QuantizedWeight::new(name.clone(), &tensor, parts, loss));
         Ok(Some(Placed {
             numbers: add_constant(model, &format!("{name}_quantized"), quantized.tensor)?,
             scale: add_constant(model, &format!("{name}_scale"), scales)?,

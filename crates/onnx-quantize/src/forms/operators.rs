@@ -1,13 +1,14 @@
 //! Operators that take and give quantized numbers, in the place of others between `DequantizeLinear` and `QuantizeLinear`.
 
 use onnx_compose::{Quantization, Scales};
-use onnx_ir::{Attribute, Callee, Model, NewNode, Node, NodeId, OpsetScope, Position, ValueId};
+use onnx_ir::{Attribute, Callee, Model, NewNode, Node, NodeId, Position, ValueId};
 use onnx_schema::{FormalOption, Registry, Schema, attr, domain, op};
 use onnx_types::tensor::{DataSource, Tensor};
 use onnx_types::{ElemType, Symbol, Type};
 
+use crate::edits::{add_constant, count, nodes_outside_functions};
 use crate::types::with_elem;
-use crate::weights::{Format, QuantizeError, add_constant};
+use crate::weights::{Format, QuantizeError};
 
 /// What [`use_operators`] did.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -39,9 +40,7 @@ pub fn use_operators(
     data: &dyn DataSource,
 ) -> Result<OperatorForm, QuantizeError> {
     let mut done = OperatorForm::default();
-    let graphs = model.all_graphs().filter(|&graph| matches!(model.scope(graph), OpsetScope::Model));
-    let nodes: Vec<NodeId> = graphs.flat_map(|graph| model.nodes(graph)).collect();
-    for node in nodes {
+    for node in nodes_outside_functions(model) {
         // A `QuantizeLinear` is gone when its operand is computed with quantized numbers.
         let output = model.get_node(node).and_then(|_| result(model, node));
         let Some(output) = output else { continue };
@@ -58,10 +57,7 @@ pub fn use_operators(
             _ => None,
         };
         let Some(name) = name else { continue };
-        match done.nodes.iter_mut().find(|row| row.0 == name) {
-            Some(row) => row.1 += 1,
-            None => done.nodes.push((name, 1)),
-        }
+        count(&mut done.nodes, name);
     }
     model.erase_unused();
     Ok(done)

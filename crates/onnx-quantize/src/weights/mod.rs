@@ -7,13 +7,14 @@ use std::collections::HashSet;
 use std::fmt;
 
 use onnx_diag::Quoted;
-use onnx_ir::{AttrValue, EditError, GraphId, Model, Node, NodeId, OpsetScope, Position, ValueId};
+use onnx_ir::{AttrValue, EditError, GraphId, Model, Node, NodeId, Position, ValueId};
 use onnx_schema::{Registry, Schema, attr, domain, op};
 use onnx_types::tensor::{DataSource, NoData, Tensor, TensorError, TensorFault};
 use onnx_types::{ElemType, Execution, Stopped};
 
 pub use self::dequantize::{DequantizeError, DequantizeOptions, Dequantized, dequantize};
 pub(crate) use self::format::{Format, Layout, Quantized, quantize, quantize_to, quantize_with};
+use crate::edits::{add_constant_in, graphs_outside_functions};
 use crate::measure::{MeasureOptions, MeasuredOutput, measure};
 use crate::narrow::is_weight;
 
@@ -181,6 +182,21 @@ pub struct QuantizedWeight {
     pub is_kept: bool,
 }
 
+impl QuantizedWeight {
+    /// A weight whose quantized form consists of some tensors, with its largest error and its ratio of signal to noise.
+    pub(crate) fn new<'a>(
+        name: String,
+        before: &Tensor,
+        after: impl IntoIterator<Item = &'a Tensor>,
+        (max_error, snr): (f64, f64),
+    ) -> Self {
+        let bytes = |tensor: &Tensor| tensor.byte_len().unwrap_or_default();
+        let after = after.into_iter().map(bytes).sum();
+        let elements = before.element_count().unwrap_or_default();
+        Self { name, elements, before: bytes(before), after, max_error, snr, is_kept: false }
+    }
+}
+
 /// What a quantization of weights did.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -329,18 +345,6 @@ pub(crate) fn dense_constant(model: &Model, value: ValueId) -> Option<&Tensor> {
     tensor.filter(|tensor| tensor.elem() == ElemType::Float)
 }
 
-/// Adds an initializer to the main graph, also as an input if the version of the format requires that.
-pub(crate) fn add_constant(model: &mut Model, name: &str, mut tensor: Tensor) -> Result<ValueId, EditError> {
-    let graph = model.main_graph();
-    let name = model.unused_name(name);
-    tensor.set_name(model.str(name).to_owned());
-    let value = model.add_initializer(graph, name, tensor);
-    if matches!(model.info().ir_version, ..4) {
-        model.push_graph_input(graph, value)?;
-    }
-    Ok(value)
-}
-
 /// The operand of an operator that is a weight: its number, the axis of output channels, and the axis that is summed over.
 pub(crate) fn weight_operand(node: &Node, index: usize, rank: usize) -> Option<(usize, usize)> {
     let is_transposed = |name| node.int(name).unwrap_or(0) != 0;
@@ -364,8 +368,7 @@ pub(crate) fn weight_operand(node: &Node, index: usize, rank: usize) -> Option<(
 fn candidates(model: &Model, options: &WeightOptions<'_>) -> Vec<Candidate> {
     let except: HashSet<NodeId> = options.except.iter().copied().collect();
     let mut found = Vec::new();
-    let graphs = model.all_graphs().filter(|&graph| matches!(model.scope(graph), OpsetScope::Model));
-    for graph in graphs {
+    for graph in graphs_outside_functions(model) {
         for value in model.initializers(graph) {
             let tensor = dense(model, value).filter(|tensor| tensor.elem() == ElemType::Float);
             let Some(tensor) = tensor.filter(|_| is_weight(model, value)) else { continue };
@@ -482,23 +485,16 @@ fn apply(model: &mut Model, prepared: &[Prepared], kept: usize) -> Result<(), Qu
     for weight in prepared.iter().skip(kept) {
         let &Prepared { value, graph, axis, block, .. } = weight;
         let name = weight.weight.name.clone();
-        let mut add = |suffix: &str, mut tensor: Tensor| {
-            let name = model.unused_name(&format!("{name}_{suffix}"));
-            tensor.set_name(model.str(name).to_owned());
-            let value = model.add_initializer(graph, name, tensor);
-            (value, matches!(model.info().ir_version, ..4))
-        };
+        let mut add =
+            |suffix: &str, tensor| add_constant_in(model, graph, &format!("{name}_{suffix}"), tensor);
         let scale = Tensor::from_slice(weight.scale_dims.iter().copied(), &weight.quantized.scales)?;
-        let mut added = vec![add("quantized", weight.quantized.tensor.clone()), add("scale", scale)];
+        let mut inputs = vec![add("quantized", weight.quantized.tensor.clone())?, add("scale", scale)?];
         if let Some(format) = weight.zero_type {
-            added.push(add("zero_point", format.tensor(&weight.scale_dims, &weight.quantized.zeros)?));
-        }
-        for &(input, _) in added.iter().filter(|(_, is_input)| *is_input) {
-            model.push_graph_input(graph, input)?;
+            let zeros = format.tensor(&weight.scale_dims, &weight.quantized.zeros)?;
+            inputs.push(add("zero_point", zeros)?);
         }
         let output = model.unused_name(&format!("{name}_dequantized"));
         let output = model.str(output).to_owned();
-        let inputs: Vec<ValueId> = added.iter().map(|&(value, _)| value).collect();
         let mut build = model.build_at(Position::Start(graph));
         let mut node = build.op(op::DEQUANTIZE_LINEAR, inputs);
         if let Some(axis) = axis {
