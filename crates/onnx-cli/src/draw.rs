@@ -76,7 +76,7 @@ fn format_of(path: &Path) -> Result<PictureFormat, Failure> {
 fn picture(loaded: &Loaded, args: &DrawArgs, format: PictureFormat) -> Result<String, Failure> {
     let model = &loaded.model;
     let registry = args.documents.registry()?;
-    let context = Context::with_registry(loaded, args.documents.registry()?)?;
+    let context = Context::with_registry(loaded, registry.clone())?;
     let facts = context.facts(model);
     let (graph, nodes) = chosen(model, &facts, args.at.as_deref())?;
     loaded.execution.interrupt.check()?;

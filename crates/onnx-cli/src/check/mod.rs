@@ -12,6 +12,7 @@ use std::path::Path;
 
 use bytes::Bytes;
 use onnx_check::{CheckOptions, CustomOperators, ExternalFiles, Profile, check_part};
+use onnx_compose::{Target, unsupported};
 use onnx_diag::{Caps, Diagnostic, LocusStep, Policy, Severity, Sink};
 use onnx_ir::{Model, OpsetImport};
 use onnx_schema::{LATEST_IR_VERSION, Registry, domain, latest_opset};
@@ -37,7 +38,8 @@ use report::Totals;
 const TEXT_CAPS: Caps = Caps { per_rule: 10, total: 100 };
 
 pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Outcome, Failure> {
-    let mut policy = args.input.severity.policy(tolerant(args)?)?;
+    let target = args.target.as_deref().map(targets::load).transpose()?;
+    let mut policy = args.input.severity.policy(tolerant(args, target.as_ref())?)?;
     if !args.notes {
         policy = onnx_check::ON_REQUEST.iter().fold(policy, |policy, rule| policy.count(rule));
     }
@@ -57,7 +59,7 @@ pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let mut totals = Totals::default();
     let process = |path: &Path| {
         progress.begin(&display_name(path));
-        let found = checked(path, args, &policy, &registry);
+        let found = checked(path, args, &policy, (&registry, target.as_ref()));
         progress.end();
         found
     };
@@ -108,7 +110,12 @@ struct Checked {
 }
 
 /// Repairs a file if that is wanted, and checks it.
-fn checked(path: &Path, args: &CheckArgs, policy: &Policy, registry: &Registry) -> Result<Checked, Failure> {
+fn checked(
+    path: &Path,
+    args: &CheckArgs,
+    policy: &Policy,
+    (registry, target): (&Registry, Option<&Target>),
+) -> Result<Checked, Failure> {
     if args.part == Part::Model && rule_files::is_rule_file(path) {
         if args.fix {
             return Err(Failure::new("only models are repaired").about(&display_name(path)));
@@ -141,7 +148,7 @@ fn checked(path: &Path, args: &CheckArgs, policy: &Policy, registry: &Registry) 
         Some(loaded) => Ok(loaded),
         None => load_as(path, &args.input, args.part),
     };
-    Ok(Checked { repaired, ..findings(loaded, args, policy, registry)? })
+    Ok(Checked { repaired, ..findings(loaded, args, policy, (registry, target))? })
 }
 
 /// How many diagnostics are kept.
@@ -158,7 +165,7 @@ fn findings(
     loaded: Result<Loaded, Failure>,
     args: &CheckArgs,
     policy: &Policy,
-    registry: &Registry,
+    (registry, target): (&Registry, Option<&Target>),
 ) -> Result<Checked, Failure> {
     let is_for_people = args.report.format == ReportFormat::Text;
     let caps = caps(args);
@@ -194,10 +201,9 @@ fn findings(
         if !args.shapes.is_empty() {
             shapes::test(&mut loaded, args, registry, &mut sink)?;
         }
-        if let Some(name) = &args.target {
-            let target = targets::load(name)?;
+        if let Some(target) = target {
             let inference = loaded.infer(InferOptions::default().with_registry(registry))?;
-            sink.merge(onnx_compose::unsupported(&loaded.model, &target, &inference, registry));
+            sink.merge(unsupported(&loaded.model, target, &inference, registry));
         }
     }
     if !is_for_people {
@@ -208,18 +214,11 @@ fn findings(
     Ok(Checked { sink, source: loaded.text, repaired, format, bytes, contradiction: None })
 }
 
-/// The severities for a target: what does not keep it from loading a model is a warning.
-fn tolerant(args: &CheckArgs) -> Result<Policy, Failure> {
-    let policy = Policy::new();
-    let Some(name) = args.target.as_deref() else { return Ok(policy) };
-    if args.input.severity.deny.iter().any(|what| rules::is_class(what)) {
-        return Ok(policy);
-    }
-    let target = targets::load(name)?;
-    target
-        .tolerates
-        .iter()
-        .try_fold(policy, |policy, code| Ok(policy.set(rules::find(code)?, Severity::Warning)))
+/// The severities for a target: what does not keep it from loading a model is a warning, unless warnings are errors.
+fn tolerant(args: &CheckArgs, target: Option<&Target>) -> Result<Policy, Failure> {
+    let denies_warnings = args.input.severity.deny.iter().any(|what| rules::is_class(what));
+    let mut tolerated = target.filter(|_| !denies_warnings).into_iter().flat_map(|target| &target.tolerates);
+    tolerated.try_fold(Policy::new(), |policy, code| Ok(policy.set(rules::find(code)?, Severity::Warning)))
 }
 
 fn profile(args: &CheckArgs) -> Profile {

@@ -12,9 +12,9 @@ use crate::exit::Failure;
 use crate::input::display_name;
 use crate::output::shown;
 
-/// Functions of documents that a model has for the time of a command, so that calls of them are inferred, run and rewritten
-/// like those of the model's own functions.
-#[derive(Default)]
+/// Functions of documents that are part of a model while a command works on it, so that calls of them are inferred and run like those
+/// of the model's own functions. Passes do not see them: one that changes the signature of a function would leave calls that mean
+/// something else when the bodies are removed.
 pub(crate) struct LinkedBodies {
     functions: Vec<FunctionId>,
     /// The IR version that the model states, and the one that the functions need.
