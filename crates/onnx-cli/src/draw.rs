@@ -148,7 +148,7 @@ fn marks(
         ColorBy::Cost => {
             let cost =
                 onnx_page::model_cost(&loaded.model, registry, &loaded.execution).map_err(Failure::new)?;
-            onnx_page::mark_cost(&loaded.model, &cost, &mut marks);
+            onnx_page::mark_cost(&cost, &mut marks);
         }
         ColorBy::Findings => {
             let found = onnx_page::findings(&loaded.model, facts.inference(), registry, &loaded.execution);

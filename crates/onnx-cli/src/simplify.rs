@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use onnx_ir::Model;
 use onnx_pass::PipelineReport;
-use onnx_rewrite::{Costs, FUSIONS_PASS, RULES_PASS, RuleSet, fused_simplification, simplification};
+use onnx_rewrite::{FUSIONS_PASS, RULES_PASS, RuleSet, fused_simplification, simplification};
 
 use crate::exit::{Failure, Outcome};
 use crate::output::{Out, shown};
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &SimplifyArgs, out: &mut Out) -> Result<Outcome, Failure
     let target = (args.target != "none").then(|| targets::load(&args.target)).transpose()?;
     let idioms = target.as_ref().map(targets::idioms).transpose()?;
     let fitted = |rules: RuleSet| match &target {
-        Some(target) => rules.for_operators(|op| target.has_kernel(op)),
+        Some(target) => target.fitted(rules),
         None => rules,
     };
     rules = fitted(rules);
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &SimplifyArgs, out: &mut Out) -> Result<Outcome, Failure
         rules = rules.and(&rule_files::load(path, &registry)?);
     }
     if let Some(target) = &target {
-        rules = rules.with_costs(Costs::standard().and(target.costs.clone()));
+        rules = rules.with_costs(target.all_costs());
     }
     let mut known = rules.clone();
     let pipeline = if args.fuse {

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use onnx_diag::{Caps, Diagnostic, Policy, Quoted, Sink};
 use onnx_ir::{Callee, Model, NodeId, Places, ValueTypes};
+use onnx_rewrite::{Costs, RuleSet};
 use onnx_schema::{FormalType, Registry, Schema};
 use onnx_types::TypeKind;
 use serde::Deserialize;
@@ -127,6 +128,18 @@ impl Target {
     pub fn has_kernel(&self, operator: &str) -> bool {
         let mut own = self.operators.iter().filter(|own| own.domain.is_empty());
         own.any(|own| own.name == operator)
+    }
+
+    /// The rules of a set that put only operators that it has kernels of in the place of others.
+    #[must_use]
+    pub fn fitted(&self, rules: RuleSet) -> RuleSet {
+        rules.for_operators(|operator| self.has_kernel(operator))
+    }
+
+    /// The costs of nodes: the common ones, and its own where they differ.
+    #[must_use]
+    pub fn all_costs(&self) -> Costs {
+        Costs::standard().and(self.costs.clone())
     }
 
     /// The target of this crate with a name; `None` if there is none.

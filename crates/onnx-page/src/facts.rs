@@ -1,7 +1,5 @@
 //! What other crates find out about a model, as marks and groups of a picture.
 
-use std::collections::{HashMap, VecDeque};
-
 use onnx_check::{CheckOptions, check};
 use onnx_compose::cost::{Cost, CostOptions, cost};
 use onnx_diag::{Severity, Sink};
@@ -73,31 +71,12 @@ pub fn model_cost(model: &Model, registry: &Registry, execution: &Execution) -> 
     cost(model, &options).map_err(|error| error.to_string())
 }
 
-/// The nodes of a cost, in its order; `None` for nodes that are not in the model, as calls of functions are counted by
-/// their bodies.
-#[must_use]
-pub fn nodes_of_cost(model: &Model, cost: &Cost) -> Vec<Option<NodeId>> {
-    let mut known: HashMap<(&str, &str), VecDeque<NodeId>> = HashMap::new();
-    for node in model.walk(model.main_graph()).nodes() {
-        let record = model.node(node);
-        let output = record.outputs().iter().flatten().next();
-        let name = match model.str(record.name()) {
-            "" => output.map_or("", |&value| model.str(model.value(value).name())),
-            name => name,
-        };
-        known.entry((name, model.str(record.op()))).or_default().push_back(node);
-    }
-    let found =
-        cost.nodes.iter().map(|node| known.get_mut(&(node.name.as_str(), node.op.as_str()))?.pop_front());
-    found.collect()
-}
-
 /// Marks the costs of nodes: operations, in which variables count as a typical size.
-pub fn mark_cost(model: &Model, cost: &Cost, marks: &mut Marks) {
-    for (node, counted) in nodes_of_cost(model, cost).into_iter().zip(&cost.nodes) {
+pub fn mark_cost(cost: &Cost, marks: &mut Marks) {
+    for counted in &cost.nodes {
         let is_known =
             counted.operations.known().is_some_and(|operations| operations > 0) || counted.rank > 0;
-        if let Some(node) = node.filter(|_| is_known) {
+        if let Some(node) = counted.node.filter(|_| is_known) {
             marks.cost.insert(node, counted.rank as f64);
         }
     }

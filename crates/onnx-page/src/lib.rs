@@ -24,5 +24,5 @@ mod session;
 #[cfg(test)]
 mod tests;
 
-pub use facts::{block_groups, findings, mark_cost, mark_findings, model_cost, nodes_of_cost};
+pub use facts::{block_groups, findings, mark_cost, mark_findings, model_cost};
 pub use session::Session;

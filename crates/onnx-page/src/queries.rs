@@ -9,7 +9,7 @@ use onnx_diag::{Clean, Severity};
 use onnx_draw::{ItemKind, Marks, shown, type_text};
 use onnx_ir::{Callee, Element, Model, NodeId, Places, Selectors, ValueId};
 use onnx_pass::{Idioms, PassOptions};
-use onnx_rewrite::{Costs, IdiomSet, RuleSet, simplification};
+use onnx_rewrite::{IdiomSet, RuleSet, simplification};
 use onnx_text::{PrintOptions, print_graph, print_nodes};
 use serde_json::{Value, json};
 
@@ -347,11 +347,9 @@ pub(crate) fn simplify(session: &Session, model: &mut Model) -> Result<Change, S
         ));
     }
     let defect = |error: &dyn std::fmt::Display| error.to_string();
-    let target = Target::named("onnxruntime");
     let mut rules = RuleSet::standard().map_err(|error| defect(&error))?;
-    if let Some(target) = &target {
-        rules = rules.for_operators(|op| target.has_kernel(op));
-        rules = rules.with_costs(Costs::standard().and(target.costs.clone()));
+    if let Some(target) = Target::named("onnxruntime") {
+        rules = target.fitted(rules).with_costs(target.all_costs());
     }
     let idioms = IdiomSet::onnxruntime().map_err(|error| defect(&error))?;
     let pipeline = simplification(rules, &session.registry).map_err(|error| defect(&error))?;
@@ -407,8 +405,7 @@ pub(crate) fn cost(session: &Session, sizes: &str) -> Result<(Value, Marks), Str
         .with_execution(session.execution.clone());
     let found = count(model, &options).map_err(|error| error.to_string())?;
     let mut marks = Marks { findings: session.marks.findings.clone(), ..Marks::default() };
-    facts::mark_cost(model, &found, &mut marks);
-    let nodes = facts::nodes_of_cost(model, &found);
+    facts::mark_cost(&found, &mut marks);
     let total: f64 = found.nodes.iter().filter(|node| !node.has_graphs).map(|node| node.rank as f64).sum();
     let mut order: Vec<usize> = (0..found.nodes.len()).collect();
     order.sort_by_key(|&index| std::cmp::Reverse(found.nodes[index].rank));
@@ -421,7 +418,7 @@ pub(crate) fn cost(session: &Session, sizes: &str) -> Result<(Value, Marks), Str
             let operations = amount(&node.operations);
             let mut row =
                 json!({ "name": shown(&node.name), "op": shown(&node.op), "operations": operations, "part": part });
-            if let Some((level, item)) = nodes[index].and_then(|node| session.scene.place(node)) {
+            if let Some((level, item)) = node.node.and_then(|node| session.scene.place(node)) {
                 (row["level"], row["item"]) = (json!(level), json!(item));
             }
             row

@@ -5,12 +5,13 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use onnxkit::compose::Target;
 use onnxkit::ir::{self, AttrValue, Attribute, EditError, NodeId, Position, ValueId};
 use onnxkit::pass::passes::Report;
 use onnxkit::pass::{
     Exactness, Idioms, Level, Pass, PassCx, PassOptions, Patch, Pipeline, PipelineReport, Reason, Verdict,
 };
-use onnxkit::rewrite::{Costs, IdiomSet, RuleSet, fused_simplification, simplification};
+use onnxkit::rewrite::{IdiomSet, RuleSet, fused_simplification, simplification};
 use onnxkit::schema::Registry;
 use onnxkit::types::tensor::{DataSource, Tensor as Elements};
 use pyo3::prelude::*;
@@ -422,23 +423,26 @@ pub(crate) fn simplify<'py>(
     target: &str,
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let mut all = RuleSet::standard().map_err(defect)?;
-    for own in &rules {
-        all = all.and(&own.get().0);
-    }
-    let idioms = match target {
-        "onnxruntime" => Some(IdiomSet::onnxruntime().map_err(defect)?),
-        "none" => None,
+    let (target, idioms) = match target {
+        "onnxruntime" => (Target::named(target), Some(IdiomSet::onnxruntime().map_err(defect)?)),
+        "none" => (None, None),
         other => {
             return Err(Fault::argument(format!("`{other}` is not a target: onnxruntime or none")).into());
         }
     };
-    if idioms.is_some() {
-        let costs = onnxkit::compose::Target::named("onnxruntime").map(|target| target.costs);
-        all = all.with_costs(Costs::standard().and(costs.unwrap_or_default()));
+    let fitted = |rules: RuleSet| match &target {
+        Some(target) => target.fitted(rules),
+        None => rules,
+    };
+    let mut all = fitted(RuleSet::standard().map_err(defect)?);
+    for own in &rules {
+        all = all.and(&own.get().0);
+    }
+    if let Some(target) = &target {
+        all = all.with_costs(target.all_costs());
     }
     let pipeline = if fuse {
-        let fusions = RuleSet::fusions().map_err(defect)?;
+        let fusions = fitted(RuleSet::fusions().map_err(defect)?);
         fused_simplification(all, fusions, Registry::STANDARD)
     } else {
         simplification(all, Registry::STANDARD)

@@ -15,7 +15,7 @@ use std::collections::HashSet;
 use foldhash::fast::RandomState;
 use onnx_diag::{Diagnostic, Locus, Severity};
 use onnx_functions::{InlineError, InlineOptions, inline};
-use onnx_ir::Model;
+use onnx_ir::{Model, NodeId};
 use onnx_schema::Registry;
 use onnx_shape_infer::{InferOptions, Inference, infer};
 use onnx_types::tensor::{DataSource, NoData};
@@ -120,6 +120,8 @@ pub struct Cost {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct NodeCost {
+    /// The node; `None` if it is of a function, whose body is counted in the place of a call.
+    pub node: Option<NodeId>,
     /// The name of the node, or of its first output if it has none.
     pub name: String,
     /// The nodes around it, from the outermost to the innermost, each with the attribute that has the graph.
@@ -202,17 +204,16 @@ impl CostError {
 pub fn cost(model: &Model, options: &CostOptions<'_>) -> Result<Cost, CostError> {
     // A weight in the body of a function is there once, however often the function is called.
     let weights = Weights::of(model).total;
-    let flat;
-    let model = if model.functions().is_empty() {
-        model
-    } else {
-        flat = without_calls(model, options)?;
-        &flat
-    };
+    let (flat, given) = (flat(model, options)?, model);
+    let model = flat.as_ref().unwrap_or(model);
     let inference = inferred(model, options, options.sizes)?;
     let totals = Totals::of(model, &inference, options)?;
     let contradiction = contradiction(model, &inference, options)?;
-    Ok(Cost { contradiction, ..report::report(model, &inference, totals, weights) })
+    let mut cost = report::report(model, &inference, totals, weights);
+    for counted in &mut cost.nodes {
+        counted.node = counted.node.filter(|&node| given.get_node(node).is_some());
+    }
+    Ok(Cost { contradiction, ..cost })
 }
 
 /// The first contradiction of the sizes that are set.
@@ -233,13 +234,16 @@ fn contradiction(
     Ok(new.map(|found| format!("{} ({})", found.message, found.locus)))
 }
 
-/// The model with the bodies of its functions in place of their calls. Weights are shared.
-fn without_calls(model: &Model, options: &CostOptions<'_>) -> Result<Model, CostError> {
+/// The model with the bodies of its functions in place of their calls, if it has functions. Weights are shared.
+fn flat(model: &Model, options: &CostOptions<'_>) -> Result<Option<Model>, CostError> {
+    if model.functions().is_empty() {
+        return Ok(None);
+    }
     let mut flat = model.clone();
     let inlining =
         InlineOptions::default().with_registry(options.registry).with_execution(options.execution.clone());
     inline(&mut flat, &inlining, |_, _, _| true)?;
-    Ok(flat)
+    Ok(Some(flat))
 }
 
 fn inferred(model: &Model, options: &CostOptions<'_>, sizes: &[(Symbol, i64)]) -> Result<Inference, Stopped> {

@@ -81,6 +81,7 @@ fn node_cost(inference: &Inference, totals: &mut Totals<'_>, record: &NodeRecord
     let amount = |dim: Option<Dim>| amount(measure, inference, dim.unwrap_or_default());
     let node = model.node(record.node);
     NodeCost {
+        node: Some(record.node),
         name: name(model, record.node),
         path: path(model, record.node),
         domain: model.str(node.domain()).to_owned(),

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use onnx_codec::{EncodeOptions, encode};
+use onnx_compose::Target;
 use onnx_ir::Model;
 use onnx_pass::{Idioms, PassOptions};
 use onnx_rewrite::{IdiomSet, RuleSet, simplification};
@@ -240,7 +241,9 @@ fn table(rows: &[Row]) -> String {
 fn simplified(before: &Model) -> Result<Model, String> {
     let registry =
         Registry::standard().with(onnx_eval::contrib::pack()).map_err(|error| error.to_string())?;
-    let rules = RuleSet::standard().map_err(|error| error.to_string())?;
+    let target = Target::named("onnxruntime").ok_or("the target is not known")?;
+    let rules = target.fitted(RuleSet::standard().map_err(|error| error.to_string())?);
+    let rules = rules.with_costs(target.all_costs());
     let idioms = IdiomSet::onnxruntime().map_err(|error| error.to_string())?;
     let pipeline = simplification(rules, &registry).map_err(|error| error.to_string())?;
     let mut after = before.clone();
