@@ -1,22 +1,16 @@
 //! Models in half precision: which types change, where casts are, and how far results are apart.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking")]
 
 use std::collections::HashSet;
 
-use onnx_check::{CheckOptions, check};
 use onnx_ir::{Model, NodeId};
 use onnx_quantize::{
     Half, MeasureOptions, NarrowError, NarrowOptions, Narrowed, WideReason, measure, narrow,
 };
 use onnx_schema::op;
-use onnx_shape_infer::{InferOptions, infer};
-use onnx_text::{ParseOptions, PrintOptions, parse_model, print_model};
 use onnx_types::ElemType;
 use onnx_types::tensor::NoData;
 
-fn model(text: &str) -> Model {
-    parse_model(text, &ParseOptions::default()).unwrap()
-}
+use super::{assert_is_valid, model, text_of};
 
 fn node_of(model: &Model, name: &str) -> NodeId {
     let graph = model.all_graphs().find(|&graph| model.find_value(graph, name).is_some()).unwrap();
@@ -28,17 +22,6 @@ fn convert(text: &str, half: Half, options: &NarrowOptions<'_>) -> (Model, Narro
     let done = narrow(&mut model, half, options).unwrap();
     assert_is_valid(&model);
     (model, done)
-}
-
-fn assert_is_valid(model: &Model) {
-    let checked = check(model, &CheckOptions::default());
-    assert!(!checked.has_errors(), "{:?}\n{}", checked.diagnostics(), text_of(model));
-    let inferred = infer(model, &InferOptions::default().with_check_types(true));
-    assert!(!inferred.findings().has_errors(), "{:?}\n{}", inferred.findings().diagnostics(), text_of(model));
-}
-
-fn text_of(model: &Model) -> String {
-    print_model(model, &PrintOptions::full()).unwrap().text
 }
 
 /// Compares the whole body, without the indentation.

@@ -1,30 +1,12 @@
 //! Quantized weights: what the model computes with them, and the conversion back.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking")]
 
-use onnx_check::{CheckOptions, check};
-use onnx_ir::Model;
 use onnx_quantize::{
     DequantizeOptions, Granularity, MeasureOptions, QuantizeError, RetypeError, WeightOptions, dequantize,
     measure, quantize_weights, retype,
 };
-use onnx_shape_infer::{InferOptions, infer};
-use onnx_text::{ParseOptions, PrintOptions, parse_model, print_model};
 use onnx_types::ElemType;
 
-fn model(text: &str) -> Model {
-    parse_model(text, &ParseOptions::default()).unwrap()
-}
-
-fn text_of(model: &Model) -> String {
-    print_model(model, &PrintOptions::full()).unwrap().text
-}
-
-fn assert_is_valid(model: &Model) {
-    let checked = check(model, &CheckOptions::default());
-    assert!(!checked.has_errors(), "{:?}\n{}", checked.diagnostics(), text_of(model));
-    let inferred = infer(model, &InferOptions::default().with_check_types(true));
-    assert!(!inferred.findings().has_errors(), "{:?}\n{}", inferred.findings().diagnostics(), text_of(model));
-}
+use super::{assert_is_valid, model, text_of};
 
 /// A product, a `Gemm` with a transposed weight, a convolution and an embedding.
 const OPERATORS: &str = r#"<ir_version: 11, opset_import: ["": 23]>

@@ -1,7 +1,5 @@
 //! Quantized models in other forms: operators that take quantized numbers, dynamic ranges, products of blocks.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking")]
 
-use onnx_check::{CheckOptions, check};
 use onnx_compose::Quantization;
 use onnx_ir::Model;
 use onnx_quantize::{
@@ -9,26 +7,10 @@ use onnx_quantize::{
     calibrate, measure_on, quantize_blocks, quantize_dynamic, quantize_static, use_operators,
 };
 use onnx_schema::Registry;
-use onnx_shape_infer::{InferOptions, infer};
-use onnx_text::{ParseOptions, PrintOptions, parse_model, print_model};
 use onnx_types::ElemType;
 use onnx_types::tensor::NoData;
 
-fn model(text: &str) -> Model {
-    parse_model(text, &ParseOptions::default()).unwrap()
-}
-
-fn text_of(model: &Model) -> String {
-    print_model(model, &PrintOptions::full()).unwrap().text
-}
-
-fn assert_is_valid(model: &Model) {
-    model.verify().unwrap();
-    let checked = check(model, &CheckOptions::default());
-    assert!(!checked.has_errors(), "{:?}\n{}", checked.diagnostics(), text_of(model));
-    let inferred = infer(model, &InferOptions::default().with_check_types(true));
-    assert!(!inferred.findings().has_errors(), "{:?}\n{}", inferred.findings().diagnostics(), text_of(model));
-}
+use super::{assert_is_valid, model, text_of};
 
 /// The operators of ONNX and of onnxruntime.
 fn registry() -> Registry {

@@ -1,9 +1,6 @@
 //! Generated models of every operator in every version: what is converted is valid, and nothing else changes.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking")]
 
-use onnx_check::{CheckOptions, check};
 use onnx_compose::Quantization;
-use onnx_diag::Severity;
 use onnx_ir::Model;
 use onnx_quantize::{
     CalibrateError, DequantizeOptions, DynamicOptions, GeneratedSamples, Granularity, Half, MeasureOptions,
@@ -11,23 +8,11 @@ use onnx_quantize::{
     measure_on, narrow, quantize_dynamic, quantize_static, quantize_weights, use_operators,
 };
 use onnx_schema::{Registry, all};
-use onnx_shape_infer::{InferOptions, infer};
 use onnx_smith::{SmithOptions, from_seed};
-use onnx_text::{PrintOptions, print_model};
 use onnx_types::ElemType;
 use onnx_types::tensor::NoData;
 
-fn text_of(model: &Model) -> String {
-    print_model(model, &PrintOptions::full()).unwrap().text
-}
-
-/// The messages of the errors of a model.
-fn errors(model: &Model) -> Vec<String> {
-    let checked = check(model, &CheckOptions::default());
-    let inferred = infer(model, &InferOptions::default().with_check_types(true));
-    let all = checked.diagnostics().iter().chain(inferred.findings().diagnostics());
-    all.filter(|found| found.severity == Severity::Error).map(|found| found.message.clone()).collect()
-}
+use super::{errors, text_of};
 
 #[test]
 fn models_of_every_operator_are_converted() {

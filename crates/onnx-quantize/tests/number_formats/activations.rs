@@ -1,7 +1,5 @@
 //! Static quantization: pairs of `QuantizeLinear` and `DequantizeLinear` with scales from a calibration.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking")]
 
-use onnx_check::{CheckOptions, check};
 use onnx_compose::Quantization;
 use onnx_eval::Value;
 use onnx_ir::Model;
@@ -9,24 +7,9 @@ use onnx_quantize::{
     Budget, CalibrateError, GeneratedSamples, MeasureOptions, Method, QuantizeError, Ranges, Samples,
     StaticOptions, StaticReport, StayReason, calibrate, losses, measure_on, quantize_static,
 };
-use onnx_shape_infer::{InferOptions, infer};
-use onnx_text::{ParseOptions, PrintOptions, parse_model, print_model};
 use onnx_types::ElemType;
 
-fn model(text: &str) -> Model {
-    parse_model(text, &ParseOptions::default()).unwrap()
-}
-
-fn text_of(model: &Model) -> String {
-    print_model(model, &PrintOptions::full()).unwrap().text
-}
-
-fn assert_is_valid(model: &Model) {
-    let checked = check(model, &CheckOptions::default());
-    assert!(!checked.has_errors(), "{:?}\n{}", checked.diagnostics(), text_of(model));
-    let inferred = infer(model, &InferOptions::default().with_check_types(true));
-    assert!(!inferred.findings().has_errors(), "{:?}\n{}", inferred.findings().diagnostics(), text_of(model));
-}
+use super::{assert_is_valid, model, text_of};
 
 /// Quantizes on 8 generated samples. Returns the result, and the least ratio of signal to noise.
 fn quantized(source: &Model, to: ElemType, options: &StaticOptions<'_>) -> (Model, StaticReport, f64) {

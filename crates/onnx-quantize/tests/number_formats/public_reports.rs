@@ -1,14 +1,13 @@
 //! What public converters to half precision write invalid models for, or models with other values, by the public reports about them: an
 //! input of our own for each cause, with a report that has it where there is one. Every result is valid with all types inferred, keeps the interface where that is requested, and computes
 //! nearly the same.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking")]
 
-use onnx_check::{CheckOptions, check};
 use onnx_ir::{GraphOutput, Model, NodeId, ValueId};
 use onnx_quantize::{Half, MeasureOptions, NarrowError, NarrowOptions, measure, narrow, retype};
-use onnx_shape_infer::{InferOptions, infer};
-use onnx_text::{ParseOptions, PrintOptions, parse_model, print_model};
+use onnx_text::{ParseOptions, parse_model};
 use onnx_types::ElemType;
+
+use super::{errors, text_of};
 
 /// The report, the operators that the user excepts, and a model.
 const REPORTS: [(&str, &str, &str); 19] = [
@@ -141,18 +140,6 @@ fn model(text: &str) -> Model {
     let main = model.main_graph();
     model.sort(main).unwrap();
     model
-}
-
-fn text_of(model: &Model) -> String {
-    print_model(model, &PrintOptions::full()).unwrap().text
-}
-
-fn errors(model: &Model) -> Vec<String> {
-    let checked = check(model, &CheckOptions::default());
-    let inferred = infer(model, &InferOptions::default().with_check_types(true));
-    let all = checked.diagnostics().iter().chain(inferred.findings().diagnostics());
-    let errors = all.filter(|found| found.severity == onnx_diag::Severity::Error);
-    errors.map(|found| found.message.clone()).collect()
 }
 
 /// Names and types of inputs and outputs.
