@@ -219,7 +219,7 @@ def whole(path: str, model: ox.Model, proto: Any, load_ir: Callable[[], Any]) ->
     inferred.CopyFrom(proto)
     cut = onnx.utils.Extractor(inferred)
     edited = model.clone()
-    saved = f"{path}.saved"
+    saved = str(pathlib.Path(path).with_suffix(".saved.onnx"))
     return [
         row("load", best(lambda _: ox.load(path)), best(lambda _: onnx.load(path)), best(lambda _: load_ir())),
         row("save", best(lambda _: model.save(saved)), best(lambda _: onnx.save(proto, saved)), best(lambda _: onnx_ir.save(theirs, saved), runs=3)),

@@ -72,8 +72,13 @@ def layer_normalization(cx: ox.PassContext) -> None:
         if power[0] != node.inputs[0] or mean[0] != parts[0]:
             continue
         with cx.patch(*reversed([node, *producers(node, stop=parts[0])])) as p:
-            epsilon, shape = p.constant_of(add[1]), p.shape(parts[0])
+            epsilon, exponent, shape = p.constant_of(add[1]), p.constant_of(power[1]), p.shape(parts[0])
             if epsilon is None or epsilon.size != 1 or not shape or not isinstance(shape[-1], int):
+                continue
+            if exponent is None or exponent.tolist() not in (2, [2]):
+                continue
+            axes = [p.constant_of(operands[1]) if len(operands) > 1 else None for operands in (square, mean)]
+            if any(axis is None or axis.tolist() not in ([-1], [len(shape) - 1]) for axis in axes):
                 continue
             p.tap(parts[0])
             scale = p.constant(np.ones(shape[-1], dtype=np.float32))

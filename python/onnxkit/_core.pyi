@@ -6,11 +6,13 @@ from typing import Any, Self, final
 
 __all__ = [
     "AttrRef",
+    "Table",
     "Attributes",
     "convert",
     "extract",
     "import_weights",
     "inline",
+    "main",
     "merge",
     "names",
     "outline",

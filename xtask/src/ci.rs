@@ -65,6 +65,7 @@ const SECOND: &[Step] = &[
     Step { name: "public API", runs: Runs::Full, run: || crate::api::snapshots(crate::codegen::Mode::Check) },
     Step { name: "WebAssembly", runs: Runs::Full, run: crate::wasm::check },
     Step { name: "packages", runs: Runs::Full, run: crate::package::check },
+    Step { name: "Python package", runs: Runs::Full, run: crate::wheel::check },
     // The tests that are not in its table are among those of the first process.
     Step {
         name: "hostile",

@@ -5,6 +5,7 @@ use onnxkit::schema::Registry;
 use onnxkit::text::{PrintOptions, print_node};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
+use smallvec::SmallVec;
 
 use crate::attr::Attributes;
 use crate::fault::{Fault, Outcome};
@@ -58,7 +59,7 @@ impl Node {
     fn values_of<'py>(
         &self,
         py: Python<'py>,
-        values: Vec<Option<ir::ValueId>>,
+        values: SmallVec<[Option<ir::ValueId>; 8]>,
     ) -> PyResult<Bound<'py, PyTuple>> {
         // Made without the lock: new objects can let Python collect garbage, and so run any code.
         let value = |id: Option<ir::ValueId>| id.map(|id| Value { model: self.model.clone_ref(py), id });
@@ -150,7 +151,7 @@ impl Node {
     /// The results; `None` for one that is left out.
     #[getter]
     fn outputs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let values = self.read(py, |_, node| Ok(node.outputs().to_vec()))?;
+        let values = self.read(py, |_, node| Ok(node.outputs().into()))?;
         self.values_of(py, values)
     }
 
