@@ -1,6 +1,6 @@
 //! `onnx inline`: calls of functions are replaced by the bodies.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use onnx_compose::SelectError;
 use onnx_diag::Sink;
@@ -145,9 +145,12 @@ impl Set {
     /// Reads selectors; each must denote a function or a call.
     fn new(model: &Model, context: &Context, texts: &[String], bodies: bool) -> Result<Self, Failure> {
         let mut set = Self::default();
+        let names = FunctionNames::of(model);
         for text in texts {
             let selector = FunctionSelector::new(text);
-            let functions = model.functions().iter().copied();
+            // A list of as many names as there are functions takes one search for each.
+            let named = names.get(text);
+            let functions = named.map_or(model.functions(), |named| named).iter().copied();
             let functions: Vec<FunctionId> =
                 functions.filter(|&function| selector.matches(model, function)).collect();
             let is_operator = bodies && operators_with_bodies().any(|schema| matches(&selector, schema));
@@ -159,7 +162,7 @@ impl Set {
                 let message = format!("no function and no call of the model matches `{}`", shown(text));
                 return Err(Failure::new(message).help("`onnx info --functions` lists the functions"));
             }
-            if nodes.is_empty() {
+            if nodes.is_empty() && named.is_none() {
                 each_selects(model, text, bodies)?;
             }
             set.selectors.push(selector);
@@ -175,6 +178,31 @@ impl Set {
 
     fn contains_operator(&self, node: NodeId, schema: &Schema) -> bool {
         self.nodes.contains(&node) || self.selectors.iter().any(|selector| matches(selector, schema))
+    }
+}
+
+/// Functions by their domain and name, for selectors that are names.
+struct FunctionNames(HashMap<String, Vec<FunctionId>>);
+
+impl FunctionNames {
+    fn of(model: &Model) -> Self {
+        let mut names = HashMap::<String, Vec<FunctionId>>::new();
+        for &function in model.functions() {
+            let record = model.function(function);
+            let [domain, name] = [record.domain(), record.name()].map(|part| model.str(part));
+            if domain.is_empty() {
+                names.entry(name.to_owned()).or_default().push(function);
+            }
+            let domain = if domain.is_empty() { "ai.onnx" } else { domain };
+            names.entry(format!("{domain}.{name}")).or_default().push(function);
+        }
+        Self(names)
+    }
+
+    /// The functions of this name. `None` if there are none, or the text is more than a name.
+    fn get(&self, text: &str) -> Option<&[FunctionId]> {
+        let is_name = !text.contains([',', '|', '&', '~', '*']);
+        self.0.get(text).filter(|_| is_name).map(Vec::as_slice)
     }
 }
 

@@ -179,6 +179,41 @@ fn a_perturbation_depends_on_attributes_and_operands() {
 }
 
 #[test]
+fn a_perturbation_does_not_depend_on_the_notation_of_a_call() {
+    let same = [
+        ["$ = Softmax <axis = -1> (x)", "$ = Softmax <axis = 2> (x)"],
+        ["$ = LpNormalization <axis = 1> (x)", "$ = LpNormalization <axis = -2> (x)"],
+        ["$ = ReduceSum (x, m1_0)", "$ = ReduceSum (x, p0_2)"],
+        ["$ = ReduceMean (x)", "$ = ReduceMean (x, p0_1_2)"],
+        ["$ = ReduceL2 (x, p1)", "t = ReduceL2 <keepdims = 0> (x, p1) $ = Unsqueeze (t, p1)"],
+        ["$ = ReduceSum (x, p1)", "$ = ReduceSum <noop_with_empty_axes = 1> (x, p1)"],
+        [
+            "$ = AveragePool <kernel_shape = [3], auto_pad = \"SAME_UPPER\"> (x)",
+            "$ = AveragePool <kernel_shape = [3], pads = [1, 1]> (x)",
+        ],
+        ["$ = Conv (x, w)", "$ = Conv <kernel_shape = [3], auto_pad = \"VALID\"> (x, w)"],
+    ];
+    let elements: Vec<f32> = (0..48_u8).map(|k| f32::from(k) / 16.0 + 0.25).collect();
+    let x = Tensor::from_slice([2, 3, 8], &elements).unwrap();
+    let weights = ["1.25"; 18].join(", ");
+    for [a, b] in same {
+        let [first, second] = [a.replace('$', "a"), b.replace('$', "b")];
+        let graph = format!(
+            "g (float[2, 3, 8] x) => (float[N, M, K] a, float[N, M, K] b)
+            <int64[2] m1_0 = {{-1, 0}}, int64[2] p0_2 = {{0, 2}}, int64[3] p0_1_2 = {{2, -2, 0}}, int64[1] p1 = {{1}},
+             float[2, 3, 3] w = {{{weights}}}> {{
+                {first}
+                {second}
+            }}"
+        );
+        let found = perturbed(&graph, &[("x", x.clone().into())], 3);
+        let exact = run(&graph, &[("x", x.clone().into())], &EvalOptions::default()).unwrap();
+        assert_eq!(found[0], found[1], "{a} and {b}");
+        assert_ne!(found[0], numbers(&exact[0]), "{a} is not perturbed");
+    }
+}
+
+#[test]
 fn a_sum_of_two_numbers_is_not_open_and_no_number_moves_far() {
     let graph = "g (float[8] x) => (float[8] a, float[8] b, float[8] c, float[8] d) {
         a = Sum (x, x)

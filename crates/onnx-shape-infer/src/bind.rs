@@ -132,6 +132,7 @@ impl Inference {
     #[must_use]
     pub fn solve(&self, model: &Model, inputs: &[(ValueId, &[i64])]) -> (Vec<(Symbol, i64)>, Vec<Violation>) {
         let mut sizes: Vec<(Symbol, i64)> = Vec::new();
+        let mut size_of: HashMap<Symbol, i64> = HashMap::new();
         let mut violations = Vec::new();
         let mut derived = Vec::new();
         for &(input, found) in inputs {
@@ -142,14 +143,15 @@ impl Inference {
             }
             for (axis, (&dim, &size)) in declared.iter().zip(found).enumerate() {
                 match dim {
-                    Dim::Var(symbol) if !sizes.iter().any(|&(known, _)| known == symbol) => {
-                        sizes.push((symbol, size))
+                    Dim::Var(symbol) if !size_of.contains_key(&symbol) => {
+                        size_of.insert(symbol, size);
+                        sizes.push((symbol, size));
                     }
                     _ => derived.push((input, axis, dim, size)),
                 }
             }
         }
-        let value = |symbol| sizes.iter().find(|&&(known, _)| known == symbol).map(|&(_, size)| size);
+        let value = |symbol| size_of.get(&symbol).copied();
         // The size of a dimension, where its symbols have sizes; nothing inside where it means nothing for them.
         let known = |dim: Dim| {
             let is_known = self.exprs.symbols(dim).iter().all(|&symbol| value(symbol).is_some());

@@ -1,10 +1,10 @@
 //! Guards as text and as metadata, and the test of given shapes against declarations and guards.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use onnx_diag::{Diagnostic, Locus, Quoted, Sink};
 use onnx_ir::{MetadataEntry, Model, Owner, Places, ValueId};
-use onnx_types::Dim;
+use onnx_types::{Dim, Symbol};
 
 use crate::bind::Violation;
 use crate::facts::{Fact, FactScope, Relation, Strength};
@@ -192,7 +192,8 @@ impl Inference {
             return sink;
         }
         let places = Places::new(model);
-        let size = |symbol| sizes.iter().find(|&&(known, _)| known == symbol).map(|&(_, size)| size);
+        let sizes: HashMap<Symbol, i64> = sizes.into_iter().collect();
+        let size = |symbol| sizes.get(&symbol).copied();
         let name = |value: ValueId| Quoted(model.str(model.value(value).name())).to_string();
         for violation in violations {
             let found = match violation {
@@ -244,7 +245,7 @@ fn substituted(
     model: &Model,
     inference: &Inference,
     relation: Relation,
-    size: impl Fn(onnx_types::Symbol) -> Option<i64>,
+    size: impl Fn(Symbol) -> Option<i64>,
 ) -> String {
     let (Relation::Equal(a, b)
     | Relation::AtMost(a, b)

@@ -1,5 +1,7 @@
 //! `onnx check --shapes`: given shapes against the declarations and the conditions of inference.
 
+use std::collections::{HashMap, HashSet};
+
 use onnx_diag::Sink;
 use onnx_ir::{Model, ValueId};
 use onnx_schema::Registry;
@@ -18,10 +20,12 @@ pub(super) fn test(
     sink: &mut Sink,
 ) -> Result<(), Failure> {
     let mut given: Vec<(ValueId, Vec<i64>)> = Vec::new();
+    let mut seen = HashSet::new();
+    let inputs = by_name(&loaded.model);
     for text in &args.shapes {
         for (name, sizes) in parse_shapes(text).map_err(not_shapes)? {
-            let input = input(&loaded.model, &name)?;
-            if given.iter().any(|&(known, _)| known == input) {
+            let input = *inputs.get(name.as_str()).ok_or_else(|| no_input(&loaded.model, &name))?;
+            if !seen.insert(input) {
                 return Err(Failure::new(format_args!("two shapes are given for input `{}`", shown(&name)))
                     .help("give one shape for each input"));
             }
@@ -40,19 +44,22 @@ fn not_shapes(error: impl std::fmt::Display) -> Failure {
     Failure::new(error).help("write the name of an input and its sizes: `--shapes x=2x128,length=1`")
 }
 
-fn input(model: &Model, name: &str) -> Result<ValueId, Failure> {
+/// The inputs of the main graph. Of those with the same name, which a valid model does not have, the first one counts.
+fn by_name(model: &Model) -> HashMap<&str, ValueId> {
+    let inputs = model.graph(model.main_graph()).inputs().iter().rev();
+    inputs.map(|&input| (model.str(model.value(input).name()), input)).collect()
+}
+
+fn no_input(model: &Model, name: &str) -> Failure {
     let inputs = model.graph(model.main_graph()).inputs();
-    let found = inputs.iter().find(|&&input| model.str(model.value(input).name()) == name);
-    found.copied().ok_or_else(|| {
-        let known: Vec<String> = inputs
-            .iter()
-            .take(20)
-            .map(|&input| format!("`{}`", shown(model.str(model.value(input).name()))))
-            .collect();
-        let failure = Failure::new(format_args!("the model has no input `{}`", shown(name)));
-        match known.as_slice() {
-            [] => failure.help("it has no inputs at all"),
-            known => failure.help(format!("its inputs are {}", known.join(", "))),
-        }
-    })
+    let known: Vec<String> = inputs
+        .iter()
+        .take(20)
+        .map(|&input| format!("`{}`", shown(model.str(model.value(input).name()))))
+        .collect();
+    let failure = Failure::new(format_args!("the model has no input `{}`", shown(name)));
+    match known.as_slice() {
+        [] => failure.help("it has no inputs at all"),
+        known => failure.help(format!("its inputs are {}", known.join(", "))),
+    }
 }

@@ -23,12 +23,14 @@ pub(super) struct Declared {
 struct Names {
     /// The dimension variables, in order.
     variables: Vec<Symbol>,
+    /// The same as a set.
+    are_variables: HashSet<Symbol, RandomState>,
     /// Those of inputs.
     of_inputs: HashSet<Symbol, RandomState>,
     /// The names that are expressions, in order.
     expressions: Vec<(Symbol, Expression)>,
-    /// The same as a set.
-    are_expressions: HashSet<Symbol, RandomState>,
+    /// Their positions by name.
+    are_expressions: HashMap<Symbol, usize, RandomState>,
 }
 
 /// A name that is an expression.
@@ -50,7 +52,9 @@ impl Declared {
             let model = &*part.model;
             let inputs = model.graph(model.main_graph()).inputs();
             let of_inputs = inputs.iter().flat_map(|&input| variables_of(model, model.ty(input))).collect();
-            all.models.push(Names { variables: variables(model), of_inputs, ..Names::default() });
+            let variables = variables(model);
+            let are_variables = variables.iter().copied().collect();
+            all.models.push(Names { variables, are_variables, of_inputs, ..Names::default() });
         }
         let mut shared: HashMap<&str, Var, RandomState> = HashMap::default();
         for name in &options.same_dimensions {
@@ -76,14 +80,17 @@ impl Declared {
 
     /// Whether a name of a model is an expression.
     pub(super) fn is_expression(&self, model: usize, name: Symbol) -> bool {
-        self.models.get(model).is_some_and(|names| names.are_expressions.contains(&name))
+        self.models.get(model).is_some_and(|names| names.are_expressions.contains_key(&name))
     }
 
     /// The variables of a size of a model, also if its name is an expression.
     pub(super) fn symbols(&self, model: usize, dim: Dim) -> Vec<Symbol> {
         let Dim::Var(name) = dim else { return Vec::new() };
-        let mut expressions = self.models.get(model).into_iter().flat_map(|names| &names.expressions);
-        match expressions.find(|(other, _)| *other == name) {
+        let expression = self
+            .models
+            .get(model)
+            .and_then(|names| names.expressions.get(*names.are_expressions.get(&name)?));
+        match expression {
             Some((_, expression)) => expression.variables.iter().map(|&(_, (_, name))| name).collect(),
             None => vec![name],
         }
@@ -102,7 +109,7 @@ impl Declared {
     ) -> impl Iterator<Item = Var> + 'a {
         parts.iter().zip(&self.models).enumerate().filter_map(move |(index, (part, names))| {
             let symbol = part.model.names().get(name)?;
-            names.variables.contains(&symbol).then_some((index, symbol))
+            names.are_variables.contains(&symbol).then_some((index, symbol))
         })
     }
 
@@ -125,13 +132,14 @@ impl Declared {
                 Some((symbol, var.filter(|&var| var != (index, name))?))
             });
             if let Some(variables) = variables.collect::<Option<Vec<_>>>() {
+                of_model.are_expressions.insert(name, of_model.expressions.len());
                 of_model.expressions.push((name, Expression { dim, variables }));
-                of_model.are_expressions.insert(name);
             }
         }
-        let Names { variables, of_inputs, are_expressions, .. } = of_model;
-        variables.retain(|name| !are_expressions.contains(name));
-        of_inputs.retain(|name| !are_expressions.contains(name));
+        let Names { variables, are_variables, of_inputs, are_expressions, .. } = of_model;
+        variables.retain(|name| !are_expressions.contains_key(name));
+        are_variables.retain(|name| !are_expressions.contains_key(name));
+        of_inputs.retain(|name| !are_expressions.contains_key(name));
     }
 
     /// Whether a name that is a variable in its model would be one in a model whose inputs have these variables.
@@ -183,10 +191,11 @@ impl Declared {
 
     fn unknown(&self, parts: &[Part<'_>], name: &str) -> MergeError {
         let mut known: Vec<String> = Vec::new();
+        let mut seen: HashSet<&str, RandomState> = HashSet::default();
         for (part, names) in parts.iter().zip(&self.models) {
             for &variable in &names.variables {
                 let text = part.model.str(variable);
-                if !known.iter().any(|known| known == text) {
+                if seen.insert(text) {
                     known.push(text.to_owned());
                 }
             }

@@ -10,6 +10,7 @@ use onnx_types::{ElemType, Symbol};
 
 use crate::budget::{Budget, probe};
 use crate::cx::{Cx, Outcome};
+use crate::family::Axes;
 use crate::number::Unit;
 use crate::options::Perturbation;
 use crate::value::Value;
@@ -184,7 +185,8 @@ impl Format {
     }
 }
 
-/// A hash of the operator, its attributes with defaults, and the operands.
+/// A hash of the operator, its attributes with defaults, and the operands. What is the same computation in another notation has
+/// the same hash: axes that count from the end, axes in another order, and windows whose sizes or padding are derived.
 fn hash_of_call(cx: &Cx<'_, '_>, seed: u64) -> u64 {
     let mut state = Fold(mix(seed));
     state.write(cx.model.str(cx.node.op()).as_bytes());
@@ -192,13 +194,22 @@ fn hash_of_call(cx: &Cx<'_, '_>, seed: u64) -> u64 {
         Some(SchemaRef::Standard(schema)) => schema.attributes().iter().map(|formal| formal.name).collect(),
         _ => cx.node.attributes().iter().map(onnx_ir::Attribute::name).collect(),
     };
-    for name in names {
+    let is_reduction = names.contains(&attr::KEEPDIMS);
+    let derived: &[Symbol] = if is_reduction {
+        &[attr::AXES, attr::KEEPDIMS, attr::NOOP_WITH_EMPTY_AXES]
+    } else {
+        &[attr::KERNEL_SHAPE, attr::AUTO_PAD, attr::PADS]
+    };
+    for name in names.into_iter().filter(|name| !derived.contains(name)) {
         state.write(cx.model.str(name).as_bytes());
         hash_attribute(cx, name, &mut state);
     }
+    if is_reduction {
+        reduced_axes(cx).iter().for_each(|axis| state.write(&axis.to_le_bytes()));
+    }
     // An operand that is left out at the end is one that is not there.
     let count = cx.inputs.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
-    for input in cx.inputs.iter().take(count) {
+    for input in cx.inputs.iter().take(if is_reduction { 1 } else { count }) {
         state.write(&[u8::from(input.is_some())]);
         if let Some(Value::Tensor(tensor)) = input {
             tensor.hash_meaning(cx.data, &mut state);
@@ -207,9 +218,29 @@ fn hash_of_call(cx: &Cx<'_, '_>, seed: u64) -> u64 {
     state.finish()
 }
 
+/// The axes along which a reduction reduces, in ascending order. The kernel has refused what is invalid.
+fn reduced_axes(cx: &Cx<'_, '_>) -> Vec<i64> {
+    let place = if cx.has_input(1) { Axes::Input(1) } else { Axes::Attribute };
+    let rank = cx.tensor(0).map_or(0, |x| x.rank() as i64);
+    let mut axes = cx.axes_at(place).ok().flatten().unwrap_or_default();
+    if axes.is_empty() && !cx.flag(attr::NOOP_WITH_EMPTY_AXES).unwrap_or(false) {
+        axes = (0..rank).collect();
+    }
+    axes.iter_mut().for_each(|axis| *axis = from_start(*axis, rank));
+    axes.sort_unstable();
+    axes
+}
+
+/// An axis as counted from the first one.
+const fn from_start(axis: i64, rank: i64) -> i64 {
+    if axis < 0 { axis.wrapping_add(rank) } else { axis }
+}
+
 /// Attributes of these operators are numbers, lists of numbers and strings; others do not count.
 fn hash_attribute(cx: &Cx<'_, '_>, name: Symbol, state: &mut Fold) {
     if let Ok(Some(number)) = cx.int(name) {
+        let rank = cx.tensor(0).map_or(0, |x| x.rank() as i64);
+        let number = if name == attr::AXIS { from_start(number, rank) } else { number };
         state.write(&number.to_le_bytes());
     } else if let Ok(Some(number)) = cx.float(name) {
         state.write(&number.to_le_bytes());

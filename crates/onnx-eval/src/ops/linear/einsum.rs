@@ -138,7 +138,7 @@ fn einsum(cx: &mut Cx<'_, '_>) -> Outcome {
         let mut outer: Dims = kept.iter().map(|_| 0).collect();
         for _ in 0..count {
             let starts: SmallVec<[usize; 4]> = steps.iter().map(|own| place(own, &outer)).collect();
-            let mut sum = T::ZERO;
+            let mut sum = None;
             let mut inner: Dims = summed.iter().map(|_| 0).collect();
             for _ in 0..product(&summed) {
                 cx.poll().step(operands.len())?;
@@ -146,10 +146,11 @@ fn einsum(cx: &mut Cx<'_, '_>) -> Outcome {
                 let term = factors.fold(T::ONE, |term, ((elements, start), own)| {
                     term.times(elements[start + place(&own[kept.len()..], &inner)])
                 });
-                sum = sum.plus(term);
+                // Without anything to sum, elements are moved: a negative zero stays one.
+                sum = Some(sum.map_or(term, |sum: T| sum.plus(term)));
                 advance(&mut inner, &summed);
             }
-            out.push(sum);
+            out.push(sum.unwrap_or(T::ZERO));
             advance(&mut outer, &kept);
         }
         cx.put::<T>(0, first.elem, &kept, out)
