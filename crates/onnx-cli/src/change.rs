@@ -1,7 +1,7 @@
 //! What commands that change a model report: diagnostics, and the result for programs.
 
 use onnx_diag::render::text;
-use onnx_diag::{Caps, Diagnostic, Policy, Sink};
+use onnx_diag::{Caps, Policy, Severity, Sink};
 use onnx_ir::Model;
 use onnx_types::Symbol;
 use onnx_version::rules::CONVERSION_INVALID_NODE;
@@ -13,6 +13,9 @@ use crate::input::Loaded;
 use crate::json::JsonText;
 use crate::output::{Colours, Out};
 use crate::{precondition, report};
+
+/// Texts of help that are shown: those of many errors are alike except for names.
+const MAX_HELPS: usize = 3;
 
 /// Diagnostics of an edit, with the severities that the user wants.
 pub(crate) struct Judged {
@@ -54,11 +57,8 @@ pub(crate) fn report_all(
     if !judged.found.is_empty() {
         let options = text::Options::new(&loaded.name).with_style(&Colours).with_concise(true);
         out.findings(&judged.found, &options);
-        // Concise diagnostics are without their help, and this one cannot be guessed.
-        let is_invalid = |found: &Diagnostic| *found.rule == CONVERSION_INVALID_NODE;
-        if judged.found.diagnostics().iter().any(is_invalid) {
-            out.help(precondition::HELP);
-        }
+        // Concise diagnostics are without their help: what to do about errors is said once for all of them.
+        helps(&judged.found).into_iter().for_each(|help| out.help(help));
     }
     let mut found = judged.found.clone();
     found.merge(loaded.findings.clone());
@@ -68,6 +68,20 @@ pub(crate) fn report_all(
     out.result_kind(kind, "models");
     let items = items.iter().map(JsonText::of).collect::<Result<Vec<JsonText>, Failure>>()?;
     out.input_of(&loaded.name, Some(loaded.format.id()), Some(loaded.bytes), found, items)
+}
+
+/// The first different texts of help of errors.
+fn helps(found: &Sink) -> Vec<&str> {
+    let mut helps: Vec<&str> = Vec::new();
+    for found in found.diagnostics().iter().filter(|found| found.severity == Severity::Error) {
+        let is_invalid = *found.rule == CONVERSION_INVALID_NODE;
+        let help = if is_invalid { Some(precondition::HELP) } else { found.help.as_deref() };
+        helps.extend(help.filter(|help| !helps.contains(help)));
+        if helps.len() == MAX_HELPS {
+            break;
+        }
+    }
+    helps
 }
 
 /// The identity of a function as selectors write it: `domain.name:overload`.

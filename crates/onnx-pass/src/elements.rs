@@ -9,6 +9,7 @@ use onnx_types::{ElemClass, ElemType, Symbol};
 
 use crate::assumption::Exactness;
 use crate::formats::{self, Format};
+use crate::pairs::{self, Pairing};
 use crate::sample::{NoCase, ROUNDS, Rng, Sampler};
 
 /// Number of elements of a tensor that are made. It is a prime, so that rows do not repeat.
@@ -59,6 +60,10 @@ pub(crate) struct Elements<'a, 'r> {
     pub(crate) sizes: &'a [(Symbol, i64)],
     pub(crate) attempt: usize,
     pub(crate) rng: &'r mut Rng,
+    /// In an attempt for pairs: the attempt, the number of this operand among those that are paired, and theirs.
+    pairing: Option<(Pairing, usize, usize)>,
+    /// Special floats of this type, or integers.
+    special: (Vec<f64>, Vec<i64>),
     /// Floats of this type next to the points at which the conversions of the claim change their results; integers, if it has them.
     beside: (Vec<f64>, Vec<i64>),
 }
@@ -80,7 +85,22 @@ impl<'a, 'r> Elements<'a, 'r> {
             ElemClass::Int | ElemClass::Uint => (Vec::new(), formats::integers_beside(elem, types)),
             _ => Default::default(),
         };
-        Self { sampler, number, elem, sizes, attempt, rng, beside }
+        let pairing = Pairing::of(attempt).and_then(|pairing| {
+            let paired = sampler.paired();
+            Some((pairing, paired.iter().position(|&other| other == number)?, paired.len()))
+        });
+        let special = match pairing {
+            Some(_) => (pairs::floats(elem, &sampler.conditions), pairs::integers(elem)),
+            None => Default::default(),
+        };
+        Self { sampler, number, elem, sizes, attempt, rng, pairing, special, beside }
+    }
+
+    /// The special number that is the element with an index in an attempt for pairs.
+    fn paired<T: Copy>(&self, list: &[T], index: usize, count: usize) -> Option<T> {
+        let (pairing, operand, operands) = self.pairing?;
+        let place = pairing.place(operand, operands, index, count);
+        list.get(place.checked_rem(list.len())?).copied()
     }
 
     /// A number next to such a point, in most elements of some attempts.
@@ -119,9 +139,11 @@ impl<'a, 'r> Elements<'a, 'r> {
         // The rest of a large tensor repeats its beginning, since making numbers takes longer than computing with them.
         for index in 0..count.min(DIFFERENT) {
             if is_float {
-                floats.push(self.float(index));
+                let special = self.paired(&self.special.0, index, count);
+                floats.push(special.unwrap_or_else(|| self.float(index)));
             } else {
-                integers.push(self.integer(index));
+                let special = self.paired(&self.special.1, index, count);
+                integers.push(special.unwrap_or_else(|| self.integer(index)));
             }
         }
         repeat(&mut floats, count);

@@ -103,6 +103,7 @@ mod inherit;
 mod keys;
 mod model_level;
 mod of_models;
+mod pairs;
 mod pass;
 pub mod passes;
 mod patch;

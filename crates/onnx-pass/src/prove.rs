@@ -83,11 +83,11 @@ pub(crate) fn prove_metered(eq: &Equivalence, options: &PassOptions<'_>, steps: 
         match runner.with(run.with_precision(Precision::Double)).verdict() {
             // Code that depends on the bits of a narrow type runs in that type.
             Verdict::Untested(_) => {}
-            verdict => return verdict,
+            verdict => return runner.on_pairs(verdict),
         }
-        return runner.verdict();
+        return runner.on_pairs(runner.verdict());
     }
-    let verdict = runner.verdict();
+    let verdict = runner.on_pairs(runner.verdict());
     if matches!(verdict, Verdict::Tested { .. }) {
         // The greatest perturbation that there is remains visible in floats of 16 bits.
         let perturbation = Perturbation { seed: options.execution.seed, ulps: u64::MAX, arithmetic: false };
@@ -102,7 +102,7 @@ pub(crate) fn prove_metered(eq: &Equivalence, options: &PassOptions<'_>, steps: 
 }
 
 /// The result of one attempt.
-enum Attempt {
+pub(crate) enum Attempt {
     Equal {
         /// Whether an output has elements.
         has_elements: bool,
@@ -117,11 +117,11 @@ enum Attempt {
     Impossible(String),
 }
 
-struct Runner<'a> {
-    eq: &'a Equivalence,
+pub(crate) struct Runner<'a> {
+    pub(crate) eq: &'a Equivalence,
     /// The class in which results are compared.
     class: Exactness,
-    execution: &'a Execution,
+    pub(crate) execution: &'a Execution,
     /// The options with which a side runs.
     run: EvalOptions<'a>,
     /// Both sides, ready to run with these options.
@@ -150,7 +150,7 @@ impl<'a> Runner<'a> {
     }
 
     /// The operations of all runs so far.
-    fn steps(&self) -> u64 {
+    pub(crate) fn steps(&self) -> u64 {
         self.run.meter.map_or(0, |meter| meter.load(Ordering::Relaxed))
     }
 
@@ -306,7 +306,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    fn attempt(&self, case: &Case, rng: &mut Rng) -> Attempt {
+    pub(crate) fn attempt(&self, case: &Case, rng: &mut Rng) -> Attempt {
         let before = match self.run(EquivalenceSide::Before, &case.inputs) {
             Ok(outputs) => outputs,
             // A kernel may be missing for some sizes only: an output of a `Scan` without iterations has no type.
@@ -478,7 +478,7 @@ impl<'a> Runner<'a> {
         rounding_error(bits)
     }
 
-    fn counterexample(&self, case: &Case, difference: &Difference) -> Counterexample {
+    pub(crate) fn counterexample(&self, case: &Case, difference: &Difference) -> Counterexample {
         let eq = self.eq;
         let model = eq.model();
         let size = |(symbol, size): &(onnx_types::Symbol, i64)| {

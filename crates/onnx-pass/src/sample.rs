@@ -7,13 +7,14 @@ use onnx_eval::Value;
 use onnx_ir::ValueId;
 use onnx_shape_infer::{Content, Elem, Relation};
 use onnx_types::tensor::Tensor;
-use onnx_types::{Dim, Symbol, TensorType, Type, TypeKind};
+use onnx_types::{Dim, ElemClass, ElemType, Symbol, TensorType, Type, TypeKind};
 
-use crate::assumption::{Assumption, Condition};
+use crate::assumption::{Assumption, Condition, Exactness};
 use crate::boundary_values::Points;
 use crate::cut::{self, Kept};
 use crate::elements::{Elements, has_many_elements, has_ties};
 use crate::equivalence::Equivalence;
+use crate::pairs::Pairing;
 
 /// Known sizes above this are replaced by smaller ones where no assumption names them.
 pub(crate) const SMALL: i64 = 8;
@@ -285,7 +286,7 @@ impl<'a> Sampler<'a> {
             };
             let made = self.value((index, input), ty, content, &sizes, attempt, rng)?;
             // Operands that are the same value are a separate class of inputs.
-            let is_aliased = attempt % 5 == 4 && content.is_none();
+            let is_aliased = attempt % 5 == 4 && content.is_none() && Pairing::of(attempt).is_none();
             let twin = inputs.iter().enumerate().find(|&(other, value)| {
                 let is_free = self.inputs.get(other).is_some_and(|&other| self.eq.constant(other).is_none());
                 is_free && is_alike(value, &made)
@@ -297,6 +298,26 @@ impl<'a> Sampler<'a> {
             inputs.push(value);
         }
         Ok(Case { sizes, inputs })
+    }
+
+    /// The operands whose elements are numbers that the claim does not know, by the indices of inputs.
+    pub(crate) fn paired(&self) -> Vec<usize> {
+        let is_known = |index: usize| {
+            let mut assumptions = self.eq.assumptions().iter();
+            assumptions
+                .any(|assumption| matches!(assumption, Assumption::Content { input, .. } if *input == index))
+        };
+        let has_floats = self.eq.class() == Exactness::Exact;
+        let is_number = |input: ValueId| match self.eq.model().ty(input).map(Type::elem).map(ElemType::class)
+        {
+            Some(ElemClass::Int | ElemClass::Uint) => true,
+            // Claims about real numbers are tested with numbers of which sums and products are exact.
+            Some(ElemClass::Float) => has_floats,
+            _ => false,
+        };
+        let inputs = self.inputs.iter().enumerate();
+        let free = inputs.filter(|&(index, &input)| self.eq.constant(input).is_none() && !is_known(index));
+        free.filter(|&(_, &input)| is_number(input)).map(|(index, _)| index).collect()
     }
 
     pub(crate) fn eval(&self, dim: Dim, sizes: &[(Symbol, i64)]) -> Option<i64> {
@@ -315,6 +336,7 @@ impl<'a> Sampler<'a> {
         let mut sizes: Vec<(Symbol, i64)> = Vec::new();
         for (index, &symbol) in self.symbols.iter().enumerate() {
             let size = match attempt {
+                _ if let Some(pairing) = Pairing::of(attempt) => Some(pairing.size(self.symbols.len())),
                 0 if self.is_single => Some(1),
                 0 => DIFFERENT.get(index % DIFFERENT.len()).copied(),
                 1 => Some(1),

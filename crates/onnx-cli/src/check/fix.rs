@@ -61,9 +61,7 @@ pub(super) fn repair(path: &Path, args: &CheckArgs) -> Result<Repaired, Failure>
         .help("repair the binary model, or edit the text"));
     }
     let before = printed(&loaded.model)?;
-    let mut done = fix(&mut loaded.model);
-    done.extend(imports(&mut loaded)?);
-    done.extend(mechanical::repair(&mut loaded)?);
+    let done = repairs(&mut loaded)?;
     if done.is_empty() {
         return Ok(Repaired::default());
     }
@@ -79,6 +77,14 @@ pub(super) fn repair(path: &Path, args: &CheckArgs) -> Result<Repaired, Failure>
     let bytes = write(path, &loaded, args.dry_run)?;
     let after = if args.dry_run { Some(read_again(loaded)?) } else { None };
     Ok(Repaired { text, bytes, after })
+}
+
+/// Repairs a model, and tells how.
+pub(super) fn repairs(loaded: &mut Loaded) -> Result<Vec<Fix>, Failure> {
+    let mut done = fix(&mut loaded.model);
+    done.extend(imports(loaded)?);
+    done.extend(mechanical::repair(loaded)?);
+    Ok(done)
 }
 
 /// Imports the version of an operator set for which the nodes were written, where the imported one is another.

@@ -13,7 +13,7 @@ use std::path::Path;
 use bytes::Bytes;
 use onnx_check::{CheckOptions, CustomOperators, ExternalFiles, Profile, check_part};
 use onnx_compose::{Target, unsupported};
-use onnx_diag::{Caps, Diagnostic, LocusStep, Policy, Severity, Sink};
+use onnx_diag::{Caps, Diagnostic, LocusStep, Policy, Rule, Severity, Sink};
 use onnx_ir::{Model, OpsetImport};
 use onnx_schema::{LATEST_IR_VERSION, Registry, domain, latest_opset};
 use onnx_shape_infer::InferOptions;
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Outcome, Failure> {
         found
     };
     jobs::in_order(files, args.jobs, process, |name, result| match result {
-        Ok(Checked { sink, source, repaired, format, bytes, contradiction }) => {
+        Ok(Checked { sink, source, repaired, format, bytes, contradiction, repairable }) => {
             totals.add(&sink);
             if !repaired.text.is_empty() {
                 out.output(Path::new(&name), Some(format), repaired.bytes, !args.dry_run);
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Outcome, Failure> {
             if out.is_for_people() && out.is_quiet() && !sink.has_errors() {
                 // Only errors are wanted.
             } else if out.is_for_people() {
-                let text = report::text(args, &name, &sink, source.as_deref())?;
+                let text = report::text(args, &name, &sink, (source.as_deref(), &repairable))?;
                 progress.aside(|| out.text(&repaired.text).and_then(|()| out.text(&text)))?;
             } else {
                 progress.aside(|| out.aside(&repaired.text));
@@ -107,6 +107,8 @@ struct Checked {
     bytes: Option<u64>,
     /// Why the operators of a document cannot be used, if no rule found it.
     contradiction: Option<Failure>,
+    /// The rules of which `--fix` repairs violations.
+    repairable: Vec<&'static Rule>,
 }
 
 /// Repairs a file if that is wanted, and checks it.
@@ -132,6 +134,7 @@ fn checked(
             repaired: Repaired::default(),
             format: rule_files::EXTENSION,
             contradiction: None,
+            repairable: Vec::new(),
         });
     }
     if args.part == Part::Model && args.input.from.is_none() && documents::is_document(path) {
@@ -211,7 +214,22 @@ fn findings(
     }
     let (format, bytes) = (loaded.format.id(), Some(loaded.bytes));
     let repaired = Repaired::default();
-    Ok(Checked { sink, source: loaded.text, repaired, format, bytes, contradiction: None })
+    let source = loaded.text.take();
+    let is_advice = is_for_people && !args.fix && !args.concise && args.part == Part::Model;
+    let repairable = if is_advice { repairable(loaded, &sink) } else { Vec::new() };
+    Ok(Checked { sink, source, repaired, format, bytes, contradiction: None, repairable })
+}
+
+/// The rules of which a repair takes violations away. It is tried, because one of the same rule can be beyond repair.
+fn repairable(mut loaded: Loaded, sink: &Sink) -> Vec<&'static Rule> {
+    let shown = || sink.rule_counts().filter(|count| count.found > count.hidden).map(|count| count.rule);
+    // Comments of a text would be lost.
+    if loaded.format == Format::Onnxtxt || !shown().any(|rule| sink.has_errors() || is_fixable(rule)) {
+        return Vec::new();
+    }
+    let done = fix::repairs(&mut loaded).unwrap_or_default();
+    let rules: HashSet<String> = done.iter().map(|fix| fix.rule.id().to_string()).collect();
+    shown().filter(|rule| rules.contains(&rule.id().to_string())).collect()
 }
 
 /// The severities for a target: what does not keep it from loading a model is a warning, unless warnings are errors.
@@ -326,5 +344,13 @@ fn unparsed(faults: Faults, mut sink: Sink) -> Checked {
     let bytes = u64::try_from(source.len()).ok();
     let format = Format::Onnxtxt.id();
     let repaired = Repaired::default();
-    Checked { sink, source: Some(source), repaired, format, bytes, contradiction: None }
+    Checked {
+        sink,
+        source: Some(source),
+        repaired,
+        format,
+        bytes,
+        contradiction: None,
+        repairable: Vec::new(),
+    }
 }

@@ -36,5 +36,13 @@ pub(super) fn check(path: &Path, mut sink: Sink, registry: &Registry) -> Result<
     // What no rule found, such as signatures that are those of another set.
     let contradiction = contradiction.filter(|_| !sink.has_errors());
     let repaired = Repaired::default();
-    Ok(Checked { sink, source: None, repaired, format: "onnxops", bytes, contradiction })
+    Ok(Checked {
+        sink,
+        source: None,
+        repaired,
+        format: "onnxops",
+        bytes,
+        contradiction,
+        repairable: Vec::new(),
+    })
 }

@@ -3,12 +3,11 @@
 use std::fmt::Write as _;
 
 use onnx_diag::render::text;
-use onnx_diag::{Clean, Counts, Sink};
+use onnx_diag::{Clean, Counts, Rule, Sink};
 
 use crate::args::CheckArgs;
 use crate::exit::Failure;
 use crate::output::{BAD, Colours, DIM, GOOD, HEADING, WARN, paint};
-use crate::part::Part;
 use crate::size::plural;
 
 /// What all files have together.
@@ -71,7 +70,7 @@ pub(super) fn text(
     args: &CheckArgs,
     name: &str,
     sink: &Sink,
-    source: Option<&[u8]>,
+    (source, repairable): (Option<&[u8]>, &[&'static Rule]),
 ) -> Result<String, Failure> {
     let mut text = String::new();
     if sink.counts().total() == sink.hidden() {
@@ -90,14 +89,10 @@ pub(super) fn text(
         .with_source(source.as_deref())
         .with_reveal(" (--notes shows all)");
     text::render(&mut text, sink, &options)?;
-    if !args.fix && args.part == Part::Model && !args.concise {
-        let rules = sink.rule_counts().filter(|count| count.found > count.hidden).map(|count| count.rule);
-        let rules: Vec<String> =
-            rules.filter(|rule| super::is_fixable(rule)).map(|rule| rule.id().to_string()).collect();
-        if !rules.is_empty() {
-            let help = format!("`onnx check --fix` repairs what is mechanical of {}", rules.join(", "));
-            writeln!(text, "   {} {help}", paint(DIM, "= help:"))?;
-        }
+    if !repairable.is_empty() {
+        let rules: Vec<String> = repairable.iter().map(|rule| rule.id().to_string()).collect();
+        let help = format!("`onnx check --fix` repairs what is mechanical of {}", rules.join(", "));
+        writeln!(text, "   {} {help}", paint(DIM, "= help:"))?;
     }
     Ok(text)
 }

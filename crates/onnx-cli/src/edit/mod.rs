@@ -95,7 +95,11 @@ pub(crate) fn run(args: &EditArgs, out: &mut Out) -> Result<Outcome, Failure> {
 /// Suggests to change axes of several inputs together, if only those of some inputs are changed and that is refused.
 fn help_with_axes(model: &Model, set: &[String], is_fixed: bool, out: &Out) {
     let is_axis = set.iter().any(|text| text.contains("]=") || text.contains("],"));
-    if is_fixed && is_axis && model.graph(model.main_graph()).inputs().len() > 1 {
+    let is_given = |&input: &ValueId| {
+        let axis = format!("{}[", model.str(model.value(input).name()));
+        set.iter().any(|text| text.contains(&axis))
+    };
+    if is_fixed && is_axis && !model.graph(model.main_graph()).inputs().iter().all(is_given) {
         out.help("if axes of other inputs have the same size, free them together: `--set 'x[0],y[0]=N'`");
     }
 }

@@ -2,6 +2,7 @@
 
 mod attributes;
 mod bind;
+mod cause;
 mod choice;
 mod constants;
 mod expressions;
@@ -165,9 +166,9 @@ pub struct Resized {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FixedSize {
-    /// The node that fixes the size.
+    /// The node that fixes the size, or the first one that a constant makes fix it.
     pub node: Option<NodeId>,
-    /// The value that has the size.
+    /// The value that has the size: an output, or the constant that is the cause.
     pub value: Option<ValueId>,
     /// The name of the node.
     pub name: String,
@@ -211,12 +212,18 @@ impl FixedSize {
             let node = reason.node.filter(|&node| model.get_node(node).is_some());
             let value = reason.value.filter(|&value| model.get_value(value).is_some());
             let locus = match (node, value) {
-                (Some(node), _) => places.node(node),
-                (None, Some(value)) => places.definition(value),
+                (_, Some(value)) => places.definition(value),
+                (Some(node), None) => places.node(node),
                 (None, None) => Locus::model(),
             };
             let found = Diagnostic::new(&SIZE_IS_FIXED, locus, reason.to_string());
-            sink.report(found.help("export the model with this size as a variable, or edit the node first"));
+            let is_constant = value.is_some_and(|value| model.constant_tensor(value).is_some());
+            sink.report(found.help(if is_constant {
+                "constants are folded for fixed sizes: free the size of the model that `simplify` has not seen yet, or export it with \
+                 this size as a variable"
+            } else {
+                "export the model with this size as a variable, or edit the node first"
+            }));
         }
     }
 }

@@ -89,7 +89,7 @@ impl Freed<'_> {
         }
         let mut seen: HashSet<(Option<NodeId>, String), RandomState> = HashSet::default();
         fixed.retain(|reason| seen.insert((reason.node, reason.reason.clone())));
-        Err(ComposeError::FixedSizes(fixed))
+        Err(ComposeError::FixedSizes(self.with_causes(model, fixed)))
     }
 
     /// The value of a dimension for a freed size, with all other variables at one size.

@@ -11,13 +11,14 @@ use crate::claims::{Claim, Mutant, parse};
 use crate::mutate::mutants;
 use crate::witness;
 
-const FILES: [&str; 6] = [
+const FILES: [&str; 7] = [
     include_str!("claims/arithmetic.txt"),
     include_str!("claims/layout.txt"),
     include_str!("claims/shapes.txt"),
     include_str!("claims/reductions.txt"),
     include_str!("claims/layers.txt"),
     include_str!("claims/quantization_and_control.txt"),
+    include_str!("claims/pairs.txt"),
 ];
 
 /// What becomes of an edit.
