@@ -283,6 +283,9 @@ impl From<&DataFile> for Moved {
     }
 }
 
+/// The largest text that somebody reads.
+const MAX_READ: u64 = 1 << 20;
+
 /// Tells which files were written: `wrote out.onnx: 27 nodes, 3.2 kB; 18.1 kB in w.data`.
 pub(crate) fn report_written(to: &Destination<'_>, written: &Written<'_>, out: &mut Out) {
     let is_written = to.effect == Effect::Write;
@@ -307,7 +310,12 @@ pub(crate) fn report_written(to: &Destination<'_>, written: &Written<'_>, out: &
     }
     match to.effect {
         Effect::Write if is_stream(to.path) => {}
-        Effect::Write => out.summary(&format!("wrote {}: {text}", to.path.to_string_lossy())),
+        Effect::Write => {
+            out.summary(&format!("wrote {}: {text}", to.path.to_string_lossy()));
+            if written.format == Some(Format::Onnxtxt.id()) && written.bytes > MAX_READ {
+                out.help("the text has all weights; `onnx print` abridges them, also of a model from a pipe: `-o - | onnx print -`");
+            }
+        }
         Effect::DryRun => out.summary(&format!("would write {}: {text}", to.path.to_string_lossy())),
         Effect::NoOutput => out.summary(&format!("would write {text} (`-o OUT` writes it)")),
     }

@@ -27,6 +27,8 @@ enum Source {
     Verdict,
     /// A part of the item of the input, as a JSON pointer.
     Item(&'static str),
+    /// A number or an expression in the item.
+    Amount(&'static str),
     /// The sum of a number over a list in the item.
     Sum(&'static str, &'static str),
     /// The texts of a list in the item, with spaces.
@@ -51,11 +53,11 @@ const INFO: &[Column] = &[
 
 const COST: &[Column] = &[
     column("file", Source::File),
-    column("macs", Source::Item("/macs")),
-    column("operations", Source::Item("/operations")),
+    column("macs", Source::Amount("/macs")),
+    column("operations", Source::Amount("/operations")),
     column("parameters", Source::Item("/parameters")),
     column("weight_bytes", Source::Item("/weight_bytes")),
-    column("activation_bytes", Source::Item("/activation_bytes")),
+    column("activation_bytes", Source::Amount("/activation_bytes")),
     column("verdict", Source::Verdict),
 ];
 
@@ -188,7 +190,7 @@ fn cell(
         Source::Errors => input.findings.counts().errors.into(),
         Source::Warnings => input.findings.counts().warnings.into(),
         Source::Verdict => verdict(report, index, input).into(),
-        Source::Item(pointer) => of_item(pointer),
+        Source::Item(pointer) | Source::Amount(pointer) => of_item(pointer),
         Source::Sum(pointer, number) => {
             let number = |one: &Value| one.pointer(number).and_then(Value::as_u64).unwrap_or_default();
             list(pointer).iter().map(number).fold(0, u64::saturating_add).into()
@@ -239,14 +241,49 @@ fn plain(value: Option<&Value>) -> String {
     }
 }
 
+/// The longest expression of a table; the other forms have them in full.
+const MAX_AMOUNT: usize = 64;
+
+/// The most entries of a list in a table.
+const MAX_LISTED: usize = 4;
+
+/// The variables of a long expression, as a function of them: `f(batch, seq)`.
+fn variables(expression: &str) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    let is_part = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '.';
+    for word in expression.split(|letter| !is_part(letter)) {
+        let is_name = word.starts_with(|first: char| first.is_alphabetic() || first == '_');
+        let is_function = ["min", "max", "floor", "ceil", "bcast", "mod"].contains(&word);
+        if is_name && !is_function && !names.contains(&word) {
+            names.push(word);
+        }
+    }
+    match names.split_at_checked(MAX_LISTED) {
+        Some((first, [_, ..])) => format!("f({}, …)", shown(&first.join(", "))),
+        _ => format!("f({})", shown(&names.join(", "))),
+    }
+}
+
+/// The first entries of a list, and how many there are more.
+fn first_of_list(list: &str) -> String {
+    let entries: Vec<&str> = list.split(", ").collect();
+    match entries.split_at_checked(MAX_LISTED) {
+        Some((first, rest @ [_, _, ..])) => format!("{}, … {} more", first.join(", "), rest.len()),
+        _ => list.to_owned(),
+    }
+}
+
 fn text(columns: &[Column], rows: &[Vec<Value>]) -> String {
-    let shown_cell = |value: &Value| match value {
-        Value::Number(number) => number.as_u64().map_or_else(|| number.to_string(), grouped),
-        Value::Null => "-".to_owned(),
-        Value::String(text) if text.is_empty() => "-".to_owned(),
-        other => shown(&plain(Some(other))),
+    let shown_cell = |(value, column): (&Value, &Column)| match (value, &column.of) {
+        (Value::Number(number), _) => number.as_u64().map_or_else(|| number.to_string(), grouped),
+        (Value::Null, _) => "-".to_owned(),
+        (Value::String(text), _) if text.is_empty() => "-".to_owned(),
+        (Value::String(text), Source::Amount(_)) if text.len() > MAX_AMOUNT => variables(text),
+        (Value::String(text), Source::List(..)) => shown(&first_of_list(text)),
+        (other, _) => shown(&plain(Some(other))),
     };
-    let cells: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(shown_cell).collect()).collect();
+    let cells: Vec<Vec<String>> =
+        rows.iter().map(|row| row.iter().zip(columns).map(shown_cell).collect()).collect();
     let width = |at: usize| {
         let of_rows = cells.iter().filter_map(|row| row.get(at)).map(|cell| cell.chars().count());
         let heading = columns.get(at).map_or(0, |column| column.name.len());

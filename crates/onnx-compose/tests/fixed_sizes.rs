@@ -219,3 +219,28 @@ fn new_constants_are_nodes_where_initializers_are_inputs() {
     let found = onnx_check::check(&model, &onnx_check::CheckOptions::default());
     assert!(!found.has_errors(), "{:?}", found.diagnostics());
 }
+
+/// The cause is named once and first, not each of its consequences.
+#[test]
+fn constants_that_have_the_old_size_are_named() {
+    let graph = "g (float[2,3] x) => (float[2,4] y, float[2,3] z) <float[2,1] c = {1, 1}, float[2,3] w = {1, 0, 0, 1, 1, 1}> {
+        y = Concat <axis = 1> (c, x)
+        a = Add (x, w)
+        b = Mul (a, w)
+        z = Sub (b, w)
+    }";
+    assert_eq!(
+        refused(graph),
+        "`c` is a constant float[2, 1] with the old size on axis 0, and Concat `y` requires 2 == batch\n\
+         `w` is a constant float[2, 3] with the old size on axis 0, and Add `a` requires 2 == batch or batch == 1\n"
+    );
+    let graph = "g (float[2,6] x) => (float[2,6] y) <int64[2] s = {4, 3}, int64[3] t = {2, 2, 3}, float[2,2,3] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}> {
+        a = Reshape (w, t)
+        b = Reshape (x, s)
+        c = Reshape (b, t)
+        d = Add (a, c)
+        y = Flatten (d)
+    }";
+    let found = refused(graph);
+    assert!(found.starts_with("`w` is a constant float[2, 2, 3] with the old size on axis 0"), "{found}");
+}

@@ -211,7 +211,10 @@ fn flat(name: &str, value: &Value, interrupt: &Interrupt) -> Result<Json, Failur
     }))
 }
 
-/// The two lists of nodes.
+/// Operators that are shown.
+const OPERATORS: usize = 12;
+
+/// The sums by operator, and the two lists of nodes.
 pub(super) fn stats(stats: &Stats) -> Result<String, Failure> {
     let mut text = String::new();
     let line = |text: &mut String, first: String, second: String, entry: &Entry| {
@@ -219,10 +222,19 @@ pub(super) fn stats(stats: &Stats) -> Result<String, Failure> {
         let (op, node) = (shown(&entry.op), shown(&entry.node));
         writeln!(text, "  {first:>10} {second:>9}  {}  {node}{}", paint(KEY, op), paint(DIM, runs))
     };
-    writeln!(text, "{}  {} in total", paint(HEADING, "longest run time"), time(stats.seconds))?;
+    let share = |seconds: f64| format!("{:.1} %", 100.0 * seconds / stats.seconds.max(f64::MIN_POSITIVE));
+    writeln!(text, "{}  {} in total", paint(HEADING, "run time by operator"), time(stats.seconds))?;
+    for sum in stats.operators.iter().take(OPERATORS) {
+        let (nodes, op) = (size::plural(sum.nodes as u64, "node"), shown(&sum.op));
+        let (seconds, share) = (time(sum.seconds), share(sum.seconds));
+        writeln!(text, "  {seconds:>10} {share:>9}  {}  {}", paint(KEY, op), paint(DIM, nodes))?;
+    }
+    if let Some(more) = stats.operators.len().checked_sub(OPERATORS).filter(|&more| more > 0) {
+        writeln!(text, "  … and {} (`--format json` has all)", size::plural(more as u64, "other operator"))?;
+    }
+    writeln!(text, "{}", paint(HEADING, "longest run time"))?;
     for entry in &stats.time {
-        let share = 100.0 * entry.seconds / stats.seconds.max(f64::MIN_POSITIVE);
-        line(&mut text, time(entry.seconds), format!("{share:.1} %"), entry)?;
+        line(&mut text, time(entry.seconds), share(entry.seconds), entry)?;
     }
     let peak = size::bytes(stats.peak_bytes);
     writeln!(text, "{}  {peak} of values at most, without weights", paint(HEADING, "largest memory"))?;

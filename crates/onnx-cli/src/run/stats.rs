@@ -1,7 +1,7 @@
 //! What is observed during a run: time and memory of nodes, and inner values.
 
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -70,8 +70,18 @@ pub(super) struct Entry {
 pub(super) struct Stats {
     pub(super) seconds: f64,
     pub(super) peak_bytes: u64,
+    pub(super) operators: Vec<OperatorTime>,
     pub(super) time: Vec<Entry>,
     pub(super) memory: Vec<Entry>,
+}
+
+/// The run time of all nodes with one operator.
+#[derive(Clone, Debug, serde::Serialize)]
+pub(super) struct OperatorTime {
+    pub(super) op: String,
+    pub(super) nodes: usize,
+    pub(super) runs: u64,
+    pub(super) seconds: f64,
 }
 
 impl Observer for Watcher<'_> {
@@ -149,7 +159,25 @@ impl<'a> Watcher<'a> {
         all.sort_by_key(|&(node, cost)| (Reverse(cost.time), node));
         let time = self.entries(&all);
         all.sort_by_key(|&(node, cost)| (Reverse(cost.live_bytes), node));
-        Stats { seconds, peak_bytes, time, memory: self.entries(&all) }
+        let operators = self.operators(&all);
+        Stats { seconds, peak_bytes, operators, time, memory: self.entries(&all) }
+    }
+
+    /// The sums by operator, those with the longest run time first.
+    fn operators(&self, costs: &[(NodeId, Cost)]) -> Vec<OperatorTime> {
+        let mut sums: BTreeMap<String, OperatorTime> = BTreeMap::new();
+        for &(node, cost) in costs {
+            let record = self.model.node(node);
+            let [domain, op] = [record.domain(), record.op()].map(|part| self.model.str(part));
+            let op = if domain.is_empty() { op.to_owned() } else { format!("{domain}.{op}") };
+            let sum = sums.entry(op.clone()).or_insert(OperatorTime { op, nodes: 0, runs: 0, seconds: 0.0 });
+            sum.nodes = sum.nodes.saturating_add(1);
+            sum.runs = sum.runs.saturating_add(cost.runs);
+            sum.seconds += cost.time.as_secs_f64();
+        }
+        let mut sums: Vec<OperatorTime> = sums.into_values().collect();
+        sums.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+        sums
     }
 
     fn entries(&self, costs: &[(NodeId, Cost)]) -> Vec<Entry> {

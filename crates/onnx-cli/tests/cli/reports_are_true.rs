@@ -361,6 +361,30 @@ fn mechanical_defects_are_repaired() {
     onnx(&folder, "check m.onnx").exits(1);
 }
 
+/// A repair is advised if there is one: another defect of the same rule can be beyond repair.
+#[test]
+fn repairs_are_advised_where_they_repair() {
+    let cases = [
+        // The version that has the operands of `Clip` is certain.
+        (
+            r#"<ir_version: 8, opset_import: ["": 9]> g (float[4] x, float lo) => (float[4] y) { y = Clip (x, lo) }"#,
+            true,
+        ),
+        // The node or the declaration may be wrong.
+        (
+            r#"<ir_version: 8, opset_import: ["": 17]> g (float[n] x, float16[n] z) => (float16[n] y) { h = Cast <to = 1> (x) y = Add (h, z) }"#,
+            false,
+        ),
+    ];
+    for (text, is_repaired) in cases {
+        let folder = Folder::with("in.onnxtxt", text);
+        onnx(&folder, "convert in.onnxtxt -o m.onnx --keep-going").exits(0);
+        let run = onnx(&folder, "check m.onnx");
+        assert_eq!(run.exits(1).told().contains("`onnx check --fix`"), is_repaired, "{text}");
+        assert_eq!(onnx(&folder, "check m.onnx --fix").told().contains("repaired"), is_repaired, "{text}");
+    }
+}
+
 /// Sizes that are assumed to be positive are recorded.
 #[test]
 fn a_conversion_under_an_assumption_records_it() {

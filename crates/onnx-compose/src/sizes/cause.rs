@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use onnx_ir::{Model, ValueId};
+use onnx_types::ElemType;
 use onnx_types::tensor::Tensor;
 use slotmap::SecondaryMap;
 
@@ -91,7 +92,9 @@ impl Freed<'_> {
         let old = self.constants.old;
         let elements: Option<Vec<i64>> =
             self.after.content(value).and_then(|content| content.iter().map(|elem| elem.known()).collect());
-        if let Some(elements) = elements.filter(|elements| elements.len() <= MAX_SIZES) {
+        // Shapes, ends and repetitions are integers.
+        let are_sizes = matches!(tensor.elem(), ElemType::Int64 | ElemType::Int32);
+        if let Some(elements) = elements.filter(|elements| are_sizes && elements.len() <= MAX_SIZES) {
             let is_old = elements.contains(&old);
             let is_multiple = |&element: &i64| element > old && element % old == 0;
             let text = || match elements.as_slice() {

@@ -9,6 +9,7 @@ mod six_bit_float_invalid;
 mod tensor_data_in_wrong_field;
 mod tensor_data_size;
 mod tensor_element_invalid;
+mod tensor_element_nan;
 mod tensor_segment;
 mod tensor_string_padded;
 mod tensor_type_unknown;
@@ -31,6 +32,7 @@ pub(crate) static ENTRIES: &[Entry<Check>] = &[
     entry(&tensor_data_in_wrong_field::RULE, tensor_data_in_wrong_field::check),
     entry(&tensor_data_size::RULE, tensor_data_size::check),
     entry(&tensor_element_invalid::RULE, tensor_element_invalid::check),
+    entry(&tensor_element_nan::RULE, tensor_element_nan::check),
     entry(&tensor_segment::RULE, tensor_segment::check),
     entry(&tensor_string_padded::RULE, tensor_string_padded::check),
     entry(&tensor_type_unknown::RULE, tensor_type_unknown::check),

@@ -1,0 +1,55 @@
+//! The rule `tensor-element-nan`: a float of a tensor is not a number.
+
+use onnx_diag::{Diagnostic, Rule, Severity};
+use onnx_types::ElemClass;
+use onnx_types::tensor::{DataSource, NoData, Payload};
+
+use crate::cx::TensorCx;
+use crate::external::ExternalFiles;
+
+pub(crate) static RULE: Rule =
+    Rule::new(2519, "tensor-element-nan", Severity::Warning, "A float of a tensor is not a number.")
+        .with_spec("IR: Tensor Element Types")
+        .with_explain(include_str!("tensor_element_nan.md"));
+
+pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
+    if !cx.options.elements || cx.tensor.elem().class() != ElemClass::Float || !cx.faults.is_empty() {
+        return;
+    }
+    let files = cx.options.external.as_ref();
+    let source = files.map_or(&NoData as &dyn DataSource, ExternalFiles::source);
+    // Another rule reports unreadable files.
+    let Ok(elements) = cx.tensor.iter_f64(source) else { return };
+    // All elements of a splat are the same.
+    let most = if matches!(cx.tensor.payload(), Payload::Splat(_)) { 1 } else { usize::MAX };
+    let mut nans = elements.take(most).enumerate().filter(|(_, element)| element.is_nan());
+    let Some((first, _)) = nans.next() else { return };
+    let others = nans.count();
+    let place = cx.place;
+    cx.report(&RULE, |places| {
+        let more = if others > 0 { format!(", and {others} others") } else { String::new() };
+        Diagnostic::new(&RULE, place.locate(places).element(first), format!("element {first} is NaN{more}"))
+            .help("results that depend on it are NaN, too; `onnx weights stats --sort anomaly` compares with other tensors")
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use onnx_types::tensor::Tensor;
+
+    use crate::CheckOptions;
+    use crate::testing::{Builder, check_model, check_with};
+
+    #[test]
+    fn floats_are_numbers() {
+        let model = |m: &mut Builder, elements: [f32; 3]| {
+            m.initializer("w", Tensor::from_slice([3], &elements).unwrap());
+        };
+        let data = CheckOptions::default().with_elements(true);
+        let place = r#"graph "g" / initializer "w" / element 1"#;
+        check_with(&data, |m| model(m, [0.0, f32::NAN, f32::NAN]), &[("ONNX2519", place)]);
+        check_with(&data, |m| model(m, [f32::NEG_INFINITY, f32::MAX, -0.0]), &[]);
+        // The elements are not read by default.
+        check_model(|m| model(m, [0.0, f32::NAN, 0.0]), &[]);
+    }
+}
