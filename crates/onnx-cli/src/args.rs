@@ -128,7 +128,7 @@ pub(crate) enum Command {
     Hash(HashArgs),
     /// Change the format, the operator set version, or the location of the weights.
     Convert(ConvertArgs),
-    /// Store weights in a quantized format, and report what it costs.
+    /// Quantize weights and activations, and report what it costs.
     Quantize(QuantizeArgs),
     /// Make a model smaller without changing what it computes.
     Simplify(SimplifyArgs),

@@ -13,6 +13,7 @@ use rayon::iter::{ParallelBridge as _, ParallelIterator as _};
 
 use crate::exit::{Failure, Outcome};
 use crate::input::display_name;
+use crate::limits::timeout_or;
 use crate::output::Out;
 use crate::progress::Progress;
 use crate::size::plural;
@@ -37,7 +38,7 @@ pub(crate) fn one_by_one(
         }
         let name = file.as_deref().ok().map(display_name);
         progress.begin(name.as_deref().unwrap_or_default());
-        let outcome = match file.and_then(|path| process(&path, &progress, out)) {
+        let outcome = match file.and_then(|path| process(&path, &progress, out)).map_err(timeout_or) {
             Ok(outcome) => outcome,
             Err(failure) => {
                 progress.aside(|| out.refused(name.as_deref(), &failure))?;
@@ -72,6 +73,7 @@ pub(crate) fn in_order<T: Send>(
     process: impl Fn(&Path) -> Result<T, Failure> + Sync,
     mut tell: impl FnMut(String, Result<T, Failure>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
+    let process = |path: &Path| process(path).map_err(timeout_or);
     let available = || available_parallelism().map_or(1, NonZeroUsize::get);
     let threads = jobs.map_or_else(available, NonZeroUsize::get).min(files.len());
     if threads < 2 {

@@ -105,6 +105,7 @@ pub fn main(arguments: &[OsString]) -> u8 {
 }
 
 fn run_with(arguments: &[OsString]) -> Outcome {
+    limits::forget_timeout();
     if let Some(batch) = batch::of(arguments) {
         return several(batch, arguments);
     }
@@ -163,7 +164,7 @@ fn ended(result: Result<Outcome, exit::Failure>, mut out: Out) -> Outcome {
 }
 
 fn dispatch(cli: Cli, out: &mut Out) -> Result<Outcome, exit::Failure> {
-    match cli.command {
+    let result = match cli.command {
         Command::Check(args) => check::run(&args, out),
         Command::Info(args) => info::run(&args, out),
         Command::Cost(args) => cost::run(&args, out),
@@ -193,7 +194,8 @@ fn dispatch(cli: Cli, out: &mut Out) -> Result<Outcome, exit::Failure> {
         Command::Smith(args) => smith::run(&args, out),
         Command::Completions(args) => completions::run(&args, out),
         Command::Debug(DebugArgs { command: DebugCommand::Verify(args) }) => verify::run(&args, out),
-    }
+    };
+    result.map_err(limits::timeout_or)
 }
 
 /// The arguments that are not UTF-8, which the error does not name. Paths need not be.

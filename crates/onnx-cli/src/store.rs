@@ -142,7 +142,7 @@ fn write_model(
         )
     };
     let bytes = match set {
-        Some(set) => add_to(set, to.path, (model, files), &mut produce),
+        Some(set) => add_to(set, to, (model, files), &mut produce),
         None => write_with(to, (model, files), out, &mut produce),
     };
     drop(progress);
@@ -156,13 +156,13 @@ fn write_model(
 
 fn add_to(
     set: &mut FileSet<'_>,
-    path: &Path,
+    to: &Destination<'_>,
     (model, files): (&Model, &[DataFile]),
     contents: &mut dyn FnMut(&Model, &mut dyn Write) -> io::Result<()>,
 ) -> Result<u64, Failure> {
     let mut bytes = 0;
-    set.add_model(path, model, files, |file| {
-        let mut counted = Counted::new(file);
+    set.add_model(to.path, model, files, |file| {
+        let mut counted = Counted::new(file, &to.execution);
         let result = contents(model, &mut counted);
         bytes = counted.bytes;
         result
@@ -180,7 +180,7 @@ pub(crate) fn write_with(
 ) -> Result<u64, Failure> {
     let mut bytes = 0;
     let mut counted = |model: &Model, file: &mut dyn Write| {
-        let mut counted = Counted::new(file);
+        let mut counted = Counted::new(file, &to.execution);
         let result = contents(model, &mut counted);
         bytes = counted.bytes;
         result
@@ -207,7 +207,7 @@ pub(crate) fn write_abridged(
 ) -> Result<u64, Failure> {
     let mut bytes = 0;
     write_file(to.path, FileKind::Abridged, &to.options, |file| {
-        let mut counted = Counted::new(file);
+        let mut counted = Counted::new(file, &to.execution);
         contents(model, &mut counted)?;
         bytes = counted.bytes;
         Ok(())
@@ -237,21 +237,25 @@ fn cannot_write(path: &Path, source: io::Error) -> FileError {
     FileError { operation: "write", path: path.to_owned(), source }
 }
 
-/// A writer that counts.
+/// A writer that counts, and fails when the work is stopped.
 pub(crate) struct Counted<'a> {
     file: &'a mut dyn Write,
+    execution: &'a Execution,
     pub(crate) bytes: u64,
 }
 
 impl<'a> Counted<'a> {
-    pub(crate) fn new(file: &'a mut dyn Write) -> Self {
-        Self { file, bytes: 0 }
+    pub(crate) fn new(file: &'a mut dyn Write, execution: &'a Execution) -> Self {
+        Self { file, execution, bytes: 0 }
     }
 }
 
 impl Write for Counted<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.file.write(bytes)?;
+        /// What a disk writes in some milliseconds.
+        const MOST: usize = 4 << 20;
+        self.execution.interrupt.check().map_err(io::Error::other)?;
+        let written = self.file.write(bytes.get(..MOST).unwrap_or(bytes))?;
         self.bytes += written as u64;
         Ok(written)
     }

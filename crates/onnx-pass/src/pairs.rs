@@ -88,7 +88,7 @@ impl Runner<'_> {
         };
         let Some((plan, runs)) = (first..PLANS).find_map(&mut of_plan) else { return verdict };
         for (turn, run) in (0..turns(paired.len())).flat_map(|turn| (0..runs).map(move |run| (turn, run))) {
-            if self.steps() >= most {
+            if self.steps() >= most || self.execution.interrupt.check().is_err() {
                 break;
             }
             let Ok(case) = sampler.case(Pairing { plan, turn, run }.attempt(), &mut rng) else { break };

@@ -272,6 +272,10 @@ impl<'a> Runner<'a> {
             if attempts > 0 && (steps >= most_steps || is_spent) {
                 break;
             }
+            // Making inputs takes time, too, and their runs would all end at once.
+            if let Err(stopped) = self.execution.interrupt.check() {
+                return Verdict::Untested(stopped.to_string());
+            }
             let case = sampler.case(attempts, &mut rng);
             attempts = attempts.saturating_add(1);
             let case = match case {

@@ -144,7 +144,7 @@ fn replace(path: &Path, loaded: &Loaded, dry_run: bool) -> Result<u64, Failure> 
     let encoded = encode(model, &EncodeOptions::within(&execution.limits))?;
     let mut bytes = 0;
     save_as(path, model, &[], &options, &mut |_, file| {
-        let mut counted = Counted::new(file);
+        let mut counted = Counted::new(file, &loaded.execution);
         if format == Format::Onnx {
             encoded.iter().try_for_each(|piece| counted.write_all(piece))?;
         } else if let Some(loss) = write_form(&encoded, format, execution, &mut counted)?.first() {

@@ -213,6 +213,8 @@ pub fn narrow(model: &mut Model, half: Half, options: &NarrowOptions<'_>) -> Res
             }
         }
         if forced.len() == before || attempt + 1 == MOST_ATTEMPTS {
+            // A check that is stopped has findings, too.
+            options.execution.interrupt.check()?;
             return Err(NarrowError::Invalid(first.message.clone()));
         }
     }
