@@ -54,6 +54,10 @@ pub(crate) struct Points {
     pub(crate) types: Vec<ElemType>,
     /// Whether the cost of the claim grows faster than its sizes.
     pub(crate) is_expensive: bool,
+    /// Whether results are sizes or positions of elements.
+    pub(crate) has_positions: bool,
+    /// Whether these are positions of least elements.
+    pub(crate) has_least: bool,
     /// Whether an attribute is a number of elements that is greater than small sizes, such as the extent of a window.
     pub(crate) has_large_attribute: bool,
 }
@@ -137,21 +141,25 @@ impl Points {
         }
     }
 
-    /// The least numbers that the types of a claim do not have, as sizes and indices are converted to them.
+    /// The greatest numbers up to which the types of a claim have all, as sizes and indices are converted to them. What is two more
+    /// is odd, so that they do not have it.
     fn add_ranges(&mut self, eq: &Equivalence) {
         const INDICES: [Symbol; 6] = [op::ARG_MAX, op::ARG_MIN, op::NON_ZERO, op::SHAPE, op::SIZE, op::TOP_K];
         let model = eq.model();
         let mut nodes = model.all_graphs().flat_map(|graph| model.nodes(graph));
-        if !nodes.any(|node| INDICES.contains(&model.node(node).op())) {
+        let mut all = model.all_graphs().flat_map(|graph| model.nodes(graph));
+        self.has_least = all.any(|node| model.node(node).is(op::ARG_MIN));
+        self.has_positions = nodes.any(|node| INDICES.contains(&model.node(node).op()));
+        if !self.has_positions {
             return;
         }
         for elem in self.types.clone() {
             let number = match elem {
-                ElemType::Int8 => 1 << 7,
-                ElemType::Uint8 | ElemType::Bfloat16 => 1 << 8,
-                ElemType::Float16 => 1 << 11,
-                ElemType::Int16 => 1 << 15,
-                ElemType::Uint16 => 1 << 16,
+                ElemType::Int8 => (1 << 7) - 1,
+                ElemType::Uint8 | ElemType::Bfloat16 => (1 << 8) - 1,
+                ElemType::Float16 => (1 << 11) - 1,
+                ElemType::Int16 => (1 << 15) - 1,
+                ElemType::Uint16 => (1 << 16) - 1,
                 _ => continue,
             };
             self.add_integer(number);

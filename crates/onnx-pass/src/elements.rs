@@ -44,6 +44,10 @@ pub(crate) const fn has_many_elements(attempt: usize) -> bool {
     matches!(attempt, 13 | 16 | 19)
 }
 
+/// Attempts for large sizes in which elements ascend or descend, if results are positions: that of the greatest or the least one is
+/// the last.
+pub(crate) const MONOTONE: [usize; 4] = [10, 12, 22, 18];
+
 /// Repeats the elements of a list until it has this many; an empty one stays empty.
 fn repeat<T: Copy>(list: &mut Vec<T>, count: usize) {
     while let Some(left) = count.checked_sub(list.len()).filter(|&left| left > 0 && !list.is_empty()) {
@@ -137,7 +141,8 @@ impl<'a, 'r> Elements<'a, 'r> {
         let mut floats: Vec<f64> = Vec::new();
         let mut integers: Vec<i64> = Vec::new();
         // The rest of a large tensor repeats its beginning, since making numbers takes longer than computing with them.
-        for index in 0..count.min(DIFFERENT) {
+        let is_monotone = self.monotone(0).is_some();
+        for index in 0..if is_monotone { count } else { count.min(DIFFERENT) } {
             if is_float {
                 let special = self.paired(&self.special.0, index, count);
                 floats.push(special.unwrap_or_else(|| self.float(index)));
@@ -197,7 +202,23 @@ impl<'a, 'r> Elements<'a, 'r> {
         }
     }
 
+    /// The element with an index of an ascending or descending sequence.
+    fn monotone(&self, index: usize) -> Option<i64> {
+        let [first @ .., last] = MONOTONE;
+        let points = &self.sampler.points;
+        let index = i64::try_from(index).ok().filter(|_| points.has_positions)?;
+        let is_last = self.attempt == last;
+        let is_monotone = is_last || first.contains(&self.attempt);
+        is_monotone.then(|| if is_last == points.has_least { index } else { index.wrapping_neg() })
+    }
+
     fn float(&mut self, index: usize) -> f64 {
+        // Eighths, which narrow types have, too.
+        let monotone = self.monotone(index).map(|number| number as f64 / 8.0);
+        let conditions = &self.sampler.conditions;
+        if let Some(number) = monotone.filter(|&x| conditions.iter().all(|condition| condition.allows(x))) {
+            return number;
+        }
         for _ in 0..ROUNDS {
             let number = match self.sampler.eq.class() {
                 // The first attempt has no special values, so that its counterexample is easy to read.
@@ -331,7 +352,9 @@ impl<'a, 'r> Elements<'a, 'r> {
                 _ => i64::from(self.rng.below(2) == 0),
             };
         }
-        if let Some(number) = self.beside(|elements| &elements.beside.1, index) {
+        if let Some(number) =
+            self.monotone(index).or_else(|| self.beside(|elements| &elements.beside.1, index))
+        {
             return number;
         }
         const SMALL_NUMBERS: [i64; 8] = [0, 1, 1, 2, 2, 3, -1, 4];

@@ -195,7 +195,17 @@ impl<'a> Runner<'a> {
             return smaller;
         }
         sampler.unscale();
-        match (self.runs_until(sampler, (1, 1)), smaller) {
+        let mut own = self.runs_until(sampler, (1, 1));
+        let positions: &[usize] = if sampler.points.has_positions { &elements::MONOTONE } else { &[] };
+        for &attempt in positions.iter().filter(|_| self.steps() < self.execution.limits.proof_steps) {
+            let mut rng = Rng::new(self.execution.seed);
+            if let Ok(case) = sampler.case(attempt, &mut rng)
+                && let Attempt::Different(difference) = self.attempt(&case, &mut rng)
+            {
+                own = Verdict::Refuted(Box::new(self.counterexample(&case, &difference)));
+            }
+        }
+        match (own, smaller) {
             (refuted @ Verdict::Refuted(_), _) => refuted,
             (Verdict::Tested { runs: own, attempts: tried }, Verdict::Tested { runs, attempts }) => {
                 Verdict::Tested { runs: runs.saturating_add(own), attempts: attempts.saturating_add(tried) }

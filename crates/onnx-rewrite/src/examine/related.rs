@@ -128,7 +128,7 @@ impl Generator<'_> {
                     _ => None,
                 }),
         );
-        numbers.retain(|number| (3..=512).contains(number));
+        numbers.retain(|number| (3..=2048).contains(number));
         numbers
     }
 
