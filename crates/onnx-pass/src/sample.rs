@@ -330,6 +330,7 @@ impl<'a> Sampler<'a> {
         const DIFFERENT: [i64; 5] = [2, 3, 5, 4, 7];
         const RANDOM: [i64; 11] = [0, 0, 1, 1, 2, 2, 3, 3, 4, 5, 6];
         const SEVERAL: [i64; 5] = [2, 3, 3, 4, 5];
+        const SINGLE: [usize; 3] = [6, 15, 8];
         // Special numbers and ties need elements.
         let is_special = has_ties(attempt) || attempt % 3 == 1;
         let sizes_of_attempt: &[i64] = if is_special { &SEVERAL } else { &RANDOM };
@@ -342,6 +343,13 @@ impl<'a> Sampler<'a> {
                 1 => Some(1),
                 2 => Some(2),
                 3 => Some(0),
+                // One size is 1, and others are not: it is broadcast.
+                _ if let Some(single) = SINGLE.iter().position(|&other| other == attempt)
+                    && self.symbols.len() > 1 =>
+                {
+                    let other = DIFFERENT.get(index % DIFFERENT.len()).copied();
+                    if index == single { Some(1) } else { other }
+                }
                 _ if let Some(size) = self.large_size_of(attempt, index) => {
                     size.or_else(|| rng.pick(sizes_of_attempt))
                 }
