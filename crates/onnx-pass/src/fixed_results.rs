@@ -178,6 +178,8 @@ pub(crate) const MAY_BE_UNDEFINED: &[Symbol] = &[
     op::CLIP,
     op::DIV,
     op::DYNAMIC_QUANTIZE_LINEAR,
+    op::GLOBAL_MAX_POOL,
+    op::MAX_POOL,
     op::MOD,
     op::ONE_HOT,
     op::PAD,
@@ -201,6 +203,8 @@ fn implementations_differ(node: &Node, operands: &[Tensor]) -> bool {
             let bits = operands.first().and_then(|tensor| tensor.elem().bits()).unwrap_or(0);
             bounds(1).is_none_or(|shifts| shifts.0 < 0 || shifts.1 >= i128::from(bits))
         }
+        // Engines skip NaN in a window, or return it.
+        op::GLOBAL_MAX_POOL | op::MAX_POOL => any_float(f64::is_nan),
         // The default of a limit is the least or the greatest finite number; other implementations keep infinities.
         op::CLIP => operands.len() < 3 && any_float(f64::is_infinite) || has_open_limits(node, operands),
         // A quotient by 0, and the one that no integer is.

@@ -30,6 +30,7 @@ mod unique_constants;
 mod unique_functions;
 mod unique_names;
 mod unique_subexpressions;
+mod unrolled_loops;
 mod value_info;
 
 pub use constants_as_initializers::constants_as_initializers;
@@ -60,6 +61,7 @@ pub use unique_constants::unique_constants;
 pub use unique_functions::unique_functions;
 pub use unique_names::unique_names;
 pub use unique_subexpressions::unique_subexpressions;
+pub use unrolled_loops::unrolled_loops;
 pub use value_info::value_info;
 
 use std::collections::BTreeMap;
@@ -92,6 +94,7 @@ pub(crate) fn all() -> Vec<Pass> {
         folded_constants::pass(),
         no_known_branches::pass(),
         no_short_loops::pass(),
+        unrolled_loops::pass(),
         no_zero_states::pass(),
         unique_subexpressions::pass(),
         unique_functions::pass(),

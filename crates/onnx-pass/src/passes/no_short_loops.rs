@@ -32,16 +32,16 @@ pub fn no_short_loops(cx: &mut PassCx<'_>) -> Report {
 }
 
 /// The values of a loop.
-struct Parts {
-    body: GraphId,
-    trips: Option<ValueId>,
-    condition: Option<ValueId>,
-    initial: Vec<ValueId>,
-    outputs: Vec<Option<ValueId>>,
+pub(super) struct Parts {
+    pub(super) body: GraphId,
+    pub(super) trips: Option<ValueId>,
+    pub(super) condition: Option<ValueId>,
+    pub(super) initial: Vec<ValueId>,
+    pub(super) outputs: Vec<Option<ValueId>>,
 }
 
 impl Parts {
-    fn of(patch: &Patch<'_, '_>, node: NodeId) -> Result<Self, Reason> {
+    pub(super) fn of(patch: &Patch<'_, '_>, node: NodeId) -> Result<Self, Reason> {
         let model = patch.model();
         let view = ops::Loop::of(model, node).ok_or("the node has no view")?;
         let body = view.body().known().ok_or("its body is not known")?;
@@ -113,30 +113,45 @@ fn skip(patch: &mut Patch<'_, '_>, parts: &Parts) -> Result<(), Reason> {
 fn inline(patch: &mut Patch<'_, '_>, node: NodeId, parts: &Parts) -> Result<(), Reason> {
     tap(patch, parts);
     let at = Position::Before(node);
-    let zero = patch.new_constant(at, Tensor::scalar(0_i64))?;
+    let new = iteration(patch, at, parts, (0, &parts.initial))?;
+    for (output, new) in parts.outputs.iter().zip(new) {
+        output.into_iter().for_each(|output| patch.replace(*output, new));
+    }
+    Ok(())
+}
+
+/// Copies the nodes of the body for the iteration with an index that begins with these values. Returns the results without the
+/// condition; those that are collected have an axis of size 1.
+pub(super) fn iteration(
+    patch: &mut Patch<'_, '_>,
+    at: Position,
+    parts: &Parts,
+    (index, carried): (i64, &[ValueId]),
+) -> Result<Vec<ValueId>, Reason> {
+    let index = patch.new_constant(at, Tensor::scalar(index))?;
     let yes = patch.new_constant(at, Tensor::scalar(true))?;
     let mut map = CopyMap::new();
     let inputs = patch.model().graph(parts.body).inputs().to_vec();
-    for (input, value) in inputs.into_iter().zip([zero, yes].into_iter().chain(parts.initial.iter().copied()))
-    {
+    for (input, value) in inputs.into_iter().zip([index, yes].into_iter().chain(carried.iter().copied())) {
         map.map(input, value);
     }
     let results: Vec<ValueId> =
         patch.model().graph(parts.body).outputs().iter().skip(1).map(onnx_ir::GraphOutput::value).collect();
     patch.copy_nodes(parts.body, at, &mut map)?;
-    for (index, (output, result)) in parts.outputs.iter().zip(results).enumerate() {
-        let Some(output) = *output else { continue };
-        let mut new = map.get(result);
-        if index >= parts.initial.len() {
-            new = patch.build(at, |build| ops::unsqueeze(build, new, [0]).output())?;
-        }
-        patch.replace(output, new);
+    let mut new = Vec::new();
+    for (place, result) in results.into_iter().enumerate() {
+        let result = map.get(result);
+        let is_wanted = parts.outputs.get(place).copied().flatten().is_some();
+        new.push(match place < parts.initial.len() || !is_wanted {
+            true => result,
+            false => patch.build(at, |build| ops::unsqueeze(build, result, [0]).output())?,
+        });
     }
-    Ok(())
+    Ok(new)
 }
 
 /// Values from outside of the loop are inputs of the claim.
-fn tap(patch: &mut Patch<'_, '_>, parts: &Parts) {
+pub(super) fn tap(patch: &mut Patch<'_, '_>, parts: &Parts) {
     for value in patch.model().captures(parts.body).into_iter().chain(parts.initial.iter().copied()) {
         patch.tap(value);
     }
