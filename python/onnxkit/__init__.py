@@ -64,13 +64,13 @@ from ._errors import (
 )
 from ._passes import Pass, PassContext, Patch, pass_, passes, rule, run_passes
 from ._results import Comparison, Converted, Cost, Diff, Finding, Fix, Info, ModelHash, Report, Resized, Result, Schema, Why
-from ._scan import scan, scan_many
+from ._scan import SCAN_SCHEMA, scan, scan_many
 
 __all__ = [
     "ArgumentError", "AttrRef", "Attributes", "BugError", "CheckError", "Comparison", "ConcurrentEditError",
     "ConvertError", "Converted", "Cost", "DType", "Diff", "EditError", "Evaluator", "Finding", "Fix", "Graph",
     "InferError", "Inference", "Info", "LimitError", "LoadError", "Model", "ModelHash", "Node", "OnnxError", "Pass",
-    "PassContext", "Patch", "Report", "Resized", "Result", "RuleError", "Rules", "RunError", "SaveError", "Schema",
+    "PassContext", "Patch", "Report", "Resized", "Result", "RuleError", "Rules", "RunError", "SCAN_SCHEMA", "SaveError", "Schema",
     "SelectorError", "StaleHandleError", "Stopped", "Table", "Tensor", "Value", "Why", "__version__", "check", "compare",
     "convert", "cost", "diff", "explain", "extract", "find", "fix", "hash", "import_weights", "infer", "info",
     "inline", "inputs", "load", "loads", "merge", "ops", "outline", "parse", "pass_", "passes", "reach", "reduce",

@@ -1,106 +1,229 @@
-"""Facts about many files. A row never raises for a file that is not a model, and functions are picklable by name."""
+"""Facts about many files, a row for each. A row never raises, and the functions are picklable by name."""
 
 from __future__ import annotations
 
 import os
+import time
 
 from . import _core, _results
 from ._core import Table
+from ._errors import ArgumentError, Stopped
 
 # `typing` is not imported at run time: it takes longer than this package. Type checkers know this name.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from typing import Any
+    from typing import Any, Final
 
-COLUMNS = (
-    "path", "ok", "stage", "error_code", "error", "bytes", "ir_version", "opsets", "producer", "nodes", "functions", "parameters",
-    "weight_bytes", "external_files", "errors", "warnings", "unknown_shapes", "seconds", "version",
-)
-"""The columns of a row."""
+    from ._ranges import Source
+
+    AnySource = str | bytes | os.PathLike[str] | os.PathLike[bytes] | Source
+
+SCAN_SCHEMA: Final[Mapping[str, str]] = {
+    "path": "string",
+    "ok": "bool",
+    "stage": "string",
+    "error_code": "string",
+    "error": "string",
+    "bytes": "int64",
+    "bytes_read": "int64",
+    "ir_version": "int64",
+    "opsets": "string",
+    "producer": "string",
+    "nodes": "int64",
+    "functions": "int64",
+    "parameters": "int64",
+    "weight_bytes": "int64",
+    "external_files": "int64",
+    "errors": "int64",
+    "warnings": "int64",
+    "unknown_shapes": "int64",
+    "seconds": "float64",
+    "version": "string",
+}
+"""The columns of a row, in their order, with their types as Arrow names them. All but the first three may be `None`."""
+
+# Texts that come from the file end after this many characters, and numbers at the greatest one of their type.
+_MAX_TEXT = 1000
+_MAX_INTEGER = 2**63 - 1
 
 
 def scan(
-    path: str | os.PathLike[str], *, checks: bool = True, limits: Mapping[str, int] | None = None, timeout: float | None = None
+    path: AnySource,
+    *,
+    checks: bool = True,
+    limits: Mapping[str, int] | None = None,
+    timeout: float | None = None,
+    isolate: bool = False,
+    memory: int | None = None,
 ) -> dict[str, Any]:
-    """Facts about a file as one row, for tables of many models. Never raises for a file that is not a model.
+    """Facts about a file as one row with the columns of `SCAN_SCHEMA`. There is a row for any bytes; nothing is raised.
 
-    `stage` is `done`, or where it ended: `load`, `inspect`, `check` or `infer`, with `error_code` and `error`. Weights are not
-    read. Without `checks`, the columns `errors`, `warnings` and `unknown_shapes` are empty.
+    `path` is a path, or an object with `size` and `read(start, end)`, such as an object of a store. Elements of large tensors
+    are not read. The file is not mapped, so that one that becomes shorter meanwhile does no harm.
+
+    `stage` is `done`, or where it ended, with `error_code` and `error`: `read` if there are no bytes, `load` if they are no
+    model, `inspect`, `check` or `infer`, and `process`. `ok` means that it is done, and that the checker found no error.
+    Without `checks`, the columns `errors`, `warnings` and `unknown_shapes` are `None`.
+
+    With `isolate=True`, a separate process does it, which further calls use again. If it dies, or does not end within
+    `timeout` seconds, the row says so, with the stage `process`. `memory` is the most bytes of address space that the process
+    may use, where the system has such a limit.
+
+    >>> import onnxkit as ox
+    >>> ox.parse("g (float[2] x) => (float[2] y) { y = Relu (x) }").save("relu.onnx")
+    0
+    >>> row = ox.scan("relu.onnx")
+    >>> row["ok"], row["nodes"]
+    (True, 1)
+    >>> ox.scan("none.onnx")["stage"]
+    'read'
     """
-    import time
-
     start = time.perf_counter()
-    row: dict[str, Any] = dict.fromkeys(COLUMNS)
-    shown = os.fspath(path)
-    row["path"] = shown if isinstance(shown, str) else os.fsdecode(shown)
-    row["ok"], row["stage"], row["version"] = False, "load", _core.__version__
-    options: dict[str, Any] = {"limits": None if limits is None else dict(limits), "timeout": timeout}
+    row: dict[str, Any] = dict.fromkeys(SCAN_SCHEMA)
+    row["ok"], row["stage"], row["version"] = False, "read", _core.__version__
     try:
-        row["bytes"] = os.stat(path).st_size
-        model = _core.load(path, None, **options)
-        row["stage"] = "inspect"
-        facts = _core.info(model)
-        for name in ("ir_version", "producer", "nodes", "functions", "parameters", "weight_bytes"):
-            row[name] = facts[name]
-        row["external_files"] = len(facts["external_files"])
-        row["opsets"] = ",".join(f"{domain or 'ai.onnx'}={version}" for domain, version in sorted(facts["opsets"].items()))
-        if checks:
-            row["stage"] = "check"
-            report = _results.Report(_core.check(model, False, None, **options))
-            row["errors"], row["warnings"] = len(report.errors), len(report.warnings)
-            row["stage"] = "infer"
-            row["unknown_shapes"] = len(_core.infer(model, {}, False, **options).unknown())
-        row["ok"], row["stage"] = not row["errors"], "done"
-    except Exception as error:
-        row["error_code"], row["error"] = type(error).__name__, str(error)
+        row["path"] = _shown(path)
+        if not is_path(path):
+            row["bytes"] = _size(path)
+        if isolate:
+            from ._isolation import isolated
+
+            row.update(isolated(path, {"checks": checks, "limits": _plain(limits), "timeout": timeout}, memory))
+        else:
+            if memory is not None:
+                raise ArgumentError("`memory` is a limit of a separate process: set `isolate=True`")
+            _fill(row, path, checks, _plain(limits), timeout)
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:
+        row["error_code"], row["error"] = _described(error)
     row["seconds"] = time.perf_counter() - start
-    return row
-
-
-def _isolated(path: Any, checks: bool, limits: Mapping[str, int] | None, timeout: float | None) -> dict[str, Any]:
-    """The row of a separate process, which a file may end."""
-    import json
-    import subprocess
-    import sys
-
-    code = "import json, sys; from onnxkit import scan; p, c, l, t = json.load(sys.stdin); json.dump(scan(p, checks=c, limits=l, timeout=t), sys.stdout)"
-    shown = os.fsdecode(path)
-    row: dict[str, Any] = dict.fromkeys(COLUMNS)
-    row.update(path=shown, ok=False, stage="process", version=_core.__version__)
-    request = json.dumps([shown, checks, None if limits is None else dict(limits), timeout])
-    try:
-        done = subprocess.run(
-            [sys.executable, "-c", code], input=request, capture_output=True, text=True, timeout=None if timeout is None else 2 * timeout + 5
-        )
-        if done.returncode == 0:
-            found: dict[str, Any] = json.loads(done.stdout)
-            return found
-        row["error_code"], row["error"] = "ProcessError", f"the process ended with status {done.returncode}: {done.stderr[-500:]}"
-    except subprocess.TimeoutExpired:
-        row["error_code"], row["error"] = "Stopped", "the process did not end in time"
-    return row
+    return {name: value if name == "path" else _bounded(value) for name, value in row.items()}
 
 
 def scan_many(
-    paths: Iterable[str | os.PathLike[str]],
+    paths: Iterable[AnySource],
     *,
     checks: bool = True,
     limits: Mapping[str, int] | None = None,
     timeout: float | None = None,
     threads: int | None = None,
     isolate: bool = False,
+    memory: int | None = None,
 ) -> Table:
-    """A row of `scan` for each file, in the order of the paths, as a table.
+    """A row of `scan` for each file, in the order of the paths, as a table. `threads` is 1 for each processor by default.
 
-    With `isolate=True`, each file is read in a separate process: one that ends it, for instance at a limit of the system for
-    memory, has a row that says so.
+    With `isolate=True`, each thread has a separate process, and replaces it if a file ends it.
     """
     from concurrent.futures import ThreadPoolExecutor
 
-    def row(path: Any) -> dict[str, Any]:
-        return _isolated(path, checks, limits, timeout) if isolate else scan(path, checks=checks, limits=limits, timeout=timeout)
+    def row(path: AnySource) -> dict[str, Any]:
+        return scan(path, checks=checks, limits=limits, timeout=timeout, isolate=isolate, memory=memory)
 
     with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
         rows = list(pool.map(row, paths))
-    return Table({name: [found[name] for found in rows] for name in COLUMNS})
+    return Table({name: [found[name] for found in rows] for name in SCAN_SCHEMA})
+
+
+def is_path(path: AnySource) -> bool:
+    """Whether it is a path, and not a source of ranges."""
+    return isinstance(path, (str, bytes)) or hasattr(path, "__fspath__")
+
+
+def _shown(path: AnySource) -> str:
+    """The name of a file or of a source. Bytes of a path that are not UTF-8 are escapes, which every engine can write."""
+    if is_path(path):
+        name = os.fspath(path)  # type: ignore[arg-type]
+        try:
+            return os.fsencode(name).decode(errors="backslashreplace")
+        except UnicodeEncodeError:
+            # Not the name of any file.
+            return os.fsdecode(name).encode(errors="backslashreplace").decode()
+    found = getattr(path, "path", None) or getattr(path, "name", None)
+    return found if isinstance(found, str) else type(path).__name__
+
+
+def _size(source: Any) -> int:
+    """The size of a source."""
+    if not hasattr(source, "size") or not callable(getattr(source, "read", None)):
+        raise ArgumentError(f"a path, or an object with `size` and `read(start, end)`, is needed, not `{type(source).__name__}`")
+    return int(source.size)
+
+
+def _described(error: BaseException) -> tuple[str, str]:
+    """The code and the message of an error. Equal errors of different files have equal messages where they can."""
+    if isinstance(error, OSError) and error.strerror:
+        return type(error).__name__, error.strerror
+    return type(error).__name__, str(error)
+
+
+def _plain(limits: Mapping[str, int] | None) -> dict[str, int] | None:
+    return None if limits is None else {str(name): int(limit) for name, limit in limits.items()}
+
+
+def _bounded(value: Any) -> Any:
+    """A value that every engine can write."""
+    if isinstance(value, str):
+        value = value.encode(errors="backslashreplace").decode()
+        return value if len(value) <= _MAX_TEXT else value[: _MAX_TEXT - 1] + "…"
+    if isinstance(value, int) and not isinstance(value, bool):
+        return min(value, _MAX_INTEGER)
+    return value
+
+
+def _fill(row: dict[str, Any], path: AnySource, checks: bool, limits: dict[str, int] | None, timeout: float | None) -> None:
+    """Fills the row in, stage by stage."""
+    from ._ranges import FileSource, sparse_copy
+
+    deadline = None if timeout is None else time.monotonic() + timeout
+    if not is_path(path):
+        import tempfile
+
+        # Files of external data are not part of a source: they are looked for in an empty folder.
+        with tempfile.TemporaryDirectory(prefix="onnxkit-") as folder, sparse_copy(path, limits, deadline) as (copy, read):  # type: ignore[arg-type]
+            row["bytes_read"] = read
+            _examine(row, copy, folder, checks, limits, deadline)
+        return
+    source = FileSource(os.fspath(path))  # type: ignore[arg-type]
+    try:
+        row["bytes"] = source.size
+        with sparse_copy(source, limits, deadline) as (copy, read):
+            row["bytes_read"] = read
+            folder = os.path.dirname(os.fsdecode(path)) or os.curdir  # type: ignore[arg-type]
+            _examine(row, copy, folder, checks, limits, deadline)
+    finally:
+        source.close()
+
+
+def _examine(
+    row: dict[str, Any], copy: str, folder: str, checks: bool, limits: dict[str, int] | None, deadline: float | None
+) -> None:
+    """Fills in what the copy of a model tells. Its files of external data are in the folder."""
+
+    def options() -> dict[str, Any]:
+        rest = None if deadline is None else deadline - time.monotonic()
+        if rest is not None and rest <= 0:
+            raise Stopped("the work was stopped, as `timeout` says")
+        return {"limits": limits, "timeout": rest}
+
+    row["stage"] = "load"
+    try:
+        model = _core.load(copy, folder, **options())
+    except Exception as error:
+        code, message = _described(error)
+        row["error_code"], row["error"] = code, message.replace(copy, row["path"])
+        return
+    row["stage"] = "inspect"
+    facts = _core.info(model)
+    for name in ("ir_version", "producer", "nodes", "functions", "parameters", "weight_bytes"):
+        row[name] = facts[name]
+    row["external_files"] = len(facts["external_files"])
+    row["opsets"] = ",".join(f"{domain or 'ai.onnx'}={version}" for domain, version in sorted(facts["opsets"].items()))
+    if checks:
+        row["stage"] = "check"
+        report = _results.Report(_core.check(model, False, None, **options()))
+        row["errors"], row["warnings"] = len(report.errors), len(report.warnings)
+        row["stage"] = "infer"
+        row["unknown_shapes"] = len(_core.infer(model, {}, False, **options()).unknown())
+    row["ok"], row["stage"] = not row["errors"], "done"

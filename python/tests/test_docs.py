@@ -10,7 +10,7 @@ import pytest
 DOCS = pathlib.Path(__file__).parents[2] / "docs" / "python.md"
 
 
-@pytest.mark.parametrize("name", ["onnxkit", "onnxkit._api", "onnxkit._passes"])
+@pytest.mark.parametrize("name", ["onnxkit", "onnxkit._api", "onnxkit._passes", "onnxkit._scan"])
 def test_docstrings(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = doctest.testmod(importlib.import_module(name))

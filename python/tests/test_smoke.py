@@ -171,13 +171,3 @@ def test_run_and_compare():
     other = ox.parse("g (float[2] x) => (float[2] y) { y = Abs (x) }")
     comparison = ox.compare(model, other)
     assert not comparison and comparison.first["name"] == "y"
-
-
-def test_scan(tmp_path):
-    (tmp_path / "bad.onnx").write_bytes(b"nothing")
-    row = ox.scan(tmp_path / "bad.onnx")
-    assert not row["ok"] and row["error_code"] == "LoadError"
-    ox.parse(TWO).save(tmp_path / "good.onnx")
-    row = ox.scan(tmp_path / "good.onnx")
-    assert row["ok"] and row["nodes"] == 3 and row["opsets"] == "ai.onnx=21"
-    assert ox.scan(tmp_path / "none.onnx")["stage"] == "load"

@@ -1,7 +1,4 @@
-"""Tables, and rows about files."""
-
-import pickle
-import sys
+"""Tables."""
 
 import pytest
 
@@ -45,48 +42,3 @@ def test_a_stream_of_arrow():
     # An unread capsule frees its table.
     for _ in range(1000):
         ox.Table(made).__arrow_c_stream__()
-
-
-def test_rows_of_files(tmp_path):
-    good, bad, empty = tmp_path / "good.onnx", tmp_path / "bad.onnx", tmp_path / "empty.onnx"
-    ox.parse(TEXT).save(good)
-    bad.write_bytes(b"\xff" * 100)
-    empty.write_bytes(b"")
-    row = ox.scan(good)
-    assert (row["ok"], row["stage"], row["nodes"], row["errors"], row["unknown_shapes"]) == (True, "done", 4, 0, 0)
-    assert ox.scan(bad)["error_code"] == "LoadError"
-    assert ox.scan(tmp_path)["ok"] is False
-    limited = ox.scan(good, limits={"nodes": 1})
-    assert (limited["stage"], limited["error_code"]) == ("load", "LimitError")
-    assert pickle.loads(pickle.dumps(ox.scan))(good)["ok"]
-    paths = [good, bad, tmp_path / "none.onnx", empty]
-    table = ox.scan_many(paths)
-    columns = table.to_dict()
-    assert columns["path"] == [str(path) for path in paths]
-    assert columns["ok"][:3] == [True, False, False]
-    isolated = ox.scan_many(paths, isolate=True).to_dict()
-    for name in columns:
-        if name != "seconds":
-            assert isolated[name] == columns[name], name
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="limits of processes")
-def test_a_file_that_ends_its_process(tmp_path, monkeypatch):
-    import resource
-
-    from onnxkit import _scan
-
-    path = tmp_path / "m.onnx"
-    ox.parse(TEXT).save(path)
-    # The system does not give the process the memory that it needs.
-    run = _scan.scan_many
-    monkeypatch.setenv("PYTHONSTARTUP", "")
-    real = __import__("subprocess").run
-
-    def limited(*arguments, **options):
-        return real(*arguments, **options, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (16 << 20, 16 << 20)))
-
-    monkeypatch.setattr("subprocess.run", limited)
-    columns = run([path, path], isolate=True).to_dict()
-    assert columns["ok"] == [False, False] and columns["stage"] == ["process", "process"]
-    assert columns["error_code"] == ["ProcessError", "ProcessError"]

@@ -1,0 +1,221 @@
+"""Rows of separate processes, which a file may end.
+
+A process serves many files, because starting one takes much longer than most files. A file that ends a process that served
+others before is given to a new one: only what happens there is its row.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import subprocess
+import sys
+import threading
+
+from ._scan import is_path
+
+# `typing` is not imported at run time: it takes longer than this package. Type checkers know this name.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ._scan import AnySource
+
+# The modules of the process are those of this one, wherever they are.
+_PROGRAM = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from onnxkit._isolation import serve; serve(int(sys.argv[2]))"
+# What the process may take in addition to `timeout`, to start and to see that it should stop.
+_GRACE = 5.0
+
+
+class _Process:
+    """A process that makes rows, with the limit of its memory in bytes, or 0."""
+
+    def __init__(self, memory: int) -> None:
+        import tempfile
+
+        self.memory, self.served, self.is_late = memory, 0, False
+        self._errors = tempfile.TemporaryFile()
+        try:
+            arguments = [sys.executable, "-P", "-c", _PROGRAM, json.dumps([entry for entry in sys.path if isinstance(entry, str)]), str(memory)]
+            environment = {**os.environ, "RUST_BACKTRACE": "0"}
+            pipe = subprocess.PIPE
+            self._process = subprocess.Popen(arguments, stdin=pipe, stdout=pipe, stderr=self._errors, env=environment)
+        except BaseException:
+            self._errors.close()
+            raise
+
+    def row(self, request: dict[str, Any], timeout: float | None) -> dict[str, Any] | None:
+        """The row for a request; `None` if the process died, or was killed because it takes too long."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        timer = None if timeout is None else threading.Timer(timeout + _GRACE, self._stop_late)
+        if timer is not None:
+            timer.start()
+        try:
+            self._process.stdin.write(json.dumps(request).encode() + b"\n")
+            self._process.stdin.flush()
+            line = self._process.stdout.readline()
+            self.served += 1
+            return json.loads(line) if line.endswith(b"\n") else None
+        except (BrokenPipeError, ValueError):
+            return None
+        finally:
+            if timer is not None:
+                timer.cancel()
+
+    def _stop_late(self) -> None:
+        self.is_late = True
+        self._process.kill()
+
+    def end(self) -> str:
+        """Ends the process, and says how it ended."""
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                try:
+                    pipe.close()
+                except BrokenPipeError:
+                    pass
+        try:
+            status = self._process.wait(_GRACE)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            status = self._process.wait()
+        self._errors.seek(0)
+        lines = self._errors.read(1 << 16).decode(errors="replace").strip().splitlines()
+        self._errors.close()
+        # An exception of Python is in the last line; other messages are in the first one.
+        reason = f": {lines[-1 if lines[0].startswith('Traceback') else 0]}" if lines else ""
+        return f"the process ended {_status(status)}{reason}"
+
+    def kill(self) -> None:
+        """Ends the process at once."""
+        self._process.kill()
+        self.end()
+
+
+def _status(status: int) -> str:
+    if status >= 0:
+        return f"with status {status}"
+    import signal
+
+    try:
+        return f"by {signal.Signals(-status).name}"
+    except ValueError:
+        return f"by signal {-status}"
+
+
+class _Idle:
+    """Processes that wait for files."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.processes: list[_Process] = []
+
+    def take(self, memory: int) -> _Process | None:
+        """A process with this limit, if there is one."""
+        with self.lock:
+            for index, process in enumerate(self.processes):
+                if process.memory == memory:
+                    return self.processes.pop(index)
+        return None
+
+    def put(self, process: _Process) -> None:
+        """Keeps a process for further files, or ends it if there are enough."""
+        with self.lock:
+            if len(self.processes) < 4 * (os.cpu_count() or 1):
+                self.processes.append(process)
+                return
+        process.end()
+
+    def end(self) -> None:
+        """Ends all of them."""
+        with self.lock:
+            processes, self.processes = self.processes, []
+        for process in processes:
+            process.end()
+
+    def forget(self) -> None:
+        """Leaves them to the parent: a fork cannot share their pipes."""
+        self.lock, self.processes = threading.Lock(), []
+
+
+_idle = _Idle()
+atexit.register(_idle.end)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_idle.forget)
+
+
+def isolated(path: AnySource, options: dict[str, Any], memory: int | None) -> dict[str, Any]:
+    """The columns of a row, as a separate process makes it."""
+    if is_path(path):
+        try:
+            folder = os.getcwd()
+        except OSError:
+            # It was removed, which does not matter to an absolute path.
+            folder = os.sep
+        return _row({"path": os.fsdecode(path), "folder": folder, **options}, options["timeout"], memory or 0)  # type: ignore[arg-type]
+    # The source may be an open connection, which another process has not. It is read here, without being decoded.
+    import tempfile
+
+    from ._ranges import copy_to
+
+    with tempfile.TemporaryDirectory(prefix="onnxkit-") as folder:
+        copy = os.path.join(folder, "model.onnx")
+        size, read = copy_to(path, copy, options["limits"], options["timeout"])  # type: ignore[arg-type]
+        row = _row({"path": copy, "folder": folder, **options}, options["timeout"], memory or 0)
+        if row["error"] is not None:
+            row["error"] = row["error"].replace(copy, "the source")
+        return {**row, "bytes": size, "bytes_read": read}
+
+
+def _row(request: dict[str, Any], timeout: float | None, memory: int) -> dict[str, Any]:
+    """The row of the first process that decides: one that gives a row, or a new one that dies."""
+    is_new = False
+    while True:
+        try:
+            process = None if is_new else _idle.take(memory)
+            process = process or _Process(memory)
+        except Exception as error:
+            return {"stage": "process", "error_code": "ProcessError", "error": f"no process could be started: {error}"}
+        had_served = process.served > 0
+        try:
+            row = process.row(request, timeout)
+        except BaseException:
+            # The row of this request must not become that of the next one.
+            process.kill()
+            raise
+        if row is not None:
+            _idle.put(process)
+            if memory and had_served and row["error_code"] is not None:
+                # Files before it may have left too little memory.
+                is_new = True
+                continue
+            # It is shown as the caller wrote it.
+            del row["path"]
+            return row
+        ended = process.end()
+        if process.is_late:
+            return {"stage": "process", "error_code": "Stopped", "error": f"the process did not end in {timeout} s"}
+        if not had_served:
+            return {"stage": "process", "error_code": "ProcessError", "error": ended}
+
+
+def serve(memory: int) -> None:
+    """Makes a row for each line of standard input: the program of the process."""
+    import signal
+
+    from ._scan import scan
+
+    # The process that asks decides what Ctrl-C means.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if memory:
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    rows, sys.stdout = sys.stdout, sys.stderr
+    for line in sys.stdin.buffer:
+        request = json.loads(line)
+        path, folder = request.pop("path"), request.pop("folder")
+        os.chdir(folder)
+        rows.write(json.dumps(scan(path, **request)) + "\n")
+        rows.flush()

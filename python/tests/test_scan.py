@@ -1,0 +1,441 @@
+"""Rows about files: any bytes, files that change, sources of ranges, and separate processes."""
+
+import concurrent.futures
+import json
+import multiprocessing
+import os
+import pathlib
+import pickle
+import signal
+import socket
+import sys
+
+import pytest
+
+import onnxkit as ox
+from onnxkit import _isolation, _ranges, _scan
+
+TEXT = """g (bool c, float[2] x) => (float[2] y) < float[2] w = {1, 2}, int64[2, 1] v = {3, 4} > {
+    a = Add (x, w)
+    y = If (c) <then_branch = t () => (float[2] b) { b = Neg (a) }, else_branch = e () => (float[2] d) { d = Abs (a) }>
+}"""
+VARYING = {"seconds"}
+linux = pytest.mark.skipif(sys.platform != "linux", reason="limits and signals of processes are those of Linux")
+
+
+def number(value):
+    """An integer of variable length."""
+    encoded = bytearray()
+    while value > 127:
+        encoded.append(value & 127 | 128)
+        value >>= 7
+    return bytes(encoded) + bytes([value])
+
+
+def field(key, content):
+    """A field that is a message, a text or bytes; an integer is a number."""
+    if isinstance(content, int):
+        return number(key << 3) + number(content)
+    return number(key << 3 | 2) + number(len(content)) + content
+
+
+def nested(depth):
+    """A model of messages that contain each other as graphs of attributes do."""
+    heads, length = [], 0
+    for key in (6, 5, 1) * depth:
+        heads.append(number(key << 3 | 2) + number(length))
+        length += len(heads[-1])
+    return field(1, 10) + field(7, b"".join(reversed(heads)))
+
+
+def bomb(nodes):
+    """A small file of many nodes."""
+    return field(1, 10) + field(8, field(2, 21)) + field(7, field(1, b"") * nodes)
+
+
+def large(path, size, tensors=4):
+    """A model of `size` bytes of weights that are a hole of the file."""
+    rows, each = size // tensors // 4096, size // tensors
+    ends = [field(1, field(1, 1) + field(2, field(1, field(1, n)) + field(1, field(1, m)))) for n, m in ((1, rows), (1, 1024))]
+    graph = b"".join(field(1, field(1, b"x") + field(1, b"w%d" % i) + field(2, b"y%d" % i) + field(4, b"MatMul")) for i in range(tensors))
+    graph += field(2, b"g") + field(11, field(1, b"x") + field(2, ends[0]))
+    graph += b"".join(field(12, field(1, b"y%d" % i) + field(2, ends[1])) for i in range(tensors))
+    heads = []
+    for i in range(tensors):
+        tensor = field(1, rows) + field(1, 1024) + field(2, 1) + field(8, b"w%d" % i) + number(9 << 3 | 2) + number(each)
+        heads.append(number(5 << 3 | 2) + number(len(tensor) + each) + tensor)
+    length = len(graph) + sum(map(len, heads)) + each * tensors
+    with open(path, "wb") as file:
+        file.write(field(1, 10) + field(8, field(2, 21)) + number(7 << 3 | 2) + number(length) + graph)
+        for head in heads:
+            file.write(head)
+            file.seek(each, os.SEEK_CUR)
+        file.truncate(file.tell())
+
+
+def facts(row):
+    return {name: value for name, value in row.items() if name not in VARYING}
+
+
+@pytest.fixture
+def model(tmp_path):
+    path = tmp_path / "m.onnx"
+    ox.parse(TEXT).save(path)
+    return path
+
+
+def test_a_row_has_the_columns_of_the_schema(model):
+    row = ox.scan(model)
+    assert list(row) == list(ox.SCAN_SCHEMA)
+    kinds = {"string": str, "bool": bool, "int64": int, "float64": float}
+    for name, value in row.items():
+        assert value is None or type(value) is kinds[ox.SCAN_SCHEMA[name]], name
+    size = model.stat().st_size
+    expected = {
+        "path": str(model), "ok": True, "stage": "done", "error_code": None, "error": None, "bytes": size, "bytes_read": size,
+        "ir_version": 10, "opsets": "ai.onnx=21", "producer": "", "nodes": 4, "functions": 0, "parameters": 4, "weight_bytes": 24,
+        "external_files": 0, "errors": 0, "warnings": row["warnings"], "unknown_shapes": 0, "version": ox.__version__,
+    }
+    assert facts(row) == expected
+    bare = ox.scan(model, checks=False)
+    assert facts(bare) == {**expected, "errors": None, "warnings": None, "unknown_shapes": None}
+    assert pickle.loads(pickle.dumps(ox.scan)) is ox.scan and pickle.loads(pickle.dumps(ox.scan_many)) is ox.scan_many
+
+
+@pytest.mark.parametrize("isolate", [False, True])
+def test_any_bytes_have_a_row(tmp_path, isolate):
+    whole = bytes(ox.parse(TEXT))
+    cases = {
+        "empty": (b"", "load", "LoadError"),
+        "noise": (b"\xff" * 100, "load", "LoadError"),
+        "text": (b"nothing", "load", "LoadError"),
+        "page": (b"<html></html>", "load", "LoadError"),
+        "cut": (whole[:-5], "load", "LoadError"),
+        "deep": (nested(100_000), "load", "LimitError"),
+        "deep-text": (b"g (float[2] x) => (y) { y = " + b"(" * 100_000, "load", "LoadError"),
+        "many": (bomb(20_000), "done", None),
+        "zeros": (b"\0" * 10_000_000, "load", "LoadError"),
+        "json": (b'{"irVersion": "8", "graph": {"name": "g"}}', "done", None),
+        "onnx-text": (ox.parse(TEXT).to_text().encode(), "done", None),
+    }
+    for name, (contents, stage, code) in cases.items():
+        path = tmp_path / name
+        path.write_bytes(contents)
+        row = ox.scan(path, isolate=isolate)
+        assert (row["stage"], row["error_code"], row["bytes"]) == (stage, code, len(contents)), row
+        assert row["ok"] == (stage == "done" and row["errors"] == 0), row
+        json.dumps(row).encode()
+
+
+@linux
+@pytest.mark.parametrize("isolate", [False, True])
+def test_what_is_not_a_regular_file_is_not_read(tmp_path, monkeypatch, isolate):
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("pipe")
+    os.symlink("circle", "circle")
+    server = socket.socket(socket.AF_UNIX)
+    server.bind("socket")
+    cases = {
+        ".": ("NotAFileError", "it is a directory"),
+        "pipe": ("NotAFileError", "it is a pipe, not a regular file"),
+        "socket": ("NotAFileError", "it is a socket, not a regular file"),
+        "/dev/zero": ("NotAFileError", "it is a device, not a regular file"),
+        "circle": ("OSError", "Too many levels of symbolic links"),
+        "none": ("FileNotFoundError", "No such file or directory"),
+        "x" * 5000: ("OSError", "File name too long"),
+        "a\0b": ("ValueError", "embedded null byte"),
+        "\ud800": ("UnicodeEncodeError", "'utf-8' codec can't encode character '\\ud800' in position 0: surrogates not allowed"),
+    }
+    for path, expected in cases.items():
+        row = ox.scan(path, isolate=isolate)
+        assert (row["ok"], row["stage"], row["error_code"], row["error"]) == (False, "read", *expected)
+        assert row["path"] == path.encode(errors="backslashreplace").decode()
+    server.close()
+    for wrong in (None, 3, object()):
+        row = ox.scan(wrong, isolate=isolate)
+        assert (row["path"], row["error_code"]) == (type(wrong).__name__, "ArgumentError")
+
+
+@linux
+@pytest.mark.parametrize("isolate", [False, True])
+def test_a_name_that_is_not_utf_8_is_shown_with_escapes(tmp_path, isolate):
+    path = os.path.join(os.fsencode(tmp_path), b"\xff\xfe.onnx")
+    pathlib.Path(os.fsdecode(path)).write_bytes(bytes(ox.parse(TEXT)))
+    for name in (path, os.fsdecode(path), pathlib.Path(os.fsdecode(path))):
+        row = ox.scan(name, isolate=isolate)
+        assert row["ok"] and row["path"] == f"{tmp_path}/\\xff\\xfe.onnx"
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="an administrator reads every file")
+def test_a_file_that_may_not_be_read(model):
+    model.chmod(0)
+    row = ox.scan(model)
+    assert (row["stage"], row["error_code"]) == ("read", "PermissionError")
+
+
+def test_texts_and_numbers_have_bounds(tmp_path):
+    path = tmp_path / "m.onnx"
+    dims = field(1, 2**62) * 2
+    path.write_bytes(field(1, 10) + field(2, b"p" * 5000) + field(7, field(2, b"g") + field(5, dims + field(2, 1) + field(8, b"w"))))
+    row = ox.scan(path)
+    assert row["producer"] == "p" * 999 + "…"
+    assert row["parameters"] is not None and row["parameters"] < 2**63
+
+
+def test_limits_and_timeouts(model):
+    for isolate in (False, True):
+        row = ox.scan(model, limits={"nodes": 1}, isolate=isolate)
+        assert (row["stage"], row["error_code"]) == ("load", "LimitError")
+        row = ox.scan(model, timeout=0.0, isolate=isolate)
+        assert (row["stage"], row["error_code"]) == ("read", "Stopped")
+        row = ox.scan(model, limits={"unheard": 1}, isolate=isolate)
+        assert (row["ok"], row["error_code"]) == (False, "ArgumentError")
+    row = ox.scan(model, memory=1 << 30)
+    assert (row["stage"], row["error_code"]) == ("read", "ArgumentError")
+
+
+def test_a_file_that_changes_while_it_is_read(model, monkeypatch):
+    read = _ranges.FileSource.read
+    contents = model.read_bytes()
+    changes = {"shorter": contents[:-20], "longer": contents + b"\0" * 20, "empty": b""}
+    for change in changes.values():
+
+        def changed(source, start, end, change=change):
+            os.utime(model, ns=(1, 1))
+            with open(model, "r+b") as file:
+                file.truncate(len(change))
+            return read(source, start, end)
+
+        monkeypatch.setattr(_ranges.FileSource, "read", changed)
+        row = ox.scan(model)
+        assert (row["ok"], row["stage"], row["error_code"], row["bytes"]) == (False, "read", "FileChangedError", len(contents))
+        monkeypatch.undo()
+        model.write_bytes(contents)
+        assert ox.scan(model)["ok"]
+
+
+def test_a_file_that_becomes_shorter_later_does_no_harm(tmp_path, monkeypatch):
+    path = tmp_path / "m.onnx"
+    large(path, 32 << 20)
+    examine = _scan._examine
+
+    def shortened(*arguments):
+        os.truncate(path, 0)
+        examine(*arguments)
+
+    monkeypatch.setattr(_scan, "_examine", shortened)
+    # If the file were mapped, this process would end here.
+    assert ox.scan(path)["ok"]
+
+
+def test_weights_are_not_read(tmp_path):
+    path = tmp_path / "large.onnx"
+    large(path, 20 << 30)
+    row = ox.scan(path)
+    assert (row["ok"], row["stage"], row["nodes"], row["weight_bytes"]) == (True, "done", 4, 20 << 30), row
+    assert row["bytes"] > 20 << 30 and row["bytes_read"] <= 1 << 20
+    os.truncate(path, 10 << 30)
+    row = ox.scan(path)
+    assert (row["ok"], row["stage"], row["error_code"]) == (False, "load", "LoadError")
+
+
+def test_external_data_are_not_read(tmp_path):
+    with open(tmp_path / "weights.bin", "wb") as file:
+        file.truncate(20 << 30)
+    entries = [(b"location", b"weights.bin"), (b"offset", b"0"), (b"length", b"%d" % (20 << 30))]
+    data = b"".join(field(13, field(1, key) + field(2, value)) for key, value in entries)
+    weights = field(1, 5 << 20) + field(1, 1024) + field(2, 1) + field(8, b"w") + data + field(14, 1)
+    shapes = [field(1, field(1, 1) + field(2, field(1, field(1, n)) + field(1, field(1, m)))) for n, m in ((1, 5 << 20), (1, 1024))]
+    node = field(1, b"x") + field(1, b"w") + field(2, b"y") + field(4, b"MatMul")
+    ports = field(11, field(1, b"x") + field(2, shapes[0])) + field(12, field(1, b"y") + field(2, shapes[1]))
+    graph = field(1, node) + field(2, b"g") + field(5, weights) + ports
+    path = tmp_path / "m.onnx"
+    path.write_bytes(field(1, 10) + field(8, field(2, 21)) + field(7, graph))
+    row = ox.scan(path)
+    assert (row["ok"], row["external_files"], row["weight_bytes"]) == (True, 1, 20 << 30), row
+    assert row["bytes_read"] == path.stat().st_size < 1000
+
+
+def test_the_sparse_copy_gives_the_same_row(tmp_path, monkeypatch):
+    pytest.importorskip("numpy")
+    import numpy
+
+    model = ox.parse(TEXT)
+    graph, random = model.graph, numpy.random.default_rng(1)
+    for index, dtype in enumerate([numpy.float32, numpy.float64, numpy.int64, numpy.uint8, numpy.int32]):
+        graph.constant((random.normal(size=(50, 60)) * 100).astype(dtype), name=f"k{index}")
+    whole = bytes(model)
+    path = tmp_path / "m.onnx"
+    for name, value in (("_WHOLE_FILE", 0), ("_FILE_BLOCK", 64)):
+        monkeypatch.setattr(_ranges, name, value)
+    changed = bytearray(whole)
+    cases = [whole, whole + field(2, b"producer"), *(whole[:cut] for cut in range(0, len(whole), len(whole) // 40))]
+    for at in range(0, 400, 7):
+        changed[at] ^= 0xFF
+        cases.append(bytes(changed))
+        changed[at] ^= 0xFF
+    assert len(whole) > 50_000
+    for contents in cases:
+        path.write_bytes(contents)
+        sparse = ox.scan(path)
+        with monkeypatch.context() as patch:
+            patch.setattr(_ranges, "_WHOLE_FILE", 1 << 30)
+            full = ox.scan(path)
+        assert full["bytes_read"] in (None, len(contents))
+        for name in full:
+            if name not in ("bytes_read", *VARYING):
+                assert sparse[name] == full[name], (name, len(contents))
+    path.write_bytes(whole)
+    assert ox.scan(path)["bytes_read"] < len(whole) // 4
+
+
+class Object:
+    """An object of a store, which counts requests."""
+
+    def __init__(self, path, kind=bytes):
+        self.path, self.size, self.kind, self.ranges = str(path), os.path.getsize(path), kind, []
+
+    def read(self, start, end):
+        self.ranges.append((start, end))
+        with open(self.path, "rb") as file:
+            file.seek(start)
+            return self.kind(file.read(end - start))
+
+
+@pytest.mark.parametrize("isolate", [False, True])
+def test_sources_of_ranges(model, tmp_path, isolate):
+    for kind in (bytes, bytearray, memoryview):
+        source = Object(model, kind)
+        assert facts(ox.scan(source, isolate=isolate)) == facts(ox.scan(model))
+        assert source.ranges == [(0, model.stat().st_size)]
+    path = tmp_path / "large.onnx"
+    large(path, 20 << 30)
+    source = Object(path)
+    row = ox.scan(source, isolate=isolate)
+    assert row["ok"] and row["bytes"] == source.size
+    assert row["bytes_read"] == sum(end - start for start, end in source.ranges) < 10 << 20
+    assert len(source.ranges) <= 6 and source.ranges == sorted(source.ranges)
+
+
+@pytest.mark.parametrize("isolate", [False, True])
+def test_sources_that_fail(model, isolate):
+    class Gone(Object):
+        def read(self, start, end):
+            raise OSError("the connection is closed")
+
+    class Short(Object):
+        def read(self, start, end):
+            return super().read(start, end)[1:]
+
+    class Wrong(Object):
+        def read(self, start, end):
+            return 7
+
+    cases = {Gone: ("OSError", "the connection is closed"), Short: ("FileChangedError", None), Wrong: ("TypeError", None)}
+    for kind, (code, message) in cases.items():
+        row = ox.scan(kind(model), isolate=isolate)
+        assert (row["ok"], row["stage"], row["error_code"], row["bytes"]) == (False, "read", code, model.stat().st_size)
+        assert message is None or row["error"] == message
+    # What a text names is no file of the machine that scans.
+    assert not any(name.startswith("onnxkit-") for name in os.listdir(os.path.dirname(model)))
+
+
+def test_many_files_have_a_table_in_their_order(model, tmp_path):
+    bad = tmp_path / "bad.onnx"
+    bad.write_bytes(b"\xff" * 100)
+    paths = [model, bad, tmp_path / "none.onnx", Object(model)] * 5
+    table = ox.scan_many(iter(paths), threads=3)
+    columns = table.to_dict()
+    assert table.column_names == list(ox.SCAN_SCHEMA) and len(table) == len(paths)
+    assert columns["ok"] == [True, False, False, True] * 5
+    assert columns["path"] == [str(getattr(path, "path", path)) for path in paths]
+    isolated = ox.scan_many(paths, threads=2, isolate=True).to_dict()
+    for name in columns:
+        if name not in VARYING:
+            assert isolated[name] == columns[name], name
+    assert len(ox.scan_many([])) == 0
+
+
+def process_of(memory=0):
+    [process] = [process for process in _isolation._idle.processes if process.memory == memory]
+    return process
+
+
+@pytest.fixture
+def no_processes():
+    _isolation._idle.end()
+    yield
+    _isolation._idle.end()
+
+
+@linux
+def test_a_process_serves_many_files_and_is_replaced(model, no_processes):
+    assert ox.scan(model, isolate=True)["ok"]
+    first = process_of()
+    assert ox.scan(model, isolate=True)["ok"] and process_of() is first and first.served == 2
+    # Another file may have been the cause: this one has another process.
+    os.kill(first._process.pid, signal.SIGKILL)
+    assert ox.scan(model, isolate=True)["ok"]
+    assert process_of() is not first and process_of().served == 1
+
+
+@linux
+def test_a_file_that_ends_its_process_has_a_row(tmp_path, model, no_processes):
+    path, memory = tmp_path / "bomb.onnx", 150 << 20
+    path.write_bytes(bomb(1_000_000))
+    paths = [model, path, model, path, model]
+    columns = ox.scan_many(paths, threads=2, isolate=True, memory=memory).to_dict()
+    assert columns["path"] == [str(path) for path in paths]
+    assert columns["ok"] == [True, False, True, False, True]
+    assert columns["stage"] == ["done", "process", "done", "process", "done"]
+    assert columns["error_code"][1] == "ProcessError"
+    assert columns["error"][1].startswith("the process ended by SIGABRT")
+    # Less than the interpreter has already.
+    assert not ox.scan(model, isolate=True, memory=1 << 20)["ok"]
+
+
+@linux
+def test_a_process_that_does_not_end_has_a_row(model, no_processes, monkeypatch):
+    assert ox.scan(model, isolate=True)["ok"]
+    monkeypatch.setattr(_isolation, "_GRACE", 0.2)
+    os.kill(process_of()._process.pid, signal.SIGSTOP)
+    row = ox.scan(model, isolate=True, timeout=0.1)
+    assert (row["ok"], row["stage"], row["error_code"]) == (False, "process", "Stopped")
+    assert _isolation._idle.processes == []
+    monkeypatch.setattr(sys, "executable", "/nonexistent")
+    row = ox.scan(model, isolate=True)
+    assert (row["ok"], row["stage"], row["error_code"]) == (False, "process", "ProcessError")
+
+
+@linux
+def test_no_descriptors_are_left(model, tmp_path, no_processes):
+    bad = tmp_path / "bad.onnx"
+    bad.write_bytes(b"\xff" * 100)
+    paths = [model, bad, tmp_path / "none.onnx", tmp_path, Object(model), Object(bad)]
+
+    def descriptors():
+        return len(os.listdir("/proc/self/fd"))
+
+    for isolate in (False, True):
+        ox.scan_many(paths, threads=1, isolate=isolate)
+        before = descriptors()
+        for _ in range(20):
+            ox.scan_many(paths, threads=1, isolate=isolate)
+        assert descriptors() == before
+
+
+def isolated(path):
+    return ox.scan(path, isolate=True)
+
+
+@pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
+def test_pools_of_processes(model, tmp_path, method):
+    bad = tmp_path / "bad.onnx"
+    bad.write_bytes(b"\xff" * 100)
+    paths = [str(model), str(bad), str(tmp_path / "none.onnx")] * 4
+    # The processes of this one are not those of a fork of it.
+    assert ox.scan(model, isolate=True)["ok"]
+    with concurrent.futures.ProcessPoolExecutor(2, mp_context=multiprocessing.get_context(method)) as pool:
+        for function in (ox.scan, isolated):
+            rows = list(pool.map(function, paths))
+            assert [facts(row) for row in rows] == [facts(ox.scan(path)) for path in paths]
