@@ -1,0 +1,72 @@
+"""Initializers that a conversion added, as `Constant` nodes: where the reference puts what an attribute was before."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+# Operands that the reference leaves initializers, by operator and index.
+_INITIALIZERS = frozenset({("Pad", 2)})
+
+
+def as_nodes(graph: Any, known: set[str]) -> None:
+    """Replaces the initializers of a `GraphProto` and its nested graphs that are not `known` by nodes before their first use."""
+    added = {tensor.name: tensor for tensor in graph.initializer if tensor.name not in known}
+    for node in graph.node:
+        for nested in _graphs(node):
+            as_nodes(nested, known)
+    if not added:
+        return
+    nodes = []
+    for node in graph.node:
+        for index, name in enumerate((*node.input, *_captured(node))):
+            if name in added and (node.op_type, index) not in _INITIALIZERS:
+                nodes.append(_constant(added.pop(name)))
+        nodes.append(node)
+    kept = [tensor for tensor in graph.initializer if tensor.name in known or tensor.name in added]
+    nodes, kept = [_copy(node) for node in nodes], [_copy(tensor) for tensor in kept]
+    del graph.node[:], graph.initializer[:]
+    graph.node.extend(nodes)
+    graph.initializer.extend(kept)
+
+
+def names(graph: Any) -> set[str]:
+    """The names of all initializers of a `GraphProto` and its nested graphs."""
+    found = {tensor.name for tensor in graph.initializer}
+    for node in graph.node:
+        for nested in _graphs(node):
+            found |= names(nested)
+    return found
+
+
+def _copy(message: Any) -> Any:
+    copy = type(message)()
+    copy.CopyFrom(message)
+    return copy
+
+
+def _graphs(node: Any) -> list[Any]:
+    single = [attribute.g for attribute in node.attribute if attribute.HasField("g")]
+    return single + [nested for attribute in node.attribute for nested in attribute.graphs]
+
+
+def _captured(node: Any) -> list[str]:
+    """The names that the nodes of nested graphs use."""
+    found: list[str] = []
+    for nested in _graphs(node):
+        for inner in nested.node:
+            found += [*inner.input, *_captured(inner)]
+        found += [port.name for port in nested.output]
+    return found
+
+
+def _constant(tensor: Any) -> Any:
+    import onnx
+
+    node = onnx.NodeProto(op_type="Constant", output=[tensor.name])
+    value = node.attribute.add(name="value", type=onnx.AttributeProto.TENSOR)
+    value.t.CopyFrom(tensor)
+    value.t.name = ""
+    return node

@@ -1,0 +1,225 @@
+"""Schemas: those of the native module, and those that programs register."""
+
+from __future__ import annotations
+
+import json
+
+from onnxkit import _core
+
+from ._schema import (
+    AttrType,
+    Attribute,
+    FormalParameter,
+    FormalParameterOption,
+    NodeDeterminism,
+    OpSchema,
+    SchemaError,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+# The operator sets: the oldest, the newest and the last released version.
+VERSIONS: dict[str, tuple[int, int, int]] = {}
+_STANDARD = ("", "ai.onnx.ml", "ai.onnx.preview", "ai.onnx.preview.training", "ai.onnx.training")
+_CUSTOM: dict[tuple[str, str], dict[int, OpSchema]] = {}
+_KNOWN: dict[tuple[str, str, int], OpSchema] = {}
+# Operators that draw random numbers, and those that run graphs which may.
+_RANDOM = frozenset(
+    "Bernoulli Dropout If Loop Multinomial RandomNormal RandomNormalLike RandomUniform RandomUniformLike Scan SequenceMap".split()
+)
+_KINDS = {"FLOAT": "f", "INT": "i", "STRING": "s", "FLOATS": "floats", "INTS": "ints", "STRINGS": "strings"}
+
+
+def _load_versions() -> None:
+    for domain in _STANDARD:
+        newest = 1
+        for schema in _core.schemas():
+            if schema["domain"] == domain:
+                newest = max(newest, schema["since_version"])
+        VERSIONS[domain] = (1, newest, newest)
+
+
+def _default(name: str, kind: str, text: str) -> Any:
+    import onnx
+
+    value = json.loads(text)
+    attribute = onnx.AttributeProto(name=name, type=kind)
+    if kind == "STRING":
+        attribute.s = value.encode()
+    elif kind == "STRINGS":
+        attribute.strings.extend(item.encode() for item in value)
+    elif kind in ("FLOATS", "INTS"):
+        getattr(attribute, _KINDS[kind]).extend(value)
+    else:
+        setattr(attribute, _KINDS[kind], value)
+    return attribute
+
+
+def _attribute(facts: Mapping[str, Any]) -> Attribute:
+    if facts["default"] is not None:
+        return Attribute(facts["name"], _default(facts["name"], facts["kind"], facts["default"]))
+    return Attribute(facts["name"], AttrType[facts["kind"]], required=facts["required"])
+
+
+def _formal(facts: Mapping[str, Any]) -> FormalParameter:
+    occurrence = facts["occurrence"]
+    option = FormalParameterOption.Single
+    if occurrence:
+        is_optional = occurrence == "optional"
+        option = FormalParameterOption.Optional if is_optional else FormalParameterOption.Variadic
+    return FormalParameter(
+        facts["name"], facts["type"], param_option=option,
+        is_homogeneous="different types" not in occurrence,
+        min_arity=0 if occurrence.startswith("any number") else 1,
+    )
+
+
+def _of_native(facts: Mapping[str, Any]) -> OpSchema:
+    key = (facts["domain"], facts["name"], facts["since_version"])
+    known = _KNOWN.get(key)
+    if known is not None:
+        return known
+    variables: dict[str, list[str]] = {}
+    for formal in (*facts["inputs"], *facts["outputs"]):
+        if formal["types"] != [formal["type"]]:
+            variables.setdefault(formal["type"], formal["types"])
+    is_random = facts["name"] in _RANDOM and facts["domain"] == ""
+    schema = OpSchema(
+        facts["name"], facts["domain"], facts["since_version"],
+        inputs=[_formal(formal) for formal in facts["inputs"]],
+        outputs=[_formal(formal) for formal in facts["outputs"]],
+        type_constraints=[(name, types, "") for name, types in variables.items()],
+        attributes=[_attribute(attribute) for attribute in facts["attributes"]],
+        node_determinism=NodeDeterminism.NonDeterministic if is_random else NodeDeterminism.Deterministic,
+    )
+    schema.deprecated = facts["deprecated"]
+    schema._is_native, schema._has_body = True, facts["is_function"]
+    _KNOWN[key] = schema
+    return schema
+
+
+def lookup(name: str, version: int | None, domain: str) -> OpSchema | None:
+    """The schema of an operator in a version of its operator set, or the newest one."""
+    domain = "" if domain == "ai.onnx" else domain
+    found = None
+    if domain in _STANDARD:
+        facts = _core.schema(name, version, domain)
+        found = None if facts is None else _of_native(facts)
+    versions = _CUSTOM.get((domain, name), {})
+    usable = [since for since in versions if version is None or since <= version]
+    if usable and (found is None or max(usable) > found.since_version):
+        return versions[max(usable)]
+    return found
+
+
+def _custom() -> Iterator[OpSchema]:
+    for versions in _CUSTOM.values():
+        yield from versions.values()
+
+
+def newest() -> list[OpSchema]:
+    """The newest schema of each operator."""
+    native = [_of_native(facts) for facts in _core.schemas()]
+    return native + [versions[max(versions)] for versions in _CUSTOM.values() if versions]
+
+
+def history() -> list[OpSchema]:
+    """All schemas."""
+    found = []
+    for facts in _core.schemas():
+        step: dict[str, Any] | None = facts
+        while step is not None:
+            found.append(_of_native(step))
+            since = step["since_version"]
+            step = _core.schema(step["name"], since - 1, step["domain"]) if since > 1 else None
+    return found + list(_custom())
+
+
+def register(schema: OpSchema) -> None:
+    """Adds a schema, which must be within the versions of its operator set."""
+    since, domain = schema.since_version, schema.domain
+    if domain not in VERSIONS:
+        raise SchemaError(f"the operator set `{domain}` of {schema.name} has no versions; set them first")
+    oldest, latest, _ = VERSIONS[domain]
+    if not oldest <= since <= latest:
+        raise SchemaError(f"{schema.name} exists since version {since} of `{domain}`, which has {oldest} to {latest}")
+    versions = _CUSTOM.setdefault((domain, schema.name), {})
+    facts = _core.schema(schema.name, since, domain) if domain in _STANDARD else None
+    if since in versions or (facts is not None and facts["since_version"] == since):
+        raise SchemaError(f"{domain or 'ai.onnx'} has {schema.name} of version {since} already")
+    versions[since] = schema
+
+
+def deregister(name: str, version: int, domain: str) -> None:
+    """Removes a schema that was registered."""
+    versions = _CUSTOM.get((domain, name), {})
+    if versions.pop(version, None) is None:
+        raise SchemaError(f"{domain or 'ai.onnx'} has no registered {name} of version {version}")
+    if not versions:
+        del _CUSTOM[domain, name]
+
+
+def has_custom() -> bool:
+    """Whether any schema is registered."""
+    return bool(_CUSTOM)
+
+
+def is_known(finding: Mapping[str, Any]) -> bool:
+    """Whether a finding is that an operator is unknown which is registered."""
+    if finding["slug"] != "unknown-operator" or not _CUSTOM:
+        return False
+    return any(f"`{name}`" in finding["message"] for _, name in _CUSTOM)
+
+
+def schema_of(node: _core.Node, versions: Mapping[str, int]) -> OpSchema | None:
+    """The schema of a node for imported versions of operator sets."""
+    version = versions.get(node.domain)
+    return None if version is None else lookup(node.op_type, version, node.domain)
+
+
+def verify(model: _core.Model) -> None:
+    """Raises an error if a node does not fit its registered schema."""
+    if not _CUSTOM:
+        return
+    from .checker import ValidationError
+
+    versions = model.opsets
+    for node in model.nodes():
+        schema = schema_of(node, versions)
+        if schema is not None and not schema._is_native:
+            found = problem(node, schema)
+            if found is not None:
+                raise ValidationError(f"node {node.name or node.op_type}: {found}")
+
+
+def problem(node: _core.Node, schema: OpSchema) -> str | None:
+    """Why a node does not fit a schema, if it does not."""
+    if not schema.min_input <= len(node.inputs) <= schema.max_input:
+        return f"`{schema.name}` takes {schema.min_input} to {schema.max_input} inputs, but the node has {len(node.inputs)}"
+    if not schema.min_output <= len(node.outputs) <= schema.max_output:
+        return (
+            f"`{schema.name}` gives {schema.min_output} to {schema.max_output} outputs, "
+            f"but the node has {len(node.outputs)}"
+        )
+    for name in node.attrs:
+        if name not in schema.attributes:
+            return f"`{schema.name}` has no attribute `{name}`"
+    for attribute in schema.attributes.values():
+        if attribute.required and attribute.name not in node.attrs:
+            return f"`{schema.name}` needs the attribute `{attribute.name}`"
+    return None
+
+
+def unknown_operator(model: _core.Model) -> str | None:
+    """That a node calls what is neither a known operator nor a function of the model."""
+    versions = model.opsets
+    for node in model.nodes():
+        if node.callee is None and schema_of(node, versions) is None:
+            return f"no operator `{node.op_type}` of the domain `{node.domain}` is registered"
+    return None
+
+
+_load_versions()

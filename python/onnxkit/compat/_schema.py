@@ -1,0 +1,295 @@
+"""Schemas of operators with the interface of the reference's `OpSchema`."""
+
+from __future__ import annotations
+
+import enum
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any
+
+# How the reference writes that there is no upper bound.
+UNBOUNDED = 2147483647
+
+
+class SchemaError(Exception):
+    """A schema that does not exist, or that is malformed."""
+
+
+class _Named:
+    """Members of enumerations, which are printed without their numbers."""
+
+    name: str
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}.{self.name}"
+
+
+class FormalParameterOption(_Named, enum.IntEnum):
+    """How often a formal parameter occurs."""
+
+    Single = 0
+    Optional = 1
+    Variadic = 2
+
+
+class DifferentiationCategory(_Named, enum.IntEnum):
+    """Whether an output has a derivative with respect to an input."""
+
+    Unknown = 0
+    Differentiable = 1
+    NonDifferentiable = 2
+
+
+class NodeDeterminism(_Named, enum.Enum):
+    """Whether an operator computes the same for the same inputs."""
+
+    Unknown = 0
+    NonDeterministic = 1
+    Deterministic = 2
+
+
+class AttrType(_Named, enum.IntEnum):
+    """The kind of an attribute, with the codes of `AttributeProto`."""
+
+    FLOAT = 1
+    INT = 2
+    STRING = 3
+    TENSOR = 4
+    GRAPH = 5
+    FLOATS = 6
+    INTS = 7
+    STRINGS = 8
+    TENSORS = 9
+    GRAPHS = 10
+    SPARSE_TENSOR = 11
+    SPARSE_TENSORS = 12
+    TYPE_PROTO = 13
+    TYPE_PROTOS = 14
+
+
+class SupportType(_Named, enum.Enum):
+    """Whether an operator is experimental."""
+
+    COMMON = 0
+    EXPERIMENTAL = 1
+
+
+class TypeConstraintParam:
+    """A type variable and the types that it stands for."""
+
+    def __init__(self, type_param_str: str, allowed_type_strs: Sequence[str], description: str = "") -> None:
+        self.type_param_str = type_param_str
+        self.allowed_type_strs = list(allowed_type_strs)
+        self.description = description
+
+
+class FormalParameter:
+    """An input or an output."""
+
+    def __init__(
+        self,
+        name: str,
+        type_str: str,
+        description: str = "",
+        *,
+        param_option: FormalParameterOption = FormalParameterOption.Single,
+        is_homogeneous: bool = True,
+        min_arity: int = 1,
+        differentiation_category: DifferentiationCategory = DifferentiationCategory.Unknown,
+    ) -> None:
+        self.name = name
+        self.type_str = type_str
+        self.types: set[str] = set()
+        self.description = description
+        self.option = param_option
+        self.is_homogeneous = is_homogeneous
+        self.min_arity = min_arity
+        self.differentiation_category = differentiation_category
+
+
+class Attribute:
+    """An attribute, required or with its default."""
+
+    def __init__(
+        self, name: str, type: Any = None, description: str = "", *, required: bool = True, default_value: Any = None
+    ) -> None:
+        if not isinstance(type, int) and type is not None:
+            default_value, type = type, None
+        self.name = name
+        self.description = description
+        self._default_value: bytes = b"" if default_value is None else default_value.SerializeToString()
+        self.type = AttrType(default_value.type if type is None else type)
+        self.required = required and default_value is None
+
+
+_Option = FormalParameterOption
+_Determinism = NodeDeterminism
+_Formal = FormalParameter
+_Attribute = Attribute
+
+
+class OpSchema:
+    """The schema of an operator."""
+
+    FormalParameterOption = FormalParameterOption
+    DifferentiationCategory = DifferentiationCategory
+    NodeDeterminism = NodeDeterminism
+    AttrType = AttrType
+    SupportType = SupportType
+    TypeConstraintParam = TypeConstraintParam
+    FormalParameter = FormalParameter
+    Attribute = Attribute
+
+    def __init__(
+        self,
+        name: str,
+        domain: str,
+        since_version: int,
+        doc: str = "",
+        *,
+        inputs: Sequence[_Formal] = (),
+        outputs: Sequence[_Formal] = (),
+        type_constraints: Iterable[tuple[str, Sequence[str], str]] = (),
+        attributes: Iterable[_Attribute] = (),
+        node_determinism: _Determinism = _Determinism.Unknown,
+    ) -> None:
+        if not (isinstance(name, str) and isinstance(domain, str) and isinstance(since_version, int)):
+            raise TypeError("OpSchema takes a name, a domain and the version that it exists since")
+        self.name, self.domain, self.since_version, self.doc = name, domain, since_version, doc
+        self.inputs, self.outputs = list(inputs), list(outputs)
+        self.type_constraints = [TypeConstraintParam(*constraint) for constraint in type_constraints]
+        self.attributes = {attribute.name: attribute for attribute in attributes}
+        unknown = node_determinism is _Determinism.Unknown
+        self.node_determinism = _Determinism.Deterministic if unknown else node_determinism
+        self.deprecated = False
+        self.support_level = SupportType.COMMON
+        self.file, self.line = "", 0
+        self.has_data_propagation_function = False
+        self._infer: Callable[[Any], None] | None = None
+        # Whether the native module has the schema, and whether it has a body for it.
+        self._is_native = False
+        self._has_body = False
+        self._resolve()
+
+    def _resolve(self) -> None:
+        """Gives formal parameters the types of their type variables."""
+        variables = {constraint.type_param_str: constraint for constraint in self.type_constraints}
+        for formal in (*self.inputs, *self.outputs):
+            constraint = variables.get(formal.type_str)
+            formal.types = {formal.type_str} if constraint is None else set(constraint.allowed_type_strs)
+
+    def _bounds(self, formals: Sequence[_Formal]) -> tuple[int, int]:
+        least = most = 0
+        for index, formal in enumerate(formals):
+            if formal.option is _Option.Variadic:
+                return max(least, index + formal.min_arity if formal.min_arity else least), UNBOUNDED
+            most = index + 1
+            if formal.option is _Option.Single:
+                least = index + 1
+        return least, most
+
+    @property
+    def min_input(self) -> int:
+        """The least number of inputs."""
+        return self._bounds(self.inputs)[0]
+
+    @property
+    def max_input(self) -> int:
+        """The greatest number of inputs."""
+        return self._bounds(self.inputs)[1]
+
+    @property
+    def min_output(self) -> int:
+        """The least number of outputs."""
+        return self._bounds(self.outputs)[0]
+
+    @property
+    def max_output(self) -> int:
+        """The greatest number of outputs."""
+        return self._bounds(self.outputs)[1]
+
+    @staticmethod
+    def is_infinite(v: int) -> bool:
+        """Whether a number stands for no upper bound."""
+        return v == UNBOUNDED
+
+    @property
+    def has_type_and_shape_inference_function(self) -> bool:
+        """Whether types of outputs are inferred."""
+        return self._infer is not None or self._is_native
+
+    def set_type_and_shape_inference_function(self, func: Callable[[Any], None]) -> OpSchema:
+        """Sets the function that infers the types of the outputs of a node."""
+        self._infer = func
+        return self
+
+    def get_type_and_shape_inference_function(self) -> Callable[[Any], None] | None:
+        """The function that infers the types of the outputs of a node, if it is one of Python."""
+        return self._infer
+
+    def _infer_node_outputs(
+        self,
+        node_proto: bytes,
+        value_types: Mapping[str, bytes],
+        input_data: Mapping[str, bytes] | None = None,
+        input_sparse_data: Mapping[str, bytes] | None = None,
+        opset_imports: Mapping[str, int] | None = None,
+        ir_version: int = 10,
+    ) -> dict[str, bytes]:
+        """The encoded types of the outputs of a node, by their names."""
+        from . import shape_inference
+
+        return shape_inference.infer_node(
+            self, node_proto, value_types, input_data or {}, opset_imports or {}, ir_version
+        )
+
+    @property
+    def has_function(self) -> bool:
+        """Whether the operator has a body that does not depend on the types of the inputs."""
+        return self._has_body and not self.has_context_dependent_function
+
+    @property
+    def has_context_dependent_function(self) -> bool:
+        """Whether the operator has a body for given attributes and types of inputs."""
+        from . import _bodies
+
+        return self._has_body and _bodies.depends_on_context(self)
+
+    @property
+    def _function_body(self) -> bytes:
+        from . import _bodies
+
+        return _bodies.body(self, self.since_version) if self.has_function else b""
+
+    @property
+    def function_opset_versions(self) -> list[int]:
+        """The versions of the operator set that there is a body for."""
+        return [self.since_version] if self.has_function else []
+
+    @property
+    def context_dependent_function_opset_versions(self) -> list[int]:
+        """The versions of the operator set that there is a body for, for given attributes and types."""
+        return [self.since_version] if self.has_context_dependent_function else []
+
+    @property
+    def all_function_opset_versions(self) -> list[int]:
+        """The versions of the operator set that there is a body for."""
+        return [self.since_version] if self._has_body else []
+
+    def get_function_with_opset_version(self, opset_version: int) -> bytes:
+        """The encoded body; empty if there is none."""
+        return self._function_body if opset_version >= self.since_version else b""
+
+    def get_context_dependent_function(self, bytes: bytes, input_types_bytes: Sequence[bytes]) -> bytes:
+        """The encoded body for an encoded node and types of its inputs; empty if there is none."""
+        from . import _bodies
+
+        return _bodies.body_of(self, bytes, input_types_bytes) if self._has_body else b""
+
+    def get_context_dependent_function_with_opset_version(
+        self, opset_version: int, bytes: bytes, input_types_bytes: Sequence[bytes]
+    ) -> bytes:
+        """The same for a version of the operator set."""
+        return self.get_context_dependent_function(bytes, input_types_bytes)

@@ -1,0 +1,129 @@
+"""Types of operands compared with those that operators take."""
+
+from __future__ import annotations
+
+from onnxkit import _core
+from onnxkit._errors import OnnxError
+
+from . import _registry
+from ._schema import FormalParameter, FormalParameterOption
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from ._schema import OpSchema
+
+_WRAPPERS = ("seq(", "optional(", "sparse_tensor(")
+
+
+def type_string(text: str) -> str | None:
+    """The type of ONNX text as schemas write it, without its shape: `tensor(float)`. `None` if it is not known."""
+    if text.startswith("map("):
+        key, value = text[4:-1].split(",", 1)
+        inner = type_string(value.strip())
+        return None if inner is None else f"map({key},{inner})"
+    for wrapper in _WRAPPERS:
+        if text.startswith(wrapper):
+            if wrapper == "sparse_tensor(":
+                return f"sparse_tensor({text[len(wrapper) : -1].split('[')[0]})"
+            inner = type_string(text[len(wrapper) : -1])
+            return None if inner is None else f"{wrapper}{inner})"
+    name = text.split("[")[0].strip()
+    if not name or not name.isidentifier() or name == "undefined":
+        return None
+    return f"tensor({name})"
+
+
+def _formal(formals: Sequence[FormalParameter], index: int) -> FormalParameter | None:
+    if index < len(formals):
+        return formals[index]
+    if formals and formals[-1].option is FormalParameterOption.Variadic:
+        return formals[-1]
+    return None
+
+
+def mismatches(model: _core.Model, inference: _core.Inference) -> list[dict[str, Any]]:
+    """A finding for each operand whose type its operator does not take, and for different types of one type variable.
+
+    An input of the graph without an element type is one as well, if a node uses it. Functions are checked for the types of
+    their calls.
+    """
+    if model.functions:
+        model = model.clone()
+        try:
+            _core.inline(model, None, False)
+        except OnnxError:
+            return []
+        inference = _core.infer(model, {}, False)
+    versions = model.opsets
+    untyped = _untyped(model)
+    found = []
+    for node in model.nodes():
+        schema = None if node.callee is not None else _registry.schema_of(node, versions)
+        if schema is None:
+            continue
+        problem = _problem(node, schema, inference)
+        if problem is None and any(value is not None and value.name in untyped for value in node.inputs):
+            problem = f"an input of {schema.name} is an input of the graph without an element type"
+        if problem is not None:
+            found.append(_finding(node, problem))
+    return found
+
+
+def unreadable_constants(model: _core.Model, inference: _core.Inference) -> list[dict[str, Any]]:
+    """A finding for each constant operand whose type its operator does not take: its elements are not what they seem."""
+    versions = model.opsets
+    found = []
+    for node in model.nodes():
+        schema = None if node.callee is not None else _registry.schema_of(node, versions)
+        for index, value in enumerate(node.inputs if schema is not None else ()):
+            formal = None if schema is None else _formal(schema.inputs, index)
+            if value is None or formal is None or not value.is_initializer():
+                continue
+            kind = type_string(inference.type(value))
+            if kind is not None and formal.types and kind not in formal.types and len(formal.types) == 1:
+                found.append(_finding(node, f"input {index} `{formal.name}` is {kind}"))
+    return found
+
+
+def _finding(node: _core.Node, problem: str) -> dict[str, Any]:
+    return {"slug": "type-not-allowed", "rule": "", "place": f"node {node.name or node.op_type}", "message": problem}
+
+
+def _untyped(model: _core.Model) -> frozenset[str]:
+    """The inputs of the main graph that are tensors of no element type."""
+    return frozenset(
+        port.name for port in model.graph.inputs
+        if port.type is not None and port.type.startswith("undefined") and not port.is_initializer()
+    )
+
+
+def custom_mismatches(model: _core.Model) -> list[dict[str, Any]]:
+    """A finding for each node that has more or fewer operands than its registered schema allows."""
+    versions = model.opsets
+    found = []
+    for node in model.nodes():
+        schema = _registry.schema_of(node, versions)
+        problem = None if schema is None or schema._is_native else _registry.problem(node, schema)
+        if problem is not None:
+            found.append(_finding(node, problem))
+    return found
+
+
+def _problem(node: _core.Node, schema: OpSchema, inference: _core.Inference) -> str | None:
+    variables: dict[str, str] = {}
+    for formals, values, what in ((schema.inputs, node.inputs, "input"), (schema.outputs, node.outputs, "output")):
+        for index, value in enumerate(values):
+            formal = _formal(formals, index)
+            kind = None if value is None or formal is None else type_string(inference.type(value))
+            # Registered schemas may state types in forms of their own, which say nothing about operands.
+            if kind is None or formal is None or not all("(" in allowed for allowed in formal.types):
+                continue
+            if kind.replace(" ", "") not in {allowed.replace(" ", "") for allowed in formal.types}:
+                return f"{what} {index} `{formal.name}` of {schema.name} cannot be of the type {kind}"
+            known = variables.setdefault(formal.type_str, kind) if formal.is_homogeneous else kind
+            if known != kind:
+                return f"{what} {index} `{formal.name}` of {schema.name} is {kind}, but {formal.type_str} is {known}"
+    return None

@@ -1,0 +1,178 @@
+"""The module `onnx.onnx_cpp2py_export.checker`: the rules of the checker that the reference enforces."""
+
+from __future__ import annotations
+
+import os
+
+from onnxkit import _core
+from onnxkit._errors import LimitError, LoadError, OnnxError
+
+from . import _fields, _registry, _wire
+from ._mode import worded
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from typing import Any
+
+# The domain of nodes that are made to hold an attribute or a tensor which stands alone.
+_HOLDER = "onnxkit.part"
+# A part uses values that are defined outside of it.
+_ENVIRONMENT = frozenset({"value-never-defined", "graph-output-not-produced", "initializer-not-input"})
+# The type in an attribute of a tensor and of a sparse tensor.
+_TENSOR, _SPARSE_TENSOR = 4, 11
+
+
+class ValidationError(Exception):
+    """A model, or a part of one, that is not valid."""
+
+
+class CheckerContext:
+    """The versions that a part is checked for."""
+
+    def __init__(self) -> None:
+        self.ir_version = -1
+        self.opset_imports: dict[str, int] = {}
+
+
+class LexicalScopeContext:
+    """The names that are visible from outside of a part: none."""
+
+
+def _refuse(model: _core.Model, full: bool, ignored: Collection[str] = ()) -> None:
+    found = _core.check(model, full, "reference")["findings"]
+    errors = [
+        finding for finding in found
+        if finding["severity"] == "error" and finding["slug"] not in ignored and not _registry.is_known(finding)
+    ]
+    if errors:
+        raise ValidationError(worded(errors))
+
+
+def _loaded(encoded: bytes, data_dir: str | None = None) -> _core.Model:
+    try:
+        return _core.loads(encoded, data_dir)
+    except LoadError as error:
+        raise ValueError(str(error)) from None
+    except LimitError as error:
+        raise ValidationError(str(error)) from None
+
+
+def _part(graph: bytes, ctx: CheckerContext, ignored: Collection[str] = (), functions: bytes = b"") -> _core.Model:
+    """Checks a part in the graph of a model."""
+    versions = {**ctx.opset_imports, _HOLDER: 1}
+    model = _loaded(_wire.model(ctx.ir_version, versions, graph, functions))
+    _refuse(model, False, ignored)
+    return model
+
+
+def _held(attribute: bytes, ctx: CheckerContext) -> None:
+    """Checks an attribute of a node of which nothing is known."""
+    _fields.refuse_several_values(attribute)
+    node = (
+        _wire.text(_wire.NODE_OUTPUT, "held") + _wire.text(_wire.NODE_OP_TYPE, "Held")
+        + _wire.message(_wire.NODE_ATTRIBUTE, attribute) + _wire.text(_wire.NODE_DOMAIN, _HOLDER)
+    )
+    _part(_named(_wire.message(_wire.GRAPH_NODE, node)), ctx, _ENVIRONMENT)
+
+
+def _named(graph: bytes) -> bytes:
+    return _wire.text(_wire.GRAPH_NAME, "part") + graph
+
+
+def check_value_info(bytes: bytes, checker_context: CheckerContext) -> None:
+    """Checks an encoded `ValueInfoProto`."""
+    _part(_named(_wire.message(_wire.GRAPH_INPUT, bytes)), checker_context)
+
+
+def check_tensor(bytes: bytes, checker_context: CheckerContext) -> None:
+    """Checks an encoded `TensorProto`."""
+    _held(_attribute(_wire.ATTRIBUTE_TENSOR, bytes, _TENSOR), checker_context)
+
+
+def check_sparse_tensor(bytes: bytes, checker_context: CheckerContext) -> None:
+    """Checks an encoded `SparseTensorProto`."""
+    _held(_attribute(_wire.ATTRIBUTE_SPARSE_TENSOR, bytes, _SPARSE_TENSOR), checker_context)
+
+
+def _attribute(field: int, value: bytes, kind: int) -> bytes:
+    name = _wire.text(_wire.ATTRIBUTE_NAME, "held")
+    return name + _wire.message(field, value) + _wire.number(_wire.ATTRIBUTE_TYPE, kind)
+
+
+def check_attribute(
+    bytes: bytes, checker_context: CheckerContext, lexical_scope_context: LexicalScopeContext
+) -> None:
+    """Checks an encoded `AttributeProto`."""
+    _held(bytes, checker_context)
+
+
+def check_node(bytes: bytes, checker_context: CheckerContext, lexical_scope_context: LexicalScopeContext) -> None:
+    """Checks an encoded `NodeProto`."""
+    model = _part(_named(_wire.message(_wire.GRAPH_NODE, bytes)), checker_context, _ENVIRONMENT)
+    _registry.verify(model)
+
+
+def check_function(
+    bytes: bytes, checker_context: CheckerContext, lexical_scope_context: LexicalScopeContext
+) -> None:
+    """Checks an encoded `FunctionProto`."""
+    functions = _wire.message(_wire.MODEL_FUNCTIONS, bytes)
+    model = _part(_named(b""), checker_context, functions=functions)
+    _registry.verify(model)
+
+
+def check_graph(bytes: bytes, checker_context: CheckerContext, lexical_scope_context: LexicalScopeContext) -> None:
+    """Checks an encoded `GraphProto`."""
+    _registry.verify(_part(bytes, checker_context))
+
+
+def check_model(
+    bytes: bytes,
+    full_check: bool = False,
+    skip_opset_compatibility_check: bool = False,
+    check_custom_domain: bool = False,
+) -> None:
+    """Checks an encoded `ModelProto`. Files with weights are looked for in the current folder."""
+    ignored = {"operator-differs-from-model"} if skip_opset_compatibility_check else ()
+    _check(_loaded(bytes, os.curdir), full_check, ignored, check_custom_domain)
+
+
+def check_model_path(
+    path: str,
+    full_check: bool = False,
+    skip_opset_compatibility_check: bool = False,
+    check_custom_domain: bool = False,
+) -> None:
+    """Checks a model in a file."""
+    ignored = {"operator-differs-from-model"} if skip_opset_compatibility_check else ()
+    try:
+        model = _core.load(path)
+    except OnnxError as error:
+        raise ValidationError(str(error)) from None
+    _check(model, full_check, ignored, check_custom_domain)
+
+
+def _check(model: _core.Model, full_check: bool, ignored: Collection[str], check_custom_domain: bool) -> None:
+    _refuse(model, True, ignored)
+    _registry.verify(model)
+    if check_custom_domain:
+        unknown = _registry.unknown_operator(model)
+        if unknown is not None:
+            raise ValidationError(unknown)
+    if full_check:
+        from . import shape_inference
+
+        shape_inference.infer(model, check_type=True, strict_mode=True, data_prop=False)
+
+
+def _open_external_data(base_dir: str, location: str, tensor_name: str, read_only: bool) -> int:
+    """Opens a file with weights, and returns its descriptor. It must be in the folder, and not through links."""
+    from ._external import open_contained
+
+    try:
+        return open_contained(base_dir, location, tensor_name, read_only)
+    except OSError as error:
+        raise ValidationError(
+            f"the external data of tensor `{tensor_name}` cannot be opened: {error.strerror or error}"
+        ) from None

@@ -1,0 +1,55 @@
+"""The module `onnx.onnx_cpp2py_export.inliner`."""
+
+from __future__ import annotations
+
+from onnxkit import _core
+from onnxkit._errors import OnnxError
+
+from . import _wire
+from .checker import ValidationError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_FUNCTION_NAME, _FUNCTION_DOMAIN = 1, 10
+
+
+def _inlined(model: bytes, names: list[str] | None, bodies: bool) -> bytes:
+    try:
+        loaded = _core.loads(model)
+        if names is None or names or bodies:
+            _core.inline(loaded, names, bodies)
+    except OnnxError as error:
+        raise ValidationError(str(error)) from None
+    return bytes(loaded)
+
+
+def _selected(model: bytes, function_ids: Iterable[tuple[str, str]], exclude: bool) -> list[str]:
+    chosen = set(map(tuple, function_ids))
+    names = []
+    for function in _wire.all_of(model, _wire.MODEL_FUNCTIONS):
+        domain = _wire.one_of(function, _FUNCTION_DOMAIN).decode()
+        name = _wire.one_of(function, _FUNCTION_NAME).decode()
+        if ((domain, name) in chosen) != exclude:
+            names.append(f"{domain}.{name}" if domain else name)
+    return names
+
+
+def inline_local_functions(model: bytes, convert_version: bool = False) -> bytes:
+    """The encoded model with all calls of its functions replaced by their bodies.
+
+    Functions of other versions of an operator set are converted, whether this is asked for or not: the model would be
+    wrong otherwise.
+    """
+    return _inlined(model, None, False)
+
+
+def inline_selected_functions(model: bytes, function_ids: Iterable[tuple[str, str]], exclude: bool) -> bytes:
+    """The same for calls of some functions of the model, or of all but these."""
+    return _inlined(model, _selected(model, function_ids, exclude), False)
+
+
+def inline_selected_functions2(model: bytes, function_ids: Iterable[tuple[str, str]], exclude: bool) -> bytes:
+    """The same, with operators whose bodies the specification defines as functions, too."""
+    return _inlined(model, _selected(model, function_ids, exclude), True)

@@ -1,0 +1,297 @@
+"""The module `onnx.onnx_cpp2py_export.shape_inference`."""
+
+from __future__ import annotations
+
+from onnxkit import _core
+from onnxkit._errors import LoadError, OnnxError
+
+from . import _registry
+from ._mode import worded
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
+    from ._schema import OpSchema
+
+
+class InferenceError(Exception):
+    """Types or shapes that contradict each other."""
+
+
+class GraphInferencer:
+    """Infers the types of the outputs of a nested graph for types of its inputs."""
+
+    def __init__(self, graph: Any, versions: Mapping[str, int]) -> None:
+        self._graph, self._versions = graph, dict(versions)
+
+    def do_inferencing(self, input_types: Sequence[Any], input_data: Sequence[Any | None]) -> list[Any]:
+        """The types of the outputs."""
+        import onnx
+
+        model = _model_proto(self._versions)
+        model.graph.CopyFrom(self._graph)
+        for port, kind, data in zip(model.graph.input, input_types, input_data, strict=False):
+            port.type.CopyFrom(kind)
+            if data is not None:
+                model.graph.initializer.append(data)
+                model.graph.initializer[-1].name = port.name
+        inferred = onnx.ModelProto.FromString(infer_shapes(model.SerializeToString()))
+        return [port.type for port in inferred.graph.output]
+
+
+class InferenceContext:
+    """What a function that infers types in Python reads of a node, and where it puts the types of the outputs."""
+
+    def __init__(
+        self,
+        node: Any,
+        types: Mapping[str, Any],
+        data: Mapping[str, Any],
+        versions: Mapping[str, int],
+        symbolic: Callable[[str], Any] = lambda name: None,
+    ) -> None:
+        import onnx
+
+        self._node, self._types, self._data, self._versions, self._symbolic = node, types, data, versions, symbolic
+        self._outputs = [onnx.TypeProto() for _ in node.output]
+
+    def _input(self, idx: int) -> str:
+        return str(_at(self._node.input, idx, "input"))
+
+    def get_attribute(self, name: str) -> Any:
+        """The attribute of a name, or `None`."""
+        return next((attribute for attribute in self._node.attribute if attribute.name == name), None)
+
+    def get_num_inputs(self) -> int:
+        """The number of inputs."""
+        return len(self._node.input)
+
+    def has_input(self, idx: int) -> bool:
+        """Whether an input is given."""
+        return _unsigned(idx) < len(self._node.input) and self._node.input[idx] != ""
+
+    def get_input_type(self, idx: int) -> Any:
+        """The type of an input, or `None`."""
+        return self._types.get(self._input(idx))
+
+    def get_input_data(self, idx: int) -> Any:
+        """The elements of an input that is a constant, or `None`."""
+        return self._data.get(self._input(idx))
+
+    def get_input_sparse_data(self, idx: int) -> Any:
+        """The elements of an input that is a sparse constant: `None`, as they are not read."""
+        self._input(idx)
+
+    def get_symbolic_input(self, idx: int) -> Any:
+        """The elements of an input as dimensions, or `None`."""
+        return self._symbolic(self._input(idx))
+
+    def get_num_outputs(self) -> int:
+        """The number of outputs."""
+        return len(self._node.output)
+
+    def has_output(self, idx: int) -> bool:
+        """Whether an output is used."""
+        return _unsigned(idx) < len(self._node.output) and self._node.output[idx] != ""
+
+    def get_output_type(self, idx: int) -> Any:
+        """The type of an output as far as it is set."""
+        return _at(self._outputs, idx, "output")
+
+    def set_output_type(self, idx: int, type_proto: Any) -> bool:
+        """Sets the type of an output."""
+        if _unsigned(idx) >= len(self._outputs):
+            return False
+        self._outputs[idx].CopyFrom(type_proto)
+        return True
+
+    def get_graph_attribute_inferencer(self, attr_name: str) -> GraphInferencer:
+        """What infers types in a graph that is an attribute."""
+        attribute = self.get_attribute(attr_name)
+        if attribute is None or not attribute.HasField("g"):
+            raise InferenceError(f"{self.get_display_name()} has no graph `{attr_name}`")
+        return GraphInferencer(attribute.g, self._versions)
+
+    def get_display_name(self) -> str:
+        """The node, for messages."""
+        name = f" of {self._node.name}" if self._node.name else ""
+        return f"node{name} ({self._node.op_type})"
+
+
+def _unsigned(index: int) -> int:
+    if index < 0:
+        raise TypeError(f"an index cannot be {index}")
+    return index
+
+
+def _at(items: Sequence[Any], index: int, what: str) -> Any:
+    if _unsigned(index) >= len(items):
+        raise RuntimeError(f"{what} {index} is out of range: there are {len(items)}")
+    return items[index]
+
+
+def _model_proto(versions: Mapping[str, int], ir_version: int = 10) -> Any:
+    import onnx
+
+    model = onnx.ModelProto(ir_version=ir_version)
+    model.opset_import.extend(
+        onnx.OperatorSetIdProto(domain=domain, version=version) for domain, version in versions.items()
+    )
+    model.graph.name = "part"
+    return model
+
+
+# What strict inference refuses besides its own findings: constants whose elements cannot be read, or that contradict their types.
+_CONSTANTS = frozenset({"tensor-data-size", "tensor-data-in-wrong-field", "initializer-contradicts-type"})
+
+
+def infer(model: _core.Model, *, check_type: bool, strict_mode: bool, data_prop: bool) -> None:
+    """Infers types in a model, in place.
+
+    Elements of small tensors are propagated, whether `data_prop` asks for it or not.
+    """
+    from . import _types
+
+    _refuse_recursion(model)
+    defects = _core.check(model, False, "spec")["findings"] if strict_mode else []
+    try:
+        inference = _core.infer(model, {}, True)
+    except OnnxError as error:
+        raise InferenceError(str(error)) from None
+    errors = []
+    if strict_mode:
+        errors += [finding for finding in inference.findings if finding["severity"] == "error"]
+        errors += [finding for finding in defects if finding["slug"] in _CONSTANTS]
+        check = _types.mismatches if check_type else _types.unreadable_constants
+        errors += check(model, inference)
+    elif check_type and _registry.has_custom():
+        errors += _types.custom_mismatches(model)
+    if errors:
+        raise InferenceError(worded(errors))
+
+
+def _refuse_recursion(model: _core.Model) -> None:
+    """Raises an error if a function calls itself, in any mode: there is no type to infer."""
+    if not model.functions:
+        return
+    found = [one for one in _core.check(model, False, "reference")["findings"] if one["slug"] == "function-calls-itself"]
+    if found:
+        from .checker import ValidationError
+
+        raise ValidationError(worded(found))
+
+
+def _loaded(encoded: bytes) -> _core.Model:
+    try:
+        return _core.loads(encoded)
+    except LoadError as error:
+        raise ValueError(str(error)) from None
+
+
+def infer_shapes(
+    bytes: bytes, check_type: bool = False, strict_mode: bool = False, data_prop: bool = False
+) -> bytes:
+    """The encoded model with inferred types."""
+    from . import _defaults, _python_rules
+
+    if _registry.has_custom():
+        bytes = _python_rules.declared(bytes, data_prop)
+    if strict_mode:
+        contradicted = [
+            one for one in _core.check(_loaded(bytes), False, "spec")["findings"]
+            if one["slug"] == "initializer-contradicts-type"
+        ]
+        if contradicted:
+            raise InferenceError(worded(contradicted))
+    constant, defaults = _defaults.as_constants(bytes)
+    model = _loaded(constant)
+    infer(model, check_type=check_type, strict_mode=strict_mode, data_prop=data_prop)
+    return _defaults.with_inputs(model.to_bytes(), defaults)
+
+
+def infer_shapes_path(
+    model_path: str, output_path: str, check_type: bool = False, strict_mode: bool = False, data_prop: bool = False
+) -> None:
+    """Infers types in a model file, and writes it to another, or to the same."""
+    try:
+        model = _core.load(model_path)
+    except OnnxError as error:
+        raise RuntimeError(str(error)) from None
+    infer(model, check_type=check_type, strict_mode=strict_mode, data_prop=data_prop)
+    model.save(output_path or model_path)
+
+
+def infer_function_output_types(
+    b: bytes, input_types: Sequence[bytes], attributes: Sequence[bytes]
+) -> list[bytes]:
+    """The encoded types of the outputs of an encoded function, for types of inputs and attributes."""
+    import onnx
+
+    function = onnx.FunctionProto.FromString(b)
+    versions = {entry.domain: entry.version for entry in function.opset_import}
+    domain = function.domain or "onnxkit.part"
+    function.domain = domain
+    if len(input_types) > len(function.input):
+        raise InferenceError(f"the function takes {len(function.input)} inputs, but there are {len(input_types)} types")
+    model = _model_proto({**versions, domain: versions.get(domain, 1)})
+    model.functions.append(function)
+    call = model.graph.node.add(op_type=function.name, domain=domain, overload=function.overload)
+    call.output.extend(f"out_{index}" for index in range(len(function.output)))
+    for index, encoded in enumerate(input_types):
+        kind = onnx.TypeProto.FromString(encoded)
+        if kind.WhichOneof("value") is None:
+            call.input.append("")
+            continue
+        call.input.append(f"in_{index}")
+        model.graph.input.add(name=f"in_{index}", type=kind)
+    call.attribute.extend(onnx.AttributeProto.FromString(encoded) for encoded in attributes)
+    model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in call.output)
+    inferred = onnx.ModelProto.FromString(infer_shapes(model.SerializeToString(), True, True, False))
+    return [port.type.SerializeToString() for port in inferred.graph.output]
+
+
+def infer_node(
+    schema: OpSchema,
+    node_proto: bytes,
+    value_types: Mapping[str, bytes],
+    input_data: Mapping[str, bytes],
+    opset_imports: Mapping[str, int],
+    ir_version: int,
+) -> dict[str, bytes]:
+    """The encoded types of the outputs of a node, by their names."""
+    import onnx
+
+    from . import _types, checker
+
+    node = onnx.NodeProto.FromString(node_proto)
+    versions = {**opset_imports, schema.domain: schema.since_version}
+    context = checker.CheckerContext()
+    context.ir_version, context.opset_imports = ir_version, versions
+    checker.check_node(node_proto, context, checker.LexicalScopeContext())
+    if schema.get_type_and_shape_inference_function() is not None:
+        from ._python_rules import outputs_of
+
+        types = {name: onnx.TypeProto.FromString(kind) for name, kind in value_types.items()}
+        data = {name: onnx.TensorProto.FromString(tensor) for name, tensor in input_data.items()}
+        return {name: kind.SerializeToString() for name, kind in outputs_of(schema, node, types, data, versions)}
+    model = _model_proto(versions, ir_version)
+    model.graph.node.append(node)
+    for name, kind in value_types.items():
+        model.graph.input.add(name=name, type=onnx.TypeProto.FromString(kind))
+    for name, tensor in input_data.items():
+        model.graph.initializer.append(onnx.TensorProto.FromString(tensor))
+        model.graph.initializer[-1].name = name
+    named = [name for name in node.output if name]
+    model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in named)
+    refused = _types.mismatches(loaded := _loaded(model.SerializeToString()), _core.infer(loaded, {}, False))
+    if refused:
+        raise checker.ValidationError(worded(refused))
+    inferred = onnx.ModelProto.FromString(infer_shapes(model.SerializeToString(), True, True, False))
+    for port in inferred.graph.output:
+        for dim in port.type.tensor_type.shape.dim:
+            # Names of unknown sizes, which mean nothing without the rest of a model.
+            if dim.dim_param.startswith("unk__"):
+                dim.Clear()
+    return {port.name: port.type.SerializeToString() for port in inferred.graph.output}

@@ -1,0 +1,57 @@
+"""The module `onnx.onnx_cpp2py_export.version_converter`."""
+
+from __future__ import annotations
+
+from onnxkit import _core, _errors
+
+from . import _constants, _defaults
+from ._mode import worded
+
+# What a model must not have when it is converted: names without a value.
+_UNDEFINED = frozenset({"value-never-defined", "graph-output-not-produced"})
+_NOTHING_DEFINES = "nothing defines"
+
+
+class ConvertError(Exception):
+    """A model that has no form in another version of its operator set."""
+
+
+class RefusedConversion(ConvertError, RuntimeError):
+    """The reference raises either of both, depending on where it notices that there is no form."""
+
+
+def convert_version(model: bytes, target: int) -> bytes:
+    """The encoded model in another version of the default operator set, with inferred types."""
+    try:
+        return _converted(model, target)
+    except RefusedConversion:
+        # What is an attribute in the other version must be constant. A default can be replaced by the caller: it is constant
+        # only without the input. The result has no such input, so that nobody gives it a value that would be ignored.
+        constant, defaults = _defaults.as_constants(model)
+        if not defaults:
+            raise
+        return _converted(constant, target)
+
+
+def _converted(model: bytes, target: int) -> bytes:
+    import onnx
+
+    try:
+        converted = _core.loads(model)
+        undefined = [
+            found for found in _core.check(converted, False, "reference")["findings"]
+            if found["slug"] in _UNDEFINED and found["message"].startswith(_NOTHING_DEFINES)
+        ]
+        if undefined:
+            raise RefusedConversion(worded(undefined))
+        _core.infer(converted, {}, True)
+        _core.convert(converted, target, "")
+        _core.infer(converted, {}, True)
+    except _errors.ConvertError as error:
+        raise RefusedConversion(worded(finding.to_dict() for finding in error.findings) or str(error)) from None
+    except _errors.OnnxError as error:
+        raise RefusedConversion(str(error)) from None
+    proto = onnx.ModelProto.FromString(converted.to_bytes())
+    known = _constants.names(onnx.ModelProto.FromString(model).graph)
+    _constants.as_nodes(proto.graph, known)
+    return bytes(proto.SerializeToString())

@@ -1,0 +1,184 @@
+"""`onnx` on this package. Each test runs in a process of its own, since the native module is replaced before `onnx` is imported."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+HEADER = '<ir_version: 10, opset_import: ["": 21]>'
+
+
+def run(program: str, *, install: str = "onnxkit.compat.install()") -> str:
+    """What a program prints that runs with `onnx` on this package."""
+    text = f"import onnxkit.compat\n{install}\nimport onnx, onnx.inliner\n{textwrap.dedent(program)}"
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_the_native_module_is_replaced_before_onnx_is_imported() -> None:
+    assert run("print(onnx.checker.C.__name__, onnxkit.compat.is_installed())") == "onnxkit.compat.checker True"
+    program = "import onnx, onnxkit.compat\ntry:\n    onnxkit.compat.install()\nexcept ImportError as error:\n    print(error)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert done.stdout.strip() == "onnx is imported already; call onnxkit.compat.install() before"
+
+
+def test_models_and_parts_are_checked() -> None:
+    program = f"""
+    parse = onnx.parser.parse_model
+    onnx.checker.check_model(parse('{HEADER} g (float[2] x) => (float[2] y) {{ y = Relu (x) }}'))
+    refused = [
+        lambda: onnx.checker.check_model(parse('{HEADER} g (float[2] x) => (float[2] y) {{ y = Rellu (x) }}')),
+        lambda: onnx.checker.check_node(onnx.helper.make_node("Relu", ["x", "x"], ["y"])),
+        lambda: onnx.checker.check_attribute(onnx.AttributeProto(name="a", type="INT", i=1, f=1.0)),
+        lambda: onnx.checker.check_tensor(onnx.TensorProto(data_type=1, dims=[2], float_data=[1.0])),
+        lambda: onnx.checker.check_value_info(onnx.ValueInfoProto(name="x")),
+    ]
+    onnx.checker.check_node(onnx.helper.make_node("Relu", ["x"], ["y"]))
+    onnx.checker.check_attribute(onnx.AttributeProto(name="a", type="INT", i=1))
+    for check in refused:
+        try:
+            check()
+        except onnx.checker.ValidationError as error:
+            print("refused")
+    """
+    assert run(program).splitlines() == ["refused"] * 5
+
+
+def test_types_are_inferred_and_contradictions_raise() -> None:
+    program = f"""
+    model = onnx.parser.parse_model('{HEADER} g (float[N,4] x) => (y) {{ y = Concat <axis = 1> (x, x) }}')
+    print(onnx.shape_inference.infer_shapes(model).graph.output[0].type.tensor_type.shape.dim[1].dim_value)
+    wrong = onnx.parser.parse_model('{HEADER} g (float[2] x, float[3] z) => (y) {{ y = Add (x, z) }}')
+    onnx.shape_inference.infer_shapes(wrong)
+    try:
+        onnx.shape_inference.infer_shapes(wrong, strict_mode=True)
+    except onnx.shape_inference.InferenceError as error:
+        print(error)
+    """
+    assert run(program).splitlines() == ["8", 'graph "g" / node #0 Add: sizes 2 and 3 do not broadcast']
+
+
+def test_operators_with_inference_functions_of_python_are_inferred() -> None:
+    program = """
+    from onnx import defs, helper, TensorProto
+    def infer(ctx):
+        kind = ctx.get_input_type(0)
+        kind.tensor_type.shape.dim[0].dim_value *= ctx.get_attribute("times").i
+        ctx.set_output_type(0, kind)
+    schema = defs.OpSchema(
+        "Repeat", "own", 1,
+        inputs=[defs.OpSchema.FormalParameter("x", "T")], outputs=[defs.OpSchema.FormalParameter("y", "T")],
+        type_constraints=[("T", ["tensor(float)"], "")],
+        attributes=[defs.OpSchema.Attribute("times", defs.OpSchema.AttrType.INT)],
+    )
+    schema.set_type_and_shape_inference_function(infer)
+    defs.register_schema(schema)
+    model = onnx.parser.parse_model(
+        '<ir_version: 10, opset_import: ["": 21, "own": 1]> g (float[2] x) => (y) '
+        '{ a = Relu (x) b = own.Repeat <times = 3> (a) y = Neg (b) }'
+    )
+    inferred = onnx.shape_inference.infer_shapes(model, strict_mode=True, check_type=True)
+    print(inferred.graph.output[0].type.tensor_type.shape.dim[0].dim_value)
+    try:
+        onnx.checker.check_node(helper.make_node("Repeat", ["x"], ["y"], domain="own"), onnx.checker.DEFAULT_CONTEXT)
+    except onnx.checker.ValidationError as error:
+        print("no import")
+    defs.deregister_schema("Repeat", 1, "own")
+    print(defs.has("Repeat", "own"))
+    """
+    assert run(program).splitlines() == ["6", "no import", "False"]
+
+
+def test_schemas_are_those_of_the_native_module() -> None:
+    program = """
+    schema = onnx.defs.get_schema("Conv", 11)
+    print(schema.since_version, schema.min_input, schema.max_input, schema.attributes["group"].default_value.i)
+    print([formal.name for formal in schema.inputs], onnx.defs.has("Convv"), onnx.defs.onnx_opset_version() >= 28)
+    """
+    assert run(program).splitlines() == ["11 2 3 1", "['X', 'W', 'B'] False True"]
+
+
+def test_models_are_converted_and_refusals_have_both_classes() -> None:
+    program = f"""
+    model = onnx.parser.parse_model(
+        '{HEADER} g (float[2,3] x) => (float[2,1] y) <int64[1] axes = {{1}}> {{ y = ReduceSum (x, axes) }}')
+    print([node.op_type for node in onnx.version_converter.convert_version(model, 11).graph.node])
+    back = onnx.version_converter.convert_version(onnx.version_converter.convert_version(model, 11), 13)
+    print([node.op_type for node in back.graph.node])
+    try:
+        onnx.version_converter.convert_version(model, 99)
+    except onnx.version_converter.ConvertError as error:
+        print(isinstance(error, RuntimeError))
+    """
+    assert run(program).splitlines() == ["['ReduceSum']", "['Constant', 'ReduceSum']", "True"]
+
+
+def test_functions_are_inlined() -> None:
+    program = """
+    model = onnx.parser.parse_model('''
+    <ir_version: 10, opset_import: ["": 21, "own": 1]>
+    g (float[2] x) => (float[2] y) { a = own.one (x) y = own.two (a) }
+    <domain: "own", opset_import: ["": 21]> one (x) => (y) { y = Relu (x) }
+    <domain: "own", opset_import: ["": 21]> two (x) => (y) { y = Neg (x) }''')
+    def ops(model): return [node.op_type for node in model.graph.node]
+    print(ops(onnx.inliner.inline_local_functions(model)))
+    print(ops(onnx.inliner.inline_selected_functions(model, [("own", "one")])))
+    print(ops(onnx.inliner.inline_selected_functions(model, [("own", "one")], exclude=True)))
+    """
+    assert run(program).splitlines() == ["['Relu', 'Neg']", "['Relu', 'two']", "['one', 'Neg']"]
+
+
+@pytest.mark.parametrize("kind", ["graph", "function", "node"])
+def test_parts_are_printed_and_parsed_again(kind: str) -> None:
+    texts = {
+        "graph": "g (float[N] x) => (float[N] y) { y = Relu (x) }",
+        "function": '<domain: "own", opset_import: ["": 21]> f (x) => (y) { y = Relu (x) }',
+        "node": "y = Relu (x)",
+    }
+    program = f"""
+    part = onnx.parser.parse_{kind}({texts[kind]!r})
+    text = onnx.printer.to_text(part)
+    print(onnx.parser.parse_{kind}(text) == part)
+    try:
+        onnx.parser.parse_{kind}("?")
+    except onnx.parser.ParseError:
+        print("refused")
+    """
+    assert run(program).splitlines() == ["True", "refused"]
+
+
+def test_texts_of_the_reference_are_used_when_asked_for() -> None:
+    program = """
+    from onnx import TensorProto, helper
+    tensor = TensorProto(name="w", data_type=TensorProto.FLOAT6E2M3, dims=[1], raw_data=b"\\x40")
+    try:
+        onnx.checker.check_tensor(tensor)
+    except onnx.checker.ValidationError as error:
+        print(error)
+    print(onnx.printer.to_text(helper.make_graph([], "g", [], [], [helper.make_tensor("w", TensorProto.FLOAT16, [2], [1, 2])])))
+    """
+    ours = run(program)
+    assert "padding" in ours and "float16[2] w = {1.0, 2.0}" in ours
+    theirs = run(program, install="onnxkit.compat.install(reference_texts=True)")
+    assert "non-zero padding bits in its packed FLOAT6" in theirs and "float16[2] w = {15360,16384}" in theirs
+
+
+def test_external_data_is_opened_within_the_folder_only() -> None:
+    program = """
+    import os, tempfile
+    folder = tempfile.mkdtemp()
+    open(os.path.join(folder, "w"), "wb").write(b"1234")
+    os.symlink("w", os.path.join(folder, "link"))
+    file = onnx.checker.C._open_external_data(folder, "w", "t", True)
+    print(os.read(file, 4))
+    for location in ("", "/etc/passwd", "../w", "link", "missing"):
+        try:
+            onnx.checker.C._open_external_data(folder, location, "t", True)
+        except onnx.checker.ValidationError:
+            print("refused")
+    """
+    assert run(program).splitlines() == ["b'1234'"] + ["refused"] * 5
