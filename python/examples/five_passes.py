@@ -12,6 +12,17 @@ import numpy as np
 import onnxkit as ox
 
 
+MOST_ELEMENTS = 64
+"""Larger constants are not compared."""
+
+
+def comparable(value: object) -> str:
+    """Text that is the same for the same values of an attribute only."""
+    if isinstance(value, ox.Tensor):
+        return f"{value!r} {value.tolist() if value.dtype == ox.DType.STRING else value.tobytes()!r}"
+    return repr(value)
+
+
 @ox.pass_("one-of-equal-nodes")
 def one_of_equal_nodes(cx: ox.PassContext) -> None:
     """Of nodes with the same operator, operands and attributes in one graph, the first stays."""
@@ -20,9 +31,9 @@ def one_of_equal_nodes(cx: ox.PassContext) -> None:
     for node in cx.nodes():
         if node.op_type in random or len(node.outputs) != 1 or any(isinstance(value, ox.Graph) for value in node.attrs.values()):
             continue
-        attributes = tuple(sorted((name, repr(value)) for name, value in node.attrs.items() if not isinstance(value, ox.Tensor)))
-        if len(attributes) != len(node.attrs):
+        if any(isinstance(value, ox.Tensor) and (value.size or 0) > MOST_ELEMENTS for value in node.attrs.values()):
             continue
+        attributes = tuple(sorted((name, comparable(value)) for name, value in node.attrs.items()))
         first = seen.setdefault((node.graph, node.domain, node.op_type, node.inputs, attributes), node)
         if first != node:
             with cx.patch(node, first) as p:
@@ -57,7 +68,9 @@ def operands_of(node: ox.Node | None, op: str) -> tuple[ox.Value, ...] | None:
 
 @ox.pass_("layer-normalization", exactness="rounding")
 def layer_normalization(cx: ox.PassContext) -> None:
-    """`(x - mean) / sqrt(mean((x - mean)²) + epsilon)` is `LayerNormalization` with a scale of ones."""
+    """`(x - mean) / sqrt(mean((x - mean)²) + epsilon)` is `LayerNormalization` with a scale of ones, since version 17."""
+    if cx.model.opsets.get("", 0) < 17:
+        return
     for node in cx.nodes("Div"):
         root = node.inputs[1].producer()
         under = operands_of(root, "Sqrt")
@@ -77,13 +90,20 @@ def layer_normalization(cx: ox.PassContext) -> None:
                 continue
             if exponent is None or exponent.tolist() not in (2, [2]):
                 continue
-            axes = [p.constant_of(operands[1]) if len(operands) > 1 else None for operands in (square, mean)]
-            if any(axis is None or axis.tolist() not in ([-1], [len(shape) - 1]) for axis in axes):
+            if any(reduced_axes(p, value.producer()) not in ([-1], [len(shape) - 1]) for value in (add[0], parts[1])):
                 continue
             p.tap(parts[0])
             scale = p.constant(np.ones(shape[-1], dtype=np.float32))
             attributes = {"axis": -1, "epsilon": float(epsilon.tolist()[0])}
             p.replace(node.outputs[0], p.add("LayerNormalization", [parts[0], scale], attributes))
+
+
+def reduced_axes(p: ox.Patch, node: ox.Node | None) -> list[int] | None:
+    """The axes of a reduction: an attribute before version 18 of the operator set, an operand since then."""
+    if node is None or len(node.inputs) < 2:
+        return node.attrs.get("axes") if node is not None else None
+    axes = p.constant_of(node.inputs[1])
+    return None if axes is None else axes.tolist()
 
 
 def producers(node: ox.Node, stop: ox.Value) -> Iterator[ox.Node]:

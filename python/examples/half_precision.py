@@ -55,8 +55,9 @@ def half_precision(model: ox.Model) -> ox.Model:
             single.replace_input_with(0, result)
             result.type = None
             widened[single.outputs[0]] = result
+    ox.run_passes(model, ["no-identities", "folded-constants"])
+    # The weights in single precision are not used any more.
     model.cleanup()
-    ox.run_passes(model, ["folded-constants", "no-dead-nodes"])
     return model
 
 

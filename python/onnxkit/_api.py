@@ -32,10 +32,14 @@ def load(path: str | os.PathLike[str], *, data_dir: str | os.PathLike[str] | Non
     return _core.load(path, data_dir, **options)
 
 
-def loads(contents: bytes | str, *, data_dir: str | os.PathLike[str] | None = None, **options: Any) -> Model:
+def loads(contents: bytes | bytearray | memoryview | str, *, data_dir: str | os.PathLike[str] | None = None, **options: Any) -> Model:
     """Reads a model from the bytes of a file, or from text."""
     if isinstance(contents, str):
         return _interop.parse(contents, **options)
+    if not isinstance(contents, bytes):
+        from ._arrays import stable
+
+        contents = stable(memoryview(contents))
     return _core.loads(contents, data_dir, **options)
 
 

@@ -82,22 +82,14 @@ def string_array(items: list[str], shape: tuple[int, ...]) -> Any:
 
 def pack(values: Any, dtype: DType | None, shape: Sequence[int] | None) -> tuple[DType, list[int], Any]:
     """The element type, the sizes, and a buffer (or strings) of what was given."""
-    if isinstance(values, (bytes, bytearray)) and dtype is not None and shape is not None:
+    if isinstance(values, (bytes, bytearray)) and dtype is not None:
+        if shape is None:
+            raise TypeError("bytes are the elements as a model file has them; pass their shape as well: `Tensor(data, dtype, shape)`")
         return dtype, list(shape), values
     if hasattr(values, "__array__") or type(values).__module__ == "numpy":
         return _of_numpy(values, dtype, shape)
     if isinstance(values, (bytes, bytearray, memoryview, _array.array)) or _has_buffer(values):
-        view = memoryview(values)
-        found = _FORMATS.get(view.format.lstrip("@=<"))
-        if found is None:
-            raise TypeError(f"buffers of the format {view.format!r} have no element type; pass an array of NumPy")
-        if not view.c_contiguous:
-            view = memoryview(view.tobytes()).cast("B")
-            return (dtype or DType(found)), list(shape or ()), view
-        sizes = list(shape) if shape is not None else list(view.shape or ())
-        if dtype is None or dtype == found:
-            return DType(found), sizes, view
-        return _of_list(view.tolist(), dtype, shape)
+        return _of_buffer(memoryview(values), dtype, shape)
     if hasattr(values, "__dlpack__"):
         import numpy
 
@@ -113,16 +105,47 @@ def _has_buffer(values: Any) -> bool:
     return True
 
 
+def stable(view: memoryview) -> memoryview:
+    """A view of memory that nothing in this process changes: a copy, unless it is that of `bytes`, a tensor, or a mapped file.
+
+    A view that is read-only may show memory that its owner can write, as that of a `bytearray` or of an array.
+    """
+    owner = view.obj
+    is_fixed = isinstance(owner, bytes) or type(owner).__module__ in ("onnxkit", "mmap")
+    if view.readonly and view.c_contiguous and is_fixed:
+        return view
+    return memoryview(view.tobytes())
+
+
+def _of_buffer(view: memoryview, dtype: DType | None, shape: Sequence[int] | None) -> tuple[DType, list[int], Any]:
+    letter = view.format.lstrip("@=<")
+    found = _FORMATS.get(letter)
+    # The size of some formats depends on the machine.
+    if found is None or view.itemsize * 8 != DType(found).bits:
+        raise TypeError(f"buffers of the format {view.format!r} have no element type; pass an array of NumPy")
+    sizes = list(shape) if shape is not None else list(view.shape or ())
+    if dtype is None or dtype == found:
+        # The bytes of a view that skips elements are copied, in the order of the elements.
+        return DType(found), sizes, stable(view)
+    if letter.startswith("Z"):
+        raise TypeError(f"complex numbers are not elements of the type {dtype}")
+    import struct
+
+    numbers = struct.unpack(f"{view.nbytes // view.itemsize}{letter}", view.tobytes())
+    made, _, packed = _of_list(numbers, dtype, None)
+    return made, sizes, packed
+
+
 def _of_numpy(values: Any, dtype: DType | None, shape: Sequence[int] | None) -> tuple[DType, list[int], Any]:
     import numpy
 
     made = numpy.asarray(values)
     if made.dtype.kind in "OUS":
-        sizes = list(shape) if shape is not None else list(made.shape)
-        items = [item.decode() if isinstance(item, bytes) else str(item) for item in made.reshape(-1).tolist()]
-        return DType.STRING, sizes, items
+        return _of_texts(made, dtype, shape)
+    if dtype == DType.STRING:
+        raise TypeError(f"an array of {made.dtype.name} is not one of strings")
     if dtype is not None and made.dtype.name != dtype.numpy_name:
-        made = made.astype(numpy_dtype(dtype.numpy_name))
+        made = _converted(made, dtype)
     kind = dtype if dtype is not None else DType(made.dtype.name)
     if made.dtype.byteorder == ">":
         made = made.astype(made.dtype.newbyteorder("<"))
@@ -133,8 +156,51 @@ def _of_numpy(values: Any, dtype: DType | None, shape: Sequence[int] | None) -> 
     bits = kind.bits or 8
     if bits < 8:
         return kind, sizes, _packed(made.reshape(-1), bits)
+    if not made.flags.writeable and _is_view_of_writable(made):
+        made = made.copy()
     # `ml_dtypes` has no buffers: their bytes have.
     return kind, sizes, made.reshape(-1).view(numpy.uint8)
+
+
+def _of_texts(made: Any, dtype: DType | None, shape: Sequence[int] | None) -> tuple[DType, list[int], Any]:
+    """The strings of an array of strings or of objects."""
+    flat = made.reshape(-1).tolist()
+    if not all(isinstance(item, (str, bytes)) for item in flat):
+        raise TypeError("an array of objects that are not strings has no element type; convert it with `astype` first")
+    if dtype is not None and dtype != DType.STRING:
+        raise TypeError(f"strings are not elements of the type {dtype}")
+    items = [item.decode() if isinstance(item, bytes) else item for item in flat]
+    return DType.STRING, list(shape) if shape is not None else list(made.shape), items
+
+
+def _is_view_of_writable(array: Any) -> bool:
+    """Whether another object can write the memory of a read-only array."""
+    import numpy
+
+    owner = array.base
+    while isinstance(owner, (numpy.ndarray, memoryview)):
+        if isinstance(owner, numpy.ndarray) and owner.flags.writeable:
+            return True
+        owner = owner.obj if isinstance(owner, memoryview) else owner.base
+    return isinstance(owner, (bytearray, _array.array))
+
+
+def _converted(made: Any, dtype: DType) -> Any:
+    """An array of another type, as NumPy converts it. Integers must be in range: a remainder is a wrong number without a trace."""
+    import numpy
+
+    if dtype.is_integer() and made.size:
+        if made.dtype.kind == "c":
+            raise TypeError(f"complex numbers are not elements of the type {dtype}")
+        # The types of `ml_dtypes` have no extrema; all of them are in `float32`.
+        numbers = made.astype(numpy.float32) if made.dtype.kind == "V" else made
+        signed = numpy_dtype(dtype.numpy_name).name.startswith("int")
+        bits = dtype.bits or 8
+        least, greatest = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signed else (0, (1 << bits) - 1)
+        # `int` drops the fraction, as the conversion does, and refuses infinities and NaN.
+        if int(numbers.min()) < least or int(numbers.max()) > greatest:
+            raise OverflowError(f"elements of the array are out of the range of {dtype}: {least} to {greatest}")
+    return made.astype(numpy_dtype(dtype.numpy_name))
 
 
 def _packed(values: Any, bits: int) -> bytes:
@@ -152,34 +218,54 @@ def _of_list(values: Any, dtype: DType | None, shape: Sequence[int] | None) -> t
     sizes: list[int] = []
     flat: list[Any] = []
     _flatten(values, 0, sizes, flat)
+    texts = [isinstance(item, str) for item in flat]
+    if any(texts) and not (all(texts) and dtype in (None, DType.STRING)):
+        raise TypeError(f"strings are not elements of a tensor of {dtype or 'numbers'}")
+    if any(hasattr(item, "dtype") for item in flat):
+        # Scalars and arrays of NumPy have types, which are not those of numbers of Python.
+        import numpy
+
+        return _of_numpy(numpy.array(values), dtype, shape)
     if dtype is None:
-        if flat and all(isinstance(item, bool) for item in flat):
-            dtype = DType.BOOL
-        elif all(isinstance(item, int) for item in flat) and flat:
-            dtype = DType.INT64
-        elif flat and all(isinstance(item, str) for item in flat):
-            dtype = DType.STRING
-        else:
-            dtype = DType.FLOAT
+        dtype = _kind_of(flat)
     if shape is not None:
         sizes = list(shape)
     if dtype == DType.STRING:
-        return dtype, sizes, [str(item) for item in flat]
+        if not all(texts):
+            raise TypeError(f"{flat[texts.index(False)]!r} is not a string")
+        return dtype, sizes, flat
+    numbers = (int, float, complex) if dtype in (DType.COMPLEX64, DType.COMPLEX128) else int if dtype.is_integer() else (int, float)
+    for item in flat:
+        if not isinstance(item, numbers):
+            raise TypeError(f"{item!r} is not an element of a tensor of {dtype}; pass an array, a buffer, numbers, or lists of numbers")
+    if dtype == DType.BOOL:
+        return dtype, sizes, bytes(map(bool, flat))
     code = _CODES.get(dtype.numpy_name)
     if code is None:
         import numpy
 
-        return _of_numpy(numpy.array(flat).astype(numpy_dtype(dtype.numpy_name)).reshape(sizes), dtype, None)
+        return _of_numpy(numpy.array(flat, dtype=None if flat else numpy.float32), dtype, sizes)
     return dtype, sizes, memoryview(_array.array(code, flat)).cast("B")
 
 
+def _kind_of(flat: list[Any]) -> DType:
+    """The element type of numbers or strings of Python."""
+    for kind, dtype in ((bool, DType.BOOL), (int, DType.INT64), (str, DType.STRING)):
+        if flat and all(isinstance(item, kind) for item in flat):
+            return dtype
+    return DType.FLOAT
+
+
 def _flatten(values: Any, depth: int, sizes: list[int], flat: list[Any]) -> None:
+    """The sizes and the elements of nested lists, which have the same lengths and the same depth everywhere."""
     if isinstance(values, (list, tuple, range)):
-        if len(sizes) <= depth:
+        if len(sizes) <= depth and not flat:
             sizes.append(len(values))
-        elif sizes[depth] != len(values):
-            raise ValueError("the lists have different lengths")
+        elif len(sizes) <= depth or sizes[depth] != len(values):
+            raise ValueError("the lists have different lengths or depths")
         for item in values:
             _flatten(item, depth + 1, sizes, flat)
+    elif depth != len(sizes):
+        raise ValueError("the lists have different lengths or depths")
     else:
         flat.append(values)

@@ -31,8 +31,12 @@ def from_any(source: Any) -> Model:
         return load(source)
     if isinstance(source, os.PathLike):
         return load(source)
-    if isinstance(source, (bytes, bytearray, memoryview)):
+    if isinstance(source, bytes):
         return loads(source)
+    if isinstance(source, (bytearray, memoryview)):
+        from ._arrays import stable
+
+        return loads(stable(memoryview(source)))
     if hasattr(source, "SerializeToString"):
         return loads(source.SerializeToString())
     if type(source).__module__.split(".")[0] == "onnx_ir":

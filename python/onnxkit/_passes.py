@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 class NewValue:
     """A result of a node that a patch adds."""
 
-    __slots__ = ("_place",)
+    __slots__ = ("_patch", "_place")
 
-    def __init__(self, step: int, output: int) -> None:
+    def __init__(self, patch: Patch, step: int, output: int) -> None:
+        self._patch = patch
         self._place = (step, output)
 
     def __repr__(self) -> str:
@@ -55,16 +56,25 @@ class Patch:
         self, op: str, inputs: Iterable[Any], attrs: dict[str, Any] | None = None, *, domain: str = "", outputs: int = 1
     ) -> Any:
         """Adds a node before the node of the patch. Returns its result, or a tuple of several."""
-        self._steps.append(("node", op, domain, list(inputs), dict(attrs or {}), outputs))
+        operands = [operand if operand is None else self._own(operand) for operand in inputs]
+        self._steps.append(("node", op, domain, operands, dict(attrs or {}), outputs))
         step = len(self._steps) - 1
-        made = tuple(NewValue(step, output) for output in range(outputs))
+        made = tuple(NewValue(self, step, output) for output in range(outputs))
         return made[0] if outputs == 1 else made
+
+    def _own(self, operand: Any) -> Any:
+        """An operand that this patch can use."""
+        if isinstance(operand, NewValue) and operand._patch is not self:
+            raise ValueError(f"{operand!r} is of another patch: a patch cannot use what another one adds")
+        if not isinstance(operand, (NewValue, Value)):
+            raise TypeError(f"{operand!r} is not a value; `constant` of the patch makes one of numbers")
+        return operand
 
     def constant(self, array: Any, dtype: Any = None) -> NewValue:
         """Adds a constant."""
         tensor = array if isinstance(array, Tensor) and dtype is None else Tensor(array, dtype)
         self._steps.append(("constant", tensor))
-        return NewValue(len(self._steps) - 1, 0)
+        return NewValue(self, len(self._steps) - 1, 0)
 
     def shape(self, value: Value) -> tuple[int | str | None, ...] | None:
         """The inferred shape of a value; the proof then assumes it."""
@@ -74,8 +84,12 @@ class Patch:
         return shape
 
     def constant_of(self, value: Value) -> Tensor | None:
-        """The tensor that a value always is; the proof then assumes it."""
-        tensor = value.const_value
+        """The tensor that a value always is, also behind `Identity`; the proof then assumes it."""
+        found, seen = value, 0
+        # A node can be among those before it in a model that is wrong.
+        while (node := found.producer()) is not None and node.op_type == "Identity" and not node.domain and seen < 64:
+            found, seen = node.inputs[0], seen + 1
+        tensor = found.const_value
         if tensor is not None:
             self._steps.append(("content", value))
         return tensor
@@ -86,7 +100,7 @@ class Patch:
 
     def replace(self, old: Value, new: Any) -> None:
         """Lets all uses of a value be of another one."""
-        self._replaced.append((old, new))
+        self._replaced.append((self._own(old), self._own(new)))
 
 
 class PassContext:
@@ -167,7 +181,7 @@ def pass_(name: str, exactness: str = "exact") -> Callable[[Callable[[PassContex
 
 def run_passes(
     model: Any,
-    passes: Iterable[str | Rules | Pass],
+    passes: str | Rules | Pass | Iterable[str | Rules | Pass],
     *,
     prove: bool = False,
     exactness: str = "rounding",
@@ -176,10 +190,18 @@ def run_passes(
     inplace: bool = True,
     **options: Any,
 ) -> _results.Result:
-    """Runs passes until nothing changes (or once, with `repeat=False`): names of standard ones, rules, and passes in Python."""
+    """Runs passes: names of standard ones (see `passes`), rules, and passes in Python.
+
+    They are repeated until nothing changes, at most 64 times; with `repeat=False`, once. Without `prove`, edits are checked for
+    structure and types only.
+    """
     known = from_any(model)
     known = known if inplace else known.clone()
-    done = with_bar(_core.run_passes, known, list(passes), prove, exactness, repeat, accept_untested, **options)
+    chosen = [passes] if isinstance(passes, (str, Rules, Pass)) else list(passes)
+    for chosen_pass in chosen:
+        if not isinstance(chosen_pass, (str, Rules, Pass)):
+            raise TypeError(f"{chosen_pass!r} is not a pass; write its name, rules, or a function with `@ox.pass_(name)`")
+    done = with_bar(_core.run_passes, known, chosen, prove, exactness, repeat, accept_untested, **options)
     result = _results.Result(done)
     result.model = known
     return result
@@ -194,6 +216,8 @@ class _Traced:
     """An operand or a result of a rule that is traced. Operators of Python are calls."""
 
     __slots__ = ("_op", "text")
+    # Scalars of NumPy on the left leave the operator to this class.
+    __array_ufunc__ = None
 
     def __init__(self, op: _Operators, text: str) -> None:
         self._op = op
@@ -242,11 +266,19 @@ class _Attribute:
         self.name = name
 
 
+def _number(value: Any) -> Any:
+    """A number of Python, if the object is a scalar of NumPy, whose `repr` has the name of its type."""
+    return value.item() if hasattr(value, "dtype") and getattr(value, "shape", None) == () else value
+
+
 def _literal(value: Any) -> str:
+    value = _number(value)
     if isinstance(value, _Attribute):
         return f"@{value.name}"
     if isinstance(value, str):
         return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    if type(value).__module__ == "numpy":
+        value = value.tolist()
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(_literal(item) for item in value) + "]"
     if isinstance(value, bool):
@@ -257,15 +289,21 @@ def _literal(value: Any) -> str:
 def _operand(operand: Any) -> str:
     if isinstance(operand, _Traced):
         return operand.text
+    operand = _number(operand)
     if isinstance(operand, (int, float)) and not isinstance(operand, bool) and operand - operand == 0:
         return repr(operand)
-    if isinstance(operand, (list, tuple)) and all(isinstance(item, int) for item in operand):
-        return _literal(operand)
+    items = [_number(item) for item in operand] if isinstance(operand, (list, tuple)) else None
+    if items is not None and all(isinstance(item, int) for item in items):
+        return _literal(items)
     raise TypeError(f"{operand!r} is not an operand: write a value of the rule, a finite number, or a list of integers")
 
 
 class _Operators:
-    """Traces calls such as `op.Relu(x)` as text of a rule."""
+    """Traces calls such as `op.Relu(x)` as text of a rule.
+
+    Keyword arguments are attributes. `_domain` is the operator set, `_outputs` the number of results if it is not one, and with
+    `_others=True`, the node may have other attributes, which the same operator of the right side takes over.
+    """
 
     def __init__(self, lines: list[str]) -> None:
         self._lines = lines
@@ -275,9 +313,10 @@ class _Operators:
         return _Attribute(name)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        def call(*inputs: Any, _domain: str = "", _outputs: int = 1, **attributes: Any) -> Any:
+        def call(*inputs: Any, _domain: str = "", _outputs: int = 1, _others: bool = False, **attributes: Any) -> Any:
             operands = ", ".join(_operand(operand) for operand in inputs)
-            shown = ", ".join(f"{key} = {_literal(value)}" for key, value in attributes.items())
+            known = [f"{key} = {_literal(value)}" for key, value in attributes.items()]
+            shown = ", ".join([*known, "..."] if _others else known)
             count = len(self._lines)
             results = [_Traced(self, f"t{count}_{index}") for index in range(_outputs)]
             left = ", ".join(result.text for result in results)
@@ -289,14 +328,19 @@ class _Operators:
         return call
 
 
-def _side(heading: str, parameters: Sequence[str], function: Callable[..., Any]) -> str:
+def _side(heading: str, parameters: Sequence[str], optional: int, function: Callable[..., Any]) -> str:
     lines: list[str] = []
     op = _Operators(lines)
     results = function(op, *[_Traced(op, name) for name in parameters])
     results = results if isinstance(results, tuple) else (results,)
+    for result in results:
+        if not isinstance(result, _Traced):
+            raise TypeError(f"{result!r} is not a result of a rule: return what calls of `op` give, or operands")
     shown = ", ".join(result.text for result in results)
     body = "{\n" + "\n".join(lines) + "\n}" if lines else "{}"
-    return f"{heading} ({', '.join(parameters)}) => ({shown}) {body}"
+    first = len(parameters) - optional
+    listed = ", ".join(name if index < first else f"{name}?" for index, name in enumerate(parameters))
+    return f"{heading} ({listed}) => ({shown}) {body}"
 
 
 if TYPE_CHECKING:
@@ -335,7 +379,12 @@ def rule(
     """Makes a rewrite rule of functions that are traced.
 
     As a decorator, the function returns the left and the right side. Otherwise, two functions give one side each. Numbers are
-    constants. `since` is the least version of the default operator set, and `where` the conditions of the rule as text.
+    constants. `since` is the least version of the default operator set, and `where` the conditions of the rule as text. A
+    parameter with the default `None` is an operand that a node may leave out.
+
+    Calls have the names of operators: `op.Conv(x, w, pads=[1, 1, 1, 1])`. `op.attribute("p")` is the value of an attribute,
+    whatever it is. Further arguments are `_domain="com.acme"`, the operator set, `_outputs=2`, the number of results, and
+    `_others=True`, which allows other attributes than those given and passes them on to the same operator of the right side.
 
     >>> import onnxkit as ox
     >>> @ox.rule
@@ -347,25 +396,39 @@ def rule(
     """
     if left is None:
         return lambda function: rule(function, name=name, exactness=exactness, since=since, where=where)
-    code = left.__code__
-    parameters = code.co_varnames[1 : code.co_argcount]
+    parameters = _parameters(left)
+    optional = len(left.__defaults__ or ())
     title = (name or left.__name__).replace("_", "-")
+    if title == "<lambda>":
+        raise TypeError("a rule that is a `lambda` needs `name=`")
     if right is None:
         both = left
 
-        def first(op: Any, *operands: Any) -> Any:
-            # Both sides are traced together; each has its own list of lines.
-            return both(op, *operands)[0]
+        def side(index: int) -> Callable[..., Any]:
+            def traced(op: Any, *operands: Any) -> Any:
+                # Both sides are traced together; each has its own list of lines.
+                sides = both(op, *operands)
+                if not isinstance(sides, tuple) or len(sides) != 2:
+                    raise TypeError("a rule returns two sides: what is replaced, and what replaces it")
+                return sides[index]
 
-        def second(op: Any, *operands: Any) -> Any:
-            return both(op, *operands)[1]
+            return traced
 
-        left, right = first, second
+        left, right = side(0), side(1)
     # Where one function gives both sides, the calls of the other one are traced as well.
-    sides = _needed(_side("from", parameters, left)), _needed(_side("to", parameters, right))
+    sides = _needed(_side("from", parameters, optional, left)), _needed(_side("to", parameters, optional, right))
     version = "" if since is None else f", since {since}"
     conditions = "" if where is None else f"\nwhere {where}"
     return Rules.parse(f"# A rule of Python.\nrule {title}: {exactness}{version}\n{sides[0]}{conditions}\n{sides[1]}\n")
+
+
+def _parameters(function: Callable[..., Any]) -> list[str]:
+    """The operands of a rule: the parameters of its function after `op`."""
+    code = getattr(function, "__code__", None)
+    flags = 0x04 | 0x08  # `*operands` and `**operands`
+    if code is None or hasattr(function, "__self__") or code.co_flags & flags or code.co_kwonlyargcount or code.co_argcount < 1:
+        raise TypeError("a rule is a function of `op` and its operands by position, such as `def rule(op, x, y)`")
+    return list(code.co_varnames[1 : code.co_argcount])
 
 
 def _needed(side: str) -> str:

@@ -214,7 +214,10 @@ class Why(_Result):
 
 
 class Result(_Result):
-    """What passes did: `edits`, `journal`, `refused`, `missed`, `passes`, `nodes_before` and `nodes_after`."""
+    """What passes did: `edits`, `journal`, `refused`, `missed`, `passes`, `nodes_before`, `nodes_after` and `ended`.
+
+    `ended` is `None` if nothing more changes, and `rounds` or `edits` if as many were made as are allowed.
+    """
 
     __slots__ = ("model",)
     model: Model
@@ -245,9 +248,10 @@ class Result(_Result):
 
     def __repr__(self) -> str:
         refused = f", {len(self.refused)} refused" if self.refused else ""
+        ended = f"; ended by the most {self.ended}" if self.ended in ("rounds", "edits") else ""
         return (
             f"{self.edits} edits ({self.proved} proved, {self.tested} tested{refused}): "
-            f"{self.nodes_before} -> {self.nodes_after} nodes"
+            f"{self.nodes_before} -> {self.nodes_after} nodes{ended}"
         )
 
 

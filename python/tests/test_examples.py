@@ -119,6 +119,7 @@ def test_half_precision():
     half = program("half_precision").half_precision(model)
     ox.check(half).raise_for_errors()
     assert half.graph.outputs[0].name == "y"
+    assert {str(value.const_value.dtype) for value in half.graph.initializers.values()} == {"float16"}
     inference = ox.infer(half, inplace=False)
     [conv] = ox.find(half, "Conv()")
     assert inference.dtype(conv.outputs[0]) == ox.DType.FLOAT16

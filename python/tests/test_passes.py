@@ -1,5 +1,7 @@
 """Passes and rules in Python."""
 
+import functools
+
 import pytest
 
 import onnxkit as ox
@@ -117,3 +119,108 @@ def test_shapes_are_assumptions():
     model = ox.parse("g (float[N,M] x) => (float[N,M] y) { s = Shape (x) r = Reshape (x, s) y = Relu (r) }")
     result = ox.run_passes(model, [no_reshape], prove=True)
     assert result.edits == 1, result.to_dict()
+
+
+def test_one_pass_is_a_list_of_one():
+    model = ox.parse("g (float[N] x) => (float[N] y) { a = Identity (x) y = Neg (a) }")
+    assert ox.run_passes(model.clone(), "no-identities").nodes_after == 1
+    assert ox.run_passes(model.clone(), ox.rule(lambda op, x: (op.Neg(op.Identity(x)), op.Neg(x)), name="r")).nodes_after == 1
+    with pytest.raises(TypeError, match="ox.pass_"):
+        ox.run_passes(model, [lambda cx: None])
+
+
+def test_a_pass_that_always_edits_ends():
+    @ox.pass_("swap")
+    def swap(cx):
+        for node in cx.nodes("Add"):
+            with cx.patch(node) as p:
+                p.replace(node.outputs[0], p.add("Add", [node.inputs[1], node.inputs[0]]))
+
+    done = ox.run_passes(ox.parse("g (float[N] x, float[N] z) => (float[N] y) { y = Add (x, z) }"), swap)
+    assert done.ended == "rounds" and "rounds" in repr(done)
+    assert ox.run_passes(ox.parse("g (float[N] x) => (float[N] y) { y = Neg (x) }"), swap).ended is None
+
+
+def test_constants_behind_identities():
+    found = []
+
+    @ox.pass_("look")
+    def look(cx):
+        for node in cx.nodes("Add"):
+            with cx.patch(node) as p:
+                found.append(p.constant_of(node.inputs[1]))
+                p.replace(node.outputs[0], p.add("Sub", [node.inputs[0], p.constant(-found[-1].numpy())]))
+
+    model = ox.parse("g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { v = Identity (w) u = Identity (v) y = Add (x, u) }")
+    assert ox.run_passes(model, look, prove=True).edits == 1
+    assert found[0].tolist() == [1.0, 2.0]
+
+
+def patched(describe):
+    model = ox.parse("g (float[N] x) => (float[N] y) { a = Relu (x) y = Neg (a) }")
+
+    @ox.pass_("p")
+    def made(cx):
+        [node] = cx.nodes("Neg")
+        with cx.patch(node) as p:
+            describe(cx, p, node)
+
+    ox.run_passes(model, made)
+
+
+def test_what_a_patch_cannot_use():
+    with pytest.raises(TypeError, match="constant"):
+        patched(lambda cx, p, node: p.replace(node.outputs[0], p.add("Add", [node.inputs[0], 1.0])))
+    with pytest.raises(TypeError):
+        patched(lambda cx, p, node: p.replace(node.outputs[0], None))
+    with pytest.raises(TypeError):
+        patched(lambda cx, p, node: p.replace(node, node.inputs[0]))
+    with pytest.raises(ValueError, match="another patch"):
+        patched(lambda cx, p, node: p.replace(node.outputs[0], cx.patch(node).add("Abs", node.inputs)))
+
+
+def test_forms_of_traced_rules():
+    numpy = pytest.importorskip("numpy")
+
+    def text(function, **options):
+        return ox.rule(function, name="r", **options).text
+
+    assert "Div (x, 1.4142135623730951)" in text(lambda op, x: (op.Erf(x / numpy.sqrt(2)), op.Relu(x)))
+    assert "Mul (1.4142135623730951, x)" in text(lambda op, x: (op.Erf(numpy.sqrt(2) * x), op.Relu(x)))
+    assert "<alpha = 2.0>" in text(lambda op, x: (op.Elu(op.Neg(x), alpha=numpy.float32(2)), op.Relu(x)))
+    assert "perm = [1, 0]" in text(lambda op, x: (op.Relu(op.Transpose(x, perm=numpy.array([1, 0]))), op.Transpose(x, perm=[1, 0])))
+    assert "(x, [0])" in text(lambda op, x: (op.Relu(op.Unsqueeze(x, [numpy.int64(0)])), op.Unsqueeze(x, [0])))
+
+    def conv(op, x, w, b=None):
+        return op.Conv(op.Neg(x), op.Neg(w), b, _others=True), op.Conv(x, w, b, _others=True)
+
+    rules = ox.rule(conv, exactness="rounding")
+    assert "from (x, w, b?)" in rules.text and "Conv <...>" in rules.text
+    for bias in ("", ", b"):
+        model = ox.parse(
+            f"g (float[1,2,4,4] x, float[3,2,1,1] w, float[3] b) => (y) {{ m = Neg (x) n = Neg (w) y = Conv <strides = [2, 2]> (m, n{bias}) }}"
+        )
+        assert ox.run_passes(model, rules, prove=True).edits == 1
+        [node] = model.nodes()
+        assert node.attrs["strides"] == [2, 2] and len(node.inputs) == (3 if bias else 2)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda op, *operands: (op.Neg(operands[0]), operands[0]),
+        lambda: None,
+        lambda op, x: op.Neg(x),
+        lambda op, x: (op.Neg(x), 0.0),
+        lambda op, x: (op.And(x, True), x),
+        functools.partial(lambda op, x: (op.Neg(x), x)),
+    ],
+)
+def test_functions_that_are_no_rules(function):
+    with pytest.raises(TypeError):
+        ox.rule(function, name="r")
+
+
+def test_a_lambda_has_no_name():
+    with pytest.raises(TypeError, match="name="):
+        ox.rule(lambda op, x: (op.Neg(op.Neg(x)), x))

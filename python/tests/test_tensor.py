@@ -1,5 +1,7 @@
 """Tensors and arrays."""
 
+import array
+
 import pytest
 
 import onnxkit as ox
@@ -24,6 +26,116 @@ def test_without_numpy():
     with pytest.raises(BufferError):
         memoryview(ox.Tensor(["a"]))
     assert ox.Tensor([1.0, 3.0]).statistics()["mean"] == 2.0
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype", "error"),
+    [
+        ([1, [2]], None, ValueError),
+        ([[1, 2], [3, [4]]], None, ValueError),
+        ([[1, 2], 3], None, ValueError),
+        ([[], [1]], None, ValueError),
+        ([1, "a"], None, TypeError),
+        (["a", 1], "string", TypeError),
+        (["1"], "float", TypeError),
+        ([1.5], "int8", TypeError),
+        ([300], "int8", OverflowError),
+        ([2**63], None, OverflowError),
+        (None, None, TypeError),
+        ({1, 2}, None, TypeError),
+        (iter([1]), None, TypeError),
+        # Whether these bytes are numbers or what a file has is not known without the shape.
+        (b"\0\0\x80?", "float", TypeError),
+    ],
+)
+def test_refuses(values, dtype, error):
+    with pytest.raises(error):
+        ox.Tensor(values, dtype)
+
+
+def test_truth_values_are_0_and_1():
+    assert ox.Tensor([2, 0, 3.5], "bool").tobytes() == b"\1\0\1"
+
+
+def test_buffers_that_skip_or_convert():
+    view = memoryview(array.array("f", [0, 1, 2, 3, 4, 5]))[::2]
+    assert ox.Tensor(view).tolist() == [0, 2, 4]
+    assert ox.Tensor(view, shape=[3, 1]).shape == (3, 1)
+    assert ox.Tensor(view, "double").tobytes() == array.array("d", [0, 2, 4]).tobytes()
+    assert ox.Tensor(array.array("i", [1, 2]), "float").tolist() == [1.0, 2.0]
+
+
+def test_memory_that_others_write_is_copied():
+    memory = bytearray(array.array("f", [1, 2]).tobytes())
+    tensor = ox.Tensor(memoryview(memory).toreadonly().cast("f"))
+    memory[:] = bytes(8)
+    assert tensor.tolist() == [1.0, 2.0]
+    model = ox.Model()
+    model.graph.add_output(model.graph.constant([1.0, 2.0], name="w"))
+    raw = bytes(model)
+    for read in (ox.loads, ox.Model.from_any):
+        memory = bytearray(raw)
+        loaded = read(memoryview(memory).toreadonly())
+        memory[:] = bytes(len(memory))
+        assert loaded.graph["w"].const_value.tolist() == [1.0, 2.0]
+
+
+def test_arrays_that_others_write_are_copied():
+    numpy = pytest.importorskip("numpy")
+    owner = numpy.arange(4, dtype=numpy.float32)
+    for view in (owner.view(), numpy.broadcast_to(owner, (4,)), numpy.frombuffer(owner, numpy.float32)):
+        view.flags.writeable = False
+        tensor = ox.Tensor(view)
+        owner[0] = 9
+        assert tensor.tolist()[0] == 0
+        owner[0] = 0
+    memory = bytearray(8)
+    frozen = numpy.frombuffer(memory, numpy.float32).view()
+    frozen.flags.writeable = False
+    tensor = ox.Tensor(frozen)
+    memory[:] = b"\1" * 8
+    assert tensor.tolist() == [0.0, 0.0]
+
+
+def test_arrays_without_an_element_type():
+    numpy = pytest.importorskip("numpy")
+    for values in (numpy.array([1, 2.5], dtype=object), numpy.array([None]), numpy.float32):
+        with pytest.raises(TypeError):
+            ox.Tensor(values)
+    with pytest.raises(TypeError):
+        ox.Tensor(numpy.array(["1"]), "float")
+    with pytest.raises(TypeError):
+        ox.Tensor(numpy.array([1.0]), "string")
+    with pytest.raises(TypeError):
+        ox.Tensor(numpy.array([1j]), "int8")
+    with pytest.raises(ox.ArgumentError):
+        ox.Tensor(numpy.array(["2020"], dtype="datetime64"))
+    assert ox.Tensor(numpy.array(["a", b"b"], dtype=object)).tolist() == ["a", "b"]
+
+
+def test_scalars_of_numpy_keep_their_type():
+    numpy = pytest.importorskip("numpy")
+    assert ox.Tensor([numpy.int64(1), numpy.int64(2**53 + 1)]).tolist() == [1, 2**53 + 1]
+    assert ox.Tensor([numpy.True_]).dtype == "bool"
+    assert ox.Tensor([numpy.float16(1.5)]).dtype == "float16"
+    assert ox.Tensor([numpy.array([1, 2]), numpy.array([3, 4])]).shape == (2, 2)
+
+
+def test_integers_out_of_range():
+    numpy = pytest.importorskip("numpy")
+    pytest.importorskip("ml_dtypes")
+    for values, dtype in (([300, 7], "int8"), ([8], "int4"), ([-1], "uint4"), ([2.0**63], "int64"), ([numpy.inf], "int8")):
+        with pytest.raises(OverflowError):
+            ox.Tensor(numpy.array(values), dtype)
+    with pytest.raises(ValueError):
+        ox.Tensor(numpy.array([numpy.nan]), "int32")
+    for values, dtype in (([9], "int4"), ([-1], "uint2")):
+        with pytest.raises(OverflowError):
+            ox.Tensor(values, dtype)
+    assert ox.Tensor([-8, 7], "int4").tolist() == [-8, 7]
+    assert ox.Tensor(numpy.array([-8, 7]), "int4").tolist() == [-8, 7]
+    assert ox.Tensor(numpy.array([1.75, -1.75]), "int8").tolist() == [1, -1]
+    assert ox.Tensor(numpy.array([2**63 - 1]), "int64").tolist() == [2**63 - 1]
 
 
 def test_dtype():
