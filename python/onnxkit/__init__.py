@@ -63,8 +63,11 @@ from ._errors import (
     Stopped,
 )
 from ._passes import Pass, PassContext, Patch, pass_, passes, rule, run_passes
+from ._pickling import register as _register_for_pickle
 from ._results import Comparison, Converted, Cost, Diff, Finding, Fix, Info, ModelHash, Report, Resized, Result, Schema, Why
 from ._scan import SCAN_SCHEMA, scan, scan_many
+
+_register_for_pickle()
 
 __all__ = [
     "ArgumentError", "AttrRef", "Attributes", "BugError", "CheckError", "Comparison", "ConcurrentEditError",
