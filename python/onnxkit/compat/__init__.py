@@ -15,7 +15,7 @@ from __future__ import annotations
 import sys
 import types
 
-from . import _mode
+from ._mode import MODE
 
 __all__ = ["install", "is_installed"]
 
@@ -23,12 +23,16 @@ _NATIVE = "onnx.onnx_cpp2py_export"
 _MODULES = ("checker", "defs", "inliner", "parser", "printer", "shape_inference", "version_converter")
 
 
-def install(*, reference_texts: bool = False) -> None:
+def install(*, profile: str = "reference", reference_texts: bool = False, reference_limits: bool = False) -> None:
     """Puts this package in the place of the native module of `onnx`, which must not be imported yet.
 
-    With `reference_texts=True`, refusals have the wording of the reference where it is known.
+    With the profile `reference`, the checker and strict inference refuse what the reference refuses; with `spec`, all that
+    the specification does not allow. `reference_texts=True` gives refusals the wording of the reference where it is known,
+    and text its form. `reference_limits=True` refuses conversions that the reference cannot make.
     """
-    _mode.set_reference_texts(reference_texts)
+    if profile not in ("reference", "spec"):
+        raise ValueError(f"`{profile}` is not a profile: `reference` or `spec`")
+    MODE.profile, MODE.reference_texts, MODE.reference_limits = profile, reference_texts, reference_limits
     if is_installed():
         return
     if _NATIVE in sys.modules:

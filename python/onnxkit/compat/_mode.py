@@ -1,4 +1,4 @@
-"""How the drop-in words its refusals."""
+"""How closely the drop-in follows the reference."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-_reference_texts = False
+
+class Mode:
+    """What `install` was asked for."""
+
+    # `reference`: models are refused that the reference refuses; `spec`: all that the specification does not allow.
+    profile = "reference"
+    # Whether refusals have the wording of the reference, and text has its form.
+    reference_texts = False
+    # Whether conversions are refused that the reference cannot make.
+    reference_limits = False
 
 
-def set_reference_texts(wanted: bool) -> None:
-    """Chooses the wording of refusals: of the reference, or of this package."""
-    global _reference_texts
-    _reference_texts = wanted
-
-
-def reference_texts() -> bool:
-    """Whether refusals have the wording of the reference, where it is known."""
-    return _reference_texts
+MODE = Mode()
 
 
 def worded(findings: Iterable[Mapping[str, Any]]) -> str:
@@ -28,7 +29,7 @@ def worded(findings: Iterable[Mapping[str, Any]]) -> str:
         return "the model is refused"
     first = found[0]
     message = f"{first['place']}: {first['message']}" if first["place"] else str(first["message"])
-    if _reference_texts:
+    if MODE.reference_texts:
         from ._texts import reference_message
 
         message = reference_message(first) or message

@@ -55,7 +55,7 @@ def declared(encoded: bytes, data_prop: bool) -> bytes:
         types = _types(model)
         symbolic = (lambda name: _elements(model, name)) if data_prop else (lambda name: None)
         for name, kind in outputs_of(schema, node, types, data, versions, symbolic):
-            if name not in types:
+            if name not in types or not types[name].tensor_type.HasField("shape"):
                 _declare(model.graph, name, kind)
     return bytes(model.SerializeToString())
 
@@ -64,6 +64,10 @@ def _declare(graph: Any, name: str, kind: Any) -> None:
     for port in graph.output:
         if port.name == name:
             port.type.CopyFrom(kind)
+    for port in graph.value_info:
+        if port.name == name:
+            port.type.CopyFrom(kind)
+            return
     graph.value_info.add(name=name, type=kind)
 
 

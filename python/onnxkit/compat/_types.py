@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
     from ._schema import OpSchema
 
+# Operators whose outputs have shapes that depend on elements of constants.
+_READS_SIZES = frozenset(
+    "CenterCropPad Col2Im ConstantOfShape Expand OneHot Pad Range Reshape Resize Slice Split Squeeze Tile TopK Unsqueeze".split()
+)
 _WRAPPERS = ("seq(", "optional(", "sparse_tensor(")
 
 
@@ -36,7 +40,8 @@ def type_string(text: str) -> str | None:
     return f"tensor({name})"
 
 
-def _formal(formals: Sequence[FormalParameter], index: int) -> FormalParameter | None:
+def formal_at(formals: Sequence[FormalParameter], index: int) -> FormalParameter | None:
+    """The formal parameter of an operand by its index."""
     if index < len(formals):
         return formals[index]
     if formals and formals[-1].option is FormalParameterOption.Variadic:
@@ -79,12 +84,23 @@ def unreadable_constants(model: _core.Model, inference: _core.Inference) -> list
     for node in model.nodes():
         schema = None if node.callee is not None else _registry.schema_of(node, versions)
         for index, value in enumerate(node.inputs if schema is not None else ()):
-            formal = None if schema is None else _formal(schema.inputs, index)
+            formal = None if schema is None else formal_at(schema.inputs, index)
             if value is None or formal is None or not value.is_initializer():
                 continue
             kind = type_string(inference.type(value))
             if kind is not None and formal.types and kind not in formal.types and len(formal.types) == 1:
                 found.append(_finding(node, f"input {index} `{formal.name}` is {kind}"))
+    return found
+
+
+def unreadable_shapes(model: _core.Model) -> list[dict[str, Any]]:
+    """A finding for each node that takes sizes from the elements of a constant in another file, which is not read."""
+    found = []
+    for node in model.nodes():
+        for value in node.inputs if node.op_type in _READS_SIZES and not node.domain else ():
+            tensor = None if value is None or not value.is_initializer() else value.const_value
+            if tensor is not None and tensor.is_external and tensor.dtype == _core.DType.INT64 and len(tensor.shape) < 2:
+                found.append(_finding(node, f"the elements of `{value.name}` are in another file, which is not read"))
     return found
 
 
@@ -116,7 +132,7 @@ def _problem(node: _core.Node, schema: OpSchema, inference: _core.Inference) -> 
     variables: dict[str, str] = {}
     for formals, values, what in ((schema.inputs, node.inputs, "input"), (schema.outputs, node.outputs, "output")):
         for index, value in enumerate(values):
-            formal = _formal(formals, index)
+            formal = formal_at(formals, index)
             kind = None if value is None or formal is None else type_string(inference.type(value))
             # Registered schemas may state types in forms of their own, which say nothing about operands.
             if kind is None or formal is None or not all("(" in allowed for allowed in formal.types):

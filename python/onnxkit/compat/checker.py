@@ -8,7 +8,7 @@ from onnxkit import _core
 from onnxkit._errors import LimitError, LoadError, OnnxError
 
 from . import _fields, _registry, _wire
-from ._mode import worded
+from ._mode import MODE, worded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class LexicalScopeContext:
 
 
 def _refuse(model: _core.Model, full: bool, ignored: Collection[str] = ()) -> None:
-    found = _core.check(model, full, "reference")["findings"]
+    found = _core.check(model, full, MODE.profile)["findings"]
     errors = [
         finding for finding in found
         if finding["severity"] == "error" and finding["slug"] not in ignored and not _registry.is_known(finding)

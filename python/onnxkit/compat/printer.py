@@ -7,7 +7,8 @@ import textwrap
 from onnxkit import _core
 from onnxkit._errors import OnnxError
 
-from . import _mode, _wire
+from . import _wire
+from ._mode import MODE
 
 # Parts are printed within a model of these versions, which does not change how they are printed.
 _IR_VERSION, _VERSIONS = 14, {"": 28}
@@ -19,7 +20,7 @@ def _printed(encoded: bytes) -> str:
         text = model.to_text()
     except OnnxError as error:
         raise RuntimeError(str(error)) from None
-    if not _mode.reference_texts():
+    if not MODE.reference_texts:
         return text
     from . import _print_form
 

@@ -6,7 +6,7 @@ from onnxkit import _core
 from onnxkit._errors import LoadError, OnnxError
 
 from . import _registry
-from ._mode import worded
+from ._mode import MODE, worded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -162,7 +162,8 @@ def infer(model: _core.Model, *, check_type: bool, strict_mode: bool, data_prop:
         raise InferenceError(str(error)) from None
     errors = []
     if strict_mode:
-        errors += [finding for finding in inference.findings if finding["severity"] == "error"]
+        errors += [finding for finding in inference.findings if finding["severity"] == "error" and _counts(finding)]
+        errors += _types.unreadable_shapes(model)
         errors += [finding for finding in defects if finding["slug"] in _CONSTANTS]
         check = _types.mismatches if check_type else _types.unreadable_constants
         errors += check(model, inference)
@@ -170,6 +171,12 @@ def infer(model: _core.Model, *, check_type: bool, strict_mode: bool, data_prop:
         errors += _types.custom_mismatches(model)
     if errors:
         raise InferenceError(worded(errors))
+
+
+def _counts(finding: Mapping[str, Any]) -> bool:
+    from ._beyond import is_beyond
+
+    return MODE.profile == "spec" or not is_beyond(finding)
 
 
 def _refuse_recursion(model: _core.Model) -> None:
@@ -289,9 +296,10 @@ def infer_node(
     if refused:
         raise checker.ValidationError(worded(refused))
     inferred = onnx.ModelProto.FromString(infer_shapes(model.SerializeToString(), True, True, False))
+    known = {dim.dim_param for port in model.graph.input for dim in port.type.tensor_type.shape.dim}
     for port in inferred.graph.output:
         for dim in port.type.tensor_type.shape.dim:
-            # Names of unknown sizes, which mean nothing without the rest of a model.
-            if dim.dim_param.startswith("unk__"):
+            # Names of unknown sizes and expressions mean nothing without the rest of a model.
+            if dim.dim_param and dim.dim_param not in known:
                 dim.Clear()
     return {port.name: port.type.SerializeToString() for port in inferred.graph.output}

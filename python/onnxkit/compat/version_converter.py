@@ -5,11 +5,15 @@ from __future__ import annotations
 from onnxkit import _core, _errors
 
 from . import _constants, _defaults
-from ._mode import worded
+from ._mode import MODE, worded
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 # What a model must not have when it is converted: names without a value.
 _UNDEFINED = frozenset({"value-never-defined", "graph-output-not-produced"})
 _NOTHING_DEFINES = "nothing defines"
+_RECURRENT = frozenset({"RNN", "GRU", "LSTM"})
 
 
 class ConvertError(Exception):
@@ -44,6 +48,11 @@ def _converted(model: bytes, target: int) -> bytes:
         ]
         if undefined:
             raise RefusedConversion(worded(undefined))
+        if MODE.reference_limits:
+            from ._refusals import refusals
+
+            for reason in refusals(converted, target):
+                raise RefusedConversion(reason)
         _core.infer(converted, {}, True)
         _core.convert(converted, target, "")
         _core.infer(converted, {}, True)
@@ -54,4 +63,17 @@ def _converted(model: bytes, target: int) -> bytes:
     proto = onnx.ModelProto.FromString(converted.to_bytes())
     known = _constants.names(onnx.ModelProto.FromString(model).graph)
     _constants.as_nodes(proto.graph, known)
+    _state_layouts(proto, model, target)
     return bytes(proto.SerializeToString())
+
+
+def _state_layouts(proto: Any, model: bytes, target: int) -> None:
+    """States the default layout of recurrent operators that had none before version 14, as the reference does."""
+    import onnx
+
+    imports = onnx.ModelProto.FromString(model).opset_import
+    if target < 14 or all(entry.domain or entry.version >= 14 for entry in imports):
+        return
+    for node in proto.graph.node:
+        if node.op_type in _RECURRENT and not node.domain and all(one.name != "layout" for one in node.attribute):
+            node.attribute.add(name="layout", type=onnx.AttributeProto.INT, i=0)
