@@ -1,13 +1,15 @@
-"""`onnx` on this package. Each test runs in a process of its own, since the native module is replaced before `onnx` is imported."""
+"""`onnx` on this package. Each test runs in a separate process, since the native module is replaced before `onnx` is imported."""
 
 from __future__ import annotations
 
+import pathlib
 import subprocess
 import sys
 import textwrap
 
 import pytest
 
+DOCS = pathlib.Path(__file__).parents[2] / "docs" / "compat.md"
 HEADER = '<ir_version: 10, opset_import: ["": 21]>'
 
 
@@ -182,3 +184,74 @@ def test_external_data_is_opened_within_the_folder_only() -> None:
             print("refused")
     """
     assert run(program).splitlines() == ["b'1234'"] + ["refused"] * 5
+
+
+@pytest.mark.skipif(not DOCS.exists(), reason="the page is in the repository")
+def test_the_page_is_right() -> None:
+    program = f"""
+    import doctest, pathlib
+    text = "\\n".join("" if line.startswith("```") else line for line in pathlib.Path({str(DOCS)!r}).read_text().split("\\n"))
+    test = doctest.DocTestParser().get_doctest(text, {{}}, "compat.md", None, 0)
+    result = doctest.DocTestRunner().run(test)
+    print(result.attempted > 10, result.failed)
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=120)
+    assert done.stdout.strip() == "True 0", done.stdout + done.stderr
+
+
+def test_the_profile_decides_what_strict_inference_refuses() -> None:
+    program = """
+    model = onnx.parser.parse_model(
+        '<ir_version: 10, opset_import: ["": 21]> g (float[2,4] x, int64[2] i) => (y) { y = GatherElements (x, i) }')
+    try:
+        onnx.shape_inference.infer_shapes(model, strict_mode=True)
+        print("accepted")
+    except onnx.shape_inference.InferenceError:
+        print("refused")
+    """
+    assert run(program) == "accepted"
+    assert run(program, install='onnxkit.compat.install(profile="spec")') == "refused"
+
+
+def test_conversions_are_refused_on_request_that_the_reference_cannot_make() -> None:
+    program = """
+    model = onnx.parser.parse_model(
+        '<ir_version: 13, opset_import: ["": 28]> g (float16[2] x) => (float16[2] y) { y = Celu (x) }')
+    try:
+        print(onnx.version_converter.convert_version(model, 27).opset_import[0].version)
+    except onnx.version_converter.ConvertError as error:
+        print(error)
+    """
+    assert run(program) == "27"
+    limited = run(program, install="onnxkit.compat.install(reference_limits=True)")
+    assert limited == "Celu of tensor(float16) has no adapter to version 27"
+
+
+def test_defaults_of_inputs_are_constants_of_conversions_and_are_no_inputs_afterwards() -> None:
+    program = """
+    model = onnx.parser.parse_model(
+        '<ir_version: 10, opset_import: ["": 21]> g (float[2,3] x, int64[1] axes) => (float[2,1] y) '
+        '<int64[1] axes = {1}> { y = ReduceSum (x, axes) }')
+    print([port.name for port in onnx.version_converter.convert_version(model, 11).graph.input])
+    """
+    assert run(program) == "['x']"
+
+
+@pytest.mark.parametrize("install", ["onnxkit.compat.install()", ""])
+def test_the_backend_runs_models_and_nodes(install: str) -> None:
+    program = """
+    import numpy as np, onnxkit.backend as backend
+    model = onnx.parser.parse_model(
+        '<ir_version: 10, opset_import: ["": 21]> g (float[2] x, float[2] w) => (float[2] y, float[2] z) '
+        '<float[2] w = {1, 2}> { y = Add (x, w) z = Neg (x) }')
+    x = np.array([3, 4], dtype=np.float32)
+    for inputs in ([x], x, {"x": x}, [x, np.zeros(2, dtype=np.float32)]):
+        print([output.tolist() for output in backend.prepare(model).run(inputs)])
+    node = onnx.helper.make_node("SequenceAt", ["s", "i"], ["y"])
+    print(backend.run_node(node, [[x, x + 1], np.array(1, dtype=np.int64)])[0].tolist())
+    print(backend.supports_device("CPU"), backend.supports_device("CUDA:0"))
+    """
+    assert run(program, install=install).splitlines() == [
+        "[[4.0, 6.0], [-3.0, -4.0]]", "[[4.0, 6.0], [-3.0, -4.0]]", "[[4.0, 6.0], [-3.0, -4.0]]",
+        "[[3.0, 4.0], [-3.0, -4.0]]", "[4.0, 5.0]", "True False",
+    ]

@@ -1,6 +1,6 @@
 """Contradictions that inference finds and the reference does not, with what the specification says.
 
-With the profile `reference`, strict inference does not raise for these alone, as the checker does not for its rules beyond the
+With the profile `reference`, strict inference does not raise for these, just as the checker omits its rules beyond the
 reference. The list has those that models of the reference's tests have.
 """
 

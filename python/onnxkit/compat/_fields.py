@@ -1,4 +1,4 @@
-"""Fields that exclude each other, in attributes and tensors that stand alone.
+"""Fields that exclude each other, in standalone attributes and tensors.
 
 The decoder of the native module keeps one of them and reports the others; the report is not part of the model.
 """

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
-# How the reference writes that there is no upper bound.
+# The number that means an unlimited number of operands in the reference.
 UNBOUNDED = 2147483647
 
 
@@ -212,7 +212,7 @@ class OpSchema:
 
     @staticmethod
     def is_infinite(v: int) -> bool:
-        """Whether a number stands for no upper bound."""
+        """Whether a number means an unlimited number of operands."""
         return v == UNBOUNDED
 
     @property

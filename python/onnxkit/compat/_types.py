@@ -134,7 +134,7 @@ def _problem(node: _core.Node, schema: OpSchema, inference: _core.Inference) -> 
         for index, value in enumerate(values):
             formal = formal_at(formals, index)
             kind = None if value is None or formal is None else type_string(inference.type(value))
-            # Registered schemas may state types in forms of their own, which say nothing about operands.
+            # Registered schemas may state types in other forms, which are not compared.
             if kind is None or formal is None or not all("(" in allowed for allowed in formal.types):
                 continue
             if kind.replace(" ", "") not in {allowed.replace(" ", "") for allowed in formal.types}:

@@ -1,7 +1,7 @@
 """The wire format of protobuf, as far as messages are put into others and taken out again.
 
-The native module reads and writes whole models. A node, a graph or a tensor that stands alone is put into a model for it,
-without decoding.
+The native module reads and writes whole models. A standalone node, graph or tensor is put into a model for it, without
+decoding.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from typing import Any
 
-# The domain of nodes that are made to hold an attribute or a tensor which stands alone.
+# The domain of nodes that are made to hold a standalone attribute or tensor.
 _HOLDER = "onnxkit.part"
 # A part uses values that are defined outside of it.
 _ENVIRONMENT = frozenset({"value-never-defined", "graph-output-not-produced", "initializer-not-input"})

@@ -43,7 +43,7 @@ def function_to_text(function: bytes) -> str:
     """The text of an encoded `FunctionProto`."""
     graph = _wire.text(_wire.GRAPH_NAME, "part")
     text = _printed(_wire.model(_IR_VERSION, _VERSIONS, graph, _wire.message(_wire.MODEL_FUNCTIONS, function)))
-    # The header of the model, its graph, which is empty, and the header of the function each end with a line of their own.
+    # The graph of the model is empty, and ends before the function.
     return text.split("}\n", 1)[1].lstrip("\n")
 
 

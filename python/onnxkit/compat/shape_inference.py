@@ -143,7 +143,7 @@ def _model_proto(versions: Mapping[str, int], ir_version: int = 10) -> Any:
     return model
 
 
-# What strict inference refuses besides its own findings: constants whose elements cannot be read, or that contradict their types.
+# Findings of the checker that strict inference refuses, too: constants whose elements cannot be read, or that contradict their types.
 _CONSTANTS = frozenset({"tensor-data-size", "tensor-data-in-wrong-field", "initializer-contradicts-type"})
 
 
@@ -180,7 +180,7 @@ def _counts(finding: Mapping[str, Any]) -> bool:
 
 
 def _refuse_recursion(model: _core.Model) -> None:
-    """Raises an error if a function calls itself, in any mode: there is no type to infer."""
+    """Raises an error if a function calls itself, in any mode: its types are undefined."""
     if not model.functions:
         return
     found = [one for one in _core.check(model, False, "reference")["findings"] if one["slug"] == "function-calls-itself"]

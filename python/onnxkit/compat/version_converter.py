@@ -17,11 +17,11 @@ _RECURRENT = frozenset({"RNN", "GRU", "LSTM"})
 
 
 class ConvertError(Exception):
-    """A model that has no form in another version of its operator set."""
+    """A model that cannot be converted to another version of its operator set."""
 
 
 class RefusedConversion(ConvertError, RuntimeError):
-    """The reference raises either of both, depending on where it notices that there is no form."""
+    """The reference raises either of both, depending on where it notices that a form does not exist."""
 
 
 def convert_version(model: bytes, target: int) -> bytes:
@@ -30,7 +30,7 @@ def convert_version(model: bytes, target: int) -> bytes:
         return _converted(model, target)
     except RefusedConversion:
         # What is an attribute in the other version must be constant. A default can be replaced by the caller: it is constant
-        # only without the input. The result has no such input, so that nobody gives it a value that would be ignored.
+        # only without the input. The result has no such input, so that a caller cannot give a value that would be ignored.
         constant, defaults = _defaults.as_constants(model)
         if not defaults:
             raise
