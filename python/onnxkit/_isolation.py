@@ -186,8 +186,8 @@ def _row(request: dict[str, Any], timeout: float | None, memory: int) -> dict[st
             raise
         if row is not None:
             _idle.put(process)
-            if memory and had_served and row["error_code"] is not None:
-                # Files before it may have left too little memory.
+            if had_served and "memory" in (row["error"] or ""):
+                # Files before it may have left too little.
                 is_new = True
                 continue
             # It is shown as the caller wrote it.

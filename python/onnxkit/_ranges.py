@@ -46,11 +46,11 @@ class FileChangedError(OSError):
 MAX_STRUCTURE: Final = 1 << 30
 """The most bytes that are read of a file. Other tools read at most twice as many, weights included."""
 
-_WHOLE_FILE: Final = 1 << 20
-_FILE_BLOCK: Final = 1 << 16
-# A request to a store takes as long as the transfer of about this much.
-_WHOLE_OBJECT: Final = 8 << 20
-_OBJECT_BLOCK: Final = 1 << 20
+# Of a file and of another source: up to which size all is read, with how much reading begins at the start and behind weights,
+# where often other weights follow, and the most that is read at once. A request to a store takes as long as the transfer of
+# about a megabyte.
+_FILE: Final = (1 << 20, 1 << 14, 1 << 18)
+_OBJECT: Final = (4 << 20, 1 << 16, 4 << 20)
 # Elements of fewer bytes are read, because inference follows those of small tensors: 256 elements of at most 16 bytes.
 _SMALL_ELEMENTS: Final = 4096
 # Each field takes about a microsecond. A file with more of them has few weights for its size, and is read as it is.
@@ -131,9 +131,11 @@ class _MalformedError(Exception):
 class _Copy:
     """Reads blocks of a source in ascending order, writes them to the sparse copy, and keeps the last one."""
 
-    def __init__(self, source: Source, size: int, out: IO[bytes], block: int, deadline: float | None) -> None:
-        self._source, self._out, self._block, self._deadline = source, out, block, deadline
-        self.size = size
+    def __init__(self, source: Source, out: IO[bytes], blocks: tuple[int, int], deadline: float | None) -> None:
+        self._source, self._out, self._deadline = source, out, deadline
+        # Reading goes on in blocks that become larger.
+        (self._first, self._most), self._block = blocks, blocks[0]
+        self.size = int(source.size)
         # The window: bytes of the file, and the range that they are of.
         self.data, self.start, self.end = b"", 0, 0
         self.bytes_read = 0
@@ -144,6 +146,7 @@ class _Copy:
         if self.bytes_read >= MAX_STRUCTURE:
             raise LimitError(f"more than {MAX_STRUCTURE} bytes of the file are not weights")
         end = min(start + self._block, self.size)
+        self._block = min(2 * self._block, self._most)
         data = self._source.read(start, end)
         if type(data) is not bytes:
             data = bytes(memoryview(data))
@@ -161,7 +164,7 @@ class _Copy:
         if at <= self.end:
             self.data = self.data[at - self.start :]
         else:
-            self.data, self.end = b"", at
+            self.data, self.end, self._block = b"", at, self._first
         self.start = at
         while len(self.data) < 20 and self.end < self.size:
             self.data += self._read(self.end)
@@ -269,12 +272,13 @@ def copy_to(source: Source, path: str, limits: Mapping[str, int] | None, timeout
 
 
 def _copied(source: Source, out: IO[bytes], limits: Mapping[str, int] | None, deadline: float | None) -> int:
-    size = int(source.size)
-    is_file = isinstance(source, FileSource)
-    out.truncate(size)
-    copy = _Copy(source, size, out, _FILE_BLOCK if is_file else _OBJECT_BLOCK, deadline)
+    whole, *blocks = _FILE if isinstance(source, FileSource) else _OBJECT
+    if source.size <= whole:
+        blocks = [whole, whole]
+    copy = _Copy(source, out, (blocks[0], blocks[1]), deadline)
+    out.truncate(copy.size)
     small = max(_SMALL_ELEMENTS, 16 * (limits or {}).get("followed_elements", 0))
-    _fill(copy, _WHOLE_FILE if is_file else _WHOLE_OBJECT, small)
+    _fill(copy, whole, small)
     if isinstance(source, FileSource):
         source.require_unchanged()
     return copy.bytes_read

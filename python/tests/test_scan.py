@@ -266,8 +266,7 @@ def test_the_sparse_copy_gives_the_same_row(tmp_path, monkeypatch):
         graph.constant((random.normal(size=(50, 60)) * 100).astype(dtype), name=f"k{index}")
     whole = bytes(model)
     path = tmp_path / "m.onnx"
-    for name, value in (("_WHOLE_FILE", 0), ("_FILE_BLOCK", 64)):
-        monkeypatch.setattr(_ranges, name, value)
+    monkeypatch.setattr(_ranges, "_FILE", (0, 64, 256))
     changed = bytearray(whole)
     cases = [whole, whole + field(2, b"producer"), *(whole[:cut] for cut in range(0, len(whole), len(whole) // 40))]
     for at in range(0, 400, 7):
@@ -279,7 +278,7 @@ def test_the_sparse_copy_gives_the_same_row(tmp_path, monkeypatch):
         path.write_bytes(contents)
         sparse = ox.scan(path)
         with monkeypatch.context() as patch:
-            patch.setattr(_ranges, "_WHOLE_FILE", 1 << 30)
+            patch.setattr(_ranges, "_FILE", (1 << 30, 1, 1))
             full = ox.scan(path)
         assert full["bytes_read"] in (None, len(contents))
         for name in full:

@@ -1,0 +1,202 @@
+"""Makes a folder of 2,000 files and runs them through the engines: `python measure.py [--models DIR] [--engines NAME,...]`.
+
+Each engine runs in a process of its own with two workers: once as it is, and once with a worker that is killed in the middle.
+Both have to give the rows of one process. Then a file that always ends its worker is given to the shortest form of the work in
+each engine. Linux only: time of processors is counted for all processes of an engine, orphans included.
+"""
+
+from __future__ import annotations
+
+import argparse
+import concurrent.futures
+import ctypes
+import importlib
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from typing import Any
+
+import corpus
+import naive
+import worker
+
+import onnxkit as ox
+
+ENGINES = ("futures", "dask", "ray", "daft", "spark")
+NAIVE = ("futures", "dask", "ray", "ray_data", "daft", "daft_process", "spark")
+HERE = pathlib.Path(__file__).parent
+Row = dict[str, Any]
+
+
+def drive(engine: str, mode: str, paths: list[str]) -> list[Row]:
+    """Makes the rows in this process, which `measured` started for it."""
+    if mode == "naive":
+        found: list[Row] = getattr(naive, engine)(paths, worker.row_or_death)
+        return found
+    function = worker.row if mode == "clean" else worker.row_of_a_killed_worker
+    if engine == "plain":
+        return [ox.scan(path) for path in paths]
+    if engine == "one":
+        return [worker.row(path) for path in paths]
+    if engine == "threads":
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            return list(pool.map(worker.row, paths))
+    made: list[Row] = importlib.import_module(f"with_{engine}").rows(paths, function)
+    return made
+
+
+def reap() -> None:
+    """Waits for the processes that an engine left behind, after asking them to end."""
+    for attempt in range(100):
+        children = subprocess.run(["ps", "--ppid", str(os.getpid()), "-o", "pid="], capture_output=True, text=True).stdout.split()
+        for child in map(int, children):
+            try:
+                os.kill(child, signal.SIGTERM if attempt < 30 else signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            return
+        time.sleep(0.1)
+
+
+def measured(engine: str, mode: str, paths: list[str], victim: str, timeout: float) -> dict[str, Any]:
+    """Runs an engine in a process: its rows, its time, the time of processors, and how it ended."""
+    with tempfile.TemporaryDirectory() as notes:
+        request, answer = os.path.join(notes, "request"), os.path.join(notes, "answer")
+        pathlib.Path(request).write_text(json.dumps([engine, mode, paths]))
+        environment = {
+            **os.environ, "FLEET_NOTES": notes, "FLEET_VICTIM": victim, "DO_NOT_TRACK": "true", "DAFT_PROGRESS_BAR": "0",
+            "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0", "PYTHONPATH": os.pathsep.join([os.fspath(HERE), *filter(None, sys.path)]),
+        }
+        before, start = os.times(), time.monotonic()
+        command = [sys.executable, __file__, "--drive", request, answer]
+        result: dict[str, Any] = {"rows": [], "error": "", "is_stopped": False}
+        process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True)
+        try:
+            errors = process.communicate(timeout=timeout)[1]
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            errors, result["is_stopped"] = b"", True
+            process.wait()
+        result["seconds"] = time.monotonic() - start
+        reap()
+        after = os.times()
+        result["processor"] = after.children_user + after.children_system - before.children_user - before.children_system
+        result["status"] = process.returncode
+        if os.path.exists(answer):
+            result.update(json.loads(pathlib.Path(answer).read_text()))
+        elif errors.strip():
+            result["error"] = errors.decode(errors="replace").strip().splitlines()[-1][:200]
+        names = os.listdir(notes)
+        result["workers"] = sum(name.startswith("worker-") for name in names)
+        deaths = pathlib.Path(notes, "deaths")
+        result["deaths"] = len(deaths.read_text()) if deaths.exists() else int("killed" in names)
+        return result
+
+
+def comparable(rows: list[Row]) -> dict[str, tuple[Any, ...]]:
+    """What must be equal in every run: all columns but times, and of files that grow, that they are no models."""
+    found: dict[str, tuple[Any, ...]] = {}
+    for row in rows:
+        assert row["path"] not in found, f"two rows for {row['path']}"
+        left = {"seconds"} | ({"error"} if row["stage"] == "process" else set())
+        values = (row["ok"],) if "growing" in row["path"] else tuple(value for name, value in row.items() if name not in left)
+        found[row["path"]] = values
+    return found
+
+
+def grow(paths: list[str], is_over: threading.Event) -> None:
+    """Writes to the files that grow until the measurement is over, and begins again when they are large."""
+    while not is_over.wait(0.01):
+        for path in paths:
+            with open(path, "r+b") as file:
+                size = file.seek(0, os.SEEK_END)
+                file.write(b"\xff" * 997)
+                if size > 1 << 20:
+                    file.truncate(1000)
+
+
+def engines(names: list[str], paths: list[str], repeats: int) -> None:
+    """The table of the engines."""
+    victim = paths[len(paths) // 2]
+    good = [path for path in paths if os.path.basename(path).startswith(("small", "model"))]
+    plain = min((measured("plain", "clean", good, "", 900) for _ in range(repeats)), key=lambda run: float(run["processor"]))
+    show("plain", "good files", plain, len(plain["rows"]) == len(good), None)
+    wanted: dict[str, tuple[Any, ...]] = {}
+    base = 0.0
+    for name in ("one", "threads", *names):
+        for mode in ("clean",) if name in ("one", "threads") else ("clean", "killed"):
+            runs = [measured(name, mode, paths, victim, 900) for _ in range(repeats if mode == "clean" else 1)]
+            run = min(runs, key=lambda run: float(run["processor"]))
+            wanted, base = (comparable(run["rows"]), run["processor"]) if name == "one" else (wanted, base)
+            is_same = all(comparable(run["rows"]) == wanted for run in runs)
+            show(name, mode, run, is_same and (mode == "clean" or run["deaths"] == 1), base)
+
+
+def show(name: str, mode: str, run: dict[str, Any], is_same: bool, base: float | None) -> None:
+    """A line of the table. `base` is the time of processors that one process needs."""
+    files, added = len(run["rows"]), "" if base is None else f"{max(0.0, 1 - base / run['processor']):.0%}"
+    cells = (
+        name, mode, files, "same" if is_same else f"DIFFERENT {run['error']}", f"{run['seconds']:.1f}", f"{run['making']:.1f}" if files else "-",
+        f"{run['processor']:.1f}", f"{files / run['processor']:.0f}", added, run["workers"], run["deaths"],
+    )
+    print("| " + " | ".join(str(cell) for cell in cells) + " |", flush=True)
+
+
+def deaths(names: list[str], paths: list[str], timeout: float) -> None:
+    """What each engine does if a file ends its worker each time."""
+    chosen = [path for path in paths if "small" in path][:200]
+    for name in NAIVE:
+        if name.split("_")[0] in names:
+            run = measured(name, "naive", chosen, chosen[100], timeout)
+            ending = f"stopped after {timeout:.0f} s" if run["is_stopped"] else f"status {run['status']}"
+            print(f"| {name} | {len(run['rows'])} of {len(chosen)} | {ending} | {run['deaths']} | {run['seconds']:.1f} | {run['error']} |", flush=True)
+
+
+def main() -> None:
+    """Reads the arguments, and prints both tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--models", help="a folder of models that are part of the files")
+    parser.add_argument("--engines", default=",".join(ENGINES))
+    parser.add_argument("--repeats", type=int, default=1, help="runs of each kind, of which the one that takes least counts")
+    parser.add_argument("--timeout", type=float, default=120.0, help="seconds for an engine with a file that ends its worker")
+    parser.add_argument("--only", choices=("rows", "deaths"))
+    parser.add_argument("--drive", nargs=2, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.drive:
+        start = time.monotonic()
+        rows = drive(*json.loads(pathlib.Path(options.drive[0]).read_text()))
+        pathlib.Path(options.drive[1]).write_text(json.dumps({"rows": rows, "making": time.monotonic() - start}))
+        return
+    # Processes that an engine leaves behind become children of this one, so that their time is counted.
+    ctypes.CDLL(None).prctl(36, 1)
+    folder = tempfile.mkdtemp(prefix="fleet-")
+    is_over = threading.Event()
+    try:
+        paths = corpus.make(os.path.join(folder, "files"), options.models)
+        growing = [path for path in paths if "growing" in path]
+        threading.Thread(target=grow, args=(growing, is_over), daemon=True).start()
+        names = options.engines.split(",")
+        if options.only != "deaths":
+            print("| engine | run | rows | set | s | s without start | processor s | files per processor s | added | workers | killed |")
+            engines(names, paths, options.repeats)
+        if options.only != "rows":
+            print("| engine | rows | end | deaths | s | error |")
+            deaths(names, paths, options.timeout)
+    finally:
+        is_over.set()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()
