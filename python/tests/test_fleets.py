@@ -1,0 +1,110 @@
+"""The recipes for engines, with that of the standard library, and the files that `measure.py` makes."""
+
+import functools
+import importlib
+import os
+import pathlib
+import signal
+import sys
+
+import pytest
+
+import onnxkit as ox
+
+FOLDER = pathlib.Path(__file__).parents[1] / "examples" / "fleets"
+TOOLS = pathlib.Path(__file__).parents[1] / "tools"
+pytestmark = [
+    pytest.mark.skipif(not FOLDER.exists(), reason="the examples are in the repository"),
+    pytest.mark.skipif(sys.platform != "linux", reason="pipes, limits and signals of processes are those of Linux"),
+]
+
+
+@pytest.fixture
+def modules(monkeypatch):
+    monkeypatch.syspath_prepend(os.fspath(FOLDER))
+    # Processes of a pool import what their functions are named by.
+    monkeypatch.setenv("PYTHONPATH", os.fspath(FOLDER), prepend=os.pathsep)
+    return importlib.import_module
+
+
+def without_time(rows):
+    return [{name: value for name, value in row.items() if name != "seconds"} for row in rows]
+
+
+def test_every_poisoned_file_has_a_row(modules, tmp_path):
+    paths = modules("corpus").poisoned(tmp_path)
+    assert len(paths) == 100
+    columns = ox.scan_many(paths, threads=2, isolate=True, memory=400 << 20).to_dict()
+    assert columns["path"] == [os.fsencode(path).decode(errors="backslashreplace") for path in paths]
+    assert columns["ok"] == [False] * 100
+    stages = {stage: columns["stage"].count(stage) for stage in columns["stage"]}
+    assert stages == {"read": 10, "load": 85, "process": 5}, stages
+    assert [path for path, stage in zip(paths, columns["stage"]) if stage == "process"] == [str(tmp_path / f"bomb-{i}.onnx") for i in range(5)]
+    assert all(message.startswith("the process ended by SIGABRT") for message, stage in zip(columns["error"], columns["stage"]) if stage == "process")
+
+
+def test_small_models_are_valid(modules):
+    small = modules("corpus").small_model
+    assert small(3) == small(3) != small(4)
+    for seed in range(50):
+        assert ox.check(small(seed)).ok
+
+
+def row_of_a_killed_process(victim, mark, path):
+    """A row; the process is killed at the first time that it meets the victim."""
+    if path == victim and not os.path.exists(mark):
+        pathlib.Path(mark).touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return ox.scan(path, isolate=True)
+
+
+def test_the_recipe_of_the_standard_library(modules, tmp_path):
+    corpus, recipe = modules("corpus"), modules("with_futures")
+    paths = [path for path in corpus.poisoned(tmp_path) if "bomb" not in path]
+    for seed in range(20):
+        path = tmp_path / f"small-{seed}.onnx"
+        path.write_bytes(corpus.small_model(seed))
+        paths.insert(5 * seed, str(path))
+    wanted = without_time([ox.scan(path) for path in paths])
+    assert sum(row["ok"] for row in wanted) == 20
+    assert without_time(recipe.rows(paths)) == wanted
+    mark = tmp_path / "mark"
+    killed = functools.partial(row_of_a_killed_process, paths[60], str(mark))
+    assert without_time(recipe.rows(paths, killed)) == wanted
+    assert mark.exists()
+    assert recipe.rows([]) == []
+
+
+def test_recipes_are_short():
+    for path in FOLDER.glob("with_*.py"):
+        assert len(path.read_text().splitlines()) <= 30, path
+
+
+@pytest.mark.skipif(not TOOLS.exists(), reason="the page is in the repository")
+def test_the_page_has_the_programs_as_they_are(monkeypatch):
+    monkeypatch.syspath_prepend(os.fspath(TOOLS))
+    page = importlib.import_module("fleets_page")
+    assert page.PAGE.read_text() == page.text()
+    assert {found[1] for found in page.MARKED.finditer(page.text())} == {f"python/examples/fleets/{path.name}" for path in FOLDER.glob("with_*.py")}
+
+
+def test_the_rows_of_a_folder(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(os.fspath(FOLDER.parent))
+    program = importlib.import_module("scan_folder")
+    files = tmp_path / "files"
+    (files / "inner").mkdir(parents=True)
+    model = ox.parse("g (float[2] x) => (float[2] y) { y = Relu (x) }")
+    for index in range(5):
+        model.save(files / "inner" / f"{index}.onnx")
+    (files / "bad.onnx").write_bytes(b"\xff" * 10)
+    (files / "none.onnx").symlink_to("nowhere")
+    rows = tmp_path / "rows.jsonl"
+    found = program.scan_folder(files, rows)
+    names = ["bad.onnx", *(f"inner/{index}.onnx" for index in range(5)), "none.onnx"]
+    assert [(row["path"], row["ok"]) for row in found] == [(str(files / name), "inner" in name) for name in names]
+    # The next run goes on behind the last complete line.
+    lines = rows.read_bytes().splitlines(keepends=True)
+    rows.write_bytes(b"".join(lines[:3]) + lines[3][:10])
+    again = program.scan_folder(files, rows)
+    assert again[:3] == found[:3] and without_time(again) == without_time(found)
+    assert rows.read_bytes().count(b"\n") == 7
