@@ -6,6 +6,7 @@ import os
 
 from . import _core
 from ._core import Model, load, loads
+from ._errors import LoadError
 
 # `typing` is not imported at run time: it takes longer than this package. Type checkers know this name.
 TYPE_CHECKING = False
@@ -40,17 +41,30 @@ def from_any(source: Any) -> Model:
     if hasattr(source, "SerializeToString"):
         return loads(source.SerializeToString())
     if type(source).__module__.split(".")[0] == "onnx_ir":
-        import onnx_ir
-
-        return loads(onnx_ir.to_proto(source).SerializeToString())
+        return _from_ir(source)
     if hasattr(source, "model_proto"):
         return from_any(source.model_proto)
     kind = f"{type(source).__module__}.{type(source).__name__}"
     raise TypeError(f"{kind} is not a model; pass a Model, a path, bytes, text, or a model of onnx or onnx_ir")
 
 
+def _from_ir(source: Any) -> Model:
+    """The model of an `onnx_ir.Model`; weights in other files are read from the folder that it has for them."""
+    import onnx_ir
+
+    folders: set[str] = set()
+    for graph in source.graphs():
+        for value in graph.initializers.values():
+            if isinstance(value.const_value, onnx_ir.ExternalTensor):
+                folders.add(os.fspath(value.const_value.base_dir) or ".")
+    if len(folders) > 1:
+        message = "the model has weights in several folders; read them first, with `onnx_ir.external_data.load_to_model`"
+        raise LoadError(f"{message}: {', '.join(sorted(folders))}")
+    return loads(onnx_ir.to_proto(source).SerializeToString(), next(iter(folders), None))
+
+
 def to_proto(model: Model) -> Any:
-    """The model as an `onnx.ModelProto`."""
+    """The model as an `onnx.ModelProto`. Weights in other files stay there: they are in `model.folder`."""
     import onnx
 
     return onnx.ModelProto.FromString(bytes(model))
@@ -60,7 +74,11 @@ def to_ir(model: Model) -> Any:
     """The model as an `onnx_ir.Model`."""
     import onnx_ir
 
-    return onnx_ir.from_proto(to_proto(model))
+    made = onnx_ir.from_proto(to_proto(model))
+    if model.folder is not None:
+        for graph in made.graphs():
+            onnx_ir.external_data.set_base_dir(graph, model.folder)
+    return made
 
 
 def to_ort(model: Model, **options: Any) -> Any:

@@ -75,3 +75,32 @@ def nodes_of(model):
 def test_other_processes():
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         assert pool.map(nodes_of, [ox.parse(TEXT)]) == [3]
+
+
+def test_weights_in_other_files_of_onnx_ir(tmp_path, monkeypatch):
+    onnx_ir = pytest.importorskip("onnx_ir")
+    (tmp_path / "a").mkdir()
+    path = tmp_path / "a" / "model.onnx"
+    ox.parse(TEXT).save(path, weights="external", threshold=1)
+    monkeypatch.chdir(tmp_path)
+    there = ox.load(path).to_ir()
+    assert there.graph.initializers["w"].const_value.numpy().tolist() == [1.0, 2.0, 3.0, 4.0]
+    for source in (there, onnx_ir.load(path), onnx_ir.load("a/model.onnx")):
+        here = ox.Model.from_any(source)
+        assert here.graph["w"].const_value.tolist() == [1.0, 2.0, 3.0, 4.0]
+    monkeypatch.chdir(tmp_path / "a")
+    here = ox.Model.from_any(onnx_ir.load("model.onnx"))
+    assert here.graph["w"].const_value.tolist() == [1.0, 2.0, 3.0, 4.0]
+
+
+def test_weights_in_several_folders(tmp_path):
+    onnx_ir = pytest.importorskip("onnx_ir")
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        ox.parse(TEXT).save(tmp_path / name / "model.onnx", weights="external", threshold=1)
+    model, other = (onnx_ir.load(tmp_path / name / "model.onnx") for name in ("a", "b"))
+    value = other.graph.initializers["w"]
+    extra = onnx_ir.Value(name="v", const_value=value.const_value)
+    model.graph.register_initializer(extra)
+    with pytest.raises(ox.LoadError, match="several folders"):
+        ox.Model.from_any(model)
