@@ -28,6 +28,10 @@ def refusals(model: _core.Model, target: int) -> Iterator[str]:
         return
     inference = _core.infer(model, {}, False)
     for node in model.nodes():
+        if not node.outputs and node.domain:
+            count = "exactly one output" if node.graph.parent_node is not None else "at least 1 output"
+            if node.graph.parent_node is not None or _registry.lookup(node.op_type, target, "") is not None:
+                yield f"{node.op_type} node must have {count}"
         if node.domain == "" and node.callee is None:
             yield from _explicit(node, source, target, inference)
             yield from _types_of(node, source, target, inference)

@@ -93,6 +93,16 @@ def unreadable_constants(model: _core.Model, inference: _core.Inference) -> list
     return found
 
 
+def short_calls(model: _core.Model) -> list[dict[str, Any]]:
+    """A finding for each call of a function that omits trailing outputs, which the specification allows and the reference refuses."""
+    found = []
+    for node in model.nodes():
+        callee = node.callee
+        if callee is not None and len(node.outputs) < len(callee.outputs):
+            found.append(_finding(node, f"`{node.op_type}` has {len(callee.outputs)} outputs, and the call {len(node.outputs)}"))
+    return found
+
+
 def unreadable_shapes(model: _core.Model) -> list[dict[str, Any]]:
     """A finding for each node that takes sizes from the elements of a constant in another file, which is not read."""
     found = []

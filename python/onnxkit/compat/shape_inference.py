@@ -164,6 +164,7 @@ def infer(model: _core.Model, *, check_type: bool, strict_mode: bool, data_prop:
     if strict_mode:
         errors += [finding for finding in inference.findings if finding["severity"] == "error" and _counts(finding)]
         errors += _types.unreadable_shapes(model)
+        errors += _types.short_calls(model) if MODE.profile == "reference" else []
         errors += [finding for finding in defects if finding["slug"] in _CONSTANTS]
         check = _types.mismatches if check_type else _types.unreadable_constants
         errors += check(model, inference)
