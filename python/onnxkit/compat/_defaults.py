@@ -16,9 +16,13 @@ def as_constants(encoded: bytes) -> tuple[bytes, list[tuple[int, Any]]]:
     import onnx
 
     graph = _wire.one_of(encoded, _wire.MODEL_GRAPH)
-    inputs = [_wire.one_of(port, _PORT_NAME) for port in _wire.all_of(graph, _wire.GRAPH_INPUT)]
-    names = {_wire.one_of(tensor, _TENSOR_NAME).decode() for tensor in _wire.all_of(graph, _INITIALIZER)}
-    if not any(name.decode() in names for name in inputs):
+    inputs, names = [], set()
+    for field, value in _wire.fields(graph):
+        if field == _wire.GRAPH_INPUT and isinstance(value, memoryview):
+            inputs.append(_wire.text_of(value, _PORT_NAME))
+        elif field == _INITIALIZER and isinstance(value, memoryview):
+            names.add(_wire.text_of(value, _TENSOR_NAME))
+    if names.isdisjoint(inputs):
         return encoded, []
     model = onnx.ModelProto.FromString(encoded)
     ports = [onnx.ValueInfoProto.FromString(port.SerializeToString()) for port in model.graph.input]

@@ -20,6 +20,6 @@ def refuse_several_values(attribute: bytes) -> None:
     if len(values) > 1:
         raise ValidationError("the attribute has more than one value")
     for tensor in _wire.all_of(attribute, _wire.ATTRIBUTE_TENSOR):
-        held = {field for field, value in _wire.fields(tensor) if field in _ELEMENTS and value != b""}
+        held = {field for field, value in _wire.fields(tensor) if field in _ELEMENTS and not (isinstance(value, memoryview) and not value)}
         if len(held) > 1:
             raise ValidationError("the tensor has elements in more than one field")

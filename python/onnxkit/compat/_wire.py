@@ -48,7 +48,7 @@ def text(field: int, value: str) -> bytes:
     return message(field, value.encode())
 
 
-def _read_varint(data: bytes, at: int) -> tuple[int, int]:
+def _read_varint(data: memoryview, at: int) -> tuple[int, int]:
     value = shift = 0
     while True:
         if at >= len(data) or shift > 63:
@@ -61,8 +61,9 @@ def _read_varint(data: bytes, at: int) -> tuple[int, int]:
         shift += 7
 
 
-def fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """The fields of a message: their numbers, and integers or bytes."""
+def fields(data: bytes | memoryview) -> Iterator[tuple[int, int | memoryview]]:
+    """The fields of a message: their numbers, and integers or bytes, which are not copied."""
+    data = memoryview(data)
     at = 0
     while at < len(data):
         tag, at = _read_varint(data, at)
@@ -83,14 +84,19 @@ def fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
         at += size
 
 
-def all_of(data: bytes, field: int) -> list[bytes]:
+def all_of(data: bytes | memoryview, field: int) -> list[memoryview]:
     """The messages or strings of a repeated field."""
-    return [value for found, value in fields(data) if found == field and isinstance(value, bytes)]
+    return [value for found, value in fields(data) if found == field and isinstance(value, memoryview)]
 
 
-def one_of(data: bytes, field: int) -> bytes:
+def one_of(data: bytes | memoryview, field: int) -> memoryview:
     """The message or string of a field; empty if it is absent."""
-    return next(iter(all_of(data, field)), b"")
+    return next(iter(all_of(data, field)), memoryview(b""))
+
+
+def text_of(data: bytes | memoryview, field: int) -> str:
+    """The string of a field; empty if it is absent."""
+    return bytes(one_of(data, field)).decode(errors="surrogateescape")
 
 
 def opset_imports(versions: Mapping[str, int]) -> bytes:

@@ -29,8 +29,8 @@ def _selected(model: bytes, function_ids: Iterable[tuple[str, str]], exclude: bo
     chosen = set(map(tuple, function_ids))
     names = []
     for function in _wire.all_of(model, _wire.MODEL_FUNCTIONS):
-        domain = _wire.one_of(function, _FUNCTION_DOMAIN).decode()
-        name = _wire.one_of(function, _FUNCTION_NAME).decode()
+        domain = _wire.text_of(function, _FUNCTION_DOMAIN)
+        name = _wire.text_of(function, _FUNCTION_NAME)
         if ((domain, name) in chosen) != exclude:
             names.append(f"{domain}.{name}" if domain else name)
     return names

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 _HEADER = '<ir_version: 14, opset_import: ["": 28]>'
 
 
-def _parsed(text: str, take: Callable[[bytes], bytes]) -> Parsed:
+def _parsed(text: str, take: Callable[[bytes], bytes | memoryview]) -> Parsed:
     try:
         model = _core.parse(text)
     except OnnxError as error:
         message = worded(finding.to_dict() for finding in error.findings) if error.findings else str(error)
         return False, message.encode(), b""
-    return True, b"", take(bytes(model))
+    return True, b"", bytes(take(bytes(model)))
 
 
 def _text(text: str | bytes) -> str:
