@@ -43,6 +43,7 @@ mod run_models;
 mod run_recorded;
 mod run_values;
 mod simplify;
+mod simplify_keeps;
 mod smith;
 mod status;
 mod text;

@@ -22,7 +22,8 @@ const MAX_TRIPS: i64 = 64;
 const MAX_NODES: usize = 512;
 
 pub(super) fn pass() -> Pass {
-    let summary = "Replaces `Loop` nodes with a small body and a known number of runs by the nodes of all runs.";
+    let summary =
+        "Replaces `Loop` nodes with a small body and a known number of runs by the nodes of all runs.";
     Pass::new(NAME, summary, Exactness::Exact, unrolled_loops)
         .with_page(include_str!("unrolled_loops.md"))
         .after("sorted")
