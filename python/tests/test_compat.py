@@ -153,6 +153,16 @@ def test_parts_are_printed_and_parsed_again(kind: str) -> None:
     assert run(program).splitlines() == ["True", "refused"]
 
 
+def test_all_elements_of_tensors_are_printed() -> None:
+    program = """
+    from onnx import TensorProto, helper
+    tensor = helper.make_tensor("w", TensorProto.INT64, [1000], list(range(1000)))
+    text = onnx.printer.to_text(helper.make_graph([], "g", [], [], [tensor]))
+    print(list(onnx.parser.parse_graph(text).initializer[0].int64_data) == list(range(1000)))
+    """
+    assert run(program) == "True"
+
+
 def test_texts_of_the_reference_are_used_when_asked_for() -> None:
     program = """
     from onnx import TensorProto, helper

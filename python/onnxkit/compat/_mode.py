@@ -27,10 +27,12 @@ def worded(findings: Iterable[Mapping[str, Any]]) -> str:
     found = list(findings)
     if not found:
         return "the model is refused"
+    if MODE.reference_texts:
+        from ._texts import reference_message, reference_order
+
+        found = reference_order(found)
     first = found[0]
     message = f"{first['place']}: {first['message']}" if first["place"] else str(first["message"])
     if MODE.reference_texts:
-        from ._texts import reference_message
-
         message = reference_message(first) or message
     return message if len(found) == 1 else f"{message} (and {len(found) - 1} more)"

@@ -9,9 +9,12 @@ import re
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
+_NOT_SORTED = (
+    "Nodes in a graph must be topologically sorted, however input '{name}' is not output of any previous nodes."
+)
 # What our message says, by a regular expression on "place: message", and what the reference says.
 _TEXTS = [
     (r"function `(?P<name>[^`]*)` calls itself",
@@ -19,6 +22,9 @@ _TEXTS = [
     (r"the last byte of the packed elements", "TensorProto has non-zero padding bits in its packed FLOAT6 raw_data."),
     (r"of `int32_data` is -?\d+, which is not a valid float6",
      "TensorProto FLOAT6 int32_data values must use only bits 0-5."),
+    (r"^graph: the graph has no name|: the graph has no name$", "Field 'name' of 'graph' is required to be non-empty."),
+    (r"nothing defines value `(?P<name>[^`]*)`", _NOT_SORTED),
+    (r"value `(?P<name>[^`]*)` is used before it is made", _NOT_SORTED),
     (r"ConvTranspose.*: \d+ input channels are not a multiple of",
      "Input channels C must be divisible by group for ConvTranspose."),
     (r"operator `(?P<name>\w+)` is deprecated since version (?P<version>\d+)",
@@ -38,6 +44,11 @@ _TEXTS = [
      "Resize with axes, sizes or scales that are not constant has no form in version 17."),
 ]
 _COMPILED = [(re.compile(pattern, re.DOTALL), text) for pattern, text in _TEXTS]
+
+
+def reference_order(findings: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Findings in the order in which the reference makes them, as far as a node is concerned: its operator comes last."""
+    return sorted(findings, key=lambda finding: finding["slug"] == "unknown-operator")
 
 
 def reference_message(finding: Mapping[str, Any]) -> str | None:
