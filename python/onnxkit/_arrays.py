@@ -156,8 +156,6 @@ def _of_numpy(values: Any, dtype: DType | None, shape: Sequence[int] | None) -> 
     bits = kind.bits or 8
     if bits < 8:
         return kind, sizes, _packed(made.reshape(-1), bits)
-    if not made.flags.writeable and _is_view_of_writable(made):
-        made = made.copy()
     # `ml_dtypes` has no buffers: their bytes have.
     return kind, sizes, made.reshape(-1).view(numpy.uint8)
 
@@ -171,18 +169,6 @@ def _of_texts(made: Any, dtype: DType | None, shape: Sequence[int] | None) -> tu
         raise TypeError(f"strings are not elements of the type {dtype}")
     items = [item.decode() if isinstance(item, bytes) else item for item in flat]
     return DType.STRING, list(shape) if shape is not None else list(made.shape), items
-
-
-def _is_view_of_writable(array: Any) -> bool:
-    """Whether another object can write the memory of a read-only array."""
-    import numpy
-
-    owner = array.base
-    while isinstance(owner, (numpy.ndarray, memoryview)):
-        if isinstance(owner, numpy.ndarray) and owner.flags.writeable:
-            return True
-        owner = owner.obj if isinstance(owner, memoryview) else owner.base
-    return isinstance(owner, (bytearray, _array.array))
 
 
 def _converted(made: Any, dtype: DType) -> Any:

@@ -38,7 +38,7 @@ def _feeds(model: _core.Model, inputs: Any) -> dict[str, Any]:
     if isinstance(inputs, dict):
         return dict(inputs)
     given = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
-    ports = model.graph.inputs
+    ports = list(model.graph.inputs)
     if len(given) != len(ports):
         ports = [port for port in ports if not port.is_initializer()]
     if len(given) > len(ports):

@@ -21,7 +21,7 @@ def test_models():
         assert bytes(made) == bytes(model)
         made.graph.remove(made.graph.add("Neg", [made.graph.inputs[0]]))
         made.set_metadata("key", "value")
-    assert model.metadata == []
+    assert model.metadata == ()
     result = again(ox.simplify(model.clone()))
     assert result.edits == 1 and len(result.model) == 2
 

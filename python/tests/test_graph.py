@@ -169,7 +169,7 @@ def test_header():
     model.set_metadata("key", "value")
     model.set_opset("com.microsoft", 1)
     again = ox.loads(bytes(model))
-    assert (again.producer_name, again.ir_version, again.metadata) == ("me", 9, [("key", "value")])
+    assert (again.producer_name, again.ir_version, again.metadata) == ("me", 9, (("key", "value"),))
     assert again.opsets == {"": 21, "com.microsoft": 1}
 
 
@@ -211,3 +211,60 @@ def test_handles_keep_their_model():
     node = next(ox.parse(TEXT).nodes())
     gc.collect()
     assert node.op_type == "Identity"
+
+
+def test_types_are_written_as_they_are_read():
+    model = ox.Model()
+    graph = model.graph
+    for text in ("float", "float[]", "int64[N,3]", 'float["2*N",4]', "seq(float[?,2])", "map(int64, float[])", "sparse_tensor(float[2])"):
+        value = graph.add_input(f"x{len(graph.inputs)}", text)
+        assert value.type == text
+        value.type = value.type
+        assert value.type == text
+    assert (graph.inputs[0].shape, graph.inputs[1].shape) == ((), None)
+    long = graph.add_input("long", f"float[{','.join(f'n{index}' for index in range(40))}]")
+    assert long.type.count("n") == 40 and "…" not in long.type
+
+
+def test_lists_of_a_graph_are_not_edited_by_their_copies():
+    model = ox.parse("g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y = Add (x, w) }")
+    graph = model.graph
+    for found in (graph.nodes, graph.inputs, graph.outputs, graph.values, graph.nodes[0].metadata, model.metadata):
+        assert isinstance(found, tuple)
+    with pytest.raises(TypeError):
+        graph.initializers["v"] = None
+    with pytest.raises(TypeError):
+        model.opsets["my"] = 1
+
+
+def test_names_of_the_interface_are_distinct():
+    model = ox.parse("g (float[2] x) => (float[2] y) { y = Relu (x) }")
+    for rename in (lambda: setattr(model.graph["x"], "name", "y"), lambda: setattr(model.graph["y"], "name", "x"), lambda: model.graph.add_input("y")):
+        with pytest.raises(ox.EditError, match="another input or output"):
+            rename()
+    model.graph["x"].name = "x"
+    model.graph["y"].name = "z"
+    assert [value.name for value in (*model.graph.inputs, *model.graph.outputs)] == ["x", "z"]
+
+
+def test_attributes_without_a_schema_have_the_kind_of_their_value():
+    numpy = pytest.importorskip("numpy")
+    graph = ox.Model().graph
+    x = graph.add_input("x", "float[2]")
+    node = graph.add("Op", [x], {
+        "a": numpy.int64(3), "b": numpy.float32(0.5), "c": [numpy.int64(1), 2], "d": [1, 2.5], "e": range(3), "f": [ox.DType.INT8], "g": numpy.array(3.0),
+    }, domain="my")
+    attrs = node.attrs
+    assert (attrs["a"], attrs["b"], attrs["c"], attrs["d"], attrs["e"], attrs["f"]) == (3, 0.5, [1, 2], [1.0, 2.5], [0, 1, 2], [3])
+    assert isinstance(attrs["g"], ox.Tensor)
+    for wrong in ([1, "a"], [], [None, 1]):
+        with pytest.raises(ox.ArgumentError):
+            attrs["h"] = wrong
+    leaky = graph.add("LeakyRelu", [x]).attrs
+    with pytest.raises(ox.ArgumentError, match="beyond the range"):
+        leaky["alpha"] = 1e300
+
+
+def test_limits_of_text_are_limits():
+    with pytest.raises(ox.LimitError):
+        ox.parse("g (float[2] x) => (float[2] y) { y = Relu (x) }", limits={"text_bytes": 10})

@@ -156,8 +156,15 @@ def test_numpy_shares_memory():
     assert array.dtype == numpy.float32 and array.shape == (1, 2) and not array.flags.writeable
     frozen = numpy.arange(4, dtype=numpy.float32)
     frozen.flags.writeable = False
-    shared = ox.Tensor(frozen).numpy()
-    assert numpy.shares_memory(frozen, shared)
+    made = ox.Tensor(frozen)
+    frozen.flags.writeable = True
+    frozen[0] = 9
+    assert made.tolist()[0] == 0
+    # Memory that nothing can write is shared, also through arrays and views.
+    raw = bytes(16)
+    for source in (memoryview(raw), numpy.frombuffer(raw, dtype=numpy.float32), made.numpy(), numpy.asarray(made)[:]):
+        first = numpy.asarray(source).view(numpy.uint8).ctypes.data
+        assert ox.Tensor(source).numpy().ctypes.data == first
     writable = numpy.arange(4, dtype=numpy.float32)
     copied = ox.Tensor(writable)
     writable[0] = 9

@@ -7,9 +7,9 @@ use onnxkit::ir::{self, AttrValue, GraphId};
 use onnxkit::schema::{AttrKind, Registry, SchemaRef};
 use onnxkit::types::Symbol;
 use pyo3::IntoPyObjectExt as _;
-use pyo3::exceptions::PyKeyError;
+use pyo3::exceptions::{PyException, PyKeyError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyFloat, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyBool, PyBytes, PyFloat, PyInt, PyList, PyRange, PyString, PyTuple};
 
 use crate::dtype::DType;
 use crate::fault::Fault;
@@ -73,18 +73,42 @@ pub(crate) fn of_py(
         _ => kind_of(value)?,
     };
     let py = value.py();
-    let wrong = |error: PyErr| {
-        Fault::argument(format!("`{value}` is not a value of the kind {}: {error}", kind.name()))
+    let wrong = |error: PyErr| -> PyErr {
+        if !error.is_instance_of::<PyException>(py) {
+            // Ctrl-C, and what ends the interpreter.
+            return error;
+        }
+        Fault::argument(format!("`{value}` is not a value of the kind {}: {error}", kind.name())).into()
+    };
+    let finite = |number: f64| -> PyResult<f32> {
+        let narrow = number as f32;
+        if narrow.is_infinite() && number.is_finite() {
+            return Err(Fault::argument(format!("{number} is beyond the range of a float attribute")).into());
+        }
+        Ok(narrow)
     };
     Ok(match kind {
-        AttrKind::Float => AttrValue::Float(value.extract().map_err(wrong)?),
+        AttrKind::Float => AttrValue::Float(finite(value.extract().map_err(wrong)?)?),
         AttrKind::Int => match value.cast::<DType>() {
             Ok(dtype) => AttrValue::Int(i64::from(dtype.get().0.code())),
             Err(_) => AttrValue::Int(value.extract().map_err(wrong)?),
         },
         AttrKind::String => AttrValue::String(text_of(value).map_err(wrong)?),
-        AttrKind::Floats => AttrValue::Floats(value.extract().map_err(wrong)?),
-        AttrKind::Ints => AttrValue::Ints(value.extract().map_err(wrong)?),
+        AttrKind::Floats => {
+            let numbers: Vec<f64> = value.extract().map_err(wrong)?;
+            AttrValue::Floats(numbers.into_iter().map(finite).collect::<PyResult<_>>()?)
+        }
+        AttrKind::Ints => {
+            let int = |item: PyResult<Bound<'_, PyAny>>| -> PyResult<i64> {
+                let item = item?;
+                match item.cast::<DType>() {
+                    Ok(dtype) => Ok(i64::from(dtype.get().0.code())),
+                    Err(_) => item.extract(),
+                }
+            };
+            let items = value.try_iter().map_err(wrong)?.map(int);
+            AttrValue::Ints(items.collect::<PyResult<_>>().map_err(wrong)?)
+        }
         AttrKind::Strings => {
             let texts = value.try_iter().map_err(wrong)?.map(|item| text_of(&item?));
             AttrValue::Strings(texts.collect::<PyResult<_>>().map_err(wrong)?)
@@ -100,10 +124,10 @@ pub(crate) fn of_py(
             let ty = model.get().write(py, |model| type_of_text(model, &text))?;
             AttrValue::Type(Arc::new(ty))
         }
-        AttrKind::Graph => AttrValue::Graph(own_graph(model, value)?),
+        AttrKind::Graph => AttrValue::Graph(own_graph(model, value).map_err(wrong)?),
         AttrKind::Graphs => {
             let graphs = value.try_iter().map_err(wrong)?.map(|item| own_graph(model, &item?));
-            AttrValue::Graphs(graphs.collect::<PyResult<_>>()?)
+            AttrValue::Graphs(graphs.collect::<PyResult<_>>().map_err(wrong)?)
         }
         _ => {
             let message = format!("attributes of the kind {} cannot be set from Python", kind.name());
@@ -127,39 +151,63 @@ fn own_graph(model: &Py<Model>, value: &Bound<'_, PyAny>) -> PyResult<GraphId> {
     Ok(graph.id)
 }
 
-/// The kind of an object, for an attribute that no schema describes.
-fn kind_of(value: &Bound<'_, PyAny>) -> PyResult<AttrKind> {
-    let is_int =
-        |value: &Bound<'_, PyAny>| value.is_instance_of::<PyInt>() || value.is_instance_of::<PyBool>();
-    let is_text =
-        |value: &Bound<'_, PyAny>| value.is_instance_of::<PyString>() || value.is_instance_of::<PyBytes>();
-    if is_int(value) || value.cast::<DType>().is_ok() {
-        return Ok(AttrKind::Int);
+/// The kind of a number or a text; scalars of NumPy are numbers. `None` for other objects.
+fn scalar_kind(value: &Bound<'_, PyAny>) -> Option<AttrKind> {
+    if value.is_instance_of::<PyBool>() || value.is_instance_of::<PyInt>() || value.cast::<DType>().is_ok() {
+        return Some(AttrKind::Int);
     }
     if value.is_instance_of::<PyFloat>() {
-        return Ok(AttrKind::Float);
+        return Some(AttrKind::Float);
     }
-    if is_text(value) {
-        return Ok(AttrKind::String);
+    if value.is_instance_of::<PyString>() || value.is_instance_of::<PyBytes>() {
+        return Some(AttrKind::String);
+    }
+    // A scalar of NumPy has no axes and no length, as an array without axes has, which is a tensor.
+    let is_scalar = value.hasattr("dtype").unwrap_or(false) && !value.hasattr("__setitem__").unwrap_or(true);
+    if !is_scalar {
+        return None;
+    }
+    let is = |method: &str| value.hasattr(method).unwrap_or(false);
+    match () {
+        () if is("__index__") => Some(AttrKind::Int),
+        () if is("__float__") => Some(AttrKind::Float),
+        () => None,
+    }
+}
+
+/// The kind of an object, for an attribute that no schema describes.
+fn kind_of(value: &Bound<'_, PyAny>) -> PyResult<AttrKind> {
+    if let Some(kind) = scalar_kind(value) {
+        return Ok(kind);
     }
     if value.cast::<Graph>().is_ok() {
         return Ok(AttrKind::Graph);
     }
-    if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
-        let items: Vec<Bound<'_, PyAny>> = value.extract()?;
-        let all = |test: &dyn Fn(&Bound<'_, PyAny>) -> bool| items.iter().all(test);
-        return match () {
-            () if items.is_empty() => {
-                Err(Fault::argument("the kind of an empty list is not known for this attribute").into())
-            }
-            () if all(&is_int) => Ok(AttrKind::Ints),
-            () if all(&|item| is_int(item) || item.is_instance_of::<PyFloat>()) => Ok(AttrKind::Floats),
-            () if all(&is_text) => Ok(AttrKind::Strings),
-            () if all(&|item| item.cast::<Graph>().is_ok()) => Ok(AttrKind::Graphs),
-            () => Ok(AttrKind::Tensors),
-        };
+    let is_list = value.is_instance_of::<PyList>()
+        || value.is_instance_of::<PyTuple>()
+        || value.is_instance_of::<PyRange>();
+    if !is_list {
+        return Ok(AttrKind::Tensor);
     }
-    Ok(AttrKind::Tensor)
+    let items: Vec<Bound<'_, PyAny>> = value.try_iter()?.collect::<PyResult<_>>()?;
+    if items.is_empty() {
+        return Err(Fault::argument("the kind of an empty list is not known for this attribute").into());
+    }
+    if items.iter().all(|item| item.cast::<Graph>().is_ok()) {
+        return Ok(AttrKind::Graphs);
+    }
+    let kinds: Vec<Option<AttrKind>> = items.iter().map(scalar_kind).collect();
+    let all = |known: &[AttrKind]| kinds.iter().all(|kind| kind.is_some_and(|kind| known.contains(&kind)));
+    match () {
+        () if all(&[AttrKind::Int]) => Ok(AttrKind::Ints),
+        () if all(&[AttrKind::Int, AttrKind::Float]) => Ok(AttrKind::Floats),
+        () if all(&[AttrKind::String]) => Ok(AttrKind::Strings),
+        () if kinds.iter().all(Option::is_none) => Ok(AttrKind::Tensors),
+        () => Err(Fault::argument(format!(
+            "`{value}` has elements of different kinds; an attribute is a list of integers, floats, strings, tensors or graphs"
+        ))
+        .into()),
+    }
 }
 
 impl Attributes {

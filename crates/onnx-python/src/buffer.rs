@@ -1,7 +1,7 @@
 //! Memory that Python and the library share: the buffer protocol in both directions.
 //!
-//! This is the only file with `unsafe`. What makes it sound: memory that the library reads while Python owns it is read-only
-//! for Python as well (other memory is copied), and memory that Python reads while the library owns it is never written and is
+//! This is the only file with `unsafe`. What makes it sound: memory that the library reads while Python owns it is that of objects
+//! that never change (other memory is copied: a view can be read-only while another one writes), and memory that Python reads while the library owns it is never written and is
 //! kept by a reference to the object that holds it.
 #![allow(unsafe_code, reason = "the buffer protocol is an interface of C")]
 
@@ -12,8 +12,10 @@ use pyo3::buffer::PyUntypedBuffer;
 use pyo3::exceptions::PyBufferError;
 use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyMemoryView};
 
 use crate::fault::Fault;
+use crate::tensor::Tensor;
 
 /// A read-only buffer of Python as the owner of bytes.
 struct Owned {
@@ -27,20 +29,49 @@ impl AsRef<[u8]> for Owned {
             return &[];
         }
         // SAFETY: The buffer is contiguous, has this length, and stays in place until it is released, which this value
-        // does when it is dropped. It is read-only, so that nothing writes to it meanwhile.
+        // does when it is dropped. Nothing writes to it meanwhile: `bytes_of` copies what something could write.
         unsafe { std::slice::from_raw_parts(self.buffer.buf_ptr().cast::<u8>(), length) }
     }
 }
 
-/// The bytes of an object: shared if it is read-only, as `bytes` are, and copied otherwise.
+/// The bytes of an object: shared if nothing can write them, as those of `bytes`, tensors and read-only maps of files, and copied
+/// otherwise.
 pub(crate) fn bytes_of(object: &Bound<'_, PyAny>) -> PyResult<Bytes> {
     let buffer = PyUntypedBuffer::get(object)?;
     if !buffer.is_c_contiguous() {
         return Err(Fault::argument("the buffer is not contiguous; copy it first").into());
     }
-    let is_readonly = buffer.readonly();
+    let is_shared = buffer.readonly() && is_constant(&owner_of(object)?);
     let owned = Owned { buffer };
-    if is_readonly { Ok(Bytes::from_owner(owned)) } else { Ok(Bytes::copy_from_slice(owned.as_ref())) }
+    if is_shared { Ok(Bytes::from_owner(owned)) } else { Ok(Bytes::copy_from_slice(owned.as_ref())) }
+}
+
+/// The object whose memory a view or an array of NumPy shows.
+fn owner_of<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    /// Views of views are rare.
+    const MOST: usize = 16;
+    let mut owner = object.clone();
+    for _ in 0..MOST {
+        let next = if owner.is_instance_of::<PyMemoryView>() {
+            owner.getattr("obj")?
+        } else if owner.get_type().module().is_ok_and(|module| module == "numpy") {
+            owner.getattr("base")?
+        } else {
+            break;
+        };
+        if next.is_none() {
+            break;
+        }
+        owner = next;
+    }
+    Ok(owner)
+}
+
+/// Whether nothing can write the memory of an object while it exists.
+fn is_constant(owner: &Bound<'_, PyAny>) -> bool {
+    let is_map = || owner.get_type().fully_qualified_name().is_ok_and(|name| name == "mmap.mmap");
+    let is_known = owner.is_exact_instance_of::<PyBytes>() || owner.cast::<Tensor>().is_ok() || is_map();
+    is_known && PyUntypedBuffer::get(owner).is_ok_and(|buffer| buffer.readonly())
 }
 
 /// How an exporter lays out its memory.

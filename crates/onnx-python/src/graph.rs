@@ -6,7 +6,7 @@ use std::thread::ThreadId;
 use onnxkit::ir::{self, GraphId, NewNode, NodeId, Position, ValueId};
 use onnxkit::schema::Registry;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyString};
+use pyo3::types::{PyDict, PyList, PyMappingProxy, PyString, PyTuple};
 
 use crate::attr::{self, attribute_kind};
 use crate::fault::{Fault, Outcome};
@@ -68,6 +68,20 @@ impl NodeIter {
         })?;
         Ok(next.map(|id| Node { model: model.clone_ref(py), id }))
     }
+}
+
+/// Refuses a name that another input or output of the model has: one of the two would get another name when the model is written.
+pub(crate) fn refuse_interface_name(model: &ir::Model, name: &str, own: Option<ValueId>) -> Outcome<()> {
+    let graph = model.graph(model.main_graph());
+    let mut interface =
+        graph.inputs().iter().copied().chain(graph.outputs().iter().map(ir::GraphOutput::value));
+    let is_taken = |value: ValueId| Some(value) != own && model.str(model.value(value).name()) == name;
+    if !name.is_empty() && interface.any(is_taken) {
+        return Err(Fault::edit(format!(
+            "`{name}` is the name of another input or output of the model; rename that one first"
+        )));
+    }
+    Ok(())
 }
 
 /// The graph, if it is still in the model.
@@ -165,14 +179,14 @@ impl Graph {
         self.model.clone_ref(py)
     }
 
-    /// The nodes of this graph, without those of nested graphs, in a list.
+    /// The nodes of this graph, without those of nested graphs, as a tuple.
     #[getter]
-    fn nodes(&self, py: Python<'_>) -> PyResult<Vec<Node>> {
+    fn nodes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let nodes = self.model.get().read(py, |inner| {
             alive(&inner.model, self.id)?;
             Ok(inner.model.nodes(self.id).collect::<Vec<_>>())
         })?;
-        Ok(nodes.into_iter().map(|id| Node { model: self.model.clone_ref(py), id }).collect())
+        PyTuple::new(py, nodes.into_iter().map(|id| Node { model: self.model.clone_ref(py), id }))
     }
 
     fn __iter__(&self, py: Python<'_>) -> PyResult<NodeIter> {
@@ -196,10 +210,10 @@ impl Graph {
 
     /// The inputs of the graph.
     #[getter]
-    fn inputs(&self, py: Python<'_>) -> PyResult<Vec<Value>> {
+    fn inputs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let values =
             self.model.get().read(py, |inner| Ok(alive(&inner.model, self.id)?.inputs().to_vec()))?;
-        Ok(self.values_of(py, values))
+        self.values_of(py, values)
     }
 
     #[setter]
@@ -213,11 +227,11 @@ impl Graph {
 
     /// The outputs of the graph.
     #[getter]
-    fn outputs(&self, py: Python<'_>) -> PyResult<Vec<Value>> {
+    fn outputs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let values = self.model.get().read(py, |inner| {
             Ok(alive(&inner.model, self.id)?.outputs().iter().map(ir::GraphOutput::value).collect())
         })?;
-        Ok(self.values_of(py, values))
+        self.values_of(py, values)
     }
 
     #[setter]
@@ -240,7 +254,7 @@ impl Graph {
 
     /// The initializers of the graph, by name.
     #[getter]
-    fn initializers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+    fn initializers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyMappingProxy>> {
         let found = self.model.get().read(py, |inner| {
             alive(&inner.model, self.id)?;
             let model = &inner.model;
@@ -251,17 +265,17 @@ impl Graph {
         for (name, id) in found {
             dict.set_item(name, Value { model: self.model.clone_ref(py), id })?;
         }
-        Ok(dict)
+        Ok(PyMappingProxy::new(py, dict.as_mapping()))
     }
 
     /// All values that the graph defines: inputs, initializers and outputs of its nodes.
     #[getter]
-    fn values(&self, py: Python<'_>) -> PyResult<Vec<Value>> {
+    fn values<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let values = self.model.get().read(py, |inner| {
             alive(&inner.model, self.id)?;
             Ok(inner.model.definitions(self.id).collect())
         })?;
-        Ok(self.values_of(py, values))
+        self.values_of(py, values)
     }
 
     /// The value of a name, also one of the graphs around this one.
@@ -370,6 +384,9 @@ impl Graph {
         let id = self.model.get().write(py, |model| {
             alive(model, self.id)?;
             let ty = r#type.map(|text| type_of_text(model, text)).transpose()?;
+            if self.id == model.main_graph() {
+                refuse_interface_name(model, name, None)?;
+            }
             Ok(model.add_graph_input(self.id, name, ty))
         })?;
         Ok(Value { model: self.model.clone_ref(py), id })
@@ -380,7 +397,11 @@ impl Graph {
         let value = operand(&self.model, value)?;
         self.model.get().write(py, |model| {
             alive(model, self.id)?;
-            model.get_value(value).ok_or_else(|| Fault::stale("value"))?;
+            let name = model.get_value(value).ok_or_else(|| Fault::stale("value"))?.name();
+            if self.id == model.main_graph() {
+                let name = model.str(name).to_owned();
+                refuse_interface_name(model, &name, Some(value))?;
+            }
             model.push_graph_output(self.id, value);
             Ok(())
         })
@@ -464,8 +485,9 @@ impl Graph {
 }
 
 impl Graph {
-    fn values_of(&self, py: Python<'_>, values: Vec<ValueId>) -> Vec<Value> {
-        values.into_iter().map(|id| Value { model: self.model.clone_ref(py), id }).collect()
+    /// A tuple: an edit of a list that is a copy would be lost without a word.
+    fn values_of<'py>(&self, py: Python<'py>, values: Vec<ValueId>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, values.into_iter().map(|id| Value { model: self.model.clone_ref(py), id }))
     }
 }
 

@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use onnxkit::codec::{DecodeOptions, FileSource, ReadMode, decode};
+use onnxkit::diag::Diagnostic;
 use onnxkit::ir;
-use onnxkit::text::{ParseOptions, parse_model};
+use onnxkit::text::rules::TEXT_LIMIT;
+use onnxkit::text::{ParseError, ParseOptions, parse_model};
 use onnxkit::types::Execution;
 use onnxkit::{LoadAnyError, load_any};
 use pyo3::prelude::*;
@@ -46,7 +48,7 @@ fn source_in(folder: &std::path::Path, execution: &Execution) -> Outcome<FileSou
 
 fn load_fault(error: &LoadAnyError, path: &std::path::Path) -> Fault {
     if let LoadAnyError::Text(error) = error {
-        return Fault::of_findings("LoadError", &path.display().to_string(), error.findings());
+        return text_fault(&path.display().to_string(), error);
     }
     let limit = match error {
         LoadAnyError::Load(onnxkit::codec::LoadError::Decode(error)) => error.limit(),
@@ -90,8 +92,14 @@ fn decoded(bytes: Bytes, execution: &Execution) -> Outcome<ir::Model> {
 
 fn parsed(text: &[u8], execution: &Execution) -> Outcome<ir::Model> {
     let options = ParseOptions::default().with_execution(execution.clone());
-    parse_model(text, &options)
-        .map_err(|error| Fault::of_findings("LoadError", "the text is not a model", error.findings()))
+    parse_model(text, &options).map_err(|error| text_fault("the text is not a model", &error))
+}
+
+/// The error for a text: a limit may have ended it.
+fn text_fault(what: &str, error: &ParseError) -> Fault {
+    let is_limit = |found: &Diagnostic| *found.rule == TEXT_LIMIT;
+    let class = if error.findings().diagnostics().iter().any(is_limit) { "LimitError" } else { "LoadError" };
+    Fault::of_findings(class, what, error.findings())
 }
 
 /// Reads a model from ONNX text.

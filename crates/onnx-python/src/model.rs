@@ -14,7 +14,7 @@ use onnxkit::types::Symbol;
 use onnxkit::types::tensor::DataSource;
 use pyo3::prelude::*;
 use pyo3::sync::RwLockExt as _;
-use pyo3::types::{PyBytes, PyDict, PyString};
+use pyo3::types::{PyBytes, PyDict, PyMappingProxy, PyString, PyTuple};
 
 use crate::fault::{Fault, Outcome, bug};
 use crate::graph::{Graph, NodeIter};
@@ -359,12 +359,14 @@ impl Model {
 
     /// The versions of the operator sets that the model imports.
     #[getter]
-    fn opsets(&self, py: Python<'_>) -> PyResult<HashMap<String, i64>> {
-        self.read(py, |inner| {
+    fn opsets<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyMappingProxy>> {
+        let imports: HashMap<String, i64> = self.read(py, |inner| {
             let model = &inner.model;
             let imports = model.info().opset_imports.iter();
             Ok(imports.map(|import| (model.str(import.domain()).to_owned(), import.version())).collect())
-        })
+        })?;
+        let imports = imports.into_pyobject(py)?;
+        Ok(PyMappingProxy::new(py, imports.as_mapping()))
     }
 
     /// Imports a version of an operator set. Nodes stay as they are: `convert` changes them.
@@ -418,13 +420,14 @@ impl Model {
 
     /// A copy of the metadata of the model.
     #[getter]
-    fn metadata(&self, py: Python<'_>) -> PyResult<Vec<(String, String)>> {
-        self.read(py, |inner| {
+    fn metadata<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let entries: Vec<(String, String)> = self.read(py, |inner| {
             let entry = |entry: &MetadataEntry| {
                 (inner.model.str(entry.key()).to_owned(), entry.value().as_str().to_owned())
             };
             Ok(inner.model.info().metadata.iter().map(entry).collect())
-        })
+        })?;
+        PyTuple::new(py, entries)
     }
 
     /// Sets an entry of the metadata of the model.

@@ -132,13 +132,14 @@ impl Node {
 
     /// The metadata of the node, as pairs.
     #[getter]
-    fn metadata(&self, py: Python<'_>) -> PyResult<Vec<(String, String)>> {
-        self.read(py, |inner, node| {
+    fn metadata<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let entries: Vec<(String, String)> = self.read(py, |inner, node| {
             let entry = |entry: &ir::MetadataEntry| {
                 (inner.model.str(entry.key()).to_owned(), entry.value().as_str().to_owned())
             };
             Ok(node.metadata().iter().map(entry).collect())
-        })
+        })?;
+        PyTuple::new(py, entries)
     }
 
     /// The operands; `None` for one that is left out.

@@ -127,7 +127,7 @@ fn packed(
 
 #[pymethods]
 impl Tensor {
-    /// Makes a tensor of an array, numbers or a buffer. Read-only arrays are shared, others are copied.
+    /// Makes a tensor of an array, numbers or a buffer. What nothing can write is shared, as `bytes` are; arrays are copied.
     #[new]
     #[pyo3(signature = (values, dtype=None, shape=None, name=None))]
     fn create(

@@ -1,7 +1,7 @@
 //! Types, shapes and sizes between Python and the library.
 
 use onnxkit::ir::{self, Importer};
-use onnxkit::text::{ParseOptions, parse_model};
+use onnxkit::text::{ParseOptions, parse_model, print_type};
 use onnxkit::types::{Dim, Type};
 use pyo3::IntoPyObjectExt as _;
 use pyo3::prelude::*;
@@ -34,7 +34,7 @@ pub(crate) fn type_of_text(model: &mut ir::Model, text: &str) -> Outcome<Type> {
     let source = format!("<ir_version: 10, opset_import: [\"\": 21]> g ({text} x) => () {{}}");
     let malformed = || {
         Fault::argument(format!(
-            "`{text}` is not a type; write it as in ONNX text: `float[batch,3]`, `seq(int64)`"
+            "`{text}` is not a type; write it as in ONNX text: `float[batch,3]`, `float[\"2*N\",4]`, `seq(int64)`"
         ))
     };
     let other = parse_model(source, &ParseOptions::default()).map_err(|_| malformed())?;
@@ -43,9 +43,10 @@ pub(crate) fn type_of_text(model: &mut ir::Model, text: &str) -> Outcome<Type> {
     Ok(Importer::new(&other).ty(model, ty))
 }
 
-/// A type as ONNX text has it.
+/// A type as ONNX text has it, which [`type_of_text`] reads.
 pub(crate) fn type_text(model: &ir::Model, ty: &Type) -> String {
-    model.show_type(ty).to_string().replace(", ", ",")
+    // Types that are nested too deeply are not read either.
+    print_type(model, ty).unwrap_or_else(|_| model.show_type(ty).to_string())
 }
 
 /// The sizes as Python has them.

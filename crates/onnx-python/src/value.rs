@@ -9,7 +9,7 @@ use pyo3::types::{PyAny, PyString, PyTuple};
 
 use crate::dtype::DType;
 use crate::fault::{Fault, Outcome};
-use crate::graph::operand;
+use crate::graph::{operand, refuse_interface_name};
 use crate::model::{Inner, Model};
 use crate::node::Node;
 use crate::tensor::Tensor;
@@ -60,6 +60,11 @@ impl Value {
     #[setter]
     fn set_name(&self, py: Python<'_>, name: &str) -> PyResult<()> {
         self.write(py, |model| {
+            let graph = model.graph(model.main_graph());
+            let is_output = graph.outputs().iter().any(|output| output.value() == self.id);
+            if is_output || graph.inputs().contains(&self.id) {
+                refuse_interface_name(model, name, Some(self.id))?;
+            }
             let name = model.intern(name);
             model.set_value_name(self.id, name);
             Ok(())

@@ -81,6 +81,6 @@ pub use onnx_types::Limits;
 pub use parse::{ParseOptions, parse_function, parse_graph, parse_model, parse_node};
 pub use print::{
     Digest, PrintOptions, Printed, print_function, print_graph, print_model, print_model_to, print_node,
-    print_nodes,
+    print_nodes, print_type,
 };
 pub use tokens::{Token, TokenKind, tokens};

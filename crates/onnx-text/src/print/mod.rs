@@ -18,8 +18,8 @@ mod ty;
 
 use onnx_diag::{Caps, Diagnostic, Locus, Policy, Rule, Sink};
 use onnx_ir::{FunctionId, GraphId, Model, NamePlan, NodeId, ValueId};
-use onnx_types::Symbol;
 use onnx_types::tensor::Tensor;
+use onnx_types::{Symbol, Type};
 
 use crate::error::PrintError;
 use crate::rules;
@@ -169,6 +169,20 @@ pub fn print_nodes(
     })
 }
 
+/// A type as a text that states it: `float[batch,3]`, `float` for a scalar, `float[]` without a rank. Parts that only the complete
+/// form of a model has, such as the form of a file, are left out.
+///
+/// # Errors
+///
+/// Returns an error if types are nested too deeply.
+pub fn print_type(model: &Model, ty: &Type) -> Result<String, PrintError> {
+    let options = PrintOptions::default();
+    // A type has no names of values.
+    let mut printer = Printer::with_plan(model, &options, 32, None, NamePlan::default());
+    printer.ty(ty)?;
+    Ok(printer.out)
+}
+
 fn print<'m>(
     model: &'m Model,
     options: &'m PrintOptions<'m>,
@@ -210,9 +224,19 @@ struct Printer<'m> {
 
 impl<'m> Printer<'m> {
     fn new(model: &'m Model, options: &'m PrintOptions<'m>, room: usize, stream: Option<Stream<'m>>) -> Self {
+        Self::with_plan(model, options, room, stream, model.name_plan())
+    }
+
+    fn with_plan(
+        model: &'m Model,
+        options: &'m PrintOptions<'m>,
+        room: usize,
+        stream: Option<Stream<'m>>,
+        plan: NamePlan,
+    ) -> Self {
         Self {
             model,
-            plan: model.name_plan(),
+            plan,
             options,
             out: String::with_capacity(room),
             stream,
