@@ -288,6 +288,23 @@ def test_the_sparse_copy_gives_the_same_row(tmp_path, monkeypatch):
     assert ox.scan(path)["bytes_read"] < len(whole) // 4
 
 
+def test_systems_without_files_that_have_no_name(model, tmp_path, monkeypatch):
+    wanted = facts(ox.scan(model))
+    for name in ("memfd_create", "pread"):
+        monkeypatch.delattr(os, name, raising=False)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    os.mkdir(tmp_path / "temporary")
+    assert facts(ox.scan(model)) == wanted
+    path = tmp_path / "large.onnx"
+    large(path, 32 << 20)
+    row = ox.scan(path)
+    assert row["ok"] and row["bytes_read"] < 1 << 20
+    bad = tmp_path / "bad.onnx"
+    bad.write_bytes(b"nothing")
+    assert ox.scan(bad)["stage"] == "load"
+    assert os.listdir(tmp_path / "temporary") == []
+
+
 class Object:
     """An object of a store, which counts requests."""
 
