@@ -130,8 +130,19 @@ def test_functions_are_inlined() -> None:
     print(ops(onnx.inliner.inline_local_functions(model)))
     print(ops(onnx.inliner.inline_selected_functions(model, [("own", "one")])))
     print(ops(onnx.inliner.inline_selected_functions(model, [("own", "one")], exclude=True)))
+    two = onnx.parser.parse_model(
+        '<ir_version: 10, opset_import: ["": 21]> g (float[2] x) => (float[2] y) { a = Softsign (x) y = Softplus (a) }')
+    def select(ids, exclude): return ops(onnx.inliner.inline_selected_functions(two, ids, exclude, True))
+    print(select([], False), "Softsign" in select([], True))
+    try:
+        select([("", "Softsign")], False)
+    except RuntimeError as error:
+        print(error)
     """
-    assert run(program).splitlines() == ["['Relu', 'Neg']", "['Relu', 'two']", "['one', 'Neg']"]
+    assert run(program).splitlines() == [
+        "['Relu', 'Neg']", "['Relu', 'two']", "['one', 'Neg']", "['Softsign', 'Softplus'] False",
+        "operators are replaced by their bodies all or not at all; Softplus would be, too",
+    ]
 
 
 @pytest.mark.parametrize("kind", ["graph", "function", "node"])

@@ -34,12 +34,10 @@ _KINDS = {"FLOAT": "f", "INT": "i", "STRING": "s", "FLOATS": "floats", "INTS": "
 
 
 def _load_versions() -> None:
-    for domain in _STANDARD:
-        newest = 1
-        for schema in _core.schemas():
-            if schema["domain"] == domain:
-                newest = max(newest, schema["since_version"])
-        VERSIONS[domain] = (1, newest, newest)
+    found = dict.fromkeys(_STANDARD, 1)
+    for schema in _core.schemas():
+        found[schema["domain"]] = max(found[schema["domain"]], schema["since_version"])
+    VERSIONS.update((domain, (1, version, version)) for domain, version in found.items())
 
 
 def _default(name: str, kind: str, text: str) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from onnxkit import _core
 from onnxkit._errors import OnnxError
 
-from . import _wire
+from . import _registry, _wire
 from .checker import ValidationError
 
 TYPE_CHECKING = False
@@ -26,7 +26,7 @@ def _inlined(model: bytes, names: list[str] | None, bodies: bool) -> bytes:
 
 
 def _selected(model: bytes, function_ids: Iterable[tuple[str, str]], exclude: bool) -> list[str]:
-    chosen = set(map(tuple, function_ids))
+    chosen = {(domain, name) for domain, name in function_ids}
     names = []
     for function in _wire.all_of(model, _wire.MODEL_FUNCTIONS):
         domain = _wire.text_of(function, _FUNCTION_DOMAIN)
@@ -51,5 +51,19 @@ def inline_selected_functions(model: bytes, function_ids: Iterable[tuple[str, st
 
 
 def inline_selected_functions2(model: bytes, function_ids: Iterable[tuple[str, str]], exclude: bool) -> bytes:
-    """The same, with operators whose bodies the specification defines as functions, too."""
-    return _inlined(model, _selected(model, function_ids, exclude), True)
+    """The same, with operators whose bodies the specification defines as functions, too: all that the model has, or none."""
+    chosen = {(domain, name) for domain, name in function_ids}
+    present = _operators_with_bodies(model)
+    selected = {operator for operator in present if (operator in chosen) != exclude}
+    if selected and selected != present:
+        others = ", ".join(sorted(name for _, name in present - selected))
+        raise RuntimeError(f"operators are replaced by their bodies all or not at all; {others} would be, too")
+    return _inlined(model, _selected(model, chosen, exclude), bool(selected))
+
+
+def _operators_with_bodies(model: bytes) -> set[tuple[str, str]]:
+    """The operators of a model that have bodies, by domain and name."""
+    loaded = _core.loads(model)
+    versions = loaded.opsets
+    schemas = (_registry.schema_of(node, versions) for node in loaded.nodes() if node.callee is None)
+    return {(schema.domain, schema.name) for schema in schemas if schema is not None and schema._has_body}
