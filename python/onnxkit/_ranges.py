@@ -77,7 +77,7 @@ class FileSource:
     """A regular file that is read by ranges, and that must not change meanwhile."""
 
     def __init__(self, path: str | bytes) -> None:
-        # A device is not opened: that alone may have an effect.
+        # A device is not opened: even that may have an effect.
         self._require_regular(os.stat(path).st_mode)
         flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
         self._descriptor = os.open(path, flags)
@@ -133,7 +133,7 @@ class _Copy:
 
     def __init__(self, source: Source, out: IO[bytes], blocks: tuple[int, int], deadline: float | None) -> None:
         self._source, self._out, self._deadline = source, out, deadline
-        # Reading goes on in blocks that become larger.
+        # Reading continues in blocks that become larger.
         (self._first, self._most), self._block = blocks, blocks[0]
         self.size = int(source.size)
         # The window: bytes of the file, and the range that they are of.

@@ -102,7 +102,7 @@ def test_the_rows_of_a_folder(tmp_path, monkeypatch):
     found = program.scan_folder(files, rows)
     names = ["bad.onnx", *(f"inner/{index}.onnx" for index in range(5)), "none.onnx"]
     assert [(row["path"], row["ok"]) for row in found] == [(str(files / name), "inner" in name) for name in names]
-    # The next run goes on behind the last complete line.
+    # The next run continues behind the last complete line.
     lines = rows.read_bytes().splitlines(keepends=True)
     rows.write_bytes(b"".join(lines[:3]) + lines[3][:10])
     again = program.scan_folder(files, rows)

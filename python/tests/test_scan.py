@@ -352,7 +352,7 @@ def test_sources_that_fail(model, isolate):
         row = ox.scan(kind(model), isolate=isolate)
         assert (row["ok"], row["stage"], row["error_code"], row["bytes"]) == (False, "read", code, model.stat().st_size)
         assert message is None or row["error"] == message
-    # What a text names is no file of the machine that scans.
+    # What a text names is not a file of the machine that scans.
     assert not any(name.startswith("onnxkit-") for name in os.listdir(os.path.dirname(model)))
 
 

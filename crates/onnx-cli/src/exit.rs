@@ -130,8 +130,13 @@ impl Failure {
     pub(crate) fn or_timeout(self, execution: &Execution) -> Self {
         match execution.interrupt.check() {
             Ok(()) => self,
-            Err(stopped) => Self { closes_output: self.closes_output, ..Self::from(stopped) },
+            Err(stopped) => self.stopped(stopped),
         }
+    }
+
+    /// The timeout in the place of this failure.
+    pub(crate) fn stopped(&self, stopped: Stopped) -> Self {
+        Self { closes_output: self.closes_output, ..Self::from(stopped) }
     }
 
     /// The same with the file it is about.

@@ -13,7 +13,6 @@ use rayon::iter::{ParallelBridge as _, ParallelIterator as _};
 
 use crate::exit::{Failure, Outcome};
 use crate::input::display_name;
-use crate::limits::timeout_or;
 use crate::output::Out;
 use crate::progress::Progress;
 use crate::size::plural;
@@ -38,9 +37,10 @@ pub(crate) fn one_by_one(
         }
         let name = file.as_deref().ok().map(display_name);
         progress.begin(name.as_deref().unwrap_or_default());
-        let outcome = match file.and_then(|path| process(&path, &progress, out)).map_err(timeout_or) {
+        let outcome = match file.and_then(|path| process(&path, &progress, out)) {
             Ok(outcome) => outcome,
             Err(failure) => {
+                let failure = out.expired(&failure).unwrap_or(failure);
                 progress.aside(|| out.refused(name.as_deref(), &failure))?;
                 if *failure.rule == STOPPED {
                     let left = files.len();
@@ -73,7 +73,6 @@ pub(crate) fn in_order<T: Send>(
     process: impl Fn(&Path) -> Result<T, Failure> + Sync,
     mut tell: impl FnMut(String, Result<T, Failure>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let process = |path: &Path| process(path).map_err(timeout_or);
     let available = || available_parallelism().map_or(1, NonZeroUsize::get);
     let threads = jobs.map_or_else(available, NonZeroUsize::get).min(files.len());
     if threads < 2 {

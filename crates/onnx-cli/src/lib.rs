@@ -91,6 +91,7 @@ use clap::{CommandFactory as _, ValueEnum as _};
 
 use args::{Cli, Color, Command, DebugArgs, DebugCommand};
 use exit::Outcome;
+use limits::LimitArgs;
 use output::Out;
 
 /// Runs the command with its arguments, of which the first is its name, and returns the exit status.
@@ -105,7 +106,6 @@ pub fn main(arguments: &[OsString]) -> u8 {
 }
 
 fn run_with(arguments: &[OsString]) -> Outcome {
-    limits::forget_timeout();
     if let Some(batch) = batch::of(arguments) {
         return several(batch, arguments);
     }
@@ -119,6 +119,7 @@ fn run_with(arguments: &[OsString]) -> Outcome {
     let mut out = Out::new(cli.color, name, format)
         .with_verbosity(cli.quiet, cli.verbose)
         .with_brief(cli.brief)
+        .with_timeout(cli.command.bounds().and_then(LimitArgs::timeout).cloned())
         .sorted_by(cli.sort_by.clone());
     if let Some(path) = cli.command.report_file() {
         out.report_to(path);
@@ -158,13 +159,14 @@ fn several(batch: Result<batch::Batch, exit::Failure>, arguments: &[OsString]) -
 /// Writes the report of a command that ended.
 fn ended(result: Result<Outcome, exit::Failure>, mut out: Out) -> Outcome {
     let outcome = result.unwrap_or_else(|failure| {
+        let failure = out.expired(&failure).unwrap_or(failure);
         out.end_with(&failure).map_or(Outcome::CouldNotRun, |()| failure.outcome())
     });
     out.finish(outcome)
 }
 
 fn dispatch(cli: Cli, out: &mut Out) -> Result<Outcome, exit::Failure> {
-    let result = match cli.command {
+    match cli.command {
         Command::Check(args) => check::run(&args, out),
         Command::Info(args) => info::run(&args, out),
         Command::Cost(args) => cost::run(&args, out),
@@ -194,8 +196,7 @@ fn dispatch(cli: Cli, out: &mut Out) -> Result<Outcome, exit::Failure> {
         Command::Smith(args) => smith::run(&args, out),
         Command::Completions(args) => completions::run(&args, out),
         Command::Debug(DebugArgs { command: DebugCommand::Verify(args) }) => verify::run(&args, out),
-    };
-    result.map_err(limits::timeout_or)
+    }
 }
 
 /// The arguments that are not UTF-8, which the error does not name. Paths need not be.

@@ -1,7 +1,6 @@
 //! Limits on what a model may cost: `--limit`, `--timeout`, and `onnx explain --list limits`.
 
 use std::fmt::Write as _;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -29,6 +28,11 @@ impl LimitArgs {
     pub(crate) fn execution(&self) -> Execution {
         let execution = Execution::from(self.limits());
         execution.with_interrupt(self.timeout.clone().unwrap_or(Interrupt::NEVER))
+    }
+
+    /// The timeout.
+    pub(crate) const fn timeout(&self) -> Option<&Interrupt> {
+        self.timeout.as_ref()
     }
 
     /// The limits only.
@@ -66,26 +70,7 @@ pub(crate) fn for_weights(execution: &Execution, bytes: u64) -> Execution {
 fn timeout(text: &str) -> Result<Interrupt, String> {
     let time = duration(text)?;
     let start = Instant::now();
-    let interrupt = Interrupt::when(move || start.elapsed() >= time);
-    *TIMEOUT.lock().unwrap_or_else(PoisonError::into_inner) = Some(interrupt.clone());
-    Ok(interrupt)
-}
-
-/// The timeout of the command that runs.
-static TIMEOUT: Mutex<Option<Interrupt>> = Mutex::new(None);
-
-/// Forgets the timeout of an earlier command of the process.
-pub(crate) fn forget_timeout() {
-    *TIMEOUT.lock().unwrap_or_else(PoisonError::into_inner) = None;
-}
-
-/// The failure of a command: the timeout if it was exceeded, whatever the libraries made of work that was stopped.
-pub(crate) fn timeout_or(failure: Failure) -> Failure {
-    let timeout = TIMEOUT.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    match timeout {
-        Some(interrupt) => failure.or_timeout(&Execution::default().with_interrupt(interrupt)),
-        None => failure,
-    }
+    Ok(Interrupt::when(move || start.elapsed() >= time))
 }
 
 /// A time with its unit.

@@ -13,9 +13,10 @@ use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use onnx_diag::render::{self, Role, text};
 use onnx_diag::{Caps, Clean, Severity, Sink};
+use onnx_types::Interrupt;
 
 use crate::args::Color;
-use crate::exit::Failure;
+use crate::exit::{Failure, Outcome};
 use crate::report::{Collected, ReportFormat};
 
 /// Headings and names of files.
@@ -80,6 +81,8 @@ pub(crate) struct Out {
     verbose: u8,
     /// When the command began.
     start: Instant,
+    /// When it ends.
+    timeout: Option<Interrupt>,
     /// How many diagnostics are reported, if the user gives that.
     caps: Option<Caps>,
     /// What the command reports.
@@ -102,6 +105,7 @@ impl Out {
             unwritten: RefCell::new(None),
             verbose: 0,
             start: Instant::now(),
+            timeout: None,
             caps: None,
             collected: Collected::new(command, format),
         }
@@ -115,6 +119,19 @@ impl Out {
     /// The same, with summaries of one line.
     pub(crate) fn with_brief(self, brief: bool) -> Self {
         Self { brief, ..self }
+    }
+
+    /// The same, with the timeout of the command.
+    pub(crate) fn with_timeout(self, timeout: Option<Interrupt>) -> Self {
+        Self { timeout, ..self }
+    }
+
+    /// The failure by the timeout in the place of another one, if it was exceeded: what the libraries say about work that was
+    /// stopped tells nothing about a model.
+    pub(crate) fn expired(&self, failure: &Failure) -> Option<Failure> {
+        let stopped = self.timeout.as_ref()?.check().err()?;
+        let is_other = failure.outcome() != Outcome::Limit;
+        is_other.then(|| failure.stopped(stopped))
     }
 
     /// The same, with the lines of a table sorted by a column.

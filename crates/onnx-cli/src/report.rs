@@ -14,6 +14,7 @@ use crate::exit::{Failure, Outcome};
 use crate::input::{Loaded, display_name, is_stdin, is_stream};
 use crate::interrupt;
 use crate::json::JsonText;
+use crate::limits::LimitArgs;
 use crate::output::Out;
 use crate::table::{self, Form};
 
@@ -139,6 +140,34 @@ impl Command {
             Self::Outline(args) => args.output.dry_run,
             _ => false,
         }
+    }
+
+    /// The limits and the timeout.
+    pub(crate) fn bounds(&self) -> Option<&LimitArgs> {
+        Some(match self {
+            Self::Check(args) => &args.input.bounds,
+            Self::Info(args) => &args.input.bounds,
+            Self::Cost(args) => &args.input.bounds,
+            Self::Infer(args) => &args.input.bounds,
+            Self::Run(args) => &args.input.bounds,
+            Self::Compare(args) => &args.input.bounds,
+            Self::Diff(args) => &args.input.bounds,
+            Self::Hash(args) => &args.input.bounds,
+            Self::Convert(args) => &args.input.bounds,
+            Self::Quantize(args) => &args.input.bounds,
+            Self::Rewrite(args) => &args.edits.input.bounds,
+            Self::Simplify(args) => &args.edits.input.bounds,
+            Self::Edit(args) => &args.input.bounds,
+            Self::Extract(args) => &args.input.bounds,
+            Self::Merge(args) => &args.input.bounds,
+            Self::Inline(args) => &args.input.bounds,
+            Self::Outline(args) => &args.input.bounds,
+            Self::Print(args) => &args.input.bounds,
+            Self::Draw(args) => &args.input.bounds,
+            Self::Find(args) => &args.input.bounds,
+            Self::Reduce(args) => &args.input.bounds,
+            _ => return None,
+        })
     }
 
     /// The file for the report, for commands whose standard output can be a model.
@@ -426,6 +455,8 @@ impl Out {
 
     /// Reports on standard error, and in the report, that an input could not be processed.
     pub(crate) fn refused(&mut self, input: Option<&str>, failure: &Failure) -> Result<(), Failure> {
+        let expired = self.expired(failure);
+        let failure = expired.as_ref().unwrap_or(failure);
         self.failure(failure);
         self.close_if(failure.closes_output);
         if let Some(faults) = &failure.faults {

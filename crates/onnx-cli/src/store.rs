@@ -287,7 +287,7 @@ impl From<&DataFile> for Moved {
     }
 }
 
-/// The largest text that somebody reads.
+/// The largest text that is written to be read.
 const MAX_READ: u64 = 1 << 20;
 
 /// Tells which files were written: `wrote out.onnx: 27 nodes, 3.2 kB; 18.1 kB in w.data`.

@@ -80,33 +80,16 @@ pub(crate) fn of_py(
         }
         Fault::argument(format!("`{value}` is not a value of the kind {}: {error}", kind.name())).into()
     };
-    let finite = |number: f64| -> PyResult<f32> {
-        let narrow = number as f32;
-        if narrow.is_infinite() && number.is_finite() {
-            return Err(Fault::argument(format!("{number} is beyond the range of a float attribute")).into());
-        }
-        Ok(narrow)
-    };
     Ok(match kind {
         AttrKind::Float => AttrValue::Float(finite(value.extract().map_err(wrong)?)?),
-        AttrKind::Int => match value.cast::<DType>() {
-            Ok(dtype) => AttrValue::Int(i64::from(dtype.get().0.code())),
-            Err(_) => AttrValue::Int(value.extract().map_err(wrong)?),
-        },
+        AttrKind::Int => AttrValue::Int(int(value).map_err(wrong)?),
         AttrKind::String => AttrValue::String(text_of(value).map_err(wrong)?),
         AttrKind::Floats => {
             let numbers: Vec<f64> = value.extract().map_err(wrong)?;
             AttrValue::Floats(numbers.into_iter().map(finite).collect::<PyResult<_>>()?)
         }
         AttrKind::Ints => {
-            let int = |item: PyResult<Bound<'_, PyAny>>| -> PyResult<i64> {
-                let item = item?;
-                match item.cast::<DType>() {
-                    Ok(dtype) => Ok(i64::from(dtype.get().0.code())),
-                    Err(_) => item.extract(),
-                }
-            };
-            let items = value.try_iter().map_err(wrong)?.map(int);
+            let items = value.try_iter().map_err(wrong)?.map(|item| int(&item?));
             AttrValue::Ints(items.collect::<PyResult<_>>().map_err(wrong)?)
         }
         AttrKind::Strings => {
@@ -134,6 +117,23 @@ pub(crate) fn of_py(
             return Err(Fault::argument(message).into());
         }
     })
+}
+
+/// An integer, or the number of an element type.
+fn int(value: &Bound<'_, PyAny>) -> PyResult<i64> {
+    match value.cast::<DType>() {
+        Ok(dtype) => Ok(i64::from(dtype.get().0.code())),
+        Err(_) => value.extract(),
+    }
+}
+
+/// A number of 32 bits; one that is not infinite must not become so.
+fn finite(number: f64) -> PyResult<f32> {
+    let narrow = number as f32;
+    if narrow.is_infinite() && number.is_finite() {
+        return Err(Fault::argument(format!("{number} is beyond the range of a float attribute")).into());
+    }
+    Ok(narrow)
 }
 
 fn text_of(value: &Bound<'_, PyAny>) -> PyResult<Bytes> {

@@ -36,9 +36,8 @@ pub(crate) fn add_constant_in(
 
 /// Erases the initializers that nothing uses any more, in all graphs.
 pub(crate) fn erase_unused_initializers(model: &mut Model) {
-    for graph in model.all_graphs().collect::<Vec<_>>() {
-        model.erase_unused_initializers(graph);
-    }
+    let graphs: Vec<_> = model.all_graphs().collect();
+    model.erase_unused_initializers_in(&graphs);
 }
 
 /// Counts a node of an operator, in rows in the order of the first node of each.

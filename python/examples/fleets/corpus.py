@@ -88,7 +88,7 @@ def _special(folder: pathlib.Path, index: int) -> pathlib.Path:
 
 
 def poisoned(folder: pathlib.Path) -> list[str]:
-    """100 files that are no models, or that harm those who read them. Those that grow have `growing` in their names."""
+    """100 files that are not models, or that harm those who read them. Those that grow have `growing` in their names."""
     whole = small_model(0)
     contents: list[tuple[str, bytes]] = []
     contents += [(f"deep-{i}.onnx", deep(40 << i)) for i in range(12)]

@@ -142,7 +142,7 @@ def measured(engine: str, mode: str, paths: list[str], victim: str, timeout: flo
 
 
 def comparable(rows: list[Row]) -> dict[str, tuple[Any, ...]]:
-    """What must be equal in every run: all columns but times, and of files that grow, that they are no models."""
+    """What must be equal in every run: all columns but times, and of files that grow, that they are not models."""
     found: dict[str, tuple[Any, ...]] = {}
     for row in rows:
         assert row["path"] not in found, f"two rows for {row['path']}"

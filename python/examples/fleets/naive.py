@@ -69,7 +69,7 @@ def daft(paths: list[str], function: Function) -> list[Row]:
 
 
 def daft_process(paths: list[str], function: Function) -> list[Row]:
-    """A function of Daft in a process of its own."""
+    """A function of Daft in a separate process."""
     import daft
 
     query = daft.from_pydict({"path": paths})

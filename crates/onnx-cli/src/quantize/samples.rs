@@ -28,7 +28,7 @@ impl<'a> FileSamples<'a> {
             for entry in std::fs::read_dir(path).map_err(failed)? {
                 let entry = entry.map_err(failed)?.path();
                 let is_archive = entry.extension().is_some_and(|extension| extension == "npz");
-                if entry.is_dir() || is_archive {
+                if entry.is_dir() || (is_archive && entry.is_file()) {
                     samples.push(entry);
                 }
             }

@@ -166,6 +166,11 @@ impl Ports<'_> {
             let own = name(model, port);
             let file = self.files(path, index).into_iter().flatten().find(|file| file.exists());
             if let Some(file) = file {
+                // A pipe that nothing writes to would be waited for; one that is named by itself is wanted.
+                if !file.is_file() {
+                    return Err(Failure::not_readable(format_args!("`{}` is not a file", file.display()))
+                        .help("remove it from the directory, or give the value with `--feed NAME=FILE`"));
+                }
                 given.insert(own.to_owned(), files::value(&file, own, model.ty(port), execution)?);
             }
         }

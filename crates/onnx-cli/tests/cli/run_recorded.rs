@@ -243,3 +243,22 @@ fn recorded_values_that_are_read_are_not_replaced() {
     assert_eq!([folder.get("case/input_0.pb"), folder.get("case/output_0.pb")], before);
     onnx(&folder, "run m.onnxtxt --feeds case -o case").exits(0);
 }
+
+/// A pipe in a directory of values would be waited for without end.
+#[cfg(unix)]
+#[test]
+fn pipes_in_directories_of_values_are_refused() {
+    let model = "<ir_version: 10, opset_import: [\"\": 20]>
+        g (float[2] x) => (float[2] y) <float[2,2] w = {1, 2, 3, 4}> { y = MatMul (x, w) }";
+    let folder = Folder::with("m.onnxtxt", model);
+    std::fs::create_dir(folder.path().join("case")).unwrap();
+    let pipe = folder.path().join("case/input_0.pb");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for command in [
+        "run m.onnxtxt --feeds case",
+        "compare m.onnxtxt m.onnxtxt --feeds case",
+        "quantize m.onnxtxt --to int8 --calibrate case",
+    ] {
+        onnx(&folder, command).exits(2).says("is not a file");
+    }
+}

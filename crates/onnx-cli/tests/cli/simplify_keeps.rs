@@ -93,7 +93,7 @@ fn patterns_of_runtimes_stay() {
     assert_eq!(count(&simplified(text, ""), "Pow"), 1);
 }
 
-/// Initializers that are inputs block edits, since callers can give other values: one note says so, with the way out.
+/// Initializers that are inputs block edits, since callers can give other values: one note says so, and how to allow them.
 #[test]
 fn values_that_callers_can_give_are_named_once() {
     let text = "<ir_version: 3, opset_import: [\"\": 8]>

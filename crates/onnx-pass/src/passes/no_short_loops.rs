@@ -115,7 +115,7 @@ fn inline(patch: &mut Patch<'_, '_>, node: NodeId, parts: &Parts) -> Result<(), 
     let at = Position::Before(node);
     let new = iteration(patch, at, parts, (0, &parts.initial))?;
     for (output, new) in parts.outputs.iter().zip(new) {
-        output.into_iter().for_each(|output| patch.replace(*output, new));
+        output.iter().for_each(|output| patch.replace(*output, new));
     }
     Ok(())
 }

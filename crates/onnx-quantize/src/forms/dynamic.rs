@@ -71,9 +71,9 @@ pub struct DynamicReport {
 /// A node whose second operand is a weight.
 struct Product {
     node: NodeId,
-    activation: ValueId,
     weight: ValueId,
-    bias: Option<ValueId>,
+    /// Whether the third operand is a bias.
+    has_bias: bool,
     is_conv: bool,
     /// Whether the weight is transposed.
     is_transposed: bool,
@@ -165,9 +165,9 @@ fn products(model: &Model, options: &DynamicOptions<'_>) -> Vec<Product> {
             && dense_constant(model, activation).is_none();
         let is_standard = matches!(model.callee(node, options.registry), Callee::Standard(_));
         if has_rank && is_float && is_standard && (!is_gemm || is_plain) {
-            let bias = record.input(2).filter(|_| !is_matmul);
+            let has_bias = record.input(2).is_some() && !is_matmul;
             let is_transposed = is_gemm && record.int(attr::TRANS_B).unwrap_or(0) != 0;
-            found.push(Product { node, activation, weight, bias, is_conv, is_transposed });
+            found.push(Product { node, weight, has_bias, is_conv, is_transposed });
         }
     }
     found
@@ -185,12 +185,14 @@ struct Work<'a> {
 impl Work<'_> {
     fn replace(&mut self, model: &mut Model, product: &Product) -> Result<(), QuantizeError> {
         let Some(weight) = self.weight(model, product)? else { return Ok(()) };
-        let [numbers, scale, zero] = self.activation(model, product.activation)?;
         let node = product.node;
+        // The result of a product before this one has been replaced meanwhile.
+        let Some(activation) = model.node(node).input(0) else { return Ok(()) };
+        let [numbers, scale, zero] = self.activation(model, activation)?;
         let operator = model.str(model.node(node).op()).to_owned();
         let Some(old) = model.node(node).output(0) else { return Ok(()) };
         let attributes = model.node(node).attributes().to_vec();
-        let bias = match product.bias {
+        let bias = match model.node(node).input(2).filter(|_| product.has_bias) {
             Some(bias) if product.is_conv => Some(self.bias_of_conv(model, bias, product)?),
             bias => bias,
         };

@@ -103,6 +103,23 @@ fn ranges_of_activations_are_found_in_each_run() {
     assert!(matches!(error(NETWORK, ElemType::Int16), QuantizeError::Type(ElemType::Int16)));
 }
 
+/// The result of a product is the operand and the bias of the next one.
+#[test]
+fn products_in_a_row_are_quantized() {
+    let text = "<ir_version: 10, opset_import: [\"\": 17]>
+    g (float[N,4] x) => (float[N,4] y) <float[4,4] w = {1, 2, 3, 4, 5, 6, 7, 8, -1, -2, -3, -4, -5, -6, -7, 8}> {
+        a = MatMul (x, w)
+        b = MatMul (a, w)
+        y = Gemm (b, w, a)
+    }";
+    let before = model(text);
+    let mut after = before.clone();
+    let report = quantize_dynamic(&mut after, ElemType::Uint8, &DynamicOptions::default()).unwrap();
+    assert_eq!(report.quantized.iter().map(|(_, count)| count).sum::<usize>(), 3);
+    assert_eq!(ops(&after).iter().filter(|op| *op == "DynamicQuantizeLinear").count(), 3);
+    assert!(snr(&before, &after, &registry()) > 30.0);
+}
+
 #[test]
 fn products_of_blocks_have_the_numbers_of_the_weights() {
     let numbers: Vec<String> =
