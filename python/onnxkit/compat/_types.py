@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from onnxkit import _core
 from onnxkit._errors import OnnxError
 
@@ -22,6 +24,7 @@ _READS_SIZES = frozenset(
 _WRAPPERS = ("seq(", "optional(", "sparse_tensor(")
 
 
+@functools.lru_cache(maxsize=4096)
 def type_string(text: str) -> str | None:
     """The type of ONNX text as schemas write it, without its shape: `tensor(float)`. `None` if it is not known."""
     if text.startswith("map("):
@@ -38,6 +41,14 @@ def type_string(text: str) -> str | None:
     if not name or not name.isidentifier() or name == "undefined":
         return None
     return f"tensor({name})"
+
+
+@functools.cache
+def _allowed(formal: FormalParameter) -> frozenset[str]:
+    """The types of a formal parameter without spaces; empty if they are in another form, which is not compared."""
+    if not all("(" in allowed for allowed in formal.types):
+        return frozenset()
+    return frozenset(allowed.replace(" ", "") for allowed in formal.types)
 
 
 def formal_at(formals: Sequence[FormalParameter], index: int) -> FormalParameter | None:
@@ -144,10 +155,10 @@ def _problem(node: _core.Node, schema: OpSchema, inference: _core.Inference) -> 
         for index, value in enumerate(values):
             formal = formal_at(formals, index)
             kind = None if value is None or formal is None else type_string(inference.type(value))
-            # Registered schemas may state types in other forms, which are not compared.
-            if kind is None or formal is None or not all("(" in allowed for allowed in formal.types):
+            allowed = frozenset() if kind is None or formal is None else _allowed(formal)
+            if kind is None or formal is None or not allowed:
                 continue
-            if kind.replace(" ", "") not in {allowed.replace(" ", "") for allowed in formal.types}:
+            if kind.replace(" ", "") not in allowed:
                 return f"{what} {index} `{formal.name}` of {schema.name} cannot be of the type {kind}"
             known = variables.setdefault(formal.type_str, kind) if formal.is_homogeneous else kind
             if known != kind:
