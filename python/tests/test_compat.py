@@ -276,3 +276,18 @@ def test_the_backend_runs_models_and_nodes(install: str) -> None:
         "[[4.0, 6.0], [-3.0, -4.0]]", "[[4.0, 6.0], [-3.0, -4.0]]", "[[4.0, 6.0], [-3.0, -4.0]]",
         "[[3.0, 4.0], [-3.0, -4.0]]", "[4.0, 5.0]", "True False",
     ]
+
+
+def test_schemas_have_the_facts_of_the_reference() -> None:
+    facts = """
+    import onnx.defs
+    for schema in sorted(onnx.defs.get_all_schemas_with_history(), key=lambda one: (one.domain, one.name, one.since_version)):
+        formals = [(one.name, one.type_str, int(one.option), one.is_homogeneous, one.min_arity, sorted(one.types))
+                   for one in (*schema.inputs, *schema.outputs)]
+        attributes = [(one.name, int(one.type), one.required, one.default_value.SerializeToString())
+                      for one in sorted(schema.attributes.values(), key=lambda one: one.name)]
+        bounds = schema.min_input, schema.max_input, schema.min_output, schema.max_output
+        print(schema.domain, schema.name, schema.since_version, schema.deprecated, bounds, formals, attributes)
+    """
+    ours, theirs = run(facts).splitlines(), run(facts, install="").splitlines()
+    assert len(ours) > 600 and ours == theirs

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 from onnxkit import _core
 
@@ -30,6 +31,10 @@ _KNOWN: dict[tuple[str, str, int], OpSchema] = {}
 _RANDOM = frozenset(
     "Bernoulli Dropout If Loop Multinomial RandomNormal RandomNormalLike RandomUniform RandomUniformLike Scan SequenceMap".split()
 )
+# Values of maps are tensors, which the reference does not write.
+_MAP = re.compile(r"map\((\w+), ?tensor\((\w+)\)\)")
+# Operators that ONNX tried out in version 1: the reference has no schemas for them.
+_EXPERIMENTAL = frozenset({"LayerNormalization", "MeanVarianceNormalization", "ThresholdedRelu"})
 _KINDS = {"FLOAT": "f", "INT": "i", "STRING": "s", "FLOATS": "floats", "INTS": "ints", "STRINGS": "strings"}
 
 
@@ -83,7 +88,7 @@ def _of_native(facts: Mapping[str, Any]) -> OpSchema:
     variables: dict[str, list[str]] = {}
     for formal in (*facts["inputs"], *facts["outputs"]):
         if formal["types"] != [formal["type"]]:
-            variables.setdefault(formal["type"], formal["types"])
+            variables.setdefault(formal["type"], [_MAP.sub(r"map(\1, \2)", allowed) for allowed in formal["types"]])
     is_random = facts["name"] in _RANDOM and facts["domain"] == ""
     schema = OpSchema(
         facts["name"], facts["domain"], facts["since_version"],
@@ -99,12 +104,17 @@ def _of_native(facts: Mapping[str, Any]) -> OpSchema:
     return schema
 
 
+def _native(name: str, version: int | None, domain: str) -> dict[str, Any] | None:
+    facts = _core.schema(name, version, domain)
+    is_experimental = facts is not None and facts["since_version"] == 1 and not domain and name in _EXPERIMENTAL
+    return None if is_experimental else facts
+
+
 def lookup(name: str, version: int | None, domain: str) -> OpSchema | None:
     """The schema of an operator in a version of its operator set, or the newest one."""
-    domain = "" if domain == "ai.onnx" else domain
     found = None
     if domain in _STANDARD:
-        facts = _core.schema(name, version, domain)
+        facts = _native(name, version, domain)
         found = None if facts is None else _of_native(facts)
     versions = _CUSTOM.get((domain, name), {})
     usable = [since for since in versions if version is None or since <= version]
@@ -132,7 +142,7 @@ def history() -> list[OpSchema]:
         while step is not None:
             found.append(_of_native(step))
             since = step["since_version"]
-            step = _core.schema(step["name"], since - 1, step["domain"]) if since > 1 else None
+            step = _native(step["name"], since - 1, step["domain"]) if since > 1 else None
     return found + list(_custom())
 
 

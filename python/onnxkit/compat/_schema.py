@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import re
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
 
 # The number that means an unlimited number of operands in the reference.
 UNBOUNDED = 2147483647
+# Values of maps are tensors, which type constraints do not write.
+_MAP = re.compile(r"map\((\w+), ?(\w+)\)")
 
 
 class SchemaError(Exception):
@@ -178,13 +181,14 @@ class OpSchema:
         variables = {constraint.type_param_str: constraint for constraint in self.type_constraints}
         for formal in (*self.inputs, *self.outputs):
             constraint = variables.get(formal.type_str)
-            formal.types = {formal.type_str} if constraint is None else set(constraint.allowed_type_strs)
+            allowed = [formal.type_str] if constraint is None else constraint.allowed_type_strs
+            formal.types = {_MAP.sub(r"map(\1,tensor(\2))", kind) for kind in allowed}
 
     def _bounds(self, formals: Sequence[_Formal]) -> tuple[int, int]:
         least = most = 0
         for index, formal in enumerate(formals):
             if formal.option is _Option.Variadic:
-                return max(least, index + formal.min_arity if formal.min_arity else least), UNBOUNDED
+                return index + formal.min_arity, UNBOUNDED
             most = index + 1
             if formal.option is _Option.Single:
                 least = index + 1
