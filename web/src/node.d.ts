@@ -1,0 +1,4 @@
+// The one function of Node that the npm package calls.
+declare module "node:fs/promises" {
+  export function readFile(url: URL): Promise<Uint8Array<ArrayBuffer>>;
+}
