@@ -6,7 +6,6 @@
 
 # The C library of Alpine is linked statically by default, so the program needs no file of the image.
 FROM rust:1.95-alpine AS build
-RUN apk add --no-cache musl-dev
 WORKDIR /source
 COPY . .
 RUN --mount=type=cache,target=/usr/local/cargo/registry \

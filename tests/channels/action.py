@@ -10,7 +10,6 @@ is not built. Needs PyYAML.
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -44,7 +43,7 @@ class Action:
     def run(self, **inputs: str) -> Result:
         """Runs all steps until one fails."""
         declared = {name: str(entry["default"]) for name, entry in self.action["inputs"].items()}
-        expect(inputs.keys() <= declared.keys(), f"{inputs.keys() - declared.keys()} are no inputs")
+        expect(inputs.keys() <= declared.keys(), f"{inputs.keys() - declared.keys()} are not inputs")
         result, path = Result(), list(self.path)
         values = {**declared, **inputs}
 
@@ -128,7 +127,7 @@ def test(binary: Path, wheel: Path | None, folder: Path) -> None:
     expect(result.status == 1 and result.outputs["check"]["status"] == "1", result.log)
     expect_findings(result)
     report = result.outputs["check"]["sarif"]
-    expect(result.used == [("github/codeql-action/upload-sarif@v4", {"sarif_file": report, "category": "onnx"})], str(result.used))
+    expect(result.used == [("github/codeql-action/upload-sarif@v4", {"sarif_file": report, "category": "onnx"})], f"{result.used}")
 
     result = action.run(install="none", fail="false", annotations="false", upload="false", arguments="--allow=ONNX2303")
     expect(result.status == 0 and "::error" not in result.log and result.used == [], result.log)
@@ -157,7 +156,7 @@ def test(binary: Path, wheel: Path | None, folder: Path) -> None:
     expect(result.status == 2 and "::error::the input install is" in result.log, result.log)
     print("action: findings are annotated and reported with file, node and fix; inputs are not code")
     if wheel is None:
-        print("action: the installation of the package is not tested, because there is no wheel")
+        print("action: the installation of the package is not tested, because a wheel is not given")
         return
     result = Action(folder, repository, []).run(install="package", version=str(wheel.resolve()))
     expect(result.status == 1, result.log)

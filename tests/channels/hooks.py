@@ -75,7 +75,7 @@ def test(binary: Path, wheel: Path | None, folder: Path) -> None:
     check(pre_commit, hooks, "-system", folder / "system", variables)
     print("hooks: onnx-check-system and onnx-fmt-system report file, node and fix, and format")
     if wheel is None:
-        print("hooks: onnx-check and onnx-fmt are not tested, because there is no wheel")
+        print("hooks: onnx-check and onnx-fmt are not tested, because a wheel is not given")
         return
     variables = environment(PRE_COMMIT_HOME=str(folder / "cache"))
     check(pre_commit, with_package(hooks, wheel), "", folder / "python", variables)

@@ -81,7 +81,7 @@ def image(binary: Path, root: Path) -> Stage:
     expect(stage.base == "scratch", stage.base)
     for source, files, target in stage.copies:
         if source is None:
-            expect(target.endswith("/"), f"{target} is no folder")
+            expect(target.endswith("/"), f"{target} is not a folder")
             for file in files:
                 (root / target.lstrip("/")).mkdir(parents=True, exist_ok=True)
                 shutil.copy(ROOT / file, root / target.lstrip("/"))

@@ -54,7 +54,8 @@ class Row:
 
     def is_over(self) -> bool:
         """Whether a value is over its limit."""
-        return bool((self.most_bytes and self.bytes > self.most_bytes) or (self.most_seconds and self.seconds > self.most_seconds))
+        values = [(self.bytes, self.most_bytes), (self.seconds, self.most_seconds)]
+        return any(most is not None and value > most for value, most in values)
 
 
 @dataclass
@@ -103,21 +104,25 @@ def image(artefacts: Artefacts) -> str:
     return "the files of the last stage; the image itself is not built"
 
 
+def runner(command: Path, folder: Path) -> examples.Runner:
+    """Runs a command in a folder."""
+    return lambda words, statuses: run([command, *words], folder, statuses=statuses)
+
+
 def wheel(artefacts: Artefacts) -> str:
     """The wheel in a new virtual environment: the commands `onnx` and `onnxkit`, and the package."""
     file = needed(artefacts.wheel, "--wheel")
     commands = virtual_environment(artefacts.folder / "wheel", "--no-index", "--no-deps", file)
     for name in ("onnx", "onnxkit"):
         folder = artefacts.folder / f"wheel-{name}"
-        examples.run_commands(
-            folder, lambda words, statuses, name=name, folder=folder: run([commands / name, *words], folder, statuses=statuses)
-        )
+        examples.run_commands(folder, runner(commands / name, folder))
     folder = artefacts.folder / "wheel-python"
     examples.run_python(folder, lambda words: run([commands / "python", *words], folder))
     installed = run([commands / "python", "-m", "pip", "list", "--format=json", "--disable-pip-version-check"], folder)
     names = {entry["name"] for entry in json.loads(installed)} - {"pip", "setuptools"}
     expect(names == {"onnxkit"}, f"{names} are installed")
-    artefacts.rows.append(Row("wheel", file.stat().st_size, WHEEL_BYTES, start_up([commands / "onnx", "--version"]), WHEEL_SECONDS))
+    seconds = start_up([commands / "onnx", "--version"])
+    artefacts.rows.append(Row("wheel", file.stat().st_size, WHEEL_BYTES, seconds, WHEEL_SECONDS))
     return "two commands and the package"
 
 
@@ -225,7 +230,8 @@ def main() -> int:
                 failed.append(name)
         table = [["artefact", "size", "start-up"], *(row.cells() for row in artefacts.rows)]
         widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-        print(*("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table), sep="\n")
+        for row in table:
+            print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
         failed += [row.name for row in artefacts.rows if arguments.limits and row.is_over()]
     print(f"failed: {', '.join(failed)}" if failed else "all channels that are given work")
     return 1 if failed else 0

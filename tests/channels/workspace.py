@@ -1,4 +1,4 @@
-"""What the tests of the channels share: temporary folders, processes with a clean environment, a repository with a faulty model."""
+"""What the tests of the channels share: processes with a clean environment, and a repository with a faulty model."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def expect(holds: bool, message: str) -> None:
 
 
 def environment(path: Sequence[Path | str] = (), **more: str) -> dict[str, str]:
-    """The variables of a user who has nothing set up: folders of commands, in front of those of the system, and a home."""
+    """The variables of a user without configuration: folders of commands, in front of those of the system, and a home."""
     kept = ("PATH", "HOME", "LANG", "TMPDIR", "SSL_CERT_FILE")
     names = [name for name in os.environ if name in kept or name.startswith(("PIP_", "npm_config_", "CARGO_", "RUSTUP_"))]
     found = {name: os.environ[name] for name in names if name in os.environ}
@@ -73,12 +73,13 @@ def git(folder: Path, *arguments: str) -> str:
 
 
 def faulty_repository(folder: Path) -> Path:
-    """Makes a repository with a valid model, a faulty one, a text that is not formatted, and a file that is no model."""
+    """Makes a repository with a valid model, a faulty one, a text that is not formatted, and a file that is not a model."""
     models = folder / "models"
     models.mkdir(parents=True)
     shutil.copy(ROOT / "tests/readme/classifier.onnx", models)
     shutil.copy(ROOT / "tests/readme/faulty.onnx", models)
-    (models / "dense.onnxtxt").write_text('<ir_version: 10, opset_import: ["": 21]>\ng (float[N] x) => (float[N] y) {y = Relu (x)}\n')
+    text = '<ir_version: 10, opset_import: ["": 21]>\ng (float[N] x) => (float[N] y) {y = Relu (x)}\n'
+    (models / "dense.onnxtxt").write_text(text)
     (folder / "notes.txt").write_text("not a model\n")
     git(folder, "init", "--quiet")
     git(folder, "add", ".")

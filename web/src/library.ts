@@ -58,7 +58,7 @@ function give({ exports, state }: Library, ...parts: Uint8Array[]): void {
   }
 }
 
-/** The answer of the last call, which has so many bytes. */
+/** The answer of the last call, which has `length` bytes. */
 function answer({ exports, state }: Library, length: number): Uint8Array {
   const at = exports.onnx_answer(state, 0);
   return new Uint8Array(exports.memory.buffer, at, length).slice();

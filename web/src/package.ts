@@ -16,7 +16,7 @@ export function opener(
   let module: Promise<WebAssembly.Module> | undefined;
   return async (name, contents) => {
     module ??= compile();
-    // Each model has memory of its own: a trap in one leaves the others as they are.
+    // Each model has separate memory: a trap in one leaves the others as they are.
     const library = await instantiate(await module);
     const bytes = typeof contents === "string" ? new TextEncoder().encode(contents) : new Uint8Array(contents);
     openIn(library, name, bytes);

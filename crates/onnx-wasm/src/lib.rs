@@ -6,7 +6,7 @@
 //!
 //! A page calls [`exports`] so: `onnx_new` makes a state; `onnx_input` makes room for bytes, which the page writes;
 //! `onnx_open`, `onnx_call` and `onnx_save` read them and keep an answer, whose address and length `onnx_answer` and their
-//! result say. `web/src/worker.ts` is the other side.
+//! result say. `web/src/library.ts` is the other side.
 #![deny(unsafe_code)]
 
 pub mod exports;
