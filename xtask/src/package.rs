@@ -34,7 +34,7 @@ pub(crate) fn check() -> Result<String, String> {
 
 /// The name under which a crate would be published: the prefix is not `onnx-`, since the name `onnx-ir` belongs to another
 /// project. The names of the libraries in code stay `onnx_ir` and so on.
-fn published(name: &str) -> String {
+pub(crate) fn published(name: &str) -> String {
     name.replacen("onnx-", &format!("{}-", workspace::DISTRIBUTION), 1)
 }
 

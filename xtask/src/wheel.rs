@@ -23,6 +23,9 @@ const PACKAGES: &[&str] = &[
 /// What is measured in addition.
 const PEERS: &[&str] = &["onnxslim==0.1.98", "onnxsim==0.8.1"];
 
+/// The time of all files in the archives of a release, in seconds: the first that the format of a wheel can state.
+const RELEASE_TIME: &str = "315532800";
+
 /// The largest wheel that is accepted.
 const MAX_BYTES: u64 = 15 << 20;
 
@@ -104,6 +107,27 @@ fn install(python: &Path) -> Result<u64, String> {
     let arguments = ["-m", "pip", "install", "--quiet", "--force-reinstall", "--no-deps", "--no-index"];
     workspace::output(Command::new(python).args(arguments).arg(&wheel))?;
     Ok(bytes)
+}
+
+/// Builds the wheel and the source distribution of a release into a folder. Archives of equal contents are equal.
+pub(crate) fn release(folder: &Path) -> TaskResult {
+    named()?;
+    let python = environment()?;
+    let maturin = |args: &[&str]| {
+        workspace::output(
+            Command::new(&python)
+                .args(["-m", "maturin"])
+                .args(args)
+                .arg("--out")
+                .arg(folder)
+                .env("PYO3_PYTHON", &python)
+                .env("SOURCE_DATE_EPOCH", RELEASE_TIME)
+                .current_dir(workspace::root()),
+        )
+    };
+    let interpreter = python.to_str().ok_or("the path of the environment is not UTF-8")?;
+    maturin(&["build", "--locked", "--profile", "dist", "--interpreter", interpreter])?;
+    maturin(&["sdist"]).map(drop)
 }
 
 /// The name of the distribution is the same everywhere.

@@ -1,0 +1,38 @@
+//! `cargo xtask release VERSION --dry-run`: whether everything states one version, and all artefacts in one folder.
+//!
+//! Nothing is published, and nothing is changed outside of `target`: `docs/release.md` has what follows by hand.
+
+mod artefacts;
+mod sbom;
+mod versions;
+
+use std::fs;
+
+use crate::codegen::Mode;
+use crate::{TaskResult, workspace};
+
+/// Checks what states a version, then builds the artefacts. `--check` leaves them out.
+pub(crate) fn run(args: &[String]) -> TaskResult {
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    match args[..] {
+        [version, "--check"] => check(version),
+        [version, "--dry-run"] => {
+            check(version)?;
+            // The snapshots are those of the code: an API that changed without a line here is not reviewed.
+            println!("public API: {}", crate::api::snapshots(Mode::Check)?);
+            artefacts::build(version)
+        }
+        _ => Err("release takes a version, and `--check` or `--dry-run`; it never publishes".to_owned()),
+    }
+}
+
+fn check(version: &str) -> TaskResult {
+    let read = |path: &str| fs::read_to_string(workspace::root().join(path)).unwrap_or_default();
+    let crates = workspace::crates()?;
+    let problems = versions::problems(version, &crates, read);
+    if problems.is_empty() {
+        println!("version {version} everywhere");
+        return Ok(());
+    }
+    Err(problems.join("\n"))
+}
