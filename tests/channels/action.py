@@ -126,8 +126,8 @@ def test(binary: Path, wheel: Path | None, folder: Path) -> None:
     result = action.run(install="none")
     expect(result.status == 1 and result.outputs["check"]["status"] == "1", result.log)
     expect_findings(result)
-    report = result.outputs["check"]["sarif"]
-    expect(result.used == [("github/codeql-action/upload-sarif@v4", {"sarif_file": report, "category": "onnx"})], f"{result.used}")
+    upload = {"sarif_file": result.outputs["check"]["sarif"], "category": "onnx"}
+    expect(result.used == [("github/codeql-action/upload-sarif@v4", upload)], f"{result.used}")
 
     result = action.run(install="none", fail="false", annotations="false", upload="false", arguments="--allow=ONNX2303")
     expect(result.status == 0 and "::error" not in result.log and result.used == [], result.log)

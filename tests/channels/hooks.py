@@ -5,6 +5,7 @@
 
 The hooks with `-system` come from this repository as it is, with the binary on the path. The others build the package, which
 takes minutes: with a wheel, they come from a repository that has the same hooks and a package that depends on the wheel.
+Needs the package `pre-commit`.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from workspace import FAULTY, FINDINGS, ROOT, environment, expect, faulty_repository, git, run, virtual_environment
+from workspace import FAULTY, FINDINGS, ROOT, environment, expect, faulty_repository, git, run
 
 HOOKS = ".pre-commit-hooks.yaml"
+PRE_COMMIT = [sys.executable, "-m", "pre_commit"]
 
 
 def repository_of_hooks(folder: Path) -> Path:
@@ -42,10 +44,10 @@ def with_package(hooks: Path, wheel: Path) -> Path:
     return hooks
 
 
-def check(pre_commit: Path, hooks: Path, suffix: str, folder: Path, variables: dict[str, str]) -> None:
+def check( hooks: Path, suffix: str, folder: Path, variables: dict[str, str]) -> None:
     """Runs both hooks on all files of a repository, and compares what they print and change."""
     repository = faulty_repository(folder)
-    found = run([pre_commit, "try-repo", hooks, f"onnx-check{suffix}", "--all-files"], repository, variables, [1])
+    found = run([*PRE_COMMIT, "try-repo", hooks, f"onnx-check{suffix}", "--all-files"], repository, variables, [1])
     for place, fix in FINDINGS:
         expect(f"--> {FAULTY}: {place} (byte" in found and f"= help: {fix}" in found, f"{place} is not reported:\n{found}")
     counts = re.findall(r"^3 models: 2 without errors, 1 with errors", found, re.M)
@@ -53,32 +55,31 @@ def check(pre_commit: Path, hooks: Path, suffix: str, folder: Path, variables: d
 
     text = repository / "models/dense.onnxtxt"
     before = text.read_text()
-    found = run([pre_commit, "try-repo", hooks, f"onnx-fmt{suffix}", "--all-files"], repository, variables, [1])
+    found = run([*PRE_COMMIT, "try-repo", hooks, f"onnx-fmt{suffix}", "--all-files"], repository, variables, [1])
     expect("files were modified by this hook" in found, found)
     expect(text.read_text() != before and git(repository, "diff", "--name-only") == "models/dense.onnxtxt\n", found)
-    found = run([pre_commit, "try-repo", hooks, f"onnx-fmt{suffix}", "--all-files"], repository, variables)
+    found = run([*PRE_COMMIT, "try-repo", hooks, f"onnx-fmt{suffix}", "--all-files"], repository, variables)
     expect("Passed" in found, found)
     git(repository, "rm", "--quiet", FAULTY)
-    found = run([pre_commit, "try-repo", hooks, f"onnx-check{suffix}", "--all-files"], repository, variables)
+    found = run([*PRE_COMMIT, "try-repo", hooks, f"onnx-check{suffix}", "--all-files"], repository, variables)
     expect("Passed" in found, found)
 
 
 def test(binary: Path, wheel: Path | None, folder: Path) -> None:
     """Tests the hooks of the command that is installed, and with a wheel also those that install it."""
-    pre_commit = virtual_environment(folder / "pre-commit", "pre-commit==4.7.0") / "pre-commit"
-    run([pre_commit, "validate-manifest", ROOT / HOOKS], folder)
+    run([*PRE_COMMIT, "validate-manifest", ROOT / HOOKS], folder)
     commands = folder / "bin"
     commands.mkdir()
     (commands / "onnx").symlink_to(binary.resolve())
     hooks = repository_of_hooks(folder / "hooks")
     variables = environment([commands], PRE_COMMIT_HOME=str(folder / "cache"))
-    check(pre_commit, hooks, "-system", folder / "system", variables)
+    check(hooks, "-system", folder / "system", variables)
     print("hooks: onnx-check-system and onnx-fmt-system report file, node and fix, and format")
     if wheel is None:
         print("hooks: onnx-check and onnx-fmt are not tested, because a wheel is not given")
         return
     variables = environment(PRE_COMMIT_HOME=str(folder / "cache"))
-    check(pre_commit, with_package(hooks, wheel), "", folder / "python", variables)
+    check(with_package(hooks, wheel), "", folder / "python", variables)
     print("hooks: onnx-check and onnx-fmt do the same with the package")
 
 

@@ -6,6 +6,8 @@
 Channels: `binary` (in a root without other files), `image` (the files of the last stage of the Dockerfile), `wheel`, `npm`,
 `git` (the diff driver), `hooks` (of pre-commit) and `action` (of GitHub); without names, all whose artefact is given. The table
 at the end has the size and the start-up time of each artefact; with `--limits`, values that are over their limit fail.
+
+The last two channels need the package `pre-commit`, and an index of packages.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import action
 import examples
 import hooks
 import roots
@@ -173,10 +176,8 @@ def integrations(artefacts: Artefacts) -> str:
 
 
 def github(artefacts: Artefacts) -> str:
-    """The action, whose test needs a package that the environment of this program may not have."""
-    python = virtual_environment(artefacts.folder / "yaml", "PyYAML==6.0.3") / "python"
-    file = needed(artefacts.binary, "--binary")
-    print(run([python, Path(__file__).parent / "action.py", file, *([artefacts.wheel] if artefacts.wheel else [])], ROOT), end="")
+    """The action."""
+    action.test(needed(artefacts.binary, "--binary"), artefacts.wheel, new(artefacts.folder / "action"))
     return "reported above"
 
 

@@ -55,8 +55,9 @@ const STEPS: &[Step] = &[
     Step { name: "tests of libraries", runs: Runs::Quick, run: || tests(QUICK_TESTS) },
     Step { name: "test totals, doc tests included", runs: Runs::Full, run: || tests(&[]) },
     Step { name: "dependencies", runs: Runs::Always, run: dependencies },
-    // The command that it needs is one that the tests have built.
+    // The command that these steps need is one that the tests have built.
     Step { name: "page", runs: Runs::Full, run: crate::page::check },
+    Step { name: "channels", runs: Runs::Full, run: crate::channels::commands },
 ];
 
 /// The steps of a complete run that need nothing of what [`STEPS`] build: another process runs them at the same time.

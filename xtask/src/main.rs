@@ -6,6 +6,7 @@
 mod api;
 mod attack;
 mod bench;
+mod channels;
 mod ci;
 mod codegen;
 mod conformance;

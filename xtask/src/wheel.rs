@@ -64,6 +64,7 @@ pub(crate) fn check() -> Result<String, String> {
     if bytes > MAX_BYTES {
         return Err(format!("the wheel has {bytes} bytes; at most {MAX_BYTES} are accepted"));
     }
+    crate::channels::test(&python, "--wheel", &only_file(&folder().join("wheels"))?, &["wheel"])?;
     python_run(&python, &["-m", "pytest", "-q", "-p", "no:cacheprovider", "python/tests"])?;
     python_run(&python, &["-m", "mypy.stubtest", "--ignore-disjoint-bases", "onnxkit._core"])?;
     python_run(&python, &["-m", "mypy", "--strict", "python/onnxkit", "python/examples"])?;

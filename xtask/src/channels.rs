@@ -1,0 +1,38 @@
+//! The tests that install what users install: `tests/channels/run.py`, with artefacts that other steps of CI have built.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::{TaskResult, python, workspace};
+
+/// What the tests of the hooks and of the action need.
+const PACKAGES: &[&str] = &["pre-commit==4.7.0", "PyYAML==6.0.3"];
+
+/// Tests the channels of the command that the tests have built, with a remark for the summary of CI.
+pub(crate) fn commands() -> Result<String, String> {
+    let folder = workspace::target().join("channels/venv");
+    let python = match python::environment(&folder, PACKAGES) {
+        Ok(python) => python,
+        Err(problem) => return Ok(format!("not tested, because the environment cannot be made: {problem}")),
+    };
+    let binary = workspace::target().join("debug/onnx");
+    let channels = ["binary", "image", "git", "hooks", "action"];
+    test(&python, "--binary", &binary, &channels)?;
+    Ok(channels.join(", "))
+}
+
+/// Tests channels of one artefact.
+pub(crate) fn test(python: &Path, option: &str, artefact: &Path, channels: &[&str]) -> TaskResult {
+    println!("$ tests/channels/run.py {option} {} {}", artefact.display(), channels.join(" "));
+    let status = Command::new(python)
+        .arg("tests/channels/run.py")
+        .arg(option)
+        .arg(artefact)
+        .args(channels)
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .current_dir(workspace::root())
+        .stdin(Stdio::null())
+        .status()
+        .map_err(|error| format!("{}: {error}", python.display()))?;
+    if status.success() { Ok(()) } else { Err(format!("the channels {} do not work", channels.join(", "))) }
+}
