@@ -73,10 +73,12 @@ def git(folder: Path, *arguments: str) -> str:
 
 
 def faulty_repository(folder: Path) -> Path:
-    """Makes a repository with a valid model, a faulty one, a text that is not formatted, and a file that is not a model."""
+    """Makes a repository with valid models, a faulty one, a text that is not formatted, and a file that is not a model."""
     models = folder / "models"
     models.mkdir(parents=True)
-    shutil.copy(ROOT / "tests/readme/classifier.onnx", models)
+    # So many that several processes would share them.
+    for name in ("classifier", *map(str, range(20))):
+        shutil.copy(ROOT / "tests/readme/classifier.onnx", models / f"{name}.onnx")
     shutil.copy(ROOT / "tests/readme/faulty.onnx", models)
     text = '<ir_version: 10, opset_import: ["": 21]>\ng (float[N] x) => (float[N] y) {y = Relu (x)}\n'
     (models / "dense.onnxtxt").write_text(text)
