@@ -30,6 +30,15 @@ def place(binary: Path, root: Path, path: str) -> None:
         shutil.copy(library, copy)
 
 
+def can_enter() -> bool:
+    """Whether the system has `unshare` and permits it: containers may not."""
+    probe = ["unshare", "--map-root-user", "--mount", "--net", "--pid", "--fork", "true"]
+    try:
+        return subprocess.run(probe, capture_output=True, check=False).returncode == 0
+    except FileNotFoundError:
+        return False
+
+
 def enter(root: Path, directory: str, command: list[str], statuses: tuple[int, ...] = (0,)) -> str:
     """Runs a command with a folder as the root of the file system, without a network and with no variables."""
     unshare = ["unshare", "--map-root-user", "--mount", "--net", "--pid", "--fork", f"--root={root}", f"--wd={directory}"]

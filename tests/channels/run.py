@@ -85,6 +85,8 @@ def start_up(command: Sequence[str | Path]) -> float:
 def binary(artefacts: Artefacts) -> str:
     """The binary in a root that contains nothing but it, and the libraries that it needs."""
     file = needed(artefacts.binary, "--binary")
+    if not roots.can_enter():
+        return "not tested: the system does not let its users change the root"
     root = artefacts.folder / "root"
     roots.place(file, root, "/bin/onnx")
     examples.run_commands(root / "models", lambda words, statuses: roots.enter(root, "/models", ["/bin/onnx", *words], statuses))
@@ -95,6 +97,8 @@ def binary(artefacts: Artefacts) -> str:
 
 def image(artefacts: Artefacts) -> str:
     """The files of the image, as its user runs them; the models belong to that user, as with `--user`."""
+    if not roots.can_enter():
+        return "not tested: the system does not let its users change the root"
     root = artefacts.folder / "image"
     stage = roots.image(needed(artefacts.binary, "--binary"), root)
     help_text = roots.enter(root, stage.directory, [*stage.entrypoint, *stage.command])
