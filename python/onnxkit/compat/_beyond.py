@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 # The operator, what our message says, and the sentence that it enforces.
 BEYOND = [
     ("Conv", r"output channels are not a multiple of",
-     "Conv: M is the number of feature maps; the groups divide them"),
+     "Conv, W: the number of feature maps is a multiple of the number of groups"),
     ("ConvInteger", r"input 2 does not have one element",
      "ConvInteger: x_zero_point is a scalar, which means a per-tensor quantization"),
     ("Add|Sub|Mul|Div", r"sizes \d+ and \d+ differ, and `broadcast` is not set",
