@@ -21,6 +21,7 @@ pub(crate) fn replace(
     patch: &mut Patch<'_, '_>,
     scratch: &mut Scratch,
 ) -> Result<Vec<NodeId>, Reason> {
+    has_few_operands(rule, found)?;
     inner_values_have_no_other_uses(rule, found, patch.model())?;
     lowers_cost(rule, found, patch.model(), &scratch.costs)?;
     let at = position(rule, found, patch.model())?;
@@ -53,6 +54,23 @@ pub(crate) fn replace(
         patch.replace(old, new);
     }
     Ok(nodes)
+}
+
+/// A node that takes the operands of another one grows with each edit, so that a long chain of them would take quadratic time.
+fn has_few_operands(rule: &Rule, found: &RuleMatch) -> Result<(), Reason> {
+    const MOST: usize = 256;
+    let count = |operand: &Operand| match operand {
+        Operand::Rest(var) => match found.bound.get(*var) {
+            Some(Bound::Rest(values)) => values.len(),
+            _ => 0,
+        },
+        _ => 1,
+    };
+    let has_many = |node: &FlatNode| node.operands.iter().map(count).sum::<usize>() > MOST;
+    match rule.to.nodes.iter().any(has_many) {
+        true => Err(Reason::new(format!("a node would have more than {MOST} operands"))),
+        false => Ok(()),
+    }
 }
 
 /// A value inside the pattern is not computed any more: nothing else may use it, unless the rule states that it is

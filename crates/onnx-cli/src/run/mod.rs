@@ -9,7 +9,7 @@ mod show;
 mod sizes;
 mod stats;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::num::NonZeroUsize;
 use std::path::Path;
 
@@ -294,10 +294,9 @@ impl Runner<'_> {
     fn once(&self, evaluator: &Evaluator<'_>, inputs: &Inputs) -> Result<Ran, onnx_eval::Failure> {
         let model = &self.loaded.model;
         let watcher = Watcher::new(model, self.wanted, self.progress);
-        let known = |&input: &ValueId| {
-            let found = inputs.values.iter().find(|(known, _)| known == name(model, input));
-            found.map(|(_, value)| value.clone())
-        };
+        let by_name: HashMap<&str, &Value> =
+            inputs.values.iter().rev().map(|(name, value)| (name.as_str(), value)).collect();
+        let known = |&input: &ValueId| by_name.get(name(model, input)).map(|&value| value.clone());
         let values: Vec<Option<Value>> = given::inputs(model).iter().map(known).collect();
         for (&input, value) in given::inputs(model).iter().zip(&values) {
             value.iter().for_each(|value| watcher.declare(input, value));
@@ -380,9 +379,11 @@ fn announce(inputs: &Inputs, seed: u64, out: &Out) {
     if inputs.generated.is_empty() {
         return;
     }
+    let by_name: HashMap<&str, &Value> =
+        inputs.values.iter().rev().map(|(name, value)| (name.as_str(), value)).collect();
     let of = |name: &String| {
-        let value = inputs.values.iter().find(|(known, _)| known == name);
-        format!("`{}` {}", shown(name), value.map_or_else(String::new, |(_, value)| value.describe()))
+        let value = by_name.get(name.as_str());
+        format!("`{}` {}", shown(name), value.map_or_else(String::new, |value| value.describe()))
     };
     let list: Vec<String> = inputs.generated.iter().map(of).collect();
     let count = plural(list.len() as u64, "input");

@@ -104,11 +104,16 @@ impl Model {
     /// takes time linear in the functions of the model and in the bodies that are removed, however many functions are removed.
     pub fn remove_functions(&mut self, functions: &[FunctionId]) -> usize {
         let (mut removed, mut graphs, mut is_indexed) = (0, Vec::new(), false);
+        // Without functions of one identity, none takes the place of another one.
+        let is_unique = self.function_index.len() == self.functions.len();
         for &function in functions {
             let Some(record) = self.functions.remove(function) else { continue };
             removed += 1;
             let key = (record.domain(), record.name, record.overload);
-            is_indexed |= self.function_index.get(&key) == Some(&function);
+            if self.function_index.get(&key) == Some(&function) {
+                self.function_index.remove(&key);
+                is_indexed |= !is_unique;
+            }
             self.record(function, Aspects::ERASED);
             graphs.push(record.body);
             graphs.extend(record.defaults.iter().flat_map(|default| default.value().graphs()));
