@@ -69,7 +69,12 @@ class Runner:
     """Runs tests on a core: `reference` or `onnxkit`."""
 
     def __init__(self, work: Path, package: Path) -> None:
-        self.work, self.package, self.python = work, package, environment(work)
+        self.work, self.package, self.python = work, work / "package", environment(work)
+        # Only this package is visible, not what is installed next to it.
+        self.package.mkdir(exist_ok=True)
+        link = self.package / "onnxkit"
+        link.unlink(missing_ok=True)
+        link.symlink_to(package / "onnxkit", target_is_directory=True)
 
     def run(self, core: str, folder: Path, names: list[str], *, refined: bool = False) -> Outcomes:
         """The outcomes of tests by their names."""
