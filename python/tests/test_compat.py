@@ -278,6 +278,19 @@ def test_the_backend_runs_models_and_nodes(install: str) -> None:
     ]
 
 
+def test_models_with_fields_that_exclude_each_other_are_refused() -> None:
+    program = f"""
+    model = onnx.parser.parse_model('{HEADER} g (float[1] x) => (float[1] y) <float[1] w = {{1}}> {{ y = Add (x, w) }}')
+    onnx.checker.check_model(model)
+    model.graph.initializer[0].raw_data = bytes(4)
+    try:
+        onnx.checker.check_model(model)
+    except onnx.checker.ValidationError:
+        print("refused")
+    """
+    assert run(program) == "refused"
+
+
 def test_schemas_have_the_facts_of_the_reference() -> None:
     facts = """
     import onnx.defs

@@ -14,7 +14,7 @@ use onnxkit::infer::{Gap, InferOptions, Inference as Types, MergePolicy, infer a
 use onnxkit::ir::{self, Element, GraphOutput, ValueId};
 use onnxkit::schema::{DeclaredSchema, SchemaRef};
 use onnxkit::types::tensor::{DataError, DataSource, Payload};
-use onnxkit::types::{Execution, Symbol, Type};
+use onnxkit::types::{Symbol, Type};
 use pyo3::IntoPyObjectExt as _;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -124,18 +124,28 @@ pub(crate) struct Inference {
 
 /// Infers types and shapes, and writes them into the model.
 #[pyfunction]
-#[pyo3(signature = (model, sizes, inplace, **options))]
+#[pyo3(signature = (model, sizes, inplace, check_types=false, trust_defaults=false, **options))]
 pub(crate) fn infer(
     py: Python<'_>,
     model: Bound<'_, Model>,
     sizes: BTreeMap<String, i64>,
     inplace: bool,
+    check_types: bool,
+    trust_defaults: bool,
     options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Inference> {
     let mut snapshot = model.get().snapshot(py)?;
     let types = Work::of(options)?.run(py, |execution| {
         let sizes = sizes_of(&snapshot.model, &sizes)?;
-        let mut types = inferred(&snapshot.model, &*snapshot.data, &sizes, execution);
+        let mut types = {
+            let options = InferOptions::default()
+                .with_data(&*snapshot.data)
+                .with_sizes(&sizes)
+                .with_check_types(check_types)
+                .with_defaults_are_constant(trust_defaults)
+                .with_execution(execution.clone());
+            infer_types(&snapshot.model, &options)
+        };
         if inplace {
             let applied = types.apply(snapshot.editable(), MergePolicy::Refine);
             applied.map_err(|error| Fault::new("InferError", error.to_string()))?;
@@ -147,16 +157,6 @@ pub(crate) fn infer(
         model.get().adopt(py, snapshot)?;
     }
     Ok(Inference { model: model.unbind(), at, types })
-}
-
-fn inferred(
-    model: &ir::Model,
-    data: &dyn DataSource,
-    sizes: &[(Symbol, i64)],
-    execution: &Execution,
-) -> Types {
-    let options = InferOptions::default().with_data(data).with_sizes(sizes).with_execution(execution.clone());
-    infer_types(model, &options)
 }
 
 fn gap_name(gap: Gap) -> String {

@@ -54,7 +54,7 @@ mod _core {
         Inference, check, cost, diff, explain, find, fix, hash, infer, info, schema, schemas,
     };
     #[pymodule_export]
-    use crate::load::{load, loads, parse};
+    use crate::load::{decode_findings, load, loads, parse};
     #[pymodule_export]
     use crate::model::Model;
     #[pymodule_export]

@@ -13,8 +13,10 @@ use onnxkit::types::Execution;
 use onnxkit::{LoadAnyError, load_any};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use serde_json::Value as Json;
 
-use crate::fault::{Fault, Outcome};
+use crate::fault::{Fault, Outcome, findings};
+use crate::json::to_py;
 use crate::model::Model;
 use crate::work::Work;
 
@@ -78,11 +80,29 @@ pub(crate) fn loads(
     Ok(Model::new(model, Arc::new(data), data_dir))
 }
 
+/// The defects that the decoder repairs, such as fields that exclude each other: the model does not have them any more.
+#[pyfunction]
+#[pyo3(signature = (contents, **options))]
+pub(crate) fn decode_findings<'py>(
+    py: Python<'py>,
+    contents: &Bound<'py, PyAny>,
+    options: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let bytes = crate::buffer::bytes_of(contents)?;
+    let found = Work::of(options)?.run(py, |execution| {
+        let options = DecodeOptions::default().with_execution(execution.clone());
+        let decoded =
+            decode(bytes, &options).map_err(|error| Fault::limited("LoadError", error.limit(), &error))?;
+        Ok(Json::Array(findings(&decoded.findings)))
+    })?;
+    to_py(py, &found)
+}
+
 fn decoded(bytes: Bytes, execution: &Execution) -> Outcome<ir::Model> {
     use onnxkit::codec::{Content, sniff};
 
     if sniff(&bytes) == Content::OnnxText {
-        return parsed(&bytes, execution);
+        return parsed(&bytes, true, execution);
     }
     let options = DecodeOptions::default().with_execution(execution.clone());
     let decoded =
@@ -90,8 +110,9 @@ fn decoded(bytes: Bytes, execution: &Execution) -> Outcome<ir::Model> {
     Ok(decoded.model)
 }
 
-fn parsed(text: &[u8], execution: &Execution) -> Outcome<ir::Model> {
-    let options = ParseOptions::default().with_execution(execution.clone());
+fn parsed(text: &[u8], element_counts: bool, execution: &Execution) -> Outcome<ir::Model> {
+    let options =
+        ParseOptions::default().with_execution(execution.clone()).with_element_counts(element_counts);
     parse_model(text, &options).map_err(|error| text_fault("the text is not a model", &error))
 }
 
@@ -102,10 +123,16 @@ fn text_fault(what: &str, error: &ParseError) -> Fault {
     Fault::of_findings(class, what, error.findings())
 }
 
-/// Reads a model from ONNX text.
+/// Reads a model from ONNX text. Without `element_counts`, tensors may have another number of elements than their dimensions
+/// specify, as for the reference.
 #[pyfunction]
-#[pyo3(signature = (text, **options))]
-pub(crate) fn parse(py: Python<'_>, text: String, options: Option<&Bound<'_, PyDict>>) -> PyResult<Model> {
-    let model = Work::of(options)?.run(py, |execution| parsed(text.as_bytes(), execution))?;
+#[pyo3(signature = (text, element_counts=true, **options))]
+pub(crate) fn parse(
+    py: Python<'_>,
+    text: String,
+    element_counts: bool,
+    options: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Model> {
+    let model = Work::of(options)?.run(py, |execution| parsed(text.as_bytes(), element_counts, execution))?;
     Ok(Model::new(model, Arc::new(FileSource::nowhere()), None))
 }

@@ -210,6 +210,7 @@ impl Model {
         parse(
             py,
             format!("<ir_version: {ir_version}, opset_import: [\"\": {opset}]> graph () => () {{}}"),
+            true,
             None,
         )
     }
@@ -281,12 +282,22 @@ impl Model {
     }
 
     /// The model as ONNX text. Tensors of more than `elide_above` bytes are left out; with `full=True`, everything is written
-    /// that the file says.
-    #[pyo3(signature = (elide_above=None, full=false))]
-    fn to_text(&self, py: Python<'_>, elide_above: Option<u64>, full: bool) -> PyResult<String> {
+    /// that the file says, and with `reference=True`, what the parser of the reference reads.
+    #[pyo3(signature = (elide_above=None, full=false, reference=false))]
+    fn to_text(
+        &self,
+        py: Python<'_>,
+        elide_above: Option<u64>,
+        full: bool,
+        reference: bool,
+    ) -> PyResult<String> {
         let model = self.snapshot(py)?.model;
         Work::default().run(py, |_| {
-            let mut options = if full { PrintOptions::full() } else { PrintOptions::default() };
+            let mut options = match (reference, full) {
+                (true, _) => PrintOptions::compat(),
+                (false, true) => PrintOptions::full(),
+                (false, false) => PrintOptions::default(),
+            };
             if let Some(bytes) = elide_above {
                 options = options.with_elide_above(bytes);
             }

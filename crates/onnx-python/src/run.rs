@@ -39,7 +39,8 @@ fn failed_with(failure: &Failure, sizes: &[(String, i64)]) -> Fault {
     fault
 }
 
-/// An input: a tensor, an array or numbers; a list or tuple of those is a sequence if the model wants one.
+/// An input: a tensor, an array or numbers; a list or tuple of those is a sequence if the model wants one; `None` is an optional
+/// without a value.
 fn value_of(value: &Bound<'_, PyAny>, model: &ir::Model, name: &str) -> PyResult<Value> {
     let id = model
         .graph(model.main_graph())
@@ -48,6 +49,12 @@ fn value_of(value: &Bound<'_, PyAny>, model: &ir::Model, name: &str) -> PyResult
         .copied()
         .find(|&id| model.str(model.value(id).name()) == name);
     let ty = id.and_then(|id| model.ty(id));
+    // An optional takes what it may hold, without a wrapper.
+    let is_optional = matches!(ty.map(|ty| &ty.kind), Some(onnxkit::types::TypeKind::Optional(_)));
+    if is_optional && value.is_none() {
+        return Ok(Value::Optional(None));
+    }
+    let ty = if is_optional { ty.and_then(onnxkit::types::Type::inner) } else { ty };
     let is_sequence = matches!(ty.map(|ty| &ty.kind), Some(onnxkit::types::TypeKind::Sequence(_)));
     if is_sequence && (value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>()) {
         let items = value.try_iter()?.map(|item| Ok(Value::from(Tensor::of_py(&item?, None)?)));

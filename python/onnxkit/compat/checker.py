@@ -49,6 +49,16 @@ def _refuse(model: _core.Model, full: bool, ignored: Collection[str] = ()) -> No
         raise ValidationError(worded(errors))
 
 
+# What the decoder repairs, and the reference refuses.
+_REPAIRED = frozenset({"attribute-with-several-values", "tensor-with-several-data-fields", "no-graph"})
+
+
+def _refuse_repaired(encoded: bytes) -> None:
+    found = [finding for finding in _core.decode_findings(encoded) if finding["slug"] in _REPAIRED]
+    if found:
+        raise ValidationError(worded(found))
+
+
 def _loaded(encoded: bytes, data_dir: str | None = None) -> _core.Model:
     try:
         return _core.loads(encoded, data_dir)
@@ -134,6 +144,7 @@ def check_model(
     check_custom_domain: bool = False,
 ) -> None:
     """Checks an encoded `ModelProto`. Files with weights are looked for in the current folder."""
+    _refuse_repaired(bytes)
     ignored = {"operator-differs-from-model"} if skip_opset_compatibility_check else ()
     _check(_loaded(bytes, os.curdir), full_check, ignored, check_custom_domain)
 

@@ -12,14 +12,12 @@ from ._mode import MODE
 
 # Parts are printed within a model of these versions, which does not change how they are printed.
 _IR_VERSION, _VERSIONS = 14, {"": 28}
-# No tensor has more elements.
-_EVERYTHING = (1 << 63) - 1
 
 
 def _printed(encoded: bytes) -> str:
     try:
         model = _core.loads(encoded)
-        text = model.to_text(elide_above=_EVERYTHING)
+        text = model.to_text(reference=True)
     except OnnxError as error:
         raise RuntimeError(str(error)) from None
     if not MODE.reference_texts:

@@ -283,6 +283,12 @@ impl Cx<'_, '_> {
         if known > i128::from(i64::MAX) && !parts.iter().any(is_open) {
             return Err(self.fail(&TOO_LARGE, "a sum of sizes does not fit in 64 bits"));
         }
+        // The parts may cancel each other: what they add up to on the way does not matter.
+        if parts.iter().all(|part| part.known().is_some())
+            && let Ok(sum) = i64::try_from(known)
+        {
+            return Ok(Dim::Known(sum));
+        }
         Ok(self.dims().sum(parts))
     }
 

@@ -51,11 +51,20 @@ pub struct ParseOptions<'a> {
     ///
     /// [`Payload::Elided`]: onnx_types::tensor::Payload::Elided
     pub keep_elided: bool,
+    /// Refuse tensors with another number of elements than their dimensions specify. Default: yes. The reference keeps them, and
+    /// its checker refuses the model.
+    pub element_counts: bool,
 }
 
 impl Default for ParseOptions<'_> {
     fn default() -> Self {
-        Self { execution: Execution::default(), positions: true, elided_source: None, keep_elided: false }
+        Self {
+            execution: Execution::default(),
+            positions: true,
+            elided_source: None,
+            keep_elided: false,
+            element_counts: true,
+        }
     }
 }
 
@@ -65,6 +74,7 @@ onnx_types::option_setters! {
         with_positions => positions: bool,
         with_elided_source => elided_source: into Option<&'a ElidedTensorSource<'a>>,
         with_keep_elided => keep_elided: bool,
+        with_element_counts => element_counts: bool,
     }
 }
 
@@ -146,6 +156,7 @@ fn parse<'a, T>(
         has_positions: options.positions,
         elided_source: options.elided_source,
         keep_elided: options.keep_elided,
+        has_element_counts: options.element_counts,
         holder: TensorKey::new(Symbol::EMPTY, Symbol::EMPTY),
         positions: Positions::default(),
         last_output: (&[], Symbol::EMPTY),
@@ -213,6 +224,7 @@ struct Parser<'a> {
     has_positions: bool,
     elided_source: Option<&'a ElidedTensorSource<'a>>,
     keep_elided: bool,
+    has_element_counts: bool,
     /// The site of the next tensor.
     holder: TensorKey<Symbol>,
     positions: Positions,

@@ -345,7 +345,7 @@ impl<'a> Parser<'a> {
             _ => return Ok(()),
         };
         let expected = head.count().and_then(|count| entry_count(head.elem(), count));
-        if expected == Some(found) {
+        if expected == Some(found) || !self.has_element_counts {
             return Ok(());
         }
         Err(self.wrong_count(mark, expected, found))
