@@ -185,7 +185,8 @@ def test_texts_of_the_reference_are_used_when_asked_for() -> None:
     print(onnx.printer.to_text(helper.make_graph([], "g", [], [], [helper.make_tensor("w", TensorProto.FLOAT16, [2], [1, 2])])))
     """
     ours = run(program)
-    assert "padding" in ours and "float16[2] w = {1.0, 2.0}" in ours
+    # Elements of narrow types are bit patterns, as the parser of the reference reads them.
+    assert "padding" in ours and "float16[2] w = {15360, 16384}" in ours
     theirs = run(program, install="onnxkit.compat.install(reference_texts=True)")
     assert "non-zero padding bits in its packed FLOAT6" in theirs and "float16[2] w = {15360,16384}" in theirs
 
