@@ -133,7 +133,7 @@ def _untyped(model: _core.Model) -> frozenset[str]:
     """The inputs of the main graph that are tensors of no element type."""
     return frozenset(
         port.name for port in model.graph.inputs
-        if port.type is not None and port.type.startswith("undefined") and not port.is_initializer()
+        if port.type is not None and port.type.startswith("?") and not port.is_initializer()
     )
 
 

@@ -54,7 +54,13 @@ _REPAIRED = frozenset({"attribute-with-several-values", "tensor-with-several-dat
 
 
 def _refuse_repaired(encoded: bytes) -> None:
-    found = [finding for finding in _core.decode_findings(encoded) if finding["slug"] in _REPAIRED]
+    try:
+        findings = _core.decode_findings(encoded)
+    except LoadError as error:
+        raise ValueError(str(error)) from None
+    except LimitError as error:
+        raise ValidationError(str(error)) from None
+    found = [finding for finding in findings if finding["slug"] in _REPAIRED]
     if found:
         raise ValidationError(worded(found))
 
