@@ -179,6 +179,20 @@ fn a_perturbation_depends_on_attributes_and_operands() {
 }
 
 #[test]
+fn a_formula_that_moves_elements_is_not_open() {
+    let graph = "g (float[2, 3] x) => (float[3, 2] a, float[2] b) {
+        a = Einsum <equation = \"i j -> j i\"> (x)
+        b = Einsum <equation = \"ij->i\"> (x)
+    }";
+    let x = Tensor::from_slice([2, 3], &[1.0_f32, -0.0, 3.5, 0.25, -7.0, 9.0]).unwrap();
+    let exact = run(graph, &[("x", x.clone().into())], &EvalOptions::default()).unwrap();
+    let found = perturbed(graph, &[("x", x.into())], 5);
+    assert_eq!(found[0], numbers(&exact[0]));
+    assert!(found[0][2] == 0.0 && found[0][2].is_sign_negative());
+    assert_ne!(found[1], numbers(&exact[1]));
+}
+
+#[test]
 fn a_perturbation_does_not_depend_on_the_notation_of_a_call() {
     let same = [
         ["$ = Softmax <axis = -1> (x)", "$ = Softmax <axis = 2> (x)"],

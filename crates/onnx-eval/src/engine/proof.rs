@@ -119,6 +119,10 @@ pub(crate) fn perturb(cx: &mut Cx<'_, '_>, perturbation: Perturbation) -> Outcom
     if cx.input_count() <= exact {
         return Ok(());
     }
+    // A formula of one operand that sums nothing moves elements.
+    if cx.op() == op::EINSUM && cx.input_count() == 1 && sums_nothing(cx.text(attr::EQUATION)?) {
+        return Ok(());
+    }
     // A scatter that does not accumulate copies its operands.
     let is_scatter = matches!(cx.op(), op::SCATTER_ELEMENTS | op::SCATTER_ND);
     if is_scatter && !matches!(cx.text(attr::REDUCTION)?, "add" | "mul") {
@@ -159,6 +163,12 @@ pub(crate) fn perturb(cx: &mut Cx<'_, '_>, perturbation: Perturbation) -> Outcom
         }
     }
     Ok(())
+}
+
+/// Returns `true` if the result of a formula has all labels of its operand.
+fn sums_nothing(equation: &str) -> bool {
+    let Some((operand, result)) = equation.split_once("->") else { return false };
+    operand.chars().filter(|label| !label.is_whitespace()).all(|label| result.contains(label))
 }
 
 /// A float format, and how far numbers move.
