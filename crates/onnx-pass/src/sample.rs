@@ -411,7 +411,7 @@ impl<'a> Sampler<'a> {
         const TOGETHER: [usize; 2] = [12, 18];
         // A number of the claim is one size and the product of all: each number, for each variable.
         let product =
-            (attempt > 4 && attempt % 4 == 1 && !ATTEMPTS.contains(&attempt)).then_some(attempt / 4 - 1);
+            (attempt > 4 && attempt % 4 == 1 && !ATTEMPTS.contains(&attempt)).then(|| attempt / 4 - 1);
         // An input with many elements shows more conversions of numbers.
         const MANY: i64 = 61;
         let count = self.symbols.len().clamp(1, 2);

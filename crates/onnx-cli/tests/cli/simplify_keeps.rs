@@ -105,3 +105,16 @@ fn values_that_callers_can_give_are_named_once() {
     let told = onnx(&folder, "simplify in.onnxtxt").exits(0).told();
     assert_eq!(told.matches("no-initializer-inputs").count(), 1, "{told}");
 }
+
+/// Values of unknown operators have sizes that nothing tells; proofs choose them.
+#[test]
+fn edits_next_to_unknown_sizes_are_proved() {
+    let text = "<ir_version: 10, opset_import: [\"\": 21, \"my\": 1]>
+        g (string[N] x) => (string[N] y) {
+            a = Identity (x)
+            b = my.Join (a, x)
+            c = StringConcat (b, x)
+            y = Identity (c)
+        }";
+    assert_eq!(count(&simplified(text, "--prove"), "Identity"), 0);
+}
