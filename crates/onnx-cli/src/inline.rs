@@ -145,6 +145,9 @@ impl Set {
     /// Reads selectors; each must denote a function or a call.
     fn new(model: &Model, context: &Context, texts: &[String], bodies: bool) -> Result<Self, Failure> {
         let mut set = Self::default();
+        if texts.is_empty() {
+            return Ok(set);
+        }
         let names = FunctionNames::of(model);
         for text in texts {
             let selector = FunctionSelector::new(text);

@@ -90,7 +90,7 @@ impl<'a, 'r> Elements<'a, 'r> {
             _ => Default::default(),
         };
         let pairing = Pairing::of(attempt).and_then(|pairing| {
-            let paired = sampler.paired();
+            let paired = &sampler.paired;
             Some((pairing, paired.iter().position(|&other| other == number)?, paired.len()))
         });
         let special = match pairing {

@@ -75,7 +75,7 @@ impl Runner<'_> {
         /// The share of the operations of a run that these take together.
         const SHARE: u64 = 4;
         let sampler = Sampler::new(self.eq, self.execution.limits.proof_elements);
-        let paired = sampler.paired();
+        let paired = &sampler.paired;
         if !matches!(verdict, Verdict::Tested { .. }) || paired.is_empty() {
             return verdict;
         }

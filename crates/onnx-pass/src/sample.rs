@@ -78,6 +78,8 @@ pub(crate) struct Sampler<'a> {
     is_single: bool,
     pub(crate) conditions: Vec<Condition>,
     pub(crate) points: Points,
+    /// The operands in which special numbers meet, by the indices of inputs.
+    pub(crate) paired: Vec<usize>,
     max_elements: u64,
 }
 
@@ -98,9 +100,11 @@ impl<'a> Sampler<'a> {
             scaled_axes: Vec::new(),
             cuts_constants: false,
             is_single: false,
+            paired: Vec::new(),
             max_elements,
         };
         sampler.symbols = sampler.all_symbols();
+        sampler.paired = sampler.numeric_operands();
         sampler
     }
 
@@ -301,7 +305,7 @@ impl<'a> Sampler<'a> {
     }
 
     /// The operands whose elements are numbers that the claim does not know, by the indices of inputs.
-    pub(crate) fn paired(&self) -> Vec<usize> {
+    fn numeric_operands(&self) -> Vec<usize> {
         let is_known = |index: usize| {
             let mut assumptions = self.eq.assumptions().iter();
             assumptions

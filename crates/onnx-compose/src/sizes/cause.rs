@@ -23,12 +23,15 @@ impl Freed<'_> {
         let mut caused: Vec<(FixedSize, usize)> = Vec::new();
         let mut place: SecondaryMap<ValueId, usize> = SecondaryMap::new();
         let mut rest = Vec::new();
-        // An output without the size is what every reason at a node leads to.
-        let is_cause =
-            |reason: &FixedSize| reason.node.is_some() && self.constant_behind(model, reason).is_some();
-        let has_cause = fixed.iter().any(is_cause);
-        for reason in fixed.into_iter().filter(|reason| !has_cause || reason.value.is_none()) {
-            let Some((constant, text)) = self.constant_behind(model, &reason) else {
+        let found: Vec<_> = fixed.iter().map(|reason| self.constant_behind(model, reason)).collect();
+        let has_cause =
+            fixed.iter().zip(&found).any(|(reason, cause)| reason.node.is_some() && cause.is_some());
+        for (reason, cause) in fixed.into_iter().zip(found) {
+            // An output without the size is what every reason at a node leads to.
+            if has_cause && reason.value.is_some() {
+                continue;
+            }
+            let Some((constant, text)) = cause else {
                 rest.push(reason);
                 continue;
             };

@@ -231,7 +231,7 @@ fn hash_of_call(cx: &Cx<'_, '_>, seed: u64) -> u64 {
 /// The axes along which a reduction reduces, in ascending order. The kernel has refused what is invalid.
 fn reduced_axes(cx: &Cx<'_, '_>) -> Vec<i64> {
     let place = if cx.has_input(1) { Axes::Input(1) } else { Axes::Attribute };
-    let rank = cx.tensor(0).map_or(0, |x| x.rank() as i64);
+    let rank = first_rank(cx);
     let mut axes = cx.axes_at(place).ok().flatten().unwrap_or_default();
     if axes.is_empty() && !cx.flag(attr::NOOP_WITH_EMPTY_AXES).unwrap_or(false) {
         axes = (0..rank).collect();
@@ -239,6 +239,11 @@ fn reduced_axes(cx: &Cx<'_, '_>) -> Vec<i64> {
     axes.iter_mut().for_each(|axis| *axis = from_start(*axis, rank));
     axes.sort_unstable();
     axes
+}
+
+/// The rank of the first operand.
+fn first_rank(cx: &Cx<'_, '_>) -> i64 {
+    cx.tensor(0).map_or(0, |x| x.rank() as i64)
 }
 
 /// An axis as counted from the first one.
@@ -249,8 +254,7 @@ const fn from_start(axis: i64, rank: i64) -> i64 {
 /// Attributes of these operators are numbers, lists of numbers and strings; others do not count.
 fn hash_attribute(cx: &Cx<'_, '_>, name: Symbol, state: &mut Fold) {
     if let Ok(Some(number)) = cx.int(name) {
-        let rank = cx.tensor(0).map_or(0, |x| x.rank() as i64);
-        let number = if name == attr::AXIS { from_start(number, rank) } else { number };
+        let number = if name == attr::AXIS { from_start(number, first_rank(cx)) } else { number };
         state.write(&number.to_le_bytes());
     } else if let Ok(Some(number)) = cx.float(name) {
         state.write(&number.to_le_bytes());
