@@ -27,7 +27,7 @@ pub(crate) fn run(args: &ExplainArgs, out: &mut Out) -> Result<Outcome, Failure>
             Subject::Rules(rules) => ("rules/1", "rules", rules.into_iter().map(item).collect()),
             Subject::Limits(limits) => ("limits/1", "limits", limits.iter().map(limits::item).collect()),
             Subject::Targets(targets) => {
-                ("targets/1", "targets", targets.iter().map(targets::item).collect())
+                ("targets/1", "targets", targets.iter().copied().map(targets::item).collect())
             }
             Subject::Passes(passes) => ("passes/1", "passes", passes.iter().map(pass_item).collect()),
             Subject::RewriteRules(rules) => {
@@ -62,7 +62,7 @@ enum Subject {
     Rules(Vec<&'static Rule>),
     Limits(&'static [Limit]),
     Passes(Vec<Pass>),
-    Targets(Vec<Target>),
+    Targets(Vec<&'static Target>),
     RewriteRules(Vec<RewriteRule>),
 }
 

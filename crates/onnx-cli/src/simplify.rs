@@ -62,7 +62,7 @@ pub(crate) fn run(args: &SimplifyArgs, out: &mut Out) -> Result<Outcome, Failure
     let registry = args.edits.documents.registry()?;
     let mut rules = RuleSet::standard().map_err(Failure::defect)?;
     let target = (args.target != "none").then(|| targets::load(&args.target)).transpose()?;
-    let idioms = target.as_ref().map(targets::idioms).transpose()?;
+    let idioms = target.as_deref().map(targets::idioms).transpose()?;
     let fitted = |rules: RuleSet| match &target {
         Some(target) => target.fitted(rules),
         None => rules,
@@ -126,8 +126,11 @@ fn table(done: &PipelineReport, before: &Before, model: &Model, out: &Out) {
 /// Number of edits of each pass and each rule, most first.
 fn edits(done: &PipelineReport) -> Vec<(String, usize)> {
     let is_pass = |name: &str| done.passes.iter().any(|pass| pass.name == name);
-    let fusions = RuleSet::fusions().unwrap_or_default();
-    let is_fusion = |name: &str| fusions.rules().any(|rule| rule.name() == name);
+    let standard = RuleSet::standard().unwrap_or_default();
+    let has = |rules: &RuleSet, name: &str| rules.rules().any(|rule| rule.name() == name);
+    // The fusions are read only if other rules do not have the name.
+    let is_fusion =
+        |name: &str| !has(&standard, name) && has(&RuleSet::fusions().unwrap_or_default(), name);
     let mut counts: Vec<(String, usize)> = Vec::new();
     for entry in &done.journal {
         let name = match () {

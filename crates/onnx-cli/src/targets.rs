@@ -1,5 +1,6 @@
 //! Targets: descriptions of runtimes, by name or from files.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -20,9 +21,9 @@ impl LibraryError for TargetError {
 }
 
 /// A target by its name, or from its file.
-pub(crate) fn load(name: &str) -> Result<Target, Failure> {
+pub(crate) fn load(name: &str) -> Result<Cow<'static, Target>, Failure> {
     if let Some(target) = Target::named(name) {
-        return Ok(target);
+        return Ok(Cow::Borrowed(target));
     }
     let path = Path::new(name);
     let size = std::fs::metadata(path).map(|metadata| metadata.len());
@@ -36,7 +37,7 @@ pub(crate) fn load(name: &str) -> Result<Target, Failure> {
         return Err(Failure::new(format_args!("{}: the file is too large for a target", shown(name))));
     }
     let text = std::fs::read_to_string(path).map_err(failed)?;
-    Target::parse(&text).map_err(|error| Failure::from(error).about(&shown(name)))
+    Target::parse(&text).map(Cow::Owned).map_err(|error| Failure::from(error).about(&shown(name)))
 }
 
 /// The groups of nodes that a target makes one kernel of.
@@ -49,7 +50,7 @@ pub(crate) fn idioms(target: &Target) -> Result<IdiomSet, Failure> {
 }
 
 /// All targets of this program.
-pub(crate) fn all() -> Vec<Target> {
+pub(crate) fn all() -> Vec<&'static Target> {
     TARGETS.iter().filter_map(|(name, _)| Target::named(name)).collect()
 }
 
@@ -59,7 +60,7 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
 }
 
 /// The targets, one a line.
-pub(crate) fn table(targets: &[Target]) -> String {
+pub(crate) fn table(targets: &[&Target]) -> String {
     let mut text = String::new();
     for target in targets {
         let operators = target.operators.len();

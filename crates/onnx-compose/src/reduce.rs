@@ -139,6 +139,7 @@ pub fn reduce<E>(
         options,
         trial: &mut trial,
         attempts: 1,
+        candidates: 0,
         accepted: 0,
         is_limited: false,
     };
@@ -200,6 +201,10 @@ const STEPS: &[Step] = &[
 /// Steps that run last, because the other steps need the parts that these remove.
 const LAST_STEPS: &[Step] = &[parts::types, parts::imports];
 
+/// Number of models that are made for each one that may be tried. Otherwise a model without a smaller valid part, such as a chain
+/// whose nodes use names that nothing defines, would cost as many checks of the whole as it has parts.
+const CANDIDATES: u64 = 16;
+
 struct Search<'a, 'o, E> {
     best: Model,
     /// The defects of the original.
@@ -207,6 +212,8 @@ struct Search<'a, 'o, E> {
     options: &'a ReduceOptions<'o>,
     trial: &'a mut dyn FnMut(&Model) -> Result<Trial, E>,
     attempts: u64,
+    /// Number of models that were made, those with new defects included, which are not tried.
+    candidates: u64,
     accepted: u64,
     is_limited: bool,
 }
@@ -232,11 +239,17 @@ impl<E> Search<'_, '_, E> {
         while size > 0 {
             let mut from = 0_usize;
             loop {
+                if self.is_limited {
+                    return Ok(is_smaller);
+                }
                 let mut candidate = self.best.clone();
                 let taken = step(&mut candidate, Chosen { from, count: size });
-                if from >= taken.all || self.is_limited {
+                if from >= taken.all {
                     break;
                 }
+                self.candidates = self.candidates.saturating_add(1);
+                let most = self.options.execution.limits.reduce_attempts.saturating_mul(CANDIDATES);
+                self.is_limited = self.candidates >= most;
                 candidate.settle_names();
                 if taken.gone > 0 && candidate.verify().is_ok() && self.is_bad(&candidate)? {
                     self.best = candidate;

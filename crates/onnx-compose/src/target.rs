@@ -4,6 +4,7 @@ mod quantization;
 mod written;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::OnceLock;
 
 use onnx_diag::{Caps, Diagnostic, Policy, Quoted, Sink};
 use onnx_ir::{Callee, Model, NodeId, Places, ValueTypes};
@@ -144,13 +145,17 @@ impl Target {
 
     /// The target of this crate with a name; `None` if there is none.
     #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        let (_, text) = TARGETS.iter().find(|(known, _)| *known == name)?;
-        let mut target = Self::parse(text).ok()?;
-        let idioms = IDIOMS.iter().filter(|(of, _)| *of == name);
-        target.idioms.extend(idioms.map(|(_, text)| (*text).to_owned()));
-        target.quantization = Quantization::named(name);
-        Some(target)
+    pub fn named(name: &str) -> Option<&'static Self> {
+        static READ: [OnceLock<Option<Target>>; TARGETS.len()] = [const { OnceLock::new() }; TARGETS.len()];
+        let (&(name, text), cell) = TARGETS.iter().zip(&READ).find(|((known, _), _)| *known == name)?;
+        let read = || {
+            let mut target = Self::parse(text).ok()?;
+            let idioms = IDIOMS.iter().filter(|(of, _)| *of == name);
+            target.idioms.extend(idioms.map(|(_, text)| (*text).to_owned()));
+            target.quantization = Quantization::named(name);
+            Some(target)
+        };
+        cell.get_or_init(read).as_ref()
     }
 }
 

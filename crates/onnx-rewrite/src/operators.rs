@@ -1,6 +1,7 @@
 //! The operators that a node of a pattern matches, and an index of patterns by operator.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use onnx_ir::{Model, NodeId};
@@ -80,7 +81,7 @@ struct Candidates {
 }
 
 impl Index {
-    pub(crate) fn new(patterns: &[Pattern]) -> Self {
+    pub(crate) fn new(patterns: &[Arc<Pattern>]) -> Self {
         let mut index = Self { by_root: HashMap::default(), order: (0..patterns.len()).collect() };
         // Patterns with more nodes come first, and names are unique, so that the order of rules does not matter.
         let key = |&number: &usize| {

@@ -117,6 +117,8 @@ pub use signature::{Differentiation, Formal, FormalOption, FormalType, TypeConst
 pub use suggest::{nearest, suggest_attribute, suggest_op};
 pub use typeset::{TypeForm, TypeId, TypeSet};
 
+use std::sync::LazyLock;
+
 use onnx_types::Interner;
 
 /// An interner that starts with the names ONNX knows, so that the constants of [`op`], [`attr`] and [`domain`] are its
@@ -129,12 +131,22 @@ use onnx_types::Interner;
 /// ```
 #[must_use]
 pub fn interner() -> Interner {
-    Interner::with_names(&generated::names::NAMES)
+    NAMED.clone()
 }
 
 /// Like [`interner`], with room for `more` further names of `bytes` bytes in total, so that the table does not grow
 /// while a file of known size is read.
 #[must_use]
 pub fn interner_with_capacity(more: usize, bytes: usize) -> Interner {
+    // Few names fit or are soon moved; a copy of the table is made faster than the table.
+    if more <= FEW_NAMES {
+        return interner();
+    }
     Interner::with_names_and_capacity(&generated::names::NAMES, more, bytes)
 }
+
+/// The names that ONNX knows: the nodes of a rule file are hundreds of texts, each read with an interner of its own.
+static NAMED: LazyLock<Interner> = LazyLock::new(|| Interner::with_names(&generated::names::NAMES));
+
+/// Number of names that need no room of their own.
+const FEW_NAMES: usize = 256;

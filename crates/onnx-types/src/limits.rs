@@ -101,7 +101,8 @@ pub struct Limits {
     pub proof_bytes: u64,
     /// The greatest number of names, nodes, values and characters that are visited to resolve a selector. Default: 2²⁸.
     pub selector_steps: u64,
-    /// The greatest number of models that are tried to reduce one. Default: 10,000.
+    /// The greatest number of models that are tried to reduce one. Default: 10,000. 16 times as many are made: those with new
+    /// defects are not tried.
     pub reduce_attempts: u64,
 }
 

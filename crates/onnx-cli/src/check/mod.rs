@@ -39,7 +39,7 @@ const TEXT_CAPS: Caps = Caps { per_rule: 10, total: 100 };
 
 pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let target = args.target.as_deref().map(targets::load).transpose()?;
-    let mut policy = args.input.severity.policy(tolerant(args, target.as_ref())?)?;
+    let mut policy = args.input.severity.policy(tolerant(args, target.as_deref())?)?;
     if !args.notes {
         policy = onnx_check::ON_REQUEST.iter().fold(policy, |policy, rule| policy.count(rule));
     }
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let mut totals = Totals::default();
     let process = |path: &Path| {
         progress.begin(&display_name(path));
-        let found = checked(path, args, &policy, (&registry, target.as_ref()));
+        let found = checked(path, args, &policy, (&registry, target.as_deref()));
         progress.end();
         found
     };

@@ -76,7 +76,7 @@ fn table(name: &str) -> Result<Quantization, Failure> {
         return Err(Failure::new(format_args!("no target is named `{}`", shown(name)))
             .help(format!("write {} or the file of a target", names.join(", "))));
     }
-    targets::load(name)?.quantization.ok_or_else(|| {
+    targets::load(name)?.quantization.clone().ok_or_else(|| {
         Failure::new(format_args!("the target `{}` has no `quantization`", shown(name)))
             .help(format!("docs/targets.md describes it; tables of the command are {}", names.join(", ")))
     })

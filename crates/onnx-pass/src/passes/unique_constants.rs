@@ -31,7 +31,7 @@ pub fn unique_constants(cx: &mut PassCx<'_>) -> Report {
     // A runtime makes a kernel of quantized weights that no other node uses.
     let keeps_weights = cx.options().idioms.is_some();
     cx.restructure(NAME, |model| {
-        let mut known: HashMap<u64, Vec<ValueId>, RandomState> = HashMap::default();
+        let mut known = Known::default();
         let mut merged = 0;
         // Graphs precede those that are nested in them.
         let graphs: Vec<GraphId> = model.all_graphs().collect();
@@ -48,6 +48,9 @@ pub fn unique_constants(cx: &mut PassCx<'_>) -> Report {
     })
 }
 
+/// The initializers that are kept, by their graph and the hash of their type and elements.
+type Known = HashMap<(GraphId, u64), Vec<ValueId>, RandomState>;
+
 /// Whether a value is more than one number that a `DequantizeLinear` reads.
 fn is_quantized_weight(model: &Model, value: ValueId) -> bool {
     let is_dequantized = |user| {
@@ -63,7 +66,7 @@ fn is_quantized_weight(model: &Model, value: ValueId) -> bool {
 fn merge(
     model: &mut Model,
     value: ValueId,
-    known: &mut HashMap<u64, Vec<ValueId>, RandomState>,
+    known: &mut Known,
     data: &dyn DataSource,
 ) -> bool {
     // Callers can override the default of an input.
@@ -73,16 +76,16 @@ fn merge(
     let Some(constant) = model.value(value).constant() else { return false };
     let mut hasher = FixedState::default().build_hasher();
     constant.hash_meaning(data, &mut hasher);
-    let candidates = known.entry(hasher.finish()).or_default();
-    let graph = model.graph_of(value);
+    let (graph, hash) = (model.graph_of(value), hasher.finish());
     let is_twin = |&&other: &&ValueId| {
-        model
-            .get_value(other)
-            .is_some_and(|record| record.constant().is_some_and(|other| other.same_meaning(constant, data)))
-            && model.is_visible(other, graph)
+        let other = model.get_value(other).and_then(|record| record.constant());
+        other.is_some_and(|other| other.same_meaning(constant, data))
     };
-    let Some(&twin) = candidates.iter().find(is_twin) else {
-        candidates.push(value);
+    // Only the graphs around are searched: many graphs beside each other may have an equal constant each.
+    let around = std::iter::successors(Some(graph), |&graph| model.parent(graph));
+    let twin = around.filter_map(|graph| known.get(&(graph, hash))?.iter().find(is_twin)).last().copied();
+    let Some(twin) = twin else {
+        known.entry((graph, hash)).or_default().push(value);
         return false;
     };
     model.replace_all_uses(value, twin);

@@ -36,6 +36,10 @@ pub(crate) fn specialize(
     kept: &mut Kept,
 ) -> Result<Typed, EditError> {
     let inference = infer(model, options);
+    if let Some((typed, all_kept)) = uniform(model, &inference, options.registry, kept) {
+        *kept = all_kept;
+        return Ok(typed);
+    }
     let mut typed = Typed { types: Types::default(), functions: Vec::new() };
     collect(model, model.main_graph(), &inference, &mut typed.types);
     let mut known: HashMap<(FunctionId, String), FunctionId, RandomState> = HashMap::default();
@@ -67,6 +71,47 @@ pub(crate) fn specialize(
         }
     }
     Ok(typed)
+}
+
+/// The types of a model in which no function needs a copy, and the kept nodes with those of functions that they call. `None` if one needs a
+/// copy, or if a type is not known in all calls. One inference knows the types of all calls then; one for each function would visit
+/// the functions that it calls once more.
+fn uniform(
+    model: &Model,
+    inference: &Inference,
+    registry: &Registry,
+    kept: &Kept,
+) -> Option<(Typed, Kept)> {
+    let mut typed = Typed { types: Types::default(), functions: Vec::new() };
+    collect(model, model.main_graph(), inference, &mut typed.types);
+    let mut kept = kept.clone();
+    let mut known: HashMap<FunctionId, String, RandomState> = HashMap::default();
+    let mut open = vec![model.main_graph()];
+    while let Some(root) = open.pop() {
+        for (node, function) in calls(model, root, registry) {
+            let reason = kept.get(&node).copied();
+            let text = signature(model, node, &typed.types, reason).1;
+            if let Some(before) = known.get(&function) {
+                if *before != text {
+                    return None;
+                }
+                continue;
+            }
+            known.insert(function, text);
+            let body = model.function(function).body();
+            let results = model.nodes_in(body).flat_map(|node| model.node(node).outputs().iter().flatten());
+            if !results.copied().all(|value| inference.type_of(model, value).is_some()) {
+                return None;
+            }
+            collect(model, body, inference, &mut typed.types);
+            if let Some(reason) = reason {
+                kept.extend(model.nodes_in(body).map(|node| (node, reason)));
+            }
+            typed.functions.push(function);
+            open.push(body);
+        }
+    }
+    Some((typed, kept))
 }
 
 /// The nodes of a graph and of those nested in it that call functions of the model.

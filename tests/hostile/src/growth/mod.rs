@@ -21,7 +21,7 @@ const COMMANDS: &str = include_str!("../../growth/commands.txt");
 const KNOWN: &str = include_str!("../../growth/known.txt");
 
 /// The sizes of the models.
-const SIZES: [usize; 3] = [1, 200, 800];
+const SIZES: [usize; 3] = [1, 800, 3200];
 
 /// The greatest exponent.
 const EXPONENT: f64 = 1.25;
@@ -125,7 +125,9 @@ fn judged(name: &str, axis: &str, taken: &[Taken]) -> (String, bool) {
     let [base, small, large] = *taken else { return (format!("growth/{name}/{axis}: not measured"), true) };
     let factor = SIZES[2] as f64 / SIZES[1] as f64;
     let beyond = |taken: Taken| (taken.steps - base.steps).max(1.0);
-    let exponent = (beyond(large) / beyond(small)).ln() / factor.ln();
+    // Below, the steps of the smaller model say nothing about growth.
+    let least = FEW / factor;
+    let exponent = (beyond(large) / beyond(small).max(least)).ln() / factor.ln();
     let allowed = base.memory + (small.memory - base.memory).max(0.0) * factor + MEMORY;
     let grows = beyond(large) > FEW && exponent > EXPONENT;
     let is_large = large.memory > allowed;
@@ -180,6 +182,7 @@ mod tests {
         assert!(is_wrong(linear, [1e4, 2e4, 16e4]));
         // Growth of a few steps is that of constants.
         assert!(!is_wrong([1e6, 1.1e6, 2.7e6], [1e4, 2e4, 5e4]));
+        assert!(!is_wrong([1e6, 1.0e6, 5.0e6], [1e4, 2e4, 5e4]));
     }
 
     #[test]
