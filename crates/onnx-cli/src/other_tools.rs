@@ -178,6 +178,10 @@ fn of_argument(word: &str, words: &[String]) -> Option<Failure> {
         let help = "write `--set batch=1` for a variable, or `--set 'x[0]=1'` for an axis of an input";
         return Some(Failure::new(format_args!("`{word}` is `--set` here")).help(help));
     }
+    if is("check") && ["-o", "--output"].contains(&word) {
+        let help = "copy the model first, and repair the copy; `--dry-run` shows what would be repaired";
+        return Some(Failure::new("`check` writes no other file: `--fix` repairs the model in place").help(help));
+    }
     None
 }
 

@@ -46,7 +46,7 @@ rules! {
     /// No kernel computes an operator.
     KERNEL_MISSING = 5005, "kernel-missing", Error,
         "No kernel computes the operator, or this form of it.",
-        "make the operator a function of the model, replace the node, or register a kernel (`EvalPack::with_kernel`)";
+        "make the operator a function of the model, or give its body in a document (`--ops`); `onnx extract` cuts the rest of the model out; a program can register a kernel in an `EvalPack`";
     /// A node or a graph output uses a value that nothing defines.
     VALUE_UNDEFINED = 5006, "value-undefined-in-run", Error,
         "A value is used that nothing has computed.",

@@ -226,7 +226,7 @@ pub struct PassCx<'m> {
     pub(crate) references: Option<Arc<References>>,
     /// Bytes by which folded constants may still enlarge the model; `None` before the first one.
     pub(crate) growth_left: Option<u64>,
-    /// The idioms in the model at the beginning of the pass; `None` if they were not searched yet.
+    /// The idioms in the model when the pass began; `None` if they were not searched since the last edit before.
     pub(crate) idioms: Option<IdiomTable>,
     /// Number of nodes with each name, in all graphs; computed when nodes are first copied.
     node_names: Option<HashMap<Symbol, usize, RandomState>>,
@@ -460,6 +460,7 @@ impl<'m> PassCx<'m> {
         let inference = std::mem::take(&mut self.inference);
         self.inference = inference.update(self.model, &options, &Changes::Everything);
         self.revision = self.model.revision();
+        self.idioms = None;
         true
     }
 

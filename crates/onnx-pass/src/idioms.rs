@@ -46,10 +46,12 @@ pub(crate) struct IdiomTable {
     idioms: Vec<Idiom>,
     /// The indices of the occurrences that contain a node.
     of_node: SecondaryMap<NodeId, Vec<usize>>,
+    /// Number of entries of the journal when they were found.
+    found_at: usize,
 }
 
 impl IdiomTable {
-    fn new(idioms: Vec<Idiom>) -> Self {
+    fn new(idioms: Vec<Idiom>, found_at: usize) -> Self {
         let mut of_node: SecondaryMap<NodeId, Vec<usize>> = SecondaryMap::new();
         for (index, idiom) in idioms.iter().enumerate() {
             for &node in &idiom.nodes {
@@ -61,7 +63,7 @@ impl IdiomTable {
                 }
             }
         }
-        Self { idioms, of_node }
+        Self { idioms, of_node, found_at }
     }
 
     fn of(&self, node: NodeId) -> impl Iterator<Item = &Idiom> {
@@ -74,8 +76,15 @@ impl PassCx<'_> {
     /// values inside an idiom.
     pub(crate) fn find_idioms(&mut self) {
         if let Some(idioms) = self.options.idioms.filter(|_| self.idioms.is_none()) {
-            self.idioms = Some(IdiomTable::new(idioms.find(self.model, &self.inference, self.options.data)));
+            let found = idioms.find(self.model, &self.inference, self.options.data);
+            self.idioms = Some(IdiomTable::new(found, self.journal.len()));
         }
+    }
+
+    /// Forgets the idioms before a pass, unless nothing was edited since they were found.
+    pub(crate) fn forget_idioms(&mut self) {
+        let edits = self.journal.len();
+        self.idioms.take_if(|found| found.found_at != edits);
     }
 
     /// The reason why a patch that erases nodes is not made: an idiom would not be whole any more. `None` if none is affected.

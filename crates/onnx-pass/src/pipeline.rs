@@ -344,7 +344,7 @@ fn run_pass(pass: &Pass, cx: &mut PassCx<'_>, report: &mut PipelineReport) {
     cx.refresh();
     cx.inference.forget_dependents();
     cx.proof_steps = 0;
-    cx.idioms = None;
+    cx.forget_idioms();
     let result = pass.run(cx);
     let change = cx.model().node_count() as isize - before as isize;
     let Some(run) = report.entry(pass) else { return };

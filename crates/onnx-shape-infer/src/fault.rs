@@ -104,7 +104,7 @@ rules! {
     /// What was inferred contradicts what the model declares.
     DECLARED_DIFFERS = 3016, "declared-type-differs", Error, Enforced,
         "An inferred type contradicts the declared one.",
-        "correct the declaration or remove it, unless the node is wrong";
+        "correct the declaration or remove it, unless the node is wrong: `onnx infer --merge override` writes the inferred types";
     /// A function calls itself.
     RECURSION = 3017, "recursive-call", Error, Enforced,
         "A function calls itself, directly or through others.",
@@ -140,5 +140,5 @@ rules! {
     /// What a value is declared to be has another shape than what was inferred.
     DECLARED_SHAPE_DIFFERS = 3025, "declared-shape-differs", Error, Enforced,
         "The declared shape of a value contradicts the inferred one.",
-        "correct the declaration or remove it, unless the node is wrong";
+        "correct the declaration or remove it, unless the node is wrong: `onnx infer --merge override` writes the inferred shapes";
 }

@@ -101,9 +101,9 @@ fn without_constants(model: &mut Model, graph: GraphId) {
     }
 }
 
-/// A `Constant` at the start of a graph. Before version 9 of the operators, it has floats only, and a `Cast` makes other elements
-/// from them. Returns `None` if the version does not allow the type in either way.
-fn constant_node(model: &mut Model, graph: GraphId, tensor: Tensor) -> Option<ValueId> {
+/// Adds a `Constant` at the start of a graph. Before version 9 of the operators, it has floats only, and a `Cast` makes other
+/// elements from them. Returns `None` if the version does not allow the type in either way.
+pub fn constant_node(model: &mut Model, graph: GraphId, tensor: Tensor) -> Option<ValueId> {
     let version = model.versions_in(graph).get(domain::ONNX)?;
     let allows = |op, elem: ElemType| {
         let schema = onnx_schema::lookup(domain::ONNX, op, version);

@@ -83,7 +83,7 @@ pub use claims::{Claim, claims};
 pub use convert::{ConvertOptions, Converted, VersionError, convert, findings};
 pub use imports::imported_version;
 pub use inline::ConvertFunctions;
-pub use ir_version::set_ir_version;
+pub use ir_version::{constant_node, set_ir_version};
 pub use plan::{Plan, Reach, StepChange, StepRecord, Unconvertible, lowest, nearest, plan};
 pub use precondition::{ImportCorrection, correct_import, set_import};
 pub use reason::{Cause, VersionReason};

@@ -8,6 +8,7 @@ use onnx_schema::{attr, domain, op};
 use onnx_shape_infer::Inference;
 use onnx_types::tensor::Tensor;
 use onnx_types::{Dim, Symbol};
+use onnx_version::constant_node;
 use slotmap::SecondaryMap;
 
 use super::attributes::Attributes;
@@ -121,8 +122,8 @@ impl<'a> Constants<'a> {
             let text = |entries: &[Entry]| {
                 let entries = entries.iter().map(|entry| match entry {
                     Entry::Number(number) => number.to_string(),
-                    Entry::Multiple(1) => model.str(self.variable).to_owned(),
-                    Entry::Multiple(factor) => format!("{factor}*{}", model.str(self.variable)),
+                    Entry::Multiple(1) => super::shown(model.str(self.variable)).to_owned(),
+                    Entry::Multiple(factor) => format!("{factor}*{}", super::shown(model.str(self.variable))),
                 });
                 entries.collect::<Vec<_>>().join(", ")
             };
@@ -454,12 +455,10 @@ impl<'a> Constants<'a> {
 /// A vector of numbers: an initializer, or a node where initializers are inputs.
 fn constant(model: &mut Model, numbers: &[i64]) -> Result<ValueId, EditError> {
     let (graph, tensor) = (model.main_graph(), Tensor::vector(numbers));
-    if model.info().ir_version < 4 {
-        return model
-            .build_at(Position::Start(graph))
-            .op(op::CONSTANT, [])
-            .attr(attr::VALUE, tensor)
-            .output();
+    if model.info().ir_version < 4
+        && let Some(value) = constant_node(model, graph, tensor.clone())
+    {
+        return Ok(value);
     }
     let name = model.fresh_name("sizes");
     Ok(model.add_initializer(graph, name, Constant::Dense(tensor)))

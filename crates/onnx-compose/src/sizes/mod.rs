@@ -298,6 +298,11 @@ pub fn resize(
 /// The prefix of variables that stand for a fixed size until it has its new number.
 const TEMPORARY: &str = "onnx.resized.";
 
+/// The name of a variable in messages: for one that stands for a fixed size, the new number.
+fn shown(variable: &str) -> &str {
+    variable.strip_prefix(TEMPORARY).unwrap_or(variable)
+}
+
 fn is_temporary(name: &str) -> bool {
     name.starts_with(TEMPORARY)
 }

@@ -50,10 +50,11 @@ impl Freed<'_> {
             let condition = || match fact.node.filter(|_| self.has_unnamed(fact.relation)) {
                 Some(node) => {
                     let node = super::node_name(model, node);
-                    let variable = model.str(self.constants.variable);
+                    let variable = super::shown(model.str(self.constants.variable));
                     format!("a size that the model computes fits `{variable}` in {node}")
                 }
-                None => Guard::new(model, self.after, *fact).condition,
+                // A size that gets another number has that number in place of the variable.
+                None => Guard::new(model, self.after, *fact).condition.replace(super::TEMPORARY, ""),
             };
             match (self.effect(fact.relation), fact.node) {
                 (Effect::None, _) => {}
@@ -72,7 +73,7 @@ impl Freed<'_> {
                 match runs::restriction_by_runs(model, self.after, self.constants, node, self.options)? {
                     runs::Restriction::Fixed(reason) => Some(reason),
                     runs::Restriction::NotForOne(reason) => {
-                        let variable = model.str(self.constants.variable);
+                        let variable = super::shown(model.str(self.constants.variable));
                         let node = FixedSize::at(model, node, format!("does not run otherwise: {reason}"));
                         conditions.push(format!("{variable} > 1 ({node})"));
                         None

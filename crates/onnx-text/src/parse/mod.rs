@@ -249,10 +249,15 @@ impl<'a> Parser<'a> {
     /// Reports an error at a place.
     #[cold]
     fn error_at(&mut self, rule: &'static Rule, mark: Mark, length: usize, message: String) -> Reported {
+        let locus = self.locus_at(mark, length);
+        self.findings.report(Diagnostic::new(rule, locus, message))
+    }
+
+    /// The place of some bytes of the text.
+    fn locus_at(&mut self, mark: Mark, length: usize) -> Locus {
         let (line, column) = self.position(mark);
         let length = u32::try_from(length).unwrap_or(u32::MAX).max(1);
-        let locus = self.locus().at_text(line, column, length);
-        self.findings.report(Diagnostic::new(rule, locus, message))
+        self.locus().at_text(line, column, length)
     }
 
     /// The graphs, functions and nodes that are open.
@@ -280,7 +285,31 @@ impl<'a> Parser<'a> {
     #[cold]
     fn expected(&mut self, what: &str) -> Reported {
         let found = self.found();
-        self.error(&rules::UNEXPECTED_TOKEN, || format!("expected {what}, found {found}"))
+        let help = self.quotes();
+        let mark = self.lex.mark();
+        let length = self.lex.peek_word().map_or(1, <[u8]>::len);
+        let locus = self.locus_at(mark, length);
+        let message = format!("expected {what}, found {found}");
+        let mut diagnostic = Diagnostic::new(&rules::UNEXPECTED_TOKEN, locus, message);
+        if let Some(help) = help {
+            diagnostic = diagnostic.help(help);
+        }
+        self.findings.report(diagnostic)
+    }
+
+    /// What to write where the next token shows that the quotes of a string are missing, or are of the wrong kind.
+    fn quotes(&mut self) -> Option<&'static str> {
+        let next = self.lex.peek()?;
+        let at = self.lex.mark().at;
+        let before = at.checked_sub(1).and_then(|at| self.lex.text().get(at));
+        let follows_name = before.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+        match next {
+            b'\'' => Some("strings are written in double quotes: `\"text\"`"),
+            b'-' | b'.' | b'/' | b':' | b'+' | b'@' if follows_name => {
+                Some("a name with other characters than letters, digits and `_` is written in quotes: `\"a-name\"`")
+            }
+            _ => None,
+        }
     }
 
     /// The next token, for messages.

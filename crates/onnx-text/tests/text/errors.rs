@@ -190,3 +190,23 @@ fn numbers_that_do_not_fit_are_named() {
         assert_eq!(messages, [want]);
     }
 }
+
+#[test]
+fn missing_and_wrong_quotes_are_explained() {
+    let help = |result: Result<onnx_ir::Model, ParseError>| {
+        let found = result.unwrap_err().into_findings().into_diagnostics();
+        found.first().and_then(|first| first.help.clone())
+    };
+    let model = |text: &str| help(parse_model(text, &ParseOptions::default()));
+    let double = Some("strings are written in double quotes: `\"text\"`".into());
+    assert_eq!(model("<ir_version: 10, opset_import: ['': 21]> g () => () {}"), double);
+    let header = "<ir_version: 10, opset_import: [\"\": 21]>";
+    let quoted =
+        "a name with other characters than letters, digits and `_` is written in quotes: `\"a-name\"`";
+    for graph in ["a-b () => () {}", "g (float[1] x.1) => () {}", "g (float[1] a/b) => () {}"] {
+        assert_eq!(model(&format!("{header} {graph}")), Some(quoted.into()), "{graph}");
+    }
+    for graph in ["g (float[1] x] => () {}", "g - () => () {}"] {
+        assert_eq!(model(&format!("{header} {graph}")), None, "{graph}");
+    }
+}
