@@ -29,18 +29,12 @@ def load(path: str | os.PathLike[str], *, data_dir: str | os.PathLike[str] | Non
     >>> len(ox.load("relu.onnx"))
     1
     """
-    return _core.load(path, data_dir, **options)
+    return _interop.load(path, data_dir, **options)
 
 
 def loads(contents: bytes | bytearray | memoryview | str, *, data_dir: str | os.PathLike[str] | None = None, **options: Any) -> Model:
     """Reads a model from the bytes of a file, or from text."""
-    if isinstance(contents, str):
-        return _interop.parse(contents, **options)
-    if not isinstance(contents, bytes):
-        from ._arrays import stable
-
-        contents = stable(memoryview(contents))
-    return _core.loads(contents, data_dir, **options)
+    return _interop.loads(contents, data_dir, **options)
 
 
 def parse(text: str, **options: Any) -> Model:
@@ -93,7 +87,23 @@ def infer(
     >>> ox.infer(m).shape(m.graph["y"])
     ('2*N', 4)
     """
-    return with_bar(_core.infer, from_any(model), dict(sizes or {}), inplace, **options)
+    return with_bar(_core.infer, from_any(model), _sizes(sizes), inplace, **options)
+
+
+def _sizes(sizes: Mapping[str, int] | None) -> dict[str, int]:
+    """Sizes of dimension variables, none of which is negative."""
+    found = {} if sizes is None else _entries(sizes, "sizes")
+    for name, size in found.items():
+        if size < 0:
+            raise ArgumentError(f"`sizes`: `{name}` is {size}; a size is not negative")
+    return found
+
+
+def _entries(mapping: Any, name: str) -> dict[Any, Any]:
+    """The entries of an argument that is a mapping."""
+    if not hasattr(mapping, "items"):
+        raise TypeError(f"`{name}` is a mapping such as a dictionary, not `{type(mapping).__name__}`")
+    return dict(mapping.items())
 
 
 def why(model: AnyModel, value: Any) -> list[_results.Why]:
@@ -112,7 +122,7 @@ def info(model: AnyModel) -> _results.Info:
 
 def cost(model: AnyModel, **sizes: int) -> _results.Cost:
     """Operations, parameters and memory. Keyword arguments are sizes of the model: `cost(m, batch=1)`."""
-    return _results.Cost(_core.cost(from_any(model), sizes))
+    return _results.Cost(_core.cost(from_any(model), _sizes(sizes)))
 
 
 def hash(model: AnyModel, **options: Any) -> _results.ModelHash:
@@ -123,8 +133,14 @@ def hash(model: AnyModel, **options: Any) -> _results.ModelHash:
 def diff(
     a: AnyModel, b: AnyModel, *, weights: bool = True, rtol: float | None = None, **options: Any
 ) -> _results.Diff:
-    """The differences of two models."""
-    return _results.Diff(with_bar(_core.diff, from_any(a), from_any(b), weights, rtol, **options))
+    """The differences of two models. With `rtol`, elements of weights may differ by this share of their magnitude."""
+    return _results.Diff(with_bar(_core.diff, from_any(a), from_any(b), weights, _tolerance(rtol, "rtol"), **options))
+
+
+def _tolerance(tolerance: float | None, name: str) -> float | None:
+    if tolerance is not None and not tolerance >= 0:
+        raise ArgumentError(f"`{name}={tolerance}`: a tolerance is a number that is not negative")
+    return tolerance
 
 
 def find(model: AnyModel, selector: str, **options: Any) -> list[Any]:
@@ -133,10 +149,11 @@ def find(model: AnyModel, selector: str, **options: Any) -> list[Any]:
 
 
 def schema(op: str, version: int | None = None, domain: str = "") -> _results.Schema:
-    """The schema of an operator in a version of its operator set, or the newest one."""
+    """The schema of an operator in a version of its operator set, or the newest one. Raises `KeyError` if there is none."""
     found = _core.schema(op, version, domain)
     if found is None:
-        raise KeyError(f"{domain or 'ai.onnx'} has no operator {op} in version {version or 'any'}")
+        versions = "" if version is None else f" in version {version}"
+        raise KeyError(f"{domain or 'ai.onnx'} has no operator {op}{versions}")
     return _results.Schema(found)
 
 
@@ -156,7 +173,7 @@ def simplify(
     prove: bool = False,
     exact: bool = False,
     fuse: bool = False,
-    rules: Sequence[Rules] = (),
+    rules: Rules | Sequence[Rules] = (),
     sizes: Mapping[str, int | str] | None = None,
     target: str = "onnxruntime",
     inplace: bool = True,
@@ -173,8 +190,9 @@ def simplify(
     1
     """
     known = _own(model, inplace)
-    entries = list((sizes or {}).items())
-    done = with_bar(_core.simplify, known, prove, exact, fuse, list(rules), entries, target, **options)
+    entries = [] if sizes is None else list(_entries(sizes, "sizes").items())
+    chosen = [rules] if isinstance(rules, Rules) else list(rules)
+    done = with_bar(_core.simplify, known, prove, exact, fuse, chosen, entries, target, **options)
     result = _results.Result(done)
     result.model = known
     return result
@@ -215,14 +233,24 @@ def merge(
     **options: Any,
 ) -> Model:
     """One model of several. `connect` is `names`, or pairs of an output and an input of the next model."""
+    if isinstance(models, (str, bytes, os.PathLike)):
+        raise TypeError("`merge` takes a list of models; one model alone is not merged")
+    if isinstance(prefixes, str):
+        raise TypeError("`prefixes` is a list with a prefix for each model")
     if isinstance(connect, str):
         if connect != "names":
             raise ArgumentError(f"`connect={connect}`: write `names`, or pairs of an output and an input")
         pairs = None
     else:
-        pairs = [(str(output), str(input)) for output, input in connect]
+        pairs = [_pair(pair) for pair in connect]
     given = None if prefixes is None else list(prefixes)
     return with_bar(_core.merge, [from_any(model) for model in models], pairs, given, **options)
+
+
+def _pair(pair: Any) -> tuple[str, str]:
+    if isinstance(pair, (tuple, list)) and len(pair) == 2 and all(isinstance(name, str) for name in pair):
+        return pair[0], pair[1]
+    raise ArgumentError(f"`connect`: {pair!r} is not a pair of names, of an output and of an input of the next model")
 
 
 def split(model: AnyModel, parts: int, **options: Any) -> list[Model]:
@@ -231,10 +259,13 @@ def split(model: AnyModel, parts: int, **options: Any) -> list[Model]:
 
 
 def inline(
-    model: AnyModel, names: Iterable[str] | None = None, *, bodies: bool = False, **options: Any
+    model: AnyModel, names: str | Iterable[str] | None = None, *, bodies: bool = False, **options: Any
 ) -> int:
-    """Replaces calls by the bodies of their functions, in place; with `bodies=True`, operators by theirs as well."""
-    return with_bar(_core.inline, from_any(model), None if names is None else list(names), bodies, **options)
+    """Replaces calls by the bodies of their functions, in place; with `bodies=True`, operators by theirs as well.
+
+    `names` are those of functions with their domains, such as `local.Block`; all functions are inlined by default.
+    """
+    return with_bar(_core.inline, from_any(model), _listed(names), bodies, **options)
 
 
 def outline(model: AnyModel, *, domain: str = "outlined", min_nodes: int = 2, **options: Any) -> int:
@@ -251,13 +282,13 @@ def rename(
         pairs = [(name, names(name)) for name in _core.names(known)]
         pairs = [(old, new) for old, new in pairs if old != new]
     else:
-        pairs = list(names.items())
+        pairs = list(_entries(names, "names").items())
     return _core.rename(known, pairs)
 
 
 def resize(model: AnyModel, sizes: Mapping[str, int | str], **options: Any) -> _results.Resized:
     """Changes sizes of inputs, in place: `{"ids[0]": "batch", "seq": 128}`."""
-    return _results.Resized(with_bar(_core.resize, from_any(model), list(sizes.items()), **options))
+    return _results.Resized(with_bar(_core.resize, from_any(model), list(_entries(sizes, "sizes").items()), **options))
 
 
 def strip_weights(
@@ -294,17 +325,27 @@ def compare(
     inner: bool = False,
     **options: Any,
 ) -> _results.Comparison:
-    """Runs two models on the same inputs: those given, and made ones for the others."""
-    given = None if inputs is None else dict(inputs)
-    runs = with_bar(
-        _core.compare, from_any(a), from_any(b), given, list((sizes or {}).items()), seeds, rtol, atol, inner, **options
-    )
+    """Runs two models on the same inputs: those given, and made ones for the others, `seeds` times.
+
+    If all inputs are given, there is one run.
+    """
+    first, second = from_any(a), from_any(b)
+    given = None if inputs is None else _entries(inputs, "inputs")
+    known = [value.name for value in first.graph.inputs]
+    for name in given or ():
+        if name not in known:
+            raise ArgumentError(f"`inputs`: the model has no input {name!r}; it has {', '.join(known) or 'none'}")
+    if seeds < 1:
+        raise ArgumentError(f"`seeds={seeds}`: models are compared by at least one run")
+    tolerances = _tolerance(rtol, "rtol"), _tolerance(atol, "atol")
+    entries = list(_sizes(sizes).items())
+    runs = with_bar(_core.compare, first, second, given, entries, seeds, *tolerances, inner, **options)
     return _results.Comparison({"runs": runs})
 
 
 def inputs(model: AnyModel, *, sizes: Mapping[str, int] | None = None, seed: int = 0, **options: Any) -> dict[str, Any]:
     """Inputs for a model, made of a seed."""
-    return _core.inputs(from_any(model), list((sizes or {}).items()), seed, **options)
+    return _core.inputs(from_any(model), list(_sizes(sizes).items()), seed, **options)
 
 
 def Evaluator(model: AnyModel, *, threads: int = 1) -> _Evaluator:

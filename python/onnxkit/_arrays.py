@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array as _array
+from math import isinf
 
 from ._core import DType
 
@@ -20,9 +21,8 @@ _FORMATS = {
 }
 _CODES = {
     "float32": "f", "float64": "d", "int8": "b", "uint8": "B", "int16": "h", "uint16": "H", "int32": "i",
-    "uint32": "I", "int64": "q", "uint64": "Q", "bool": "B",
+    "uint32": "I", "int64": "q", "uint64": "Q",
 }
-_PACKED = {"int4": 4, "uint4": 4, "int2": 2, "uint2": 2, "float4_e2m1fn": 4}
 
 
 def numpy_dtype(name: str) -> Any:
@@ -85,6 +85,8 @@ def pack(values: Any, dtype: DType | None, shape: Sequence[int] | None) -> tuple
     if isinstance(values, (bytes, bytearray)) and dtype is not None:
         if shape is None:
             raise TypeError("bytes are the elements as a model file has them; pass their shape as well: `Tensor(data, dtype, shape)`")
+        if dtype == DType.STRING:
+            raise TypeError("strings are not elements of bytes; pass a list of strings")
         return dtype, list(shape), values
     if hasattr(values, "__array__") or type(values).__module__ == "numpy":
         return _of_numpy(values, dtype, shape)
@@ -105,18 +107,6 @@ def _has_buffer(values: Any) -> bool:
     return True
 
 
-def stable(view: memoryview) -> memoryview:
-    """A view of memory that nothing in this process changes: a copy, unless it is that of `bytes`, a tensor, or a mapped file.
-
-    A view that is read-only may show memory that its owner can write, as that of a `bytearray` or of an array.
-    """
-    owner = view.obj
-    is_fixed = isinstance(owner, bytes) or type(owner).__module__ in ("onnxkit", "mmap")
-    if view.readonly and view.c_contiguous and is_fixed:
-        return view
-    return memoryview(view.tobytes())
-
-
 def _of_buffer(view: memoryview, dtype: DType | None, shape: Sequence[int] | None) -> tuple[DType, list[int], Any]:
     letter = view.format.lstrip("@=<")
     found = _FORMATS.get(letter)
@@ -125,10 +115,12 @@ def _of_buffer(view: memoryview, dtype: DType | None, shape: Sequence[int] | Non
         raise TypeError(f"buffers of the format {view.format!r} have no element type; pass an array of NumPy")
     sizes = list(shape) if shape is not None else list(view.shape or ())
     if dtype is None or dtype == found:
-        # The bytes of a view that skips elements are copied, in the order of the elements.
-        return DType(found), sizes, stable(view)
+        # The native module copies memory that something can write. A view that skips elements is copied in their order.
+        return DType(found), sizes, view if view.c_contiguous else view.tobytes()
     if letter.startswith("Z"):
-        raise TypeError(f"complex numbers are not elements of the type {dtype}")
+        import numpy
+
+        return _of_numpy(numpy.asarray(view), dtype, shape)
     import struct
 
     numbers = struct.unpack(f"{view.nbytes // view.itemsize}{letter}", view.tobytes())
@@ -139,9 +131,14 @@ def _of_buffer(view: memoryview, dtype: DType | None, shape: Sequence[int] | Non
 def _of_numpy(values: Any, dtype: DType | None, shape: Sequence[int] | None) -> tuple[DType, list[int], Any]:
     import numpy
 
+    if numpy.ma.is_masked(values):
+        raise TypeError("a tensor has no masked elements; replace them first, with `values.filled(...)`")
     made = numpy.asarray(values)
-    if made.dtype.kind in "OUS":
+    if made.dtype.kind in "OUST":
         return _of_texts(made, dtype, shape)
+    if made.dtype.kind not in "biufc":
+        # Raises for times and records, which NumPy would convert to numbers.
+        DType(made.dtype.name)
     if dtype == DType.STRING:
         raise TypeError(f"an array of {made.dtype.name} is not one of strings")
     if dtype is not None and made.dtype.name != dtype.numpy_name:
@@ -172,21 +169,40 @@ def _of_texts(made: Any, dtype: DType | None, shape: Sequence[int] | None) -> tu
 
 
 def _converted(made: Any, dtype: DType) -> Any:
-    """An array of another type, as NumPy converts it. Integers must be in range: a remainder is a wrong number without a trace."""
+    """An array of another type, as NumPy converts it, if all elements have a value there.
+
+    A remainder of an integer, and the infinity of a large number, are wrong numbers without a trace.
+    """
     import numpy
 
-    if dtype.is_integer() and made.size:
-        if made.dtype.kind == "c":
-            raise TypeError(f"complex numbers are not elements of the type {dtype}")
-        # The types of `ml_dtypes` have no extrema; all of them are in `float32`.
-        numbers = made.astype(numpy.float32) if made.dtype.kind == "V" else made
-        signed = numpy_dtype(dtype.numpy_name).name.startswith("int")
-        bits = dtype.bits or 8
-        least, greatest = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signed else (0, (1 << bits) - 1)
-        # `int` drops the fraction, as the conversion does, and refuses infinities and NaN.
-        if int(numbers.min()) < least or int(numbers.max()) > greatest:
-            raise OverflowError(f"elements of the array are out of the range of {dtype}: {least} to {greatest}")
-    return made.astype(numpy_dtype(dtype.numpy_name))
+    if made.dtype.kind == "c" and dtype not in (DType.COMPLEX64, DType.COMPLEX128):
+        raise TypeError(f"complex numbers are not elements of the type {dtype}")
+    if made.dtype.kind == "V":
+        # The types of `ml_dtypes` have no extrema and not all conversions; all of their elements are in `float32`.
+        made = made.astype(numpy.float32)
+    if dtype.is_integer():
+        if made.size:
+            least, greatest = _range(dtype)
+            # `int` drops the fraction, as the conversion does, and refuses infinities and NaN.
+            if int(made.min()) < least or int(made.max()) > greatest:
+                raise _out_of_range(dtype)
+        return made.astype(numpy_dtype(dtype.numpy_name))
+    with numpy.errstate(over="ignore", invalid="ignore"):
+        converted = made.astype(numpy_dtype(dtype.numpy_name))
+    if dtype != DType.BOOL and not numpy.array_equal(numpy.isfinite(made), numpy.isfinite(converted)):
+        raise _out_of_range(dtype)
+    return converted
+
+
+def _range(dtype: DType) -> tuple[int, int]:
+    """The least and the greatest integer of a type."""
+    bits = dtype.bits or 8
+    return (0, (1 << bits) - 1) if dtype.text.startswith("u") else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+
+
+def _out_of_range(dtype: DType) -> OverflowError:
+    span = ": {} to {}".format(*_range(dtype)) if dtype.is_integer() else ""
+    return OverflowError(f"elements are out of the range of {dtype}{span}")
 
 
 def _packed(values: Any, bits: int) -> bytes:
@@ -231,7 +247,13 @@ def _of_list(values: Any, dtype: DType | None, shape: Sequence[int] | None) -> t
         import numpy
 
         return _of_numpy(numpy.array(flat, dtype=None if flat else numpy.float32), dtype, sizes)
-    return dtype, sizes, memoryview(_array.array(code, flat)).cast("B")
+    try:
+        made = _array.array(code, flat)
+    except OverflowError:
+        raise _out_of_range(dtype) from None
+    if code == "f" and any(map(isinf, made)) and list(map(isinf, made)) != list(map(isinf, flat)):
+        raise _out_of_range(dtype)
+    return dtype, sizes, memoryview(made).cast("B")
 
 
 def _kind_of(flat: list[Any]) -> DType:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from . import _core
-from ._core import Model, load, loads
+from ._core import Model
 from ._errors import LoadError
 
 # `typing` is not imported at run time: it takes longer than this package. Type checkers know this name.
@@ -16,9 +17,40 @@ if TYPE_CHECKING:
 
 def parse(text: str, **options: Any) -> Model:
     """The model of ONNX text, which may begin with its graph."""
+    return _core.parse(_with_header(text), **options)
+
+
+def _with_header(text: str) -> str:
+    if not isinstance(text, str):
+        raise TypeError(f"the text of a model is a `str`, not `{type(text).__name__}`; `loads` reads bytes")
     if not text.lstrip().startswith(("<", "#", "//")):
-        text = f'<ir_version: 10, opset_import: ["": 21]> {text}'
-    return _core.parse(text, **options)
+        return f'<ir_version: 10, opset_import: ["": 21]> {text}'
+    return text
+
+
+def load(path: Any, data_dir: Any = None, **options: Any) -> Model:
+    """The model of a file."""
+    if isinstance(path, (bytes, bytearray, memoryview)):
+        raise TypeError("a path is a `str` or `os.PathLike`; `loads` reads the bytes of a model")
+    return _core.load(path, data_dir, **options)
+
+
+def loads(contents: Any, data_dir: Any = None, **options: Any) -> Model:
+    """The model of the bytes of a file, or of text."""
+    if isinstance(contents, str):
+        if data_dir is None:
+            return parse(contents, **options)
+        contents = _with_header(contents).encode()
+    if not isinstance(contents, bytes):
+        try:
+            view = memoryview(contents)
+        except TypeError:
+            raise TypeError(f"a model is read from bytes or text, not `{type(contents).__name__}`") from None
+        # The native module copies memory that something can write.
+        contents = view if view.c_contiguous else view.tobytes()
+    if not len(contents):
+        raise LoadError("there are no bytes, so that there is no model in them")
+    return _core.loads(contents, data_dir, **options)
 
 
 def from_any(source: Any) -> Model:
@@ -32,15 +64,13 @@ def from_any(source: Any) -> Model:
         return load(source)
     if isinstance(source, os.PathLike):
         return load(source)
-    if isinstance(source, bytes):
+    if isinstance(source, (bytes, bytearray, memoryview)):
         return loads(source)
-    if isinstance(source, (bytearray, memoryview)):
-        from ._arrays import stable
-
-        return loads(stable(memoryview(source)))
-    if hasattr(source, "SerializeToString"):
-        return loads(source.SerializeToString())
-    if type(source).__module__.split(".")[0] == "onnx_ir":
+    # The bytes of another message can be those of a model, with other contents.
+    if hasattr(source, "SerializeToString") and getattr(getattr(source, "DESCRIPTOR", None), "name", "ModelProto") == "ModelProto":
+        return _core.loads(source.SerializeToString())
+    onnx_ir = sys.modules.get("onnx_ir")
+    if onnx_ir is not None and isinstance(source, onnx_ir.Model):
         return _from_ir(source)
     if hasattr(source, "model_proto"):
         return from_any(source.model_proto)

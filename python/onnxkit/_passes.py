@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-
 from . import _core, _results
 from ._core import Model, Node, Rules, Tensor, Value
+from ._errors import ArgumentError
 from ._interop import from_any
 from ._progress import with_bar
 
@@ -56,6 +56,8 @@ class Patch:
         self, op: str, inputs: Iterable[Any], attrs: dict[str, Any] | None = None, *, domain: str = "", outputs: int = 1
     ) -> Any:
         """Adds a node before the node of the patch. Returns its result, or a tuple of several."""
+        if outputs < 1:
+            raise ArgumentError(f"`outputs={outputs}`: a node has at least one result")
         operands = [operand if operand is None else self._own(operand) for operand in inputs]
         self._steps.append(("node", op, domain, operands, dict(attrs or {}), outputs))
         step = len(self._steps) - 1
@@ -85,11 +87,16 @@ class Patch:
 
     def constant_of(self, value: Value) -> Tensor | None:
         """The tensor that a value always is, also behind `Identity`; the proof then assumes it."""
-        found, seen = value, 0
-        # A node can be among those before it in a model that is wrong.
-        while (node := found.producer()) is not None and node.op_type == "Identity" and not node.domain and seen < 64:
-            found, seen = node.inputs[0], seen + 1
-        tensor = found.const_value
+        if not isinstance(value, Value):
+            raise TypeError(f"{value!r} is not a value of the model")
+        found: Value | None = value
+        # In a model that is wrong, a node can be among those before it, and `Identity` can have no operand.
+        for _ in range(64):
+            node = None if found is None else found.producer()
+            if node is None or node.op_type != "Identity" or node.domain:
+                break
+            found = next(iter(node.inputs), None)
+        tensor = None if found is None else found.const_value
         if tensor is not None:
             self._steps.append(("content", value))
         return tensor
@@ -132,6 +139,8 @@ class PassContext:
         What is proved is that the new nodes compute the same from the operands of these nodes. New nodes are placed before
         the first one.
         """
+        if not nodes:
+            raise ArgumentError("a patch is about at least one node: `cx.patch(node)`")
         return Patch(self, nodes)
 
 
@@ -172,6 +181,8 @@ def pass_(name: str, exactness: str = "exact") -> Callable[[Callable[[PassContex
     >>> ox.run_passes(m, [no_double_relu], prove=True).edits
     1
     """
+    if not isinstance(name, str):
+        raise TypeError("a pass has a name: write `@ox.pass_(name)`")
 
     def made(function: Callable[[PassContext], object]) -> Pass:
         return Pass(name, exactness, function)
@@ -250,6 +261,9 @@ class _Traced:
     def __pow__(self, other: Any) -> Any:
         return self._op.Pow(self, other)
 
+    def __rpow__(self, other: Any) -> Any:
+        return self._op.Pow(other, self)
+
     def __matmul__(self, other: Any) -> Any:
         return self._op.MatMul(self, other)
 
@@ -268,7 +282,7 @@ class _Attribute:
 
 def _number(value: Any) -> Any:
     """A number of Python, if the object is a scalar of NumPy, whose `repr` has the name of its type."""
-    return value.item() if hasattr(value, "dtype") and getattr(value, "shape", None) == () else value
+    return value.item() if hasattr(value, "item") and getattr(value, "shape", None) == () else value
 
 
 def _literal(value: Any) -> str:
@@ -283,7 +297,9 @@ def _literal(value: Any) -> str:
         return "[" + ", ".join(_literal(item) for item in value) + "]"
     if isinstance(value, bool):
         return str(int(value))
-    return repr(value)
+    if isinstance(value, (int, float)):
+        return repr(value)
+    raise TypeError(f"{value!r} is not an attribute of a rule: write a number, a string, a list of these, or `op.attribute(name)`")
 
 
 def _operand(operand: Any) -> str:
@@ -305,8 +321,9 @@ class _Operators:
     `_others=True`, the node may have other attributes, which the same operator of the right side takes over.
     """
 
-    def __init__(self, lines: list[str]) -> None:
-        self._lines = lines
+    def __init__(self) -> None:
+        # The results of each call, its text, and what it is computed from.
+        self._calls: list[tuple[set[str], str, set[str]]] = []
 
     def attribute(self, name: str) -> _Attribute:
         """The value of an attribute, which the other side can use: `op.Transpose(x, perm=op.attribute("p"))`."""
@@ -317,27 +334,33 @@ class _Operators:
             operands = ", ".join(_operand(operand) for operand in inputs)
             known = [f"{key} = {_literal(value)}" for key, value in attributes.items()]
             shown = ", ".join([*known, "..."] if _others else known)
-            count = len(self._lines)
+            count = len(self._calls)
             results = [_Traced(self, f"t{count}_{index}") for index in range(_outputs)]
             left = ", ".join(result.text for result in results)
             attrs = f" <{shown}>" if shown else ""
             called = f"{_domain}.{name}" if _domain else name
-            self._lines.append(f"    {left} = {called}{attrs} ({operands})")
+            used = {operand.text for operand in inputs if isinstance(operand, _Traced)}
+            self._calls.append(({result.text for result in results}, f"    {left} = {called}{attrs} ({operands})", used))
             return results[0] if _outputs == 1 else tuple(results)
 
         return call
 
 
 def _side(heading: str, parameters: Sequence[str], optional: int, function: Callable[..., Any]) -> str:
-    lines: list[str] = []
-    op = _Operators(lines)
+    op = _Operators()
     results = function(op, *[_Traced(op, name) for name in parameters])
     results = results if isinstance(results, tuple) else (results,)
     for result in results:
         if not isinstance(result, _Traced):
             raise TypeError(f"{result!r} is not a result of a rule: return what calls of `op` give, or operands")
+    # Where one function gives both sides, the calls of the other one are traced as well: nothing uses their results.
+    needed, lines = {result.text for result in results}, []
+    for made, line, used in reversed(op._calls):
+        if needed & made:
+            lines.append(line)
+            needed |= used
     shown = ", ".join(result.text for result in results)
-    body = "{\n" + "\n".join(lines) + "\n}" if lines else "{}"
+    body = "{\n" + "\n".join(reversed(lines)) + "\n}" if lines else "{}"
     first = len(parameters) - optional
     listed = ", ".join(name if index < first else f"{name}?" for index, name in enumerate(parameters))
     return f"{heading} ({listed}) => ({shown}) {body}"
@@ -398,7 +421,9 @@ def rule(
         return lambda function: rule(function, name=name, exactness=exactness, since=since, where=where)
     parameters = _parameters(left)
     optional = len(left.__defaults__ or ())
-    title = (name or left.__name__).replace("_", "-")
+    title = left.__name__ if name is None else name
+    if not isinstance(title, str):
+        raise TypeError(f"the name of a rule is a `str`, not `{type(title).__name__}`")
     if title == "<lambda>":
         raise TypeError("a rule that is a `lambda` needs `name=`")
     if right is None:
@@ -415,11 +440,10 @@ def rule(
             return traced
 
         left, right = side(0), side(1)
-    # Where one function gives both sides, the calls of the other one are traced as well.
-    sides = _needed(_side("from", parameters, optional, left)), _needed(_side("to", parameters, optional, right))
+    sides = _side("from", parameters, optional, left), _side("to", parameters, optional, right)
     version = "" if since is None else f", since {since}"
     conditions = "" if where is None else f"\nwhere {where}"
-    return Rules.parse(f"# A rule of Python.\nrule {title}: {exactness}{version}\n{sides[0]}{conditions}\n{sides[1]}\n")
+    return Rules.parse(f"# A rule of Python.\nrule {title.replace('_', '-')}: {exactness}{version}\n{sides[0]}{conditions}\n{sides[1]}\n")
 
 
 def _parameters(function: Callable[..., Any]) -> list[str]:
@@ -428,22 +452,6 @@ def _parameters(function: Callable[..., Any]) -> list[str]:
     flags = 0x04 | 0x08  # `*operands` and `**operands`
     if code is None or hasattr(function, "__self__") or code.co_flags & flags or code.co_kwonlyargcount or code.co_argcount < 1:
         raise TypeError("a rule is a function of `op` and its operands by position, such as `def rule(op, x, y)`")
+    if any(default is not None for default in function.__defaults__ or ()):
+        raise TypeError("an operand of a rule has no default but `None`, which a node may leave out; write the number in the rule")
     return list(code.co_varnames[1 : code.co_argcount])
-
-
-def _needed(side: str) -> str:
-    """Removes lines whose results nothing uses."""
-    import re
-
-    heading, *rest = side.split("\n")
-    lines = [line for line in rest if line != "}"]
-    needed = set(re.findall(r"\w+", heading.split("=>", 1)[1]))
-    kept: list[str] = []
-    for line in reversed(lines):
-        left, right = line.split("=", 1)
-        if needed & set(re.findall(r"\w+", left)):
-            kept.append(line)
-            needed |= set(re.findall(r"\w+", right.rsplit("(", 1)[1]))
-    if not kept:
-        return heading.removesuffix("{").removesuffix("{}").rstrip() + " {}"
-    return "\n".join([heading, *reversed(kept), "}"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from ._errors import CheckError, EditError
 
 # `typing` is not imported at run time: it takes longer than this package. Type checkers know this name.
@@ -41,7 +40,7 @@ class _Result:
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as a dictionary."""
-        return self._fields
+        return dict(self._fields)
 
     def json(self, indent: int | None = None) -> str:
         """The fields as JSON."""
@@ -267,7 +266,7 @@ class Comparison(_Result):
 
     @property
     def first(self) -> dict[str, Any] | None:
-        """The first value that differs."""
+        """The first value that differs; `None` if the models agree, or have no output in common."""
         for run in self.runs:
             if run["first"] is not None:
                 return dict(run["first"])
@@ -288,5 +287,8 @@ class Comparison(_Result):
     def __repr__(self) -> str:
         if self.agrees:
             return f"the outputs agree in {len(self.runs)} runs"
-        first = self.first or {}
-        return f"`{first.get('name')}` differs: {first.get('mismatch') or first.get('max_abs')}"
+        if self.first is not None:
+            return f"`{self.first['name']}` differs: {self.first['mismatch'] or self.first['max_abs']}"
+        alone = {"first": self.runs[0]["only_in_a"], "second": self.runs[0]["only_in_b"]}
+        lines = [f"`{name}` is an output of the {model} model only" for model, names in alone.items() for name in names]
+        return "; ".join(lines) or "the models have no outputs"

@@ -46,6 +46,8 @@ SCAN_SCHEMA: Final[Mapping[str, str]] = {
 # Texts that come from the file end after this many characters, and numbers at the greatest one of their type.
 _MAX_TEXT = 1000
 _MAX_INTEGER = 2**63 - 1
+# More than systems let a thread wait.
+_MAX_TIMEOUT = 4_000_000
 
 
 def scan(
@@ -84,6 +86,10 @@ def scan(
     row["ok"], row["stage"], row["version"] = False, "read", _core.__version__
     try:
         row["path"] = _shown(path)
+        if timeout is not None and not timeout < _MAX_TIMEOUT:
+            raise ArgumentError(f"`timeout={timeout}`: write a number of seconds below {_MAX_TIMEOUT:,}")
+        if memory is not None and memory < 1:
+            raise ArgumentError(f"`memory={memory}`: write a number of bytes")
         if not is_path(path):
             row["bytes"] = _size(path)
         if isolate:
@@ -117,11 +123,18 @@ def scan_many(
     With `isolate=True`, each thread has a separate process, and replaces it if a file ends it.
     """
     from concurrent.futures import ThreadPoolExecutor
+    from operator import index
+
+    if is_path(paths):  # type: ignore[arg-type]
+        raise TypeError("`scan_many` takes a list of paths; `scan` takes one")
+    workers = (os.cpu_count() or 1) if threads is None else index(threads)
+    if workers < 1:
+        raise ArgumentError(f"`threads={threads}`: at least one thread is needed")
 
     def row(path: AnySource) -> dict[str, Any]:
         return scan(path, checks=checks, limits=limits, timeout=timeout, isolate=isolate, memory=memory)
 
-    with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
+    with ThreadPoolExecutor(workers) as pool:
         rows = list(pool.map(row, paths))
     return Table({name: [found[name] for found in rows] for name in SCAN_SCHEMA})
 

@@ -6,7 +6,6 @@ tuple; `_outputs` is their number or their names where it is not fixed.
 
 from __future__ import annotations
 
-
 from . import _core
 
 # `typing` is not imported at run time: it takes longer than this package. Type checkers know this name.
@@ -32,6 +31,9 @@ def _operator(name: str, domain: str = "") -> Callable[..., Any]:
         _after: _core.Node | None = None,
         **attributes: Any,
     ) -> Any:
+        if not isinstance(graph, _core.Graph):
+            raise TypeError(f"the first argument is the graph that the node is added to, not `{type(graph).__name__}`")
+        attributes = {key: value for key, value in attributes.items() if value is not None}
         operands = [
             value if value is None or isinstance(value, _core.Value) else graph.constant(value) for value in inputs
         ]
@@ -44,9 +46,10 @@ def _operator(name: str, domain: str = "") -> Callable[..., Any]:
             unknown = [key for key in attributes if key not in known]
             if unknown:
                 raise TypeError(f"{name} has no attribute {unknown[0]!r}; it has {', '.join(sorted(known)) or 'none'}")
-            most = schema["max_inputs"]
-            if len(operands) < schema["min_inputs"] or (most is not None and len(operands) > most):
-                raise TypeError(f"{name} takes {schema['min_inputs']} to {most} inputs, not {len(operands)}")
+            least, most = schema["min_inputs"], schema["max_inputs"]
+            if len(operands) < least or (most is not None and len(operands) > most):
+                span = f"at least {least}" if most is None else str(least) if least == most else f"{least} to {most}"
+                raise TypeError(f"{name} takes {span} inputs, not {len(operands)}")
             missing = [
                 attribute["name"]
                 for attribute in schema["attributes"]

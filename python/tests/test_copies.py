@@ -4,6 +4,7 @@ import copy
 import multiprocessing
 import pickle
 
+import onnx_ir
 import pytest
 
 import onnxkit as ox
@@ -43,10 +44,9 @@ def test_tensors(values, dtype):
 
 
 def test_tensors_of_small_types():
-    pytest.importorskip("ml_dtypes")
     for dtype in ox.DType.all():
         if dtype != ox.DType.STRING:
-            tensor = ox.Tensor([0, 1, 1], dtype)
+            tensor = ox.Tensor([1, 1, 1], dtype)
             assert again(tensor).tobytes() == tensor.tobytes()
 
 
@@ -78,7 +78,6 @@ def test_other_processes():
 
 
 def test_weights_in_other_files_of_onnx_ir(tmp_path, monkeypatch):
-    onnx_ir = pytest.importorskip("onnx_ir")
     (tmp_path / "a").mkdir()
     path = tmp_path / "a" / "model.onnx"
     ox.parse(TEXT).save(path, weights="external", threshold=1)
@@ -94,7 +93,6 @@ def test_weights_in_other_files_of_onnx_ir(tmp_path, monkeypatch):
 
 
 def test_weights_in_several_folders(tmp_path):
-    onnx_ir = pytest.importorskip("onnx_ir")
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
         ox.parse(TEXT).save(tmp_path / name / "model.onnx", weights="external", threshold=1)

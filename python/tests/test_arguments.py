@@ -1,0 +1,164 @@
+"""Arguments that have no meaning: each is refused with a class of the guide, and the message names the argument."""
+
+import ml_dtypes
+import numpy
+import onnx
+import onnx_ir
+import pytest
+
+import onnxkit as ox
+
+MODEL = ox.parse("g (float[N,4] x) => (float[N,4] y) <float[4] w = {1, 2, 3, 4}> { a = Identity (x) b = Add (a, w) y = Relu (b) }")
+PROTO = MODEL.to_proto()
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: ox.parse(None), TypeError, "`loads` reads bytes"),
+        (lambda: ox.parse(b"g () => () {}"), TypeError, "`loads` reads bytes"),
+        (lambda: ox.load(b"model.onnx"), TypeError, "`loads`"),
+        (lambda: ox.loads(None), TypeError, "NoneType"),
+        (lambda: ox.loads(b""), ox.LoadError, "no bytes"),
+        (lambda: ox.check(memoryview(b"")), ox.LoadError, "no bytes"),
+        # The bytes of a part can be those of a model with other contents.
+        (lambda: ox.info(PROTO.graph), TypeError, "GraphProto is not a model"),
+        (lambda: ox.info(PROTO.graph.node[0]), TypeError, "NodeProto is not a model"),
+        (lambda: ox.info(onnx_ir.Graph([], [], nodes=[])), TypeError, "Graph is not a model"),
+        (lambda: ox.infer(MODEL, sizes={"N": -1}), ox.ArgumentError, "`N` is -1"),
+        (lambda: ox.infer(MODEL, sizes="N"), TypeError, "`sizes` is a mapping"),
+        (lambda: ox.cost(MODEL, N=-1), ox.ArgumentError, "`N` is -1"),
+        (lambda: ox.inputs(MODEL, sizes={"N": numpy.int64(-1)}), ox.ArgumentError, "`N` is -1"),
+        (lambda: ox.resize(MODEL, None), TypeError, "`sizes` is a mapping"),
+        (lambda: ox.rename(MODEL, [("a", "b")]), TypeError, "`names` is a mapping"),
+        (lambda: ox.diff(MODEL, MODEL, rtol=-1.0), ox.ArgumentError, "`rtol=-1.0`"),
+        (lambda: ox.compare(MODEL, MODEL, rtol=numpy.nan), ox.ArgumentError, "`rtol=nan`"),
+        (lambda: ox.compare(MODEL, MODEL, atol=-1), ox.ArgumentError, "`atol=-1`"),
+        (lambda: ox.compare(MODEL, MODEL, seeds=0), ox.ArgumentError, "at least one run"),
+        (lambda: ox.compare(MODEL, MODEL, {"z": [1.0]}), ox.ArgumentError, "no input 'z'; it has x"),
+        (lambda: ox.merge("model.onnx"), TypeError, "a list of models"),
+        (lambda: ox.merge([MODEL, MODEL], [("y",)]), ox.ArgumentError, "is not a pair"),
+        (lambda: ox.merge([MODEL, MODEL], [("y", "x")], "ab"), TypeError, "`prefixes`"),
+        (lambda: ox.schema("Nothing", 3), KeyError, "no operator Nothing in version 3"),
+        (lambda: ox.scan_many("model.onnx"), TypeError, "a list of paths"),
+        (lambda: ox.scan_many(["model.onnx"], threads=0), ox.ArgumentError, "`threads=0`"),
+        (lambda: ox.scan_many(["model.onnx"], threads=numpy.nan), TypeError, None),
+        (lambda: ox.pass_(lambda cx: None), TypeError, "@ox.pass_"),
+        (lambda: ox.rule(lambda op, x: (op.Neg(x), x), name=3), TypeError, "the name of a rule"),
+        (lambda: ox.rule(lambda op, x, a=0.5: (op.Mul(x, a), x), name="r"), TypeError, "has no default but `None`"),
+        (lambda: ox.rule(lambda op, x: (op.Elu(x, alpha=ox.Tensor(1.0)), x), name="r"), TypeError, "is not an attribute"),
+        (lambda: ox.ops.Relu(MODEL, 1.0), TypeError, "the first argument is the graph"),
+        (lambda: ox.ops.Concat(MODEL.graph, axis=0), TypeError, "at least 1 inputs, not 0"),
+        (lambda: ox.ops.Upsample(MODEL.graph, [1.0]), TypeError, "takes 2 inputs, not 1"),
+        (lambda: ox.ops.Concat(MODEL.graph, MODEL.graph["x"], axis=None), TypeError, "needs the attribute 'axis'"),
+    ],
+)
+def test_is_refused(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype", "error"),
+    [
+        (numpy.array([1 + 2j]), "float", TypeError),
+        (numpy.array([2j]), "bool", TypeError),
+        (numpy.ma.array([1.0, 2.0], mask=[False, True]), None, TypeError),
+        (numpy.array(["2020"], dtype="datetime64[s]"), "float", ox.ArgumentError),
+        (numpy.zeros(2, dtype=[("a", "i4")]), "int32", ox.ArgumentError),
+        (b"abc", "string", TypeError),
+        # A finite number that is none in the type, and infinities of types that have none.
+        ([1e300], None, OverflowError),
+        ([-1e300], "float", OverflowError),
+        ([10**39], "float", OverflowError),
+        ([10**400], "double", OverflowError),
+        ([1e5], "float16", OverflowError),
+        (numpy.array([1e300]), "float", OverflowError),
+        (numpy.array([70000]), "float16", OverflowError),
+        (numpy.array([500.0]), "float8e4m3fn", OverflowError),
+        ([float("inf")], "float4e2m1", OverflowError),
+        ([0.0], "float8e8m0", OverflowError),
+        ([2**63], None, OverflowError),
+        (numpy.array([5], dtype=ml_dtypes.uint4), "uint2", OverflowError),
+    ],
+)
+def test_elements_without_a_value_in_the_type_are_refused(values, dtype, error):
+    with pytest.raises(error):
+        ox.Tensor(values, None if dtype is None else ox.DType(dtype), [1] if dtype == "string" else None)
+
+
+def test_elements_with_a_value_in_the_type():
+    assert ox.Tensor([numpy.inf, -numpy.inf, 1.0]).tolist() == [numpy.inf, -numpy.inf, 1.0]
+    assert numpy.isnan(ox.Tensor([numpy.nan], "float16").tolist()).all()
+    assert ox.Tensor(numpy.array([65519.0]), "float16").tolist() == [65504.0]
+    assert ox.Tensor(memoryview(numpy.array([1 + 2j], dtype=numpy.complex64)), "complex128").tolist() == [1 + 2j]
+    assert ox.Tensor(numpy.array(["a", "b"], dtype=numpy.dtypes.StringDType())).tolist() == ["a", "b"]
+    assert ox.Tensor(numpy.array([1, 3], dtype=ml_dtypes.uint4), "uint2").tolist() == [1, 3]
+    assert ox.Tensor(numpy.ma.array([1.0, 2.0])).tolist() == [1.0, 2.0]
+
+
+def test_memory_of_any_layout_is_read():
+    for raw in (bytes(MODEL), bytearray(bytes(MODEL)), memoryview(bytes(MODEL)[::-1])[::-1]):
+        assert bytes(ox.loads(raw)) == bytes(MODEL)
+
+
+def test_models_of_derived_classes_and_empty_ones():
+    class Derived(onnx_ir.Model):
+        pass
+
+    source = MODEL.to_ir()
+    assert len(ox.Model.from_any(Derived(source.graph, ir_version=10))) == 3
+    assert len(ox.Model.from_any(onnx.ModelProto())) == 0
+
+
+def test_one_thing_is_a_list_of_one():
+    rule = ox.rule(lambda op, x: (op.Neg(op.Neg(x)), x), name="neg-neg")
+    model = ox.parse("g (float[N] x) => (float[N] y) { a = Neg (x) b = Neg (a) y = Relu (b) }")
+    assert ox.simplify(model, rules=rule, inplace=False).nodes_after == 1
+    called = ox.parse("""<ir_version: 10, opset_import: ["": 21, "f": 1]> g (float[2] x) => (float[2] y) { y = f.twice (x) }
+        <domain: "f", opset_import: ["": 21]> twice (a) => (b) { b = Add (a, a) }""")
+    assert ox.inline(called, "f.twice") == 1
+
+
+def test_text_in_rules_is_quoted():
+    text = ox.rule(lambda op, x: (op.Foo(op.Neg(op.Neg(x)), mode="a (b)\nc", _domain="my"), op.Foo(x, mode="a (b)\nc", _domain="my")), name="r").text
+    assert 'mode = "a (b)\nc"' in text
+    assert "Pow (2.0, x)" in ox.rule(lambda op, x: (op.Neg(2.0**x), op.Neg(x)), name="r").text
+
+
+def test_what_a_patch_refuses():
+    def tried(describe):
+        ox.run_passes(MODEL.clone(), ox.pass_("p")(lambda cx: describe(cx, next(iter(cx.nodes("Relu"))))))
+
+    for describe, error in (
+        (lambda cx, node: cx.patch(), ox.ArgumentError),
+        (lambda cx, node: cx.patch(node).add("Split", node.inputs, outputs=0), ox.ArgumentError),
+        (lambda cx, node: cx.patch(node).constant_of(3), TypeError),
+    ):
+        with pytest.raises(error):
+            tried(describe)
+    # `Identity` without an operand, in a model that is wrong.
+    wrong = ox.parse("g () => (float[2] y) { a = Identity () y = Relu (a) }")
+    found = []
+    ox.run_passes(wrong, ox.pass_("p")(lambda cx: found.extend(cx.patch(node).constant_of(node.inputs[0]) for node in cx.nodes("Relu"))))
+    assert set(found) == {None}
+
+
+def test_models_without_outputs_in_common_differ():
+    one, two, none = (ox.parse(f"g (float[2] x) => ({output}) {{ {name} = Neg (x) }}") for name, output in (("y", "float[2] y"), ("z", "float[2] z"), ("y", "")))
+    found = ox.compare(one, two)
+    assert not found and found.first is None
+    assert repr(found) == "`y` is an output of the first model only; `z` is an output of the second model only"
+    assert repr(ox.compare(none, none)) == "the models have no outputs"
+
+
+def test_results_are_not_edited_by_their_copies():
+    info = ox.info(MODEL)
+    info.to_dict().clear()
+    assert info.nodes == 3
+
+
+@pytest.mark.parametrize("options", [{"timeout": float("nan")}, {"timeout": 1e300}, {"memory": -1, "isolate": True}])
+def test_options_without_a_meaning_are_errors_of_rows(options):
+    row = ox.scan("model.onnx", **options)
+    assert (row["stage"], row["error_code"]) == ("read", "ArgumentError") and next(iter(options)) in row["error"]
