@@ -1,38 +1,32 @@
-"""The examples of the docstrings and of the guide."""
+"""The examples of the docstrings and of the guide, and the files that are generated."""
 
 import doctest
 import importlib
-import os
-import pathlib
 
 import pytest
+from programs import DOCS, PYTHON, program, run_page
 
-DOCS = pathlib.Path(__file__).parents[2] / "docs" / "python.md"
 
-
-@pytest.mark.parametrize("name", ["onnxkit", "onnxkit._api", "onnxkit._passes", "onnxkit._scan"])
+@pytest.mark.parametrize("name", ["onnxkit", "onnxkit._api", "onnxkit._passes", "onnxkit._scan", "onnxkit.backend"])
 def test_docstrings(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = doctest.testmod(importlib.import_module(name))
     assert result.attempted > 0 and result.failed == 0
 
 
-@pytest.mark.skipif(not DOCS.exists(), reason="the guide is in the repository")
 def test_guide(tmp_path, monkeypatch):
-    pytest.importorskip("numpy")
     monkeypatch.chdir(tmp_path)
-    # The fences around code are not output.
-    text = "\n".join("" if line.startswith("```") else line for line in DOCS.read_text().split("\n"))
-    test = doctest.DocTestParser().get_doctest(text, {}, "python.md", os.fspath(DOCS), 0)
-    result = doctest.DocTestRunner().run(test)
-    assert result.attempted > 20 and result.failed == 0
+    attempted, failed = run_page("python.md")
+    assert attempted > 70 and failed == 0
 
 
-TOOLS = pathlib.Path(__file__).parents[1] / "tools"
-
-
-@pytest.mark.skipif(not TOOLS.exists(), reason="the generator is in the repository")
-def test_the_stub_of_operators_is_current(monkeypatch):
-    monkeypatch.syspath_prepend(os.fspath(TOOLS))
-    stub = importlib.import_module("ops_stub")
+def test_the_stub_of_operators_is_current():
+    stub = program("ops_stub", PYTHON / "tools")
     assert stub.STUB.read_text() == stub.text()
+
+
+def test_the_page_of_fleets_has_the_programs_as_they_are():
+    page = program("fleets_page", PYTHON / "tools")
+    assert page.PAGE == DOCS / "fleets.md" and page.PAGE.read_text() == page.text()
+    recipes = (PYTHON / "examples" / "fleets").glob("with_*.py")
+    assert {found[1] for found in page.MARKED.finditer(page.text())} == {f"python/examples/fleets/{path.name}" for path in recipes}

@@ -8,15 +8,12 @@ import signal
 import sys
 
 import pytest
+from programs import PYTHON, program
 
 import onnxkit as ox
 
-FOLDER = pathlib.Path(__file__).parents[1] / "examples" / "fleets"
-TOOLS = pathlib.Path(__file__).parents[1] / "tools"
-pytestmark = [
-    pytest.mark.skipif(not FOLDER.exists(), reason="the examples are in the repository"),
-    pytest.mark.skipif(sys.platform != "linux", reason="pipes, limits and signals of processes are those of Linux"),
-]
+FOLDER = PYTHON / "examples" / "fleets"
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="pipes, limits and signals of processes are those of Linux")
 
 
 @pytest.fixture
@@ -80,17 +77,8 @@ def test_recipes_are_short():
         assert len(path.read_text().splitlines()) <= 30, path
 
 
-@pytest.mark.skipif(not TOOLS.exists(), reason="the page is in the repository")
-def test_the_page_has_the_programs_as_they_are(monkeypatch):
-    monkeypatch.syspath_prepend(os.fspath(TOOLS))
-    page = importlib.import_module("fleets_page")
-    assert page.PAGE.read_text() == page.text()
-    assert {found[1] for found in page.MARKED.finditer(page.text())} == {f"python/examples/fleets/{path.name}" for path in FOLDER.glob("with_*.py")}
-
-
-def test_the_rows_of_a_folder(tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(os.fspath(FOLDER.parent))
-    program = importlib.import_module("scan_folder")
+def test_the_rows_of_a_folder(tmp_path):
+    scan_folder = program("scan_folder").scan_folder
     files = tmp_path / "files"
     (files / "inner").mkdir(parents=True)
     model = ox.parse("g (float[2] x) => (float[2] y) { y = Relu (x) }")
@@ -99,12 +87,12 @@ def test_the_rows_of_a_folder(tmp_path, monkeypatch):
     (files / "bad.onnx").write_bytes(b"\xff" * 10)
     (files / "none.onnx").symlink_to("nowhere")
     rows = tmp_path / "rows.jsonl"
-    found = program.scan_folder(files, rows)
+    found = scan_folder(files, rows)
     names = ["bad.onnx", *(f"inner/{index}.onnx" for index in range(5)), "none.onnx"]
     assert [(row["path"], row["ok"]) for row in found] == [(str(files / name), "inner" in name) for name in names]
     # The next run continues behind the last complete line.
     lines = rows.read_bytes().splitlines(keepends=True)
     rows.write_bytes(b"".join(lines[:3]) + lines[3][:10])
-    again = program.scan_folder(files, rows)
+    again = scan_folder(files, rows)
     assert again[:3] == found[:3] and without_time(again) == without_time(found)
     assert rows.read_bytes().count(b"\n") == 7

@@ -3,6 +3,7 @@
 import gc
 import threading
 
+import numpy
 import pytest
 
 import onnxkit as ox
@@ -248,7 +249,6 @@ def test_names_of_the_interface_are_distinct():
 
 
 def test_attributes_without_a_schema_have_the_kind_of_their_value():
-    numpy = pytest.importorskip("numpy")
     graph = ox.Model().graph
     x = graph.add_input("x", "float[2]")
     node = graph.add("Op", [x], {

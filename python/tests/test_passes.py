@@ -2,6 +2,7 @@
 
 import functools
 
+import numpy
 import pytest
 
 import onnxkit as ox
@@ -180,8 +181,6 @@ def test_what_a_patch_cannot_use():
 
 
 def test_forms_of_traced_rules():
-    numpy = pytest.importorskip("numpy")
-
     def text(function, **options):
         return ox.rule(function, name="r", **options).text
 

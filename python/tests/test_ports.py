@@ -1,28 +1,12 @@
 """The programs of `python/examples/ports`, with tests of what must not match."""
 
-import importlib.util
-import pathlib
 import subprocess
 import sys
 
 import pytest
+from programs import operators, program
 
 import onnxkit as ox
-
-PORTS = pathlib.Path(__file__).parents[1] / "examples" / "ports"
-pytestmark = pytest.mark.skipif(not PORTS.exists(), reason="the examples are in the repository")
-
-
-def program(name):
-    spec = importlib.util.spec_from_file_location(name, PORTS / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def operators(model):
-    return [node.op_type for node in model.nodes()]
-
 
 NORM = """<ir_version: 8, opset_import: ["": 13]> g (float[batch,8] x) => (float[batch,8] y)
     <float[8] s = {1, 2, 3, 4, 5, 6, 7, 8}, float[8] b = {1, 1, 1, 1, 0, 0, 0, 0}> {
@@ -39,13 +23,13 @@ def norm(exponent="2.0", epsilon="1e-12", axis="-1"):
 
 def test_layer_norm_plugin():
     model = norm()
-    assert program("layer_norm_plugin").use_plugin(model) == 1
+    assert program("ports/layer_norm_plugin").use_plugin(model) == 1
     assert operators(model) == ["LayerNormPlugin"] and model.opsets["trt.plugins"] == 1
     [node] = model.nodes()
     assert [value.name for value in (*node.inputs, *node.outputs)] == ["x", "s", "b", "y"]
     assert not ox.check(model).errors
     for other in ({"exponent": "3.0"}, {"epsilon": "1e-5"}, {"axis": "0"}):
-        assert program("layer_norm_plugin").use_plugin(norm(**other)) == 0, other
+        assert program("ports/layer_norm_plugin").use_plugin(norm(**other)) == 0, other
 
 
 def test_common_subexpressions():
@@ -53,12 +37,12 @@ def test_common_subexpressions():
         a = Neg (x) b = Neg (x) c = Elu <alpha = 0.0> (a) d = Elu <alpha = -0.0> (b) e = Elu <alpha = 0.0> (b)
         y = Add (c, d) z = Sub (e, c) r = Sub (c, e) }"""
     model = ox.parse(text)
-    assert program("common_subexpressions").eliminate(model) == 3
+    assert program("ports/common_subexpressions").eliminate(model) == 3
     assert [value.name for value in model.graph.outputs] == ["y", "z", "r"]
     ox.check(model).raise_for_errors()
     ox.compare(text, model).raise_for_errors()
     text = "g (float[2] x) => (float[2] y) { a = RandomNormalLike (x) b = RandomNormalLike (x) y = Sub (a, b) }"
-    assert program("common_subexpressions").eliminate(ox.parse(text)) == 0
+    assert program("ports/common_subexpressions").eliminate(ox.parse(text)) == 0
 
 
 def swish(bias="3.0", low="0.0", high="6.0", divisor="6.0", sizes="N,4", shape="", opset=14):
@@ -69,7 +53,7 @@ def swish(bias="3.0", low="0.0", high="6.0", divisor="6.0", sizes="N,4", shape="
 
 def edited(text):
     model = ox.parse(text)
-    done = ox.run_passes(model, program("hard_swish").RULES, prove=True)
+    done = ox.run_passes(model, program("ports/hard_swish").RULES, prove=True)
     return operators(model) if done.edits else None
 
 
@@ -94,7 +78,7 @@ def test_gemm(a, b, c, is_gemm):
 
 
 def test_the_rules_hold(tmp_path):
-    (tmp_path / "ports.onnxrules").write_text("\n".join(rules.text for rules in program("hard_swish").RULES))
+    (tmp_path / "ports.onnxrules").write_text("\n".join(rules.text for rules in program("ports/hard_swish").RULES))
     command = [sys.executable, "-m", "onnxkit", "check", str(tmp_path / "ports.onnxrules"), "--prove"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -103,6 +87,6 @@ def test_the_rules_hold(tmp_path):
 def test_gemm_of_transposed():
     text = "g (float[3,N] a, float[4,3] b, float[4] c) => (y) { s = Transpose <perm = [1, 0]> (a) t = Transpose <perm = [1, 0]> (b) m = MatMul (s, t) y = Add (c, m) }"
     model = ox.parse(text)
-    ox.run_passes(model, program("hard_swish").RULES, prove=True)
+    ox.run_passes(model, program("ports/hard_swish").RULES, prove=True)
     [node] = model.nodes()
     assert (node.op_type, dict(node.attrs.items())) == ("Gemm", {"transA": 1, "transB": 1})

@@ -10,10 +10,15 @@ import signal
 import socket
 import sys
 
+import numpy
 import pytest
+from programs import program
 
 import onnxkit as ox
 from onnxkit import _isolation, _ranges, _scan
+
+corpus = program("fleets/corpus")
+field, number = corpus.field, corpus.number
 
 TEXT = """g (bool c, float[2] x) => (float[2] y) < float[2] w = {1, 2}, int64[2, 1] v = {3, 4} > {
     a = Add (x, w)
@@ -21,36 +26,6 @@ TEXT = """g (bool c, float[2] x) => (float[2] y) < float[2] w = {1, 2}, int64[2,
 }"""
 VARYING = {"seconds"}
 linux = pytest.mark.skipif(sys.platform != "linux", reason="limits and signals of processes are those of Linux")
-
-
-def number(value):
-    """An integer of variable length."""
-    encoded = bytearray()
-    while value > 127:
-        encoded.append(value & 127 | 128)
-        value >>= 7
-    return bytes(encoded) + bytes([value])
-
-
-def field(key, content):
-    """A field that is a message, a text or bytes; an integer is a number."""
-    if isinstance(content, int):
-        return number(key << 3) + number(content)
-    return number(key << 3 | 2) + number(len(content)) + content
-
-
-def nested(depth):
-    """A model of messages that contain each other as graphs of attributes do."""
-    heads, length = [], 0
-    for key in (6, 5, 1) * depth:
-        heads.append(number(key << 3 | 2) + number(length))
-        length += len(heads[-1])
-    return field(1, 10) + field(7, b"".join(reversed(heads)))
-
-
-def bomb(nodes):
-    """A small file of many nodes."""
-    return field(1, 10) + field(8, field(2, 21)) + field(7, field(1, b"") * nodes)
 
 
 def large(path, size, tensors=4):
@@ -111,9 +86,9 @@ def test_any_bytes_have_a_row(tmp_path, isolate):
         "text": (b"nothing", "load", "LoadError"),
         "page": (b"<html></html>", "load", "LoadError"),
         "cut": (whole[:-5], "load", "LoadError"),
-        "deep": (nested(100_000), "load", "LimitError"),
+        "deep": (corpus.deep(100_000), "load", "LimitError"),
         "deep-text": (b"g (float[2] x) => (y) { y = " + b"(" * 100_000, "load", "LoadError"),
-        "many": (bomb(20_000), "done", None),
+        "many": (corpus.bomb(20_000), "done", None),
         "zeros": (b"\0" * 10_000_000, "load", "LoadError"),
         "json": (b'{"irVersion": "8", "graph": {"name": "g"}}', "done", None),
         "onnx-text": (ox.parse(TEXT).to_text().encode(), "done", None),
@@ -257,9 +232,6 @@ def test_external_data_are_not_read(tmp_path):
 
 
 def test_the_sparse_copy_gives_the_same_row(tmp_path, monkeypatch):
-    pytest.importorskip("numpy")
-    import numpy
-
     model = ox.parse(TEXT)
     graph, random = model.graph, numpy.random.default_rng(1)
     for index, dtype in enumerate([numpy.float32, numpy.float64, numpy.int64, numpy.uint8, numpy.int32]):
@@ -398,7 +370,7 @@ def test_a_process_serves_many_files_and_is_replaced(model, no_processes):
 @linux
 def test_a_file_that_ends_its_process_has_a_row(tmp_path, model, no_processes):
     path, memory = tmp_path / "bomb.onnx", 150 << 20
-    path.write_bytes(bomb(1_000_000))
+    path.write_bytes(corpus.bomb(1_000_000))
     paths = [model, path, model, path, model]
     columns = ox.scan_many(paths, threads=2, isolate=True, memory=memory).to_dict()
     assert columns["path"] == [str(path) for path in paths]

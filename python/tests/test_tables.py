@@ -1,5 +1,6 @@
 """Tables."""
 
+import nanoarrow
 import pytest
 
 import onnxkit as ox
@@ -26,7 +27,6 @@ def test_nodes_and_weights():
 
 
 def test_a_stream_of_arrow():
-    nanoarrow = pytest.importorskip("nanoarrow")
     model = ox.parse(TEXT)
     for table in (model.nodes_table(), model.weights_table(), ox.Model().nodes_table()):
         expected = table.to_dict()

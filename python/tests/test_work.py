@@ -21,10 +21,8 @@ SLOW = "g (float[600,600] x) => (y) {" + "".join(f" v{i + 1} = MatMul (v{i}, v{i
 def test_timeout():
     model = ox.parse(SLOW)
     run = ox.Evaluator(model)
-    start = time.monotonic()
-    with pytest.raises(ox.Stopped):
+    with pytest.raises(ox.Stopped, match="0.2 s"):
         run.run({"x": ox.inputs(model)["x"]}, timeout=0.2)
-    assert time.monotonic() - start < 30
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
