@@ -1,4 +1,4 @@
-"""The functions on whole models. Each takes a model in any form: see `Model.from_any`."""
+"""The functions on whole models. Each takes a model in any form (see `Model.from_any`), unless it edits one in place only."""
 
 from __future__ import annotations
 
@@ -67,9 +67,23 @@ def check(model: AnyModel, *, full: bool = True, profile: str | None = None, **o
     return _results.Report(with_bar(_core.check, from_any(model), full, profile, **options))
 
 
-def fix(model: AnyModel) -> list[_results.Fix]:
-    """Makes the edits that findings suggest, in place, and returns them."""
-    return [_results.Fix(entry) for entry in _core.fix(from_any(model))]
+def fix(model: Model) -> list[_results.Fix]:
+    """Makes the edits that findings suggest, in place, and returns them.
+
+    >>> import onnxkit as ox
+    >>> m = ox.parse("g (float[2] x) => (float[2] y) { y = Relu (a) a = Neg (x) }")
+    >>> ox.fix(m)
+    [ONNX2312: sorted the nodes of graph `g`]
+    """
+    return [_results.Fix(entry) for entry in _core.fix(_edited(model, "fix"))]
+
+
+def _edited(model: Any, function: str) -> Model:
+    """A model that a function edits, whose result does not have it."""
+    if isinstance(model, Model):
+        return model
+    kind = type(model).__name__
+    raise TypeError(f"`{function}` edits a `Model` in place, and `{kind}` is none: call it on `m = ox.Model.from_any(...)`")
 
 
 def explain(rule: str) -> str:
@@ -259,25 +273,25 @@ def split(model: AnyModel, parts: int, **options: Any) -> list[Model]:
 
 
 def inline(
-    model: AnyModel, names: str | Iterable[str] | None = None, *, bodies: bool = False, **options: Any
+    model: Model, names: str | Iterable[str] | None = None, *, bodies: bool = False, **options: Any
 ) -> int:
     """Replaces calls by the bodies of their functions, in place; with `bodies=True`, operators by theirs as well.
 
     `names` are those of functions with their domains, such as `local.Block`; all functions are inlined by default.
     """
-    return with_bar(_core.inline, from_any(model), _listed(names), bodies, **options)
+    return with_bar(_core.inline, _edited(model, "inline"), _listed(names), bodies, **options)
 
 
-def outline(model: AnyModel, *, domain: str = "outlined", min_nodes: int = 2, **options: Any) -> int:
+def outline(model: Model, *, domain: str = "outlined", min_nodes: int = 2, **options: Any) -> int:
     """Makes functions of repeated groups of nodes, in place. Returns how many."""
-    return with_bar(_core.outline, from_any(model), domain, min_nodes, **options)
+    return with_bar(_core.outline, _edited(model, "outline"), domain, min_nodes, **options)
 
 
 def rename(
-    model: AnyModel, names: Mapping[str, str] | Callable[[str], str]
+    model: Model, names: Mapping[str, str] | Callable[[str], str]
 ) -> list[tuple[str, str]]:
     """Renames values and nodes, in place: a mapping, or a function of each name."""
-    known = from_any(model)
+    known = _edited(model, "rename")
     if callable(names):
         pairs = [(name, names(name)) for name in _core.names(known)]
         pairs = [(old, new) for old, new in pairs if old != new]
@@ -286,24 +300,24 @@ def rename(
     return _core.rename(known, pairs)
 
 
-def resize(model: AnyModel, sizes: Mapping[str, int | str], **options: Any) -> _results.Resized:
+def resize(model: Model, sizes: Mapping[str, int | str], **options: Any) -> _results.Resized:
     """Changes sizes of inputs, in place: `{"ids[0]": "batch", "seq": 128}`."""
-    return _results.Resized(with_bar(_core.resize, from_any(model), list(_entries(sizes, "sizes").items()), **options))
+    return _results.Resized(with_bar(_core.resize, _edited(model, "resize"), list(_entries(sizes, "sizes").items()), **options))
 
 
 def strip_weights(
-    model: AnyModel, seed: int = 0, *, min_elements: int = 1024, everything: bool = False
+    model: Model, seed: int = 0, *, min_elements: int = 1024, everything: bool = False
 ) -> dict[str, int]:
     """Removes the elements of weights, in place; `import_weights(model)` generates others of the same types.
 
     Smaller weights stay; with `everything=True`, tensors in attributes are removed as well.
     """
-    return _core.strip_weights(from_any(model), seed, min_elements, everything)
+    return _core.strip_weights(_edited(model, "strip_weights"), seed, min_elements, everything)
 
 
-def import_weights(model: AnyModel, path: str | os.PathLike[str] | None = None, **options: Any) -> int:
+def import_weights(model: Model, path: str | os.PathLike[str] | None = None, **options: Any) -> int:
     """Takes weights from a `.safetensors` file or its index, in place. Returns how many."""
-    return with_bar(_core.import_weights, from_any(model), path, **options)
+    return with_bar(_core.import_weights, _edited(model, "import_weights"), path, **options)
 
 
 def reduce(

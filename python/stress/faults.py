@@ -184,7 +184,7 @@ def _script(seed: int) -> tuple[int, int]:
         value = choose.choice([handle for handle in handles if isinstance(handle, ox.Value)])
         second = choose.choice([handle for handle in handles if isinstance(handle, ox.Value)])
         action = choose.randrange(18)
-        before = bytes(model) if action < 18 else b""
+        before = bytes(model)
         try:
             if action == 0:
                 new = graph.add("Neg", [value], after=node)
@@ -448,7 +448,7 @@ def limits() -> str:
     return f"{len(hard)} limits raise, {len(soft)} do not"
 
 
-def _child(queue: multiprocessing.Queue, data: object) -> None:
+def _child(queue: multiprocessing.Queue) -> None:
     model = ox.parse(SMALL)
     result = ox.Evaluator(model, threads=2).run({"x": [[1.0, 2.0, 3.0, 4.0]]})
     queue.put((ox.check(model).ok, len(result)))
@@ -472,7 +472,7 @@ def forks(count: int = 20) -> str:
             context = multiprocessing.get_context(method)
             for _ in range(count if method == "fork" else 2):
                 queue = context.Queue()
-                child = context.Process(target=_child, args=(queue, None))
+                child = context.Process(target=_child, args=(queue,))
                 child.start()
                 assert queue.get(timeout=60) == (True, 1)
                 child.join(60)

@@ -59,6 +59,17 @@ def test_is_refused(call, error, message):
 
 
 @pytest.mark.parametrize(
+    "edit", [ox.fix, ox.inline, ox.outline, lambda m: ox.rename(m, {}), lambda m: ox.resize(m, {}), ox.strip_weights, ox.import_weights]
+)
+def test_edits_in_place_are_of_models(edit, tmp_path):
+    MODEL.save(tmp_path / "m.onnx")
+    for source in (tmp_path / "m.onnx", str(tmp_path / "m.onnx"), bytes(MODEL), MODEL.to_text(), PROTO):
+        with pytest.raises(TypeError, match="in place"):
+            edit(source)
+    edit(MODEL.clone())
+
+
+@pytest.mark.parametrize(
     ("values", "dtype", "error"),
     [
         (numpy.array([1 + 2j]), "float", TypeError),
