@@ -248,7 +248,7 @@ def merge(
 ) -> Model:
     """One model of several. `connect` is `names`, or pairs of an output and an input of the next model."""
     if isinstance(models, (str, bytes, os.PathLike)):
-        raise TypeError("`merge` takes a list of models; one model alone is not merged")
+        raise TypeError("`merge` takes a list of models, not one")
     if isinstance(prefixes, str):
         raise TypeError("`prefixes` is a list with a prefix for each model")
     if isinstance(connect, str):

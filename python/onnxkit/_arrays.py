@@ -5,7 +5,7 @@ from __future__ import annotations
 import array as _array
 from math import isinf
 
-from ._core import DType
+from ._core import DType, Tensor
 
 # `typing` is not imported at run time: it takes longer than this package. Type checkers know this name.
 TYPE_CHECKING = False
@@ -88,6 +88,9 @@ def pack(values: Any, dtype: DType | None, shape: Sequence[int] | None) -> tuple
         if dtype == DType.STRING:
             raise TypeError("strings are not elements of bytes; pass a list of strings")
         return dtype, list(shape), values
+    if isinstance(values, Tensor):
+        # NumPy takes the buffer of a tensor, which has bytes for the types that NumPy has not.
+        values = values.numpy()
     if hasattr(values, "__array__") or type(values).__module__ == "numpy":
         return _of_numpy(values, dtype, shape)
     if isinstance(values, (bytes, bytearray, memoryview, _array.array)) or _has_buffer(values):
@@ -227,7 +230,9 @@ def _of_list(values: Any, dtype: DType | None, shape: Sequence[int] | None) -> t
         # Scalars and arrays of NumPy have types, which are not those of numbers of Python.
         import numpy
 
-        return _of_numpy(numpy.array(values), dtype, shape)
+        items = [item.numpy() if isinstance(item, Tensor) else item for item in flat]
+        made = numpy.array(items)
+        return _of_numpy(made.reshape(*sizes, *made.shape[1:]), dtype, shape)
     if dtype is None:
         dtype = _kind_of(flat)
     if shape is not None:

@@ -289,6 +289,6 @@ class Comparison(_Result):
             return f"the outputs agree in {len(self.runs)} runs"
         if self.first is not None:
             return f"`{self.first['name']}` differs: {self.first['mismatch'] or self.first['max_abs']}"
-        alone = {"first": self.runs[0]["only_in_a"], "second": self.runs[0]["only_in_b"]}
-        lines = [f"`{name}` is an output of the {model} model only" for model, names in alone.items() for name in names]
+        missing = {"first": self.runs[0]["only_in_a"], "second": self.runs[0]["only_in_b"]}
+        lines = [f"`{name}` is an output of the {model} model only" for model, names in missing.items() for name in names]
         return "; ".join(lines) or "the models have no outputs"

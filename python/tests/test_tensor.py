@@ -192,6 +192,18 @@ def test_all_types_of_numpy():
         assert model.graph["w"].const_value.numpy().tobytes() == values.tobytes()
 
 
+def test_tensors_are_values_like_arrays():
+    for dtype in ("bfloat16", "int4", "float8e4m3fn", "float6e2m3"):
+        tensor = ox.Tensor([1, 2, 3], dtype)
+        assert ox.Tensor(tensor, "double").tolist() == [1.0, 2.0, 3.0]
+        assert ox.Tensor(tensor, shape=[3, 1]).shape == (3, 1)
+        both = ox.Tensor([tensor, tensor])
+        assert (both.dtype, both.shape, both.tolist()) == (dtype, (2, 3), [1, 2, 3, 1, 2, 3])
+    assert ox.Tensor([[numpy.ones(3)], [numpy.zeros(3)]]).shape == (2, 1, 3)
+    with pytest.raises(ValueError):
+        ox.Tensor([ox.Tensor([1, 2]), ox.Tensor([1])])
+
+
 def test_agrees_with_onnx():
     for kind in ("float32", "float64", "float16", "int8", "uint8", "int16", "int32", "int64", "uint64", "bool", "complex64"):
         values = numpy.array([[0, 1, 1], [1, 0, 1]]).astype(kind)
