@@ -230,9 +230,8 @@ def _of_list(values: Any, dtype: DType | None, shape: Sequence[int] | None) -> t
         # Scalars and arrays of NumPy have types, which are not those of numbers of Python.
         import numpy
 
-        items = [item.numpy() if isinstance(item, Tensor) else item for item in flat]
-        made = numpy.array(items)
-        return _of_numpy(made.reshape(*sizes, *made.shape[1:]), dtype, shape)
+        items = numpy.array([item.numpy() if isinstance(item, Tensor) else item for item in flat])
+        return _of_numpy(items.reshape(*sizes, *items.shape[1:]), dtype, shape)
     if dtype is None:
         dtype = _kind_of(flat)
     if shape is not None:
