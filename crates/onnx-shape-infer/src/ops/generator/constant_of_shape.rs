@@ -5,6 +5,7 @@
 //! does not run.
 
 use onnx_schema::{attr, op};
+use onnx_types::tensor::Tensor;
 use onnx_types::{Dim, ElemType};
 
 use crate::content::{Elem, of_tensor};
@@ -23,8 +24,14 @@ fn fill(cx: &mut Cx<'_, '_>) -> Outcome {
         return Err(cx.fail(&BAD_ATTRIBUTE, format_args!("attribute `value` has rank {rank}, not 1")));
     }
     cx.set_elem(0, value.map_or(ElemType::Float, |value| value.elem()));
-    if cx.constant(0).is_some_and(|shape| shape.elem() == ElemType::Undefined) {
-        return Err(cx.fail(&TYPE_NOT_ALLOWED, "the shape is a tensor without an element type"));
+    match cx.constant(0).map(Tensor::elem) {
+        None | Some(ElemType::Int64) => {}
+        Some(ElemType::Undefined) => {
+            return Err(cx.fail(&TYPE_NOT_ALLOWED, "the shape is a tensor without an element type"));
+        }
+        Some(other) => {
+            return Err(cx.fail(&TYPE_NOT_ALLOWED, format_args!("the shape is of {other}, and must be of int64")));
+        }
     }
     cx.shape_of_rank(0, 1)?;
     let sizes = cx.elements(0).ok_or(Stop::Unknown)?;

@@ -1,7 +1,8 @@
 //! `Resize`: axes scaled to given sizes, or by given scales.
 //!
 //! A scaled size is `floor(size * scale)`. Runtimes compute it in 32-bit floats, and the reference exactly: 0.7 times 10 is
-//! 7 there and 6 here, so a number is known only where both agree. For other sizes it is followed where the scale is an integer or a small power of two below one, so that no rounding can matter. The region of
+//! 7 there and 6 here, so a number is known only where both agree. A scale that is an integer has nothing to round: where 32 bits
+//! are too few for the product, it is known unless results must hold in onnxruntime. For other sizes it is followed where the scale is an integer or a small power of two below one, so that no rounding can matter. The region of
 //! interest does not change the shape. Which of the two inputs counts is not decided before version 13 where both are
 //! given: the sizes do. With an aspect ratio that is kept, sizes follow where all sizes are numbers and no quotient is close
 //! to where its rounding changes. onnxruntime leaves the size unchanged if such axes are negative numbers; it is unknown then
@@ -119,7 +120,7 @@ fn to_sizes(cx: &mut Cx<'_, '_>, mut dims: Dims, axes: &[usize], policy: Policy)
     let sizes = match policy {
         Policy::Stretch => sizes,
         _ if cx.for_onnxruntime() && has_negative_axis(cx)? => Dims::from_elem(Dim::Unknown, axes.len()),
-        policy => kept_ratio(&dims, axes, &sizes, policy)
+        policy => kept_ratio(&dims, axes, &sizes, policy, cx.for_onnxruntime())
             .unwrap_or_else(|| Dims::from_elem(Dim::Unknown, axes.len())),
     };
     for (&axis, &size) in axes.iter().zip(&sizes) {
@@ -139,12 +140,19 @@ fn to_sizes(cx: &mut Cx<'_, '_>, mut dims: Dims, axes: &[usize], policy: Policy)
         reason = "the sizes have 20 bits, so 64 hold two of them multiplied"
     )
 )]
-fn kept_ratio(dims: &[Dim], axes: &[usize], sizes: &[Dim], policy: Policy) -> Option<Dims> {
-    const MAX: i64 = 1 << 20;
+fn kept_ratio(
+    dims: &[Dim],
+    axes: &[usize],
+    sizes: &[Dim],
+    policy: Policy,
+    for_onnxruntime: bool,
+) -> Option<Dims> {
+    // Products of two sizes do not overflow, even with the shift below.
+    let max: i64 = if for_onnxruntime { 1 << 20 } else { 1 << 28 };
     let mut pairs: smallvec::SmallVec<[(i64, i64); 6]> = smallvec::SmallVec::new();
     for (&axis, size) in axes.iter().zip(sizes) {
         let (from, to) = (dims.get(axis)?.known()?, size.known()?);
-        if !(1..=MAX).contains(&from) || !(1..=MAX).contains(&to) {
+        if !(1..=max).contains(&from) || !(1..=max).contains(&to) {
             return None;
         }
         pairs.push((from, to));
@@ -155,17 +163,18 @@ fn kept_ratio(dims: &[Dim], axes: &[usize], sizes: &[Dim], policy: Policy) -> Op
         _ => pairs.iter().max_by(compare)?,
     };
     // A scale whose denominator is a power of two has no rounding before the last one, which goes up from a half.
-    let is_exact = (0..=20).any(|shift| (to << shift) % from == 0);
+    let is_exact = from.max(to) <= 1 << 24 && (0..=20).any(|shift| (to << shift) % from == 0);
     let scaled = |&(size, _): &(i64, i64)| {
         // size * to / from, rounded to the next integer.
         let (whole, rest) = (size * to / from, size * to % from);
-        if is_exact && size * to / from < 1 << 20 {
+        let is_integer = to % from == 0 && !for_onnxruntime;
+        if is_integer || is_exact && size * to / from < 1 << 20 {
             return Some(Dim::Known(if 2 * rest >= from { whole + 1 } else { whole }));
         }
         let exact = size as f64 * to as f64 / from as f64;
         let distance = (2 * rest - from).unsigned_abs() as f64 / (2.0 * from as f64);
-        // Two roundings of 32-bit floats move the value by less than this.
-        let margin = exact / f64::from(1 << 22);
+        // Five roundings to 32-bit floats move the value by less than this.
+        let margin = exact / f64::from(1 << 21);
         (distance > margin).then_some(Dim::Known(if 2 * rest > from { whole + 1 } else { whole }))
     };
     pairs.iter().map(scaled).collect()
@@ -205,6 +214,10 @@ fn scale_axes(cx: &mut Cx<'_, '_>, input: usize, axes: &[usize]) -> Outcome {
 pub(super) fn scaled(cx: &mut Cx<'_, '_>, dim: Dim, scale: Elem) -> Dim {
     const MAX: f64 = 9e15;
     if let (Dim::Known(dim), Some(scale)) = (dim, scale.to_f64()) {
+        if scale.fract() == 0.0 && (1.0..MAX).contains(&scale) && !cx.for_onnxruntime() {
+            let size = dim.checked_mul(scale as i64);
+            return size.map_or(Dim::Unknown, Dim::Known);
+        }
         let size = f64::from((dim as f32 * scale as f32).floor());
         let is_exact = size == (dim as f64 * f64::from(scale as f32)).floor();
         return if is_exact && scale > 0.0 && (0.0..MAX).contains(&size) {
