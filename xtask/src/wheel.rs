@@ -93,16 +93,7 @@ fn install(python: &Path) -> Result<u64, String> {
     let wheels = folder().join("wheels");
     let _ = std::fs::remove_dir_all(&wheels);
     println!("building the wheel");
-    // The interpreter that is asked for its version is the one that the tests run with.
-    workspace::output(
-        Command::new(python)
-            .args(["-m", "maturin", "build", "--locked", "--profile", "wheel", "--out"])
-            .arg(&wheels)
-            .arg("--interpreter")
-            .arg(python)
-            .env("PYO3_PYTHON", python)
-            .current_dir(workspace::root()),
-    )?;
+    build(python, "wheel", &wheels)?;
     let wheel = only_file(&wheels)?;
     let bytes = std::fs::metadata(&wheel).map_err(|error| format!("{}: {error}", wheel.display()))?.len();
     let arguments = ["-m", "pip", "install", "--quiet", "--force-reinstall", "--no-deps", "--no-index"];
@@ -114,21 +105,22 @@ fn install(python: &Path) -> Result<u64, String> {
 pub(crate) fn release(folder: &Path) -> TaskResult {
     named()?;
     let python = environment()?;
-    let maturin = |args: &[&str]| {
-        workspace::output(
-            Command::new(&python)
-                .args(["-m", "maturin"])
-                .args(args)
-                .arg("--out")
-                .arg(folder)
-                .env("PYO3_PYTHON", &python)
-                .env("SOURCE_DATE_EPOCH", RELEASE_TIME)
-                .current_dir(workspace::root()),
-        )
-    };
+    build(&python, "dist", folder)?;
+    maturin(&python, &["sdist"], folder)
+}
+
+/// Builds the wheel in a profile of the workspace.
+fn build(python: &Path, profile: &str, folder: &Path) -> TaskResult {
+    // The interpreter that is asked for its version is the one that the tests run with.
     let interpreter = python.to_str().ok_or("the path of the environment is not UTF-8")?;
-    maturin(&["build", "--locked", "--profile", "dist", "--interpreter", interpreter])?;
-    maturin(&["sdist"]).map(drop)
+    maturin(python, &["build", "--locked", "--profile", profile, "--interpreter", interpreter], folder)
+}
+
+fn maturin(python: &Path, args: &[&str], folder: &Path) -> TaskResult {
+    let mut command = Command::new(python);
+    command.args(["-m", "maturin"]).args(args).arg("--out").arg(folder);
+    command.env("PYO3_PYTHON", python).env("SOURCE_DATE_EPOCH", RELEASE_TIME);
+    workspace::output(command.current_dir(workspace::root())).map(drop)
 }
 
 /// The name of the distribution is the same everywhere.
