@@ -36,19 +36,34 @@ class Bar:
             text = f"{task} [{'#' * filled}{' ' * (WIDTH - filled)}] {min(100, 100 * done // total)}%"
         else:
             text = f"{task} {done}"
-        sys.stderr.write(f"\r\x1b[K{text}")
-        sys.stderr.flush()
+        _show(text)
 
     def close(self) -> None:
         """Removes the line."""
         if self._is_shown:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+            _show("")
+
+
+def _show(text: str) -> None:
+    try:
+        sys.stderr.write(f"\r\x1b[K{text}")
+        sys.stderr.flush()
+    except (OSError, ValueError, AttributeError):
+        # A terminal that is gone does not end the work.
+        pass
+
+
+def _is_terminal(stream: Any) -> bool:
+    """Whether a stream is a terminal. Programs close standard error, or put objects with `write` only in its place."""
+    try:
+        return bool(stream.isatty())
+    except (OSError, ValueError, AttributeError):
+        return False
 
 
 def with_bar(function: Callable[..., T], *arguments: Any, **options: Any) -> T:
     """Calls a function that takes `progress`, with a bar if standard error is a terminal."""
-    if "progress" in options or sys.stderr is None or not sys.stderr.isatty():
+    if "progress" in options or not _is_terminal(sys.stderr):
         return function(*arguments, **options)
     bar = Bar()
     try:

@@ -1,5 +1,6 @@
 """Long work: signals, deadlines, progress, limits, and hostile input."""
 
+import io
 import os
 import random
 import signal
@@ -11,6 +12,7 @@ import time
 import pytest
 
 import onnxkit as ox
+from onnxkit import _progress
 
 # A chain that a run of some seconds needs.
 SLOW = "g (float[600,600] x) => (y) {" + "".join(f" v{i + 1} = MatMul (v{i}, v{i})" for i in range(200)).replace("v0,", "x,").replace(
@@ -136,10 +138,6 @@ def test_import_needs_nothing():
 
 
 def test_a_bar_on_a_terminal(monkeypatch):
-    import io
-
-    from onnxkit import _progress
-
     class Terminal(io.StringIO):
         def isatty(self):
             return True
@@ -155,5 +153,15 @@ def test_a_bar_on_a_terminal(monkeypatch):
     assert _progress.with_bar(work) == 7
     assert "checking [######" in shown.getvalue() and "25%" in shown.getvalue()
     assert shown.getvalue().endswith("\r\x1b[K")
-    monkeypatch.setattr(sys, "stderr", io.StringIO())
-    assert _progress.with_bar(lambda: 3) == 3
+    closed = io.StringIO()
+    closed.close()
+    for stream in (io.StringIO(), closed, None, object()):
+        monkeypatch.setattr(sys, "stderr", stream)
+        assert _progress.with_bar(lambda: 3) == 3
+
+    class Gone(Terminal):
+        def write(self, text):
+            raise OSError("the terminal is gone")
+
+    monkeypatch.setattr(sys, "stderr", Gone())
+    assert _progress.with_bar(work) == 7
