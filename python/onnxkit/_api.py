@@ -196,7 +196,8 @@ def simplify(
     """Removes what is not needed, computes what is constant, and applies rewrite rules, until nothing changes.
 
     Every edit is checked before it is made; with `prove=True`, also what it computes. `exact=True` allows only edits that keep
-    every bit. `model` of the result is the model.
+    every bit. `target` names the runtime whose groups of nodes stay whole and whose operators are used (`onnx explain --list
+    targets`), or is `none`. `model` of the result is the model.
 
     >>> import onnxkit as ox
     >>> m = ox.parse("g (float[N] x) => (float[N] y) { a = Identity (x) b = Neg (a) c = Neg (b) y = Relu (c) }")

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use onnx_diag::{Caps, Diagnostic, Policy, Quoted, Sink};
 use onnx_ir::{Callee, Model, NodeId, Places, ValueTypes};
-use onnx_rewrite::{Costs, RuleSet};
+use onnx_rewrite::{Costs, IDIOM_FILES, RuleSet};
 use onnx_schema::{FormalType, Registry, Schema};
 use onnx_types::TypeKind;
 use serde::Deserialize;
@@ -17,10 +17,12 @@ pub use self::quantization::{BiasFormat, QUANTIZATIONS, Quantization, QuantizedO
 use crate::rules::TARGET_LACKS_FEATURE;
 
 /// The targets of this crate: name and JSON text.
-pub const TARGETS: &[(&str, &str)] = &[("onnxruntime", include_str!("../targets/onnxruntime.json"))];
-
-/// The idioms of targets of this crate whose patterns are a text of `onnx-rewrite`.
-const IDIOMS: &[(&str, &str)] = &[("onnxruntime", onnx_rewrite::ONNXRUNTIME_IDIOMS)];
+pub const TARGETS: &[(&str, &str)] = &[
+    ("ncnn", include_str!("../targets/ncnn.json")),
+    ("onnxruntime", include_str!("../targets/onnxruntime.json")),
+    ("openvino", include_str!("../targets/openvino.json")),
+    ("tensorrt", include_str!("../targets/tensorrt.json")),
+];
 
 /// What a runtime supports. The format of its JSON form is `onnx-target/1`.
 #[derive(Clone, Debug, Deserialize)]
@@ -150,7 +152,7 @@ impl Target {
         let (&(name, text), cell) = TARGETS.iter().zip(&READ).find(|((known, _), _)| *known == name)?;
         let read = || {
             let mut target = Self::parse(text).ok()?;
-            let idioms = IDIOMS.iter().filter(|(of, _)| *of == name);
+            let idioms = IDIOM_FILES.iter().filter(|(of, _)| *of == name);
             target.idioms.extend(idioms.map(|(_, text)| (*text).to_owned()));
             target.quantization = Quantization::named(name);
             Some(target)

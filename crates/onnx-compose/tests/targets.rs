@@ -12,7 +12,9 @@ fn target(parts: &str) -> String {
 #[test]
 fn targets_of_the_crate_are_read() {
     for (name, _) in TARGETS {
-        assert!(!Target::named(name).unwrap().operators.is_empty(), "{name}");
+        let target = Target::named(name).unwrap();
+        assert!(!target.operators.is_empty() && target.name == *name, "{name}");
+        assert_eq!(target.idioms.len(), 1, "{name}");
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use onnxkit::compose::Target;
+use onnxkit::compose::{TARGETS, Target};
 use onnxkit::ir::{self, AttrValue, Attribute, EditError, NodeId, Position, ValueId};
 use onnxkit::pass::passes::Report;
 use onnxkit::pass::{
@@ -424,10 +424,15 @@ pub(crate) fn simplify<'py>(
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (target, idioms) = match target {
-        "onnxruntime" => (Target::named(target), Some(IdiomSet::onnxruntime().map_err(defect)?)),
         "none" => (None, None),
-        other => {
-            return Err(Fault::argument(format!("`{other}` is not a target: onnxruntime or none")).into());
+        name => {
+            let Some(target) = Target::named(name) else {
+                let names: Vec<&str> = TARGETS.iter().map(|(name, _)| *name).collect();
+                let known = names.join(", ");
+                return Err(Fault::argument(format!("`{name}` is not a target: {known} or none")).into());
+            };
+            let idioms = IdiomSet::parse(name, &target.idioms.join("\n")).map_err(defect)?;
+            (Some(target), Some(idioms))
         }
     };
     let fitted = |rules: RuleSet| match &target {

@@ -120,3 +120,11 @@ pub const FUSION_FILES: &[(&str, &str)] = &[
 
 /// The idioms of onnxruntime: what its graph transformers make one kernel of.
 pub const ONNXRUNTIME_IDIOMS: &str = include_str!("../idioms/onnxruntime.onnxidioms");
+
+/// The idioms of all runtimes of this crate: name and text.
+pub const IDIOM_FILES: &[(&str, &str)] = &[
+    ("ncnn", include_str!("../idioms/ncnn.onnxidioms")),
+    ("onnxruntime", ONNXRUNTIME_IDIOMS),
+    ("openvino", include_str!("../idioms/openvino.onnxidioms")),
+    ("tensorrt", include_str!("../idioms/tensorrt.onnxidioms")),
+];

@@ -7,4 +7,5 @@ mod examined;
 mod examples;
 mod format;
 mod idioms;
+mod idioms_of_runtimes;
 mod mistakes;
