@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 
 from . import _core, _interop, _results
 from ._core import Evaluator as _Evaluator
@@ -33,7 +34,7 @@ def load(path: str | os.PathLike[str], *, data_dir: str | os.PathLike[str] | Non
 
 
 def loads(contents: bytes | bytearray | memoryview | str, *, data_dir: str | os.PathLike[str] | None = None, **options: Any) -> Model:
-    """Reads a model from the bytes of a file, or from text."""
+    """Reads a model from the bytes of a binary file, or from ONNX text. The other forms that `load` reads are those of files."""
     return _interop.loads(contents, data_dir, **options)
 
 
@@ -57,14 +58,30 @@ def save(model: AnyModel, path: str | os.PathLike[str], **options: Any) -> int:
 def check(model: AnyModel, *, full: bool = True, profile: str | None = None, **options: Any) -> _results.Report:
     """Finds defects. All are in the report; `raise_for_errors()` raises if one is an error.
 
-    With `full=False`, elements of tensors and files with weights are not read. The profile `reference` reports what the
-    reference reports.
+    With `full=False`, elements of tensors and files with weights are not read, and types are not inferred. The profile
+    `reference` reports what the reference reports.
 
     >>> import onnxkit as ox
     >>> ox.check("g (float[2] x) => (float[2] y) { y = Rleu (x) }").errors[0].rule
     'ONNX2303'
     """
-    return _results.Report(with_bar(_core.check, from_any(model), full, profile, **options))
+    known, start = from_any(model), time.monotonic()
+    report: dict[str, Any] = with_bar(_core.check, known, full, profile, **options)
+    if full and profile != "reference":
+        if options.get("timeout") is not None:
+            options["timeout"] = max(options["timeout"] - (time.monotonic() - start), 0.0)
+        # Inference finds nodes whose types contradict each other. What follows from an error at the same node is left out.
+        defective = {_node(finding) for finding in report["findings"] if finding["severity"] == "error"} - {None}
+        inferred = with_bar(_core.infer, known, {}, False, True, **options).findings
+        report["findings"] += [finding for finding in inferred if _node(finding) not in defective]
+    return _results.Report(report)
+
+
+def _node(finding: Mapping[str, Any]) -> str | None:
+    """The place of the node that a finding is about."""
+    steps = finding["place"].split(" / ")
+    nodes = [index for index, step in enumerate(steps) if step.startswith("node ")]
+    return " / ".join(steps[: nodes[-1] + 1]) if nodes else None
 
 
 def fix(model: Model) -> list[_results.Fix]:

@@ -57,6 +57,18 @@ def test_errors_carry_findings():
     assert "error[" in repr(report)
 
 
+def test_types_are_checked():
+    for text, rule in (("int64[3] w = {1, 2, 3}", "ONNX3002"), ("float[3] w = {1, 2, 3}", "ONNX3008")):
+        model = ox.parse(f"g (float[2] x) => (float[2] y) <{text}> {{ y = Add (x, w) }}")
+        assert [finding.rule for finding in ox.check(model).errors] == [rule]
+        assert ox.check(model, full=False).ok and ox.check(model, profile="reference").ok
+    # One error for a node: the checker's.
+    model = ox.parse("g (float[2] x) => (float[2] y) { y = Add (x) }")
+    assert len(ox.check(model)) == len(ox.check(model, full=False)) == 1
+    with pytest.raises(ox.Stopped):
+        ox.check(model, timeout=0.0)
+
+
 def test_infer_and_why():
     model = ox.parse("g (float[N,4] x) => (y) { y = Concat <axis = 0> (x, x) }")
     inference = ox.infer(model)
