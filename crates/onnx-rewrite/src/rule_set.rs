@@ -559,6 +559,6 @@ mod tests {
         let right = "rule neg-neg: exact from (x) => (y) { y = Neg (Neg (x)) } to (x) => (x) {}";
         assert_eq!(RuleSet::of_files(&[("a", right)]).unwrap().len(), 1);
         let error = RuleSet::of_files(&[("a", right), ("b", "rule neg-neg: from")]).unwrap_err();
-        assert!(error.to_string().contains("class"), "{error}");
+        assert!(error.to_string().contains("expected `exact`"), "{error}");
     }
 }
