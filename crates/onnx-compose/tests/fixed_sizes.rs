@@ -212,7 +212,7 @@ fn new_constants_are_nodes_where_initializers_are_inputs() {
         "w = Constant <value = float[1,8] {1, 2, 3, 4, 5, 6, 7, 8}> () y = Concat <axis = 1> (r, w)",
     );
     // Before version 9 of the operators, no `Constant` has integers.
-    for version in [9, 8, 6] {
+    for version in [9, 8] {
         let text = text.replace("\"\": 9", &format!("\"\": {version}"));
         let mut model = parse_model(&text, &ParseOptions::default()).unwrap();
         let x = model.find_value(model.main_graph(), "x").unwrap();
@@ -222,6 +222,12 @@ fn new_constants_are_nodes_where_initializers_are_inputs() {
         let found = onnx_check::check(&model, &onnx_check::CheckOptions::default());
         assert!(!found.has_errors(), "{version}: {:?}", found.diagnostics());
     }
+    // Before version 8, no operator expands the constant.
+    let mut model = parse_model(text.replace("\"\": 9", "\"\": 7"), &ParseOptions::default()).unwrap();
+    let x = model.find_value(model.main_graph(), "x").unwrap();
+    let change = SizeChange { target: SizeTarget::Axis(x, 0), size: NewSize::Name("n".to_owned()) };
+    let found = resize(&mut model, &[change], &EditOptions::default());
+    assert!(matches!(found, Err(ComposeError::FixedSizes(_))), "{found:?}");
 }
 
 /// The cause is named once and first, not each of its consequences.

@@ -371,6 +371,11 @@ impl<'a> Constants<'a> {
         index: usize,
         edit: Option<Edit>,
     ) -> Result<bool, EditError> {
+        let version = model.versions_in(model.main_graph()).get(domain::ONNX).unwrap_or(0);
+        if matches!(edit, Some(Edit::Expand(_))) && version < 8 {
+            // There is no `Expand`: the constant fixes the size.
+            return Ok(false);
+        }
         let count = self.edits.entry((node, index)).or_insert(0);
         if *count >= MAX_EDITS {
             return Ok(false);
