@@ -4,6 +4,8 @@ mod guards;
 mod json;
 mod unknown;
 
+use std::collections::HashSet;
+
 use onnx_diag::render::text;
 use onnx_diag::{Caps, Diagnostic, Policy, Severity, Sink};
 use onnx_ir::{Model, set_metadata};
@@ -123,15 +125,14 @@ pub(crate) fn variable_sizes(
 
 /// The texts of the dimension variables of the inputs, each once.
 fn variables(model: &Model) -> Vec<String> {
-    let mut texts: Vec<String> = Vec::new();
+    let (mut texts, mut seen) = (Vec::new(), HashSet::new());
     for &input in model.graph(model.main_graph()).inputs() {
         let shape = model.ty(input).and_then(Type::shape);
         for dim in shape.into_iter().flat_map(|shape| shape.dims()) {
-            if let Dim::Var(name) = dim {
-                let text = format!("`{}`", shown(model.str(*name)));
-                if !texts.contains(&text) {
-                    texts.push(text);
-                }
+            if let Dim::Var(name) = dim
+                && seen.insert(*name)
+            {
+                texts.push(format!("`{}`", shown(model.str(*name))));
             }
         }
     }

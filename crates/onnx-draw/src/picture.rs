@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use onnx_diag::Severity;
+use onnx_ir::ValueId;
 
 use crate::layout::{BoxLayout, Size};
 use crate::marks::Marks;
@@ -96,10 +97,21 @@ struct Instance {
     layout: BoxLayout,
     sizes: Vec<Size>,
     origin: (f64, f64),
+    /// The boxes that stand for values at its upper border, and at the lower one. They can be many.
+    ports: [HashMap<ValueId, usize>; 2],
 }
 
 impl Instance {
-    fn new(level: LevelId, path: Path) -> Self {
+    fn new(scene: &Scene, level: LevelId, path: Path) -> Self {
+        let mut ports = [HashMap::new(), HashMap::new()];
+        for (index, item) in scene.levels[level].items.iter().enumerate() {
+            let side = match item.kind {
+                ItemKind::Arriving | ItemKind::Input => 0,
+                ItemKind::Leaving | ItemKind::Output => 1,
+                _ => continue,
+            };
+            item.values.iter().for_each(|&value| _ = ports[side].entry(value).or_insert(index));
+        }
         Self {
             level,
             path,
@@ -107,8 +119,16 @@ impl Instance {
             layout: BoxLayout::default(),
             sizes: Vec::new(),
             origin: (0.0, 0.0),
+            ports,
         }
     }
+}
+
+/// The place of the box that stands for a value at the border of an open level: the center, and the upper or lower side.
+fn port_place(inner: &Instance, value: ValueId, is_leaving: bool) -> Option<(f64, f64)> {
+    let index = *inner.ports[usize::from(is_leaving)].get(&value)?;
+    let (spot, size) = (inner.layout.spots.get(index)?, inner.sizes.get(index)?);
+    Some((spot.x + size.width / 2.0, if is_leaving { spot.y + size.height } else { spot.y }))
 }
 
 fn child(path: &[u32], item: usize) -> Path {
@@ -193,7 +213,7 @@ impl Scene {
 
     /// The open levels, each after the level that contains it.
     fn instances(&self, open: &Open) -> Result<Vec<Instance>, DrawError> {
-        let mut instances = vec![Instance::new(0, Vec::new())];
+        let mut instances = vec![Instance::new(self, 0, Vec::new())];
         let mut total = self.levels[0].items.len();
         let mut next = 0;
         while let Some(instance) = instances.get(next) {
@@ -208,7 +228,7 @@ impl Scene {
                     }
                     let number = instances.len();
                     instances[next].open.insert(index, number);
-                    instances.push(Instance::new(inside, path));
+                    instances.push(Instance::new(self, inside, path));
                 }
             }
             next += 1;
@@ -226,26 +246,13 @@ impl Scene {
         };
         let port = |item: usize, (edge, is_start): (&crate::scene::Edge, bool)| {
             let inner = &instances[*open.get(&item)?];
-            let places = edge.values.iter().filter_map(|value| self.port_place(inner, *value, is_start));
+            let places = edge.values.iter().filter_map(|value| port_place(inner, *value, is_start));
             let (sum, count) = places.fold((0.0, 0_usize), |(sum, count), (x, _)| (sum + x, count + 1));
             (count > 0).then(|| PADDING + sum / count as f64)
         };
         let (layout, sizes) = self.layout_with(instance.level, &size, &port);
         let instance = &mut instances[index];
         (instance.layout, instance.sizes) = (layout, sizes);
-    }
-
-    /// The place of the box that stands for a value at the border of an open level: the center, and the upper or lower side.
-    fn port_place(&self, inner: &Instance, value: onnx_ir::ValueId, is_leaving: bool) -> Option<(f64, f64)> {
-        let items = &self.levels[inner.level].items;
-        let kinds = match is_leaving {
-            true => [ItemKind::Leaving, ItemKind::Output],
-            false => [ItemKind::Arriving, ItemKind::Input],
-        };
-        let index =
-            items.iter().position(|item| kinds.contains(&item.kind) && item.values.contains(&value))?;
-        let (spot, size) = (inner.layout.spots.get(index)?, inner.sizes.get(index)?);
-        Some((spot.x + size.width / 2.0, if is_leaving { spot.y + size.height } else { spot.y }))
     }
 
     fn draw(&self, instances: &mut [Instance], index: usize, totals: &Summary, picture: &mut Picture) {
@@ -327,16 +334,15 @@ impl Scene {
                 continue;
             };
             let border = at(x, y);
-            let mut drawn: Vec<(f64, f64)> = Vec::new();
+            let mut drawn = BTreeSet::new();
             for &value in &edge.values {
-                let Some((port_x, port_y)) = self.port_place(inner, value, is_start) else { continue };
+                let Some((port_x, port_y)) = port_place(inner, value, is_start) else { continue };
                 let slack = (instance.sizes[item].width - inner.layout.size.width) / 2.0;
                 let spot = layout.spots[item];
                 let port = at(spot.x + slack + port_x, spot.y + TITLE + PADDING + port_y);
-                if drawn.contains(&port) {
+                if !drawn.insert((port.0.to_bits(), port.1.to_bits())) {
                     continue;
                 }
-                drawn.push(port);
                 let points = if is_start { vec![port, border] } else { vec![border, port] };
                 lines.push(Line { has_arrow: false, ..line(points, None, false) });
             }

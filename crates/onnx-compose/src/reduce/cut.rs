@@ -64,12 +64,9 @@ fn remove(model: &mut Model, node: NodeId, removed: &Nodes) -> bool {
     if !is_possible {
         return false;
     }
-    for &value in &used {
-        for at in (0..model.graph(main).outputs().len()).rev() {
-            if model.graph(main).outputs().get(at).is_some_and(|output| output.value() == value) {
-                model.remove_graph_output(main, at);
-            }
-        }
+    if used.iter().any(|&value| model.is_graph_output(value)) {
+        let used: HashSet<ValueId, RandomState> = used.iter().copied().collect();
+        model.retain_graph_outputs(main, |_, output| !used.contains(&output.value()));
     }
     for value in needed {
         let input = new_input_like(model, value);

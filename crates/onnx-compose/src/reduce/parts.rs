@@ -1,6 +1,8 @@
 //! Parts of a model that are removed one by one.
 
-use onnx_ir::{GraphId, Model, NodeId, ValueId};
+use std::collections::HashSet;
+
+use onnx_ir::{FunctionId, GraphId, Model, NodeId, ValueId};
 use onnx_types::Symbol;
 
 use super::cut::all_nodes;
@@ -19,25 +21,18 @@ impl Taken {
 /// Outputs; one is kept, because few programs accept a model without outputs.
 pub(super) fn outputs(model: &mut Model, chosen: Chosen) -> Taken {
     let graph = model.main_graph();
-    let mut taken = Taken::of(model.graph(graph).outputs().len());
-    for index in (0..taken.all).rev().filter(|&index| chosen.contains(index)) {
-        if model.graph(graph).outputs().len() > 1 {
-            model.remove_graph_output(graph, index);
-            taken.count(true);
-        }
-    }
-    taken
+    let all = model.graph(graph).outputs().len();
+    let kept_first = (all > 0 && (0..all).all(|index| chosen.contains(index))).then_some(0);
+    let keep = |index: usize| kept_first == Some(index) || !chosen.contains(index);
+    let gone = model.retain_graph_outputs(graph, |index, _| keep(index));
+    Taken { all, gone }
 }
 
 pub(super) fn functions(model: &mut Model, chosen: Chosen) -> Taken {
     let all = model.functions().to_vec();
-    let mut taken = Taken::of(all.len());
-    for (index, &function) in all.iter().enumerate() {
-        if chosen.contains(index) {
-            taken.count(model.remove_function(function).is_ok());
-        }
-    }
-    taken
+    let chosen = all.iter().enumerate().filter(|(index, _)| chosen.contains(*index));
+    let chosen: Vec<FunctionId> = chosen.map(|(_, &function)| function).collect();
+    Taken { all: all.len(), gone: model.remove_functions(&chosen) }
 }
 
 /// Inputs that nothing uses.
@@ -45,9 +40,13 @@ pub(super) fn inputs(model: &mut Model, chosen: Chosen) -> Taken {
     let graph = model.main_graph();
     let all = model.graph(graph).inputs().to_vec();
     let mut taken = Taken::of(all.len());
-    for (index, &value) in all.iter().enumerate().rev() {
-        if chosen.contains(index) && !model.value(value).is_used() {
-            model.remove_graph_input(graph, index);
+    let is_gone =
+        |&(index, value): &(usize, ValueId)| chosen.contains(index) && !model.value(value).is_used();
+    let (gone, kept): (Vec<_>, Vec<_>) = all.into_iter().enumerate().partition(is_gone);
+    let kept: Vec<ValueId> = kept.into_iter().map(|(_, value)| value).collect();
+    // They are inputs of the graph, each once.
+    if model.set_graph_inputs(graph, &kept).is_ok() {
+        for (_, value) in gone {
             model.set_initializer(graph, value, None);
             taken.count(model.erase_value(value).is_ok());
         }
@@ -121,7 +120,7 @@ pub(super) fn types(model: &mut Model, chosen: Chosen) -> Taken {
 /// Imports of operator sets from which nothing is used.
 pub(super) fn imports(model: &mut Model, chosen: Chosen) -> Taken {
     let mut taken = Taken::of(model.info().opset_imports.len());
-    let used: Vec<Symbol> = all_nodes(model).into_iter().map(|node| model.node(node).domain()).collect();
+    let used: HashSet<Symbol> = all_nodes(model).into_iter().map(|node| model.node(node).domain()).collect();
     let mut edit = model.info_mut();
     let mut index = 0_usize;
     edit.opset_imports.retain(|import| {

@@ -204,6 +204,44 @@ impl Model {
         }
     }
 
+    /// Keeps the outputs of a graph for which `keep` says so, in linear time, and returns the number of the others.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the graph is not of this model or was removed.
+    pub fn retain_graph_outputs(
+        &mut self,
+        graph: GraphId,
+        mut keep: impl FnMut(usize, &GraphOutput) -> bool,
+    ) -> usize {
+        let outputs = self.graphs[graph].outputs.iter().enumerate();
+        let gone: Vec<usize> =
+            outputs.filter(|&(index, output)| !keep(index, output)).map(|(index, _)| index).collect();
+        let mut aspects = Aspects::INTERFACE;
+        // Uses are unlinked while every output is at its index.
+        for &index in &gone {
+            let output = &self.graphs[graph].outputs[index];
+            let (value, slot) = (output.value, output.slot);
+            aspects |= Aspects::TYPE.when(output.own.is_some());
+            self.unlink_use(value, slot);
+        }
+        if gone.is_empty() {
+            return 0;
+        }
+        let (mut index, mut next) = (0, gone.iter().peekable());
+        self.graphs[graph].outputs.retain(|_| {
+            let is_gone = next.next_if(|&&gone| gone == index).is_some();
+            index += 1;
+            !is_gone
+        });
+        self.record(graph, aspects);
+        for position in 0..self.graphs[graph].outputs.len() {
+            let output = &self.graphs[graph].outputs[position];
+            self.values[output.value].uses[output.slot as usize].index = position as u32;
+        }
+        gone.len()
+    }
+
     /// Lists a value in `value_info` of a graph; `own` is what the entry says where it differs from the value.
     ///
     /// # Panics
