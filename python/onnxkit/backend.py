@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import onnx
@@ -21,7 +20,7 @@ from ._errors import ArgumentError
 from ._interop import from_any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
 __all__ = ["OnnxkitBackend", "OnnxkitBackendRep", "prepare", "run_model", "run_node", "supports_device"]
 

@@ -17,8 +17,12 @@ import tempfile
 import textwrap
 import threading
 import time
+from typing import TYPE_CHECKING, Any
 
 import onnxkit as ox
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 SMALL = "g (float[N,4] x) => (float[N,4] y) < float[4] w = {1, 2, 3, 4} > { a = Identity (x) b = Add (a, w) y = Relu (b) }"
 BRANCHES = """g (bool c, float[2] x) => (float[2] y) {
@@ -104,12 +108,10 @@ def _mutated(choose: random.Random, seed: bytes) -> bytes:
     return bytes(data)
 
 
-def random_input(count: int = 1_000_000) -> str:
-    """Random bytes and texts into every function that takes some. The only exceptions are those of the package."""
-    choose = random.Random(11)
+def _targets(choose: random.Random, model: ox.Model) -> list[tuple[Callable[[bytes], object], list[bytes], int]]:
+    """Functions that take bytes or text, with inputs to begin with, and how often each is called."""
     small, branches = bytes(ox.parse(SMALL)), bytes(ox.parse('<ir_version: 10, opset_import: ["": 21]> ' + BRANCHES))
     rule = "# r\nrule neg-neg: exact\nfrom (x) => (y) {\n    y = Neg (Neg (x))\n}\nto (x) => (x) {}\n"
-    model = ox.parse(SMALL)
     value, dtypes = model.graph["b"], ox.DType.all()
 
     def all_of(data: bytes) -> None:
@@ -124,15 +126,12 @@ def random_input(count: int = 1_000_000) -> str:
     def text(data: bytes) -> str:
         return data.decode("utf-8", "surrogateescape" if choose.randrange(20) == 0 else "replace")
 
-    def set_type(data: bytes) -> None:
-        value.type = text(data)
-
-    targets = [
+    return [
         (all_of, [small, branches], 6),
         (lambda data: ox.parse(text(data)), [SMALL.encode(), BRANCHES.encode()], 6),
         (lambda data: ox.Rules.parse(text(data)), [rule.encode()], 2),
         (lambda data: ox.find(model, text(data)), [b"Add() -> Relu()", b"down(a) & ~Relu()", b"a..y"], 3),
-        (set_type, [b"float[N,2*M + 1]", b"seq(tensor(int64))", b"optional(float[2])"], 3),
+        (lambda data: setattr(value, "type", text(data)), [b"float[N,2*M + 1]", b"seq(tensor(int64))", b"optional(float[2])"], 3),
         (lambda data: ox.DType(text(data)), [b"float32", b"FLOAT8E4M3FN"], 1),
         (lambda data: ox.Tensor(data, choose.choice(dtypes), [choose.randrange(-1, 4) for _ in range(choose.randrange(3))]), [b"\0" * 8], 3),
         (lambda data: ox.schema(text(data)), [b"Conv"], 1),
@@ -147,12 +146,20 @@ def random_input(count: int = 1_000_000) -> str:
         (lambda data: setattr(value, "name", text(data)), [b"b"], 1),
         (lambda data: model.set_metadata(text(data), text(data)), [b"key"], 1),
     ]
+
+
+def random_input(count: int = 1_000_000) -> str:
+    """Random bytes and texts into every function that takes some. The only exceptions are those of the package."""
+    choose = random.Random(11)
     allowed = (ox.OnnxError, KeyError, AttributeError, TypeError, ValueError, OverflowError)
-    total = sum(weight for *_, weight in targets)
+    weights = [weight for *_, weight in _targets(choose, ox.parse(SMALL))]
     accepted = refused = 0
     slowest, slow = 0.0, ""
-    for index, (call, seeds, weight) in enumerate(targets):
-        for turn in range(count * weight // total):
+    for index, weight in enumerate(weights):
+        for turn in range(count * weight // sum(weights)):
+            if turn % 2000 == 0:
+                # Names and nodes that were added make a model slow.
+                call, seeds, _ = _targets(choose, ox.parse(SMALL))[index]
             seed = choose.choice(seeds)
             data = bytes(choose.randrange(256) for _ in range(choose.randrange(40))) if turn % 10 == 0 else _mutated(choose, seed)
             start = time.perf_counter()
@@ -166,10 +173,43 @@ def random_input(count: int = 1_000_000) -> str:
             took = time.perf_counter() - start
             if took > slowest:
                 slowest, slow = took, f"target {index}: {data[:80]!r}"
-            if turn % 2000 == 0:
-                model = ox.parse(SMALL)
-                value = model.graph["b"]
-    return f"{accepted + refused:,} inputs for {len(targets)} functions: {accepted:,} accepted, {refused:,} refused; slowest {slowest * 1e3:.0f} ms ({slow})"
+    return f"{accepted + refused:,} inputs for {len(weights)} functions: {accepted:,} accepted, {refused:,} refused; slowest {slowest * 1e3:.0f} ms ({slow})"
+
+
+def _edit(choose: random.Random, model: ox.Model, handles: list[Any]) -> None:
+    """A random edit by handles, some of which are stale or of another model. New elements are added to the handles."""
+
+    def one(kind: type) -> Any:
+        return choose.choice([handle for handle in handles if isinstance(handle, kind)])
+
+    graph, node, value, second = one(ox.Graph), one(ox.Node), one(ox.Value), one(ox.Value)
+
+    def added(new: ox.Node) -> None:
+        handles.extend([new, *new.outputs])
+
+    def set_attribute() -> None:
+        node.attrs[choose.choice(["axis", "then_branch", "to", "value"])] = choose.choice([1, 2.5, "t", graph, [1], ox.Tensor([1])])
+
+    choose.choice([
+        lambda: added(graph.add("Neg", [value], after=node)),
+        lambda: added(graph.add("Split", [value], {"num_outputs": 2, "axis": 0}, outputs=2, before=node)),
+        lambda: node.erase(),
+        lambda: node.graph.remove([node, one(ox.Node)]),
+        lambda: node.replace_input_with(choose.randrange(3), choose.choice([value, None])),
+        lambda: value.replace_all_uses_with(second),
+        lambda: node.replace_with([value, second][: choose.randrange(3)]),
+        lambda: node.move_before(one(ox.Node)),
+        lambda: setattr(graph, "outputs", [value, second][: choose.randrange(3)]),
+        lambda: setattr(graph, "inputs", [value, second][: choose.randrange(3)]),
+        lambda: graph.add_output(value),
+        lambda: handles.append(graph.constant([1.0, 2.0])),
+        set_attribute,
+        lambda: setattr(value, "type", choose.choice(["float[2]", None, "seq(tensor(float))"])),
+        lambda: setattr(value, "const_value", [3.0]),
+        lambda: model.cleanup(),
+        lambda: graph.sort(),
+        lambda: node.push_input(value),
+    ])()
 
 
 def _script(seed: int) -> tuple[int, int]:
@@ -179,59 +219,15 @@ def _script(seed: int) -> tuple[int, int]:
     handles = [*model.nodes(), *model.graph.values, model.graph, *model.graph.subgraphs(), *other.nodes(), *other.graph.values]
     stale = edits = 0
     for _ in range(200):
-        graph = choose.choice([handle for handle in handles if isinstance(handle, ox.Graph)])
-        node = choose.choice([handle for handle in handles if isinstance(handle, ox.Node)])
-        value = choose.choice([handle for handle in handles if isinstance(handle, ox.Value)])
-        second = choose.choice([handle for handle in handles if isinstance(handle, ox.Value)])
-        action = choose.randrange(18)
         before = bytes(model)
         try:
-            if action == 0:
-                new = graph.add("Neg", [value], after=node)
-                handles += [new, *new.outputs]
-            elif action == 1:
-                new = graph.add("Split", [value], {"num_outputs": 2, "axis": 0}, outputs=2, before=node)
-                handles += [new, *new.outputs]
-            elif action == 2:
-                node.erase()
-            elif action == 3:
-                node.graph.remove([node, choose.choice([handle for handle in handles if isinstance(handle, ox.Node)])])
-            elif action == 4:
-                node.replace_input_with(choose.randrange(3), choose.choice([value, None]))
-            elif action == 5:
-                value.replace_all_uses_with(second)
-            elif action == 6:
-                node.replace_with([value, second][: choose.randrange(3)])
-            elif action == 7:
-                node.move_before(choose.choice([handle for handle in handles if isinstance(handle, ox.Node)]))
-            elif action == 8:
-                graph.outputs = [value, second][: choose.randrange(3)]
-            elif action == 9:
-                graph.inputs = [value, second][: choose.randrange(3)]
-            elif action == 10:
-                graph.add_output(value)
-            elif action == 11:
-                handles.append(graph.constant([1.0, 2.0]))
-            elif action == 12:
-                node.attrs[choose.choice(["axis", "then_branch", "to", "value"])] = choose.choice([1, 2.5, "t", graph, [1], ox.Tensor([1])])
-            elif action == 13:
-                value.type = choose.choice(["float[2]", None, "seq(tensor(float))"])
-            elif action == 14:
-                value.const_value = [3.0]
-            elif action == 15:
-                model.cleanup()
-            elif action == 16:
-                graph.sort()
-            else:
-                node.push_input(value)
+            _edit(choose, model, handles)
             edits += 1
         except ox.BugError:
             raise
-        except ox.StaleHandleError:
-            stale += 1
-            assert bytes(model) == before, (seed, action)
-        except (ox.OnnxError, KeyError, TypeError):
-            assert bytes(model) == before, (seed, action)
+        except (ox.OnnxError, KeyError, TypeError) as error:
+            stale += isinstance(error, ox.StaleHandleError)
+            assert bytes(model) == before, (seed, error)
     for handle in handles:
         is_gone = hasattr(handle, "is_alive") and not handle.is_alive
         try:

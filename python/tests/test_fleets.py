@@ -36,8 +36,8 @@ def test_every_poisoned_file_has_a_row(modules, tmp_path):
     assert columns["ok"] == [False] * 100
     stages = {stage: columns["stage"].count(stage) for stage in columns["stage"]}
     assert stages == {"read": 10, "load": 85, "process": 5}, stages
-    assert [path for path, stage in zip(paths, columns["stage"]) if stage == "process"] == [str(tmp_path / f"bomb-{i}.onnx") for i in range(5)]
-    assert all(message.startswith("the process ended by SIGABRT") for message, stage in zip(columns["error"], columns["stage"]) if stage == "process")
+    assert [path for path, stage in zip(paths, columns["stage"], strict=True) if stage == "process"] == [str(tmp_path / f"bomb-{i}.onnx") for i in range(5)]
+    assert all(message.startswith("the process ended by SIGABRT") for message, stage in zip(columns["error"], columns["stage"], strict=True) if stage == "process")
 
 
 def test_small_models_are_valid(modules):

@@ -33,10 +33,10 @@ def test_a_stream_of_arrow():
         read = nanoarrow.ArrayStream(table).read_all()
         assert [field.name for field in read.schema.fields] == table.column_names
         rows = read.to_pylist()
-        assert rows == [dict(zip(expected, row)) for row in zip(*expected.values())]
+        assert rows == [dict(zip(expected, row, strict=True)) for row in zip(*expected.values(), strict=True)]
     made = {"n": [1, None, 3] * 5, "f": [1.5, None, 2] * 5, "b": [True, None, False] * 5, "s": ["é", None, ""] * 5, "l": [["a"], [], ["b", "c"]] * 5, "e": [None] * 15}
     rows = nanoarrow.ArrayStream(ox.Table(made)).read_all().to_pylist()
-    assert rows == [dict(zip(made, row)) for row in zip(*made.values())]
+    assert rows == [dict(zip(made, row, strict=True)) for row in zip(*made.values(), strict=True)]
     with pytest.raises(ox.ArgumentError, match="length"):
         ox.Table({"a": [1], "b": [1, 2]})
     # An unread capsule frees its table.

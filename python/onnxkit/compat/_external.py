@@ -6,7 +6,7 @@ import os
 import stat
 
 
-def open_contained(base_dir: str, location: str, tensor_name: str, read_only: bool) -> int:
+def open_contained(base_dir: str, location: str, read_only: bool) -> int:
     """The descriptor of a file in a folder. Each part of the path is opened in the one before it, without links."""
     parts = _parts(location)
     folder = os.open(base_dir or os.curdir, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -13,7 +13,6 @@ from ._mode import MODE, worded
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
-    from typing import Any
 
 # The domain of nodes that are made to hold a standalone attribute or tensor.
 _HOLDER = "onnxkit.part"
@@ -188,7 +187,7 @@ def _open_external_data(base_dir: str, location: str, tensor_name: str, read_onl
     from ._external import open_contained
 
     try:
-        return open_contained(base_dir, location, tensor_name, read_only)
+        return open_contained(base_dir, location, read_only)
     except OSError as error:
         raise ValidationError(
             f"the external data of tensor `{tensor_name}` cannot be opened: {error.strerror or error}"
