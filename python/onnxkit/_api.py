@@ -70,18 +70,8 @@ def check(model: AnyModel, *, full: bool = True, profile: str | None = None, **o
     if full and profile != "reference":
         if options.get("timeout") is not None:
             options["timeout"] = max(options["timeout"] - (time.monotonic() - start), 0.0)
-        # Inference finds nodes whose types contradict each other. What follows from an error at the same node is left out.
-        defective = {_node(finding) for finding in report["findings"] if finding["severity"] == "error"} - {None}
-        inferred = with_bar(_core.infer, known, {}, False, True, **options).findings
-        report["findings"] += [finding for finding in inferred if _node(finding) not in defective]
+        _results.add_contradictions(report, with_bar(_core.infer, known, {}, False, True, **options))
     return _results.Report(report)
-
-
-def _node(finding: Mapping[str, Any]) -> str | None:
-    """The place of the node that a finding is about."""
-    steps = finding["place"].split(" / ")
-    nodes = [index for index, step in enumerate(steps) if step.startswith("node ")]
-    return " / ".join(steps[: nodes[-1] + 1]) if nodes else None
 
 
 def fix(model: Model) -> list[_results.Fix]:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from ._core import Model
+    from ._core import Inference, Model
 
 
 class _Result:
@@ -120,6 +120,19 @@ class Report(_Result):
         if len(self._found) > 20:
             lines.append(f"and {len(self._found) - 20} more")
         return "\n".join(lines)
+
+
+def add_contradictions(report: dict[str, Any], inference: Inference) -> None:
+    """Adds nodes whose types contradict each other to what the checker found. What follows from its errors is left out."""
+    defective = {_node(finding) for finding in report["findings"] if finding["severity"] == "error"} - {None}
+    report["findings"] += [finding for finding in inference.findings if _node(finding) not in defective]
+
+
+def _node(finding: dict[str, Any]) -> str | None:
+    """The place of the node that a finding is about."""
+    steps = finding["place"].split(" / ")
+    nodes = [index for index, step in enumerate(steps) if step.startswith("node ")]
+    return " / ".join(steps[: nodes[-1] + 1]) if nodes else None
 
 
 class Info(_Result):

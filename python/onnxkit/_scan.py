@@ -65,7 +65,7 @@ def scan(
     are not read. The file is not mapped, so that one that becomes shorter meanwhile does no harm.
 
     `stage` is `done`, or where it ended, with `error_code` and `error`: `read` if there are no bytes, `load` if they are no
-    model, `inspect`, `check` or `infer`, and `process`. `ok` means that it is done, and that the checker found no error.
+    model, `inspect`, `check` or `infer`, and `process`. `ok` means that it is done, and that no error was found.
     Without `checks`, the columns `errors`, `warnings` and `unknown_shapes` are `None`.
 
     With `isolate=True`, a separate process does it, which further calls use again. If it dies, or does not end within
@@ -209,6 +209,12 @@ def _fill(row: dict[str, Any], path: AnySource, checks: bool, limits: dict[str, 
         source.close()
 
 
+def _counts(report: dict[str, Any]) -> tuple[int, int]:
+    """The numbers of errors and warnings."""
+    found = _results.Report(report)
+    return len(found.errors), len(found.warnings)
+
+
 def _examine(
     row: dict[str, Any], copy: str, folder: str, checks: bool, limits: dict[str, int] | None, deadline: float | None
 ) -> None:
@@ -235,8 +241,11 @@ def _examine(
     row["opsets"] = ",".join(f"{domain or 'ai.onnx'}={version}" for domain, version in sorted(facts["opsets"].items()))
     if checks:
         row["stage"] = "check"
-        report = _results.Report(_core.check(model, False, None, **options()))
-        row["errors"], row["warnings"] = len(report.errors), len(report.warnings)
+        report = _core.check(model, False, None, **options())
+        row["errors"], row["warnings"] = _counts(report)
         row["stage"] = "infer"
-        row["unknown_shapes"] = len(_core.infer(model, {}, False, **options()).unknown())
+        inference = _core.infer(model, {}, False, True, **options())
+        row["unknown_shapes"] = len(inference.unknown())
+        _results.add_contradictions(report, inference)
+        row["errors"], row["warnings"] = _counts(report)
     row["ok"], row["stage"] = not row["errors"], "done"

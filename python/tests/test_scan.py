@@ -77,6 +77,14 @@ def test_a_row_has_the_columns_of_the_schema(model):
     assert pickle.loads(pickle.dumps(ox.scan)) is ox.scan and pickle.loads(pickle.dumps(ox.scan_many)) is ox.scan_many
 
 
+def test_types_that_contradict_each_other_are_errors(tmp_path):
+    path = tmp_path / "m.onnx"
+    ox.parse("g (float[2] x) => (float[2] y) <int64[2] w = {1, 2}> { y = Add (x, w) }").save(path)
+    row = ox.scan(path)
+    assert (row["ok"], row["stage"], row["errors"]) == (False, "done", 1)
+    assert ox.scan(path, checks=False)["ok"]
+
+
 @pytest.mark.parametrize("isolate", [False, True])
 def test_any_bytes_have_a_row(tmp_path, isolate):
     whole = bytes(ox.parse(TEXT))
