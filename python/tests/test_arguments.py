@@ -173,3 +173,38 @@ def test_results_are_not_edited_by_their_copies():
 def test_options_without_a_meaning_are_errors_of_rows(options):
     row = ox.scan("model.onnx", **options)
     assert (row["stage"], row["error_code"]) == ("read", "ArgumentError") and next(iter(options)) in row["error"]
+
+
+def test_tensors_of_types_that_buffers_have_not_are_arrays_of_their_numbers():
+    for dtype in ("bfloat16", "int4", "float8e4m3fn"):
+        tensor = ox.Tensor([1, 2, 3], dtype)
+        for array in (numpy.asarray(tensor), numpy.stack([tensor, tensor])[1]):
+            assert array.dtype == tensor.dtype.numpy() and array.astype(float).tolist() == [1.0, 2.0, 3.0]
+        with pytest.raises(BufferError, match="numpy()"):
+            memoryview(tensor)
+        first = tensor.numpy()
+        assert dtype == "int4" or ox.Tensor(first).numpy().ctypes.data == first.ctypes.data
+
+
+def test_weights_that_cannot_be_read_are_not_equal(tmp_path):
+    path = tmp_path / "m.onnx"
+    MODEL.save(path, weights="external", threshold=1)
+    (tmp_path / "m.onnx.data").unlink()
+    found = ox.diff(path, MODEL)
+    assert found and not found.is_same_model
+    assert [change["kind"] for change in found.changes] == ["unread"] and "there is no such file" in repr(found)
+    assert not ox.diff(path, MODEL, weights=False)
+
+
+def test_refusals_have_reasons():
+    for version in (-1, 99):
+        with pytest.raises(ox.ConvertError, match=f"has no version {version}"):
+            ox.convert(MODEL, version, inplace=False)
+    with pytest.raises(ox.ConvertError, match="does not import"):
+        ox.convert(MODEL, 1, domain="none", inplace=False)
+    with pytest.raises(ox.ArgumentError, match="no function of the model matches `twice`"):
+        ox.inline(MODEL.clone(), ["twice"])
+    with pytest.raises(TypeError, match="`progress`"):
+        ox.check(MODEL, progress=3)
+    with pytest.raises(UnicodeEncodeError):
+        ox.run_passes(MODEL.clone(), "\ud800")

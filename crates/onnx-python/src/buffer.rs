@@ -70,8 +70,8 @@ fn owner_of<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
 /// Whether nothing can write the memory of an object while it exists.
 fn is_constant(owner: &Bound<'_, PyAny>) -> bool {
     let is_map = || owner.get_type().fully_qualified_name().is_ok_and(|name| name == "mmap.mmap");
-    let is_known = owner.is_exact_instance_of::<PyBytes>() || owner.cast::<Tensor>().is_ok() || is_map();
-    is_known && PyUntypedBuffer::get(owner).is_ok_and(|buffer| buffer.readonly())
+    let is_read_only = || PyUntypedBuffer::get(owner).is_ok_and(|buffer| buffer.readonly());
+    owner.is_exact_instance_of::<PyBytes>() || owner.cast::<Tensor>().is_ok() || (is_map() && is_read_only())
 }
 
 /// How an exporter lays out its memory.

@@ -106,7 +106,14 @@ pub(crate) fn convert<'py>(
 fn version_fault(error: &VersionError, model: &ir::Model) -> Fault {
     match error {
         VersionError::Stopped(stopped) => (*stopped).into(),
-        error => Fault::of_findings("ConvertError", "the model cannot be converted", &error.findings(model)),
+        VersionError::Bodies(error) => Fault::limited("ConvertError", error.limit(), error),
+        error => {
+            let (what, findings) = ("the model cannot be converted", error.findings(model));
+            match findings.diagnostics() {
+                [] => Fault::new("ConvertError", format!("{what}: {error}")),
+                _ => Fault::of_findings("ConvertError", what, &findings),
+            }
+        }
     }
 }
 
@@ -268,6 +275,13 @@ pub(crate) fn inline(
             selectors.as_ref().is_none_or(|all| all.iter().any(|one| one.matches(model, function)))
         };
         let model = snapshot.editable();
+        let known: &ir::Model = model;
+        for (name, selector) in names.iter().flatten().zip(selectors.iter().flatten()) {
+            if !known.functions().iter().any(|&function| selector.matches(known, function)) {
+                let message = format!("no function of the model matches `{name}`; write `domain.name`");
+                return Err(Fault::argument(message));
+            }
+        }
         let fault =
             |error: onnxkit::functions::InlineError| Fault::limited("EditError", error.limit(), error);
         let done = match &names {

@@ -407,9 +407,15 @@ pub(crate) fn diff<'py>(
                 "is_note": change.is_note(),
             })
         };
+        let unread = found.unread.iter().map(|(place, reason)| {
+            json!({
+                "kind": "unread", "element": "tensor", "text": format!("{place}: {reason}"),
+                "before": place.to_string(), "after": null, "aspects": [], "is_note": false,
+            })
+        });
         Ok(json!({
-            "changes": found.changes.iter().map(change).collect::<Vec<_>>(),
-            "is_same_model": found.is_same_model(),
+            "changes": found.changes.iter().map(change).chain(unread).collect::<Vec<_>>(),
+            "is_same_model": found.is_same_model() && found.unread.is_empty(),
             "same_nodes": found.same_nodes, "same_initializers": found.same_initializers,
         }))
     })?;

@@ -15,7 +15,7 @@ use onnxkit::rewrite::{IdiomSet, RuleSet, fused_simplification, simplification};
 use onnxkit::schema::Registry;
 use onnxkit::types::tensor::{DataSource, Tensor as Elements};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyDict, PyList, PyString};
 use serde_json::{Value as Json, json};
 
 use crate::attr;
@@ -486,8 +486,8 @@ pub(crate) fn run_passes<'py>(
     for (index, pass) in passes.iter().enumerate() {
         chosen.push(if let Ok(rules) = pass.cast::<Rules>() {
             rules.get().0.clone().pass(format!("rules-{}", index + 1))
-        } else if let Ok(name) = pass.extract::<String>() {
-            known_pass(&name)?
+        } else if let Ok(name) = pass.cast::<PyString>() {
+            known_pass(name.to_str()?)?
         } else {
             let name: String = pass.getattr("name")?.extract()?;
             let class = class_of(&pass.getattr("exactness")?.extract::<String>()?)?;

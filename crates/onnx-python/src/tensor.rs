@@ -262,7 +262,7 @@ impl Tensor {
         (1, 0)
     }
 
-    /// A view of the elements: of their type if the buffer protocol has it, of bytes otherwise.
+    /// A view of the elements. If the buffer protocol does not have their type, the view is one of bytes without a format.
     ///
     /// # Safety
     ///
@@ -272,8 +272,15 @@ impl Tensor {
         view: *mut ffi::Py_buffer,
         flags: std::ffi::c_int,
     ) -> PyResult<()> {
-        if slf.get().tensor.elem() == ElemType::String {
+        let elem = slf.get().tensor.elem();
+        if elem == ElemType::String {
             return Err(pyo3::exceptions::PyBufferError::new_err("strings have no buffer; use `tolist()`"));
+        }
+        // NumPy prefers a buffer to `__array__`, and would read the bytes of such elements as numbers.
+        if flags & (ffi::PyBUF_FORMAT | ffi::PyBUF_ND) != 0 && format(elem).is_none() {
+            let name = elem.name();
+            let message = format!("the buffer protocol has no elements of {name}; use `numpy()` or `tobytes()`");
+            return Err(pyo3::exceptions::PyBufferError::new_err(message));
         }
         let owner = slf.clone().into_any();
         let (bytes, layout) = slf.get().exported()?;

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use onnxkit::types::{Execution, Interrupt, Limits, Step};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -80,6 +81,9 @@ impl Work {
                     let timeout = Duration::try_from_secs_f64(seconds);
                     work.timeout =
                         Some(timeout.map_err(|error| Fault::argument(format!("timeout: {error}")))?);
+                }
+                "progress" if !value.is_callable() => {
+                    return Err(PyTypeError::new_err("`progress` is a function of a task, what is done and the total"));
                 }
                 "progress" => work.progress = Some(value.unbind()),
                 "seed" => work.seed = value.extract()?,
