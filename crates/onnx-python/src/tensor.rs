@@ -279,7 +279,8 @@ impl Tensor {
         // NumPy prefers a buffer to `__array__`, and would read the bytes of such elements as numbers.
         if flags & (ffi::PyBUF_FORMAT | ffi::PyBUF_ND) != 0 && format(elem).is_none() {
             let name = elem.name();
-            let message = format!("the buffer protocol has no elements of {name}; use `numpy()` or `tobytes()`");
+            let message =
+                format!("the buffer protocol has no elements of {name}; use `numpy()` or `tobytes()`");
             return Err(pyo3::exceptions::PyBufferError::new_err(message));
         }
         let owner = slf.clone().into_any();

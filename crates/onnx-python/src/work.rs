@@ -83,7 +83,9 @@ impl Work {
                         Some(timeout.map_err(|error| Fault::argument(format!("timeout: {error}")))?);
                 }
                 "progress" if !value.is_callable() => {
-                    return Err(PyTypeError::new_err("`progress` is a function of a task, what is done and the total"));
+                    return Err(PyTypeError::new_err(
+                        "`progress` is a function of a task, what is done and the total",
+                    ));
                 }
                 "progress" => work.progress = Some(value.unbind()),
                 "seed" => work.seed = value.extract()?,
