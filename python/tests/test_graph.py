@@ -131,6 +131,11 @@ def test_nested_graphs():
     assert branch.parent_node == model.graph.nodes[0]
     assert len(model.graph.subgraphs()) == 2
     assert branch["x"] == model.graph["x"]
+    model.graph.outputs = []
+    model.graph.nodes[0].erase()
+    assert repr(branch) == "<Graph, erased>"
+    with pytest.raises(ox.StaleHandleError):
+        branch.name
 
 
 def test_stale_handles():

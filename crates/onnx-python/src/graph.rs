@@ -476,7 +476,7 @@ impl Graph {
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         self.model.get().read(py, |inner| {
-            let graph = alive(&inner.model, self.id)?;
+            let Ok(graph) = alive(&inner.model, self.id) else { return Ok("<Graph, erased>".to_owned()) };
             let (inputs, outputs) = (graph.inputs().len(), graph.outputs().len());
             let name = inner.model.str(graph.name());
             Ok(format!("<Graph {name:?}: {inputs} inputs, {} nodes, {outputs} outputs>", graph.node_count()))
