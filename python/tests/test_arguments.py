@@ -208,3 +208,9 @@ def test_refusals_have_reasons():
         ox.check(MODEL, progress=3)
     with pytest.raises(UnicodeEncodeError):
         ox.run_passes(MODEL.clone(), "\ud800")
+    with pytest.raises(UnicodeEncodeError):
+        MODEL.clone().graph.add("Relu", [], outputs="\ud800")
+    with pytest.raises(UnicodeEncodeError):
+        ox.Table({"a": ["\ud800"]})
+    with pytest.raises(TypeError, match="a column is a list"):
+        ox.Table({"a": "text"})

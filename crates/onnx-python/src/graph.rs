@@ -505,7 +505,7 @@ impl Outputs {
             return Ok(Self::Count(usize::from(count)));
         }
         if let Ok(name) = given.cast::<PyString>() {
-            return Ok(Self::Names(vec![Some(name.to_string())]));
+            return Ok(Self::Names(vec![Some(name.to_str()?.to_owned())]));
         }
         Ok(Self::Names(given.cast::<PyList>().map(|list| list.extract())?.or_else(|_| given.extract())?))
     }

@@ -3,6 +3,7 @@
 use onnxkit::ir::{self, GraphId};
 use onnxkit::types::tensor::Tensor as Elements;
 use pyo3::IntoPyObjectExt as _;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString};
 
@@ -18,6 +19,9 @@ pub(crate) struct Table {
 
 /// The elements of a column of Python, which are of one kind or `None`.
 fn column_of(list: &Bound<'_, PyAny>) -> PyResult<Column> {
+    if list.is_instance_of::<PyString>() {
+        return Err(PyTypeError::new_err("a column is a list, not a text"));
+    }
     let mut items: Vec<Bound<'_, PyAny>> = list.try_iter()?.collect::<PyResult<_>>()?;
     let first = items.iter().find(|item| !item.is_none());
     let Some(first) = first else { return Ok(Column::Texts(vec![None; items.len()])) };
@@ -31,15 +35,11 @@ fn column_of(list: &Bound<'_, PyAny>) -> PyResult<Column> {
         return Ok(Column::Integers(list.extract()?));
     }
     if first.is_instance_of::<PyString>() {
-        // What is not valid Unicode is shown with escapes.
         let text = |item: Bound<'_, PyAny>| {
             if item.is_none() {
                 return Ok(None);
             }
-            let text = item.cast::<PyString>()?;
-            Ok::<_, PyErr>(Some(
-                text.to_str().map_or_else(|_| text.to_string_lossy().into_owned(), str::to_owned),
-            ))
+            Ok::<_, PyErr>(Some(item.cast::<PyString>()?.to_str()?.to_owned()))
         };
         return Ok(Column::Texts(items.drain(..).map(text).collect::<PyResult<_>>()?));
     }
