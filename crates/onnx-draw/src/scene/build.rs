@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use onnx_ir::{FunctionId, GraphId, Model, NodeId, User, ValueId};
 use onnx_schema::op;
-use slotmap::SecondaryMap;
+use slotmap::{SecondaryMap, SparseSecondaryMap};
 
 use super::divide::{Division, Draft, Nodes, divide};
 use super::paths::Paths;
@@ -55,8 +55,8 @@ struct Graph<'m> {
     graph: GraphId,
     /// The nodes that are drawn, in topological order.
     drawn: Vec<NodeId>,
-    /// The number of each drawn node.
-    number: SecondaryMap<NodeId, u32>,
+    /// The number of each drawn node. A model can have many graphs, so that the cost is that of this graph.
+    number: SparseSecondaryMap<NodeId, u32>,
     nodes: Nodes,
     /// What each node uses, captures included, with the first index of the operand.
     operands: Vec<Vec<(ValueId, u32)>>,
@@ -90,7 +90,7 @@ impl<'m> Build<'m, '_> {
     fn collect(&mut self, graph: GraphId, chosen: Option<&[NodeId]>) -> Graph<'m> {
         let model = self.model;
         let nodes: Vec<NodeId> = model.sorted_nodes(graph).unwrap_or_else(|_| model.nodes(graph).collect());
-        let mut is_chosen: SecondaryMap<NodeId, ()> = SecondaryMap::new();
+        let mut is_chosen: SparseSecondaryMap<NodeId, ()> = SparseSecondaryMap::new();
         chosen.unwrap_or(&nodes).iter().for_each(|&node| {
             is_chosen.insert(node, ());
         });
@@ -98,7 +98,7 @@ impl<'m> Build<'m, '_> {
             is_chosen.contains_key(*node) && (chosen.is_some() || !is_weight_node(model, *node))
         };
         let drawn: Vec<NodeId> = nodes.into_iter().filter(is_drawn).collect();
-        let mut number = SecondaryMap::new();
+        let mut number = SparseSecondaryMap::new();
         for (index, &node) in drawn.iter().enumerate() {
             number.insert(node, u32::try_from(index).unwrap_or(u32::MAX));
         }
