@@ -64,8 +64,8 @@ impl Registry {
         let mut registry = self.clone();
         if !pack.sets.is_empty() {
             let mut domains = self.domains.as_deref().cloned().unwrap_or_default();
-            for (set, is_open) in &pack.sets {
-                lay(&mut domains, set, *is_open)?;
+            for (set, is_open) in pack.sets {
+                lay(&mut domains, set, is_open)?;
             }
             registry.domains = Some(Arc::new(domains));
         }
@@ -150,7 +150,7 @@ impl fmt::Debug for Registry {
 }
 
 /// Adds a set to what is declared.
-fn lay(domains: &mut BTreeMap<String, Domain>, set: &OperatorSet, is_open: bool) -> Result<(), DeclareError> {
+fn lay(domains: &mut BTreeMap<String, Domain>, set: OperatorSet, is_open: bool) -> Result<(), DeclareError> {
     let version = set.version();
     let domain = domains.entry(set.domain().to_owned()).or_insert_with(|| Domain {
         versions: version..=version,
@@ -160,20 +160,20 @@ fn lay(domains: &mut BTreeMap<String, Domain>, set: &OperatorSet, is_open: bool)
     let (oldest, newest) = (*domain.versions.start(), *domain.versions.end());
     domain.is_open &= is_open;
     domain.versions = oldest.min(version)..=newest.max(version);
-    for schema in set.operators() {
+    for schema in set.into_operators() {
         merge(domain.operators.entry(schema.name().to_owned()).or_default(), schema)?;
     }
     Ok(())
 }
 
 /// Adds a schema to those of its operator.
-fn merge(versions: &mut Vec<Arc<DeclaredSchema>>, schema: &DeclaredSchema) -> Result<(), DeclareError> {
+fn merge(versions: &mut Vec<Arc<DeclaredSchema>>, schema: DeclaredSchema) -> Result<(), DeclareError> {
     let place = versions.binary_search_by_key(&schema.since_version(), |known| known.since_version());
     match place {
-        Err(place) => versions.insert(place, Arc::new(schema.clone())),
+        Err(place) => versions.insert(place, Arc::new(schema)),
         Ok(place) => {
             let Some(known) = versions.get_mut(place) else { return Ok(()) };
-            if !known.has_same_signature(schema) {
+            if !known.has_same_signature(&schema) {
                 return Err(DeclareError::Conflict(schema.to_string()));
             }
             for body in &schema.bodies {

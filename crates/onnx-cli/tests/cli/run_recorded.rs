@@ -199,7 +199,7 @@ fn messages_about_missing_kernels_name_domain_and_version() {
     for text in [
         "error[ONNX5005]: m.onnxtxt: ",
         "no kernel computes `com.acme.FastFoo` (version 3 of the operator set)",
-        "= help: make the operator a function of the model, replace the node, or register a kernel",
+        "= help: make the operator a function of the model, or give its body in a document (`--ops`)",
     ] {
         assert!(run.err.contains(text), "{text}\n{}", run.err);
     }

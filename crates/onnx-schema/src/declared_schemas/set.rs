@@ -69,6 +69,10 @@ impl OperatorSet {
         &self.operators
     }
 
+    pub(crate) fn into_operators(self) -> Vec<DeclaredSchema> {
+        self.operators
+    }
+
     /// Adds an operator.
     ///
     /// # Errors
