@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use onnx_diag::{CommandReport, Input, Status};
+use onnx_diag::{Clean, CommandReport, Input, Status};
 use serde_json::Value;
 
 use crate::exit::Failure;
@@ -319,9 +319,10 @@ fn text(columns: &[Column], rows: &[Vec<Value>]) -> String {
 }
 
 fn csv(columns: &[Column], rows: &[Vec<Value>]) -> String {
-    let field = |text: &str| match text.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text.to_owned(),
+    // Names act in a log: characters that are not printed are escaped, line breaks too.
+    let field = |text: &str| match Clean(text).to_string() {
+        text if text.contains([',', '"']) => format!("\"{}\"", text.replace('"', "\"\"")),
+        text => text,
     };
     let headings: Vec<&str> = columns.iter().map(|column| column.name).collect();
     let mut text = format!("{}\r\n", headings.join(","));

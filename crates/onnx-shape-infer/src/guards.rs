@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use onnx_diag::{Diagnostic, Locus, Quoted, Sink};
+use onnx_diag::{Diagnostic, Locus, Quoted, Severity, Sink};
 use onnx_ir::{MetadataEntry, Model, Owner, Places, ValueId};
 use onnx_types::{Dim, Symbol};
 
@@ -183,7 +183,7 @@ impl Inference {
 
     /// Tests shapes of inputs of the main graph against the declarations and the guards, as [`solve`](Self::solve) does,
     /// and reports each violation: the input, the dimension and both sizes, or the guard, its node and the reason. A guard
-    /// of a graph that may not run is a warning.
+    /// of a graph that may not run, or that is assumed, is a warning: the model can run, and inferred results may be others.
     #[must_use]
     pub fn check_shapes(&self, model: &Model, inputs: &[(ValueId, &[i64])]) -> Sink {
         let mut sink = Sink::new();
@@ -224,6 +224,11 @@ impl Inference {
                     let message = format!("{} does not hold: {}", guard.condition, guard.reason);
                     let sides = substituted(model, self, fact.relation, size);
                     match guard.graph {
+                        // A run with these shapes may end, with other shapes than those inferred.
+                        None if fact.strength == Strength::Assumed => {
+                            let found = Diagnostic::new(&GUARD_VIOLATED, place, message).note(sides);
+                            Diagnostic { severity: Severity::Warning, ..found }
+                        }
                         None => Diagnostic::new(&GUARD_VIOLATED, place, message).note(sides),
                         Some(graph) => Diagnostic::new(&CONDITIONAL_GUARD, place, message)
                             .note(format!("{sides}; it applies only if {graph} runs")),

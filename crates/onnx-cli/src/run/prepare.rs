@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use onnx_diag::{Caps, Policy, Severity, Sink};
+use onnx_diag::Sink;
 use onnx_eval::Value;
 use onnx_eval::generate::GenerateError;
 use onnx_ir::{Model, ValueId};
 use onnx_pass::{FeedError, FeedGenerator, FeedOptions, Feeds};
-use onnx_shape_infer::{Inference, Strength, Violation};
+use onnx_shape_infer::Inference;
 use onnx_types::{Execution, Limits, Symbol};
 
 use super::given::{Given, inputs, name};
@@ -142,15 +142,7 @@ fn check(model: &Model, inference: &Inference, values: &[(String, Value)]) -> (S
         .filter_map(|&input| Some((input, values.get(name(model, input))?.tensor()?.dims().to_vec())))
         .collect();
     let shapes: Vec<(ValueId, &[i64])> = shapes.iter().map(|(id, dims)| (*id, dims.as_slice())).collect();
-    let (_, violations) = inference.solve(model, &shapes);
-    let is_refused = violations.iter().any(|violation| match violation {
-        Violation::Rank { .. } | Violation::Size { .. } => true,
-        Violation::Fact(fact) => fact.strength == Strength::Proved,
-        Violation::Scoped(_) => false,
-    });
     let found = inference.check_shapes(model, &shapes);
-    let policy = if is_refused { Policy::new() } else { Policy::new().at_most(Severity::Warning) };
-    let mut sink = Sink::with(policy, Caps { per_rule: usize::MAX, total: found.diagnostics().len() });
-    sink.merge(found);
-    (sink, is_refused)
+    let is_refused = found.has_errors();
+    (found, is_refused)
 }

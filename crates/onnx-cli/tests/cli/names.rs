@@ -3,6 +3,8 @@
 use onnx_diag::is_unprintable;
 
 use crate::models;
+#[cfg(unix)]
+use crate::run::onnx_words;
 use crate::run::{Folder, onnx};
 
 /// Line breaks before a command of GitHub Actions, an escape sequence, a C1 control character, an override of the reading order,
@@ -58,7 +60,15 @@ const REPORTING: &[&str] = &[
     "debug verify in.onnx {}",
 ];
 
-const FORMATS: &[&str] = &["", "--format json", "--format jsonl", "--format sarif", "--format github"];
+const FORMATS: &[&str] = &[
+    "",
+    "--format json",
+    "--format jsonl",
+    "--format sarif",
+    "--format github",
+    "--format csv",
+    "--format table",
+];
 
 /// Output for people that has a whole model or a part of it.
 const PRINTING: &[&str] = &[
@@ -99,6 +109,23 @@ fn folder() -> Folder {
     folder.put("wrong.onnx", wrong);
     onnx(&folder, "convert in.onnx -o in.onnxtxt").exits(0);
     folder
+}
+
+/// Names of files act, too.
+#[cfg(unix)]
+#[test]
+fn names_of_files_act_in_no_report() {
+    let folder = Folder::with("in.onnx", models::named(ACTS));
+    let name = "f\n::error::pwned\r\u{9b}31m\u{202e}.onnx";
+    folder.put(name, models::named("plain"));
+    for command in ["info", "check", "cost", "hash", "infer", "simplify", "compare", "diff", "print"] {
+        for format in FORMATS {
+            let words = [command, "in.onnx", name].into_iter().chain(format.split_whitespace());
+            let run = onnx_words(&folder, words);
+            is_safe(command, &run.out, false);
+            is_safe(command, &run.err, false);
+        }
+    }
 }
 
 #[test]

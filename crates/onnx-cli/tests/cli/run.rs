@@ -92,6 +92,12 @@ pub(crate) fn onnx_with(folder: &Folder, args: &str, stdin: &[u8]) -> Run {
     finished(command(args.split_whitespace()), folder, stdin)
 }
 
+/// Runs the command with words that may have any characters.
+#[cfg(unix)]
+pub(crate) fn onnx_words<'a>(folder: &Folder, words: impl Iterator<Item = &'a str>) -> Run {
+    finished(command(words), folder, &[])
+}
+
 fn finished(mut command: Command, folder: &Folder, stdin: &[u8]) -> Run {
     let mut child = command
         .current_dir(folder.path())

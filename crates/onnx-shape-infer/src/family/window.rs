@@ -219,6 +219,7 @@ impl Windows {
     fn slide(&self, cx: &mut Cx<'_, '_>, sizes: &[Dim], rounding: Rounding, guarded: bool) -> Outcome<Dims> {
         let mut dims = Dims::with_capacity(sizes.len());
         for (&size, window) in sizes.iter().zip(&self.axes) {
+            window.check_padded(cx, size)?;
             let computed = match self.padding {
                 Padding::Given => window.count(cx, size, rounding, guarded),
                 Padding::Valid => window.bare().count(cx, size, rounding, guarded),
@@ -250,6 +251,7 @@ impl Windows {
     pub(crate) fn transpose(&self, cx: &mut Cx<'_, '_>, sizes: &[Dim], added: &[i64]) -> Outcome<Dims> {
         let mut dims = Dims::with_capacity(sizes.len());
         for ((&size, window), &added) in sizes.iter().zip(&self.axes).zip(added) {
+            window.check_spread(cx, size, added)?;
             let size = match self.padding {
                 Padding::Given => window.spread(cx, size, added),
                 Padding::Valid => window.bare().spread(cx, size, added),
@@ -266,6 +268,24 @@ impl Window {
     /// The same without padding.
     const fn bare(self) -> Self {
         Self { before: 0, after: 0, ..self }
+    }
+
+    /// Whether the size of an axis with its padding is a number of 64 bits.
+    fn check_padded(self, cx: &mut Cx<'_, '_>, size: Dim) -> Outcome {
+        cx.sum_of_sizes(&[size, Dim::Known(self.before), Dim::Known(self.after)]).map(drop)
+    }
+
+    /// Whether the size that a transposed convolution makes of an axis is a number of 64 bits.
+    fn check_spread(self, cx: &mut Cx<'_, '_>, size: Dim, added: i64) -> Outcome {
+        let (Some(size), Some(kernel)) = (size.known(), self.kernel.known()) else { return Ok(()) };
+        let [size, kernel, stride, dilation, added] =
+            [size, kernel, self.stride, self.dilation, added].map(i128::from);
+        let span = stride.saturating_mul(size.saturating_sub(1));
+        let extent = dilation.saturating_mul(kernel.saturating_sub(1));
+        match i64::try_from(span.saturating_add(extent).saturating_add(added)) {
+            Ok(_) => Ok(()),
+            Err(_) => Err(cx.fail(&TOO_LARGE, "the size of an axis does not fit in 64 bits")),
+        }
     }
 
     /// From the first element under the window to the last.

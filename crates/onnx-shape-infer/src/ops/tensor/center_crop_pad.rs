@@ -1,6 +1,6 @@
 //! `CenterCropPad`: axes cut or padded to given sizes, all of them or the named ones.
 //!
-//! A negative size is not known to be anything: runtimes disagree, and the reference writes it down as it is. The
+//! A negative size is a fault, which the reference writes down as it is. The
 //! sizes may have any rank, as for the reference; only their number counts.
 
 use onnx_schema::{attr, op};
@@ -8,7 +8,7 @@ use onnx_types::Dim;
 
 use crate::cx::{Cx, Ints, Outcome, Param};
 use crate::family::layout::Sizes;
-use crate::fault::BAD_VALUE;
+use crate::fault::{BAD_VALUE, NEGATIVE_SIZE};
 use crate::registry::{OpRules, infer, since};
 use crate::ty::Dims;
 
@@ -34,6 +34,9 @@ fn center(cx: &mut Cx<'_, '_>) -> Outcome {
     if sizes.len() != axes.len() {
         let (count, axes) = (sizes.len(), axes.len());
         return Err(cx.fail(&BAD_VALUE, format_args!("there are {count} sizes for {axes} axes")));
+    }
+    if let Some(size) = sizes.iter().filter_map(|size| size.known()).find(|&size| size < 0) {
+        return Err(cx.fail(&NEGATIVE_SIZE, format_args!("a size is {size}")));
     }
     for (&axis, &size) in axes.iter().zip(&sizes) {
         if let Some(slot) = dims.get_mut(axis) {

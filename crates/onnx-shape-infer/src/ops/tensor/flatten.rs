@@ -23,7 +23,7 @@ fn flatten(cx: &mut Cx<'_, '_>, from_end: bool) -> Outcome {
             cx.fail(&AXIS_OUT_OF_RANGE, format_args!("axis {axis} is outside a tensor of rank {rank}"))
         );
     };
-    let shape = [cx.product(rows), cx.product(columns)];
+    let shape = [cx.product_of_sizes(rows)?, cx.product_of_sizes(columns)?];
     cx.set_shape(0, shape);
     Ok(())
 }

@@ -2,7 +2,7 @@
 //!
 //! Faults are a depth that is negative, not one number or a matrix, values that are not a pair, indices without an
 //! axis, and an axis outside the output. As in the reference, the number in a depth that is computed at run time is not
-//! checked, nor whether it is empty; an empty constant is refused.
+//! checked.
 
 use onnx_schema::{attr, op};
 use onnx_types::Dim;
@@ -49,7 +49,6 @@ fn one_hot(cx: &mut Cx<'_, '_>) -> Outcome {
 fn check(cx: &mut Cx<'_, '_>) -> Outcome {
     match cx.shape(1).as_deref() {
         Ok([] | [Dim::Known(1)]) | Err(_) => {}
-        Ok([Dim::Known(0)]) if cx.constant(1).is_none() => {}
         Ok([Dim::Known(count)]) => {
             return Err(cx.fail(&SIZES_DIFFER, format_args!("there are {count} depths where 1 is needed")));
         }

@@ -174,7 +174,7 @@ fn settle(
     let others: Dims = dims.iter().copied().filter(|dim| !dim.is_unknown()).collect();
     // Sizes that occur on both sides are not multiplied, which keeps the quotient simple. This is sound only for -1: if
     // one of them is 0, the divisor is 0, and the node is not valid.
-    let (from, to) = (cx.product(input), cx.product(&others));
+    let (from, to) = (cx.product_of_sizes(input)?, cx.product(&others));
     let is_conditional = is_assumed.contains(&true);
     let Some(left) = left else {
         if let (Dim::Known(from), Dim::Known(to)) = (from, to)

@@ -123,6 +123,13 @@ fn given(cx: &mut Cx<'_, '_>, sizes: Param) -> Outcome<Option<Dims>> {
 /// The parts have the size of the axis together, which tells one that is not known.
 fn complete(cx: &mut Cx<'_, '_>, parts: &mut [Dim], dim: Dim) -> Outcome {
     let known: Dims = parts.iter().copied().filter(|part| !part.is_unknown()).collect();
+    let total = known.iter().try_fold(0_i128, |sum, part| Some(sum.saturating_add(part.known()?.into())));
+    if let (Some(total), Dim::Known(dim)) = (total, dim)
+        && total > i128::from(dim)
+    {
+        let message = format_args!("the parts have {total} together and the axis {dim}");
+        return Err(cx.fail(&SIZES_DIFFER, message));
+    }
     let sum = cx.dims().sum(&known);
     match (sum, dim, parts.len().saturating_sub(known.len())) {
         (Dim::Known(sum), Dim::Known(dim), missing) if sum > dim || (missing == 0 && sum != dim) => {
