@@ -110,7 +110,10 @@ def expect_findings(result: Result) -> None:
         lines = [line for line in result.log.splitlines() if line.startswith(f"::error file={FAULTY},") and place in line]
         expect(any(f"help: {fix}" in line for line in lines), f"{place} is not annotated:\n{result.log}")
         results = [one for one in found if one["locations"][0]["logicalLocations"][0]["decoratedName"] == place]
-        expect(len(results) == 1 and fix in results[0]["message"]["text"], f"{place} is not in the report")
+        message = results[0]["message"]["text"] if len(results) == 1 else ""
+        expect(place in message and fix in message, f"{place} is not in the report")
+        region = results[0]["locations"][0]["physicalLocation"].get("region", {})
+        expect("startLine" not in region, f"{place} is in a line of a binary file")
         uri = results[0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
         expect(uri == FAULTY, f"{uri} is not a path in the repository")
 

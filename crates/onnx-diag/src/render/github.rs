@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Write};
 
+use super::relative;
 use crate::escape::Clean;
 use crate::locus::Position;
 use crate::report::CommandReport;
@@ -20,7 +21,7 @@ pub fn render(out: &mut dyn Write, report: &CommandReport) -> fmt::Result {
                 Severity::Warning => "warning",
                 Severity::Note => "notice",
             };
-            write!(out, "::{level} file={}", property(&input.name))?;
+            write!(out, "::{level} file={}", property(&relative(&input.name)))?;
             if let Some(Position::Text { line, column, .. }) = found.locus.position() {
                 write!(out, ",line={line},col={column}")?;
             }
@@ -46,7 +47,7 @@ pub fn render(out: &mut dyn Write, report: &CommandReport) -> fmt::Result {
     for failure in &report.failures {
         out.write_str("::error ")?;
         if let Some(input) = failure.input.and_then(|index| report.inputs.get(index)) {
-            write!(out, "file={},", property(&input.name))?;
+            write!(out, "file={},", property(&relative(&input.name)))?;
         }
         let title = format!("{} {}", failure.rule.id(), failure.rule.slug);
         write!(out, "title={}::{}", property(&title), data(&failure.message))?;

@@ -30,6 +30,18 @@ pub enum Role {
     Note,
 }
 
+/// A path as code hosts name the file: without `./` and doubled slashes, which keep an annotation from its file. `..` stays, because
+/// it does not undo a name that is a link.
+fn relative(path: &str) -> String {
+    let is_separator = |c: char| c == '/' || (cfg!(windows) && c == '\\');
+    let root = if path.starts_with(is_separator) { "/" } else { "" };
+    let parts: Vec<&str> = path.split(is_separator).filter(|part| !matches!(*part, "" | ".")).collect();
+    match parts.as_slice() {
+        [] => path.to_owned(),
+        parts => format!("{root}{}", parts.join("/")),
+    }
+}
+
 /// Colours: what to write before and after a piece of text. The default is to write nothing.
 pub trait Style {
     /// Begins a piece.

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use super::{json_string, optional_string};
+use super::{json_string, optional_string, relative};
 use crate::diagnostic::Diagnostic;
 use crate::fingerprint::fingerprint;
 use crate::locus::{Locus, LocusStep, Position};
@@ -168,8 +168,11 @@ fn result(out: &mut dyn Write, file: &str, diagnostic: &Diagnostic, rule_index: 
         diagnostic.rule.id(),
         level(diagnostic.severity)
     )?;
-    // Viewers show the message and little else, so what helps goes into it.
+    // Viewers show the message and little else, so the place and what helps go into it.
     let mut message = diagnostic.message.clone();
+    if !diagnostic.locus.steps().is_empty() {
+        write!(message, " ({:#})", diagnostic.locus)?;
+    }
     if let Some(help) = &diagnostic.help {
         write!(message, "\nhelp: {help}")?;
     }
@@ -242,6 +245,7 @@ fn kind(locus: &Locus) -> &'static str {
 
 /// The path of a file as a URI reference: `/` and the unreserved characters stay, the rest is percent-encoded.
 fn uri(file: &str) -> String {
+    let file = relative(file);
     let mut uri = String::with_capacity(file.len());
     if file.starts_with('/') {
         uri.push_str("file://");

@@ -235,7 +235,7 @@ fn sarif_has_everything_that_text_has() {
         r#""locations":[],"properties":{"limit":"nodes"}}"#,
         r#""artifacts":[
 {"location":{"uri":"dir/my%20model.onnx"},"length":7}"#,
-        r#""message":{"text":"value `x` is defined twice\nhelp: rename one of them\nnote: names are unique within a graph"}"#,
+        r#""message":{"text":"value `x` is defined twice (graph \"main\" / node #12 Conv \"c1\" / output 0 \"x\")\nhelp: rename one of them\nnote: names are unique within a graph"}"#,
         r#""region":{"byteOffset":4096}},"logicalLocations":[{"fullyQualifiedName":"node(12)","kind":"value","decoratedName":"graph \"main\" / node #12 Conv \"c1\" / output 0 \"x\""}]"#,
         r#""relatedLocations":[{"physicalLocation":{"artifactLocation":{"uri":"dir/my%20model.onnx"},"region":{"byteOffset":99}},"logicalLocations":[{"fullyQualifiedName":"graph \"main\" / initializer \"x\"","kind":"value""#,
         r#""region":{"startLine":3,"startColumn":5,"endColumn":7}"#,
@@ -244,12 +244,23 @@ fn sarif_has_everything_that_text_has() {
         assert!(out.contains(part), "{part}\n{out}");
     }
     assert!(as_sarif(&sink([twice()]), "/tmp/m.onnx").contains("\"uri\":\"file:///tmp/m.onnx\""));
+    for (path, uri) in [
+        ("./models//a/./b.onnx", "models/a/b.onnx"),
+        ("././m.onnx", "m.onnx"),
+        ("../m.onnx", "../m.onnx"),
+        ("a/../m.onnx", "a/../m.onnx"),
+        ("//tmp//m.onnx", "file:///tmp/m.onnx"),
+        ("./", "./"),
+    ] {
+        let found = as_sarif(&sink([twice()]), path);
+        assert_eq!(found.matches(&format!("\"uri\":\"{uri}\"")).count(), 3, "{path}: {found}");
+    }
     assert!(as_sarif(&Sink::new(), "m").contains("\"executionSuccessful\":true,\"exitCode\":0"));
 }
 
 #[test]
 fn annotations_are_escaped() {
-    let mut whole = report(&sink([twice()]), "a,b:c%.onnx");
+    let mut whole = report(&sink([twice()]), "./a,b:c%.onnx");
     whole.input(
         "t.onnxtxt",
         None,
