@@ -4,10 +4,10 @@
 //! be published; each contains the licenses, and no tests, which need the workspace. `cargo package` makes the archives
 //! there. They are unpacked and compiled; each sees the other packages, but nothing else of the workspace.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::workspace::{copy_file, read, reset, write};
 use crate::{TaskResult, workspace};
 
 const LICENSES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];
@@ -153,27 +153,4 @@ fn compile(unpacked: &Path) -> TaskResult {
         .status()
         .map_err(|error| format!("`cargo` could not be started: {error}"))?;
     if status.success() { Ok(()) } else { Err("the packages do not compile".to_owned()) }
-}
-
-fn reset(folder: &Path) -> TaskResult {
-    if folder.exists() {
-        fs::remove_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    }
-    fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))
-}
-
-fn copy_file(from: &Path, to: &Path) -> TaskResult {
-    let failed = |error| format!("{}: {error}", to.display());
-    if let Some(parent) = to.parent() {
-        fs::create_dir_all(parent).map_err(failed)?;
-    }
-    fs::copy(from, to).map(drop).map_err(failed)
-}
-
-fn read(path: &Path) -> Result<String, String> {
-    fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
-}
-
-fn write(path: &Path, text: &str) -> TaskResult {
-    fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
 }

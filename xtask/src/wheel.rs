@@ -117,8 +117,9 @@ fn build(python: &Path, profile: &str, folder: &Path) -> TaskResult {
 }
 
 fn maturin(python: &Path, args: &[&str], folder: &Path) -> TaskResult {
+    let (name, flags) = workspace::without_paths()?;
     let mut command = Command::new(python);
-    command.args(["-m", "maturin"]).args(args).arg("--out").arg(folder);
+    command.env(name, flags).args(["-m", "maturin"]).args(args).arg("--out").arg(folder);
     command.env("PYO3_PYTHON", python).env("SOURCE_DATE_EPOCH", RELEASE_TIME);
     workspace::output(command.current_dir(workspace::root())).map(drop)
 }

@@ -1,5 +1,6 @@
 //! Where the workspace is, and running its commands.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -24,9 +25,9 @@ pub(crate) const DISTRIBUTION: &str = "onnxkit";
 /// is a part of a package of another language.
 pub(crate) fn crates() -> Result<Vec<String>, String> {
     let folder = root().join("crates");
-    let entries = std::fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let entries = fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let is_for_rust = |entry: &std::fs::DirEntry| {
-        let manifest = std::fs::read_to_string(entry.path().join("Cargo.toml")).unwrap_or_default();
+        let manifest = fs::read_to_string(entry.path().join("Cargo.toml")).unwrap_or_default();
         !manifest.lines().any(|line| line == "publish = false")
     };
     let mut names: Vec<String> = entries
@@ -56,4 +57,46 @@ pub(crate) fn output(command: &mut Command) -> Result<String, String> {
         return Err(format!("`{name}` failed: {}", String::from_utf8_lossy(&output.stderr).trim()));
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Makes a folder that is empty.
+pub(crate) fn reset(folder: &Path) -> TaskResult {
+    if folder.exists() {
+        fs::remove_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    }
+    fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))
+}
+
+/// Copies a file, and makes the folder of the copy.
+pub(crate) fn copy_file(from: &Path, to: &Path) -> TaskResult {
+    make_parent(to)?;
+    fs::copy(from, to).map(drop).map_err(|error| format!("{} to {}: {error}", from.display(), to.display()))
+}
+
+/// The text of a file.
+pub(crate) fn read(path: &Path) -> Result<String, String> {
+    fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// Writes a file, and makes its folder.
+pub(crate) fn write(path: &Path, text: &str) -> TaskResult {
+    make_parent(path)?;
+    fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn make_parent(path: &Path) -> TaskResult {
+    let Some(parent) = path.parent() else { return Ok(()) };
+    fs::create_dir_all(parent).map_err(|error| format!("{}: {error}", parent.display()))
+}
+
+/// The variable with flags that replace the paths of this machine in what is compiled, so that another machine builds the same
+/// bytes.
+pub(crate) fn without_paths() -> Result<(&'static str, String), String> {
+    let home = std::env::var("CARGO_HOME")
+        .or_else(|_| std::env::var("HOME").map(|home| format!("{home}/.cargo")))
+        .map_err(|_| "neither CARGO_HOME nor HOME is set".to_owned())?;
+    let root = root();
+    let flags = [(home.as_str(), "/cargo"), (&root.to_string_lossy(), "/source")];
+    let flags = flags.map(|(from, to)| format!("--remap-path-prefix={from}={to}"));
+    Ok(("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f")))
 }

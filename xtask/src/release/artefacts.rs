@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::workspace::{self, DISTRIBUTION, output};
+use crate::workspace::{self, DISTRIBUTION, copy_file, output, read, reset, write};
 use crate::{TaskResult, package, wheel};
 
 /// The largest binary that is accepted.
@@ -15,20 +15,19 @@ const MAX_BINARY: u64 = 20 << 20;
 /// The shells for which the archive has completions, with the names of the files.
 const COMPLETIONS: [(&str, &str); 3] = [("bash", "onnx.bash"), ("zsh", "_onnx"), ("fish", "onnx.fish")];
 
-/// The page of WebAssembly.
+/// The target of the npm package.
 const WASM: &str = "wasm32-unknown-unknown";
 
 /// Builds all artefacts into `target/artefacts/VERSION`.
 pub(super) fn build(version: &str) -> TaskResult {
     let artefacts = workspace::target().join("artefacts");
-    if artefacts.exists() {
-        fs::remove_dir_all(&artefacts).map_err(|error| format!("{}: {error}", artefacts.display()))?;
-    }
+    reset(&artefacts)?;
     let folder = artefacts.join(version);
-    make(&folder)?;
+    reset(&folder)?;
     let host = host()?;
     println!("the command");
-    archive(&command()?, version, &host, &folder)?;
+    let name = format!("{DISTRIBUTION}-{version}-{host}");
+    archive(&command()?, &name, &artefacts.join("tree"), &folder.join(format!("{name}.tar.gz")))?;
     println!("the Python package");
     wheel::release(&folder)?;
     println!("the npm package");
@@ -49,19 +48,14 @@ fn host() -> Result<String, String> {
     host.map(str::to_owned).ok_or_else(|| "`rustc -vV` does not state a host".to_owned())
 }
 
-/// Builds the command. Paths of this machine are replaced in it, so that another machine builds the same bytes.
+/// Builds the command.
 fn command() -> Result<PathBuf, String> {
-    let root = workspace::root();
-    let home = std::env::var("CARGO_HOME")
-        .or_else(|_| std::env::var("HOME").map(|home| format!("{home}/.cargo")))
-        .map_err(|_| "neither CARGO_HOME nor HOME is set".to_owned())?;
-    let flags =
-        format!("--remap-path-prefix={home}=/cargo\x1f--remap-path-prefix={}=/source", root.display());
+    let (name, flags) = workspace::without_paths()?;
     output(
         Command::new("cargo")
             .args(["build", "--locked", "--profile", "dist", "--package", "onnx-cli"])
-            .env("CARGO_ENCODED_RUSTFLAGS", flags)
-            .current_dir(&root),
+            .env(name, flags)
+            .current_dir(workspace::root()),
     )?;
     let binary = workspace::target().join("dist/onnx");
     let bytes = fs::metadata(&binary).map_err(|error| format!("{}: {error}", binary.display()))?.len();
@@ -71,30 +65,30 @@ fn command() -> Result<PathBuf, String> {
     Ok(binary)
 }
 
-/// Packs the command with its documents and completions, with the same bytes for the same files.
-fn archive(binary: &Path, version: &str, host: &str, folder: &Path) -> TaskResult {
-    let name = format!("{DISTRIBUTION}-{version}-{host}");
-    let tree = workspace::target().join("artefacts/tree");
-    let content = tree.join(&name);
-    make(&content.join("completions"))?;
-    copy(binary, &content.join("onnx"))?;
+/// Packs the command with its documents, completions and manual pages, with the same bytes for the same files.
+fn archive(binary: &Path, name: &str, tree: &Path, archive: &Path) -> TaskResult {
+    let content = tree.join(name);
+    reset(&content)?;
+    copy_file(binary, &content.join("onnx"))?;
     for file in ["LICENSE-APACHE", "LICENSE-MIT", "README.md", "CHANGELOG.md"] {
-        copy(&workspace::root().join(file), &content.join(file))?;
+        copy_file(&workspace::root().join(file), &content.join(file))?;
     }
     for (shell, file) in COMPLETIONS {
         let script = output(Command::new(binary).args(["completions", shell]))?;
-        let path = content.join("completions").join(file);
-        fs::write(&path, script).map_err(|error| format!("{}: {error}", path.display()))?;
+        write(&content.join("completions").join(file), &script)?;
     }
-    let owner = ["--sort=name", "--mtime=@0", "--owner=0", "--group=0", "--numeric-owner", "--format=ustar"];
+    output(Command::new(binary).args(["man", "-o"]).arg(content.join("man/man1")))?;
+    // The mask of the user and the order of the file system are not part of it.
+    let neutral =
+        ["--sort=name", "--mtime=@0", "--owner=0", "--group=0", "--numeric-owner", "--mode=u+w,a+rX,go-w"];
     output(
         Command::new("tar")
-            .args(owner)
-            .args(["--use-compress-program=gzip -n", "-cf"])
-            .arg(folder.join(format!("{name}.tar.gz")))
+            .args(neutral)
+            .args(["--format=ustar", "--use-compress-program=gzip -n", "-cf"])
+            .arg(archive)
             .arg("-C")
-            .arg(&tree)
-            .arg(&name),
+            .arg(tree)
+            .arg(name),
     )
     .map(drop)
 }
@@ -103,7 +97,8 @@ fn archive(binary: &Path, version: &str, host: &str, folder: &Path) -> TaskResul
 fn npm(folder: &Path) -> TaskResult {
     let web = workspace::root().join("web");
     let module = ["build", "--locked", "--profile", "page", "--target", WASM, "--package", "onnx-wasm"];
-    workspace::run("cargo", &module)?;
+    let (name, flags) = workspace::without_paths()?;
+    output(Command::new("cargo").args(module).env(name, flags).current_dir(workspace::root()))?;
     let wasm = workspace::target().join(WASM).join("page/onnx_wasm.wasm");
     let package = workspace::target().join("artefacts/npm");
     output(Command::new("npm").args(["ci", "--no-audit", "--no-fund"]).current_dir(&web))?;
@@ -115,11 +110,10 @@ fn npm(folder: &Path) -> TaskResult {
 /// The archives that [`package::check`] has made and compiled.
 fn crates(version: &str, folder: &Path) -> TaskResult {
     let target = folder.join("crates");
-    make(&target)?;
     for name in workspace::crates()? {
         let file = format!("{}-{version}.crate", package::published(&name));
         let from = workspace::target().join("package/tree/target/package").join(&file);
-        copy(&from, &target.join(&file))?;
+        copy_file(&from, &target.join(&file))?;
     }
     Ok(())
 }
@@ -133,11 +127,9 @@ fn bill(host: &str, folder: &Path) -> TaskResult {
     )?;
     let metadata: Value =
         serde_json::from_str(&text).map_err(|error| format!("`cargo metadata`: {error}"))?;
-    let lock = root.join("Cargo.lock");
-    let lock = fs::read_to_string(&lock).map_err(|error| format!("{}: {error}", lock.display()))?;
+    let lock = read(&root.join("Cargo.lock"))?;
     let document = super::sbom::document(&metadata, &lock, "onnx-cli")?;
-    let path = folder.join("sbom.cdx.json");
-    fs::write(&path, format!("{document:#}\n")).map_err(|error| format!("{}: {error}", path.display()))
+    write(&folder.join("sbom.cdx.json"), &format!("{document:#}\n"))
 }
 
 /// Writes the digests of all files, by name.
@@ -147,10 +139,51 @@ fn checksums(folder: &Path) -> TaskResult {
     output(Command::new("sh").args(["-c", &script]).current_dir(folder)).map(drop)
 }
 
-fn make(folder: &Path) -> TaskResult {
-    fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))
-}
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
 
-fn copy(from: &Path, to: &Path) -> TaskResult {
-    fs::copy(from, to).map(drop).map_err(|error| format!("{}: {error}", from.display()))
+    use super::*;
+
+    /// A program that writes what the command writes.
+    const COMMAND: &str =
+        "#!/bin/sh\n[ $1 = completions ] && echo \"for $2\" && exit\nmkdir -p $3 && echo page > $3/onnx.1\n";
+
+    #[test]
+    fn archives_of_equal_files_are_equal() {
+        let folder = workspace::target().join("artefacts-test");
+        reset(&folder).unwrap();
+        let made = |mode: u32, place: &str| {
+            let binary = folder.join(place).join("onnx");
+            write(&binary, COMMAND).unwrap();
+            fs::set_permissions(&binary, fs::Permissions::from_mode(mode)).unwrap();
+            let target = folder.join(place).join("a.tar.gz");
+            archive(&binary, "onnxkit-1.2.0-host", &folder.join(place).join("tree"), &target).unwrap();
+            (fs::read(&target).unwrap(), target)
+        };
+        let (first, path) = made(0o700, "a");
+        assert_eq!(made(0o775, "b").0, first);
+        let listed = output(Command::new("tar").arg("-tvf").arg(path)).unwrap();
+        let listed: Vec<String> = listed
+            .lines()
+            .map(|line| line.split_whitespace().collect::<Vec<_>>())
+            .map(|words| format!("{} {}", words[0], words.last().unwrap()))
+            .filter(|line| line.starts_with('-'))
+            .collect();
+        let root = "onnxkit-1.2.0-host";
+        let file = |name: &str| format!("-rw-r--r-- {root}/{name}");
+        let expected = [
+            file("CHANGELOG.md"),
+            file("LICENSE-APACHE"),
+            file("LICENSE-MIT"),
+            file("README.md"),
+            file("completions/_onnx"),
+            file("completions/onnx.bash"),
+            file("completions/onnx.fish"),
+            file("man/man1/onnx.1"),
+            format!("-rwxr-xr-x {root}/onnx"),
+        ];
+        assert_eq!(listed, expected);
+        fs::remove_dir_all(&folder).unwrap();
+    }
 }

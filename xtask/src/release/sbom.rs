@@ -20,7 +20,9 @@ pub(super) fn document(metadata: &Value, lock: &str, package: &str) -> Result<Va
         .ok_or_else(|| format!("the workspace has no package `{package}`"))?;
     let edges: BTreeMap<&str, BTreeSet<&str>> = list(&metadata["resolve"]["nodes"])
         .map(|node| {
-            (text(&node["id"]), list(&node["deps"]).filter(|edge| is_linked(edge)).map(target).collect())
+            let linked = list(&node["deps"]).filter(|edge| is_linked(edge)).map(target);
+            let linked = linked.filter(|id| !packages.get(id).is_some_and(|package| is_macro(package)));
+            (text(&node["id"]), linked.collect())
         })
         .collect();
     let reached = reached(root, &edges);
@@ -63,6 +65,11 @@ fn reached<'a>(root: &'a str, edges: &BTreeMap<&'a str, BTreeSet<&'a str>>) -> B
 /// Whether a dependency is in the program: those of tests and of build scripts are not.
 fn is_linked(edge: &Value) -> bool {
     list(&edge["dep_kinds"]).any(|kind| kind["kind"].is_null())
+}
+
+/// Whether a package runs in the compiler only.
+fn is_macro(package: &Value) -> bool {
+    list(&package["targets"]).flat_map(|target| list(&target["kind"])).any(|kind| kind == "proc-macro")
 }
 
 fn target(edge: &Value) -> &str {
@@ -127,7 +134,15 @@ mod tests {
     fn metadata() -> Value {
         let package = |id: &str, source: Option<&str>| {
             let license = "MIT/Apache-2.0";
-            json!({ "id": id, "name": id, "version": "1.0.0", "license": license, "source": source })
+            let kind = if id == "e" { "proc-macro" } else { "lib" };
+            json!({
+                "id": id,
+                "name": id,
+                "version": "1.0.0",
+                "license": license,
+                "source": source,
+                "targets": [{ "kind": [kind] }],
+            })
         };
         let edge = |id: &str, kind: Option<&str>| json!({ "pkg": id, "dep_kinds": [{ "kind": kind }] });
         json!({
@@ -136,12 +151,14 @@ mod tests {
                 package("b", Some("r")),
                 package("c", Some("r")),
                 package("d", Some("r")),
+                package("e", Some("r")),
             ],
             "resolve": { "nodes": [
                 { "id": "a", "deps": [edge("b", None), edge("c", Some("dev"))] },
-                { "id": "b", "deps": [edge("d", None)] },
+                { "id": "b", "deps": [edge("d", None), edge("e", None)] },
                 { "id": "c", "deps": [] },
                 { "id": "d", "deps": [edge("b", None)] },
+                { "id": "e", "deps": [edge("c", None)] },
             ] },
         })
     }
