@@ -9,8 +9,11 @@ from . import _core
 
 def main() -> int:
     """Runs the command with the arguments of the process, and returns its exit status."""
+    import os
     import signal
 
+    # The interpreter that separate processes of `onnx scan` need: its program alone does not find the package.
+    os.environ["ONNXKIT_PYTHON"] = sys.executable or ""
     # Ctrl-C ends the command at once, as it does without Python.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     return _core.main(["onnx", *sys.argv[1:]])

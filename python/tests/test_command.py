@@ -1,5 +1,6 @@
 """The command that the package installs."""
 
+import json
 import os
 import subprocess
 import sys
@@ -39,3 +40,18 @@ def test_statuses(model, tmp_path):
     assert run("--version").stdout.startswith("onnx ")
     assert run("simplify", model, "-o", tmp_path / "s.onnx").returncode == 0
     assert len(ox.load(tmp_path / "s.onnx")) == 1
+
+
+def test_rows_of_the_command_are_those_of_scan(model, tmp_path):
+    (tmp_path / "empty.onnx").write_bytes(b"")
+    (tmp_path / "text.onnx").write_text("Dear all,\n\nthe model is attached.\n")
+    text = '<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { y = Rellu (x) }'
+    (tmp_path / "bad.onnxtxt").write_text(text)
+    files = [model, tmp_path / "empty.onnx", tmp_path / "text.onnx", tmp_path / "bad.onnxtxt", tmp_path / "none.onnx"]
+    done = run("scan", *files)
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert (done.returncode, [list(row) for row in rows]) == (0, [list(ox.SCAN_SCHEMA)] * len(files)), done
+    for row, expected in zip(rows, map(ox.scan, files), strict=True):
+        # The words of an error, and what was read of a broken file, differ.
+        for name in {*ox.SCAN_SCHEMA} - {"seconds", "error", "bytes_read"}:
+            assert row[name] == expected[name], (name, row, expected)

@@ -151,9 +151,9 @@ def npm(artefacts: Artefacts) -> str:
 
 
 def git_driver(artefacts: Artefacts) -> str:
-    """The line that sets up git's diff driver, as the page about installation has it."""
+    """The command that sets up git's diff driver, as the page about installation has it."""
     page = (ROOT / "docs/install.md").read_text()
-    lines = [line for line in page.splitlines() if "git config diff.onnx.command" in line]
+    lines = [line for line in page.splitlines() if line == "onnx diff --install-git"]
     expect(len(lines) == 1, "docs/install.md has one line for git")
     commands = artefacts.folder / "git-bin"
     commands.mkdir()
@@ -170,6 +170,9 @@ def git_driver(artefacts: Artefacts) -> str:
     run(edit, folder, variables)
     found = run(["git", "diff"], folder, variables)
     expect(found.startswith("onnx diff model.onnx\n") and "scores" in found and "probabilities" in found, found)
+    git(folder, "commit", "--quiet", "--all", "--message", "rename")
+    found = run(["git", "log", "--patch", "-1"], folder, variables)
+    expect("\n+" in found and "probabilities" in found and "Binary files" not in found, found)
     return "`git diff` shows a renamed output"
 
 

@@ -14,6 +14,7 @@ mod lookup;
 mod number_formats;
 mod output;
 mod quantize;
+mod scan;
 mod view;
 mod weights;
 
@@ -43,10 +44,11 @@ pub(crate) use functions::{InlineArgs, Names, OutlineArgs};
 pub(crate) use groups::{command, parse};
 pub(crate) use infer::{GuardFormat, InferArgs, Merge, Runtime, Symbols};
 pub(crate) use input::{COMMON, DocumentArgs, InputArgs, SeverityArgs};
-pub(crate) use lookup::{CompletionsArgs, ExplainArgs, ListKind};
+pub(crate) use lookup::{CompletionsArgs, ExplainArgs, ListKind, ManArgs, SelfTestArgs};
 pub(crate) use number_formats::NumberFormatArgs;
 pub(crate) use output::{Changed, ExternalArgs, InPlaceArgs, ModelOutputArgs, OutputArgs, Weights};
 pub(crate) use quantize::{CalibrationMethod, QuantizeArgs, QuantizedForm};
+pub(crate) use scan::{ScanArgs, ScanForm};
 pub(crate) use view::ViewArgs;
 pub(crate) use weights::{
     ChosenArgs, ExportWeightsArgs, ImportWeightsArgs, ListOrder, ListWeightsArgs, Order, ShowWeightsArgs,
@@ -116,6 +118,8 @@ pub(crate) enum Command {
     Cost(CostArgs),
     /// List, show, export, import or strip the weights.
     Weights(WeightsCommandArgs),
+    /// Write a row of facts about each of many files, whatever they are.
+    Scan(ScanArgs),
     /// Find the types and shapes of all values.
     Infer(InferArgs),
     /// Run a model on given or generated inputs.
@@ -164,6 +168,10 @@ pub(crate) enum Command {
     Reduce(ReduceArgs),
     /// Print a completion script for a shell.
     Completions(CompletionsArgs),
+    /// Print the manual page of a command, or write all.
+    Man(ManArgs),
+    /// Test this program with recorded results of the reference.
+    SelfTest(SelfTestArgs),
     /// Test the program on a model.
     #[command(hide = true)]
     Debug(DebugArgs),

@@ -7,6 +7,7 @@ use onnx_compose::weights::weights;
 use onnx_compose::{Aspect, ChangeKind, ChangedElement, Diff, DiffOptions, ModelChange, diff};
 use onnx_diag::{Clean, Locus};
 use onnx_ir::Selectors;
+use onnx_text::PrintOptions;
 use serde_json::{Value as Json, json};
 
 use crate::args::DiffArgs;
@@ -16,14 +17,25 @@ use crate::input::{Loaded, is_stdin, load};
 use crate::json::JsonText;
 use crate::output::{BAD, DIM, GOOD, HEADING, Out, WARN, paint, shown};
 use crate::progress::Progress;
-use crate::size;
+use crate::{git_driver, print, size};
 
 /// The most characters of a name or value that are shown.
 const MOST_CHARS: usize = 300;
 
 pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Outcome, Failure> {
+    if args.install_git {
+        return git_driver::install(args, out);
+    }
+    if args.global || args.local {
+        // The arguments of a comparison exclude `--install-git`, so clap does not require it.
+        return Err(Failure::new("only the setting of git is global or local")
+            .help("write `onnx diff --install-git --global`"));
+    }
     if args.git {
         return for_git(args, out);
+    }
+    if args.textconv {
+        return as_text(args, out);
     }
     let Some([a, b]) = args.pair() else {
         return Err(Failure::new("two models are compared").help("write `onnx diff A B`"));
@@ -128,6 +140,20 @@ fn for_git(args: &DiffArgs, out: &mut Out) -> Result<Outcome, Failure> {
         }
     };
     out.text(&text)?;
+    Ok(Outcome::Fine)
+}
+
+/// Prints a model to git, which ends if this command fails. External data is not next to what git passes.
+fn as_text(args: &DiffArgs, out: &mut Out) -> Result<Outcome, Failure> {
+    let [path] = args.files.as_slice() else {
+        return Err(Failure::new("one model is printed").help("write `onnx diff --textconv FILE`"));
+    };
+    let options = PrintOptions::default().with_digest(Some(&print::digest));
+    let printed =
+        load(path, &args.input).and_then(|loaded| Ok(loaded.piece.print(&loaded.model, &options)?.text));
+    let text =
+        printed.unwrap_or_else(|failure| format!("the file is not a model: {}\n", Clean(&failure.message)));
+    out.bytes([text.as_bytes()])?;
     Ok(Outcome::Fine)
 }
 

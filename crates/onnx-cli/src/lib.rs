@@ -39,6 +39,7 @@ mod fmt;
 mod folder;
 mod format;
 mod former_spelling;
+mod git_driver;
 mod hash;
 mod infer;
 mod info;
@@ -48,6 +49,7 @@ mod interrupt;
 mod jobs;
 mod json;
 mod limits;
+mod man;
 mod memory;
 mod merge;
 mod number_formats;
@@ -66,7 +68,9 @@ mod rewrite;
 mod rule_files;
 mod rules;
 mod run;
+mod scan;
 mod selection;
+mod self_test;
 mod simplify;
 mod size;
 mod smith;
@@ -171,6 +175,7 @@ fn dispatch(cli: Cli, out: &mut Out) -> Result<Outcome, exit::Failure> {
         Command::Info(args) => info::run(&args, out),
         Command::Cost(args) => cost::run(&args, out),
         Command::Weights(args) => weights::verbs::run(&args, out),
+        Command::Scan(args) => scan::run(&args, out),
         Command::Infer(args) => infer::run(&args, out),
         Command::Run(args) => run::run(&args, out),
         Command::Compare(args) => compare::run(&args, out),
@@ -195,6 +200,8 @@ fn dispatch(cli: Cli, out: &mut Out) -> Result<Outcome, exit::Failure> {
         Command::Reduce(args) => reduce::run(&args, out),
         Command::Smith(args) => smith::run(&args, out),
         Command::Completions(args) => completions::run(&args, out),
+        Command::Man(args) => man::run(&args, out),
+        Command::SelfTest(args) => self_test::run(&args, out),
         Command::Debug(DebugArgs { command: DebugCommand::Verify(args) }) => verify::run(&args, out),
     }
 }

@@ -12,12 +12,19 @@ use crate::exit::Failure;
 use crate::output::{DIM, KEY, paint};
 use crate::{memory, size};
 
-/// How much work and memory a model may cost.
+/// Limits that differ from their defaults.
 #[derive(Debug, Default, Args)]
-pub(crate) struct LimitArgs {
+pub(crate) struct LimitChanges {
     /// Change a limit, once for each, as in `nodes=20M` or `input_bytes=4GiB`; `onnx explain --list limits` lists them.
     #[arg(long = "limit", value_name = "NAME=N", value_parser = bound, display_order = 92, help_heading = COMMON)]
     changed: Vec<(String, u64)>,
+}
+
+/// How much work and memory a model may cost.
+#[derive(Debug, Default, Args)]
+pub(crate) struct LimitArgs {
+    #[command(flatten)]
+    changes: LimitChanges,
     /// End the command after this time, as in `90s` or `5m`; it then writes no output.
     #[arg(long, value_name = "TIME", value_parser = timeout, display_order = 93, help_heading = COMMON)]
     timeout: Option<Interrupt>,
@@ -36,6 +43,18 @@ impl LimitArgs {
     }
 
     /// The limits only.
+    pub(crate) fn limits(&self) -> Limits {
+        self.changes.limits()
+    }
+}
+
+impl LimitChanges {
+    /// The names and values.
+    pub(crate) fn changed(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.changed.iter().map(|(name, value)| (name.as_str(), *value))
+    }
+
+    /// All limits.
     pub(crate) fn limits(&self) -> Limits {
         let mut limits = Limits { run_steps: RUN_STEPS, ..Limits::default() };
         if let Some(bytes) = memory::usable() {

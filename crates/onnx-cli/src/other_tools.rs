@@ -180,7 +180,9 @@ fn of_argument(word: &str, words: &[String]) -> Option<Failure> {
     }
     if is("check") && ["-o", "--output"].contains(&word) {
         let help = "copy the model first, and repair the copy; `--dry-run` shows what would be repaired";
-        return Some(Failure::new("`check` writes no other file: `--fix` repairs the model in place").help(help));
+        return Some(
+            Failure::new("`check` writes no other file: `--fix` repairs the model in place").help(help),
+        );
     }
     None
 }

@@ -227,7 +227,10 @@ impl Command {
             }
             Self::Ops(args) => args.model().into_iter().collect(),
             Self::Debug(DebugArgs { command: DebugCommand::Verify(args) }) => all(&args.files),
-            Self::Explain(_) | Self::Smith(_) | Self::Completions(_) => Vec::new(),
+            Self::Scan(args) => all(&args.files),
+            Self::Explain(_) | Self::Smith(_) | Self::Completions(_) | Self::Man(_) | Self::SelfTest(_) => {
+                Vec::new()
+            }
         }
     }
 
@@ -262,6 +265,9 @@ impl Command {
             Self::Ops(_) => "ops",
             Self::Smith(_) => "smith",
             Self::Completions(_) => "completions",
+            Self::Man(_) => "man",
+            Self::SelfTest(_) => "self-test",
+            Self::Scan(_) => "scan",
             Self::Debug(DebugArgs { command: DebugCommand::Verify(_) }) => "debug verify",
         }
     }
@@ -296,7 +302,8 @@ impl Command {
             Self::Fmt(args) => args.report.format,
             Self::Print(args) => args.report.effective_format(),
             Self::Draw(args) => args.report.effective_format(),
-            Self::Completions(_) | Self::View(_) => ReportFormat::Text,
+            Self::SelfTest(args) => args.report.format,
+            Self::Completions(_) | Self::Man(_) | Self::Scan(_) | Self::View(_) => ReportFormat::Text,
         }
     }
 }

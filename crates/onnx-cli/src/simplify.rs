@@ -129,8 +129,7 @@ fn edits(done: &PipelineReport) -> Vec<(String, usize)> {
     let standard = RuleSet::standard().unwrap_or_default();
     let has = |rules: &RuleSet, name: &str| rules.rules().any(|rule| rule.name() == name);
     // The fusions are read only if other rules do not have the name.
-    let is_fusion =
-        |name: &str| !has(&standard, name) && has(&RuleSet::fusions().unwrap_or_default(), name);
+    let is_fusion = |name: &str| !has(&standard, name) && has(&RuleSet::fusions().unwrap_or_default(), name);
     let mut counts: Vec<(String, usize)> = Vec::new();
     for entry in &done.journal {
         let name = match () {

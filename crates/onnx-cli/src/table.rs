@@ -318,16 +318,19 @@ fn text(columns: &[Column], rows: &[Vec<Value>]) -> String {
     text
 }
 
-fn csv(columns: &[Column], rows: &[Vec<Value>]) -> String {
-    // Names act in a log: characters that are not printed are escaped, line breaks too.
-    let field = |text: &str| match Clean(text).to_string() {
+/// Text as a field of a table with commas. Names act in a log: characters that are not printed are escaped, line breaks too.
+pub(crate) fn csv_field(text: &str) -> String {
+    match Clean(text).to_string() {
         text if text.contains([',', '"']) => format!("\"{}\"", text.replace('"', "\"\"")),
         text => text,
-    };
+    }
+}
+
+fn csv(columns: &[Column], rows: &[Vec<Value>]) -> String {
     let headings: Vec<&str> = columns.iter().map(|column| column.name).collect();
     let mut text = format!("{}\r\n", headings.join(","));
     for row in rows {
-        let fields: Vec<String> = row.iter().map(|value| field(&plain(Some(value)))).collect();
+        let fields: Vec<String> = row.iter().map(|value| csv_field(&plain(Some(value)))).collect();
         let _ = write!(text, "{}\r\n", fields.join(","));
     }
     text

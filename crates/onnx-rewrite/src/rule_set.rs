@@ -137,8 +137,7 @@ impl RuleSet {
     /// These rules, and then others. A rule replaces one of the same name.
     #[must_use]
     pub fn and(self, others: &Self) -> Self {
-        let is_kept =
-            |pattern: &&Arc<Pattern>| others.rules().all(|other| other.name != pattern.rule.name);
+        let is_kept = |pattern: &&Arc<Pattern>| others.rules().all(|other| other.name != pattern.rule.name);
         let patterns = self.patterns.iter().filter(is_kept).chain(&others.patterns).cloned().collect();
         let mut all = Self::of_patterns(patterns).with_costs(self.costs.clone());
         for function in self.functions.iter().chain(&others.functions) {

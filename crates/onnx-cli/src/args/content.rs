@@ -54,14 +54,14 @@ Examples:
   onnx diff a.onnx b.onnx --structure           without reading weights
   onnx diff a.onnx b.onnx --weights --rtol 1e-3  which weights differ by more than that?
   onnx diff a.onnx b.onnx --no-metadata --format json
-  git config diff.onnx.command 'onnx diff --git' && echo '*.onnx diff=onnx' >> .gitattributes";
+  onnx diff --install-git                       make `git diff` and `git log -p` show models";
 
 /// Arguments of `onnx diff`.
 #[derive(Debug, Args)]
 #[command(after_help = DIFF_EXAMPLES)]
 pub(crate) struct DiffArgs {
-    /// The two models; `-` is standard input. With `--git`, what git passes.
-    #[arg(required = true, num_args = 1..=9, value_names = ["A", "B"], value_hint = ValueHint::FilePath)]
+    /// The two models; `-` is standard input. With `--git` and `--textconv`, what git passes.
+    #[arg(required_unless_present = "install_git", num_args = 1..=9, value_names = ["A", "B"], value_hint = ValueHint::FilePath)]
     pub(crate) files: Vec<PathBuf>,
     /// List only differences of weights.
     #[arg(long)]
@@ -77,6 +77,18 @@ pub(crate) struct DiffArgs {
     /// Be git's external diff driver: take its arguments, and exit with 0 although models differ.
     #[arg(long, conflicts_with_all = ["weights", "format"])]
     pub(crate) git: bool,
+    /// Be git's conversion to text: print one model, and exit with 0 although it is none.
+    #[arg(long, conflicts_with_all = ["git", "weights", "format"], hide_short_help = true)]
+    pub(crate) textconv: bool,
+    /// Set git up to show models with this command, and print how to undo it.
+    #[arg(long, conflicts_with_all = ["files", "git", "textconv", "weights", "format"])]
+    pub(crate) install_git: bool,
+    /// With `--install-git`: for all repositories of the user.
+    #[arg(long, requires = "install_git", conflicts_with = "local")]
+    pub(crate) global: bool,
+    /// With `--install-git`: for the repository around the current directory, which is the default.
+    #[arg(long, requires = "install_git")]
+    pub(crate) local: bool,
     #[command(flatten)]
     pub(crate) report: ReportArgs,
     #[command(flatten)]

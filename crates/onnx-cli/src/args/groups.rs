@@ -8,20 +8,22 @@ use clap::{Arg, Command, CommandFactory as _, FromArgMatches as _};
 use super::{COMMON, Cli, STYLES};
 
 /// The groups in the order of the help, with the names of their commands.
-const GROUPS: [(&str, &[&str]); 4] = [
+const GROUPS: [(&str, &[&str]); 3] = [
     (
         "Inspect and run a model",
         &[
             "info", "print", "draw", "view", "find", "cost", "weights", "hash", "diff", "check", "infer",
-            "run", "compare",
+            "run", "compare", "scan",
         ],
     ),
     (
         "Change a model",
         &["simplify", "rewrite", "convert", "quantize", "edit", "extract", "merge", "inline", "outline"],
     ),
-    ("Write and test tools", &["fmt", "smith", "reduce"]),
-    ("Look up", &["ops", "explain", "completions"]),
+    (
+        "Write and test tools, look up",
+        &["fmt", "smith", "reduce", "ops", "explain", "completions", "man", "self-test"],
+    ),
 ];
 
 /// Reads the arguments of the process.
@@ -61,7 +63,7 @@ const ONE_LINE: [(&str, &str); 3] = [("run", "rtol"), ("run", "atol"), ("run", "
 /// Examples that the short help of a command has at most.
 const EXAMPLES: usize = 5;
 /// Examples that the short help of the program has at most, which lists the commands, too.
-const PROGRAM_EXAMPLES: usize = 2;
+const PROGRAM_EXAMPLES: usize = 1;
 /// Columns of the short help.
 const WIDTH: usize = 100;
 /// Columns of an option and its value.
@@ -160,8 +162,18 @@ mod tests {
     const GROWING: &str = include_str!("../../../../tests/hostile/growth/commands.txt");
 
     /// Commands that read no model, so that none grows, and `view`, which ends with its page.
-    const WITHOUT_MODEL: [&str; 8] =
-        ["explain", "ops list", "ops search", "ops show", "ops export", "smith", "completions", "view"];
+    const WITHOUT_MODEL: [&str; 10] = [
+        "explain",
+        "ops list",
+        "ops search",
+        "ops show",
+        "ops export",
+        "smith",
+        "completions",
+        "man",
+        "self-test",
+        "view",
+    ];
 
     /// The names of the subcommands that have none themselves.
     fn leaves(command: &Command, path: &str, found: &mut Vec<String>) {

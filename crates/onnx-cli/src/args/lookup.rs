@@ -1,6 +1,8 @@
-//! Arguments of `onnx explain` and `onnx completions`.
+//! Arguments of commands that are about the program: `explain`, `completions`, `man` and `self-test`.
 
-use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum, ValueHint};
 
 use crate::report::ReportArgs;
 
@@ -58,4 +60,38 @@ pub(crate) struct CompletionsArgs {
     /// The shell.
     #[arg(value_enum, value_name = "SHELL")]
     pub(crate) shell: clap_complete::Shell,
+}
+
+const MAN_EXAMPLES: &str = "\
+Examples:
+  onnx man | man -l -                             the commands
+  onnx man weights list | man -l -
+  onnx man -o man1                                all pages, for a directory of `MANPATH`";
+
+/// Arguments of `onnx man`.
+#[derive(Debug, Args)]
+#[command(after_help = MAN_EXAMPLES)]
+pub(crate) struct ManArgs {
+    /// The command; without this, the page of the program.
+    #[arg(value_name = "COMMAND", conflicts_with = "output_dir")]
+    pub(crate) command: Vec<String>,
+    /// Write the pages of all commands into a directory, which is made if it does not exist.
+    #[arg(short, long = "output", value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) output_dir: Option<PathBuf>,
+}
+
+const SELF_TEST_EXAMPLES: &str = "\
+Models, inputs and answers of the reference are part of the program. Exit status 1: an answer is
+another one here, and the program is not reliable on this machine.
+
+Examples:
+  onnx self-test
+  onnx self-test --format json";
+
+/// Arguments of `onnx self-test`.
+#[derive(Debug, Args)]
+#[command(after_help = SELF_TEST_EXAMPLES)]
+pub(crate) struct SelfTestArgs {
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
 }

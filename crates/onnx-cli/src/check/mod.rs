@@ -16,7 +16,7 @@ use onnx_compose::{Target, unsupported};
 use onnx_diag::{Caps, Diagnostic, LocusStep, Policy, Rule, Severity, Sink};
 use onnx_ir::{Model, OpsetImport};
 use onnx_schema::{LATEST_IR_VERSION, Registry, domain, latest_opset};
-use onnx_shape_infer::InferOptions;
+use onnx_shape_infer::{InferOptions, Inference};
 
 use crate::args::{CheckArgs, RuleProfile};
 use crate::exit::{Failure, Faults, Outcome};
@@ -264,8 +264,7 @@ fn options(loaded: &Loaded, args: &CheckArgs, policy: &Policy, caps: Caps) -> Re
         .with_external(external(loaded, args)?))
 }
 
-/// Adds what inference finds. The reference follows no elements there. What follows from an error of the checker at the same
-/// node is left out.
+/// Adds what inference finds. The reference follows no elements there.
 fn inferred(
     loaded: &mut Loaded,
     args: &CheckArgs,
@@ -282,6 +281,13 @@ fn inferred(
     (limits.findings_per_rule, limits.findings) = (usize::MAX, usize::MAX);
     let inference = onnx_shape_infer::infer(&loaded.model, &options);
     loaded.execution.interrupt.check()?;
+    add_contradictions(&inference, sink);
+    Ok(())
+}
+
+/// Adds the diagnostics of inference to those of the checker. What follows from an error of the checker at the same node is left
+/// out.
+pub(crate) fn add_contradictions(inference: &Inference, sink: &mut Sink) {
     let node = |found: &Diagnostic| {
         let steps = found.locus.steps();
         let at = steps.iter().rposition(|step| matches!(step, LocusStep::Node { .. }))?;
@@ -294,7 +300,6 @@ fn inferred(
             sink.report(found.clone());
         }
     }
-    Ok(())
 }
 
 /// The external data files of the model. Comparing their digests reads them, so this is done only if all elements are

@@ -122,3 +122,181 @@ fn git_shows_edits_of_models() {
     assert!(out.contains("+ model with 3 nodes"), "{out}");
     assert!(!out.contains("- model"), "{out}");
 }
+
+/// A repository, in which the command `onnx` is this one.
+struct Repository(Folder);
+
+impl Repository {
+    fn new() -> Option<Self> {
+        let folder = Folder::with("m.onnxtxt", model("a = Exp (x) b = Elu <alpha = 0.5> (a) y = Mul (b, w)"));
+        folder.put("home/empty", "");
+        folder.put("bin/empty", "");
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_onnx"), folder.path().join("bin/onnx")).unwrap();
+        folder.put("work/.gitkeep", "");
+        let found = Self(folder);
+        let is_there = found.run("git", &["init", "-q"], "work").is_some();
+        if !is_there {
+            println!("git is not installed, so its driver is not tested");
+        }
+        is_there.then_some(found)
+    }
+
+    /// Runs a program in a folder, with the configuration of a user of its own; returns its status and what it writes.
+    fn run(&self, program: &str, words: &[&str], folder: &str) -> Option<(i32, String)> {
+        let root = self.0.path();
+        let path = format!("{}:{}", root.join("bin").display(), std::env::var("PATH").unwrap());
+        let mut command = Command::new(if program == "onnx" { env!("CARGO_BIN_EXE_onnx") } else { program });
+        command.args(words).current_dir(root.join(folder)).env("PATH", path).env("HOME", root.join("home"));
+        command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CEILING_DIRECTORIES", root);
+        for name in ["XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "GIT_DIR", "GIT_WORK_TREE"] {
+            command.env_remove(name);
+        }
+        for name in ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"] {
+            command.env(name, "a@example.com");
+        }
+        let done = command.output().ok()?;
+        let text = [done.stdout, done.stderr].concat();
+        Some((done.status.code().unwrap(), String::from_utf8(text).unwrap()))
+    }
+
+    #[track_caller]
+    fn git(&self, words: &[&str]) -> String {
+        let (status, text) = self.run("git", words, "work").unwrap();
+        assert_eq!(status, 0, "git {words:?}: {text}");
+        text
+    }
+
+    #[track_caller]
+    fn install(&self, words: &[&str], folder: &str, status: i32) -> String {
+        let words = [&["diff", "--install-git"], words].concat();
+        let (found, text) = self.run("onnx", &words, folder).unwrap();
+        assert_eq!(found, status, "{text}");
+        text
+    }
+
+    fn commit(&self, alpha: &str) {
+        self.0.put(
+            "m.onnxtxt",
+            model("a = Exp (x) b = Elu <alpha = 0.5> (a) y = Mul (b, w)").replace("0.5", alpha),
+        );
+        onnx(&self.0, "convert m.onnxtxt -o work/m.onnx").exits(0);
+        self.0.put("work/broken.onnx", format!("nothing {alpha}"));
+        self.git(&["add", "."]);
+        self.git(&["commit", "-qm", alpha]);
+    }
+}
+
+#[test]
+fn one_command_sets_git_up() {
+    let Some(repository) = Repository::new() else { return };
+    repository.0.put("work/.gitattributes", "*.onnx filter=lfs diff=lfs\n*.bin binary");
+    let told = repository.install(&[], "work", 0);
+    let file = repository.0.path().canonicalize().unwrap().join("work/.gitattributes");
+    assert_eq!(
+        told,
+        format!(
+            "set in this repository: diff.onnx.command, diff.onnx.textconv, diff.onnx.binary\n\
+             added to {0}: *.onnx diff=onnx\n\
+             undo: git config --local --remove-section diff.onnx, and delete `*.onnx diff=onnx` from {0}\n",
+            file.display()
+        )
+    );
+    let attributes = "*.onnx filter=lfs diff=lfs\n*.bin binary\n*.onnx diff=onnx\n";
+    assert_eq!(repository.0.get("work/.gitattributes"), attributes.as_bytes());
+    // Again, also below: nothing changes.
+    let config = repository.0.get("work/.git/config");
+    repository.0.put("work/inner/x", "");
+    for folder in ["work", "work/inner"] {
+        let told = repository.install(&["--local"], folder, 0);
+        assert!(told.starts_with("git shows models as text in this repository already\nundo: "), "{told}");
+    }
+    assert_eq!(repository.0.get("work/.git/config"), config);
+    assert_eq!(repository.0.get("work/.gitattributes"), attributes.as_bytes());
+
+    repository.0.put("work/.gitattributes", "*.onnx diff=onnx\n");
+    repository.commit("0.5");
+    repository.commit("0.25");
+    let found = repository.git(&["diff", "HEAD~1", "--", "m.onnx"]);
+    assert!(
+        found.starts_with("onnx diff m.onnx\n") && found.contains("attribute alpha: 0.5 -> 0.25"),
+        "{found}"
+    );
+    // Commands that use no driver show texts, also of files that are no models.
+    let found = repository.git(&["log", "-p", "-1"]);
+    assert!(
+        found.contains("\n-") && found.contains("alpha = 0.25") && found.contains("alpha = 0.5"),
+        "{found}"
+    );
+    assert!(found.contains("the file is not a model: "), "{found}");
+    let found = repository.git(&["blame", "-s", "m.onnx"]);
+    assert!(found.contains("alpha = 0.25"), "{found}");
+    let found = repository.git(&["diff", "--no-ext-diff", "--no-textconv", "HEAD~1", "--", "broken.onnx"]);
+    assert!(found.contains("Binary files"), "{found}");
+
+    // The line that undoes it.
+    repository.git(&["config", "--local", "--remove-section", "diff.onnx"]);
+    let (status, _) = repository.run("git", &["config", "--get-regexp", "^diff"], "work").unwrap();
+    assert_eq!(status, 1);
+}
+
+#[test]
+fn git_is_set_up_for_a_user() {
+    let Some(repository) = Repository::new() else { return };
+    let told = repository.install(&["--global"], "home", 0);
+    assert!(told.starts_with("set for this user: diff.onnx.command, "), "{told}");
+    assert_eq!(repository.0.get("home/.config/git/attributes"), b"*.onnx diff=onnx\n");
+    let told = repository.install(&["--global"], "home", 0);
+    assert!(told.starts_with("git shows models as text for this user already\n"), "{told}");
+    assert_eq!(repository.0.get("home/.config/git/attributes"), b"*.onnx diff=onnx\n");
+    repository.commit("0.5");
+    repository.commit("0.25");
+    let found = repository.git(&["diff", "HEAD~1", "--", "m.onnx"]);
+    assert!(found.contains("attribute alpha: 0.5 -> 0.25"), "{found}");
+    // A file of attributes that the user chose.
+    repository.git(&["config", "--global", "core.attributesFile", "~/mine"]);
+    repository.install(&["--global"], "home", 0);
+    assert_eq!(repository.0.get("home/mine"), b"*.onnx diff=onnx\n");
+}
+
+#[test]
+fn git_is_not_set_up_where_that_has_no_effect() {
+    let Some(repository) = Repository::new() else { return };
+    let told = repository.install(&[], "home", 2);
+    assert!(told.contains("git refuses: not a git repository") && told.contains("= help: "), "{told}");
+    let told = repository.install(&["--local"], "work/.git", 2);
+    assert!(told.contains("git refuses: this operation must be run in a work tree"), "{told}");
+    repository.install(&["--local", "--global"], "work", 2);
+    repository.install(&["a.onnx", "b.onnx"], "work", 2);
+    repository.install(&["--git"], "work", 2);
+    let (status, told) = repository.run("onnx", &["diff", "a.onnx", "b.onnx", "--global"], "work").unwrap();
+    assert!(status == 2 && told.contains("--install-git"), "{told}");
+    // Another driver is kept, and nothing is changed.
+    repository.git(&["config", "diff.onnx.command", "other"]);
+    let config = repository.0.get("work/.git/config");
+    let told = repository.install(&[], "work", 2);
+    assert!(told.contains("`diff.onnx.command` is `other` already"), "{told}");
+    assert!(told.contains("`git config --local --unset-all diff.onnx.command`"), "{told}");
+    assert_eq!(repository.0.get("work/.git/config"), config);
+    assert!(!repository.0.path().join("work/.gitattributes").exists());
+    // Options of this one are kept.
+    repository.git(&["config", "diff.onnx.command", "onnx diff --git --no-metadata"]);
+    repository.install(&[], "work", 0);
+    assert_eq!(repository.git(&["config", "diff.onnx.command"]), "onnx diff --git --no-metadata\n");
+    // A line that takes precedence is mentioned.
+    repository.0.put("work/.git/info/attributes", "*.onnx -diff\n");
+    repository.0.put("work/.gitattributes", "");
+    let told = repository.install(&[], "work", 0);
+    assert!(told.contains("warning: another line of attributes takes precedence"), "{told}");
+}
+
+#[test]
+fn a_text_for_git_is_printed_whatever_the_file_is() {
+    let folder = Folder::with("m.onnxtxt", model("y = Mul (x, w)"));
+    folder.put("broken.onnx", "nothing");
+    let found = onnx(&folder, "diff --textconv m.onnxtxt").exits(0).out;
+    assert_eq!(found, onnx(&folder, "print --digest m.onnxtxt").exits(0).out);
+    let found = onnx(&folder, "diff --textconv broken.onnx").exits(0);
+    assert!(found.out.starts_with("the file is not a model: ") && found.err.is_empty(), "{found:?}");
+    onnx(&folder, "diff --textconv m.onnxtxt broken.onnx").exits(2).says("one model");
+    onnx(&folder, "diff --textconv --git m.onnxtxt").exits(2);
+}

@@ -3,7 +3,7 @@
 use crate::models;
 use crate::run::{Folder, onnx};
 
-const SUBCOMMANDS: [&str; 27] = [
+const SUBCOMMANDS: [&str; 30] = [
     "check",
     "info",
     "cost",
@@ -31,6 +31,9 @@ const SUBCOMMANDS: [&str; 27] = [
     "explain",
     "smith",
     "completions",
+    "man",
+    "self-test",
+    "scan",
 ];
 
 #[test]
@@ -160,6 +163,7 @@ fn folder_of_examples() -> Folder {
     folder.put("x.npy", [b"\x93NUMPY\x01\0", &length[..], header.as_bytes(), &[0; 24]].concat());
     let rules = "rule neg-neg: exact\nfrom (x) => (y) {\n    y = Neg (Neg (x))\n}\nto (x) => (x) {}\n";
     folder.put("mine.onnxrules", rules);
+    let _ = std::process::Command::new("git").args(["init", "--quiet"]).current_dir(folder.path()).status();
     folder.put("test_data_set_0/x.npy", folder.get("x.npy"));
     folder
 }

@@ -9,7 +9,7 @@ const SCHEMA: &str = include_str!("../../../../docs/schema/onnx-report-1.schema.
 
 /// The envelope, if it follows the schema and the exit status.
 #[track_caller]
-fn envelope(text: &str, run: &Run) -> Value {
+pub(crate) fn envelope(text: &str, run: &Run) -> Value {
     let schema: Value = serde_json::from_str(SCHEMA).unwrap();
     let report: Value = serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"));
     let validator = jsonschema::validator_for(&schema).unwrap();
@@ -23,10 +23,11 @@ fn envelope(text: &str, run: &Run) -> Value {
 }
 
 /// The schemas of the results, by their kinds.
-const RESULTS: [(&str, &str); 32] = [
+const RESULTS: [(&str, &str); 33] = [
     ("infer/1", include_str!("../../../../docs/schema/infer-1.schema.json")),
     ("info/1", include_str!("../../../../docs/schema/info-1.schema.json")),
     ("verify/1", include_str!("../../../../docs/schema/verify-1.schema.json")),
+    ("self-test/1", include_str!("../../../../docs/schema/self-test-1.schema.json")),
     ("limits/1", include_str!("../../../../docs/schema/limits-1.schema.json")),
     ("passes/1", include_str!("../../../../docs/schema/passes-1.schema.json")),
     ("rewrite-rules/1", include_str!("../../../../docs/schema/rewrite-rules-1.schema.json")),
@@ -280,6 +281,14 @@ fn sarif(log: &Value, report: &Value) {
         assert!(run["tool"]["driver"]["rules"][index]["helpUri"].is_string());
         let message = result["message"]["text"].as_str().unwrap();
         assert!(message.starts_with(found["message"].as_str().unwrap()));
+        let has_place = !found["place"]["steps"].as_array().unwrap().is_empty();
+        assert_eq!(message.lines().next().unwrap().ends_with(')'), has_place, "{message}");
+        let region = &result["locations"][0]["physicalLocation"]["region"];
+        // A binary file has no lines, and a part of it that has no position has no region.
+        assert_eq!(
+            (&region["startLine"], &region["byteOffset"]),
+            (&found["at"]["line"], &found["at"]["byte"])
+        );
         found["notes"]
             .as_array()
             .unwrap()

@@ -63,12 +63,7 @@ fn is_quantized_weight(model: &Model, value: ValueId) -> bool {
 }
 
 /// Replaces an initializer by an equal one that is visible where it is; `false` if there is none.
-fn merge(
-    model: &mut Model,
-    value: ValueId,
-    known: &mut Known,
-    data: &dyn DataSource,
-) -> bool {
+fn merge(model: &mut Model, value: ValueId, known: &mut Known, data: &dyn DataSource) -> bool {
     // Callers can override the default of an input.
     if !matches!(model.value(value).def(), Def::Initializer(_)) || model.is_graph_output(value) {
         return false;

@@ -76,12 +76,7 @@ pub(crate) fn specialize(
 /// The types of a model in which no function needs a copy, and the kept nodes with those of functions that they call. `None` if one needs a
 /// copy, or if a type is not known in all calls. One inference knows the types of all calls then; one for each function would visit
 /// the functions that it calls once more.
-fn uniform(
-    model: &Model,
-    inference: &Inference,
-    registry: &Registry,
-    kept: &Kept,
-) -> Option<(Typed, Kept)> {
+fn uniform(model: &Model, inference: &Inference, registry: &Registry, kept: &Kept) -> Option<(Typed, Kept)> {
     let mut typed = Typed { types: Types::default(), functions: Vec::new() };
     collect(model, model.main_graph(), inference, &mut typed.types);
     let mut kept = kept.clone();

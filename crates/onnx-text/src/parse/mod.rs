@@ -305,9 +305,9 @@ impl<'a> Parser<'a> {
         let follows_name = before.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
         match next {
             b'\'' => Some("strings are written in double quotes: `\"text\"`"),
-            b'-' | b'.' | b'/' | b':' | b'+' | b'@' if follows_name => {
-                Some("a name with other characters than letters, digits and `_` is written in quotes: `\"a-name\"`")
-            }
+            b'-' | b'.' | b'/' | b':' | b'+' | b'@' if follows_name => Some(
+                "a name with other characters than letters, digits and `_` is written in quotes: `\"a-name\"`",
+            ),
             _ => None,
         }
     }

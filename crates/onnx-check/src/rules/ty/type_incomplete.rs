@@ -20,7 +20,12 @@ pub(crate) fn check(cx: &mut TypeCx<'_, '_>) {
         return;
     }
     let Some(ty) = cx.ty else {
-        return report(cx, "the type is missing", "declare it, element type and rank at least, or let `onnx infer -o` write the types that it finds", true);
+        return report(
+            cx,
+            "the type is missing",
+            "declare it, element type and rank at least, or let `onnx infer -o` write the types that it finds",
+            true,
+        );
     };
     match &ty.kind {
         TypeKind::Undefined => report(

@@ -67,7 +67,8 @@ fn elem(ty: Option<&Type>) -> Option<ElemType> {
     }
 }
 
-fn message(bytes: &Bytes, ty: Option<&Type>, execution: &Execution) -> Result<Value, Failure> {
+/// The value of a message, which has the form of the declared type.
+pub(crate) fn message(bytes: &Bytes, ty: Option<&Type>, execution: &Execution) -> Result<Value, Failure> {
     if bytes.is_empty() {
         return Err(Failure::new("is empty: it holds no value").help("write the file again"));
     }

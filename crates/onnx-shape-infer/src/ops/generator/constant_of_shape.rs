@@ -30,7 +30,9 @@ fn fill(cx: &mut Cx<'_, '_>) -> Outcome {
             return Err(cx.fail(&TYPE_NOT_ALLOWED, "the shape is a tensor without an element type"));
         }
         Some(other) => {
-            return Err(cx.fail(&TYPE_NOT_ALLOWED, format_args!("the shape is of {other}, and must be of int64")));
+            return Err(
+                cx.fail(&TYPE_NOT_ALLOWED, format_args!("the shape is of {other}, and must be of int64"))
+            );
         }
     }
     cx.shape_of_rank(0, 1)?;

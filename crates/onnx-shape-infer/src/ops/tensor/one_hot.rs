@@ -13,12 +13,14 @@ use crate::family::layout::{Small, fill, position};
 use crate::fault::{BAD_VALUE, SIZES_DIFFER, WRONG_RANK};
 use crate::registry::{OpRules, infer, since};
 
-pub(super) const RULES: OpRules = infer(op::ONE_HOT, &[since(9, of_positions), since(11, one_hot)]).values(&[since(9, values)]);
+pub(super) const RULES: OpRules =
+    infer(op::ONE_HOT, &[since(9, of_positions), since(11, one_hot)]).values(&[since(9, values)]);
 
 /// Before version 11, indices do not count from the end.
 fn of_positions(cx: &mut Cx<'_, '_>) -> Outcome {
     let indices = cx.content(0);
-    let negative = indices.iter().flat_map(|all| all.iter()).filter_map(|index| index.to_f64()).find(|&at| at < 0.0);
+    let negative =
+        indices.iter().flat_map(|all| all.iter()).filter_map(|index| index.to_f64()).find(|&at| at < 0.0);
     if let Some(index) = negative {
         let message = format_args!("the index {index} is negative, which is not allowed before version 11");
         return Err(cx.fail(&BAD_VALUE, message));

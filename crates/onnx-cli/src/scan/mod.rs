@@ -1,0 +1,124 @@
+//! `onnx scan`: a row of facts for each of many files, whatever they are.
+
+mod facts;
+mod row;
+mod table;
+mod worker;
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use crate::args::ScanArgs;
+use crate::exit::{Failure, Outcome};
+use crate::input::{expand, is_stdin};
+use crate::jobs;
+use crate::output::Out;
+use crate::progress::Progress;
+use crate::size::plural;
+
+use facts::Work;
+use table::Table;
+use worker::Workers;
+
+pub(crate) fn run(args: &ScanArgs, out: &mut Out) -> Result<Outcome, Failure> {
+    let work = Work { limits: args.limits.limits(), time: args.file_timeout, checks: !args.no_checks };
+    if args.worker {
+        return worker::serve(&work).map(|()| Outcome::Fine);
+    }
+    if args.files.iter().any(|path| is_stdin(path)) {
+        return Err(Failure::new("a row is about a file, and standard input is none")
+            .help("write the model to a file first"));
+    }
+    let mut table = Table::open(args)?;
+    let (mut files, mut outcome, mut present) = (Vec::new(), Outcome::Fine, 0_u64);
+    for file in expand(&args.files, &["onnx"]) {
+        match file {
+            Ok(path) if table.has(&name(&path)) => present += 1,
+            Ok(path) => files.push(Ok(path)),
+            // A directory has no row.
+            Err(failure) => {
+                outcome = outcome.max(failure.outcome());
+                out.refused(None, &failure)?;
+            }
+        }
+    }
+    let mut counts = Counts::default();
+    let progress = Progress::start("scanning", files.len());
+    let workers = Workers::new(&work, arguments(args));
+    jobs::in_order(
+        files,
+        args.jobs,
+        |path: &Path| workers.row(path, &name(path)),
+        |file, row| {
+            progress.begin(&file);
+            let row = row?;
+            counts.add(&row);
+            progress.aside(|| table.add(&row, out))?;
+            progress.end();
+            if out.is_closed() { Err(closed()) } else { Ok(()) }
+        },
+    )
+    .or_else(|failure| if out.is_closed() { Ok(()) } else { Err(failure) })?;
+    drop(progress);
+    out.summary(&counts.text(present));
+    Ok(outcome)
+}
+
+/// Ends the work when nothing reads the rows; it is not reported.
+fn closed() -> Failure {
+    Failure::new("nothing reads the rows")
+}
+
+/// The arguments of separate processes.
+fn arguments(args: &ScanArgs) -> Vec<OsString> {
+    let mut words = vec![format!("--file-timeout={}ms", args.file_timeout.as_millis()).into()];
+    words.extend(args.limits.changed().map(|(name, value)| format!("--limit={name}={value}").into()));
+    words.extend(args.no_checks.then(|| "--no-checks".into()));
+    words
+}
+
+/// The name of a file in its row. Bytes that are not UTF-8 are escapes, as Python writes them.
+fn name(path: &Path) -> String {
+    use std::fmt::Write as _;
+    let mut name = String::new();
+    for chunk in path.as_os_str().as_encoded_bytes().utf8_chunks() {
+        name.push_str(chunk.valid());
+        for byte in chunk.invalid() {
+            // Writing to a string cannot fail.
+            let _ = write!(name, "\\x{byte:02x}");
+        }
+    }
+    name
+}
+
+/// What the rows tell.
+#[derive(Default)]
+struct Counts {
+    files: u64,
+    ok: u64,
+    faulty: u64,
+}
+
+impl Counts {
+    fn add(&mut self, row: &str) {
+        self.files += 1;
+        let is = |what: &str| u64::from(row.contains(what));
+        self.ok += is("\"ok\":true");
+        self.faulty += is("\"ok\":false,\"stage\":\"done\"");
+    }
+
+    fn text(&self, present: u64) -> String {
+        let Self { files, ok, faulty } = *self;
+        let others = files - ok - faulty;
+        let mut text = format!("{}: {ok} without errors", plural(files, "row"));
+        for (count, what) in [(faulty, "with errors"), (others, "that ended early")] {
+            if count > 0 {
+                text.push_str(&format!(", {count} {what}"));
+            }
+        }
+        if present > 0 {
+            text.push_str(&format!("; {} present before", plural(present, "row")));
+        }
+        text
+    }
+}

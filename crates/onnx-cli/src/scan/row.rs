@@ -1,0 +1,147 @@
+//! A row: what is known about one file, with the columns of `SCAN_SCHEMA` of the Python package.
+
+use onnx_diag::Clean;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::exit::Failure;
+use crate::json::JsonText;
+use crate::table::csv_field;
+
+/// The columns in their order.
+pub(super) const COLUMNS: [&str; 20] = [
+    "path",
+    "ok",
+    "stage",
+    "error_code",
+    "error",
+    "bytes",
+    "bytes_read",
+    "ir_version",
+    "opsets",
+    "producer",
+    "nodes",
+    "functions",
+    "parameters",
+    "weight_bytes",
+    "external_files",
+    "errors",
+    "warnings",
+    "unknown_shapes",
+    "seconds",
+    "version",
+];
+
+/// Facts about a file. What is not known is absent.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(super) struct Row {
+    pub(super) path: String,
+    /// Everything was done, and no error was found.
+    pub(super) ok: bool,
+    /// `done`, or where it ended.
+    pub(super) stage: &'static str,
+    pub(super) error_code: Option<&'static str>,
+    pub(super) error: Option<String>,
+    pub(super) bytes: Option<u64>,
+    /// How much of the file was read; unknown where it is mapped.
+    pub(super) bytes_read: Option<u64>,
+    pub(super) ir_version: Option<i64>,
+    pub(super) opsets: Option<String>,
+    pub(super) producer: Option<String>,
+    pub(super) nodes: Option<u64>,
+    pub(super) functions: Option<u64>,
+    pub(super) parameters: Option<u64>,
+    pub(super) weight_bytes: Option<u64>,
+    pub(super) external_files: Option<u64>,
+    pub(super) errors: Option<u64>,
+    pub(super) warnings: Option<u64>,
+    pub(super) unknown_shapes: Option<u64>,
+    pub(super) seconds: f64,
+    pub(super) version: &'static str,
+}
+
+impl Row {
+    /// A row about a file that nothing is known about.
+    pub(super) fn new(path: String) -> Self {
+        Self { path, stage: "read", version: env!("CARGO_PKG_VERSION"), ..Self::default() }
+    }
+
+    /// The same where something ended the work.
+    pub(super) fn failed(mut self, code: &'static str, error: impl ToString) -> Self {
+        (self.error_code, self.error) = (Some(code), Some(error.to_string()));
+        self
+    }
+
+    /// The row as a line of JSON, without its end.
+    pub(super) fn json(&self) -> Result<String, Failure> {
+        let most = |number: Option<u64>| number.map(|number| number.min(i64::MAX as u64));
+        let bounded = Self {
+            error: self.error.as_deref().map(cut),
+            opsets: self.opsets.as_deref().map(cut),
+            producer: self.producer.as_deref().map(cut),
+            bytes: most(self.bytes),
+            parameters: most(self.parameters),
+            weight_bytes: most(self.weight_bytes),
+            ..self.clone()
+        };
+        Ok(JsonText::of(&bounded)?.as_str().to_owned())
+    }
+}
+
+/// Text that comes from a file, which ends after 1,000 characters.
+fn cut(text: &str) -> String {
+    const MOST: usize = 1000;
+    match text.char_indices().nth(MOST) {
+        None => text.to_owned(),
+        Some(_) => text.chars().take(MOST - 1).chain(['…']).collect(),
+    }
+}
+
+/// The headings of a table.
+pub(super) fn csv_head() -> String {
+    COLUMNS.join(",")
+}
+
+/// A row of JSON as a line of a table. Control characters are escaped, so that each row is one line.
+pub(super) fn csv(json: &str) -> Result<String, Failure> {
+    let row: Value = serde_json::from_str(json).map_err(Failure::defect)?;
+    let cell = |name: &&str| match row.get(name) {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => csv_field(text),
+        Some(value) => value.to_string(),
+    };
+    Ok(COLUMNS.iter().map(cell).collect::<Vec<_>>().join(","))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PYTHON: &str = include_str!("../../../../python/onnxkit/_scan.py");
+
+    #[test]
+    fn the_columns_are_those_of_python() {
+        let schema = PYTHON.split("SCAN_SCHEMA: ").nth(1).unwrap().split("\n}").next().unwrap();
+        let columns: Vec<&str> = schema.lines().filter_map(|line| line.trim().split('"').nth(1)).collect();
+        assert_eq!(columns, COLUMNS);
+        let json = Row::new("a".to_owned()).json().unwrap();
+        let keys: Vec<&str> = json.split('"').filter(|word| COLUMNS.contains(word)).collect();
+        assert_eq!(keys, COLUMNS);
+    }
+
+    #[test]
+    fn a_row_is_one_line_whatever_the_texts_are() {
+        let mut row = Row::new("a,\"b\"\n\u{1b}[31m".to_owned()).failed("LoadError", "x".repeat(2000));
+        (row.parameters, row.producer) = (Some(u64::MAX), Some("p\r\nq".to_owned()));
+        let json = row.json().unwrap();
+        let read: Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(read["path"], "a,\"b\"\n\u{1b}[31m");
+        assert_eq!(read["parameters"], i64::MAX);
+        assert_eq!(read["error"].as_str().unwrap(), format!("{}…", "x".repeat(999)));
+        assert!(!json.contains(['\n', '\u{1b}']), "{json}");
+        let line = csv(&json).unwrap();
+        let start = r#""a,""b""\n\u{1b}[31m",false,read,LoadError,xxx"#;
+        assert!(line.starts_with(start), "{line}");
+        assert!(line.contains(r",p\r\nq,,,9223372036854775807,,,,,,0.0,"), "{line}");
+    }
+}

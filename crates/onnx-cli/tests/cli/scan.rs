@@ -1,0 +1,231 @@
+//! `onnx scan`: a row for each file, whatever it is.
+
+use serde_json::Value;
+
+use crate::run::{Folder, Run, onnx};
+
+const GOOD: &str = "<ir_version: 10, opset_import: [\"\": 21, \"com.acme\": 3], producer_name: \"p\">
+    g (float[N, 2] x) => (float[N, 2] y) <float[2] w = {1, 2}> { y = Mul (x, w) }";
+
+/// Files of several kinds: models, valid and not, and what is none.
+fn folder() -> Folder {
+    let folder = Folder::with("good.onnxtxt", GOOD);
+    let faulty = GOOD.replace("y = Mul (x, w)", "y = Mul (x)");
+    folder.put("faulty.onnxtxt", faulty);
+    for name in ["good", "faulty"] {
+        folder.put(&format!("models/{name}.onnx"), "");
+        onnx(&folder, &format!("convert {name}.onnxtxt -o models/{name}.onnx")).exits(0);
+    }
+    folder.put("models/empty.onnx", "");
+    folder.put("models/inner/text.onnx", "Dear all,\n\nthe model is attached.\n");
+    folder
+}
+
+#[track_caller]
+fn rows(run: &Run) -> Vec<Value> {
+    let rows = run
+        .out
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")));
+    rows.collect()
+}
+
+/// The path, whether all is well, the stage and the code of the error.
+fn brief(rows: &[Value]) -> Vec<String> {
+    let brief = |row: &Value| {
+        let code = row["error_code"].as_str().unwrap_or("-");
+        format!("{} {} {} {code}", row["path"].as_str().unwrap(), row["ok"], row["stage"].as_str().unwrap())
+    };
+    rows.iter().map(brief).collect()
+}
+
+#[test]
+fn every_file_has_a_row() {
+    let folder = folder();
+    let run = onnx(&folder, "scan models missing.onnx models/good.onnx good.onnxtxt").exits(0);
+    let found = rows(&run);
+    assert_eq!(
+        brief(&found),
+        [
+            "models/empty.onnx false load LoadError",
+            "models/faulty.onnx false done -",
+            "models/good.onnx true done -",
+            "models/inner/text.onnx false load LoadError",
+            "missing.onnx false read FileNotFoundError",
+            "models/good.onnx true done -",
+            "good.onnxtxt true done -",
+        ]
+    );
+    assert_eq!(run.err, "7 rows: 3 without errors, 1 with errors, 3 that ended early\n");
+    let mut good = found[2].clone();
+    assert!(good["seconds"].as_f64().unwrap() >= 0.0);
+    good["seconds"] = Value::Null;
+    let bytes = folder.get("models/good.onnx").len();
+    let expected = format!(
+        r#"{{"path":"models/good.onnx","ok":true,"stage":"done","error_code":null,"error":null,"bytes":{bytes},"bytes_read":{bytes},
+        "ir_version":10,"opsets":"ai.onnx=21,com.acme=3","producer":"p","nodes":1,"functions":0,"parameters":2,"weight_bytes":8,
+        "external_files":0,"errors":0,"warnings":0,"unknown_shapes":0,"seconds":null,"version":"{}"}}"#,
+        env!("CARGO_PKG_VERSION")
+    );
+    assert_eq!(good, serde_json::from_str::<Value>(&expected).unwrap());
+    assert_eq!(found[1]["errors"], 1);
+    assert_eq!(found[0]["error"], "the file is empty");
+    assert_eq!(found[4]["error"], "No such file or directory");
+}
+
+#[test]
+fn rows_do_not_depend_on_the_number_of_processes() {
+    let folder = folder();
+    for index in 0..20 {
+        folder.put(&format!("models/{index}.onnx"), folder.get("models/good.onnx"));
+    }
+    let without_times = |jobs: &str| {
+        let mut rows = rows(&onnx(&folder, &format!("scan models --jobs {jobs}")).exits(0));
+        rows.iter_mut().for_each(|row| row["seconds"] = Value::Null);
+        rows
+    };
+    let one = without_times("1");
+    assert_eq!(one.len(), 24);
+    assert_eq!(without_times("3"), one);
+}
+
+#[test]
+fn tables_have_the_same_rows() {
+    let folder = folder();
+    let run = onnx(&folder, "scan models --to csv").exits(0);
+    let lines: Vec<&str> = run.out.split_terminator("\r\n").collect();
+    let head = "path,ok,stage,error_code,error,bytes,bytes_read,ir_version,opsets,producer,nodes,functions,parameters,\
+                weight_bytes,external_files,errors,warnings,unknown_shapes,seconds,version";
+    assert_eq!(lines[0], head);
+    assert_eq!(lines.len(), 5);
+    assert!(lines[3].starts_with("models/good.onnx,true,done,,,"), "{}", lines[3]);
+    assert!(lines[3].contains(",10,\"ai.onnx=21,com.acme=3\",p,1,0,2,8,0,0,0,0,"), "{}", lines[3]);
+}
+
+#[test]
+fn a_scan_that_was_killed_is_continued() {
+    let folder = folder();
+    for (form, file) in [("jsonl", "rows.jsonl"), ("csv", "rows.csv")] {
+        let scan = format!("scan models --to {form} -o {file}");
+        onnx(&folder, &scan).exits(0);
+        let whole = String::from_utf8(folder.get(file)).unwrap();
+        let lines = if form == "csv" { 5 } else { 4 };
+        assert_eq!(whole.lines().count(), lines);
+        onnx(&folder, &scan).exits(2).says("the file exists").says("--resume");
+        assert_eq!(folder.get(file), whole.as_bytes());
+        // Two rows are complete, and one is not.
+        let ends: Vec<usize> = whole.match_indices('\n').map(|(at, _)| at + 1).collect();
+        folder.put(file, &whole[..ends[lines - 3] + 9]);
+        let run = onnx(&folder, &format!("{scan} --resume")).exits(0);
+        assert!(run.err.ends_with("; 2 rows present before\n"), "{}", run.err);
+        let again = String::from_utf8(folder.get(file)).unwrap();
+        let paths = |text: &str| -> Vec<String> {
+            text.lines().map(|line| line.split(",").next().unwrap().to_owned()).collect()
+        };
+        assert_eq!(paths(&again), paths(&whole));
+        assert!(again.starts_with(&whole[..ends[lines - 3]]));
+        // Nothing is left.
+        onnx(&folder, &format!("{scan} --resume")).exits(0).says("0 rows");
+        assert_eq!(folder.get(file), again.as_bytes());
+        // The first line is incomplete.
+        folder.put(file, &whole[..8]);
+        onnx(&folder, &format!("{scan} --resume")).exits(0);
+        assert_eq!(paths(&String::from_utf8(folder.get(file)).unwrap()), paths(&whole));
+        // A file that is none of ours is kept.
+        for other in ["name,size\na,1\n", "{\"a\": 1}\n", "notes", "\u{fe}\n"] {
+            folder.put(file, other);
+            onnx(&folder, &format!("{scan} --resume")).exits(2).says("is not a row of this command");
+            assert_eq!(folder.get(file), other.as_bytes());
+        }
+        onnx(&folder, &format!("{scan} --force")).exits(0);
+        assert_eq!(paths(&String::from_utf8(folder.get(file)).unwrap()), paths(&whole));
+    }
+}
+
+#[test]
+fn other_files_are_never_replaced() {
+    let folder = folder();
+    let model = folder.get("models/good.onnx");
+    for flag in ["", " --force", " --resume"] {
+        onnx(&folder, &format!("scan models -o models/good.onnx{flag}")).exits(2);
+        assert_eq!(folder.get("models/good.onnx"), model);
+    }
+    // The form of an output may change.
+    onnx(&folder, "scan models -o rows").exits(0);
+    onnx(&folder, "scan models -o rows --to csv --force").exits(0);
+    assert!(folder.get("rows").starts_with(b"path,ok,"));
+    onnx(&folder, "scan models -o rows --resume")
+        .exits(2)
+        .says("is not a row of this command with `--to jsonl`");
+    #[cfg(unix)]
+    onnx(&folder, "scan models -o /dev/null").exits(0);
+    #[cfg(unix)]
+    onnx(&folder, "scan models -o /dev/null --resume").exits(2).says("only a regular file");
+}
+
+#[test]
+fn limits_and_times_are_of_a_file() {
+    let folder = folder();
+    let run = onnx(&folder, "scan models --limit nodes=0").exits(0);
+    assert_eq!(rows(&run)[2]["error_code"], "LimitError");
+    let run = onnx(&folder, "scan models --file-timeout 0s").exits(0);
+    assert_eq!(brief(&rows(&run))[2], "models/good.onnx false load Stopped");
+    let run = onnx(&folder, "scan models --no-checks").exits(0);
+    let row = &rows(&run)[1];
+    assert_eq!(
+        (&row["ok"], &row["errors"], &row["unknown_shapes"]),
+        (&true.into(), &Value::Null, &Value::Null)
+    );
+}
+
+#[test]
+fn arguments_that_have_no_meaning_are_refused() {
+    let folder = folder();
+    onnx(&folder, "scan").exits(2).says("<FILE>");
+    onnx(&folder, "scan -").exits(2).says("standard input");
+    onnx(&folder, "scan models --resume").exits(2).says("--output");
+    onnx(&folder, "scan models -o - --resume").exits(2).says("standard output");
+    onnx(&folder, "scan models --to parquet").exits(2).says("jsonl").says("csv");
+    onnx(&folder, "scan models -o missing/rows.jsonl").exits(2).says("cannot be written");
+    folder.put("none/notes.txt", "");
+    let run = onnx(&folder, "scan none models/good.onnx").exits(2).says("there is no *.onnx file");
+    assert_eq!(brief(&rows(&run)), ["models/good.onnx true done -"]);
+}
+
+/// A file that takes more memory than there is ends the process that reads it, and has a row all the same.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_that_ends_its_process_has_a_row() {
+    use crate::run::limited;
+
+    let folder = folder();
+    let mut text = GOOD.split('{').next().unwrap().to_owned();
+    text = text.replace("<float[2] w = ", "{ v0 = Neg (x) ");
+    for index in 0..800_000 {
+        text.push_str(&format!("v{} = Neg (v{index}) ", index + 1));
+    }
+    text.push_str("y = Neg (v800000) }");
+    folder.put("models/killer.onnxtxt", text);
+    let scan = "scan --no-checks --jobs 1 models/good.onnx models/killer.onnxtxt models/faulty.onnx";
+    let found = rows(&limited(&folder, scan, 300_000).exits(0));
+    let [good, killer, faulty] = found.as_slice() else { panic!("{found:?}") };
+    assert_eq!((&good["stage"], &faulty["stage"]), (&"done".into(), &"done".into()));
+    assert_eq!(
+        (&killer["stage"], &killer["error_code"]),
+        (&"process".into(), &"ProcessError".into()),
+        "{killer}"
+    );
+    let error = killer["error"].as_str().unwrap();
+    assert!(error.starts_with("the process ended with status 3: memory allocation of "), "{error}");
+}
+
+/// Pipes and directories are not read.
+#[cfg(unix)]
+#[test]
+fn files_of_other_kinds_are_not_read() {
+    let folder = folder();
+    let made = std::process::Command::new("mkfifo").arg(folder.path().join("pipe.onnx")).status().unwrap();
+    assert!(made.success());
+    let run = onnx(&folder, "scan pipe.onnx").exits(0);
+    assert_eq!(brief(&rows(&run)), ["pipe.onnx false read NotAFileError"]);
+}
