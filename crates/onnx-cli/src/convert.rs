@@ -14,8 +14,10 @@ use crate::format::Format;
 use crate::input::{Loaded, display_name, load_as, load_to_copy};
 use crate::json::JsonText;
 use crate::number_formats;
+use crate::ops::documents;
 use crate::output::{Colours, Out};
 use crate::part::{Part, Piece};
+use crate::precondition::require_valid_nodes;
 use crate::progress::Progress;
 use crate::store::{self, Destination};
 use crate::versions::{self, Item, Versions, Wanted};
@@ -51,6 +53,9 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure>
     versions::apply(&mut loaded.model, &args.opset, &versions, assumes_positive, &loaded.execution.clone())?;
     if args.number_format.is_requested() {
         require_model(&loaded, "number formats are those of whole models")?;
+        let registry = documents::registry_with_onnxruntime(&[])?;
+        let severity = &args.input.severity;
+        progress.aside(|| require_valid_nodes(&loaded, &registry, severity, args.keep_going, out))?;
         let done = number_formats::convert(&mut loaded, &args.number_format, out)?;
         number_formats::report(&loaded, "number-format/1", &done, out)?;
     }

@@ -20,6 +20,7 @@ use crate::input::{Loaded, display_name, load_to_copy};
 use crate::number_formats::{GENERATED_INPUTS, error_line, outputs_item, report, weight_bytes};
 use crate::ops::documents;
 use crate::output::{Out, shown};
+use crate::precondition::require_valid_nodes;
 use crate::progress::Progress;
 use crate::selection::Context;
 use crate::size::{grouped, plural};
@@ -65,6 +66,9 @@ pub(crate) fn run(args: &QuantizeArgs, out: &mut Out) -> Result<Outcome, Failure
     progress.begin(&display_name(&args.input_file));
     let mut loaded = load_to_copy(&args.input_file, &args.input)?;
     progress.aside(|| loaded.report(&args.input.severity, args.keep_going, out))?;
+    let registry = documents::registry_with_onnxruntime(&[])?;
+    let severity = &args.input.severity;
+    progress.aside(|| require_valid_nodes(&loaded, &registry, severity, args.keep_going, out))?;
     let inputs = loaded.files()?;
     let item = if args.weights_only || args.dynamic {
         let done = match args.form {

@@ -53,6 +53,12 @@ fn commands_that_depend_on_the_meaning_of_nodes_refuse() {
         let converted = [
             "convert in.onnxtxt --opset 21 -o out.onnx",
             "convert in.onnxtxt --opset 8 -o out.onnx",
+            "convert in.onnxtxt --float16 -o out.onnx",
+            "convert in.onnxtxt --bfloat16 -o out.onnx",
+            "convert in.onnxtxt --dequantize -o out.onnx",
+            "quantize in.onnxtxt --to int8 --weights-only -o out.onnx",
+            "quantize in.onnxtxt --to int8 --dynamic -o out.onnx",
+            "quantize in.onnxtxt --to int8 --seed 0 -o out.onnx",
             "merge in.onnxtxt newer.onnxtxt --prefix a/,b/ -o out.onnx",
         ];
         let edited = [
