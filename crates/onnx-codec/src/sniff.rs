@@ -93,6 +93,11 @@ const SIGNATURES: &[(usize, &[u8], Content)] = &[
     (0, b"GGUF", Content::Known("a GGUF model")),
     (0, b"%PDF", Content::Known("a PDF document")),
     (0, b"\x7fELF", Content::Known("an ELF program or library")),
+    (
+        0,
+        b"onnx: this file belongs to a set of files that was not written completely",
+        Content::Known("a file of a set that was not written completely: write the set again"),
+    ),
     (4, b"TFL3", Content::Known("a TensorFlow Lite model: convert it with tf2onnx")),
     (
         4,
@@ -265,6 +270,10 @@ mod tests {
             (b"<ir_version: 8>", "this looks like ONNX text"),
             (b"\xff\xfea\0", "this is UTF-16"),
             (b"Hello, \xc3\xa9!\n", "this is a text file"),
+            (
+                crate::file::INCOMPLETE,
+                "this is a file of a set that was not written completely: write the set again",
+            ),
             (b"PK\x03\x04..", "this is a zip archive"),
             (b"\x1f\x8b\x08", "this is compressed with gzip"),
             (b"\x89PNG\r\n\x1a\n\0", "this is a PNG image"),

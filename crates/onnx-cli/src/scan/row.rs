@@ -1,6 +1,5 @@
 //! A row: what is known about one file, with the columns of `SCAN_SCHEMA` of the Python package.
 
-use onnx_diag::Clean;
 use serde::Serialize;
 use serde_json::Value;
 

@@ -48,6 +48,8 @@ pub use kind::FileKind;
 pub use private::{PrivateFile, PrivateFolder};
 pub use protect::{InputFiles, ReplaceRefusal, WriteOptions};
 use protect::{Outputs, decide};
+#[cfg(test)]
+pub(crate) use set::INCOMPLETE;
 pub use set::FileSet;
 use stage::Staged;
 pub use stage::{Temporaries, WritersStopped};
