@@ -168,6 +168,15 @@ impl Default for Sink {
     }
 }
 
+impl<'a> IntoIterator for &'a Sink {
+    type Item = &'a Diagnostic;
+    type IntoIter = std::slice::Iter<'a, Diagnostic>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
 impl Sink {
     /// An empty sink with the default caps and no policy.
     pub const fn new() -> Self {
@@ -263,6 +272,16 @@ impl Sink {
     /// The diagnostics that were kept.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
+    }
+
+    /// Iterates over the diagnostics that were kept.
+    pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
+        self.diagnostics.iter()
+    }
+
+    /// Number of diagnostics that were kept; [`counts`](Self::counts) has those that were not, too.
+    pub const fn len(&self) -> usize {
+        self.diagnostics.len()
     }
 
     /// The diagnostics that were kept, owned.
