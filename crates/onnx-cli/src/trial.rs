@@ -15,6 +15,7 @@ use onnx_codec::file::{PrivateFile, PrivateFolder};
 use onnx_codec::{EncodeOptions, encode};
 use onnx_ir::Model;
 use onnx_pass::Trial;
+use onnx_types::Interrupt;
 use regex::bytes::Regex;
 
 use crate::exit::Failure;
@@ -43,6 +44,8 @@ pub(crate) struct Trials<'a> {
     wanted: Option<Regex>,
     /// The time after which a command is ended, and has failed.
     time: Option<Duration>,
+    /// What ends the work, and the command with it.
+    interrupt: Interrupt,
     /// How the command failed last with output that does not match.
     missed: RefCell<Option<String>>,
 }
@@ -59,7 +62,8 @@ impl<'a> Trials<'a> {
         };
         let output = folder.file(".log");
         let (wanted, time, missed) = (None, None, RefCell::default());
-        Ok(Self { command, model, output, _folder: folder, wanted, time, missed })
+        let interrupt = loaded.execution.interrupt.clone();
+        Ok(Self { command, model, output, _folder: folder, wanted, time, interrupt, missed })
     }
 
     /// Sets what the output of a command that fails has to contain.
@@ -91,7 +95,8 @@ impl<'a> Trials<'a> {
         }
         let cannot = |error| Failure::new(format_args!("the command `{name}` cannot be run: {error}"));
         let mut child = command.spawn().map_err(cannot)?;
-        let status = wait(&mut child, self.time).map_err(cannot)?;
+        let status = wait(&mut child, self.time, &self.interrupt).map_err(cannot)?;
+        self.interrupt.check()?;
         match status.map(|status| status.code()) {
             Some(Some(0)) => Ok(Trial::Good),
             Some(Some(UNDECIDED)) => Ok(Trial::Undecided),
@@ -165,16 +170,19 @@ fn last_line(output: &[u8]) -> String {
     )
 }
 
-/// Waits for a process; `None` if the time ended it.
-fn wait(child: &mut Child, time: Option<Duration>) -> std::io::Result<Option<ExitStatus>> {
-    let Some(time) = time else { return child.wait().map(Some) };
+/// Waits for a process; `None` if the time or an interrupt ended it.
+fn wait(
+    child: &mut Child,
+    time: Option<Duration>,
+    interrupt: &Interrupt,
+) -> std::io::Result<Option<ExitStatus>> {
     let start = Instant::now();
     let mut pause = Duration::from_micros(200);
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(Some(status));
         }
-        if start.elapsed() >= time {
+        if time.is_some_and(|time| start.elapsed() >= time) || interrupt.check().is_err() {
             child.kill()?;
             child.wait()?;
             return Ok(None);

@@ -223,6 +223,7 @@ impl<E> Search<'_, '_, E> {
     fn declare(&mut self) -> Result<(), ReduceError<E>> {
         let mut typed = self.best.clone();
         let mut inference = infer(&typed, &inference_options(self.options));
+        self.options.execution.interrupt.check()?;
         if inference.apply(&mut typed, MergePolicy::Refine).is_ok() && self.is_bad(&typed)? {
             self.best = typed;
         }
@@ -242,6 +243,7 @@ impl<E> Search<'_, '_, E> {
                 if self.is_limited {
                     return Ok(is_smaller);
                 }
+                self.options.execution.interrupt.check()?;
                 let mut candidate = self.best.clone();
                 let taken = step(&mut candidate, Chosen { from, count: size });
                 if from >= taken.all {

@@ -11,6 +11,7 @@ use onnx_eval::compare::{Difference, compare_values_within};
 use onnx_eval::{Evaluator, Value};
 use onnx_ir::{Element, GraphOutput, Selectors, ValueId};
 use onnx_shape_infer::InferOptions;
+use onnx_types::TypeKind;
 use serde_json::json;
 
 use super::{CompareArgs, combinations, show, title};
@@ -45,8 +46,12 @@ try:
     outputs = session.run(job["outputs"], feeds)
 except Exception as error:
     sys.exit(str(error).splitlines()[0])
+def plain(value):
+    # Strings are objects in the arrays of onnxruntime.
+    return value.astype(str) if value.dtype == object else value
+arrays = {name: plain(value) for name, value in zip(job["outputs"], outputs) if isinstance(value, np.ndarray)}
 with open(job["result"], "wb") as file:
-    np.savez(file, **dict(zip(job["outputs"], outputs)))
+    np.savez(file, **arrays)
 "#;
 
 /// A run on one choice of inputs.
@@ -64,6 +69,7 @@ pub(super) fn run(args: &CompareArgs, out: &mut Out) -> Result<Outcome, Failure>
     let mut a = load(&args.a, &args.input)?;
     progress.aside(|| a.report_complete(&args.input.severity, out))?;
     progress.aside(|| generate_stripped(&mut a, out))?;
+    progress.aside(|| warn_of_others(&a, out));
     let given = read_given(&args.feeds, &a)?;
     refuse_partial(&a.model, &given, args.feeds.seed)?;
     let engine = Engine::new(args, &a)?;
@@ -92,6 +98,17 @@ pub(super) fn run(args: &CompareArgs, out: &mut Out) -> Result<Outcome, Failure>
         }
         (false, true) => Ok(Outcome::Findings),
         (false, false) => Ok(Outcome::Fine),
+    }
+}
+
+/// Names the outputs that are not arrays, which are not compared.
+fn warn_of_others(loaded: &Loaded, out: &mut Out) {
+    let is_other = |&output: &ValueId| {
+        loaded.model.ty(output).is_some_and(|ty| !matches!(ty.kind, TypeKind::Tensor(_)))
+    };
+    for output in outputs(loaded).filter(is_other) {
+        let name = shown(name(&loaded.model, output));
+        out.warning(&format!("the output `{name}` is not a tensor, and is not compared"), None);
     }
 }
 

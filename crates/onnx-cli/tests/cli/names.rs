@@ -87,6 +87,9 @@ const PRINTING: &[&str] = &[
 /// Nothing acts: line breaks are those of the layout, and no line begins with a command unless the command writes annotations.
 #[track_caller]
 fn is_safe(command: &str, text: &str, is_compat: bool) {
+    // Lines of tables with commas end as RFC 4180 says.
+    let table = text.replace("\r\n", "\n");
+    let text = if command.contains("csv") { table.as_str() } else { text };
     if !is_compat {
         let unsafe_char = text.chars().find(|&c| !matches!(c, '\n' | '\t') && is_unprintable(c));
         assert_eq!(unsafe_char, None, "{command}: {text:?}");
@@ -122,8 +125,9 @@ fn names_of_files_act_in_no_report() {
         for format in FORMATS {
             let words = [command, "in.onnx", name].into_iter().chain(format.split_whitespace());
             let run = onnx_words(&folder, words);
-            is_safe(command, &run.out, false);
-            is_safe(command, &run.err, false);
+            let command = format!("{command} {format}");
+            is_safe(&command, &run.out, false);
+            is_safe(&command, &run.err, false);
         }
     }
 }

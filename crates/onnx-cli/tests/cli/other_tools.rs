@@ -52,7 +52,7 @@ const TYPED: &[(&str, i32, &str)] = &[
     ("ops show Linear", 2, "did you mean `Gemm`?"),
     ("explain check", 2, "`onnx check --help` explains it"),
     ("explain run_step", 2, "did you mean `run_steps`?"),
-    ("check m.onnx --target coreml", 2, "write `onnxruntime`, "),
+    ("check m.onnx --target coreml", 2, "`onnxruntime`, `openvino`, `tensorrt` or the file of a target"),
     ("find m.onnx type(flaot)", 2, "did you mean the type `float`?"),
     ("find m.onnx Softmx()", 1, "did you mean `Softmax()`?"),
     ("find m.onnx softmax()", 2, "did you mean the operator, `Softmax()`?"),

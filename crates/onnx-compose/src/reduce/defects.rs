@@ -29,7 +29,7 @@ impl Defects {
         if !options.only_valid {
             return Self::default();
         }
-        let found = check(model, &CheckOptions::default().with_limits(options.execution.limits));
+        let found = check(model, &CheckOptions::default().with_execution(options.execution.clone()));
         let errors = found.diagnostics().iter().filter(|found| found.severity == Severity::Error);
         let mut rules: HashSet<RuleId> = errors.map(|found| found.rule.id()).collect();
         let inference = infer(model, &inference_options(options));

@@ -11,9 +11,19 @@ use crate::family::gemm::{Matrix, Product, products, work};
 use crate::number::{Number, by_number};
 use crate::registry::{OpKernels, eval, since};
 
-pub(super) const KERNELS: OpKernels = eval(op::GEMM, &[since(1, gemm)]).open();
+pub(super) const KERNELS: OpKernels = eval(op::GEMM, &[since(1, oldest), since(7, gemm)]).open();
 
+fn oldest(cx: &mut Cx<'_, '_>) -> Outcome {
+    let broadcasts = cx.flag(attr::BROADCAST)?;
+    product_and_sum(cx, broadcasts)
+}
+
+/// The kernel of the versions in which `C` broadcasts, and of operators of runtimes that contain it.
 pub(crate) fn gemm(cx: &mut Cx<'_, '_>) -> Outcome {
+    product_and_sum(cx, true)
+}
+
+fn product_and_sum(cx: &mut Cx<'_, '_>, broadcasts: bool) -> Outcome {
     let (a, b, c) = (cx.tensor(0)?, cx.tensor(1)?, cx.optional(2)?);
     let (&[a_rows, a_columns], &[b_rows, b_columns]) = (a.dims.as_slice(), b.dims.as_slice()) else {
         return Err(Stop::failed("the operands are not matrices"));
@@ -29,8 +39,7 @@ pub(crate) fn gemm(cx: &mut Cx<'_, '_>) -> Outcome {
     }
     let dims = [rows, columns];
     if let Some(c) = &c
-        && (1..7).contains(&cx.since())
-        && !cx.flag(attr::BROADCAST)?
+        && !broadcasts
         && c.dims.as_slice() != dims
     {
         return Err(Stop::failed("C does not have the sizes of the product, and `broadcast` is not set"));
