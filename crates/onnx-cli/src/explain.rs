@@ -99,6 +99,10 @@ fn named(name: &str) -> Result<Subject, Failure> {
         return Err(Failure::new(format_args!("`{command}` is a command"))
             .help(format!("`onnx {command} --help` explains it")));
     }
+    if let Some(operator) = operator(name) {
+        return Err(Failure::new(format_args!("`{operator}` is an operator"))
+            .help(format!("`onnx ops show {operator}` explains it")));
+    }
     match rules::find(name) {
         Ok(rule) => Ok(Subject::Rules(vec![rule])),
         Err(error) => {
@@ -114,6 +118,12 @@ fn named(name: &str) -> Result<Subject, Failure> {
             })
         }
     }
+}
+
+/// The operator of ONNX with this name, in whatever case.
+fn operator(name: &str) -> Option<&'static str> {
+    let mut names = onnx_schema::operators().filter_map(<[_]>::first).map(onnx_schema::Schema::name);
+    names.find(|operator| operator.eq_ignore_ascii_case(name))
 }
 
 /// The command of this name.

@@ -92,8 +92,10 @@ struct Line {
 pub(crate) fn corrected(error: &clap::Error, arguments: &[OsString]) -> Option<Failure> {
     let words: Vec<String> =
         arguments.iter().skip(1).map(|word| word.to_str().map(str::to_owned)).collect::<Option<_>>()?;
-    let line = with_outputs(with_options(with_command(words.clone())));
-    let found = line.changes.iter().find(|(old, ..)| is_about(error, old));
+    let line = with_outputs(with_options(with_sizes(with_command(words.clone()))));
+    // With a size that is two words, the error is about a word behind them.
+    let is_size = |old: &str| old.starts_with("--set ") && error.kind() == ErrorKind::UnknownArgument;
+    let found = line.changes.iter().find(|(old, ..)| is_size(old) || is_about(error, old));
     let Some((old, new, is_of_other_tool)) = found else { return other_tools::explained(error, &words) };
     let how = if *is_of_other_tool { "here" } else { "now" };
     if new.starts_with("-o ") && Path::new(old).exists() {
@@ -152,14 +154,15 @@ fn with_command(words: Vec<String>) -> Line {
     let commands = || spellings().filter(|former| !former.is_option());
     let is_command = |word: &String| {
         cli.find_subcommand(word).is_some()
-            || commands().any(|former| former.old.split(' ').next() == Some(word.as_str()))
+            || commands().any(|former| former.old.split(' ').next() == Some(word.replace('_', "-").as_str()))
     };
     let Some(start) = line.words.iter().position(is_command) else { return line };
     for former in commands() {
         let end = start + former.old.split(' ').count();
-        if line.words.get(start..end).is_some_and(|words| words.join(" ") == former.old) {
+        let old = line.words.get(start..end).map(|words| words.join(" "));
+        if let Some(old) = old.filter(|old| old.replace('_', "-") == former.old) {
             line.words.splice(start..end, former.new.split(' ').map(str::to_owned));
-            line.changes.push((former.old.to_owned(), former.new.to_owned(), former.is_of_other_tool));
+            line.changes.push((old, former.new.to_owned(), former.is_of_other_tool));
             break;
         }
     }
@@ -170,6 +173,20 @@ fn with_command(words: Vec<String>) -> Line {
 fn command_of(words: &[String]) -> Option<clap::Command> {
     let cli = Cli::command();
     words.iter().find_map(|word| cli.find_subcommand(word).cloned())
+}
+
+/// Joins the name and the number of a size, as in `--set batch 1`.
+fn with_sizes(mut line: Line) -> Line {
+    let mut at = 0;
+    while let Some([option, name, size]) = line.words.get(at..at + 3) {
+        if option == "--set" && !name.contains('=') && size.parse::<u64>().is_ok() {
+            let (old, set) = (format!("--set {name} {size}"), format!("{name}={size}"));
+            line.changes.push((old, format!("--set {set}"), true));
+            line.words.splice(at + 1..at + 3, [set]);
+        }
+        at += 1;
+    }
+    line
 }
 
 /// Replaces former options.
@@ -231,14 +248,14 @@ pub(crate) fn positions(words: &[String]) -> Option<(String, Vec<usize>)> {
 
 /// Puts `-o` before the second file of a command that changes one.
 fn with_outputs(mut line: Line) -> Line {
-    let Some((command, files)) = positions(&line.words) else { return line };
+    let Some((_, files)) = positions(&line.words) else { return line };
     let is_output =
         |word: &str| word.starts_with("-o") || word == "--output" || word.starts_with("--output=");
     let has_output = line.words.iter().any(|word| is_output(word));
     if let (&[_, index], false) = (files.as_slice(), has_output)
         && let Some(old) = line.words.get(index).cloned()
     {
-        line.changes.push((old.clone(), format!("-o {}", quoted(&old)), command != "convert"));
+        line.changes.push((old.clone(), format!("-o {}", quoted(&old)), true));
         line.words.insert(index, "-o".to_owned());
     }
     line

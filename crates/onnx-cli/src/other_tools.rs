@@ -24,6 +24,14 @@ pub(crate) const OTHER_TOOLS: &[Former] = &[
     of_other_tool("", "join", "merge"),
     of_other_tool("", "shape-inference", "infer"),
     of_other_tool("", "infer-shapes", "infer"),
+    of_other_tool("", "quantise", "quantize"),
+    of_other_tool("run", "--batch", "--set batch={}"),
+    of_other_tool("run", "--batch-size", "--set batch={}"),
+    of_other_tool("compare", "--batch", "--set batch={}"),
+    of_other_tool("compare", "--batch-size", "--set batch={}"),
+    of_other_tool("print", "--node", "--at {}"),
+    of_other_tool("draw", "--node", "--at {}"),
+    of_other_tool("run", "--node", "--at {}"),
     of_other_tool("run", "--input", "--feed {}"),
     of_other_tool("run", "--inputs", "--feeds {}"),
     of_other_tool("compare", "--inputs", "--feeds {}"),
@@ -46,6 +54,9 @@ pub(crate) const OTHER_TOOLS: &[Former] = &[
     of_other_tool("", "--silent", "--quiet"),
 ];
 
+const TIMES: &str = "`onnx run IN --stats` lists the nodes with the longest run time, and `onnx cost IN` counts operations; \
+                     how fast a runtime is, only the runtime can tell";
+
 /// Commands of other tools that need more than another name, with what is written here.
 const ELSEWHERE: &[(&str, &str)] = &[
     ("split", "`onnx extract IN --parts N -o DIR/` cuts a model into parts"),
@@ -56,6 +67,16 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ),
     ("surgeon", "`onnx edit`, `onnx extract` and `onnx rewrite --rules FILE` change graphs"),
     ("debug-reduce", "`onnx reduce IN -o OUT -- COMMAND {}` finds the smallest model that fails"),
+    (
+        "stats",
+        "`onnx info IN` counts operators and weights, `onnx cost IN` counts operations, and `onnx weights stats IN` describes weights",
+    ),
+    (
+        "list",
+        "`onnx find IN 'all()'` lists nodes and values, `onnx weights list IN` weights, `onnx ops list` operators, and `onnx explain` rules",
+    ),
+    ("benchmark", TIMES),
+    ("bench", TIMES),
     ("serve", "models are run by `onnx run`, and not served"),
     ("train", "models are not trained here"),
 ];
@@ -124,6 +145,9 @@ pub(crate) fn explained(error: &clap::Error, words: &[String]) -> Option<Failure
     match error.kind() {
         ErrorKind::InvalidSubcommand => of_command(word(ContextKind::InvalidSubcommand)?, words),
         ErrorKind::UnknownArgument => of_argument(word(ContextKind::InvalidArg)?, words),
+        ErrorKind::InvalidValue => {
+            of_value(word(ContextKind::InvalidArg)?, word(ContextKind::InvalidValue)?, words)
+        }
         ErrorKind::ArgumentConflict => of_outputs(word(ContextKind::InvalidArg)?, words),
         _ => None,
     }
@@ -135,7 +159,8 @@ fn is_file(word: &str) -> bool {
 }
 
 fn of_command(word: &str, words: &[String]) -> Option<Failure> {
-    if let Some((_, help)) = ELSEWHERE.iter().find(|(other, _)| *other == word) {
+    let dashed = word.replace('_', "-");
+    if let Some((_, help)) = ELSEWHERE.iter().find(|(other, _)| *other == dashed) {
         return Some(Failure::new(format_args!("`{word}` is not a command")).help(*help));
     }
     if !is_file(word) {
@@ -178,6 +203,17 @@ fn of_argument(word: &str, words: &[String]) -> Option<Failure> {
         let help = "write `--set batch=1` for a variable, or `--set 'x[0]=1'` for an axis of an input";
         return Some(Failure::new(format_args!("`{word}` is `--set` here")).help(help));
     }
+    if is("edit") && word == "--opset" {
+        let help = "`--import N` only changes the import; `onnx convert IN --opset N -o OUT` also converts the nodes";
+        return Some(Failure::new("`--opset` is `--import` here, or a conversion").help(help));
+    }
+    if is("hash") && word.starts_with("--algo") {
+        let help = "leave it out; `--structure`, `--weights` and `--interface` choose what is hashed";
+        return Some(Failure::new("all hashes are SHA-256").help(help));
+    }
+    if is("weights") && ["list", "show", "stats"].iter().any(|verb| is(verb)) {
+        return of_weight(word, words);
+    }
     if is("check") && ["-o", "--output"].contains(&word) {
         let help = "copy the model first, and repair the copy; `--dry-run` shows what would be repaired";
         return Some(
@@ -185,6 +221,36 @@ fn of_argument(word: &str, words: &[String]) -> Option<Failure> {
         );
     }
     None
+}
+
+/// `weights show MODEL NAME`: weights are chosen by an option.
+fn of_weight(word: &str, words: &[String]) -> Option<Failure> {
+    if word.starts_with('-') || is_file(word) {
+        return None;
+    }
+    let index = words.iter().position(|other| other == word)?;
+    let mut line = words.to_vec();
+    line.insert(index, "--at".to_owned());
+    Some(Failure::new("weights are chosen with `--at`").help(format!("write `{}`", text_of(&line))))
+}
+
+/// `convert --to fp16`: a type of numbers is no format of files.
+fn of_value(argument: &str, value: &str, words: &[String]) -> Option<Failure> {
+    if !argument.starts_with("--to ") || !words.iter().any(|word| word == "convert") {
+        return None;
+    }
+    let option = half(value)?;
+    let message = format!("`--to` is the format of the file, and `{value}` a type of numbers");
+    Some(Failure::new(message).help(format!("write `{option}` instead of `--to {value}`")))
+}
+
+/// The option of `onnx convert` for a type of 16 bits.
+pub(crate) fn half(name: &str) -> Option<&'static str> {
+    match name.to_ascii_lowercase().as_str() {
+        "fp16" | "float16" | "half" | "f16" => Some("--float16"),
+        "bf16" | "bfloat16" => Some("--bfloat16"),
+        _ => None,
+    }
 }
 
 /// `extract --output VALUE -o FILE`: the output is a file.

@@ -111,8 +111,8 @@ fn join(directory: &Path, model: &Model, made: &[Made], format: Format) -> Strin
     let taken: HashSet<&str> = made.iter().flat_map(|part| part.item.inputs()).map(String::as_str).collect();
     let outputs = model.graph(model.main_graph()).outputs().iter();
     let outputs: Vec<&str> = outputs.map(|output| model.str(model.value(output.value()).name())).collect();
-    let directory = directory.display();
-    let mut command = format!("onnx merge {directory}/part-*.{} --by-name", format.id());
+    let parts = directory.join(format!("part-*.{}", format.id()));
+    let mut command = format!("onnx merge {} --by-name", parts.display());
     if outputs.iter().any(|output| taken.contains(output)) {
         command.push_str(&format!(" --outputs '{}'", outputs.join(",")));
     }

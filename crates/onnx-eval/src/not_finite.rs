@@ -94,7 +94,7 @@ pub fn first_not_finite(
         let message = "the elements of the weight have NaN, and outputs have them from it";
         let found = Diagnostic::new(&fault::NOT_FINITE, places.definition(weight), message);
         let found = found.label(places.node(node), "is the first node that uses it");
-        return Ok(Some(found.help("`onnx weights show MODEL NAME` shows the elements; export the model again, or replace the weight")));
+        return Ok(Some(found.help("`onnx weights show MODEL --at NAME` shows the elements; export the model again, or replace the weight")));
     }
     Ok(first.map(|(node, infinity)| {
         let message = match infinity {

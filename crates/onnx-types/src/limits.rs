@@ -308,7 +308,7 @@ pub const LIMITS: [Limit; 36] = [
     limit!(proof_attempts, "runs", "the time to find inputs for which an edit can be tested"),
     limit!(proof_nodes, "nodes", "the time to test an edit of many nodes"),
     limit!(proof_elements, "elements", "the time to test an edit of large tensors"),
-    limit!(proof_steps, "operations", "the time to test an edit that needs much work"),
+    limit!(proof_steps, "operations", "the time to test an edit: the operations on elements in its runs"),
     limit!(proof_bytes, "bytes", "memory, against edits that expand tensors"),
     limit!(selector_steps, "steps", "time, against selectors that visit the model again and again"),
     limit!(reduce_attempts, "models", "the time to reduce a model, which runs a command for each attempt"),

@@ -6,7 +6,7 @@ mod small;
 mod types;
 mod unmatched;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -142,6 +142,7 @@ fn edit(
     let rules = rules(model, args)?;
     let metadata = metadata(&args.metadata)?;
     let before = interface(model);
+    let names = names_of(model, &before);
     let mut done = Done::default();
     match small.apply(model) {
         Ok(counts) => done.small = counts,
@@ -150,7 +151,7 @@ fn edit(
     if let Err(error) = ports.apply(model, &args.interface, options) {
         return Ok(Err(error));
     }
-    done.interface = changed_interface(model, &before);
+    done.interface = changed_interface(model, &before, &names);
     done.interface.extend(types::apply(model, &args.interface.types)?);
     if let Err(error) = small.apply_layouts(model, options) {
         return Ok(Err(error));
@@ -187,14 +188,25 @@ fn interface(model: &Model) -> (Vec<ValueId>, Vec<ValueId>) {
     (graph.inputs().to_vec(), graph.outputs().iter().map(GraphOutput::value).collect())
 }
 
+/// The names of inputs and outputs: those that are removed have none afterwards.
+fn names_of(model: &Model, ports: &(Vec<ValueId>, Vec<ValueId>)) -> HashMap<ValueId, String> {
+    let values = ports.0.iter().chain(&ports.1);
+    values.map(|&value| (value, shown(model.str(model.value(value).name())))).collect()
+}
+
 /// The inputs and the outputs that were added or removed, by name, or that only their order changed.
-fn changed_interface(model: &Model, before: &(Vec<ValueId>, Vec<ValueId>)) -> Vec<String> {
+fn changed_interface(
+    model: &Model,
+    before: &(Vec<ValueId>, Vec<ValueId>),
+    names: &HashMap<ValueId, String>,
+) -> Vec<String> {
     /// More names would hide what else changed.
     const MOST_NAMES: usize = 6;
     let after = interface(model);
     let name = |&(sign, value): &(char, ValueId)| {
         let name = model.get_value(value).map(|value| shown(model.str(value.name())));
-        name.map_or_else(|| sign.to_string(), |name| format!("{sign}`{name}`"))
+        let name = name.or_else(|| names.get(&value).cloned()).unwrap_or_default();
+        format!("{sign}`{name}`")
     };
     let part = |old: &[ValueId], new: &[ValueId], noun: &str| {
         let only = |these: &[ValueId], others: &[ValueId], sign: char| -> Vec<(char, ValueId)> {

@@ -238,13 +238,15 @@ fn layout(model: &Model, text: &str) -> Result<Layout, Failure> {
     }
     let rank = model.ty(value).and_then(Type::shape).map(|shape| shape.dims().len());
     if rank != Some(outer.len()) {
+        let layouts = "a layout has a letter for each axis: `NLC`, `NHWC` or `NDHWC`, or with the channels behind the batch";
+        let help = rank.map_or("`onnx edit --declare` declares a type", |_| layouts);
         let rank = rank.map_or("an unknown number of".to_owned(), |rank| rank.to_string());
         return Err(Failure::new(format_args!(
             "`{}` has {rank} axes, `{outer}` has {}",
             shown(name),
             outer.len()
         ))
-        .help("`onnx edit --declare` declares a type"));
+        .help(help));
     }
     let outside = outer.chars().filter_map(|axis| inner.find(axis)).collect();
     Ok(Layout { value, outside })

@@ -24,7 +24,7 @@ use crate::precondition::require_valid_nodes;
 use crate::progress::Progress;
 use crate::selection::Context;
 use crate::size::{grouped, plural};
-use crate::{store, weights};
+use crate::{other_tools, store, weights};
 
 impl LibraryError for QuantizeError {
     fn help(&self) -> Option<String> {
@@ -94,10 +94,8 @@ fn elem(text: &str) -> Result<ElemType, Failure> {
     let known = ElemType::all().find(|elem| elem.to_string() == text);
     known.filter(|&elem| onnx_quantize::is_quantized_type(elem)).ok_or_else(|| {
         let help = format!("types: {}", types().join(", "));
-        let help = match text {
-            "float16" | "bfloat16" => format!("`onnx convert MODEL --{text} -o NEW` changes the whole model"),
-            _ => help,
-        };
+        let help = other_tools::half(text)
+            .map_or(help, |option| format!("`onnx convert MODEL {option} -o NEW` changes the whole model"));
         Failure::new(format_args!("numbers are not quantized to `{}`", shown(text))).help(help)
     })
 }

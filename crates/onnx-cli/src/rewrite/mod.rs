@@ -388,7 +388,7 @@ fn describe_passes(
     }
     refused::defaults(model, out);
     for (count, reason) in causes(done) {
-        out.summary(&format!("{} stay: {reason}", size::plural(count as u64, "node")));
+        out.summary(&format!("{} stay, each because {reason}", size::plural(count as u64, "node")));
     }
     let edits = size::plural(done.edits() as u64, "edit");
     let (was, is) = (size::grouped(before.nodes as u64), size::grouped(model.node_count() as u64));
@@ -407,7 +407,9 @@ fn causes(done: &PipelineReport) -> Vec<(usize, String)> {
         // The names of values are in backticks.
         let parts = missed.reason.split('`').enumerate();
         let reason: Vec<&str> = parts.map(|(index, part)| if index % 2 == 0 { part } else { "…" }).collect();
-        *counts.entry(reason.join("`")).or_default() += 1;
+        // A sentence that goes on without the name of a result.
+        let reason = reason.join("`").replace("result `…`", "result");
+        *counts.entry(reason).or_default() += 1;
     }
     let mut causes: Vec<(usize, String)> = counts
         .into_iter()

@@ -95,7 +95,7 @@ fn inputs_and_outputs_change() {
     onnx(&folder, "edit in.onnxtxt --remove-input z").exits(1).says("is used and has no default");
     onnx(&folder, "run in.onnxtxt -o feeds --seed 1").exits(0);
     onnx(&folder, "edit in.onnxtxt --to-input w --add-input q=float[N,2] -o q.onnx").exits(0);
-    onnx(&folder, "edit q.onnx --remove-input q -o r.onnx").exits(0);
+    onnx(&folder, "edit q.onnx --remove-input q -o r.onnx").exits(0).says("changed inputs (-`q`)");
     let text = onnx(&folder, "print r.onnx").exits(0).out;
     assert!(text.contains("(float[1,4] x, float[1,4] z, float[4] w)"), "{text}");
     onnx(&folder, "edit in.onnxtxt --remove-output x").exits(2).says("is not an output");

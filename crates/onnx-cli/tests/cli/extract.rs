@@ -77,7 +77,7 @@ g (float[N, 2] x) => (float[N, 2] y, float[N, 2] b)
 fn a_model_is_cut_into_parts_that_can_be_joined_again() {
     let folder = Folder::with("in.onnxtxt", LAYERS);
     onnx(&folder, "extract in.onnxtxt --parts 3").exits(0).says("split into 3 parts").says("would write");
-    onnx(&folder, "extract in.onnxtxt --parts 3 -o parts")
+    onnx(&folder, "extract in.onnxtxt --parts 3 -o parts/")
         .exits(0)
         .says("wrote parts/part-1.onnx")
         .says("to join them again: onnx merge parts/part-*.onnx --by-name --outputs 'y,b' -o MODEL");

@@ -222,7 +222,7 @@ impl FixedSize {
                 "constants are folded for fixed sizes: free the size of the model that `simplify` has not seen yet, or export it with \
                  this size as a variable"
             } else {
-                "export the model with this size as a variable, or edit the node first"
+                "choose a size that the node allows, or edit the node first; to free a fixed size, export the model with it as a variable"
             }));
         }
     }

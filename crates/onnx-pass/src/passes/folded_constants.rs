@@ -84,7 +84,7 @@ fn is_candidate(model: &Model, node: NodeId) -> bool {
 /// Fills a patch; returns the bytes of `left` that it takes.
 fn fold(patch: &mut Patch<'_, '_>, node: NodeId, left: u64) -> Result<u64, Reason> {
     if !patch.options().fold_quantized && is_narrow_weight(patch.model(), node) {
-        return Err("it gives the type in which its users compute to a weight in a narrow format".into());
+        return Err("it converts a weight in a narrow format to the type in which its users compute".into());
     }
     let mut freed = NODE_BYTES;
     let mut operands: Vec<ValueId> = patch.model().node(node).inputs().flatten().collect();

@@ -110,7 +110,8 @@ fn materialize(patch: &mut Patch<'_, '_>, node: NodeId) -> Result<(), Reason> {
 fn known(patch: &mut Patch<'_, '_>, value: ValueId) -> Result<Tensor, Reason> {
     let is_integer = |class| matches!(class, ElemClass::Int | ElemClass::Uint | ElemClass::Bool);
     if !patch.elem(value).is_some_and(|elem| is_integer(elem.class())) {
-        return Err(Reason::new(format!("{} has no integers", label(patch.model(), value))));
+        let value = label(patch.model(), value);
+        return Err(Reason::new(format!("the elements of its result {value} are not integers")));
     }
     patch.try_constant(value)
 }
