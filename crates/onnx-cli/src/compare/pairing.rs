@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use onnx_compose::{DiffOptions, corresponding_values};
 use onnx_ir::{Model, ValueId};
+use onnx_types::tensor::NoData;
 
 use super::CompareArgs;
 use crate::exit::Failure;
@@ -108,7 +109,8 @@ fn by_structure(
     let outputs: HashSet<ValueId> =
         b.model.graph(b.model.main_graph()).outputs().iter().map(|output| output.value()).collect();
     let mut found = Vec::new();
-    for (one, two) in corresponding_values(&a.model, &b.model, &options)? {
+    let corresponding = corresponding_values(&a.model, &b.model, &options)?;
+    for (one, two) in of_equal_operands(a, b, corresponding, given) {
         let (one, other) = (name(&a.model, one), name(&b.model, two));
         let is_open = !of_b.contains(one) && !of_a.contains(other) && !one.is_empty();
         // Outputs are the interface: their names count.
@@ -118,6 +120,50 @@ fn by_structure(
         }
     }
     Ok(found)
+}
+
+/// The pairs of results of nodes whose operands correspond: values that are paired or have one name, and constants, of which those
+/// that are integers, such as indices and axes, are equal. A node that is like another one but reads another axis is none of them.
+fn of_equal_operands(
+    a: &Loaded,
+    b: &Loaded,
+    corresponding: Vec<(ValueId, ValueId)>,
+    given: &[(ValueId, String)],
+) -> Vec<(ValueId, ValueId)> {
+    let candidates: HashMap<ValueId, ValueId> =
+        corresponding.into_iter().map(|(one, two)| (two, one)).collect();
+    let mut paired: HashMap<ValueId, ValueId> = HashMap::new();
+    let given: HashMap<ValueId, &str> = given.iter().map(|(value, name)| (*value, name.as_str())).collect();
+    let fits = |paired: &HashMap<ValueId, ValueId>, one: Option<ValueId>, two: Option<ValueId>| {
+        let (Some(one), Some(two)) = (one, two) else { return one.is_none() && two.is_none() };
+        match (a.model.constant_tensor(one), b.model.constant_tensor(two)) {
+            (Some(of_a), Some(of_b)) => !of_a.elem().is_integer() || of_a.same_meaning(of_b, &NoData),
+            (None, None) => {
+                let of_a = name(&a.model, one);
+                paired.get(&two) == Some(&one)
+                    || !of_a.is_empty() && (given.get(&two) == Some(&of_a) || name(&b.model, two) == of_a)
+            }
+            _ => false,
+        }
+    };
+    let graph = b.model.main_graph();
+    let nodes = b.model.sorted_nodes(graph).unwrap_or_else(|_| b.model.nodes(graph).collect());
+    let mut found = Vec::new();
+    for node in nodes {
+        let record = b.model.node(node);
+        for &two in record.outputs().iter().flatten() {
+            let Some(&one) = candidates.get(&two) else { continue };
+            let Some(producer) = a.model.value(one).producer() else { continue };
+            let other = a.model.node(producer);
+            let are_equal = other.input_count() == record.input_count()
+                && other.inputs().zip(record.inputs()).all(|(one, two)| fits(&paired, one, two));
+            if are_equal {
+                paired.insert(two, one);
+                found.push((one, two));
+            }
+        }
+    }
+    found
 }
 
 /// Names values; another value that has such a name gets a new one.

@@ -123,6 +123,16 @@ pub struct Compared {
     pub similarity: Option<Similarity>,
 }
 
+impl Compared {
+    /// Returns `true` if both values are tensors, with other sizes in the second model.
+    #[must_use]
+    pub fn has_other_sizes(&self) -> bool {
+        let sizes = |ty: &str| ty.find('[').map(|at| ty[at..].to_owned());
+        let in_b = self.ty_in_b.as_deref().map(sizes);
+        in_b.is_some_and(|in_b| in_b.is_some() && sizes(&self.ty).is_some() && in_b != sizes(&self.ty))
+    }
+}
+
 impl CompareOptions {
     fn similarity(&self, a: &Value, b: &Value, interrupt: &Interrupt) -> Option<Similarity> {
         if self.similarity { Similarity::of(a, b, interrupt) } else { None }
@@ -164,10 +174,13 @@ impl Comparison {
         self.inner.iter().filter(|compared| !compared.is_output).count()
     }
 
-    /// The first inner value, in the order in which the second model computes them, that is beyond the tolerances.
+    /// The first inner value, in the order in which the second model computes them, that is beyond the tolerances. Values that are
+    /// no outputs and have [other sizes](Compared::has_other_sizes) in the second model do not count: a name can stand for another
+    /// value there.
     #[must_use]
     pub fn divergence(&self) -> Option<&Compared> {
-        self.inner.iter().find(|compared| !compared.difference.agrees())
+        let is_counted = |compared: &&Compared| compared.is_output || !compared.has_other_sizes();
+        self.inner.iter().filter(is_counted).find(|compared| !compared.difference.agrees())
     }
 }
 
