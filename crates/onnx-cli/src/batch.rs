@@ -12,6 +12,7 @@ use crate::former_spelling::positions;
 use crate::input::expand;
 use crate::output::{Out, shown};
 use crate::report::ReportFormat;
+use crate::size::plural;
 
 /// Several command lines that one stands for, each with one model.
 pub(crate) struct Batch {
@@ -175,6 +176,21 @@ impl Batch {
     }
 }
 
+/// One line about all models.
+fn total(count: usize, failed: &[&str]) -> String {
+    /// More names are in the messages above.
+    const MOST_NAMES: usize = 3;
+    let models = plural(count as u64, "model");
+    let names: Vec<String> = failed.iter().take(MOST_NAMES).map(|name| shown(name)).collect();
+    let names = names.join(", ");
+    let (done, more) = (count.saturating_sub(failed.len()), failed.len().saturating_sub(MOST_NAMES));
+    match (failed.len(), more) {
+        (0, _) => format!("{models}: all done"),
+        (failed, 0) => format!("{models}: {done} done, {failed} failed: {names}"),
+        (failed, more) => format!("{models}: {done} done, {failed} failed: {names} and {more} more"),
+    }
+}
+
 /// The worst outcome of commands that run one after the other. One that fails does not end the others, except when the user
 /// ends the work or the time is over.
 pub(crate) fn run(
@@ -182,7 +198,7 @@ pub(crate) fn run(
     out: &mut Out,
     each: impl Fn(Cli, &mut Out) -> Result<Outcome, Failure>,
 ) -> Result<Outcome, Failure> {
-    let mut worst = Outcome::Fine;
+    let (count, mut failed, mut worst) = (parsed.len(), Vec::new(), Outcome::Fine);
     for (name, cli) in parsed {
         let outcome = match each(cli, out) {
             Ok(outcome) => outcome,
@@ -192,6 +208,12 @@ pub(crate) fn run(
             }
         };
         worst = worst.max(outcome);
+        if outcome != Outcome::Fine {
+            failed.push(name);
+        }
+    }
+    if count > 1 {
+        out.summary(&total(count, &failed));
     }
     Ok(worst)
 }

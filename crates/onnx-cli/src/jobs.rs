@@ -61,7 +61,7 @@ pub(crate) fn one_by_one(
 /// What a timeout leaves.
 fn not_reached(files: usize) -> Failure {
     let mut failure = Failure::from(Stopped);
-    failure.message = format!("the timeout was exceeded before {} more", plural(files as u64, "file"));
+    failure.message = format!("the timeout was exceeded with {} left", plural(files as u64, "file"));
     failure
 }
 

@@ -13,7 +13,7 @@ use std::path::Path;
 use bytes::Bytes;
 use onnx_check::{CheckOptions, CustomOperators, ExternalFiles, Profile, check_part};
 use onnx_compose::{Target, unsupported};
-use onnx_diag::{Caps, Diagnostic, LocusStep, Policy, Rule, Severity, Sink};
+use onnx_diag::{Caps, Diagnostic, LocusStep, Policy, Rule, STOPPED, Severity, Sink};
 use onnx_ir::{Model, OpsetImport};
 use onnx_schema::{LATEST_IR_VERSION, Registry, domain, latest_opset};
 use onnx_shape_infer::{InferOptions, Inference};
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Outcome, Failure> {
         if args.part == Part::Model { &["onnx", "onnxops", "onnxrules"] } else { &["pb"] };
     let files = expand(&args.files, extensions);
     let progress = Progress::start("checking", files.len());
-    let mut totals = Totals::default();
+    let mut totals = Totals::of(files.len());
     let process = |path: &Path| {
         progress.begin(&display_name(path));
         let found = checked(path, args, &policy, (&registry, target.as_deref()));
@@ -84,7 +84,7 @@ pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Outcome, Failure> {
             }
         }
         Err(failure) => {
-            totals.failed += 1;
+            totals.failed += u64::from(*failure.rule != STOPPED);
             let input = (!name.is_empty()).then_some(name.as_str());
             progress.aside(|| out.refused(input, &failure))
         }

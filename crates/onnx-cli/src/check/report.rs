@@ -13,6 +13,8 @@ use crate::size::plural;
 /// What all files have together.
 #[derive(Default)]
 pub(super) struct Totals {
+    /// Those that are to be checked; not all are if the time is over.
+    all: u64,
     files: u64,
     fine: u64,
     pub(super) failed: u64,
@@ -21,6 +23,11 @@ pub(super) struct Totals {
 }
 
 impl Totals {
+    /// The totals of this number of files.
+    pub(super) fn of(all: usize) -> Self {
+        Self { all: all as u64, ..Self::default() }
+    }
+
     pub(super) fn add(&mut self, sink: &Sink) {
         self.files += 1;
         self.fine += u64::from(!sink.has_errors());
@@ -34,16 +41,20 @@ impl Totals {
     /// One line about several files; a single one has said everything already.
     pub(super) fn text(&self) -> Result<String, Failure> {
         let mut text = String::new();
-        if self.files + self.failed < 2 {
+        if self.all < 2 {
             return Ok(text);
         }
-        write!(text, "\n{}: ", paint(HEADING, plural(self.files + self.failed, "model")))?;
+        write!(text, "\n{}: ", paint(HEADING, plural(self.all, "model")))?;
         write!(text, "{} without errors", paint(GOOD, self.fine))?;
         if self.files > self.fine {
             write!(text, ", {} with errors", paint(BAD, self.files - self.fine))?;
         }
         if self.failed > 0 {
             write!(text, ", {} could not be read", paint(BAD, self.failed))?;
+        }
+        let left = self.all.saturating_sub(self.files + self.failed);
+        if left > 0 {
+            write!(text, ", {} not checked", paint(BAD, left))?;
         }
         let Counts { errors, warnings, notes } = self.counts;
         let notes = notes.saturating_sub(self.hidden);

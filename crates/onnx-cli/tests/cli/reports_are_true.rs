@@ -292,7 +292,11 @@ fn folders_are_tables() {
     let lines = onnx(&folder, "simplify models/ --format jsonl").exits(0).out;
     assert_eq!(lines.lines().count(), 3, "{lines}");
     // Into a directory, which is made.
-    onnx(&folder, "simplify models/ -o out/").exits(0).says("wrote out/a.onnx").says("wrote out/sub/b.onnx");
+    onnx(&folder, "simplify models/ -o out/")
+        .exits(0)
+        .says("wrote out/a.onnx")
+        .says("wrote out/sub/b.onnx")
+        .says("2 models: all done");
     onnx(&folder, "simplify models/a.onnx models/sub/b.onnx -o flat/").exits(0);
     assert!(folder.path().join("flat/b.onnx").exists());
     onnx(&folder, "simplify models/a.onnx out/a.onnx -o twice/").exits(2).says("two models would be written");
@@ -301,6 +305,9 @@ fn folders_are_tables() {
     folder.put("models/broken.onnx", "");
     let run = onnx(&folder, "simplify models/ --dry-run").exits(2);
     assert!(run.out.contains("the file is empty") && run.out.contains("models/sub/b.onnx"), "{}", run.out);
+    onnx(&folder, "simplify models/ -o some/")
+        .exits(2)
+        .says("3 models: 2 done, 1 failed: models/broken.onnx");
 }
 
 /// What is mechanical is repaired, and the report says so before.

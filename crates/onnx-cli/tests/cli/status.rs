@@ -231,5 +231,9 @@ fn timeouts_end_commands() {
         onnx(&folder, &format!("{command} --timeout 1h")).exits(status);
         let _ = std::fs::remove_file(folder.path().join("out.bin"));
     }
+    onnx(&folder, "check in.onnx in.onnx in.onnx --timeout 0s")
+        .exits(3)
+        .says("the timeout was exceeded with 2 files left")
+        .says("3 models: 0 without errors, 3 not checked");
     onnx(&folder, "check in.onnx --timeout 5").exits(2).says("write a number with its unit");
 }
