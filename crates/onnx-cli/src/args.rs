@@ -138,7 +138,7 @@ pub(crate) enum Command {
     Simplify(SimplifyArgs),
     /// Apply passes and rewrite rules, with a proof of each edit.
     Rewrite(RewriteArgs),
-    /// Change names, inputs and outputs, sizes, and metadata.
+    /// Change sizes, names, inputs, outputs, types, layouts, attributes, imports, metadata.
     Edit(Box<EditArgs>),
     /// Extract a part of a model.
     Extract(ExtractArgs),

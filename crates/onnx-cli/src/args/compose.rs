@@ -32,7 +32,7 @@ const EXTRACT_USAGE: &str = "onnx extract [OPTIONS] --outputs <SEL> <IN>
 #[command(after_help = EXTRACT_EXAMPLES, override_usage = EXTRACT_USAGE)]
 #[command(group(ArgGroup::new("part").required(true).multiple(true).args(["inputs", "outputs", "only", "parts"])))]
 pub(crate) struct ExtractArgs {
-    /// The model; `-` is standard input.
+    /// The model; `-` is standard input. Also several, or directories: with `-o DIR/`, `--in-place` or `--dry-run`.
     #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
     pub(crate) input_file: PathBuf,
     #[command(flatten)]

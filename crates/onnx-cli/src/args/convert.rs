@@ -41,7 +41,7 @@ pub(crate) enum ConvertAssume {
 #[derive(Debug, Args)]
 #[command(after_help = CONVERT_EXAMPLES)]
 pub(crate) struct ConvertArgs {
-    /// The model, or what `--as` says; `-` is standard input.
+    /// The model, or what `--as` says; `-` is standard input. Also several, or directories: with `-o DIR/`, `--in-place` or `--dry-run`.
     #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
     pub(crate) input_file: PathBuf,
     #[command(flatten)]

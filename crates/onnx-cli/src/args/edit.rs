@@ -26,7 +26,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EDIT_EXAMPLES)]
 pub(crate) struct EditArgs {
-    /// The model; `-` is standard input.
+    /// The model; `-` is standard input. Also several, or directories: with `-o DIR/`, `--in-place` or `--dry-run`.
     #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
     pub(crate) input_file: PathBuf,
     #[command(flatten)]
@@ -36,8 +36,10 @@ pub(crate) struct EditArgs {
     /// Change a size: bind (`batch=1`), free (`x[0]=batch`), rename or unify (`N=M`).
     #[arg(long, value_name = "DIM=SIZE")]
     pub(crate) set: Vec<String>,
-    /// Import another version of an operator set, without converting nodes: for nodes that were written for this version.
-    #[arg(long, value_name = "[DOMAIN=]N", value_parser = super::convert::opset, hide_short_help = true)]
+    /// Import another version of an operator set, without converting nodes.
+    ///
+    /// This is for nodes that were written for this version; `onnx convert --opset N` converts the nodes.
+    #[arg(long, value_name = "[DOMAIN=]N", value_parser = super::convert::opset)]
     pub(crate) import: Vec<(String, i64)>,
     /// Rename values, nodes and functions (repeatable); OLD is a name or a pattern.
     #[arg(long, value_name = "OLD=NEW")]

@@ -23,7 +23,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = INLINE_EXAMPLES)]
 pub(crate) struct InlineArgs {
-    /// The model; `-` is standard input.
+    /// The model; `-` is standard input. Also several, or directories: with `-o DIR/`, `--in-place` or `--dry-run`.
     #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
     pub(crate) input_file: PathBuf,
     #[command(flatten)]
@@ -75,7 +75,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = OUTLINE_EXAMPLES)]
 pub(crate) struct OutlineArgs {
-    /// The model; `-` is standard input.
+    /// The model; `-` is standard input. Also several, or directories: with `-o DIR/`, `--in-place` or `--dry-run`.
     #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
     pub(crate) input_file: PathBuf,
     #[command(flatten)]

@@ -17,7 +17,7 @@ element type and are printed. Exit status 1: an output is beyond its tolerance, 
 models has it; 2: nothing was compared.
 
 Examples:
-  onnx compare a.onnx b.onnx                        generated inputs of several sizes, 0 and 1 among them
+  onnx compare a.onnx b.onnx                        generated inputs; sizes 0 and 1, too
   onnx compare a.onnx b.onnx --set batch=0,1,7 --runs 3
   onnx compare a.onnx b.onnx --feeds test_data_set_0 --rtol 1e-3
   onnx compare a.onnx b.onnx --inner                after which node do they diverge?
@@ -25,7 +25,8 @@ Examples:
   onnx compare a.onnx b.onnx --map x=x              values with other names: that of A and that of B
   onnx compare whole.onnx - --common < part.onnx    inner values of A are inputs and outputs of B
 
-Inputs and outputs are matched by name, and as `--map` says.";
+Inputs and outputs are matched by name, and as `--map` says. Instead of B, `--with onnxruntime` runs A in
+that runtime, which is a package of a Python (`--python PATH`).";
 
 /// Arguments of `onnx compare`.
 #[derive(Debug, Args)]

@@ -55,7 +55,7 @@ Examples:
 #[command(after_help = EXAMPLES, override_usage = USAGE)]
 #[command(group(ArgGroup::new("edits").required(true).multiple(true).args(["passes", "rules"])))]
 pub(crate) struct RewriteArgs {
-    /// The model; `-` is standard input.
+    /// The model; `-` is standard input. Also several, or directories: with `-o DIR/`, `--in-place` or `--dry-run`.
     #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
     pub(crate) input_file: PathBuf,
     /// The passes to run, in order; each is preceded by those that it relies on.
