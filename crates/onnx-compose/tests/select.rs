@@ -78,7 +78,7 @@ fn errors_list_candidates() {
     let facts = ModelFacts::new(&model);
     let selection = Selection::new(&facts);
     for (text, candidates) in
-        [("/a", &["/a/**"][..]), ("logit", &["logits"]), ("/a/exq", &["/a/exp"]), ("zzz", &[])]
+        [("/a", &["/a/**"][..]), ("logit", &["logits"]), ("/a/exq", &["/a/exp"]), ("zzz", &[]), ("l", &[])]
     {
         let error = selection.nodes(text).unwrap_err();
         assert_eq!(error.candidates(), candidates, "{text}");

@@ -11,6 +11,9 @@ const MAX_NAMES: usize = 100_000;
 /// Maximum length of a text that names are compared with.
 const MAX_TEXT: usize = 1000;
 
+/// Minimum number of characters of a part of a name: most names contain a given letter by chance.
+const LEAST_PART: usize = 3;
+
 /// The selectors of the first of some elements.
 pub(super) fn texts(selectors: &Selectors<'_>, elements: impl Iterator<Item = Element>) -> Vec<String> {
     elements.filter_map(|element| selectors.text(element)).take(MAX).collect()
@@ -51,7 +54,8 @@ pub(super) fn near(model: &Model, selectors: &Selectors<'_>, text: &str) -> Vec<
     if !scope.is_empty() && named.iter().any(|(_, name)| is_inside(name)) {
         return vec![format!("{scope}/**")];
     }
-    let is_plain = !text.contains(['(', '*', '?', '|', '&', '~', '"', '<']);
+    let is_part =
+        !text.contains(['(', '*', '?', '|', '&', '~', '"', '<']) && text.chars().count() >= LEAST_PART;
     let mut found: Vec<String> = Vec::new();
     let mut add = |element: Element| {
         if let Some(text) = written(model, selectors, element)
@@ -63,7 +67,7 @@ pub(super) fn near(model: &Model, selectors: &Selectors<'_>, text: &str) -> Vec<
     };
     let nearest = onnx_schema::nearest(text, named.iter().map(|(_, name)| *name));
     named.iter().filter(|(_, name)| Some(*name) == nearest).take(1).for_each(|(element, _)| add(*element));
-    if is_plain {
+    if is_part {
         let containing = named.iter().filter(|(_, name)| name.contains(text));
         containing.take(MAX).for_each(|(element, _)| add(*element));
     }
