@@ -26,7 +26,7 @@ pub(crate) const DISTRIBUTION: &str = "onnxkit";
 pub(crate) fn crates() -> Result<Vec<String>, String> {
     let folder = root().join("crates");
     let entries = fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    let is_for_rust = |entry: &std::fs::DirEntry| {
+    let is_for_rust = |entry: &fs::DirEntry| {
         let manifest = fs::read_to_string(entry.path().join("Cargo.toml")).unwrap_or_default();
         !manifest.lines().any(|line| line == "publish = false")
     };
