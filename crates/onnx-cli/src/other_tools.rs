@@ -234,7 +234,7 @@ fn of_weight(word: &str, words: &[String]) -> Option<Failure> {
     Some(Failure::new("weights are chosen with `--at`").help(format!("write `{}`", text_of(&line))))
 }
 
-/// `convert --to fp16`: a type of numbers is no format of files.
+/// `convert --to fp16`: the name of a type is not that of a format.
 fn of_value(argument: &str, value: &str, words: &[String]) -> Option<Failure> {
     if !argument.starts_with("--to ") || !words.iter().any(|word| word == "convert") {
         return None;

@@ -13,10 +13,10 @@ use crate::rewrite::{Before, EditArgs, Kind, Why, describe_own, edit};
 use crate::{rule_files, size, targets};
 
 const EXAMPLES: &str = "\
-Removes nodes that compute what is known, computes constants, merges equal nodes and applies rewrite
-rules, until nothing changes. Every edit is proved before it is made: its structure and types, and with
---prove also what it computes; see `onnx rewrite --help`.
-Without -o, nothing is written: the table states what would be.
+Removes nodes that compute what is known, computes constants, merges equal nodes and applies
+rewrite rules, until nothing changes. Every edit is proved before it is made: its structure and
+types, and with --prove also what it computes; see `onnx rewrite --help`. Without -o, nothing is
+written: the table states what would be.
 
 Examples:
   onnx simplify model.onnx                                       what would change?

@@ -13,8 +13,9 @@ use crate::report::ReportArgs;
 use crate::split;
 
 const EXTRACT_EXAMPLES: &str = "\
-SEL is a selector, such as a name, a pattern of names `/layer.*/**`, an operator `Conv()` or a window `near(SEL, N)`;
-several with `,`. What a nested graph uses from the graphs around becomes an input.
+SEL is a selector, such as a name, a pattern of names `/layer.*/**`, an operator `Conv()` or a
+window `near(SEL, N)`; several with `,`. What a nested graph uses from the graphs around becomes
+an input.
 
 Examples:
   onnx extract model.onnx --outputs logits                what does a value need?
@@ -59,9 +60,10 @@ pub(crate) struct ExtractArgs {
 }
 
 const MERGE_EXAMPLES: &str = "\
-OUT=IN is a value of a model and an input of the next one, for every model where both are; `in(1, OUT)=in(3, IN)` names
-the models. Inputs that are not connected stay inputs, outputs that are not connected stay outputs.
-A library is a model with functions. Those that the model calls and does not define are added.
+OUT=IN is a value of a model and an input of the next one, for every model where both are;
+`in(1, OUT)=in(3, IN)` names the models. Inputs that are not connected stay inputs, outputs that
+are not connected stay outputs. A library is a model with functions. Those that the model calls
+and does not define are added.
 
 Examples:
   onnx merge encoder.onnx decoder.onnx --connect hidden=x -o model.onnx
@@ -121,8 +123,8 @@ impl MergeArgs {
 }
 
 const FIND_EXAMPLES: &str = "\
-`SEL, SEL` and `SEL | SEL` select what either does, `SEL & SEL` what both do, `SEL ~ SEL` what only the first does.
-Exit status 1 means that nothing matches.
+`SEL, SEL` and `SEL | SEL` select what either does, `SEL & SEL` what both do, `SEL ~ SEL` what
+only the first does. Exit status 1 means that nothing matches.
 
 Examples:
   onnx find model.onnx '/layer.0/**'                            names: `*` is any text without a slash
@@ -156,8 +158,9 @@ pub(crate) struct FindArgs {
 }
 
 const REDUCE_EXAMPLES: &str = "\
-COMMAND runs without a shell; `{}` is the file of a model. Status 0 means that it succeeds, 125 that it cannot try
-the model, 126 and 127 end the search, everything else that it fails. Without -o, nothing is written.
+COMMAND runs without a shell; `{}` is the file of a model. Status 0 means that it succeeds, 125
+that it cannot try the model, 126 and 127 end the search, everything else that it fails. Without
+-o, nothing is written.
 
 Examples:
   onnx reduce model.onnx -o tiny.onnx -- ./loads {}

@@ -10,8 +10,9 @@ use crate::compare::ToleranceArgs;
 use crate::report::ReportArgs;
 
 const HASH_EXAMPLES: &str = "\
-Models have the same hash if they are equal up to the names of inner values and nodes, the order of nodes
-and initializers, the encoding, and the location of weights. Metadata and documentation do not count.
+Models have the same hash if they are equal up to the names of inner values and nodes, the order
+of nodes and initializers, the encoding, and the location of weights. Metadata and documentation
+do not count.
 
 Examples:
   onnx hash model.onnx

@@ -8,8 +8,9 @@ use super::{DocumentArgs, InputArgs, OutputArgs};
 use crate::report::ModelReportArgs;
 
 const DRAW_EXAMPLES: &str = "\
-Nodes are in boxes: scopes of their names or of the exporter, functions, nested graphs, and repeated blocks.
-The extension of the output decides the format: .svg, or .html, a file in which boxes open and close.
+Nodes are in boxes: scopes of their names or of the exporter, functions, nested graphs, and
+repeated blocks. The extension of the output decides the format: .svg, or .html, a file in which
+boxes open and close.
 
 Examples:
   onnx draw model.onnx -o model.svg

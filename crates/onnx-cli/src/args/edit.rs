@@ -7,10 +7,11 @@ use clap::{Args, ValueEnum, ValueHint};
 use super::{InPlaceArgs, InputArgs, ModelOutputArgs};
 
 const EDIT_EXAMPLES: &str = "\
-DIM is a dimension variable (`batch`) or an axis of an input (`x[0]`), SIZE a number or a name: a name for a fixed
-size frees it, and constants that contain the old size follow, or the request is refused and names them.
-In a pattern, `*` is any text without a slash, `**` any text and `?` one character; `\\1` in the new name is what the
-first of them matches. Names are those of the model before the edit.
+DIM is a dimension variable (`batch`) or an axis of an input (`x[0]`), SIZE a number or a name: a
+name for a fixed size frees it, and constants that contain the old size follow, or the request is
+refused and names them. In a pattern, `*` is any text without a slash, `**` any text and `?` one
+character; `\\1` in the new name is what the first of them matches. Names are those of the model
+before the edit.
 
 Examples:
   onnx edit model.onnx --set batch=1 -o fixed.onnx

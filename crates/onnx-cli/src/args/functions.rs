@@ -7,8 +7,9 @@ use clap::{Args, ValueEnum, ValueHint};
 use super::{InPlaceArgs, InputArgs, ModelOutputArgs};
 
 const INLINE_EXAMPLES: &str = "\
-SEL is a function, `DOMAIN.NAME` or `DOMAIN.NAME:OVERLOAD`, in which `*` is any text; several with `,`,
-without others with `~`. Other selectors denote nodes. Functions that nothing calls afterwards are removed.
+SEL is a function, `DOMAIN.NAME` or `DOMAIN.NAME:OVERLOAD`, in which `*` is any text; several with
+`,`, without others with `~`. Other selectors denote nodes. Functions that nothing calls
+afterwards are removed.
 
 Examples:
   onnx inline model.onnx                                  what would be inlined?
@@ -59,10 +60,10 @@ pub(crate) enum Names {
 }
 
 const OUTLINE_EXAMPLES: &str = "\
-Repeated blocks are sets of nodes of the main graph that are equal but for the values that they use,
-such as the layers of a transformer. `onnx inline` is the inverse.
-SEL is the name of a node or value, a scope of names, `node(K)`, `near(SEL, N)` or a list of these; the nodes
-become one function together, so no other node may be between them.
+Repeated blocks are sets of nodes of the main graph that are equal but for the values that they
+use, such as the layers of a transformer. `onnx inline` is the inverse. SEL is the name of a node
+or value, a scope of names, `node(K)`, `near(SEL, N)` or a list of these; the nodes become one
+function together, so no other node may be between them.
 
 Examples:
   onnx outline model.onnx                                 what would be outlined?

@@ -8,8 +8,8 @@ use super::{DocumentArgs, InPlaceArgs, InputArgs, ModelOutputArgs};
 use crate::report::ReportFormat;
 
 const INFER_EXAMPLES: &str = "\
-A model that contradicts itself is not written: the exit status is 1. `--keep-going` writes what can be
-inferred, and `--merge override` replaces declared types that are wrong.
+A model that contradicts itself is not written: the exit status is 1. `--keep-going` writes what
+can be inferred, and `--merge override` replaces declared types that are wrong.
 
 Examples:
   onnx infer model.onnx -o typed.onnx

@@ -8,10 +8,11 @@ use super::output::FormatOfExtension;
 use super::{ExternalArgs, InPlaceArgs, InputArgs, ModelOutputArgs};
 
 const EXAMPLES: &str = "\
-Operators compute with quantized numbers between QuantizeLinear and DequantizeLinear, whose scales come from runs
-of the model on the inputs of --calibrate, or on generated ones (--seed). With --weights-only, only weights become
-quantized numbers. Some types need later versions of the operators: onnx convert --opset 21.
-Without -o, nothing is written: the summary states what would be.
+Operators compute with quantized numbers between QuantizeLinear and DequantizeLinear, whose scales
+come from runs of the model on the inputs of --calibrate, or on generated ones (--seed). With
+--weights-only, only weights become quantized numbers. Some types need later versions of the
+operators: onnx convert --opset 21. Without -o, nothing is written: the summary states what would
+be.
 
 Examples:
   onnx quantize model.onnx --to uint8 --calibrate test_data_set_0 --per-channel -o int8.onnx

@@ -9,8 +9,8 @@ use clap::{Args, ValueEnum, ValueHint};
 use crate::limits::{LimitChanges, duration};
 
 const EXAMPLES: &str = "\
-Each file has a row, also one that is no model, takes too long, or ends the separate process that reads
-it. The exit status is 0 whatever the files are; 2: a directory or the output failed.
+Each file has a row, also one that is no model, takes too long, or ends the separate process that
+reads it. The exit status is 0 whatever the files are; 2: a directory or the output failed.
 
 Examples:
   onnx scan models/ -o rows.jsonl

@@ -7,9 +7,9 @@ use clap::{Args, ValueHint};
 use super::InputArgs;
 
 const VIEW_EXAMPLES: &str = "\
-The page is served on the loopback address, under a token that changes with each call; other programs and
-other pages cannot read it without the token. The file is read, never written: `Save` downloads a copy.
-The command ends when the page is closed, or with Ctrl-C.
+The page is served on the loopback address, under a token that changes with each call; other
+programs and other pages cannot read it without the token. The file is read, never written: `Save`
+downloads a copy. The command ends when the page is closed, or with Ctrl-C.
 
 Examples:
   onnx view model.onnx

@@ -191,8 +191,8 @@ pub(crate) enum Order {
 }
 
 const EXPORT_EXAMPLES: &str = "\
-Without -o, nothing is written. The file is `safetensors`, or by its extension an archive of NumPy (.npz), an array (.npy) or a
-message of protobuf (.pb) with one weight.
+Without -o, nothing is written. The file is `safetensors`, or by its extension an archive of NumPy
+(.npz), an array (.npy) or a message of protobuf (.pb) with one weight.
 
 Examples:
   onnx weights export model.onnx -o weights.safetensors
@@ -221,7 +221,8 @@ pub(crate) struct ExportWeightsArgs {
 }
 
 const IMPORT_EXAMPLES: &str = "\
-Types and dimensions must be those of the weights; everything else of the model stays. Weights that the file does not have stay.
+Types and dimensions must be those of the weights; everything else of the model stays. Weights
+that the file does not have stay.
 
 Examples:
   onnx weights import model.onnx weights.safetensors -o new.onnx
@@ -258,8 +259,9 @@ pub(crate) struct ImportWeightsArgs {
 }
 
 const STRIP_EXAMPLES: &str = "\
-Types, dimensions and a seed remain: `onnx weights import --generate` makes elements from the seed. Tensors of up to 8 elements,
-strings, `bool` and integers of 32 and 64 bits stay, because they can be shapes and indices.
+Types, dimensions and a seed remain: `onnx weights import --generate` makes elements from the
+seed. Tensors of up to 8 elements, strings, `bool` and integers of 32 and 64 bits stay, because
+they can be shapes and indices.
 
 Examples:
   onnx weights strip model.onnx -o shared.onnx

@@ -13,7 +13,7 @@ use crate::size::plural;
 /// What all files have together.
 #[derive(Default)]
 pub(super) struct Totals {
-    /// Those that are to be checked; not all are if the time is over.
+    /// All files that are named; not all are checked if the time is over.
     all: u64,
     files: u64,
     fine: u64,

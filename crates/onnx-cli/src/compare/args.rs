@@ -25,8 +25,8 @@ Examples:
   onnx compare a.onnx b.onnx --map x=x              values with other names: that of A and that of B
   onnx compare whole.onnx - --common < part.onnx    inner values of A are inputs and outputs of B
 
-Inputs and outputs are matched by name, and as `--map` says. Instead of B, `--with onnxruntime` runs A in
-that runtime, which is a package of a Python (`--python PATH`).";
+Inputs and outputs are matched by name, and as `--map` says. Instead of B, `--with onnxruntime`
+runs A in that runtime, which is a package of a Python (`--python PATH`).";
 
 /// Arguments of `onnx compare`.
 #[derive(Debug, Args)]

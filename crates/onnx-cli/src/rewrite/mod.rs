@@ -38,8 +38,9 @@ const USAGE: &str =
 
 const EXAMPLES: &str = "\
 Every edit is proved before it is made: that the model stays in order, breaks no rule and has no
-coarser types; with --prove, also that it computes the same on generated inputs, and at the end the
-whole model. An edit whose proof fails is not made, and reported. Without -o, nothing is written: the summary states what would be.
+coarser types; with --prove, also that it computes the same on generated inputs, and at the end
+the whole model. An edit whose proof fails is not made, and reported. Without -o, nothing is
+written: the summary states what would be.
 
 Examples:
   onnx rewrite model.onnx --pass no-identities,no-dead-nodes -o out.onnx
@@ -407,7 +408,7 @@ fn causes(done: &PipelineReport) -> Vec<(usize, String)> {
         // The names of values are in backticks.
         let parts = missed.reason.split('`').enumerate();
         let reason: Vec<&str> = parts.map(|(index, part)| if index % 2 == 0 { part } else { "…" }).collect();
-        // A sentence that goes on without the name of a result.
+        // A sentence has its subject without the name of a result.
         let reason = reason.join("`").replace("result `…`", "result");
         *counts.entry(reason).or_default() += 1;
     }

@@ -11,8 +11,8 @@ use crate::compare::ToleranceArgs;
 use crate::report::ReportArgs;
 
 const RUN_EXAMPLES: &str = "\
-Without inputs, they are generated, and the command reports their types; only sizes, seed and names of
-inputs decide about them.
+Without inputs, they are generated, and the command reports their types; only sizes, seed and
+names of inputs decide about them.
 
 Examples:
   onnx run model.onnx                                 on generated inputs
