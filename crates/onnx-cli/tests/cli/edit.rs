@@ -40,6 +40,20 @@ fn inputs_that_keep_the_old_size_are_named() {
 }
 
 #[test]
+fn a_size_beyond_a_limit_has_advice() {
+    let text = r#"<ir_version: 10, opset_import: ["": 21]>
+        g (float[seq, 2] x) => (float[a, 2] y)
+        <float[3, 2] table = {1, 2, 3, 4, 5, 6}, int64[1] zero = {0}> {
+            s = Shape <end = 1> (x) t = Slice (table, zero, s, zero) y = Add (x, t)
+        }"#;
+    let folder = Folder::with("in.onnxtxt", text);
+    onnx(&folder, "edit in.onnxtxt --set seq=4")
+        .exits(1)
+        .says("requires seq <= 3")
+        .says("choose a size that the node allows");
+}
+
+#[test]
 fn what_fixes_a_size_is_named() {
     let text = MODEL
         .replace("float[4] w = {1, 2, 3, 4}", "float[1, 4] v = {1, 2, 3, 4}")

@@ -86,6 +86,9 @@ fn not_a_number_in_a_weight_is_named() {
         run.err
     );
     assert!(run.err.contains("MatMul"), "{}", run.err);
+    // What the help says can be done.
+    assert!(run.err.contains("`onnx weights show MODEL --at NAME`"), "{}", run.err);
+    onnx(&folder, "weights show m.onnxtxt --at w").exits(0).says("NaN");
     onnx(&folder, "run m.onnxtxt --set n=2 --deny warnings").exits(1);
 }
 

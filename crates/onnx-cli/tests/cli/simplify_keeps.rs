@@ -51,6 +51,24 @@ fn dequantized_weights_stay_quantized() {
     assert_eq!(count(&simplified(text, "--fold-quantized"), "DequantizeLinear"), 0);
 }
 
+/// The summary has a sentence about the nodes that stay for one reason.
+#[test]
+fn nodes_that_stay_have_a_reason() {
+    let (mut constants, mut nodes) = ("float s = {0.5}".to_owned(), String::new());
+    for index in 0..8 {
+        constants.push_str(&format!(", int8[2,2] q{index} = {{1, 2, 3, {index}}}"));
+        nodes.push_str(&format!("w{index} = DequantizeLinear (q{index}, s)\n"));
+        nodes.push_str(&format!("h{} = MatMul (h{index}, w{index})\n", index + 1));
+    }
+    let text = format!(
+        "<ir_version: 10, opset_import: [\"\": 21]>
+        g (float[N,2] h0) => (float[N,2] h8) < {constants} > {{ {nodes} }}"
+    );
+    let folder = Folder::with("in.onnxtxt", text);
+    let reason = "it converts a weight in a narrow format to the type in which its users compute";
+    onnx(&folder, "simplify in.onnxtxt").exits(0).says(&format!("8 nodes stay, each because {reason}\n"));
+}
+
 /// A constant that another use keeps is not replaced by a copy.
 #[test]
 fn shared_weights_stay_shared() {
