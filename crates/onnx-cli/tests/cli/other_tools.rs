@@ -73,7 +73,7 @@ const TYPED: &[(&str, i32, &str)] = &[
     ("ops show LayerNorm", 2, "did you mean `LayerNormalization`?"),
     ("ops show Linear", 2, "did you mean `Gemm`?"),
     ("explain MatMul", 2, "`onnx ops show MatMul` explains it"),
-    ("explain softmax", 2, "`onnx ops show Softmax` explains it"),
+    ("explain matmul", 2, "`onnx ops show MatMul` explains it"),
     ("explain check", 2, "`onnx check --help` explains it"),
     ("explain run_step", 2, "did you mean `run_steps`?"),
     ("check m.onnx --target coreml", 2, "`onnxruntime`, `openvino`, `tensorrt` or the file of a target"),
