@@ -12,7 +12,7 @@ def main() -> int:
     import os
     import signal
 
-    # The interpreter that separate processes of `onnx scan` need: its program alone does not find the package.
+    # The interpreter that separate processes of `onnx scan` need: its program does not find the package without it.
     os.environ["ONNXKIT_PYTHON"] = sys.executable or ""
     # Ctrl-C ends the command at once, as it does without Python.
     signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -88,7 +88,7 @@ def runs(files: dict[str, bytes]) -> dict[str, dict[str, bytes]]:
 
 
 def operator(model: onnx.ModelProto) -> tuple[str, str]:
-    """The operator that a test is about: that of the first node that is no constant."""
+    """The operator that a test is about: that of the first node that is not a constant."""
     node = next((node for node in model.graph.node if node.op_type != "Constant"), model.graph.node[0])
     return node.domain, node.op_type
 

@@ -9,7 +9,7 @@ use crate::args::DiffArgs;
 use crate::exit::{Failure, Outcome};
 use crate::output::{Out, shown};
 
-/// What git is told: the driver for `git diff`, the text for commands that use no driver, and that models are not text, whatever
+/// What is set in git: the driver for `git diff`, the text for commands that use no driver, and that models are not text, whatever
 /// their first bytes are.
 const SETTINGS: [(&str, &str); 3] = [
     ("diff.onnx.command", "onnx diff --git"),

@@ -224,7 +224,7 @@ fn push_line(text: &mut String, line: &str) {
     push_escaped(text, &roff(line));
 }
 
-/// A line that is no request, whatever it begins with.
+/// A line that is not a request, whatever it begins with.
 fn push_escaped(text: &mut String, line: &str) {
     if line.starts_with(['.', '\'']) {
         text.push_str("\\&");

@@ -48,6 +48,13 @@ pub(crate) const fn has_many_elements(attempt: usize) -> bool {
 /// the last.
 pub(crate) const MONOTONE: [usize; 4] = [10, 12, 22, 18];
 
+/// Attempts in which rows, planes or the whole tensor are negative or zero: numbers that are drawn one by one
+/// have no row without a positive one, on which `Relu` after a maximum changes something.
+const UNIFORM: [usize; 9] = [7, 9, 11, 14, 15, 17, 20, 21, 23];
+
+/// Number of axes at the end that are of one sign together, in turn: a row, all but the batch and the channels, all.
+const UNIFORM_AXES: [fn(usize) -> usize; 3] = [|_| 1, |rank| rank.saturating_sub(2).max(1), |rank| rank];
+
 /// Repeats the elements of a list until it has this many; an empty one stays empty.
 fn repeat<T: Copy>(list: &mut Vec<T>, count: usize) {
     while let Some(left) = count.checked_sub(list.len()).filter(|&left| left > 0 && !list.is_empty()) {
@@ -153,6 +160,7 @@ impl<'a, 'r> Elements<'a, 'r> {
         }
         repeat(&mut floats, count);
         repeat(&mut integers, count);
+        self.make_uniform(&dims, &mut floats, &mut integers);
         for index in (0..count).filter(|_| content.is_some()) {
             let Some(number) = known(self, index) else { continue };
             if let Some(float) = floats.get_mut(index) {
@@ -164,6 +172,45 @@ impl<'a, 'r> Elements<'a, 'r> {
         }
         make(self.elem, dims, &floats, &integers)
             .ok_or_else(|| NoCase::Unsupported(format!("no elements of type {} are generated", self.elem)))
+    }
+
+    /// Makes groups of elements negative or zero, in the attempts for that.
+    fn make_uniform(&self, dims: &[i64], floats: &mut [f64], integers: &mut [i64]) {
+        let Some(turn) = UNIFORM.iter().position(|&attempt| attempt == self.attempt) else { return };
+        if self.pairing.is_some() || self.elem == ElemType::Bool {
+            return;
+        }
+        let axes = UNIFORM_AXES.get(turn % UNIFORM_AXES.len()).map_or(1, |axes| axes(dims.len()));
+        let inner = dims.get(dims.len().saturating_sub(axes)..).unwrap_or_default();
+        let length =
+            inner.iter().try_fold(1_usize, |count, &size| count.checked_mul(usize::try_from(size).ok()?));
+        let parts = if self.elem.class() == ElemClass::Complex { 2 } else { 1 };
+        let length = length.unwrap_or(1).saturating_mul(parts).max(1);
+        // Another kind for each group, and for the same group in each attempt.
+        let kind = |group: usize| (group + turn / UNIFORM_AXES.len()) % 3;
+        let allows = |number: f64| self.sampler.conditions.iter().all(|condition| condition.allows(number));
+        for (group, row) in floats.chunks_mut(length).enumerate() {
+            for number in row {
+                let changed = match kind(group) {
+                    0 => -number.abs(),
+                    1 => 0.0,
+                    _ => *number,
+                };
+                if allows(changed) {
+                    *number = changed;
+                }
+            }
+        }
+        let is_signed = self.elem.class() == ElemClass::Int;
+        for (group, row) in integers.chunks_mut(length).enumerate() {
+            for number in row {
+                *number = match kind(group) {
+                    0 if is_signed => number.saturating_abs().saturating_neg(),
+                    1 => 0,
+                    _ => *number,
+                };
+            }
+        }
     }
 
     fn strings(&mut self, dims: Vec<i64>, count: usize) -> Result<Tensor, NoCase> {
@@ -386,6 +433,8 @@ impl<'a, 'r> Elements<'a, 'r> {
             0 => self.rng.pick(self.sizes).map_or(index as i64, |(_, size)| size),
             1 | 2 if self.attempt % 4 == 3 && bits == 64 => self.rng.pick(&LARGE).unwrap_or(0),
             1..=4 if self.attempt % 4 == 3 => self.rng.pick(&extremes).unwrap_or(0),
+            // Any bits: products of numbers with few digits wrap to small ones.
+            1 | 2 if self.attempt % 8 == 6 => self.rng.below(u64::MAX).cast_signed() >> (64 - bits),
             _ => self.rng.pick(&SMALL_NUMBERS).unwrap_or(0),
         }
     }

@@ -145,8 +145,8 @@ pub fn interner_with_capacity(more: usize, bytes: usize) -> Interner {
     Interner::with_names_and_capacity(&generated::names::NAMES, more, bytes)
 }
 
-/// The names that ONNX knows: the nodes of a rule file are hundreds of texts, each read with an interner of its own.
+/// The names that ONNX knows: the nodes of a rule file are hundreds of texts, each read with a new interner.
 static NAMED: LazyLock<Interner> = LazyLock::new(|| Interner::with_names(&generated::names::NAMES));
 
-/// Number of names that need no room of their own.
+/// Number of names that need no extra room.
 const FEW_NAMES: usize = 256;

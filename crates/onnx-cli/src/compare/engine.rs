@@ -103,9 +103,8 @@ pub(super) fn run(args: &CompareArgs, out: &mut Out) -> Result<Outcome, Failure>
 
 /// Names the outputs that are not arrays, which are not compared.
 fn warn_of_others(loaded: &Loaded, out: &mut Out) {
-    let is_other = |&output: &ValueId| {
-        loaded.model.ty(output).is_some_and(|ty| !matches!(ty.kind, TypeKind::Tensor(_)))
-    };
+    let is_other =
+        |&output: &ValueId| loaded.model.ty(output).is_some_and(|ty| !matches!(ty.kind, TypeKind::Tensor(_)));
     for output in outputs(loaded).filter(is_other) {
         let name = shown(name(&loaded.model, output));
         out.warning(&format!("the output `{name}` is not a tensor, and is not compared"), None);

@@ -104,7 +104,7 @@ fn words(error: &std::io::Error) -> String {
     text.split(" (os error ").next().unwrap_or_default().to_owned()
 }
 
-/// Why there is no model. The name of the file is in another column, so that equal errors of several files are equal.
+/// Why a model is missing. The name of the file is in another column, so that equal errors of several files are equal.
 fn not_loaded(row: &mut Row, failure: Failure) -> Ended {
     let code = match failure.outcome() {
         _ if *failure.rule == STOPPED => return Stopped.into(),

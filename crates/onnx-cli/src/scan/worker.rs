@@ -120,7 +120,7 @@ fn program() -> Option<Vec<OsString>> {
     Some([python, "-P".into(), "-m".into(), "onnxkit".into()].to_vec())
 }
 
-/// The bytes of a path, which a process gets; `None` if there is no form of it that reaches a process unchanged.
+/// The bytes of a path, which a process gets; `None` if no form of it reaches a process unchanged.
 fn encoded(path: &Path) -> Option<Vec<u8>> {
     #[cfg(unix)]
     let bytes = Some(std::os::unix::ffi::OsStrExt::as_bytes(path.as_os_str()).to_vec());

@@ -168,7 +168,7 @@ mod tests {
     /// Neighbors can have equal answers, and an inferred type can state less than the one here.
     #[test]
     fn other_answers_are_reported() {
-        // 30 models are refused for defects that the reference has no check for: if it accepted them, that would be no difference.
+        // 30 models are refused for defects that the reference has no check for: if it accepted them, nothing would differ.
         assert_eq!(differing_after(Area::Checker, |case, _| case.refused = !case.refused), 194);
         let outputs =
             |case: &mut samples::Case, other: &samples::Case| case.outputs.clone_from(&other.outputs);

@@ -141,7 +141,7 @@ impl Repository {
         is_there.then_some(found)
     }
 
-    /// Runs a program in a folder, with the configuration of a user of its own; returns its status and what it writes.
+    /// Runs a program in a folder, with a separate configuration of a user; returns its status and what it writes.
     fn run(&self, program: &str, words: &[&str], folder: &str) -> Option<(i32, String)> {
         let root = self.0.path();
         let path = format!("{}:{}", root.join("bin").display(), std::env::var("PATH").unwrap());
@@ -221,7 +221,7 @@ fn one_command_sets_git_up() {
         found.starts_with("onnx diff m.onnx\n") && found.contains("attribute alpha: 0.5 -> 0.25"),
         "{found}"
     );
-    // Commands that use no driver show texts, also of files that are no models.
+    // Commands that use no driver show texts, also of files that are not models.
     let found = repository.git(&["log", "-p", "-1"]);
     assert!(
         found.contains("\n-") && found.contains("alpha = 0.25") && found.contains("alpha = 0.5"),

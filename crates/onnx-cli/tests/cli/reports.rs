@@ -165,6 +165,7 @@ fn every_kind_of_result_has_a_schema() {
         "info list.onnxtxt --versions",
         "find layers.onnxtxt all()",
         "explain --list targets",
+        "self-test",
         "reduce list.onnxtxt -- false",
     ] {
         // What follows `--` is a separate command.

@@ -192,7 +192,7 @@ fn arguments_that_have_no_meaning_are_refused() {
     assert_eq!(brief(&rows(&run)), ["models/good.onnx true done -"]);
 }
 
-/// A file that takes more memory than there is ends the process that reads it, and has a row all the same.
+/// A file that takes more memory than there is ends the process that reads it, and still has a row.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_file_that_ends_its_process_has_a_row() {

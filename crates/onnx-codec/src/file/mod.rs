@@ -48,9 +48,9 @@ pub use kind::FileKind;
 pub use private::{PrivateFile, PrivateFolder};
 pub use protect::{InputFiles, ReplaceRefusal, WriteOptions};
 use protect::{Outputs, decide};
+pub use set::FileSet;
 #[cfg(test)]
 pub(crate) use set::INCOMPLETE;
-pub use set::FileSet;
 use stage::Staged;
 pub use stage::{Temporaries, WritersStopped};
 pub use stream::{descriptor, is_stream, is_terminal, open_stream};

@@ -373,7 +373,7 @@ impl<'a> Constants<'a> {
     ) -> Result<bool, EditError> {
         let version = model.versions_in(model.main_graph()).get(domain::ONNX).unwrap_or(0);
         if matches!(edit, Some(Edit::Expand(_))) && version < 8 {
-            // There is no `Expand`: the constant fixes the size.
+            // The version has no `Expand`: the constant fixes the size.
             return Ok(false);
         }
         let count = self.edits.entry((node, index)).or_insert(0);

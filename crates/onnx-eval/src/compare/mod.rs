@@ -175,7 +175,7 @@ impl Comparison {
     }
 
     /// The first inner value, in the order in which the second model computes them, that is beyond the tolerances. Values that are
-    /// no outputs and have [other sizes](Compared::has_other_sizes) in the second model do not count: a name can stand for another
+    /// not outputs and have [other sizes](Compared::has_other_sizes) in the second model do not count: a name can stand for another
     /// value there.
     #[must_use]
     pub fn divergence(&self) -> Option<&Compared> {

@@ -76,7 +76,7 @@ fn merge(model: &mut Model, value: ValueId, known: &mut Known, data: &dyn DataSo
         let other = model.get_value(other).and_then(|record| record.constant());
         other.is_some_and(|other| other.same_meaning(constant, data))
     };
-    // Only the graphs around are searched: many graphs beside each other may have an equal constant each.
+    // Only the graphs around are searched: many graphs next to each other may have an equal constant each.
     let around = std::iter::successors(Some(graph), |&graph| model.parent(graph));
     let twin = around.filter_map(|graph| known.get(&(graph, hash))?.iter().find(is_twin)).last().copied();
     let Some(twin) = twin else {
