@@ -74,20 +74,26 @@ def session(path):
 
 
 def measured(command, out):
-    """Runs a tool: its seconds and peak memory, or why it failed."""
-    if os.path.exists(out):
-        os.remove(out)
+    """Runs a tool: its seconds and peak memory, or why it failed.
+
+    `time` starts it: a process that this one starts itself has at least the peak memory of this one before it becomes the tool.
+    """
+    figures = out + ".time"
+    for path in (out, figures):
+        if os.path.exists(path):
+            os.remove(path)
     start = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    error = process.stderr.read()
-    _, status, usage = os.wait4(process.pid, 0)
+    command = ["/usr/bin/time", "-q", "-f", "%U %S %M", "-o", figures, *command]
+    done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     seconds = time.perf_counter() - start
-    if status != 0 or not os.path.exists(out):
-        return {"failed": error.decode(errors="replace").strip()[-300:]}
+    if done.returncode != 0 or not os.path.exists(out):
+        return {"failed": done.stderr.decode(errors="replace").strip()[-300:]}
+    with open(figures) as file:
+        user, system, kilobytes = file.read().split()
     return {
         "seconds": round(seconds, 2),
-        "cpu": round(usage.ru_utime + usage.ru_stime, 2),
-        "mb": round(usage.ru_maxrss / 1024),
+        "cpu": round(float(user) + float(system), 2),
+        "mb": round(int(kilobytes) / 1024),
         "bytes": os.path.getsize(out),
     }
 
