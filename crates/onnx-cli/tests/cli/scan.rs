@@ -137,6 +137,9 @@ fn a_scan_that_was_killed_is_continued() {
             onnx(&folder, &format!("{scan} --resume")).exits(2).says("is not a row of this command");
             assert_eq!(folder.get(file), other.as_bytes());
         }
+        // `--force` replaces rows, and nothing else.
+        onnx(&folder, &format!("{scan} --force")).exits(2).says("is not replaced");
+        folder.put(file, &whole[..8]);
         onnx(&folder, &format!("{scan} --force")).exits(0);
         assert_eq!(paths(&String::from_utf8(folder.get(file)).unwrap()), paths(&whole));
     }
