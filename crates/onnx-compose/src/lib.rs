@@ -142,6 +142,6 @@ pub use select::{ModelFacts, SelectError, Selection};
 pub use sizes::{EditOptions, FixedSize, NewSize, Resized, SizeChange, SizeTarget, resize};
 pub use split::{Parts, SplitOptions, SplitPart, Splitting, split};
 pub use target::{
-    BiasFormat, QUANTIZATIONS, Quantization, QuantizedOperator, Scales, TARGETS, Target, TargetError,
-    TargetKernel, TargetOperator, unsupported,
+    BiasFormat, Operands, QUANTIZATIONS, Quantization, QuantizedOperator, Requirements, Scales, TARGETS,
+    Target, TargetError, TargetKernel, TargetOperator, unsupported,
 };

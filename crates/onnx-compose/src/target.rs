@@ -1,12 +1,14 @@
 //! Targets: what a runtime supports, as data, and what a model needs beyond it.
 
 mod quantization;
+mod requires;
+mod structure;
 mod written;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::OnceLock;
 
-use onnx_diag::{Caps, Diagnostic, Policy, Quoted, Sink};
+use onnx_diag::{Caps, Diagnostic, Locus, Policy, Quoted, Sink};
 use onnx_ir::{Callee, Model, NodeId, Places, ValueTypes};
 use onnx_rewrite::{Costs, IDIOM_FILES, RuleSet};
 use onnx_schema::{FormalType, Registry, Schema};
@@ -14,6 +16,7 @@ use onnx_types::TypeKind;
 use serde::Deserialize;
 
 pub use self::quantization::{BiasFormat, QUANTIZATIONS, Quantization, QuantizedOperator, Scales};
+pub use self::requires::{Operands, Requirements};
 use crate::rules::TARGET_LACKS_FEATURE;
 
 /// The targets of this crate: name and JSON text.
@@ -50,8 +53,12 @@ pub struct Target {
     #[serde(default, deserialize_with = "written::casts")]
     pub casts: Vec<(String, String)>,
     /// Codes of rules, such as `ONNX3025`, whose errors do not keep it from loading a model: they are warnings of a check for it.
+    /// It tolerates ONNX2312 in the main graph, without cycles, and ONNX3025 at results of nodes: the rest are errors ONNX5101.
     #[serde(default)]
     pub tolerates: Vec<String>,
+    /// Codes of rules, such as `ONNX2205`, of which any violation keeps it from loading a model: they are errors of a check for it.
+    #[serde(default)]
+    pub refuses: Vec<String>,
     /// Patterns in the language of rule files that it makes one kernel of. Simplification keeps them whole.
     #[serde(default)]
     pub idioms: Vec<String>,
@@ -76,6 +83,8 @@ pub struct TargetOperator {
     pub name: String,
     /// What is supported, by the versions of the operator.
     pub kernels: Vec<TargetKernel>,
+    /// What nodes need beyond the specification.
+    pub requires: Requirements,
 }
 
 /// Versions of an operator, and the types of its kernels.
@@ -109,6 +118,9 @@ pub enum TargetError {
     /// The text is in another format.
     #[error("the format of the target is `{0}`, not `onnx-target/1`")]
     Format(String),
+    /// A code is both in `tolerates` and in `refuses`.
+    #[error("the target both tolerates and refuses {0}")]
+    Contradiction(String),
 }
 
 impl Target {
@@ -121,6 +133,9 @@ impl Target {
         let target: Self = serde_json::from_str(text)?;
         if target.schema != "onnx-target/1" {
             return Err(TargetError::Format(target.schema.chars().take(40).collect()));
+        }
+        if let Some(both) = target.refuses.iter().find(|code| target.tolerates.contains(code)) {
+            return Err(TargetError::Contradiction(Quoted(both).to_string()));
         }
         Ok(target)
     }
@@ -191,7 +206,8 @@ pub fn unsupported(model: &Model, target: &Target, types: &dyn ValueTypes, regis
         .iter()
         .map(|operator| ((operator.domain.as_str(), operator.name.as_str()), operator))
         .collect();
-    of_versions(model, target, &mut sink);
+    of_versions(model, target, &places, &mut sink);
+    structure::of_order(model, target, &places, &mut sink);
     for graph in model.all_graphs() {
         for node in model.nodes(graph) {
             let cx = Cx { model, target, types, node };
@@ -204,8 +220,11 @@ pub fn unsupported(model: &Model, target: &Target, types: &dyn ValueTypes, regis
                 _ => {
                     let record = model.node(node);
                     let [domain, op] = [record.domain(), record.op()].map(|part| model.str(part));
-                    let is_known = by_name.contains_key(&(domain, op));
-                    (!is_known).then(|| format!("no operator {}", Quoted(&full_name(domain, op))))
+                    let name = Quoted(&full_name(domain, op)).to_string();
+                    match by_name.get(&(domain, op)) {
+                        Some(operator) => cx.unmet(&operator.requires, &name, None),
+                        None => Some(format!("no operator {name}")),
+                    }
                 }
             };
             if let Some(lacking) = lacking {
@@ -217,28 +236,35 @@ pub fn unsupported(model: &Model, target: &Target, types: &dyn ValueTypes, regis
     sink
 }
 
-/// The versions of the format and of operator sets.
-fn of_versions(model: &Model, target: &Target, sink: &mut Sink) {
-    let place = onnx_diag::Locus::model();
+/// The versions of the format and of operator sets, those that functions import included: they are read even if nothing calls them.
+fn of_versions(model: &Model, target: &Target, places: &Places<'_>, sink: &mut Sink) {
     let runtime = format!("{} {}", target.name, target.version);
+    let mut report = |place: &Locus, message| {
+        sink.report(Diagnostic::new(&TARGET_LACKS_FEATURE, place.clone(), message));
+    };
     let version = model.info().ir_version;
     if let Some(greatest) = target.ir_version
         && version > greatest
     {
         let message = format!("{runtime} reads IR versions up to {greatest}, not {version}");
-        sink.report(Diagnostic::new(&TARGET_LACKS_FEATURE, place.clone(), message));
+        report(&Locus::model(), message);
     }
-    for import in &model.info().opset_imports {
-        let domain = model.str(import.domain());
-        let domain = if domain == "ai.onnx" { "" } else { domain };
-        if let Some(&greatest) = target.opset.get(domain)
-            && import.version() > greatest
-        {
-            let (name, version) = (full_name(domain, ""), import.version());
-            let name = if name.is_empty() { "ai.onnx".to_owned() } else { name };
-            let message =
-                format!("{runtime} reads {} up to version {greatest}, not {version}", Quoted(&name));
-            sink.report(Diagnostic::new(&TARGET_LACKS_FEATURE, place.clone(), message));
+    let of_functions = model.functions().iter().map(|&function| {
+        let imports = &model.function(function).opset_imports;
+        (places.function(function), imports)
+    });
+    for (place, imports) in std::iter::once((Locus::model(), &model.info().opset_imports)).chain(of_functions)
+    {
+        for import in imports {
+            let domain = model.str(import.domain());
+            let domain = if domain == "ai.onnx" { "" } else { domain };
+            let Some(&greatest) = target.opset.get(domain) else { continue };
+            if import.version() > greatest {
+                let name = Quoted(if domain.is_empty() { "ai.onnx" } else { domain });
+                let message =
+                    format!("{runtime} reads {name} up to version {greatest}, not {}", import.version());
+                report(&place, message);
+            }
         }
     }
 }
@@ -261,11 +287,17 @@ impl Cx<'_> {
     fn of_schema(&self, schema: &Schema, operator: Option<&TargetOperator>) -> Option<String> {
         let name = full_name(schema.domain_name(), schema.name());
         let (name, version) = (Quoted(&name).to_string(), schema.since_version());
-        let runs_as_body = self.target.expands_functions && schema.is_function();
+        let unmet = operator.and_then(|operator| self.unmet(&operator.requires, &name, Some(schema)));
+        if let Some(unmet) = unmet.or_else(|| self.of_body(schema, &name)) {
+            return Some(unmet);
+        }
+        // A runtime registers no operators of a preview, so that it has no bodies of them.
+        let is_preview = schema.domain_name().starts_with("ai.onnx.preview");
+        let runs_as_body = self.target.expands_functions && schema.is_function() && !is_preview;
         let is_in = |kernel: &&TargetKernel| kernel.covers(version);
         let kernels: Vec<&TargetKernel> =
             operator.map(|operator| operator.kernels.iter().filter(is_in).collect()).unwrap_or_default();
-        if runs_as_body || schema.domain_name().starts_with("ai.onnx.preview") {
+        if runs_as_body {
             return None;
         }
         if operator.is_none() {

@@ -41,6 +41,174 @@ fn the_default_domain_has_two_names() {
     assert_eq!(messages, ["t 1 reads `ai.onnx` up to version 17, not 20"]);
 }
 
+#[test]
+fn a_code_is_not_both_tolerated_and_refused() {
+    let text = target(r#""tolerates": ["ONNX2205"], "refuses": ["ONNX2105", "ONNX2205"], "operators": []"#);
+    let error = Target::parse(&text).unwrap_err().to_string();
+    assert_eq!(error, "the target both tolerates and refuses `ONNX2205`");
+}
+
+/// What the target of onnxruntime lacks for a model in text.
+fn lacks(text: &str) -> Vec<String> {
+    let model = parse_model(text, &ParseOptions::default()).unwrap();
+    let target = Target::named("onnxruntime").unwrap();
+    let found = unsupported(&model, target, &DeclaredTypes, Registry::STANDARD);
+    let message = |message: &str| message.strip_prefix("onnxruntime 1.32.0 ").unwrap().to_owned();
+    found.diagnostics().iter().map(|found| message(&found.message)).collect()
+}
+
+const HEADER: &str = r#"<ir_version: 10, opset_import: ["": 21, "ai.onnx.ml": 3, "com.microsoft": 1]>"#;
+
+/// Only the order of the main graph is repaired by loading.
+#[test]
+fn order_is_tolerated_in_the_main_graph_only() {
+    let in_branch = |nodes: &str, after: &str| {
+        format!(
+            "{HEADER} g (bool c, float[2] x) => (float[2] y) {{ y = If (c) <then_branch = a () => (float[2] p) {{ {nodes} }}, \
+             else_branch = b () => (float[2] q) {{ q = Abs (x) }}> {after} }}"
+        )
+    };
+    let main = |nodes: &str| format!("{HEADER} g (float[2] x) => (float[2] y) {{ {nodes} }}");
+    let in_function = |nodes: &str| {
+        format!(
+            r#"<ir_version: 10, opset_import: ["": 21, "my": 1]> g (float[2] x) => (float[2] y) {{ y = my.F (x) }}
+            <domain: "my", opset_import: ["": 21]> F (a) => (b) {{ {nodes} }}"#
+        )
+    };
+    let (cycle, order) = ("loads no graph with a cycle", "sorts the nodes of the main graph only");
+    let cases = [
+        (main("y = Neg (t) t = Abs (x)"), None),
+        (main("t = Add (x, t) y = Abs (t)"), Some(cycle)),
+        (main("a = Add (x, b) b = Neg (a) y = Abs (b)"), Some(cycle)),
+        (main("a = Neg (b) b = Neg (a) y = Abs (x)"), Some(cycle)),
+        (in_branch("p = Neg (t)", "t = Abs (x)"), None),
+        (in_branch("p = Neg (y)", ""), Some(cycle)),
+        (in_branch("p = Neg (t) t = Abs (x)", ""), Some(order)),
+        (in_function("b = Abs (t) t = Neg (a)"), Some(order)),
+        (in_function("b = Add (t, a) t = Neg (b)"), Some(cycle)),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(lacks(&text), expected.map_or_else(Vec::new, |one| vec![one.to_owned()]), "{text}");
+    }
+}
+
+#[test]
+fn imports_of_functions_and_of_other_domains_are_bounded() {
+    let text = r#"<ir_version: 10, opset_import: ["": 21, "com.microsoft": 2, "com.ms.internal.nhwc": 28, "my": 1, "other": 9]>
+        g (float[2] x) => (float[2] y) { y = Neg (x) }
+        <domain: "my", opset_import: ["": 29, "ai.onnx.ml": 6]> Unused (a) => (b) { b = Neg (a) }"#;
+    assert_eq!(
+        lacks(text),
+        [
+            "reads `com.microsoft` up to version 1, not 2",
+            "reads `ai.onnx` up to version 28, not 29",
+            "reads `ai.onnx.ml` up to version 5, not 6"
+        ]
+    );
+}
+
+/// Kernels throw where the specification has no demand.
+#[test]
+fn nodes_have_what_kernels_demand() {
+    let xy = "float[2] x, float[2] z";
+    let cases = [
+        (xy, "y = Concat <axis = 0> (, z)", "has no `Concat` without input 0"),
+        (xy, "y = Concat <axis = 0> (x, , z)", ""),
+        (xy, "y = Einsum <equation = \"i,i->i\"> (, z)", "has no `Einsum` without input 0"),
+        (xy, "y = Max (, z)", "has no `Max` without input 0"),
+        (xy, "y = Max (x, )", ""),
+        (xy, "y = SequenceConstruct (x, , z)", "has no `SequenceConstruct` without input 1"),
+        ("int32[2] x", "y = Mod <fmod = 2> (x, x)", "has no `Mod` with `fmod` = 2, only 0 or 1"),
+        ("int32[2] x", "y = Mod <fmod = 1> (x, x)", ""),
+        (
+            "float[2] x, int64 a",
+            "y = CumSum <reverse = -1> (x, a)",
+            "has no `CumSum` with `reverse` = -1, only 0 or 1",
+        ),
+        (
+            "float[3,1,2] x, float[1,4,2] w",
+            "y = RNN (x, w, w)",
+            "has no `RNN` without attribute `hidden_size`",
+        ),
+        ("float[3,1,2] x, float[1,2,2] w", "y = RNN <hidden_size = 2> (x, w, w)", ""),
+        (
+            "float[2,3] x",
+            "y = ai.onnx.ml.FeatureVectorizer <inputdimensions: ints = []> (x)",
+            "has no `ai.onnx.ml.FeatureVectorizer` without elements of attribute `inputdimensions`",
+        ),
+        ("float[2,3] x", "y = ai.onnx.ml.FeatureVectorizer <inputdimensions = [3]> (x)", ""),
+        (
+            "float[2,2] x",
+            "y = com.microsoft.FusedGemm (x, x)",
+            "has no `com.microsoft.FusedGemm` without attribute `activation`",
+        ),
+        ("float[2] x", "y = Affine (x)", "has no `Affine` in operator set 21, only up to 9"),
+    ];
+    for (inputs, node, expected) in cases {
+        let text = format!("{HEADER} g ({inputs}) => (y) {{ {node} }}");
+        let expected: Vec<&str> =
+            Some(expected).filter(|expected| !expected.is_empty()).into_iter().collect();
+        assert_eq!(lacks(&text), expected, "{node}");
+    }
+    let text = r#"<ir_version: 4, opset_import: ["": 9]> g (float[2] x) => (float[2] y) { y = Affine (x) }"#;
+    assert!(lacks(text).is_empty());
+}
+
+/// The shapes that a body declares for its inputs are not merged with those that they get.
+#[test]
+fn bodies_declare_the_shapes_that_they_get() {
+    let scan = |axes: &str, state: &str, element: &str| {
+        format!(
+            "{HEADER} g (float[2] h, float[3,2] x) => (float[2] y) {{ y = Scan <num_scan_inputs = 1 {axes}, \
+             body = b (float[{state}] s, float[{element}] e) => (float[2] so) {{ so = Identity (s) }}> (h, x) }}"
+        )
+    };
+    let looped = |given: &str, index: &str, condition: &str, state: &str| {
+        format!(
+            "{HEADER} g (int64 n, bool{given} c, float[2] x) => (float[2] y) {{ y = Loop (n, c, x) <body = \
+             b (int64{index} i, bool{condition} ci, float[{state}] s) => (bool co, float[2] so) {{ co = Identity (ci) so = Neg (s) }}> }}"
+        )
+    };
+    let map = |element: &str, other: &str| {
+        format!(
+            "{HEADER} g (seq(float[2]) s, float[3] x) => (seq(float[2]) y) {{ y = SequenceMap (s, x) <body = \
+             b (float[{element}] e, float[{other}] u) => (float[2] o) {{ o = Neg (e) }}> }}"
+        )
+    };
+    let message = |operator, index| {
+        vec![format!(
+            "has no `{operator}` whose body declares another shape for its input {index} than it gets"
+        )]
+    };
+    let cases = [
+        (scan("", "2", "2"), vec![]),
+        (scan("", "N", "2"), vec![]),
+        (scan("", "5", "2"), message("Scan", 0)),
+        (scan("", "2,1", "2"), message("Scan", 0)),
+        (scan("", "2", "4"), message("Scan", 1)),
+        (scan(", scan_input_axes = [1]", "2", "3"), vec![]),
+        (scan(", scan_input_axes = [-1]", "2", "2"), message("Scan", 1)),
+        (looped("", "", "", "2"), vec![]),
+        (looped("", "[1]", "", "5"), vec![]),
+        (looped("[1]", "", "", "2"), message("Loop", 1)),
+        (looped("[1]", "", "[2]", "2"), message("Loop", 1)),
+        (map("2", "3"), vec![]),
+        (map("3", "3"), message("SequenceMap", 0)),
+        (map("2", "4"), message("SequenceMap", 1)),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(lacks(&text), expected, "{text}");
+    }
+}
+
+/// A runtime registers the operators of no preview, whether the standard has bodies of them or not.
+#[test]
+fn operators_of_previews_are_compared() {
+    let text = r#"<ir_version: 10, opset_import: ["": 21, "ai.onnx.preview": 1]>
+        g (float[1,2,3,4] q) => (float[1,2,3,4] y) { y = ai.onnx.preview.FlexAttention (q, q, q) }"#;
+    assert_eq!(lacks(text), ["has no operator `ai.onnx.preview.FlexAttention` (version 1)"]);
+}
+
 /// A misspelled name would be something that the target lacks.
 #[test]
 fn misspelled_names_are_errors_with_their_line() {
@@ -81,6 +249,24 @@ fn misspelled_names_are_errors_with_their_line() {
             r#""quantization": {"activations": [], "weights": [], "operators": [{"name": "Conv"}, {"name": "Conv"}]}, "operators": []"#,
             "`Conv` is listed twice",
         ),
+        (
+            r#""operators": [{"name": "LSTM", "requires": {"attributes": ["hiden_size"]}}]"#,
+            "`LSTM` has no attribute `hiden_size`; did you mean `hidden_size`?",
+        ),
+        (
+            r#""operators": [{"name": "LSTM", "requires": {"nonempty": ["activation"]}}]"#,
+            "`LSTM` has no attribute `activation`; did you mean `activations`?",
+        ),
+        (
+            r#""operators": [{"name": "Mod", "requires": {"values": {"zzz": [0]}}}]"#,
+            "`Mod` has no attribute `zzz`",
+        ),
+        (
+            r#""operators": [{"name": "Relu", "requires": {"operands": "first"}}]"#,
+            "`Relu` has no list of operands",
+        ),
+        (r#""operators": [{"name": "Max", "requires": {"operands": "last"}}]"#, "unknown variant `last`"),
+        (r#""operators": [{"name": "Max", "requires": {"operand": "all"}}]"#, "unknown field `operand`"),
         (
             r#""operators": [{"name": "Relu", "kernels": [{"since": 13, "types": [{"X2": ["tensor(float)"]}]}]}]"#,
             "`Relu` has no type variable `X2`, but `T`, from version 13 on",

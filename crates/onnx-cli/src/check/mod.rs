@@ -39,7 +39,7 @@ const TEXT_CAPS: Caps = Caps { per_rule: 10, total: 100 };
 
 pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let target = args.target.as_deref().map(targets::load).transpose()?;
-    let mut policy = args.input.severity.policy(tolerant(args, target.as_deref())?)?;
+    let mut policy = args.input.severity.policy(severities(args, target.as_deref())?)?;
     if !args.notes {
         policy = onnx_check::ON_REQUEST.iter().fold(policy, |policy, rule| policy.count(rule));
     }
@@ -232,11 +232,16 @@ fn repairable(mut loaded: Loaded, sink: &Sink) -> Vec<&'static Rule> {
     shown().filter(|rule| rules.contains(&rule.id().to_string())).collect()
 }
 
-/// The severities for a target: what does not keep it from loading a model is a warning, unless warnings are errors.
-fn tolerant(args: &CheckArgs, target: Option<&Target>) -> Result<Policy, Failure> {
+/// The severities for a target: what does not keep it from loading a model is a warning, unless warnings are errors, and what does
+/// is an error.
+fn severities(args: &CheckArgs, target: Option<&Target>) -> Result<Policy, Failure> {
+    let Some(target) = target else { return Ok(Policy::new()) };
     let denies_warnings = args.input.severity.deny.iter().any(|what| rules::is_class(what));
-    let mut tolerated = target.filter(|_| !denies_warnings).into_iter().flat_map(|target| &target.tolerates);
-    tolerated.try_fold(Policy::new(), |policy, code| Ok(policy.set(rules::find(code)?, Severity::Warning)))
+    let tolerated =
+        target.tolerates.iter().filter(|_| !denies_warnings).map(|code| (code, Severity::Warning));
+    let refused = target.refuses.iter().map(|code| (code, Severity::Error));
+    let mut all = tolerated.chain(refused);
+    all.try_fold(Policy::new(), |policy, (code, severity)| Ok(policy.set(rules::find(code)?, severity)))
 }
 
 fn profile(args: &CheckArgs) -> Profile {

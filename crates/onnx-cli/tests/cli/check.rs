@@ -376,8 +376,25 @@ fn what_a_target_tolerates_is_a_warning() {
         onnx(&folder, &format!("{for_target} --deny warnings")).exits(1);
         onnx(&folder, &format!("{for_target} --deny {rule}")).exits(1).says("1 error");
     }
+    let cycle = model("float[2,3]", "t = Add (x, t) y = Neg (t)");
+    folder.put("cycle.onnxtxt", cycle);
+    onnx(&folder, "check cycle.onnxtxt --target onnxruntime").exits(1).says("loads no graph with a cycle");
     let target = r#"{"schema": "onnx-target/1", "name": "npu", "version": "2", "tolerates": ["ONNX9999"],
         "operators": [{"name": "Neg", "kernels": [{"since": 6}]}, {"name": "Abs", "kernels": [{"since": 6}]}]}"#;
+    folder.put("npu.json", target);
+    onnx(&folder, "check in.onnxtxt --target npu.json").exits(2).says("no rule `ONNX9999`");
+}
+
+#[test]
+fn what_a_target_refuses_is_an_error() {
+    let text = r#"<ir_version: 10, opset_import: ["": 21]>
+g (float[2] x) => (float[2] y) { [same] a = Neg (x) [same] y = Abs (a) }"#;
+    let folder = Folder::with("in.onnxtxt", text);
+    onnx(&folder, "check in.onnxtxt").exits(0).says("warning[ONNX2205]");
+    onnx(&folder, "check in.onnxtxt --target onnxruntime").exits(1).says("error[ONNX2205]");
+    onnx(&folder, "check in.onnxtxt --target onnxruntime --allow ONNX2205").exits(0);
+    let target = r#"{"schema": "onnx-target/1", "name": "npu", "version": "2", "refuses": ["ONNX9999"],
+        "operators": [{"name": "Neg", "kernels": [{"since": 6}]}]}"#;
     folder.put("npu.json", target);
     onnx(&folder, "check in.onnxtxt --target npu.json").exits(2).says("no rule `ONNX9999`");
 }

@@ -11,7 +11,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use super::{TargetKernel, TargetOperator, full_name};
+use super::{Requirements, TargetKernel, TargetOperator, full_name};
 
 /// The other name of the default domain.
 const DEFAULT_DOMAIN: &str = "ai.onnx";
@@ -59,6 +59,8 @@ struct WrittenOperator {
     name: String,
     #[serde(default)]
     kernels: Vec<TargetKernel>,
+    #[serde(default)]
+    requires: Requirements,
 }
 
 impl<'de> Deserialize<'de> for TargetOperator {
@@ -77,10 +79,10 @@ impl<'de> Visitor<'de> for OperatorVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<TargetOperator, A::Error> {
-        let WrittenOperator { domain, name, kernels } =
+        let WrittenOperator { domain, name, kernels, requires } =
             WrittenOperator::deserialize(MapAccessDeserializer::new(map))?;
         let domain = if domain == DEFAULT_DOMAIN { String::new() } else { domain };
-        let operator = TargetOperator { domain, name, kernels };
+        let operator = TargetOperator { domain, name, kernels, requires };
         operator.check().map_err(A::Error::custom)?;
         Ok(operator)
     }
@@ -103,7 +105,9 @@ impl TargetOperator {
                 return Err(format!("ONNX has no operator {name}; did you mean {}?", Quoted(near)));
             }
         }
-        self.kernels.iter().try_for_each(|kernel| kernel.check(&full_name(&self.domain, &self.name), schemas))
+        let name = full_name(&self.domain, &self.name);
+        self.requires.check(&name, schemas)?;
+        self.kernels.iter().try_for_each(|kernel| kernel.check(&name, schemas))
     }
 }
 

@@ -1,0 +1,99 @@
+//! Where a runtime tolerates less than the rules that it tolerates cover: the order of nodes outside of the main graph, cycles, and
+//! the shapes that bodies declare for their inputs.
+
+use onnx_diag::{Diagnostic, Sink};
+use onnx_ir::{Attribute, GraphId, Model, Owner, Places, ValueId};
+use onnx_schema::Schema;
+use onnx_types::{Dim, Type, TypeKind};
+
+use super::{Cx, Target};
+use crate::rules::TARGET_LACKS_FEATURE;
+
+/// The rule of nodes that are not sorted. A runtime that tolerates it sorts the main graph.
+const NOT_SORTED: &str = "ONNX2312";
+/// The rule of declared shapes. A runtime that tolerates it does so for results of nodes, not for inputs of bodies.
+const SHAPE_DIFFERS: &str = "ONNX3025";
+
+impl Target {
+    fn does_tolerate(&self, code: &str) -> bool {
+        self.tolerates.iter().any(|tolerated| tolerated == code)
+    }
+}
+
+/// Cycles, and nodes of other graphs than the main one that are not sorted. Without the tolerance both are errors anyway.
+pub(super) fn of_order(model: &Model, target: &Target, places: &Places<'_>, sink: &mut Sink) {
+    if !target.does_tolerate(NOT_SORTED) {
+        return;
+    }
+    for graph in model.all_graphs().filter(|&graph| !model.is_sorted(graph)) {
+        let what = match model.graph(graph).owner() {
+            _ if model.sorted_nodes(graph).is_err() => "loads no graph with a cycle",
+            Owner::Node(_) | Owner::Function(_) => "sorts the nodes of the main graph only",
+            _ => continue,
+        };
+        let message = format!("{} {} {what}", target.name, target.version);
+        sink.report(Diagnostic::new(&TARGET_LACKS_FEATURE, places.graph(graph), message));
+    }
+}
+
+impl Cx<'_> {
+    /// What is wrong with the shapes that the body of a node declares, as the rest of a sentence; `name` is the operator with quotes.
+    pub(super) fn of_body(&self, schema: &Schema, name: &str) -> Option<String> {
+        if !self.target.does_tolerate(SHAPE_DIFFERS) || !schema.domain_name().is_empty() {
+            return None;
+        }
+        let (inputs, body): (Vec<_>, GraphId) = {
+            let record = self.model.node(self.node);
+            (record.inputs().collect(), record.nested_graphs().next()?)
+        };
+        // Shapes of the other inputs of a loop may change.
+        let mut compared = match (schema.name(), schema.since_version()) {
+            ("Loop", _) => 1..2,
+            ("Scan", 9..) | ("SequenceMap", _) => 0..inputs.len(),
+            _ => return None,
+        };
+        let differs = |&index: &usize| {
+            let given = self.given(schema.name(), &inputs, index);
+            let declared = self.model.graph(body).inputs().get(index);
+            let declared = declared.and_then(|&value| dims(self.model.value(value).ty()?));
+            given.zip(declared).is_some_and(|(given, declared)| do_differ(&given, &declared))
+        };
+        let index = compared.find(differs)?;
+        Some(format!("no {name} whose body declares another shape for its input {index} than it gets"))
+    }
+
+    /// The dimensions of what an input of a body gets, as far as they are known.
+    fn given(&self, operator: &str, inputs: &[Option<ValueId>], index: usize) -> Option<Vec<Dim>> {
+        let ty = self.types.type_of(self.model, (*inputs.get(index)?)?)?;
+        if operator == "SequenceMap"
+            && let TypeKind::Sequence(element) = &ty.kind
+        {
+            return dims(element.as_deref()?);
+        }
+        let mut given = dims(&ty)?;
+        if operator == "Scan" {
+            let scanned = self.attribute(self.node, "num_scan_inputs")?.as_int()?;
+            let states = inputs.len().checked_sub(usize::try_from(scanned).ok()?)?;
+            if let Some(number) = index.checked_sub(states) {
+                let axes = self.attribute(self.node, "scan_input_axes").map(Attribute::as_ints);
+                let axis = axes.map_or(Some(0), |axes| axes?.get(number).copied())?;
+                let from_end = if axis < 0 { i64::try_from(given.len()).ok()? } else { 0 };
+                let axis =
+                    usize::try_from(axis.checked_add(from_end)?).ok().filter(|&axis| axis < given.len())?;
+                given.remove(axis);
+            }
+        }
+        Some(given)
+    }
+}
+
+fn dims(ty: &Type) -> Option<Vec<Dim>> {
+    let TypeKind::Tensor(tensor) = &ty.kind else { return None };
+    Some(tensor.shape.as_ref()?.dims().to_vec())
+}
+
+/// Returns `true` if no shape is both.
+fn do_differ(a: &[Dim], b: &[Dim]) -> bool {
+    a.len() != b.len()
+        || a.iter().zip(b).any(|pair| matches!(pair, (Dim::Known(one), Dim::Known(two)) if one != two))
+}
