@@ -6,6 +6,7 @@
 use onnx_diag::Quoted;
 use onnx_ir::{Model, NodeId};
 use onnx_shape_infer::Inference;
+use onnx_types::Interrupt;
 use onnx_types::tensor::DataSource;
 use slotmap::SecondaryMap;
 
@@ -36,8 +37,14 @@ pub trait Idioms: Sync {
     /// The name of the runtime, for messages.
     fn runtime(&self) -> &str;
 
-    /// The occurrences in a model. `data` is the source of external weights.
-    fn find(&self, model: &Model, inference: &Inference, data: &dyn DataSource) -> Vec<Idiom>;
+    /// The occurrences in a model; those that were found until an interrupt. `data` is the source of external weights.
+    fn find(
+        &self,
+        model: &Model,
+        inference: &Inference,
+        data: &dyn DataSource,
+        interrupt: &Interrupt,
+    ) -> Vec<Idiom>;
 }
 
 /// The occurrences in the model of a context.
@@ -76,7 +83,8 @@ impl PassCx<'_> {
     /// values inside an idiom.
     pub(crate) fn find_idioms(&mut self) {
         if let Some(idioms) = self.options.idioms.filter(|_| self.idioms.is_none()) {
-            let found = idioms.find(self.model, &self.inference, self.options.data);
+            let interrupt = &self.options.execution.interrupt;
+            let found = idioms.find(self.model, &self.inference, self.options.data, interrupt);
             self.idioms = Some(IdiomTable::new(found, self.journal.len()));
         }
     }

@@ -3,6 +3,7 @@
 use onnx_ir::{Model, NodeId, User};
 use onnx_pass::{Idiom, Idioms};
 use onnx_shape_infer::Inference;
+use onnx_types::Interrupt;
 use onnx_types::tensor::DataSource;
 
 use crate::check;
@@ -73,9 +74,15 @@ impl Idioms for IdiomSet {
         &self.runtime
     }
 
-    fn find(&self, model: &Model, inference: &Inference, data: &dyn DataSource) -> Vec<Idiom> {
+    fn find(
+        &self,
+        model: &Model,
+        inference: &Inference,
+        data: &dyn DataSource,
+        interrupt: &Interrupt,
+    ) -> Vec<Idiom> {
         let source = Source { model, inference: Some(inference), data };
-        let found = self.patterns.matches(source);
+        let found = self.patterns.matches(source, interrupt.clone());
         let whole = found.filter(|(_, found)| is_closed(model, found));
         whole.map(|(rule, found)| Idiom::new(rule.name(), found.nodes().collect())).collect()
     }

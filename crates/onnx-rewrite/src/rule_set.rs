@@ -9,8 +9,8 @@ use onnx_pass::passes::Report;
 use onnx_pass::{Exactness, Pass, PassCx, Patch, Proof, Reason, Refusal};
 use onnx_schema::Registry;
 use onnx_shape_infer::Inference;
-use onnx_types::Symbol;
 use onnx_types::tensor::NoData;
+use onnx_types::{Interrupt, Symbol};
 use slotmap::SecondaryMap;
 
 use crate::ast::Rule;
@@ -213,18 +213,19 @@ impl RuleSet {
         model: &'a Model,
         inference: Option<&'a Inference>,
     ) -> impl Iterator<Item = (&'a Rule, RuleMatch)> + 'a {
-        self.matches(effective::Source { model, inference, data: &NoData })
+        self.matches(effective::Source { model, inference, data: &NoData }, Interrupt::NEVER)
     }
 
     /// Like [`find`](Self::find), with the elements of a source.
     pub(crate) fn matches<'a>(
         &'a self,
         source: effective::Source<'a>,
+        interrupt: Interrupt,
     ) -> impl Iterator<Item = (&'a Rule, RuleMatch)> + 'a {
         let model = source.model;
         let graphs: Vec<_> = model.all_graphs().collect();
         let nodes = graphs.into_iter().flat_map(|graph| model.nodes(graph));
-        nodes.flat_map(move |node| {
+        nodes.take_while(move |_| interrupt.check().is_ok()).flat_map(move |node| {
             let patterns =
                 self.index.at(model, node).into_iter().filter_map(|number| self.patterns.get(number));
             patterns.filter_map(move |pattern| Some((&pattern.rule, pattern.at(source, node).next()?)))

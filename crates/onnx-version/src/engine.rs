@@ -78,6 +78,7 @@ impl Engine<'_> {
             self.infer();
         }
         for node in self.nodes(scopes) {
+            self.execution.interrupt.check()?;
             self.begin(node, from);
         }
         while let Some((boundary, mut nodes)) = if is_up { self.due.pop_first() } else { self.due.pop_last() }
@@ -283,8 +284,10 @@ impl Engine<'_> {
             nodes.iter().filter(|&&node| with_body(node)).map(|&node| (node, ())).collect();
         let saved = (!with_body.is_empty()).then(|| (self.model.clone(), self.types.changed()));
         let mut listed = Listed::default();
-        let taken = nodes.iter().filter_map(|&node| self.take(node, at, is_up, &mut listed));
-        let taken: Vec<Taken> = taken.collect();
+        // What is left undone when the work is ended early has no result.
+        let interrupt = &self.execution.interrupt;
+        let due = nodes.iter().take_while(|_| interrupt.check().is_ok());
+        let taken: Vec<Taken> = due.filter_map(|&node| self.take(node, at, is_up, &mut listed)).collect();
         if let Some((model, types)) = saved {
             let refused = taken.iter().filter(|taken| taken.result.is_err()).map(|taken| taken.node);
             let refused: Vec<NodeId> = refused.filter(|&node| with_body.contains_key(node)).collect();
@@ -298,6 +301,9 @@ impl Engine<'_> {
         listed.apply(&mut self.model);
         let next = if is_up { at.saturating_add(1) } else { at.saturating_sub(1) };
         for taken in taken {
+            if interrupt.check().is_err() {
+                break;
+            }
             self.settle(taken, next);
         }
         Vec::new()

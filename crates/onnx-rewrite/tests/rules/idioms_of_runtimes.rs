@@ -39,7 +39,7 @@ fn idioms(runtime: &str) -> IdiomSet {
 /// The occurrences in a model, sorted.
 fn found(model: &Model, idioms: &IdiomSet) -> Vec<String> {
     let inference = infer(model, &InferOptions::default());
-    let found = idioms.find(model, &inference, &NoData).into_iter();
+    let found = idioms.find(model, &inference, &NoData, &Interrupt::NEVER).into_iter();
     let mut found: Vec<String> =
         found.map(|idiom| format!("{} of {}", idiom.kernel, idiom.nodes.len())).collect();
     found.sort();
