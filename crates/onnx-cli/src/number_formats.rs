@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use onnx_ir::{Model, NodeId};
+use onnx_ir::NodeId;
 use onnx_quantize::{
-    DequantizeError, DequantizeOptions, Dequantized, Half, MeasureOptions, MeasuredOutput, NarrowError,
-    NarrowOptions, Narrowed, dequantize, measure, narrow,
+    DequantizeError, DequantizeOptions, Dequantized, Effect, Half, MeasureOptions, MeasuredOutput,
+    NarrowError, NarrowOptions, Narrowed, dequantize, measure, narrow, weight_bytes,
 };
 use serde_json::{Value, json};
 
@@ -69,7 +69,6 @@ pub(crate) fn convert(loaded: &mut Loaded, args: &NumberFormatArgs, out: &Out) -
         .with_data(&source)
         .with_execution(execution.clone());
     let before = loaded.model.clone();
-    let bytes = weight_bytes(&before);
     let done = narrow(&mut loaded.model, half, &options)?;
     let settings =
         MeasureOptions::default().with_registry(&registry).with_data(&source).with_execution(execution);
@@ -78,16 +77,9 @@ pub(crate) fn convert(loaded: &mut Loaded, args: &NumberFormatArgs, out: &Out) -
         false => measure(&before, &loaded.model, &settings),
     };
     loaded.execution.interrupt.check()?;
-    let sizes = (bytes, weight_bytes(&loaded.model));
-    describe(&done, half, sizes, &measured, out);
-    Ok(item(&done, half, sizes, &measured))
-}
-
-/// Bytes of all tensors of a model.
-pub(crate) fn weight_bytes(model: &Model) -> u64 {
-    let mut bytes = 0_u64;
-    model.for_each_tensor(|_, tensor| bytes = bytes.saturating_add(tensor.byte_len().unwrap_or(0)));
-    bytes
+    let effect = Effect::new((weight_bytes(&before), weight_bytes(&loaded.model)), Some(measured));
+    describe(&done, half, &effect, out);
+    Ok(done.to_json(half, &effect))
 }
 
 /// The smallest ratio of signal to noise and the largest error.
@@ -123,26 +115,8 @@ pub(crate) fn error_line(measured: &Result<Vec<MeasuredOutput>, String>, inputs:
     line
 }
 
-/// Number of wide nodes of each operator, with the reason, in the order of the first one.
-fn by_operator(done: &Narrowed) -> Vec<(String, &'static str, usize)> {
-    let mut rows: Vec<(String, &'static str, usize)> = Vec::new();
-    for node in &done.wide {
-        let (op, reason) = (shown(&node.op), node.reason.text());
-        match rows.iter_mut().find(|row| row.0 == op && row.1 == reason) {
-            Some(row) => row.2 += 1,
-            None => rows.push((op, reason, 1)),
-        }
-    }
-    rows
-}
-
-fn describe(
-    done: &Narrowed,
-    half: Half,
-    (before, after): (u64, u64),
-    measured: &Result<Vec<MeasuredOutput>, String>,
-    out: &Out,
-) {
+fn describe(done: &Narrowed, half: Half, effect: &Effect, out: &Out) {
+    let (before, after) = effect.bytes;
     out.summary(&format!(
         "{} in {}, {} added, {} -> {} bytes of weights",
         plural(done.nodes as u64, "node"),
@@ -151,8 +125,8 @@ fn describe(
         grouped(before),
         grouped(after)
     ));
-    for (op, reason, count) in by_operator(done) {
-        out.details_of_summary(&format!("{count:>9} stay  {op}: {reason}\n"));
+    for (op, reason, count) in done.wide_by_operator() {
+        out.details_of_summary(&format!("{count:>9} stay  {}: {reason}\n", shown(op)));
     }
     for (name, number) in &done.out_of_range {
         out.detail(1, &format!("out of range: {} has {number:e}", shown(name)));
@@ -188,64 +162,9 @@ fn describe(
     if let Some(reason) = &done.not_run {
         out.warning(&format!("the range of the numbers is not known: {reason}"), None);
     }
-    out.details_of_summary(&format!("{}\n", error_line(measured, GENERATED_INPUTS)));
-}
-
-/// The measured outputs, for programs.
-pub(crate) fn outputs_item(measured: &[MeasuredOutput]) -> Vec<Value> {
-    let number = |number: f64| if number.is_finite() { json!(number) } else { Value::Null };
-    let item = |output: &MeasuredOutput| {
-        json!({
-            "name": output.name,
-            "elements": output.elements,
-            "max": number(output.max),
-            "max_error": number(output.max_error),
-            "snr": number(output.snr),
-            "not_finite": output.not_finite,
-        })
-    };
-    measured.iter().map(item).collect()
-}
-
-fn item(
-    done: &Narrowed,
-    half: Half,
-    (before, after): (u64, u64),
-    measured: &Result<Vec<MeasuredOutput>, String>,
-) -> Value {
-    let wide: Vec<Value> = by_operator(done)
-        .into_iter()
-        .map(|(op, reason, count)| json!({ "op": op, "reason": reason, "nodes": count }))
-        .collect();
-    let tensors: Vec<Value> = done
-        .tensors
-        .iter()
-        .map(|tensor| {
-            let losses = &tensor.losses;
-            json!({
-                "name": tensor.name,
-                "elements": losses.elements,
-                "saturated": losses.saturated,
-                "zero": losses.zeros,
-                "subnormal": losses.subnormal,
-                "kept_positive": losses.is_kept_positive,
-            })
-        })
-        .collect();
-    let ranges: BTreeMap<&str, f64> =
-        done.out_of_range.iter().map(|(name, number)| (name.as_str(), *number)).collect();
-    json!({
-        "format": half.elem().to_string(),
-        "nodes": done.nodes,
-        "casts": done.casts,
-        "constants": done.constants,
-        "wide": wide,
-        "tensors": tensors,
-        "out_of_range": ranges,
-        "bytes": { "before": before, "after": after },
-        "outputs": measured.as_ref().map(|measured| outputs_item(measured)).unwrap_or_default(),
-        "not_measured": measured.as_ref().err(),
-    })
+    if let Some(measured) = &effect.measured {
+        out.details_of_summary(&format!("{}\n", error_line(measured, GENERATED_INPUTS)));
+    }
 }
 
 fn describe_floats(done: &Dequantized, out: &Out) {

@@ -43,7 +43,8 @@
 //! # Error
 //!
 //! An edit that changes number formats is *approximate*: it preserves nothing that could be proved. [`measure`] runs both models and
-//! tells how far their outputs are apart, and [`losses`] what rounding does to each value.
+//! tells how far their outputs are apart, and [`losses`] what rounding does to each value. [`quantize_calibrated`] is calibration,
+//! quantization and measurement in one step.
 #![forbid(unsafe_code)]
 
 mod activations;
@@ -51,13 +52,16 @@ mod edits;
 mod forms;
 mod measure;
 mod narrow;
+mod registry;
+mod report;
 mod retype;
 mod types;
 mod weights;
 
 pub use activations::{
-    Budget, CalibrateError, Method, QuantizedValue, Ranges, RangesError, StaticOptions, StaticReport,
-    StayReason, calibrate, losses, quantize_static,
+    Budget, CalibrateError, Calibrated, CalibratedError, Calibration, Method, QuantizedValue, Ranges,
+    RangesError, StaticOptions, StaticReport, StayReason, calibrate, losses, quantize_calibrated,
+    quantize_static,
 };
 pub use forms::{
     BlockOptions, DynamicOptions, DynamicReport, OperatorForm, quantize_blocks, quantize_dynamic,
@@ -67,6 +71,8 @@ pub use measure::{GeneratedSamples, MeasureOptions, MeasuredOutput, Samples, mea
 pub use narrow::{
     Half, NarrowError, NarrowOptions, Narrowed, RoundedTensor, RoundingLosses, WideNode, WideReason, narrow,
 };
+pub use registry::with_onnxruntime;
+pub use report::{Effect, weight_bytes};
 pub use retype::{RetypeError, retype};
 pub use weights::{
     DequantizeError, DequantizeOptions, Dequantized, Granularity, QuantizeError, QuantizedWeight,

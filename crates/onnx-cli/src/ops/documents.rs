@@ -13,8 +13,7 @@ use onnx_codec::{
 use onnx_diag::Sink;
 use onnx_formats::{signatures_from_json, signatures_to_json};
 use onnx_ir::OperatorSetDocument;
-use onnx_schema::{OperatorSet, Registry, onnxruntime};
-use onnx_shape_infer::contrib;
+use onnx_schema::{OperatorSet, Registry};
 
 use crate::exit::Failure;
 use crate::input::display_name;
@@ -51,15 +50,7 @@ pub(crate) fn registry(files: &[PathBuf]) -> Result<Registry, Failure> {
 /// The same, with the operators of onnxruntime in domains that no document declares, and the inference rules and kernels of all of them.
 /// Builds of onnxruntime differ in which operators they have, so others are accepted.
 pub(crate) fn registry_with_onnxruntime(files: &[PathBuf]) -> Result<Registry, Failure> {
-    let documents = registry(files)?;
-    let mut pack = contrib::pack();
-    for set in onnxruntime::operator_sets().map_err(Failure::defect)? {
-        if !set.domain().is_empty() && documents.declared_versions(set.domain()).is_none() {
-            pack = pack.with_open_set(set);
-        }
-    }
-    let registry = documents.with(pack).map_err(Failure::defect)?;
-    registry.with(onnx_eval::contrib::pack()).map_err(Failure::defect)
+    onnx_quantize::with_onnxruntime(&registry(files)?).map_err(Failure::defect)
 }
 
 /// Reads a document, and its companion where that exists.

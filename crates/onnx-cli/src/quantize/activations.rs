@@ -5,19 +5,19 @@ use std::path::Path;
 use onnx_codec::file::{FileKind, write_file};
 use onnx_compose::{QUANTIZATIONS, Quantization};
 use onnx_quantize::{
-    Budget, CalibrateError, GeneratedSamples, MeasureOptions, MeasuredOutput, Method, OperatorForm,
-    QuantizedValue, Ranges, RangesError, Samples, StaticOptions, StaticReport, StayReason, calibrate, losses,
-    measure_on, quantize_static, use_operators,
+    CalibrateError, Calibrated, CalibratedError, Calibration, GeneratedSamples, MeasureOptions, Method,
+    QuantizedValue, Ranges, RangesError, Samples, StaticOptions, StaticReport, StayReason,
+    quantize_calibrated,
 };
 use onnx_types::{ElemType, Execution};
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use super::elem;
 use super::samples::FileSamples;
-use super::{elem, weights_item};
 use crate::args::{CalibrationMethod, QuantizeArgs, QuantizedForm};
 use crate::exit::{Failure, LibraryError};
 use crate::input::Loaded;
-use crate::number_formats::{GENERATED_INPUTS, error_line, outputs_item, weight_bytes};
+use crate::number_formats::{GENERATED_INPUTS, error_line};
 use crate::ops::documents;
 use crate::output::{Out, shown};
 use crate::progress::Progress;
@@ -41,6 +41,16 @@ impl LibraryError for CalibrateError {
         match self {
             Self::Run { .. } => Some("`onnx run MODEL` runs the model on other inputs".to_owned()),
             Self::NoSamples => Some("`--seed 0 --samples 8` generates inputs".to_owned()),
+            _ => None,
+        }
+    }
+}
+
+impl LibraryError for CalibratedError {
+    fn help(&self) -> Option<String> {
+        match self {
+            Self::Calibrate(error) => error.help(),
+            Self::Quantize(error) => error.help(),
             _ => None,
         }
     }
@@ -93,17 +103,6 @@ fn read_ranges(path: &Path) -> Result<Ranges, Failure> {
     Ranges::parse(&text).map_err(|error| Failure::from(error).about(&shown(&name)))
 }
 
-/// What was done.
-struct Done {
-    report: StaticReport,
-    form: Option<OperatorForm>,
-    ranges: usize,
-    samples: usize,
-    losses: Vec<QuantizedValue>,
-    measured: Option<Result<Vec<MeasuredOutput>, String>>,
-    bytes: (u64, u64),
-}
-
 /// Quantizes a model. Returns what was done, for programs.
 pub(super) fn quantize(
     loaded: &mut Loaded,
@@ -115,10 +114,10 @@ pub(super) fn quantize(
 ) -> Result<Value, Failure> {
     let table = table(&args.target)?;
     let known = args.calibration.ranges.as_deref().map(read_ranges).transpose()?;
-    let (model, done) = work(loaded, args, &table, known, (to, budget), out)?;
+    let (model, done, samples) = work(loaded, args, &table, known, (to, budget), out)?;
     loaded.model = model;
     progress.aside(|| describe(&done, to, args, out));
-    Ok(item(&done, to))
+    Ok(done.report.to_json(to, &done.losses, (done.ranges.iter().len(), samples), &done.effect))
 }
 
 fn work(
@@ -128,7 +127,7 @@ fn work(
     known: Option<Ranges>,
     (to, budget): (ElemType, Option<f64>),
     out: &mut Out,
-) -> Result<(onnx_ir::Model, Done), Failure> {
+) -> Result<(onnx_ir::Model, Calibrated, usize), Failure> {
     let calibration = &args.calibration;
     let registry = documents::registry_with_onnxruntime(&[])?;
     let source = loaded.source()?;
@@ -156,28 +155,21 @@ fn work(
         Some(files) => files,
         None => &generated,
     };
-    let mut ranges = known.unwrap_or_default();
-    if files.is_some() || calibration.seed.is_some() {
-        ranges.complete(&calibrate(&loaded.model, to, method(args), samples, &options)?);
-    }
+    let is_given = files.is_some() || calibration.seed.is_some();
+    let request = Calibration::default()
+        .with_ranges(known.unwrap_or_default())
+        .with_samples(is_given.then_some(samples))
+        .with_method(method(args))
+        .with_budget(budget)
+        .with_operators(args.form == QuantizedForm::Operator)
+        .with_measure(args.measure)
+        .with_losses(args.losses);
     let mut result = loaded.model.clone();
-    let budget = budget.map(|snr| Budget { snr, samples });
-    let report = quantize_static(&mut result, to, &ranges, budget, &options)?;
-    let form = match args.form {
-        QuantizedForm::Qdq => None,
-        QuantizedForm::Operator => Some(use_operators(&mut result, table, &registry, &source)?),
-    };
-    let measured = match budget {
-        Some(_) => Some(Ok(report.outputs.clone())),
-        None if args.measure => Some(measure_on(&loaded.model, &result, samples, &settings)),
-        None => None,
-    };
-    let values = args.losses.then(|| losses(&loaded.model, to, &ranges, samples, &options)).transpose()?;
+    let done = quantize_calibrated(&mut result, to, &request, &options);
     loaded.execution.interrupt.check()?;
-    save_ranges(loaded, args, &ranges, out)?;
-    let bytes = (weight_bytes(&loaded.model), weight_bytes(&result));
-    let (ranges, samples) = (ranges.iter().len(), samples.count());
-    Ok((result, Done { report, form, ranges, samples, losses: values.unwrap_or_default(), measured, bytes }))
+    let done = done?;
+    save_ranges(loaded, args, &done.ranges, out)?;
+    Ok((result, done, samples.count()))
 }
 
 /// Writes the ranges, if the arguments name a file.
@@ -221,7 +213,7 @@ fn staying(report: &StaticReport) -> Vec<(String, StayReason, usize)> {
     rows
 }
 
-fn describe(done: &Done, to: ElemType, args: &QuantizeArgs, out: &Out) {
+fn describe(done: &Calibrated, to: ElemType, args: &QuantizeArgs, out: &Out) {
     let report = &done.report;
     let nodes: usize = report.quantized.iter().map(|(_, count)| count).sum();
     let stay = report.stay.len();
@@ -231,8 +223,8 @@ fn describe(done: &Done, to: ElemType, args: &QuantizeArgs, out: &Out) {
         plural((nodes + stay) as u64, "node"),
         plural(report.pairs as u64, "pair"),
         plural(report.weights.len() as u64, "weight"),
-        grouped(done.bytes.0),
-        grouped(done.bytes.1)
+        grouped(done.effect.bytes.0),
+        grouped(done.effect.bytes.1)
     ));
     if let Some(form) = &done.form {
         let nodes: Vec<String> =
@@ -260,7 +252,7 @@ fn describe(done: &Done, to: ElemType, args: &QuantizeArgs, out: &Out) {
             plural((nodes + kept) as u64, "node")
         ));
     }
-    if let Some(measured) = &done.measured {
+    if let Some(measured) = &done.effect.measured {
         out.details_of_summary(&format!("{}\n", error_line(measured, inputs(args))));
     }
 }
@@ -281,47 +273,4 @@ fn table_of_losses(losses: &[QuantizedValue]) -> String {
         ));
     }
     text
-}
-
-fn item(done: &Done, to: ElemType) -> Value {
-    let number = |number: f64| if number.is_finite() { json!(number) } else { Value::Null };
-    let report = &done.report;
-    let nodes: Vec<Value> =
-        report.quantized.iter().map(|(op, count)| json!({ "op": op, "nodes": count })).collect();
-    let stay: Vec<Value> = report
-        .stay
-        .iter()
-        .map(|(op, name, reason)| json!({ "op": op, "output": name, "reason": reason.text() }))
-        .collect();
-    let values: Vec<Value> = report
-        .parameters
-        .iter()
-        .map(|(name, scale, zero)| {
-            let loss = done.losses.iter().find(|value| value.name == *name);
-            json!({
-                "name": name,
-                "scale": scale,
-                "zero_point": zero,
-                "max_error": loss.map(|value| number(value.max_error)),
-                "snr": loss.map(|value| number(value.snr)),
-            })
-        })
-        .collect();
-    let measured = done.measured.as_ref();
-    json!({
-        "to": to.to_string(),
-        "quantized": nodes,
-        "stay": stay,
-        "pairs": report.pairs,
-        "folded": report.folded,
-        "biases": report.biases,
-        "values": values,
-        "weights": weights_item(&report.weights),
-        "ranges": done.ranges,
-        "samples": done.samples,
-        "bytes": { "before": done.bytes.0, "after": done.bytes.1 },
-        "runs": report.runs,
-        "outputs": measured.and_then(|found| found.as_ref().ok()).map(|found| outputs_item(found)).unwrap_or_default(),
-        "not_measured": measured.and_then(|found| found.as_ref().err()),
-    })
 }

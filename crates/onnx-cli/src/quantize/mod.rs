@@ -5,19 +5,17 @@ mod samples;
 
 use onnx_ir::{Model, NodeId};
 use onnx_quantize::{
-    BlockOptions, DynamicOptions, Granularity, MeasureOptions, MeasuredOutput, QuantizeError,
-    QuantizedWeight, WeightOptions, WeightReport, measure, quantize_blocks, quantize_dynamic,
-    quantize_weights,
+    BlockOptions, DynamicOptions, Effect, Granularity, MeasureOptions, QuantizeError, QuantizedWeight,
+    WeightOptions, WeightReport, measure, quantize_blocks, quantize_dynamic, quantize_weights, weight_bytes,
 };
 use onnx_schema::Registry;
 use onnx_types::tensor::DataSource;
 use onnx_types::{ElemType, Execution};
-use serde_json::{Value, json};
 
 use crate::args::{Changed, QuantizeArgs, QuantizedForm};
 use crate::exit::{Failure, LibraryError, Outcome};
 use crate::input::{Loaded, display_name, load_to_copy};
-use crate::number_formats::{GENERATED_INPUTS, error_line, outputs_item, report, weight_bytes};
+use crate::number_formats::{GENERATED_INPUTS, error_line, report};
 use crate::ops::documents;
 use crate::output::{Out, shown};
 use crate::precondition::require_valid_nodes;
@@ -77,7 +75,7 @@ pub(crate) fn run(args: &QuantizeArgs, out: &mut Out) -> Result<Outcome, Failure
             QuantizedForm::Qdq => quantize(&mut loaded, args, to, budget)?,
         };
         progress.aside(|| describe(&done, to, out));
-        item(&done, to)
+        done.report.to_json(to, &done.effect)
     } else {
         activations::quantize(&mut loaded, args, to, budget, &progress, out)?
     };
@@ -112,9 +110,7 @@ fn budget(text: &str) -> Result<f64, Failure> {
 /// What was done.
 struct Done {
     report: WeightReport,
-    /// The outputs' error, if it was requested.
-    measured: Option<Result<Vec<MeasuredOutput>, String>>,
-    bytes: (u64, u64),
+    effect: Effect,
 }
 
 fn quantize(
@@ -150,7 +146,7 @@ fn quantize(
         (Some(before), None) => Some(measure(&before, &loaded.model, &settings)),
         (None, None) => None,
     };
-    Ok(Done { report, measured, bytes: (old, weight_bytes(&loaded.model)) })
+    Ok(Done { report, effect: Effect::new((old, weight_bytes(&loaded.model)), measured) })
 }
 
 /// Quantizes to products of blocks.
@@ -212,7 +208,7 @@ fn changed(
         MeasureOptions::default().with_registry(&registry).with_data(&source).with_execution(execution);
     let measured = before.map(|before| measure(&before, &loaded.model, &settings));
     let report = WeightReport::of(weights);
-    Ok(Done { report, measured, bytes: (old, weight_bytes(&loaded.model)) })
+    Ok(Done { report, effect: Effect::new((old, weight_bytes(&loaded.model)), measured) })
 }
 
 fn describe(done: &Done, to: ElemType, out: &Out) {
@@ -221,8 +217,8 @@ fn describe(done: &Done, to: ElemType, out: &Out) {
     out.summary(&format!(
         "{} in {to}, {} -> {} bytes of weights",
         plural((weights.len() - kept) as u64, "weight"),
-        grouped(done.bytes.0),
-        grouped(done.bytes.1)
+        grouped(done.effect.bytes.0),
+        grouped(done.effect.bytes.1)
     ));
     let worst = weights.iter().filter(|weight| !weight.is_kept).min_by(|a, b| a.snr.total_cmp(&b.snr));
     if let Some(worst) = worst {
@@ -247,38 +243,7 @@ fn describe(done: &Done, to: ElemType, out: &Out) {
             plural(weights.len() as u64, "weight")
         ));
     }
-    if let Some(measured) = &done.measured {
+    if let Some(measured) = &done.effect.measured {
         out.details_of_summary(&format!("{}\n", error_line(measured, GENERATED_INPUTS)));
     }
-}
-
-/// Weights, for programs.
-fn weights_item(weights: &[QuantizedWeight]) -> Vec<Value> {
-    let number = |number: f64| if number.is_finite() { json!(number) } else { Value::Null };
-    weights
-        .iter()
-        .map(|weight| {
-            json!({
-                "name": weight.name,
-                "elements": weight.elements,
-                "before": weight.before,
-                "after": weight.after,
-                "max_error": number(weight.max_error),
-                "snr": number(weight.snr),
-                "kept": weight.is_kept,
-            })
-        })
-        .collect()
-}
-
-fn item(done: &Done, to: ElemType) -> Value {
-    let measured = done.measured.as_ref();
-    json!({
-        "to": to.to_string(),
-        "weights": weights_item(&done.report.weights),
-        "bytes": { "before": done.bytes.0, "after": done.bytes.1 },
-        "runs": done.report.runs,
-        "outputs": measured.and_then(|found| found.as_ref().ok()).map(|found| outputs_item(found)).unwrap_or_default(),
-        "not_measured": measured.and_then(|found| found.as_ref().err()),
-    })
 }

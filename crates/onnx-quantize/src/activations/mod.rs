@@ -2,6 +2,7 @@
 
 mod apply;
 mod calibrate;
+mod calibrated;
 mod groups;
 mod histogram;
 mod losses;
@@ -21,6 +22,7 @@ use onnx_types::{ElemType, Execution};
 
 use self::apply::{Applied, apply};
 pub use self::calibrate::{CalibrateError, calibrate};
+pub use self::calibrated::{Calibrated, CalibratedError, Calibration, quantize_calibrated};
 pub use self::losses::{QuantizedValue, losses};
 use self::parameters::Parameters;
 pub use self::plan::StayReason;

@@ -55,17 +55,30 @@ impl Ranges {
         if written.schema != SCHEMA {
             return Err(RangesError::Format(written.schema.chars().take(40).collect()));
         }
-        let mut ranges = Self::default();
-        for (name, range) in written.ranges {
-            let number = |index: usize| range.get(index)?.as_f64().map(|number| number as f32);
-            let ends = (number(0), number(1));
+        let pair = |(name, range): (String, serde_json::Value)| {
+            let number = |index: usize| range.get(index)?.as_f64();
             let is_pair = range.as_array().is_some_and(|ends| ends.len() == 2);
-            match ends {
-                (Some(low), Some(high)) if is_pair && low <= high && low.is_finite() && high.is_finite() => {
-                    ranges.join(&name, (low, high));
-                }
-                _ => return Err(RangesError::Range(name)),
+            match (number(0), number(1)) {
+                (Some(low), Some(high)) if is_pair => Ok((name, (low, high))),
+                _ => Err(RangesError::Range(name)),
             }
+        };
+        Self::of(written.ranges.into_iter().map(pair).collect::<Result<Vec<_>, _>>()?)
+    }
+
+    /// The ranges of values by their names.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a range is not two finite numbers, the lower one first.
+    pub fn of(named: impl IntoIterator<Item = (String, (f64, f64))>) -> Result<Self, RangesError> {
+        let mut ranges = Self::default();
+        for (name, (low, high)) in named {
+            let (low, high) = (low as f32, high as f32);
+            if !(low <= high && low.is_finite() && high.is_finite()) {
+                return Err(RangesError::Range(name));
+            }
+            ranges.join(&name, (low, high));
         }
         Ok(ranges)
     }

@@ -15,7 +15,7 @@ use onnx_types::{ElemType, Execution, Stopped};
 pub use self::dequantize::{DequantizeError, DequantizeOptions, Dequantized, dequantize};
 pub(crate) use self::format::{Format, Layout, Quantized, quantize, quantize_to, quantize_with};
 use crate::edits::{add_constant_in, graphs_outside_functions};
-use crate::measure::{MeasureOptions, MeasuredOutput, measure};
+use crate::measure::{GeneratedSamples, MeasureOptions, MeasuredOutput, Samples, measure_on};
 use crate::narrow::is_weight;
 
 /// Returns `true` if weights can be quantized to a type: integers of up to 16 bits, and some small floats.
@@ -51,6 +51,8 @@ pub struct WeightOptions<'a> {
     /// The least ratio of signal to noise of each output, in decibels: the weights that lose most stay until it is reached.
     /// Default: none.
     pub budget: Option<f64>,
+    /// The inputs on which the budget is measured. Default: one that is generated.
+    pub samples: Option<&'a dyn Samples>,
     /// The operators that are known. By default those of ONNX.
     pub registry: &'a Registry,
     /// Source of external weights. By default there is none.
@@ -66,6 +68,7 @@ impl Default for WeightOptions<'_> {
             symmetric: false,
             except: &[],
             budget: None,
+            samples: None,
             registry: Registry::STANDARD,
             data: &NoData,
             execution: Execution::DEFAULT,
@@ -79,6 +82,7 @@ onnx_types::option_setters! {
         with_symmetric => symmetric: bool,
         with_except => except: &'a [NodeId],
         with_budget => budget: Option<f64>,
+        with_samples => samples: Option<&'a dyn Samples>,
         with_registry => registry: &'a Registry,
         with_data => data: &'a dyn DataSource,
         with_execution => execution: into Execution,
@@ -304,7 +308,9 @@ fn within_budget(
         let mut result = model.clone();
         apply(&mut result, &prepared, kept)?;
         runs += 1;
-        let outputs = measure(model, &result, &settings).map_err(QuantizeError::NotMeasured)?;
+        let generated = GeneratedSamples::new(model, 1, &settings);
+        let samples = options.samples.unwrap_or(&generated);
+        let outputs = measure_on(model, &result, samples, &settings).map_err(QuantizeError::NotMeasured)?;
         let is_within = outputs.iter().all(|output| output.snr >= budget && output.not_finite == 0);
         Ok((result, outputs, is_within))
     };
