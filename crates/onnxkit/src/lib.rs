@@ -159,7 +159,7 @@
 //! | feature | default | what it adds |
 //! |---|---|---|
 //! | `mmap` | yes | files are mapped with [`ReadMode::Map`](codec::ReadMode); without it, they are copied |
-//! | `formats` | no | module `formats`, and `load_any`, which reads a model in any format |
+//! | `formats` | no | module `formats`, and `load_any` and `decode_any`, which read a model in any format |
 //! | `petgraph` | no | `ir::Model::petgraph` |
 //! | `smith` | no | module `smith` |
 //!
@@ -170,7 +170,7 @@
 mod load;
 
 #[cfg(feature = "formats")]
-pub use load::{LoadAnyError, load_any};
+pub use load::{LoadAnyError, decode_any, load_any};
 pub use onnx_check as check;
 pub use onnx_codec as codec;
 pub use onnx_compose as compose;

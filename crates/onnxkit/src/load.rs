@@ -3,10 +3,12 @@
 use std::fmt;
 use std::path::Path;
 
+use bytes::Bytes;
 use onnx_codec::file::{self, FileError};
 use onnx_codec::{Content, DecodeError, DecodeOptions, Decoded, FileSource, LoadError, Loaded, ReadMode};
 use onnx_diag::Sink;
 use onnx_formats::{ConvertError, MessageType};
+use onnx_ir::Model;
 use onnx_text::{ParseError, ParseOptions};
 use onnx_types::Execution;
 
@@ -90,14 +92,42 @@ pub fn load_any(
         loaded => return loaded.map_err(LoadAnyError::Load),
     };
     let data = FileSource::for_model(path)?.with_mode(mode).with_limits(&execution.limits);
-    let bytes = file::read(path, ReadMode::Memory)?;
-    if content == Content::OnnxText {
-        let options = ParseOptions::default().with_execution(execution.clone());
-        let model = onnx_text::parse_model(bytes, &options).map_err(LoadAnyError::Text)?;
-        return Ok(Loaded { model, findings: Sink::new(), data });
-    }
-    let read = if content == Content::Json { onnx_formats::read_json } else { onnx_formats::read_text };
-    let encoded = read(MessageType::MODEL, &bytes, execution).map_err(LoadAnyError::Format)?;
-    let Decoded { model, findings } = onnx_codec::decode(encoded, &options)?;
+    let (model, findings) = read(file::read(path, ReadMode::Memory)?, content, execution)?;
     Ok(Loaded { model, findings, data })
+}
+
+/// Reads a model from the bytes of a file in any of these formats, with the findings of the decoder. The bytes decide which it is.
+///
+/// ```
+/// use onnxkit::decode_any;
+/// use onnxkit::types::Execution;
+///
+/// let text = r#"{"ir_version": "10", "graph": {"name": "g"}, "opset_import": [{"version": "20"}]}"#;
+/// let (model, _) = decode_any(text.into(), &Execution::default())?;
+/// assert_eq!(model.str(model.graph(model.main_graph()).name()), "g");
+/// # Ok::<(), onnxkit::LoadAnyError>(())
+/// ```
+///
+/// # Errors
+///
+/// Returns an error if the bytes are not a model, a limit is exceeded, or the interrupt stops the work.
+pub fn decode_any(bytes: Bytes, execution: &Execution) -> Result<(Model, Sink), LoadAnyError> {
+    let content = onnx_codec::sniff(&bytes);
+    read(bytes, content, execution)
+}
+
+fn read(bytes: Bytes, content: Content, execution: &Execution) -> Result<(Model, Sink), LoadAnyError> {
+    let encoded = match content {
+        Content::OnnxText => {
+            let options = ParseOptions::default().with_execution(execution.clone());
+            let model = onnx_text::parse_model(bytes, &options).map_err(LoadAnyError::Text)?;
+            return Ok((model, Sink::new()));
+        }
+        Content::Json => onnx_formats::read_json(MessageType::MODEL, &bytes, execution),
+        Content::Textproto => onnx_formats::read_text(MessageType::MODEL, &bytes, execution),
+        _ => Ok(bytes),
+    };
+    let options = DecodeOptions::default().with_execution(execution.clone());
+    let Decoded { model, findings } = onnx_codec::decode(encoded.map_err(LoadAnyError::Format)?, &options)?;
+    Ok((model, findings))
 }

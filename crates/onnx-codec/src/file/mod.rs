@@ -86,7 +86,7 @@ impl ReadMode {
 
 /// A file that cannot be read or written: what was tried, where, and what the system says.
 #[derive(Debug, thiserror::Error)]
-#[error("{}: cannot be {}: {source}", Clean(&path.to_string_lossy()), self.participle())]
+#[error("{}: cannot be {}: {source}", self.shown(), self.participle())]
 pub struct FileError {
     /// The failed operation: `read` or `write`.
     pub operation: &'static str,
@@ -97,6 +97,14 @@ pub struct FileError {
 }
 
 impl FileError {
+    /// The path in a message, which an empty one would leave without a beginning.
+    fn shown(&self) -> String {
+        match &*self.path.to_string_lossy() {
+            "" => "\"\"".to_owned(),
+            path => Clean(path).to_string(),
+        }
+    }
+
     /// The failed operation, after "cannot be".
     fn participle(&self) -> &'static str {
         if self.operation == "read" { "read" } else { "written" }
