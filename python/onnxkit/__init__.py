@@ -62,20 +62,39 @@ from ._errors import (
     StaleHandleError,
     Stopped,
 )
+from ._formats import dequantize, half, quantize, retype
 from ._passes import Pass, PassContext, Patch, pass_, passes, rule, run_passes
 from ._pickling import register as _register_for_pickle
-from ._results import Comparison, Converted, Cost, Diff, Finding, Fix, Info, ModelHash, Report, Resized, Result, Schema, Why
+from ._results import (
+    Comparison,
+    Converted,
+    Cost,
+    Dequantized,
+    Diff,
+    Finding,
+    Fix,
+    Halved,
+    Info,
+    ModelHash,
+    Quantized,
+    Report,
+    Resized,
+    Result,
+    Retyped,
+    Schema,
+    Why,
+)
 from ._scan import SCAN_SCHEMA, scan, scan_many
 
 _register_for_pickle()
 
 __all__ = [
     "ArgumentError", "AttrRef", "Attributes", "BugError", "CheckError", "Comparison", "ConcurrentEditError",
-    "ConvertError", "Converted", "Cost", "DType", "Diff", "EditError", "Evaluator", "Finding", "Fix", "Graph",
+    "ConvertError", "Converted", "Cost", "DType", "Dequantized", "Diff", "EditError", "Evaluator", "Finding", "Fix", "Graph", "Halved",
     "InferError", "Inference", "Info", "LimitError", "LoadError", "Model", "ModelHash", "Node", "OnnxError", "Pass",
-    "PassContext", "Patch", "Report", "Resized", "Result", "RuleError", "Rules", "RunError", "SCAN_SCHEMA", "SaveError", "Schema",
+    "PassContext", "Patch", "Quantized", "Report", "Resized", "Result", "Retyped", "RuleError", "Rules", "RunError", "SCAN_SCHEMA", "SaveError", "Schema",
     "SelectorError", "StaleHandleError", "Stopped", "Table", "Tensor", "Value", "Why", "__version__", "check", "compare",
-    "convert", "cost", "diff", "explain", "extract", "find", "fix", "hash", "import_weights", "infer", "info",
-    "inline", "inputs", "load", "loads", "merge", "ops", "outline", "parse", "pass_", "passes", "reach", "reduce",
-    "rename", "resize", "rule", "run_passes", "save", "scan", "scan_many", "schema", "schemas", "simplify", "split", "strip_weights", "why",
+    "convert", "cost", "dequantize", "diff", "explain", "extract", "find", "fix", "half", "hash", "import_weights", "infer", "info",
+    "inline", "inputs", "load", "loads", "merge", "ops", "outline", "parse", "pass_", "passes", "quantize", "reach", "reduce",
+    "rename", "resize", "retype", "rule", "run_passes", "save", "scan", "scan_many", "schema", "schemas", "simplify", "split", "strip_weights", "why",
 ]

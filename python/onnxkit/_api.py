@@ -9,6 +9,7 @@ from . import _core, _interop, _results
 from ._core import Evaluator as _Evaluator
 from ._core import Inference, Model, Rules
 from ._errors import ArgumentError
+from ._formats import named as _named
 from ._interop import from_any
 from ._progress import with_bar
 
@@ -34,7 +35,7 @@ def load(path: str | os.PathLike[str], *, data_dir: str | os.PathLike[str] | Non
 
 
 def loads(contents: bytes | bytearray | memoryview | str, *, data_dir: str | os.PathLike[str] | None = None, **options: Any) -> Model:
-    """Reads a model from the bytes of a binary file, or from ONNX text. The other forms that `load` reads are those of files."""
+    """Reads a model from the bytes of a file, or from text, in each form that `load` reads."""
     return _interop.loads(contents, data_dir, **options)
 
 
@@ -58,7 +59,8 @@ def save(model: AnyModel, path: str | os.PathLike[str], **options: Any) -> int:
 def check(model: AnyModel, *, full: bool = True, profile: str | None = None, **options: Any) -> _results.Report:
     """Finds defects. All are in the report; `raise_for_errors()` raises if one is an error.
 
-    With `full=False`, elements of tensors and files with weights are not read, and types are not inferred. The profile
+    What the decoder repaired in the file, such as fields that exclude each other, is reported until the model is edited. With
+    `full=False`, elements of tensors and files with weights are not read, and types are not inferred. The profile
     `reference` reports what the reference reports.
 
     >>> import onnxkit as ox
@@ -67,6 +69,8 @@ def check(model: AnyModel, *, full: bool = True, profile: str | None = None, **o
     """
     known, start = from_any(model), time.monotonic()
     report: dict[str, Any] = with_bar(_core.check, known, full, profile, **options)
+    if profile != "reference":
+        report["findings"] = known.decoder_findings() + report["findings"]
     if full and profile != "reference":
         if options.get("timeout") is not None:
             options["timeout"] = max(options["timeout"] - (time.monotonic() - start), 0.0)
@@ -113,18 +117,11 @@ def infer(
 
 def _sizes(sizes: Mapping[str, int] | None) -> dict[str, int]:
     """Sizes of dimension variables, none of which is negative."""
-    found = {} if sizes is None else _entries(sizes, "sizes")
+    found = {} if sizes is None else _named(sizes, "sizes")
     for name, size in found.items():
         if size < 0:
             raise ArgumentError(f"`sizes`: `{name}` is {size}; a size is not negative")
     return found
-
-
-def _entries(mapping: Any, name: str) -> dict[Any, Any]:
-    """The entries of an argument that is a mapping."""
-    if not hasattr(mapping, "items"):
-        raise TypeError(f"`{name}` is a mapping such as a dictionary, not `{type(mapping).__name__}`")
-    return dict(mapping.items())
 
 
 def why(model: AnyModel, value: Any) -> list[_results.Why]:
@@ -212,7 +209,7 @@ def simplify(
     1
     """
     known = _own(model, inplace)
-    entries = [] if sizes is None else list(_entries(sizes, "sizes").items())
+    entries = [] if sizes is None else list(_named(sizes, "sizes").items())
     chosen = [rules] if isinstance(rules, Rules) else list(rules)
     done = with_bar(_core.simplify, known, prove, exact, fuse, chosen, entries, target, **options)
     result = _results.Result(done)
@@ -304,13 +301,13 @@ def rename(
         pairs = [(name, names(name)) for name in _core.names(known)]
         pairs = [(old, new) for old, new in pairs if old != new]
     else:
-        pairs = list(_entries(names, "names").items())
+        pairs = list(_named(names, "names").items())
     return _core.rename(known, pairs)
 
 
 def resize(model: Model, sizes: Mapping[str, int | str], **options: Any) -> _results.Resized:
     """Changes sizes of inputs, in place: `{"ids[0]": "batch", "seq": 128}`."""
-    return _results.Resized(with_bar(_core.resize, _edited(model, "resize"), list(_entries(sizes, "sizes").items()), **options))
+    return _results.Resized(with_bar(_core.resize, _edited(model, "resize"), list(_named(sizes, "sizes").items()), **options))
 
 
 def strip_weights(
@@ -352,7 +349,7 @@ def compare(
     If all inputs are given, there is one run.
     """
     first, second = from_any(a), from_any(b)
-    given = None if inputs is None else _entries(inputs, "inputs")
+    given = None if inputs is None else _named(inputs, "inputs")
     known = [value.name for value in first.graph.inputs]
     for name in given or ():
         if name not in known:

@@ -23,6 +23,9 @@ __all__ = [
     "split",
     "strip_weights",
     "DType",
+    "dequantize",
+    "half",
+    "retype",
     "Graph",
     "NodeIter",
     "Inference",
@@ -47,6 +50,7 @@ __all__ = [
     "passes",
     "run_passes",
     "simplify",
+    "quantize",
     "Evaluator",
     "compare",
     "inputs",
@@ -225,6 +229,7 @@ class Model:
         threshold: int = 1024,
         align: int = 64,
         max_shard_bytes: int | None = None,
+        form: str | None = None,
     ) -> int: ...
     @property
     def folder(self) -> Any: ...
@@ -247,6 +252,7 @@ class Model:
     def set_metadata(self, key: str, value: str) -> None: ...
     def nodes_table(self) -> Table: ...
     def weights_table(self) -> Table: ...
+    def decoder_findings(self) -> list[dict[str, Any]]: ...
     def cleanup(self) -> int: ...
     def sort(self) -> None: ...
     def _repr_html_(self) -> str: ...
@@ -435,6 +441,30 @@ def merge(
     **options: Any,
 ) -> Model: ...
 def split(model: Model, parts: int, **options: Any) -> list[Model]: ...
+def half(
+    model: Model,
+    to: Any,
+    keep_io: bool,
+    only: Iterable[Any] | None,
+    except_: Iterable[Any] | None,
+    run: bool,
+    inputs: dict[str, Any] | None,
+    inplace: bool,
+    **options: Any,
+) -> tuple[dict[str, Any], Model]: ...
+def quantize(
+    model: Model,
+    to: Any,
+    weight_type: Any,
+    except_: Iterable[Any] | None,
+    samples: int | Sequence[Any] | None,
+    ranges: str | Sequence[tuple[str, tuple[float, float]]] | None,
+    settings: dict[str, Any],
+    inplace: bool,
+    **options: Any,
+) -> tuple[dict[str, Any], Model]: ...
+def dequantize(model: Model, inplace: bool, **options: Any) -> tuple[dict[str, Any], Model]: ...
+def retype(model: Model, types: Sequence[tuple[str, Any]], inplace: bool) -> tuple[dict[str, Any], Model]: ...
 def inline(model: Model, names: Sequence[str] | None, bodies: bool, **options: Any) -> int: ...
 def outline(model: Model, domain: str, min_nodes: int, **options: Any) -> int: ...
 def rename(model: Model, names: Sequence[tuple[str, str]]) -> list[tuple[str, str]]: ...

@@ -28,6 +28,19 @@ def _with_header(text: str) -> str:
     return text
 
 
+def _is_onnx_text(text: str) -> bool:
+    """Whether a text is not JSON or the text form of protobuf, which begins with a field and `:` or `{`."""
+    start = text.lstrip()
+    return start.startswith(("<", "//")) or not start[:1] == "{" and not _begins_with_field(start)
+
+
+def _begins_with_field(text: str) -> bool:
+    lines = (line.strip() for line in text.splitlines())
+    first = next((line for line in lines if line and not line.startswith("#")), "")
+    name = first.split(":")[0].split("{")[0].strip()
+    return "(" not in name and "=>" not in name and name != first and name.replace("_", "a").isalnum()
+
+
 def load(path: Any, data_dir: Any = None, **options: Any) -> Model:
     """The model of a file."""
     if isinstance(path, (bytes, bytearray, memoryview)):
@@ -36,11 +49,13 @@ def load(path: Any, data_dir: Any = None, **options: Any) -> Model:
 
 
 def loads(contents: Any, data_dir: Any = None, **options: Any) -> Model:
-    """The model of the bytes of a file, or of text."""
+    """The model of the bytes of a file, or of text in any form."""
     if isinstance(contents, str):
-        if data_dir is None:
-            return parse(contents, **options)
-        contents = _with_header(contents).encode()
+        if _is_onnx_text(contents):
+            if data_dir is None:
+                return parse(contents, **options)
+            contents = _with_header(contents)
+        contents = contents.encode()
     if not isinstance(contents, bytes):
         try:
             view = memoryview(contents)

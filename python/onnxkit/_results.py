@@ -7,6 +7,7 @@ from ._errors import CheckError, EditError
 # `typing` is not imported at run time: it takes longer than this package. Type checkers know this name.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterator
     from typing import Any
 
@@ -205,6 +206,72 @@ class Fix(_Result):
 
 class Converted(_Result):
     """A conversion: `from_version`, `changed` and `steps`; `model` is the model."""
+
+    __slots__ = ("model",)
+    model: Model
+
+
+class Halved(_Result):
+    """A conversion to half precision; `model` is the model.
+
+    `nodes` and `casts` are counts, and `bytes` those of the weights before and after. `wide` has what stays `float`, `tensors` the
+    constants that lose, `out_of_range` the numbers beyond the range, and `outputs` the errors in a run; `not_measured` and
+    `not_run` say why there are none.
+    """
+
+    __slots__ = ("model",)
+    model: Model
+
+    def __repr__(self) -> str:
+        return (
+            f"{self.nodes} nodes in {self.format}, {self.casts} casts added, {self.bytes['before']} -> {self.bytes['after']} bytes of "
+            f"weights{_worst(self._fields)}"
+        )
+
+
+class Quantized(_Result):
+    """A quantization; `model` is the model.
+
+    `kind` is `static`, `dynamic` or `weights`, and `to` the type. `quantized` counts nodes by operator, `stay` has the others with
+    their reasons, `weights` and `values` what was quantized, `ranges` the ranges of values, `bytes` those of the weights before and
+    after, and `outputs` the errors in runs; `not_measured` says why there are none.
+    """
+
+    __slots__ = ("model",)
+    model: Model
+
+    def save_ranges(self, path: str | os.PathLike[str]) -> None:
+        """Writes the ranges to a file, which can be edited and given as `ranges`."""
+        import json
+
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"schema": "onnx-ranges/1", "ranges": self.ranges}, file, indent=2)
+
+    def __repr__(self) -> str:
+        nodes = sum(row["nodes"] for row in self.quantized)
+        weights = sum(not weight["kept"] for weight in self.weights)
+        counts = f"{weights} weights" if self.kind == "weights" else f"{nodes} nodes and {weights} weights"
+        return f"{counts} in {self.to}, {self.bytes['before']} -> {self.bytes['after']} bytes of weights{_worst(self._fields)}"
+
+
+def _worst(fields: dict[str, Any]) -> str:
+    """The output with the least ratio of signal to noise. Without a number, it is equal, or nothing of it is finite."""
+    outputs = [output for output in fields["outputs"] if output["snr"] is not None]
+    if not outputs:
+        return ""
+    worst = min(outputs, key=lambda output: output["snr"])
+    return f"; `{worst['name']}` has {worst['snr']:.1f} dB"
+
+
+class Dequantized(_Result):
+    """A model of floats: `weights` and `pairs` are counts, `left` has what computes with quantized numbers; `model` is the model."""
+
+    __slots__ = ("model",)
+    model: Model
+
+
+class Retyped(_Result):
+    """Other types of inputs and outputs: `casts` has the number of added casts by name; `model` is the model."""
 
     __slots__ = ("model",)
     model: Model

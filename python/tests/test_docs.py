@@ -7,7 +7,7 @@ import pytest
 from programs import DOCS, PYTHON, program, run_page
 
 
-@pytest.mark.parametrize("name", ["onnxkit", "onnxkit._api", "onnxkit._passes", "onnxkit._scan", "onnxkit.backend"])
+@pytest.mark.parametrize("name", ["onnxkit", "onnxkit._api", "onnxkit._formats", "onnxkit._passes", "onnxkit._scan", "onnxkit.backend"])
 def test_docstrings(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = doctest.testmod(importlib.import_module(name))

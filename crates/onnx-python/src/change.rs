@@ -488,7 +488,8 @@ pub(crate) fn import_weights(
 fn read_weights(path: &Path, execution: &Execution, found: &mut Vec<Replacement>) -> Outcome<()> {
     let fault =
         |error: &dyn std::fmt::Display| Fault::new("LoadError", format!("{}: {error}", path.display()));
-    let bytes = read(path, ReadMode::Map).map_err(|error| fault(&error))?;
+    // The error of reading begins with the path.
+    let bytes = read(path, ReadMode::Map).map_err(|error| Fault::new("LoadError", error.to_string()))?;
     if path.extension().is_some_and(|extension| extension == "json") {
         let index = parse_index(&bytes).map_err(|error| fault(&error))?;
         let folder = path.parent().unwrap_or(Path::new(""));

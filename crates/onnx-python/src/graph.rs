@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::thread::ThreadId;
 
-use onnxkit::ir::{self, GraphId, NewNode, NodeId, Position, ValueId};
+use onnxkit::ir::{self, GraphId, NewNode, NodeId, OpsetScope, Position, ValueId};
 use onnxkit::schema::Registry;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyMappingProxy, PyString, PyTuple};
@@ -141,6 +141,18 @@ pub(crate) fn operands(model: &Py<Model>, inputs: &Bound<'_, PyAny>) -> PyResult
     Ok(operands)
 }
 
+/// The function that a graph is the body of.
+fn function_of(model: &ir::Model, graph: GraphId) -> Option<ir::FunctionId> {
+    let OpsetScope::Function(function) = model.scope(graph) else { return None };
+    (model.function(function).body() == graph).then_some(function)
+}
+
+/// The name of a graph, or of the function that it is the body of.
+fn name_of(model: &ir::Model, graph: GraphId) -> &str {
+    let of_function = function_of(model, graph).map(|function| model.function(function).name());
+    model.str(of_function.unwrap_or_else(|| model.graph(graph).name()))
+}
+
 /// A value of this model.
 pub(crate) fn operand(model: &Py<Model>, input: &Bound<'_, PyAny>) -> PyResult<ValueId> {
     let value = input.cast::<Value>().map_err(|_| {
@@ -155,18 +167,24 @@ pub(crate) fn operand(model: &Py<Model>, input: &Bound<'_, PyAny>) -> PyResult<V
 
 #[pymethods]
 impl Graph {
-    /// The name of the graph.
+    /// The name of the graph, or of the function that it is the body of.
     #[getter]
     fn name(&self, py: Python<'_>) -> PyResult<String> {
-        self.model
-            .get()
-            .read(py, |inner| Ok(inner.model.str(alive(&inner.model, self.id)?.name()).to_owned()))
+        self.model.get().read(py, |inner| {
+            alive(&inner.model, self.id)?;
+            Ok(name_of(&inner.model, self.id).to_owned())
+        })
     }
 
     #[setter]
     fn set_name(&self, py: Python<'_>, name: String) -> PyResult<()> {
         self.model.get().write(py, |model| {
             alive(model, self.id)?;
+            if function_of(model, self.id).is_some() {
+                return Err(Fault::edit(
+                    "the calls of a function refer to it by its name, which is not changed here",
+                ));
+            }
             let name = model.intern(&name);
             model.set_graph_name(self.id, name);
             Ok(())
@@ -478,7 +496,7 @@ impl Graph {
         self.model.get().read(py, |inner| {
             let Ok(graph) = alive(&inner.model, self.id) else { return Ok("<Graph, erased>".to_owned()) };
             let (inputs, outputs) = (graph.inputs().len(), graph.outputs().len());
-            let name = inner.model.str(graph.name());
+            let name = name_of(&inner.model, self.id);
             Ok(format!("<Graph {name:?}: {inputs} inputs, {} nodes, {outputs} outputs>", graph.node_count()))
         })
     }

@@ -2,7 +2,7 @@
 //!
 //! Everything public is in the Python package `onnxkit`, whose modules call this one. One file for each kind of object or
 //! question: `model`, `graph`, `node`, `value` and `attr` are handles, `tensor`, `dtype` and `types` are data, `inspect`,
-//! `change`, `run` and `passes` are work on whole models. `command` is the command, `work` is how long work is done, `fault` how errors are raised, `json`
+//! `change`, `formats`, `quantize`, `run` and `passes` are work on whole models. `load` and `save` are files, `command` is the command, `work` is how long work is done, `fault` how errors are raised, `json`
 //! how reports become objects, `buffer` is shared memory, and `table` and `arrow` are columns.
 #![deny(unsafe_code)]
 #![allow(
@@ -19,6 +19,7 @@ mod change;
 mod command;
 mod dtype;
 mod fault;
+mod formats;
 mod graph;
 mod inspect;
 mod json;
@@ -26,7 +27,9 @@ mod load;
 mod model;
 mod node;
 mod passes;
+mod quantize;
 mod run;
+mod save;
 mod table;
 mod tensor;
 mod types;
@@ -48,6 +51,8 @@ mod _core {
     #[pymodule_export]
     use crate::dtype::DType;
     #[pymodule_export]
+    use crate::formats::{dequantize, half, retype};
+    #[pymodule_export]
     use crate::graph::{Graph, NodeIter};
     #[pymodule_export]
     use crate::inspect::{
@@ -61,6 +66,8 @@ mod _core {
     use crate::node::Node;
     #[pymodule_export]
     use crate::passes::{Rules, passes, run_passes, simplify};
+    #[pymodule_export]
+    use crate::quantize::quantize;
     #[pymodule_export]
     use crate::run::{Evaluator, compare, inputs};
     #[pymodule_export]

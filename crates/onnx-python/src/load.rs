@@ -3,14 +3,13 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use onnxkit::codec::{DecodeOptions, FileSource, ReadMode, decode};
 use onnxkit::diag::Diagnostic;
 use onnxkit::ir;
 use onnxkit::text::rules::TEXT_LIMIT;
 use onnxkit::text::{ParseError, ParseOptions, parse_model};
 use onnxkit::types::Execution;
-use onnxkit::{LoadAnyError, load_any};
+use onnxkit::{LoadAnyError, decode_any, load_any};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::Value as Json;
@@ -31,15 +30,16 @@ pub(crate) fn load(
 ) -> PyResult<Model> {
     let work = Work::of(options)?;
     let loaded = work.run(py, |execution| {
-        let loaded = load_any(&path, ReadMode::Map, execution).map_err(|error| load_fault(&error, &path))?;
+        let loaded = load_any(&path, ReadMode::Map, execution)
+            .map_err(|error| load_fault(&error, &path.display().to_string()))?;
         let data = match &data_dir {
             Some(folder) => source_in(folder, execution)?,
             None => loaded.data,
         };
-        Ok((loaded.model, data))
+        Ok((loaded.model, data, findings(&loaded.findings)))
     })?;
     let folder = data_dir.or_else(|| path.parent().map(std::path::Path::to_path_buf));
-    Ok(Model::new(loaded.0, Arc::new(loaded.1), folder))
+    Ok(Model::new(loaded.0, Arc::new(loaded.1), folder).with_findings(loaded.2))
 }
 
 fn source_in(folder: &std::path::Path, execution: &Execution) -> Outcome<FileSource> {
@@ -48,13 +48,13 @@ fn source_in(folder: &std::path::Path, execution: &Execution) -> Outcome<FileSou
     Ok(source.with_mode(ReadMode::Map).with_limits(&execution.limits))
 }
 
-fn load_fault(error: &LoadAnyError, path: &std::path::Path) -> Fault {
-    if let LoadAnyError::Text(error) = error {
-        return text_fault(&path.display().to_string(), error);
-    }
+/// The error for what is not a model; `what` begins the message about a text.
+fn load_fault(error: &LoadAnyError, what: &str) -> Fault {
     let limit = match error {
+        LoadAnyError::Text(error) => return text_fault(what, error),
         LoadAnyError::Load(onnxkit::codec::LoadError::Decode(error)) => error.limit(),
-        _ => None,
+        LoadAnyError::Format(error) => error.limit(),
+        LoadAnyError::Load(_) | _ => None,
     };
     Fault::limited("LoadError", limit, error)
 }
@@ -70,14 +70,16 @@ pub(crate) fn loads(
 ) -> PyResult<Model> {
     let bytes = crate::buffer::bytes_of(contents)?;
     let work = Work::of(options)?;
-    let (model, data) = work.run(py, |execution| {
+    let (model, data, repaired) = work.run(py, |execution| {
         let data = match &data_dir {
             Some(folder) => source_in(folder, execution)?,
             None => FileSource::nowhere(),
         };
-        Ok((decoded(bytes, execution)?, data))
+        let (model, found) =
+            decode_any(bytes, execution).map_err(|error| load_fault(&error, "the text is not a model"))?;
+        Ok((model, data, findings(&found)))
     })?;
-    Ok(Model::new(model, Arc::new(data), data_dir))
+    Ok(Model::new(model, Arc::new(data), data_dir).with_findings(repaired))
 }
 
 /// The defects that the decoder repairs, such as fields that exclude each other: the model does not have them any more.
@@ -96,18 +98,6 @@ pub(crate) fn decode_findings<'py>(
         Ok(Json::Array(findings(&decoded.findings)))
     })?;
     to_py(py, &found)
-}
-
-fn decoded(bytes: Bytes, execution: &Execution) -> Outcome<ir::Model> {
-    use onnxkit::codec::{Content, sniff};
-
-    if sniff(&bytes) == Content::OnnxText {
-        return parsed(&bytes, true, execution);
-    }
-    let options = DecodeOptions::default().with_execution(execution.clone());
-    let decoded =
-        decode(bytes, &options).map_err(|error| Fault::limited("LoadError", error.limit(), &error))?;
-    Ok(decoded.model)
 }
 
 fn parsed(text: &[u8], element_counts: bool, execution: &Execution) -> Outcome<ir::Model> {

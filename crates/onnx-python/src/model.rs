@@ -1,24 +1,29 @@
 //! Models, which handles and all functions share.
 
 use std::collections::HashMap;
+use std::ffi::CString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::ThreadId;
 
 use onnxkit::codec::externalize::{ExternalizeOptions, InlineDataOptions, externalize, inline};
-use onnxkit::codec::{EncodeOptions, WriteOptions, encode, save};
+use onnxkit::codec::{EncodeOptions, encode};
 use onnxkit::ir::{self, MetadataEntry};
 use onnxkit::text::{PrintOptions, print_model};
 use onnxkit::types::Symbol;
 use onnxkit::types::tensor::DataSource;
+use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use pyo3::sync::RwLockExt as _;
 use pyo3::types::{PyBytes, PyDict, PyMappingProxy, PyString, PyTuple};
+use serde_json::Value as Json;
 
 use crate::fault::{Fault, Outcome, bug};
 use crate::graph::{Graph, NodeIter};
+use crate::json::to_py;
 use crate::load::parse;
+use crate::save::{Form, write};
 use crate::table;
 use crate::work::Work;
 
@@ -31,6 +36,8 @@ pub(crate) struct Inner {
     pub(crate) model: Arc<ir::Model>,
     pub(crate) data: Arc<dyn DataSource>,
     pub(crate) folder: Option<PathBuf>,
+    /// What the decoder repaired in the file; an edited model is not that of the file.
+    findings: Arc<Vec<Json>>,
     /// The number of edits, in all and by thread.
     edits: u64,
     editors: Vec<(ThreadId, u64)>,
@@ -65,10 +72,16 @@ pub(crate) struct Snapshot {
     pub(crate) model: Arc<ir::Model>,
     pub(crate) data: Arc<dyn DataSource>,
     folder: Option<PathBuf>,
+    findings: Arc<Vec<Json>>,
     edits: u64,
 }
 
 impl Snapshot {
+    /// What the decoder repaired in the file that the model was read from, if it was not edited since.
+    pub(crate) fn findings(&self) -> &[Json] {
+        &self.findings
+    }
+
     /// The model for edits; [`Model::adopt`] takes it back.
     pub(crate) fn editable(&mut self) -> &mut ir::Model {
         Arc::make_mut(&mut self.model)
@@ -92,9 +105,15 @@ impl Model {
         Self::shared(Arc::new(model), data, folder)
     }
 
+    /// The same with what the decoder repaired.
+    pub(crate) fn with_findings(mut self, findings: Vec<Json>) -> Self {
+        self.inner.get_mut().unwrap_or_else(PoisonError::into_inner).findings = Arc::new(findings);
+        self
+    }
+
     fn shared(model: Arc<ir::Model>, data: Arc<dyn DataSource>, folder: Option<PathBuf>) -> Self {
-        let editors = Vec::new();
-        let inner = Inner { model, data, folder, edits: 0, editors, is_broken: false };
+        let (findings, editors) = (Arc::default(), Vec::new());
+        let inner = Inner { model, data, folder, findings, edits: 0, editors, is_broken: false };
         Self { inner: RwLock::new(inner), strings: Mutex::default() }
     }
 
@@ -145,6 +164,7 @@ impl Model {
                 model: Arc::clone(&inner.model),
                 data: Arc::clone(&inner.data),
                 folder: inner.folder.clone(),
+                findings: if inner.is_edited() { Arc::default() } else { Arc::clone(&inner.findings) },
                 edits: inner.edits,
             })
         })
@@ -247,8 +267,10 @@ impl Model {
     /// A copy. It shares everything with this model until one of both is edited.
     #[pyo3(name = "clone")]
     fn copy(&self, py: Python<'_>) -> PyResult<Self> {
-        let Snapshot { model, data, folder, .. } = self.snapshot(py)?;
-        Ok(Self::shared(model, data, folder))
+        let Snapshot { model, data, folder, findings, .. } = self.snapshot(py)?;
+        let mut copy = Self::shared(model, data, folder);
+        copy.inner.get_mut().unwrap_or_else(PoisonError::into_inner).findings = findings;
+        Ok(copy)
     }
 
     fn __copy__(&self, py: Python<'_>) -> PyResult<Self> {
@@ -309,9 +331,14 @@ impl Model {
 
     /// Writes the model to a file, all or nothing. Returns the number of bytes of weights in other files.
     ///
+    /// The ending of the name stands for the form: `.onnx` or `.pb`, `.onnxtxt` or `.onnxtext` for ONNX text, `.textproto`, `.pbtxt`
+    /// or `.prototxt`, and `.json`. `form` says it for other names: `onnx`, `onnxtxt`, `textproto` or `json`. A form that leaves
+    /// something out warns about it.
+    ///
     /// `weights` is `keep` (weights in other files come along in a file next to the model, if the model is saved elsewhere),
     /// `embed`, or `external` (tensors of at least `threshold` bytes are in files next to the model).
-    #[pyo3(signature = (path, *, weights="keep", threshold=1024, align=64, max_shard_bytes=None))]
+    #[pyo3(signature = (path, *, weights="keep", threshold=1024, align=64, max_shard_bytes=None, form=None))]
+    #[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn save(
         &self,
         py: Python<'_>,
@@ -320,7 +347,9 @@ impl Model {
         threshold: u64,
         align: u32,
         max_shard_bytes: Option<u64>,
+        form: Option<&str>,
     ) -> PyResult<u64> {
+        let form = Form::of(&path, form)?;
         if !["keep", "embed", "external"].contains(&weights) {
             return Err(Fault::argument(format!("`weights={weights}`: write keep, embed or external")).into());
         }
@@ -331,7 +360,7 @@ impl Model {
         };
         let here = snapshot.folder.as_ref().and_then(|folder| parent(&folder.join("model")).ok());
         let is_elsewhere = here != parent(&path).ok();
-        Work::default().run(py, |execution| {
+        let (bytes, lost) = Work::default().run(py, |execution| {
             let mut files = Vec::new();
             let mut moved = 0;
             let data = Arc::clone(&snapshot.data);
@@ -361,11 +390,16 @@ impl Model {
                 files = done.files;
             }
             execution.interrupt.check()?;
-            let options = WriteOptions::default();
-            save(&path, &snapshot.model, &files, &EncodeOptions::default(), &options)
-                .map_err(|error| Fault::new("SaveError", error.to_string()))?;
-            Ok(files.iter().map(onnxkit::codec::DataFile::len).sum())
-        })
+            let lost = write(&path, form, &snapshot.model, &files, execution)?;
+            Ok((files.iter().map(onnxkit::codec::DataFile::len).sum(), lost))
+        })?;
+        if let Some(first) = lost.first() {
+            let more = if lost.len() > 1 { format!(" (and {} more)", lost.len() - 1) } else { String::new() };
+            let text = format!("{} leaves out {first}{more}", path.display());
+            let text = CString::new(text.replace('\0', "\\0")).map_err(Fault::argument)?;
+            PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 1)?;
+        }
+        Ok(bytes)
     }
 
     /// The versions of the operator sets that the model imports.
@@ -448,6 +482,12 @@ impl Model {
             ir::set_metadata(&mut model.info_mut().metadata, key, value);
             Ok(())
         })
+    }
+
+    /// What the decoder repaired in the file that the model was read from, such as fields that exclude each other. A model that
+    /// was edited since is another one.
+    fn decoder_findings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_py(py, &Json::Array(self.snapshot(py)?.findings().to_vec()))
     }
 
     /// Removes nodes, initializers and functions that nothing uses. Returns how many elements were removed.

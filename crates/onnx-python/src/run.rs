@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use serde_json::{Value as Json, json};
 
-use crate::fault::{Fault, finding};
+use crate::fault::{Fault, Outcome, finding};
 use crate::json::to_py;
 use crate::model::{Model, Snapshot};
 use crate::tensor::Tensor;
@@ -69,7 +69,8 @@ fn value_of(value: &Bound<'_, PyAny>, model: &ir::Model, name: &str) -> PyResult
     Ok(Value::from(Tensor::of_py(value, dtype.transpose()?.as_ref())?))
 }
 
-fn values_of(inputs: &Bound<'_, PyDict>, model: &ir::Model) -> PyResult<Vec<(String, Value)>> {
+/// The inputs of a run by their names.
+pub(crate) fn values_of(inputs: &Bound<'_, PyDict>, model: &ir::Model) -> PyResult<Vec<(String, Value)>> {
     let mut values = Vec::new();
     for (name, value) in inputs {
         let name: String = name.extract()?;
@@ -96,6 +97,14 @@ fn to_object<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>>
 
 /// The most threads that a run may ask for.
 const MAX_THREADS: usize = 1024;
+
+/// A number of threads that can be made.
+pub(crate) fn known_threads(threads: usize) -> Outcome<usize> {
+    if threads > MAX_THREADS {
+        return Err(Fault::argument(format!("{threads} threads; at most {MAX_THREADS} are made")));
+    }
+    Ok(threads)
+}
 
 /// Runs a model as it is when this is made.
 #[pyclass(frozen, module = "onnxkit")]
@@ -133,9 +142,7 @@ impl Evaluator {
     #[new]
     #[pyo3(signature = (model, threads=1))]
     fn new(py: Python<'_>, model: &Bound<'_, Model>, threads: usize) -> PyResult<Self> {
-        if threads > MAX_THREADS {
-            return Err(Fault::argument(format!("{threads} threads; at most {MAX_THREADS} are made")).into());
-        }
+        let threads = known_threads(threads)?;
         let snapshot = model.get().snapshot(py)?;
         Work::default().run(py, |_| {
             let options = EvalOptions::default().with_data(&*snapshot.data);

@@ -228,7 +228,7 @@ def infer_shapes_path(
     except OnnxError as error:
         raise RuntimeError(str(error)) from None
     infer(model, check_type=check_type, strict_mode=strict_mode, data_prop=data_prop)
-    model.save(output_path or model_path)
+    model.save(output_path or model_path, form="onnx")
 
 
 def infer_function_output_types(

@@ -1,0 +1,138 @@
+//! Writing models to files, in the form that the name stands for.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use onnxkit::codec::file::is_stream;
+use onnxkit::codec::{DataFile, EncodeError, EncodeOptions, WriteOptions, encode, save_as};
+use onnxkit::formats::{ConvertError, Losses, MessageType, write_json, write_text};
+use onnxkit::ir;
+use onnxkit::text::{PrintOptions, WriteError, print_model_to};
+use onnxkit::types::Execution;
+
+use crate::fault::{Fault, Outcome};
+
+/// A form in which a model is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    Binary,
+    Textproto,
+    Json,
+    Text,
+}
+
+/// The names of the forms.
+const FORMS: [(&str, Form); 4] =
+    [("onnx", Form::Binary), ("textproto", Form::Textproto), ("json", Form::Json), ("onnxtxt", Form::Text)];
+
+impl Form {
+    /// The form that the caller names, or else the one that the ending of the file stands for.
+    pub(crate) fn of(path: &Path, named: Option<&str>) -> Outcome<Self> {
+        if let Some(name) = named {
+            let found = FORMS.iter().find(|(known, _)| *known == name);
+            return found.map(|&(_, form)| form).ok_or_else(|| {
+                let names: Vec<&str> = FORMS.iter().map(|(name, _)| *name).collect();
+                Fault::argument(format!("`form={name}`: write {}", names.join(", ")))
+            });
+        }
+        let ending = path.extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase);
+        match ending.as_deref() {
+            Some("onnx" | "pb") => Ok(Self::Binary),
+            Some("textproto" | "pbtxt" | "prototxt") => Ok(Self::Textproto),
+            Some("json") => Ok(Self::Json),
+            Some("onnxtxt" | "onnxtext") => Ok(Self::Text),
+            _ if is_stream(path) => Ok(Self::Binary),
+            // A file with another name can be data of some model, so that it would not be replaced later.
+            _ => Err(Fault::argument(format!(
+                "the ending of `{}` stands for no form of a model: use .onnx, .onnxtxt, .textproto or .json, or say the \
+                 form with `form=`",
+                path.display()
+            ))),
+        }
+    }
+}
+
+/// Writes a model with its data files, all or nothing. Returns what the form leaves out.
+pub(crate) fn write(
+    path: &Path,
+    form: Form,
+    model: &ir::Model,
+    files: &[DataFile],
+    execution: &Execution,
+) -> Outcome<Vec<String>> {
+    let (mut lost, mut failure) = (Vec::new(), None);
+    let saved = save_as(path, model, files, &WriteOptions::default(), &mut |model, out| {
+        lost.clear();
+        contents(form, model, execution, out, &mut lost).map_err(|error| match error {
+            Failed::Io(error) => error,
+            Failed::Fault(fault) => {
+                failure = Some(fault);
+                io::ErrorKind::Other.into()
+            }
+        })
+    });
+    execution.interrupt.check()?;
+    match failure {
+        Some(fault) => Err(fault),
+        None => saved.map(|()| lost).map_err(|error| Fault::new("SaveError", error.to_string())),
+    }
+}
+
+/// Why contents are not written: the file, or the model.
+enum Failed {
+    Io(io::Error),
+    Fault(Fault),
+}
+
+impl From<io::Error> for Failed {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl From<EncodeError> for Failed {
+    fn from(error: EncodeError) -> Self {
+        Self::Fault(Fault::limited("SaveError", error.limit(), error))
+    }
+}
+
+impl From<ConvertError> for Failed {
+    fn from(error: ConvertError) -> Self {
+        Self::Fault(Fault::limited("SaveError", error.limit(), error))
+    }
+}
+
+impl From<WriteError> for Failed {
+    fn from(error: WriteError) -> Self {
+        match error {
+            WriteError::Io(error) => Self::Io(error),
+            error => Self::Fault(Fault::new("SaveError", error.to_string())),
+        }
+    }
+}
+
+fn contents(
+    form: Form,
+    model: &ir::Model,
+    execution: &Execution,
+    out: &mut dyn Write,
+    lost: &mut Vec<String>,
+) -> Result<(), Failed> {
+    if form == Form::Text {
+        let found = print_model_to(model, &PrintOptions::full(), out)?;
+        lost.extend(found.diagnostics().iter().map(|found| found.message.clone()));
+        return Ok(());
+    }
+    let encoded = encode(model, &EncodeOptions::default())?;
+    let pieces = encoded.iter().map(|piece| &piece[..]);
+    let losses: Losses = match form {
+        Form::Json => write_json(MessageType::MODEL, pieces, execution, out)?,
+        Form::Textproto => write_text(MessageType::MODEL, pieces, execution, out)?,
+        Form::Binary | Form::Text => {
+            pieces.into_iter().try_for_each(|piece| out.write_all(piece))?;
+            return Ok(());
+        }
+    };
+    lost.extend(losses.iter().map(ToString::to_string));
+    Ok(())
+}

@@ -1,0 +1,247 @@
+"""Number formats: half precision, quantization, and other types of inputs and outputs."""
+
+from __future__ import annotations
+
+import os
+
+from . import _core, _results
+from ._errors import ArgumentError
+from ._interop import from_any
+from ._progress import with_bar
+
+# `typing` is not imported at run time: it takes longer than this package. Type checkers know this name.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+    AnyModel = Any
+
+
+def half(
+    model: AnyModel,
+    to: Any = "float16",
+    *,
+    keep_io: bool = False,
+    only: Any = None,
+    except_: Any = None,
+    run: bool = True,
+    inputs: Mapping[str, Any] | None = None,
+    inplace: bool = True,
+    **options: Any,
+) -> _results.Halved:
+    """Changes `float` to `float16` or `bfloat16` wherever the operators take it, with as few casts as possible.
+
+    With `keep_io=True`, inputs and outputs keep their types. `only` and `except_` are selectors or nodes, one or a list: nothing
+    else is changed, and these stay. The model runs on `inputs`, those that are not given being made of `seed`: nodes with
+    numbers that are out of range stay `float`, and the error of the outputs is measured. With `run=False`, it does not run.
+
+    >>> import onnxkit as ox
+    >>> m = ox.parse("g (float[N,2] x) => (float[N,2] y) <float[2,2] w = {1, 2, 3, 4}> { y = MatMul (x, w) }")
+    >>> ox.half(m, keep_io=True).casts
+    2
+    >>> m.graph["w"].dtype
+    DType.FLOAT16
+    """
+    known = from_any(model)
+    given = None if inputs is None else named(inputs, "inputs")
+    names = [value.name for value in known.graph.inputs]
+    for name in given or ():
+        if name not in names:
+            raise ArgumentError(f"`inputs`: the model has no input {name!r}; it has {', '.join(names) or 'none'}")
+    if given is not None and not run:
+        raise ArgumentError("`inputs` are those of a run, and `run=False` was given")
+    chosen = _nodes(only, "only"), _nodes(except_, "except_")
+    fields, changed = with_bar(_core.half, known, to, keep_io, *chosen, run, given, inplace, **options)
+    return _with_model(_results.Halved(fields), changed)
+
+
+def quantize(
+    model: AnyModel,
+    to: Any,
+    *,
+    inputs: int | Mapping[str, Any] | Iterable[Mapping[str, Any]] | None = None,
+    weights_only: bool = False,
+    dynamic: bool = False,
+    target: str = "generic",
+    form: str = "qdq",
+    weight_type: Any = None,
+    per_channel: bool = False,
+    block: int | None = None,
+    symmetric: bool = False,
+    except_: Any = None,
+    method: str = "minmax",
+    percentile: float | None = None,
+    ranges: Mapping[str, tuple[float, float]] | str | os.PathLike[str] | None = None,
+    budget: float | None = None,
+    measure: bool = False,
+    losses: bool = False,
+    threads: int = 1,
+    inplace: bool = True,
+    **options: Any,
+) -> _results.Quantized:
+    """Quantizes what operators compute with to `int8`, `uint8` or another type, or only weights.
+
+    `inputs` are those of the calibration: a mapping of names to arrays for each run, or a number of inputs that are made of
+    `seed`. A list or another sequence is read when a run needs it, anything else is read at once. `ranges` are those of values by
+    name, or a file of them; the calibration adds others, and `ranges` of the result has all. `dynamic=True` finds them in
+    each run of the result; with `weights_only=True`, activations stay floats. Both take `inputs` for `measure=True` and a budget.
+
+    `budget` is the least ratio of signal to noise of each output in decibels: what loses most stays until it is reached.
+    `losses=True` measures each value. `form="operator"` uses operators that take quantized numbers.
+
+    >>> import onnxkit as ox
+    >>> m = ox.parse("g (float[N,2] x) => (float[N,2] y) <float[2,2] w = {1, 2, 3, 4}> { y = MatMul (x, w) }")
+    >>> done = ox.quantize(m, "uint8", inputs=[{"x": [[-1.0, 1.0]]}, {"x": [[0.5, 2.0]]}], inplace=False)
+    >>> done.ranges["x"], done.quantized
+    ([-1.0, 2.0], [{'op': 'MatMul', 'nodes': 1}])
+    >>> ox.quantize(m, "int8", weights_only=True).bytes
+    {'before': 16, 'after': 8}
+    """
+    known = from_any(model)
+    kind = _kind(weights_only, dynamic)
+    if form not in ("qdq", "operator"):
+        raise ArgumentError(f"`form={form}`: write `qdq` or `operator`")
+    given = {
+        "form": form != "qdq", "weight_type": weight_type is not None, "per_channel": per_channel, "block": block is not None,
+        "symmetric": symmetric, "ranges": ranges is not None, "budget": budget is not None, "losses": losses, "measure": measure,
+        "method": method != "minmax", "percentile": percentile is not None,
+    }
+    _refuse(kind, {name for name, is_given in given.items() if is_given}, inputs, target, method)
+    if budget is not None and not abs(budget) < float("inf"):
+        raise ArgumentError(f"`budget={budget}`: the least ratio of signal to noise is a finite number of decibels")
+    settings = {
+        "kind": kind, "per_channel": per_channel, "block": block, "symmetric": symmetric, "budget": budget, "measure": measure,
+        "losses": losses, "operators": form == "operator", "target": target, "method": method,
+        "percentile": 99.999 if percentile is None else percentile, "threads": threads,
+    }
+    chosen = _nodes(except_, "except_"), _samples(inputs), _ranges(ranges)
+    fields, changed = with_bar(_core.quantize, known, to, weight_type, *chosen, settings, inplace, **options)
+    # What a kind of quantization does not do is empty, so that all results have the same fields.
+    empty: dict[str, Any] = {
+        "quantized": [], "stay": [], "pairs": 0, "folded": 0, "biases": 0, "values": [], "ranges": {}, "samples": 0, "operators": [],
+    }
+    return _with_model(_results.Quantized({"kind": kind, **empty, **fields}), changed)
+
+
+def _kind(weights_only: bool, dynamic: bool) -> str:
+    if weights_only and dynamic:
+        raise ArgumentError("`weights_only` and `dynamic` exclude each other")
+    return "weights" if weights_only else "dynamic" if dynamic else "static"
+
+
+# What has no meaning for a kind of quantization.
+_UNUSED = {
+    "static": {"block"},
+    "dynamic": {"form", "weight_type", "block", "symmetric", "ranges", "budget", "losses", "method", "percentile"},
+    "weights": {"weight_type", "ranges", "losses", "method", "percentile"},
+}
+
+
+def _refuse(kind: str, given: set[str], inputs: Any, target: str, method: str) -> None:
+    """Refuses arguments that contradict each other, or have no meaning."""
+    for name in sorted(given & _UNUSED[kind]):
+        what = {"static": "quantization of activations", "dynamic": "dynamic quantization", "weights": "quantization of weights only"}
+        raise ArgumentError(f"`{name}` has no meaning for {what[kind]}")
+    if {"per_channel", "block"} <= given:
+        raise ArgumentError("`per_channel` and `block` exclude each other: a scale is for a channel or for a block")
+    if "percentile" in given and method != "percentile":
+        raise ArgumentError('`percentile` is for `method="percentile"`')
+    if kind == "weights" and "form" in given:
+        if target != "onnxruntime":
+            raise ArgumentError('only onnxruntime has an operator with quantized weights, `MatMulNBits`: add `target="onnxruntime"`')
+        for name in sorted(given & {"budget", "per_channel"}):
+            raise ArgumentError(f"`{name}` is not for `MatMulNBits`")
+    if kind == "static" and inputs is None:
+        if "ranges" not in given:
+            raise ArgumentError(
+                "activations need ranges from a calibration: `inputs=` with data or a number of generated inputs, "
+                "or `ranges=`; `weights_only=True` and `dynamic=True` need none"
+            )
+        for name in sorted(given & {"budget", "losses", "measure", "method"}):
+            raise ArgumentError(f"`{name}` needs `inputs` for runs")
+
+
+def dequantize(model: AnyModel, *, inplace: bool = True, **options: Any) -> _results.Dequantized:
+    """Makes floats of quantized weights, and removes pairs of `QuantizeLinear` and `DequantizeLinear`.
+
+    >>> import onnxkit as ox
+    >>> m = ox.parse("g (float[N,2] x) => (float[N,2] y) <float[2,2] w = {1, 2, 3, 4}> { y = MatMul (x, w) }")
+    >>> done = ox.quantize(m, "int8", weights_only=True)
+    >>> ox.dequantize(m).weights, len(m)
+    (1, 1)
+    """
+    fields, changed = with_bar(_core.dequantize, from_any(model), inplace, **options)
+    return _with_model(_results.Dequantized(fields), changed)
+
+
+def retype(model: AnyModel, types: Mapping[str, Any], *, inplace: bool = True) -> _results.Retyped:
+    """Gives inputs and outputs other element types, by name, with a `Cast` where one is needed.
+
+    >>> import onnxkit as ox
+    >>> m = ox.parse("g (int64[N] ids) => (float[N] y) { y = Cast <to = 1> (ids) }")
+    >>> ox.retype(m, {"ids": "int32", "y": "double"}).casts
+    {'ids': 0, 'y': 1}
+    """
+    fields, changed = _core.retype(from_any(model), list(named(types, "types").items()), inplace)
+    return _with_model(_results.Retyped(fields), changed)
+
+
+def _with_model(result: Any, model: Any) -> Any:
+    result.model = model
+    return result
+
+
+def named(mapping: Any, name: str) -> dict[Any, Any]:
+    """The entries of an argument that is a mapping."""
+    if not hasattr(mapping, "items"):
+        raise TypeError(f"`{name}` is a mapping such as a dictionary, not `{type(mapping).__name__}`")
+    return dict(mapping.items())
+
+
+def _nodes(nodes: Any, name: str) -> list[Any] | None:
+    """Selectors and nodes, of which one is a list of one."""
+    if nodes is None:
+        return None
+    if isinstance(nodes, (str, _core.Node)):
+        return [nodes]
+    try:
+        return list(nodes)
+    except TypeError:
+        raise TypeError(f"`{name}` is a selector or a node, or a list of them, not `{type(nodes).__name__}`") from None
+
+
+def _samples(inputs: Any) -> Any:
+    """A number of inputs, or a sequence of them."""
+    if inputs is None:
+        return None
+    if hasattr(inputs, "items"):
+        return [inputs]
+    if isinstance(inputs, (str, bytes, bool, float)):
+        raise TypeError(f"`inputs` is a number or mappings of names to arrays, not `{type(inputs).__name__}`")
+    if hasattr(inputs, "__index__") and not hasattr(inputs, "__len__"):
+        if inputs < 1:
+            raise ArgumentError(f"`inputs={inputs}`: a calibration has at least one input")
+        return int(inputs)
+    if not (hasattr(inputs, "__len__") and hasattr(inputs, "__getitem__")):
+        inputs = list(inputs)
+    if len(inputs) == 0:
+        raise ArgumentError("`inputs` is empty: a calibration has at least one input")
+    return inputs
+
+
+def _ranges(ranges: Any) -> Any:
+    """The text of a file of ranges, or pairs by name."""
+    if ranges is None:
+        return None
+    if isinstance(ranges, (str, os.PathLike)):
+        with open(ranges, encoding="utf-8") as file:
+            return file.read()
+    found = []
+    for name, ends in named(ranges, "ranges").items():
+        try:
+            low, high = ends
+            found.append((name, (float(low), float(high))))
+        except (TypeError, ValueError):
+            raise ArgumentError(f"`ranges`: {ends!r} of {name!r} is not two numbers, the lower one first") from None
+    return found
