@@ -53,7 +53,9 @@ def half(
         raise ArgumentError("`inputs` are those of a run, and `run=False` was given")
     chosen = _nodes(only, "only"), _nodes(except_, "except_")
     fields, changed = with_bar(_core.half, known, to, keep_io, *chosen, run, given, inplace, **options)
-    return _with_model(_results.Halved(fields), changed)
+    result = _results.Halved(fields)
+    result.model = changed
+    return result
 
 
 def quantize(
@@ -98,30 +100,24 @@ def quantize(
     >>> ox.quantize(m, "int8", weights_only=True).bytes
     {'before': 16, 'after': 8}
     """
-    known = from_any(model)
     kind = _kind(weights_only, dynamic)
-    if form not in ("qdq", "operator"):
-        raise ArgumentError(f"`form={form}`: write `qdq` or `operator`")
-    given = {
-        "form": form != "qdq", "weight_type": weight_type is not None, "per_channel": per_channel, "block": block is not None,
-        "symmetric": symmetric, "ranges": ranges is not None, "budget": budget is not None, "losses": losses, "measure": measure,
-        "method": method != "minmax", "percentile": percentile is not None,
-    }
-    _refuse(kind, {name for name, is_given in given.items() if is_given}, inputs, target, method)
-    if budget is not None and not abs(budget) < float("inf"):
-        raise ArgumentError(f"`budget={budget}`: the least ratio of signal to noise is a finite number of decibels")
     settings = {
         "kind": kind, "per_channel": per_channel, "block": block, "symmetric": symmetric, "budget": budget, "measure": measure,
-        "losses": losses, "operators": form == "operator", "target": target, "method": method,
-        "percentile": 99.999 if percentile is None else percentile, "threads": threads,
+        "losses": losses, "form": form, "target": target, "method": method, "percentile": percentile, "threads": threads,
     }
+    others = {"weight_type": weight_type, "ranges": ranges}
+    request = _request(settings, {name for name, value in others.items() if value is not None}, inputs is None)
     chosen = _nodes(except_, "except_"), _samples(inputs), _ranges(ranges)
-    fields, changed = with_bar(_core.quantize, known, to, weight_type, *chosen, settings, inplace, **options)
+    fields, changed = with_bar(_core.quantize, from_any(model), to, weight_type, *chosen, request, inplace, **options)
     # What a kind of quantization does not do is empty, so that all results have the same fields.
-    empty: dict[str, Any] = {
-        "quantized": [], "stay": [], "pairs": 0, "folded": 0, "biases": 0, "values": [], "ranges": {}, "samples": 0, "operators": [],
-    }
-    return _with_model(_results.Quantized({"kind": kind, **empty, **fields}), changed)
+    result = _results.Quantized({"kind": kind, **_EMPTY, **fields})
+    result.model = changed
+    return result
+
+
+_EMPTY: dict[str, Any] = {
+    "quantized": [], "stay": [], "pairs": 0, "folded": 0, "biases": 0, "values": [], "ranges": {}, "samples": 0, "operators": [],
+}
 
 
 def _kind(weights_only: bool, dynamic: bool) -> str:
@@ -138,28 +134,50 @@ _UNUSED = {
 }
 
 
-def _refuse(kind: str, given: set[str], inputs: Any, target: str, method: str) -> None:
-    """Refuses arguments that contradict each other, or have no meaning."""
+_KINDS = {"static": "quantization of activations", "dynamic": "dynamic quantization", "weights": "quantization of weights only"}
+# What the arguments are if they are left out; `None` or `False` otherwise.
+_DEFAULTS = {"form": "qdq", "method": "minmax"}
+
+
+def _request(settings: dict[str, Any], others: set[str], is_without_inputs: bool) -> dict[str, Any]:
+    """The settings for the native module. Those that contradict each other, or have no meaning, are refused."""
+    kind, form, method, budget = (settings[name] for name in ("kind", "form", "method", "budget"))
+    if form not in ("qdq", "operator"):
+        raise ArgumentError(f"`form={form}`: write `qdq` or `operator`")
+    if budget is not None and not abs(budget) < float("inf"):
+        raise ArgumentError(f"`budget={budget}`: the least ratio of signal to noise is a finite number of decibels")
+    given = others | {
+        name for name, value in settings.items() if value is not None and value is not False and value != _DEFAULTS.get(name)
+    }
     for name in sorted(given & _UNUSED[kind]):
-        what = {"static": "quantization of activations", "dynamic": "dynamic quantization", "weights": "quantization of weights only"}
-        raise ArgumentError(f"`{name}` has no meaning for {what[kind]}")
+        raise ArgumentError(f"`{name}` has no meaning for {_KINDS[kind]}")
     if {"per_channel", "block"} <= given:
         raise ArgumentError("`per_channel` and `block` exclude each other: a scale is for a channel or for a block")
     if "percentile" in given and method != "percentile":
         raise ArgumentError('`percentile` is for `method="percentile"`')
     if kind == "weights" and "form" in given:
-        if target != "onnxruntime":
-            raise ArgumentError('only onnxruntime has an operator with quantized weights, `MatMulNBits`: add `target="onnxruntime"`')
-        for name in sorted(given & {"budget", "per_channel"}):
-            raise ArgumentError(f"`{name}` is not for `MatMulNBits`")
-    if kind == "static" and inputs is None:
-        if "ranges" not in given:
-            raise ArgumentError(
-                "activations need ranges from a calibration: `inputs=` with data or a number of generated inputs, "
-                "or `ranges=`; `weights_only=True` and `dynamic=True` need none"
-            )
-        for name in sorted(given & {"budget", "losses", "measure", "method"}):
-            raise ArgumentError(f"`{name}` needs `inputs` for runs")
+        _refuse_for_products(given, settings["target"])
+    if kind == "static" and is_without_inputs:
+        _refuse_without_inputs(given)
+    percentile = 99.999 if settings["percentile"] is None else settings["percentile"]
+    return {**settings, "operators": form == "operator", "percentile": percentile}
+
+
+def _refuse_for_products(given: set[str], target: str) -> None:
+    if target != "onnxruntime":
+        raise ArgumentError('only onnxruntime has an operator with quantized weights, `MatMulNBits`: add `target="onnxruntime"`')
+    for name in sorted(given & {"budget", "per_channel"}):
+        raise ArgumentError(f"`{name}` is not for `MatMulNBits`")
+
+
+def _refuse_without_inputs(given: set[str]) -> None:
+    if "ranges" not in given:
+        raise ArgumentError(
+            "activations need ranges from a calibration: `inputs=` with data or a number of generated inputs, or `ranges=`; "
+            "`weights_only=True` and `dynamic=True` need none"
+        )
+    for name in sorted(given & {"budget", "losses", "measure", "method"}):
+        raise ArgumentError(f"`{name}` needs `inputs` for runs")
 
 
 def dequantize(model: AnyModel, *, inplace: bool = True, **options: Any) -> _results.Dequantized:
@@ -172,7 +190,9 @@ def dequantize(model: AnyModel, *, inplace: bool = True, **options: Any) -> _res
     (1, 1)
     """
     fields, changed = with_bar(_core.dequantize, from_any(model), inplace, **options)
-    return _with_model(_results.Dequantized(fields), changed)
+    result = _results.Dequantized(fields)
+    result.model = changed
+    return result
 
 
 def retype(model: AnyModel, types: Mapping[str, Any], *, inplace: bool = True) -> _results.Retyped:
@@ -184,11 +204,8 @@ def retype(model: AnyModel, types: Mapping[str, Any], *, inplace: bool = True) -
     {'ids': 0, 'y': 1}
     """
     fields, changed = _core.retype(from_any(model), list(named(types, "types").items()), inplace)
-    return _with_model(_results.Retyped(fields), changed)
-
-
-def _with_model(result: Any, model: Any) -> Any:
-    result.model = model
+    result = _results.Retyped(fields)
+    result.model = changed
     return result
 
 

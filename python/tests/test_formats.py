@@ -114,7 +114,8 @@ def test_methods_and_budget():
     assert high["minmax"] == 90.0 and all(0 < number <= 90.0 for number in high.values())
     assert ox.quantize(LAYER, "uint8", inputs=heavy, method="percentile", percentile=50).ranges["x"][1] < 1.0
     strict = ox.quantize(LAYER, "uint8", inputs=DATA, budget=200)
-    assert strict.quantized == [] and strict.runs > 0 and {row["reason"] for row in strict.stay} == {"the budget needs it"} | {row["reason"] for row in strict.stay}
+    assert strict.quantized == [] and strict.runs > 0
+    assert ("MatMul", "the outputs would not be within the budget") in [(row["op"], row["reason"]) for row in strict.stay]
     loose = ox.quantize(LAYER, "uint8", inputs=DATA, budget=20.0)
     assert loose.quantized == [{"op": "MatMul", "nodes": 1}] and min(output["snr"] for output in loose.outputs) >= 20
 
@@ -124,7 +125,8 @@ def test_weights_only_and_dynamic():
     assert (done.kind, done.bytes, done.weights[0]["name"]) == ("weights", {"before": 16, "after": 8}, "w")
     assert (done.quantized, done.ranges, done.outputs[0]["name"]) == ([], {}, "y")
     assert repr(done).startswith("1 weights in int8, 16 -> 8 bytes of weights; `y` has ")
-    assert ox.quantize(LAYER, "uint4", weights_only=True, block=2, symmetric=True).model.graph["w_quantized"].dtype == "uint4"
+    blocks = ox.quantize(LAYER, "uint4", weights_only=True, block=2, symmetric=True).model
+    assert ox.DType.UINT4 in [value.dtype for value in blocks.graph.initializers.values()]
     kept = ox.quantize(LAYER, "int8", weights_only=True, budget=300.0, inputs=DATA)
     assert kept.weights[0]["kept"] and kept.bytes == {"before": 16, "after": 16}
     dynamic = ox.quantize(LAYER, "int8", dynamic=True, inputs=DATA, measure=True)
@@ -133,15 +135,12 @@ def test_weights_only_and_dynamic():
 
 
 def test_operators_with_quantized_numbers():
-    wide = "g (float[N,32] x) => (float[N,2] y) { w = ConstantOfShape <value = float[1] {0.5}> (s) y = MatMul (x, w) }"
-    del wide
     values = ", ".join(str(number / 64) for number in range(64))
     model = f"g (float[N,32] x) => (float[N,2] y) <float[32,2] w = {{{values}}}> {{ y = MatMul (x, w) }}"
     blocks = ox.quantize(model, "int4", weights_only=True, form="operator", target="onnxruntime")
     assert operators(blocks.model) == {"com.microsoft.MatMulNBits": 1}
     static = ox.quantize(LAYER, "uint8", inputs=DATA, form="operator")
-    assert static.operators == [{"op": "QLinearMatMul", "nodes": 1}] or static.operators == [{"op": "MatMul", "nodes": 1}]
-    assert operators(static.model)["QLinearMatMul"] == 1
+    assert sum(row["nodes"] for row in static.operators) == 1 and operators(static.model)["QLinearMatMul"] == 1
 
 
 def test_floats_again():
@@ -221,6 +220,14 @@ def test_types_of_inputs_and_outputs():
 def test_is_refused(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_nodes_that_are_not_valid_are_refused():
+    wrong = "g (float[N,2] x) => (float[N,2] y) <float[2,2] w = {1, 2, 3, 4}> { p = MatMul (x, w) y = Relu <slope = 2.0> (p) }"
+    for call in (lambda: ox.half(wrong), lambda: ox.quantize(wrong, "int8", weights_only=True), lambda: ox.dequantize(wrong)):
+        with pytest.raises(ox.EditError, match="nodes are not valid in the imported versions") as error:
+            call()
+        assert error.value.findings
 
 
 def test_errors_change_nothing():

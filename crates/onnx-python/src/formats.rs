@@ -3,8 +3,10 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use onnxkit::check::{CheckOptions, invalid_nodes};
 use onnxkit::compose::{ModelFacts, Selection};
-use onnxkit::ir::NodeId;
+use onnxkit::diag::Sink;
+use onnxkit::ir::{self, NodeId};
 use onnxkit::quantize::{
     DequantizeError, DequantizeOptions, Effect, Half, MeasureOptions, NarrowError, NarrowOptions,
     RetypeError, dequantize as dequantize_model, measure, narrow, retype as retype_port, weight_bytes,
@@ -71,9 +73,19 @@ pub(crate) fn nodes_of(
     Ok(all)
 }
 
-/// The operators of ONNX and of onnxruntime.
-pub(crate) fn registry() -> Outcome<Registry> {
-    with_onnxruntime(Registry::STANDARD).map_err(|error| Fault::new("BugError", error.to_string()))
+/// The operators of ONNX and of onnxruntime. A model with nodes that are not valid is refused: nothing says what they compute.
+pub(crate) fn registry_for(model: &ir::Model, execution: &Execution) -> Outcome<Registry> {
+    let registry = with_onnxruntime(Registry::STANDARD);
+    let registry = registry.map_err(|error| Fault::new("BugError", error.to_string()))?;
+    let options = CheckOptions::default().with_registry(registry.clone()).with_execution(execution.clone());
+    let mut found = Sink::new();
+    for invalid in invalid_nodes(model, &options)? {
+        found.report(invalid.finding);
+    }
+    match found.is_empty() {
+        true => Ok(registry),
+        false => Err(Fault::of_findings("EditError", "nodes are not valid in the imported versions", &found)),
+    }
 }
 
 /// An edited model: the one that was given, or a new one.
@@ -110,6 +122,16 @@ fn narrow_fault(error: &NarrowError) -> Fault {
     }
 }
 
+fn half_type(elem: ElemType) -> Outcome<Half> {
+    match elem {
+        ElemType::Float16 => Ok(Half::Float16),
+        ElemType::Bfloat16 => Ok(Half::Bfloat16),
+        other => Err(Fault::argument(format!(
+            "`{other}` is not `float16` or `bfloat16`; `quantize` has other types"
+        ))),
+    }
+}
+
 /// Changes `float` to a narrow type.
 #[pyfunction]
 #[pyo3(signature = (model, to, keep_io, only, except_, run, inputs, inplace, **options))]
@@ -126,14 +148,7 @@ pub(crate) fn half<'py>(
     inplace: bool,
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, Model>)> {
-    let half = match DType::of_py(to)?.0 {
-        ElemType::Float16 => Half::Float16,
-        ElemType::Bfloat16 => Half::Bfloat16,
-        other => {
-            let message = format!("`{other}` is not `float16` or `bfloat16`; `quantize` has other types");
-            return Err(Fault::argument(message).into());
-        }
-    };
+    let half = half_type(DType::of_py(to)?.0)?;
     let mut snapshot = model.get().snapshot(py)?;
     let given = inputs.map(|inputs| values_of(inputs, &snapshot.model)).transpose()?.unwrap_or_default();
     let owner = model.clone().unbind();
@@ -142,7 +157,7 @@ pub(crate) fn half<'py>(
         let only = only.map(|only| nodes_of(&snapshot, &only, execution)).transpose()?;
         let only: Option<HashSet<NodeId>> = only.map(|only| only.into_iter().collect());
         let except = nodes_of(&snapshot, &except, execution)?;
-        let registry = registry()?;
+        let registry = registry_for(&snapshot.model, execution)?;
         let (before, data) = (Arc::clone(&snapshot.model), Arc::clone(&snapshot.data));
         let given: Vec<_> = given.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
         let options = NarrowOptions::default()
@@ -194,7 +209,7 @@ pub(crate) fn dequantize<'py>(
 ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, Model>)> {
     let mut snapshot = model.get().snapshot(py)?;
     let done = Work::of(options)?.run(py, |execution| {
-        let registry = registry()?;
+        let registry = registry_for(&snapshot.model, execution)?;
         let data = Arc::clone(&snapshot.data);
         let options = DequantizeOptions::default()
             .with_registry(&registry)

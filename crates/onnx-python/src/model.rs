@@ -1,7 +1,6 @@
 //! Models, which handles and all functions share.
 
 use std::collections::HashMap;
-use std::ffi::CString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -13,7 +12,6 @@ use onnxkit::ir::{self, MetadataEntry};
 use onnxkit::text::{PrintOptions, print_model};
 use onnxkit::types::Symbol;
 use onnxkit::types::tensor::DataSource;
-use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use pyo3::sync::RwLockExt as _;
 use pyo3::types::{PyBytes, PyDict, PyMappingProxy, PyString, PyTuple};
@@ -23,7 +21,7 @@ use crate::fault::{Fault, Outcome, bug};
 use crate::graph::{Graph, NodeIter};
 use crate::json::to_py;
 use crate::load::parse;
-use crate::save::{Form, write};
+use crate::save::{Form, warn, write};
 use crate::table;
 use crate::work::Work;
 
@@ -393,12 +391,7 @@ impl Model {
             let lost = write(&path, form, &snapshot.model, &files, execution)?;
             Ok((files.iter().map(onnxkit::codec::DataFile::len).sum(), lost))
         })?;
-        if let Some(first) = lost.first() {
-            let more = if lost.len() > 1 { format!(" (and {} more)", lost.len() - 1) } else { String::new() };
-            let text = format!("{} leaves out {first}{more}", path.display());
-            let text = CString::new(text.replace('\0', "\\0")).map_err(Fault::argument)?;
-            PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 1)?;
-        }
+        warn(py, &path, &lost)?;
         Ok(bytes)
     }
 

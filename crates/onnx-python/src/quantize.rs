@@ -21,7 +21,7 @@ use serde_json::{Value as Json, json};
 
 use crate::dtype::DType;
 use crate::fault::{Fault, Outcome};
-use crate::formats::{denoted, limit_of, nodes_of, placed, registry};
+use crate::formats::{denoted, limit_of, nodes_of, placed, registry_for};
 use crate::json::to_py;
 use crate::model::{Model, Snapshot};
 use crate::run::{known_threads, values_of};
@@ -210,7 +210,7 @@ pub(crate) fn quantize<'py>(
     let done = Work::of(options)?.run_on(py, threads, |execution| {
         let except = nodes_of(&snapshot, &except, execution)?;
         let (before, data) = (Arc::clone(&snapshot.model), Arc::clone(&snapshot.data));
-        let registry = registry()?;
+        let registry = registry_for(&before, execution)?;
         let around =
             Surroundings { before: &before, except: &except, registry: &registry, data: &*data, execution };
         let done = quantized(&mut snapshot, &request, &around);

@@ -1,5 +1,6 @@
 //! Writing models to files, in the form that the name stands for.
 
+use std::ffi::CString;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -9,6 +10,8 @@ use onnxkit::formats::{ConvertError, Losses, MessageType, write_json, write_text
 use onnxkit::ir;
 use onnxkit::text::{PrintOptions, WriteError, print_model_to};
 use onnxkit::types::Execution;
+use pyo3::exceptions::PyUserWarning;
+use pyo3::prelude::*;
 
 use crate::fault::{Fault, Outcome};
 
@@ -76,6 +79,15 @@ pub(crate) fn write(
         Some(fault) => Err(fault),
         None => saved.map(|()| lost).map_err(|error| Fault::new("SaveError", error.to_string())),
     }
+}
+
+/// Warns about what a form leaves out.
+pub(crate) fn warn(py: Python<'_>, path: &Path, lost: &[String]) -> PyResult<()> {
+    let Some(first) = lost.first() else { return Ok(()) };
+    let more = if lost.len() > 1 { format!(" (and {} more)", lost.len() - 1) } else { String::new() };
+    let text = format!("{} leaves out {first}{more}", path.display());
+    let text = CString::new(text.replace('\0', "\\0")).map_err(Fault::argument)?;
+    PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 1)
 }
 
 /// Why contents are not written: the file, or the model.
