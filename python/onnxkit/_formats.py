@@ -96,9 +96,9 @@ def quantize(
     >>> m = ox.parse("g (float[N,2] x) => (float[N,2] y) <float[2,2] w = {1, 2, 3, 4}> { y = MatMul (x, w) }")
     >>> done = ox.quantize(m, "uint8", inputs=[{"x": [[-1.0, 1.0]]}, {"x": [[0.5, 2.0]]}], inplace=False)
     >>> done.ranges["x"], done.quantized
-    ([-1.0, 2.0], [{'op': 'MatMul', 'nodes': 1}])
+    ([-1.0, 2.0], [{'nodes': 1, 'op': 'MatMul'}])
     >>> ox.quantize(m, "int8", weights_only=True).bytes
-    {'before': 16, 'after': 8}
+    {'after': 8, 'before': 16}
     """
     kind = _kind(weights_only, dynamic)
     settings = {
