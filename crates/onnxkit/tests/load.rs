@@ -4,7 +4,7 @@
 use onnxkit::codec::{Content, EncodeOptions, LoadError, ReadMode, encode};
 use onnxkit::formats::{MessageType, write_json, write_text};
 use onnxkit::types::{Execution, Limits};
-use onnxkit::{LoadAnyError, load_any, text};
+use onnxkit::{LoadAnyError, decode_any, load_any, text};
 
 const MODEL: &str = r#"<ir_version: 10, opset_import: ["": 20]> g (float x) => (float y) { y = Neg (x) }"#;
 
@@ -26,6 +26,9 @@ fn every_format_gives_the_same_model() {
     write_text(MessageType::MODEL, [&binary[..]], &Execution::default(), &mut textproto).unwrap();
     for contents in [&binary[..], &json[..], &textproto[..], MODEL.as_bytes()] {
         assert_eq!(load(contents, &Execution::default()).unwrap(), printed);
+        let (decoded, findings) = decode_any(contents.to_vec().into(), &Execution::default()).unwrap();
+        assert_eq!(text::print_model(&decoded, &text::PrintOptions::default()).unwrap().text, printed);
+        assert!(findings.is_empty());
     }
 }
 

@@ -157,6 +157,10 @@ mod tests {
             assert_eq!(of(range), wrong, "{range}");
         }
         assert!(of("[NaN, 1]").starts_with("the text is not a file of ranges"));
+        for range in [(2.0, 1.0), (f64::NAN, 1.0), (0.0, f64::INFINITY), (-1e300, 0.0)] {
+            assert_eq!(Ranges::of([("x".to_owned(), range)]).unwrap_err().to_string(), wrong, "{range:?}");
+        }
+        assert_eq!(Ranges::of([("x".to_owned(), (-1.0, 2.0))]).unwrap().get("x"), Some((-1.0, 2.0)));
         assert_eq!(
             error("{\"schema\": \"x\", \"ranges\": {}}"),
             "the format of the ranges is `x`, not `onnx-ranges/1`"

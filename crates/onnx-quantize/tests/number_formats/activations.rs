@@ -4,8 +4,9 @@ use onnx_compose::Quantization;
 use onnx_eval::Value;
 use onnx_ir::Model;
 use onnx_quantize::{
-    Budget, CalibrateError, GeneratedSamples, MeasureOptions, Method, QuantizeError, Ranges, Samples,
-    StaticOptions, StaticReport, StayReason, calibrate, losses, measure_on, quantize_static,
+    Budget, CalibrateError, Calibration, GeneratedSamples, MeasureOptions, Method, QuantizeError, Ranges,
+    Samples, StaticOptions, StaticReport, StayReason, calibrate, losses, measure_on, quantize_calibrated,
+    quantize_static,
 };
 use onnx_types::ElemType;
 
@@ -202,6 +203,28 @@ fn ranges_can_be_edited() {
     let error =
         quantize_static(&mut result, ElemType::Uint8, &Ranges::default(), None, &options).unwrap_err();
     assert!(matches!(error, QuantizeError::NoRanges), "{error}");
+}
+
+#[test]
+fn calibration_in_one_step_is_that_of_its_parts() {
+    let source = model(NETWORK);
+    let table = Quantization::named("generic").unwrap();
+    let (options, settings) = (StaticOptions::new(&table), MeasureOptions::default());
+    let (wanted, report, _) = quantized(&source, ElemType::Uint8, &options);
+    let samples = GeneratedSamples::new(&source, 8, &settings);
+    let calibration =
+        Calibration::default().with_samples(Some(&samples)).with_measure(true).with_losses(true);
+    let mut result = source.clone();
+    let done = quantize_calibrated(&mut result, ElemType::Uint8, &calibration, &options).unwrap();
+    assert_eq!(text_of(&result), text_of(&wanted));
+    assert_eq!(done.report.quantized, report.quantized);
+    assert!(!done.losses.is_empty() && done.effect.measured.is_some() && done.form.is_none());
+    // Ranges that are known need no inputs.
+    let known = Calibration::default().with_ranges(done.ranges);
+    let mut again = source.clone();
+    let done = quantize_calibrated(&mut again, ElemType::Uint8, &known, &options).unwrap();
+    assert_eq!(text_of(&again), text_of(&wanted));
+    assert!(done.losses.is_empty() && done.effect.measured.is_none());
 }
 
 #[test]

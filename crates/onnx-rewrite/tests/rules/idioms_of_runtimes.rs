@@ -10,6 +10,7 @@ use onnx_rewrite::{IDIOM_FILES, IdiomSet, RuleSet, simplification};
 use onnx_schema::Registry;
 use onnx_shape_infer::{InferOptions, infer};
 use onnx_text::{ParseOptions, parse_model};
+use onnx_types::Interrupt;
 use onnx_types::tensor::NoData;
 
 /// The forms: runtime, kernels and nodes.
@@ -69,6 +70,20 @@ fn all_tables_are_files_of_the_crate() {
 fn forms_are_found_that_a_runtime_fuses() {
     for (runtime, kernels, nodes) in forms() {
         assert_eq!(found(&parse(nodes), &idioms(runtime)), kernels, "{runtime}: {nodes}");
+    }
+}
+
+#[test]
+fn an_interrupt_ends_the_search() {
+    let interrupt = Interrupt::new();
+    interrupt.cancel();
+    for (runtime, _, nodes) in forms() {
+        let model = parse(nodes);
+        let inference = infer(&model, &InferOptions::default());
+        assert!(
+            idioms(runtime).find(&model, &inference, &NoData, &interrupt).is_empty(),
+            "{runtime}: {nodes}"
+        );
     }
 }
 
