@@ -1,5 +1,7 @@
 //! Targets: what a text must be to be one.
 
+#![allow(clippy::unwrap_used, reason = "a test")]
+
 use onnx_compose::{QUANTIZATIONS, Quantization, TARGETS, Target, unsupported};
 use onnx_ir::DeclaredTypes;
 use onnx_schema::Registry;
@@ -209,70 +211,72 @@ fn operators_of_previews_are_compared() {
     assert_eq!(lacks(text), ["has no operator `ai.onnx.preview.FlexAttention` (version 1)"]);
 }
 
+/// Parts of targets, and the errors.
+const MISTAKES: &[(&str, &str)] = &[
+    (r#""operator": []"#, "unknown field `operator`"),
+    (
+        r#""opset": {"": 1, "ai.onnx": 2}, "operators": []"#,
+        "`ai.onnx` and the empty text are the same domain",
+    ),
+    (
+        r#""casts": [["tensor(float16)", "float"]], "operators": []"#,
+        "`tensor(float16)` is not an element type",
+    ),
+    (r#""operators": [{"name": "Rellu"}]"#, "ONNX has no operator `Rellu`; did you mean `Relu`?"),
+    (r#""operators": [{"name": "Relu"}, {"name": "Relu", "domain": ""}]"#, "`Relu` is listed twice"),
+    (r#""operators": [{"name": "Relu", "kernel": []}]"#, "unknown field `kernel`"),
+    (
+        r#""operators": [{"name": "Relu", "kernels": [{"since": 13, "until": 6}]}]"#,
+        "`Relu` has a kernel until version 6, but since 13",
+    ),
+    (
+        r#""operators": [{"name": "Relu", "kernels": [{"since": 13, "types": [{"T": ["float"]}]}]}]"#,
+        "`float` of `Relu` is not a type; types are written `tensor(float)`",
+    ),
+    (
+        r#""operators": [{"name": "Relu", "kernels": [{"since": 13, "types": [{"T": ["seq(tensor(flaot))"]}]}]}]"#,
+        "`seq(tensor(flaot))` of `Relu` is not a type",
+    ),
+    (
+        r#""quantization": {"activations": ["int8"], "weights": ["flaot"], "operators": []}, "operators": []"#,
+        "`flaot` is not an element type",
+    ),
+    (
+        r#""quantization": {"activations": [], "weights": [], "operators": [{"name": "Konv"}]}, "operators": []"#,
+        "ONNX has no operator `Konv`; did you mean `Conv`?",
+    ),
+    (
+        r#""quantization": {"activations": [], "weights": [], "operators": [{"name": "Conv"}, {"name": "Conv"}]}, "operators": []"#,
+        "`Conv` is listed twice",
+    ),
+    (
+        r#""operators": [{"name": "LSTM", "requires": {"attributes": ["hiden_size"]}}]"#,
+        "`LSTM` has no attribute `hiden_size`; did you mean `hidden_size`?",
+    ),
+    (
+        r#""operators": [{"name": "LSTM", "requires": {"nonempty": ["activation"]}}]"#,
+        "`LSTM` has no attribute `activation`; did you mean `activations`?",
+    ),
+    (
+        r#""operators": [{"name": "Mod", "requires": {"values": {"zzz": [0]}}}]"#,
+        "`Mod` has no attribute `zzz`",
+    ),
+    (
+        r#""operators": [{"name": "Relu", "requires": {"operands": "first"}}]"#,
+        "`Relu` has no list of operands",
+    ),
+    (r#""operators": [{"name": "Max", "requires": {"operands": "last"}}]"#, "unknown variant `last`"),
+    (r#""operators": [{"name": "Max", "requires": {"operand": "all"}}]"#, "unknown field `operand`"),
+    (
+        r#""operators": [{"name": "Relu", "kernels": [{"since": 13, "types": [{"X2": ["tensor(float)"]}]}]}]"#,
+        "`Relu` has no type variable `X2`, but `T`, from version 13 on",
+    ),
+];
+
 /// A misspelled name would be something that the target lacks.
 #[test]
 fn misspelled_names_are_errors_with_their_line() {
-    let cases = [
-        (r#""operator": []"#, "unknown field `operator`"),
-        (
-            r#""opset": {"": 1, "ai.onnx": 2}, "operators": []"#,
-            "`ai.onnx` and the empty text are the same domain",
-        ),
-        (
-            r#""casts": [["tensor(float16)", "float"]], "operators": []"#,
-            "`tensor(float16)` is not an element type",
-        ),
-        (r#""operators": [{"name": "Rellu"}]"#, "ONNX has no operator `Rellu`; did you mean `Relu`?"),
-        (r#""operators": [{"name": "Relu"}, {"name": "Relu", "domain": ""}]"#, "`Relu` is listed twice"),
-        (r#""operators": [{"name": "Relu", "kernel": []}]"#, "unknown field `kernel`"),
-        (
-            r#""operators": [{"name": "Relu", "kernels": [{"since": 13, "until": 6}]}]"#,
-            "`Relu` has a kernel until version 6, but since 13",
-        ),
-        (
-            r#""operators": [{"name": "Relu", "kernels": [{"since": 13, "types": [{"T": ["float"]}]}]}]"#,
-            "`float` of `Relu` is not a type; types are written `tensor(float)`",
-        ),
-        (
-            r#""operators": [{"name": "Relu", "kernels": [{"since": 13, "types": [{"T": ["seq(tensor(flaot))"]}]}]}]"#,
-            "`seq(tensor(flaot))` of `Relu` is not a type",
-        ),
-        (
-            r#""quantization": {"activations": ["int8"], "weights": ["flaot"], "operators": []}, "operators": []"#,
-            "`flaot` is not an element type",
-        ),
-        (
-            r#""quantization": {"activations": [], "weights": [], "operators": [{"name": "Konv"}]}, "operators": []"#,
-            "ONNX has no operator `Konv`; did you mean `Conv`?",
-        ),
-        (
-            r#""quantization": {"activations": [], "weights": [], "operators": [{"name": "Conv"}, {"name": "Conv"}]}, "operators": []"#,
-            "`Conv` is listed twice",
-        ),
-        (
-            r#""operators": [{"name": "LSTM", "requires": {"attributes": ["hiden_size"]}}]"#,
-            "`LSTM` has no attribute `hiden_size`; did you mean `hidden_size`?",
-        ),
-        (
-            r#""operators": [{"name": "LSTM", "requires": {"nonempty": ["activation"]}}]"#,
-            "`LSTM` has no attribute `activation`; did you mean `activations`?",
-        ),
-        (
-            r#""operators": [{"name": "Mod", "requires": {"values": {"zzz": [0]}}}]"#,
-            "`Mod` has no attribute `zzz`",
-        ),
-        (
-            r#""operators": [{"name": "Relu", "requires": {"operands": "first"}}]"#,
-            "`Relu` has no list of operands",
-        ),
-        (r#""operators": [{"name": "Max", "requires": {"operands": "last"}}]"#, "unknown variant `last`"),
-        (r#""operators": [{"name": "Max", "requires": {"operand": "all"}}]"#, "unknown field `operand`"),
-        (
-            r#""operators": [{"name": "Relu", "kernels": [{"since": 13, "types": [{"X2": ["tensor(float)"]}]}]}]"#,
-            "`Relu` has no type variable `X2`, but `T`, from version 13 on",
-        ),
-    ];
-    for (parts, expected) in cases {
+    for (parts, expected) in MISTAKES {
         let error = Target::parse(&target(parts)).unwrap_err().to_string();
         assert!(error.contains(expected) && error.contains("at line 2"), "{parts}: {error}");
     }

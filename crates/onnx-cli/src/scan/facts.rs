@@ -56,7 +56,7 @@ pub(super) fn row(path: &Path, name: String, work: &Work) -> Row {
         Err(panic) => {
             let text = panic.downcast_ref::<String>().map(String::as_str);
             let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("unknown reason");
-            row.failed("BugError", format_args!("a defect of this program: {text}"))
+            row.failed("BugError", format!("a defect of this program: {text}"))
         }
     }
 }
@@ -74,9 +74,9 @@ fn fill(row: &mut Row, path: &Path, work: &Work, start: Instant) -> Result<(), E
     let interrupt = Interrupt::when(move || start.elapsed() >= time);
     let execution = Execution::from(work.limits).with_interrupt(interrupt);
     row.stage = "load";
-    let options = ParseOptions::default().with_execution(execution.clone());
+    let options = ParseOptions::default().with_execution(execution);
     let loaded = load_part(path, Format::of(path), mode, Part::Model, &options);
-    let loaded = loaded.map_err(|failure| not_loaded(row, failure))?;
+    let loaded = loaded.map_err(|failure| not_loaded(row, &failure))?;
     row.stage = "inspect";
     inspect(row, &loaded.model);
     if work.checks {
@@ -105,7 +105,7 @@ fn words(error: &std::io::Error) -> String {
 }
 
 /// Why a model is missing. The name of the file is in another column, so that equal errors of several files are equal.
-fn not_loaded(row: &mut Row, failure: Failure) -> Ended {
+fn not_loaded(row: &mut Row, failure: &Failure) -> Ended {
     let code = match failure.outcome() {
         _ if *failure.rule == STOPPED => return Stopped.into(),
         Outcome::Limit => "LimitError",

@@ -66,8 +66,8 @@ impl Row {
     }
 
     /// The same where something ended the work.
-    pub(super) fn failed(mut self, code: &'static str, error: impl ToString) -> Self {
-        (self.error_code, self.error) = (Some(code), Some(error.to_string()));
+    pub(super) fn failed(mut self, code: &'static str, error: String) -> Self {
+        (self.error_code, self.error) = (Some(code), Some(error));
         self
     }
 

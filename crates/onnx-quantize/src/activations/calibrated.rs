@@ -75,10 +75,16 @@ pub enum CalibratedError {
     Calibrate(#[from] CalibrateError),
     /// In the quantization.
     #[error(transparent)]
-    Quantize(#[from] QuantizeError),
+    Quantize(Box<QuantizeError>),
     /// The work was ended early.
     #[error(transparent)]
     Stopped(#[from] Stopped),
+}
+
+impl From<QuantizeError> for CalibratedError {
+    fn from(error: QuantizeError) -> Self {
+        Self::Quantize(Box::new(error))
+    }
 }
 
 /// Finds ranges in runs of a model, quantizes it as [`quantize_static`] does, and measures the result. The model is unchanged after an

@@ -6,6 +6,7 @@ use onnx_rewrite::{Costs, IdiomSet, RuleSet, simplification};
 use onnx_schema::Registry;
 use onnx_shape_infer::{InferOptions, infer};
 use onnx_text::{ParseOptions, PrintOptions, parse_model, print_graph};
+use onnx_types::Interrupt;
 use onnx_types::tensor::NoData;
 
 /// The constants of the models.
@@ -39,7 +40,7 @@ fn simplified(mut model: Model, idioms: Option<&IdiomSet>) -> Vec<String> {
 
 fn found(model: &Model) -> Vec<String> {
     let inference = infer(model, &InferOptions::default());
-    let idioms = IdiomSet::onnxruntime().unwrap().find(model, &inference, &NoData);
+    let idioms = IdiomSet::onnxruntime().unwrap().find(model, &inference, &NoData, &Interrupt::NEVER);
     idioms.into_iter().map(|idiom| format!("{} of {}", idiom.kernel, idiom.nodes.len())).collect()
 }
 
