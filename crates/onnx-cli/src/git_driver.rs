@@ -94,7 +94,7 @@ fn warn(root: Option<&Path>, out: &Out) -> Result<(), Failure> {
     });
     if !is_found {
         out.warning(
-            "there is no command `onnx` on the path, and git looks for it there",
+            "the command `onnx` is not on the path, where git looks for it",
             Some("add its directory to `PATH`"),
         );
     }

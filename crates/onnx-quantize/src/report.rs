@@ -17,7 +17,7 @@ use crate::weights::{QuantizedWeight, WeightReport};
 pub struct Effect {
     /// Bytes of weights before and after.
     pub bytes: (u64, u64),
-    /// How far each output is apart, or why that is not known; `None` if nobody asked.
+    /// How far each output is apart, or why that is not known; `None` if it was not asked for.
     pub measured: Option<Result<Vec<MeasuredOutput>, String>>,
 }
 

@@ -37,7 +37,7 @@ fn main() -> ExitCode {
 fn attack(arguments: &[String]) -> Result<ExitCode, String> {
     let (kind, rest) = arguments.split_first().ok_or(HELP)?;
     if kind != "infer" {
-        return Err(format!("there is no attack `{kind}`\n\n{HELP}"));
+        return Err(format!("unknown attack `{kind}`\n\n{HELP}"));
     }
     let mut options = Options {
         count: 1000,
@@ -64,7 +64,7 @@ fn attack(arguments: &[String]) -> Result<ExitCode, String> {
             "--shrink" => options.shrunk = usize::try_from(number()?).unwrap_or(usize::MAX),
             "--record" => options.record = Some(PathBuf::from(value)),
             "--folder" => options.folder = PathBuf::from(value),
-            _ => return Err(format!("there is no argument `{name}`\n\n{HELP}")),
+            _ => return Err(format!("unknown argument `{name}`\n\n{HELP}")),
         }
     }
     if is_printed {

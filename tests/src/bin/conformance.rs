@@ -108,7 +108,7 @@ fn parse(arguments: &[String]) -> Result<Arguments, String> {
             "--seed" => parsed.data.seed = Some(number()? as u64),
             "--jobs" => parsed.options.jobs = number()?,
             "--list" => parsed.list = number()?,
-            _ => return Err(format!("there is no argument `{name}`\n\n{HELP}")),
+            _ => return Err(format!("unknown argument `{name}`\n\n{HELP}")),
         }
     }
     Ok(parsed)
@@ -127,7 +127,7 @@ fn conformance(arguments: &Arguments) -> Result<(), String> {
     if let Some(wanted) = &arguments.suite {
         suites.retain(|suite| suite.name() == wanted);
         if suites.is_empty() {
-            return Err(format!("there is no suite `{wanted}`"));
+            return Err(format!("unknown suite `{wanted}`"));
         }
     }
     // Inputs of an earlier run would mislead; it is fine when there are none.

@@ -181,7 +181,7 @@ for operator in operators:
     if requires:
         operator["requires"] = requires
 if REQUIRES:
-    sys.exit(f"there are no kernels of {sorted(REQUIRES)}")
+    sys.exit(f"kernels of {sorted(REQUIRES)} are missing")
 target = {
     "schema": "onnx-target/1",
     "name": "onnxruntime",
