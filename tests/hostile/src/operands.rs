@@ -51,7 +51,7 @@ fn named() -> Vec<(String, String, &'static [&'static str])> {
         (
             "Conv",
             format!("z = Conv <pads = [{MAX}, {MAX}, {MAX}, {MAX}], strides = [{MAX}, 1]> (x, x)"),
-            quiet,
+            size,
         ),
         (
             "MaxPool",
