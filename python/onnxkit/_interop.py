@@ -64,7 +64,7 @@ def loads(contents: Any, data_dir: Any = None, **options: Any) -> Model:
         # The native module copies memory that something can write.
         contents = view if view.c_contiguous else view.tobytes()
     if not len(contents):
-        raise LoadError("the bytes are empty, so that they hold no model")
+        raise LoadError("no bytes, so that they hold no model")
     return _core.loads(contents, data_dir, **options)
 
 

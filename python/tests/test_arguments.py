@@ -192,7 +192,8 @@ def test_weights_that_cannot_be_read_are_not_equal(tmp_path):
     (tmp_path / "m.onnx.data").unlink()
     found = ox.diff(path, MODEL)
     assert found and not found.is_same_model
-    assert [change["kind"] for change in found.changes] == ["unread"] and "there is no such file" in repr(found)
+    # Other tests may have added weights.
+    assert {change["kind"] for change in found.changes} == {"unread"} and "there is no such file" in repr(found)
     assert not ox.diff(path, MODEL, weights=False)
 
 
