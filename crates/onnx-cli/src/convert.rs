@@ -56,7 +56,7 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure>
         let registry = documents::registry_with_onnxruntime(&[])?;
         let severity = &args.input.severity;
         progress.aside(|| require_valid_nodes(&loaded, &registry, severity, args.keep_going, out))?;
-        let done = number_formats::convert(&mut loaded, &args.number_format, out)?;
+        let done = number_formats::convert(&mut loaded, &args.number_format, &registry, out)?;
         number_formats::report(&loaded, "number-format/1", &done, out)?;
     }
     if let Some(version) = args.ir_version

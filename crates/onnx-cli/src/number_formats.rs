@@ -7,13 +7,13 @@ use onnx_quantize::{
     DequantizeError, DequantizeOptions, Dequantized, Effect, Half, MeasureOptions, MeasuredOutput,
     NarrowError, NarrowOptions, Narrowed, dequantize, measure, narrow, weight_bytes,
 };
+use onnx_schema::Registry;
 use serde_json::{Value, json};
 
 use crate::args::NumberFormatArgs;
 use crate::exit::{Failure, LibraryError};
 use crate::input::Loaded;
 use crate::json::JsonText;
-use crate::ops::documents;
 use crate::output::{Out, shown};
 use crate::selection::Context;
 use crate::size::{grouped, plural};
@@ -43,16 +43,18 @@ impl LibraryError for NarrowError {
 impl LibraryError for DequantizeError {}
 
 /// Changes the number format of a model. Returns what was done, for programs.
-pub(crate) fn convert(loaded: &mut Loaded, args: &NumberFormatArgs, out: &Out) -> Result<Value, Failure> {
+pub(crate) fn convert(
+    loaded: &mut Loaded,
+    args: &NumberFormatArgs,
+    registry: &Registry,
+    out: &Out,
+) -> Result<Value, Failure> {
     let context = Context::new(loaded)?;
-    let registry = documents::registry_with_onnxruntime(&[])?;
     let source = loaded.source()?;
     let execution = loaded.execution.clone().with_seed(args.seed.unwrap_or_default());
     if args.dequantize {
-        let options = DequantizeOptions::default()
-            .with_registry(&registry)
-            .with_data(&source)
-            .with_execution(execution);
+        let options =
+            DequantizeOptions::default().with_registry(registry).with_data(&source).with_execution(execution);
         let done = dequantize(&mut loaded.model, &options)?;
         describe_floats(&done, out);
         return Ok(json!({ "weights": done.weights, "pairs": done.pairs, "left": done.left.len() }));
@@ -65,13 +67,13 @@ pub(crate) fn convert(loaded: &mut Loaded, args: &NumberFormatArgs, out: &Out) -
         .with_only((!args.only.is_empty()).then_some(&only))
         .with_except(&except)
         .with_run(!args.without_run)
-        .with_registry(&registry)
+        .with_registry(registry)
         .with_data(&source)
         .with_execution(execution.clone());
     let before = loaded.model.clone();
     let done = narrow(&mut loaded.model, half, &options)?;
     let settings =
-        MeasureOptions::default().with_registry(&registry).with_data(&source).with_execution(execution);
+        MeasureOptions::default().with_registry(registry).with_data(&source).with_execution(execution);
     let measured = match args.without_run {
         true => Err("`--without-run` is given".to_owned()),
         false => measure(&before, &loaded.model, &settings),

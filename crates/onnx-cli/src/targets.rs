@@ -42,7 +42,7 @@ pub(crate) fn load(name: &str) -> Result<Cow<'static, Target>, Failure> {
 
 /// The groups of nodes that a target makes one kernel of.
 pub(crate) fn idioms(target: &Target) -> Result<IdiomSet, Failure> {
-    IdiomSet::parse(&target.name, &target.idioms.join("\n")).map_err(|error| {
+    target.idiom_set().map_err(|error| {
         let help =
             "`idioms` of a target has patterns in the language of rule files; docs/targets.md describes them";
         Failure::new(format_args!("the idioms of the target `{}`: {error}", shown(&target.name))).help(help)

@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 
 use onnx_diag::{Caps, Diagnostic, Locus, Policy, Quoted, Sink};
 use onnx_ir::{Callee, Model, NodeId, Places, ValueTypes};
-use onnx_rewrite::{Costs, IDIOM_FILES, RuleSet};
+use onnx_rewrite::{Costs, IDIOM_FILES, IdiomSet, RuleFileError, RuleSet};
 use onnx_schema::{FormalType, Registry, Schema};
 use onnx_types::TypeKind;
 use serde::Deserialize;
@@ -152,6 +152,15 @@ impl Target {
     #[must_use]
     pub fn fitted(&self, rules: RuleSet) -> RuleSet {
         rules.for_operators(|operator| self.has_kernel(operator))
+    }
+
+    /// The groups of nodes that it makes one kernel of.
+    ///
+    /// # Errors
+    ///
+    /// Returns the mistakes in [`idioms`](Self::idioms).
+    pub fn idiom_set(&self) -> Result<IdiomSet, RuleFileError> {
+        IdiomSet::parse(&self.name, &self.idioms.join("\n"))
     }
 
     /// The costs of nodes: the common ones, and its own where they differ.

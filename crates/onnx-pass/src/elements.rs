@@ -186,31 +186,13 @@ impl<'a, 'r> Elements<'a, 'r> {
             inner.iter().try_fold(1_usize, |count, &size| count.checked_mul(usize::try_from(size).ok()?));
         let parts = if self.elem.class() == ElemClass::Complex { 2 } else { 1 };
         let length = length.unwrap_or(1).saturating_mul(parts).max(1);
-        // Another kind for each group, and for the same group in each attempt.
-        let kind = |group: usize| (group + turn / UNIFORM_AXES.len()) % 3;
+        let first = turn / UNIFORM_AXES.len();
         let allows = |number: f64| self.sampler.conditions.iter().all(|condition| condition.allows(number));
-        for (group, row) in floats.chunks_mut(length).enumerate() {
-            for number in row {
-                let changed = match kind(group) {
-                    0 => -number.abs(),
-                    1 => 0.0,
-                    _ => *number,
-                };
-                if allows(changed) {
-                    *number = changed;
-                }
-            }
-        }
+        in_groups(floats, length, first, |number| -number.abs(), allows);
         let is_signed = self.elem.class() == ElemClass::Int;
-        for (group, row) in integers.chunks_mut(length).enumerate() {
-            for number in row {
-                *number = match kind(group) {
-                    0 if is_signed => number.saturating_abs().saturating_neg(),
-                    1 => 0,
-                    _ => *number,
-                };
-            }
-        }
+        let negative =
+            |number: i64| if is_signed { number.saturating_abs().saturating_neg() } else { number };
+        in_groups(integers, length, first, negative, |_| true);
     }
 
     fn strings(&mut self, dims: Vec<i64>, count: usize) -> Result<Tensor, NoCase> {
@@ -436,6 +418,29 @@ impl<'a, 'r> Elements<'a, 'r> {
             // Any bits: products of numbers with few digits wrap to small ones.
             1 | 2 if self.attempt % 8 == 6 => self.rng.below(u64::MAX).cast_signed() >> (64 - bits),
             _ => self.rng.pick(&SMALL_NUMBERS).unwrap_or(0),
+        }
+    }
+}
+
+/// Makes the numbers of groups negative, zero, and what they are, in turn beginning with the `first` of these, as far as the claim
+/// allows it.
+fn in_groups<T: Copy + Default>(
+    numbers: &mut [T],
+    length: usize,
+    first: usize,
+    negative: impl Fn(T) -> T,
+    allows: impl Fn(T) -> bool,
+) {
+    for (group, row) in numbers.chunks_mut(length).enumerate() {
+        for number in row {
+            let changed = match (group + first) % 3 {
+                0 => negative(*number),
+                1 => T::default(),
+                _ => continue,
+            };
+            if allows(changed) {
+                *number = changed;
+            }
         }
     }
 }

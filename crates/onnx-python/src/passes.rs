@@ -431,7 +431,7 @@ pub(crate) fn simplify<'py>(
                 let known = names.join(", ");
                 return Err(Fault::argument(format!("`{name}` is not a target: {known} or none")).into());
             };
-            let idioms = IdiomSet::parse(name, &target.idioms.join("\n")).map_err(defect)?;
+            let idioms = target.idiom_set().map_err(defect)?;
             (Some(target), Some(idioms))
         }
     };

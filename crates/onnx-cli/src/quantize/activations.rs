@@ -9,6 +9,7 @@ use onnx_quantize::{
     QuantizedValue, Ranges, RangesError, Samples, StaticOptions, StaticReport, StayReason,
     quantize_calibrated,
 };
+use onnx_schema::Registry;
 use onnx_types::{ElemType, Execution};
 use serde_json::Value;
 
@@ -18,7 +19,6 @@ use crate::args::{CalibrationMethod, QuantizeArgs, QuantizedForm};
 use crate::exit::{Failure, LibraryError};
 use crate::input::Loaded;
 use crate::number_formats::{GENERATED_INPUTS, error_line};
-use crate::ops::documents;
 use crate::output::{Out, shown};
 use crate::progress::Progress;
 use crate::selection::Context;
@@ -107,14 +107,14 @@ fn read_ranges(path: &Path) -> Result<Ranges, Failure> {
 pub(super) fn quantize(
     loaded: &mut Loaded,
     args: &QuantizeArgs,
-    to: ElemType,
-    budget: Option<f64>,
+    registry: &Registry,
+    (to, budget): (ElemType, Option<f64>),
     progress: &Progress,
     out: &mut Out,
 ) -> Result<Value, Failure> {
     let table = table(&args.target)?;
     let known = args.calibration.ranges.as_deref().map(read_ranges).transpose()?;
-    let (model, done, samples) = work(loaded, args, &table, known, (to, budget), out)?;
+    let (model, done, samples) = work(loaded, args, (&table, registry), known, (to, budget), out)?;
     loaded.model = model;
     progress.aside(|| describe(&done, to, args, out));
     Ok(done.report.to_json(to, &done.losses, (done.ranges.iter().len(), samples), &done.effect))
@@ -123,13 +123,12 @@ pub(super) fn quantize(
 fn work(
     loaded: &Loaded,
     args: &QuantizeArgs,
-    table: &Quantization,
+    (table, registry): (&Quantization, &Registry),
     known: Option<Ranges>,
     (to, budget): (ElemType, Option<f64>),
     out: &mut Out,
 ) -> Result<(onnx_ir::Model, Calibrated, usize), Failure> {
     let calibration = &args.calibration;
-    let registry = documents::registry_with_onnxruntime(&[])?;
     let source = loaded.source()?;
     let except = Context::new(loaded)?.nodes(&loaded.model, &args.except)?;
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
@@ -139,12 +138,12 @@ fn work(
         .with_per_channel(args.per_channel)
         .with_symmetric(args.symmetric)
         .with_except(&except)
-        .with_registry(&registry)
+        .with_registry(registry)
         .with_data(&source)
         .with_execution(execution.clone())
         .with_threads(threads);
     let settings = MeasureOptions::default()
-        .with_registry(&registry)
+        .with_registry(registry)
         .with_data(&source)
         .with_execution(execution)
         .with_threads(threads);

@@ -70,14 +70,14 @@ pub(crate) fn run(args: &QuantizeArgs, out: &mut Out) -> Result<Outcome, Failure
     let inputs = loaded.files()?;
     let item = if args.weights_only || args.dynamic {
         let done = match args.form {
-            QuantizedForm::Operator => blocks(&mut loaded, args, to)?,
-            QuantizedForm::Qdq if args.dynamic => dynamic(&mut loaded, args, to)?,
-            QuantizedForm::Qdq => quantize(&mut loaded, args, to, budget)?,
+            QuantizedForm::Operator => blocks(&mut loaded, args, &registry, to)?,
+            QuantizedForm::Qdq if args.dynamic => dynamic(&mut loaded, args, &registry, to)?,
+            QuantizedForm::Qdq => quantize(&mut loaded, args, &registry, (to, budget))?,
         };
         progress.aside(|| describe(&done, to, out));
         done.report.to_json(to, &done.effect)
     } else {
-        activations::quantize(&mut loaded, args, to, budget, &progress, out)?
+        activations::quantize(&mut loaded, args, &registry, (to, budget), &progress, out)?
     };
     loaded.execution.interrupt.check()?;
     progress.aside(|| report(&loaded, "quantize/1", &item, out))?;
@@ -116,10 +116,9 @@ struct Done {
 fn quantize(
     loaded: &mut Loaded,
     args: &QuantizeArgs,
-    to: ElemType,
-    budget: Option<f64>,
+    registry: &Registry,
+    (to, budget): (ElemType, Option<f64>),
 ) -> Result<Done, Failure> {
-    let registry = documents::registry_with_onnxruntime(&[])?;
     let source = loaded.source()?;
     let except = Context::new(loaded)?.nodes(&loaded.model, &args.except)?;
     let execution: Execution = loaded.execution.clone().with_seed(args.calibration.seed.unwrap_or_default());
@@ -133,14 +132,14 @@ fn quantize(
         .with_symmetric(args.symmetric)
         .with_except(&except)
         .with_budget(budget)
-        .with_registry(&registry)
+        .with_registry(registry)
         .with_data(&source)
         .with_execution(execution.clone());
     let before = args.measure.then(|| loaded.model.clone());
     let old = weight_bytes(&loaded.model);
     let report = quantize_weights(&mut loaded.model, to, &options)?;
     let settings =
-        MeasureOptions::default().with_registry(&registry).with_data(&source).with_execution(execution);
+        MeasureOptions::default().with_registry(registry).with_data(&source).with_execution(execution);
     let measured = match (before, budget) {
         (_, Some(_)) => Some(Ok(report.outputs.clone())),
         (Some(before), None) => Some(measure(&before, &loaded.model, &settings)),
@@ -150,7 +149,12 @@ fn quantize(
 }
 
 /// Quantizes to products of blocks.
-fn blocks(loaded: &mut Loaded, args: &QuantizeArgs, to: ElemType) -> Result<Done, Failure> {
+fn blocks(
+    loaded: &mut Loaded,
+    args: &QuantizeArgs,
+    registry: &Registry,
+    to: ElemType,
+) -> Result<Done, Failure> {
     if args.target != "onnxruntime" {
         return Err(Failure::new("only onnxruntime has an operator with quantized weights, `MatMulNBits`")
             .help("add `--target onnxruntime`, or leave `--form operator` out"));
@@ -160,7 +164,7 @@ fn blocks(loaded: &mut Loaded, args: &QuantizeArgs, to: ElemType) -> Result<Done
         return Err(Failure::new(format_args!("`{option}` is not for `MatMulNBits`"))
             .help("leave `--form operator` out"));
     }
-    changed(loaded, args, |model, except, registry, data, execution| {
+    changed(loaded, args, registry, |model, except, data, execution| {
         let options = BlockOptions::default()
             .with_block(args.block.unwrap_or(32))
             .with_symmetric(args.symmetric)
@@ -173,8 +177,13 @@ fn blocks(loaded: &mut Loaded, args: &QuantizeArgs, to: ElemType) -> Result<Done
 }
 
 /// Quantizes dynamically.
-fn dynamic(loaded: &mut Loaded, args: &QuantizeArgs, to: ElemType) -> Result<Done, Failure> {
-    changed(loaded, args, |model, except, registry, data, execution| {
+fn dynamic(
+    loaded: &mut Loaded,
+    args: &QuantizeArgs,
+    registry: &Registry,
+    to: ElemType,
+) -> Result<Done, Failure> {
+    changed(loaded, args, registry, |model, except, data, execution| {
         let options = DynamicOptions::default()
             .with_per_channel(args.per_channel)
             .with_except(except)
@@ -189,23 +198,22 @@ fn dynamic(loaded: &mut Loaded, args: &QuantizeArgs, to: ElemType) -> Result<Don
 fn changed(
     loaded: &mut Loaded,
     args: &QuantizeArgs,
+    registry: &Registry,
     change: impl FnOnce(
         &mut Model,
         &[NodeId],
-        &Registry,
         &dyn DataSource,
         Execution,
     ) -> Result<Vec<QuantizedWeight>, Failure>,
 ) -> Result<Done, Failure> {
-    let registry = documents::registry_with_onnxruntime(&[])?;
     let source = loaded.source()?;
     let except = Context::new(loaded)?.nodes(&loaded.model, &args.except)?;
     let execution = loaded.execution.clone().with_seed(args.calibration.seed.unwrap_or_default());
     let before = args.measure.then(|| loaded.model.clone());
     let old = weight_bytes(&loaded.model);
-    let weights = change(&mut loaded.model, &except, &registry, &source, execution.clone())?;
+    let weights = change(&mut loaded.model, &except, &source, execution.clone())?;
     let settings =
-        MeasureOptions::default().with_registry(&registry).with_data(&source).with_execution(execution);
+        MeasureOptions::default().with_registry(registry).with_data(&source).with_execution(execution);
     let measured = before.map(|before| measure(&before, &loaded.model, &settings));
     let report = WeightReport::of(weights);
     Ok(Done { report, effect: Effect::new((old, weight_bytes(&loaded.model)), measured) })

@@ -115,6 +115,7 @@ pub struct Compared {
     pub ty: String,
     /// The type and the shape in the second model if they are others.
     pub ty_in_b: Option<String>,
+    has_other_sizes: bool,
     /// Whether it is an output of the second model.
     pub is_output: bool,
     /// How the values differ.
@@ -124,12 +125,10 @@ pub struct Compared {
 }
 
 impl Compared {
-    /// Returns `true` if both values are tensors, with other sizes in the second model.
+    /// Returns `true` if both values are tensors, or optionals of one, with other sizes in the second model.
     #[must_use]
-    pub fn has_other_sizes(&self) -> bool {
-        let sizes = |ty: &str| ty.find('[').map(|at| ty[at..].to_owned());
-        let in_b = self.ty_in_b.as_deref().map(sizes);
-        in_b.is_some_and(|in_b| in_b.is_some() && sizes(&self.ty).is_some() && in_b != sizes(&self.ty))
+    pub const fn has_other_sizes(&self) -> bool {
+        self.has_other_sizes
     }
 }
 
@@ -335,6 +334,7 @@ impl Comparison {
                 node_in_a: None,
                 ty: expected.describe(),
                 ty_in_b: other_type(expected, value),
+                has_other_sizes: has_other_sizes(expected, value),
                 is_output: true,
                 difference,
                 similarity: options.similarity(expected, value, interrupt),
@@ -342,6 +342,18 @@ impl Comparison {
         }
         Ok(())
     }
+}
+
+/// Whether both values are tensors, or optionals of one, with other sizes.
+fn has_other_sizes(a: &Value, b: &Value) -> bool {
+    fn dims(value: &Value) -> Option<&[i64]> {
+        match value {
+            Value::Tensor(tensor) => Some(tensor.dims()),
+            Value::Optional(Some(value)) => dims(value),
+            _ => None,
+        }
+    }
+    dims(a).zip(dims(b)).is_some_and(|(a, b)| a != b)
 }
 
 /// The type and the shape of the second value if they are not those of the first one.
@@ -480,6 +492,7 @@ impl Observer for Comparer<'_> {
                     node_in_a: self.nodes.get(name).copied(),
                     ty: expected.describe(),
                     ty_in_b: other_type(expected, value),
+                    has_other_sizes: has_other_sizes(expected, value),
                     is_output: self.outputs.contains(&id),
                     difference,
                     similarity: self.options.similarity(expected, value, self.interrupt),

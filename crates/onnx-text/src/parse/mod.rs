@@ -240,10 +240,16 @@ impl<'a> Parser<'a> {
     /// Reports an error at the next token.
     #[cold]
     fn error(&mut self, rule: &'static Rule, message: impl FnOnce() -> String) -> Reported {
+        let locus = self.locus_of_next();
+        self.findings.report(Diagnostic::new(rule, locus, message()))
+    }
+
+    /// The place of the next token.
+    fn locus_of_next(&mut self) -> Locus {
         self.lex.peek();
         let mark = self.lex.mark();
         let length = self.lex.peek_word().map_or(1, <[u8]>::len);
-        self.error_at(rule, mark, length, message())
+        self.locus_at(mark, length)
     }
 
     /// Reports an error at a place.
@@ -284,17 +290,10 @@ impl<'a> Parser<'a> {
     /// Reports a missing construct at the next token.
     #[cold]
     fn expected(&mut self, what: &str) -> Reported {
-        let found = self.found();
+        let message = format!("expected {what}, found {}", self.found());
+        let diagnostic = Diagnostic::new(&rules::UNEXPECTED_TOKEN, self.locus_of_next(), message);
         let help = self.quotes();
-        let mark = self.lex.mark();
-        let length = self.lex.peek_word().map_or(1, <[u8]>::len);
-        let locus = self.locus_at(mark, length);
-        let message = format!("expected {what}, found {found}");
-        let mut diagnostic = Diagnostic::new(&rules::UNEXPECTED_TOKEN, locus, message);
-        if let Some(help) = help {
-            diagnostic = diagnostic.help(help);
-        }
-        self.findings.report(diagnostic)
+        self.findings.report(Diagnostic { help: help.map(str::to_owned), ..diagnostic })
     }
 
     /// What to write where the next token shows that the quotes of a string are missing, or are of the wrong kind.

@@ -137,7 +137,7 @@ fn to_sizes(cx: &mut Cx<'_, '_>, mut dims: Dims, axes: &[usize], policy: Policy)
     not(test),
     expect(
         clippy::arithmetic_side_effects,
-        reason = "the sizes have 20 bits, so 64 hold two of them multiplied"
+        reason = "the sizes have 28 bits at most, so 64 hold two of them multiplied, and one shifted by 20"
     )
 )]
 fn kept_ratio(

@@ -123,24 +123,22 @@ fn given(cx: &mut Cx<'_, '_>, sizes: Param) -> Outcome<Option<Dims>> {
 /// The parts have the size of the axis together, which tells one that is not known.
 fn complete(cx: &mut Cx<'_, '_>, parts: &mut [Dim], dim: Dim) -> Outcome {
     let known: Dims = parts.iter().copied().filter(|part| !part.is_unknown()).collect();
+    let sum = cx.dims().sum(&known);
+    // The sum of numbers of 64 bits can have more.
     let total = known.iter().try_fold(0_i128, |sum, part| Some(sum.saturating_add(part.known()?.into())));
-    if let (Some(total), Dim::Known(dim)) = (total, dim)
-        && total > i128::from(dim)
+    let total = total.or_else(|| sum.known().map(i128::from));
+    let missing = parts.len().saturating_sub(known.len());
+    if let (Some(total), Some(size)) = (total, dim.known().map(i128::from))
+        && (total > size || missing == 0 && total != size)
     {
-        let message = format_args!("the parts have {total} together and the axis {dim}");
+        let message = format_args!("the parts have {total} together and the axis {size}");
         return Err(cx.fail(&SIZES_DIFFER, message));
     }
-    let sum = cx.dims().sum(&known);
-    match (sum, dim, parts.len().saturating_sub(known.len())) {
-        (Dim::Known(sum), Dim::Known(dim), missing) if sum > dim || (missing == 0 && sum != dim) => {
-            return Err(
-                cx.fail(&SIZES_DIFFER, format_args!("the parts have {sum} together and the axis {dim}"))
-            );
-        }
-        (_, _, 0) => {
+    match missing {
+        0 => {
             cx.same(sum, dim, "the sizes of the axis and of all parts")?;
         }
-        (_, _, 1) => {
+        1 => {
             let rest = cx.dims().sub(dim, sum);
             if let (true, Some(part)) = (cx.is_size(rest), parts.iter_mut().find(|part| part.is_unknown())) {
                 *part = rest;
