@@ -2,15 +2,17 @@
 //!
 //! A part of a result is computed from the operands just as it is in the whole, so a result has the same bits for every number of
 //! threads. Work is counted before the parts begin: a limit acts between kernels, as on one thread. Parts that may take long
-//! check the interrupt by a clone of the [`InterruptPoll`].
+//! check the interrupt by a clone of the `InterruptPoll`.
+
+#[cfg(feature = "rayon")]
+use std::mem;
+#[cfg(feature = "rayon")]
+use std::sync::{Mutex, PoisonError};
 
 #[cfg(feature = "rayon")]
 use rayon::prelude::*;
 
 use crate::cx::Outcome;
-use crate::interrupt_poll::InterruptPoll;
-#[cfg(feature = "rayon")]
-use crate::interrupt_poll::STEPS;
 
 /// The least number of operations of a part: they take much longer than passing the part to a thread.
 const LEAST: usize = 1 << 17;
@@ -55,34 +57,45 @@ impl Threads {
             function(first, part)
         })
     }
-
-    /// Appends a function of each element to a vector.
-    pub(crate) fn map<T: Copy + Sync, R: Send>(
-        self,
-        elements: &[T],
-        out: &mut Vec<R>,
-        poll: &mut InterruptPoll,
-        function: impl Fn(T) -> R + Sync,
-    ) -> Outcome {
-        #[cfg(feature = "rayon")]
-        if self.0 > 1 {
-            for part in elements.chunks(STEPS.saturating_mul(self.0)) {
-                poll.step(part.len())?;
-                let part = part.par_iter().with_min_len(part.len().div_ceil(self.0));
-                out.par_extend(part.map(|&element| function(element)));
-            }
-            return Ok(());
-        }
-        poll.map(elements, out, |&element| function(element))
-    }
 }
 
 /// Calls a function for each item, all at the same time; returns the first failure in the order of the items.
 pub(crate) fn for_each<I: Send>(items: Vec<I>, function: impl Fn(I) -> Outcome + Sync) -> Outcome {
     #[cfg(feature = "rayon")]
     if items.len() > 1 {
-        let results: Vec<Outcome> = items.into_par_iter().with_max_len(1).map(&function).collect();
-        return results.into_iter().collect();
+        // Kernels exist for each element type. What is passed to the pool is one type, so the code of the pool exists once.
+        let slots: Vec<_> = items.into_iter().map(|item| Mutex::new(Slot::Waits(item))).collect();
+        each_index(slots.len(), &|index| {
+            let mut slot = slots[index].lock().unwrap_or_else(PoisonError::into_inner);
+            if let Slot::Waits(item) = mem::replace(&mut *slot, Slot::Done(Ok(()))) {
+                *slot = Slot::Done(function(item));
+            }
+        });
+        let slots = slots.into_iter().map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner));
+        return slots.filter_map(Slot::outcome).collect();
     }
     items.into_iter().try_for_each(function)
+}
+
+/// A part before and after its computation.
+#[cfg(feature = "rayon")]
+enum Slot<I> {
+    Waits(I),
+    Done(Outcome),
+}
+
+#[cfg(feature = "rayon")]
+impl<I> Slot<I> {
+    fn outcome(self) -> Option<Outcome> {
+        match self {
+            Self::Waits(_) => None,
+            Self::Done(outcome) => Some(outcome),
+        }
+    }
+}
+
+/// Calls a function for each index below `count`, all at the same time.
+#[cfg(feature = "rayon")]
+fn each_index(count: usize, function: &(dyn Fn(usize) + Sync)) {
+    (0..count).into_par_iter().with_max_len(1).for_each(function);
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use onnx_check::{CheckOptions, Fix, fix, invalid_nodes};
 use onnx_codec::{DecodeOptions, Decoded, EncodeOptions, decode, encode, save_as};
@@ -12,7 +12,8 @@ use onnx_ir::Model;
 use onnx_text::{PrintOptions, print_model};
 use onnx_types::Symbol;
 use onnx_version::{ConvertOptions, ImportCorrection, correct_import};
-use similar::{ChangeTag, TextDiff};
+use similar::algorithms::{Capture, Compact, Replace, myers};
+use similar::{ChangeTag, DiffOp, group_diff_ops};
 
 use super::mechanical;
 use crate::args::{CheckArgs, OutputArgs};
@@ -158,12 +159,12 @@ fn replace(path: &Path, loaded: &Loaded, dry_run: bool) -> Result<u64, Failure> 
 
 /// Writes the lines that differ, with some around them.
 fn difference(out: &mut String, before: &str, after: &str) -> Result<(), Failure> {
-    let difference = TextDiff::configure().timeout(PATIENCE).diff_lines(before, after);
-    for (index, group) in difference.grouped_ops(CONTEXT).iter().enumerate() {
+    let [before, after] = [before, after].map(|text| text.split_inclusive('\n').collect::<Vec<_>>());
+    for (index, group) in group_diff_ops(edits(&before, &after), CONTEXT).iter().enumerate() {
         if index > 0 {
             writeln!(out, "{}", paint(DIM, "..."))?;
         }
-        for change in group.iter().flat_map(|op| difference.iter_changes(op)) {
+        for change in group.iter().flat_map(|edit| edit.iter_changes(&before[..], &after[..])) {
             let line = change.value().trim_end_matches('\n');
             match change.tag() {
                 ChangeTag::Delete => writeln!(out, "{}", paint(BAD, format_args!("-{line}")))?,
@@ -173,6 +174,14 @@ fn difference(out: &mut String, before: &str, after: &str) -> Result<(), Failure
         }
     }
     Ok(())
+}
+
+/// The edits that make lines of other ones. The function of `similar` that takes the algorithm as an argument compiles all of them.
+fn edits(before: &[&str], after: &[&str]) -> Vec<DiffOp> {
+    let deadline = Instant::now().checked_add(PATIENCE);
+    let mut hook = Compact::new(Replace::new(Capture::new()), before, after);
+    let Ok(()) = myers::diff_deadline(&mut hook, before, 0..before.len(), after, 0..after.len(), deadline);
+    hook.into_inner().into_inner().into_ops()
 }
 
 #[cfg(test)]

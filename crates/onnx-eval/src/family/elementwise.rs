@@ -51,26 +51,28 @@ pub(crate) fn map_elements<T: Number>(
 ) -> Outcome {
     let (elem, dims) = (x.elem, x.dims.clone());
     let threads = cx.threads_for(x.count.saturating_mul(FUNCTION));
-    let out = match cx.reuse::<T>(0, x)? {
-        Ok(mut elements) => {
-            let poll = cx.poll().clone();
-            threads.for_each_part(&mut elements, 1, |_, part| {
-                let mut poll = poll.clone();
-                part.chunks_mut(STEPS).try_for_each(|piece| {
-                    poll.step(piece.len())?;
-                    piece.iter_mut().for_each(|value| *value = function(*value));
-                    Ok(())
-                })
-            })?;
-            elements
-        }
+    let mut out = match cx.reuse::<T>(0, x)? {
+        Ok(elements) => elements,
         Err(x) => {
             let elements = cx.read::<T>(&x)?;
             let mut out = cx.buffer(x.count)?;
-            threads.map(&elements, &mut out, cx.poll(), function)?;
+            if threads.count() == 1 {
+                cx.poll().map(&elements, &mut out, |&element| function(element))?;
+                return cx.put(0, elem, &dims, out);
+            }
+            cx.poll().copy(&elements, &mut out)?;
             out
         }
     };
+    let poll = cx.poll().clone();
+    threads.for_each_part(&mut out, 1, |_, part| {
+        let mut poll = poll.clone();
+        part.chunks_mut(STEPS).try_for_each(|piece| {
+            poll.step(piece.len())?;
+            piece.iter_mut().for_each(|value| *value = function(*value));
+            Ok(())
+        })
+    })?;
     cx.put(0, elem, &dims, out)
 }
 
