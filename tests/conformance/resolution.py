@@ -1,4 +1,4 @@
-"""Records which operator set version the reference uses for a node: `python resolution.py > tests/tests/resolution_cases.txt`.
+"""Records which operator set version the reference uses for a node: `python resolution.py > tests/tests/workspace/resolution_cases.txt`.
 
 Each line has the IR version, where the node is (`graph`, or `body` of a function), the imports of that scope in their order,
 the form of `Reshape` (`attribute` until version 4, `operand` since version 5), whether the reference's checker accepts the

@@ -1,4 +1,4 @@
-"""Records runs of onnxruntime, for `tests/tests/recorded_runs.rs`: operators without official tests, types other than float, and
+"""Records runs of onnxruntime, for `tests/tests/workspace/recorded_runs.rs`: operators without official tests, types other than float, and
 operators that onnxruntime adds.
 
     runs.py FOLDER    writes FOLDER/<group>/<test>/model.onnx and test_data_set_0/{input,output}_<M>.pb

@@ -213,7 +213,9 @@ impl Sink {
         Reported(())
     }
 
-    /// Counts one diagnostic and returns `true` if there is room to keep it.
+    /// Counts one diagnostic and returns `true` if there is room to keep it. Each caller of [`Self::report_with`] would have a
+    /// copy of it.
+    #[inline(never)]
     fn count(&mut self, rule: &'static Rule, severity: Severity) -> bool {
         self.counts.add(severity, 1);
         let room = self.diagnostics.len() < self.caps.total;

@@ -85,7 +85,7 @@ pub(super) fn runtime_page() -> Result<Document, String> {
         "The {} operators ({} schemas) that onnxruntime {} adds to those of ONNX. *runs*: how many runs of its CPU kernels \
          were recorded for the rule, sizes 0 and 1 among them; *declared*: how many times onnxruntime was asked what it \
          infers itself on loading, where it has no such kernel; neither: only the schema is known. The recorded results \
-         are replayed by `cargo test -p onnx-tests --test onnxruntime`.",
+         are replayed by `cargo test -p onnx-tests --test workspace onnxruntime`.",
         RuntimeOp::COUNT,
         onnxruntime::RuntimeSchema::COUNT,
         onnxruntime::RUNTIME_VERSION
