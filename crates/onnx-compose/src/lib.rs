@@ -121,8 +121,8 @@ pub mod weights;
 
 pub use boundary::{add_input, initializer_to_input, is_output, remove_input, set_inputs, set_outputs};
 pub use diff::{
-    Aspect, AspectKind, ChangeKind, ChangedElement, Diff, DiffOptions, ModelChange, corresponding_values,
-    diff,
+    Aspect, AspectKind, ChangeKind, ChangedElement, CorrespondingValues, Diff, DiffOptions, ModelChange,
+    corresponding_values, diff,
 };
 pub use error::{ComposeError, Uncovered};
 pub use extract::{ExtractOptions, Extracted, extract, extract_nodes};

@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use onnx_compose::{DiffOptions, corresponding_values};
-use onnx_ir::{Model, ValueId};
+use onnx_compose::{CorrespondingValues, DiffOptions, corresponding_values};
+use onnx_ir::{Model, NodeId, ValueId};
 use onnx_types::tensor::NoData;
 
 use super::CompareArgs;
@@ -13,13 +13,20 @@ use crate::output::{Out, shown};
 use crate::run::{Given, missing, name};
 use crate::size;
 
+/// The least number of values with one name that says whether names are of one origin.
+const LEAST: usize = 8;
+
 /// The values of the second model that are compared under the name of a value of the first one.
 #[derive(Default)]
 pub(super) struct Paired {
     /// The names that the values had before, by the value.
     names: HashMap<ValueId, String>,
-    /// How many of them correspond as `onnx diff` finds it.
+    /// How many of them correspond as `onnx diff` finds it, or read the same weights.
     by_structure: usize,
+    /// How many of them are compared behind their quantization.
+    dequantized: usize,
+    /// The values with one name, and those of them that one operator makes, if names say nothing.
+    accidental: Option<(usize, usize)>,
 }
 
 impl Paired {
@@ -28,11 +35,28 @@ impl Paired {
         self.names.get(&value).map(String::as_str)
     }
 
-    /// Tells how many values are paired by structure.
+    /// Tells how values are paired that have other names.
     pub(super) fn describe(&self, args: &CompareArgs, out: &Out) {
-        if args.inner && self.by_structure > 0 {
-            let values = size::plural(self.by_structure as u64, "value");
-            out.summary(&format!("{values} with different names correspond by structure, as in `onnx diff`"));
+        let values = |count: usize| size::plural(count as u64, "value");
+        if !args.inner {
+            return;
+        }
+        if let Some((shared, equal)) = self.accidental {
+            out.summary(&format!(
+                "names of inner values are not compared: of {} with names of both models, {equal} come from the same operator",
+                values(shared)
+            ));
+        }
+        if self.by_structure > 0 {
+            let values = values(self.by_structure);
+            out.summary(&format!(
+                "{values} with different names correspond by structure or weights, as in `onnx diff`"
+            ));
+        }
+        if self.dequantized > 0 {
+            let verb = if self.dequantized == 1 { "is" } else { "are" };
+            let values = values(self.dequantized);
+            out.summary(&format!("{values} of the second model {verb} compared behind DequantizeLinear"));
         }
     }
 }
@@ -49,15 +73,91 @@ pub(super) fn pair(a: &Loaded, b: &mut Loaded, args: &CompareArgs) -> Result<Pai
         pairs.push((old, new));
     }
     let mut paired = Paired::default();
+    let mut renamed = HashSet::new();
     if args.inner {
-        let found = by_structure(a, b, &pairs)?;
+        paired.accidental = accidental(&a.model, &b.model);
+        if paired.accidental.is_some() {
+            renamed.extend(named_results(&a.model, &b.model).map(|(_, two)| two));
+        }
+        let found = Search { a, b, given: &pairs, renamed: &renamed }.found()?;
         paired.by_structure = found.len();
+        pairs.extend(found);
+        let found = dequantized(&a.model, &b.model, &pairs, &renamed);
+        paired.dequantized = found.len();
         pairs.extend(found);
     }
     let model = &mut b.model;
     paired.names = pairs.iter().map(|(value, _)| (*value, name(model, *value).to_owned())).collect();
-    give_names(model, &pairs);
+    give_names(model, &pairs, &renamed);
     Ok(paired)
+}
+
+/// The results of nodes with one name in both models, except outputs of the second one: they are the interface.
+fn named_results<'m>(a: &'m Model, b: &'m Model) -> impl Iterator<Item = (ValueId, ValueId)> + 'm {
+    let of_a = values(a).filter(|&value| a.value(value).producer().is_some());
+    let of_a: HashMap<&str, ValueId> = of_a.map(|value| (name(a, value), value)).collect();
+    let outputs = outputs(b);
+    let of_b =
+        values(b).filter(move |value| b.value(*value).producer().is_some() && !outputs.contains(value));
+    of_b.filter_map(move |two| Some((*of_a.get(name(b, two)).filter(|_| !name(b, two).is_empty())?, two)))
+}
+
+/// The number of results with one name and of those that one operator makes, if most of them are made by different ones: then two
+/// exporters have counted, and `mul_3` of one has nothing to do with `mul_3` of the other. An edit keeps most names.
+fn accidental(a: &Model, b: &Model) -> Option<(usize, usize)> {
+    let op = |model: &Model, value| {
+        let record = model.node(model.value(value).producer()?);
+        Some((model.str(record.domain()).to_owned(), model.str(record.op()).to_owned()))
+    };
+    let (mut shared, mut equal) = (0_usize, 0_usize);
+    // A quantizer gives the name of a `Relu` that it removes to the operand.
+    for (one, two) in named_results(a, b).filter(|(_, two)| !is_quantized(b, *two)) {
+        shared = shared.saturating_add(1);
+        equal = equal.saturating_add(usize::from(op(a, one) == op(b, two)));
+    }
+    (shared >= LEAST && equal.saturating_mul(2) < shared).then_some((shared, equal))
+}
+
+fn outputs(model: &Model) -> HashSet<ValueId> {
+    model.graph(model.main_graph()).outputs().iter().map(|output| output.value()).collect()
+}
+
+/// The values of the second model that stand behind a quantization for values of the first one with the name of what is quantized:
+/// quantizers remove a `Relu` that the range of the quantized value does, so only the value behind it has its elements.
+fn dequantized(
+    a: &Model,
+    b: &Model,
+    pairs: &[(ValueId, String)],
+    renamed: &HashSet<ValueId>,
+) -> Vec<(ValueId, String)> {
+    let taken: HashSet<ValueId> = pairs.iter().map(|(value, _)| *value).collect();
+    let names: HashSet<&str> = values(a).map(|value| name(a, value)).collect();
+    let (outputs, mut found) = (outputs(b), Vec::new());
+    for (one, two) in named_results(a, b) {
+        if taken.contains(&two) || renamed.contains(&two) || is_quantized(a, one) || !is_quantized(b, two) {
+            continue;
+        }
+        let quantized = b.node_uses(two).first().and_then(|(node, _)| b.node(*node).output(0));
+        let users = quantized.map(|value| b.node_uses(value)).unwrap_or_default();
+        let back = users.iter().find(|(node, index)| *index == 0 && is_op(b, *node, "DequantizeLinear"));
+        let behind = back.and_then(|(node, _)| b.node(*node).output(0));
+        let behind = behind.filter(|value| !outputs.contains(value) && !names.contains(name(b, *value)));
+        found.extend(
+            behind.filter(|value| !taken.contains(value)).map(|value| (value, name(a, one).to_owned())),
+        );
+    }
+    found
+}
+
+/// Whether nodes read a value only to quantize it.
+fn is_quantized(model: &Model, value: ValueId) -> bool {
+    let users = model.node_uses(value);
+    !users.is_empty() && users.iter().all(|(node, _)| is_op(model, *node, "QuantizeLinear"))
+}
+
+fn is_op(model: &Model, node: NodeId, op: &str) -> bool {
+    let record = model.node(node);
+    model.str(record.op()) == op && matches!(model.str(record.domain()), "" | "com.microsoft")
 }
 
 /// Reads `A=B`: names of values of the main graphs, which can contain `=`.
@@ -92,82 +192,94 @@ fn value(model: &Model, wanted: &str) -> Option<ValueId> {
     values(model).find(|&value| name(model, value) == wanted)
 }
 
-/// The values of the second model whose node corresponds to one of the first, unless a name that both models have decides.
-fn by_structure(
-    a: &Loaded,
-    b: &Loaded,
-    given: &[(ValueId, String)],
-) -> Result<Vec<(ValueId, String)>, Failure> {
-    let (source_a, source_b) = (a.source()?, b.source()?);
-    let options = DiffOptions::default()
-        .with_data_of_a(&source_a)
-        .with_data_of_b(&source_b)
-        .with_same_files(a.has_data_of(b))
-        .with_execution(a.execution.clone());
-    let names = |model| values(model).map(|value| name(model, value)).collect::<HashSet<&str>>();
-    let (of_a, of_b) = (names(&a.model), names(&b.model));
-    let outputs: HashSet<ValueId> =
-        b.model.graph(b.model.main_graph()).outputs().iter().map(|output| output.value()).collect();
-    let mut found = Vec::new();
-    let corresponding = corresponding_values(&a.model, &b.model, &options)?;
-    for (one, two) in of_equal_operands(a, b, corresponding, given) {
-        let (one, other) = (name(&a.model, one), name(&b.model, two));
-        let is_open = !of_b.contains(one) && !of_a.contains(other) && !one.is_empty();
-        // Outputs are the interface: their names count.
-        let is_given = given.iter().any(|(value, name)| *value == two || name == one);
-        if is_open && !is_given && !outputs.contains(&two) {
-            found.push((two, one.to_owned()));
-        }
-    }
-    Ok(found)
+/// The search for values that correspond although their names differ.
+struct Search<'a> {
+    a: &'a Loaded,
+    b: &'a Loaded,
+    given: &'a [(ValueId, String)],
+    /// Values of the second model whose names say nothing.
+    renamed: &'a HashSet<ValueId>,
 }
 
-/// The pairs of results of nodes whose operands correspond: values that are paired or have one name, and constants, of which those
-/// that are integers, such as indices and axes, are equal. A node that is like another one but reads another axis is none of them.
-fn of_equal_operands(
-    a: &Loaded,
-    b: &Loaded,
-    corresponding: Vec<(ValueId, ValueId)>,
-    given: &[(ValueId, String)],
-) -> Vec<(ValueId, ValueId)> {
-    let candidates: HashMap<ValueId, ValueId> =
-        corresponding.into_iter().map(|(one, two)| (two, one)).collect();
-    let mut paired: HashMap<ValueId, ValueId> = HashMap::new();
-    let given: HashMap<ValueId, &str> = given.iter().map(|(value, name)| (*value, name.as_str())).collect();
-    let fits = |paired: &HashMap<ValueId, ValueId>, one: Option<ValueId>, two: Option<ValueId>| {
-        let (Some(one), Some(two)) = (one, two) else { return one.is_none() && two.is_none() };
-        match (a.model.constant_tensor(one), b.model.constant_tensor(two)) {
-            (Some(of_a), Some(of_b)) => !of_a.elem().is_integer() || of_a.same_meaning(of_b, &NoData),
-            (None, None) => {
-                let of_a = name(&a.model, one);
-                paired.get(&two) == Some(&one)
-                    || !of_a.is_empty() && (given.get(&two) == Some(&of_a) || name(&b.model, two) == of_a)
+impl Search<'_> {
+    /// The values of the second model whose node corresponds to one of the first, unless a name that both models have decides.
+    fn found(&self) -> Result<Vec<(ValueId, String)>, Failure> {
+        let (a, b) = (self.a, self.b);
+        let (source_a, source_b) = (a.source()?, b.source()?);
+        let options = DiffOptions::default()
+            .with_data_of_a(&source_a)
+            .with_data_of_b(&source_b)
+            .with_same_files(a.has_data_of(b))
+            .with_execution(a.execution.clone());
+        let of_b = values(&b.model).filter(|value| !self.renamed.contains(value));
+        let of_b: HashSet<&str> = of_b.map(|value| name(&b.model, value)).collect();
+        let of_a: HashSet<&str> = values(&a.model).map(|value| name(&a.model, value)).collect();
+        let outputs = outputs(&b.model);
+        let mut found = Vec::new();
+        let mut taken: HashSet<ValueId> = self.given.iter().map(|(value, _)| *value).collect();
+        let mut names: HashSet<&str> = self.given.iter().map(|(_, name)| name.as_str()).collect();
+        for (one, two) in self.of_equal_operands(corresponding_values(&a.model, &b.model, &options)?) {
+            let (one, other) = (name(&a.model, one), name(&b.model, two));
+            let is_open = !of_b.contains(one) && (!of_a.contains(other) || self.renamed.contains(&two));
+            // Outputs are the interface: their names count.
+            if is_open && !one.is_empty() && !outputs.contains(&two) && names.insert(one) && taken.insert(two)
+            {
+                found.push((two, one.to_owned()));
             }
-            _ => false,
         }
-    };
-    let graph = b.model.main_graph();
-    let nodes = b.model.sorted_nodes(graph).unwrap_or_else(|_| b.model.nodes(graph).collect());
-    let mut found = Vec::new();
-    for node in nodes {
-        let record = b.model.node(node);
-        for &two in record.outputs().iter().flatten() {
-            let Some(&one) = candidates.get(&two) else { continue };
-            let Some(producer) = a.model.value(one).producer() else { continue };
-            let other = a.model.node(producer);
-            let are_equal = other.input_count() == record.input_count()
-                && other.inputs().zip(record.inputs()).all(|(one, two)| fits(&paired, one, two));
-            if are_equal {
+        Ok(found)
+    }
+
+    /// The pairs of results of nodes that read the same weights, or whose operands correspond: values that are paired or have one
+    /// name, and constants, of which those that are integers, such as indices and axes, are equal. A node that is like another
+    /// one but reads another axis is none of them.
+    fn of_equal_operands(&self, corresponding: CorrespondingValues) -> Vec<(ValueId, ValueId)> {
+        let (a, b) = (&self.a.model, &self.b.model);
+        let candidates: HashMap<ValueId, ValueId> =
+            corresponding.by_structure.into_iter().map(|(one, two)| (two, one)).collect();
+        let anchors: HashMap<ValueId, ValueId> =
+            corresponding.by_weights.into_iter().map(|(one, two)| (two, one)).collect();
+        let mut paired: HashMap<ValueId, ValueId> = HashMap::new();
+        let given: HashMap<ValueId, &str> =
+            self.given.iter().map(|(value, name)| (*value, name.as_str())).collect();
+        let fits = |paired: &HashMap<ValueId, ValueId>, one: Option<ValueId>, two: Option<ValueId>| {
+            let (Some(one), Some(two)) = (one, two) else { return one.is_none() && two.is_none() };
+            match (a.constant_tensor(one), b.constant_tensor(two)) {
+                (Some(of_a), Some(of_b)) => !of_a.elem().is_integer() || of_a.same_meaning(of_b, &NoData),
+                (None, None) => {
+                    let of_a = name(a, one);
+                    let has_name = || name(b, two) == of_a && !self.renamed.contains(&two);
+                    paired.get(&two) == Some(&one)
+                        || !of_a.is_empty() && (given.get(&two) == Some(&of_a) || has_name())
+                }
+                _ => false,
+            }
+        };
+        let graph = b.main_graph();
+        let nodes = b.sorted_nodes(graph).unwrap_or_else(|_| b.nodes(graph).collect());
+        let mut found = Vec::new();
+        for node in nodes {
+            let record = b.node(node);
+            for &two in record.outputs().iter().flatten() {
+                let are_equal = |one: &ValueId| {
+                    let other = a.value(*one).producer().map(|producer| a.node(producer));
+                    other.is_some_and(|other| {
+                        other.input_count() == record.input_count()
+                            && other.inputs().zip(record.inputs()).all(|(one, two)| fits(&paired, one, two))
+                    })
+                };
+                let by_structure = || candidates.get(&two).copied().filter(are_equal);
+                let Some(one) = anchors.get(&two).copied().or_else(by_structure) else { continue };
                 paired.insert(two, one);
                 found.push((one, two));
             }
         }
+        found
     }
-    found
 }
 
-/// Names values; another value that has such a name gets a new one.
-fn give_names(model: &mut Model, pairs: &[(ValueId, String)]) {
+/// Names values; another value that has such a name, or a name that says nothing, gets a new one.
+fn give_names(model: &mut Model, pairs: &[(ValueId, String)], renamed: &HashSet<ValueId>) {
     let given: HashSet<ValueId> = pairs.iter().map(|(value, _)| *value).collect();
     let wanted: HashSet<&str> = pairs.iter().map(|(_, name)| name.as_str()).collect();
     let graphs: Vec<_> = model.graphs_in(model.main_graph()).collect();
@@ -175,7 +287,7 @@ fn give_names(model: &mut Model, pairs: &[(ValueId, String)]) {
     let taken: HashSet<String> = all.iter().map(|&value| name(model, value).to_owned()).collect();
     for &value in all.iter().filter(|value| !given.contains(value)) {
         let old = name(model, value).to_owned();
-        if wanted.contains(old.as_str()) {
+        if wanted.contains(old.as_str()) || renamed.contains(&value) {
             let free = (0_u64..).map(|index| format!("{old}:of_b{index}"));
             let mut free = free.filter(|name| !taken.contains(name) && !wanted.contains(name.as_str()));
             let new = free.next().unwrap_or_default();

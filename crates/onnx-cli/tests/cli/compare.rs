@@ -343,3 +343,59 @@ fn generated_numbers_have_both_signs() {
         onnx(&folder, &format!("compare a.onnxtxt b.onnxtxt --runs 1 --seed {seed}")).exits(1);
     }
 }
+
+/// Eight nodes in a row, whose results are named by counting, from a number on.
+fn counted(first: usize, ops: &[&str]) -> String {
+    let name = |index: usize| if index == 0 { "x".to_owned() } else { format!("val_{}", first + index) };
+    let nodes = ops.iter().enumerate().map(|(at, op)| format!("{} = {op} ({})", name(at + 1), name(at)));
+    let nodes: Vec<String> = nodes.collect();
+    format!("(float[N] x) => (float[N] y) {{ {} y = Relu ({}) }}", nodes.join(" "), name(ops.len()))
+}
+
+#[test]
+fn names_that_two_exporters_have_counted_say_nothing() {
+    let ops = ["Sin", "Cos", "Exp", "Tanh", "Sigmoid", "Softplus", "Erf", "Neg", "Abs", "Sqrt"];
+    // The names of the second model are one ahead, so that each is that of another operator.
+    let folder = folder(&counted(1, &ops), &counted(2, &ops).replace("Erf", "Elu <alpha = 0.5>"));
+    let run = onnx(&folder, "compare a.onnxtxt b.onnxtxt --inner --set N=3 --runs 1").exits(1);
+    run.says("names of inner values are not compared: of 9 values with names of both models, 0 come from the same operator");
+    assert!(run.out.contains("inner values diverge after the node Relu `y` of B"), "{}", run.out);
+    run.says("6 values with different names correspond by structure or weights, as in `onnx diff`");
+    // Of one origin, an edit of one operator is found by the names.
+    folder.put("b.onnxtxt", format!("{HEAD} g {}", counted(1, &ops).replace("Erf", "Elu")));
+    let run = onnx(&folder, "compare a.onnxtxt b.onnxtxt --inner --set N=3 --runs 1").exits(1);
+    assert!(
+        run.out.contains("inner values diverge after the node Elu `val_8` of B, in A Erf"),
+        "{}",
+        run.out
+    );
+}
+
+#[test]
+fn nodes_that_read_the_same_weights_correspond_whatever_is_around_them() {
+    let weights = "float[4,4] u = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}, float[4,4] v = {2,1,3,4,5,6,7,8,9,1,1,2,3,4,5,6}";
+    let model = |first: &str, rest: &str| {
+        format!("(float[N,4] x) => (float[N,4] y) <{weights}> {{ {first} {rest} y = Relu (last) }}")
+    };
+    let a = model("s = Sin (x) p = MatMul (s, u)", "c = Cos (p) q = MatMul (c, v) last = Neg (q)");
+    let b = model(
+        "one = Exp (x) two = Log (one) three = Sin (two) four = MatMul (three, u)",
+        "five = Cos (four) six = Mul (five, five) seven = MatMul (six, v) last = Neg (seven)",
+    );
+    let folder = folder(&a, &b);
+    let run = onnx(&folder, "compare a.onnxtxt b.onnxtxt --inner --set N=3 --runs 1 --rtol 0.01").exits(1);
+    assert!(run.out.contains("inner values diverge after the node MatMul `seven` of B"), "{}", run.out);
+}
+
+/// As onnxruntime writes it: the range of the quantized value does what the `Relu` did.
+#[test]
+fn values_are_compared_behind_their_quantization() {
+    let folder = folder(
+        "(float[N] x) => (float[N] y) { c = Sin (x) r = Relu (c) y = Neg (r) }",
+        "(float[N] x) => (float[N] y) <float s = {0.00390625}, uint8 z = {0}> {
+            r = Sin (x) q = QuantizeLinear (r, s, z) d = DequantizeLinear (q, s, z) y = Neg (d)
+        }",
+    );
+    let run = onnx(&folder, "compare a.onnxtxt b.onnxtxt --inner --set N=8 --atol 0.01").exits(0);
+    run.says("1 value of the second model is compared behind DequantizeLinear");
+}

@@ -1,5 +1,6 @@
 //! Differences between two models: see [`diff`].
 
+mod anchors;
 mod compare;
 mod elements;
 mod interface;
@@ -15,7 +16,7 @@ use std::fmt;
 
 use onnx_diag::Locus;
 use onnx_eval::compare::{Difference, Tolerances};
-use onnx_ir::{Model, ValueId};
+use onnx_ir::{Model, NodeId, ValueId};
 use onnx_types::tensor::{DataSource, NoData};
 use onnx_types::{Execution, Stopped};
 
@@ -342,7 +343,17 @@ pub fn diff(a: &Model, b: &Model, options: &DiffOptions<'_>) -> Result<Diff, Sto
     compare::changes(&one, &two, &border, &pairs, options)
 }
 
-/// The outputs of corresponding nodes of the main graphs of two models, in the order of the first one; see [`diff`].
+/// Values of the main graphs of two models that correspond, in the order of the first one: outputs of nodes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CorrespondingValues {
+    /// Those of the nodes that [`diff`] pairs.
+    pub by_structure: Vec<(ValueId, ValueId)>,
+    /// Those of nodes that are the only ones of their models with an operator and the elements of its weights.
+    pub by_weights: Vec<(ValueId, ValueId)>,
+}
+
+/// The values of two models that correspond; see [`diff`].
 ///
 /// # Errors
 ///
@@ -351,20 +362,20 @@ pub fn corresponding_values(
     a: &Model,
     b: &Model,
     options: &DiffOptions<'_>,
-) -> Result<Vec<(ValueId, ValueId)>, Stopped> {
+) -> Result<CorrespondingValues, Stopped> {
     let border = Border::of(a, b);
     let (one, two) = sides(a, b, &border, options)?;
     let pairs = matching::matched(&one, &two, &border, &options.execution)?;
-    let mut values = Vec::new();
-    for node in a.nodes(a.main_graph()) {
-        let Some(&other) = pairs.nodes.get(node) else { continue };
-        if b.node(other).graph() != b.main_graph() {
-            continue;
-        }
+    let outputs = |(node, other): (NodeId, NodeId)| {
         let outputs = a.node(node).outputs().iter().zip(b.node(other).outputs());
-        values.extend(outputs.filter_map(|(&one, &two)| Some((one?, two?))));
-    }
-    Ok(values)
+        outputs.filter_map(|(&one, &two)| Some((one?, two?)))
+    };
+    let nodes = a.nodes(a.main_graph()).filter_map(|node| Some((node, *pairs.nodes.get(node)?)));
+    let nodes = nodes.filter(|(_, other)| b.node(*other).graph() == b.main_graph());
+    Ok(CorrespondingValues {
+        by_structure: nodes.flat_map(outputs).collect(),
+        by_weights: anchors::anchors(&one, &two).into_iter().flat_map(outputs).collect(),
+    })
 }
 
 /// Both models with the digests of what is compared.
