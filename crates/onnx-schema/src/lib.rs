@@ -24,6 +24,9 @@
 //! Some operators are **functions**: their meaning is given by a body of simpler operators. Fixed bodies are here as
 //! serialized messages ([`Schema::function_body`]); others depend on the node, and only their versions are known here.
 //!
+//! [`Traits`] say what kind of operator an operator is: elementwise, movement of elements, reduction, how it rounds, what values
+//! its attributes can have. They are written by hand, one row for each operator ([`traits`]).
+//!
 //! Names are [`Symbol`](onnx_types::Symbol)s. Those that ONNX knows are constants in [`op`], [`attr`] and [`domain`], and
 //! every interner that [`interner`] makes begins with them, so that code compares and looks up names without reading text.
 //!
@@ -80,9 +83,7 @@ struct OperatorSets;
 
 mod attribute;
 mod changes;
-mod choices;
 mod declared_schemas;
-mod exclusive;
 mod facts;
 mod generated;
 mod lookup;
@@ -92,6 +93,7 @@ mod pack;
 mod registry;
 mod signature;
 mod suggest;
+pub mod traits;
 mod typeset;
 
 pub use attribute::{AttrDefault, AttrKind, FormalAttribute};
@@ -100,7 +102,6 @@ pub use declared_schemas::{
     Declaration, DeclareError, DeclaredAttribute, DeclaredConstraint, DeclaredDefault, DeclaredFormal,
     DeclaredSchema, DeclaredType, OperatorSet, declare,
 };
-pub use exclusive::{CONSTANT_VALUES, Exclusion, ExclusivePart};
 pub use facts::{Determinism, Schema, SchemaId, SupportLevel};
 pub use generated::names::{attr, domain, op};
 pub use lookup::{
@@ -115,6 +116,7 @@ pub use pack::{ByVersion, Extension, Pack, PerOperator};
 pub use registry::{Arity, Registry, SchemaRef};
 pub use signature::{Differentiation, Formal, FormalOption, FormalType, TypeConstraint};
 pub use suggest::{nearest, suggest_attribute, suggest_op};
+pub use traits::{CONSTANT_VALUES, Exclusion, ExclusivePart, Traits};
 pub use typeset::{TypeForm, TypeId, TypeSet};
 
 use std::sync::LazyLock;

@@ -1,0 +1,42 @@
+//! Logic, comparison and bits: nothing is rounded.
+
+use super::attribute::attribute;
+use super::kinds::Weight;
+use super::row::{Row, elementwise, row};
+use crate::generated::names::{attr, op};
+
+pub(super) const ROWS: &[Row] = &[
+    row(op::AND, elementwise().exact())
+        .same_since(7)
+        .then(&[(7, elementwise().exact().broadcasts_all().commuting())]),
+    row(op::BITWISE_AND, elementwise().exact().broadcasts_all().commuting()),
+    row(op::BITWISE_NOT, elementwise().exact()),
+    row(op::BITWISE_OR, elementwise().exact().broadcasts_all().commuting()),
+    row(op::BITWISE_XOR, elementwise().exact().broadcasts_all().commuting()),
+    row(
+        op::BIT_SHIFT,
+        elementwise()
+            .broadcasts_all()
+            .undefined_for_some()
+            .attributes_are(&[attribute(attr::DIRECTION).one_of(&["LEFT", "RIGHT"])]),
+    ),
+    row(op::EQUAL, elementwise().exact())
+        .same_since(7)
+        .then(&[(7, elementwise().exact().broadcasts_all().commuting())]),
+    row(op::GREATER, elementwise().exact())
+        .same_since(7)
+        .then(&[(7, elementwise().exact().broadcasts_all())]),
+    row(op::GREATER_OR_EQUAL, elementwise().exact().broadcasts_all()),
+    row(op::IS_INF, elementwise().exact()),
+    row(op::IS_NAN, elementwise().exact()),
+    row(op::LESS, elementwise().exact()).same_since(7).then(&[(7, elementwise().exact().broadcasts_all())]),
+    row(op::LESS_OR_EQUAL, elementwise().exact().broadcasts_all()),
+    row(op::NOT, elementwise().exact()),
+    row(op::OR, elementwise().exact())
+        .same_since(7)
+        .then(&[(7, elementwise().exact().broadcasts_all().commuting())]),
+    row(op::WHERE, elementwise().exact().broadcasts_all().weighs(Weight::Moves)),
+    row(op::XOR, elementwise().exact())
+        .same_since(7)
+        .then(&[(7, elementwise().exact().broadcasts_all().commuting())]),
+];

@@ -1,0 +1,514 @@
+//! How a row is written, and the table of all rows. Everything here runs at compile time.
+
+use onnx_types::Symbol;
+
+use super::GROUPS;
+use super::attribute::AttributeTraits;
+use super::exclusion::Exclusion;
+use super::kinds::{Broadcast, Combines, Elements, Operations, Rounding, Weight, Window};
+use crate::facts::{Schema, SchemaId};
+use crate::generated::names::domain;
+use crate::lookup::versions;
+
+/// What kind of operator an operator is, in one version.
+#[derive(Clone, Copy, Debug)]
+pub struct Traits {
+    elements: Elements,
+    rounding: Rounding,
+    broadcast: Broadcast,
+    combines: Combines,
+    operations: Operations,
+    weight: Weight,
+    window: Option<Window>,
+    flags: u8,
+    scalars: &'static [usize],
+    attributes: &'static [AttributeTraits],
+    pub(super) exclusions: &'static [Exclusion],
+    pub(super) parallel: &'static [&'static [Symbol]],
+}
+
+const COMMUTES: u8 = 1;
+const CONTRACTS: u8 = 1 << 1;
+const CANNOT_FAIL: u8 = 1 << 2;
+const MAY_BE_UNDEFINED: u8 = 1 << 3;
+const MAKES_POSITIONS: u8 = 1 << 4;
+
+/// An operator of none of the kinds: its results are computed, and no formula for its operations is known.
+pub(super) const fn computed() -> Traits {
+    Traits {
+        elements: Elements::Computed,
+        rounding: Rounding::Open,
+        broadcast: Broadcast::No,
+        combines: Combines::Unstated,
+        operations: Operations::Unknown,
+        weight: Weight::Other,
+        window: None,
+        flags: 0,
+        scalars: &[],
+        attributes: &[],
+        exclusions: &[],
+        parallel: &[],
+    }
+}
+
+const fn of(elements: Elements, rounding: Rounding, operations: Operations) -> Traits {
+    Traits { elements, rounding, operations, ..computed() }
+}
+
+/// A function of the elements of all operands at the same index: one operation each, unless the row says otherwise.
+pub(super) const fn elementwise() -> Traits {
+    of(Elements::Elementwise, Rounding::Open, Operations::Each(1))
+}
+
+/// A function of the elements of the first operand: one operation each, unless the row says otherwise.
+pub(super) const fn elementwise_first() -> Traits {
+    of(Elements::ElementwiseFirst, Rounding::Open, Operations::Each(1))
+}
+
+/// It returns its operand.
+pub(super) const fn same() -> Traits {
+    of(Elements::Same, Rounding::Exact, Operations::None)
+}
+
+/// Results have the sizes of the first operand and depend on the elements along some axes.
+pub(super) const fn normalized() -> Traits {
+    of(Elements::Normalized, Rounding::Open, Operations::Unknown)
+}
+
+/// Only the sizes change.
+pub(super) const fn reshaped() -> Traits {
+    of(Elements::Reshaped, Rounding::Exact, Operations::None)
+}
+
+/// The elements of the first operand in another order.
+pub(super) const fn reordered() -> Traits {
+    of(Elements::Reordered, Rounding::Exact, Operations::None)
+}
+
+/// Elements of the first operand.
+pub(super) const fn selected() -> Traits {
+    of(Elements::Selected, Rounding::Exact, Operations::None)
+}
+
+/// The elements of all operands.
+pub(super) const fn joined() -> Traits {
+    of(Elements::Joined, Rounding::Exact, Operations::None)
+}
+
+#[expect(clippy::panic, reason = "it is evaluated by the compiler")]
+impl Traits {
+    /// Elements are moved, counted or compared.
+    pub(super) const fn exact(self) -> Self {
+        self.rounds(Rounding::Exact)
+    }
+
+    pub(super) const fn rounds(mut self, rounding: Rounding) -> Self {
+        if !matches!(self.rounding, Rounding::Open) {
+            panic!("an operator rounds in two ways");
+        }
+        self.rounding = rounding;
+        self
+    }
+
+    pub(super) const fn broadcasts_all(self) -> Self {
+        self.broadcast_as(Broadcast::All)
+    }
+
+    pub(super) const fn broadcast_as(mut self, broadcast: Broadcast) -> Self {
+        if !matches!(self.elements, Elements::Elementwise) || !matches!(self.broadcast, Broadcast::No) {
+            panic!("only operands of an elementwise operator are broadcast, in one way");
+        }
+        self.broadcast = broadcast;
+        self
+    }
+
+    /// The two operands may be exchanged without changing a bit of the result, up to payloads of NaNs, in every admissible
+    /// implementation. `Max` and `Min` do not: which zero they return for -0.0 and 0.0 may depend on the order.
+    pub(super) const fn commuting(mut self) -> Self {
+        if !matches!(self.broadcast, Broadcast::All) {
+            panic!("only operands that are treated alike commute");
+        }
+        self.flags |= COMMUTES;
+        self
+    }
+
+    pub(super) const fn along(mut self, combines: Combines) -> Self {
+        let is_elementwise = self.is_elementwise();
+        if is_elementwise || !matches!(self.combines, Combines::Unstated) {
+            panic!("an elementwise operator combines no elements, and no operator does in two ways");
+        }
+        self.combines = combines;
+        self
+    }
+
+    /// Elements are combined along the axis that the attribute `axis` names.
+    pub(super) const fn along_axis(self) -> Self {
+        self.along(Combines::Axis(crate::generated::names::attr::AXIS))
+    }
+
+    pub(super) const fn needs(mut self, operations: Operations) -> Self {
+        if self.keeps_elements() {
+            panic!("an operator that moves elements needs no operations");
+        }
+        self.operations = operations;
+        self
+    }
+
+    pub(super) const fn weighs(mut self, weight: Weight) -> Self {
+        self.weight = weight;
+        self
+    }
+
+    pub(super) const fn moves_window(mut self, window: Window) -> Self {
+        if !matches!(self.elements, Elements::Computed) {
+            panic!("only a computed element is that of a window");
+        }
+        self.window = Some(window);
+        self
+    }
+
+    /// It computes as much for each element as there are elements of another axis.
+    pub(super) const fn contracting(mut self) -> Self {
+        if !matches!(self.elements, Elements::Computed) {
+            panic!("elements of sums of products are computed");
+        }
+        self.flags |= CONTRACTS;
+        self
+    }
+
+    /// No operand of its types makes it fail, and no result is larger than what is there already.
+    pub(super) const fn infallible(mut self) -> Self {
+        self.flags |= CANNOT_FAIL;
+        self
+    }
+
+    /// The text leaves results open for some operands, or implementations follow it in different ways.
+    pub(super) const fn undefined_for_some(mut self) -> Self {
+        self.flags |= MAY_BE_UNDEFINED;
+        self
+    }
+
+    /// A result is sizes or positions of elements.
+    pub(super) const fn positions(mut self) -> Self {
+        if self.keeps_elements() || self.is_elementwise() {
+            panic!("positions are not elements of an operand");
+        }
+        self.flags |= MAKES_POSITIONS;
+        self
+    }
+
+    /// These operands are one number each: a scalar, or a vector of one element.
+    pub(super) const fn numbers(mut self, operands: &'static [usize]) -> Self {
+        self.scalars = operands;
+        self
+    }
+
+    pub(super) const fn attributes_are(mut self, attributes: &'static [AttributeTraits]) -> Self {
+        if !self.attributes.is_empty() {
+            panic!("the attributes are stated twice");
+        }
+        self.attributes = attributes;
+        self
+    }
+
+    pub(super) const fn excludes(mut self, exclusions: &'static [Exclusion]) -> Self {
+        self.exclusions = exclusions;
+        self
+    }
+
+    pub(super) const fn with_parallel(mut self, lists: &'static [&'static [Symbol]]) -> Self {
+        self.parallel = lists;
+        self
+    }
+}
+
+impl Traits {
+    /// Where the elements of the results come from.
+    #[must_use]
+    pub const fn elements(&self) -> Elements {
+        self.elements
+    }
+
+    /// Whether each element of a result depends on the elements of operands at its index only.
+    #[must_use]
+    pub const fn is_elementwise(&self) -> bool {
+        matches!(self.elements, Elements::Same | Elements::Elementwise | Elements::ElementwiseFirst)
+    }
+
+    /// Whether each element of a result is at the index of the one of the first operand that it is made of, and may also depend
+    /// on elements along the axes that the operator [combines](Self::combines).
+    #[must_use]
+    pub const fn keeps_indices(&self) -> bool {
+        self.is_elementwise() || matches!(self.elements, Elements::Normalized)
+    }
+
+    /// Whether the elements of the first result are elements of the first operand, unchanged.
+    #[must_use]
+    pub const fn keeps_elements(&self) -> bool {
+        use Elements::{Reordered, Reshaped, Same, Selected};
+        matches!(self.elements, Same | Reshaped | Reordered | Selected)
+    }
+
+    /// How results are rounded.
+    #[must_use]
+    pub const fn rounding(&self) -> Rounding {
+        self.rounding
+    }
+
+    /// Whether operands are broadcast.
+    #[must_use]
+    pub const fn broadcast(&self) -> Broadcast {
+        self.broadcast
+    }
+
+    /// Whether all operands are broadcast to the sizes of the result.
+    #[must_use]
+    pub const fn broadcasts(&self) -> bool {
+        matches!(self.broadcast, Broadcast::All)
+    }
+
+    /// Whether the two operands may be exchanged without changing a bit of the result, up to payloads of NaNs.
+    #[must_use]
+    pub const fn commutes(&self) -> bool {
+        self.flags & COMMUTES != 0
+    }
+
+    /// The axes along which elements are combined.
+    #[must_use]
+    pub const fn combines(&self) -> Combines {
+        self.combines
+    }
+
+    /// The operations of a node.
+    #[must_use]
+    pub const fn operations(&self) -> Operations {
+        self.operations
+    }
+
+    /// The work of a node.
+    #[must_use]
+    pub const fn weight(&self) -> Weight {
+        self.weight
+    }
+
+    /// The window that is moved over the first operand.
+    #[must_use]
+    pub const fn window(&self) -> Option<Window> {
+        self.window
+    }
+
+    /// The index of the operand that has the weights of a window.
+    #[must_use]
+    pub const fn window_weights(&self) -> Option<usize> {
+        match self.window {
+            Some(Window::Weights(index)) => Some(index),
+            _ => None,
+        }
+    }
+
+    /// Whether it computes as much for each element as there are elements of another axis.
+    #[must_use]
+    pub const fn contracts(&self) -> bool {
+        self.flags & CONTRACTS != 0
+    }
+
+    /// Whether no operand of its types makes it fail, and no result is larger than what is there already.
+    #[must_use]
+    pub const fn cannot_fail(&self) -> bool {
+        self.flags & CANNOT_FAIL != 0
+    }
+
+    /// Whether the text leaves results open for some operands, or implementations follow it in different ways.
+    #[must_use]
+    pub const fn may_be_undefined(&self) -> bool {
+        self.flags & MAY_BE_UNDEFINED != 0
+    }
+
+    /// Whether a result is sizes or positions of elements.
+    #[must_use]
+    pub const fn makes_positions(&self) -> bool {
+        self.flags & MAKES_POSITIONS != 0
+    }
+
+    /// The indices of the operands that are one number each.
+    #[must_use]
+    pub const fn scalars(&self) -> &'static [usize] {
+        self.scalars
+    }
+
+    /// What is known of attributes, oldest first.
+    #[must_use]
+    pub const fn attributes(&self) -> &'static [AttributeTraits] {
+        self.attributes
+    }
+}
+
+/// The traits of an operator, version by version.
+#[derive(Clone, Copy)]
+pub(super) struct Row {
+    domain: Symbol,
+    op: Symbol,
+    first: Traits,
+    later: &'static [(u16, Traits)],
+    pub(super) same_since: u16,
+    pub(super) replaced_by: Option<Symbol>,
+}
+
+/// The traits of an operator of the default domain.
+pub(super) const fn row(op: Symbol, traits: Traits) -> Row {
+    Row { domain: domain::ONNX, op, first: traits, later: &[], same_since: 0, replaced_by: None }
+}
+
+impl Row {
+    /// The same for an operator of another domain.
+    pub(super) const fn of(mut self, domain: Symbol) -> Self {
+        self.domain = domain;
+        self
+    }
+
+    /// Other traits from these versions on.
+    pub(super) const fn then(mut self, later: &'static [(u16, Traits)]) -> Self {
+        self.later = later;
+        self
+    }
+
+    /// From this version on, the operator means what it means in its newest version, apart from types and the form of operands.
+    pub(super) const fn same_since(mut self, version: u16) -> Self {
+        self.same_since = version;
+        self
+    }
+
+    /// The operator was withdrawn, and this one takes its place.
+    pub(super) const fn replaced_by(mut self, op: Symbol) -> Self {
+        self.replaced_by = Some(op);
+        self
+    }
+
+    /// The traits at a position: the first ones, or later ones.
+    pub(super) const fn traits(&self, version: usize) -> &Traits {
+        match version.checked_sub(1) {
+            None => &self.first,
+            Some(later) => &self.later[later].1,
+        }
+    }
+
+    /// Whether it is about the operator of a schema.
+    #[cfg(test)]
+    pub(super) fn is_of(&self, schema: &Schema) -> bool {
+        (self.domain, self.op) == (schema.domain(), schema.op())
+    }
+
+    /// The position of the traits that hold for a version.
+    const fn position(&self, since: i64) -> u8 {
+        let mut found = 0;
+        while found < self.later.len() && self.later[found].0 as i64 <= since {
+            found += 1;
+        }
+        found as u8
+    }
+}
+
+/// Where the traits of a schema are: the group, the row, and the position in the row.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    pub(super) group: u8,
+    pub(super) row: u8,
+    pub(super) version: u8,
+}
+
+const NOWHERE: Place = Place { group: u8::MAX, row: 0, version: 0 };
+
+/// The places of the traits of all schemas.
+pub(super) static PLACES: [Place; SchemaId::COUNT] = fold();
+
+#[expect(clippy::panic, reason = "it is evaluated by the compiler")]
+const fn fold() -> [Place; SchemaId::COUNT] {
+    let mut places = [NOWHERE; SchemaId::COUNT];
+    let mut group = 0;
+    while group < GROUPS.len() {
+        let mut row = 0;
+        while row < GROUPS[group].len() {
+            lay(&mut places, &GROUPS[group][row], group, row);
+            row += 1;
+        }
+        group += 1;
+    }
+    let mut at = 0;
+    while at < places.len() {
+        if places[at].group == u8::MAX {
+            panic!("an operator has no row of traits");
+        }
+        at += 1;
+    }
+    places
+}
+
+#[expect(clippy::panic, reason = "it is evaluated by the compiler")]
+const fn lay(places: &mut [Place; SchemaId::COUNT], row: &Row, group: usize, index: usize) {
+    let schemas = versions(row.domain, row.op);
+    if schemas.is_empty() {
+        panic!("traits of an operator that ONNX does not define");
+    }
+    let mut at = 0;
+    while at < schemas.len() {
+        let place = &mut places[schemas[at].id().index()];
+        if place.group != u8::MAX {
+            panic!("an operator has two rows of traits");
+        }
+        let version = row.position(schemas[at].since_version());
+        *place = Place { group: group as u8, row: index as u8, version };
+        at += 1;
+    }
+    let mut later = 0;
+    while later < row.later.len() {
+        if !has_version(schemas, row.later[later].0)
+            || later > 0 && row.later[later - 1].0 >= row.later[later].0
+        {
+            panic!("traits since a version that the operator does not have, or out of order");
+        }
+        check(schemas, &row.later[later].1);
+        later += 1;
+    }
+    check(schemas, &row.first);
+}
+
+/// Checks a row as if it were the only one.
+#[cfg(test)]
+pub(super) fn lay_alone(row: &Row) {
+    lay(&mut [NOWHERE; SchemaId::COUNT], row, 0, 0);
+}
+
+const fn has_version(schemas: &[Schema], since: u16) -> bool {
+    let mut at = 0;
+    while at < schemas.len() {
+        if schemas[at].since_version() == since as i64 {
+            return true;
+        }
+        at += 1;
+    }
+    false
+}
+
+/// Every attribute must be one of a version that the facts about it hold for, and an operator that commutes has two operands.
+#[expect(clippy::panic, reason = "it is evaluated by the compiler")]
+const fn check(schemas: &[Schema], traits: &Traits) {
+    let mut at = 0;
+    while at < traits.attributes.len() {
+        let mut is_known = false;
+        let mut version = 0;
+        while version < schemas.len() {
+            let schema = &schemas[version];
+            is_known |= schema.since_version() >= traits.attributes[at].first_version()
+                && schema.attribute(traits.attributes[at].name()).is_some();
+            version += 1;
+        }
+        if !is_known {
+            panic!("traits of an attribute that the operator does not have");
+        }
+        at += 1;
+    }
+    let newest = &schemas[schemas.len() - 1];
+    if traits.commutes() && matches!(newest.max_inputs(), Some(0 | 1)) {
+        panic!("an operator of one operand commutes");
+    }
+}
