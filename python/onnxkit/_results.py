@@ -264,7 +264,7 @@ def _worst(fields: dict[str, Any]) -> str:
 
 
 class Dequantized(_Result):
-    """A model of floats: `weights` and `pairs` are counts, `left` has what computes with quantized numbers; `model` is the model."""
+    """A model of floats: `weights`, `pairs` and `limits` (pairs that became `Clip`) are counts, `left` has what computes with quantized numbers; `model` is the model."""
 
     __slots__ = ("model",)
     model: Model

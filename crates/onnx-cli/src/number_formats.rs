@@ -57,7 +57,9 @@ pub(crate) fn convert(
             DequantizeOptions::default().with_registry(registry).with_data(&source).with_execution(execution);
         let done = dequantize(&mut loaded.model, &options)?;
         describe_floats(&done, out);
-        return Ok(json!({ "weights": done.weights, "pairs": done.pairs, "left": done.left.len() }));
+        return Ok(
+            json!({ "weights": done.weights, "pairs": done.pairs, "limits": done.limits, "left": done.left.len() }),
+        );
     }
     let half = if args.bfloat16 { Half::Bfloat16 } else { Half::Float16 };
     let except = context.nodes(&loaded.model, &args.except)?;
@@ -175,6 +177,12 @@ fn describe_floats(done: &Dequantized, out: &Out) {
         plural(done.weights as u64, "weight"),
         plural(done.pairs as u64, "pair")
     ));
+    if done.limits > 0 {
+        out.details_of_summary(&format!(
+            "{:>9} became  Clip: the range of the pair limited the value\n",
+            done.limits
+        ));
+    }
     let mut left: BTreeMap<&str, usize> = BTreeMap::new();
     for (op, _) in &done.left {
         *left.entry(op).or_default() += 1;

@@ -219,7 +219,12 @@ pub(crate) fn dequantize<'py>(
         execution.interrupt.check()?;
         let done = done.map_err(|error| dequantize_fault(&error))?;
         let left = done.left.iter().map(|(op, output)| json!({ "op": op, "output": output }));
-        Ok(json!({ "weights": done.weights, "pairs": done.pairs, "left": left.collect::<Vec<_>>() }))
+        Ok(json!({
+            "weights": done.weights,
+            "pairs": done.pairs,
+            "limits": done.limits,
+            "left": left.collect::<Vec<_>>(),
+        }))
     })?;
     Ok((to_py(py, &done)?, placed(py, model, snapshot, inplace)?))
 }

@@ -26,6 +26,7 @@ pub use self::calibrated::{Calibrated, CalibratedError, Calibration, quantize_ca
 pub use self::losses::{QuantizedValue, losses};
 use self::parameters::Parameters;
 pub use self::plan::StayReason;
+pub(crate) use self::plan::bounds;
 use self::plan::{Candidates, Plan};
 pub use self::ranges::{Ranges, RangesError};
 use crate::edits::count;

@@ -5,8 +5,11 @@ use std::fmt;
 use onnx_eval::{EvalOptions, NotConstant, constant};
 use onnx_ir::{EditError, Model, NodeId, OpsetScope, Position, ValueId};
 use onnx_schema::{Registry, op};
+use onnx_shape_infer::{InferOptions, infer};
 use onnx_types::tensor::{DataSource, NoData};
 use onnx_types::{Execution, Stopped};
+
+use super::pairs::Pair;
 
 /// What a dequantization did.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -16,6 +19,8 @@ pub struct Dequantized {
     pub weights: usize,
     /// Number of pairs of `QuantizeLinear` and `DequantizeLinear` that were removed.
     pub pairs: usize,
+    /// Number of them that limited numbers to a range that no operator in front of them has: they became `Clip`.
+    pub limits: usize,
     /// The nodes that are left and compute with quantized numbers: operator and name of the first output.
     pub left: Vec<(String, String)>,
 }
@@ -68,8 +73,9 @@ impl fmt::Debug for DequantizeOptions<'_> {
 }
 
 /// Replaces each `DequantizeLinear` of a constant by the floats that it computes, and removes pairs of `QuantizeLinear` and
-/// `DequantizeLinear` with the same parameters: values are not rounded there any more. Other quantized operators stay and are
-/// reported. Functions are not changed.
+/// `DequantizeLinear` with the same parameters: values are not rounded there any more. A pair that limits its operand becomes
+/// `Clip`, because it can have taken the place of an activation. Pairs with a scale for each channel or one that is computed, and
+/// other quantized operators, stay and are reported. Functions are not changed.
 ///
 /// # Errors
 ///
@@ -89,12 +95,16 @@ pub fn dequantize(
         .with_registry(options.registry)
         .with_data(options.data)
         .with_execution(options.execution.clone());
+    let known = InferOptions::default().with_registry(options.registry).with_data(options.data);
+    let inference = infer(model, &known.with_execution(options.execution.clone()));
     for node in nodes {
         options.execution.interrupt.check()?;
         let Some(output) = model.node(node).output(0) else { continue };
-        if let Some(input) = pair(model, node) {
-            replace(model, node, output, input)?;
+        if let Some(pair) = Pair::of(model, &inference, node, &run) {
+            let (floats, is_limit) = pair.floats(model, node)?;
+            replace(model, node, output, floats)?;
             done.pairs += 1;
+            done.limits += usize::from(is_limit);
             continue;
         }
         match constant(model, output, &run) {
@@ -137,19 +147,4 @@ fn is_quantized(model: &Model, node: NodeId) -> bool {
 fn replace(model: &mut Model, node: NodeId, old: ValueId, new: ValueId) -> Result<(), EditError> {
     model.replace_or_alias(old, new)?;
     if model.is_dead(node) { model.erase_node(node) } else { Ok(()) }
-}
-
-/// The operand of the `QuantizeLinear` in front of a node, if both have the same parameters.
-fn pair(model: &Model, node: NodeId) -> Option<ValueId> {
-    let second = model.node(node);
-    let first = model.input_producer(node, 0)?;
-    let first = model.node(first);
-    if !first.is(op::QUANTIZE_LINEAR) || first.graph() != second.graph() {
-        return None;
-    }
-    let is_same = |index| first.input(index) == second.input(index);
-    let is_same_attribute = |name| first.int(name) == second.int(name);
-    let attributes = [onnx_schema::attr::AXIS, onnx_schema::attr::BLOCK_SIZE];
-    let is_pair = is_same(1) && is_same(2) && attributes.into_iter().all(is_same_attribute);
-    first.input(0).filter(|_| is_pair)
 }

@@ -2,6 +2,7 @@
 
 mod dequantize;
 mod format;
+mod pairs;
 
 use std::collections::HashSet;
 use std::fmt;

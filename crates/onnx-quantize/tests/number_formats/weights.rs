@@ -96,9 +96,95 @@ fn pairs_of_activations_are_removed() {
     }"#;
     let mut source = model(text);
     let done = dequantize(&mut source, &DequantizeOptions::default()).unwrap();
-    assert_eq!((done.pairs, done.left.len()), (1, 2), "{}", text_of(&source));
+    assert_eq!((done.pairs, done.limits, done.left.len()), (1, 1, 2), "{}", text_of(&source));
     assert_is_valid(&source);
-    assert!(text_of(&source).contains("y = Relu (x)"));
+    assert!(text_of(&source).contains("y = Relu (x_limited)"), "{}", text_of(&source));
+}
+
+/// Operators in front of a pair, the parameters of the pair, and whether it limits what they give.
+const LIMITS: &[(&str, &str, bool)] = &[
+    // The range of the pair is that of a `Relu` that a quantizer has left out.
+    ("v = Neg (x)", "float s = {0.125}, uint8 z = {0}", true),
+    ("v = Relu (x)", "float s = {0.125}, uint8 z = {0}", true),
+    ("v = Sigmoid (x)", "float s = {0.0078125}, uint8 z = {0}", false),
+    ("v = Sigmoid (x)", "float s = {0.00390625}, uint8 z = {0}", true),
+    ("v = Sigmoid (x)", "float s = {0.0078125}, int8 z = {-128}", false),
+    ("v = Tanh (x)", "float s = {0.0078125}, int8 z = {0}", true),
+    ("v = Tanh (x)", "float s = {0.015625}, int8 z = {0}", false),
+    (
+        "lo = Constant <value = float {0}> () hi = Constant <value = float {6}> () c = Clip (x, lo, hi) v = Transpose (c)",
+        "float s = {0.03125}, uint8 z = {0}",
+        false,
+    ),
+    ("v = Neg (x)", "float s = {0.125}, float8e4m3fn z = {0}", true),
+    ("v = Neg (x)", "float s = {0.125}, int4 z = {0}", true),
+    ("v = Neg (x)", "float s = {0.0009765625}, uint16 z = {32768}", true),
+];
+
+#[test]
+fn pairs_that_limit_numbers_become_clip() {
+    for version in [21, 23] {
+        for (front, parameters, is_limit) in LIMITS {
+            let text = format!(
+                r#"<ir_version: 11, opset_import: ["": {version}]> g (float[N] x) => (float[N] y) <{parameters}> {{
+                    {front} q = QuantizeLinear (v, s, z) d = DequantizeLinear (q, s, z) y = Neg (d)
+                }}"#
+            );
+            let source = model(&text);
+            let mut back = source.clone();
+            let done = dequantize(&mut back, &DequantizeOptions::default()).unwrap();
+            assert_eq!((done.pairs, done.limits, done.left.len()), (1, usize::from(*is_limit), 0), "{text}");
+            assert_is_valid(&back);
+            assert_eq!(text_of(&back).contains("_limited = Clip"), *is_limit, "{}", text_of(&back));
+            // Generated inputs are beyond the ranges. What is left is rounding: half a step, or an eighth of a float of 8 bits.
+            for output in measure(&source, &back, &MeasureOptions::default()).unwrap() {
+                assert!(
+                    output.max_error <= if parameters.contains("float8") { 4.0 } else { 0.0626 },
+                    "{text} {output:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn pairs_whose_parameters_are_no_constants_of_one_element_stay() {
+    for (parameters, more) in [
+        ("float[3] s = {0.5, 0.25, 1}, uint8[3] z = {0, 0, 0}", ""),
+        ("uint8 z = {0}", "m = ReduceMax <keepdims = 0> (x) s = Abs (m)"),
+        ("float s = {0}, uint8 z = {0}", ""),
+    ] {
+        let text = format!(
+            r#"<ir_version: 11, opset_import: ["": 21]> g (float[N,3] x) => (float[N,3] y) <{parameters}> {{
+                {more} q = QuantizeLinear (x, s, z) d = DequantizeLinear (q, s, z) y = Neg (d)
+            }}"#
+        );
+        let mut source = model(&text);
+        let done = dequantize(&mut source, &DequantizeOptions::default()).unwrap();
+        assert_eq!((done.pairs, done.left.len()), (0, 2), "{text}");
+    }
+    // The result has another type than the operand.
+    let text = r#"<ir_version: 11, opset_import: ["": 23]> g (int32[N] x) => (float[N] y) <float s = {0.5}, uint8 z = {0}> {
+        q = QuantizeLinear (x, s, z) y = DequantizeLinear (q, s, z)
+    }"#;
+    let mut source = model(text);
+    let done = dequantize(&mut source, &DequantizeOptions::default()).unwrap();
+    assert_eq!((done.pairs, done.left.len()), (0, 2));
+    assert_is_valid(&source);
+}
+
+/// Before version 11, the bounds are attributes.
+#[test]
+fn bounds_have_the_form_of_the_version() {
+    let text = r#"<ir_version: 5, opset_import: ["": 10]> g (float[N] x) => (float[N] y) {
+        s = Constant <value = float {0.5}> () z = Constant <value = uint8 {10}> ()
+        q = QuantizeLinear (x, s, z) d = DequantizeLinear (q, s, z) y = Neg (d)
+    }"#;
+    let mut source = model(text);
+    let done = dequantize(&mut source, &DequantizeOptions::default()).unwrap();
+    assert_eq!((done.pairs, done.limits, done.left.len()), (1, 1, 0));
+    assert_is_valid(&source);
+    assert!(text_of(&source).contains("Clip <min = -5.0, max = 122.5> (x)"), "{}", text_of(&source));
 }
 
 #[test]
