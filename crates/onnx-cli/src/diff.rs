@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use onnx_compose::weights::weights;
-use onnx_compose::{Aspect, ChangeKind, ChangedElement, Diff, DiffOptions, ModelChange, diff};
 use onnx_diag::{Clean, Locus};
-use onnx_ir::Selectors;
+use onnx_diff::{Aspect, ChangeKind, ChangedElement, Diff, DiffOptions, ModelChange, diff};
+use onnx_select::Selectors;
 use onnx_text::PrintOptions;
+use onnx_weights::weights;
 use serde_json::{Value as Json, json};
 
 use crate::args::DiffArgs;

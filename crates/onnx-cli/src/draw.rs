@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use onnx_codec::file::{FileKind, write_file};
-use onnx_compose::{ModelFacts, Selection};
 use onnx_draw::{Coloring, DrawError, HtmlOptions, Marks, PictureStyle, Scene, SceneOptions, html, svg};
 use onnx_ir::{GraphId, Model, NodeId};
 use onnx_schema::Registry;
+use onnx_select::{ModelFacts, Selection};
 
 use crate::args::{ColorBy, DrawArgs};
 use crate::exit::{Failure, LibraryError, Outcome};

@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
-use onnx_compose::{ModelFacts, Selection};
-use onnx_ir::{Element, Model, NodeId, Places, Selectors, ValueId};
+use onnx_ir::{Model, NodeId, Places, ValueId};
+use onnx_select::{Element, Selectors};
+use onnx_select::{ModelFacts, Selection};
 use onnx_types::Symbol;
 use serde::Serialize;
 

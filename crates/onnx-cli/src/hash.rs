@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use onnx_compose::{
+use onnx_diff::{
     Digest, HASH_VERSION, HashError, HashOptions, hash_interface, hash_model, hash_structure, hash_weights,
 };
 use serde::Serialize;

@@ -2,14 +2,15 @@
 
 use std::collections::{HashMap, HashSet};
 
-use onnx_compose::SelectError;
 use onnx_diag::Sink;
 use onnx_functions::{
     Convert, FunctionPattern, FunctionSelector, InlineError, InlineOptions, Inlined, InlinedFunction, Naming,
     expand, inline,
 };
-use onnx_ir::{FunctionId, Model, NodeId, Selectors, ValueTypes};
+use onnx_ir::{FunctionId, Model, NodeId, ValueTypes};
 use onnx_schema::{Registry, Schema};
+use onnx_select::SelectError;
+use onnx_select::Selectors;
 use onnx_shape_infer::{InferOptions, infer};
 use onnx_version::{ConvertFunctions, ConvertOptions};
 use serde::Serialize;
@@ -250,7 +251,7 @@ fn matches(selector: &FunctionSelector, schema: &Schema) -> bool {
 /// The calls that a selector of nodes denotes, those in functions included: of functions, and with `bodies` of operators.
 fn nodes(model: &Model, context: &Context, text: &str, bodies: bool) -> Result<Vec<NodeId>, Failure> {
     let facts = context.facts(model);
-    let mut nodes = match onnx_compose::Selection::new(&facts).with_functions().nodes(text) {
+    let mut nodes = match onnx_select::Selection::new(&facts).with_functions().nodes(text) {
         // The message of the caller is also about functions.
         Err(SelectError::Nothing { .. }) => return Ok(Vec::new()),
         found => found?,
@@ -335,7 +336,7 @@ impl<'a> Item<'a> {
             let calls = function.kept.iter().take(listed).filter_map(|&index| done.calls.get(index));
             let kept = calls.filter_map(|call| {
                 let reason = call.result.as_ref().err()?.to_string();
-                let node = model.get_node(call.node).map(|_| onnx_ir::Element::Node(call.node));
+                let node = model.get_node(call.node).map(|_| onnx_select::Element::Node(call.node));
                 let selector = node.and_then(|node| selectors.text(node));
                 Some(Kept { path: done.path(call, model), selector, reason })
             });

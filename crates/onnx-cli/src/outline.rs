@@ -4,8 +4,9 @@ use onnx_diag::{Diagnostic, Locus, Sink};
 use onnx_functions::{
     FunctionReason, OutlineError, OutlineOptions, OutlinedBlock, outline, outline_repeated, rules,
 };
-use onnx_ir::{Element, FunctionId, Model, NodeId, Places, Selectors};
+use onnx_ir::{FunctionId, Model, NodeId, Places};
 use onnx_schema::Registry;
+use onnx_select::{Element, Selectors};
 use serde::Serialize;
 
 use crate::args::{Changed, ExternalArgs, OutlineArgs};

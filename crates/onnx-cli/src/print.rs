@@ -5,10 +5,10 @@ use std::io::Write;
 use std::path::Path;
 
 use onnx_codec::InputFiles;
-use onnx_compose::Selection;
 use onnx_diag::Sink;
 use onnx_diag::render::text;
 use onnx_ir::Model;
+use onnx_select::Selection;
 use onnx_text::{PrintOptions, Printed, print_function, print_graph, print_nodes};
 use onnx_types::tensor::{NoData, Tensor};
 use sha2::{Digest as _, Sha256};

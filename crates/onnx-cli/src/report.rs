@@ -7,7 +7,8 @@ use onnx_codec::WriteOptions;
 use onnx_codec::file::{FileKind, write_file};
 use onnx_diag::render::{github, json, sarif};
 use onnx_diag::{CommandReport, Locus, Output, Rule, Sink, Status, Tool};
-use onnx_ir::{Model, Selectors};
+use onnx_ir::Model;
+use onnx_select::Selectors;
 
 use crate::args::{COMMON, Command, DebugArgs, DebugCommand};
 use crate::exit::{Failure, Outcome};

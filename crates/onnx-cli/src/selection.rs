@@ -3,9 +3,10 @@
 use std::collections::HashSet;
 
 use onnx_codec::FileSource;
-use onnx_compose::{ModelFacts, SelectError, Selection};
-use onnx_ir::{Model, NodeId, Selector, ValueId};
+use onnx_ir::{Model, NodeId, ValueId};
 use onnx_schema::{Registry, Schema};
+use onnx_select::Selector;
+use onnx_select::{ModelFacts, SelectError, Selection};
 use onnx_types::{ElemType, Execution};
 
 use crate::exit::{Failure, LibraryError};

@@ -15,10 +15,10 @@ use std::path::Path;
 use onnx_codec::{
     DataFile, EncodeOptions, ExternalizeOptions, InlineDataOptions, InputFiles, encode, externalize, inline,
 };
-use onnx_compose::weights::STRIPPED_LOCATION;
 use onnx_ir::Model;
 use onnx_types::tensor::{DataErrorReason, DataSource, NoData, Payload, Tensor};
 use onnx_types::{ElemType, Execution, Limits};
+use onnx_weights::STRIPPED_LOCATION;
 
 pub(crate) use strip::generate_stripped;
 

@@ -1,4 +1,4 @@
-//! Extraction, merging, splitting, editing, comparison and reduction of models.
+//! Extraction, merging, splitting, editing and reduction of models.
 //!
 //! Weights are shared and never read, so the size of a model does not matter. Every operation keeps functions, metadata,
 //! declared types and the names of the interface, and either leaves a valid model or refuses and leaves the model unchanged.
@@ -85,11 +85,6 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # Select
-//!
-//! [`Selection`] returns the nodes and values that a selector denotes: by name, by operator, by what is known of them, or by the
-//! paths between others.
-//!
 //! # Reduce
 //!
 //! [`reduce`] returns the smallest model that has a property, such as that another program fails on it.
@@ -101,35 +96,21 @@
 #![forbid(unsafe_code)]
 
 mod boundary;
-pub mod cost;
-mod diff;
 mod error;
 mod extract;
-mod hash;
 mod interface;
 mod merge;
 mod metadata;
 mod reduce;
 mod rename;
 pub mod rules;
-pub mod safetensors;
-mod select;
 mod sizes;
 mod split;
 mod target;
-pub mod weights;
 
 pub use boundary::{add_input, initializer_to_input, is_output, remove_input, set_inputs, set_outputs};
-pub use diff::{
-    Aspect, AspectKind, ChangeKind, ChangedElement, CorrespondingValues, Diff, DiffOptions, ModelChange,
-    corresponding_values, diff,
-};
 pub use error::{ComposeError, Uncovered};
 pub use extract::{ExtractOptions, Extracted, extract, extract_nodes};
-pub use hash::{
-    Digest, HASH_VERSION, HashError, HashOptions, ModelHash, hash_interface, hash_model, hash_structure,
-    hash_weights,
-};
 pub use merge::{
     Connection, MergeError, MergeOptions, Merged, Raised, Renamed, RenamedKind, connections_by_name, merge,
 };
@@ -138,7 +119,6 @@ pub use reduce::{ReduceError, ReduceOptions, Reduction, reduce};
 pub use rename::{
     FunctionName, NameChanges, NameCollision, NewNames, RenameKinds, RenameRule, rename, set_names,
 };
-pub use select::{ModelFacts, SelectError, Selection};
 pub use sizes::{EditOptions, FixedSize, NewSize, Resized, SizeChange, SizeTarget, resize};
 pub use split::{Parts, SplitOptions, SplitPart, Splitting, split};
 pub use target::{

@@ -4,7 +4,8 @@
 
 use onnx_check::{CheckOptions, check};
 use onnx_compose::{ComposeError, ExtractOptions, extract, extract_nodes};
-use onnx_ir::{Model, Selectors, ValueId};
+use onnx_ir::{Model, ValueId};
+use onnx_select::Selectors;
 use onnx_text::{ParseOptions, PrintOptions, parse_model, print_model};
 
 fn model(text: &str) -> Model {

@@ -1,7 +1,7 @@
 //! What the caller knows about nodes, and the colors that it gives to boxes.
 
 use onnx_diag::Severity;
-use onnx_ir::{Element, Model, NodeId};
+use onnx_ir::NodeId;
 use slotmap::SecondaryMap;
 
 /// What a color means.
@@ -28,21 +28,13 @@ pub struct Marks {
 }
 
 impl Marks {
-    /// Adds a diagnostic to the node that it is about; `None` if it is about something else.
-    pub fn add_finding(
-        &mut self,
-        model: &Model,
-        element: Option<Element>,
-        severity: Severity,
-    ) -> Option<NodeId> {
-        let node = match element? {
-            Element::Node(node) => node,
-            Element::Value(value) => model.value(value).producer()?,
-            Element::Graph(graph) => model.owner_node(graph)?,
-        };
-        let entry = self.findings.entry(node)?.or_insert((severity, 0));
-        entry.0 = entry.0.max(severity);
-        entry.1 += 1;
-        Some(node)
+    /// Adds a diagnostic to the node that it is about.
+    pub fn add_finding(&mut self, node: NodeId, severity: Severity) {
+        // The key of an erased node has no entry.
+        if let Some(entry) = self.findings.entry(node) {
+            let entry = entry.or_insert((severity, 0));
+            entry.0 = entry.0.max(severity);
+            entry.1 += 1;
+        }
     }
 }

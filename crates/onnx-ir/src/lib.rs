@@ -153,6 +153,7 @@ mod display;
 mod edit;
 mod entity;
 mod extras;
+mod glob;
 mod graph;
 mod import;
 mod info;
@@ -167,9 +168,9 @@ mod order;
 mod petgraph_view;
 mod places;
 mod provenance;
+mod quoted;
 mod resolve;
 mod scope;
-mod selector;
 mod sort;
 mod tensors;
 #[cfg(test)]
@@ -196,6 +197,7 @@ pub use extras::{
     DeviceGroup, Extras, Metadata, MetadataEntry, NodeDeviceConfiguration, ShardSize, ShardedDim, Sharding,
     SimpleSharding, Source, ValueRef, metadata_value, set_metadata,
 };
+pub use glob::Glob;
 pub use graph::{
     Function, FunctionInfo, Graph, GraphInfo, GraphOutput, Owner, QuantAnnotation, QuantParameter,
 };
@@ -212,11 +214,8 @@ pub use order::Position;
 pub use petgraph_view::{GraphView, Neighbors, Visited};
 pub use places::Places;
 pub use provenance::{Derivation, DerivationId, DerivationSource, Origin};
+pub use quoted::{QuotedError, read_quoted};
 pub use resolve::{Callee, FIRST_IR_WITH_IMPORTS, OpsetScope, OpsetVersions};
-pub use selector::{
-    Direction, Element, ElementSet, Glob, NumberRange, NumberRelation, Refinement, Selector, SelectorError,
-    SelectorFacts, SelectorScope, Selectors, TextPattern, ValueFact,
-};
 pub use sort::Cycle;
 pub use tensors::{TensorHolder, TensorPart, TensorPlace};
 pub use value::{Def, InfoEntry, OwnInfo, Use, User, Value};

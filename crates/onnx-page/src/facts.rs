@@ -1,12 +1,13 @@
 //! What other crates find out about a model, as marks and groups of a picture.
 
 use onnx_check::{CheckOptions, check};
-use onnx_compose::cost::{Cost, CostOptions, cost};
+use onnx_cost::{Cost, CostOptions, cost};
 use onnx_diag::{Severity, Sink};
 use onnx_draw::{Group, Marks};
 use onnx_functions::{OutlineOptions, repeated_blocks};
-use onnx_ir::{Model, NodeId, Selectors};
+use onnx_ir::{Model, NodeId};
 use onnx_schema::Registry;
+use onnx_select::Selectors;
 use onnx_shape_infer::Inference;
 use onnx_types::Execution;
 
@@ -57,7 +58,9 @@ pub fn findings(model: &Model, inference: &Inference, registry: &Registry, execu
 pub fn mark_findings(model: &Model, found: &Sink, marks: &mut Marks) {
     let selectors = Selectors::new(model);
     for finding in found.diagnostics().iter().filter(|finding| finding.severity > Severity::Note) {
-        marks.add_finding(model, selectors.element(&finding.locus), finding.severity);
+        if let Some(node) = selectors.element(&finding.locus).and_then(|element| element.node(model)) {
+            marks.add_finding(node, finding.severity);
+        }
     }
 }
 

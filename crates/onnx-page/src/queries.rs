@@ -3,13 +3,15 @@
 use std::fmt::Write as _;
 
 use onnx_check::{CheckOptions, invalid_nodes, is_fixable};
-use onnx_compose::cost::{Amount, CostOptions, cost as count};
-use onnx_compose::{ModelFacts, Selection, Target};
+use onnx_compose::Target;
+use onnx_cost::{Amount, CostOptions, cost as count};
 use onnx_diag::{Clean, Severity};
 use onnx_draw::{ItemKind, Marks, shown, type_text};
-use onnx_ir::{Callee, Element, Model, NodeId, Places, Selectors, ValueId};
+use onnx_ir::{Callee, Model, NodeId, Places, ValueId};
 use onnx_pass::{Idioms, PassOptions};
 use onnx_rewrite::{IdiomSet, RuleSet, simplification};
+use onnx_select::{Element, Selectors};
+use onnx_select::{ModelFacts, Selection};
 use onnx_text::{PrintOptions, print_graph, print_nodes};
 use serde_json::{Value, json};
 

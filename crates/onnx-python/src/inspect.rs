@@ -7,11 +7,11 @@ use onnxkit::check as checker;
 use onnxkit::check::{CheckOptions, ExternalFiles, Profile};
 use onnxkit::compose::cost::{Amount, CostError, CostOptions, cost as cost_of};
 use onnxkit::compose::{
-    DiffOptions, HashError, HashOptions, ModelFacts, Selection, diff as diff_of, hash_model,
+    DiffOptions, Element, HashError, HashOptions, ModelFacts, Selection, diff as diff_of, hash_model,
 };
 use onnxkit::eval::compare::Tolerances;
 use onnxkit::infer::{Gap, InferOptions, Inference as Types, MergePolicy, infer as infer_types};
-use onnxkit::ir::{self, Element, GraphOutput, ValueId};
+use onnxkit::ir::{self, GraphOutput, ValueId};
 use onnxkit::schema::{DeclaredSchema, SchemaRef};
 use onnxkit::types::tensor::{DataError, DataSource, Payload};
 use onnxkit::types::{Symbol, Type};

@@ -17,7 +17,11 @@
 //! | passes whose edits are proved | [`pass`] | `onnx-pass` |
 //! | rewrite rules | [`rewrite`] | `onnx-rewrite` |
 //! | convert between versions of operator sets | [`version`] | `onnx-version` |
-//! | extract, merge, split, edit, compare and reduce models | [`compose`] | `onnx-compose` |
+//! | extract, merge, split, edit and reduce models | [`compose`] | `onnx-compose` |
+//! | compare models, and their hashes | [`compose`] | `onnx-diff` |
+//! | select nodes and values | [`compose`] | `onnx-select` |
+//! | count operations and memory | [`compose::cost`] | `onnx-cost` |
+//! | list, replace and strip weights | [`compose::weights`] | `onnx-weights` |
 //! | half precision and quantized weights | [`quantize`] | `onnx-quantize` |
 //! | generate valid models | `smith` (feature) | `onnx-smith` |
 //! | element types, shapes, tensors, limits | [`types`] | `onnx-types` |
@@ -169,11 +173,20 @@
 #[cfg(feature = "formats")]
 mod load;
 
+/// Operations on whole models: the contents of `onnx-compose`, `onnx-diff` and `onnx-select`, with costs and weights as modules.
+pub mod compose {
+    pub use onnx_compose::*;
+    pub use onnx_cost as cost;
+    pub use onnx_diff::*;
+    pub use onnx_select::*;
+    pub use onnx_weights as weights;
+    pub use onnx_weights::safetensors;
+}
+
 #[cfg(feature = "formats")]
 pub use load::{LoadAnyError, decode_any, load_any};
 pub use onnx_check as check;
 pub use onnx_codec as codec;
-pub use onnx_compose as compose;
 pub use onnx_diag as diag;
 pub use onnx_eval as eval;
 #[cfg(feature = "formats")]

@@ -2,7 +2,7 @@
 //!
 //! The assertions are made by the compiler; a type that loses the property does not compile.
 
-use onnxkit::{check, codec, diag, eval, formats, infer, ir, ops, pass, proto, schema, smith, text, types};
+use onnxkit::{check, codec, compose, diag, eval, formats, infer, ir, ops, pass, proto, schema, smith, text, types};
 
 const fn shared<T: Send + Sync>() {}
 
@@ -13,6 +13,7 @@ const _: () = {
     error::<codec::EncodeError>();
     error::<codec::LoadError>();
     error::<codec::SaveError>();
+    error::<compose::SelectorError>();
     error::<codec::ExternalizeError>();
     error::<codec::FileError>();
     error::<codec::message::MessageError>();
@@ -26,7 +27,6 @@ const _: () = {
     error::<ir::Cycle>();
     error::<ir::EditError>();
     error::<ir::Fault>();
-    error::<ir::SelectorError>();
     error::<ops::MakeError>();
     error::<ops::Mismatch>();
     error::<pass::EquivalenceError>();

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use onnx_compose::{CorrespondingValues, DiffOptions, corresponding_values};
+use onnx_diff::{CorrespondingValues, DiffOptions, corresponding_values};
 use onnx_ir::{Model, NodeId, ValueId};
 use onnx_types::tensor::NoData;
 

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use onnx_eval::compare::{Compared, Comparison, DEFAULTS, Difference, First, Side, Tolerances};
-use onnx_ir::{Element, Model, NodeId, Selectors};
+use onnx_ir::{Model, NodeId};
+use onnx_select::{Element, Selectors};
 use onnx_types::ElemType;
 use serde_json::{Value as Json, json};
 

@@ -3,7 +3,7 @@
 mod sizes;
 mod text;
 
-use onnx_compose::cost::{Amount, Cost, CostError, CostOptions, NodeCost, OperatorCost, cost};
+use onnx_cost::{Amount, Cost, CostError, CostOptions, NodeCost, OperatorCost, cost};
 use serde_json::{Value, json};
 
 use crate::args::CostArgs;

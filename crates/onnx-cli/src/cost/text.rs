@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 
-use onnx_compose::cost::{Amount, Cost, NodeCost};
+use onnx_cost::{Amount, Cost, NodeCost};
 use onnx_diag::Clean;
 
 use super::domain;

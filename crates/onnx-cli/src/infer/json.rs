@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use onnx_ir::{Element, Model, Selectors, ValueId};
+use onnx_ir::{Model, ValueId};
+use onnx_select::{Element, Selectors};
 use onnx_shape_infer::{Explanation, Inference, Missing, Unknown};
 use serde::Serialize;
 

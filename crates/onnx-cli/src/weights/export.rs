@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 use onnx_codec::file::{FileKind, FileSet, write_file};
 use onnx_codec::{ExternalizeError, FileError, FileSource, WriteOptions};
-use onnx_compose::safetensors::{Layout, LayoutOptions, layout};
-use onnx_compose::weights::Weight;
 use onnx_eval::Value;
 use onnx_types::ElemType;
 use onnx_types::tensor::{Payload, Tensor};
+use onnx_weights::Weight;
+use onnx_weights::safetensors::{Layout, LayoutOptions, layout};
 use serde_json::json;
 
 use super::verbs::{chosen, loaded, report};

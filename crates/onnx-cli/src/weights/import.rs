@@ -5,11 +5,11 @@ use std::path::Path;
 
 use onnx_codec::ReadMode;
 use onnx_codec::file::read;
-use onnx_compose::safetensors::{Safetensors, parse, parse_index};
-use onnx_compose::weights::{Replacement, Weight, WeightError, replace, restore, stripped_seed, weights};
 use onnx_eval::Value;
 use onnx_types::tensor::Tensor;
 use onnx_types::{Shape, Type};
+use onnx_weights::safetensors::{Safetensors, parse, parse_index};
+use onnx_weights::{Replacement, Weight, WeightError, replace, restore, stripped_seed, weights};
 use serde_json::json;
 
 use super::place;

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use onnx_compose::weights::Weight;
-use onnx_ir::Selectors;
+use onnx_select::Selectors;
 use onnx_types::tensor::Payload;
+use onnx_weights::Weight;
 use serde_json::json;
 
 use super::verbs::{chosen, facts, loaded, report, ty};

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use onnx_ir::Selectors;
+use onnx_select::Selectors;
 use serde_json::{Value, json};
 
 use super::verbs::{chosen, facts, loaded, report, ty};

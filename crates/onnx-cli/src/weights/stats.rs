@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 use std::fmt::Write as _;
 
-use onnx_compose::weights::{Anomaly, Weight, anomalies, anomaly_order};
 use onnx_eval::{Extremum, Statistics};
-use onnx_ir::Selectors;
+use onnx_select::Selectors;
+use onnx_weights::{Anomaly, Weight, anomalies, anomaly_order};
 use serde_json::{Value, json};
 
 use super::list::MOST_LINES;

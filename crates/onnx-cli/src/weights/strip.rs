@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use onnx_compose::weights::{StripOptions, restore, strip, stripped_seed};
 use onnx_ir::TensorPlace;
+use onnx_weights::{StripOptions, restore, strip, stripped_seed};
 use serde_json::json;
 
 use super::verbs::{chosen, report};

@@ -2,11 +2,12 @@
 
 use std::collections::HashSet;
 
-use onnx_compose::safetensors::SafetensorsError;
-use onnx_compose::weights::{Weight, WeightError, weights};
-use onnx_ir::{Element, Model, Selectors, ValueId};
+use onnx_ir::{Model, ValueId};
+use onnx_select::{Element, Selectors};
 use onnx_types::ElemType;
 use onnx_types::tensor::{Payload, Tensor};
+use onnx_weights::safetensors::SafetensorsError;
+use onnx_weights::{Weight, WeightError, weights};
 use serde_json::{Value, json};
 
 use super::{export, import, list, show, stats, strip};

@@ -262,27 +262,6 @@ fn calls_in_training_graphs_are_inlined() {
 }
 
 #[test]
-fn a_diagnostic_in_inlined_code_names_the_call_and_the_function() {
-    let mut model = parse(
-        r#"<ir_version: 10, opset_import: ["": 20, "my": 1]>
-        g (float[N] x) => (float[N] y) { ["outer"] y = my.Twice (x) }
-        <domain: "my", opset_import: ["": 20, "my": 1]> Twice (p) => (q) { ["inner"] q = my.Once (p) }
-        <domain: "my", opset_import: ["": 20]> Once (p) => (q) { q = Relu <unknown = 1> (p) }"#,
-    );
-    inline_all(&mut model, &InlineOptions::default()).unwrap();
-    let mut found = onnx_check::check(&model, &onnx_check::CheckOptions::default());
-    let selectors = onnx_ir::Selectors::new(&model);
-    found.add_notes(|locus| selectors.derivation_of_locus(locus));
-    let diagnostic = found.diagnostics().iter().find(|found| found.message.contains("unknown")).unwrap();
-    assert_eq!(
-        diagnostic.notes.last().map(String::as_str),
-        Some(
-            "made by inline from `Once` (`inner`) and `Relu`, which was made by inline from `Twice` (`outer`) and `Once` (`inner`)"
-        )
-    );
-}
-
-#[test]
 fn nodes_that_call_a_standard_operator_instead_are_reported() {
     let mut model = parse(
         r#"<ir_version: 10, opset_import: ["": 20]>

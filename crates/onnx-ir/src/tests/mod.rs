@@ -8,7 +8,6 @@ mod names;
 mod order;
 mod resolve;
 mod script;
-mod selector;
 mod structure;
 mod views;
 

@@ -49,8 +49,7 @@ impl Parser<'_> {
         let mut last = match self.peek().filter(|token| token.kind == TokenKind::String) {
             Some(token) => {
                 self.bump();
-                let name = onnx_ir::Selector::parse(token.text);
-                let Ok(onnx_ir::Selector::Name(name)) = name else {
+                let Ok((name, "")) = onnx_ir::read_quoted(token.text) else {
                     return Err(Mistake::syntax(token.at, "the name between quotes does not end"));
                 };
                 let var = self.fresh("", token.at);

@@ -10,9 +10,9 @@ use std::sync::{Mutex, PoisonError};
 use bytes::Bytes;
 use onnx_codec::{DecodeOptions, decode};
 use onnx_compose::{
-    Connection, ExtractOptions, MergeOptions, Merged, RenameKinds, RenameRule, extract, hash_structure,
-    merge, rename,
+    Connection, ExtractOptions, MergeOptions, Merged, RenameKinds, RenameRule, extract, merge, rename,
 };
+use onnx_diff::hash_structure;
 use onnx_ir::{Def, GraphOutput, Model, NodeId, ValueId};
 use onnx_types::Execution;
 use serde_json::Value;
