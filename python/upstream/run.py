@@ -2,8 +2,9 @@
 
     python python/upstream/run.py --work target/upstream
 
-The tests come from the source package of `onnx`, which pip downloads; nothing of them is kept in this repository. They run in a
-separate environment, in which the package `onnxkit` of this interpreter is visible, or that of `--package`. The table has the
+The tests come from the source package of `onnx`, which pip downloads; nothing of them is kept in this repository. Without a network,
+`--sources` names the source package, and pip reads the other packages from the folder that `PIP_FIND_LINKS` names. The tests run in
+a separate environment, in which the package `onnxkit` of this interpreter is visible, or that of `--package`. The table has the
 passed tests of each file. Tests of inference that fail run again with a comparison that accepts more specific types. Differences
 are compared with `expected.toml`, which has a reason for each of them. The exit status is 1 if a test fails that is not listed, or
 passes although it is.
@@ -17,9 +18,12 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
+import time
 import tomllib
 from collections import Counter
 from pathlib import Path
+from typing import NamedTuple
 
 HERE = Path(__file__).resolve().parent
 ONNX = "1.23.2"
@@ -38,31 +42,54 @@ def environment(work: Path) -> Path:
     if not (marker.exists() and marker.read_text() == " ".join(PACKAGES)):
         print(f"making an environment with {', '.join(PACKAGES)}", flush=True)
         subprocess.run([sys.executable, "-m", "venv", "--clear", work / "venv"], check=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", *PACKAGES], check=True, timeout=TIMEOUT)
+        done = subprocess.run([python, "-m", "pip", "install", "--quiet", *PACKAGES], timeout=TIMEOUT, check=False)
+        if done.returncode:
+            raise SystemExit(
+                "the packages cannot be installed; without a network, download them with `pip download` where there is one, and "
+                "set PIP_NO_INDEX=1 and PIP_FIND_LINKS to their folder"
+            )
         marker.write_text(" ".join(PACKAGES))
     return python
 
 
-def tests(work: Path, python: Path) -> Path:
+def tests(work: Path, python: Path, sources: Path | None) -> Path:
     """The folder of the tests, which are taken from the source package once."""
     folder = work / f"tests-{ONNX}"
-    if not folder.exists():
-        download = work / "download"
-        shutil.rmtree(download, ignore_errors=True)
-        download.mkdir(parents=True)
-        print(f"downloading the source package of onnx {ONNX}", flush=True)
-        # pip unpacks the package and fails to build its metadata, for which nothing is installed. `--no-clean` keeps the files.
-        options = ["--no-binary", ":all:", "--no-deps", "--no-build-isolation", "--no-clean"]
-        done = subprocess.run(
-            [python, "-m", "pip", "download", f"onnx=={ONNX}", *options], cwd=download,
-            env={**os.environ, "TMPDIR": str(download)}, capture_output=True, text=True, timeout=TIMEOUT, check=False,
+    if folder.exists() and sources is None:
+        return folder
+    unpacked = work / "download"
+    shutil.rmtree(unpacked, ignore_errors=True)
+    unpacked.mkdir(parents=True)
+    problem = ""
+    if sources is None:
+        problem = downloaded(unpacked, python)
+    elif sources.is_file():
+        with tarfile.open(sources) as archive:
+            archive.extractall(unpacked, filter="data")
+    found = list((sources if sources is not None and sources.is_dir() else unpacked).glob("**/tests/python"))
+    if not found:
+        raise SystemExit(
+            f"{problem}there are no sources of onnx {ONNX}; without a network, give the source package onnx-{ONNX}.tar.gz of an index "
+            f"of packages, or the folder with its files, as `--sources PATH`"
         )
-        found = list(download.glob("**/tests/python"))
-        if not found:
-            raise SystemExit(f"the source package of onnx {ONNX} has no tests:\n{done.stdout}{done.stderr}")
-        shutil.copytree(found[0], folder)
-        shutil.rmtree(download)
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(found[0], folder)
+    shutil.rmtree(unpacked)
     return folder
+
+
+def downloaded(folder: Path, python: Path) -> str:
+    """Lets pip unpack the source package in a folder, and returns what pip said.
+
+    pip fails to build the metadata, for which nothing is installed. `--no-clean` keeps the files.
+    """
+    print(f"downloading the source package of onnx {ONNX}", flush=True)
+    options = ["--no-binary", ":all:", "--no-deps", "--no-build-isolation", "--no-clean"]
+    done = subprocess.run(
+        [python, "-m", "pip", "download", f"onnx=={ONNX}", *options], cwd=folder, env={**os.environ, "TMPDIR": str(folder)},
+        capture_output=True, text=True, timeout=TIMEOUT, check=False,
+    )
+    return f"{done.stdout}{done.stderr}\n"
 
 
 class Runner:
@@ -136,8 +163,27 @@ def share(passed: list[str], lost: int) -> str:
     return f"{100 * (1 - lost / max(len(passed), 1)):.2f} %"
 
 
-def compared(title: str, reference: Outcomes, ours: Outcomes, refined: Outcomes, expected: Expected) -> int:
-    """Prints the table and the differences, and returns the number of unexpected ones."""
+class Row(NamedTuple):
+    """The result of a part of the tests: how many the reference passes, how many of these fail here, and without a reason."""
+
+    part: str
+    cases: int
+    failures: int
+    unexpected: int
+    seconds: float
+
+
+def summary(rows: list[Row]) -> None:
+    """Prints a table with the columns that all suites have."""
+    columns = ("suite", "cases of", "cases", "failures", "with a reason", "without", "seconds")
+    print(f"\n{columns[0]:9} {columns[1]:14}" + "".join(f"{name:>15}" for name in columns[2:]))
+    for row in rows:
+        numbers = (row.cases, row.failures, row.failures - row.unexpected, row.unexpected, f"{row.seconds:.1f}")
+        print(f"{'upstream':9} {row.part:14}" + "".join(f"{number:>15}" for number in numbers))
+
+
+def compared(title: str, reference: Outcomes, ours: Outcomes, refined: Outcomes, expected: Expected) -> tuple[int, int, int]:
+    """Prints the table and the differences, and returns the numbers of tests, of differences and of unexpected ones."""
     passed = [name for name, outcome in reference.items() if outcome in PASSED]
     lost = [name for name in passed if ours.get(name, "missing") not in PASSED]
     stronger = {name for name in lost if refined.get(name) in PASSED}
@@ -158,7 +204,7 @@ def compared(title: str, reference: Outcomes, ours: Outcomes, refined: Outcomes,
     for pattern in expected.unused(set(reference)):
         unexpected += 1
         print(f"  {pattern}\n      UNEXPECTED: it is listed, and passes")
-    return unexpected
+    return len(passed), len(lost), unexpected
 
 
 def options() -> argparse.Namespace:
@@ -166,6 +212,7 @@ def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=Path, default=Path("target/upstream"), help="folder for the environment and the tests")
     parser.add_argument("--package", type=Path, help="folder that holds the package onnxkit")
+    parser.add_argument("--sources", type=Path, help=f"the source package onnx-{ONNX}.tar.gz, or the folder with its files")
     parser.add_argument("--only", choices=["tests", "backend"], help="a part of the tests")
     parser.add_argument("names", nargs="*", help="files of tests; all if there are none")
     return parser.parse_args()
@@ -183,21 +230,25 @@ def main() -> int:
         package = Path(onnxkit.__file__).parent.parent
     runner = Runner(work, package.resolve())
     expected = Expected(HERE / "expected.toml")
-    unexpected = 0
+    rows = []
     if args.only != "backend":
-        folder = tests(work, runner.python)
+        start = time.monotonic()
+        folder = tests(work, runner.python, args.sources)
         names = args.names or [
             str(path.relative_to(folder)) for path in sorted(folder.glob("**/*_test.py")) if not path.name.startswith("backend")
         ]
         reference, ours = (runner.run(core, folder, names) for core in ("reference", "onnxkit"))
         again = sorted({name.split("::")[0] for name, outcome in ours.items() if outcome == "failed" and "inference" in name})
         refined = runner.run("onnxkit", folder, again, refined=True) if again else {}
-        unexpected += compared(f"Tests of onnx {ONNX}", reference, ours, refined, expected)
+        numbers = compared(f"Tests of onnx {ONNX}", reference, ours, refined, expected)
+        rows.append(Row("tests", *numbers, time.monotonic() - start))
     if args.only != "tests" and not args.names:
+        start = time.monotonic()
         reference, ours = (runner.run(f"{core}-backend", HERE, ["backend_suite.py"]) for core in ("reference", "onnxkit"))
-        unexpected += compared("Backend tests of the evaluators", reference, ours, {}, expected)
-    print(f"\n{unexpected} unexpected")
-    return 1 if unexpected else 0
+        numbers = compared("Backend tests of the evaluators", reference, ours, {}, expected)
+        rows.append(Row("BackendTest", *numbers, time.monotonic() - start))
+    summary(rows)
+    return 1 if any(row.unexpected for row in rows) else 0
 
 
 if __name__ == "__main__":

@@ -5,6 +5,8 @@
 //! possible, what is committed has to do, and that is said. The suites that ask the reference while they run ask the same
 //! one, unless `ONNX_PYTHON` names another.
 //!
+//! The suite `upstream` is a program in Python: see [`crate::upstream`].
+//!
 //! All other arguments are those of the runner, `cargo xtask conformance --help` lists them; paths in them are relative to
 //! the folder in which the command was called.
 
@@ -17,6 +19,9 @@ use crate::{TaskResult, workspace};
 const REFERENCE: &str = "onnx==1.23.2";
 
 pub(crate) fn run(args: &[String]) -> TaskResult {
+    if let Some(args) = crate::upstream::arguments(args) {
+        return crate::upstream::run(&args);
+    }
     let is_given = |names: &[&str]| args.iter().any(|arg| names.contains(&arg.as_str()));
     let mut args: Vec<String> = args.to_vec();
     let mut python = std::env::var_os("ONNX_PYTHON");

@@ -20,6 +20,7 @@ mod python;
 mod release;
 mod sanitize;
 mod tidy;
+mod upstream;
 mod wasm;
 mod wheel;
 mod workspace;
