@@ -20,7 +20,7 @@ use crate::part::{Part, Piece};
 use crate::precondition::require_valid_nodes;
 use crate::progress::Progress;
 use crate::store::{self, Destination};
-use crate::versions::{self, Item, Versions, Wanted};
+use crate::versions::{self, Item, Setting, Versions, Wanted};
 use crate::weights;
 
 pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure> {
@@ -38,7 +38,9 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure>
     let assumes_positive = args.assume == Some(ConvertAssume::PositiveSizes);
     let caps = args.input.severity.caps();
     let wanted = Wanted { is_partial: args.keep_going, caps, assumes_positive };
-    let versions = versions::plans(&mut loaded.model, &args.opset, &loaded.execution.clone(), wanted)?;
+    let (registry, execution) = (documents::registry_with_onnxruntime(&[])?, loaded.execution.clone());
+    let setting = Setting { registry: &registry, execution: &execution };
+    let versions = versions::plans(&mut loaded.model, &args.opset, setting, wanted)?;
     let is_plan = !args.opset.is_empty() && args.output.output_file.is_none() && !in_place;
     if !args.number_format.is_requested() {
         progress.aside(|| report_versions(&loaded, &versions, (is_plan, args.keep_going), out))?;
@@ -47,13 +49,12 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure>
         return Ok(if versions.found.is_empty() { Outcome::Fine } else { Outcome::Findings });
     }
     if args.prove {
-        let proof = versions::prove(&mut loaded.model, &args.opset, &versions, &loaded.execution.clone())?;
+        let proof = versions::prove(&mut loaded.model, &args.opset, &versions, setting)?;
         progress.aside(|| out.summary(&proof));
     }
-    versions::apply(&mut loaded.model, &args.opset, &versions, assumes_positive, &loaded.execution.clone())?;
+    versions::apply(&mut loaded.model, &args.opset, &versions, assumes_positive, setting)?;
     if args.number_format.is_requested() {
         require_model(&loaded, "number formats are those of whole models")?;
-        let registry = documents::registry_with_onnxruntime(&[])?;
         let severity = &args.input.severity;
         progress.aside(|| require_valid_nodes(&loaded, &registry, severity, args.keep_going, out))?;
         let done = number_formats::convert(&mut loaded, &args.number_format, &registry, out)?;

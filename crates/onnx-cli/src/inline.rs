@@ -45,7 +45,9 @@ pub(crate) fn run(args: &InlineArgs, out: &mut Out) -> Result<Outcome, Failure> 
         Names::Body => Naming::OnCollision,
         Names::Path => Naming::Always,
     };
-    let convert = ConvertFunctions::new(ConvertOptions::default().with_execution(loaded.execution.clone()));
+    let registry = onnx_shape_infer::contrib::registry();
+    let convert = ConvertOptions::default().with_registry(&registry).with_execution(loaded.execution.clone());
+    let convert = ConvertFunctions::new(convert);
     let options = InlineOptions::default()
         .with_naming(naming)
         .with_execution(loaded.execution.clone())
@@ -89,8 +91,12 @@ fn inline_selected(
     if bodies {
         let execution = &loaded.execution;
         // Shapes decide about some bodies, so each round infers them anew.
+        let registry = onnx_shape_infer::contrib::registry();
         let types = |model: &Model| -> Box<dyn ValueTypes> {
-            Box::new(infer(model, &InferOptions::default().with_execution(execution.clone())))
+            Box::new(infer(
+                model,
+                &InferOptions::default().with_registry(&registry).with_execution(execution.clone()),
+            ))
         };
         let mut expanded =
             expand(model, options, types, |_, node, schema| selection.selects_operator(node, schema))?;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use onnx_diag::{Caps, Clean, Quoted, Sink};
 use onnx_ir::{Model, NodeId};
 use onnx_pass::{Equivalence, Exactness, PassOptions, Verdict, prove_models};
-use onnx_schema::domain;
+use onnx_schema::{Registry, domain};
 use onnx_types::{Execution, Symbol};
 use onnx_version::{
     ConvertOptions, Plan, StepChange, Unconvertible, VersionError, claims, convert, findings,
@@ -212,29 +212,46 @@ pub(crate) struct Wanted {
     pub(crate) assumes_positive: bool,
 }
 
+/// What conversions know and may do.
+#[derive(Clone, Copy)]
+pub(crate) struct Setting<'a> {
+    /// The operators that are known: the types of results of those of onnxruntime decide about steps, too.
+    pub(crate) registry: &'a Registry,
+    pub(crate) execution: &'a Execution,
+}
+
+impl<'a> Setting<'a> {
+    fn options(self, set: Symbol) -> ConvertOptions<'a> {
+        ConvertOptions::default()
+            .with_domain(set)
+            .with_registry(self.registry)
+            .with_execution(self.execution.clone())
+    }
+}
+
 /// Plans the conversion to all versions together. If the imports do not tell what the nodes mean, there are no plans, and the
 /// diagnostics are about the imports. `is_partial` states that versions that cannot be reached are replaced by the
 /// nearest ones that can.
 pub(crate) fn plans(
     model: &mut Model,
     targets: &[Target],
-    execution: &Execution,
+    setting: Setting<'_>,
     wanted: Wanted,
 ) -> Result<Versions, Failure> {
     twice(targets)?;
-    planned(model, targets, execution, wanted).map_err(|failure| failure.or_timeout(execution))
+    planned(model, targets, setting, wanted).map_err(|failure| failure.or_timeout(setting.execution))
 }
 
 fn planned(
     model: &mut Model,
     targets: &[Target],
-    execution: &Execution,
+    setting: Setting<'_>,
     Wanted { is_partial, caps, assumes_positive }: Wanted,
 ) -> Result<Versions, Failure> {
     let mut done = Versions::default();
     let mut refusals: Vec<Unconvertible> = Vec::new();
     for (name, version) in targets {
-        let options = options(model, name, execution).with_assume_positive_sizes(assumes_positive);
+        let options = options(model, name, setting).with_assume_positive_sizes(assumes_positive);
         let mut planned = match plan(model, *version, &options) {
             Ok(planned) => planned,
             Err(error @ VersionError::Imports { .. }) => {
@@ -300,21 +317,22 @@ pub(crate) fn prove(
     model: &mut Model,
     targets: &[Target],
     versions: &Versions,
-    execution: &Execution,
+    setting: Setting<'_>,
 ) -> Result<String, Failure> {
-    let pass_options = PassOptions::default().with_execution(execution.clone());
+    let pass_options =
+        PassOptions::default().with_registry(setting.registry).with_execution(setting.execution.clone());
     let (mut proved, mut tested, mut untested) = (0_u64, 0_u64, 0_u64);
     for ((name, _), (item, plan)) in targets.iter().zip(&versions.sets) {
         let Some(version) = item.reached else { continue };
-        let options = options(model, name, execution);
-        let claims = claims(model, version, &options).map_err(|error| within(error, execution))?;
+        let options = options(model, name, setting);
+        let claims = claims(model, version, &options).map_err(|error| within(error, setting.execution))?;
         let changed: u64 = [StepChange::Form, StepChange::Replaced, StepChange::Expanded]
             .into_iter()
             .map(|change| plan.count(change) as u64)
             .sum();
         untested += changed.saturating_sub(claims.len() as u64);
         for claim in claims {
-            execution.interrupt.check()?;
+            setting.execution.interrupt.check()?;
             // An operator whose rounding is open has another form on each side, which exact claims would tell apart.
             let claim_of = Equivalence::of_models(&claim.before, &claim.after, Exactness::Rounding);
             let verdict = match claim_of {
@@ -353,22 +371,22 @@ pub(crate) fn apply(
     targets: &[Target],
     versions: &Versions,
     assumes_positive: bool,
-    execution: &Execution,
+    setting: Setting<'_>,
 ) -> Result<(), Failure> {
     let mut after = model.clone();
     for ((name, _), (item, _)) in targets.iter().zip(&versions.sets) {
         // Also if the model has the version: functions may import another one.
         let Some(version) = item.reached else { continue };
-        let options = options(&mut after, name, execution).with_assume_positive_sizes(assumes_positive);
-        convert(&mut after, version, &options).map_err(|error| within(error, execution))?;
+        let options = options(&mut after, name, setting).with_assume_positive_sizes(assumes_positive);
+        convert(&mut after, version, &options).map_err(|error| within(error, setting.execution))?;
     }
     *model = after;
     Ok(())
 }
 
-fn options(model: &mut Model, name: &str, execution: &Execution) -> ConvertOptions<'static> {
+fn options<'a>(model: &mut Model, name: &str, setting: Setting<'a>) -> ConvertOptions<'a> {
     let set = model.intern(name);
-    ConvertOptions::default().with_domain(set).with_execution(execution.clone())
+    setting.options(set)
 }
 
 /// The failure of a conversion: the timeout if it was exceeded.
@@ -427,11 +445,11 @@ struct FirstRefusal {
 }
 
 /// Plans the conversion to every version of every operator set that the model imports.
-pub(crate) fn facts(model: &Model, execution: &Execution) -> Result<Vec<SetFacts>, Failure> {
+pub(crate) fn facts(model: &Model, setting: Setting<'_>) -> Result<Vec<SetFacts>, Failure> {
     let mut sets = Vec::new();
     for (set, name) in [(domain::ONNX, "ai.onnx"), (domain::ML, "ai.onnx.ml")] {
         if let Some(version) = imported_version(model, set) {
-            sets.push(set_facts(model, (set, name), version, execution)?);
+            sets.push(set_facts(model, (set, name), version, setting)?);
         }
     }
     Ok(sets)
@@ -441,12 +459,12 @@ fn set_facts(
     model: &Model,
     (set, name): (Symbol, &str),
     version: i64,
-    execution: &Execution,
+    setting: Setting<'_>,
 ) -> Result<SetFacts, Failure> {
-    let options = ConvertOptions::default().with_domain(set).with_execution(execution.clone());
+    let options = setting.options(set);
     let mut versions = Vec::new();
     for target in onnx_schema::opset_versions(set).into_iter().flatten() {
-        let plan = plan(model, target, &options).map_err(|error| within(error, execution))?;
+        let plan = plan(model, target, &options).map_err(|error| within(error, setting.execution))?;
         let first = plan.refusals.first().map(|refusal| FirstRefusal {
             op: refusal.op.clone(),
             node: node_name(model, refusal.node),

@@ -13,8 +13,10 @@ use crate::args::InfoArgs;
 use crate::exit::{Failure, Outcome};
 use crate::input::{Loaded, expand, load};
 use crate::json::JsonText;
+use crate::ops::documents;
 use crate::output::Out;
-use crate::{jobs, report, versions, wrap};
+use crate::versions::{self, Setting};
+use crate::{jobs, report, wrap};
 
 pub(crate) fn run(args: &InfoArgs, out: &mut Out) -> Result<Outcome, Failure> {
     out.result_kind("info/1", "models");
@@ -33,7 +35,9 @@ pub(crate) fn run(args: &InfoArgs, out: &mut Out) -> Result<Outcome, Failure> {
 fn show(loaded: &mut Loaded, args: &InfoArgs, is_first: bool, out: &mut Out) -> Result<(), Failure> {
     let mut facts = gather::gather(loaded);
     if args.versions {
-        let sets = versions::facts(&loaded.model, &loaded.execution);
+        let registry = documents::registry_with_onnxruntime(&[])?;
+        let setting = Setting { registry: &registry, execution: &loaded.execution };
+        let sets = versions::facts(&loaded.model, setting);
         facts.versions = Some(sets.map_err(|failure| failure.about(&facts.file))?);
     }
     let mut findings = std::mem::take(&mut loaded.findings);

@@ -155,7 +155,10 @@ fn inspect(row: &mut Row, model: &Model) {
 /// Counts what the checker and inference find, and what could not be decoded.
 fn check(row: &mut Row, loaded: &Loaded) -> Result<(), Ended> {
     let model = &loaded.model;
-    let options = CheckOptions::default().with_execution(loaded.execution.clone());
+    // As `onnx check`: the operators of onnxruntime are known.
+    let registry = onnx_shape_infer::contrib::registry();
+    let options =
+        CheckOptions::default().with_registry(registry.clone()).with_execution(loaded.execution.clone());
     let mut found = onnx_check::check(model, &options);
     loaded.execution.interrupt.check()?;
     found.merge(loaded.findings.clone());
@@ -163,6 +166,7 @@ fn check(row: &mut Row, loaded: &Loaded) -> Result<(), Ended> {
     row.stage = "infer";
     let source = loaded.source().map_err(|failure| Ended("LoadError", failure.message))?;
     let options = InferOptions::default()
+        .with_registry(&registry)
         .with_data(&source)
         .with_check_types(true)
         .with_execution(loaded.execution.clone());

@@ -8,7 +8,7 @@ use onnx_ir::{EditError, Model, NodeId, Position, ValueId};
 use onnx_schema::{attr, domain, op};
 use onnx_shape_infer::Inference;
 use onnx_types::ElemType;
-use onnx_types::tensor::{NoData, Tensor, bf16, f16};
+use onnx_types::tensor::{Tensor, bf16, f16};
 
 use super::format::Format;
 use crate::activations::bounds;
