@@ -19,11 +19,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
+    from ._ranges import Source
+
     AnyModel = Any
 
 
-def load(path: str | os.PathLike[str], *, data_dir: str | os.PathLike[str] | None = None, **options: Any) -> Model:
+def load(path: str | os.PathLike[str] | Source, *, data_dir: str | os.PathLike[str] | None = None, **options: Any) -> Model:
     """Reads a model file: binary, ONNX text, or the text or JSON form of protobuf. Weights are mapped, not read.
+
+    `path` may also be an object with `size` and `read(start, end)`, such as an object of a store, whose bytes are all read. Its
+    external data are looked for in `data_dir` only.
 
     >>> import onnxkit as ox
     >>> ox.parse("g (float[2] x) => (float[2] y) { y = Relu (x) }").save("relu.onnx")

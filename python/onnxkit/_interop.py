@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 
 from . import _core
 from ._core import Model
@@ -13,6 +14,8 @@ from ._errors import LoadError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from ._ranges import Source
 
 
 def parse(text: str, **options: Any) -> Model:
@@ -45,7 +48,24 @@ def load(path: Any, data_dir: Any = None, **options: Any) -> Model:
     """The model of a file."""
     if isinstance(path, (bytes, bytearray, memoryview)):
         raise TypeError("a path is a `str` or `os.PathLike`; `loads` reads the bytes of a model")
+    if not isinstance(path, str) and not hasattr(path, "__fspath__"):
+        from ._ranges import is_source
+
+        if is_source(path):
+            return _of_source(path, data_dir, **options)
     return _core.load(path, data_dir, **options)
+
+
+def _of_source(source: Source, data_dir: Any, *, timeout: float | None = None, **options: Any) -> Model:
+    """The model of an object that gives ranges of bytes, all of which are read. `timeout` is for both parts of the work."""
+    from ._ranges import FileChangedError, contents
+
+    deadline = None if timeout is None else time.monotonic() + timeout
+    try:
+        read = contents(source, deadline)
+    except FileChangedError as error:
+        raise LoadError(f"{type(source).__name__}: {error}") from error
+    return loads(read, data_dir, timeout=None if deadline is None else max(deadline - time.monotonic(), 0.0), **options)
 
 
 def loads(contents: Any, data_dir: Any = None, **options: Any) -> Model:
@@ -81,6 +101,8 @@ def from_any(source: Any) -> Model:
         return load(source)
     if isinstance(source, (bytes, bytearray, memoryview)):
         return loads(source)
+    if hasattr(source, "size") and hasattr(source, "read"):
+        return load(source)
     # The bytes of another message can be those of a model, with other contents.
     if hasattr(source, "SerializeToString") and getattr(getattr(source, "DESCRIPTOR", None), "name", "ModelProto") == "ModelProto":
         return _core.loads(source.SerializeToString())

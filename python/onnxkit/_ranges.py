@@ -12,7 +12,7 @@ import stat
 import time
 from contextlib import contextmanager
 
-from ._errors import LimitError, Stopped
+from ._errors import ArgumentError, LimitError, Stopped
 
 # `typing` is not imported at run time: it takes longer than this package. Type checkers know this name.
 TYPE_CHECKING = False
@@ -51,6 +51,9 @@ MAX_STRUCTURE: Final = 1 << 30
 # about a megabyte.
 _FILE: Final = (1 << 20, 1 << 14, 1 << 18)
 _OBJECT: Final = (4 << 20, 1 << 16, 4 << 20)
+# The most that is read at once of a source whose contents are all needed.
+_LARGEST_READ: Final = 16 << 20
+_STOPPED: Final = "the work was stopped while the file was read, as `timeout` says"
 # Elements of fewer bytes are read, because inference follows those of small tensors: 256 elements of at most 16 bytes.
 _SMALL_ELEMENTS: Final = 4096
 # Each field takes about a microsecond. A file with more of them has few weights for its size, and is read as it is.
@@ -71,6 +74,53 @@ _MESSAGES: Final[Mapping[str, Table]] = {
     "tensor": {4: _WEIGHTS, 9: _WEIGHTS, 10: _WEIGHTS},
 }
 _NOTHING: Final[Table] = {}
+
+
+def is_source(source: Any) -> bool:
+    """Whether an object gives ranges of bytes. One with `__fspath__` is a path."""
+    return hasattr(source, "size") and callable(getattr(source, "read", None)) and not hasattr(source, "__fspath__")
+
+
+def size_of(source: Any) -> int:
+    """The size of a source, if it is a number of bytes."""
+    from operator import index
+
+    size = source.size
+    try:
+        size = index(size)
+    except TypeError:
+        raise TypeError(f"`size` of `{type(source).__name__}` is a number of bytes, not `{type(size).__name__}`") from None
+    if size < 0:
+        raise ArgumentError(f"`size` of `{type(source).__name__}` is {size}; a number of bytes is not negative")
+    return size
+
+
+def block_of(source: Source, start: int, end: int, size: int) -> bytes:
+    """The bytes of a range. Raises `FileChangedError` if the source gives another number of them."""
+    data = source.read(start, end)
+    try:
+        view = memoryview(data)
+    except TypeError:
+        message = f"`read` of `{type(source).__name__}` gave `{type(data).__name__}`; it gives `bytes` or another buffer"
+        raise TypeError(message) from None
+    # The length of a buffer of other elements is not its number of bytes.
+    if view.nbytes != end - start:
+        raise FileChangedError(f"it had {size} bytes, and gave {view.nbytes} of the {end - start} from byte {start} on")
+    return data if type(data) is bytes else view.tobytes()
+
+
+def contents(source: Source, deadline: float | None = None) -> bytes:
+    """All bytes of a source, which is asked for ranges in ascending order."""
+    from io import BytesIO
+
+    # Its contents are not copied when they are taken out, so that they are in memory once.
+    out, size = BytesIO(), size_of(source)
+    while out.tell() < size:
+        if deadline is not None and time.monotonic() > deadline:
+            raise Stopped(_STOPPED)
+        start = out.tell()
+        out.write(block_of(source, start, min(start + _LARGEST_READ, size), size))
+    return out.getvalue()
 
 
 class FileSource:
@@ -131,27 +181,23 @@ class _MalformedError(Exception):
 class _Copy:
     """Reads blocks of a source in ascending order, writes them to the sparse copy, and keeps the last one."""
 
-    def __init__(self, source: Source, out: IO[bytes], blocks: tuple[int, int], deadline: float | None) -> None:
+    def __init__(self, source: Source, size: int, out: IO[bytes], blocks: tuple[int, int], deadline: float | None) -> None:
         self._source, self._out, self._deadline = source, out, deadline
         # Reading continues in blocks that become larger.
         (self._first, self._most), self._block = blocks, blocks[0]
-        self.size = int(source.size)
+        self.size = size
         # The window: bytes of the file, and the range that they are of.
         self.data, self.start, self.end = b"", 0, 0
         self.bytes_read = 0
 
     def _read(self, start: int) -> bytes:
         if self._deadline is not None and time.monotonic() > self._deadline:
-            raise Stopped("the work was stopped while the file was read, as `timeout` says")
+            raise Stopped(_STOPPED)
         if self.bytes_read >= MAX_STRUCTURE:
             raise LimitError(f"more than {MAX_STRUCTURE} bytes of the file are not weights")
         end = min(start + self._block, self.size)
         self._block = min(2 * self._block, self._most)
-        data = self._source.read(start, end)
-        if type(data) is not bytes:
-            data = bytes(memoryview(data))
-        if len(data) != end - start:
-            raise FileChangedError(f"it had {self.size} bytes, and gave {len(data)} of the {end - start} from byte {start} on")
+        data = block_of(self._source, start, end, self.size)
         self._out.seek(start)
         rest = memoryview(data)
         while rest:
@@ -260,28 +306,30 @@ def _fill(copy: _Copy, whole: int, small: int) -> None:
 def sparse_copy(source: Source, limits: Mapping[str, int] | None = None, deadline: float | None = None) -> Iterator[tuple[str, int]]:
     """A file of the size of the source that has its structure, and how many bytes were read. It exists in the context only."""
     with _temporary() as (out, path):
-        yield path, _copied(source, out, limits, deadline)
+        yield path, _copied(source, out, limits, deadline)[1]
 
 
 def copy_to(source: Source, path: str, limits: Mapping[str, int] | None, timeout: float | None) -> tuple[int, int]:
     """Makes a sparse copy with a name. Returns the size of the source, and how many bytes were read."""
     deadline = None if timeout is None else time.monotonic() + timeout
     with open(path, "wb", buffering=0) as out:
-        read = _copied(source, out, limits, deadline)
-    return int(source.size), read
+        return _copied(source, out, limits, deadline)
 
 
-def _copied(source: Source, out: IO[bytes], limits: Mapping[str, int] | None, deadline: float | None) -> int:
+def _copied(source: Source, out: IO[bytes], limits: Mapping[str, int] | None, deadline: float | None) -> tuple[int, int]:
+    """The size of the source, and how many bytes were read."""
     whole, *blocks = _FILE if isinstance(source, FileSource) else _OBJECT
-    if source.size <= whole:
+    # The size is asked for once: what a hostile object says can change.
+    size = size_of(source)
+    if size <= whole:
         blocks = [whole, whole]
-    copy = _Copy(source, out, (blocks[0], blocks[1]), deadline)
+    copy = _Copy(source, size, out, (blocks[0], blocks[1]), deadline)
     out.truncate(copy.size)
     small = max(_SMALL_ELEMENTS, 16 * (limits or {}).get("followed_elements", 0))
     _fill(copy, whole, small)
     if isinstance(source, FileSource):
         source.require_unchanged()
-    return copy.bytes_read
+    return copy.size, copy.bytes_read
 
 
 @contextmanager

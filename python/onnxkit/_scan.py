@@ -84,6 +84,8 @@ def scan(
     start = time.perf_counter()
     row: dict[str, Any] = dict.fromkeys(SCAN_SCHEMA)
     row["ok"], row["stage"], row["version"] = False, "read", _core.__version__
+    # An object can refuse to say what it is called.
+    row["path"] = type(path).__name__
     try:
         row["path"] = _shown(path)
         if timeout is not None and not timeout < _MAX_TIMEOUT:
@@ -159,9 +161,11 @@ def _shown(path: AnySource) -> str:
 
 def _size(source: Any) -> int:
     """The size of a source."""
-    if not hasattr(source, "size") or not callable(getattr(source, "read", None)):
+    from ._ranges import is_source, size_of
+
+    if not is_source(source):
         raise ArgumentError(f"a path, or an object with `size` and `read(start, end)`, is needed, not `{type(source).__name__}`")
-    return int(source.size)
+    return size_of(source)
 
 
 def _described(error: BaseException) -> tuple[str, str]:

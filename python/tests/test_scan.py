@@ -336,6 +336,65 @@ def test_sources_that_fail(model, isolate):
     assert not any(name.startswith("onnxkit-") for name in os.listdir(os.path.dirname(model)))
 
 
+def test_sources_whose_name_or_size_fails_have_a_row(model):
+    class Nameless(Object):
+        path = property(lambda self: 1 // 0, lambda self, path: None)
+
+    class Sized(Object):
+        def __init__(self, path, size):
+            super().__init__(path)
+            self.size = size
+
+    row = ox.scan(Nameless(model))
+    assert (row["path"], row["ok"], row["stage"], row["error_code"]) == ("Nameless", False, "read", "ZeroDivisionError")
+    for size, code in ((-1, "ArgumentError"), (1.5, "TypeError"), ("9", "TypeError"), (None, "TypeError"), (1 << 62, "FileChangedError")):
+        row = ox.scan(Sized(model, size))
+        assert (row["path"], row["ok"], row["stage"], row["error_code"]) == (str(model), False, "read", code)
+
+
+def test_models_are_loaded_from_sources_of_ranges(model, monkeypatch):
+    whole = model.read_bytes()
+    for kind in (bytes, bytearray, memoryview):
+        source = Object(model, kind)
+        assert bytes(ox.load(source)) == whole and source.ranges == [(0, len(whole))]
+    monkeypatch.setattr(_ranges, "_LARGEST_READ", 64)
+    source = Object(model)
+    assert ox.check(source).ok
+    assert source.ranges == [(start, min(start + 64, len(whole))) for start in range(0, len(whole), 64)]
+
+    class Short(Object):
+        def read(self, start, end):
+            return super().read(start, end)[1:]
+
+    class Long(Object):
+        def read(self, start, end):
+            return super().read(start, end) + b"x"
+
+    class Gone(Object):
+        def read(self, start, end):
+            raise ConnectionError("closed")
+
+    class Wrong(Object):
+        def read(self, start, end):
+            return "text"
+
+    class Negative(Object):
+        size = property(lambda self: -1, lambda self, size: None)
+
+    class Slow(Object):
+        def read(self, start, end):
+            monkeypatch.setattr(_ranges.time, "monotonic", lambda: 1e9)
+            return super().read(start, end)
+
+    for kind, error in (
+        (Short, ox.LoadError), (Long, ox.LoadError), (Gone, ConnectionError), (Wrong, TypeError), (Negative, ox.ArgumentError),
+    ):
+        with pytest.raises(error):
+            ox.load(kind(model))
+    with pytest.raises(ox.Stopped, match="while the file was read"):
+        ox.load(Slow(model), timeout=100.0)
+
+
 def test_many_files_have_a_table_in_their_order(model, tmp_path):
     bad = tmp_path / "bad.onnx"
     bad.write_bytes(b"\xff" * 100)
