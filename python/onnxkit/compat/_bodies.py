@@ -7,6 +7,8 @@ import functools
 from onnxkit import _core
 from onnxkit._errors import OnnxError
 
+from . import _wire
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,7 +49,7 @@ def _expanded(schema: OpSchema, function: Any, version: int, types: Sequence[byt
     model.graph.name = "part"
     call = model.graph.node.add(op_type=function.name, domain=_DOMAIN, input=function.input, output=function.output)
     for name, kind in zip(function.input, types, strict=False):
-        model.graph.input.append(onnx.ValueInfoProto(name=name, type=onnx.TypeProto.FromString(kind)))
+        model.graph.input.append(onnx.ValueInfoProto(name=name, type=_wire.decoded(onnx.TypeProto, kind)))
     model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in call.output)
     loaded = _core.loads(model.SerializeToString())
     try:
@@ -92,6 +94,6 @@ def body_of(schema: OpSchema, node: bytes, types: Sequence[bytes]) -> bytes:
     """The encoded function that an encoded node stands for, given the types of its inputs."""
     import onnx
 
-    function = _function_of(schema, onnx.NodeProto.FromString(node))
+    function = _function_of(schema, _wire.decoded(onnx.NodeProto, node))
     expanded = _expanded(schema, function, schema.since_version, types)
     return b"" if expanded is None else bytes(expanded.SerializeToString())

@@ -24,7 +24,7 @@ def as_constants(encoded: bytes) -> tuple[bytes, list[tuple[int, Any]]]:
             names.add(_wire.text_of(value, _TENSOR_NAME))
     if names.isdisjoint(inputs):
         return encoded, []
-    model = onnx.ModelProto.FromString(encoded)
+    model = _wire.decoded(onnx.ModelProto, encoded)
     ports = [onnx.ValueInfoProto.FromString(port.SerializeToString()) for port in model.graph.input]
     del model.graph.input[:]
     model.graph.input.extend(port for port in ports if port.name not in names)
@@ -37,7 +37,7 @@ def with_inputs(encoded: bytes, inputs: list[tuple[int, Any]]) -> bytes:
         return encoded
     import onnx
 
-    model = onnx.ModelProto.FromString(encoded)
+    model = _wire.decoded(onnx.ModelProto, encoded)
     for index, port in inputs:
         model.graph.input.insert(index, port)
     return bytes(model.SerializeToString())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from onnxkit import _core
 
-from . import _registry
+from . import _registry, _wire
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def declared(encoded: bytes, data_prop: bool) -> bytes:
     """
     import onnx
 
-    model = onnx.ModelProto.FromString(encoded)
+    model = _wire.decoded(onnx.ModelProto, encoded)
     versions = {entry.domain: entry.version for entry in model.opset_import}
     calls = [
         (node, schema) for node in model.graph.node

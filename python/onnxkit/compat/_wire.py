@@ -6,9 +6,13 @@ decoding.
 
 from __future__ import annotations
 
+from onnxkit import _core
+from onnxkit._errors import LimitError, LoadError
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from typing import Any
 
 # Numbers of fields of the messages of ONNX.
 MODEL_IR_VERSION, MODEL_GRAPH, MODEL_OPSET_IMPORT, MODEL_FUNCTIONS = 1, 7, 8, 25
@@ -20,6 +24,24 @@ OPSET_DOMAIN, OPSET_VERSION = 1, 2
 
 class WireError(ValueError):
     """Bytes that are not a message of protobuf."""
+
+
+def loaded(encoded: bytes) -> _core.Model:
+    """The model of bytes. Bytes that cannot be read are a `ValueError` in all functions of the reference."""
+    try:
+        return _core.loads(encoded)
+    except (LoadError, LimitError) as error:
+        raise WireError(str(error)) from None
+
+
+def decoded(kind: Any, encoded: bytes) -> Any:
+    """The message of a class of protobuf."""
+    from google.protobuf.message import DecodeError  # type: ignore[import-untyped, unused-ignore]
+
+    try:
+        return kind.FromString(encoded)
+    except DecodeError as error:
+        raise WireError(str(error)) from None
 
 
 def varint(value: int) -> bytes:

@@ -16,8 +16,8 @@ _FUNCTION_NAME, _FUNCTION_DOMAIN = 1, 10
 
 
 def _inlined(model: bytes, names: list[str] | None, bodies: bool) -> bytes:
+    loaded = _wire.loaded(model)
     try:
-        loaded = _core.loads(model)
         if names is None or names or bodies:
             _core.inline(loaded, names, bodies)
     except OnnxError as error:
@@ -63,7 +63,7 @@ def inline_selected_functions2(model: bytes, function_ids: Iterable[tuple[str, s
 
 def _operators_with_bodies(model: bytes) -> set[tuple[str, str]]:
     """The operators of a model that have bodies, by domain and name."""
-    loaded = _core.loads(model)
+    loaded = _wire.loaded(model)
     versions = loaded.opsets
     schemas = (_registry.schema_of(node, versions) for node in loaded.nodes() if node.callee is None)
     return {(schema.domain, schema.name) for schema in schemas if schema is not None and schema._has_body}

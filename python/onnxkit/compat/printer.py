@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import textwrap
 
-from onnxkit import _core
 from onnxkit._errors import OnnxError
 
 from . import _wire
@@ -15,40 +14,49 @@ _IR_VERSION, _VERSIONS = 14, {"": 28}
 
 
 def _printed(encoded: bytes) -> str:
+    model = _wire.loaded(encoded)
     try:
-        model = _core.loads(encoded)
-        text = model.to_text(reference=True)
+        return model.to_text(reference=True)
     except OnnxError as error:
         raise RuntimeError(str(error)) from None
-    if not MODE.reference_texts:
-        return text
+
+
+def _as_reference(kind: str, encoded: bytes) -> str:
+    """The text of a message in the form of the reference."""
+    import onnx
+
     from . import _print_form
 
-    _print_form.refuse_wrong_sizes(model)
-    return _print_form.as_reference(text)
+    message = _wire.decoded(getattr(onnx, f"{kind.title()}Proto"), encoded)
+    return str(getattr(_print_form, f"{kind}_text")(message))
 
 
 def model_to_text(model: bytes) -> str:
     """The text of an encoded `ModelProto`."""
-    return _printed(model)
+    return _as_reference("model", model) if MODE.reference_texts else _printed(model)
 
 
 def graph_to_text(graph: bytes) -> str:
     """The text of an encoded `GraphProto`."""
-    text = _printed(_wire.model(_IR_VERSION, _VERSIONS, graph))
-    return text.split(">\n", 1)[1]
+    if MODE.reference_texts:
+        return _as_reference("graph", graph)
+    return _printed(_wire.model(_IR_VERSION, _VERSIONS, graph)).split(">\n", 1)[1]
 
 
 def function_to_text(function: bytes) -> str:
     """The text of an encoded `FunctionProto`."""
+    if MODE.reference_texts:
+        return _as_reference("function", function)
     graph = _wire.text(_wire.GRAPH_NAME, "part")
-    text = _printed(_wire.model(_IR_VERSION, _VERSIONS, graph, _wire.message(_wire.MODEL_FUNCTIONS, function)))
+    model = _wire.model(_IR_VERSION, _VERSIONS, graph, _wire.message(_wire.MODEL_FUNCTIONS, function))
     # The graph of the model is empty, and ends before the function.
-    return text.split("}\n", 1)[1].lstrip("\n")
+    return _printed(model).split("}\n", 1)[1].lstrip("\n")
 
 
 def node_to_text(node: bytes) -> str:
     """The text of an encoded `NodeProto`."""
+    if MODE.reference_texts:
+        return _as_reference("node", node)
     text = graph_to_text(_wire.text(_wire.GRAPH_NAME, "part") + _wire.message(_wire.GRAPH_NODE, node))
     body = text[text.index("{\n") + 2 : text.rindex("}")]
     return textwrap.dedent(body).rstrip("\n")

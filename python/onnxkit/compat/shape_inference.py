@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from onnxkit import _core
-from onnxkit._errors import LoadError, OnnxError
+from onnxkit._errors import OnnxError
 
-from . import _registry
+from . import _registry, _wire
 from ._mode import MODE, worded
 
 TYPE_CHECKING = False
@@ -143,6 +143,8 @@ def _model_proto(versions: Mapping[str, int], ir_version: int = 10) -> Any:
     return model
 
 
+# A warning, which the reference makes if it propagates elements: then it is an error.
+_OVERFLOW = "elements-overflow"
 # Findings of the checker that strict inference refuses, too: constants whose elements cannot be read, or that contradict their types.
 _CONSTANTS = frozenset({"tensor-data-size", "tensor-data-in-wrong-field", "initializer-contradicts-type"})
 
@@ -163,6 +165,7 @@ def infer(model: _core.Model, *, check_type: bool, strict_mode: bool, data_prop:
     errors = []
     if strict_mode:
         errors += [finding for finding in inference.findings if finding["severity"] == "error" and _counts(finding)]
+        errors += [finding for finding in inference.findings if data_prop and finding["slug"] == _OVERFLOW]
         errors += _types.unreadable_shapes(model)
         errors += _types.short_calls(model) if MODE.profile == "reference" else []
         errors += [finding for finding in defects if finding["slug"] in _CONSTANTS]
@@ -191,13 +194,6 @@ def _refuse_recursion(model: _core.Model) -> None:
         raise ValidationError(worded(found))
 
 
-def _loaded(encoded: bytes) -> _core.Model:
-    try:
-        return _core.loads(encoded)
-    except LoadError as error:
-        raise ValueError(str(error)) from None
-
-
 def infer_shapes(
     bytes: bytes, check_type: bool = False, strict_mode: bool = False, data_prop: bool = False
 ) -> bytes:
@@ -208,13 +204,13 @@ def infer_shapes(
         bytes = _python_rules.declared(bytes, data_prop)
     if strict_mode:
         contradicted = [
-            one for one in _core.check(_loaded(bytes), False, "spec")["findings"]
+            one for one in _core.check(_wire.loaded(bytes), False, "spec")["findings"]
             if one["slug"] == "initializer-contradicts-type"
         ]
         if contradicted:
             raise InferenceError(worded(contradicted))
     constant, defaults = _defaults.as_constants(bytes)
-    model = _loaded(constant)
+    model = _wire.loaded(constant)
     infer(model, check_type=check_type, strict_mode=strict_mode, data_prop=data_prop)
     return _defaults.with_inputs(model.to_bytes(), defaults)
 
@@ -237,7 +233,7 @@ def infer_function_output_types(
     """The encoded types of the outputs of an encoded function, for types of inputs and attributes."""
     import onnx
 
-    function = onnx.FunctionProto.FromString(b)
+    function = _wire.decoded(onnx.FunctionProto, b)
     versions = {entry.domain: entry.version for entry in function.opset_import}
     domain = function.domain or "onnxkit.part"
     function.domain = domain
@@ -248,13 +244,13 @@ def infer_function_output_types(
     call = model.graph.node.add(op_type=function.name, domain=domain, overload=function.overload)
     call.output.extend(f"out_{index}" for index in range(len(function.output)))
     for index, encoded in enumerate(input_types):
-        kind = onnx.TypeProto.FromString(encoded)
+        kind = _wire.decoded(onnx.TypeProto, encoded)
         if kind.WhichOneof("value") is None:
             call.input.append("")
             continue
         call.input.append(f"in_{index}")
         model.graph.input.add(name=f"in_{index}", type=kind)
-    call.attribute.extend(onnx.AttributeProto.FromString(encoded) for encoded in attributes)
+    call.attribute.extend(_wire.decoded(onnx.AttributeProto, encoded) for encoded in attributes)
     model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in call.output)
     inferred = onnx.ModelProto.FromString(infer_shapes(model.SerializeToString(), True, True, False))
     return [port.type.SerializeToString() for port in inferred.graph.output]
@@ -273,7 +269,7 @@ def infer_node(
 
     from . import _types, checker
 
-    node = onnx.NodeProto.FromString(node_proto)
+    node = _wire.decoded(onnx.NodeProto, node_proto)
     versions = {**opset_imports, schema.domain: schema.since_version}
     context = checker.CheckerContext()
     context.ir_version, context.opset_imports = ir_version, versions
@@ -281,19 +277,19 @@ def infer_node(
     if schema.get_type_and_shape_inference_function() is not None:
         from ._python_rules import outputs_of
 
-        types = {name: onnx.TypeProto.FromString(kind) for name, kind in value_types.items()}
-        data = {name: onnx.TensorProto.FromString(tensor) for name, tensor in input_data.items()}
+        types = {name: _wire.decoded(onnx.TypeProto, kind) for name, kind in value_types.items()}
+        data = {name: _wire.decoded(onnx.TensorProto, tensor) for name, tensor in input_data.items()}
         return {name: kind.SerializeToString() for name, kind in outputs_of(schema, node, types, data, versions)}
     model = _model_proto(versions, ir_version)
     model.graph.node.append(node)
     for name, kind in value_types.items():
-        model.graph.input.add(name=name, type=onnx.TypeProto.FromString(kind))
+        model.graph.input.add(name=name, type=_wire.decoded(onnx.TypeProto, kind))
     for name, tensor in input_data.items():
-        model.graph.initializer.append(onnx.TensorProto.FromString(tensor))
+        model.graph.initializer.append(_wire.decoded(onnx.TensorProto, tensor))
         model.graph.initializer[-1].name = name
     named = [name for name in node.output if name]
     model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in named)
-    refused = _types.mismatches(loaded := _loaded(model.SerializeToString()), _core.infer(loaded, {}, False))
+    refused = _types.mismatches(loaded := _wire.loaded(model.SerializeToString()), _core.infer(loaded, {}, False))
     if refused:
         raise checker.ValidationError(worded(refused))
     inferred = onnx.ModelProto.FromString(infer_shapes(model.SerializeToString(), True, True, False))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from onnxkit import _core, _errors
 
-from . import _constants, _defaults
+from . import _constants, _defaults, _wire
 from ._mode import MODE, worded
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ def convert_version(model: bytes, target: int) -> bytes:
 def _converted(model: bytes, target: int) -> bytes:
     import onnx
 
+    converted = _wire.loaded(model)
     try:
-        converted = _core.loads(model)
         undefined = [
             found for found in _core.check(converted, False, "reference")["findings"]
             if found["slug"] in _UNDEFINED and found["message"].startswith(_NOTHING_DEFINES)
@@ -54,24 +54,41 @@ def _converted(model: bytes, target: int) -> bytes:
             for reason in refusals(converted, target):
                 raise RefusedConversion(reason)
         _core.infer(converted, {}, True)
-        _core.convert(converted, target, "")
+        converted = _with_leniency(converted, target)
         _core.infer(converted, {}, True)
     except _errors.ConvertError as error:
         raise RefusedConversion(worded(finding.to_dict() for finding in error.findings) or str(error)) from None
     except _errors.OnnxError as error:
         raise RefusedConversion(str(error)) from None
     proto = onnx.ModelProto.FromString(converted.to_bytes())
-    known = _constants.names(onnx.ModelProto.FromString(model).graph)
+    known = _constants.names(_wire.decoded(onnx.ModelProto, model).graph)
     _constants.as_nodes(proto.graph, known)
     _state_layouts(proto, model, target)
     return bytes(proto.SerializeToString())
+
+
+def _with_leniency(model: _core.Model, target: int) -> _core.Model:
+    """The model in another version, which nodes that mean nothing do not prevent if they do not prevent it in the reference."""
+    try:
+        _core.convert(model, target, "")
+    except _errors.ConvertError as error:
+        from . import _leniency
+
+        findings = [finding.to_dict() for finding in error.findings]
+        if MODE.profile != "reference" or not _leniency.has_invalid_nodes(findings):
+            raise
+        lenient = _leniency.convert(model, target, findings)
+        if lenient is None:
+            raise
+        return lenient
+    return model
 
 
 def _state_layouts(proto: Any, model: bytes, target: int) -> None:
     """States the default layout of recurrent operators that had none before version 14, as the reference does."""
     import onnx
 
-    imports = onnx.ModelProto.FromString(model).opset_import
+    imports = _wire.decoded(onnx.ModelProto, model).opset_import
     if target < 14 or all(entry.domain or entry.version >= 14 for entry in imports):
         return
     for node in proto.graph.node:
