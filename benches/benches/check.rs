@@ -4,13 +4,9 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use onnx_benches::{decode, edits};
-use onnx_check::{CheckOptions, IncrementalCheck, ON_REQUEST, check};
-use onnx_diag::Policy;
-use onnx_ir::Changes;
+use onnx_benches::decode;
+use onnx_check::{CheckOptions, check};
 use onnx_tests::models::{Transformer, chain, fan_out, functions, subgraphs};
-
-const SIZES: [usize; 3] = [1_000, 10_000, 100_000];
 
 fn checks(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("check");
@@ -34,37 +30,5 @@ fn checks(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Checks after one edit each, a node that is inserted and erased, which should take the same time in any model; and full
-/// checks to compare with. Names that are not identifiers are counted only, as programs do.
-fn updates(criterion: &mut Criterion) {
-    let policy = ON_REQUEST.iter().fold(Policy::new(), |policy, rule| policy.count(rule));
-    let options = CheckOptions::default().with_policy(policy);
-    for nodes in SIZES {
-        let mut model = decode(chain(nodes));
-        let window = edits::window(&model, 1);
-        let mut group = criterion.benchmark_group(format!("check/updates {nodes}"));
-        group.sample_size(10);
-        group.bench_function("full", |bencher| {
-            bencher.iter_with_large_drop(|| check(black_box(&model), &options));
-        });
-        let mut incremental = IncrementalCheck::new(options.clone());
-        group.bench_function("full, tracked", |bencher| {
-            bencher.iter_with_large_drop(|| incremental.update(black_box(&model), &Changes::Everything));
-        });
-        group.throughput(Throughput::Elements(2));
-        group.bench_function("edit and update", |bencher| {
-            bencher.iter(|| {
-                let before = model.revision();
-                let made = edits::insert_after(&mut model, &window);
-                black_box(incremental.update(&model, &model.changes_since(&before)));
-                let before = model.revision();
-                edits::erase(&mut model, &made);
-                black_box(incremental.update(&model, &model.changes_since(&before)));
-            });
-        });
-        group.finish();
-    }
-}
-
-criterion_group!(benches, checks, updates);
+criterion_group!(benches, checks);
 criterion_main!(benches);

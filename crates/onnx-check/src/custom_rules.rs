@@ -15,8 +15,6 @@ use crate::cx::Cx;
 /// are subject to the severities and limits of the options. [`Profile::Reference`](crate::Profile::Reference) excludes them
 /// unless the record says that the reference enforces the rule.
 ///
-/// An [`IncrementalCheck`](crate::IncrementalCheck) cannot know what they read, and runs them for the whole model each time.
-///
 /// ```
 /// use onnx_check::{CheckOptions, CustomRule, check};
 /// use onnx_diag::{Rule, Severity};

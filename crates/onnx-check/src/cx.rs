@@ -3,7 +3,7 @@
 //! A context holds the entity to check and the information that the traversal computes once for all rules. Every
 //! context dereferences to [`Cx`], which reports diagnostics.
 
-use std::cell::{Cell, OnceCell};
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::ops::{Deref, DerefMut};
 
@@ -22,7 +22,6 @@ use crate::functions::Functions;
 use crate::imports::{Imports, versions_of_all};
 use crate::options::{CheckOptions, Part, Profile};
 use crate::places::Places;
-use crate::rules::graph::name_not_identifier::WrongNames;
 use crate::seen::Seen;
 use crate::sparse::IndexFaults;
 
@@ -40,10 +39,6 @@ pub(crate) struct Cx<'a> {
     pub(crate) asterisk: Option<Symbol>,
     /// For rules about names that occur twice in a list.
     pub(crate) seen: Seen,
-    /// The names that are not identifiers, if a table of them is kept.
-    pub(crate) wrong_names: Option<WrongNames>,
-    /// The dimension variables that are not identifiers, if they are known.
-    pub(crate) wrong_variables: Option<WrongNames>,
     versions_of_all: OnceCell<OpsetVersions>,
     functions: OnceCell<Functions<'a>>,
     /// The function that is being walked.
@@ -51,10 +46,6 @@ pub(crate) struct Cx<'a> {
     /// The part of the model that is checked.
     pub(crate) part: Part,
     said: BTreeSet<(u16, u64, u32)>,
-    /// Whether it is kept for the next check what has something to report.
-    pub(crate) is_tracked: bool,
-    /// Whether the unit that is being checked reported something, or has to be checked again for another reason.
-    must_revisit: Cell<bool>,
 }
 
 impl<'a> Cx<'a> {
@@ -68,15 +59,11 @@ impl<'a> Cx<'a> {
             pieces: Vec::new(),
             asterisk: model.names().get("*"),
             seen: Seen::default(),
-            wrong_names: None,
-            wrong_variables: None,
             versions_of_all: OnceCell::new(),
             functions: OnceCell::new(),
             function: None,
             part,
             said: BTreeSet::new(),
-            is_tracked: false,
-            must_revisit: Cell::new(false),
         }
     }
 
@@ -90,21 +77,9 @@ impl<'a> Cx<'a> {
         self.functions.get_or_init(|| Functions::of(self.model))
     }
 
-    /// Checks the current unit again when the model is checked after an edit, whatever was edited: because it has something
-    /// to report, or because a rule depends on something of which edits are not on record.
-    pub(crate) fn revisit(&self) {
-        self.must_revisit.set(true);
-    }
-
-    /// Ends a unit: returns `true` if it has to be checked again.
-    pub(crate) fn take_revisit(&self) -> bool {
-        self.must_revisit.take()
-    }
-
     /// Reports a finding of `rule`; `build` runs only when the finding is kept.
     #[cold]
     pub(crate) fn report(&mut self, rule: &'static Rule, build: impl FnOnce(&Places<'a>) -> Diagnostic) {
-        self.revisit();
         if self.options.profile == Profile::Reference {
             return self.report_as_reference(rule, build);
         }
@@ -118,7 +93,6 @@ impl<'a> Cx<'a> {
     /// Whether this is the first time that `rule` asks at all: one finding says it all.
     #[cold]
     pub(crate) fn first_time(&mut self, rule: &'static Rule) -> bool {
-        self.revisit();
         self.said.insert((rule.code, 0, 0))
     }
 
@@ -143,14 +117,12 @@ impl<'a> Cx<'a> {
     /// Whether this is the first time that `rule` asks about a name: one finding says it all.
     #[cold]
     pub(crate) fn first_time_for_symbol(&mut self, rule: &'static Rule, symbol: Symbol) -> bool {
-        self.revisit();
         self.said.insert((rule.code, 0, symbol.index()))
     }
 
     /// Whether this is the first time that `rule` asks about a value: one finding says it all.
     #[cold]
     pub(crate) fn first_time_for_value(&mut self, rule: &'static Rule, value: ValueId) -> bool {
-        self.revisit();
         self.said.insert((rule.code, value.data().as_ffi(), 0))
     }
 
@@ -162,7 +134,6 @@ impl<'a> Cx<'a> {
         imports: &Imports,
         domain: Symbol,
     ) -> bool {
-        self.revisit();
         self.said.insert((rule.code, imports.number.into(), domain.index()))
     }
 }

@@ -135,15 +135,13 @@ pub(crate) struct Seen {
 pub(crate) struct Features {
     version: i64,
     seen: [Option<Seen>; COUNT],
-    /// Whether anything was used too early since it was asked last.
-    must_revisit: bool,
 }
 
 impl Features {
     /// For a model of this IR version. Versions that do not exist are for another rule, and have everything.
     pub(crate) fn new(version: i64) -> Self {
         let version = if version < 1 { onnx_schema::LATEST_IR_VERSION } else { version };
-        Self { version, seen: [None; COUNT], must_revisit: false }
+        Self { version, seen: [None; COUNT] }
     }
 
     /// Returns `true` if the IR version of the model has all features, so that uses of them need no check.
@@ -159,13 +157,7 @@ impl Features {
         {
             let seen = slot.get_or_insert(Seen { first: holder, count: 0 });
             seen.count = seen.count.saturating_add(1);
-            self.must_revisit = true;
         }
-    }
-
-    /// Returns `true` if anything was used too early since the last call.
-    pub(crate) fn take_revisit(&mut self) -> bool {
-        std::mem::take(&mut self.must_revisit)
     }
 
     /// What was used too early.

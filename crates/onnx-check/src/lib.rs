@@ -48,39 +48,6 @@
 //! # Ok::<(), onnx_ir::EditError>(())
 //! ```
 //!
-//! # After edits
-//!
-//! [`IncrementalCheck`] checks a model again after edits, for programs that check after each of many. It takes the
-//! [`Changes`](onnx_ir::Changes) since the last check, runs the rules that read what was edited, and returns what a full
-//! check would.
-//!
-//! ```
-//! use onnx_check::{CheckOptions, IncrementalCheck};
-//! use onnx_ir::{Changes, Model, NewNode, OpsetImport, Position};
-//! use onnx_schema::{domain, op};
-//!
-//! let mut model = Model::new();
-//! model.info_mut().ir_version = 10;
-//! model.info_mut().opset_imports.push(OpsetImport::new(domain::ONNX, 18));
-//! let graph = model.main_graph();
-//! let name = model.intern("g");
-//! model.set_graph_name(graph, name);
-//!
-//! let mut check = IncrementalCheck::new(CheckOptions::default());
-//! assert!(check.update(&model, &Changes::Everything).is_empty());
-//!
-//! let before = model.revision();
-//! let node = model.add_node(Position::End(graph), NewNode::new(op::RELU))?;
-//! let found = check.update(&model, &model.changes_since(&before));
-//! let slugs: Vec<_> = found.diagnostics().iter().map(|found| found.rule.slug).collect();
-//! assert_eq!(slugs, ["node-without-values", "wrong-input-count", "wrong-output-count"]);
-//!
-//! let before = model.revision();
-//! model.erase_node(node)?;
-//! assert!(check.update(&model, &model.changes_since(&before)).is_empty());
-//! # Ok::<(), onnx_ir::EditError>(())
-//! ```
-//!
 //! # What it is not
 //!
 //! It infers no types and shapes and opens no file: of external data it sees what [`CheckOptions::external`] shows it. Whether bytes can be read at all is for the decoder to say, and
@@ -98,7 +65,6 @@ mod fix;
 mod functions;
 mod identifier;
 mod imports;
-mod incremental;
 mod names;
 mod operator_set;
 mod options;
@@ -108,8 +74,6 @@ mod rules;
 mod run;
 mod seen;
 mod sparse;
-#[cfg(test)]
-mod testing;
 
 use onnx_diag::{Diagnostic, Sink};
 use onnx_ir::{Model, NodeId};
@@ -118,7 +82,6 @@ use onnx_types::Stopped;
 pub use custom_rules::{CustomRule, RuleCx};
 pub use external::ExternalFiles;
 pub use fix::{Fix, fix, is_fixable};
-pub use incremental::IncrementalCheck;
 pub use operator_set::check_operator_set;
 pub use options::{CheckOptions, CustomOperators, Part, Profile};
 pub use ranges::range as attribute_range;

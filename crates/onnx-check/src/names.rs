@@ -22,13 +22,6 @@ impl Names {
         Self { table: vec![None; symbols], ..Self::default() }
     }
 
-    /// Makes room for symbols that are new.
-    pub(crate) fn grow(&mut self, symbols: usize) {
-        if symbols > self.table.len() {
-            self.table.resize(symbols.next_power_of_two(), None);
-        }
-    }
-
     /// Enters a graph. In an outermost one nothing is bound.
     pub(crate) fn enter(&mut self) -> Mark {
         if self.depth == 0 {

@@ -70,32 +70,3 @@ impl<'a> Places<'a> {
         onnx_schema::nearest(self.str(name), affordable.map(|candidate| self.str(candidate)))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use onnx_diag::Position;
-
-    use crate::testing::Builder;
-    use crate::{CheckOptions, check};
-
-    #[test]
-    fn places_know_where_the_file_has_them() {
-        let mut m = Builder::new();
-        let first = m.node("a = Rellu (x)");
-        let second = m.node("x = Relu (a)");
-        m.at_byte(first, 100);
-        m.at_byte(second, 200);
-        let found = check(&m.model, &CheckOptions::default()).into_diagnostics();
-        let found: Vec<_> = found
-            .iter()
-            .map(|found| {
-                let labels =
-                    found.labels.iter().map(|label| (label.locus.to_string(), label.locus.position()));
-                (found.rule.slug, found.locus.position(), labels.collect::<Vec<_>>())
-            })
-            .collect();
-        let made = (r#"graph "g" / node #1 Relu / output 0 "x""#.to_owned(), Some(Position::Byte(200)));
-        let at = Some(Position::Byte(100));
-        assert_eq!(found, [("node-not-sorted", at, vec![made]), ("unknown-operator", at, vec![])]);
-    }
-}

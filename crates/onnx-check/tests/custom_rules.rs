@@ -1,8 +1,8 @@
 //! Rules of other crates.
 #![allow(clippy::unwrap_used, reason = "a test")]
-use onnx_check::{CheckOptions, CustomRule, IncrementalCheck, Part, Profile, check, check_part};
+use onnx_check::{CheckOptions, CustomRule, Part, Profile, check, check_part};
 use onnx_diag::{Reference, Rule, Severity};
-use onnx_ir::{Changes, Model};
+use onnx_ir::Model;
 use onnx_text::{ParseOptions, parse_model};
 use onnx_types::Limits;
 
@@ -89,19 +89,4 @@ fn parts_have_their_nodes_only() {
     let count = |part| found(&check_part(&model, part, &options(&RELU))).len();
     assert_eq!((count(Part::Node(node)), count(Part::Graph), count(Part::Inputs)), (1, 2, 0));
     assert_eq!(count(Part::Function(model.functions()[0])), 1);
-}
-
-/// After each edit, an incremental check reports what a full one does.
-#[test]
-fn incremental_checks_run_them() {
-    let mut model = model();
-    let mut incremental = IncrementalCheck::new(options(&RELU));
-    assert_eq!(found(&incremental.update(&model, &Changes::Everything)).len(), 4);
-    let before = model.revision();
-    let relu = model.nodes(model.main_graph()).next().unwrap();
-    let input = model.node(relu).input(0);
-    model.replace_node(relu, &[input]).unwrap();
-    let sink = incremental.update(&model, &model.changes_since(&before));
-    assert_eq!(found(&sink), found(&check(&model, &options(&RELU))));
-    assert_eq!(found(&sink).len(), 3);
 }

@@ -64,7 +64,6 @@ const _: () = {
     shared::<text::PrintOptions<'_>>();
     shared::<formats::Losses>();
     shared::<check::CheckOptions>();
-    shared::<check::IncrementalCheck>();
     shared::<diag::Sink>();
     shared::<diag::Diagnostic>();
     shared::<diag::CommandReport>();

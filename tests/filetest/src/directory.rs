@@ -40,7 +40,11 @@ fn run_file(path: &Path, is_blessing: bool) -> Result<(), String> {
 }
 
 /// The files below a directory, in the order of their names.
-fn files(root: &Path) -> Result<Vec<PathBuf>, String> {
+///
+/// # Errors
+///
+/// When a directory cannot be read.
+pub fn files(root: &Path) -> Result<Vec<PathBuf>, String> {
     let (mut files, mut left) = (Vec::new(), vec![root.to_owned()]);
     while let Some(path) = left.pop() {
         let failed = |error| format!("{}: {error}", path.display());

@@ -30,7 +30,9 @@ mod run;
 #[cfg(feature = "text")]
 mod text;
 
-pub use directory::run_directory;
+#[cfg(feature = "check")]
+pub use check::check_diagnostics;
+pub use directory::{files, run_directory};
 #[cfg(feature = "infer")]
 pub use example::{Example, Range, examples};
 use expect::{Finding, Strictness};
@@ -63,13 +65,47 @@ const KINDS: &[(&str, Kind)] = &[
     ("text", text::run),
 ];
 
-/// Runs a file test.
+/// Runs the tests of a file.
 ///
 /// # Errors
 ///
-/// When the test fails: what is expected and not found, and what is found and not expected.
+/// When a test fails: what is expected and not found, and what is found and not expected.
 pub fn run(text: &str) -> Result<(), String> {
-    judge(text, &outcome(text)?)
+    let mut report = String::new();
+    for (first, section) in sections(text) {
+        if let Err(failure) = outcome(section).and_then(|outcome| judge(section, &outcome)) {
+            let from =
+                if first > 1 { format!("in the test that begins at line {first}:\n") } else { String::new() };
+            report.push_str(&format!("{from}{failure}"));
+        }
+    }
+    if report.is_empty() { Ok(()) } else { Err(report) }
+}
+
+/// The tests of a file, each with its first line. A test begins with comments in the first column, of which one is a directive.
+pub fn sections(text: &str) -> Vec<(usize, &str)> {
+    let mut starts: Vec<(usize, usize)> = Vec::new();
+    let (mut offset, mut comments) = (0, None);
+    for (number, line) in (1..).zip(text.split_inclusive('\n')) {
+        match line.strip_prefix('#') {
+            Some(comment) => {
+                let start = *comments.get_or_insert((number, offset));
+                if comment.starts_with('!') && starts.last() != Some(&start) {
+                    starts.push(start);
+                }
+            }
+            None => comments = None,
+        }
+        offset += line.len();
+    }
+    if let Some(first) = starts.first_mut() {
+        *first = (1, 0);
+    }
+    let ends = starts.iter().skip(1).map(|&(_, at)| at).chain([text.len()]);
+    let section = |((number, start), end): (_, usize)| (number, text.get(start..end).unwrap_or_default());
+    let sections: Vec<_> = starts.iter().copied().zip(ends).map(section).collect();
+    // A file without a directive is one test, which fails.
+    if sections.is_empty() { vec![(1, text)] } else { sections }
 }
 
 /// Compares what a file expects with what came out.
@@ -83,12 +119,23 @@ fn judge(text: &str, outcome: &Outcome) -> Result<(), String> {
     expect::compare(&expect::expectations(text)?, &outcome.findings, Strictness::Full)
 }
 
-/// The file with the expectations that make its test pass: as it is if it passes, whatever its expectations leave out.
+/// The file with the expectations that make its tests pass: those that pass are as they are, whatever their expectations leave
+/// out.
 ///
 /// # Errors
 ///
-/// When the test fails for a reason that no expectation can mend.
+/// When a test fails for a reason that no expectation can mend.
 pub fn bless(text: &str) -> Result<String, String> {
+    let mut blessed = String::new();
+    for (first, section) in sections(text) {
+        let section = bless_one(section);
+        blessed
+            .push_str(&section.map_err(|error| format!("in the test that begins at line {first}: {error}"))?);
+    }
+    Ok(blessed)
+}
+
+fn bless_one(text: &str) -> Result<String, String> {
     let outcome = outcome(text)?;
     if judge(text, &outcome).is_ok() {
         return Ok(text.to_owned());
@@ -102,10 +149,7 @@ pub fn bless(text: &str) -> Result<String, String> {
 fn outcome(text: &str) -> Result<Outcome, String> {
     let mut all = Outcome::default();
     let mut any = false;
-    for line in text.lines().map_while(|line| line.strip_prefix('#')) {
-        // Further words of the line may be expectations, which begin with another `#`.
-        let Some(directive) = line.strip_prefix('!') else { continue };
-        let words: Vec<&str> = directive.split('#').next().unwrap_or_default().split_whitespace().collect();
+    for words in directives(text) {
         let (&kind, words) = words.split_first().ok_or("a directive names no kind of test")?;
         let known = KINDS.iter().find(|(name, _)| *name == kind);
         let (_, run) = known.ok_or_else(|| format!("unknown kind of test `{kind}`"))?;
@@ -115,6 +159,14 @@ fn outcome(text: &str) -> Result<Outcome, String> {
         any = true;
     }
     if any { Ok(all) } else { Err("the file begins with no directive such as `#! check`".to_owned()) }
+}
+
+/// The words of the directives that a test begins with.
+fn directives(text: &str) -> impl Iterator<Item = Vec<&str>> {
+    let comments = text.lines().map_while(|line| line.strip_prefix('#'));
+    // Further words of the line may be expectations, which begin with another `#`.
+    let directives = comments.filter_map(|line| line.strip_prefix('!'));
+    directives.map(|line| line.split('#').next().unwrap_or_default().split_whitespace().collect())
 }
 
 /// The comments that a file begins with, and the rest.
@@ -143,6 +195,19 @@ mod tests {
         let repaired = blessed.replace("Rellu (x)", "Relu (x)");
         assert!(run(&repaired).unwrap_err().contains("not found"));
         assert_eq!(bless(&repaired).unwrap(), WRONG.replace("Rellu", "Relu"));
+    }
+
+    #[test]
+    fn a_file_has_several_tests() {
+        let right = WRONG.replace("Rellu", "Relu");
+        let file = format!("{right}\n# The second.\n{WRONG}");
+        let found: Vec<_> = sections(&file).into_iter().map(|(first, text)| (first, text.len())).collect();
+        assert_eq!(found, [(1, right.len() + 1), (7, WRONG.len() + 14)]);
+        let report = run(&file).unwrap_err();
+        assert!(report.starts_with("in the test that begins at line 7:\nnot expected: line 5:"), "{report}");
+        let blessed = bless(&file).unwrap();
+        assert!(blessed.starts_with(&right), "{blessed}");
+        run(&blessed).unwrap();
     }
 
     #[test]

@@ -9,7 +9,6 @@
 //! | [`infer`] | inference: `infer` |
 //! | [`eval`] | runs: `eval` |
 //! | [`edits`] | scripts of edits: `edit_scripts` |
-//! | [`incremental`] | scripts of edits, checked after each: `incremental_check` |
 //! | [`external`] | directories of external data: `external_data` |
 //! | [`rules`] | rule files and the rules in them: `rules` |
 //! | [`smith`] | models that the bytes choose: `smith` |
@@ -24,7 +23,6 @@ pub mod edits;
 pub mod eval;
 pub mod external;
 pub mod forms;
-pub mod incremental;
 pub mod infer;
 pub mod mutate;
 pub mod regressions;
@@ -54,7 +52,7 @@ pub struct Property {
 }
 
 /// All properties, in the order in which the fuzzer runs them.
-pub const ALL: [Property; 14] = [
+pub const ALL: [Property; 13] = [
     Property { name: "decode", check: decode::decode, seeds: seeds::models, smoke: 3000 },
     Property { name: "decode_encode", check: decode::decode_encode, seeds: seeds::models, smoke: 2000 },
     Property { name: "decode_prost", check: decode::decode_prost, seeds: seeds::models, smoke: 400 },
@@ -69,12 +67,6 @@ pub const ALL: [Property; 14] = [
     Property { name: "infer", check: infer::infer, seeds: seeds::models_and_texts, smoke: 500 },
     Property { name: "eval", check: eval::eval, seeds: seeds::runs, smoke: 1000 },
     Property { name: "edit_scripts", check: edits::edit_scripts, seeds: seeds::scripts, smoke: 400 },
-    Property {
-        name: "incremental_check",
-        check: incremental::incremental_check,
-        seeds: seeds::scripts,
-        smoke: 300,
-    },
     Property { name: "external_data", check: external::external_data, seeds: seeds::scripts, smoke: 400 },
     Property { name: "forms", check: forms::forms, seeds: seeds::forms, smoke: 4000 },
     Property { name: "rules", check: rules::rules, seeds: seeds::rules_and_scripts, smoke: 60 },

@@ -90,11 +90,6 @@ fn edit_scripts() {
 }
 
 #[test]
-fn incremental_check() {
-    holds("incremental_check");
-}
-
-#[test]
 fn external_data() {
     holds("external_data");
 }

@@ -33,7 +33,7 @@ pub(super) fn add_item(text: &str, declaration: &str, item: &str) -> Result<Stri
     Ok(format!("{before}\n{list}{after}"))
 }
 
-/// The name by which items are in order: `a_rule::RULE, …` of `reading(Reads::TEXTS, &a_rule::RULE, …)`.
+/// The name by which items are in order: `a_rule::RULE, …` of `entry(&a_rule::RULE, …)`.
 fn name(item: &str) -> &str {
     item.split_once('&').map_or(item, |(_, name)| name)
 }

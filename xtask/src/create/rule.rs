@@ -44,9 +44,7 @@ pub(super) fn plan(files: &Files, name: &str) -> Result<Plan, String> {
     plan.create(files, format!("{RULES}{unit}/{module}.md"), page(&slug, code))?;
     plan.change(files, &list, |text| {
         let text = add_line(text, &["mod ", "pub(super) mod "], &format!("mod {module};"))?;
-        // Rules about graphs state what they read: edits of other parts do not run them again.
-        let entry = if unit == "graph" { "reading(Reads::INTERFACE, " } else { "entry(" };
-        add_item(&text, "static ENTRIES: ", &format!("{entry}&{module}::RULE, {module}::check)"))
+        add_item(&text, "static ENTRIES: ", &format!("entry(&{module}::RULE, {module}::check)"))
     })?;
     plan.next.push("write the record, the function and the page; `docs/add-a-rule.md` shows how".to_owned());
     plan.next.push("cargo test -p onnx-check --test rule_pages".to_owned());

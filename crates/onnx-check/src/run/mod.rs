@@ -22,11 +22,9 @@ use crate::declaration_cx::{self, Devices, FunctionCx, Holder, MetadataList};
 use crate::external;
 use crate::features::{Feature, Features};
 use crate::imports::Imports;
-use crate::incremental::{Track, Unit};
 use crate::names::{Mark, Names};
 use crate::options::{CheckOptions, Part};
 use crate::rules::{function, graph, model as model_rules, ty};
-use crate::seen::Seen;
 
 pub(crate) use signature::invalid_nodes;
 
@@ -41,44 +39,6 @@ pub(crate) fn run(model: &Model, part: Part, options: &CheckOptions) -> Sink {
         _ => run.part(part),
     }
     run.finish();
-    run.into_sink()
-}
-
-/// Tables of all names of a model, which take longer to make than a small check.
-#[derive(Default)]
-pub(crate) struct Tables {
-    names: Names,
-    seen: Seen,
-}
-
-/// Like [`run`] for the units of the whole model that `track` plans, which keeps those that are visited again. If the run is
-/// stopped, the tables are cleared.
-pub(crate) fn run_tracked(
-    model: &Model,
-    options: &CheckOptions,
-    track: &mut Track,
-    tables: &mut Tables,
-) -> Sink {
-    let mut names = std::mem::take(&mut tables.names);
-    names.grow(model.names().len());
-    let mut run = Run::with(model, Part::Model, options, names);
-    run.cx.seen = std::mem::take(&mut tables.seen);
-    run.cx.is_tracked = true;
-    run.cx.wrong_names = track.wrong_names;
-    run.cx.wrong_variables = track.wrong_variables;
-    run.track = Some(track);
-    run.model();
-    run.finish();
-    if let Some(track) = &mut run.track {
-        track.wrong_variables = run.cx.wrong_variables;
-    }
-    match &mut run.track {
-        Some(track) if run.stopped.is_some() => track.is_stopped = true,
-        _ => {
-            tables.names = std::mem::take(&mut run.names);
-            tables.seen = std::mem::take(&mut run.cx.seen);
-        }
-    }
     run.into_sink()
 }
 
@@ -101,7 +61,7 @@ pub(crate) fn functions(model: &Model, options: &CheckOptions, sink: Sink) -> Si
     run.into_sink()
 }
 
-struct Run<'a, 't> {
+struct Run<'a> {
     cx: Cx<'a>,
     names: Names,
     has_functions: bool,
@@ -113,8 +73,6 @@ struct Run<'a, 't> {
     unchecked: Vec<bool>,
     /// Which functions call which, once a function is visited.
     calls: OnceCell<CallGraph>,
-    /// What is visited, if that is not everything or visited again later.
-    track: Option<&'t mut Track>,
     watch: Watch,
     /// Why the run is to end without findings.
     stopped: Option<Stopped>,
@@ -123,22 +81,17 @@ struct Run<'a, 't> {
 /// How many nodes are visited between two checks of the interrupt.
 const WATCHED_NODES: u64 = 64;
 
-impl<'a> Run<'a, '_> {
+impl<'a> Run<'a> {
     fn new(model: &'a Model, part: Part, options: &'a CheckOptions) -> Self {
-        Self::with(model, part, options, Names::new(model.names().len()))
-    }
-
-    fn with(model: &'a Model, part: Part, options: &'a CheckOptions, names: Names) -> Self {
         Self {
             cx: Cx::new(model, part, options),
-            names,
+            names: Names::new(model.names().len()),
             has_functions: !model.functions().is_empty(),
             features: Features::new(model.info().ir_version),
             devices: declaration_cx::devices(&model.info().configurations),
             marks: Vec::new(),
             unchecked: Vec::new(),
             calls: OnceCell::new(),
-            track: None,
             watch: Watch::new(&options.execution, "check", model.node_count() as u64, WATCHED_NODES),
             stopped: None,
         }
@@ -205,21 +158,6 @@ impl<'a> Run<'a, '_> {
         sink
     }
 
-    /// Returns `true` if a unit is visited.
-    #[inline]
-    fn visits(&mut self, unit: Unit) -> bool {
-        self.track.as_mut().is_none_or(|track| track.visits(unit))
-    }
-
-    /// Ends a unit that was visited.
-    #[inline]
-    fn finish_unit(&mut self, unit: Unit) {
-        if let Some(track) = &mut self.track {
-            let must_revisit = self.cx.take_revisit() | self.features.take_revisit();
-            track.finish_unit(unit, must_revisit, self.cx.pieces.len());
-        }
-    }
-
     fn model(&mut self) {
         for entry in model_rules::ENTRIES {
             (entry.check)(&mut self.cx);
@@ -229,7 +167,6 @@ impl<'a> Run<'a, '_> {
         self.metadata(MetadataList::Symbols(&info.metadata), Holder::Model);
         self.opset(&info.opset_imports, None);
         self.non_dataflow();
-        self.finish_unit(Unit::Model);
         let imports = Imports { versions: model.versions_of(OpsetScope::Model).clone(), number: 0 };
         self.graph(model.main_graph(), &imports);
         self.cx.is_unchecked = true;
@@ -244,10 +181,6 @@ impl<'a> Run<'a, '_> {
 
     fn functions(&mut self) {
         let model = self.cx.model;
-        let plan = self.track.as_ref().and_then(|track| track.plan());
-        if plan.is_some_and(|plan| !plan.has_functions()) {
-            return;
-        }
         for (index, &function) in model.functions().iter().enumerate() {
             if self.is_stopped() {
                 return;
@@ -270,21 +203,14 @@ impl<'a> Run<'a, '_> {
 
     fn function(&mut self, id: FunctionId, number: u32) {
         let record = self.cx.model.function(id);
-        let is_visited = self.visits(Unit::Function(id));
-        if is_visited {
-            self.declarations(id, record);
-            self.finish_unit(Unit::Function(id));
-        }
+        self.declarations(id, record);
         let imports = Imports::new(&record.opset_imports, number);
         self.cx.function = Some(id);
         self.graph(record.body(), &imports);
         // The reference does not check the defaults of attributes.
         let was_unchecked = std::mem::replace(&mut self.cx.is_unchecked, true);
         for default in &record.defaults {
-            if is_visited {
-                self.contents_of(TensorHolder::Default(id, default.name()), default);
-                self.finish_unit(Unit::Function(id));
-            }
+            self.contents_of(TensorHolder::Default(id, default.name()), default);
             for &graph in default.value().graphs() {
                 self.graph(graph, &imports);
             }
@@ -297,17 +223,7 @@ impl<'a> Run<'a, '_> {
     /// before it ends.
     fn graph(&mut self, root: GraphId, imports: &Imports) {
         let model = self.cx.model;
-        match self.track.as_ref().and_then(|track| track.plan()) {
-            None => self.events(model.walk(root).with_algorithms(), imports),
-            Some(plan) => {
-                let events = plan.events(model, root);
-                self.events(events.into_iter(), imports);
-            }
-        }
-    }
-
-    fn events(&mut self, events: impl Iterator<Item = Event>, imports: &Imports) {
-        for event in events {
+        for event in model.walk(root).with_algorithms() {
             if matches!(event, Event::Node(_)) && self.is_stopped() {
                 return;
             }
@@ -327,10 +243,7 @@ impl<'a> Run<'a, '_> {
             }
             Event::Node(node) => {
                 self.unchecked.push(self.cx.is_unchecked);
-                if self.visits(Unit::Node(node)) {
-                    self.node(node, imports);
-                    self.finish_unit(Unit::Node(node));
-                }
+                self.node(node, imports);
             }
             Event::After(node) => {
                 self.cx.is_unchecked = self.unchecked.pop().unwrap_or_default();
@@ -349,36 +262,22 @@ impl<'a> Run<'a, '_> {
     fn begin(&mut self, id: GraphId) {
         let model = self.cx.model;
         let record = model.graph(id);
-        for (index, entry) in graph::ENTRIES.iter().enumerate() {
-            if self.visits(Unit::Rule(id, index)) {
-                (entry.check.run)(&mut GraphCx { cx: &mut self.cx, id, graph: record });
-                self.finish_unit(Unit::Rule(id, index));
+        for entry in graph::ENTRIES {
+            (entry.check)(&mut GraphCx { cx: &mut self.cx, id, graph: record });
+        }
+        self.metadata_of_graph(id);
+        record.inputs().iter().for_each(|&input| self.value(input));
+        for initializer in model.initializers(id) {
+            if self.is_stopped() {
+                return;
             }
+            self.initializer(initializer);
         }
-        if self.visits(Unit::Metadata(id)) {
-            self.metadata_of_graph(id);
-            self.finish_unit(Unit::Metadata(id));
-        }
-        let lists = Track::lists(self.track.as_deref(), id);
-        if lists.inputs {
-            record.inputs().iter().for_each(|&input| self.visit_value(input));
-        }
-        if lists.initializers {
-            for initializer in model.initializers(id) {
-                if self.is_stopped() {
-                    return;
-                }
-                self.initializer(initializer);
-            }
-        }
-        self.types(id, lists.infos);
+        self.types(id);
     }
 
     fn initializer(&mut self, id: ValueId) {
         let record = self.cx.model.value(id);
-        if !self.visits(Unit::Value(id)) {
-            return;
-        }
         // The name of an initializer that is the default of an input is bound by the input.
         if record.constant().is_some() {
             self.value(id);
@@ -389,15 +288,14 @@ impl<'a> Run<'a, '_> {
             Some(Constant::Sparse(sparse)) => self.sparse(sparse, place),
             None => {}
         }
-        self.finish_unit(Unit::Value(id));
     }
 
     /// The types that a graph declares for its inputs, its outputs and other values.
-    fn types(&mut self, id: GraphId, has_infos: bool) {
+    fn types(&mut self, id: GraphId) {
         let model = self.cx.model;
         let record = model.graph(id);
         // A function only names its inputs and outputs.
-        if !matches!(record.owner(), Owner::Function(_)) && self.visits(Unit::Interface(id)) {
+        if !matches!(record.owner(), Owner::Function(_)) {
             for (index, &input) in record.inputs().iter().enumerate() {
                 self.ty(model.ty(input), None, TypePlace::Input(id, index));
             }
@@ -405,17 +303,11 @@ impl<'a> Run<'a, '_> {
                 let (ty, other) = declared(output.own(), model.ty(output.value()));
                 self.ty(ty, other, TypePlace::Output(id, index));
             }
-            self.finish_unit(Unit::Interface(id));
-        }
-        if !has_infos {
-            return;
         }
         for entry in model.value_info(id) {
             let (ty, other) = declared(entry.own(), model.ty(entry.value()));
-            let unit = Unit::Info(id, entry.value());
-            if ty.is_some() && self.visits(unit) {
+            if ty.is_some() {
                 self.ty(ty, other, TypePlace::Info(id, entry.value()));
-                self.finish_unit(unit);
             }
         }
     }
@@ -442,6 +334,3 @@ fn declared<'a>(own: Option<&'a OwnInfo>, value: Option<&'a Type>) -> (Option<&'
 pub(crate) fn is_function_body(model: &Model, graph: GraphId) -> bool {
     matches!(model.graph(graph).owner(), Owner::Function(_))
 }
-
-#[cfg(test)]
-mod tests;

@@ -10,11 +10,10 @@ use crate::declaration_cx::{Holder, MetadataList};
 use crate::external::Piece;
 use crate::features::Feature;
 use crate::imports::Imports;
-use crate::incremental::Unit;
 use crate::rules::{attribute, call, node, reference, sparse as sparse_rules, tensor, value};
 use crate::sparse::IndexFaults;
 
-impl<'a> Run<'a, '_> {
+impl<'a> Run<'a> {
     /// Everything about a node but its outputs and the graphs nested in it.
     pub(super) fn node(&mut self, id: NodeId, imports: &Imports) {
         let record = self.cx.model.node(id);
@@ -71,25 +70,14 @@ impl<'a> Run<'a, '_> {
 
     pub(super) fn outputs(&mut self, node: NodeId) {
         for &output in self.cx.model.node(node).outputs().iter().flatten() {
-            self.visit_value(output);
+            self.value(output);
         }
     }
 
     #[inline]
-    pub(super) fn visit_value(&mut self, id: ValueId) {
-        if self.visits(Unit::Value(id)) {
-            self.value(id);
-            self.finish_unit(Unit::Value(id));
-        }
-    }
-
     pub(super) fn value(&mut self, id: ValueId) {
         let record = self.cx.model.value(id);
         let earlier = self.names.bind(record.name(), id);
-        if earlier.is_some() {
-            // `names_touched` can change without a recorded edit.
-            self.cx.revisit();
-        }
         let mut cx = ValueCx { cx: &mut self.cx, id, value: record, earlier };
         for entry in value::ENTRIES {
             (entry.check)(&mut cx);

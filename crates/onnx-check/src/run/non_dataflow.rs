@@ -13,7 +13,7 @@ use crate::declaration_cx::{
 use crate::features::Feature;
 use crate::rules::{device, feature, metadata, opset, sharding as sharding_rules, training};
 
-impl<'a> Run<'a, '_> {
+impl<'a> Run<'a> {
     /// Training information and devices, at which the reference does not look.
     pub(super) fn non_dataflow(&mut self) {
         let info = self.cx.model.info();

@@ -13,7 +13,7 @@ use crate::rules::graph;
 /// The identifier of the imports of a part, distinct from that of the model, whose missing imports have a rule.
 const AROUND: u32 = 1;
 
-impl Run<'_, '_> {
+impl Run<'_> {
     /// Checks a part.
     pub(super) fn part(&mut self, part: Part) {
         let model = self.cx.model;
@@ -65,65 +65,6 @@ impl Run<'_, '_> {
         for &input in record.inputs() {
             self.metadata(MetadataList::Symbols(model.value(input).metadata()), Holder::Value(input));
         }
-        self.types(id, true);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use onnx_ir::NodeId;
-
-    use crate::testing::Builder;
-    use crate::{CheckOptions, Part, check_part};
-
-    /// Checks a part of the model that `build` makes, and compares code, place and whether it is beyond the reference.
-    #[track_caller]
-    fn check_standalone(build: impl FnOnce(&mut Builder) -> Part, expected: &[(&str, &str, bool)]) {
-        let mut m = Builder::new();
-        let part = build(&mut m);
-        let found = check_part(&m.model.finish(), part, &CheckOptions::default()).into_diagnostics();
-        let found: Vec<_> =
-            found.iter().map(|one| (one.rule.slug, one.locus.to_string(), one.beyond_reference)).collect();
-        let found: Vec<_> =
-            found.iter().map(|(slug, place, is_beyond)| (*slug, &**place, *is_beyond)).collect();
-        assert_eq!(found, expected);
-    }
-
-    #[test]
-    fn a_node_alone_may_use_any_name() {
-        check_standalone(|m| Part::Node(m.node("y = Relu (x)")), &[]);
-        check_standalone(
-            |m| Part::Node(m.node("y = Rellu (x)")),
-            &[("unknown-operator", "node #0 Rellu", false)],
-        );
-        let own: fn(&mut Builder) -> NodeId = |m| m.node("y = Relu (y)");
-        check_standalone(
-            |m| Part::Node(own(m)),
-            &[("node-not-sorted", r#"node #0 Relu / input 0 "y""#, true)],
-        );
-    }
-
-    #[test]
-    fn an_operator_set_has_to_be_around_a_node() {
-        let model = |m: &mut Builder| {
-            m.no_imports();
-            Part::Node(m.node("y = Relu (x)"))
-        };
-        check_standalone(model, &[("domain-not-imported", "node #0 Relu", false)]);
-    }
-
-    #[test]
-    fn attributes_alone_need_no_operator() {
-        check_standalone(|m| Part::Attributes(m.node("y = Frob <alpha = 1.0> (x)")), &[]);
-    }
-
-    #[test]
-    fn inputs_alone_need_a_type() {
-        let model = |m: &mut Builder| {
-            m.inputs(["x"]);
-            m.typed("x", None);
-            Part::Inputs
-        };
-        check_standalone(model, &[("type-incomplete", r#"input 0 "x" / type"#, false)]);
+        self.types(id);
     }
 }

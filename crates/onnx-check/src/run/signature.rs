@@ -46,7 +46,7 @@ pub(crate) fn invalid_nodes(model: &Model, options: &CheckOptions) -> Result<Vec
     Ok(found)
 }
 
-impl Run<'_, '_> {
+impl Run<'_> {
     fn signature(&mut self, id: NodeId, imports: &Imports) {
         let record = self.cx.model.node(id);
         let callee = self.cx.model.callee_in(record, &imports.versions, &self.cx.options.registry);

@@ -53,37 +53,3 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
             .help("name one for each gate and direction, or leave out `activations`")
     });
 }
-
-#[cfg(test)]
-mod tests {
-    use onnx_ir::AttrValue;
-
-    use crate::testing::{Builder, check_model};
-
-    fn model(m: &mut Builder, op: &str, direction: &str, count: usize) {
-        m.inputs(["x", "w", "r"]);
-        let names = vec![bytes::Bytes::from_static(b"Tanh"); count];
-        let attributes =
-            [m.attribute("activations", AttrValue::Strings(names)), m.attribute("direction", direction)];
-        m.node_with(&format!("y = {op} (x, w, r)"), attributes);
-        m.outputs(["y"]);
-    }
-
-    #[test]
-    fn each_gate_has_an_activation() {
-        for (op, each) in [("RNN", 1), ("GRU", 2), ("LSTM", 3)] {
-            let place = format!(r#"graph "g" / node #0 {op} / attribute "activations""#);
-            for (direction, count) in [("forward", each), ("reverse", each), ("bidirectional", 2 * each)] {
-                check_model(|m| model(m, op, direction, count), &[]);
-                check_model(|m| model(m, op, direction, count + 2), &[("ONNX2419", &place)]);
-                check_model(|m| model(m, op, direction, 0), &[]);
-            }
-            check_model(|m| model(m, op, "bidirectional", each), &[("ONNX2419", &place)]);
-        }
-    }
-
-    #[test]
-    fn the_default_of_an_rnn_can_be_written_out() {
-        check_model(|m| model(m, "RNN", "forward", 2), &[]);
-    }
-}

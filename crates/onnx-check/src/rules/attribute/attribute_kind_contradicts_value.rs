@@ -43,34 +43,3 @@ fn is_empty_list(value: &AttrValue) -> bool {
         _ => false,
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use onnx_ir::Attribute;
-    use onnx_types::FieldForms;
-
-    use super::AttrValue;
-    use crate::testing::{Builder, check_model};
-
-    #[test]
-    fn kind_and_value_agree() {
-        let model = |m: &mut Builder, kind, value| {
-            m.import("d", 1);
-            m.inputs(["x"]);
-            let name = m.model.intern("k");
-            m.node_with(
-                "y = d.Frob (x)",
-                [Attribute::from_parts(name, value, Some(kind), FieldForms::CANONICAL, None)],
-            );
-            m.outputs(["y"]);
-        };
-        let place = r#"graph "g" / node #0 d::Frob / attribute "k""#;
-        for (kind, value) in [(1, AttrValue::Int(0)), (0, AttrValue::Int(0)), (99, AttrValue::Ints(vec![1]))]
-        {
-            check_model(|m| model(m, kind, value), &[("ONNX2404", place)]);
-        }
-        for (kind, value) in [(2, AttrValue::Int(0)), (7, AttrValue::None), (1, AttrValue::Ints(vec![]))] {
-            check_model(|m| model(m, kind, value), &[]);
-        }
-    }
-}

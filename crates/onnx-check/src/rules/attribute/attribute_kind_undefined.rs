@@ -31,27 +31,3 @@ pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
             .help("set `type` to the kind that the operator expects")
     });
 }
-
-#[cfg(test)]
-mod tests {
-    use onnx_ir::{AttrValue, Attribute};
-    use onnx_types::FieldForms;
-
-    use crate::testing::{Builder, check_model};
-
-    #[test]
-    fn kinds_exist() {
-        let model = |m: &mut Builder, kind, value| {
-            m.import("d", 1);
-            m.inputs(["x"]);
-            let name = m.model.intern("k");
-            let attribute = Attribute::from_parts(name, value, Some(kind), FieldForms::CANONICAL, None);
-            m.node_with("y = d.Frob (x)", [attribute]);
-            m.outputs(["y"]);
-        };
-        let place = r#"graph "g" / node #0 d::Frob / attribute "k""#;
-        check_model(|m| model(m, 0, AttrValue::None), &[("ONNX2407", place)]);
-        check_model(|m| model(m, 99, AttrValue::None), &[("ONNX2407", place)]);
-        check_model(|m| model(m, 2, AttrValue::Int(0)), &[]);
-    }
-}

@@ -17,24 +17,3 @@ pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
             .help("write text as UTF-8, and bytes as a tensor")
     });
 }
-
-#[cfg(test)]
-mod tests {
-    use bytes::Bytes;
-    use onnx_ir::AttrValue;
-
-    use crate::rules::attribute::tests::{PLACE, with_strings};
-    use crate::testing::check_model;
-
-    #[test]
-    fn strings_are_text() {
-        let (wrong, right) = (Bytes::from_static(b"\xff"), Bytes::from_static(b"k"));
-        check_model(|m| with_strings(m, wrong.clone().into()), &[("ONNX2410", PLACE)]);
-        let element = format!("{PLACE} / element 1");
-        check_model(
-            |m| with_strings(m, AttrValue::Strings(vec![right.clone(), wrong])),
-            &[("ONNX2410", &element)],
-        );
-        check_model(|m| with_strings(m, AttrValue::Strings(vec![right])), &[]);
-    }
-}

@@ -38,29 +38,3 @@ pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
         Diagnostic::new(&RULE, if is_list { place.element(index) } else { place }, message).help(help)
     });
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::{Builder, check_model};
-
-    use onnx_ir::AttrValue;
-
-    #[test]
-    fn numbers_are_possible() {
-        let model = |m: &mut Builder, name: &str, value: AttrValue| {
-            m.inputs(["x", "w"]);
-            let attribute = m.attribute(name, value);
-            m.node_with("y = Conv (x, w)", [attribute]);
-            m.outputs(["y"]);
-        };
-        let place = |name: &str| format!(r#"graph "g" / node #0 Conv / attribute "{name}""#);
-        check_model(|m| model(m, "group", 0.into()), &[("ONNX2412", &place("group"))]);
-        check_model(|m| model(m, "group", 1.into()), &[]);
-        let element = place("strides") + " / element 1";
-        check_model(|m| model(m, "strides", [1, 0].into()), &[("ONNX2412", &element)]);
-        check_model(|m| model(m, "strides", [1, 2].into()), &[]);
-        let element = place("pads") + " / element 0";
-        check_model(|m| model(m, "pads", [-1, 0].into()), &[("ONNX2412", &element)]);
-        check_model(|m| model(m, "pads", [0, 1].into()), &[]);
-    }
-}

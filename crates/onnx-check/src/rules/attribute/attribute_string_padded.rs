@@ -24,25 +24,3 @@ pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
         Diagnostic::new(&RULE, place, message).help("write only the characters of the string")
     });
 }
-
-#[cfg(test)]
-mod tests {
-    use onnx_ir::AttrValue;
-
-    use crate::rules::attribute::tests::{PLACE, with_strings};
-    use crate::testing::check_model;
-
-    #[test]
-    fn strings_hold_their_characters_alone() {
-        for wrong in ["\u{feff}a", "a\0", "\0"] {
-            check_model(|m| with_strings(m, wrong.into()), &[("ONNX2418", PLACE)]);
-        }
-        for right in ["", "a", "a\0b", "a\u{feff}"] {
-            check_model(|m| with_strings(m, right.into()), &[]);
-        }
-        let list = |strings: [&'static str; 2]| AttrValue::Strings(strings.map(bytes::Bytes::from).to_vec());
-        let element = format!("{PLACE} / element 1");
-        check_model(|m| with_strings(m, list(["a", "b\0"])), &[("ONNX2418", &element)]);
-        check_model(|m| with_strings(m, list(["a", "b"])), &[]);
-    }
-}

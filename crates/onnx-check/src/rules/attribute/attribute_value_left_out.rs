@@ -44,31 +44,3 @@ pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
         Diagnostic::new(&RULE, places.attribute(node, name), message).help(help)
     });
 }
-
-#[cfg(test)]
-mod tests {
-    use onnx_ir::{AttrKind, Attribute};
-    use onnx_types::FieldForms;
-
-    use super::AttrValue;
-    use crate::testing::{Builder, check_model};
-
-    #[test]
-    fn values_are_written() {
-        let model = |m: &mut Builder, kind: AttrKind, value| {
-            m.import("d", 1);
-            m.inputs(["x"]);
-            let name = m.model.intern("k");
-            let attribute =
-                Attribute::from_parts(name, value, Some(kind.code()), FieldForms::CANONICAL, None);
-            m.node_with("y = d.Frob (x)", [attribute]);
-            m.outputs(["y"]);
-        };
-        let place = r#"graph "g" / node #0 d::Frob / attribute "k""#;
-        for kind in [AttrKind::Int, AttrKind::String, AttrKind::Tensor] {
-            check_model(|m| model(m, kind, AttrValue::None), &[("ONNX2408", place)]);
-        }
-        check_model(|m| model(m, AttrKind::Ints, AttrValue::None), &[]);
-        check_model(|m| model(m, AttrKind::Int, AttrValue::Int(0)), &[]);
-    }
-}

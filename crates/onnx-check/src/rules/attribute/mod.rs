@@ -81,22 +81,3 @@ fn report_string(
         finding(if is_list { place.element(index) } else { place }, Quoted(places.str(name)))
     });
 }
-
-#[cfg(test)]
-mod tests {
-    use onnx_ir::AttrValue;
-
-    use crate::testing::Builder;
-
-    /// The place of the attribute of [`with_strings`].
-    pub(super) const PLACE: &str = r#"graph "g" / node #0 d::Frob / attribute "k""#;
-
-    /// A node with one attribute.
-    pub(super) fn with_strings(m: &mut Builder, value: AttrValue) {
-        m.import("d", 1);
-        m.inputs(["x"]);
-        let attribute = m.attribute("k", value);
-        m.node_with("y = d.Frob (x)", [attribute]);
-        m.outputs(["y"]);
-    }
-}

@@ -56,31 +56,3 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use bytes::Bytes;
-    use onnx_ir::AttrValue;
-
-    use crate::testing::{Builder, check_model};
-
-    fn model(m: &mut Builder, xs: &[&str], y: &str) {
-        m.import("ai.onnx.preview.training", 1);
-        m.inputs(["a"]);
-        m.node("c = Mul (a, a)");
-        let xs = AttrValue::Strings(xs.iter().map(|name| Bytes::copy_from_slice(name.as_bytes())).collect());
-        let attributes = [m.attribute("xs", xs), m.attribute("y", y)];
-        m.node_with("d = ai.onnx.preview.training.Gradient (a)", attributes);
-        m.outputs(["d"]);
-    }
-
-    #[test]
-    fn names_are_those_of_values() {
-        let place = r#"graph "g" / node #1 ai.onnx.preview.training::Gradient / attribute"#;
-        let (xs, y) = (format!(r#"{place} "xs" / element 1"#), format!(r#"{place} "y""#));
-        check_model(|m| model(m, &["a", "b"], "c"), &[("ONNX2424", &xs)]);
-        check_model(|m| model(m, &["a", ""], "c"), &[("ONNX2424", &xs)]);
-        check_model(|m| model(m, &["a"], "e"), &[("ONNX2424", &y)]);
-        check_model(|m| model(m, &["a"], "c"), &[]);
-    }
-}

@@ -47,23 +47,3 @@ fn is_permutation(perm: &[i64]) -> bool {
         slot.is_some_and(|slot| !std::mem::replace(slot, true))
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::{Builder, check_model};
-
-    #[test]
-    fn each_axis_stands_once() {
-        let model = |m: &mut Builder, perm: &[i64]| {
-            m.typed_input("x", 2);
-            let attribute = m.attribute("perm", perm);
-            m.node_with("y = Transpose (x)", [attribute]);
-            m.outputs(["y"]);
-        };
-        let place = r#"graph "g" / node #0 Transpose / attribute "perm""#;
-        for wrong in [&[0, 0][..], &[0, 2], &[-1, 0], &[0, 1, 2], &[0]] {
-            check_model(|m| model(m, wrong), &[("ONNX2414", place)]);
-        }
-        check_model(|m| model(m, &[1, 0]), &[]);
-    }
-}

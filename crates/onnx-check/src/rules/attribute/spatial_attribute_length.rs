@@ -58,39 +58,3 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
         });
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::{Builder, check_model};
-
-    #[test]
-    fn lists_fit_the_axes() {
-        let model = |m: &mut Builder, rank, name: &str, list: &[i64]| {
-            m.typed_input("x", rank);
-            m.inputs(["w"]);
-            let attribute = m.attribute(name, list);
-            m.node_with("y = Conv (x, w)", [attribute]);
-            m.outputs(["y"]);
-        };
-        let place = |name: &str| format!(r#"graph "g" / node #0 Conv / attribute "{name}""#);
-        check_model(|m| model(m, 4, "strides", &[1]), &[("ONNX2417", &place("strides"))]);
-        check_model(|m| model(m, 4, "pads", &[1, 1]), &[("ONNX2417", &place("pads"))]);
-        check_model(|m| model(m, 4, "pads", &[1, 1, 1, 1]), &[]);
-        check_model(|m| model(m, 3, "strides", &[1]), &[]);
-        check_model(|m| model(m, 2, "strides", &[1]), &[]);
-    }
-
-    #[test]
-    fn kernels_say_how_many_axes_there_are() {
-        let model = |m: &mut Builder, strides: &[i64]| {
-            m.inputs(["x"]);
-            m.node("a = Relu (x)");
-            let attributes = [m.attribute("kernel_shape", [3, 3]), m.attribute("strides", strides)];
-            m.node_with("y = MaxPool (a)", attributes);
-            m.outputs(["y"]);
-        };
-        let place = r#"graph "g" / node #1 MaxPool / attribute "strides""#;
-        check_model(|m| model(m, &[1, 1, 1]), &[("ONNX2417", place)]);
-        check_model(|m| model(m, &[1, 1]), &[]);
-    }
-}

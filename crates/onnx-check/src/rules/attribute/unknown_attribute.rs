@@ -80,35 +80,3 @@ fn versions_with(schema: &Schema, name: Symbol) -> Option<String> {
         None => format!("version {first} and newer"),
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::{Builder, check_model, words};
-
-    fn model(m: &mut Builder, node: &str, name: &str) {
-        m.inputs(["x"]);
-        let attribute = m.attribute(name, 1);
-        m.node_with(node, [attribute]);
-        m.outputs(["y"]);
-    }
-
-    #[test]
-    fn attributes_belong_to_the_operator() {
-        let node = "y = Softmax (x)";
-        let place = r#"graph "g" / node #0 Softmax / attribute "axes""#;
-        check_model(|m| model(m, node, "axes"), &[("ONNX2401", place)]);
-        check_model(|m| model(m, node, "axis"), &[]);
-        check_model(|m| model(m, node, "__axes"), &[]);
-    }
-
-    #[test]
-    fn help_knows_other_versions_and_near_names() {
-        let help = |node: &str, name: &str| words(|m| model(m, node, name)).pop().unwrap().1.unwrap();
-        assert_eq!(help("y = Softmax (x)", "axes"), "did you mean `axis`?");
-        assert_eq!(
-            help("y = Squeeze (x)", "axes"),
-            "it has one in versions 1 to 12: import such a version, or say it the current way"
-        );
-        assert_eq!(help("y = Relu (x)", "colour"), "remove it; tools store their own data in metadata");
-    }
-}

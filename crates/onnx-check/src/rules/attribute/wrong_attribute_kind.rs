@@ -51,25 +51,3 @@ pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
             .beyond_reference(schema.is_declared())
     });
 }
-
-#[cfg(test)]
-mod tests {
-    use onnx_ir::AttrValue;
-
-    use crate::testing::{Builder, check_model, words};
-
-    #[test]
-    fn attributes_are_of_the_declared_kind() {
-        let model = |m: &mut Builder, value: AttrValue| {
-            m.inputs(["x"]);
-            let attribute = m.attribute("axis", value);
-            m.node_with("y = Softmax (x)", [attribute]);
-            m.outputs(["y"]);
-        };
-        let place = r#"graph "g" / node #0 Softmax / attribute "axis""#;
-        check_model(|m| model(m, [0].into()), &[("ONNX2402", place)]);
-        check_model(|m| model(m, 0.into()), &[]);
-        let words = words(|m| model(m, [0].into()));
-        assert_eq!(words[0].0, "attribute `axis` of `Softmax` must be int, but is ints");
-    }
-}

@@ -16,11 +16,6 @@ pub(crate) static RULE: Rule = Rule::new(
 
 pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
     let Callee::Function(function) = cx.callee else { return };
-    if cx.node.attributes().is_empty() {
-        return;
-    }
-    // An edit in the body can change what is used there.
-    cx.revisit();
     let (model, id) = (cx.model, cx.id);
     for attribute in cx.node.attributes() {
         let (name, given) = (attribute.name(), attribute.kind());

@@ -25,32 +25,3 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
         |places, node, at| places.input(node, at),
     );
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::{Builder, check_model};
-
-    /// A model that calls a function of one input, one output and the attributes `a` and, with a default, `b`.
-    fn model(m: &mut Builder, call: &str, attributes: &[&str]) {
-        m.import("d", 1);
-        m.inputs(["x", "y"]);
-        let given: Vec<_> = attributes.iter().map(|name| m.attribute(name, 1)).collect();
-        m.node_with(call, given);
-        m.function("d", "f", Some(""), |m| {
-            m.inputs(["x"]);
-            m.node("y = Relu (x)");
-            m.outputs(["y"]);
-        });
-        let (a, b) = (m.model.intern("a"), m.attribute("b", 1));
-        m.last_function().attributes.push(a);
-        m.push_default(b);
-    }
-
-    #[test]
-    fn calls_have_no_more_inputs_than_the_function() {
-        let place = r#"graph "g" / node #0 d::f / input 1 "y""#;
-        check_model(|m| model(m, "r = d.f (x, y)", &["a"]), &[("ONNX2651", place)]);
-        check_model(|m| model(m, "r = d.f (x)", &["a"]), &[]);
-        check_model(|m| model(m, "r = d.f ()", &["a"]), &[]);
-    }
-}

@@ -40,38 +40,3 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
         .beyond_reference(true)
     });
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::{Builder, check_model};
-
-    /// A model that calls a function of one input, one output and the attributes `a` and, with a default, `b`.
-    fn model(m: &mut Builder, call: &str, attributes: &[&str]) {
-        m.import("d", 1);
-        m.inputs(["x", "y"]);
-        let given: Vec<_> = attributes.iter().map(|name| m.attribute(name, 1)).collect();
-        m.node_with(call, given);
-        m.function("d", "f", Some(""), |m| {
-            m.inputs(["x"]);
-            m.node("y = Relu (x)");
-            m.outputs(["y"]);
-        });
-        let (a, b) = (m.model.intern("a"), m.attribute("b", 1));
-        m.last_function().attributes.push(a);
-        m.push_default(b);
-    }
-
-    #[test]
-    fn functions_of_a_domain_are_there() {
-        let place = r#"graph "g" / node #0 d::h"#;
-        check_model(|m| model(m, "r = d.h (x)", &[]), &[("ONNX2654", place)]);
-        check_model(|m| model(m, "r = d.f (x)", &["a"]), &[]);
-        check_model(
-            |m| {
-                model(m, "r = e.h (x)", &[]);
-                m.import("e", 1);
-            },
-            &[],
-        );
-    }
-}

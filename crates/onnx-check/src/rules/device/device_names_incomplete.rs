@@ -27,25 +27,3 @@ pub(crate) fn check(cx: &mut DeviceCx<'_, '_>) {
             .beyond_reference(true)
     });
 }
-
-#[cfg(test)]
-mod tests {
-    use onnx_ir::DeviceConfiguration;
-
-    use crate::testing::{Builder, check_model};
-
-    fn device(m: &mut Builder, name: &str, num_devices: i32, devices: &[&str]) {
-        m.model.info_mut().ir_version = 11;
-        let name = m.model.intern(name);
-        let devices = devices.iter().map(|device| m.model.intern(device)).collect();
-        let device = DeviceConfiguration::new(name, num_devices, devices);
-        m.model.info_mut().configurations.push(device);
-    }
-
-    #[test]
-    fn all_devices_are_named_or_none() {
-        check_model(|m| device(m, "d", 2, &["a"]), &[("ONNX2804", r#"device configuration "d""#)]);
-        check_model(|m| device(m, "d", 2, &["a", "b"]), &[]);
-        check_model(|m| device(m, "d", 2, &[]), &[]);
-    }
-}

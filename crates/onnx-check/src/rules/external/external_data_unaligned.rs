@@ -37,26 +37,3 @@ const PAGE: u64 = 4096;
 const fn is_unaligned(piece: &Piece<'_>) -> bool {
     matches!(piece.length, Some(length) if length >= PAGE) && !piece.offset.is_multiple_of(PAGE)
 }
-
-#[cfg(test)]
-mod tests {
-    use onnx_types::ElemType;
-    use onnx_types::tensor::{ExternalData, Tensor};
-
-    use crate::testing::{Builder, check_model};
-
-    #[test]
-    fn large_tensors_begin_pages() {
-        let model = |m: &mut Builder, offset, length| {
-            for index in 0..2_u64 {
-                let place = ExternalData::new("w.bin").with_offset(offset + index * 8192);
-                let tensor = Tensor::external(ElemType::Uint8, [length], place).unwrap();
-                m.initializer(&format!("w{index}"), tensor);
-            }
-        };
-        let place = r#"graph "g" / initializer "w0" / field external_data"#;
-        check_model(|m| model(m, 64, 4096), &[("ONNX2517", place)]);
-        check_model(|m| model(m, 4096, 4096), &[]);
-        check_model(|m| model(m, 64, 4095), &[]);
-    }
-}

@@ -37,29 +37,3 @@ pub(crate) fn check(cx: &mut ExternalCx<'_, '_>) {
         }
     });
 }
-
-#[cfg(test)]
-mod tests {
-    use onnx_types::ElemType;
-    use onnx_types::tensor::{ExternalData, MemoryData, Tensor};
-
-    use crate::testing::{Builder, check_with};
-    use crate::{CheckOptions, ExternalFiles};
-
-    #[test]
-    fn files_are_there() {
-        let mut files = MemoryData::new();
-        files.insert("w.bin", vec![0; 8]);
-        let options = CheckOptions::default().with_external(ExternalFiles::new(files));
-        let model = |m: &mut Builder, location: &'static str| {
-            for name in ["v", "w"] {
-                let place = ExternalData::new(location).with_length(4);
-                m.initializer(name, Tensor::external(ElemType::Float, [1], place).unwrap());
-            }
-        };
-        let place = r#"graph "g" / initializer "v" / field external_data"#;
-        check_with(&options, |m| model(m, "v.bin"), &[("ONNX2513", place)]);
-        check_with(&options, |m| model(m, "w.bin"), &[]);
-        check_with(&CheckOptions::default(), |m| model(m, "v.bin"), &[]);
-    }
-}

@@ -29,33 +29,3 @@ pub(crate) fn check(cx: &mut ExternalCx<'_, '_>) {
         });
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use onnx_types::ElemType;
-    use onnx_types::tensor::{ExternalData, MemoryData, Tensor};
-
-    use crate::testing::{Builder, check_with};
-    use crate::{CheckOptions, ExternalFiles};
-
-    #[test]
-    fn ranges_are_inside() {
-        let mut files = MemoryData::new();
-        files.insert("w.bin", vec![0; 8]);
-        let options = CheckOptions::default().with_external(ExternalFiles::new(files));
-        let model = |m: &mut Builder, offset, length: Option<u64>| {
-            let place = ExternalData::new("w.bin").with_offset(offset);
-            let place = match length {
-                Some(length) => place.with_length(length),
-                None => place,
-            };
-            m.initializer("w", Tensor::external(ElemType::Float, [1], place).unwrap());
-        };
-        let place = r#"graph "g" / initializer "w" / field external_data"#;
-        for (offset, length) in [(5, Some(4)), (5, None), (u64::MAX, Some(4)), (9, None)] {
-            check_with(&options, |m| model(m, offset, length), &[("ONNX2514", place)]);
-        }
-        check_with(&options, |m| model(m, 4, Some(4)), &[]);
-        check_with(&options, |m| model(m, 4, None), &[]);
-    }
-}

@@ -38,31 +38,3 @@ pub(crate) fn check(cx: &mut ExternalCx<'_, '_>) {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use onnx_types::ElemType;
-    use onnx_types::tensor::{ExternalData, Tensor};
-
-    use crate::testing::{Builder, check_model};
-
-    #[test]
-    fn bytes_belong_to_one_tensor() {
-        let model = |m: &mut Builder, ranges: &[(u64, i64)]| {
-            for (index, &(offset, length)) in ranges.iter().enumerate() {
-                let place = ExternalData::new("w.bin").with_offset(offset);
-                let tensor = Tensor::external(ElemType::Uint8, [length], place).unwrap();
-                m.initializer(&format!("w{index}"), tensor);
-            }
-        };
-        let place = |index: u32| format!(r#"graph "g" / initializer "w{index}" / field external_data"#);
-        check_model(|m| model(m, &[(0, 4), (3, 4)]), &[("ONNX2516", &place(1))]);
-        check_model(
-            |m| model(m, &[(2, 8), (0, 4), (4, 1)]),
-            &[("ONNX2516", &place(0)), ("ONNX2516", &place(2))],
-        );
-        check_model(|m| model(m, &[(0, 4), (4, 4)]), &[]);
-        check_model(|m| model(m, &[(0, 4), (0, 4), (2, 0)]), &[]);
-        check_model(|m| model(m, &[(u64::MAX, 4), (0, 4)]), &[]);
-    }
-}

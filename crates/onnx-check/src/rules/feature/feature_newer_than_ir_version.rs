@@ -57,39 +57,3 @@ pub(crate) fn raise(model: &mut Model, counts: impl Fn(Feature) -> bool) -> Vec<
     }
     vec![format!("raised `ir_version` from {before} to {needed}, which has {name}")]
 }
-
-#[cfg(test)]
-mod tests {
-    use onnx_types::{ElemType, Type};
-
-    use crate::testing::{Builder, check_model};
-
-    fn model(m: &mut Builder, elem: ElemType, version: i64) {
-        m.model.info_mut().ir_version = version;
-        m.inputs(["x"]);
-        m.typed("x", Some(Type::optional(Type::tensor(elem, None))));
-    }
-
-    #[test]
-    fn types_exist_in_the_version_of_the_format() {
-        let place = r#"graph "g" / input 0 "x" / type"#;
-        check_model(|m| model(m, ElemType::Int4, 9), &[("ONNX2030", place)]);
-        check_model(|m| model(m, ElemType::Int4, 10), &[]);
-        check_model(|m| model(m, ElemType::Float, 7), &[("ONNX2030", place)]);
-        check_model(|m| model(m, ElemType::Float, 8), &[]);
-    }
-
-    #[test]
-    fn functions_and_their_parts_exist_in_the_version_of_the_format() {
-        let function = |m: &mut Builder, version: i64| {
-            m.model.info_mut().ir_version = version;
-            m.function("d", "f", Some(""), |_| ());
-            let default = m.attribute("a", 1);
-            m.push_default(default);
-        };
-        let place = r#"function "f" of domain "d""#;
-        check_model(|m| function(m, 7), &[("ONNX2030", place), ("ONNX2030", place)]);
-        check_model(|m| function(m, 8), &[("ONNX2030", place)]);
-        check_model(|m| function(m, 9), &[]);
-    }
-}

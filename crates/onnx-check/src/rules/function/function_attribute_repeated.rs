@@ -37,32 +37,3 @@ pub(crate) fn check(cx: &mut FunctionCx<'_, '_>) {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::{Builder, check_model};
-
-    fn model(m: &mut Builder, change: impl FnOnce(&mut Builder)) {
-        m.function("d", "f", Some(""), |m| {
-            m.inputs(["x"]);
-            m.node("y = Relu (x)");
-            m.outputs(["y"]);
-        });
-        change(m);
-    }
-
-    #[test]
-    fn attributes_are_declared_once() {
-        let place = r#"function "f" of domain "d" / attribute "a""#;
-        let declare = |m: &mut Builder, required: &[&str], optional: &[&str]| {
-            let required: Vec<_> = required.iter().map(|name| m.model.intern(name)).collect();
-            let optional: Vec<_> = optional.iter().map(|name| m.attribute(name, 1)).collect();
-            m.last_function().attributes = required;
-            optional.into_iter().for_each(|default| m.push_default(default));
-        };
-        check_model(|m| model(m, |m| declare(m, &["a", "a"], &[])), &[("ONNX2607", place)]);
-        check_model(|m| model(m, |m| declare(m, &["a"], &["b", "a"])), &[("ONNX2607", place)]);
-        check_model(|m| model(m, |m| declare(m, &[], &["a", "a"])), &[("ONNX2607", place)]);
-        check_model(|m| model(m, |m| declare(m, &["a"], &["b"])), &[]);
-    }
-}

@@ -34,26 +34,3 @@ pub(crate) fn check(cx: &mut FunctionCx<'_, '_>) {
         .help(format!("inline some of them: readers follow {} functions", Quoted(&LIMIT.to_string())))
     });
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::{Builder, check_model};
-
-    fn chain(m: &mut Builder, length: usize) {
-        for number in 0..length {
-            m.function("d", &format!("f{number}"), Some(""), |m| {
-                m.inputs(["x"]);
-                let op = if number + 1 < length { format!("d.f{}", number + 1) } else { "Relu".to_owned() };
-                m.node(&format!("y = {op} (x)"));
-                m.outputs(["y"]);
-            });
-            m.own_import("d");
-        }
-    }
-
-    #[test]
-    fn chains_end_soon() {
-        check_model(|m| chain(m, 101), &[("ONNX2605", r#"function "f0" of domain "d""#)]);
-        check_model(|m| chain(m, 100), &[]);
-    }
-}

@@ -29,30 +29,3 @@ pub(crate) fn check(cx: &mut FunctionCx<'_, '_>) {
         });
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::check_model;
-
-    #[test]
-    fn functions_are_told_apart() {
-        let two = |second: &'static str| {
-            move |m: &mut crate::testing::Builder| {
-                m.function("d", "f", Some(""), |_| ());
-                m.function("d", second, Some(""), |_| ());
-            }
-        };
-        check_model(two("f"), &[("ONNX2603", r#"function "f" of domain "d""#)]);
-        check_model(two("h"), &[]);
-    }
-
-    #[test]
-    fn names_of_the_default_domain_are_one() {
-        let model = |m: &mut crate::testing::Builder| {
-            m.function("", "f", Some(""), |_| ());
-            m.last_function().forms.set_explicit(onnx_types::field::function::DOMAIN, true);
-            m.function("ai.onnx", "f", Some(""), |_| ());
-        };
-        check_model(model, &[("ONNX2603", r#"function "f""#)]);
-    }
-}

@@ -23,31 +23,3 @@ pub(crate) fn check(cx: &mut FunctionCx<'_, '_>) {
         });
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use onnx_types::field;
-
-    use crate::testing::{Builder, check_model};
-
-    fn model(m: &mut Builder, domain: &str) {
-        m.function(domain, "f", Some(""), |_| ());
-    }
-
-    #[test]
-    fn functions_have_domains() {
-        check_model(|m| model(m, ""), &[("ONNX2602", r#"function "f""#)]);
-        check_model(|m| model(m, "d"), &[]);
-    }
-
-    #[test]
-    fn the_default_domain_can_be_meant() {
-        check_model(
-            |m| {
-                model(m, "");
-                m.last_function().forms.set_explicit(field::function::DOMAIN, true);
-            },
-            &[],
-        );
-    }
-}

@@ -4,7 +4,6 @@ use onnx_diag::{Diagnostic, Locus, Quoted, Rule, Severity};
 use onnx_ir::Model;
 use onnx_types::{Dim, Symbol, Type};
 
-use super::name_not_identifier::WrongNames;
 use crate::cx::GraphCx;
 use crate::identifier::is_identifier;
 
@@ -21,8 +20,7 @@ pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
     if !cx.is_main() {
         return;
     }
-    let WrongNames { count, example } = cx.wrong_variables.unwrap_or_else(|| wrong_variables(cx));
-    cx.wrong_variables = Some(WrongNames { count, example });
+    let (count, example) = wrong_variables(cx);
     let Some(example) = example else { return };
     cx.report(&RULE, |places| {
         let example = Quoted(places.str(example));
@@ -35,7 +33,8 @@ pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
     });
 }
 
-fn wrong_variables(cx: &mut GraphCx<'_, '_>) -> WrongNames {
+/// The number of wrong variables, and the first of them.
+fn wrong_variables(cx: &mut GraphCx<'_, '_>) -> (u64, Option<Symbol>) {
     let (model, asterisk) = (cx.model, cx.asterisk);
     let (mut count, mut example) = (0_u64, None);
     cx.seen.begin();
@@ -47,7 +46,7 @@ fn wrong_variables(cx: &mut GraphCx<'_, '_>) -> WrongNames {
             example.get_or_insert(name);
         }
     });
-    WrongNames { count, example }
+    (count, example)
 }
 
 fn for_each_variable(model: &Model, mut take: impl FnMut(Symbol)) {

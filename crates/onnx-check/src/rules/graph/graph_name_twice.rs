@@ -42,30 +42,3 @@ pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
         found.help("rename one of them")
     });
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::{Builder, check_model, scalar};
-
-    #[test]
-    fn graphs_have_names_of_their_own() {
-        let model = |m: &mut Builder, names: [&str; 2]| {
-            m.inputs(["c"]);
-            let [first, second] = names.map(|name| {
-                m.nested(name, |m| {
-                    m.initializer("w", scalar());
-                    m.outputs(["w"]);
-                })
-            });
-            let attributes = [m.attribute("then_branch", first), m.attribute("else_branch", second)];
-            m.node_with("y = If (c)", attributes);
-            m.outputs(["y"]);
-        };
-        let place = |attribute: &str, name: &str| {
-            format!(r#"graph "g" / node #0 If / attribute "{attribute}" / graph "{name}""#)
-        };
-        check_model(|m| model(m, ["b", "b"]), &[("ONNX2206", &place("else_branch", "b"))]);
-        check_model(|m| model(m, ["g", "g"]), &[("ONNX2206", &place("then_branch", "g"))]);
-        check_model(|m| model(m, ["a", "b"]), &[]);
-    }
-}

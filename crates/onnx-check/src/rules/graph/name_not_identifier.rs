@@ -8,7 +8,6 @@ use onnx_types::Symbol;
 
 use crate::cx::GraphCx;
 use crate::identifier::is_identifier;
-use crate::incremental::Named;
 use crate::seen::Seen;
 
 pub(crate) static RULE: Rule = Rule::new(
@@ -20,32 +19,19 @@ pub(crate) static RULE: Rule = Rule::new(
 .with_spec("IR: Names Within a Graph")
 .with_explain(include_str!("name_not_identifier.md"));
 
-/// The different names that are not identifiers.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct WrongNames {
-    /// The number of names.
-    pub(crate) count: u64,
-    /// The one whose symbol is the smallest, which does not depend on the order of the nodes.
-    pub(crate) example: Option<Symbol>,
-}
-
 pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
     if !cx.is_main() {
         return;
     }
-    let (model, known) = (cx.model, cx.wrong_names);
-    let is_reported = match known {
-        Some(known) => known.count > 0,
-        None => for_each_name(model, |_, name| break_if(is_wrong(model, name))).is_break(),
-    };
-    if !is_reported {
+    let model = cx.model;
+    if for_each_name(model, |name| break_if(is_wrong(model, name))).is_continue() {
         return;
     }
     let mut seen = std::mem::take(&mut cx.seen);
     // Half of the tools that make models write such names everywhere, so there is one finding for all of them.
     cx.report(&RULE, |places| {
         // Names are counted only if the diagnostic is kept.
-        let WrongNames { count, example } = known.unwrap_or_else(|| wrong_names(model, &mut seen));
+        let (count, example) = wrong_names(model, &mut seen);
         let example = Quoted(example.map_or("", |name| places.str(name)));
         let message = match count {
             1 => format!("name {example} is not a C90 identifier"),
@@ -58,7 +44,7 @@ pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
 }
 
 /// Returns `true` if a name is not an identifier.
-pub(crate) fn is_wrong(model: &Model, name: Symbol) -> bool {
+fn is_wrong(model: &Model, name: Symbol) -> bool {
     !is_identifier(model.str(name))
 }
 
@@ -66,67 +52,36 @@ fn break_if(condition: bool) -> ControlFlow<()> {
     if condition { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }
 
-fn wrong_names(model: &Model, seen: &mut Seen) -> WrongNames {
+/// The number of different wrong names, and the one whose symbol is the smallest, which does not depend on the order of the
+/// nodes.
+fn wrong_names(model: &Model, seen: &mut Seen) -> (u64, Option<Symbol>) {
     let (mut count, mut example) = (0_u64, None);
     seen.begin();
-    let _ = for_each_name(model, |_, name| {
+    let _ = for_each_name(model, |name| {
         if seen.is_new(name) && is_wrong(model, name) {
             count = count.saturating_add(1);
             example = Some(example.map_or(name, |other: Symbol| other.min(name)));
         }
         break_if(false)
     });
-    WrongNames { count, example }
+    (count, example)
 }
 
-/// Calls `take` with the graphs, nodes and values that have names and are part of the model, until it breaks.
-pub(crate) fn for_each_name<B>(
-    model: &Model,
-    mut take: impl FnMut(Named, Symbol) -> ControlFlow<B>,
-) -> ControlFlow<B> {
-    let mut take =
-        |named, name: Symbol| if name.is_empty() { ControlFlow::Continue(()) } else { take(named, name) };
+/// Calls `take` with the names of the graphs, nodes and values that are part of the model, until it breaks.
+fn for_each_name<B>(model: &Model, mut take: impl FnMut(Symbol) -> ControlFlow<B>) -> ControlFlow<B> {
+    let mut take = |name: Symbol| if name.is_empty() { ControlFlow::Continue(()) } else { take(name) };
     for graph in model.all_graphs() {
         let record = model.graph(graph);
-        take(Named::Graph(graph), record.name())?;
-        let mut value = |value| take(Named::Value(value), model.value(value).name());
+        take(record.name())?;
+        let mut value = |value| take(model.value(value).name());
         record.inputs().iter().try_for_each(|&input| value(input))?;
         model.initializers(graph).try_for_each(&mut value)?;
         for node in model.nodes(graph) {
             let record = model.node(node);
-            take(Named::Node(node), record.name())?;
+            take(record.name())?;
             let mut outputs = record.outputs().iter().flatten();
-            outputs.try_for_each(|&output| take(Named::Value(output), model.value(output).name()))?;
+            outputs.try_for_each(|&output| take(model.value(output).name()))?;
         }
     }
     ControlFlow::Continue(())
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::{Builder, check_model, words};
-
-    fn model(m: &mut Builder, names: [&str; 2]) {
-        let [value, node] = names;
-        m.inputs(["x"]);
-        let (first, name) = (m.node(&format!("{value} = Relu (x)")), m.model.intern(node));
-        m.model.set_node_name(first, name);
-        m.node(&format!("y = Relu ({value})"));
-        m.outputs(["y"]);
-    }
-
-    #[test]
-    fn names_are_identifiers() {
-        check_model(|m| model(m, ["a/b", "n"]), &[("ONNX2207", "model")]);
-        check_model(|m| model(m, ["a_b", "n1"]), &[]);
-        check_model(|m| model(m, ["a_b", ""]), &[]);
-    }
-
-    #[test]
-    fn each_name_counts_once() {
-        let first = |names| words(|m| model(m, names)).into_iter().map(|(message, _)| message).next();
-        assert_eq!(first(["a/b", "a/b"]).as_deref(), Some("name `a/b` is not a C90 identifier"));
-        let two = "2 names are not C90 identifiers, for example `a/b`";
-        assert_eq!(first(["a/b", "1n"]).as_deref(), Some(two));
-    }
 }

@@ -76,24 +76,3 @@ pub(crate) fn fix(model: &mut Model) -> Vec<String> {
     }
     done
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::{Builder, check_model};
-
-    #[test]
-    fn nodes_have_names_of_their_own() {
-        let model = |m: &mut Builder, names: [&str; 3]| {
-            m.inputs(["x"]);
-            for (node, name) in ["a = Relu (x)", "b = Relu (a)", "y = Relu (b)"].into_iter().zip(names) {
-                let (node, name) = (m.node(node), m.model.intern(name));
-                m.model.set_node_name(node, name);
-            }
-            m.outputs(["y"]);
-        };
-        let place = r#"graph "g" / node #1 Relu "n""#;
-        check_model(|m| model(m, ["n", "n", "n"]), &[("ONNX2205", place)]);
-        check_model(|m| model(m, ["n", "m", ""]), &[]);
-        check_model(|m| model(m, ["", "", "n"]), &[]);
-    }
-}

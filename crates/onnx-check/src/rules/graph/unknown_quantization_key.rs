@@ -31,27 +31,3 @@ pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use onnx_ir::{QuantAnnotation, QuantParameter, ValueRef};
-
-    use crate::testing::{Builder, check_model};
-
-    #[test]
-    fn keys_are_those_of_onnx() {
-        let model = |m: &mut Builder, key: &str| {
-            m.inputs(["x"]);
-            m.node("y = Relu (x)");
-            m.outputs(["y"]);
-            let (graph, key, value) = (m.graph(), m.model.intern(key), ValueRef::Value(m.value("x")));
-            let parameters = vec![QuantParameter::new(key, value)];
-            let annotation = QuantAnnotation::new(value, parameters);
-            m.model.graph_mut(graph).quantization.push(annotation);
-        };
-        let place = r#"graph "g" / quantization annotation "x""#;
-        check_model(|m| model(m, "SCALE"), &[("ONNX2213", place)]);
-        check_model(|m| model(m, "SCALE_TENSOR"), &[]);
-        check_model(|m| model(m, "ZERO_POINT_TENSOR"), &[]);
-    }
-}

@@ -19,10 +19,6 @@ pub(crate) static RULE: Rule = Rule::new(
 
 pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
     let (id, model) = (cx.id, cx.model);
-    if cx.is_tracked && has_one_name_twice(cx) {
-        // `names_touched` can change without a recorded edit.
-        cx.revisit();
-    }
     cx.seen.begin();
     for entry in model.value_info(id) {
         let value = entry.value();
@@ -37,13 +33,6 @@ pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
             Diagnostic::new(&RULE, places.value_info(id, value), message).help("remove one of them")
         });
     }
-}
-
-fn has_one_name_twice(cx: &mut GraphCx<'_, '_>) -> bool {
-    let model = cx.model;
-    cx.seen.begin();
-    let mut names = model.value_info(cx.id).map(|entry| model.value(entry.value()).name());
-    names.any(|name| !name.is_empty() && !cx.seen.is_new(name))
 }
 
 /// Drops entries that repeat another entry of the value; entries that contradict each other are kept.
@@ -79,25 +68,4 @@ pub(crate) fn drop_entries(
         });
     }
     done
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::{Builder, check_model, float};
-
-    #[test]
-    fn a_value_has_one_entry() {
-        let model = |m: &mut Builder, count: usize| {
-            m.inputs(["x"]);
-            m.node("a = Relu (x)");
-            m.node("y = Relu (a)");
-            m.outputs(["y"]);
-            m.typed("a", Some(float(None)));
-            for _ in 0..count {
-                m.value_info("a");
-            }
-        };
-        check_model(|m| model(m, 2), &[("ONNX2209", r#"graph "g" / value info "a""#)]);
-        check_model(|m| model(m, 1), &[]);
-    }
 }

@@ -17,16 +17,13 @@ pub(crate) static RULE: Rule = Rule::new(
 
 pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
     let (id, model) = (cx.id, cx.model);
-    let undefined = || {
-        let values = model.value_info(id).map(|entry| entry.value());
-        values.filter(|&value| matches!(model.value(value).def(), Def::Unresolved(_)))
-    };
-    if cx.is_tracked && undefined().next().is_some() {
-        // The loss of a use is not an edit of the value.
-        cx.revisit();
-    }
     // A name that is used and not defined is reported where it is used.
-    let stale = || undefined().filter(|&value| !model.value(value).is_used());
+    let stale = || {
+        let values = model.value_info(id).map(|entry| entry.value());
+        values.filter(|&value| {
+            matches!(model.value(value).def(), Def::Unresolved(_)) && !model.value(value).is_used()
+        })
+    };
     let Some(first) = stale().next() else { return };
     // One diagnostic per graph: a tool that removed nodes without their `value_info` usually left many entries.
     cx.report(&RULE, |places| {
@@ -60,33 +57,4 @@ pub(crate) fn fix(model: &mut Model) -> Vec<String> {
         let _ = model.erase_value(value);
     }
     done
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::{Builder, check_model, float};
-
-    fn model(m: &mut Builder, names: &[&str]) {
-        m.inputs(["x"]);
-        m.node("a = Relu (x)");
-        m.node("y = Relu (a)");
-        m.outputs(["y"]);
-        for name in names {
-            m.typed(name, Some(float(None)));
-            m.value_info(name);
-        }
-    }
-
-    #[test]
-    fn entries_describe_values() {
-        let place = ("ONNX2210", r#"graph "g" / value info "b""#);
-        check_model(|m| model(m, &["b"]), &[place]);
-        check_model(|m| model(m, &["a", "b", "c"]), &[place]);
-        check_model(|m| model(m, &["a"]), &[]);
-    }
-
-    #[test]
-    fn entries_have_names() {
-        check_model(|m| model(m, &[""]), &[("ONNX2210", r#"graph "g" / value info """#)]);
-    }
 }

@@ -43,8 +43,6 @@ fn is_nameless(cx: &GraphCx<'_, '_>, value: ValueId) -> bool {
     if !record.name().is_empty() {
         return false;
     }
-    // `names_touched` can change without a recorded edit.
-    cx.revisit();
     !cx.model.names_touched() || record.is_name_as_read() || matches!(record.def(), Def::Unresolved(_))
 }
 
@@ -56,49 +54,4 @@ fn report(cx: &mut GraphCx<'_, '_>, message: &str, place: impl FnOnce(&Places<'_
             .help("give it a name: values are found by nothing else")
             .beyond_reference(is_function)
     });
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::{Builder, check_model, scalar};
-    use crate::{CheckOptions, check};
-
-    #[test]
-    fn what_a_graph_lists_has_names() {
-        check_model(
-            |m| {
-                m.inputs(["x", ""]);
-                m.node("y = Relu (x)");
-                m.outputs([""]);
-            },
-            &[("ONNX2203", r#"graph "g" / input 1"#), ("ONNX2203", r#"graph "g" / output 0"#)],
-        );
-        check_model(
-            |m| {
-                m.inputs(["x"]);
-                m.initializer("", scalar());
-                m.node("y = Relu (x)");
-                m.outputs(["y"]);
-            },
-            &[("ONNX2203", r#"graph "g" / initializer """#)],
-        );
-        check_model(
-            |m| {
-                m.inputs(["x", "b"]);
-                m.initializer("c", scalar());
-                m.node("y = Relu (x)");
-                m.outputs(["y"]);
-            },
-            &[],
-        );
-    }
-
-    #[test]
-    fn values_that_were_made_in_memory_get_their_names_later() {
-        let mut m = Builder::new();
-        let name = m.model.intern("");
-        let graph = m.graph();
-        m.model.add_initializer(graph, name, scalar());
-        assert!(check(&m.model, &CheckOptions::default()).is_empty());
-    }
 }

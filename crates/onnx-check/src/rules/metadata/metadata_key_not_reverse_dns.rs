@@ -40,28 +40,3 @@ pub(crate) fn check(cx: &mut MetadataCx<'_, '_>) {
             .help("put a domain that is yours before the key, as in `com.example.key`")
     });
 }
-
-#[cfg(test)]
-mod tests {
-    use onnx_ir::MetadataEntry;
-
-    use crate::CheckOptions;
-    use crate::testing::{Builder, check_model, check_with};
-
-    #[test]
-    fn keys_say_whose_they_are() {
-        let model = |m: &mut Builder, keys: &[&str]| {
-            let [writer, domain] = ["writer", "com.example"].map(|name| m.model.intern(name));
-            m.model.info_mut().producer_name = writer;
-            m.model.info_mut().domain = domain;
-            let entries = keys.iter().map(|key| MetadataEntry::new(m.model.intern(key), "value")).collect();
-            m.model.info_mut().metadata = entries;
-        };
-        let options = CheckOptions::default().with_recommendations(true);
-        let wrong = ["model_author", "a", "com.example.b", "c"];
-        check_with(&options, |m| model(m, &wrong), &[("ONNX2022", r#"metadata "a""#)]);
-        check_with(&options, |m| model(m, &["model_author", "com.example.b"]), &[]);
-        // Recommendations are disabled.
-        check_model(|m| model(m, &wrong), &[]);
-    }
-}

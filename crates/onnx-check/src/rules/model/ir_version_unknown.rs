@@ -28,23 +28,3 @@ pub(crate) fn check(cx: &mut Cx<'_>) {
         });
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::{Builder, check_model};
-
-    #[test]
-    fn only_published_ir_versions_are_accepted() {
-        check_model(|m| m.model.info_mut().ir_version = 15, &[("ONNX2002", "field ir_version")]);
-        check_model(|m| m.model.info_mut().ir_version = 14, &[]);
-    }
-
-    #[test]
-    fn versions_are_not_negative() {
-        let negative = |m: &mut Builder| {
-            m.no_imports();
-            m.model.info_mut().ir_version = -1;
-        };
-        check_model(negative, &[("ONNX2002", "field ir_version")]);
-    }
-}

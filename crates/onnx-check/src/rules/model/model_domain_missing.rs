@@ -27,32 +27,3 @@ pub(crate) fn check(cx: &mut Cx<'_>) {
             .beyond_reference(true)
     });
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::CheckOptions;
-    use crate::testing::{Builder, check_with};
-
-    fn check(build: impl FnOnce(&mut Builder), expected: &[(&str, &str)]) {
-        let options = CheckOptions::default().with_recommendations(true);
-        let named = |m: &mut Builder| {
-            let [producer, domain] = ["writer", "com.example"].map(|name| m.model.intern(name));
-            m.model.info_mut().producer_name = producer;
-            m.model.info_mut().domain = domain;
-            build(m);
-        };
-        check_with(&options, named, expected);
-    }
-
-    #[test]
-    fn models_have_domains() {
-        for domain in ["", "example", "com example.x", "com..example"] {
-            let set = |m: &mut Builder| {
-                let domain = m.model.intern(domain);
-                m.model.info_mut().domain = domain;
-            };
-            check(set, &[("ONNX2008", "field domain")]);
-        }
-        check(|_| (), &[]);
-    }
-}

@@ -22,26 +22,3 @@ pub(crate) fn check(cx: &mut Cx<'_>) {
             .help("put the weights into external data: `onnx convert IN -o OUT --weights external`")
     });
 }
-
-#[cfg(test)]
-mod tests {
-    use onnx_diag::Severity;
-
-    use crate::{CheckOptions, Profile, check};
-
-    fn severities(file_bytes: u64, profile: Profile) -> Vec<Severity> {
-        let options = CheckOptions::default().with_file_bytes(file_bytes).with_profile(profile);
-        let sink = check(&onnx_ir::Model::new(), &options);
-        let found = sink.diagnostics().iter().filter(|found| found.rule == &super::RULE);
-        found.map(|found| found.severity).collect()
-    }
-
-    #[test]
-    fn files_of_two_gibibytes_are_too_large() {
-        assert_eq!(severities(1 << 31, Profile::Spec), [Severity::Warning]);
-        assert_eq!(severities(1 << 31, Profile::Reference), [Severity::Error]);
-        for profile in [Profile::Spec, Profile::Reference] {
-            assert_eq!(severities((1 << 31) - 1, profile), []);
-        }
-    }
-}

@@ -19,26 +19,3 @@ pub(crate) fn check(cx: &mut Cx<'_>) {
         });
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::{Builder, check_model};
-
-    #[test]
-    fn a_model_imports_operator_sets() {
-        let nothing = |m: &mut Builder| {
-            m.no_imports();
-            m.inputs(["x"]);
-            m.node("y = Relu (x)");
-            m.outputs(["y"]);
-        };
-        check_model(nothing, &[("ONNX2003", "field opset_import")]);
-        check_model(
-            |m| {
-                nothing(m);
-                m.import("", 18);
-            },
-            &[],
-        );
-    }
-}

@@ -20,27 +20,3 @@ pub(crate) fn check(cx: &mut Cx<'_>) {
         });
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::CheckOptions;
-    use crate::testing::{Builder, check_with};
-
-    fn check(build: impl FnOnce(&mut Builder), expected: &[(&str, &str)]) {
-        let options = CheckOptions::default().with_recommendations(true);
-        let named = |m: &mut Builder| {
-            let [producer, domain] = ["writer", "com.example"].map(|name| m.model.intern(name));
-            m.model.info_mut().producer_name = producer;
-            m.model.info_mut().domain = domain;
-            build(m);
-        };
-        check_with(&options, named, expected);
-    }
-
-    #[test]
-    fn models_name_their_producer() {
-        let none = |m: &mut Builder| m.model.info_mut().producer_name = onnx_types::Symbol::EMPTY;
-        check(none, &[("ONNX2007", "field producer_name")]);
-        check(|_| (), &[]);
-    }
-}

@@ -32,22 +32,3 @@ pub(crate) fn check(cx: &mut Cx<'_>) {
             .beyond_reference(is_older)
     });
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::{Builder, check_model};
-
-    fn functions(m: &mut Builder, count: usize) {
-        let [domain, overload] = ["d", ""].map(|name| m.model.intern(name));
-        for number in 0..count {
-            let name = m.model.intern(&format!("f{number}"));
-            m.model.add_function(domain, name, overload);
-        }
-    }
-
-    #[test]
-    fn functions_are_not_too_many() {
-        check_model(|m| functions(m, 10_001), &[("ONNX2005", "field functions")]);
-        check_model(|m| functions(m, 10_000), &[]);
-    }
-}

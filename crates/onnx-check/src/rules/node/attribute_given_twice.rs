@@ -48,33 +48,3 @@ fn repeated_of_many(attributes: &[Attribute]) -> Vec<Symbol> {
     let mut seen = BTreeSet::new();
     attributes.iter().map(Attribute::name).filter(|&name| !seen.insert(name)).collect()
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::{Builder, check_model};
-
-    fn model(m: &mut Builder, names: &[&str]) {
-        m.import("d", 1);
-        m.inputs(["x"]);
-        let attributes: Vec<_> = names.iter().map(|name| m.attribute(name, 1)).collect();
-        m.node_with("y = d.Frob (x)", attributes);
-        m.outputs(["y"]);
-    }
-
-    #[test]
-    fn attributes_are_given_once() {
-        let place = r#"graph "g" / node #0 d::Frob / attribute "a""#;
-        check_model(|m| model(m, &["a", "b", "a"]), &[("ONNX2311", place)]);
-        check_model(|m| model(m, &["a", "b"]), &[]);
-    }
-
-    #[test]
-    fn many_attributes_are_compared_as_few_are() {
-        let place = r#"graph "g" / node #0 d::Frob / attribute "a3""#;
-        let mut names: Vec<String> = (0..100).map(|number| format!("a{number}")).collect();
-        names.extend(["a3".to_owned(), "a3".to_owned()]);
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        check_model(|m| model(m, &names), &[("ONNX2311", place), ("ONNX2311", place)]);
-        check_model(|m| model(m, &names[..100]), &[]);
-    }
-}

@@ -61,22 +61,6 @@ const REPLACEMENTS: [(&str, &str); 4] = [
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::{Builder, check_model};
-
-    #[test]
-    fn withdrawn_operators_are_not_used() {
-        let model = |m: &mut Builder, node: &str| {
-            m.inputs(["x", "scales"]);
-            m.node(node);
-            m.outputs(["y"]);
-        };
-        check_model(
-            |m| model(m, "y = Upsample (x, scales)"),
-            &[("ONNX2304", r#"graph "g" / node #0 Upsample"#)],
-        );
-        check_model(|m| model(m, "y = Resize (x, , scales)"), &[]);
-    }
-
     #[test]
     fn every_withdrawn_operator_has_a_way_out() {
         let withdrawn = onnx_schema::all().iter().filter(|schema| schema.is_deprecated());

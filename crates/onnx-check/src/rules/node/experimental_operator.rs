@@ -25,30 +25,3 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
         });
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::{Builder, check_model};
-
-    #[test]
-    fn dropped_experiments_are_told_from_operators() {
-        let model = |m: &mut Builder, node: &str| {
-            m.inputs(["x"]);
-            m.node(node);
-            m.outputs(["y"]);
-        };
-        check_model(
-            |m| model(m, "y = ParametricSoftplus (x)"),
-            &[("ONNX2305", r#"graph "g" / node #0 ParametricSoftplus"#)],
-        );
-        check_model(|m| model(m, "y = Softplus (x)"), &[]);
-        // Only the default domain had the experiments.
-        check_model(
-            |m| {
-                m.import("d", 1);
-                model(m, "y = d.Crop (x)");
-            },
-            &[],
-        );
-    }
-}

@@ -57,37 +57,3 @@ fn report(cx: &mut NodeCx<'_, '_>, schema: SchemaRef<'_>, name: &str, kind: Opti
             .beyond_reference(schema.is_declared())
     });
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::{Builder, check_model};
-
-    #[test]
-    fn required_attributes_are_there() {
-        let model = |m: &mut Builder, axis: Option<i64>| {
-            m.inputs(["a", "b"]);
-            let axis = axis.map(|axis| m.attribute("axis", axis));
-            m.node_with("y = Concat (a, b)", axis);
-            m.outputs(["y"]);
-        };
-        check_model(|m| model(m, None), &[("ONNX2310", r#"graph "g" / node #0 Concat"#)]);
-        check_model(|m| model(m, Some(0)), &[]);
-    }
-
-    #[test]
-    fn a_reference_counts() {
-        check_model(
-            |m| {
-                m.function("d", "f", Some(""), |m| {
-                    m.inputs(["a"]);
-                    let axis = m.reference("axis", "axis", onnx_ir::AttrKind::Int);
-                    m.node_with("y = Concat (a)", [axis]);
-                    m.outputs(["y"]);
-                });
-                let axis = m.model.intern("axis");
-                m.last_function().attributes.push(axis);
-            },
-            &[],
-        );
-    }
-}

@@ -27,22 +27,3 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
         });
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::{Builder, check_model};
-
-    #[test]
-    fn lists_of_operands_have_no_gaps() {
-        let model = |m: &mut Builder, node: &str| {
-            m.inputs(["x", "y"]);
-            m.node(node);
-            m.outputs(["z"]);
-        };
-        let place = |op: &str| format!(r#"graph "g" / node #0 {op} / input 1"#);
-        check_model(|m| model(m, "z = Max (x, , y)"), &[("ONNX2314", &place("Max"))]);
-        check_model(|m| model(m, "z = Max (x, y)"), &[]);
-        // Optional inputs are not reported.
-        check_model(|m| model(m, "z = Clip (x, , y)"), &[]);
-    }
-}

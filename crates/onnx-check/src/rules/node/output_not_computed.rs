@@ -36,30 +36,3 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
             .help("leave out the outputs after the first, or set `training_mode` to 1")
     });
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::{Builder, check_model};
-
-    fn model(m: &mut Builder, version: i64, outputs: &str, mode: Option<i64>) {
-        m.no_imports();
-        m.import("", version);
-        m.inputs(["x", "s", "b", "m", "v"]);
-        let mode: Vec<_> = mode.into_iter().map(|mode| m.attribute("training_mode", mode)).collect();
-        m.node_with(&format!("{outputs} = BatchNormalization (x, s, b, m, v)"), mode);
-        m.outputs(["y"]);
-    }
-
-    #[test]
-    fn outputs_are_computed() {
-        let place = |index, name: &str| {
-            format!(r#"graph "g" / node #0 BatchNormalization / output {index} "{name}""#)
-        };
-        check_model(|m| model(m, 15, "y, p, q", None), &[("ONNX2315", &place(1, "p"))]);
-        check_model(|m| model(m, 15, "y, , q", Some(0)), &[("ONNX2315", &place(2, "q"))]);
-        check_model(|m| model(m, 15, "y, p, q", Some(1)), &[]);
-        check_model(|m| model(m, 15, "y", None), &[]);
-        // Before version 14, the number of outputs decides what is computed: `training_mode` does not exist yet.
-        check_model(|m| model(m, 9, "y, p, q, r, t", None), &[]);
-    }
-}

@@ -54,36 +54,3 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::{Builder, check_model, words};
-
-    fn model(m: &mut Builder, node: &str) {
-        m.inputs(["x", "k"]);
-        m.node(node);
-        m.outputs(["y"]);
-    }
-
-    #[test]
-    fn nodes_have_the_outputs_that_operators_give() {
-        check_model(|m| model(m, "y, z = Relu (x)"), &[("ONNX2309", r#"graph "g" / node #0 Relu"#)]);
-        check_model(|m| model(m, "y = Relu (x)"), &[]);
-        check_model(
-            |m| model(m, ", y = TopK (x, k)"),
-            &[("ONNX2309", r#"graph "g" / node #0 TopK / output 0"#)],
-        );
-        check_model(|m| model(m, "y, mask = Dropout (x)"), &[]);
-    }
-
-    #[test]
-    fn some_operators_give_only_certain_numbers() {
-        let build = |m: &mut Builder| {
-            m.inputs(["x", "a", "b", "c", "d"]);
-            m.node("y, z = BatchNormalization (x, a, b, c, d)");
-            m.outputs(["y"]);
-        };
-        let message = "`BatchNormalization` produces 1 or 3 outputs, but the node has 2";
-        assert_eq!(words(build).first().unwrap().0, message);
-    }
-}

@@ -37,26 +37,3 @@ pub(crate) fn check(cx: &mut OpsetCx<'_, '_>) {
         });
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::CheckOptions;
-    use crate::testing::{Builder, check_with};
-
-    fn check(build: impl FnOnce(&mut Builder), expected: &[(&str, &str)]) {
-        let options = CheckOptions::default().with_recommendations(true);
-        let named = |m: &mut Builder| {
-            let [producer, domain] = ["writer", "com.example"].map(|name| m.model.intern(name));
-            m.model.info_mut().producer_name = producer;
-            m.model.info_mut().domain = domain;
-            build(m);
-        };
-        check_with(&options, named, expected);
-    }
-
-    #[test]
-    fn domains_are_reverse_dns_names() {
-        check(|m| m.import("d", 1), &[("ONNX2013", r#"opset import "d""#)]);
-        check(|m| m.import("com.example", 1), &[]);
-    }
-}

@@ -73,15 +73,3 @@ fn keep_those_that_count(imports: &mut Vec<OpsetImport>) -> usize {
     *imports = kept;
     before.saturating_sub(imports.len())
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::check_model;
-
-    #[test]
-    fn domains_are_imported_once() {
-        check_model(|m| m.import("", 18), &[("ONNX2012", "opset import \"\"")]);
-        check_model(|m| m.import("ai.onnx", 18), &[("ONNX2012", r#"opset import "ai.onnx""#)]);
-        check_model(|m| m.import("d", 18), &[]);
-    }
-}

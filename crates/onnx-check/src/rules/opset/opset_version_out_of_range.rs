@@ -30,28 +30,3 @@ pub(crate) fn check(cx: &mut OpsetCx<'_, '_>) {
         });
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::check_model;
-
-    #[test]
-    fn versions_are_positive_and_not_huge() {
-        for version in [0, -1, 1 << 31] {
-            check_model(|m| m.import("d", version), &[("ONNX2010", r#"opset import "d""#)]);
-        }
-        check_model(|m| m.import("d", (1 << 31) - 1), &[]);
-    }
-
-    #[test]
-    fn functions_have_imports_too() {
-        check_model(
-            |m| {
-                m.function("d", "f", None, |_| ());
-                let domain = m.model.intern("e");
-                m.last_function().opset_imports.push(onnx_ir::OpsetImport::new(domain, 0));
-            },
-            &[("ONNX2010", r#"function "f" of domain "d" / opset import "e""#)],
-        );
-    }
-}

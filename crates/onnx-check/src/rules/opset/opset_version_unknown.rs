@@ -45,15 +45,3 @@ pub(crate) fn check(cx: &mut OpsetCx<'_, '_>) {
         });
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::check_model;
-
-    #[test]
-    fn versions_are_known() {
-        check_model(|m| m.import("ai.onnx.ml", 999), &[("ONNX2011", r#"opset import "ai.onnx.ml""#)]);
-        check_model(|m| m.import("ai.onnx.ml", 3), &[]);
-        check_model(|m| m.import("com.example", 999), &[]);
-    }
-}

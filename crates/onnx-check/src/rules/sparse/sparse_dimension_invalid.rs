@@ -29,17 +29,3 @@ pub(crate) fn check(cx: &mut SparseCx<'_, '_>) {
         });
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::{check_sparse, sparse};
-
-    #[test]
-    fn dimensions_are_positive() {
-        let place = r#"graph "g" / sparse initializer "s" / dimension 1"#;
-        check_sparse(sparse(&[], &[], &[]), &[("ONNX2552", r#"graph "g" / sparse initializer "s""#)]);
-        check_sparse(sparse(&[], &[], &[2, 0]), &[("ONNX2552", place)]);
-        check_sparse(sparse(&[], &[], &[2, -1]), &[("ONNX2552", place)]);
-        check_sparse(sparse(&[], &[], &[2, 1]), &[]);
-    }
-}

@@ -26,33 +26,3 @@ pub(crate) fn check(cx: &mut SparseCx<'_, '_>) {
             .help("correct the index or the dimensions; negative indices do not count from the end")
     });
 }
-
-#[cfg(test)]
-mod tests {
-    use onnx_types::tensor::Tensor;
-
-    use crate::testing::{check_sparse, sparse};
-
-    #[test]
-    fn indices_are_inside() {
-        let place = r#"graph "g" / sparse initializer "s" / field indices / element 1"#;
-        let wrong = &[("ONNX2555", place)];
-        check_sparse(sparse(&[1.0, 2.0], &[0, 6], &[2, 3]), wrong);
-        check_sparse(sparse(&[1.0, 2.0], &[0, 5], &[2, 3]), &[]);
-        let rows = |last| {
-            let mut tensor = sparse(&[1.0, 2.0], &[], &[2, 3]);
-            tensor.indices = Some(Tensor::from_slice([2, 2], &[0_i64, 0, 1, last]).unwrap());
-            tensor
-        };
-        check_sparse(rows(3), wrong);
-        check_sparse(rows(-1), wrong);
-        check_sparse(rows(2), &[]);
-    }
-
-    #[test]
-    fn sizes_do_not_wrap() {
-        // 2^64 elements: the product is 0 in 64 bits.
-        let large = sparse(&[1.0, 2.0], &[0, i64::MAX], &[1 << 32, 1 << 32]);
-        check_sparse(large, &[]);
-    }
-}

@@ -23,20 +23,3 @@ pub(crate) fn check(cx: &mut SparseCx<'_, '_>) {
         });
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use onnx_types::ElemType;
-    use onnx_types::tensor::{ExternalData, Tensor};
-
-    use crate::testing::{check_sparse, sparse};
-
-    #[test]
-    fn indices_are_in_the_model() {
-        let mut tensor = sparse(&[1.0], &[], &[3]);
-        let place = ExternalData::new("indices.bin");
-        tensor.indices = Some(Tensor::external(ElemType::Int64, [1], place).unwrap());
-        check_sparse(tensor, &[("ONNX2557", r#"graph "g" / sparse initializer "s" / field indices"#)]);
-        check_sparse(sparse(&[1.0], &[0], &[3]), &[]);
-    }
-}

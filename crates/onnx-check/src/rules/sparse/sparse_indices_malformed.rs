@@ -53,34 +53,3 @@ fn wrong_shape(dims: &[i64], values: Option<&[i64]>, rank: usize) -> Option<Stri
     let wrong = columns.filter(|&columns| rank > 0 && usize::try_from(columns) != Ok(rank))?;
     Some(format!("the indices have {wrong} coordinates, but the sparse tensor has rank {rank}"))
 }
-
-#[cfg(test)]
-mod tests {
-    use onnx_types::tensor::Tensor;
-
-    use crate::testing::{check_sparse, sparse};
-
-    #[test]
-    fn indices_fit_values_and_rank() {
-        let with = |indices: Tensor| {
-            let mut tensor = sparse(&[1.0, 2.0], &[], &[2, 3]);
-            tensor.indices = Some(indices);
-            tensor
-        };
-        for indices in [
-            Tensor::vector(&[0_i32, 1]),
-            Tensor::vector(&[0_i64, 1, 2]),
-            Tensor::scalar(0_i64),
-            Tensor::from_slice([2, 1], &[0_i64, 1]).unwrap(),
-            Tensor::from_slice([2, 1, 1], &[0_i64, 1]).unwrap(),
-        ] {
-            check_sparse(
-                with(indices),
-                &[("ONNX2554", r#"graph "g" / sparse initializer "s" / field indices"#)],
-            );
-        }
-        check_sparse(with(Tensor::vector(&[0_i64, 1])), &[]);
-        let rows = Tensor::from_slice([2, 2], &[0_i64, 0, 1, 2]).unwrap();
-        check_sparse(with(rows), &[]);
-    }
-}

@@ -21,17 +21,3 @@ pub(crate) fn check(cx: &mut SparseCx<'_, '_>) {
             .help("set `indices`: for each value its position, or its coordinates")
     });
 }
-
-#[cfg(test)]
-mod tests {
-    use onnx_ir::SparseTensor;
-
-    use crate::testing::{check_sparse, sparse};
-
-    #[test]
-    fn values_have_places() {
-        let bare = |values: &[f32]| SparseTensor { indices: None, ..sparse(values, &[], &[3]) };
-        check_sparse(bare(&[1.0]), &[("ONNX2553", r#"graph "g" / sparse initializer "s""#)]);
-        check_sparse(bare(&[]), &[]);
-    }
-}

@@ -24,27 +24,3 @@ pub(crate) fn check(cx: &mut SparseCx<'_, '_>) {
             .help("sort the values by place, coordinate by coordinate, with each place once")
     });
 }
-
-#[cfg(test)]
-mod tests {
-    use onnx_types::tensor::Tensor;
-
-    use crate::testing::{check_sparse, sparse};
-
-    #[test]
-    fn indices_ascend() {
-        let place = r#"graph "g" / sparse initializer "s" / field indices / element 1"#;
-        let wrong = &[("ONNX2556", place)];
-        let three = |indices: &[i64]| sparse(&[1.0, 2.0, 3.0], indices, &[2, 3]);
-        check_sparse(three(&[1, 0, 2]), wrong);
-        check_sparse(three(&[1, 1, 2]), wrong);
-        check_sparse(three(&[0, 1, 5]), &[]);
-        let rows = |rows: &[i64]| {
-            let mut tensor = sparse(&[1.0, 2.0], &[], &[2, 3]);
-            tensor.indices = Some(Tensor::from_slice([2, 2], rows).unwrap());
-            tensor
-        };
-        check_sparse(rows(&[1, 0, 0, 2]), wrong);
-        check_sparse(rows(&[0, 2, 1, 0]), &[]);
-    }
-}

@@ -18,17 +18,3 @@ pub(crate) fn check(cx: &mut SparseCx<'_, '_>) {
         });
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use onnx_ir::SparseTensor;
-
-    use crate::testing::{check_sparse, sparse};
-
-    #[test]
-    fn sparse_tensors_have_values() {
-        let none = || SparseTensor { values: None, ..sparse(&[1.0], &[0], &[3]) };
-        check_sparse(none(), &[("ONNX2550", r#"graph "g" / sparse initializer "s""#)]);
-        check_sparse(sparse(&[1.0], &[0], &[3]), &[]);
-    }
-}

@@ -22,23 +22,3 @@ pub(crate) fn check(cx: &mut SparseCx<'_, '_>) {
             .help("give them one dimension, their number; `dims` of the sparse tensor holds the shape")
     });
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::{check_sparse, sparse};
-
-    #[test]
-    fn values_are_a_vector() {
-        let shaped = |dims: &[i64]| {
-            let mut tensor = sparse(&[1.0], &[0], &[3]);
-            tensor.values.as_mut().unwrap().set_dims(dims.iter().copied());
-            tensor
-        };
-        check_sparse(
-            shaped(&[1, 1]),
-            &[("ONNX2551", r#"graph "g" / sparse initializer "s" / field values"#)],
-        );
-        check_sparse(shaped(&[]), &[("ONNX2551", r#"graph "g" / sparse initializer "s" / field values"#)]);
-        check_sparse(shaped(&[1]), &[]);
-    }
-}

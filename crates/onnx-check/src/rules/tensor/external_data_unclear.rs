@@ -32,29 +32,3 @@ pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
         });
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use onnx_types::tensor::{ExternalData, Payload, Tensor, TensorDims, TensorMetadata};
-
-    use crate::testing::{Builder, check_model};
-
-    #[test]
-    fn external_data_can_be_found() {
-        let model = |m: &mut Builder, entries: &[(&'static str, &'static str)]| {
-            let entries = entries.iter().map(|&(key, value)| TensorMetadata::new(key, value)).collect();
-            let payload = Payload::External(ExternalData::from_entries(entries));
-            m.initializer("w", Tensor::from_parts(1, TensorDims::from_slice(&[1]), payload));
-        };
-        let place = r#"graph "g" / initializer "w" / field external_data"#;
-        for entries in [
-            &[][..],
-            &[("location", "")],
-            &[("location", "w.bin"), ("offset", "0x10")],
-            &[("location", "w.bin"), ("length", "4"), ("length", "4")],
-        ] {
-            check_model(|m| model(m, entries), &[("ONNX2505", place)]);
-        }
-        check_model(|m| model(m, &[("location", "w.bin"), ("offset", "16"), ("length", "4")]), &[]);
-    }
-}

@@ -29,24 +29,3 @@ pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
             .note("other tensors may have such entries, too")
     });
 }
-
-#[cfg(test)]
-mod tests {
-    use onnx_types::tensor::{ExternalData, Payload, Tensor, TensorDims, TensorMetadata};
-
-    use crate::testing::{Builder, check_model};
-
-    #[test]
-    fn keys_are_known() {
-        let model = |m: &mut Builder, key: &'static str| {
-            for name in ["v", "w"] {
-                let entries = vec![TensorMetadata::new("location", "w.bin"), TensorMetadata::new(key, "0")];
-                let payload = Payload::External(ExternalData::from_entries(entries));
-                m.initializer(name, Tensor::from_parts(1, TensorDims::from_slice(&[1]), payload));
-            }
-        };
-        let place = r#"graph "g" / initializer "v" / field external_data"#;
-        check_model(|m| model(m, "ofset"), &[("ONNX2512", place)]);
-        check_model(|m| model(m, "offset"), &[]);
-    }
-}

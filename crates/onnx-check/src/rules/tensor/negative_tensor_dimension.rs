@@ -22,25 +22,3 @@ pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
         });
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use onnx_types::tensor::{Payload, Tensor, TensorDims};
-
-    use crate::testing::{Builder, check_model};
-
-    fn model(m: &mut Builder, code: i32, dims: &[i64], payload: Payload) {
-        m.initializer("w", Tensor::from_parts(code, TensorDims::from_slice(dims), payload));
-    }
-
-    #[test]
-    fn sizes_are_not_negative() {
-        let place = r#"graph "g" / initializer "w" / dimension 1"#;
-        check_model(
-            |m| model(m, 1, &[1, -1], Payload::Raw(b"1234".as_slice().into())),
-            &[("ONNX2502", place)],
-        );
-        check_model(|m| model(m, 1, &[1, 1], Payload::Raw(b"1234".as_slice().into())), &[]);
-        check_model(|m| model(m, 1, &[1, 0], Payload::None), &[]);
-    }
-}

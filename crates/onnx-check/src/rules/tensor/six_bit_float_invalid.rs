@@ -51,33 +51,3 @@ fn without_surplus(tensor: &Tensor) -> Option<Tensor> {
 pub(super) const fn is_six_bits(elem: ElemType) -> bool {
     matches!(elem, ElemType::Float6E2M3 | ElemType::Float6E3M2)
 }
-
-#[cfg(test)]
-mod tests {
-    use onnx_types::tensor::{Payload, Tensor, TensorDims, Varints};
-
-    use crate::testing::check_model;
-
-    #[test]
-    fn six_bits_are_six() {
-        let check = |payload: Payload, expected: &[(&str, &str)]| {
-            let tensor = Tensor::from_parts(27, TensorDims::from_slice(&[1]), payload);
-            let build = |m: &mut crate::testing::Builder| {
-                m.model.info_mut().ir_version = 14;
-                m.initializer("w", tensor);
-            };
-            check_model(build, expected);
-        };
-        let place = r#"graph "g" / initializer "w""#;
-        check(Payload::Raw(b"\x40".as_slice().into()), &[("ONNX2508", place)]);
-        check(Payload::Raw(b"\x3f".as_slice().into()), &[]);
-        // A byte beyond the elements is reported as surplus only (2503), whatever its bits are. The padding bits in the bytes
-        // of the elements are reported also if there are surplus bytes.
-        check(Payload::Raw(b"\x3f\xff".as_slice().into()), &[("ONNX2503", place)]);
-        let both = &[("ONNX2508", place), ("ONNX2503", place)];
-        check(Payload::Raw(b"\x40\x00".as_slice().into()), both);
-        let place = r#"graph "g" / initializer "w" / element 0"#;
-        check(Payload::Int32s(Varints::from_i32s([64])), &[("ONNX2508", place)]);
-        check(Payload::Int32s(Varints::from_i32s([63])), &[]);
-    }
-}

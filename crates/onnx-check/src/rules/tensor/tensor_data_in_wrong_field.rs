@@ -31,23 +31,3 @@ pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
         });
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use onnx_types::tensor::{Payload, Tensor, TensorDims};
-
-    use crate::testing::{Builder, check_model};
-
-    fn model(m: &mut Builder, code: i32, dims: &[i64], payload: Payload) {
-        m.initializer("w", Tensor::from_parts(code, TensorDims::from_slice(dims), payload));
-    }
-
-    #[test]
-    fn fields_hold_the_types_they_are_for() {
-        let place = r#"graph "g" / initializer "w""#;
-        let floats = || Payload::Floats(b"1234".as_slice().into());
-        check_model(|m| model(m, 7, &[1], floats()), &[("ONNX2504", place)]);
-        check_model(|m| model(m, 1, &[1], floats()), &[]);
-        check_model(|m| model(m, 8, &[1], Payload::Raw(b"1".as_slice().into())), &[("ONNX2504", place)]);
-    }
-}

@@ -55,32 +55,3 @@ fn least_entries(tensor: &Tensor) -> Option<u64> {
     };
     Some(tensor.element_count()?.div_ceil(shared))
 }
-
-#[cfg(test)]
-mod tests {
-    use onnx_types::tensor::{Payload, Tensor, TensorDims};
-
-    use crate::testing::{Builder, check_model};
-
-    fn model(m: &mut Builder, code: i32, dims: &[i64], payload: Payload) {
-        m.initializer("w", Tensor::from_parts(code, TensorDims::from_slice(dims), payload));
-    }
-
-    #[test]
-    fn data_are_as_many_as_the_dimensions_say() {
-        let place = r#"graph "g" / initializer "w""#;
-        let raw = |bytes: &'static [u8]| Payload::Raw(bytes.into());
-        for (dims, payload) in [
-            (&[2][..], raw(b"1234")),
-            (&[], raw(b"12345")),
-            (&[0], raw(b"1234")),
-            (&[1], Payload::None),
-            (&[2], Payload::Floats(b"1234".as_slice().into())),
-            (&[i64::MAX, 3], raw(b"1234")),
-        ] {
-            check_model(|m| model(m, 1, dims, payload), &[("ONNX2503", place)]);
-        }
-        check_model(|m| model(m, 1, &[1], raw(b"1234")), &[]);
-        check_model(|m| model(m, 1, &[0], Payload::None), &[]);
-    }
-}

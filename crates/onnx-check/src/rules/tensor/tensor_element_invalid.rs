@@ -50,25 +50,3 @@ pub(super) fn index_of(fault: &TensorFault) -> Option<usize> {
         _ => None,
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use onnx_types::ElemType;
-    use onnx_types::tensor::Tensor;
-
-    use crate::CheckOptions;
-    use crate::testing::{Builder, check_model, check_with};
-
-    #[test]
-    fn elements_are_values_of_their_type() {
-        let model = |m: &mut Builder, bytes: &'static [u8]| {
-            m.initializer("w", Tensor::from_raw(ElemType::Bool, [3], bytes).unwrap());
-        };
-        let data = CheckOptions::default().with_elements(true);
-        let place = r#"graph "g" / initializer "w" / element 1"#;
-        check_with(&data, |m| model(m, &[0, 2, 1]), &[("ONNX2507", place)]);
-        check_with(&data, |m| model(m, &[0, 1, 1]), &[]);
-        // The elements are not read by default.
-        check_model(|m| model(m, &[0, 2, 1]), &[]);
-    }
-}

@@ -32,24 +32,3 @@ pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
             .help("results that depend on it are NaN, too; `onnx weights stats --sort anomaly` compares with other tensors")
     });
 }
-
-#[cfg(test)]
-mod tests {
-    use onnx_types::tensor::Tensor;
-
-    use crate::CheckOptions;
-    use crate::testing::{Builder, check_model, check_with};
-
-    #[test]
-    fn floats_are_numbers() {
-        let model = |m: &mut Builder, elements: [f32; 3]| {
-            m.initializer("w", Tensor::from_slice([3], &elements).unwrap());
-        };
-        let data = CheckOptions::default().with_elements(true);
-        let place = r#"graph "g" / initializer "w" / element 1"#;
-        check_with(&data, |m| model(m, [0.0, f32::NAN, f32::NAN]), &[("ONNX2519", place)]);
-        check_with(&data, |m| model(m, [f32::NEG_INFINITY, f32::MAX, -0.0]), &[]);
-        // The elements are not read by default.
-        check_model(|m| model(m, [0.0, f32::NAN, 0.0]), &[]);
-    }
-}

@@ -31,25 +31,3 @@ pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
         });
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use onnx_types::tensor::Tensor;
-
-    use crate::CheckOptions;
-    use crate::testing::{Builder, check_model, check_with};
-
-    #[test]
-    fn strings_hold_their_characters_alone() {
-        let model = |m: &mut Builder, strings: [&str; 3]| {
-            m.initializer("w", Tensor::from_strings([3], strings).unwrap());
-        };
-        let data = CheckOptions::default().with_elements(true);
-        let place = |index| format!(r#"graph "g" / initializer "w" / element {index}"#);
-        let wrong = ["a\0", "b", "\u{feff}c"];
-        check_with(&data, |m| model(m, wrong), &[("ONNX2518", &place(0)), ("ONNX2518", &place(2))]);
-        check_with(&data, |m| model(m, ["a", "", "c\0c"]), &[]);
-        // The elements are not read by default.
-        check_model(|m| model(m, wrong), &[]);
-    }
-}

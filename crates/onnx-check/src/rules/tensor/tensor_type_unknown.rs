@@ -33,35 +33,3 @@ pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
         });
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use onnx_types::tensor::{Payload, Tensor, TensorDims};
-
-    use crate::testing::{Builder, check_model};
-
-    fn model(m: &mut Builder, code: i32, dims: &[i64], payload: Payload) {
-        m.initializer("w", Tensor::from_parts(code, TensorDims::from_slice(dims), payload));
-    }
-
-    #[test]
-    fn tensors_have_an_element_type() {
-        let raw = |bytes: &'static [u8]| Payload::Raw(bytes.into());
-        let place = r#"graph "g" / initializer "w""#;
-        check_model(|m| model(m, 0, &[1], raw(b"1234")), &[("ONNX2501", place)]);
-        check_model(|m| model(m, 999, &[1], raw(b"1234")), &[("ONNX2501", place)]);
-        check_model(|m| model(m, 1, &[1], raw(b"1234")), &[]);
-    }
-
-    #[test]
-    fn tensors_in_attributes_are_looked_at() {
-        check_model(
-            |m| {
-                let value = m.attribute("value", Tensor::default());
-                m.node_with("y = Constant ()", [value]);
-                m.outputs(["y"]);
-            },
-            &[("ONNX2501", r#"graph "g" / node #0 Constant / attribute "value""#)],
-        );
-    }
-}

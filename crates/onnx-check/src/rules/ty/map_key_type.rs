@@ -30,28 +30,3 @@ const fn is_key(elem: ElemType) -> bool {
     use ElemType::{Int8, Int16, Int32, Int64, String, Uint8, Uint16, Uint32, Uint64, Undefined};
     matches!(elem, Undefined | Int8 | Int16 | Int32 | Int64 | Uint8 | Uint16 | Uint32 | Uint64 | String)
 }
-
-#[cfg(test)]
-mod tests {
-    use onnx_types::Type;
-
-    use super::*;
-    use crate::testing::{Builder, check_model, float};
-
-    #[test]
-    fn keys_are_integers_or_strings() {
-        let model = |m: &mut Builder, key| {
-            m.inputs(["x"]);
-            m.node("y = Identity (x)");
-            m.outputs(["y"]);
-            m.typed("x", Some(Type::sequence(Type::map(key, float(None)))));
-        };
-        let place = ("ONNX2904", r#"graph "g" / input 0 "x" / type / type"#);
-        for key in [ElemType::Float, ElemType::Bool, ElemType::Int4] {
-            check_model(|m| model(m, key), &[place]);
-        }
-        for key in [ElemType::Int64, ElemType::Uint8, ElemType::String] {
-            check_model(|m| model(m, key), &[]);
-        }
-    }
-}

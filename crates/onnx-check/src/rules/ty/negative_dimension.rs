@@ -32,29 +32,3 @@ pub(crate) fn fix(model: &mut Model) -> Vec<String> {
     let types = if count == 1 { "type" } else { "types" };
     vec![format!("made the negative dimensions of {count} {types} unknown")]
 }
-
-#[cfg(test)]
-mod tests {
-    use onnx_types::Type;
-
-    use crate::testing::{Builder, check_model, float};
-
-    #[test]
-    fn sizes_are_not_negative() {
-        let model = |m: &mut Builder, ty: Type| {
-            m.inputs(["x"]);
-            m.node("y = Identity (x)");
-            m.outputs(["y"]);
-            m.typed("x", Some(ty));
-        };
-        check_model(
-            |m| model(m, float(Some(&[1, -1, -1]))),
-            &[("ONNX2903", r#"graph "g" / input 0 "x" / type / dimension 1"#)],
-        );
-        check_model(
-            |m| model(m, Type::sequence(float(Some(&[-1])))),
-            &[("ONNX2903", r#"graph "g" / input 0 "x" / type / type / dimension 0"#)],
-        );
-        check_model(|m| model(m, float(Some(&[1, 0]))), &[]);
-    }
-}

@@ -24,26 +24,3 @@ pub(crate) fn check(cx: &mut TypeCx<'_, '_>) {
             .help("keep the declaration that is true and remove the other, or make them equal")
     });
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::{Builder, check_model, float};
-
-    #[test]
-    fn declarations_of_one_value_agree() {
-        let model = |m: &mut Builder, size: i64| {
-            m.inputs(["x"]);
-            m.node("y = Relu (x)");
-            m.outputs(["y"]);
-            m.typed("y", Some(float(Some(&[2, 3]))));
-            m.other_info("y", float(Some(&[2, size])));
-        };
-        let interface = ("ONNX2211", r#"graph "g" / value info "y""#);
-        check_model(|m| model(m, 4), &[interface, ("ONNX2906", r#"graph "g" / value info "y" / type"#)]);
-        check_model(|m| model(m, 3), &[interface]);
-        check_model(
-            |m| model(m, -1),
-            &[interface, ("ONNX2903", r#"graph "g" / value info "y" / type / dimension 1"#)],
-        );
-    }
-}

@@ -65,33 +65,3 @@ fn check_name(
         Diagnostic::new(&RULE, refine(place.locate(places, level)), message).help(help)
     });
 }
-
-#[cfg(test)]
-mod tests {
-    use onnx_types::{ElemType, Type};
-
-    use super::*;
-    use crate::testing::{Builder, check_model};
-
-    fn model(m: &mut Builder, denotations: [&str; 2]) {
-        m.inputs(["x"]);
-        m.node("y = Identity (x)");
-        m.outputs(["y"]);
-        let [ty, dimension] = denotations.map(|name| Some(m.model.intern(name)));
-        let mut shape = Shape::known(&[1, 3]);
-        shape.set_denotation(1, dimension);
-        m.typed("x", Some(Type { denotation: ty, ..Type::tensor(ElemType::Float, Some(shape)) }));
-    }
-
-    #[test]
-    fn denotations_are_those_of_onnx() {
-        check_model(
-            |m| model(m, ["PICTURE", "CHANNEL"]),
-            &[
-                ("ONNX2907", r#"graph "g" / input 0 "x" / type"#),
-                ("ONNX2907", r#"graph "g" / input 0 "x" / type / dimension 1"#),
-            ],
-        );
-        check_model(|m| model(m, ["IMAGE", "DATA_CHANNEL"]), &[]);
-    }
-}

@@ -36,30 +36,3 @@ pub(crate) fn check(cx: &mut ValueCx<'_, '_>) {
             .help(format!("list it among the inputs, or raise the IR version from {version} to 4 or newer"))
     });
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::{Builder, check_model, scalar};
-
-    fn model(m: &mut Builder, version: i64, is_input: bool) {
-        m.model.info_mut().ir_version = version;
-        m.inputs(["x"]);
-        if is_input {
-            m.inputs(["w"]);
-        }
-        m.initializer("w", scalar());
-        m.node("y = Add (x, w)");
-        m.outputs(["y"]);
-    }
-
-    #[test]
-    fn initializers_of_old_models_are_inputs() {
-        check_model(|m| model(m, 3, false), &[("ONNX2103", r#"graph "g" / initializer "w""#)]);
-        check_model(|m| model(m, 3, true), &[]);
-    }
-
-    #[test]
-    fn those_of_newer_ones_need_not_be() {
-        check_model(|m| model(m, 4, false), &[]);
-    }
-}

@@ -31,34 +31,3 @@ pub(crate) fn check(cx: &mut ValueCx<'_, '_>) {
             .help("remove the initializer, or the input if the operator gives it no value")
     });
 }
-
-#[cfg(test)]
-mod tests {
-    use onnx_ir::AttrValue;
-
-    use crate::testing::{Builder, check_model, scalar};
-
-    fn model(m: &mut Builder, default: &str) {
-        m.inputs(["n", "c", "s"]);
-        let body = m.nested("body", |m| {
-            m.inputs(["i", "keep", "state"]);
-            m.initializer(default, scalar());
-            m.node("next = Add (state, w)");
-            m.outputs(["keep", "next"]);
-        });
-        let body = m.attribute("body", AttrValue::Graph(body));
-        m.node_with("y = Loop (n, c, s)", [body]);
-        m.outputs(["y"]);
-    }
-
-    #[test]
-    fn inputs_of_nested_graphs_have_no_defaults() {
-        let place = r#"graph "g" / node #0 Loop / attribute "body" / graph "body" / input 2 "state""#;
-        let undefined = (
-            "ONNX2313",
-            r#"graph "g" / node #0 Loop / attribute "body" / graph "body" / node #0 Add / input 1 "w""#,
-        );
-        check_model(|m| model(m, "state"), &[("ONNX2105", place), undefined]);
-        check_model(|m| model(m, "w"), &[]);
-    }
-}
