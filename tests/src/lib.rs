@@ -6,3 +6,4 @@ pub mod documents;
 pub mod models;
 pub mod operators;
 pub mod properties;
+mod reduce;

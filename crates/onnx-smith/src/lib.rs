@@ -1,4 +1,4 @@
-//! A generator of valid ONNX models, deterministic from bytes, with a shrinker.
+//! A generator of valid ONNX models, deterministic from bytes.
 //!
 //! # What it makes
 //!
@@ -9,7 +9,7 @@
 //!
 //! ```
 //! use onnx_check::{CheckOptions, check};
-//! use onnx_smith::{SmithOptions, from_seed, shrink};
+//! use onnx_smith::{SmithOptions, from_seed};
 //!
 //! let made = from_seed(7, &SmithOptions::default().with_nodes(12));
 //! assert!(!check(&made.model, &CheckOptions::default()).has_errors());
@@ -17,10 +17,6 @@
 //!     let again = from_seed(7, &SmithOptions::default().with_nodes(12)).model;
 //!     again.listing(again.main_graph()).to_string()
 //! });
-//!
-//! // The least that still has as many nodes as three.
-//! let small = shrink(&made.model, |model| model.node_count() >= 3);
-//! assert_eq!(small.node_count(), 3);
 //! ```
 //!
 //! # How
@@ -36,10 +32,6 @@
 //!
 //! Operators of a [`Pack`](onnx_schema::Pack) need a declaration and an inference rule, so that it is known what their
 //! outputs are; [`SmithPack::with_recipe`] adds a recipe.
-//!
-//! # Shrinking
-//!
-//! [`shrink`] removes parts of a model while a predicate holds; the remaining model shows the cause.
 //!
 //! # What it is not for
 //!
@@ -61,7 +53,6 @@ mod family;
 mod finish;
 mod functions;
 mod ops;
-mod shrink;
 mod smith;
 mod stats;
 
@@ -70,7 +61,6 @@ use onnx_schema::{Registry, SchemaId};
 
 pub use choices::noise;
 pub use custom_operators::{CustomRecipe, Proposal, SmithPack};
-pub use shrink::shrink;
 pub use stats::Stats;
 
 /// What to make.

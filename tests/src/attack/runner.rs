@@ -9,7 +9,6 @@ use std::time::Instant;
 use onnx_codec::{EncodeOptions, encode};
 use onnx_ir::Model;
 use onnx_shape_infer::{InferOptions, contrib, infer};
-use onnx_smith::shrink;
 use onnx_text::{ParseOptions, PrintOptions, parse_model, print_model};
 use onnx_types::{Symbol, SymbolNames as _};
 use serde_json::{Value as Json, json};
@@ -20,11 +19,12 @@ use super::generate::{Case, generate};
 use super::judge::{Failure, Verdict, judge, prune};
 use super::observation::Observation;
 use crate::conformance::reference::{Answer, Reference};
+use crate::reduce::reduce;
 
 /// Sets of data for each binding.
 const DATA: usize = 3;
 /// Maximum number of candidates that are run to reduce one model.
-const MOST: usize = 300;
+const MOST: u64 = 300;
 /// Maximum number of mismatches excused by guards that are reported for each operator.
 const EXAMPLES: usize = 5;
 /// The most elements of an input.
@@ -226,11 +226,7 @@ impl Runner {
             let verdict = judge(model, &case.sizes, &seen);
             verdict.failures.into_iter().find(|failure| failure.class() == class)
         };
-        let mut left = MOST;
-        let small = shrink(model, |model| {
-            left = left.saturating_sub(1);
-            left > 0 && fails(model).is_some()
-        });
+        let small = reduce(model, MOST, |model| fails(model).is_some());
         let Some(failure) = fails(&small) else { return };
         found.reference = self.by_reference(&small, case, &failure);
         found.failure = failure;

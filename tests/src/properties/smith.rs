@@ -10,6 +10,7 @@ use onnx_types::expr::ExprTable;
 use onnx_types::{Dim, Shape, Symbol, Type, TypeKind};
 
 use super::{bodies, decode as files, infer, sound, text, write};
+use crate::reduce::reduce;
 
 /// The bytes choose a valid model, which everything agrees about; it stays sound when it is edited, and what an edit
 /// tells inference leads where a new run leads.
@@ -27,7 +28,7 @@ pub fn smith(bytes: &[u8]) -> Result<(), String> {
     text::text_parse(&file)?;
     bodies::bodies(&model)?;
     refines(&model)?;
-    shrinks(&model)
+    reduces(&model)
 }
 
 /// What is wrong with a model that should be valid: the property that does not hold, in one word, and how.
@@ -176,17 +177,20 @@ fn is_kept(model: &Model, exprs: &ExprTable, before: &Ty, after: &Ty) -> bool {
     is_elem && dims.len() == found.len() && dims.iter().zip(found).all(is_same)
 }
 
+/// Maximum number of models that a reduction tries.
+const MOST_ATTEMPTS: u64 = 3000;
+
 /// Taking away what can go leaves a sound model, which has what was asked for.
-fn shrinks(model: &Model) -> Result<(), String> {
+fn reduces(model: &Model) -> Result<(), String> {
     let graph = model.main_graph();
     let Some(op) = model.graph(graph).last().map(|node| model.node(node).op()) else { return Ok(()) };
     let has_op = |model: &Model| {
         model.all_graphs().any(|graph| model.nodes(graph).any(|node| model.node(node).op() == op))
     };
-    let small = onnx_smith::shrink(model, has_op);
-    sound(&small, "when it was shrunk", false)?;
+    let small = reduce(model, MOST_ATTEMPTS, has_op);
+    sound(&small, "when it was reduced", false)?;
     if !has_op(&small) || small.node_count() > model.node_count() {
-        return Err("shrinking lost what was asked for".to_owned());
+        return Err("reduction lost what was asked for".to_owned());
     }
     Ok(())
 }

@@ -5,7 +5,7 @@
 //! schema, in turn. Our checker and inference must accept a model without diagnostics, and it must round-trip through
 //! bytes and text. If the reference is available (`ONNX_PYTHON`), its checker must accept the model as well, strict
 //! inference included, and its evaluator, or onnxruntime, runs it for some sizes of its dimension variables. `--count
-//! N` sets the number of models. A failing model is listed as text, shrunk to the failing part.
+//! N` sets the number of models. A failing model is listed as text, reduced to the failing part.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
@@ -15,7 +15,7 @@ use onnx_codec::{EncodeOptions, encode};
 use onnx_ir::{Model, ValueId};
 use onnx_schema::{Schema, domain};
 use onnx_shape_infer::{InferOptions, infer};
-use onnx_smith::{SmithOptions, Stats, from_seed, shrink};
+use onnx_smith::{SmithOptions, Stats, from_seed};
 use onnx_text::{PrintOptions, print_model};
 use onnx_types::{Dim, ElemType, Type, TypeKind};
 use serde_json::{Value, json};
@@ -27,6 +27,10 @@ use crate::conformance::reference::{Answer, Reference};
 use crate::conformance::report::{Failure, Report};
 use crate::conformance::runner::{Outcome, Suite};
 use crate::properties::smith::fault;
+use crate::reduce::reduce;
+
+/// Maximum number of models that are tried to reduce a failing one.
+const MOST_ATTEMPTS: u64 = 3000;
 
 /// Default number of models.
 const COUNT: usize = 300;
@@ -136,7 +140,7 @@ impl Suite for SmithSuite {
                 outcome.failures.push(failure);
                 continue;
             }
-            let small = shrink(&made.model, |model| {
+            let small = reduce(&made.model, MOST_ATTEMPTS, |model| {
                 self.look(model, &mut Outcome::default()).iter().any(|found| found.kind == kind)
             });
             let text = print_model(&small, &PrintOptions::default()).map(|printed| printed.text);
