@@ -7,6 +7,7 @@ use onnx_types::tensor::{NoData, Tensor};
 use onnx_types::{ElemClass, ElemType, Symbol};
 
 use crate::equivalence::Equivalence;
+use crate::patterns;
 use crate::sample::SMALL;
 
 /// Maximum number of points of a class. More would be sampled too rarely.
@@ -19,7 +20,10 @@ const LEAST_SIZE: u64 = 6;
 const MAX_ELEMENTS: u64 = 16;
 
 /// Longer strings are data rather than words and patterns.
-const MAX_TEXT: usize = 64;
+const MAX_TEXT: usize = 96;
+
+/// Maximum number of strings.
+const MAX_TEXTS: usize = 256;
 
 /// Attributes whose value is the type of the results.
 const TYPES: [Symbol; 3] = [attr::TO, attr::DTYPE, attr::OUTPUT_DTYPE];
@@ -182,8 +186,30 @@ impl Points {
             self.add_integer(number.saturating_add(1));
             self.add_integer(number.saturating_sub(1));
         }
-        for text in self.strings.clone() {
+        for text in self.strings.clone().into_iter().take(MAX_POINTS) {
             self.add_variations(&text);
+        }
+    }
+
+    /// What a pattern matches, and texts of more parts than are split off.
+    fn add_texts(&mut self, model: &Model, node: NodeId) {
+        let record = model.node(node);
+        let text = |name: Symbol| record.attribute(name).and_then(|value| value.as_str().map(str::to_owned));
+        for matched in text(attr::PATTERN).iter().flat_map(|pattern| patterns::near(pattern)) {
+            self.add_text(&matched);
+        }
+        if !record.is(op::STRING_SPLIT) {
+            return;
+        }
+        let most = record.attribute(attr::MAXSPLIT).and_then(|value| value.as_int()).unwrap_or(0);
+        let delimiter =
+            text(attr::DELIMITER).filter(|text| !text.is_empty()).unwrap_or_else(|| " ".to_owned());
+        for parts in [1, 2, 3, 6, most, most.saturating_add(1), most.saturating_add(2)] {
+            let parts = usize::try_from(parts.clamp(1, 24)).unwrap_or(1);
+            let words: Vec<&str> = ["a", "B", "cc", ""].into_iter().cycle().take(parts).collect();
+            let text = words.join(&delimiter);
+            self.add_text(&text);
+            self.add_text(&format!("{delimiter}{text}{delimiter}"));
         }
     }
 
@@ -228,7 +254,7 @@ impl Points {
                 AttrValue::Strings(texts) => texts.iter().for_each(|text| self.add_bytes(text)),
                 AttrValue::Float(number) => self.add_float(f64::from(*number)),
                 AttrValue::Tensor(tensor) => self.add_tensor(tensor),
-                AttrValue::Floats(numbers) if is_constant && numbers.len() as u64 <= MAX_ELEMENTS => {
+                AttrValue::Floats(numbers) if numbers.len() as u64 <= MAX_ELEMENTS => {
                     numbers.iter().for_each(|&number| self.add_float(f64::from(number)));
                 }
                 AttrValue::Int(number) if is_constant => self.add_integer(*number),
@@ -243,6 +269,7 @@ impl Points {
             }
         }
         self.add_extents(model, node);
+        self.add_texts(model, node);
     }
 
     /// A number of elements or a diagonal: small ones are axes and modes.
@@ -295,7 +322,7 @@ impl Points {
 
     fn add_text(&mut self, text: &str) {
         let is_new = self.strings.iter().all(|other| other != text);
-        if is_new && text.len() <= MAX_TEXT && self.strings.len() < MAX_POINTS {
+        if is_new && text.len() <= MAX_TEXT && self.strings.len() < MAX_TEXTS {
             self.strings.push(text.to_owned());
         }
     }

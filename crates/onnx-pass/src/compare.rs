@@ -196,7 +196,7 @@ pub(crate) fn floats(tensor: &Tensor) -> Option<Vec<f64>> {
 }
 
 /// The floats of all tensors of a value, one after another.
-fn floats_in(value: &Value) -> impl Iterator<Item = f64> + '_ {
+pub(crate) fn floats_in(value: &Value) -> impl Iterator<Item = f64> + '_ {
     tensors_in(value).into_iter().filter_map(floats).flatten()
 }
 

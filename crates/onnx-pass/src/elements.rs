@@ -17,13 +17,46 @@ const DIFFERENT: usize = 2039;
 
 /// Strings that operators treat differently: of both cases, with digits, separators and blanks, with letters that are one
 /// character or two, and letters whose case changes their number or length.
-const STRINGS: [&str; 24] = [
-    "a", "A", "b", "a b", "", "Ab", "aB c", "1", "b,a", " a", "a ", "a\tb", "_", "a-b", "B2", "\u{e9}",
-    "e\u{301}", "\u{df}", "\u{130}", "\u{c9}A", "x\n", "the", "The end", "a,,b",
+pub(crate) const STRINGS: [&str; 29] = [
+    "a",
+    "A",
+    "b",
+    "a b",
+    "",
+    "Ab",
+    "aB c",
+    "1",
+    "b,a",
+    " a",
+    "a ",
+    "a\tb",
+    "_",
+    "a-b",
+    "B2",
+    "\u{e9}",
+    "e\u{301}",
+    "\u{df}",
+    "\u{130}",
+    "\u{c9}A",
+    "x\n",
+    "the",
+    "The end",
+    "a,,b",
+    "\n",
+    "a\r\nb",
+    "a b  c d e f g",
+    "a,b,c,d,e,f,g",
+    "\u{1f600}",
 ];
 
 /// Strings that are numbers.
-const NUMERALS: [&str; 12] = ["1", "0", "-1", "2.5", "1e3", "NaN", "INF", "-inf", " 3 ", "+4", "255", "0.1"];
+pub(crate) const NUMERALS: [&str; 20] = [
+    "1", "0", "-1", "2.5", "1e3", "NaN", "INF", "-inf", " 3 ", "+4", "255", "0.1", "-0", "-0.0", "007",
+    "1e-50", "1E39", "-2.5", "16777217", ".5",
+];
+
+/// Strings that are integers of all types.
+pub(crate) const INTEGERS: [&str; 6] = ["0", "1", "2", "100", "127", "7"];
 
 /// Number of attempts in which an element is the next string of a claim.
 const TURNS: usize = 12;
@@ -160,7 +193,10 @@ impl<'a, 'r> Elements<'a, 'r> {
         }
         repeat(&mut floats, count);
         repeat(&mut integers, count);
-        self.make_uniform(&dims, &mut floats, &mut integers);
+        match &self.sampler.sweep {
+            Some(sweep) => sweep.change(self, &dims, &mut floats, &mut integers),
+            None => self.make_uniform(&dims, &mut floats, &mut integers),
+        }
         for index in (0..count).filter(|_| content.is_some()) {
             let Some(number) = known(self, index) else { continue };
             if let Some(float) = floats.get_mut(index) {
@@ -199,6 +235,11 @@ impl<'a, 'r> Elements<'a, 'r> {
         let sampler = self.sampler;
         let mut strings: Vec<&str> = Vec::with_capacity(count);
         let own = &sampler.points.strings;
+        if let Some(sweep) = &sampler.sweep
+            && let Some(texts) = sweep.texts(own, self.number, count)
+        {
+            return Tensor::from_strings(dims, texts).map_err(|_| NoCase::Sizes);
+        }
         // In half of the attempts, the first elements are each string of the claim in turn.
         let in_turn = |index: usize, attempt: usize| {
             let turn = (attempt % 4).checked_sub(1)?.saturating_add(attempt / 4 * 2) % TURNS;

@@ -17,7 +17,8 @@ use crate::assumption::Exactness;
 use crate::cx::PassOptions;
 use crate::extract::in_memory;
 use crate::feeds::{FeedGenerator, FeedOptions};
-use crate::prove::{MOST_WORK, message, perturbed, precision, rounding_error};
+use crate::perturbed::{perturbed, precision, rounding_error};
+use crate::prove::{MOST_WORK, message};
 use crate::sample::Rng;
 use crate::verdict::{Counterexample, Verdict};
 

@@ -15,6 +15,8 @@ use crate::conversions::{self, Decision};
 use crate::cx::PassOptions;
 use crate::elements;
 use crate::equivalence::{Equivalence, EquivalenceSide};
+use crate::exact_runs::ExactRuns;
+use crate::perturbed::{perturbed, precision, rounding_error, tolerances};
 use crate::sample::{Case, NoCase, Rng, Sampler};
 use crate::undefined::Undefined;
 use crate::verdict::{Counterexample, Verdict};
@@ -83,11 +85,11 @@ pub(crate) fn prove_metered(eq: &Equivalence, options: &PassOptions<'_>, steps: 
         match runner.with(run.with_precision(Precision::Double)).verdict() {
             // Code that depends on the bits of a narrow type runs in that type.
             Verdict::Untested(_) => {}
-            verdict => return runner.on_pairs(verdict),
+            verdict => return runner.on_series(verdict),
         }
-        return runner.on_pairs(runner.verdict());
+        return runner.on_series(runner.verdict());
     }
-    let verdict = runner.on_pairs(runner.verdict());
+    let verdict = runner.on_series(runner.verdict());
     if matches!(verdict, Verdict::Tested { .. }) {
         // The greatest perturbation that there is remains visible in floats of 16 bits.
         let perturbation = Perturbation { seed: options.execution.seed, ulps: u64::MAX, arithmetic: false };
@@ -348,6 +350,9 @@ impl<'a> Runner<'a> {
         // Results that are equal without tolerance need no further runs.
         let mut found = compare::difference(&before, &after, &Equality::Bits);
         if is_rounding && found.is_some() {
+            if let Some(difference) = self.exact_difference(case) {
+                return Attempt::Different(difference);
+            }
             // The next case does not depend on whether there is a second comparison.
             let mut again = rng.clone();
             let mut unexplained = self.unexplained(&before, &after, case, (2, 32.0), rng);
@@ -364,6 +369,21 @@ impl<'a> Runner<'a> {
             None if is_rounding && !before.iter().all(compare::has_finite) => Attempt::NotFinite,
             None => Attempt::Equal { has_elements, is_defined },
         }
+    }
+
+    /// The first difference of results, if no number is rounded in the runs of both sides.
+    fn exact_difference(&self, case: &Case) -> Option<Difference> {
+        let own = (self.run.precision == Precision::Declared).then(|| self.narrowest()).flatten();
+        let observer = ExactRuns::of(self.eq.model(), &case.inputs, own)?;
+        let given: Vec<Option<Value>> = case.inputs.iter().cloned().map(Some).collect();
+        let run = self.run.clone().with_observer(&observer);
+        let [before, after] = self.sides.each_ref().map(|side| -> Option<Vec<Value>> {
+            side.as_ref().ok()?.run(&given, &run).ok()?.into_iter().collect()
+        });
+        let (before, after) = (before?, after?);
+        let tolerances = vec![Vec::new(); before.len()];
+        let exactly = Equality::Rounding { tolerances, allow_nan: self.allows_nan(case) };
+        compare::difference(&before, &after, &exactly).filter(|_| observer.holds())
     }
 
     /// Whether results differ by a small multiple of their rounding error.
@@ -484,12 +504,16 @@ impl<'a> Runner<'a> {
 
     /// The relative rounding error of the narrowest float type of the original inputs.
     fn rounding_error(&self) -> f64 {
+        rounding_error(self.narrowest().and_then(precision).unwrap_or(53))
+    }
+
+    /// The narrowest float type of the original inputs that is not `double`.
+    fn narrowest(&self) -> Option<ElemType> {
         let elems = self.eq.inputs().into_iter().filter_map(|input| {
             let constant = self.eq.constant(input).map(Tensor::elem);
             constant.or_else(|| self.eq.model().ty(input).map(onnx_types::Type::elem))
         });
-        let bits = elems.filter_map(precision).min().unwrap_or(53);
-        rounding_error(bits)
+        elems.filter(|&elem| precision(elem).is_some()).min_by_key(|&elem| precision(elem))
     }
 
     pub(crate) fn counterexample(&self, case: &Case, difference: &Difference) -> Counterexample {
@@ -529,28 +553,6 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// The largest differences that count as equal for changes of the operands.
-fn tolerances(changes: &[f64], margin: f64) -> Vec<f64> {
-    const SHARE: f64 = 1.0 / 256.0;
-    let least = compare::largest(changes) * SHARE;
-    changes.iter().map(|change| change.max(least) * margin).collect()
-}
-
-/// The relative rounding error of floats with a number of significand bits.
-pub(crate) fn rounding_error(bits: i32) -> f64 {
-    f64::from(2.0_f32).powi(bits.saturating_neg())
-}
-
-/// Number of significand bits of a float that is evaluated in 64 bits, including the leading one.
-pub(crate) const fn precision(elem: ElemType) -> Option<i32> {
-    match elem {
-        ElemType::Float | ElemType::Complex64 => Some(24),
-        ElemType::Float16 => Some(11),
-        ElemType::Bfloat16 => Some(8),
-        _ => None,
-    }
-}
-
 /// Why a run has no result. Limits have the names of those that bound the proof.
 pub(crate) fn message(failure: &Failure) -> String {
     let message = &failure.diagnostic().message;
@@ -558,32 +560,4 @@ pub(crate) fn message(failure: &Failure) -> String {
         FailureKind::Limit => message.replace("`run_", "`proof_").replace("`proof_depth`", "`run_depth`"),
         _ => message.clone(),
     }
-}
-
-/// A value whose floats are changed by a relative error of random sign.
-pub(crate) fn perturbed(value: &Value, error: f64, rng: &mut Rng) -> Value {
-    match value {
-        Value::Tensor(tensor) => {
-            perturbed_tensor(tensor, error, rng).map_or_else(|| value.clone(), Value::from)
-        }
-        Value::Sequence(items) => {
-            Value::Sequence(Arc::new(items.iter().map(|item| perturbed(item, error, rng)).collect()))
-        }
-        Value::Optional(Some(inner)) => Value::Optional(Some(Arc::new(perturbed(inner, error, rng)))),
-        Value::Optional(None) | Value::Map(_) => value.clone(),
-    }
-}
-
-/// `None` for a tensor without floats.
-fn perturbed_tensor(tensor: &Tensor, error: f64, rng: &mut Rng) -> Option<Tensor> {
-    let elements = compare::floats(tensor)?;
-    // In a type that rounds by as much as the error, a smaller change would be lost.
-    let error = if tensor.elem() == ElemType::Double { error } else { error * 2.0 };
-    // Errors of different magnitudes seldom cancel.
-    let change = |number: f64, rng: &mut Rng| {
-        let error = error * (0.5 + rng.below(1 << 20) as f64 / f64::from(1 << 20));
-        if rng.below(2) == 0 { number * (1.0 + error) } else { number * (1.0 - error) }
-    };
-    let elements: Vec<f64> = elements.into_iter().map(|number| change(number, rng)).collect();
-    elements::make(tensor.elem(), tensor.dims().to_vec(), &elements, &[])
 }

@@ -15,40 +15,14 @@ use crate::cut::{self, Kept};
 use crate::elements::{Elements, has_many_elements, has_ties};
 use crate::equivalence::Equivalence;
 use crate::pairs::Pairing;
+pub(crate) use crate::random::Rng;
+use crate::sweeps::Sweep;
 
 /// Known sizes above this are replaced by smaller ones where no assumption names them.
 pub(crate) const SMALL: i64 = 8;
 
 /// Number of rounds in which sizes are corrected until they satisfy the relations.
 pub(crate) const ROUNDS: usize = 8;
-
-/// SplitMix64: the numbers of a proof depend on the equivalence only.
-#[derive(Clone)]
-pub(crate) struct Rng(u64);
-
-impl Rng {
-    pub(crate) const fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    pub(crate) const fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// A number below `bound`; 0 if the bound is 0.
-    pub(crate) fn below(&mut self, bound: u64) -> u64 {
-        self.next().checked_rem(bound).unwrap_or(0)
-    }
-
-    pub(crate) fn pick<T: Copy>(&mut self, from: &[T]) -> Option<T> {
-        let index = self.below(from.len() as u64);
-        from.get(usize::try_from(index).ok()?).copied()
-    }
-}
 
 /// The inputs of one run.
 pub(crate) struct Case {
@@ -80,6 +54,8 @@ pub(crate) struct Sampler<'a> {
     pub(crate) points: Points,
     /// The operands in which special numbers meet, by the indices of inputs.
     pub(crate) paired: Vec<usize>,
+    /// What the runs of a series have in common, if they are of one.
+    pub(crate) sweep: Option<Sweep>,
     max_elements: u64,
 }
 
@@ -101,6 +77,7 @@ impl<'a> Sampler<'a> {
             cuts_constants: false,
             is_single: false,
             paired: Vec::new(),
+            sweep: None,
             max_elements,
         };
         sampler.symbols = sampler.all_symbols();
@@ -150,6 +127,11 @@ impl<'a> Sampler<'a> {
         self.unscale();
         self.scale_from(first);
         self.is_single = true;
+    }
+
+    /// Number of variables of sizes.
+    pub(crate) const fn variables(&self) -> usize {
+        self.symbols.len()
     }
 
     fn constants(&self) -> impl Iterator<Item = &Tensor> {
@@ -341,6 +323,7 @@ impl<'a> Sampler<'a> {
         let mut sizes: Vec<(Symbol, i64)> = Vec::new();
         for (index, &symbol) in self.symbols.iter().enumerate() {
             let size = match attempt {
+                _ if let Some(sweep) = &self.sweep => sweep.size(index, self.symbols.len()),
                 _ if let Some(pairing) = Pairing::of(attempt) => Some(pairing.size(self.symbols.len())),
                 0 if self.is_single => Some(1),
                 0 => DIFFERENT.get(index % DIFFERENT.len()).copied(),
@@ -390,14 +373,14 @@ impl<'a> Sampler<'a> {
 
     /// The sizes that occur in the claim, and what is one more or less, if they are larger than others. A negative number counts from
     /// the end of an axis.
-    fn large_sizes(&self, most: i64) -> impl Iterator<Item = i64> + '_ {
+    pub(crate) fn large_sizes(&self, most: i64) -> impl Iterator<Item = i64> + '_ {
         let sizes = self.points.integers.iter().filter_map(|size| size.checked_abs());
         sizes.filter(move |size| (6..=most).contains(size))
     }
 
     /// What is two more than the numbers that occur in the claim, the largest first: what is cut off at one of them is seen there, also
     /// if it counts from a diagonal, which the first row crosses.
-    fn sizes_beyond(&self) -> Vec<i64> {
+    pub(crate) fn sizes_beyond(&self) -> Vec<i64> {
         let mut sizes: Vec<i64> = self.large_sizes(self.largest_size()).collect();
         sizes.sort_unstable();
         sizes.dedup();
@@ -455,7 +438,7 @@ impl<'a> Sampler<'a> {
     }
 
     /// The largest size that occurs in inputs.
-    fn largest_size(&self) -> i64 {
+    pub(crate) fn largest_size(&self) -> i64 {
         if self.points.is_expensive { 129 } else { i64::try_from(self.max_elements).unwrap_or(i64::MAX) }
     }
 

@@ -1,0 +1,117 @@
+//! Runs without a rounding: if all numbers have few digits, then sums, products and quotients of them that have few digits, too, are
+//! exact, and so is whatever passes a threshold or a tie. A difference of such runs is one of real numbers.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use onnx_eval::{NodeRun, Observer, Value};
+use onnx_ir::Model;
+use onnx_schema::op;
+use onnx_types::Symbol;
+
+use crate::compare;
+use crate::perturbed::precision;
+
+/// Operators that round at most once, to the type of their result. Others may round inside, to a type that is narrower.
+const ONCE: &[Symbol] = &[
+    op::ABS,
+    op::ADD,
+    op::AND,
+    op::CAST,
+    op::CEIL,
+    op::CLIP,
+    op::CONCAT,
+    op::CONSTANT,
+    op::DIV,
+    op::EQUAL,
+    op::FLOOR,
+    op::GATHER,
+    op::GREATER,
+    op::GREATER_OR_EQUAL,
+    op::IDENTITY,
+    op::LESS,
+    op::LESS_OR_EQUAL,
+    op::MAX,
+    op::MIN,
+    op::MUL,
+    op::NEG,
+    op::NOT,
+    op::OR,
+    op::RECIPROCAL,
+    op::RELU,
+    op::RESHAPE,
+    op::ROUND,
+    op::SHRINK,
+    op::SIGN,
+    op::SLICE,
+    op::SQRT,
+    op::SUB,
+    op::THRESHOLDED_RELU,
+    op::TRANSPOSE,
+    op::WHERE,
+    op::XOR,
+];
+
+/// Observes the runs of both sides of a claim.
+pub(crate) struct ExactRuns {
+    /// The significant digits that numbers may have.
+    bits: u32,
+    is_rounded: AtomicBool,
+}
+
+impl ExactRuns {
+    /// For the runs of a model on these operands, of which the narrowest type is given if it is computed with; `None` if the operands
+    /// have too many digits.
+    pub(crate) fn of(model: &Model, inputs: &[Value], own: Option<onnx_types::ElemType>) -> Option<Self> {
+        let mut nodes = model.all_graphs().flat_map(|graph| model.nodes(graph));
+        let is_call = |node| model.function_called(model.node(node)).is_some();
+        let bits = match own.and_then(precision) {
+            // Half of the digits, so that products are exact.
+            Some(own) => u32::try_from(own).ok()?.checked_sub(4)? / 2,
+            None if nodes.all(|node| is_call(node) || ONCE.contains(&model.node(node).op())) => 24,
+            None => 8,
+        };
+        let exact = Self { bits, is_rounded: AtomicBool::new(false) };
+        inputs.iter().all(|value| exact.is_short(value)).then_some(exact)
+    }
+
+    /// Whether no number of the runs so far had too many digits.
+    pub(crate) fn holds(&self) -> bool {
+        !self.is_rounded.load(Ordering::Relaxed)
+    }
+
+    fn is_short(&self, value: &Value) -> bool {
+        compare::floats_in(value).all(|number| is_short(number, self.bits))
+    }
+}
+
+impl Observer for ExactRuns {
+    fn end(&self, run: &NodeRun<'_>) {
+        if self.holds() && !run.outputs.iter().flatten().all(|value| self.is_short(value)) {
+            self.is_rounded.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Returns `true` for numbers of moderate size with at most this many significant bits.
+fn is_short(number: f64, bits: u32) -> bool {
+    const GREATEST: f64 = 4096.0;
+    let magnitude = number.abs();
+    if magnitude == 0.0 {
+        return true;
+    }
+    let digits = 53_u32.saturating_sub((number.to_bits() | 1 << 52).trailing_zeros());
+    (1.0 / GREATEST..=GREATEST).contains(&magnitude) && digits <= bits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_short;
+
+    #[test]
+    fn digits_are_those_between_the_first_and_the_last_one() {
+        assert!(is_short(0.0, 1) && is_short(-0.0, 1) && is_short(2.0, 1) && is_short(-0.5, 1));
+        assert!(is_short(1.5, 2) && !is_short(1.5, 1) && is_short(4.125, 6) && !is_short(4.125, 5));
+        assert!(is_short(f64::from(0.1_f32), 24) && !is_short(0.1, 24) && !is_short(1.0 / 3.0, 50));
+        assert!(!is_short(f64::NAN, 24) && !is_short(f64::INFINITY, 24) && !is_short(1e20, 24));
+    }
+}
