@@ -25,7 +25,7 @@ pub struct ExamineOptions {
     /// Models that are generated for a rule at most. Default: 600.
     pub attempts: usize,
     /// Models that a rule must edit, after which the next rule is tested: only those whose results have several elements count, and
-    /// a third of the others. Default: 24.
+    /// a third of the others. Those with sizes beside the numbers of a rule are tried in any case. Default: 24.
     pub edits: usize,
     /// The limits of the proofs, what ends the work early, and the seed.
     pub execution: Execution,
@@ -92,8 +92,8 @@ fn examine_rule(rules: &RuleSet, options: &ExamineOptions) -> Examined {
     let Some(pattern) = rules.patterns().first() else { return Examined::default() };
     let examined = Examined { rule: pattern.rule.name.clone(), ..Examined::default() };
     let generator = Generator::new(pattern, &options.execution);
-    let (small, effective, unmade) = (0, BTreeSet::new(), Vec::new());
-    let mut test = Test { rules, pattern, options, generator, examined, small, effective, unmade };
+    let (tried, small, effective, unmade) = (0, 0, BTreeSet::new(), Vec::new());
+    let mut test = Test { rules, pattern, options, generator, examined, tried, small, effective, unmade };
     for _ in 0..options.attempts {
         if test.is_complete() || options.execution.interrupt.check().is_err() {
             break;
@@ -110,6 +110,8 @@ struct Test<'a> {
     options: &'a ExamineOptions,
     generator: Generator<'a>,
     examined: Examined,
+    /// Number of attempts.
+    tried: usize,
     /// Number of edits of results with at most one element, in which no element can be at the wrong index.
     small: usize,
     /// The attributes that the rule drops and that have an effect on a model which it edits, as indices.
@@ -122,12 +124,14 @@ impl Test<'_> {
     fn is_complete(&self) -> bool {
         let edits: usize = self.examined.verdicts.iter().sum();
         let counted = edits.saturating_sub(self.small).saturating_add(self.small / 3);
+        let has_sizes = self.generator.due.is_empty() || self.tried >= self.options.attempts / 2;
         let is_tested = counted >= self.options.edits && self.effective.len() == self.generator.dropped.len();
-        is_tested || self.examined.failures.len() >= 3
+        has_sizes && is_tested || self.examined.failures.len() >= 3
     }
 
     /// Applies the rule to the next model.
     fn attempt(&mut self) {
+        self.tried = self.tried.saturating_add(1);
         let Some(mut model) = self.generator.model() else {
             return add(&mut self.unmade, self.generator.difficulty());
         };
@@ -152,6 +156,8 @@ impl Test<'_> {
         }
         journal.iter().for_each(|entry| examined.count(entry));
         if !journal.is_empty() || !report.refusals.is_empty() {
+            let named = self.generator.named;
+            self.generator.due.retain(|due| Some(*due) != named);
             self.effective.extend(self.generator.effective.iter().copied());
         }
         if self.generator.is_small() {

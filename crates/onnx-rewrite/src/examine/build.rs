@@ -10,6 +10,14 @@ use super::generate::{Chosen, Generator, Slot};
 use crate::ast::{Arity, FlatNode, Operand, Var};
 use crate::form::{Argument, Form};
 
+/// The sizes that are variables.
+#[derive(Clone, Copy)]
+enum Free {
+    None,
+    One(i64),
+    All,
+}
+
 impl Generator<'_> {
     /// The model of the choices.
     pub(super) fn build(&mut self) -> Option<Model> {
@@ -18,8 +26,12 @@ impl Generator<'_> {
             format!("<ir_version: {ir_version}, opset_import: [\"\": {}]> g () => () {{}}", self.version);
         let mut model = parse_model(text, &ParseOptions::default()).ok()?;
         let graph = model.main_graph();
-        // The same size is the same variable everywhere, or a number.
-        let free = self.rng.chance(35).then(|| self.rng.pick(&[2, 3, 4])).flatten();
+        // The same size is the same variable everywhere, or a number. In some models, all sizes are variables.
+        let free = match self.rng.below(100) {
+            0..35 => self.rng.pick(&[2, 3, 4]).map_or(Free::None, Free::One),
+            35..50 => Free::All,
+            _ => Free::None,
+        };
         let mut values: Vec<Vec<Option<ValueId>>> = vec![Vec::new(); self.slots.len()];
         for (var, arity) in self.pattern.rule.from.inputs.iter().map(|(var, arity)| (*var, *arity)) {
             let slot = self.slots.get(var)?.clone();
@@ -155,14 +167,15 @@ fn identity(model: &mut Model, value: ValueId) -> Result<ValueId, EditError> {
     model.build_at(Position::End(graph)).op(onnx_schema::op::IDENTITY, [value]).output()
 }
 
-/// A graph input with the type of a tensor, with a variable for one size.
-fn input(model: &mut Model, var: Var, tensor: &Tensor, free: Option<i64>) -> ValueId {
+/// A graph input with the type of a tensor, with variables for some sizes.
+fn input(model: &mut Model, var: Var, tensor: &Tensor, free: Free) -> ValueId {
     let graph = model.main_graph();
     let dims: Vec<Dim> = tensor
         .dims()
         .iter()
         .map(|&size| match free {
-            Some(free) if free == size => Dim::Var(model.intern("N")),
+            Free::One(free) if free == size => Dim::Var(model.intern("N")),
+            Free::All if size > 1 => Dim::Var(model.intern(&format!("N{size}"))),
             _ => Dim::Known(size),
         })
         .collect();

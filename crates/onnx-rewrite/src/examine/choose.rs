@@ -360,7 +360,7 @@ pub(super) fn shaped_parameter(rng: &mut Rng, op: &str, name: &str, first: &[i64
             let indices: Vec<i64> = (0..count).map(|_| rng.pick(&[0, 0, 1, -1]).unwrap_or(0)).collect();
             Tensor::from_slice(sizes.iter().filter_map(|&size| i64::try_from(size).ok()), &indices).ok()
         }
-        ("GatherND", "indices") => {
+        ("GatherND" | "ScatterND", "indices") => {
             let sizes = rng.pick(&[&[1][..], &[2], &[2, 1], &[3, 1], &[2, 2]])?;
             let count = sizes.iter().fold(1_usize, |count, &size: &usize| count.saturating_mul(size));
             let indices: Vec<i64> = (0..count).map(|_| rng.pick(&[0, 0, 1, -1]).unwrap_or(0)).collect();

@@ -71,6 +71,12 @@ pub(super) struct Generator<'a> {
     has_limits: bool,
     /// The size of all axes of operands that are chosen freely, in a part of the models.
     pub(super) equal: Option<i64>,
+    /// The sizes that the rule names, and those beside them, which no model has had that the rule edits: each with whether it is that
+    /// of the last axis.
+    pub(super) due: Vec<(i64, bool)>,
+    pub(super) turn_of_due: usize,
+    /// The one of these that the model has.
+    pub(super) named: Option<(i64, bool)>,
     /// Number of groups of the convolution that is chosen, if its channels can be divided into as many.
     groups: i64,
     /// `Slice` takes one half of the last axis, the second one if this is `true`.
@@ -92,7 +98,10 @@ pub(super) struct Generator<'a> {
 
 impl<'a> Generator<'a> {
     pub(super) fn new(pattern: &'a Pattern, execution: &Execution) -> Self {
-        Self {
+        let mut generator = Self {
+            due: Vec::new(),
+            turn_of_due: 0,
+            named: None,
             pattern,
             rng: Rng::new(execution.seed ^ 0x5eed),
             scratch: Scratch::new(execution, &crate::cost::Costs::standard()),
@@ -111,7 +120,9 @@ impl<'a> Generator<'a> {
             effective: Vec::new(),
             unmade: None,
             failure: None,
-        }
+        };
+        generator.due = generator.all_due();
+        generator
     }
 
     /// A model that contains the left side and runs; `None` if the choices do not fit.
@@ -130,6 +141,7 @@ impl<'a> Generator<'a> {
         self.equal = self.rng.chance(35).then(|| self.rng.pick(&[2, 2, 3, 3, 4])).flatten();
         self.slots = vec![None; self.pattern.rule.names.len()];
         self.chosen.clear();
+        self.named = None;
         self.effective.clear();
         (self.unmade, self.failure) = (None, None);
         self.half = (self.slices_one_value_twice() && self.rng.chance(50)).then_some(false);

@@ -132,6 +132,29 @@ impl Generator<'_> {
         numbers
     }
 
+    /// In a part of the models, the next size that the rule names or is beside one, and whether it is the last one.
+    fn due_size(&mut self) -> Option<(i64, bool)> {
+        if self.due.is_empty() || self.named.is_some() || !self.rng.chance(25) {
+            return None;
+        }
+        let due = self.due.get(self.turn_of_due.checked_rem(self.due.len())?).copied();
+        self.turn_of_due = self.turn_of_due.wrapping_add(1);
+        self.named = due;
+        due
+    }
+
+    /// The sizes that the rule names, and those beside them, each as the first and as the last one.
+    pub(super) fn all_due(&self) -> Vec<(i64, bool)> {
+        const MOST: usize = 32;
+        let mut sizes: Vec<i64> = Vec::new();
+        for named in self.sizes_of_rule() {
+            sizes.extend([1, 0, -1, 2].map(|by| named.saturating_add(by)));
+        }
+        let mut seen = std::collections::BTreeSet::new();
+        sizes.retain(|size| seen.insert(*size));
+        sizes.into_iter().flat_map(|size| [(size, false), (size, true)]).take(MOST).collect()
+    }
+
     /// The sizes of the first operand of a node: mostly those that fit an operand after it which is chosen already, sometimes those
     /// of an operand of another node.
     pub(super) fn first_sizes(&mut self, node: &FlatNode, schema: &Schema) -> Vec<i64> {
@@ -153,13 +176,20 @@ impl Generator<'_> {
         }
         let op = self.leading_operator(node);
         let mut sizes = sizes::first_sizes(&mut self.rng, &op, self.equal);
-        // A rule can be wrong only next to a size that it names.
-        let named = self.sizes_of_rule();
-        if !named.is_empty() && !sizes::is_particular(&op) && self.rng.chance(15) {
-            let near = self.rng.pick(&named).unwrap_or(1);
-            let size = near.saturating_add(self.rng.pick(&[-1, 0, 1, 1]).unwrap_or(0));
-            let axis = self.rng.below(sizes.len());
-            sizes.get_mut(axis).into_iter().for_each(|slot| *slot = size);
+        // A rule can be wrong only next to a size that it names: each is the first and the last one of some models.
+        if !sizes::is_particular(&op)
+            && let Some((size, is_last)) = self.due_size()
+        {
+            // Together with other large axes, the operand would have too many elements.
+            if size > 128 {
+                sizes.truncate(2);
+                sizes.iter_mut().for_each(|size| *size = (*size).min(2));
+            }
+            let axis = if is_last { sizes.len().saturating_sub(1) } else { 0 };
+            if let Some(slot) = sizes.get_mut(axis) {
+                *slot = size;
+                return sizes;
+            }
         }
         let others = self.slots.iter().flatten().filter(|slot| !matches!(slot, Slot::Result(_)));
         let others = others.filter_map(Slot::tensor).map(|tensor| tensor.dims().to_vec());

@@ -78,7 +78,7 @@ pub(super) fn first_sizes(rng: &mut Rng, op: &str, equal: Option<i64>) -> Vec<i6
         | "GlobalAveragePool"
         | "GlobalLpPool"
         | "InstanceNormalization"
-        | "GroupNormalization" => rng.below(2).saturating_add(3),
+        | "GroupNormalization" => rng.pick(&[3, 4, 3, 4, 5]).unwrap_or(4),
         "DepthToSpace" | "SpaceToDepth" | "LRN" | "Attention" => 4,
         "Range" => 0,
         "StringNormalizer" => 1,
@@ -130,6 +130,12 @@ pub(super) fn other_sizes(
     let last = first.last().copied().unwrap_or(1);
     match (op, name) {
         ("Conv" | "ConvTranspose", _) => of_convolution(rng, op, name, first, weight, groups),
+        ("ScatterElements", "updates") => weight.unwrap_or(first).to_vec(),
+        ("ScatterND", "updates") => {
+            let (last, outer) = weight.and_then(<[i64]>::split_last).unwrap_or((&0, &[]));
+            let inner = first.iter().skip(usize::try_from(*last).unwrap_or(0));
+            outer.iter().chain(inner).copied().collect()
+        }
         ("Attention", "K") => of_keys(rng, first),
         ("Attention", "V") => weight.unwrap_or(first).to_vec(),
         ("BatchNormalization" | "InstanceNormalization" | "GroupNormalization", _) => vec![at(1)],
