@@ -1,14 +1,16 @@
 //! Files that belong together: all of them are complete and on disk before the first one takes its name.
 //!
 //! No system replaces several files in one step. A reader that finds some old and some new files, each of which is valid, would
-//! join them. So a set of several files is replaced in three steps:
+//! join them. So a set of several files is replaced in these steps:
 //!
-//! 1. the contents of each existing file are replaced by [`INCOMPLETE`], which no reader of any format accepts, and the name of
+//! 1. a [journal](super::journal) tells which temporary files take which names: from here on, the set is the new one,
+//! 2. the contents of each existing file are replaced by [`INCOMPLETE`], which no reader of any format accepts, and the name of
 //!    the last file is taken by such contents, too,
-//! 2. data files take their names, then the others, the last one last: with it, the set is complete.
+//! 3. data files take their names, then the others, the last one last, and the journal is removed.
 //!
-//! A process that ends before step 1 leaves the old set, and after step 2 the new one. In between, the last file refuses to be
-//! read, so that all readers of the set do.
+//! A process that ends before step 1 leaves the old set. If it ends later, whatever reads or writes one of the files next finishes
+//! the work. Programs that know nothing of the journal, and those that may not write to the directory, are refused by the last
+//! file until then; so are all readers of a set whose files are in several directories, for which there is no journal.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -19,6 +21,7 @@ use onnx_diag::Quoted;
 use onnx_ir::Model;
 
 use super::dir::{Dir, FileEntry};
+use super::journal::{self, Journal};
 use super::protect::{Denied, Outputs, decide, external_data};
 use super::stage::{Closed, Held, Staged};
 use super::target::{Target, lock};
@@ -34,7 +37,7 @@ pub(crate) const INCOMPLETE: &[u8] =
 ///
 /// Each file is written under a temporary name when it is added. [`finish`](Self::finish) gives all of them their names, in the
 /// order in which they were added. A set that is dropped before changes nothing. If the process ends while files take their
-/// names, the old set is left, or the new one, or files that no reader accepts.
+/// names, [`read`](super::read) and the next writer find the old set or the new one.
 ///
 /// The names are chosen by a program, not by its user, so a symbolic link that has one of them is not followed: it is an error.
 ///
@@ -169,8 +172,7 @@ impl<'a> FileSet<'a> {
         Ok(())
     }
 
-    /// Gives the files their names. If the process ends meanwhile, readers find the old set, the new one, or a file that none of
-    /// them accepts; see the [type](Self).
+    /// Gives the files their names. If the process ends meanwhile, readers find the old set or the new one; see the [type](Self).
     ///
     /// # Errors
     ///
@@ -180,8 +182,14 @@ impl<'a> FileSet<'a> {
         let Some(first) = self.members.first().map(|member| member.path.clone()) else { return Ok(()) };
         let at_first = |error| FileError::write(&first, error);
         let locks = lock(self.members.iter().map(|member| &member.target)).map_err(at_first)?;
+        for member in &self.members {
+            journal::finish_locked(&member.target.dir)
+                .map_err(|error| FileError::write(&member.path, error))?;
+        }
         let mut held = self.options.temporaries.hold().map_err(at_first)?;
         let mut marks = self.marks(&mut held)?;
+        // From here on, the set is the new one.
+        let journal = if marks.is_empty() { None } else { self.journal(&mut held).map_err(at_first)? };
         // Whatever comes last is that which readers need to accept the set.
         self.members.sort_by_key(|member| member.role != Role::Data);
         let mut done: Vec<PathBuf> = Vec::new();
@@ -202,8 +210,24 @@ impl<'a> FileSet<'a> {
             done.push(member.path.clone());
         }
         drop(held);
+        let synced = self.sync().map_err(|(path, error)| FileError::write(&path, error));
+        drop(journal);
         drop(locks);
-        self.sync().map_err(|(path, error)| FileError::write(&path, error))
+        synced
+    }
+
+    /// The journal of the set, which is on disk; `None` if its files are in several directories.
+    fn journal(&self, held: &mut Held<'_>) -> io::Result<Option<Journal>> {
+        let Some(first) = self.members.first() else { return Ok(None) };
+        let mut entries = Vec::new();
+        for member in &self.members {
+            let Some(temporary) = member.staged.name() else { return Ok(None) };
+            if member.target.dir_id() != first.target.dir_id() {
+                return Ok(None);
+            }
+            entries.push((temporary, member.target.name.as_os_str(), member.target.entry()?));
+        }
+        Journal::begin(&first.target.dir, &self.options.temporaries, held, &entries).map(Some)
     }
 
     /// The files whose contents are [`INCOMPLETE`] until the set is complete, and these contents, which are on disk.

@@ -274,6 +274,11 @@ pub(crate) struct Closed {
 }
 
 impl Closed {
+    /// The temporary name; `None` if the file is placed.
+    pub(crate) fn name(&self) -> Option<&OsStr> {
+        self.temporary.as_deref()
+    }
+
     /// Gives the file a name, replacing what is there.
     pub(crate) fn place(&mut self, held: &mut Held<'_>, name: &OsStr) -> io::Result<()> {
         if let Some(temporary) = &self.temporary {
@@ -370,6 +375,12 @@ pub(crate) fn temporary_name() -> OsString {
 /// A name that cannot be foreseen, for a file that is removed in the end.
 pub(crate) fn random_name(suffix: &str) -> OsString {
     format!(".onnx-{:016x}{suffix}", random()).into()
+}
+
+/// Whether a name is one of a temporary file.
+pub(crate) fn is_temporary_name(name: &str) -> bool {
+    let digits = name.strip_prefix(".onnx-").and_then(|rest| rest.strip_suffix(".tmp"));
+    digits.is_some_and(|digits| digits.len() == 16 && digits.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 /// A name that no file should have, in the same directory and with the same extension as `name`: `w.data` becomes

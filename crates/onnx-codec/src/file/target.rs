@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::dir::{Dir, Entry, FileEntry, FileId, Lock, kind_name};
+use super::journal;
 use crate::source::location::Location;
 
 /// A name in an open directory: where a file is, or will be.
@@ -36,6 +37,7 @@ impl Target {
 
     pub(crate) fn in_dir(dir: Arc<Dir>, name: &OsStr) -> io::Result<Self> {
         let id = dir.id()?;
+        journal::finish(&dir)?;
         Ok(Self { dir, name: name.to_owned(), id })
     }
 

@@ -24,6 +24,16 @@ pub(crate) struct FileId(u64, u64);
 #[cfg(not(unix))]
 pub(crate) struct FileId(std::path::PathBuf);
 
+impl FileId {
+    /// The identity in a file, which is compared with others of this form.
+    pub(crate) fn text(&self) -> String {
+        #[cfg(unix)]
+        return format!("{}:{}", self.0, self.1);
+        #[cfg(not(unix))]
+        self.0.to_string_lossy().replace(char::is_whitespace, "?")
+    }
+}
+
 /// A regular file in a directory.
 #[derive(Clone, Debug)]
 pub(crate) struct FileEntry {

@@ -184,6 +184,12 @@ impl Dir {
         Ok(stat.st_uid == rustix::process::geteuid().as_raw() && stat.st_mode & 0o077 == 0)
     }
 
+    /// Whether a file belongs to the user.
+    #[expect(clippy::unused_self, reason = "other systems need the directory")]
+    pub(crate) fn is_own(&self, file: &File) -> io::Result<bool> {
+        Ok(rustix::fs::fstat(file)?.st_uid == rustix::process::geteuid().as_raw())
+    }
+
     /// The directory entry of a name.
     pub(crate) fn entry(&self, name: &OsStr) -> io::Result<Entry> {
         use rustix::fs::FileType;
