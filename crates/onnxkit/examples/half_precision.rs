@@ -67,7 +67,7 @@ fn surround(
             Some(&half) => half,
             None => {
                 let mut build = model.build_at(Position::Before(node));
-                ops::cast(&mut build, operand, ElemType::Float16.code().into()).output()?
+                ops::cast(&mut build, operand, ElemType::Float16).output()?
             }
         };
         model.set_input(node, index, Some(half));
@@ -75,7 +75,7 @@ fn surround(
     for index in outputs {
         let Some(result) = model.node(node).output(index) else { continue };
         let mut build = model.build_at(Position::After(node));
-        let cast = ops::cast(&mut build, result, ElemType::Float.code().into()).output()?;
+        let cast = ops::cast(&mut build, result, ElemType::Float).output()?;
         let Some(of_cast) = model.value(cast).producer() else { continue };
         // The name, the type and the users of the result are those of the cast.
         model.take_name(cast, result);

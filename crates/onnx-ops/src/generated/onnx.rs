@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use onnx_ir::{AttrValue, Builder, GraphId, SparseTensor, ValueId};
 use onnx_schema::{attr, domain, op};
 use onnx_types::tensor::Tensor;
-use onnx_types::{Symbol, Type};
+use onnx_types::{ElemType, Symbol, Type};
 
 use crate::call::{Operator, Outputs, Place, Places, View};
 use crate::derived::{Known, or_derived, or_derived_int};
@@ -958,8 +958,12 @@ impl Make<'_, '_, Attention> {
 
     /// Sets `softmax_precision`.
     #[inline]
-    pub fn softmax_precision(mut self, softmax_precision: i64) -> Self {
-        self.raw.attribute("softmax_precision", attr::SOFTMAX_PRECISION, AttrValue::Int(softmax_precision));
+    pub fn softmax_precision(mut self, softmax_precision: ElemType) -> Self {
+        self.raw.attribute(
+            "softmax_precision",
+            attr::SOFTMAX_PRECISION,
+            AttrValue::Int(i64::from(softmax_precision.code())),
+        );
         self
     }
 
@@ -1410,8 +1414,8 @@ impl<'m> View<'m, Bernoulli> {
 impl Make<'_, '_, Bernoulli> {
     /// Sets `dtype`.
     #[inline]
-    pub fn dtype(mut self, dtype: i64) -> Self {
-        self.raw.attribute("dtype", attr::DTYPE, AttrValue::Int(dtype));
+    pub fn dtype(mut self, dtype: ElemType) -> Self {
+        self.raw.attribute("dtype", attr::DTYPE, AttrValue::Int(i64::from(dtype.code())));
         self
     }
 
@@ -1471,10 +1475,10 @@ impl<'m> View<'m, BitCast> {
 
 /// Begins a node that calls `BitCast`.
 #[inline]
-pub fn bit_cast<'a, 'b>(build: &'b mut Builder<'a>, input: ValueId, to: i64) -> Make<'a, 'b, BitCast> {
+pub fn bit_cast<'a, 'b>(build: &'b mut Builder<'a>, input: ValueId, to: ElemType) -> Make<'a, 'b, BitCast> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(input));
-    make.raw.attribute("to", attr::TO, AttrValue::Int(to));
+    make.raw.attribute("to", attr::TO, AttrValue::Int(i64::from(to.code())));
     make
 }
 
@@ -1860,10 +1864,10 @@ impl Make<'_, '_, Cast> {
 
 /// Begins a node that calls `Cast`.
 #[inline]
-pub fn cast<'a, 'b>(build: &'b mut Builder<'a>, input: ValueId, to: i64) -> Make<'a, 'b, Cast> {
+pub fn cast<'a, 'b>(build: &'b mut Builder<'a>, input: ValueId, to: ElemType) -> Make<'a, 'b, Cast> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(input));
-    make.raw.attribute("to", attr::TO, AttrValue::Int(to));
+    make.raw.attribute("to", attr::TO, AttrValue::Int(i64::from(to.code())));
     make
 }
 
@@ -4157,8 +4161,12 @@ impl Make<'_, '_, DequantizeLinear> {
 
     /// Sets `output_dtype`.
     #[inline]
-    pub fn output_dtype(mut self, output_dtype: i64) -> Self {
-        self.raw.attribute("output_dtype", attr::OUTPUT_DTYPE, AttrValue::Int(output_dtype));
+    pub fn output_dtype(mut self, output_dtype: ElemType) -> Self {
+        self.raw.attribute(
+            "output_dtype",
+            attr::OUTPUT_DTYPE,
+            AttrValue::Int(i64::from(output_dtype.code())),
+        );
         self
     }
 }
@@ -4874,8 +4882,8 @@ impl<'m> View<'m, EyeLike> {
 impl Make<'_, '_, EyeLike> {
     /// Sets `dtype`.
     #[inline]
-    pub fn dtype(mut self, dtype: i64) -> Self {
-        self.raw.attribute("dtype", attr::DTYPE, AttrValue::Int(dtype));
+    pub fn dtype(mut self, dtype: ElemType) -> Self {
+        self.raw.attribute("dtype", attr::DTYPE, AttrValue::Int(i64::from(dtype.code())));
         self
     }
 
@@ -6094,8 +6102,8 @@ impl Make<'_, '_, GroupNormalization> {
 
     /// Sets `stash_type`.
     #[inline]
-    pub fn stash_type(mut self, stash_type: i64) -> Self {
-        self.raw.attribute("stash_type", attr::STASH_TYPE, AttrValue::Int(stash_type));
+    pub fn stash_type(mut self, stash_type: ElemType) -> Self {
+        self.raw.attribute("stash_type", attr::STASH_TYPE, AttrValue::Int(i64::from(stash_type.code())));
         self
     }
 }
@@ -7286,8 +7294,8 @@ impl Make<'_, '_, LayerNormalization> {
 
     /// Sets `stash_type`.
     #[inline]
-    pub fn stash_type(mut self, stash_type: i64) -> Self {
-        self.raw.attribute("stash_type", attr::STASH_TYPE, AttrValue::Int(stash_type));
+    pub fn stash_type(mut self, stash_type: ElemType) -> Self {
+        self.raw.attribute("stash_type", attr::STASH_TYPE, AttrValue::Int(i64::from(stash_type.code())));
         self
     }
 }
@@ -9181,8 +9189,8 @@ impl<'m> View<'m, Multinomial> {
 impl Make<'_, '_, Multinomial> {
     /// Sets `dtype`.
     #[inline]
-    pub fn dtype(mut self, dtype: i64) -> Self {
-        self.raw.attribute("dtype", attr::DTYPE, AttrValue::Int(dtype));
+    pub fn dtype(mut self, dtype: ElemType) -> Self {
+        self.raw.attribute("dtype", attr::DTYPE, AttrValue::Int(i64::from(dtype.code())));
         self
     }
 
@@ -10571,15 +10579,19 @@ impl Make<'_, '_, QuantizeLinear> {
 
     /// Sets `output_dtype`.
     #[inline]
-    pub fn output_dtype(mut self, output_dtype: i64) -> Self {
-        self.raw.attribute("output_dtype", attr::OUTPUT_DTYPE, AttrValue::Int(output_dtype));
+    pub fn output_dtype(mut self, output_dtype: ElemType) -> Self {
+        self.raw.attribute(
+            "output_dtype",
+            attr::OUTPUT_DTYPE,
+            AttrValue::Int(i64::from(output_dtype.code())),
+        );
         self
     }
 
     /// Sets `precision`.
     #[inline]
-    pub fn precision(mut self, precision: i64) -> Self {
-        self.raw.attribute("precision", attr::PRECISION, AttrValue::Int(precision));
+    pub fn precision(mut self, precision: ElemType) -> Self {
+        self.raw.attribute("precision", attr::PRECISION, AttrValue::Int(i64::from(precision.code())));
         self
     }
 }
@@ -10676,8 +10688,8 @@ impl Make<'_, '_, RMSNormalization> {
 
     /// Sets `stash_type`.
     #[inline]
-    pub fn stash_type(mut self, stash_type: i64) -> Self {
-        self.raw.attribute("stash_type", attr::STASH_TYPE, AttrValue::Int(stash_type));
+    pub fn stash_type(mut self, stash_type: ElemType) -> Self {
+        self.raw.attribute("stash_type", attr::STASH_TYPE, AttrValue::Int(i64::from(stash_type.code())));
         self
     }
 }
@@ -10998,8 +11010,8 @@ impl<'m> View<'m, RandomNormal> {
 impl Make<'_, '_, RandomNormal> {
     /// Sets `dtype`.
     #[inline]
-    pub fn dtype(mut self, dtype: i64) -> Self {
-        self.raw.attribute("dtype", attr::DTYPE, AttrValue::Int(dtype));
+    pub fn dtype(mut self, dtype: ElemType) -> Self {
+        self.raw.attribute("dtype", attr::DTYPE, AttrValue::Int(i64::from(dtype.code())));
         self
     }
 
@@ -11098,8 +11110,8 @@ impl<'m> View<'m, RandomNormalLike> {
 impl Make<'_, '_, RandomNormalLike> {
     /// Sets `dtype`.
     #[inline]
-    pub fn dtype(mut self, dtype: i64) -> Self {
-        self.raw.attribute("dtype", attr::DTYPE, AttrValue::Int(dtype));
+    pub fn dtype(mut self, dtype: ElemType) -> Self {
+        self.raw.attribute("dtype", attr::DTYPE, AttrValue::Int(i64::from(dtype.code())));
         self
     }
 
@@ -11201,8 +11213,8 @@ impl<'m> View<'m, RandomUniform> {
 impl Make<'_, '_, RandomUniform> {
     /// Sets `dtype`.
     #[inline]
-    pub fn dtype(mut self, dtype: i64) -> Self {
-        self.raw.attribute("dtype", attr::DTYPE, AttrValue::Int(dtype));
+    pub fn dtype(mut self, dtype: ElemType) -> Self {
+        self.raw.attribute("dtype", attr::DTYPE, AttrValue::Int(i64::from(dtype.code())));
         self
     }
 
@@ -11301,8 +11313,8 @@ impl<'m> View<'m, RandomUniformLike> {
 impl Make<'_, '_, RandomUniformLike> {
     /// Sets `dtype`.
     #[inline]
-    pub fn dtype(mut self, dtype: i64) -> Self {
-        self.raw.attribute("dtype", attr::DTYPE, AttrValue::Int(dtype));
+    pub fn dtype(mut self, dtype: ElemType) -> Self {
+        self.raw.attribute("dtype", attr::DTYPE, AttrValue::Int(i64::from(dtype.code())));
         self
     }
 
@@ -11396,8 +11408,8 @@ impl<'m> View<'m, Range> {
 impl Make<'_, '_, Range> {
     /// Sets `stash_type`.
     #[inline]
-    pub fn stash_type(mut self, stash_type: i64) -> Self {
-        self.raw.attribute("stash_type", attr::STASH_TYPE, AttrValue::Int(stash_type));
+    pub fn stash_type(mut self, stash_type: ElemType) -> Self {
+        self.raw.attribute("stash_type", attr::STASH_TYPE, AttrValue::Int(i64::from(stash_type.code())));
         self
     }
 }
@@ -14048,8 +14060,8 @@ impl<'m> View<'m, SequenceEmpty> {
 impl Make<'_, '_, SequenceEmpty> {
     /// Sets `dtype`.
     #[inline]
-    pub fn dtype(mut self, dtype: i64) -> Self {
-        self.raw.attribute("dtype", attr::DTYPE, AttrValue::Int(dtype));
+    pub fn dtype(mut self, dtype: ElemType) -> Self {
+        self.raw.attribute("dtype", attr::DTYPE, AttrValue::Int(i64::from(dtype.code())));
         self
     }
 }

@@ -4,7 +4,7 @@
 
 use onnx_ir::{AttrValue, Builder, GraphId, ValueId};
 use onnx_schema::{attr, domain, op};
-use onnx_types::Symbol;
+use onnx_types::{ElemType, Symbol};
 
 use crate::call::{Operator, View};
 use crate::make::Make;
@@ -112,8 +112,12 @@ impl Make<'_, '_, FlexAttention> {
 
     /// Sets `softmax_precision`.
     #[inline]
-    pub fn softmax_precision(mut self, softmax_precision: i64) -> Self {
-        self.raw.attribute("softmax_precision", attr::SOFTMAX_PRECISION, AttrValue::Int(softmax_precision));
+    pub fn softmax_precision(mut self, softmax_precision: ElemType) -> Self {
+        self.raw.attribute(
+            "softmax_precision",
+            attr::SOFTMAX_PRECISION,
+            AttrValue::Int(i64::from(softmax_precision.code())),
+        );
         self
     }
 }

@@ -105,3 +105,24 @@ fn branches_come_in_the_order_of_the_condition() {
     assert!(model.node(producer(&model, node)).is(op::IF));
     assert_eq!(model.node(producer(&model, node)).domain(), domain::ONNX);
 }
+
+/// A builder takes an element type, not its number, which any other integer could be taken for.
+#[test]
+fn element_types_are_not_numbers() {
+    const NAMES: [&str; 6] = ["to", "dtype", "output_dtype", "stash_type", "softmax_precision", "precision"];
+    let mut count = 0;
+    for (domain, source) in SOURCES {
+        for name in NAMES {
+            assert!(!source.contains(&format!("{name}: i64")), "{domain}: {name}");
+            count += source.matches(&format!("{name}: ElemType")).count();
+        }
+    }
+    assert_eq!(count, 19);
+    let mut model = model(13);
+    let graph = model.main_graph();
+    let x = model.add_graph_input(graph, "x", None);
+    let mut build = model.build_at(onnx_ir::Position::End(graph));
+    let y = ops::cast(&mut build, x, onnx_types::ElemType::Float16).output().unwrap();
+    let cast = model.node(producer(&model, y));
+    assert_eq!(cast.attribute(onnx_schema::attr::TO).and_then(|to| to.as_int()), Some(10));
+}

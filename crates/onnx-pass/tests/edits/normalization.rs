@@ -3,6 +3,7 @@
 use onnx_ir::{Model, Position};
 use onnx_ops::ops;
 use onnx_pass::{Exactness, Level, Patch, Verdict};
+use onnx_types::ElemType;
 use onnx_types::tensor::NoData;
 
 use crate::{commits, maker, refuses, value};
@@ -25,7 +26,7 @@ const MODEL: &str = r#"<ir_version: 10, opset_import: ["": 17]>
     }"#;
 
 /// Fuses with a factor of the epsilon.
-fn fuse(patch: &mut Patch<'_, '_>, factor: f32, stash: Option<i64>) {
+fn fuse(patch: &mut Patch<'_, '_>, factor: f32, stash: Option<ElemType>) {
     let [x, eps, scale, bias, two, y] =
         ["x", "eps", "scale", "bias", "two", "y"].map(|name| value(patch.model(), name));
     patch.tap(x);
@@ -50,7 +51,7 @@ fn operators(model: &Model) -> Vec<&str> {
 
 #[test]
 fn the_type_of_the_first_stage_does_not_round() {
-    for stash in [None, Some(1), Some(11)] {
+    for stash in [None, Some(ElemType::Float), Some(ElemType::Double)] {
         let (model, proof) = commits(MODEL, Exactness::Rounding, |patch| fuse(patch, 1.0, stash));
         assert!(matches!(proof.verdict, Verdict::Tested { .. }), "{}", proof.verdict);
         assert_eq!(operators(&model), ["LayerNormalization"]);
@@ -62,7 +63,7 @@ fn another_epsilon_is_refuted() {
     refuses(
         MODEL,
         Exactness::Rounding,
-        |patch| fuse(patch, 1e7, Some(1)),
+        |patch| fuse(patch, 1e7, Some(ElemType::Float)),
         Level::Values,
         &[
             "the results differ",

@@ -81,7 +81,7 @@ struct Operator<'f> {
 pub(super) fn source(facts: &Facts, domain: &str, description: &str) -> Result<String, String> {
     let mut out = format!("//! {description}\n\n");
     out.push_str("use onnx_ir::{AttrValue, Builder, GraphId, SparseTensor, ValueId};\n");
-    out.push_str("use onnx_schema::{attr, domain, op};\nuse onnx_types::tensor::Tensor;\nuse onnx_types::{Symbol, Type};\n\n");
+    out.push_str("use onnx_schema::{attr, domain, op};\nuse onnx_types::tensor::Tensor;\nuse onnx_types::{ElemType, Symbol, Type};\n\n");
     out.insert_str(out.find("use onnx_ir").unwrap_or_default(), "use std::borrow::Cow;\n\n");
     out.push_str(
         "use crate::call::{Operator, Outputs, Place, Places, View};\nuse crate::make::{Arg, Make};\n",

@@ -32,6 +32,10 @@ pub(super) const ATTRIBUTE_ORDER: [(&str, &[&str]); 5] = [
     ("Momentum", &["alpha", "beta", "norm_coefficient", "mode"]),
 ];
 
+/// Attributes that are the number of an element type, which builders take as the type.
+const ELEMENT_TYPES: [&str; 6] =
+    ["to", "dtype", "output_dtype", "stash_type", "softmax_precision", "precision"];
+
 impl Operator<'_> {
     /// Fails if several required attributes have one kind, and [`ATTRIBUTE_ORDER`] does not say in which order.
     pub(super) fn check_attribute_order(&self) -> Result<(), String> {
@@ -119,6 +123,9 @@ impl Operator<'_> {
         }
         let Some(attribute) = role.attribute else { return Default::default() };
         let (ty, value) = match attribute.kind.as_str() {
+            "INT" if ELEMENT_TYPES.contains(&attribute.name.as_str()) => {
+                ("ElemType", format!("AttrValue::Int(i64::from({name}.code()))"))
+            }
             "INT" => ("i64", format!("AttrValue::Int({name})")),
             "FLOAT" => ("f32", format!("AttrValue::Float({name})")),
             "STRING" => ("&str", format!("AttrValue::from({name})")),
