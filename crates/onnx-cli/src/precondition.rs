@@ -1,9 +1,15 @@
 //! The precondition of commands that depend on what nodes compute: that the nodes are valid in the imported versions.
 
+use std::collections::HashMap;
+
 use onnx_check::{CheckOptions, invalid_nodes};
 use onnx_diag::render::text;
 use onnx_diag::{Caps, Policy, Sink};
-use onnx_schema::Registry;
+use onnx_ir::{Model, NodeId, ValueId};
+use onnx_schema::{FormalType, Registry, attr};
+use onnx_shape_infer::InferOptions;
+use onnx_shape_infer::fault::TYPE_NOT_ALLOWED;
+use onnx_types::{ElemType, Type, TypeKind};
 
 use crate::args::SeverityArgs;
 use crate::exit::Failure;
@@ -20,8 +26,19 @@ pub(crate) fn invalid(loaded: &Loaded, registry: &Registry) -> Result<Sink, Fail
     let options =
         CheckOptions::default().with_registry(registry.clone()).with_execution(loaded.execution.clone());
     let mut sink = Sink::with(Policy::new(), Caps::NONE);
-    for invalid in invalid_nodes(&loaded.model, &options)? {
+    let nodes = invalid_nodes(&loaded.model, &options)?;
+    let has_forms = nodes.is_empty();
+    for invalid in nodes {
         sink.report(invalid.finding);
+    }
+    // Types are inferred only where one is in doubt. Those of nodes that mean nothing are not.
+    if has_forms && has_doubtful_type(&loaded.model) {
+        let inference =
+            loaded.infer(InferOptions::default().with_registry(registry).with_check_types(true))?;
+        let findings = inference.findings().diagnostics().iter();
+        for found in findings.filter(|found| found.rule == &TYPE_NOT_ALLOWED) {
+            sink.report(found.clone());
+        }
     }
     report::select(&loaded.model, &mut sink);
     Ok(sink)
@@ -50,4 +67,60 @@ pub(crate) fn require_valid_nodes(
     let message =
         "nodes are not valid in the versions that are imported, so that nothing says what they compute";
     Err(Failure::because_of_findings(message).about(&loaded.name).help(HELP))
+}
+
+/// Whether the type of an operand, followed through operators that keep it, seems to be one that the imported version of an
+/// operator does not take.
+fn has_doubtful_type(model: &Model) -> bool {
+    let mut elems = HashMap::new();
+    model.all_graphs().any(|graph| {
+        let versions = model.versions_of(model.scope(graph));
+        model.nodes(graph).any(|node| {
+            let version = versions.exact(model.node(node).domain());
+            version.is_some_and(|version| is_doubtful(model, node, version, &mut elems))
+        })
+    })
+}
+
+/// The same for a node; notes the types of its results.
+fn is_doubtful(model: &Model, node: NodeId, version: i64, elems: &mut HashMap<ValueId, ElemType>) -> bool {
+    let record = model.node(node);
+    let Some(schema) = onnx_schema::lookup(record.domain(), record.op(), version) else { return false };
+    let mut variables: [Option<ElemType>; 16] = [None; 16];
+    for (index, input) in record.inputs().enumerate() {
+        let Some(formal) = schema.input_for(index) else { break };
+        let Some(elem) = input.and_then(|input| elem_of(model, input).or_else(|| elems.get(&input).copied()))
+        else {
+            continue;
+        };
+        if !schema.types_of(formal).contains_tensor(elem) {
+            return true;
+        }
+        if let FormalType::Variable(variable) = formal.ty
+            && let Some(known) = variables.get_mut(usize::from(variable))
+        {
+            *known = Some(elem);
+        }
+    }
+    for (index, output) in record.outputs().iter().enumerate() {
+        let (Some(output), Some(formal)) = (*output, schema.output_for(index)) else { continue };
+        let given =
+            record.attribute(attr::TO).and_then(|to| ElemType::from_code(i32::try_from(to.as_int()?).ok()?));
+        let elem = match formal.ty {
+            FormalType::Variable(variable) => {
+                variables.get(usize::from(variable)).copied().flatten().or(given)
+            }
+            FormalType::Concrete(_) => None,
+        };
+        elems.extend(elem.map(|elem| (output, elem)));
+    }
+    false
+}
+
+/// The element type of a tensor as the model declares it.
+fn elem_of(model: &Model, value: ValueId) -> Option<ElemType> {
+    let declared = model.ty(value).filter(|ty| matches!(ty.kind, TypeKind::Tensor(_))).map(Type::elem);
+    declared
+        .or_else(|| Some(model.constant_tensor(value)?.elem()))
+        .filter(|&elem| elem != ElemType::Undefined)
 }

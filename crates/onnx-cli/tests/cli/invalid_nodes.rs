@@ -111,6 +111,65 @@ fn commands_that_depend_on_the_meaning_of_nodes_refuse() {
     }
 }
 
+/// Models with a type that the imported version of an operator does not take, each with the finding and the version that takes it.
+const TYPES: [(&str, &str, i64); 5] = [
+    (
+        r#"<ir_version: 8, opset_import: ["": 6]> g (int32[3] x) => (int32[3] y) { y = Relu (x) }"#,
+        "input 0 `X` of Relu-6 takes tensor(float), tensor(float16), tensor(double)",
+        14,
+    ),
+    (
+        r#"<ir_version: 8, opset_import: ["": 11]>
+        g (float[3] x) => (bfloat16[3] y) { a = Cast <to = 16> (x)  y = Neg (a) }"#,
+        "of Neg-6 takes",
+        13,
+    ),
+    (
+        r#"<ir_version: 8, opset_import: ["": 7]>
+        g (int64[3] x, int64[3] z) => (bool[3] y) { a = Identity (x)  y = Greater (a, z) }"#,
+        "of Greater-7 takes",
+        9,
+    ),
+    (
+        r#"<ir_version: 8, opset_import: ["": 12]>
+        g (bfloat16[2, 2] x, bool c) => (bfloat16[2, 2] y) {
+          y = If (c) <then_branch = t () => (bfloat16[2, 2] p) { p = Abs (x) },
+                      else_branch = e () => (bfloat16[2, 2] q) { q = Identity (x) }> }"#,
+        "of Abs-6 takes",
+        13,
+    ),
+    (
+        r#"<ir_version: 8, opset_import: ["": 11]>
+        g (float[3] x) => (int32[3] y) <int32[3] w = {1, 2, 3}> { b = Cast <to = 6> (x)  y = Max (w, b) }"#,
+        "of Max-8 takes",
+        12,
+    ),
+];
+
+#[test]
+fn commands_refuse_types_that_the_imported_version_lacks() {
+    for (text, finding, version) in TYPES {
+        let folder = Folder::with("in.onnxtxt", text);
+        for command in [
+            "convert in.onnxtxt --opset 21 -o out.onnx",
+            "convert in.onnxtxt --float16 -o out.onnx",
+            "quantize in.onnxtxt --to int8 --weights-only -o out.onnx",
+            "simplify in.onnxtxt -o out.onnx",
+            "rewrite in.onnxtxt --pass no-identities -o out.onnx",
+            "inline in.onnxtxt --bodies -o out.onnx",
+            "infer in.onnxtxt -o out.onnx",
+        ] {
+            let run = onnx(&folder, command).exits(1).says(finding).says("onnx edit --import");
+            assert!(!folder.path().join("out.onnx").exists(), "{command}: {}", run.err);
+        }
+        onnx(&folder, "simplify in.onnxtxt --keep-going -o kept.onnx").exits(0);
+        // What the help says repairs it.
+        onnx(&folder, &format!("edit in.onnxtxt --import {version} -o right.onnx")).exits(0);
+        onnx(&folder, "convert right.onnx --opset 21 -o newest.onnx").exits(0);
+        onnx(&folder, "simplify newest.onnx").exits(0);
+    }
+}
+
 #[test]
 fn imports_of_other_operator_sets_are_set_and_checked() {
     let folder = Folder::with(

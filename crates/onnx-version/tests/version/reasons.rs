@@ -75,3 +75,14 @@ fn operator_sets_without_known_versions_are_named() {
     let options = ConvertOptions::default().with_domain(absent);
     assert!(matches!(convert(&mut model, 2, &options), Err(VersionError::NotImported)));
 }
+
+#[test]
+fn scales_for_each_channel_are_not_taken_for_those_of_groups() {
+    let graph = "g (float[1, 4, 2] x, float[4] s, float[2] b) => (float[1, 4, 2] y) {
+                   y = GroupNormalization <num_groups = 2> (x, s, b) }";
+    let text = "`GroupNormalization` cannot be converted to version 21: scale and bias have not one element for each group, as \
+                version 18 takes them; if they have one for each channel, `onnx edit --import 21` is the repair";
+    refuses(graph, (18, 21), Cause::Meaning, text);
+    let bias = graph.replace("float[4] s, float[2] b", "float[2] s, float[4] b");
+    refuses(&bias, (18, 21), Cause::Meaning, text);
+}

@@ -24,6 +24,13 @@ pub(crate) fn parameters_of_channels(step: &mut Step<'_>) -> Result<(), VersionR
     }
     for index in [1, 2] {
         let parameter = step.operand(index)?;
+        // Exporters write one for each channel, which only version 21 takes.
+        let size = step.sizes(parameter).and_then(|sizes| sizes.first().copied().flatten());
+        if size.is_some_and(|size| size != groups) {
+            return Err("scale and bias have not one element for each group, as version 18 takes them; if they have one for each \
+                        channel, `onnx edit --import 21` is the repair"
+                .into());
+        }
         let axes = step.constant(Tensor::vector(&[1_i64]))?;
         let column = step.before(op::UNSQUEEZE, &[parameter, axes], &[])?;
         let table = step.constant(Tensor::vector(&[groups, channels / groups]))?;
