@@ -65,6 +65,10 @@ pub fn calibrate(
         return Err(CalibrateError::NoSamples);
     }
     let values = watched(model, options.table, options);
+    if values.is_empty() {
+        // Runs can take long.
+        return Ok(Ranges::default());
+    }
     let is_counted = method != Method::MinMax;
     let mut histograms = vec![Histogram::default(); values.len()];
     observe(
