@@ -1,4 +1,26 @@
 //! One node: which rule serves it, running it, and taking what it says.
+//!
+//! # A visit
+//!
+//! A visit is one call of `step`. `Engine::drive` begins it with `visit` for each node of the innermost frame, in order. A node
+//! whose rule enters a graph (a branch, a body, a called function) has several visits: after the frame of the graph is left,
+//! `resume` calls `step` again with the [`Control`] that the rule had left in the frame.
+//!
+//! 1. **Site.** The state takes over what is true of the visit: the call and arguments of the frame, whether and where the
+//!    node is executed, and how many expressions the visit may make. Rules and faults read these from the state, so they are
+//!    set before anything can be reported.
+//! 2. **Target.** `target` finds what serves the node: the rule of its schema, of a pack, of onnxruntime, a function, or nothing.
+//! 3. **Binding.** `bind` gives outputs the types that follow from the type variables of the schema. This is before the rule,
+//!    since a rule that ends early because a size is unknown keeps them.
+//! 4. **Rule.** It reads operands from the table and writes outputs to `Cx::outs` only. The table still has what an earlier
+//!    visit found, and nothing of a rule that fails reaches it. Facts, guards and faults go to the state at once.
+//! 5. **Graph.** If the rule enters a graph, a frame is pushed and the visit ends here: its outputs are those of a later visit.
+//! 6. **Outputs.** `finish` settles each output: the shape of another value is copied, then merged with the declared type,
+//!    then negative sizes are forgotten; sizes become variables (`materialize`) last, as the declaration can name them.
+//! 7. **Premises.** `inherit_premises` records on which sizes being at least 0 the results rely. It compares with the sizes of
+//!    the inputs, so it runs when the outputs are in the table.
+//!
+//! `Engine::outs` is moved into the visit and back at each of its ends, to keep the memory: most visits allocate nothing.
 
 use onnx_diag::Quoted;
 use onnx_ir::{Callee, FunctionId, Node, NodeId, ValueId};
@@ -68,6 +90,7 @@ impl<'m> Engine<'m> {
     fn step(&mut self, id: NodeId, control: Option<Box<Control>>) {
         let node = self.state.model.node(id);
         let Some(frame) = self.frames.last() else { return };
+        // The site comes first: whatever is reported below reads it.
         let args = frame.args.clone();
         self.state.call = frame.call;
         self.state.begin_steps();
@@ -103,6 +126,7 @@ impl<'m> Engine<'m> {
             Ok(Next::Enter(graph, runs, mut control)) => {
                 control.is_refused = self.state.is_refused;
                 if self.enter(graph, runs, control) {
+                    // The outputs are those of the visit in which the rule enters no graph.
                     self.end_steps(id);
                     self.state.inherit_premises(id);
                     outs.clear();
@@ -117,9 +141,11 @@ impl<'m> Engine<'m> {
             Ok(Next::Done) | Err(Stop::Unknown) => {}
         }
         self.state.bodies.end(self.state.model, id);
+        // Sizes that rest on an assumption that the options exclude are not results.
         if self.state.is_refused {
             outs.iter_mut().for_each(Out::forget_sizes);
         }
+        // Before `finish`: merging with declarations is not limited by the expressions of the rule.
         self.end_steps(id);
         self.finish(id, node, &mut outs);
         self.state.inherit_premises(id);
@@ -261,6 +287,7 @@ impl<'m> Engine<'m> {
             }
             out.settle(&self.state.table);
             self.merge_declared(id, value, out);
+            // After the merge, as a declaration can replace a size that a rule did not find.
             if let Ty::Tensor(_, Some(dims)) = &mut out.ty {
                 // The formula of a rule does not apply where it gives a negative number: a guard of it is violated.
                 dims.iter_mut()
