@@ -8,11 +8,11 @@ use clap::{FromArgMatches as _, ValueEnum as _};
 
 use crate::args::{Cli, command};
 use crate::exit::{Failure, Outcome};
-use crate::former_spelling::positions;
 use crate::input::expand;
 use crate::output::{Out, shown};
 use crate::report::ReportFormat;
 use crate::size::plural;
+use crate::spelling::positions;
 
 /// Several command lines that one stands for, each with one model.
 pub(crate) struct Batch {

@@ -3,7 +3,7 @@
 //! One file for each subcommand; what they share is `args` (the command line), `input` (from a path to a model),
 //! `format` (the formats a model can be stored in), `part` (parts of a model in separate files),
 //! `syntax` (the tokens of ONNX text), `output` (terminal and colours), `store` (from a model to a file),
-//! `weights` (where the weights of an output are, and the command of this name), `change` (reports of edits), `jobs` (several files at a time), `former_spelling` (former options),
+//! `weights` (where the weights of an output are, and the command of this name), `change` (reports of edits), `jobs` (several files at a time), `spelling` and `other_tools` (what users of other tools type),
 //! `interrupt` (signals), `progress`, `wrap` (narrow terminals) and `exit` (exit codes and failures).
 //! Functions that are useful to users of the library are in the library crates; this one has [`main`], which packages of
 //! other languages call.
@@ -38,7 +38,6 @@ mod find;
 mod fmt;
 mod folder;
 mod format;
-mod former_spelling;
 mod git_driver;
 mod hash;
 mod infer;
@@ -74,6 +73,7 @@ mod self_test;
 mod simplify;
 mod size;
 mod smith;
+mod spelling;
 mod split;
 #[cfg(test)]
 mod stopping;
@@ -223,7 +223,7 @@ fn requested(arguments: &[OsString]) -> (String, report::ReportFormat) {
     while let Some(argument) = arguments.next() {
         let name = match argument.split_once('=') {
             Some(("--format", name)) => name,
-            // A former spelling, which still requests a report as JSON.
+            // The spelling of other tools requests a report as JSON, too.
             _ if argument == "--json" => "json",
             _ if argument == "--format" => arguments.next().unwrap_or_default(),
             _ => continue,
@@ -262,8 +262,8 @@ fn usage(error: &clap::Error, arguments: &[OsString]) -> Outcome {
     }
     let (command, format) = requested(arguments);
     let mut out = Out::new(choice, &command, format);
-    let former = former_spelling::corrected(error, arguments);
-    if format == report::ReportFormat::Text && former.is_none() {
+    let corrected = spelling::corrected(error, arguments);
+    if format == report::ReportFormat::Text && corrected.is_none() {
         let mut text = output::clean_styled(&error.render().ansi().to_string());
         if error.kind() == clap::error::ErrorKind::InvalidUtf8 {
             text.push_str(&not_utf8(arguments));
@@ -271,7 +271,7 @@ fn usage(error: &clap::Error, arguments: &[OsString]) -> Outcome {
         out.aside(&text);
         return Outcome::CouldNotRun;
     }
-    let failure = former.unwrap_or_else(|| {
+    let failure = corrected.unwrap_or_else(|| {
         // The lines after the first are the usage, and tips for people.
         let plain = output::clean_lines(&error.render().to_string());
         let first = plain.lines().next().unwrap_or_default();

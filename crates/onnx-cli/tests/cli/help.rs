@@ -351,16 +351,15 @@ fn examples_of_the_help_run() {
     assert_eq!(folder.list(), ["model.json", "model.onnx"]);
 }
 
-/// A former spelling ends the command, and the corrected line is what works.
+/// A spelling of another tool ends the command, and the corrected line is what works.
 #[test]
-fn former_spellings_are_corrected() {
+fn spellings_of_other_tools_are_corrected() {
     let folder = Folder::with("in.onnx", models::small());
     onnx(&folder, "convert in.onnx out.json --no-color")
         .exits(2)
         .says("help: write `onnx convert in.onnx -o out.json --color never`");
     assert_eq!(folder.list(), ["in.onnx"]);
     onnx(&folder, "convert in.onnx -o out.json --color never").exits(0);
-    onnx(&folder, "verify in.onnx").exits(2).says("`verify` is now `debug verify`");
 }
 
 /// The advice is that of the family of a rule.

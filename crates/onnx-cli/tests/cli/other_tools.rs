@@ -1,4 +1,4 @@
-//! What people type by of_other_tool, and the answer that takes them on.
+//! What people type by habit, and the answer that takes them on.
 
 use crate::run::{Folder, onnx};
 

@@ -429,7 +429,7 @@ fn an_unknown_json_option_is_answered_with_the_format() {
     ] {
         let run = onnx(&folder, arguments).exits(2);
         let report = envelope(&run.out, &run);
-        assert_eq!(report["failures"][0]["message"], "`--json` is now `--format json`", "{arguments}");
+        assert_eq!(report["failures"][0]["message"], "`--json` is `--format json` here", "{arguments}");
         let corrected = format!("write `onnx {}`", arguments.replace("--json", "--format json"));
         assert_eq!(report["failures"][0]["help"], corrected.as_str(), "{arguments}");
     }

@@ -1,4 +1,4 @@
-//! Former spellings of commands and options: errors that print the command line in its present form.
+//! Spellings of other tools: errors that print the command line as it is written here.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -11,50 +11,21 @@ use crate::args::Cli;
 use crate::exit::Failure;
 use crate::other_tools::{self, OTHER_TOOLS};
 
-/// A former spelling, or that of another tool, and the present one.
-pub(crate) struct Former {
-    /// The command that had it; empty for every command.
+/// A spelling of other tools, and that of this one.
+pub(crate) struct Spelling {
+    /// The command that has it; empty for every command.
     command: &'static str,
     /// The words of a command, or an option.
     old: &'static str,
-    /// What is written now; `{}` is the value of the option.
+    /// What is written here; `{}` is the value of the option.
     new: &'static str,
-    /// Whether other tools spell it so.
-    is_of_other_tool: bool,
 }
 
-/// The table of former spellings.
-const FORMER: &[Former] = &[
-    former("", "parse", "convert"),
-    former("", "verify", "debug verify"),
-    former("", "limits", "explain --list limits"),
-    former("", "ops check", "check"),
-    former("", "--no-color", "--color never"),
-    former("", "--set-limit", "--limit {}"),
-    former("", "--json", "--format json"),
-    former("", "--output-file", "--output {}"),
-    former("convert", "--inline", "--weights embed"),
-    former("convert", "--external-data", "--weights external={}"),
-    former("check", "--limit", "--max-findings {}"),
-    former("infer", "--report", "--unknown"),
-    former("infer", "--explain", "--why {}"),
-];
+impl Spelling {
+    pub(crate) const fn new(command: &'static str, old: &'static str, new: &'static str) -> Self {
+        Self { command, old, new }
+    }
 
-const fn former(command: &'static str, old: &'static str, new: &'static str) -> Former {
-    Former { command, old, new, is_of_other_tool: false }
-}
-
-/// A spelling of another tool.
-pub(crate) const fn of_other_tool(command: &'static str, old: &'static str, new: &'static str) -> Former {
-    Former { command, old, new, is_of_other_tool: true }
-}
-
-/// All spellings that are corrected.
-fn spellings() -> impl Iterator<Item = &'static Former> {
-    FORMER.iter().chain(OTHER_TOOLS)
-}
-
-impl Former {
     fn is_option(&self) -> bool {
         self.old.starts_with("--")
     }
@@ -62,42 +33,25 @@ impl Former {
     fn takes_value(&self) -> bool {
         self.new.contains("{}")
     }
-
-    /// Whether an option that still exists has its former meaning.
-    fn applies(&self, value: Option<&str>) -> bool {
-        match (self.command, self.old) {
-            ("check", "--limit") => value.is_some_and(|value| value.parse::<u64>().is_ok()),
-            ("infer", "--report") => value.is_none_or(is_model),
-            _ => true,
-        }
-    }
 }
 
-/// Whether a word is the name of a model, or another option, rather than the file of a report.
-fn is_model(word: &str) -> bool {
-    let extension = Path::new(word).extension().unwrap_or_default();
-    word.starts_with('-')
-        || ["onnx", "onnxtxt", "onnxtext", "textproto", "pb"].iter().any(|one| extension == *one)
-}
-
-/// A command line that is brought to its present form.
+/// A command line that is brought to the spelling of this tool.
 #[derive(Default)]
 struct Line {
     words: Vec<String>,
-    /// The former words, what they became, and whether they are those of another tool.
-    changes: Vec<(String, String, bool)>,
+    /// The words that were replaced, and what they became.
+    changes: Vec<(String, String)>,
 }
 
-/// The failure for arguments in a former spelling: it has the present one, and the corrected command line.
+/// The failure for arguments in the spelling of other tools: it has that of this one, and the corrected command line.
 pub(crate) fn corrected(error: &clap::Error, arguments: &[OsString]) -> Option<Failure> {
     let words: Vec<String> =
         arguments.iter().skip(1).map(|word| word.to_str().map(str::to_owned)).collect::<Option<_>>()?;
     let line = with_outputs(with_options(with_sizes(with_command(words.clone()))));
     // With a size that is two words, the error is about a word behind them.
     let is_size = |old: &str| old.starts_with("--set ") && error.kind() == ErrorKind::UnknownArgument;
-    let found = line.changes.iter().find(|(old, ..)| is_size(old) || is_about(error, old));
-    let Some((old, new, is_of_other_tool)) = found else { return other_tools::explained(error, &words) };
-    let how = if *is_of_other_tool { "here" } else { "now" };
+    let found = line.changes.iter().find(|(old, _)| is_size(old) || is_about(error, old));
+    let Some((old, new)) = found else { return other_tools::explained(error, &words) };
     if new.starts_with("-o ") && Path::new(old).exists() {
         let help = format!(
             "`-o DIR/` writes several models into a directory, and `{}` replaces `{old}`",
@@ -105,11 +59,10 @@ pub(crate) fn corrected(error: &clap::Error, arguments: &[OsString]) -> Option<F
         );
         return Some(Failure::new(format_args!("`{old}` is a second model")).help(help));
     }
-    let message = match *is_of_other_tool {
-        true => format!("`{old}` is `{new}` {how}"),
-        false => format!("`{old}` is {how} `{new}`"),
-    };
-    Some(Failure::new(message).help(format!("write `{}`", text_of(&line.words))))
+    Some(
+        Failure::new(format_args!("`{old}` is `{new}` here"))
+            .help(format!("write `{}`", text_of(&line.words))),
+    )
 }
 
 /// A command line as a shell reads it.
@@ -147,29 +100,30 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// Replaces a former command.
+/// Replaces a command.
 fn with_command(words: Vec<String>) -> Line {
     let cli = Cli::command();
     let mut line = Line { words, changes: Vec::new() };
-    let commands = || spellings().filter(|former| !former.is_option());
+    let commands = || OTHER_TOOLS.iter().filter(|spelling| !spelling.is_option());
     let is_command = |word: &String| {
         cli.find_subcommand(word).is_some()
-            || commands().any(|former| former.old.split(' ').next() == Some(word.replace('_', "-").as_str()))
+            || commands()
+                .any(|spelling| spelling.old.split(' ').next() == Some(word.replace('_', "-").as_str()))
     };
     let Some(start) = line.words.iter().position(is_command) else { return line };
-    for former in commands() {
-        let end = start + former.old.split(' ').count();
+    for spelling in commands() {
+        let end = start + spelling.old.split(' ').count();
         let old = line.words.get(start..end).map(|words| words.join(" "));
-        if let Some(old) = old.filter(|old| old.replace('_', "-") == former.old) {
-            line.words.splice(start..end, former.new.split(' ').map(str::to_owned));
-            line.changes.push((old, former.new.to_owned(), former.is_of_other_tool));
+        if let Some(old) = old.filter(|old| old.replace('_', "-") == spelling.old) {
+            line.words.splice(start..end, spelling.new.split(' ').map(str::to_owned));
+            line.changes.push((old, spelling.new.to_owned()));
             break;
         }
     }
     line
 }
 
-/// The command of a line in its present form.
+/// The command of a line.
 fn command_of(words: &[String]) -> Option<clap::Command> {
     let cli = Cli::command();
     words.iter().find_map(|word| cli.find_subcommand(word).cloned())
@@ -181,7 +135,7 @@ fn with_sizes(mut line: Line) -> Line {
     while let Some([option, name, size]) = line.words.get(at..at + 3) {
         if option == "--set" && !name.contains('=') && size.parse::<u64>().is_ok() {
             let (old, set) = (format!("--set {name} {size}"), format!("{name}={size}"));
-            line.changes.push((old, format!("--set {set}"), true));
+            line.changes.push((old, format!("--set {set}")));
             line.words.splice(at + 1..at + 3, [set]);
         }
         at += 1;
@@ -189,36 +143,34 @@ fn with_sizes(mut line: Line) -> Line {
     line
 }
 
-/// Replaces former options.
+/// Replaces options.
 fn with_options(line: Line) -> Line {
     let command = command_of(&line.words);
     let name = command.as_ref().map_or("", |command| command.get_name());
     let mut new = Line { words: Vec::new(), changes: line.changes };
-    let mut words = line.words.into_iter().peekable();
+    let mut words = line.words.into_iter();
     while let Some(word) = words.next() {
         let (option, attached) = match word.split_once('=') {
             Some((option, value)) => (option, Some(value.to_owned())),
             None => (word.as_str(), None),
         };
-        let value = attached.clone().or_else(|| words.peek().cloned());
-        let former = spellings().find(|former| {
-            former.is_option()
-                && former.old == option
-                && (former.command.is_empty() || former.command == name)
-                && former.applies(value.as_deref())
+        let spelling = OTHER_TOOLS.iter().find(|spelling| {
+            spelling.is_option()
+                && spelling.old == option
+                && (spelling.command.is_empty() || spelling.command == name)
         });
-        let Some(former) = former else {
+        let Some(spelling) = spelling else {
             new.words.push(word);
             continue;
         };
-        let value = match (former.takes_value(), attached) {
+        let value = match (spelling.takes_value(), attached) {
             (false, _) => None,
             (true, Some(value)) => Some(value),
             (true, None) => words.next(),
         };
         let value = value.unwrap_or_default();
-        new.changes.push((former.old.to_owned(), former.new.replace("{}", &value), former.is_of_other_tool));
-        new.words.extend(former.new.split(' ').map(|word| word.replace("{}", &value)));
+        new.changes.push((spelling.old.to_owned(), spelling.new.replace("{}", &value)));
+        new.words.extend(spelling.new.split(' ').map(|word| word.replace("{}", &value)));
     }
     new
 }
@@ -255,7 +207,7 @@ fn with_outputs(mut line: Line) -> Line {
     if let (&[_, index], false) = (files.as_slice(), has_output)
         && let Some(old) = line.words.get(index).cloned()
     {
-        line.changes.push((old.clone(), format!("-o {}", quoted(&old)), true));
+        line.changes.push((old.clone(), format!("-o {}", quoted(&old))));
         line.words.insert(index, "-o".to_owned());
     }
     line
@@ -287,40 +239,13 @@ mod tests {
         Some((failure.message, failure.help.unwrap_or_default()))
     }
 
-    /// A command line in which a row of the table occurs, and its corrected form.
-    const LINES: &[(&str, &str)] = &[
-        ("parse a.onnxtxt -o a.onnx", "convert a.onnxtxt -o a.onnx"),
-        ("verify a.onnx", "debug verify a.onnx"),
-        ("limits --format json", "explain --list limits --format json"),
-        ("ops check a.onnxops", "check a.onnxops"),
-        ("check a.onnx --no-color", "check a.onnx --color never"),
-        ("info --set-limit nodes=7 a.onnx", "info --limit nodes=7 a.onnx"),
-        ("info --json a.onnx", "info --format json a.onnx"),
-        ("print a.onnx --output-file=b.onnxtxt", "print a.onnx --output b.onnxtxt"),
-        ("convert a.onnx -o b.onnx --inline", "convert a.onnx -o b.onnx --weights embed"),
-        ("convert a.onnx -o b.onnx --external-data c", "convert a.onnx -o b.onnx --weights external=c"),
-        ("check a.onnx --limit 5", "check a.onnx --max-findings 5"),
-        ("infer a.onnx --report", "infer a.onnx --unknown"),
-        ("infer a.onnx --explain y", "infer a.onnx --why y"),
-    ];
-
-    #[test]
-    fn every_former_spelling_is_corrected() {
-        assert_eq!(LINES.len(), FORMER.len());
-        for (former, (old, new)) in FORMER.iter().zip(LINES) {
-            let (message, help) = correction(&format!("onnx {old}")).expect(old);
-            assert!(message.starts_with(&format!("`{}` is now `", former.old)), "{message}");
-            assert_eq!(help, format!("write `onnx {new}`"));
-        }
-    }
-
     #[test]
     fn the_second_file_of_a_conversion_is_its_output() {
         for (old, new) in [
             ("convert a.onnx b.json", "convert a.onnx -o b.json"),
             ("-q convert --from onnx a -", "-q convert --from onnx a -o -"),
-            ("convert a.onnx b.onnx --inline", "convert a.onnx -o b.onnx --weights embed"),
-            ("convert a.onnx $x --set-limit nodes=7", "convert a.onnx -o '$x' --limit nodes=7"),
+            ("convert a.onnx b.onnx --fp16", "convert a.onnx -o b.onnx --float16"),
+            ("convert a.onnx $x --opset-version=7", "convert a.onnx -o '$x' --opset 7"),
         ] {
             let (_, help) = correction(&format!("onnx {old}")).expect(old);
             assert_eq!(help, format!("write `onnx {new}`"));
