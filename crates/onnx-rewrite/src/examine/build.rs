@@ -29,7 +29,7 @@ impl Generator<'_> {
         // The same size is the same variable everywhere, or a number. In some models, all sizes are variables.
         let free = match self.rng.below(100) {
             0..35 => self.rng.pick(&[2, 3, 4]).map_or(Free::None, Free::One),
-            35..50 => Free::All,
+            35..45 => Free::All,
             _ => Free::None,
         };
         let mut values: Vec<Vec<Option<ValueId>>> = vec![Vec::new(); self.slots.len()];

@@ -134,7 +134,7 @@ impl Generator<'_> {
 
     /// In a part of the models, the next size that the rule names or is beside one, and whether it is the last one.
     fn due_size(&mut self) -> Option<(i64, bool)> {
-        if self.due.is_empty() || self.named.is_some() || !self.rng.chance(25) {
+        if self.due.is_empty() || self.named.is_some() || !self.rng.chance(15) {
             return None;
         }
         let due = self.due.get(self.turn_of_due.checked_rem(self.due.len())?).copied();
@@ -146,8 +146,10 @@ impl Generator<'_> {
     /// The sizes that the rule names, and those beside them, each as the first and as the last one.
     pub(super) fn all_due(&self) -> Vec<(i64, bool)> {
         const MOST: usize = 32;
+        const SMALL: i64 = 4;
         let mut sizes: Vec<i64> = Vec::new();
-        for named in self.sizes_of_rule() {
+        // Smaller ones are chosen anyway.
+        for named in self.sizes_of_rule().into_iter().filter(|&named| named > SMALL) {
             sizes.extend([1, 0, -1, 2].map(|by| named.saturating_add(by)));
         }
         let mut seen = std::collections::BTreeSet::new();
