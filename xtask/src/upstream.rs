@@ -1,7 +1,7 @@
 //! `cargo xtask conformance --suite upstream`: the reference's own tests with the Python package in the place of its native module.
 //!
 //! The package is the wheel of this workspace, which is built and installed in the environment of `cargo xtask python`, or the one
-//! of the folder that `--package` names. `python/upstream/run.py` does the rest, in an environment of its own.
+//! of the folder that `--package` names. `python/upstream/run.py` does the rest, in a separate environment.
 
 use std::process::Command;
 
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &[String]) -> TaskResult {
     if !is_given("--work") {
         command.arg("--work").arg(workspace::target().join(SUITE));
     }
-    // What is installed is tested, and nothing that is beside the script or in a folder of the caller.
+    // What is installed is tested, and nothing next to the script or in a folder of the caller.
     command.args(args).env("PYTHONSAFEPATH", "1").env_remove("PYTHONPATH");
     let status = command.status().map_err(|error| format!("{}: {error}", python.display()))?;
     if status.success() { Ok(()) } else { Err("there are differences that nothing explains".to_owned()) }

@@ -16,7 +16,7 @@ cargo xtask conformance [--suite NAME] [--corpus PATH] [--backend PATH] [--model
   --suite NAME   only this suite: roundtrip, text, check, infer, models, execution,
                  contrib, backend, smith, bodies, inline, convert, compose, passes, simplify, expand, eval,
                  models-eval, models-simplify, models-convert or runtime; or upstream, the reference's own tests
-                 in Python, which has arguments of its own: --suite upstream --help
+                 in Python, which has other arguments: --suite upstream --help
   --corpus PATH  recorded cases of the reference: a folder with manifest*.jsonl and blobs, or its archives
   --backend PATH the official backend tests with their data: a folder, or an archive of it
   --models PATH  models: a folder of .onnx files, or .tar.zst archives of them
