@@ -36,6 +36,7 @@ pub(crate) fn depends_on_sizes(rule: &Rule) -> bool {
         &DECLARED_DIFFERS,
         &DECLARED_SHAPE_DIFFERS,
         &TOO_LARGE,
+        &ELEMENTS_OVERFLOW,
     ];
     rules.iter().any(|other| other.code == rule.code)
 }
@@ -141,4 +142,8 @@ rules! {
     DECLARED_SHAPE_DIFFERS = 3025, "declared-shape-differs", Error, Enforced,
         "The declared shape of a value contradicts the inferred one.",
         "correct the declaration or remove it, unless the node is wrong: `onnx infer --merge override` writes the inferred shapes";
+    /// Integers that are computed from constants and sizes leave the range of their type.
+    ELEMENTS_OVERFLOW = 3026, "elements-overflow", Warning, Partly,
+        "An integer that is computed from constants and sizes does not fit in 64 bits.",
+        "give smaller constants, unless the result is meant to wrap around";
 }

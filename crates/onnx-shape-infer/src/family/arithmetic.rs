@@ -14,6 +14,7 @@ use onnx_types::{Dim, ElemType};
 use crate::content::Elem;
 use crate::cx::{Cx, Outcome};
 use crate::facts::Relation;
+use crate::fault::ELEMENTS_OVERFLOW;
 
 #[cfg(test)]
 mod tests;
@@ -71,7 +72,13 @@ pub(crate) fn fold(cx: &mut Cx<'_, '_>, op: Op) -> Outcome {
     super::broadcast::zip(cx, &inputs, |cx, elems| {
         let mut rest = elems.iter().copied();
         let first = rest.next().unwrap_or_default();
-        rest.fold(first, |a, b| join(cx, elem, op, a, b))
+        rest.fold(first, |a, b| {
+            // Elements of this type are sizes; types with fewer bits wrap around on purpose, in hashes and random numbers.
+            if elem == ElemType::Int64 && overflows(op, a, b) {
+                let _ = cx.fail(&ELEMENTS_OVERFLOW, "an element of the result does not fit in 64 bits");
+            }
+            join(cx, elem, op, a, b)
+        })
     })
 }
 
@@ -86,6 +93,17 @@ pub(crate) fn join(cx: &mut Cx<'_, '_>, elem: ElemType, op: Op, a: Elem, b: Elem
     }
     let joined = floats(cx, op, a, b);
     fit(cx, elem, joined)
+}
+
+/// Whether the sum, difference or product of two known integers leaves 64 bits.
+const fn overflows(op: Op, a: Elem, b: Elem) -> bool {
+    let (Elem::Int(Dim::Known(a)), Elem::Int(Dim::Known(b))) = (a, b) else { return false };
+    match op {
+        Op::Add => a.checked_add(b).is_none(),
+        Op::Sub => a.checked_sub(b).is_none(),
+        Op::Mul => a.checked_mul(b).is_none(),
+        Op::Div | Op::Min | Op::Max | Op::Mod | Op::Rem => false,
+    }
 }
 
 /// The result of an operation on two numbers of a float type: rounded as in IEEE 754 for the wide types, and only if it is
