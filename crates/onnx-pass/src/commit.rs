@@ -33,6 +33,8 @@ pub(crate) const NOT_SELECTED: &str = "a source of the edit is not among the nod
 /// Why an edit is not tested after those before it took all operations of the pass.
 const NO_STEPS: &str = "the proofs of the pass took as many operations as they may";
 
+const STOPPED: &str = "the pass was stopped";
+
 /// Number of nodes before a claim that are added to it to confirm a refutation.
 const CONTEXT: usize = 64;
 
@@ -233,9 +235,16 @@ impl Patch<'_, '_> {
         in_context.filter(|in_context| !matches!(in_context, Verdict::Untested(_))).unwrap_or(verdict)
     }
 
+    fn is_stopped(&self) -> bool {
+        self.cx.options.execution.interrupt.check().is_err()
+    }
+
     /// The verdict of the claim with some nodes before its inputs, with the constants of the model, or else with any constants.
     /// `None` if the claim cannot be larger.
     fn verdict_in_context(&mut self) -> Option<Verdict> {
+        if self.is_stopped() {
+            return Some(Verdict::Untested(STOPPED.to_owned()));
+        }
         let taps = self.wider_taps()?;
         let taps = std::mem::replace(&mut self.draft.taps, taps);
         let mut last = Verdict::Untested(String::new());
@@ -374,6 +383,10 @@ impl Patch<'_, '_> {
 
     /// The verdict about one claim, and whether it is known from an earlier one.
     fn verdict_of(&mut self, eq: &Equivalence) -> (Verdict, bool) {
+        // A claim can hold all weights of a model, so that even its digest takes long.
+        if self.is_stopped() {
+            return (Verdict::Untested(STOPPED.to_owned()), false);
+        }
         let hash = eq.hash().ok();
         if let Some(known) = hash.and_then(|hash| self.cx.verdicts.get(&hash)) {
             return (known.clone(), true);

@@ -5,7 +5,7 @@ use onnx_schema::{Registry, domain, op};
 use onnx_shape_infer::{Content, Elem, Relation};
 use onnx_types::expr::ExprTable;
 use onnx_types::tensor::{DataSource, Tensor, TensorError};
-use onnx_types::{Dim, ElemClass, Symbol, Type};
+use onnx_types::{Dim, ElemClass, Interrupt, Symbol, Type};
 
 use crate::assumption::{Assumption, Condition, Exactness};
 use crate::determinism::{has_references, is_deterministic, is_deterministic_in};
@@ -22,6 +22,9 @@ const MAX_STRUCTURAL: u64 = 64;
 
 /// Maximum number of elements of a constant that stays a constant if no run completes with a free one.
 const MAX_FALLBACK: u64 = 1 << 20;
+
+/// A request to stop is looked for after this many nodes.
+const CHECKED_NODES: usize = 256;
 
 /// An answer to a query that an edit used.
 #[derive(Clone, PartialEq, Debug)]
@@ -64,6 +67,7 @@ pub(crate) struct Region<'a> {
     pub(crate) data: &'a dyn DataSource,
     pub(crate) registry: &'a Registry,
     pub(crate) max_nodes: usize,
+    pub(crate) interrupt: &'a Interrupt,
     /// Whether all constants stay constants.
     pub(crate) with_constants: bool,
 }
@@ -165,6 +169,10 @@ impl Collector<'_> {
                 Step::Value { value, is_root, deriving } => (value, is_root, deriving),
             };
             let value = if is_after { self.region.replacement(value).unwrap_or(value) } else { value };
+            // Many claims can have many nodes each, before any of them is tested.
+            if self.count.is_multiple_of(CHECKED_NODES) {
+                self.region.interrupt.check().map_err(|stopped| stopped.to_string())?;
+            }
             let Decision::Node(node) = self.decide(value, is_root, deriving)? else { continue };
             if seen.insert(node, ()).is_some() {
                 continue;

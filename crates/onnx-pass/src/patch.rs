@@ -420,6 +420,7 @@ impl<'p, 'm> Patch<'p, 'm> {
             data: cx.options.data,
             registry: cx.options.registry,
             max_nodes: cx.options.execution.limits.proof_nodes,
+            interrupt: &cx.options.execution.interrupt,
             with_constants,
         };
         extract(&region)
