@@ -49,8 +49,8 @@ pub(crate) fn one_axis(step: &mut Step<'_>) -> Result<(), VersionReason> {
     }
     let output =
         step.model.node(step.node).outputs().first().copied().flatten().ok_or("the output is omitted")?;
-    let flat = step.before(op::FLATTEN, &[x], &[(attr::AXIS, AttrValue::Int(axis))])?;
     let shape = step.before(op::SHAPE, &[x], &[])?;
+    let flat = step.before(op::FLATTEN, &[x], &[(attr::AXIS, AttrValue::Int(axis))])?;
     step.set_input(0, Some(flat));
     step.set(attr::AXIS, -1_i64)?;
     step.wrap_output(output, None, op::RESHAPE, &[shape], &[])
