@@ -14,7 +14,7 @@ use crate::model::{Inner, Model};
 use crate::value::Value;
 
 /// A node of a graph. The handle stays valid when the model is edited, until the node is erased.
-#[pyclass(frozen, weakref, freelist = 64, module = "onnxkit")]
+#[pyclass(frozen, weakref, module = "onnxkit")]
 pub(crate) struct Node {
     pub(crate) model: Py<Model>,
     pub(crate) id: NodeId,

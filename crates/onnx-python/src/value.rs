@@ -16,7 +16,7 @@ use crate::tensor::Tensor;
 use crate::types::{DimText, dims_of_py, dims_to_py, texts_of_dims, type_of_text, type_text};
 
 /// A value: an input, an initializer or a result of a node.
-#[pyclass(frozen, weakref, freelist = 64, module = "onnxkit")]
+#[pyclass(frozen, weakref, module = "onnxkit")]
 pub(crate) struct Value {
     pub(crate) model: Py<Model>,
     pub(crate) id: ValueId,

@@ -73,7 +73,8 @@ impl Work {
                 "limits" => {
                     for (name, limit) in value.cast::<PyDict>()? {
                         let name = name.extract::<String>()?;
-                        work.limits.set(&name, limit.extract()?).map_err(Fault::argument)?;
+                        let set = work.limits.set(&name, limit.extract()?);
+                        set.map_err(|error| Fault::argument(format!("limits: `{name}`: {error}")))?;
                     }
                 }
                 "timeout" => {
