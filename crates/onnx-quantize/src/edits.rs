@@ -1,7 +1,10 @@
 //! What all changes of number formats do to a model.
 
 use onnx_ir::{EditError, GraphId, Model, NodeId, OpsetScope, ValueId};
-use onnx_types::tensor::Tensor;
+use onnx_schema::Registry;
+use onnx_shape_infer::{InferOptions, MergePolicy, infer};
+use onnx_types::Execution;
+use onnx_types::tensor::{DataSource, Tensor};
 
 /// The graphs that are not in functions.
 pub(crate) fn graphs_outside_functions(model: &Model) -> impl Iterator<Item = GraphId> + '_ {
@@ -45,5 +48,42 @@ pub(crate) fn count(rows: &mut Vec<(String, usize)>, operator: String) {
     match rows.iter_mut().find(|row| row.0 == operator) {
         Some(row) => row.1 += 1,
         None => rows.push((operator, 1)),
+    }
+}
+
+/// Lets the users of `old` use `new`, which takes its name, and erases the node that made `old`.
+pub(crate) fn substitute(
+    model: &mut Model,
+    node: NodeId,
+    old: ValueId,
+    new: ValueId,
+) -> Result<(), EditError> {
+    let is_named = model.is_known_output(old);
+    let alias = model.replace_or_alias(old, new)?;
+    if alias.is_none() && !is_named {
+        model.take_name(new, old);
+    }
+    model.erase_node(node)
+}
+
+/// Writes the inferred types of inner values: runtimes find more to fuse where shapes are known. Inputs and outputs keep what they declare.
+pub(crate) fn write_types(
+    model: &mut Model,
+    registry: &Registry,
+    data: &dyn DataSource,
+    execution: &Execution,
+) {
+    let known =
+        InferOptions::default().with_registry(registry).with_data(data).with_execution(execution.clone());
+    let mut inference = infer(model, &known);
+    let main = model.graph(model.main_graph());
+    let outputs = main.outputs().iter().map(|output| output.value());
+    let interface: Vec<ValueId> = main.inputs().iter().copied().chain(outputs).collect();
+    let declared: Vec<_> =
+        interface.into_iter().map(|value| (value, model.value(value).shared_ty().cloned())).collect();
+    // Only `Strict` can fail.
+    let _ = inference.apply(model, MergePolicy::Keep);
+    for (value, ty) in declared {
+        model.set_type(value, ty);
     }
 }

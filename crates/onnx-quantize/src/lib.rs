@@ -59,8 +59,8 @@ mod types;
 mod weights;
 
 pub use activations::{
-    Budget, CalibrateError, Calibrated, CalibratedError, Calibration, Method, QuantizedValue, Ranges,
-    RangesError, StaticOptions, StaticReport, StayReason, calibrate, losses, quantize_calibrated,
+    Budget, CalibrateError, Calibrated, CalibratedError, Calibration, Correction, Method, QuantizedValue,
+    Ranges, RangesError, StaticOptions, StaticReport, StayReason, calibrate, losses, quantize_calibrated,
     quantize_static,
 };
 pub use forms::{

@@ -97,32 +97,51 @@ pub fn measure_on(
     samples: &dyn Samples,
     options: &MeasureOptions<'_>,
 ) -> Result<Vec<MeasuredOutput>, String> {
+    Ok(measure_each(before, &[after], samples, options)?.pop().unwrap_or_default())
+}
+
+/// Like [`measure_on`], for several models: that before runs once on each sample.
+pub(crate) fn measure_each(
+    before: &Model,
+    after: &[&Model],
+    samples: &dyn Samples,
+    options: &MeasureOptions<'_>,
+) -> Result<Vec<Vec<MeasuredOutput>>, String> {
     let run = EvalOptions::default()
         .with_registry(options.registry)
         .with_data(options.data)
         .with_execution(options.execution.clone())
         .with_threads(options.threads);
     let old = Evaluator::new(before, &run).map_err(|failure| reason(&failure))?;
-    let new = Evaluator::new(after, &run).map_err(|failure| reason(&failure))?;
+    let new: Result<Vec<(&Model, Evaluator<'_>)>, String> = after
+        .iter()
+        .map(|&after| Ok((after, Evaluator::new(after, &run).map_err(|failure| reason(&failure))?)))
+        .collect();
+    let new = new?;
     let run = |evaluator: &Evaluator<'_>, inputs: &[(String, Value)]| {
         let by_name: Vec<(&str, Value)> =
             inputs.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
         evaluator.run(&by_name).map_err(|failure| reason(&failure))
     };
     let outputs = before.graph(before.main_graph()).outputs().iter().map(GraphOutput::value);
-    let mut measured: Vec<Option<Measured>> = Vec::new();
-    measured.resize_with(outputs.len(), || None);
+    let names: Vec<&str> = outputs.map(|value| before.str(before.value(value).name())).collect();
+    let none = || names.iter().map(|_| None).collect();
+    let mut measured: Vec<Vec<Option<Measured>>> = new.iter().map(|_| none()).collect();
     for index in 0..samples.count() {
         let inputs = samples.sample(index)?;
-        let (old, new) = (run(&old, &inputs)?, run(&new, &converted(after, &inputs)?)?);
-        for ((found, name), (old, new)) in measured.iter_mut().zip(outputs.clone()).zip(old.iter().zip(&new))
-        {
-            let name = before.str(before.value(name).name());
-            compare(name, old, new, found)?;
+        let old = run(&old, &inputs)?;
+        for (measured, (after, evaluator)) in measured.iter_mut().zip(&new) {
+            let new = run(evaluator, &converted(after, &inputs)?)?;
+            for ((found, name), (old, new)) in measured.iter_mut().zip(&names).zip(old.iter().zip(&new)) {
+                compare(name, old, new, found)?;
+            }
         }
     }
-    let names = outputs.map(|value| before.str(before.value(value).name()).to_owned());
-    Ok(measured.into_iter().zip(names).filter_map(|(found, name)| Some(found?.finish(name))).collect())
+    let finish = |measured: Vec<Option<Measured>>| {
+        let named = measured.into_iter().zip(&names);
+        named.filter_map(|(found, name)| Some(found?.finish((*name).to_owned()))).collect()
+    };
+    Ok(measured.into_iter().map(finish).collect())
 }
 
 /// Inputs of a model for several runs.

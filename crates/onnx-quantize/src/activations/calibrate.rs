@@ -5,6 +5,7 @@ use std::sync::Mutex;
 
 use foldhash::fast::RandomState;
 use onnx_compose::Quantization;
+use onnx_diag::Quoted;
 use onnx_eval::{EvalOptions, Evaluator, NodeRun, Observer, Value};
 use onnx_ir::{Model, NodeId, ValueId};
 use onnx_types::tensor::NoData;
@@ -33,7 +34,12 @@ pub enum CalibrateError {
         sample: usize,
         /// The reason.
         reason: String,
+        /// The name of the limit that the run exceeded, if it did.
+        limit: Option<&'static str>,
     },
+    /// No value has a range, because all had numbers that are not finite.
+    #[error("the numbers of all values are not finite: {} is the first", Quoted(.0))]
+    NotFinite(String),
     /// The percentile is not between 0 and 100.
     #[error("a percentile is above 0 and at most 100, not {0}")]
     Percentile(f64),
@@ -76,7 +82,7 @@ pub fn calibrate(
         &values,
         samples,
         options,
-        &|index, numbers, histograms: &mut Vec<Histogram>| {
+        &|index, _, numbers, histograms: &mut Vec<Histogram>| {
             if let Some(histogram) = histograms.get_mut(index) {
                 histogram.add(numbers, is_counted);
             }
@@ -85,13 +91,17 @@ pub fn calibrate(
     )?;
     let symmetric = options.is_symmetric();
     let mut ranges = Ranges::default();
-    for (value, histogram) in values.into_iter().zip(&histograms) {
+    for (&value, histogram) in values.iter().zip(&histograms) {
         let range = histogram.range(method, &format, symmetric).filter(|_| !histogram.has_other);
         if let Some(range) = range {
             ranges.join(model.str(model.value(value).name()), range);
         }
     }
-    Ok(ranges)
+    let other = values.iter().zip(&histograms).find(|(_, histogram)| histogram.has_other);
+    match other.filter(|_| ranges.iter().len() == 0) {
+        Some((&value, _)) => Err(CalibrateError::NotFinite(model.str(model.value(value).name()).to_owned())),
+        None => Ok(ranges),
+    }
 }
 
 /// The values of which ranges are found, in the order of the model.
@@ -100,7 +110,7 @@ fn watched(model: &Model, table: &Quantization, options: &StaticOptions<'_>) -> 
     candidates.watched(model)
 }
 
-/// Calls a function with the numbers of values in runs on all samples.
+/// Calls a function with the dimensions and the numbers of values in runs on all samples.
 ///
 /// # Errors
 ///
@@ -110,7 +120,7 @@ pub(crate) fn observe<T: Send>(
     values: &[ValueId],
     samples: &dyn Samples,
     options: &StaticOptions<'_>,
-    visit: &(dyn Fn(usize, &[f32], &mut T) + Sync),
+    visit: &(dyn Fn(usize, &[i64], &[f32], &mut T) + Sync),
     into: &mut T,
 ) -> Result<(), CalibrateError> {
     let index: HashMap<ValueId, usize, RandomState> =
@@ -127,11 +137,16 @@ pub(crate) fn observe<T: Send>(
         .with_execution(options.execution.clone())
         .with_threads(options.threads)
         .with_observer(&watch);
-    let failed = |sample: usize| move |reason: String| CalibrateError::Run { sample, reason };
-    let evaluator = Evaluator::new(model, &run).map_err(|failure| failed(0)(reason(&failure)))?;
+    let failed = |sample: usize, failure: &onnx_eval::Failure| CalibrateError::Run {
+        sample,
+        reason: reason(failure),
+        limit: failure.limit(),
+    };
+    let evaluator = Evaluator::new(model, &run).map_err(|failure| failed(0, &failure))?;
     for sample in 0..samples.count() {
         options.execution.interrupt.check()?;
-        let given = samples.sample(sample).map_err(failed(sample))?;
+        let unreadable = |reason: String| CalibrateError::Run { sample, reason, limit: None };
+        let given = samples.sample(sample).map_err(unreadable)?;
         for (name, value) in &given {
             if let Some(&index) = inputs.get(name.as_str()) {
                 watch.visit(index, value);
@@ -141,7 +156,7 @@ pub(crate) fn observe<T: Send>(
             given.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
         if let Err(failure) = evaluator.run(&by_name) {
             options.execution.interrupt.check()?;
-            return Err(failed(sample)(reason(&failure)));
+            return Err(failed(sample, &failure));
         }
     }
     Ok(())
@@ -150,16 +165,17 @@ pub(crate) fn observe<T: Send>(
 struct Watch<'a, T> {
     model: &'a Model,
     index: HashMap<ValueId, usize, RandomState>,
-    visit: &'a (dyn Fn(usize, &[f32], &mut T) + Sync),
+    visit: &'a (dyn Fn(usize, &[i64], &[f32], &mut T) + Sync),
     into: Mutex<&'a mut T>,
 }
 
 impl<T: Send> Watch<'_, T> {
     fn visit(&self, index: usize, value: &Value) {
         let tensor = value.tensor().filter(|tensor| tensor.elem() == ElemType::Float);
-        let Some(view) = tensor.and_then(|tensor| tensor.view::<f32>(&NoData).ok()) else { return };
+        let Some(tensor) = tensor else { return };
+        let Ok(view) = tensor.view::<f32>(&NoData) else { return };
         if let (Ok(numbers), Ok(mut into)) = (view.to_slice(), self.into.lock()) {
-            (self.visit)(index, &numbers, *into);
+            (self.visit)(index, tensor.dims(), &numbers, *into);
         }
     }
 

@@ -3,6 +3,7 @@
 mod apply;
 mod calibrate;
 mod calibrated;
+mod correct;
 mod groups;
 mod histogram;
 mod losses;
@@ -14,7 +15,7 @@ use std::collections::HashMap;
 use std::fmt;
 
 use foldhash::fast::RandomState;
-use onnx_compose::Quantization;
+use onnx_compose::{Quantization, Scales};
 use onnx_ir::{Model, NodeId};
 use onnx_schema::Registry;
 use onnx_types::tensor::{DataSource, NoData};
@@ -23,13 +24,14 @@ use onnx_types::{ElemType, Execution};
 use self::apply::{Applied, apply};
 pub use self::calibrate::{CalibrateError, calibrate};
 pub use self::calibrated::{Calibrated, CalibratedError, Calibration, quantize_calibrated};
+pub use self::correct::Correction;
 pub use self::losses::{QuantizedValue, losses};
 use self::parameters::Parameters;
 pub use self::plan::StayReason;
 pub(crate) use self::plan::bounds;
 use self::plan::{Candidates, Plan};
 pub use self::ranges::{Ranges, RangesError};
-use crate::edits::count;
+use crate::edits::{count, write_types};
 use crate::measure::{MeasureOptions, MeasuredOutput, Samples, measure_on};
 use crate::weights::{Format, Granularity, QuantizeError, QuantizedWeight, require_version};
 
@@ -60,6 +62,12 @@ pub struct StaticOptions<'a> {
     pub per_channel: bool,
     /// Whether zero is in the middle of the range of activations.
     pub symmetric: bool,
+    /// Whether results of `MatMul` and `Gemm` are quantized even if no quantized operator takes them, which
+    /// [`use_operators`](crate::use_operators) needs.
+    pub quantized_results: bool,
+    /// Inputs on which biases are corrected: what rounding of the weights adds to the mean of each output channel is subtracted, if the
+    /// outputs of the model are closer to those before then. Default: none, and biases stay.
+    pub correction: Option<&'a dyn Samples>,
     /// Nodes that stay. Default: none.
     pub except: &'a [NodeId],
     /// The operators that are known. By default those of ONNX.
@@ -81,6 +89,8 @@ impl<'a> StaticOptions<'a> {
             weights: None,
             per_channel: false,
             symmetric: false,
+            quantized_results: false,
+            correction: None,
             except: &[],
             registry: Registry::STANDARD,
             data: &NoData,
@@ -99,6 +109,8 @@ onnx_types::option_setters! {
         with_weights => weights: Option<ElemType>,
         with_per_channel => per_channel: bool,
         with_symmetric => symmetric: bool,
+        with_quantized_results => quantized_results: bool,
+        with_correction => correction: Option<&'a dyn Samples>,
         with_except => except: &'a [NodeId],
         with_registry => registry: &'a Registry,
         with_data => data: &'a dyn DataSource,
@@ -137,6 +149,8 @@ pub struct StaticReport {
     pub parameters: Vec<(String, f32, f32)>,
     /// How far the outputs are apart, if there is a budget.
     pub outputs: Vec<MeasuredOutput>,
+    /// What the correction of biases did, if it was requested and there is one to correct.
+    pub correction: Option<Correction>,
     /// Number of runs of the quantized model that it took to meet the budget.
     pub runs: usize,
 }
@@ -193,10 +207,17 @@ pub fn quantize_static(
     options: &StaticOptions<'_>,
 ) -> Result<StaticReport, QuantizeError> {
     let work = Work::new(model, to, ranges, options)?;
-    let (result, mut report) = match budget {
-        None => work.attempt(model, &work.stay)?,
+    let (mut result, mut report, stay) = match budget {
+        None => {
+            let (result, report) = work.attempt(model, &work.stay)?;
+            (result, report, work.stay.clone())
+        }
         Some(budget) => work.within(model, budget)?,
     };
+    if let Some(samples) = options.correction.filter(|samples| samples.count() > 0) {
+        work.correct(model, samples, (&mut result, &mut report, &stay))?;
+    }
+    write_types(&mut result, options.registry, options.data, &options.execution);
     *model = result;
     report.stay.sort_by(|a, b| (&a.0, a.2).cmp(&(&b.0, b.2)));
     Ok(report)
@@ -296,7 +317,10 @@ impl<'a> Work<'a> {
                 continue;
             }
             let output = record.output(0).map(|output| model.str(model.value(output).name()).to_owned());
-            let reason = stay.get(&candidate.node).copied().unwrap_or(StayReason::Neighbors);
+            let reason = stay.get(&candidate.node).copied().unwrap_or(match candidate.scales {
+                Scales::Own => StayReason::NotTaken,
+                _ => StayReason::Neighbors,
+            });
             report.stay.push((name, output.unwrap_or_default(), reason));
         }
         for &value in &plan.values {
@@ -308,7 +332,11 @@ impl<'a> Work<'a> {
     }
 
     /// Finds the fewest nodes to keep, those that lose most first, by bisection.
-    fn within(&self, model: &Model, budget: Budget<'_>) -> Result<(Model, StaticReport), QuantizeError> {
+    fn within(
+        &self,
+        model: &Model,
+        budget: Budget<'_>,
+    ) -> Result<(Model, StaticReport, Stay), QuantizeError> {
         let order = self.by_loss(model, budget)?;
         let settings = MeasureOptions::default()
             .with_registry(self.options.registry)
@@ -329,16 +357,16 @@ impl<'a> Work<'a> {
             let is_within = outputs.iter().all(|output| output.snr >= budget.snr && output.not_finite == 0);
             if is_within || middle >= order.len() {
                 report.outputs = outputs;
-                best = Some((result, report));
+                best = Some((result, report, stay));
                 high = middle;
             } else {
                 low = middle + 1;
             }
             middle = low.midpoint(high);
         }
-        let (result, mut report) = best.ok_or(QuantizeError::NoRanges)?;
+        let (result, mut report, stay) = best.ok_or(QuantizeError::NoRanges)?;
         report.runs = runs;
-        Ok((result, report))
+        Ok((result, report, stay))
     }
 
     /// The nodes that are quantized, those with the most noise in what they take and give first.

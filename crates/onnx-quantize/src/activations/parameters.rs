@@ -130,7 +130,7 @@ impl Parameters {
             .collect();
         let parameters: Vec<(f32, f32)> = values.iter().filter_map(|&value| self.of(plan, value)).collect();
         let mut sums = vec![Noise::default(); values.len()];
-        let visit = |index: usize, numbers: &[f32], sums: &mut Vec<Noise>| {
+        let visit = |index: usize, _: &[i64], numbers: &[f32], sums: &mut Vec<Noise>| {
             let (Some(sum), Some(&(scale, zero))) = (sums.get_mut(index), parameters.get(index)) else {
                 return;
             };

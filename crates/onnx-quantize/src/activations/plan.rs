@@ -151,6 +151,8 @@ pub enum StayReason {
     Vanishes,
     /// It moves or selects elements of a value that is not quantized, or for nodes that are not.
     Neighbors,
+    /// Nothing that is quantized takes its result.
+    NotTaken,
     /// The outputs would not be within the budget.
     Budget,
 }
@@ -165,6 +167,7 @@ impl StayReason {
             Self::Mask => "a value has numbers of a mask",
             Self::Vanishes => "an operand is smaller than a step of the result",
             Self::Neighbors => "it moves elements that are not quantized around it",
+            Self::NotTaken => "nothing that is quantized takes its result",
             Self::Budget => "the outputs would not be within the budget",
         }
     }
@@ -187,7 +190,7 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// Chooses from the candidates, without those that stay wide.
+    /// Chooses from the candidates, without those that stay wide: what a quantized product needs, directly or through others.
     pub(crate) fn choose(
         model: &Model,
         candidates: &Candidates,
@@ -196,7 +199,17 @@ impl Plan {
     ) -> Self {
         let open: Vec<&Candidate> =
             candidates.all.iter().filter(|candidate| !stay.contains_key(&candidate.node)).collect();
-        let folds = !options.is_symmetric() && options.table.results;
+        let optimistic = Self::of(model, &open, options);
+        // Now without the operands and results of candidates that nothing needs.
+        let nodes: HashSet<NodeId, RandomState> =
+            optimistic.nodes.iter().map(|candidate| candidate.node).collect();
+        let open: Vec<&Candidate> =
+            open.into_iter().filter(|candidate| nodes.contains(&candidate.node)).collect();
+        Self::of(model, &open, options)
+    }
+
+    /// What is quantized if all of these candidates may be.
+    fn of(model: &Model, open: &[&Candidate], options: &StaticOptions<'_>) -> Self {
         let mut plan = Self {
             nodes: Vec::new(),
             values: Vec::new(),
@@ -205,64 +218,24 @@ impl Plan {
             all: Values::default(),
             groups: Groups::default(),
         };
-        let mut available = Values::default();
-        let mut wanted = Values::default();
-        for candidate in open.iter().filter(|candidate| candidate.scales == Scales::Own) {
-            let record = model.node(candidate.node);
-            let operands = candidate.operands.iter().filter_map(|&index| record.input(index));
-            wanted.extend(operands.filter(|&value| dense_constant(model, value).is_none()));
-            for &result in candidate.results.iter().filter(|_| options.table.results) {
-                let fold = activation(model, result).filter(|_| folds);
-                let fold = fold.filter(|(node, _)| bounds(model, *node).is_some());
-                available.insert(fold.map_or(result, |(_, value)| value));
+        if !options.is_symmetric() && options.table.results {
+            let own = open.iter().filter(|candidate| candidate.scales == Scales::Own);
+            for &result in own.flat_map(|candidate| &candidate.results) {
+                let fold = activation(model, result).filter(|(node, _)| bounds(model, *node).is_some());
                 if let Some((node, value)) = fold {
                     plan.folds.insert(value, (node, result));
+                    plan.folded.insert(result, value);
                 }
             }
         }
-        available.extend(wanted.iter().copied());
-        let moving = Self::moving(model, &open, &mut available, &mut wanted);
-        plan.collect(model, &open, &moving, options);
+        let needed = Needed::find(model, open, &plan, options);
+        plan.collect(model, open, &needed, options);
         plan
     }
 
-    /// The nodes that move elements between values that are quantized.
-    fn moving(
-        model: &Model,
-        open: &[&Candidate],
-        available: &mut Values,
-        wanted: &mut Values,
-    ) -> HashSet<NodeId, RandomState> {
-        let moves: Vec<&&Candidate> =
-            open.iter().filter(|candidate| candidate.scales != Scales::Own).collect();
-        let operands = |candidate: &Candidate| {
-            let record = model.node(candidate.node);
-            let all = candidate.operands.iter().filter_map(|&index| record.input(index));
-            all.collect::<Vec<ValueId>>()
-        };
-        for candidate in &moves {
-            let all = operands(candidate);
-            // A constant is quantized as what is joined with it; a table of which elements are gathered, by itself.
-            let is_table = model.node(candidate.node).is(op::GATHER);
-            let is_constant = |value: &ValueId| dense_constant(model, *value).is_some();
-            let has_own = all.iter().any(|value| available.contains(value));
-            if has_own || (is_table && all.iter().any(is_constant)) {
-                available.extend(candidate.results.iter().copied());
-            }
-        }
-        let mut chosen = HashSet::default();
-        for candidate in moves.iter().rev() {
-            let all = operands(candidate);
-            let is_table = model.node(candidate.node).is(op::GATHER);
-            let has_own = all.iter().any(|value| available.contains(value));
-            let has_own =
-                has_own || (is_table && all.iter().any(|&value| dense_constant(model, value).is_some()));
-            if has_own && candidate.results.iter().any(|value| wanted.contains(value)) {
-                chosen.insert(candidate.node);
-                wanted.extend(all);
-            }
-        }
-        chosen
+    /// The value that has the pair of a result: that of an activation behind it, if the range takes its place.
+    fn pair_of(&self, result: ValueId) -> ValueId {
+        self.folded.get(&result).copied().unwrap_or(result)
     }
 
     /// The values of a node that are quantized: operands, and results or those of activations behind them.
@@ -273,33 +246,22 @@ impl Plan {
     ) -> impl Iterator<Item = ValueId> + 'a {
         let record = model.node(candidate.node);
         let operands = candidate.operands.iter().filter_map(|&index| record.input(index));
-        let results = candidate.results.iter().map(|value| self.folded.get(value).copied().unwrap_or(*value));
+        let results = candidate.results.iter().map(|&value| self.pair_of(value));
         operands.chain(results).filter(|value| self.all.contains(value))
     }
 
     /// Collects values and groups of the chosen nodes.
-    fn collect(
-        &mut self,
-        model: &Model,
-        open: &[&Candidate],
-        moving: &HashSet<NodeId, RandomState>,
-        options: &StaticOptions<'_>,
-    ) {
-        self.folded = self.folds.iter().map(|(&value, &(_, operand))| (operand, value)).collect();
-        for &candidate in open {
+    fn collect(&mut self, model: &Model, open: &[&Candidate], needed: &Needed, options: &StaticOptions<'_>) {
+        for &candidate in open.iter().filter(|candidate| needed.nodes.contains(&candidate.node)) {
             let is_moving = candidate.scales == Scales::Equal;
-            if is_moving && !moving.contains(&candidate.node) {
-                continue;
-            }
-            let record = model.node(candidate.node);
-            let mut own: Vec<ValueId> =
-                candidate.operands.iter().filter_map(|&index| record.input(index)).collect();
+            let mut own = operands(model, candidate);
             if !is_moving {
                 own.retain(|&value| dense_constant(model, value).is_none());
             }
             if options.table.results || is_moving {
-                let results = candidate.results.iter();
-                own.extend(results.map(|value| self.folded.get(value).copied().unwrap_or(*value)));
+                let may_be_float = !options.quantized_results && gives_floats(model, candidate);
+                let results = candidate.results.iter().map(|&result| self.pair_of(result));
+                own.extend(results.filter(|value| !may_be_float || needed.values.contains(value)));
             }
             for &value in &own {
                 if self.all.insert(value) {
@@ -311,5 +273,98 @@ impl Plan {
             }
             self.nodes.push(candidate.clone());
         }
+    }
+}
+
+/// The operands that are quantized, constants as well.
+fn operands(model: &Model, candidate: &Candidate) -> Vec<ValueId> {
+    let record = model.node(candidate.node);
+    candidate.operands.iter().filter_map(|&index| record.input(index)).collect()
+}
+
+/// Whether an operator is worth quantized operands, whatever its result is for.
+fn is_product(model: &Model, candidate: &Candidate) -> bool {
+    let record = model.node(candidate.node);
+    [op::CONV, op::CONV_TRANSPOSE, op::GEMM, op::MAT_MUL].into_iter().any(|op| record.is(op))
+}
+
+/// Whether runtimes have an operator with quantized operands and a float result: of matrices, but not of convolutions.
+fn gives_floats(model: &Model, candidate: &Candidate) -> bool {
+    let record = model.node(candidate.node);
+    record.is(op::GEMM) || record.is(op::MAT_MUL)
+}
+
+/// The nodes that are quantized, and the values that they take.
+struct Needed {
+    nodes: HashSet<NodeId, RandomState>,
+    values: Values,
+}
+
+impl Needed {
+    /// Goes backwards from the products. If results have no pairs, all operators with their own scales are like products.
+    fn find(model: &Model, open: &[&Candidate], plan: &Plan, options: &StaticOptions<'_>) -> Self {
+        let available = Self::available(model, open, plan, options);
+        let has_own = |candidate: &Candidate| {
+            let is_constant = |&value: &ValueId| dense_constant(model, value).is_some();
+            let all = operands(model, candidate);
+            // A table of which elements are gathered is quantized by itself.
+            all.iter().any(|value| available.contains(value))
+                || (model.node(candidate.node).is(op::GATHER) && all.iter().any(is_constant))
+        };
+        let mut makers: HashMap<ValueId, &Candidate, RandomState> = HashMap::default();
+        let mut open_nodes = Vec::new();
+        for &candidate in open {
+            let is_own = candidate.scales == Scales::Own;
+            if is_own && (!options.table.results || is_product(model, candidate)) {
+                open_nodes.push(candidate);
+            } else if is_own || has_own(candidate) {
+                for &result in &candidate.results {
+                    makers.insert(result, candidate);
+                    // An activation that stays is between quantized operators, too.
+                    makers.extend(
+                        activation(model, result).filter(|_| is_own).map(|(_, value)| (value, candidate)),
+                    );
+                }
+            }
+        }
+        let mut found = Self { nodes: HashSet::default(), values: Values::default() };
+        while let Some(candidate) = open_nodes.pop() {
+            if !found.nodes.insert(candidate.node) {
+                continue;
+            }
+            let is_own = candidate.scales == Scales::Own;
+            for value in operands(model, candidate) {
+                if (!is_own || dense_constant(model, value).is_none()) && found.values.insert(value) {
+                    open_nodes.extend(makers.get(&value));
+                }
+            }
+        }
+        found
+    }
+
+    /// The values that are quantized if something takes them.
+    fn available(model: &Model, open: &[&Candidate], plan: &Plan, options: &StaticOptions<'_>) -> Values {
+        let mut available = Values::default();
+        let (own, moving): (Vec<&Candidate>, Vec<&Candidate>) =
+            open.iter().copied().partition(|candidate| candidate.scales == Scales::Own);
+        for candidate in own {
+            available.extend(
+                operands(model, candidate)
+                    .into_iter()
+                    .filter(|&value| dense_constant(model, value).is_none()),
+            );
+            if options.table.results {
+                available.extend(candidate.results.iter().map(|&result| plan.pair_of(result)));
+            }
+        }
+        for candidate in moving {
+            let all = operands(model, candidate);
+            let is_constant = |&value: &ValueId| dense_constant(model, value).is_some();
+            let is_table = model.node(candidate.node).is(op::GATHER) && all.iter().any(is_constant);
+            if is_table || all.iter().any(|value| available.contains(value)) {
+                available.extend(candidate.results.iter().copied());
+            }
+        }
+        available
     }
 }

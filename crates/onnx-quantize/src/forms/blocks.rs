@@ -8,7 +8,9 @@ use onnx_schema::{Registry, op};
 use onnx_types::tensor::{DataSource, NoData, Tensor};
 use onnx_types::{ElemType, Execution};
 
-use crate::edits::{add_constant, erase_unused_initializers, nodes_outside_functions};
+use crate::edits::{
+    add_constant, erase_unused_initializers, nodes_outside_functions, substitute, write_types,
+};
 use crate::weights::{Format, QuantizeError, QuantizedWeight, dense_constant};
 
 /// The domain of the operator.
@@ -112,6 +114,7 @@ pub fn quantize_blocks(
         import(&mut result);
     }
     erase_unused_initializers(&mut result);
+    write_types(&mut result, options.registry, options.data, &options.execution);
     *model = result;
     Ok(weights)
 }
@@ -233,9 +236,8 @@ fn place(
         call = call.attr(name, AttrValue::Int(number));
     }
     let new = call.output()?;
-    if let Some(old) = old {
-        model.replace_or_alias(old, new)?;
+    match old {
+        Some(old) => Ok(substitute(model, node, old, new)?),
+        None => Ok(model.erase_node(node)?),
     }
-    model.erase_node(node)?;
-    Ok(())
 }

@@ -10,7 +10,9 @@ use onnx_shape_infer::{InferOptions, infer};
 use onnx_types::tensor::{DataSource, NoData, Tensor};
 use onnx_types::{ElemType, Execution};
 
-use crate::edits::{add_constant, count, erase_unused_initializers, nodes_outside_functions};
+use crate::edits::{
+    add_constant, count, erase_unused_initializers, nodes_outside_functions, substitute, write_types,
+};
 use crate::narrow::cast_code;
 use crate::weights::{Format, Layout, QuantizeError, QuantizedWeight, dense_constant, quantize};
 
@@ -134,6 +136,7 @@ pub fn quantize_dynamic(
         work.replace(&mut result, &product)?;
     }
     erase_unused_initializers(&mut result);
+    write_types(&mut result, options.registry, options.data, &options.execution);
     *model = result;
     Ok(work.report)
 }
@@ -197,26 +200,28 @@ impl Work<'_> {
             bias => bias,
         };
         let code = cast_code(model, model.node(node).graph(), ElemType::Float);
-        let mut build = model.build_at(Position::Before(node));
-        let factor = build.op(op::MUL, [scale, weight.scale]).output()?;
+        let result = model.str(model.value(old).name()).to_owned();
+        let name = |model: &mut Model, value, suffix| name_after(model, value, &result, suffix);
+        let factor = model.build_at(Position::Before(node)).op(op::MUL, [scale, weight.scale]).output()?;
+        name(model, factor, "scale");
         let inputs = [numbers, weight.numbers, zero, weight.zero];
-        let product = match product.is_conv {
-            false => build.op(op::MAT_MUL_INTEGER, inputs).output()?,
-            true => {
-                let mut call = build.op(op::CONV_INTEGER, inputs);
-                for attribute in attributes {
-                    call = call.attribute(attribute);
-                }
-                call.output()?
-            }
-        };
-        let product = build.op(op::CAST, [product]).attr(attr::TO, code).output()?;
-        let mut new = build.op(op::MUL, [product, factor]).output()?;
-        if let Some(bias) = bias {
-            new = build.op(op::ADD, [new, bias]).output()?;
+        let operation = if product.is_conv { op::CONV_INTEGER } else { op::MAT_MUL_INTEGER };
+        let mut build = model.build_at(Position::Before(node));
+        let mut call = build.op(operation, inputs);
+        for attribute in attributes.into_iter().filter(|_| product.is_conv) {
+            call = call.attribute(attribute);
         }
-        model.replace_or_alias(old, new)?;
-        model.erase_node(node)?;
+        let sums = call.output()?;
+        name(model, sums, "quantized");
+        let mut build = model.build_at(Position::Before(node));
+        let float = build.op(op::CAST, [sums]).attr(attr::TO, code).output()?;
+        let mut new = build.op(op::MUL, [float, factor]).output()?;
+        name(model, float, "float");
+        if let Some(bias) = bias {
+            name(model, new, "scaled");
+            new = model.build_at(Position::Before(node)).op(op::ADD, [new, bias]).output()?;
+        }
+        substitute(model, node, old, new)?;
         count(&mut self.report.quantized, operator);
         Ok(())
     }
@@ -232,6 +237,10 @@ impl Work<'_> {
         };
         let mut build = model.build_at(at);
         let made: [ValueId; 3] = build.op(op::DYNAMIC_QUANTIZE_LINEAR, [value]).outputs()?;
+        let name = model.str(model.value(value).name()).to_owned();
+        for (made, suffix) in made.into_iter().zip(["quantized", "scale", "zero_point"]) {
+            name_after(model, made, &name, suffix);
+        }
         self.activations.insert(value, made);
         Ok(made)
     }
@@ -303,8 +312,17 @@ impl Work<'_> {
         let name = format!("{}_shape", model.str(model.value(bias).name()));
         let shape = add_constant(model, &name, Tensor::vector(&shape))?;
         let mut build = model.build_at(Position::Before(product.node));
-        Ok(build.op(op::RESHAPE, [bias, shape]).output()?)
+        let new = build.op(op::RESHAPE, [bias, shape]).output()?;
+        let name = model.str(model.value(bias).name()).to_owned();
+        name_after(model, new, &name, "reshaped");
+        Ok(new)
     }
+}
+
+/// Names a new value after another one.
+fn name_after(model: &mut Model, value: ValueId, name: &str, suffix: &str) {
+    let name = model.unused_name(&format!("{name}_{suffix}"));
+    model.set_value_name(value, name);
 }
 
 /// A matrix with its axes exchanged.

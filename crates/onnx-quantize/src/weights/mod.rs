@@ -15,7 +15,7 @@ use onnx_types::{ElemType, Execution, Stopped};
 
 pub use self::dequantize::{DequantizeError, DequantizeOptions, Dequantized, dequantize};
 pub(crate) use self::format::{Format, Layout, Quantized, quantize, quantize_to, quantize_with};
-use crate::edits::{add_constant_in, graphs_outside_functions};
+use crate::edits::{add_constant_in, graphs_outside_functions, write_types};
 use crate::measure::{GeneratedSamples, MeasureOptions, MeasuredOutput, Samples, measure_on};
 use crate::narrow::is_weight;
 
@@ -284,10 +284,13 @@ pub fn quantize_weights(
     }
     let Some(budget) = options.budget else {
         apply(model, &prepared, 0)?;
+        write_types(model, options.registry, options.data, &options.execution);
         let weights = prepared.into_iter().map(|prepared| prepared.weight).collect();
         return Ok(WeightReport::of(weights));
     };
-    within_budget(model, prepared, budget, options)
+    let report = within_budget(model, prepared, budget, options)?;
+    write_types(model, options.registry, options.data, &options.execution);
+    Ok(report)
 }
 
 /// Finds the fewest weights to keep, those with the most noise first, by bisection.

@@ -56,7 +56,7 @@ fn products_and_movers_take_quantized_numbers() {
     let source = model(&NETWORK.replace("\"\": 21", "\"\": 17"));
     let table = Quantization::named("onnxruntime").unwrap();
     for (per_channel, to) in [(false, ElemType::Uint8), (true, ElemType::Uint8), (true, ElemType::Int8)] {
-        let options = StaticOptions::new(&table).with_per_channel(per_channel);
+        let options = StaticOptions::new(&table).with_per_channel(per_channel).with_quantized_results(true);
         let settings = MeasureOptions::default();
         let samples = GeneratedSamples::new(&source, 4, &settings);
         let ranges = calibrate(&source, to, Method::MinMax, &samples, &options).unwrap();
@@ -101,6 +101,52 @@ fn ranges_of_activations_are_found_in_each_run() {
         "`DynamicQuantizeLinear` of version 10 does not exist; version 11 can"
     );
     assert!(matches!(error(NETWORK, ElemType::Int16), QuantizeError::Type(ElemType::Int16)));
+}
+
+/// Inner values keep their names, new ones are named after them, and all have types.
+#[test]
+fn inner_values_have_names_and_types() {
+    let source = model(&NETWORK.replace("\"\": 21", "\"\": 17"));
+    let untyped = |model: &Model| {
+        let nodes = model.all_graphs().flat_map(|graph| model.nodes(graph).collect::<Vec<_>>());
+        let values =
+            nodes.flat_map(|node| model.node(node).outputs().iter().copied().flatten().collect::<Vec<_>>());
+        let values = values.filter(|&value| model.ty(value).is_none());
+        values.map(|value| model.str(model.value(value).name()).to_owned()).collect::<Vec<_>>()
+    };
+    assert!(!untyped(&source).is_empty());
+    let names = |model: &Model| {
+        let nodes = model.all_graphs().flat_map(|graph| model.nodes(graph).collect::<Vec<_>>());
+        let values =
+            nodes.flat_map(|node| model.node(node).outputs().iter().copied().flatten().collect::<Vec<_>>());
+        values.map(|value| model.str(model.value(value).name()).to_owned()).collect::<Vec<_>>()
+    };
+    let mut dynamic = source.clone();
+    quantize_dynamic(&mut dynamic, ElemType::Uint8, &DynamicOptions::default()).unwrap();
+    let found = names(&dynamic);
+    for name in names(&source) {
+        assert!(found.contains(&name), "{name}: {found:?}");
+    }
+    for name in ["x_quantized", "x_scale", "x_zero_point", "p_quantized", "q_float"] {
+        assert!(found.contains(&name.to_owned()), "{name}: {found:?}");
+    }
+    assert_eq!(untyped(&dynamic), Vec::<String>::new());
+    let mut weights = source.clone();
+    onnx_quantize::quantize_weights(&mut weights, ElemType::Int8, &onnx_quantize::WeightOptions::default())
+        .unwrap();
+    assert_eq!(untyped(&weights), Vec::<String>::new());
+    let mut blocks = source.clone();
+    let registry = registry();
+    quantize_blocks(&mut blocks, ElemType::Uint4, &BlockOptions::default().with_registry(&registry)).unwrap();
+    assert_eq!((untyped(&blocks), names(&blocks)), (Vec::new(), names(&source)));
+    let table = Quantization::named("onnxruntime").unwrap();
+    let settings = MeasureOptions::default();
+    let samples = GeneratedSamples::new(&source, 2, &settings);
+    let options = StaticOptions::new(&table);
+    let ranges = calibrate(&source, ElemType::Uint8, Method::MinMax, &samples, &options).unwrap();
+    let mut pairs = source.clone();
+    quantize_static(&mut pairs, ElemType::Uint8, &ranges, None, &options).unwrap();
+    assert_eq!(untyped(&pairs), Vec::<String>::new());
 }
 
 /// The result of a product is the operand and the bias of the next one.
