@@ -78,6 +78,7 @@ def quantize(
     budget: float | None = None,
     measure: bool = False,
     losses: bool = False,
+    keep_biases: bool = False,
     threads: int = 1,
     inplace: bool = True,
     **options: Any,
@@ -90,7 +91,8 @@ def quantize(
     each run of the result; with `weights_only=True`, activations stay floats. Both take `inputs` for `measure=True` and a budget.
 
     `budget` is the least ratio of signal to noise of each output in decibels: what loses most stays until it is reached.
-    `losses=True` measures each value. `form="operator"` uses operators that take quantized numbers.
+    `losses=True` measures each value. Biases take back what rounding of the weights adds to the means of the results, if the outputs
+    are closer then; `keep_biases=True` leaves them. `form="operator"` uses operators that take quantized numbers.
 
     >>> import onnxkit as ox
     >>> m = ox.parse("g (float[N,2] x) => (float[N,2] y) <float[2,2] w = {1, 2, 3, 4}> { y = MatMul (x, w) }")
@@ -103,7 +105,7 @@ def quantize(
     kind = _kind(weights_only, dynamic)
     settings = {
         "kind": kind, "per_channel": per_channel, "block": block, "symmetric": symmetric, "budget": budget, "measure": measure,
-        "losses": losses, "form": form, "target": target, "method": method, "percentile": percentile, "threads": threads,
+        "losses": losses, "keep_biases": keep_biases, "form": form, "target": target, "method": method, "percentile": percentile, "threads": threads,
     }
     others = {"weight_type": weight_type, "ranges": ranges}
     request = _request(settings, {name for name, value in others.items() if value is not None}, inputs is None)
@@ -116,7 +118,7 @@ def quantize(
 
 
 _EMPTY: dict[str, Any] = {
-    "quantized": [], "stay": [], "pairs": 0, "folded": 0, "biases": 0, "values": [], "ranges": {}, "samples": 0, "operators": [],
+    "quantized": [], "stay": [], "pairs": 0, "folded": 0, "biases": 0, "correction": None, "values": [], "ranges": {}, "samples": 0, "operators": [],
 }
 
 
@@ -129,8 +131,8 @@ def _kind(weights_only: bool, dynamic: bool) -> str:
 # What has no meaning for a kind of quantization.
 _UNUSED = {
     "static": {"block"},
-    "dynamic": {"form", "weight_type", "block", "symmetric", "ranges", "budget", "losses", "method", "percentile"},
-    "weights": {"weight_type", "ranges", "losses", "method", "percentile"},
+    "dynamic": {"form", "weight_type", "block", "symmetric", "ranges", "budget", "losses", "keep_biases", "method", "percentile"},
+    "weights": {"weight_type", "ranges", "losses", "keep_biases", "method", "percentile"},
 }
 
 
@@ -176,7 +178,7 @@ def _refuse_without_inputs(given: set[str]) -> None:
             "activations need ranges from a calibration: `inputs=` with data or a number of generated inputs, or `ranges=`; "
             "`weights_only=True` and `dynamic=True` need none"
         )
-    for name in sorted(given & {"budget", "losses", "measure", "method"}):
+    for name in sorted(given & {"budget", "keep_biases", "losses", "measure", "method"}):
         raise ArgumentError(f"`{name}` needs `inputs` for runs")
 
 

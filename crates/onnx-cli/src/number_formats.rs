@@ -42,6 +42,28 @@ impl LibraryError for NarrowError {
 
 impl LibraryError for DequantizeError {}
 
+/// Refuses options that would have no effect.
+fn refuse_idle(args: &NumberFormatArgs) -> Result<(), Failure> {
+    let of_half = [
+        (args.keep_io, "--keep-io"),
+        (!args.only.is_empty(), "--only"),
+        (!args.except.is_empty(), "--except"),
+        (args.without_run, "--without-run"),
+        (args.seed.is_some(), "--seed"),
+    ];
+    if args.dequantize
+        && let Some((_, option)) = of_half.into_iter().find(|(is_given, _)| *is_given)
+    {
+        return Err(Failure::new(format_args!("`{option}` is not for `--dequantize`"))
+            .help("leave it out: it is for `--float16` and `--bfloat16`"));
+    }
+    if args.without_run && args.seed.is_some() {
+        return Err(Failure::new("`--seed` is not for `--without-run`: no inputs are generated")
+            .help("leave one of them out"));
+    }
+    Ok(())
+}
+
 /// Changes the number format of a model. Returns what was done, for programs.
 pub(crate) fn convert(
     loaded: &mut Loaded,
@@ -49,6 +71,7 @@ pub(crate) fn convert(
     registry: &Registry,
     out: &Out,
 ) -> Result<Value, Failure> {
+    refuse_idle(args)?;
     let context = Context::new(loaded)?;
     let source = loaded.source()?;
     let execution = loaded.execution.clone().with_seed(args.seed.unwrap_or_default());

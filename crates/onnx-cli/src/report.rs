@@ -109,7 +109,13 @@ impl ModelReportArgs {
 
 /// Whether two paths name one file, which may not be there yet.
 pub(crate) fn is_same_place(a: &Path, b: &Path) -> bool {
-    a == b || a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b))
+    let place = |path: &Path| {
+        path.canonicalize().ok().or_else(|| {
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+            Some(folder.unwrap_or(Path::new(".")).canonicalize().ok()?.join(path.file_name()?))
+        })
+    };
+    a == b || place(a).is_some_and(|a| place(b).is_some_and(|b| a == b))
 }
 
 impl Command {

@@ -39,6 +39,7 @@ struct Settings {
     budget: Option<f64>,
     measure: bool,
     losses: bool,
+    keep_biases: bool,
     operators: bool,
     target: String,
     method: String,
@@ -281,6 +282,7 @@ fn quantize_statically(
         .with_samples(has_inputs.then_some(samples))
         .with_method(settings.method()?)
         .with_budget(settings.budget)
+        .with_keep_biases(settings.keep_biases)
         .with_operators(settings.operators)
         .with_measure(settings.measure)
         .with_losses(settings.losses);

@@ -167,6 +167,14 @@ impl StaticReport {
                 "snr": loss.map(|value| number(value.snr)),
             })
         });
+        let correction = self.correction.as_ref().map(|correction| {
+            json!({
+                "biases": correction.biases,
+                "before": number(correction.before),
+                "after": number(correction.after),
+                "applied": correction.is_applied(),
+            })
+        });
         json!({
             "to": to.to_string(),
             "quantized": quantized.collect::<Vec<_>>(),
@@ -174,6 +182,7 @@ impl StaticReport {
             "pairs": self.pairs,
             "folded": self.folded,
             "biases": self.biases,
+            "correction": correction,
             "values": values.collect::<Vec<_>>(),
             "weights": self.weights.iter().map(weight_to_json).collect::<Vec<_>>(),
             "ranges": ranges,

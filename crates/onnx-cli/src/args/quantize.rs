@@ -73,8 +73,10 @@ pub(crate) struct QuantizeArgs {
     #[command(flatten)]
     pub(crate) calibration: CalibrationArgs,
     /// Which operators compute with quantized numbers: `generic`, `onnxruntime`, `tensorrt` or the file of a target.
-    #[arg(long, value_name = "NAME|FILE", default_value = "generic")]
-    pub(crate) target: String,
+    ///
+    /// Without this, `generic`. With `--weights-only`, it is for `--form operator`.
+    #[arg(long, value_name = "NAME|FILE", conflicts_with = "dynamic")]
+    pub(crate) target: Option<String>,
     /// The type of the weights; without this, signed, with as many bits as `--to`.
     #[arg(long, value_name = "TYPE", conflicts_with_all = ["weights_only", "dynamic"])]
     pub(crate) weight_type: Option<String>,
@@ -118,14 +120,20 @@ pub(crate) struct CalibrationArgs {
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
     /// The number of inputs that are generated; without this, 8.
-    #[arg(long, value_name = "N", requires = "seed", hide_short_help = true)]
+    #[arg(long, value_name = "N", requires = "seed", conflicts_with_all = ["weights_only", "dynamic", "calibrate"], hide_short_help = true)]
     pub(crate) samples: Option<usize>,
-    /// How ranges follow from the numbers of the runs.
-    #[arg(long, value_enum, value_name = "METHOD", default_value = "minmax")]
-    pub(crate) method: CalibrationMethod,
-    /// The part of the numbers in the range, for `--method percentile`.
-    #[arg(long, value_name = "PERCENT", default_value_t = 99.999, hide_short_help = true)]
-    pub(crate) percentile: f64,
+    /// How ranges follow from the numbers of the runs; without this, `minmax`.
+    #[arg(long, value_enum, value_name = "METHOD", conflicts_with_all = ["weights_only", "dynamic"])]
+    pub(crate) method: Option<CalibrationMethod>,
+    /// The part of the numbers in the range, for `--method percentile`; without this, 99.999.
+    #[arg(long, value_name = "PERCENT", requires = "method", hide_short_help = true)]
+    pub(crate) percentile: Option<f64>,
+    /// Leave biases as they are.
+    ///
+    /// Otherwise, what rounding of the weights adds to the mean of each output channel in the runs is subtracted from its bias, if the
+    /// outputs of these runs are closer to those before then.
+    #[arg(long, conflicts_with_all = ["weights_only", "dynamic"], hide_short_help = true)]
+    pub(crate) keep_biases: bool,
     /// Ranges of values from a file; the calibration adds those of others.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "weights_only")]
     pub(crate) ranges: Option<PathBuf>,

@@ -1,12 +1,13 @@
 //! `onnx quantize` of activations: calibration, and what was done.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use onnx_codec::file::{FileKind, write_file};
 use onnx_compose::{QUANTIZATIONS, Quantization};
 use onnx_quantize::{
-    CalibrateError, Calibrated, CalibratedError, Calibration, GeneratedSamples, MeasureOptions, Method,
-    QuantizedValue, Ranges, RangesError, Samples, StaticOptions, StaticReport, StayReason,
+    CalibrateError, Calibrated, CalibratedError, Calibration, Correction, GeneratedSamples, MeasureOptions,
+    Method, QuantizedValue, Ranges, RangesError, Samples, StaticOptions, StaticReport, StayReason,
     quantize_calibrated,
 };
 use onnx_schema::Registry;
@@ -37,8 +38,21 @@ impl LibraryError for RangesError {
 }
 
 impl LibraryError for CalibrateError {
+    fn limit(&self) -> Option<&'static str> {
+        match self {
+            Self::Run { limit, .. } => *limit,
+            _ => None,
+        }
+    }
+
     fn help(&self) -> Option<String> {
         match self {
+            // The advice is that of the limit.
+            Self::Run { limit: Some(_), .. } => None,
+            Self::NotFinite(_) => Some(
+                "are the inputs of the calibration finite? `--except SELECTOR` leaves nodes as they are"
+                    .to_owned(),
+            ),
             Self::Run { .. } => Some("`onnx run MODEL` runs the model on other inputs".to_owned()),
             Self::NoSamples => Some("`--seed 0 --samples 8` generates inputs".to_owned()),
             _ => None,
@@ -103,6 +117,36 @@ fn read_ranges(path: &Path) -> Result<Ranges, Failure> {
     Ranges::parse(&text).map_err(|error| Failure::from(error).about(&shown(&name)))
 }
 
+/// Warns of ranges of values that the model does not have, and fails if it has none of them.
+fn check_names(loaded: &Loaded, ranges: &Ranges, file: &str, out: &Out) -> Result<(), Failure> {
+    let model = &loaded.model;
+    let values = model.all_graphs().flat_map(|graph| {
+        let made =
+            model.nodes(graph).flat_map(move |node| model.node(node).outputs().iter().copied().flatten());
+        model.graph(graph).inputs().iter().copied().chain(made)
+    });
+    let known: HashSet<&str> = values.map(|value| model.str(model.value(value).name())).collect();
+    let unknown: Vec<&str> =
+        ranges.iter().map(|(name, _)| name).filter(|name| !known.contains(name)).collect();
+    let Some(first) = unknown.first() else { return Ok(()) };
+    let file = shown(file);
+    if unknown.len() == ranges.iter().len() {
+        return Err(Failure::new(format_args!(
+            "{file}: the model has none of the values, such as `{}`",
+            shown(first)
+        ))
+        .help("are the ranges of another model? `--save-ranges FILE` writes those of this one"));
+    }
+    let names: Vec<String> = unknown.iter().take(5).map(|name| format!("`{}`", shown(name))).collect();
+    let more = unknown.len() - names.len();
+    let more = if more > 0 { format!(" and {more} others") } else { String::new() };
+    out.warning(
+        &format!("{file}: the model has no values {}{more}: their ranges are not used", names.join(", ")),
+        None,
+    );
+    Ok(())
+}
+
 /// Quantizes a model. Returns what was done, for programs.
 pub(super) fn quantize(
     loaded: &mut Loaded,
@@ -112,8 +156,11 @@ pub(super) fn quantize(
     progress: &Progress,
     out: &mut Out,
 ) -> Result<Value, Failure> {
-    let table = table(&args.target)?;
+    let table = table(args.target.as_deref().unwrap_or("generic"))?;
     let known = args.calibration.ranges.as_deref().map(read_ranges).transpose()?;
+    if let (Some(ranges), Some(path)) = (&known, &args.calibration.ranges) {
+        check_names(loaded, ranges, &path.display().to_string(), out)?;
+    }
     let (model, done, samples) = work(loaded, args, (&table, registry), known, (to, budget), out)?;
     loaded.model = model;
     progress.aside(|| describe(&done, to, args, out));
@@ -160,6 +207,7 @@ fn work(
         .with_samples(is_given.then_some(samples))
         .with_method(method(args))
         .with_budget(budget)
+        .with_keep_biases(calibration.keep_biases)
         .with_operators(args.form == QuantizedForm::Operator)
         .with_measure(args.measure)
         .with_losses(args.losses);
@@ -193,10 +241,13 @@ const fn inputs(args: &QuantizeArgs) -> &'static str {
 
 const fn method(args: &QuantizeArgs) -> Method {
     match args.calibration.method {
-        CalibrationMethod::Minmax => Method::MinMax,
-        CalibrationMethod::Percentile => Method::Percentile(args.calibration.percentile),
-        CalibrationMethod::Entropy => Method::Entropy,
-        CalibrationMethod::Mse => Method::Mse,
+        None | Some(CalibrationMethod::Minmax) => Method::MinMax,
+        Some(CalibrationMethod::Percentile) => Method::Percentile(match args.calibration.percentile {
+            Some(percentile) => percentile,
+            None => 99.999,
+        }),
+        Some(CalibrationMethod::Entropy) => Method::Entropy,
+        Some(CalibrationMethod::Mse) => Method::Mse,
     }
 }
 
@@ -240,6 +291,9 @@ fn describe(done: &Calibrated, to: ElemType, args: &QuantizeArgs, out: &Out) {
     for (op, name, reason) in &report.stay {
         out.detail(2, &format!("{} of `{}`: {}", shown(op), shown(name), reason.text()));
     }
+    if let Some(correction) = &report.correction {
+        out.details_of_summary(&correction_line(correction));
+    }
     if args.losses {
         out.details_of_summary(&table_of_losses(&done.losses));
     }
@@ -253,6 +307,18 @@ fn describe(done: &Calibrated, to: ElemType, args: &QuantizeArgs, out: &Out) {
     }
     if let Some(measured) = &done.effect.measured {
         out.details_of_summary(&format!("{}\n", error_line(measured, inputs(args))));
+    }
+}
+
+/// What the correction of biases did.
+fn correction_line(correction: &Correction) -> String {
+    let biases = grouped(correction.biases as u64);
+    let biases = format!("{biases} {}", if correction.biases == 1 { "bias" } else { "biases" });
+    let (before, after) = (correction.before, correction.after);
+    if correction.is_applied() {
+        format!("{biases} corrected: {before:.1} -> {after:.1} dB\n")
+    } else {
+        format!("{biases} not corrected: the outputs would have {after:.1} dB, not {before:.1}\n")
     }
 }
 

@@ -12,7 +12,7 @@ use onnx_schema::Registry;
 use onnx_types::tensor::DataSource;
 use onnx_types::{ElemType, Execution};
 
-use crate::args::{Changed, QuantizeArgs, QuantizedForm};
+use crate::args::{CalibrationMethod, Changed, QuantizeArgs, QuantizedForm};
 use crate::exit::{Failure, LibraryError, Outcome};
 use crate::input::{Loaded, display_name, load_to_copy};
 use crate::number_formats::{GENERATED_INPUTS, error_line, report};
@@ -20,6 +20,7 @@ use crate::ops::documents;
 use crate::output::{Out, shown};
 use crate::precondition::require_valid_nodes;
 use crate::progress::Progress;
+use crate::report::is_same_place;
 use crate::selection::Context;
 use crate::size::{grouped, plural};
 use crate::{other_tools, store, weights};
@@ -27,7 +28,7 @@ use crate::{other_tools, store, weights};
 impl LibraryError for QuantizeError {
     fn help(&self) -> Option<String> {
         match self {
-            Self::Type(_) => Some(format!("types: {}", types().join(", "))),
+            Self::Type(_) => Some(format!("types: {}", types(is_any).join(", "))),
             Self::Version { needed, .. } => {
                 Some(format!("`onnx convert MODEL --opset {needed} -o NEW` first"))
             }
@@ -45,18 +46,106 @@ impl LibraryError for QuantizeError {
     }
 }
 
-/// The names of the types to which weights are quantized.
-fn types() -> Vec<String> {
+/// The names of the types of quantized numbers that have a property.
+fn types(is_taken: impl Fn(ElemType) -> bool) -> Vec<String> {
     ElemType::all()
-        .filter(|&elem| onnx_quantize::is_quantized_type(elem))
+        .filter(|&elem| onnx_quantize::is_quantized_type(elem) && is_taken(elem))
         .map(|elem| elem.to_string())
         .collect()
+}
+
+const fn is_any(_: ElemType) -> bool {
+    true
+}
+
+/// Refuses a type that the kind of quantization does not have, before the model is read.
+fn check_type(args: &QuantizeArgs, to: ElemType) -> Result<(), Failure> {
+    let bits = to.bits().unwrap_or_default();
+    let (what, known) = match (args.weights_only, args.form) {
+        (true, QuantizedForm::Qdq) => return Ok(()),
+        (true, QuantizedForm::Operator) if matches!(to.name(), "int4" | "uint4" | "int8" | "uint8") => {
+            return Ok(());
+        }
+        (true, QuantizedForm::Operator) => {
+            ("weights of `MatMulNBits`", "int4, uint4, int8, uint8".to_owned())
+        }
+        (false, _) if args.dynamic && matches!(to.name(), "int8" | "uint8") => return Ok(()),
+        (false, _) if args.dynamic => ("weights of dynamic quantization", "int8, uint8".to_owned()),
+        (false, _) if bits >= 8 => return Ok(()),
+        (false, _) => ("activations", types(|elem| elem.bits() >= Some(8)).join(", ")),
+    };
+    Err(Failure::new(format_args!("{what} are not quantized to {to}"))
+        .help(format!("types: {known}; with `--weights-only` alone also {}", types(is_any).join(", "))))
+}
+
+/// Refuses options that would have no effect.
+fn refuse_idle(args: &QuantizeArgs) -> Result<(), Failure> {
+    let calibration = &args.calibration;
+    let is_static = !args.weights_only && !args.dynamic;
+    let has_runs = calibration.calibrate.is_some() || calibration.seed.is_some();
+    let is_measured = args.measure || args.budget.is_some();
+    let idle = [
+        (
+            args.weights_only && args.target.is_some() && args.form == QuantizedForm::Qdq,
+            "--target",
+            "`--weights-only`: no operator computes with quantized numbers",
+            "leave it out, or add `--form operator`",
+        ),
+        (
+            !is_static && calibration.seed.is_some() && !is_measured,
+            "--seed",
+            "this: the model does not run",
+            "leave it out, or add `--measure`",
+        ),
+        (
+            is_static && calibration.method.is_some() && !has_runs,
+            "--method",
+            "ranges of a file alone",
+            "add `--calibrate DIR`, or generated inputs with `--seed 0`",
+        ),
+        (
+            calibration.percentile.is_some() && calibration.method != Some(CalibrationMethod::Percentile),
+            "--percentile",
+            "another method",
+            "add `--method percentile`",
+        ),
+        (
+            calibration.keep_biases && !has_runs,
+            "--keep-biases",
+            "ranges of a file alone: biases are corrected with the runs of a calibration",
+            "leave it out",
+        ),
+    ];
+    match idle.into_iter().find(|(is_idle, ..)| *is_idle) {
+        Some((_, option, what, help)) => {
+            Err(Failure::new(format_args!("`{option}` is not for {what}")).help(help))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Refuses to write the ranges over the model, its weights or the report.
+fn refuse_one_place(args: &QuantizeArgs) -> Result<(), Failure> {
+    let Some(ranges) = args.calibration.save_ranges.as_deref() else { return Ok(()) };
+    let in_place = args.in_place.in_place.then_some(&args.input_file);
+    let output = args.output.output_file.as_ref().or(in_place);
+    let report = args.output.report.file.as_ref();
+    if output.into_iter().chain(report).any(|other| is_same_place(ranges, other)) {
+        return Err(Failure::new(
+            "`--save-ranges` takes the name of a file that is not the output or the report",
+        )
+        .help("name another file: `--save-ranges FILE`"));
+    }
+    Ok(())
 }
 
 pub(crate) fn run(args: &QuantizeArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let to = elem(&args.to)?;
     let budget = args.budget.as_deref().map(budget).transpose()?;
+    check_type(args, to)?;
+    refuse_idle(args)?;
     activations::refuse(args)?;
+    refuse_one_place(args)?;
     let in_place = args.in_place.in_place;
     let changed = Changed { path: &args.input_file, from: args.input.from, in_place };
     let placement = args.output.placement(Some(&changed), &args.external, out)?;
@@ -91,7 +180,7 @@ pub(crate) fn run(args: &QuantizeArgs, out: &mut Out) -> Result<Outcome, Failure
 fn elem(text: &str) -> Result<ElemType, Failure> {
     let known = ElemType::all().find(|elem| elem.to_string() == text);
     known.filter(|&elem| onnx_quantize::is_quantized_type(elem)).ok_or_else(|| {
-        let help = format!("types: {}", types().join(", "));
+        let help = format!("types: {}", types(is_any).join(", "));
         let help = other_tools::half(text)
             .map_or(help, |option| format!("`onnx convert MODEL {option} -o NEW` changes the whole model"));
         Failure::new(format_args!("numbers are not quantized to `{}`", shown(text))).help(help)
@@ -155,7 +244,7 @@ fn blocks(
     registry: &Registry,
     to: ElemType,
 ) -> Result<Done, Failure> {
-    if args.target != "onnxruntime" {
+    if args.target.as_deref() != Some("onnxruntime") {
         return Err(Failure::new("only onnxruntime has an operator with quantized weights, `MatMulNBits`")
             .help("add `--target onnxruntime`, or leave `--form operator` out"));
     }

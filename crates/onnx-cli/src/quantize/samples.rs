@@ -22,6 +22,14 @@ impl<'a> FileSamples<'a> {
             return Err(Failure::not_readable(format_args!("`{}` does not exist", path.display()))
                 .help("name a directory with inputs: `input_0.pb`, or NAME.npy for the input NAME"));
         }
+        let is_archive = path.extension().is_some_and(|extension| extension == "npz");
+        if !path.is_dir() && !is_archive {
+            return Err(Failure::new(format_args!(
+                "`{}` is not a directory or an archive `.npz`",
+                path.display()
+            ))
+            .help("name a directory with inputs: `input_0.pb`, or NAME.npy for the input NAME"));
+        }
         let mut samples = Vec::new();
         if path.is_dir() {
             let failed = |error| Failure::not_readable(format_args!("{}: {error}", path.display()));
@@ -45,7 +53,12 @@ impl<'a> FileSamples<'a> {
 
     fn read(&self, index: usize) -> Result<Given, Failure> {
         let Some(path) = self.samples.get(index) else { return Ok(Given::new()) };
-        let given = read_feeds(path, self.loaded)?;
+        let given = read_feeds(path, self.loaded).map_err(|failure| {
+            // The advice is about an option of `onnx run`.
+            let is_of_run = failure.help.as_deref().is_some_and(|help| help.contains("--feed "));
+            let help = "a sample has files `input_K.pb`, or NAME.npy for the input NAME";
+            if is_of_run { failure.help(help) } else { failure }
+        })?;
         let missing = missing(&self.loaded.model, &given);
         if let Some(name) = missing.first() {
             let name = crate::output::shown(name);

@@ -220,7 +220,9 @@ fn ranges_are_kept_in_a_file() {
             .replace(line, "    \"unused\": [0, 1],\n    \"x\": [-100.0, 100.0],")
             .replace(",\n  }", "\n  }"),
     );
-    onnx(&folder, "quantize in.onnxtxt --to uint8 --ranges wide.json -o c.onnxtxt").exits(0);
+    onnx(&folder, "quantize in.onnxtxt --to uint8 --ranges wide.json -o c.onnxtxt")
+        .exits(0)
+        .says("wide.json: the model has no values `unused`: their ranges are not used");
     assert!(
         text_of(&folder, "c.onnxtxt").contains("x_scale = raw {0.784"),
         "{}",
@@ -233,6 +235,25 @@ fn ranges_are_kept_in_a_file() {
         .says("--save-ranges");
     onnx(&folder, "quantize in.onnxtxt --to uint8 --ranges no.json").exits(2).says("no.json");
     onnx(&folder, "quantize in.onnxtxt --to uint8 --ranges r.json --measure").exits(2).says("--seed 0");
+    folder.put(
+        "other.json",
+        "{\"schema\": \"onnx-ranges/1\", \"ranges\": {\"left\": [0, 1], \"right\": [0, 1]}}",
+    );
+    onnx(&folder, "quantize in.onnxtxt --to uint8 --seed 0 --ranges other.json")
+        .exits(2)
+        .says("other.json: the model has none of the values, such as `left`")
+        .says("--save-ranges FILE");
+    // The ranges do not take the place of another output, and nothing is written.
+    for arguments in [
+        "--save-ranges d.onnxtxt -o d.onnxtxt",
+        "--save-ranges ./d.onnxtxt -o d.onnxtxt",
+        "--save-ranges d.json --report d.json -o d.onnxtxt",
+    ] {
+        onnx(&folder, &format!("quantize in.onnxtxt --to uint8 --seed 0 {arguments}"))
+            .exits(2)
+            .says("`--save-ranges` takes the name of a file that is not the output or the report");
+        assert!(!folder.path().join("d.onnxtxt").exists());
+    }
     // The model is not replaced by ranges.
     onnx(&folder, "quantize in.onnxtxt --to uint8 --seed 0 --save-ranges in.onnxtxt -o c.onnxtxt").exits(2);
     assert_eq!(text_of(&folder, "in.onnxtxt"), NETWORK);
@@ -278,6 +299,107 @@ fn calibrations_that_are_impossible_name_the_way_out() {
         .says("1 of 1 node that could compute with int8");
     folder.put("old.onnxtxt", NETWORK.replace("\"\": 21", "\"\": 9"));
     onnx(&folder, "quantize old.onnxtxt --to int8 --seed 0").exits(2).says("onnx convert MODEL --opset 10");
+}
+
+#[test]
+fn options_without_an_effect_are_refused() {
+    let folder = Folder::with("in.onnxtxt", NETWORK);
+    for (arguments, option, help) in [
+        ("quantize in.onnxtxt --to int8 --weights-only --target nowhere", "--target", "leave it out"),
+        ("quantize in.onnxtxt --to int8 --weights-only --target tensorrt", "--target", "--form operator"),
+        ("quantize in.onnxtxt --to int8 --dynamic --target nowhere", "--target", "--dynamic"),
+        ("quantize in.onnxtxt --to int8 --weights-only --method mse", "--method", "--weights-only"),
+        ("quantize in.onnxtxt --to int8 --dynamic --method mse", "--method", "--dynamic"),
+        ("quantize in.onnxtxt --to int8 --weights-only --seed 3", "--seed", "--measure"),
+        ("quantize in.onnxtxt --to int8 --dynamic --seed 3", "--seed", "--measure"),
+        ("quantize in.onnxtxt --to int8 --dynamic --measure --seed 3 --samples 2", "--samples", "--dynamic"),
+        ("quantize in.onnxtxt --to int8 --seed 0 --percentile 99", "--method", "--percentile"),
+        (
+            "quantize in.onnxtxt --to int8 --seed 0 --percentile 99 --method mse",
+            "--percentile",
+            "--method percentile",
+        ),
+        ("quantize in.onnxtxt --to int8 --ranges r.json --method mse", "--method", "--calibrate DIR"),
+        (
+            "quantize in.onnxtxt --to int8 --ranges r.json --keep-biases",
+            "--keep-biases",
+            "leave it out",
+        ),
+        (
+            "quantize in.onnxtxt --to int8 --weights-only --keep-biases",
+            "--keep-biases",
+            "--weights-only",
+        ),
+        ("convert in.onnxtxt --float16 --without-run --seed 1", "--seed", "--without-run"),
+        ("convert in.onnxtxt --dequantize --seed 1", "--seed", "--dequantize"),
+        ("convert in.onnxtxt --dequantize --keep-io", "--keep-io", "--float16"),
+        ("convert in.onnxtxt --dequantize --except Conv()", "--except", "--float16"),
+    ] {
+        onnx(&folder, arguments).exits(2).says(option).says(help);
+    }
+    for arguments in [
+        "--weights-only --seed 3 --measure",
+        "--weights-only --seed 3 --budget snr=10",
+        "--dynamic --seed 3 --measure",
+    ] {
+        onnx(&folder, &format!("quantize in.onnxtxt --to int8 {arguments}")).exits(0);
+    }
+}
+
+/// The types that an error lists are those of what was requested.
+#[test]
+fn types_are_those_of_the_kind_of_quantization() {
+    let folder = Folder::with("in.onnxtxt", NETWORK);
+    for arguments in ["--to int4 --seed 0", "--to uint2 --ranges r.json"] {
+        onnx(&folder, &format!("quantize in.onnxtxt {arguments}"))
+            .exits(2)
+            .says("activations are not quantized to")
+            .says("types: uint8, int8, uint16, int16, ")
+            .says("`--weights-only` alone");
+    }
+    onnx(&folder, "quantize in.onnxtxt --to int16 --dynamic").exits(2).says("types: int8, uint8;");
+    onnx(&folder, "quantize in.onnxtxt --to int16 --weights-only --form operator --target onnxruntime")
+        .exits(2)
+        .says("types: int4, uint4, int8, uint8;");
+}
+
+#[test]
+fn biases_are_corrected() {
+    let network = NETWORK.replace("x, k, b", "a, k, b").replace("   c = Conv", "   a = Abs (x)\n   c = Conv");
+    let folder = Folder::with("in.onnxtxt", &network);
+    let arguments = "quantize in.onnxtxt --to int16 --weight-type int4 --seed 0 --except MatMul()";
+    onnx(&folder, &format!("{arguments} -o out.onnxtxt")).exits(0).says("1 bias corrected: ").says(" dB");
+    assert!(text_of(&folder, "out.onnxtxt").contains("b_corrected"));
+    onnx(&folder, &format!("{arguments} --format json"))
+        .exits(0)
+        .says("\"correction\":{")
+        .says("\"applied\":true");
+    onnx(&folder, &format!("{arguments} --keep-biases -o out.onnxtxt")).exits(0).lacks("corrected");
+    assert!(!text_of(&folder, "out.onnxtxt").contains("b_corrected"));
+}
+
+#[test]
+fn calibrations_that_fail_name_the_way_out() {
+    let folder = Folder::with("in.onnxtxt", NETWORK);
+    onnx(&folder, "quantize in.onnxtxt --to int8 --seed 0 --limit run_steps=5")
+        .exits(3)
+        .says("`--limit run_steps=N`");
+    folder.put("inputs.txt", "1 2 3");
+    onnx(&folder, "quantize in.onnxtxt --to int8 --calibrate inputs.txt")
+        .exits(2)
+        .says("is not a directory or an archive `.npz`")
+        .says("NAME.npy")
+        .lacks("--feed");
+    folder.put("folder/x.npy/inside", "");
+    onnx(&folder, "quantize in.onnxtxt --to int8 --calibrate folder")
+        .exits(2)
+        .says("NAME.npy")
+        .lacks("--feed");
+    folder
+        .put("nan.onnxtxt", NETWORK.replace("c = Conv (x", "z = Sub (x, x)\n n = Div (z, z)\n c = Conv (n"));
+    onnx(&folder, "quantize nan.onnxtxt --to int8 --seed 0 --target onnxruntime")
+        .exits(2)
+        .says("the numbers of all values are not finite");
 }
 
 #[test]

@@ -64,6 +64,13 @@ impl Run {
         assert!(self.out.contains(text) || self.err.contains(text), "{text}\n{}\n{}", self.out, self.err);
         self
     }
+
+    /// The same, if neither stream holds the text.
+    #[track_caller]
+    pub(crate) fn lacks(self, text: &str) -> Self {
+        assert!(!self.out.contains(text) && !self.err.contains(text), "{text}\n{}\n{}", self.out, self.err);
+        self
+    }
 }
 
 /// The command with its arguments, in surroundings that do not depend on those of the test.

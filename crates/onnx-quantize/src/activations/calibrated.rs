@@ -24,6 +24,8 @@ pub struct Calibration<'a> {
     pub method: Method,
     /// The least ratio of signal to noise of each output on the inputs, in decibels.
     pub budget: Option<f64>,
+    /// Whether biases stay as they are. Otherwise, they are [corrected](StaticOptions::correction) on the inputs.
+    pub keep_biases: bool,
     /// Whether operators that take quantized numbers are used.
     pub operators: bool,
     /// Whether the outputs are compared on the inputs.
@@ -38,6 +40,7 @@ onnx_types::option_setters! {
         with_samples => samples: Option<&'a dyn Samples>,
         with_method => method: Method,
         with_budget => budget: Option<f64>,
+        with_keep_biases => keep_biases: bool,
         with_operators => operators: bool,
         with_measure => measure: bool,
         with_losses => losses: bool,
@@ -106,6 +109,10 @@ pub fn quantize_calibrated(
     }
     let mut result = model.clone();
     let budget = calibration.budget.map(|snr| Budget { snr, samples });
+    let options = &options
+        .clone()
+        .with_correction(calibration.samples.filter(|_| !calibration.keep_biases))
+        .with_quantized_results(calibration.operators);
     let report = quantize_static(&mut result, to, &ranges, budget, options)?;
     let form = match calibration.operators {
         true => Some(use_operators(&mut result, options.table, options.registry, options.data)?),

@@ -198,6 +198,9 @@ impl Work<'_> {
             .filter(|candidate| candidate.scales == Scales::Own)
             .filter_map(|candidate| Place::find(model, candidate))
             .collect();
+        if places.is_empty() {
+            return Ok((model.clone(), 0));
+        }
         let means = self.means(model, &places, samples)?;
         let (mut corrected, mut count) = (model.clone(), 0);
         for place in &places {
