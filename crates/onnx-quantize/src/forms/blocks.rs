@@ -3,7 +3,7 @@
 use std::fmt;
 
 use onnx_eval::compare::Noise;
-use onnx_ir::{AttrValue, Callee, Model, NodeId, OpsetImport, Position, ValueId};
+use onnx_ir::{AttrValue, Callee, Model, NodeId, OpsetImport, Position};
 use onnx_schema::{Registry, op};
 use onnx_types::tensor::{DataSource, NoData, Tensor};
 use onnx_types::{ElemType, Execution};
@@ -98,7 +98,7 @@ pub fn quantize_blocks(
         let record = model.node(node);
         let is_product =
             record.is(op::MAT_MUL) && matches!(model.callee(node, options.registry), Callee::Standard(_));
-        let (Some(a), Some(b)) = (record.input(0), record.input(1)) else { continue };
+        let (Some(_), Some(b)) = (record.input(0), record.input(1)) else { continue };
         let Some(tensor) = dense_constant(model, b).filter(|tensor| is_product && tensor.rank() == 2) else {
             continue;
         };
@@ -108,7 +108,7 @@ pub fn quantize_blocks(
         let packed = packed.map_err(|reason| QuantizeError::Weight { tensor: name.clone(), reason })?;
         let Some(packed) = packed else { continue };
         weights.push(packed.weight(name.clone(), tensor));
-        place(&mut result, node, a, &name, packed)?;
+        place(&mut result, node, &name, packed)?;
     }
     if !weights.is_empty() {
         import(&mut result);
@@ -214,13 +214,9 @@ fn put(bytes: &mut [u8], bit: usize, code: u8) {
 }
 
 /// Puts a `MatMulNBits` in the place of a node.
-fn place(
-    model: &mut Model,
-    node: NodeId,
-    a: ValueId,
-    name: &str,
-    packed: Packed,
-) -> Result<(), QuantizeError> {
+fn place(model: &mut Model, node: NodeId, name: &str, packed: Packed) -> Result<(), QuantizeError> {
+    // The result of another product that was replaced is another value by now.
+    let Some(a) = model.node(node).input(0) else { return Ok(()) };
     let codes = add_constant(model, &format!("{name}_quantized"), packed.codes)?;
     let mut inputs = vec![a, codes, add_constant(model, &format!("{name}_scale"), packed.scales)?];
     if let Some(zeros) = packed.zeros {

@@ -164,6 +164,11 @@ fn products_in_a_row_are_quantized() {
     assert_eq!(report.quantized.iter().map(|(_, count)| count).sum::<usize>(), 3);
     assert_eq!(ops(&after).iter().filter(|op| *op == "DynamicQuantizeLinear").count(), 3);
     assert!(snr(&before, &after, &registry()) > 30.0);
+    let mut after = before.clone();
+    let registry = registry();
+    quantize_blocks(&mut after, ElemType::Uint8, &BlockOptions::default().with_registry(&registry)).unwrap();
+    assert_eq!(ops(&after), ["MatMulNBits", "MatMulNBits", "Gemm"]);
+    assert!(snr(&before, &after, &registry) > 30.0);
 }
 
 #[test]
