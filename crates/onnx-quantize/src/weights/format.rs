@@ -74,22 +74,9 @@ impl Format {
 
     /// A tensor of quantized numbers.
     pub(crate) fn tensor(&self, dims: &[i64], numbers: &[f32]) -> Result<Tensor, TensorFault> {
-        let mut bytes: Vec<u8> = Vec::with_capacity(numbers.len());
-        match self.bits {
-            16 => numbers.iter().for_each(|&number| bytes.extend((number as i32 as u16).to_le_bytes())),
-            8 => bytes.extend(numbers.iter().map(|&number| self.code(number))),
-            bits => {
-                let in_byte = (8 / bits) as usize;
-                for group in numbers.chunks(in_byte) {
-                    let mask = (1_u8 << bits) - 1;
-                    let pack = |byte: u8, (place, &number): (u32, &f32)| {
-                        byte | ((self.code(number) & mask) << (place * bits))
-                    };
-                    bytes.push((0..).zip(group).fold(0, pack));
-                }
-            }
-        }
-        Tensor::from_raw(self.elem, dims.iter().copied(), bytes)
+        let mut codes = Codes::new(self, numbers.len());
+        numbers.iter().for_each(|&number| codes.push(number));
+        codes.finish(dims)
     }
 
     /// The low bits of the code of a number.
@@ -100,6 +87,45 @@ impl Format {
             ElemType::Float4E2M1 => F4E2M1::from_f32(number).to_bits(),
             _ => number as i32 as u8,
         }
+    }
+}
+
+/// The codes of quantized numbers, packed as they arrive: a list of the numbers would be eight times as large.
+struct Codes<'a> {
+    format: &'a Format,
+    bytes: Vec<u8>,
+    /// The byte that is not full, and the bits that it has.
+    open: (u8, u32),
+}
+
+impl<'a> Codes<'a> {
+    fn new(format: &'a Format, count: usize) -> Self {
+        let bytes = Vec::with_capacity((count.saturating_mul(format.bits as usize)).div_ceil(8));
+        Self { format, bytes, open: (0, 0) }
+    }
+
+    fn push(&mut self, number: f32) {
+        match self.format.bits {
+            16 => self.bytes.extend((number as i32 as u16).to_le_bytes()),
+            8 => self.bytes.push(self.format.code(number)),
+            bits => {
+                let mask = (1_u8 << bits) - 1;
+                let (byte, filled) = self.open;
+                let byte = byte | ((self.format.code(number) & mask) << filled);
+                self.open = (byte, filled + bits);
+                if filled + bits >= 8 {
+                    self.bytes.push(byte);
+                    self.open = (0, 0);
+                }
+            }
+        }
+    }
+
+    fn finish(mut self, dims: &[i64]) -> Result<Tensor, TensorFault> {
+        if self.open.1 > 0 {
+            self.bytes.push(self.open.0);
+        }
+        Tensor::from_raw(self.format.elem, dims.iter().copied(), self.bytes)
     }
 }
 
@@ -145,15 +171,48 @@ impl Layout {
         if self.is_shared { blocks } else { self.outer * blocks * self.inner }
     }
 
-    /// The scale of an element.
-    pub(crate) const fn scale_of(&self, element: usize) -> usize {
-        let (inner, rest) = (element % self.inner, element / self.inner);
-        let block = (rest % self.size) / self.block;
-        if self.is_shared {
-            return block;
-        }
-        let blocks = self.size.div_ceil(self.block);
-        ((rest / self.size) * blocks + block) * self.inner + inner
+    /// The elements in order, in runs.
+    fn runs(&self) -> impl Iterator<Item = Run> {
+        let Self { outer, size, inner, block, is_shared } = *self;
+        let blocks = size.div_ceil(block);
+        // Elements of a block follow each other if nothing is behind the axis.
+        let (step, len_of) = if inner == 1 { (block, block) } else { (1, inner) };
+        (0..outer).flat_map(move |before| {
+            (0..size).step_by(step).map(move |index| {
+                let first = if is_shared { 0 } else { before * blocks };
+                let scale = (first + index / block) * if is_shared { 1 } else { inner };
+                let len = if inner == 1 { len_of.min(size - index) } else { len_of };
+                Run {
+                    start: (before * size + index) * inner,
+                    len,
+                    scale,
+                    advance: usize::from(!is_shared && inner > 1),
+                }
+            })
+        })
+    }
+}
+
+/// Elements that follow each other.
+struct Run {
+    start: usize,
+    len: usize,
+    /// The scale of the first element.
+    scale: usize,
+    /// What the number of the scale grows by from one element to the next.
+    advance: usize,
+}
+
+impl Run {
+    /// The elements of the run with the numbers of their scales.
+    fn of<'a>(&self, numbers: &'a [f32]) -> impl Iterator<Item = (usize, f32)> + 'a {
+        let numbers = numbers.get(self.start..).unwrap_or_default();
+        let (scale, advance) = (self.scale, self.advance);
+        numbers
+            .iter()
+            .take(self.len)
+            .enumerate()
+            .map(move |(index, &number)| (scale + index * advance, number))
     }
 }
 
@@ -190,12 +249,16 @@ pub(crate) fn quantize_with(
     let view = tensor.view::<f32>(data)?;
     let numbers = view.to_slice()?;
     let mut ranges = vec![(f32::INFINITY, f32::NEG_INFINITY); layout.scales()];
-    for (element, &number) in numbers.iter().enumerate() {
-        if !number.is_finite() {
-            return Ok(None);
+    for run in layout.runs() {
+        for (scale, number) in run.of(&numbers) {
+            let range = &mut ranges[scale];
+            // A number that is not finite makes an end of the range that is not.
+            *range = (least_of(range.0, number), greatest_of(range.1, number));
         }
-        let range = &mut ranges[layout.scale_of(element)];
-        *range = (range.0.min(number), range.1.max(number));
+    }
+    let is_finite = |(least, greatest): &(f32, f32)| least.is_finite() && greatest.is_finite();
+    if !numbers.is_empty() && !ranges.iter().all(is_finite) {
+        return Ok(None);
     }
     let mut parameters: Vec<(f32, f32)> =
         ranges.iter().map(|&range| format.parameters(range, symmetric)).collect();
@@ -205,7 +268,17 @@ pub(crate) fn quantize_with(
         let least = if is_one { Some(greatest) } else { least.get(index).copied() };
         *scale = scale.max(least.unwrap_or(0.0));
     }
-    quantize_to(tensor, format, layout, &parameters, data)
+    Ok(Some(quantized(&numbers, tensor.dims(), format, layout, &parameters)?))
+}
+
+/// The smaller one of two numbers, or the one that is not a number.
+const fn least_of(a: f32, b: f32) -> f32 {
+    if b < a || b.is_nan() { b } else { a }
+}
+
+/// The greater one of two numbers, or the one that is not a number.
+const fn greatest_of(a: f32, b: f32) -> f32 {
+    if b > a || b.is_nan() { b } else { a }
 }
 
 /// Quantizes a tensor of `float` with given scales and zero points; `None` if it has a number that is not finite.
@@ -218,26 +291,39 @@ pub(crate) fn quantize_to(
 ) -> Result<Option<Quantized>, TensorError> {
     let view = tensor.view::<f32>(data)?;
     let numbers = view.to_slice()?;
-    let mut quantized = Vec::with_capacity(numbers.len());
+    if numbers.iter().any(|number| !number.is_finite()) {
+        return Ok(None);
+    }
+    Ok(Some(quantized(&numbers, tensor.dims(), format, layout, parameters)?))
+}
+
+/// Quantizes finite numbers.
+fn quantized(
+    numbers: &[f32],
+    dims: &[i64],
+    format: &Format,
+    layout: &Layout,
+    parameters: &[(f32, f32)],
+) -> Result<Quantized, TensorFault> {
+    let mut codes = Codes::new(format, numbers.len());
     let mut sums = Noise::default();
-    for (element, &number) in numbers.iter().enumerate() {
-        let &(scale, zero) = parameters.get(layout.scale_of(element)).unwrap_or(&(1.0, 0.0));
-        if !number.is_finite() {
-            return Ok(None);
+    for run in layout.runs() {
+        for (scale, number) in run.of(numbers) {
+            let &(scale, zero) = parameters.get(scale).unwrap_or(&(1.0, 0.0));
+            let code = format.quantize(number, scale, zero);
+            sums.add(f64::from(number), f64::from((code - zero) * scale));
+            codes.push(code);
         }
-        let code = format.quantize(number, scale, zero);
-        sums.add(f64::from(number), f64::from((code - zero) * scale));
-        quantized.push(code);
     }
     let zeros: Vec<f32> = parameters.iter().map(|&(_, zero)| zero).collect();
     let has_zeros = zeros.iter().any(|&zero| zero != 0.0);
-    Ok(Some(Quantized {
-        tensor: format.tensor(tensor.dims(), &quantized)?,
+    Ok(Quantized {
+        tensor: codes.finish(dims)?,
         scales: parameters.iter().map(|&(scale, _)| scale).collect(),
         zeros: if has_zeros { zeros } else { Vec::new() },
         max_error: sums.max_error,
         snr: sums.ratio().unwrap_or(f64::NEG_INFINITY),
-    }))
+    })
 }
 
 #[cfg(test)]
@@ -257,13 +343,28 @@ mod tests {
 
     #[test]
     fn scales_are_for_blocks_and_axes() {
+        // The elements of [2, 5, 3] are their own numbers, so that their order is seen.
+        let numbers: Vec<f32> = (0..30_u16).map(f32::from).collect();
+        let scales = |layout: &Layout| -> Vec<usize> {
+            let all: Vec<(usize, f32)> =
+                layout.runs().flat_map(|run| run.of(&numbers).collect::<Vec<_>>()).collect();
+            assert!(all.iter().map(|&(_, number)| number).eq(numbers.iter().copied()));
+            all.into_iter().map(|(scale, _)| scale).collect()
+        };
+        let wanted = |of: &dyn Fn(usize, usize, usize) -> usize| -> Vec<usize> {
+            (0..30).map(|element| of(element / 15, element / 3 % 5, element % 3)).collect()
+        };
         let blocked = Layout::blocked(&[2, 5, 3], 1, 2);
         assert_eq!(blocked.scales(), 2 * 3 * 3);
-        // Element [1, 4, 2] is in the last block, which has one element.
-        assert_eq!(blocked.scale_of(29), 17);
+        assert_eq!(scales(&blocked), wanted(&|outer, index, inner| (outer * 3 + index / 2) * 3 + inner));
+        let last = Layout::blocked(&[2, 5, 3], 2, 2);
+        assert_eq!(last.scales(), 2 * 5 * 2);
+        assert_eq!(scales(&last), wanted(&|outer, index, inner| (outer * 5 + index) * 2 + inner / 2));
         let axis = Layout::per_axis(&[2, 5, 3], 1);
-        assert_eq!((axis.scales(), axis.scale_of(29), axis.scale_of(3)), (5, 4, 1));
-        assert_eq!((Layout::whole(30).scales(), Layout::whole(30).scale_of(29)), (1, 0));
+        assert_eq!((axis.scales(), scales(&axis)), (5, wanted(&|_, index, _| index)));
+        let axis = Layout::per_axis(&[2, 5, 3], 2);
+        assert_eq!((axis.scales(), scales(&axis)), (3, wanted(&|_, _, inner| inner)));
+        assert_eq!((Layout::whole(30).scales(), scales(&Layout::whole(30))), (1, vec![0; 30]));
     }
 
     #[test]
