@@ -14,7 +14,7 @@ const HELP: &str = "\
 cargo xtask conformance [--suite NAME] [--corpus PATH] [--backend PATH] [--models PATH] [--case ID] [--jobs N] [--list N]
 
   --suite NAME   only this suite: roundtrip, text, check, infer, models, execution,
-                 contrib, backend, smith, bodies, inline, convert, compose, passes, simplify, expand, eval,
+                 contrib, backend, smith, bodies, inline, convert, compose, passes, simplify, expand, eval, quantize,
                  models-eval, models-simplify, models-convert or runtime; or upstream, the reference's own tests
                  in Python, which has other arguments: --suite upstream --help
   --corpus PATH  recorded cases of the reference: a folder with manifest*.jsonl and blobs, or its archives
@@ -24,8 +24,8 @@ cargo xtask conformance [--suite NAME] [--corpus PATH] [--backend PATH] [--model
   --op NAME      in the suites infer and models: only what is found at nodes of this operator
   --trust-defaults  in the suite infer: initializers that are inputs, too, count as constants, as in the reference
   --runs FILE    in the suite execution: what tests/conformance/execute.py wrote down of runs of the cases
-  --count N      in the suites smith, passes, simplify, expand and eval: how many models are generated
-  --seed S       in the suites passes, simplify and eval: the seed of the first model; the others follow
+  --count N      in the suites smith, passes, simplify, expand, eval and quantize: how many models are generated
+  --seed S       in the suites passes, simplify, eval and quantize: the seed of the first model; the others follow
   --jobs N       look at N cases at once; as many as there are processors by default
   --list N       list up to N failures of each kind; 10 by default
   --program PATH the program `onnx`, which is asked the same questions; `cargo xtask conformance --cli` gives it

@@ -18,6 +18,7 @@ mod models_eval;
 mod models_simplify;
 mod observed;
 pub mod passes;
+pub mod quantize;
 mod real_models;
 pub mod roundtrip;
 mod runtime;
@@ -52,6 +53,7 @@ pub fn all() -> Result<Vec<Box<dyn Suite>>, String> {
         Box::new(expand::ExpandSuite::default()),
         Box::new(smith::SmithSuite::default()),
         Box::new(eval::EvalSuite::new()?),
+        Box::new(quantize::QuantizeSuite::new()?),
         Box::new(models_eval::ModelsEval::default()),
         Box::new(models_simplify::ModelsSimplify::default()),
         Box::new(models_convert::ModelsConvert::default()),

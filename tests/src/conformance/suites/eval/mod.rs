@@ -10,7 +10,7 @@
 //! `--count N` sets the number of models, `--seed S` the first seed.
 
 mod deviations;
-mod ours;
+pub(super) mod ours;
 mod peers;
 
 use bytes::Bytes;
@@ -129,8 +129,13 @@ impl Suite for EvalSuite {
 }
 
 impl EvalSuite {
+    /// Whether nothing can be compared, because there is no reference.
+    pub(super) fn is_absent(&self) -> bool {
+        self.reference.absent().is_some()
+    }
+
     /// Compares a run with inference and with the peers.
-    fn look(&self, model: &Model, sizes: &Sizes, run: &Run, outcome: &mut Outcome) {
+    pub(super) fn look(&self, model: &Model, sizes: &Sizes, run: &Run, outcome: &mut Outcome) {
         outcome.counts.push("runs".to_owned());
         outcome.counts.extend(run.is_complete.then(|| "runs to the end".to_owned()));
         inferred(model, sizes, run, outcome);

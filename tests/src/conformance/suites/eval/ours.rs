@@ -13,11 +13,11 @@ use onnx_types::{Dim, ElemType, Shape, Symbol, Type, TypeKind};
 
 /// The sizes of the dimension variables of the inputs.
 #[derive(PartialEq, Eq)]
-pub(super) struct Sizes(Vec<(Symbol, i64)>);
+pub(crate) struct Sizes(Vec<(Symbol, i64)>);
 
 impl Sizes {
     /// The first variable has the first size, and so on around.
-    pub(super) fn of(model: &Model, sizes: &[i64]) -> Self {
+    pub(crate) fn of(model: &Model, sizes: &[i64]) -> Self {
         let mut known: Vec<(Symbol, i64)> = Vec::new();
         for &input in model.graph(model.main_graph()).inputs() {
             for &dim in model.ty(input).and_then(|ty| ty.shape()).into_iter().flat_map(|shape| shape.dims()) {
@@ -76,13 +76,13 @@ impl Sizes {
 
 /// What our evaluator computes.
 #[derive(Default)]
-pub(super) struct Run {
+pub(crate) struct Run {
     /// Whether the model ran as a whole.
-    pub(super) is_complete: bool,
+    pub(crate) is_complete: bool,
     /// The values of the main graph: inputs, initializers, results.
     pub(super) values: HashMap<ValueId, Value>,
     /// The nodes of the main graph that fail on these values, with the reason.
-    pub(super) failed: HashMap<NodeId, String>,
+    pub(crate) failed: HashMap<NodeId, String>,
 }
 
 impl Run {
@@ -234,7 +234,7 @@ impl Observer for Collector<'_> {
 /// # Errors
 ///
 /// Returns an error if no inputs can be generated.
-pub(super) fn run(model: &Model, seed: u64, sizes: &Sizes) -> Result<Run, String> {
+pub(crate) fn run(model: &Model, seed: u64, sizes: &Sizes) -> Result<Run, String> {
     let sized = sizes.applied(model);
     let inference = infer(&sized, &InferOptions::default());
     let mut shapes = inference.shapes(&sized);
