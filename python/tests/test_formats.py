@@ -20,6 +20,7 @@ g (float[N,4] x, bool[N] mask) => (float[N,2] scores)
   scores = Softmax <axis = 0> (raised)
 }"""
 LAYER = "g (float[N,2] x) => (float[N,2] y) <float[2,2] w = {1, 2, 3, 4}> { p = MatMul (x, w) y = Relu (p) }"
+NETWORK = "g (float[N,2] x) => (float[N,2] z) <float[2,2] w = {1, 2, 3, 4}> { p = MatMul (x, w) y = Relu (p) z = MatMul (y, w) }"
 DATA = [{"x": numpy.array([[-1.0, 1.0]], "float32")}, {"x": numpy.array([[0.5, 2.0], [0.0, 0.25]], "float32")}]
 
 
@@ -62,15 +63,26 @@ def test_numbers_out_of_range_stay_wide():
 
 
 def test_calibration_on_data():
-    model = ox.parse(LAYER)
+    model = ox.parse(NETWORK)
     done = ox.quantize(model, "uint8", inputs=DATA, per_channel=True, measure=True, losses=True)
     assert done.model is model and ox.check(model).ok
-    assert operators(model) == {"DequantizeLinear": 3, "MatMul": 1, "QuantizeLinear": 2}
-    assert (done.kind, done.to, done.quantized, done.pairs, done.folded) == ("static", "uint8", [{"op": "MatMul", "nodes": 1}], 2, 1)
+    assert operators(model) == {"DequantizeLinear": 3, "MatMul": 2, "QuantizeLinear": 2}
+    assert (done.kind, done.to, done.quantized, done.pairs, done.folded) == ("static", "uint8", [{"op": "MatMul", "nodes": 2}], 2, 1)
     assert done.samples == 2 and done.ranges["x"] == [-1.0, 2.0]
     assert done.outputs[0]["elements"] == 6 and done.outputs[0]["snr"] > 30
     assert {value["name"] for value in done.values} == {"x", "y"} and all(value["snr"] > 30 for value in done.values)
-    assert repr(done).startswith("1 nodes and 1 weights in uint8, 16 -> ")
+    assert repr(done).startswith("2 nodes and 1 weights in uint8, 16 -> ")
+
+
+def test_biases_are_corrected():
+    # The second input is never negative, and its weights are rounded in one direction.
+    model = "g (float[N,2] x) => (float[N,1] y) <float[2,1] w = {1, 0.1}, float[1] b = {0}> { p = Abs (x) y = Gemm (p, w, b) }"
+    plain = ox.quantize(model, "int16", inputs=DATA, weight_type="int4", keep_biases=True)
+    assert plain.correction is None and "b_corrected" not in plain.model.to_text()
+    done = ox.quantize(model, "int16", inputs=DATA, weight_type="int4", measure=True)
+    assert done.correction["applied"] and done.correction["biases"] == 1 and "b_corrected" in done.model.to_text()
+    assert done.correction["before"] < done.correction["after"] == done.outputs[0]["snr"]
+    assert ox.quantize(LAYER, "int8", weights_only=True).correction is None
 
 
 def test_inputs_of_a_calibration_in_any_form():
@@ -147,8 +159,8 @@ def test_floats_again():
     model = ox.parse(LAYER)
     ox.quantize(model, "uint8", inputs=DATA)
     done = ox.dequantize(model)
-    assert (done.weights, done.pairs, done.left, done.model is model) == (1, 2, [], True)
-    assert operators(model) == {"MatMul": 1}
+    assert (done.weights, done.pairs, done.left, done.model is model) == (1, 1, [], True)
+    assert operators(model) == {"MatMul": 1, "Relu": 1}
     left = ox.dequantize(ox.quantize(LAYER, "int8", dynamic=True).model).left
     assert {row["op"] for row in left} >= {"MatMulInteger"}
 
@@ -204,6 +216,8 @@ def test_types_of_inputs_and_outputs():
         (lambda: ox.quantize(LAYER, "uint8", ranges={"x": (2, 1)}), ox.ArgumentError, "the lower one first"),
         (lambda: ox.quantize(LAYER, "uint8", ranges={"x": (0, float("inf"))}), ox.ArgumentError, "two finite numbers"),
         (lambda: ox.quantize(LAYER, "uint8", ranges={"x": (0, 1)}, budget=20), ox.ArgumentError, "`budget` needs `inputs`"),
+        (lambda: ox.quantize(LAYER, "uint8", ranges={"x": (0, 1)}, keep_biases=True), ox.ArgumentError, "`keep_biases` needs `inputs`"),
+        (lambda: ox.quantize(LAYER, "int8", dynamic=True, keep_biases=True), ox.ArgumentError, "`keep_biases` has no meaning"),
         (lambda: ox.quantize(LAYER, "uint8", ranges={}), ox.ArgumentError, "no value of the operators"),
         (lambda: ox.quantize(LAYER, "uint8", ranges=pathlib.Path("none.json")), FileNotFoundError, None),
         (lambda: ox.quantize(LAYER, "int8", weights_only=True, dynamic=True), ox.ArgumentError, "exclude each other"),

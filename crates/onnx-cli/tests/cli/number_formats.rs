@@ -320,16 +320,8 @@ fn options_without_an_effect_are_refused() {
             "--method percentile",
         ),
         ("quantize in.onnxtxt --to int8 --ranges r.json --method mse", "--method", "--calibrate DIR"),
-        (
-            "quantize in.onnxtxt --to int8 --ranges r.json --keep-biases",
-            "--keep-biases",
-            "leave it out",
-        ),
-        (
-            "quantize in.onnxtxt --to int8 --weights-only --keep-biases",
-            "--keep-biases",
-            "--weights-only",
-        ),
+        ("quantize in.onnxtxt --to int8 --ranges r.json --keep-biases", "--keep-biases", "leave it out"),
+        ("quantize in.onnxtxt --to int8 --weights-only --keep-biases", "--keep-biases", "--weights-only"),
         ("convert in.onnxtxt --float16 --without-run --seed 1", "--seed", "--without-run"),
         ("convert in.onnxtxt --dequantize --seed 1", "--seed", "--dequantize"),
         ("convert in.onnxtxt --dequantize --keep-io", "--keep-io", "--float16"),

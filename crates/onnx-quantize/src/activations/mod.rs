@@ -170,9 +170,10 @@ impl fmt::Debug for Budget<'_> {
     }
 }
 
-/// Quantizes what the operators of a table compute with: each value gets a pair of `QuantizeLinear` and `DequantizeLinear` with a scale
-/// for its range, weights become quantized numbers, and biases `int32` with the product of the scales. `Relu` and `Clip` behind an
-/// operator become part of its range. Inputs and outputs of the model keep their types. The model is unchanged after an error.
+/// Quantizes what the operators of a table compute with: operands, and results that others take, get a pair of `QuantizeLinear` and
+/// `DequantizeLinear` with a scale for their range, weights become quantized numbers, and biases `int32` with the product of the scales.
+/// `Relu` and `Clip` behind an operator become part of its range. Inputs and outputs of the model keep their types. The model is
+/// unchanged after an error.
 ///
 /// ```
 /// use onnx_compose::Quantization;
@@ -181,9 +182,10 @@ impl fmt::Debug for Budget<'_> {
 /// use onnx_types::ElemType;
 ///
 /// let text = r#"<ir_version: 10, opset_import: ["": 21]>
-/// g (float[N,4] x) => (float[N,2] y) <float[4,2] w = {0.1, 0.7, -0.3, 0.2, 0.5, -0.1, 0.4, 0.9}> {
+/// g (float[N,4] x) => (float[N,4] z) <float[4,4] w = {0.1, 0.7, -0.3, 0.2, 0.5, -0.1, 0.4, 0.9, 1, -0.2, 0.6, 0.3, 0.8, 0.1, 0.2, 0.4}> {
 ///    product = MatMul (x, w)
 ///    y = Relu (product)
+///    z = MatMul (y, w)
 /// }"#;
 /// let mut model = parse_model(text, &ParseOptions::default())?;
 /// let table = Quantization::named("onnxruntime").unwrap();
@@ -191,7 +193,7 @@ impl fmt::Debug for Budget<'_> {
 /// let samples = GeneratedSamples::new(&model, 8, &settings);
 /// let ranges = calibrate(&model, ElemType::Uint8, Method::MinMax, &samples, &options)?;
 /// let report = quantize_static(&mut model, ElemType::Uint8, &ranges, None, &options)?;
-/// assert_eq!((report.quantized, report.pairs, report.folded), (vec![("MatMul".to_owned(), 1)], 2, 1));
+/// assert_eq!((report.quantized, report.pairs, report.folded), (vec![("MatMul".to_owned(), 2)], 2, 1));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
