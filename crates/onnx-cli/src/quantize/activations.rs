@@ -61,6 +61,13 @@ impl LibraryError for CalibrateError {
 }
 
 impl LibraryError for CalibratedError {
+    fn limit(&self) -> Option<&'static str> {
+        match self {
+            Self::Calibrate(error) => error.limit(),
+            _ => None,
+        }
+    }
+
     fn help(&self) -> Option<String> {
         match self {
             Self::Calibrate(error) => error.help(),

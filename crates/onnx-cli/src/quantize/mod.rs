@@ -3,6 +3,7 @@
 mod activations;
 mod samples;
 
+use onnx_codec::ReadMode;
 use onnx_ir::{Model, NodeId};
 use onnx_quantize::{
     BlockOptions, DynamicOptions, Effect, Granularity, MeasureOptions, QuantizeError, QuantizedWeight,
@@ -157,6 +158,11 @@ pub(crate) fn run(args: &QuantizeArgs, out: &mut Out) -> Result<Outcome, Failure
     let severity = &args.input.severity;
     progress.aside(|| require_valid_nodes(&loaded, &registry, severity, args.keep_going, out))?;
     let inputs = loaded.files()?;
+    let mode = loaded.mode;
+    if (args.weights_only || args.dynamic) && !args.measure && args.budget.is_none() {
+        // Weights are read one after the other: what is mapped would stay in memory.
+        loaded.mode = ReadMode::Memory;
+    }
     let item = if args.weights_only || args.dynamic {
         let done = match args.form {
             QuantizedForm::Operator => blocks(&mut loaded, args, &registry, to)?,
@@ -168,6 +174,7 @@ pub(crate) fn run(args: &QuantizeArgs, out: &mut Out) -> Result<Outcome, Failure
     } else {
         activations::quantize(&mut loaded, args, &registry, (to, budget), &progress, out)?
     };
+    loaded.mode = mode;
     loaded.execution.interrupt.check()?;
     progress.aside(|| report(&loaded, "quantize/1", &item, out))?;
     let to = placement.destination(loaded.execution.clone(), args.output.write, inputs);

@@ -86,6 +86,8 @@ impl Parameters {
                 found.push((candidate.node, StayReason::Mask));
             } else if self.vanishes(model, plan, candidate, to) {
                 found.push((candidate.node, StayReason::Vanishes));
+            } else if self.is_coarse(model, plan, candidate) {
+                found.push((candidate.node, StayReason::Coarse));
             }
         }
         found
@@ -93,6 +95,17 @@ impl Parameters {
 
     fn is_mask(&self, value: ValueId) -> bool {
         self.own.get(&value).is_some_and(|&range| size(range) >= MASK)
+    }
+
+    /// Returns `true` for a function that is steep at numbers of about 1, of an operand whose steps are larger: `Softmax` of numbers with a
+    /// mask of -1e4 or -1e9 would not see the others.
+    fn is_coarse(&self, model: &Model, plan: &Plan, candidate: &Candidate) -> bool {
+        let record = model.node(candidate.node);
+        let is_steep =
+            [op::SOFTMAX, op::LOG_SOFTMAX, op::SIGMOID, op::TANH].into_iter().any(|op| record.is(op));
+        let operands = candidate.operands.iter().filter_map(|&index| record.input(index));
+        let mut scales = operands.filter_map(|value| self.of(plan, value).map(|(scale, _)| scale));
+        is_steep && scales.any(|scale| scale > 1.0)
     }
 
     /// Returns `true` if an operand of an operator that adds or joins is smaller than a step of the result.

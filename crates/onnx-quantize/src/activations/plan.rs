@@ -149,6 +149,8 @@ pub enum StayReason {
     Mask,
     /// One of its operands is smaller than a step of its result.
     Vanishes,
+    /// It is steep where numbers are about 1, and a step of its operand is larger: a mask makes the range of the operand wide.
+    Coarse,
     /// It moves or selects elements of a value that is not quantized, or for nodes that are not.
     Neighbors,
     /// Nothing that is quantized takes its result.
@@ -166,6 +168,7 @@ impl StayReason {
             Self::NoRange => "a value has no range",
             Self::Mask => "a value has numbers of a mask",
             Self::Vanishes => "an operand is smaller than a step of the result",
+            Self::Coarse => "a step of its operand is larger than the numbers that it tells apart",
             Self::Neighbors => "it moves elements that are not quantized around it",
             Self::NotTaken => "nothing that is quantized takes its result",
             Self::Budget => "the outputs would not be within the budget",

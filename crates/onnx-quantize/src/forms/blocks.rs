@@ -112,9 +112,9 @@ pub fn quantize_blocks(
     }
     if !weights.is_empty() {
         import(&mut result);
+        erase_unused_initializers(&mut result);
+        write_types(&mut result, options.registry, options.data, &options.execution);
     }
-    erase_unused_initializers(&mut result);
-    write_types(&mut result, options.registry, options.data, &options.execution);
     *model = result;
     Ok(weights)
 }

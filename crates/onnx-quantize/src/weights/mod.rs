@@ -284,12 +284,16 @@ pub fn quantize_weights(
     }
     let Some(budget) = options.budget else {
         apply(model, &prepared, 0)?;
-        write_types(model, options.registry, options.data, &options.execution);
+        if !prepared.is_empty() {
+            write_types(model, options.registry, options.data, &options.execution);
+        }
         let weights = prepared.into_iter().map(|prepared| prepared.weight).collect();
         return Ok(WeightReport::of(weights));
     };
     let report = within_budget(model, prepared, budget, options)?;
-    write_types(model, options.registry, options.data, &options.execution);
+    if report.weights.iter().any(|weight| !weight.is_kept) {
+        write_types(model, options.registry, options.data, &options.execution);
+    }
     Ok(report)
 }
 
