@@ -1,11 +1,12 @@
 //! How far the outputs of two models are apart.
 
+use std::cell::OnceCell;
 use std::fmt;
 
 use onnx_eval::compare::Noise;
 use onnx_eval::{EvalOptions, Evaluator, Value};
 use onnx_ir::{GraphOutput, Model, ValueId};
-use onnx_pass::{FeedOptions, feeds};
+use onnx_pass::{FeedOptions, feed_growth, feeds};
 use onnx_schema::Registry;
 use onnx_types::tensor::{DataSource, NoData, Tensor, bf16, f16};
 use onnx_types::{ElemType, Execution};
@@ -163,13 +164,15 @@ pub struct GeneratedSamples<'a> {
     model: &'a Model,
     count: usize,
     options: &'a MeasureOptions<'a>,
+    /// How often sizes grow until the model runs: found once.
+    growth: OnceCell<usize>,
 }
 
 impl<'a> GeneratedSamples<'a> {
     /// A number of inputs for a model, from the seed of the options on.
     #[must_use]
     pub const fn new(model: &'a Model, count: usize, options: &'a MeasureOptions<'a>) -> Self {
-        Self { model, count, options }
+        Self { model, count, options, growth: OnceCell::new() }
     }
 }
 
@@ -185,6 +188,9 @@ impl Samples for GeneratedSamples<'_> {
             .with_registry(self.options.registry)
             .with_data(self.options.data)
             .with_execution(self.options.execution.clone().with_seed(seed));
+        // What cannot be generated is reported below.
+        let growth = self.growth.get_or_init(|| feed_growth(self.model, &settings).unwrap_or(0));
+        let settings = settings.with_growth(*growth);
         Ok(feeds(self.model, &settings).map_err(|error| error.to_string())?.values)
     }
 }

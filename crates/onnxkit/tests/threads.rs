@@ -2,7 +2,9 @@
 //!
 //! The assertions are made by the compiler; a type that loses the property does not compile.
 
-use onnxkit::{check, codec, compose, diag, eval, formats, infer, ir, ops, pass, proto, schema, smith, text, types};
+use onnxkit::{
+    check, codec, compose, diag, eval, formats, infer, ir, ops, pass, proto, schema, smith, text, types,
+};
 
 const fn shared<T: Send + Sync>() {}
 

@@ -424,3 +424,19 @@ fn a_budget_keeps_nodes() {
         .exits(0)
         .says("0 of 3 nodes kept for the budget, found in 1 run");
 }
+
+/// Images of two to four pixels are smaller than the windows.
+#[test]
+fn generated_inputs_are_as_large_as_the_model_needs() {
+    let network = r#"<ir_version: 10, opset_import: ["": 21]>
+g (float[N,1,H,W] x) => (float[N,1,P,Q] y) <float[1,1,3,3] k = {0.5, -0.25, 1.5, 0.75, -1, 0.3, 0.2, 0.1, -0.6}> {
+   c = Conv <strides = [4, 4]> (x, k)
+   d = Conv <kernel_shape = [3, 3]> (c, k)
+   y = Relu (d)
+}"#;
+    let folder = Folder::with("in.onnxtxt", network);
+    onnx(&folder, "quantize in.onnxtxt --to uint8 --seed 0 --samples 2 -o out.onnxtxt")
+        .exits(0)
+        .says("2 of 2 nodes that could compute with uint8");
+    onnx(&folder, "convert in.onnxtxt --float16 --measure -o half.onnxtxt").exits(0);
+}
