@@ -152,10 +152,11 @@ fn edit(
         return Ok(Err(error));
     }
     done.interface = changed_interface(model, &before, &names);
-    done.interface.extend(types::apply(model, &args.interface.types)?);
+    // Types are changed by name, and layouts by value: a cast in front of an output makes another value the output.
     if let Err(error) = small.apply_layouts(model, options) {
         return Ok(Err(error));
     }
+    done.interface.extend(types::apply(model, &args.interface.types)?);
     match resize(model, &changes, options) {
         Ok(resized) => done.sizes = resized,
         Err(error) => return Ok(Err(error)),

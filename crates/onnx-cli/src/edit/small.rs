@@ -59,7 +59,12 @@ impl SmallEdits {
             }
         }
         for text in &args.layout {
-            edits.layouts.push(layout(model, text)?);
+            let layout = layout(model, text)?;
+            if edits.layouts.iter().any(|other| other.value == layout.value) {
+                return Err(Failure::new(format_args!("`--layout {}` gives a second layout", shown(text)))
+                    .help("give each input and output one layout"));
+            }
+            edits.layouts.push(layout);
         }
         Ok(edits)
     }
@@ -299,6 +304,11 @@ fn transpose_output(
     options: &EditOptions<'_>,
 ) -> Result<(), ComposeError> {
     let (graph, inner) = (model.main_graph(), layout.value);
+    if !model.is_graph_output(inner) {
+        let name = shown(model.str(model.value(inner).name()));
+        let reason = format!("`{name}` is no output any more, so that it has no layout");
+        return Err(ComposeError::Refused(reason, Some(inner)));
+    }
     let outer = new_value_like(model, inner, "_before_transposition");
     let node = transposition(model, &layout.outside, inner, outer);
     model.add_node(Position::End(graph), node)?;

@@ -206,3 +206,23 @@ fn inferred_names_of_sizes_are_written_once() {
     onnx(&folder, "infer once.onnx -o twice.onnx --symbols identifiers --merge override").exits(0);
     onnx(&folder, "check twice.onnx").exits(0);
 }
+
+#[test]
+fn a_layout_and_a_type_of_one_output_are_both_changed() {
+    let folder = Folder::with(
+        "in.onnxtxt",
+        "<ir_version: 10, opset_import: [\"\": 20]> g (float[n,3,h,w] a) => (float[n,3,h,w] y) { y = Sub (a, a) }",
+    );
+    onnx(
+        &folder,
+        "edit in.onnxtxt --layout y=NHWC --type y=double --layout a=NHWC --type a=double -o out.onnxtxt",
+    )
+    .exits(0);
+    let text = std::fs::read_to_string(folder.path().join("out.onnxtxt")).unwrap();
+    assert!(text.contains("g (double[n,h,w,3] a) => (double[n,h,w,3] y)"), "{text}");
+    onnx(&folder, "check out.onnxtxt --full").exits(0);
+    for arguments in ["--layout y=NHWC --layout y=NCHW", "--layout a=NHWC --layout a=NHWC"] {
+        let run = onnx(&folder, &format!("edit in.onnxtxt {arguments} -o twice.onnxtxt"));
+        assert_ne!(run.code, 0, "{arguments}: {}", run.out);
+    }
+}
