@@ -541,20 +541,25 @@ fn line(facts: &VersionFacts, imported: i64) -> String {
 mod tests {
     use onnx_text::{ParseOptions, parse_model};
 
-    use super::{Wanted, apply, facts, plans};
+    use super::{Execution, Registry, Setting, Wanted, apply, facts, plans};
     use crate::stopping::{TEXT, check_stops};
+
+    fn standard(execution: &Execution) -> Setting<'_> {
+        Setting { registry: Registry::STANDARD, execution }
+    }
 
     #[test]
     fn conversions_end_with_the_timeout() {
         let model = parse_model(TEXT, &ParseOptions::default()).unwrap();
         let targets = [(String::new(), 12)];
         check_stops(2, |execution| {
-            plans(&mut model.clone(), &targets, &execution, Wanted::default()).map(|_| ())
+            plans(&mut model.clone(), &targets, standard(&execution), Wanted::default()).map(|_| ())
         });
-        check_stops(2, |execution| facts(&model, &execution));
-        let versions =
-            plans(&mut model.clone(), &targets, &onnx_types::Execution::default(), Wanted::default());
+        check_stops(2, |execution| facts(&model, standard(&execution)));
+        let versions = plans(&mut model.clone(), &targets, standard(&Execution::DEFAULT), Wanted::default());
         let versions = versions.unwrap();
-        check_stops(2, |execution| apply(&mut model.clone(), &targets, &versions, false, &execution));
+        check_stops(2, |execution| {
+            apply(&mut model.clone(), &targets, &versions, false, standard(&execution))
+        });
     }
 }
