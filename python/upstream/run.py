@@ -69,7 +69,7 @@ def tests(work: Path, python: Path, sources: Path | None) -> Path:
     found = list((sources if sources is not None and sources.is_dir() else unpacked).glob("**/tests/python"))
     if not found:
         raise SystemExit(
-            f"{problem}there are no sources of onnx {ONNX}; without a network, give the source package onnx-{ONNX}.tar.gz of an index "
+            f"{problem}the sources of onnx {ONNX} are missing; without a network, give the source package onnx-{ONNX}.tar.gz of an index "
             f"of packages, or the folder with its files, as `--sources PATH`"
         )
     shutil.rmtree(folder, ignore_errors=True)
