@@ -183,14 +183,17 @@ impl Layout {
     fn runs(self) -> impl Iterator<Item = Run> {
         let Self { outer, size, inner, block, is_shared } = self;
         let blocks = size.div_ceil(block);
-        // Elements of a block follow each other if nothing is behind the axis.
-        let step = if inner == 1 { block } else { 1 };
+        // Elements of a block follow each other if nothing is behind the axis, and so do all if each has a scale.
+        let (step, len, advance) = match (inner, block) {
+            (1, 1) => (size.max(1), size, 1),
+            (1, block) => (block, block, 0),
+            _ => (1, inner, usize::from(!is_shared)),
+        };
         (0..outer).flat_map(move |before| {
             (0..size).step_by(step).map(move |index| {
                 let first = if is_shared { 0 } else { before * blocks };
                 let scale = (first + index / block) * if is_shared { 1 } else { inner };
-                let len = if inner == 1 { block.min(size - index) } else { inner };
-                Run { len, scale, advance: usize::from(!is_shared && inner > 1) }
+                Run { len: if inner == 1 { len.min(size - index) } else { len }, scale, advance }
             })
         })
     }
