@@ -14,12 +14,17 @@ use crate::json::JsonText;
 use crate::output::{Colours, Out};
 use crate::{precondition, report};
 
+/// How many findings a person reads.
+pub(crate) const TEXT_CAPS: Caps = Caps { per_rule: 10, total: 100 };
+
 /// Texts of help that are shown: those of many errors are alike except for names.
 const MAX_HELPS: usize = 3;
 
 /// Diagnostics of an edit, with the severities that the user wants.
 pub(crate) struct Judged {
     found: Sink,
+    /// How many of them a person reads.
+    shown: Caps,
 }
 
 impl Judged {
@@ -28,7 +33,7 @@ impl Judged {
         let mut judged = Sink::with(severity.policy(Policy::new())?, caps);
         judged.merge(found);
         report::select(&loaded.model, &mut judged);
-        Ok(Self { found: judged })
+        Ok(Self { found: judged, shown: severity.caps().unwrap_or(TEXT_CAPS) })
     }
 
     /// Returns `true` if a diagnostic is an error, so that the output is not written.
@@ -56,7 +61,9 @@ pub(crate) fn report_all(
 ) -> Result<(), Failure> {
     if !judged.found.is_empty() {
         let options = text::Options::new(&loaded.name).with_style(&Colours).with_concise(true);
-        out.findings(&judged.found, &options);
+        let mut shown = judged.found.clone();
+        shown.limit(judged.shown);
+        out.findings(&shown, &options);
         // Concise diagnostics are without their help: what to do about errors is said once for all of them.
         helps(&judged.found).into_iter().for_each(|help| out.help(help));
     }

@@ -122,6 +122,7 @@ pub use rename::{
 pub use sizes::{EditOptions, FixedSize, NewSize, Resized, SizeChange, SizeTarget, resize};
 pub use split::{Parts, SplitOptions, SplitPart, Splitting, split};
 pub use target::{
-    BiasFormat, Operands, QUANTIZATIONS, Quantization, QuantizedOperator, Requirements, Scales, TARGETS,
-    Target, TargetError, TargetKernel, TargetOperator, unsupported,
+    BiasFormat, Operands, Place, QUANTIZATIONS, Quantization, QuantizedOperator, Requirements, Scales,
+    TARGETS, Target, TargetError, TargetKernel, TargetOperator, Tolerance, unsupported,
+    unsupported_in_bodies,
 };

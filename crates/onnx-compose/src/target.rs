@@ -1,22 +1,27 @@
 //! Targets: what a runtime supports, as data, and what a model needs beyond it.
 
+mod bodies;
 mod quantization;
 mod requires;
 mod structure;
+mod tolerance;
 mod written;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::OnceLock;
 
 use onnx_diag::{Caps, Diagnostic, Locus, Policy, Quoted, Sink};
+use onnx_functions::has_current_body;
 use onnx_ir::{Callee, Model, NodeId, Places, ValueTypes};
 use onnx_rewrite::{Costs, IDIOM_FILES, IdiomSet, RuleFileError, RuleSet};
 use onnx_schema::{FormalType, Registry, Schema};
 use onnx_types::TypeKind;
 use serde::Deserialize;
 
+pub use self::bodies::unsupported_in_bodies;
 pub use self::quantization::{BiasFormat, QUANTIZATIONS, Quantization, QuantizedOperator, Scales};
 pub use self::requires::{Operands, Requirements};
+pub use self::tolerance::{Place, Tolerance};
 use crate::rules::TARGET_LACKS_FEATURE;
 
 /// The targets of this crate: name and JSON text.
@@ -52,10 +57,10 @@ pub struct Target {
     /// Element types that it converts to others to run a node.
     #[serde(default, deserialize_with = "written::casts")]
     pub casts: Vec<(String, String)>,
-    /// Codes of rules, such as `ONNX3025`, whose errors do not keep it from loading a model: they are warnings of a check for it.
-    /// It tolerates ONNX2312 in the main graph, without cycles, and ONNX3025 at results of nodes: the rest are errors ONNX5101.
+    /// Rules whose errors do not keep it from loading a model: they are warnings of a check for it. What it does not tolerate of
+    /// some of them, such as cycles of ONNX2312, are errors ONNX5101.
     #[serde(default)]
-    pub tolerates: Vec<String>,
+    pub tolerates: Vec<Tolerance>,
     /// Codes of rules, such as `ONNX2205`, of which any violation keeps it from loading a model: they are errors of a check for it.
     #[serde(default)]
     pub refuses: Vec<String>,
@@ -134,7 +139,7 @@ impl Target {
         if target.schema != "onnx-target/1" {
             return Err(TargetError::Format(target.schema.chars().take(40).collect()));
         }
-        if let Some(both) = target.refuses.iter().find(|code| target.tolerates.contains(code)) {
+        if let Some(both) = target.refuses.iter().find(|code| target.does_tolerate(code)) {
             return Err(TargetError::Contradiction(Quoted(both).to_string()));
         }
         Ok(target)
@@ -185,6 +190,9 @@ impl Target {
     }
 }
 
+/// What to do about a node that a target cannot run.
+const HELP: &str = "replace the node, or `--allow ONNX5101` if the runtime is extended by what is missing";
+
 /// Everything that a model needs and a target lacks. A type that is not known is taken for one that the target supports.
 ///
 /// ```
@@ -210,39 +218,31 @@ pub fn unsupported(model: &Model, target: &Target, types: &dyn ValueTypes, regis
     // The caller limits what is shown when it merges the findings.
     let mut sink = Sink::with(Policy::new(), Caps::NONE);
     let places = Places::new(model);
-    let by_name: HashMap<(&str, &str), &TargetOperator> = target
-        .operators
-        .iter()
-        .map(|operator| ((operator.domain.as_str(), operator.name.as_str()), operator))
-        .collect();
+    let by_name = by_name(target);
     of_versions(model, target, &places, &mut sink);
     structure::of_order(model, target, &places, &mut sink);
+    structure::of_interface(model, target, &places, &mut sink);
+    structure::of_initializers(model, target, &places, &mut sink);
+    structure::of_early_versions(model, target, &places, &mut sink);
     for graph in model.all_graphs() {
         for node in model.nodes(graph) {
             let cx = Cx { model, target, types, node };
-            let lacking = match model.callee(node, registry) {
-                Callee::Function(_) => None,
-                Callee::Standard(schema) => {
-                    let key = (schema.domain_name(), schema.name());
-                    cx.of_schema(schema, by_name.get(&key).copied())
-                }
-                _ => {
-                    let record = model.node(node);
-                    let [domain, op] = [record.domain(), record.op()].map(|part| model.str(part));
-                    let name = Quoted(&full_name(domain, op)).to_string();
-                    match by_name.get(&(domain, op)) {
-                        Some(operator) => cx.unmet(&operator.requires, &name, None),
-                        None => Some(format!("no operator {name}")),
-                    }
-                }
-            };
+            let lacking = cx.lacking(&by_name, registry);
             if let Some(lacking) = lacking {
                 let message = format!("{} {} has {lacking}", target.name, target.version);
-                sink.report(Diagnostic::new(&TARGET_LACKS_FEATURE, places.node(node), message));
+                sink.report(Diagnostic::new(&TARGET_LACKS_FEATURE, places.node(node), message).help(HELP));
             }
         }
     }
     sink
+}
+
+/// The operators of a target, by domain and name.
+type ByName<'a> = HashMap<(&'a str, &'a str), &'a TargetOperator>;
+
+fn by_name(target: &Target) -> ByName<'_> {
+    let operators = target.operators.iter();
+    operators.map(|operator| ((operator.domain.as_str(), operator.name.as_str()), operator)).collect()
 }
 
 /// The versions of the format and of operator sets, those that functions import included: they are read even if nothing calls them.
@@ -292,23 +292,67 @@ struct Cx<'a> {
 }
 
 impl Cx<'_> {
+    /// What the target lacks for the node, as the rest of a sentence.
+    fn lacking(&self, by_name: &ByName<'_>, registry: &Registry) -> Option<String> {
+        match self.model.callee(self.node, registry) {
+            Callee::Function(_) => None,
+            Callee::Standard(schema) => {
+                let key = (schema.domain_name(), schema.name());
+                self.of_schema(schema, by_name.get(&key).copied())
+            }
+            _ => {
+                let record = self.model.node(self.node);
+                let [domain, op] = [record.domain(), record.op()].map(|part| self.model.str(part));
+                let name = Quoted(&full_name(domain, op)).to_string();
+                match by_name.get(&(domain, op)) {
+                    Some(operator) => self.unmet(&operator.requires, &name, None),
+                    None => Some(format!("no operator {name}")),
+                }
+            }
+        }
+    }
+
     /// What the target lacks for a node of a standard operator, as the rest of a sentence.
-    fn of_schema(&self, schema: &Schema, operator: Option<&TargetOperator>) -> Option<String> {
+    fn of_schema(&self, schema: &'static Schema, operator: Option<&TargetOperator>) -> Option<String> {
         let name = full_name(schema.domain_name(), schema.name());
-        let (name, version) = (Quoted(&name).to_string(), schema.since_version());
+        let name = Quoted(&name).to_string();
         let unmet = operator.and_then(|operator| self.unmet(&operator.requires, &name, Some(schema)));
         if let Some(unmet) = unmet.or_else(|| self.of_body(schema, &name)) {
             return Some(unmet);
         }
-        // A runtime registers no operators of a preview, so that it has no bodies of them.
-        let is_preview = schema.domain_name().starts_with("ai.onnx.preview");
-        let runs_as_body = self.target.expands_functions && schema.is_function() && !is_preview;
+        let lacking = self.of_kernels(schema, operator)?;
+        if self.runs_as_body(schema) {
+            return None;
+        }
+        let version =
+            self.version_of(schema).filter(|_| self.target.expands_functions && schema.is_function());
+        Some(match version {
+            Some(version) => format!("{lacking}, and runs no body of it in operator set {version}"),
+            None => lacking,
+        })
+    }
+
+    /// The version in scope of the operator set of a schema.
+    fn version_of(&self, schema: &Schema) -> Option<i64> {
+        let graph = self.model.node(self.node).graph();
+        self.model.versions_in(graph).get(schema.domain())
+    }
+
+    /// Returns `true` if the target puts the body of the operator into the place of the node. Bodies are not converted to the
+    /// version of the model. A runtime registers no operators of a preview, so that it has no bodies of them.
+    fn runs_as_body(&self, schema: &'static Schema) -> bool {
+        self.target.expands_functions
+            && !schema.domain_name().starts_with("ai.onnx.preview")
+            && self.version_of(schema).is_some_and(|version| has_current_body(schema, version))
+    }
+
+    /// The kernel that the target lacks for a node of a standard operator, as the rest of a sentence.
+    fn of_kernels(&self, schema: &Schema, operator: Option<&TargetOperator>) -> Option<String> {
+        let name = full_name(schema.domain_name(), schema.name());
+        let (name, version) = (Quoted(&name).to_string(), schema.since_version());
         let is_in = |kernel: &&TargetKernel| kernel.covers(version);
         let kernels: Vec<&TargetKernel> =
             operator.map(|operator| operator.kernels.iter().filter(is_in).collect()).unwrap_or_default();
-        if runs_as_body {
-            return None;
-        }
         if operator.is_none() {
             return Some(format!("no operator {name} (version {version})"));
         }

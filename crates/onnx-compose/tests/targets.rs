@@ -2,10 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-use onnx_compose::{QUANTIZATIONS, Quantization, TARGETS, Target, unsupported};
+use onnx_compose::{Place, QUANTIZATIONS, Quantization, TARGETS, Target, unsupported, unsupported_in_bodies};
 use onnx_ir::DeclaredTypes;
 use onnx_schema::Registry;
 use onnx_text::{ParseOptions, parse_model};
+use onnx_types::Execution;
 
 fn target(parts: &str) -> String {
     format!("{{\"schema\": \"onnx-target/1\", \"name\": \"t\", \"version\": \"1\",\n{parts}}}")
@@ -92,6 +93,96 @@ fn order_is_tolerated_in_the_main_graph_only() {
     for (text, expected) in cases {
         assert_eq!(lacks(&text), expected.map_or_else(Vec::new, |one| vec![one.to_owned()]), "{text}");
     }
+}
+
+/// What is not tolerated of rules that are.
+#[test]
+fn tolerances_have_limits() {
+    let main = |header: &str, rest: &str| format!("<ir_version: 10, opset_import: [{header}]> {rest}");
+    let onnx = r#""": 21"#;
+    let early = |node: &str| {
+        let header = r#""": 21, "ai.onnx.ml": 0"#;
+        main(header, &format!("g (float[2] x) => (float[2] y) {{ y = {node} (x) }}"))
+    };
+    let cases = [
+        (main(onnx, "g (float x) => (float y) { y = Neg (x) }"), None),
+        (main(onnx, "g (x) => (float[2] y) { y = Neg (x) }"), Some("loads no input without a type")),
+        (main(onnx, "g (float[2] x) => (y) { y = Neg (x) }"), None),
+        (early("Neg"), None),
+        (
+            early("ai.onnx.ml.Scaler <offset = [1.0], scale = [1.0]>"),
+            Some("has no operators of a version below 1"),
+        ),
+    ];
+    for (text, expected) in cases {
+        let found = lacks(&text);
+        assert!(found.iter().map(String::as_str).eq(expected), "{text}: {found:?}");
+    }
+    let text = |used: &str| {
+        format!(
+            r#"<ir_version: 3, opset_import: ["": 9]> g (float[2] x) => (float[2] y) <float[2] w = {{1, 2}}> {{ y = Add (x, {used}) }}"#
+        )
+    };
+    assert_eq!(lacks(&text("w")), Vec::<String>::new());
+    assert_eq!(lacks(&text("x")), ["loads no initializer without a use before IR version 4"]);
+}
+
+#[test]
+fn tolerances_have_places() {
+    let text = |tolerance: &str| target(&format!(r#""tolerates": [{tolerance}], "operators": []"#));
+    let read =
+        Target::parse(&text(r#"{"rule": "ONNX2311", "in": ["functions"], "operators": ["Constant"]}"#))
+            .unwrap();
+    let places = &read.tolerates[0].places;
+    assert_eq!(*places, [Place::Functions, Place::Operator("Constant".to_owned())]);
+    let wrong = |tolerance: &str| Target::parse(&text(tolerance)).unwrap_err().to_string();
+    assert!(
+        wrong(r#"{"rule": "ONNX2311", "in": ["everywhere"]}"#).contains("there is no place `everywhere`")
+    );
+    assert!(wrong(r#"{"rule": "ONNX2311"}"#).contains("`ONNX2311` has no places"));
+}
+
+/// A body is run only in versions in which none of its operators changed, and its operators need kernels.
+#[test]
+fn bodies_are_of_the_version_that_is_imported() {
+    let model = |version: i64, elem: &str, node: &str| {
+        format!(
+            r#"<ir_version: 10, opset_import: ["": {version}]> g ({elem}[2] x) => ({elem}[2] y) {{ y = {node} (x) }}"#
+        )
+    };
+    let (no_leaky, no_relu) = (
+        "has no `LeakyRelu` (version 16) for `T` = tensor(double), and runs no body of it in operator set 19",
+        "has no `Relu` (version 14) for `T` = tensor(int64), and runs no body of it in operator set 17",
+    );
+    for (version, elem, node, expected) in [
+        (18, "double", "LeakyRelu", None),
+        (19, "double", "LeakyRelu", Some(no_leaky)),
+        (18, "int64", "Relu", None),
+        (17, "int64", "Relu", Some(no_relu)),
+    ] {
+        let found = lacks(&model(version, elem, node));
+        assert!(found.iter().map(String::as_str).eq(expected), "{version} {elem} {node}: {found:?}");
+    }
+    let in_bodies = |text: &str| -> Vec<String> {
+        let model = parse_model(text, &ParseOptions::default()).unwrap();
+        let target = Target::named("onnxruntime").unwrap();
+        let found = unsupported_in_bodies(&model, target, Registry::STANDARD, &Execution::DEFAULT).unwrap();
+        found.diagnostics().iter().map(|found| found.message.clone()).collect()
+    };
+    // `Erf`, which the body has, has no kernel for it.
+    assert_eq!(
+        in_bodies(&model(20, "double", "Gelu")),
+        ["onnxruntime 1.32.0 has no `Erf` (version 13) for `T` = tensor(double); a body needs it"]
+    );
+    assert_eq!(in_bodies(&model(20, "float", "Gelu")), Vec::<String>::new());
+    let call = |elem: &str| {
+        format!(
+            r#"<ir_version: 10, opset_import: ["": 21, "my": 1]> g ({elem}[2] x) => ({elem}[2] y) {{ y = my.F (x) }}
+            <domain: "my", opset_import: ["": 21]> F (a) => (b) {{ b = Erf (a) }}"#
+        )
+    };
+    assert_eq!(in_bodies(&call("double")).len(), 1);
+    assert_eq!(in_bodies(&call("float")), Vec::<String>::new());
 }
 
 #[test]

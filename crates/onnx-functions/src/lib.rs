@@ -101,7 +101,7 @@ mod select;
 mod sizes;
 mod versions;
 
-pub use bodies::{body_as, body_of, expand, has_body};
+pub use bodies::{body_as, body_of, expand, has_body, has_current_body};
 pub use call::FunctionCall;
 pub use housekeeping::{Identity, Separated, deduplicate, separate_functions, sort_functions};
 pub use inline::{InlineError, InlineOptions, Inlined, InlinedCall, inline, inline_all};

@@ -12,13 +12,14 @@ use std::path::Path;
 
 use bytes::Bytes;
 use onnx_check::{CheckOptions, CustomOperators, ExternalFiles, Profile, check_part};
-use onnx_compose::{Target, unsupported};
+use onnx_compose::{Target, unsupported, unsupported_in_bodies};
 use onnx_diag::{Caps, Diagnostic, LocusStep, Policy, Rule, STOPPED, Severity, Sink};
 use onnx_ir::{Model, OpsetImport};
 use onnx_schema::{LATEST_IR_VERSION, Registry, domain, latest_opset};
 use onnx_shape_infer::{InferOptions, Inference};
 
 use crate::args::{CheckArgs, RuleProfile};
+use crate::change::TEXT_CAPS;
 use crate::exit::{Failure, Faults, Outcome};
 use crate::format::Format;
 use crate::input::{Loaded, display_name, expand, load_as};
@@ -33,9 +34,6 @@ pub(crate) use mechanical::is_fixable;
 
 use fix::Repaired;
 use report::Totals;
-
-/// How many findings a person reads.
-const TEXT_CAPS: Caps = Caps { per_rule: 10, total: 100 };
 
 pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let target = args.target.as_deref().map(targets::load).transpose()?;
@@ -194,6 +192,10 @@ fn findings(
         let options = options(&loaded, args, policy, caps)?.with_registry(registry.clone());
         sink.merge(check_part(&loaded.model, loaded.piece.checked(), &options));
         loaded.execution.interrupt.check()?;
+        // Before inference, because what it finds at a node with an error is left out.
+        if let Some(target) = target {
+            sink = tolerate(sink, target, args)?;
+        }
         if args.prove && args.part == Part::Model {
             claim::test(&loaded.model, &loaded.execution, registry, &mut sink)?;
             loaded.execution.interrupt.check()?;
@@ -207,6 +209,7 @@ fn findings(
         if let Some(target) = target {
             let inference = loaded.infer(InferOptions::default().with_registry(registry))?;
             sink.merge(unsupported(&loaded.model, target, &inference, registry));
+            sink.merge(unsupported_in_bodies(&loaded.model, target, registry, &loaded.execution)?);
         }
     }
     if !is_for_people {
@@ -237,11 +240,34 @@ fn repairable(mut loaded: Loaded, sink: &Sink) -> Vec<&'static Rule> {
 fn severities(args: &CheckArgs, target: Option<&Target>) -> Result<Policy, Failure> {
     let Some(target) = target else { return Ok(Policy::new()) };
     let denies_warnings = args.input.severity.deny.iter().any(|what| rules::is_class(what));
-    let tolerated =
-        target.tolerates.iter().filter(|_| !denies_warnings).map(|code| (code, Severity::Warning));
+    let tolerated = target.tolerates.iter().filter(|_| !denies_warnings);
+    let everywhere = tolerated.filter(|tolerance| tolerance.places.is_empty());
+    let tolerated = everywhere.map(|tolerance| (&tolerance.rule, Severity::Warning));
     let refused = target.refuses.iter().map(|code| (code, Severity::Error));
     let mut all = tolerated.chain(refused);
     all.try_fold(Policy::new(), |policy, (code, severity)| Ok(policy.set(rules::find(code)?, severity)))
+}
+
+/// Makes warnings of the errors that a target tolerates where they are, unless the user says what the rule is.
+fn tolerate(sink: Sink, target: &Target, args: &CheckArgs) -> Result<Sink, Failure> {
+    let caps = caps(args);
+    let severity = &args.input.severity;
+    if severity.deny.iter().any(|what| rules::is_class(what)) {
+        return Ok(sink);
+    }
+    let mut policy = sink.policy().clone();
+    for tolerance in target.tolerates.iter().filter(|tolerance| !tolerance.places.is_empty()) {
+        let rule = rules::find(&tolerance.rule)?;
+        let chosen = severity.deny.iter().chain(&severity.allow);
+        let is_chosen =
+            chosen.map(|name| rules::find(name)).any(|found| found.is_ok_and(|found| found == rule));
+        if !is_chosen && tolerance.covers(&sink) {
+            policy = policy.set(rule, Severity::Warning);
+        }
+    }
+    let mut tolerated = Sink::with(policy, caps);
+    tolerated.merge(sink);
+    Ok(tolerated)
 }
 
 fn profile(args: &CheckArgs) -> Profile {

@@ -385,6 +385,30 @@ fn what_a_target_tolerates_is_a_warning() {
     onnx(&folder, "check in.onnxtxt --target npu.json").exits(2).says("no rule `ONNX9999`");
 }
 
+/// A rule that is tolerated in places is one if all of its errors are there.
+#[test]
+fn what_a_target_tolerates_in_places() {
+    let text = |main: &str, nested: &str| {
+        format!(
+            r#"<ir_version: 10, opset_import: ["": 21]> g (bool c, float[2] x) => (float[2] y) {{
+                h = {main} (x)
+                y = If (c) <then_branch = t () => (float[2] p) {{ p = {nested} (h) }},
+                            else_branch = e () => (float[2] q) {{ q = Abs (h) }}> }}"#
+        )
+    };
+    let folder = Folder::with("main.onnxtxt", text("ai.onnx.Neg", "Neg"));
+    folder.put("nested.onnxtxt", text("Neg", "ai.onnx.Neg"));
+    folder.put("both.onnxtxt", text("ai.onnx.Neg", "ai.onnx.Neg"));
+    onnx(&folder, "check main.onnxtxt").exits(1).says("error[ONNX2302]");
+    let target = "--target onnxruntime";
+    onnx(&folder, &format!("check main.onnxtxt {target}")).exits(0).says("warning[ONNX2302]");
+    onnx(&folder, &format!("check main.onnxtxt {target} --deny ONNX2302")).exits(1).says("error[ONNX2302]");
+    onnx(&folder, &format!("check main.onnxtxt {target} --deny warnings")).exits(1);
+    onnx(&folder, &format!("check main.onnxtxt {target} --allow ONNX2302")).exits(0).says("no findings");
+    onnx(&folder, &format!("check nested.onnxtxt {target}")).exits(1).says("error[ONNX2302]");
+    onnx(&folder, &format!("check both.onnxtxt {target}")).exits(1).says("2 errors");
+}
+
 #[test]
 fn what_a_target_refuses_is_an_error() {
     let text = r#"<ir_version: 10, opset_import: ["": 21]>

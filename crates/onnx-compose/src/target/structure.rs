@@ -1,10 +1,9 @@
-//! Where a runtime tolerates less than the rules that it tolerates cover: the order of nodes outside of the main graph, cycles, and
-//! the shapes that bodies declare for their inputs.
+//! Where a runtime tolerates less than the rules that it tolerates cover, such as cycles, where it repairs the order of nodes.
 
-use onnx_diag::{Diagnostic, Sink};
-use onnx_ir::{Attribute, GraphId, Model, Owner, Places, ValueId};
+use onnx_diag::{Diagnostic, Locus, Sink};
+use onnx_ir::{Attribute, GraphId, GraphOutput, Model, Owner, Places, ValueId};
 use onnx_schema::Schema;
-use onnx_types::{Dim, Type, TypeKind};
+use onnx_types::{Dim, ElemType, Type, TypeKind};
 
 use super::{Cx, Target};
 use crate::rules::TARGET_LACKS_FEATURE;
@@ -13,10 +12,87 @@ use crate::rules::TARGET_LACKS_FEATURE;
 const NOT_SORTED: &str = "ONNX2312";
 /// The rule of declared shapes. A runtime that tolerates it does so for results of nodes, not for inputs of bodies.
 const SHAPE_DIFFERS: &str = "ONNX3025";
+/// The first version of the format in which initializers need not be inputs.
+const FREE_INITIALIZERS: i64 = 4;
+
+/// The rule of types of inputs and outputs. A runtime that tolerates it needs the kind and element type of what it is given.
+const TYPE_INCOMPLETE: &str = "ONNX2901";
+/// The rule of initializers that are not inputs in old models. A runtime that tolerates it needs a use of them.
+const NOT_AN_INPUT: &str = "ONNX2103";
+/// The rule of imports of versions below 1. A runtime that tolerates it has no operators in them.
+const VERSION_OUT_OF_RANGE: &str = "ONNX2010";
 
 impl Target {
-    fn does_tolerate(&self, code: &str) -> bool {
-        self.tolerates.iter().any(|tolerated| tolerated == code)
+    /// Returns `true` if it tolerates violations of the rule everywhere.
+    pub(super) fn does_tolerate(&self, code: &str) -> bool {
+        self.tolerates.iter().any(|tolerated| tolerated.rule == code && tolerated.places.is_empty())
+    }
+
+    fn lacks(&self, place: Locus, what: &str, sink: &mut Sink) {
+        let message = format!("{} {} {what}", self.name, self.version);
+        sink.report(Diagnostic::new(&TARGET_LACKS_FEATURE, place, message));
+    }
+}
+
+/// Inputs of the main graph without a type, and types without an element type.
+pub(super) fn of_interface(model: &Model, target: &Target, places: &Places<'_>, sink: &mut Sink) {
+    if !target.does_tolerate(TYPE_INCOMPLETE) {
+        return;
+    }
+    let graph = model.graph(model.main_graph());
+    for &value in graph.inputs() {
+        if model.value(value).ty().is_none_or(|ty| ty.kind == TypeKind::Undefined) {
+            target.lacks(places.definition(value), "loads no input without a type", sink);
+        }
+    }
+    for value in graph.inputs().iter().copied().chain(graph.outputs().iter().map(GraphOutput::value)) {
+        let is_open = |ty: &Type| match &ty.kind {
+            TypeKind::Tensor(tensor) | TypeKind::SparseTensor(tensor) => tensor.elem == ElemType::Undefined,
+            TypeKind::Sequence(None) | TypeKind::Optional(None) => true,
+            TypeKind::Map { key, value } => *key == ElemType::Undefined || value.is_none(),
+            _ => false,
+        };
+        if model.value(value).ty().is_some_and(is_open) {
+            target.lacks(places.definition(value), "loads no type without an element type", sink);
+        }
+    }
+}
+
+/// Initializers that are neither used nor inputs, in versions of the format in which they had to be inputs.
+pub(super) fn of_initializers(model: &Model, target: &Target, places: &Places<'_>, sink: &mut Sink) {
+    if !target.does_tolerate(NOT_AN_INPUT) || model.info().ir_version >= FREE_INITIALIZERS {
+        return;
+    }
+    let main = model.main_graph();
+    let inputs = model.graph(main).inputs();
+    for value in model.initializers(main) {
+        if !inputs.contains(&value) && !model.value(value).is_used() {
+            target.lacks(
+                places.initializer(value),
+                "loads no initializer without a use before IR version 4",
+                sink,
+            );
+        }
+    }
+}
+
+/// Operators of versions below 1, and functions that import them.
+pub(super) fn of_early_versions(model: &Model, target: &Target, places: &Places<'_>, sink: &mut Sink) {
+    if !target.does_tolerate(VERSION_OUT_OF_RANGE) {
+        return;
+    }
+    for &function in model.functions() {
+        if model.function(function).opset_imports.iter().any(|import| import.version() < 1) {
+            target.lacks(places.function(function), "loads no function that imports a version below 1", sink);
+        }
+    }
+    for graph in model.all_graphs() {
+        let versions = model.versions_in(graph);
+        for node in model.nodes(graph) {
+            if versions.get(model.node(node).domain()).is_some_and(|version| version < 1) {
+                target.lacks(places.node(node), "has no operators of a version below 1", sink);
+            }
+        }
     }
 }
 
@@ -31,8 +107,7 @@ pub(super) fn of_order(model: &Model, target: &Target, places: &Places<'_>, sink
             Owner::Node(_) | Owner::Function(_) => "sorts the nodes of the main graph only",
             _ => continue,
         };
-        let message = format!("{} {} {what}", target.name, target.version);
-        sink.report(Diagnostic::new(&TARGET_LACKS_FEATURE, places.graph(graph), message));
+        target.lacks(places.graph(graph), what, sink);
     }
 }
 

@@ -55,6 +55,25 @@ pub(crate) fn refuse_changes(body: &StaticBody, version: i64) -> Result<(), Func
     refuse_changed_nodes(body.nodes, body.opset, version)
 }
 
+/// Returns `true` if the version has no later schema of an operator of the body.
+pub(crate) fn is_current(body: &StaticBody, version: i64) -> bool {
+    let mut open: Vec<&[StaticNode]> = vec![body.nodes];
+    while let Some(nodes) = open.pop() {
+        for node in nodes {
+            let since =
+                |version| onnx_schema::lookup(domain::ONNX, node.op, version).map(Schema::since_version);
+            if since(body.opset) != since(version) {
+                return false;
+            }
+            open.extend(node.attributes.iter().filter_map(|(_, value)| match value {
+                StaticAttr::Graph(graph) => Some(graph.nodes),
+                _ => None,
+            }));
+        }
+    }
+    true
+}
+
 fn refuse_changed_nodes(nodes: &[StaticNode], from: i64, to: i64) -> Result<(), FunctionReason> {
     for node in nodes {
         refuse_changed_node(node, from, to)?;

@@ -36,6 +36,25 @@ pub fn has_body(schema: &'static Schema, version: i64) -> bool {
     facts::static_body(schema.id(), version).is_some() || depends_on_node(schema, version)
 }
 
+/// Returns `true` if [`has_body`] is, and no operator of a fixed body changed between the version that the body is written for and
+/// this one. Runtimes that compare versions, and not meanings, run such bodies only.
+///
+/// ```
+/// use onnx_functions::has_current_body;
+/// use onnx_schema::{domain, lookup, op};
+///
+/// // `CastLike` of the body changed in version 19.
+/// let relu = lookup(domain::ONNX, op::RELU, 14).unwrap();
+/// assert!(has_current_body(relu, 18) && !has_current_body(relu, 19));
+/// ```
+#[must_use]
+pub fn has_current_body(schema: &'static Schema, version: i64) -> bool {
+    match facts::static_body(schema.id(), version) {
+        Some(body) => changes::is_current(body, version),
+        None => depends_on_node(schema, version),
+    }
+}
+
 /// The body of the facts that is used for an operator. Those of `Celu` and `Range` deviate from the specification: [`ops`] has
 /// others.
 fn fixed(schema: &'static Schema, version: i64) -> Option<&'static facts::StaticBody> {

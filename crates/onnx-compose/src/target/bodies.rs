@@ -1,0 +1,79 @@
+//! What a runtime lacks in the bodies that it puts into the place of calls of functions, and of operators without a kernel.
+
+use std::collections::{BTreeSet, HashSet};
+
+use onnx_diag::{Caps, Diagnostic, Locus, Policy, Sink};
+use onnx_functions::{InlineError, InlineOptions, expand, inline};
+use onnx_ir::{Callee, Model, NodeId, ValueTypes};
+use onnx_schema::Registry;
+use onnx_shape_infer::{InferOptions, infer};
+use onnx_types::{Execution, Stopped};
+
+use super::{Cx, Target, by_name};
+use crate::rules::TARGET_LACKS_FEATURE;
+
+/// What the bodies that a model calls need and a target lacks, with the types that they have in these calls. Bodies are those of
+/// functions of the model, and those of standard operators that the target has no kernel for. [`unsupported`](super::unsupported)
+/// has the rest.
+///
+/// Nothing is found in bodies that are too large for the limits.
+///
+/// # Errors
+///
+/// If the work is interrupted.
+pub fn unsupported_in_bodies(
+    model: &Model,
+    target: &Target,
+    registry: &Registry,
+    execution: &Execution,
+) -> Result<Sink, Stopped> {
+    let mut sink = Sink::with(Policy::new(), Caps::NONE);
+    let inferred = |model: &Model| {
+        infer(model, &InferOptions::default().with_registry(registry).with_execution(execution.clone()))
+    };
+    let options = InlineOptions::default().with_registry(registry).with_execution(execution.clone());
+    let mut expanded = model.clone();
+    let nodes = |model: &Model| -> HashSet<NodeId> {
+        model.all_graphs().flat_map(|graph| model.nodes(graph)).collect()
+    };
+    let own = nodes(&expanded);
+    match inline(&mut expanded, &options, |_, _, _| true) {
+        Err(InlineError::Stopped(stopped)) => return Err(stopped),
+        // The checker reports cycles.
+        Err(_) => return Ok(sink),
+        Ok(_) => {}
+    }
+    let by_name = by_name(target);
+    let types = inferred(&expanded);
+    execution.interrupt.check()?;
+    let without_kernel = |node: &NodeId| {
+        let cx = Cx { model: &expanded, target, types: &types, node: *node };
+        let Callee::Standard(schema) = expanded.callee(*node, registry) else { return false };
+        let operator = by_name.get(&(schema.domain_name(), schema.name())).copied();
+        cx.runs_as_body(schema) && cx.of_kernels(schema, operator).is_some()
+    };
+    let replaced: HashSet<NodeId> = nodes(&expanded).into_iter().filter(without_kernel).collect();
+    let done = expand(
+        &mut expanded,
+        &options,
+        |model| -> Box<dyn ValueTypes> { Box::new(inferred(model)) },
+        |_, node, _| replaced.contains(&node),
+    );
+    if let Err(InlineError::Stopped(stopped)) = done {
+        return Err(stopped);
+    }
+    let inserted: Vec<NodeId> = nodes(&expanded).into_iter().filter(|node| !own.contains(node)).collect();
+    if inserted.is_empty() {
+        return Ok(sink);
+    }
+    let types = inferred(&expanded);
+    execution.interrupt.check()?;
+    let lacking =
+        |&node: &NodeId| Cx { model: &expanded, target, types: &types, node }.lacking(&by_name, registry);
+    let all: BTreeSet<String> = inserted.iter().filter_map(lacking).collect();
+    for lacking in all {
+        let message = format!("{} {} has {lacking}; a body needs it", target.name, target.version);
+        sink.report(Diagnostic::new(&TARGET_LACKS_FEATURE, Locus::model(), message));
+    }
+    Ok(sink)
+}

@@ -1,0 +1,139 @@
+//! Rules whose violations do not keep a runtime from loading a model.
+
+use onnx_diag::{Locus, LocusStep, Quoted, Severity, Sink};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+
+/// A part of models in which a rule is tolerated.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Place {
+    /// The main graph, without the graphs nested in it.
+    MainGraph,
+    /// The functions of the model, with the graphs nested in them.
+    Functions,
+    /// Initializers, dense and sparse.
+    Initializers,
+    /// Nodes of the operator with this name, its domain in front where that is not the one of ONNX.
+    Operator(String),
+}
+
+impl Place {
+    /// Returns `true` if the place of a finding is in this one.
+    #[must_use]
+    pub fn contains(&self, locus: &Locus) -> bool {
+        let steps = locus.steps();
+        match self {
+            Self::MainGraph => {
+                let is_graph = |step: &&LocusStep| matches!(step, LocusStep::Graph { .. });
+                steps.first().is_some_and(|first| is_graph(&first))
+                    && steps.iter().filter(is_graph).count() == 1
+            }
+            Self::Functions => matches!(steps.first(), Some(LocusStep::Function { .. })),
+            Self::Initializers => steps.iter().any(|step| {
+                matches!(step, LocusStep::Initializer { .. } | LocusStep::SparseInitializer { .. })
+            }),
+            Self::Operator(name) => {
+                let node = steps.iter().rev().find_map(|step| match step {
+                    LocusStep::Node { op, .. } => Some(op),
+                    _ => None,
+                });
+                node.is_some_and(|op| op.as_str() == name && !op.is_cut())
+            }
+        }
+    }
+}
+
+/// A rule whose errors do not keep a runtime from loading a model, everywhere or in places.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Tolerance {
+    /// The code of the rule, such as `ONNX3025`.
+    pub rule: String,
+    /// Where it is tolerated; empty for everywhere.
+    pub places: Vec<Place>,
+}
+
+impl Tolerance {
+    /// Returns `true` if nothing that a check found keeps the runtime from loading the model by this rule: all errors of the rule
+    /// are in the places.
+    #[must_use]
+    pub fn covers(&self, found: &Sink) -> bool {
+        let is_rule = |code: String| code == self.rule;
+        let mut counts = found.rule_counts().filter(|count| is_rule(count.rule.id().to_string()));
+        let is_complete = counts.all(|count| count.found == count.kept);
+        let of_rule = |finding: &&onnx_diag::Diagnostic| {
+            finding.severity == Severity::Error && is_rule(finding.rule.id().to_string())
+        };
+        let mut errors = found.iter().filter(of_rule);
+        let is_placed = |locus: &Locus| self.places.iter().any(|place| place.contains(locus));
+        self.places.is_empty() || (is_complete && errors.all(|finding| is_placed(&finding.locus)))
+    }
+}
+
+/// As it is written: a code, or a code with places.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Everywhere(String),
+    Placed(Placed),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Placed {
+    rule: String,
+    #[serde(default, rename = "in")]
+    places: Vec<String>,
+    #[serde(default)]
+    operators: Vec<String>,
+}
+
+impl<'de> Deserialize<'de> for Tolerance {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Placed { rule, places, operators } = match Written::deserialize(deserializer)? {
+            Written::Everywhere(rule) => return Ok(Self { rule, places: Vec::new() }),
+            Written::Placed(placed) => placed,
+        };
+        let place = |text: &String| {
+            Ok(match text.as_str() {
+                "main-graph" => Place::MainGraph,
+                "functions" => Place::Functions,
+                "initializers" => Place::Initializers,
+                unknown => {
+                    let help = "places are `main-graph`, `functions` and `initializers`";
+                    return Err(D::Error::custom(format!("there is no place {}; {help}", Quoted(unknown))));
+                }
+            })
+        };
+        let mut places: Vec<Place> = places.iter().map(place).collect::<Result<_, _>>()?;
+        places.extend(operators.into_iter().map(Place::Operator));
+        if places.is_empty() {
+            let help = "write the code only if it is tolerated everywhere";
+            return Err(D::Error::custom(format!("{} has no places; {help}", Quoted(&rule))));
+        }
+        Ok(Self { rule, places })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_contain_findings() {
+        let main = Locus::model().graph("g");
+        let node = main.clone().node(0, "If", "n");
+        let nested = node.clone().attribute("then_branch").graph("b").node(1, "Constant", "");
+        let function = Locus::model().function("d", "F", "").node(0, "Constant", "");
+        let weight = main.clone().initializer("w");
+        let sparse = main.clone().sparse_initializer("s");
+        let all = [&Locus::model(), &main, &node, &nested, &function, &weight, &sparse];
+        let found = |place: &Place| all.map(|locus| u8::from(place.contains(locus)));
+        assert_eq!(found(&Place::MainGraph), [0, 1, 1, 0, 0, 1, 1]);
+        assert_eq!(found(&Place::Functions), [0, 0, 0, 0, 1, 0, 0]);
+        assert_eq!(found(&Place::Initializers), [0, 0, 0, 0, 0, 1, 1]);
+        assert_eq!(found(&Place::Operator("Constant".to_owned())), [0, 0, 0, 1, 1, 0, 0]);
+        assert_eq!(found(&Place::Operator("If".to_owned())), [0, 0, 1, 0, 0, 0, 0]);
+    }
+}
