@@ -265,6 +265,7 @@ fn attempt_narrow(
     index::keep(model, &types, &functions, &mut kept);
     let losses = constants(model, &types, half, options)?;
     let (out_of_range, not_run) = ranges(model, half, options, &losses, &mut kept);
+    options.execution.interrupt.check()?;
     let (choice, mut done) = choose(model, half, options, &types, &functions, &kept, &losses);
     done.not_run = not_run;
     done.out_of_range = out_of_range;
@@ -323,9 +324,14 @@ fn constants(
                 tensor: model.str(model.value(value).name()).to_owned(),
                 reason,
             };
-            found.insert(value, rounding::losses(&tensor, half, options.data).map_err(failed)?);
+            found.insert(
+                value,
+                rounding::losses(&tensor, half, options.data, &options.execution.interrupt)
+                    .map_err(failed)?,
+            );
         }
     }
+    options.execution.interrupt.check()?;
     Ok(found)
 }
 

@@ -1,7 +1,7 @@
 //! Constants in a narrow format.
 
-use onnx_types::ElemType;
 use onnx_types::tensor::{DataSource, Tensor, TensorError, bf16, f16};
+use onnx_types::{ElemType, Interrupt};
 
 /// A format that replaces `float`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -87,18 +87,25 @@ impl RoundingLosses {
     }
 }
 
-/// Counts what is lost if a tensor of `float` is rounded.
+/// Elements between two checks of the interrupt.
+const WATCHED_ELEMENTS: usize = 1 << 16;
+
+/// Counts what is lost if a tensor of `float` is rounded; until the interrupt, which the caller checks.
 pub(crate) fn losses(
     tensor: &Tensor,
     half: Half,
     data: &dyn DataSource,
+    interrupt: &Interrupt,
 ) -> Result<RoundingLosses, TensorError> {
     let view = tensor.view::<f32>(data)?;
     let mut found = RoundingLosses { elements: view.len() as u64, ..RoundingLosses::default() };
     let (max, normal) = (half.max(), half.normal());
     let (mut first, mut is_uniform, mut is_limit) = (None, true, true);
     let count = if view.splat().is_some() { view.len().min(1) } else { view.len() };
-    for number in view.iter().take(count) {
+    for (index, number) in view.iter().take(count).enumerate() {
+        if index % WATCHED_ELEMENTS == 0 && interrupt.check().is_err() {
+            break;
+        }
         if !number.is_finite() || number == 0.0 {
             continue;
         }

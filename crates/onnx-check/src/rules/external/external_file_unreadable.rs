@@ -15,6 +15,9 @@ pub(crate) static RULE: Rule = Rule::new(
 .with_reference(Reference::Partly)
 .with_explain(include_str!("external_file_unreadable.md"));
 
+/// The beginning of the location that `onnx weights strip` writes in the place of weights.
+const STRIPPED: &str = "stripped-weights";
+
 pub(crate) fn check(cx: &mut ExternalCx<'_, '_>) {
     let (first, others) = (cx.first, cx.pieces.len().saturating_sub(1));
     let is_unchecked = cx.pieces.iter().all(|piece| piece.is_unchecked);
@@ -27,8 +30,17 @@ pub(crate) fn check(cx: &mut ExternalCx<'_, '_>) {
             DataErrorReason::NotFound | DataErrorReason::Refused(_) | DataErrorReason::Limit { .. }
         );
         let place = first.place.locate(places).field("external_data");
+        let help = match first.location.starts_with(STRIPPED) {
+            true => {
+                "the weights were stripped: `onnx weights import` puts them back or, with `--generate`, others in their place; \
+                 `onnx run` generates them"
+            }
+            false => {
+                "put the file where `location` states, relative to the directory of the model; it is part of the model"
+            }
+        };
         let found = Diagnostic::new(&RULE, place, error.to_string())
-            .help("put the file where `location` states, relative to the directory of the model; it is part of the model")
+            .help(help)
             .beyond_reference(is_unchecked || is_in_process || !is_enforced);
         if others == 0 {
             found

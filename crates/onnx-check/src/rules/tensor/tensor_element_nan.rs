@@ -12,6 +12,9 @@ pub(crate) static RULE: Rule =
         .with_spec("IR: Tensor Element Types")
         .with_explain(include_str!("tensor_element_nan.md"));
 
+/// Elements between two checks of the interrupt.
+const WATCHED_ELEMENTS: usize = 1 << 16;
+
 pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
     if !cx.options.elements || cx.tensor.elem().class() != ElemClass::Float || !cx.faults.is_empty() {
         return;
@@ -22,7 +25,11 @@ pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
     let Ok(elements) = cx.tensor.iter_f64(source) else { return };
     // All elements of a splat are the same.
     let most = if matches!(cx.tensor.payload(), Payload::Splat(_)) { 1 } else { usize::MAX };
-    let mut nans = elements.take(most).enumerate().filter(|(_, element)| element.is_nan());
+    // A run that is stopped has no findings, so that the rest of the elements do not matter.
+    let interrupt = &cx.options.execution.interrupt;
+    let is_wanted = |&(index, _): &(usize, f64)| index % WATCHED_ELEMENTS != 0 || interrupt.check().is_ok();
+    let elements = elements.take(most).enumerate().take_while(is_wanted);
+    let mut nans = elements.filter(|(_, element)| element.is_nan());
     let Some((first, _)) = nans.next() else { return };
     let others = nans.count();
     let place = cx.place;
