@@ -137,6 +137,10 @@ impl<'a> Item<'a> {
         &self.inputs
     }
 
+    pub(crate) fn outputs(&self) -> &[String] {
+        &self.outputs
+    }
+
     /// One line about a part with these weights.
     pub(crate) fn describe(&self, weights: &str) -> String {
         let nodes = size::plural(self.nodes_after, "node");

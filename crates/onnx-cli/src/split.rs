@@ -106,18 +106,31 @@ impl Made {
     }
 }
 
-/// The command that joins the parts again. An output that a later part takes is named, since connected outputs end otherwise.
+/// The command that joins the parts again. Inputs and outputs are named if those of the parts, in their order, are others: an output
+/// that a later part takes ends otherwise.
 fn join(directory: &Path, model: &Model, made: &[Made], format: Format) -> String {
-    let taken: HashSet<&str> = made.iter().flat_map(|part| part.item.inputs()).map(String::as_str).collect();
-    let outputs = model.graph(model.main_graph()).outputs().iter();
-    let outputs: Vec<&str> = outputs.map(|output| model.str(model.value(output.value()).name())).collect();
+    let given: Vec<&str> = made.iter().flat_map(|part| part.item.outputs()).map(String::as_str).collect();
+    let taken: Vec<&str> = made.iter().flat_map(|part| part.item.inputs()).map(String::as_str).collect();
+    let name = |value| model.str(model.value(value).name());
+    let graph = model.graph(model.main_graph());
+    let inputs: Vec<&str> = graph.inputs().iter().map(|&input| name(input)).collect();
+    let outputs: Vec<&str> = graph.outputs().iter().map(|output| name(output.value())).collect();
     let parts = directory.join(format!("part-*.{}", format.id()));
     let mut command = format!("onnx merge {} --by-name", parts.display());
-    if outputs.iter().any(|output| taken.contains(output)) {
+    if open(&taken, &given) != inputs {
+        command.push_str(&format!(" --inputs '{}'", inputs.join(",")));
+    }
+    if open(&given, &taken) != outputs {
         command.push_str(&format!(" --outputs '{}'", outputs.join(",")));
     }
     command.push_str(" -o MODEL");
     command
+}
+
+/// The names that others do not have, each once.
+fn open<'a>(names: &[&'a str], others: &[&str]) -> Vec<&'a str> {
+    let mut seen: HashSet<&str> = others.iter().copied().collect();
+    names.iter().copied().filter(|&name| seen.insert(name)).collect()
 }
 
 /// Writes the parts, all or none, or only finds out whether that is possible.

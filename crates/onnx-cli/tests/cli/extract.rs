@@ -73,6 +73,21 @@ g (float[N, 2] x) => (float[N, 2] y, float[N, 2] b)
    y = Add (e, b)
 }"#;
 
+/// Programs take inputs and outputs by their position.
+#[test]
+fn the_command_that_joins_parts_keeps_the_order() {
+    let text = r#"<ir_version: 10, opset_import: ["": 21]>
+g (float[2] z, float[2] x) => (float[2] last, float[2] cache) { cache = Neg (x) h = Abs (cache) last = Add (h, z) }"#;
+    let folder = Folder::with("in.onnxtxt", text);
+    let run = onnx(&folder, "extract in.onnxtxt --parts 3 -o parts").exits(0);
+    let command = "onnx merge parts/part-*.onnx --by-name --inputs 'z,x' --outputs 'last,cache' -o MODEL";
+    let said = format!("{}{}", run.out, run.err);
+    assert!(said.contains(command), "{said}");
+    let parts = "parts/part-1.onnx parts/part-2.onnx parts/part-3.onnx";
+    onnx(&folder, &format!("merge {parts} --by-name --inputs z,x --outputs last,cache -o out.onnx")).exits(0);
+    onnx(&folder, "diff in.onnxtxt out.onnx --no-metadata").exits(0);
+}
+
 #[test]
 fn a_model_is_cut_into_parts_that_can_be_joined_again() {
     let folder = Folder::with("in.onnxtxt", LAYERS);
