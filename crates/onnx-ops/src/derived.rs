@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use onnx_ir::ValueId;
-use onnx_schema::{attr, domain, op};
+use onnx_schema::traits::{Absence, Combines, DerivedDefault, absence_of};
+use onnx_schema::{attr, domain};
 use onnx_types::Symbol;
 
-use crate::absence::{Absence, DerivedDefault, of_names};
 use crate::call::Call;
 use crate::param::{Param, kind};
 
@@ -21,7 +21,7 @@ pub fn absence(domain: Symbol, op: Symbol, attribute: Symbol) -> Option<Absence>
     if domain == domain::ML {
         return Some(Absence::Own);
     }
-    of_names(onnx_schema::known_name(op)?, onnx_schema::known_name(attribute)?)
+    absence_of(onnx_schema::known_name(op)?, onnx_schema::known_name(attribute)?)
 }
 
 /// The value that an absent attribute has by the definition of the operator, for attributes of integers whose default
@@ -95,7 +95,7 @@ pub(crate) fn or_derived_int(
 }
 
 fn is_reduction(call: &Call<'_>) -> bool {
-    call.schema().name().starts_with("Reduce")
+    call.schema().traits().combines() == Combines::Reduced
 }
 
 /// Returns `true` if the attribute `pads`, or its absence, states the padding of a node: another attribute may do so.
@@ -168,11 +168,5 @@ fn scanned_outputs(call: &Call<'_>) -> Option<usize> {
 /// it include operators of versions before 7, which broadcast only the second operand.
 #[must_use]
 pub fn is_commutative(call: &Call<'_>) -> bool {
-    let schema = call.schema();
-    let is_binary = [op::ADD, op::MUL, op::AND, op::OR, op::XOR, op::EQUAL].contains(&schema.op());
-    let is_bitwise = [op::BITWISE_AND, op::BITWISE_OR, op::BITWISE_XOR].contains(&schema.op());
-    let is_pair = [op::SUM, op::MEAN].contains(&schema.op()) && call.since() >= 8;
-    schema.domain() == domain::ONNX
-        && call.node().input_count() == 2
-        && (is_bitwise || is_pair || (is_binary && call.since() >= 7))
+    call.schema().traits().commutes() && call.node().input_count() == 2
 }

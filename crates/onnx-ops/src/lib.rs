@@ -66,7 +66,6 @@
 //! types and computes no values.
 #![forbid(unsafe_code)]
 
-mod absence;
 mod call;
 mod derived;
 mod make;
@@ -76,8 +75,8 @@ mod param;
 #[cfg(test)]
 mod tests;
 
-pub use absence::{Absence, DerivedDefault};
 pub use call::{Call, Mismatch, Operator, Outputs, Place, Places, View, schema_of};
 pub use derived::{absence, derived_default, is_commutative};
 pub use make::{Arg, Make, MakeError, VersionedName};
+pub use onnx_schema::traits::{Absence, DerivedDefault};
 pub use param::{Kind, Param, Texts, kind, read_attribute};

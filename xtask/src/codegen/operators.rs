@@ -4,7 +4,7 @@
 //! Generation reads only the committed JSON, so checking for drift needs no Python.
 
 #[allow(unreachable_pub, reason = "the module belongs to `onnx-ops`, which reads all of it")]
-#[path = "../../../crates/onnx-ops/src/absence.rs"]
+#[path = "../../../crates/onnx-schema/src/traits/absence.rs"]
 mod absence;
 mod bodies;
 mod facts;

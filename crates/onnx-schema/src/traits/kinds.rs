@@ -140,7 +140,7 @@ pub enum Operations {
         /// Operations on each unit.
         unit: u8,
     },
-    /// A formula of its own.
+    /// A separate formula.
     Formula,
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::super::absence::{Absence, DerivedDefault, of_names};
+use super::super::absence::{Absence, DerivedDefault, absence_of};
 use super::{Attribute, Operator, Role, attr_constant, identifier};
 
 impl Operator<'_> {
@@ -17,7 +17,7 @@ impl Operator<'_> {
         if domain == "ai.onnx.ml" {
             return;
         }
-        let Some(Absence::Derived(rule)) = of_names(self.name, &attribute.name) else { return };
+        let Some(Absence::Derived(rule)) = absence_of(self.name, &attribute.name) else { return };
         let (argument, known, default) = describe(rule);
         let (ty, function) = match attribute.kind.as_str() {
             "INT" => ("i64", "or_derived_int"),
