@@ -5,6 +5,7 @@ mod homes;
 mod page;
 mod runtime;
 mod shown;
+mod traits;
 
 use std::fmt::Write as _;
 

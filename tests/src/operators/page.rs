@@ -22,7 +22,8 @@ pub(super) fn page(
     let mut text = HEADER.to_owned();
     let written = signature(&mut text, operator)
         .and_then(|()| versions(&mut text, operator, conversions))
-        .and_then(|()| inferred(&mut text, operator));
+        .and_then(|()| inferred(&mut text, operator))
+        .and_then(|()| super::traits::section(&mut text, operator));
     written.map_err(|error| error.to_string())?;
     example(&mut text, operator, sources)?;
     Ok(text)

@@ -1,8 +1,8 @@
-//! The files of an operator: rule of inference, kernel, file test, and a recipe on request.
+//! The files of an operator: rule of inference, kernel, file test, and a recipe on request; and its row of traits.
 
 use super::list::{add_item, add_line};
 use super::{Plan, TaskResult};
-use crate::operator::homes::{FILETESTS, INFERENCE, KERNELS, RECIPES, homes, key};
+use crate::operator::homes::{FILETESTS, INFERENCE, KERNELS, RECIPES, TRAITS, homes, key, trait_rows};
 use crate::operator::{Fact, facts, find};
 use crate::tidy::sources::Files;
 
@@ -38,16 +38,18 @@ pub(super) fn plan(files: &Files, args: &[&str]) -> Result<Plan, String> {
     let fact = fact.ok_or("the rules of operators that onnxruntime adds are rows in `src/contrib`")?;
     let wanted = Wanted::new(files, fact, group)?;
     let mut plan = Plan::default();
+    wanted.traits(files, &mut plan)?;
     wanted.inference(files, &mut plan)?;
     wanted.kernel(files, &mut plan)?;
     if with_recipe {
         wanted.recipe(files, &mut plan)?;
     }
     wanted.file_test(files, &mut plan)?;
-    if plan.created.is_empty() {
+    if plan.created.is_empty() && plan.changed.is_empty() {
         return Err(format!("`{}` has all its files: `cargo xtask op {}`", fact.name, fact.name));
     }
-    plan.next.push("write the functions; `docs/add-an-operator.md` shows how".to_owned());
+    plan.next
+        .push("state the traits and write the functions; `docs/add-an-operator.md` shows how".to_owned());
     plan.next.push("BLESS=1 cargo test -p onnx-shape-infer --test filetests".to_owned());
     plan.next.push("cargo xtask codegen".to_owned());
     Ok(plan)
@@ -79,6 +81,34 @@ impl<'a> Wanted<'a> {
         plan.change(files, &group, |text| {
             let text = add_line(text, &["mod ", "pub(super) mod "], &format!("mod {};", self.module))?;
             add_item(&text, list, &format!("{}::{item}", self.module))
+        })
+    }
+
+    /// Adds a row of traits that states nothing, before those of later names.
+    fn traits(&self, files: &Files, plan: &mut Plan) -> TaskResult {
+        let own = key(&self.constant);
+        let mut groups = files.iter().filter(|(path, _)| path.starts_with(TRAITS));
+        if groups.any(|(_, text)| trait_rows(text).iter().any(|(name, _)| *name == own)) {
+            return Ok(());
+        }
+        let domain = match self.fact.domain.as_str() {
+            "ai.onnx.ml" => ".of(domain::ML)",
+            "ai.onnx.preview" => ".of(domain::PREVIEW)",
+            "ai.onnx.preview.training" => ".of(domain::PREVIEW_TRAINING)",
+            _ => "",
+        };
+        let row = format!("    row(op::{}, computed()){domain},", self.constant);
+        plan.change(files, &format!("{TRAITS}{}.rs", self.group), |text| {
+            let lines: Vec<&str> = text.lines().collect();
+            let end = lines.iter().rposition(|line| *line == "];").ok_or("has no list of rows")?;
+            let later = trait_rows(text).into_iter().find(|(name, _)| *name > own);
+            let mut at = later.map_or(end, |(_, line)| line - 1);
+            // The reason of a row is before it.
+            while at > 0 && lines[at - 1].trim_start().starts_with("//") {
+                at -= 1;
+            }
+            let (before, after) = lines.split_at(at);
+            Ok([before, &[row.as_str()], after].concat().join("\n") + "\n")
         })
     }
 
@@ -211,7 +241,9 @@ mod tests {
         };
         let own = tree.iter().map(|(path, _)| path.to_owned()).filter(|path| is_own(path)).collect();
         let rest = tree.iter().filter(|(path, _)| !is_own(path)).map(|(path, text)| {
-            let text = if path.ends_with("/ops/tensor/mod.rs") {
+            let text = if path == "crates/onnx-schema/src/traits/tensor.rs" {
+                without_row(text, "TRILU")
+            } else if path.ends_with("/ops/tensor/mod.rs") {
                 let lines = text.replace("trilu::RECIPES,", "");
                 lines
                     .lines()
@@ -223,6 +255,15 @@ mod tests {
             (path.to_owned(), text)
         });
         (Files::new(rest), own)
+    }
+
+    /// The rows of traits without that of an operator.
+    fn without_row(text: &str, constant: &str) -> String {
+        let rows = trait_rows(text);
+        let own = rows.iter().position(|(name, _)| name == constant).unwrap();
+        let (begin, end) = (rows[own].1, rows[own + 1].1);
+        let lines = text.lines().enumerate().filter(|(index, _)| !(begin..end).contains(&(index + 1)));
+        lines.map(|(_, line)| format!("{line}\n")).collect()
     }
 
     fn sorted(mut paths: Vec<String>) -> Vec<String> {
@@ -237,7 +278,10 @@ mod tests {
         let plan = plan(&files, &["--group", "tensor", "--recipe", "Trilu"]).unwrap();
         assert_eq!(sorted(plan.created.iter().map(|(path, _)| path.clone()).collect()), sorted(own));
         let tree = read_tree().unwrap();
-        for (path, text) in &plan.changed {
+        let traits = plan.changed.iter().find(|(path, _)| path.starts_with(TRAITS)).unwrap();
+        assert!(traits.1.contains("\n    row(op::TRILU, computed()),\n"), "{}", traits.1);
+        assert!(trait_rows(&traits.1).is_sorted());
+        for (path, text) in plan.changed.iter().filter(|(path, _)| !path.starts_with(TRAITS)) {
             // Registered as before, apart from the layout.
             let bare = |text: &str| text.replace([' ', '\n'], "").replace(",]", "]");
             assert_eq!(bare(text), bare(tree.text(path)), "{path}");

@@ -4,6 +4,8 @@
 
 use std::collections::BTreeMap;
 
+/// The rows of traits, by group.
+pub(crate) const TRAITS: &str = "crates/onnx-schema/src/traits/";
 /// The sources of inference.
 pub(crate) const INFERENCE: &str = "crates/onnx-shape-infer/src/";
 /// The sources of evaluation.
@@ -59,6 +61,18 @@ pub(crate) fn homes<'a>(
         }
     }
     homes
+}
+
+/// The rows of traits in a file: the key of each operator, and the line, counted from 1, where its row begins.
+pub(crate) fn trait_rows(text: &str) -> Vec<(String, usize)> {
+    let lines: Vec<&str> = text.lines().collect();
+    let rows = lines.iter().enumerate().filter(|(_, line)| line.starts_with("    row("));
+    let found = rows.filter_map(|(index, line)| {
+        let next = lines.get(index + 1).copied().unwrap_or_default();
+        let constant = [*line, next].into_iter().find_map(|line| line.split("op::").nth(1))?;
+        Some((key(word(constant)), index + 1))
+    });
+    found.collect()
 }
 
 /// The homes of the operators that onnxruntime adds, by domain and [`key`].

@@ -8,7 +8,9 @@ use std::fmt::Write as _;
 
 use crate::TaskResult;
 use crate::tidy::sources::{Files, read_tree};
-use homes::{FILETESTS, Home, INFERENCE, KERNELS, RECIPES, calls, homes, key, runtime_homes};
+use homes::{
+    FILETESTS, Home, INFERENCE, KERNELS, RECIPES, TRAITS, calls, homes, key, runtime_homes, trait_rows,
+};
 pub(crate) use names::{Fact, facts, find};
 
 /// Prints the files of the operators with this name.
@@ -37,6 +39,7 @@ fn listing(files: &Files, fact: &Fact) -> String {
     add("schemas", schemas(files, fact));
     if !fact.is_of_runtime() {
         add("view", view(files, fact));
+        add("traits", traits(files, fact));
     }
     let of_crate = |root: &str, marker| {
         let homes = if fact.is_of_runtime() { BTreeMap::new() } else { homes(files.iter(), root, marker) };
@@ -89,6 +92,15 @@ fn schemas(files: &Files, fact: &Fact) -> Vec<String> {
         row.and_then(|row| row.split(',').next()).is_some_and(|op| key(op) == key(&fact.name))
     };
     lines(files, "crates/onnx-schema/src/generated/schemas.rs", is_row)
+}
+
+/// The row of traits.
+fn traits(files: &Files, fact: &Fact) -> Vec<String> {
+    let wanted = key(&fact.name);
+    let groups = files.iter().filter(|(path, _)| path.starts_with(TRAITS));
+    let rows = groups.flat_map(|(path, text)| trait_rows(text).into_iter().map(move |row| (path, row)));
+    let own = rows.filter(|(_, (name, _))| *name == wanted);
+    own.map(|(path, (_, line))| format!("{path}:{line}")).collect()
 }
 
 /// The typed view, whose name is that of the operator.
@@ -159,6 +171,7 @@ mod tests {
             "  facts         crates/onnx-schema/facts/onnx-",
             "  schemas       crates/onnx-schema/src/generated/schemas.rs:",
             "  view          crates/onnx-ops/src/generated/onnx.rs:",
+            "  traits        crates/onnx-schema/src/traits/tensor.rs:",
             "  inference     crates/onnx-shape-infer/src/ops/tensor/trilu.rs:",
             "  kernel        crates/onnx-eval/src/ops/tensor/trilu.rs:",
             "  recipe        crates/onnx-smith/src/ops/tensor/trilu.rs:",
@@ -181,7 +194,7 @@ mod tests {
         assert!(listed("REGEXFULLMATCH").contains("  recipe        missing\n"));
     }
 
-    /// Every operator of ONNX has facts, schemas, a view, a rule, a file test and a page; some have no kernel or recipe.
+    /// Every operator of ONNX has facts, schemas, a view, traits, a rule, a file test and a page; some have no kernel or recipe.
     #[test]
     fn nothing_else_is_missing() {
         let files = read_tree().unwrap();
