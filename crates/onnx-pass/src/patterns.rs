@@ -44,10 +44,18 @@ fn changes(text: &str) -> Vec<String> {
     let without = |index: usize| -> String {
         letters.iter().enumerate().filter(|&(other, _)| other != index).map(|(_, letter)| *letter).collect()
     };
+    // A dot does not match the end of a line, and a class of all letters but some does.
+    let with_line = |index: usize| -> String {
+        letters
+            .iter()
+            .enumerate()
+            .map(|(other, letter)| if other == index { '\n' } else { *letter })
+            .collect()
+    };
     let last = letters.len().saturating_sub(1);
     let mut found = vec![format!("{text}\n"), format!("{text}a"), format!("a{text}"), format!("\n{text}")];
     if !letters.is_empty() {
-        found.extend([without(0), without(last), without(last / 2)]);
+        found.extend([without(0), without(last), without(last / 2), with_line(last / 2)]);
     }
     found
 }
@@ -137,6 +145,7 @@ mod tests {
         has("a{2,40}", &"a".repeat(40));
         has("cat|dog|cow", "cow");
         has("x*", "\n");
+        has("a.c", "a\nc");
         has("(ab)+", "abab");
         assert!(near("(").is_empty());
         // A pattern of patterns stays short.
