@@ -120,7 +120,7 @@ const TYPES: [(&str, &str, i64); 5] = [
     ),
     (
         r#"<ir_version: 8, opset_import: ["": 11]>
-        g (float[3] x) => (bfloat16[3] y) { a = Cast <to = 16> (x)  y = Neg (a) }"#,
+        g (bfloat16[3] x) => (bfloat16[3] y) { y = Neg (x) }"#,
         "of Neg-6 takes",
         13,
     ),
