@@ -110,6 +110,9 @@ fn watched(model: &Model, table: &Quantization, options: &StaticOptions<'_>) -> 
     candidates.watched(model)
 }
 
+/// A function that gets the index of a value, its dimensions and its numbers.
+type Visit<'a, T> = dyn Fn(usize, &[i64], &[f32], &mut T) + Sync + 'a;
+
 /// Calls a function with the dimensions and the numbers of values in runs on all samples.
 ///
 /// # Errors
@@ -120,7 +123,7 @@ pub(crate) fn observe<T: Send>(
     values: &[ValueId],
     samples: &dyn Samples,
     options: &StaticOptions<'_>,
-    visit: &(dyn Fn(usize, &[i64], &[f32], &mut T) + Sync),
+    visit: &Visit<'_, T>,
     into: &mut T,
 ) -> Result<(), CalibrateError> {
     let index: HashMap<ValueId, usize, RandomState> =
@@ -165,7 +168,7 @@ pub(crate) fn observe<T: Send>(
 struct Watch<'a, T> {
     model: &'a Model,
     index: HashMap<ValueId, usize, RandomState>,
-    visit: &'a (dyn Fn(usize, &[i64], &[f32], &mut T) + Sync),
+    visit: &'a Visit<'a, T>,
     into: Mutex<&'a mut T>,
 }
 
