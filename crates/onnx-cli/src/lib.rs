@@ -206,6 +206,13 @@ fn dispatch(cli: Cli, out: &mut Out) -> Result<Outcome, exit::Failure> {
     }
 }
 
+/// A message about arguments without the tip to pass an unknown option as a value: no value begins so, and what follows `--` is a
+/// command.
+fn without_tip(text: &str) -> String {
+    let lines = text.split_inclusive('\n').filter(|line| !line.contains("as a value, use"));
+    lines.collect::<String>().replace("\n\n\n", "\n\n")
+}
+
 /// The arguments that are not UTF-8, which the error does not name. Paths need not be.
 fn not_utf8(arguments: &[OsString]) -> String {
     let odd = arguments.iter().skip(1).filter(|argument| argument.to_str().is_none());
@@ -264,7 +271,7 @@ fn usage(error: &clap::Error, arguments: &[OsString]) -> Outcome {
     let mut out = Out::new(choice, &command, format);
     let corrected = spelling::corrected(error, arguments);
     if format == report::ReportFormat::Text && corrected.is_none() {
-        let mut text = output::clean_styled(&error.render().ansi().to_string());
+        let mut text = without_tip(&output::clean_styled(&error.render().ansi().to_string()));
         if error.kind() == clap::error::ErrorKind::InvalidUtf8 {
             text.push_str(&not_utf8(arguments));
         }

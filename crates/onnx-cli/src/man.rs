@@ -37,7 +37,7 @@ pub(crate) fn run(args: &ManArgs, out: &mut Out) -> Result<Outcome, Failure> {
         match fs::read(&file) {
             Ok(other) if !other.starts_with(MARK.as_bytes()) => {
                 return Err(Failure::not_writable(format_args!(
-                    "{}: the file is not such a page",
+                    "{}: the file is not a manual page of onnx",
                     file.display()
                 ))
                 .help("remove it, or name another directory"));

@@ -43,6 +43,9 @@ pub(crate) const OTHER_TOOLS: &[Spelling] = &[
     Spelling::new("convert", "--target-opset", "--opset {}"),
     Spelling::new("convert", "--save-as-external-data", "--weights external"),
     Spelling::new("convert", "--fp16", "--float16"),
+    Spelling::new("convert", "--half", "--float16"),
+    Spelling::new("", "shape-infer", "infer"),
+    Spelling::new("", "version", "--version"),
     Spelling::new("simplify", "--model-check", "--prove"),
     Spelling::new("", "float16", "convert --float16"),
     Spelling::new("", "fp16", "convert --float16"),
@@ -71,6 +74,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
         "`onnx convert IN --opset N -o OUT` converts nodes; `onnx edit --import N` only changes the import",
     ),
     ("surgeon", "`onnx edit`, `onnx extract` and `onnx rewrite --rules FILE` change graphs"),
+    ("dynamic", "`onnx edit IN --set 'x[0]=batch' -o OUT` frees a size"),
     ("debug-reduce", "`onnx reduce IN -o OUT -- COMMAND {}` finds the smallest model that fails"),
     (
         "stats",
@@ -85,6 +89,40 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("serve", "models are run by `onnx run`, and not served"),
     ("train", "models are not trained here"),
 ];
+
+/// Options of other tools that need more than another name, each with the command that it is typed at, empty for all, and what is
+/// written here.
+const OPTIONS: &[(&str, &str, &str)] = &[
+    ("convert", "--int8", "`onnx quantize IN --to int8 -o OUT` quantizes"),
+    ("convert", "--uint8", "`onnx quantize IN --to uint8 -o OUT` quantizes"),
+    (
+        "convert",
+        "--float32",
+        "something else: models in `float16` are not widened; `--dequantize` makes quantized weights floats again, and `onnx edit --type x=float` changes \
+         an input",
+    ),
+    ("merge", "--io-map", "`--connect OUT=IN`, once for each pair"),
+    ("run", "--onnxrt", "`onnx compare IN --with onnxruntime` runs both"),
+    ("run", "--shapes", SHAPES),
+    ("", "--overwrite-input-shape", SHAPES),
+    ("", "--override-input-shape", SHAPES),
+    ("", "--input-shape", SHAPES),
+    ("infer", "--data-prop", "nothing: elements of constants are always followed"),
+    ("weights", "--top", "`--sort size`, and `head`"),
+    (
+        "simplify",
+        "--skip-fuse-bn",
+        "`onnx rewrite --pass NAME` runs chosen passes, and `--except SELECTOR` keeps nodes",
+    ),
+    (
+        "simplify",
+        "--skip-optimization",
+        "`onnx rewrite --pass NAME` runs chosen passes, and `--except SELECTOR` keeps nodes",
+    ),
+    ("simplify", "--no-large-tensor", "nothing: constants that would make the file larger are not computed"),
+];
+
+const SHAPES: &str = "`--set batch=1` for a variable, or `--set 'x[0]=1'` for an axis of an input";
 
 /// Passes of other tools, with the pass that does the same.
 const PASSES: &[(&str, &str)] = &[
@@ -203,10 +241,13 @@ fn of_argument(word: &str, words: &[String]) -> Option<Failure> {
         };
         return Some(Failure::new("inputs are given by name").help(help));
     }
-    let is_shape = ["--overwrite-input-shape", "--input-shape", "--override-input-shape"].contains(&word);
-    if is_shape {
-        let help = "write `--set batch=1` for a variable, or `--set 'x[0]=1'` for an axis of an input";
-        return Some(Failure::new(format_args!("`{word}` is `--set` here")).help(help));
+    let dashed = word.replace('_', "-");
+    let of_other = |&&(command, option, _): &&(&str, &str, &str)| {
+        option == dashed && (command.is_empty() || is(command))
+    };
+    if let Some((_, _, help)) = OPTIONS.iter().find(of_other) {
+        let failure = Failure::new(format_args!("`{word}` is not an option"));
+        return Some(failure.help(format!("write {help}")));
     }
     if is("edit") && word == "--opset" {
         let help = "`--import N` only changes the import; `onnx convert IN --opset N -o OUT` also converts the nodes";

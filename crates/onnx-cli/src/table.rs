@@ -318,9 +318,15 @@ fn text(columns: &[Column], rows: &[Vec<Value>]) -> String {
     text
 }
 
-/// Text as a field of a table with commas. Names act in a log: characters that are not printed are escaped, line breaks too.
+/// What a field of a table with commas says for a text. Names act in a log: characters that are not printed are escaped, line breaks
+/// too.
+pub(crate) fn csv_text(text: &str) -> String {
+    Clean(text).to_string()
+}
+
+/// Text as a field of a table with commas.
 pub(crate) fn csv_field(text: &str) -> String {
-    match Clean(text).to_string() {
+    match csv_text(text) {
         text if text.contains([',', '"']) => format!("\"{}\"", text.replace('"', "\"\"")),
         text => text,
     }

@@ -232,8 +232,15 @@ fn check_type(model: &Model, input: ValueId, constant: &Constant) -> Result<(), 
     if is_elem && ty.shape().is_none_or(fits) {
         return Ok(());
     }
-    let message =
-        format!("the constant for `{}` is of another type than the input declares", name(model, input));
+    let dims: Vec<String> = dims.iter().map(i64::to_string).collect();
+    let declared = match ty.shape() {
+        Some(shape) => format!("{} of rank {}", ty.elem(), shape.rank()),
+        None => ty.elem().to_string(),
+    };
+    let (name, dims) = (name(model, input), dims.join(","));
+    let message = format!(
+        "the constant for `{name}` is {elem}[{dims}], which is of another type than the input declares, {declared}"
+    );
     Err(ComposeError::Refused(message, Some(input)))
 }
 

@@ -59,7 +59,7 @@ pub(super) fn repair(path: &Path, args: &CheckArgs) -> Result<Repaired, Failure>
             "{}: a text is not repaired, as its comments would be lost",
             loaded.name
         ))
-        .help("repair the binary model, or edit the text"));
+        .help("`onnx convert IN.onnxtxt -o OUT.onnx` makes a model that `--fix` repairs; or edit the text"));
     }
     let before = printed(&loaded.model)?;
     let done = repairs(&mut loaded)?;

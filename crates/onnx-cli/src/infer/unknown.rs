@@ -147,7 +147,9 @@ fn explain_part(
         stream.line(format_args!("    {}{}", made_by(model, step), paint(DIM, lost)))?;
     }
     let wanted = annotation(model, inference, unknown.origin, &unknown.missing_at_origin);
-    stream.line(format_args!("    to recover it, declare {wanted}"))
+    // Exporters give one name to different sizes, so that inference does not take one that the inputs also use.
+    let sizes = "a size is a number, or a name that no input has";
+    stream.line(format_args!("    to recover it, declare {wanted}; {sizes}"))
 }
 
 /// Values that a report lists one by one; more are grouped by their cause.

@@ -38,6 +38,10 @@ pub(super) fn describe(refusals: &[Refusal], chosen: Chosen, out: &Out) {
         match refusal.level {
             Level::Structure if is_whole && chosen == Chosen::ByCommand => out.detail(1, &text),
             Level::Class => out.detail(1, &text),
+            _ if refusal.reason.contains("could not be compared") => {
+                let help = "the edit is not made, and the others are; `--accept-untested` makes such edits, and names them";
+                out.warning(&text, Some(help));
+            }
             _ => out.warning(&text, Some("the edit is not made; the others are")),
         }
     }

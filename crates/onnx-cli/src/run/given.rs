@@ -65,7 +65,7 @@ pub(crate) fn read_outputs(loaded: &Loaded, path: &Path) -> Result<Given, Failur
     Ports { model, values: outputs.collect(), kind: "output" }.read(path, &loaded.execution)
 }
 
-/// Splits `NAME=FILE`, where both may contain `=`.
+/// Splits `NAME=FILE`, where both may contain `=`. A file alone is for the only input that needs a value.
 fn split<'a>(feed: &'a str, model: &Model) -> Result<(ValueId, &'a str), Failure> {
     for (at, _) in feed.match_indices('=') {
         let (wanted, file) = feed.split_at(at);
@@ -75,6 +75,10 @@ fn split<'a>(feed: &'a str, model: &Model) -> Result<(ValueId, &'a str), Failure
         }
     }
     let Some((wanted, _)) = feed.split_once('=') else {
+        let mut open = inputs(model).iter().filter(|&&input| model.value(input).initializer().is_none());
+        if let (Some(&only), None) = (open.next(), open.next()) {
+            return Ok((only, feed));
+        }
         return Err(Failure::new(format_args!("`{}` is not NAME=FILE", shown(feed)))
             .help("write the name of an input and of a file `.npy`, `.npz` or `.pb`: `--feed x=x.npy`"));
     };
@@ -175,9 +179,22 @@ impl Ports<'_> {
             }
         }
         if given.is_empty() {
-            return Err(Failure::new(format_args!("`{}` has no file of an {kind}", path.display()))
-                .help(format!("their files are `{kind}_0.pb`, or NAME.npy for the {kind} NAME")));
+            let failure = Failure::new(format_args!("`{}` has no file of an {kind}", path.display()));
+            return Err(match directory_in(path) {
+                Some(inner) => failure
+                    .help(format!("its directories may be runs: name one, such as `{}`", shown(&inner))),
+                None => {
+                    failure.help(format!("their files are `{kind}_0.pb`, or NAME.npy for the {kind} NAME"))
+                }
+            });
         }
         Ok(given)
     }
+}
+
+/// The first directory in a directory.
+fn directory_in(path: &Path) -> Option<String> {
+    let entries = std::fs::read_dir(path).ok()?.flatten();
+    let inner = entries.map(|entry| entry.path()).filter(|path| path.is_dir()).min()?;
+    Some(inner.display().to_string())
 }

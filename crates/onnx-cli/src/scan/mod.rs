@@ -8,6 +8,8 @@ mod worker;
 use std::ffi::OsString;
 use std::path::Path;
 
+use serde_json::Value;
+
 use crate::args::ScanArgs;
 use crate::exit::{Failure, Outcome};
 use crate::input::{expand, is_stdin};
@@ -100,11 +102,16 @@ struct Counts {
 }
 
 impl Counts {
+    /// Counts a row, which is a line of JSON.
     fn add(&mut self, row: &str) {
         self.files += 1;
-        let is = |what: &str| u64::from(row.contains(what));
-        self.ok += is("\"ok\":true");
-        self.faulty += is("\"ok\":false,\"stage\":\"done\"");
+        let row: Value = serde_json::from_str(row).unwrap_or_default();
+        let is_done = row.get("stage").and_then(Value::as_str) == Some("done");
+        match row.get("ok").and_then(Value::as_bool) {
+            Some(true) => self.ok += 1,
+            Some(false) if is_done => self.faulty += 1,
+            _ => {}
+        }
     }
 
     fn text(&self, present: u64) -> String {

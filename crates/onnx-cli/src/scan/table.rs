@@ -12,6 +12,7 @@ use crate::args::{ScanArgs, ScanForm};
 use crate::exit::Failure;
 use crate::input::{is_stdin, is_stream};
 use crate::output::Out;
+use crate::table::csv_text;
 
 /// The rows that are written.
 pub(super) struct Table {
@@ -101,8 +102,7 @@ impl Table {
 
     /// Whether a file has a row.
     pub(super) fn has(&self, name: &str) -> bool {
-        self.present.contains(name)
-            || (self.form == ScanForm::Csv && self.present.contains(&shown_in_csv(name)))
+        self.present.contains(name) || (self.form == ScanForm::Csv && self.present.contains(&csv_text(name)))
     }
 
     /// Writes a row, which is a line of JSON.
@@ -145,10 +145,6 @@ fn check_replaced(path: &Path) -> Result<(), Failure> {
     }
     let message = format_args!("{}: the file has no rows, and is not replaced", path.display());
     Err(Failure::not_writable(message).help("name another file: `-o FILE`"))
-}
-
-fn shown_in_csv(name: &str) -> String {
-    onnx_diag::Clean(name).to_string()
 }
 
 /// The path in a row.

@@ -66,6 +66,20 @@ const TYPED: &[(&str, i32, &str)] = &[
     ("weights show m.onnx w0", 2, "write `onnx weights show m.onnx --at w0`"),
     ("weights stats m.onnx w0", 2, "write `onnx weights stats m.onnx --at w0`"),
     ("info --versoins m.onnx", 2, "'--versions'"),
+    ("convert m.onnx --half -o h.onnx", 2, "write `onnx convert m.onnx --float16 -o h.onnx`"),
+    ("convert m.onnx --int8", 2, "`onnx quantize IN --to int8 -o OUT`"),
+    ("convert m.onnx --float32", 2, "models in `float16` are not widened"),
+    ("merge m.onnx m.onnx --io-map x,y", 2, "`--connect OUT=IN`"),
+    ("run m.onnx --onnxrt", 2, "`onnx compare IN --with onnxruntime`"),
+    ("run m.onnx --shapes x:[1,8]", 2, "`--set batch=1`"),
+    ("infer m.onnx --data-prop", 2, "are always followed"),
+    ("infer m.onnx --data_prop", 2, "are always followed"),
+    ("weights list m.onnx --top 5", 2, "`--sort size`"),
+    ("simplify m.onnx --skip-fuse-bn", 2, "`onnx rewrite --pass NAME`"),
+    ("simplify m.onnx --no-large-tensor", 2, "are not computed"),
+    ("version", 2, "write `onnx --version`"),
+    ("shape-infer m.onnx", 2, "write `onnx infer m.onnx`"),
+    ("dynamic m.onnx", 2, "`onnx edit IN --set 'x[0]=batch' -o OUT`"),
     // Names of passes, operators, types, rules and limits.
     ("rewrite m.onnx --pass constant-folding", 2, "did you mean `folded-constants`?"),
     ("rewrite m.onnx --pass eliminate_identity", 2, "did you mean `no-identities`?"),
@@ -104,7 +118,9 @@ const TYPED: &[(&str, i32, &str)] = &[
     // Files.
     ("info small.onnxx", 2, "No such file"),
     ("info -- -x.onnx", 2, "No such file"),
-    ("run m.onnx --feed img.npy", 2, "NAME=FILE"),
+    // The model has one input.
+    ("run m.onnx --feed img.npy", 2, "`img.npy`"),
+    ("run m.onnx --input img.npy", 2, "write `onnx run m.onnx --feed img.npy`"),
     ("run m.onnx --feed img=img.npy", 2, "img"),
     ("info lfs.onnx", 2, "a Git LFS pointer"),
     ("info page.onnx", 2, "a web page"),
@@ -134,4 +150,14 @@ fn every_spelling_of_other_tools_has_an_answer() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert_eq!(folder.list(), ["archive.onnx", "lfs.onnx", "m.onnx", "m.onnxtxt", "page.onnx", "x.npy"]);
+}
+
+/// An option is not a value, and what follows `--` is a command.
+#[test]
+fn no_tip_passes_an_option_as_a_value() {
+    let folder = Folder::with("m.onnxtxt", MODEL);
+    for command in ["simplify", "check", "run", "edit", "convert", "reduce"] {
+        let run = onnx(&folder, &format!("{command} m.onnxtxt --zzz")).exits(2);
+        assert!(run.err.contains("'--zzz'") && !run.err.contains("as a value"), "{}", run.err);
+    }
 }

@@ -31,7 +31,7 @@ fn pages_are_written_and_printed() {
     // Pages are replaced; other files are not.
     onnx(&folder, "man -o pages/man1").exits(0);
     folder.put("pages/man1/onnx-check.1", "mine");
-    onnx(&folder, "man -o pages/man1").exits(2).says("is not such a page");
+    onnx(&folder, "man -o pages/man1").exits(2).says("is not a manual page of onnx");
     assert_eq!(folder.get("pages/man1/onnx-check.1"), b"mine");
     onnx(&folder, "man -o pages/man1/onnx.1").exits(2).says("cannot be written");
     onnx(&folder, "man chek").exits(2).says("there is no command `chek`");
