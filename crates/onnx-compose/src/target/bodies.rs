@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use onnx_diag::{Caps, Diagnostic, Locus, Policy, Sink};
 use onnx_functions::{InlineError, InlineOptions, expand, inline};
-use onnx_ir::{Callee, Model, NodeId, ValueTypes};
+use onnx_ir::{Callee, Model, NodeId, OpsetScope, ValueTypes};
 use onnx_schema::Registry;
 use onnx_shape_infer::{InferOptions, infer};
 use onnx_types::{Execution, Stopped};
@@ -33,8 +33,10 @@ pub fn unsupported_in_bodies(
     };
     let options = InlineOptions::default().with_registry(registry).with_execution(execution.clone());
     let mut expanded = model.clone();
+    // The only call of a function gets the nodes of the body themselves.
     let nodes = |model: &Model| -> HashSet<NodeId> {
-        model.all_graphs().flat_map(|graph| model.nodes(graph)).collect()
+        let outside = model.all_graphs().filter(|&graph| model.scope(graph) == OpsetScope::Model);
+        outside.flat_map(|graph| model.nodes(graph)).collect()
     };
     let own = nodes(&expanded);
     match inline(&mut expanded, &options, |_, _, _| true) {
