@@ -324,8 +324,7 @@ impl Cx<'_> {
         if self.runs_as_body(schema) {
             return None;
         }
-        let version =
-            self.version_of(schema).filter(|_| self.target.expands_functions && schema.is_function());
+        let version = self.version_of(schema).filter(|_| self.may_have_body(schema) && schema.is_function());
         Some(match version {
             Some(version) => format!("{lacking}, and runs no body of it in operator set {version}"),
             None => lacking,
@@ -339,11 +338,15 @@ impl Cx<'_> {
     }
 
     /// Returns `true` if the target puts the body of the operator into the place of the node. Bodies are not converted to the
-    /// version of the model. A runtime registers no operators of a preview, so that it has no bodies of them.
+    /// version of the model.
     fn runs_as_body(&self, schema: &'static Schema) -> bool {
-        self.target.expands_functions
-            && !schema.domain_name().starts_with("ai.onnx.preview")
-            && self.version_of(schema).is_some_and(|version| has_current_body(schema, version))
+        let is_current = |version| has_current_body(schema, version);
+        self.may_have_body(schema) && self.version_of(schema).is_some_and(is_current)
+    }
+
+    /// A runtime registers no operators of a preview, so that it has no bodies of them.
+    fn may_have_body(&self, schema: &Schema) -> bool {
+        self.target.expands_functions && !schema.domain_name().starts_with("ai.onnx.preview")
     }
 
     /// The kernel that the target lacks for a node of a standard operator, as the rest of a sentence.
