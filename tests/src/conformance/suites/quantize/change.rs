@@ -41,8 +41,8 @@ pub(super) fn change(model: &mut Model, seed: u64, tables: &[Quantization]) -> R
     };
     let done = match (kind, to) {
         (_, None) => {
-            let half = if turn % 2 == 0 { Half::Float16 } else { Half::Bfloat16 };
-            let options = NarrowOptions::default().with_keep_io(turn % 3 == 0);
+            let half = if turn.is_multiple_of(2) { Half::Float16 } else { Half::Bfloat16 };
+            let options = NarrowOptions::default().with_keep_io(turn.is_multiple_of(3));
             narrow(model, half, &options).map(|_| ()).map_err(|error| error.to_string())
         }
         ("weights", Some(to)) => weights(model, to, turn),
@@ -57,7 +57,7 @@ pub(super) fn change(model: &mut Model, seed: u64, tables: &[Quantization]) -> R
             let registry = onnx_schema::Registry::STANDARD;
             let options = BlockOptions::default()
                 .with_block([16, 32][turn / 4 % 2])
-                .with_symmetric(turn % 3 == 0)
+                .with_symmetric(turn.is_multiple_of(3))
                 .with_registry(registry);
             quantize_blocks(model, to, &options).map(|_| ()).map_err(|error| error.to_string())
         }
@@ -71,7 +71,7 @@ fn weights(model: &mut Model, to: ElemType, turn: usize) -> Result<(), String> {
     let granularities = [Granularity::Tensor, Granularity::Channel, Granularity::Block(16)];
     let options = WeightOptions::default()
         .with_granularity(granularities[turn % granularities.len()])
-        .with_symmetric(turn % 4 == 0);
+        .with_symmetric(turn.is_multiple_of(4));
     quantize_weights(model, to, &options).map(|_| ()).map_err(|error| error.to_string())
 }
 
@@ -87,7 +87,9 @@ fn calibrated(
     let before = model.clone();
     let settings = MeasureOptions::default();
     let samples = GeneratedSamples::new(&before, 2, &settings);
-    let options = StaticOptions::new(table).with_per_channel(turn % 2 == 0).with_symmetric(turn % 5 == 0);
+    let options = StaticOptions::new(table)
+        .with_per_channel(turn.is_multiple_of(2))
+        .with_symmetric(turn.is_multiple_of(5));
     let calibration = Calibration::default()
         .with_samples(Some(&samples))
         .with_method(methods[turn % methods.len()])

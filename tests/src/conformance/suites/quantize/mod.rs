@@ -47,7 +47,7 @@ impl QuantizeSuite {
 
     /// The model of a seed.
     fn model(&self, seed: u64) -> Result<Model, String> {
-        if seed % 2 == 0 {
+        if seed.is_multiple_of(2) {
             return network::network(seed);
         }
         let names: BTreeSet<&str> =
