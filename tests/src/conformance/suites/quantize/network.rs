@@ -37,7 +37,7 @@ pub(super) fn network(seed: u64) -> Result<Model, String> {
     if is_image && network.random.below(2) == 0 {
         let (name, dims) = network.value.clone();
         let rows: usize = dims.iter().take(1).product();
-        network.put(format!("Flatten ({name})"), vec![rows, dims.iter().skip(1).product()]);
+        network.put(&format!("Flatten ({name})"), vec![rows, dims.iter().skip(1).product()]);
         network.matrix();
     }
     let shown = |dims: &[usize]| dims.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
@@ -54,7 +54,7 @@ pub(super) fn network(seed: u64) -> Result<Model, String> {
 
 impl Network {
     /// Adds an operator that makes the next value.
-    fn put(&mut self, call: String, dims: Vec<usize>) {
+    fn put(&mut self, call: &str, dims: Vec<usize>) {
         self.made += 1;
         let name = format!("v{}", self.made);
         self.body.push_str(&format!("{name} = {call}\n"));
@@ -85,27 +85,27 @@ impl Network {
         match self.random.below(9) {
             0..=2 => {
                 let weight = self.constant(&[width, wide]);
-                self.put(format!("MatMul ({name}, {weight})"), new);
+                self.put(&format!("MatMul ({name}, {weight})"), new);
             }
             3 => {
                 let (weight, bias) = (self.constant(&[wide, width]), self.constant(&[wide]));
                 let factor = if self.random.below(3) == 0 { ", alpha = 0.5, beta = 2.0" } else { "" };
-                self.put(format!("Gemm <transB = 1{factor}> ({name}, {weight}, {bias})"), new);
+                self.put(&format!("Gemm <transB = 1{factor}> ({name}, {weight}, {bias})"), new);
             }
             4 => {
                 let other = self.constant(&[width]);
-                self.put(format!("Add ({name}, {other})"), dims);
+                self.put(&format!("Add ({name}, {other})"), dims);
             }
-            5 => self.put(format!("Relu ({name})"), dims),
+            5 => self.put(&format!("Relu ({name})"), dims),
             6 => {
                 let other = self.constant(&[1, width]);
-                self.put(format!("Mul ({other}, {name})"), dims);
+                self.put(&format!("Mul ({other}, {name})"), dims);
             }
-            7 => self.put(format!("Softmax <axis = 1> ({name})"), dims),
+            7 => self.put(&format!("Softmax <axis = 1> ({name})"), dims),
             _ => {
-                self.put(format!("Transpose ({name})"), dims.iter().rev().copied().collect());
+                self.put(&format!("Transpose ({name})"), dims.iter().rev().copied().collect());
                 let (turned, dims) = self.value.clone();
-                self.put(format!("Transpose ({turned})"), dims.iter().rev().copied().collect());
+                self.put(&format!("Transpose ({turned})"), dims.iter().rev().copied().collect());
             }
         }
     }
@@ -121,27 +121,27 @@ impl Network {
                 let weight = self.constant(&[new, channels / groups, 3, 3]);
                 let bias = self.bias(new);
                 let call = format!("Conv <group = {groups}, pads = [1, 1, 1, 1]> ({name}, {weight}{bias})");
-                self.put(call, vec![count, new, height, width]);
+                self.put(&call, vec![count, new, height, width]);
             }
             3 => {
                 let weight = self.constant(&[channels, 3, 1, 1]);
                 let bias = self.bias(3);
-                self.put(format!("ConvTranspose ({name}, {weight}{bias})"), vec![count, 3, height, width]);
+                self.put(&format!("ConvTranspose ({name}, {weight}{bias})"), vec![count, 3, height, width]);
             }
-            4 => self.put(format!("Relu ({name})"), dims),
+            4 => self.put(&format!("Relu ({name})"), dims),
             5 => {
                 let call = format!("MaxPool <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> ({name})");
-                self.put(call, dims);
+                self.put(&call, dims);
             }
             6 => {
                 let other = self.constant(&[1, channels, 1, 1]);
-                self.put(format!("Add ({name}, {other})"), dims);
+                self.put(&format!("Add ({name}, {other})"), dims);
             }
             7 if channels <= 8 => {
                 let call = format!("Concat <axis = 1> ({name}, {name})");
-                self.put(call, vec![count, 2 * channels, height, width]);
+                self.put(&call, vec![count, 2 * channels, height, width]);
             }
-            _ => self.put(format!("Sigmoid ({name})"), dims),
+            _ => self.put(&format!("Sigmoid ({name})"), dims),
         }
     }
 }
