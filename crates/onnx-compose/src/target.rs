@@ -222,6 +222,7 @@ pub fn unsupported(model: &Model, target: &Target, types: &dyn ValueTypes, regis
     of_versions(model, target, &places, &mut sink);
     structure::of_order(model, target, &places, &mut sink);
     structure::of_interface(model, target, &places, &mut sink);
+    structure::of_empty(model, target, &places, &mut sink);
     structure::of_initializers(model, target, &places, &mut sink);
     structure::of_early_versions(model, target, &places, &mut sink);
     for graph in model.all_graphs() {

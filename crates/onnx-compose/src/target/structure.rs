@@ -17,6 +17,8 @@ const FREE_INITIALIZERS: i64 = 4;
 
 /// The rule of types of inputs and outputs. A runtime that tolerates it needs the kind and element type of what it is given.
 const TYPE_INCOMPLETE: &str = "ONNX2901";
+/// The rule of names of graphs. A runtime that tolerates it needs a value in the graph.
+const GRAPH_NAME_MISSING: &str = "ONNX2201";
 /// The rule of initializers that are not inputs in old models. A runtime that tolerates it needs a use of them.
 const NOT_AN_INPUT: &str = "ONNX2103";
 /// The rule of imports of versions below 1. A runtime that tolerates it has no operators in them.
@@ -55,6 +57,17 @@ pub(super) fn of_interface(model: &Model, target: &Target, places: &Places<'_>, 
         if model.value(value).ty().is_some_and(is_open) {
             target.lacks(places.definition(value), "loads no type without an element type", sink);
         }
+    }
+}
+
+/// A main graph without inputs, initializers and nodes.
+pub(super) fn of_empty(model: &Model, target: &Target, places: &Places<'_>, sink: &mut Sink) {
+    let main = model.main_graph();
+    let is_empty = model.graph(main).inputs().is_empty()
+        && model.nodes(main).next().is_none()
+        && model.initializers(main).next().is_none();
+    if is_empty && target.tolerates.iter().any(|tolerated| tolerated.rule == GRAPH_NAME_MISSING) {
+        target.lacks(places.graph(main), "loads no empty graph", sink);
     }
 }
 
