@@ -69,7 +69,6 @@ mod names;
 mod operator_set;
 mod options;
 mod places;
-mod ranges;
 mod rules;
 mod run;
 mod seen;
@@ -84,7 +83,6 @@ pub use external::ExternalFiles;
 pub use fix::{Fix, fix, is_fixable};
 pub use operator_set::check_operator_set;
 pub use options::{CheckOptions, CustomOperators, Part, Profile};
-pub use ranges::range as attribute_range;
 pub use rules::{ON_REQUEST, RULES};
 
 /// Finds everything that is wrong with a model. Work that is [stopped](onnx_types::Interrupt) reports that with the rule

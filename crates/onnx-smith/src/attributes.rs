@@ -1,6 +1,5 @@
 //! Attributes that no recipe has set: required ones, and some of the others.
 
-use onnx_check::attribute_range;
 use onnx_ir::AttrValue;
 use onnx_schema::{AttrKind, FormalAttribute, TypeForm, attr};
 use onnx_types::{ElemType, Symbol, Type};
@@ -57,7 +56,7 @@ impl Draft<'_, '_> {
             attr::SEED => return Some(7),
             _ => {}
         }
-        let range = attribute_range(self.schema.op(), name);
+        let range = self.schema.attribute_range(name);
         let (least, most) =
             range.map_or((0, 1), |range| (*range.start(), (*range.end()).min(range.start() + 2)));
         Some(self.smith.choices.int(least, most))

@@ -2,7 +2,9 @@
 
 use onnx_check::{CheckOptions, Part, check_part};
 use onnx_ir::{Changes, Def, GraphId, Model, NewNode, NodeId, OpsetImport, Position, Revision, ValueId};
-use onnx_schema::{DeclaredSchema, Schema, SchemaId, domain, ir_version_for, lookup, op, opset_versions};
+use onnx_schema::{
+    AttrKind, DeclaredSchema, Schema, SchemaId, domain, ir_version_for, lookup, op, opset_versions,
+};
 use onnx_shape_infer::{InferOptions, Inference, Ty, infer, infer_node};
 use onnx_types::tensor::Tensor;
 use onnx_types::{Dim, ElemType, Shape, Symbol, Type, TypeKind};
@@ -173,9 +175,8 @@ impl<'b> Smith<'b> {
             return schema.is_some_and(|schema| Proposal::forge(self, schema).is_some());
         }
         let nested = self.choices.chance(8) && self.depth() < MOST_DEPTH;
-        let control = [op::IF, op::LOOP, op::SCAN, op::SEQUENCE_MAP];
         let candidates: Vec<&'static Schema> = if nested {
-            self.schemas.iter().copied().filter(|schema| control.contains(&schema.op())).collect()
+            self.schemas.iter().copied().filter(|schema| holds_graphs(schema)).collect()
         } else {
             Vec::new()
         };
@@ -525,4 +526,9 @@ impl<'b> Smith<'b> {
         }
         Dim::Known(self.choices.pick(&[2, 3, 4, 1, 5, 2, 3, 4, 6, 1, 8, 2, 3, 4, 7, 0]).unwrap_or(2))
     }
+}
+
+/// Whether an operator of ONNX has attributes that are graphs.
+fn holds_graphs(schema: &Schema) -> bool {
+    schema.domain() == domain::ONNX && schema.attributes().iter().any(|formal| formal.kind == AttrKind::Graph)
 }

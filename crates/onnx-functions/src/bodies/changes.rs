@@ -3,52 +3,11 @@
 //! Such a body is used if its nodes mean the same in both versions. `onnx-schema` has every schema of every operator,
 //! so this compares what each node uses with all schemas between the two versions.
 
-use onnx_schema::{Formal, Schema, attr, domain, op};
+use onnx_schema::{Formal, Schema, domain};
 use onnx_types::Symbol;
 
 use super::facts::{StaticAttr, StaticBody, StaticNode};
 use crate::reason::FunctionReason;
-
-/// Optional attributes that were added to an operator and whose default keeps the meaning that nodes had before.
-///
-/// The schema of an operator does not tell this, so these were compared with the text of the specification. An attribute that
-/// is not listed makes a body of an older version unusable.
-const NEUTRAL: &[(Symbol, Symbol)] = &[
-    // Affects only conversions to 8-bit floats, which the older versions do not have.
-    (op::CAST, attr::SATURATE),
-    (op::CAST, attr::ROUND_MODE),
-    (op::CAST_LIKE, attr::SATURATE),
-    (op::CAST_LIKE, attr::ROUND_MODE),
-    (op::QUANTIZE_LINEAR, attr::SATURATE),
-    // Alternatives to the attribute `value`.
-    (op::CONSTANT, attr::SPARSE_VALUE),
-    (op::CONSTANT, attr::VALUE_FLOAT),
-    (op::CONSTANT, attr::VALUE_FLOATS),
-    (op::CONSTANT, attr::VALUE_INT),
-    (op::CONSTANT, attr::VALUE_INTS),
-    (op::CONSTANT, attr::VALUE_STRING),
-    (op::CONSTANT, attr::VALUE_STRINGS),
-    // A scale of rank 0 quantizes the whole tensor: there is neither an axis nor a block.
-    (op::QUANTIZE_LINEAR, attr::AXIS),
-    (op::QUANTIZE_LINEAR, attr::BLOCK_SIZE),
-    // The types of the zero point and of the scale decide, as before.
-    (op::QUANTIZE_LINEAR, attr::OUTPUT_DTYPE),
-    (op::QUANTIZE_LINEAR, attr::PRECISION),
-    // A computation in `float` of types that the older version does not have.
-    (op::RANGE, attr::STASH_TYPE),
-    // Without axes, all axes are reduced.
-    (op::REDUCE_MAX, attr::NOOP_WITH_EMPTY_AXES),
-    (op::REDUCE_MEAN, attr::NOOP_WITH_EMPTY_AXES),
-    (op::REDUCE_MIN, attr::NOOP_WITH_EMPTY_AXES),
-    (op::REDUCE_SUM, attr::NOOP_WITH_EMPTY_AXES),
-    // A 0 in the sizes stands for the size of the input.
-    (op::RESHAPE, attr::ALLOWZERO),
-    // The whole shape.
-    (op::SHAPE, attr::START),
-    (op::SHAPE, attr::END),
-    // The sizes are given, or follow from the number of outputs.
-    (op::SPLIT, attr::NUM_OUTPUTS),
-];
 
 /// The reason if an operator of a body has another meaning in a later operator set version.
 pub(crate) fn refuse_changes(body: &StaticBody, version: i64) -> Result<(), FunctionReason> {
@@ -132,7 +91,7 @@ fn keeps_meaning(node: &StaticNode, old: &'static Schema, new: &'static Schema) 
             Some(before) => {
                 before.default == attribute.default && (!attribute.is_required || before.is_required)
             }
-            None => !attribute.is_required && NEUTRAL.contains(&(node.op, attribute.name)),
+            None => !attribute.is_required && new.is_neutral_addition(attribute.name),
         };
         if !is_kept {
             return Err("an attribute");

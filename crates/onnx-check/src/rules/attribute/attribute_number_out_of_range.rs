@@ -4,7 +4,6 @@ use onnx_diag::{Diagnostic, Quoted, Rule, Severity};
 use onnx_ir::AttrValue;
 
 use crate::cx::AttributeCx;
-use crate::ranges::range;
 
 pub(crate) static RULE: Rule = Rule::new(
     2412,
@@ -22,7 +21,7 @@ pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
         AttrValue::Ints(numbers) => numbers,
         _ => return,
     };
-    let Some(range) = range(schema.op(), cx.attribute.name()) else { return };
+    let Some(range) = schema.attribute_range(cx.attribute.name()) else { return };
     let wrong = numbers.iter().enumerate().find(|(_, number)| !range.contains(number));
     let Some((index, number)) = wrong else { return };
     let is_list = matches!(cx.attribute.value(), AttrValue::Ints(_));

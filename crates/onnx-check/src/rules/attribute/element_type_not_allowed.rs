@@ -3,7 +3,7 @@
 use onnx_diag::{Diagnostic, Quoted, Rule, Severity};
 use onnx_ir::AttrValue;
 use onnx_schema::{Schema, attr, op};
-use onnx_types::{ElemType, Symbol};
+use onnx_types::ElemType;
 
 use crate::cx::AttributeCx;
 
@@ -23,7 +23,7 @@ pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
         AttrValue::Tensor(tensor) => return check_elements(cx, tensor.elem()),
         _ => return,
     };
-    let Some(schema) = cx.schema.filter(|schema| names_type(schema, name)) else { return };
+    let Some(schema) = cx.schema.filter(|schema| schema.names_element_type(name)) else { return };
     // Where there is a default of 0, that stands for a type that other inputs give.
     if code == 0 && matches!(name, attr::OUTPUT_DTYPE) {
         return;
@@ -58,26 +58,6 @@ fn check_elements(cx: &mut AttributeCx<'_, '_>, elem: ElemType) {
         Diagnostic::new(&RULE, places.attribute(node, name), message)
             .help("give elements of a type that the operator makes; newer versions may make more")
     });
-}
-
-/// Whether an attribute of this name says which elements the operator makes.
-fn names_type(schema: &Schema, name: Symbol) -> bool {
-    match schema.op() {
-        op::CAST | op::BIT_CAST => name == attr::TO,
-        op::BERNOULLI
-        | op::EYE_LIKE
-        | op::MULTINOMIAL
-        | op::RANDOM_NORMAL
-        | op::RANDOM_NORMAL_LIKE
-        | op::RANDOM_UNIFORM
-        | op::RANDOM_UNIFORM_LIKE
-        | op::SEQUENCE_EMPTY => name == attr::DTYPE,
-        op::QUANTIZE_LINEAR | op::DEQUANTIZE_LINEAR => name == attr::OUTPUT_DTYPE,
-        op::BLACKMAN_WINDOW | op::HAMMING_WINDOW | op::HANN_WINDOW | op::MEL_WEIGHT_MATRIX => {
-            name == attr::OUTPUT_DATATYPE
-        }
-        _ => false,
-    }
 }
 
 /// Whether the first output can have such elements. Sequences hold what tensors hold.

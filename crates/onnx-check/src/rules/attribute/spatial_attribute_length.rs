@@ -3,7 +3,8 @@
 
 use onnx_diag::{Diagnostic, Quoted, Rule, Severity};
 use onnx_ir::AttrValue;
-use onnx_schema::{attr, op};
+use onnx_schema::attr;
+use onnx_schema::traits::Window;
 
 use crate::cx::NodeCx;
 
@@ -18,11 +19,10 @@ pub(crate) static RULE: Rule = Rule::new(
 
 pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
     let Some(schema) = cx.schema() else { return };
-    let weights = match schema.op() {
-        op::CONV | op::CONV_INTEGER | op::CONV_TRANSPOSE | op::DEFORM_CONV => Some(1),
-        op::Q_LINEAR_CONV => Some(3),
-        op::AVERAGE_POOL | op::LP_POOL | op::MAX_POOL | op::MAX_UNPOOL => None,
-        _ => return,
+    let weights = match schema.traits().window() {
+        Some(Window::Weights(index)) => Some(index),
+        Some(_) => None,
+        None => return,
     };
     let (id, node) = (cx.id, cx.node);
     let rank = cx.input_rank(0).or_else(|| cx.input_rank(weights?));

@@ -34,8 +34,7 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
     }
     cx.report(&RULE, |places| {
         let since = schema.since_version();
-        let replacement =
-            REPLACEMENTS.iter().find(|(name, _)| *name == schema.name()).map(|&(_, use_this)| use_this);
+        let replacement = schema.replacement().and_then(onnx_schema::known_name);
         let help = match (schema.until_version(), replacement) {
             (Some(until), _) => {
                 format!(
@@ -51,21 +50,13 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
     });
 }
 
-/// What to use instead of operators that were withdrawn for good.
-const REPLACEMENTS: [(&str, &str); 4] = [
-    ("Scatter", "ScatterElements"),
-    ("TreeEnsembleClassifier", "TreeEnsemble"),
-    ("TreeEnsembleRegressor", "TreeEnsemble"),
-    ("Upsample", "Resize"),
-];
-
 #[cfg(test)]
 mod tests {
     #[test]
     fn every_withdrawn_operator_has_a_way_out() {
         let withdrawn = onnx_schema::all().iter().filter(|schema| schema.is_deprecated());
         for schema in withdrawn.filter(|schema| schema.until_version().is_none()) {
-            assert!(super::REPLACEMENTS.iter().any(|(name, _)| *name == schema.name()), "{schema}");
+            assert!(schema.replacement().is_some(), "{schema}");
         }
     }
 }
