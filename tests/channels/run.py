@@ -147,7 +147,7 @@ def npm(artefacts: Artefacts) -> str:
     (folder / "start.mjs").write_text('import { open } from "onnxkit";\nawait open("m.onnxtxt", process.argv[2]);\n')
     model = "g (float[N] x) => (float[N] y) { y = Relu (x) }"
     artefacts.rows.append(Row("npm", archive.stat().st_size, None, start_up(["node", folder / "start.mjs", model]), None))
-    return "three examples with node"
+    return "five examples with node"
 
 
 def git_driver(artefacts: Artefacts) -> str:

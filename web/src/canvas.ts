@@ -8,6 +8,11 @@ import type { Coloring, Item } from "./model";
 const ROW = 400;
 /** Rows of a line at most; longer lines are looked at in every frame. */
 const MOST_ROWS = 64;
+/** Pixels of an image at most, in a direction and in all: browsers make no larger canvas. */
+const MOST_PIXELS = 16_000;
+const MOST_AREA = 100_000_000;
+/** Space around the picture of an image. */
+const MARGIN = 16;
 
 export interface View {
   x: number;
@@ -25,6 +30,8 @@ export interface Palette {
   group: string;
   port: string;
   accent: string;
+  /** Matches of a search, and nodes of a path. */
+  mark: string;
   dark: boolean;
 }
 
@@ -41,6 +48,7 @@ export function palette(element: HTMLElement): Palette {
     group: color("--group"),
     port: color("--port"),
     accent: color("--accent"),
+    mark: color("--mark"),
     dark: color("--dark") === "1",
   };
 }
@@ -186,17 +194,36 @@ export class Canvas {
     return found;
   }
 
+  /** The whole picture as an image, smaller if it is very large. */
+  image(): Promise<Blob | null> {
+    const { w, h } = this.picture;
+    const scale = Math.min(2, MOST_PIXELS / Math.max(w + 2 * MARGIN, h + 2 * MARGIN), Math.sqrt(MOST_AREA / ((w + 2 * MARGIN) * (h + 2 * MARGIN))));
+    const copy = document.createElement("canvas");
+    copy.width = Math.ceil((w + 2 * MARGIN) * scale);
+    copy.height = Math.ceil((h + 2 * MARGIN) * scale);
+    const view = this.view;
+    this.view = { x: MARGIN * scale, y: MARGIN * scale, scale };
+    const context = copy.getContext("2d");
+    if (context) this.paintOn(context, copy.width, copy.height, 1);
+    this.view = view;
+    return new Promise((resolve) => copy.toBlob(resolve, "image/png"));
+  }
+
   private paint(): void {
     const context = this.element.getContext("2d");
     if (!context) return;
-    const ratio = window.devicePixelRatio || 1;
+    this.paintOn(context, this.element.clientWidth, this.element.clientHeight, window.devicePixelRatio || 1);
+    this.frames += 1;
+  }
+
+  private paintOn(context: CanvasRenderingContext2D, width: number, height: number, ratio: number): void {
     const { scale } = this.view;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.fillStyle = this.colors.background;
-    context.fillRect(0, 0, this.element.clientWidth, this.element.clientHeight);
+    context.fillRect(0, 0, width, height);
     context.setTransform(ratio * scale, 0, 0, ratio * scale, ratio * this.view.x, ratio * this.view.y);
     const [left, top] = [-this.view.x / scale, -this.view.y / scale];
-    const [right, bottom] = [left + this.element.clientWidth / scale, top + this.element.clientHeight / scale];
+    const [right, bottom] = [left + width / scale, top + height / scale];
     const boxes: Box[] = [];
     for (const index of this.rows.boxesBetween(top, bottom)) {
       const box = this.picture.boxes[index];
@@ -211,13 +238,13 @@ export class Canvas {
     if (scale > 0.04) this.strokes(context, lines, left, right);
     for (const box of boxes) if (!box.isOpen) this.closed(context, box, scale);
     if (scale > 0.35) this.labels(context, lines, left, right);
-    this.frames += 1;
   }
 
   private container(context: CanvasRenderingContext2D, box: Box): void {
     context.fillStyle = box.depth % 2 === 0 ? this.colors.group : this.colors.background;
-    context.strokeStyle = box.path === this.selected ? this.colors.accent : this.colors.border;
-    context.lineWidth = box.path === this.selected ? 2.5 : 1;
+    const isChosen = box.path === this.selected;
+    context.strokeStyle = isChosen ? this.colors.accent : this.colors.border;
+    context.lineWidth = isChosen ? 2.5 : 1;
     rounded(context, box.x, box.y, box.w, box.h, 8);
     context.fill();
     context.stroke();
@@ -275,11 +302,15 @@ export class Canvas {
     const isPort = item.k === "input" || item.k === "output";
     context.fillStyle = isPort ? this.colors.port : this.fill(item, box.path);
     const isChosen = box.path === this.selected;
-    context.strokeStyle = isChosen || this.marked.has(box.path) ? this.colors.accent : this.colors.border;
-    context.lineWidth = isChosen ? 2.5 : this.marked.has(box.path) ? 2 : 1;
+    const isMarked = this.marked.has(box.path);
+    context.strokeStyle = isChosen ? this.colors.accent : isMarked ? this.colors.mark : this.colors.border;
+    context.lineWidth = isChosen ? 2.5 : isMarked ? 2.5 : 1;
     if (scale < 0.12) {
       context.fillRect(box.x, box.y, box.w, box.h);
-      if (isChosen) context.strokeRect(box.x, box.y, box.w, box.h);
+      if (isChosen || isMarked) {
+        context.lineWidth = 2 / scale;
+        context.strokeRect(box.x, box.y, box.w, box.h);
+      }
       return;
     }
     rounded(context, box.x, box.y, box.w, box.h, isPort ? box.h / 2 : 5);
@@ -335,6 +366,8 @@ export class Canvas {
       }
       case "findings":
         return item.s === "error" ? pastel(2) : item.s === "warning" ? pastel(40) : this.colors.box;
+      case "diff":
+        return item.d === "added" ? pastel(130) : item.d === "removed" ? pastel(2) : item.d === "changed" ? pastel(40) : this.colors.box;
     }
   }
 }

@@ -19,17 +19,45 @@ export function button(text: string, onClick: () => void, attributes: Record<str
   return made;
 }
 
+/** A table. With a head, a click on a column sorts by it. */
 export function table(rows: (string | Node)[][], head?: string[], numbers: number[] = []): HTMLTableElement {
   const kind = (index: number): Record<string, string> => (numbers.includes(index) ? { class: "number" } : {});
   const made = element("table");
-  if (head) {
-    const cells = head.map((text, index) => element("th", { scope: "col", ...kind(index) }, text));
-    made.append(element("thead", {}, element("tr", {}, ...cells)));
-  }
   const body = element("tbody");
   for (const row of rows) {
     body.append(element("tr", {}, ...row.map((cell, index) => element("td", kind(index), cell))));
   }
+  if (head) {
+    const cells = head.map((text, index) => {
+      const cell = element("th", { scope: "col", ...kind(index) });
+      cell.append(button(text, () => sort(body, cell, index, numbers.includes(index)), { class: "sort" }));
+      return cell;
+    });
+    made.append(element("thead", {}, element("tr", {}, ...cells)));
+  }
   made.append(body);
   return made;
+}
+
+/** Sorts the rows by a column: numbers from the largest, texts from the first; once more in the other direction. */
+function sort(body: HTMLElement, head: HTMLElement, column: number, isNumber: boolean): void {
+  const first = isNumber ? "descending" : "ascending";
+  const order = head.getAttribute("aria-sort") === first ? (isNumber ? "ascending" : "descending") : first;
+  for (const other of head.parentElement?.children ?? []) other.removeAttribute("aria-sort");
+  head.setAttribute("aria-sort", order);
+  const text = (row: Element): string => row.children[column]?.textContent ?? "";
+  const number = (row: Element): number => {
+    const found = /^-?[\d.]+(e[+-]?\d+)?/i.exec(text(row).replace(/[\s\u202f]/g, ""));
+    return found ? Number(found[0]) : -Infinity;
+  };
+  const compare = isNumber ? (a: Element, b: Element) => number(a) - number(b) : (a: Element, b: Element) => text(a).localeCompare(text(b), "en", { numeric: true });
+  const sign = order === "ascending" ? 1 : -1;
+  body.append(...[...body.children].sort((a, b) => sign * compare(a, b)));
+}
+
+/** Gives a file to the user. */
+export function download(name: string, contents: BlobPart, type: string): void {
+  const url = URL.createObjectURL(new Blob([contents], { type }));
+  element("a", { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }

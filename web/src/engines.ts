@@ -2,6 +2,7 @@
 
 import type {
   Coloring,
+  Comparison,
   CostTable,
   Details,
   Edits,
@@ -12,6 +13,10 @@ import type {
   Level,
   Overview,
   Parent,
+  Run,
+  Text,
+  Versions,
+  Weight,
 } from "./model";
 
 /** Matches of a search that are listed. */
@@ -58,7 +63,8 @@ export function embedded(element: HTMLElement): Engine {
 export interface Transport {
   call(request: object): Promise<unknown>;
   save(): Promise<Uint8Array>;
-  open?(name: string, bytes: Uint8Array): Promise<void>;
+  open?: NonNullable<Engine["open"]>;
+  cancel?: NonNullable<Engine["cancel"]>;
 }
 
 /** A session of crates/onnx-page behind a transport. */
@@ -69,20 +75,32 @@ export function session(transport: Transport): Engine {
     return answer.ok as T;
   };
   const engine: Engine = {
-    overview: () => call<Overview>({ call: "overview" }),
-    level: (id) => call<Level>({ call: "level", id }),
-    search: (text) => call<Hits>({ call: "search", text }),
-    details: (level, item) => call<Details>({ call: "details", level, item }),
-    findings: () => call<Findings>({ call: "findings" }),
+    overview: (side = 0) => call<Overview>({ call: "overview", side }),
+    level: (id, side = 0) => call<Level>({ call: "level", id, side }),
+    search: (text, side = 0) => call<Hits>({ call: "search", text, side }),
+    path: (from, to, side = 0) => call<Hits>({ call: "path", from, to, side }),
+    details: (level, item, side = 0) => call<Details>({ call: "details", level, item, side }),
+    weight: (level, item, input, side = 0) => call<Weight>({ call: "weight", level, item, input, side }),
+    findings: (side = 0) => call<Findings>({ call: "findings", side }),
     repair: () => call<Edits>({ call: "repair" }),
-    cost: (sizes) => call<CostTable>({ call: "cost", sizes }),
-    simplify: () => call<Edits>({ call: "simplify" }),
+    cost: (sizes, side = 0) => call<CostTable>({ call: "cost", sizes, side }),
+    simplify: (prove = false) => call<Edits>({ call: "simplify", prove }),
+    versions: () => call<Versions>({ call: "versions" }),
+    convert: (version) => call<Edits>({ call: "convert", version }),
+    extract: (level, item) => call<Edits>({ call: "extract", level, item }),
     undo: () => call<Edits>({ call: "undo" }),
-    text: (level, item) => call<{ text: string }>({ call: "text", level, item }),
+    text: (level, item, side = 0) => call<Text>({ call: "text", level, item, side }),
+    run: (sizes, seed) => call<Run>({ call: "run", sizes, seed }),
+    labels: (level) => call<(string | null)[]>({ call: "labels", level }),
+    compare: () => call<Comparison>({ call: "compare" }),
+    before: () => call<Comparison>({ call: "before" }),
+    single: () => call<null>({ call: "single" }),
+    counterpart: (level, item, from) => call<{ path?: number[] | null } | null>({ call: "counterpart", level, item, from }),
+    picture: (open, color, side = 0) => call<{ svg: string }>({ call: "picture", open, color, side }),
     save: () => transport.save(),
   };
-  const open = transport.open;
-  if (open) engine.open = (name, bytes) => open(name, bytes);
+  if (transport.open) engine.open = transport.open;
+  if (transport.cancel) engine.cancel = transport.cancel;
   return engine;
 }
 
@@ -102,32 +120,49 @@ export function remote(base: string): Engine {
   });
 }
 
+type Files = Parameters<NonNullable<Engine["open"]>>;
+
 /** The libraries as WebAssembly in a worker. */
 export function worker(url: string): Engine {
-  const thread = new Worker(url);
   let next = 0;
   const waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>();
-  thread.onmessage = (event: MessageEvent<{ id: number; value?: unknown; error?: string }>) => {
-    const entry = waiting.get(event.data.id);
-    waiting.delete(event.data.id);
-    if (event.data.error === undefined) entry?.resolve(event.data.value);
-    else entry?.reject(new Error(event.data.error));
-  };
-  thread.onerror = (event) => {
-    for (const entry of waiting.values()) entry.reject(new Error(event.message || "the worker ended"));
+  const opened: (Files | undefined)[] = [undefined, undefined];
+  const fail = (error: Error): void => {
+    for (const entry of waiting.values()) entry.reject(error);
     waiting.clear();
   };
-  const ask = (kind: string, value: unknown, transfer: Transferable[] = []): Promise<unknown> =>
+  const start = (): Worker => {
+    const thread = new Worker(url);
+    thread.onmessage = (event: MessageEvent<{ id: number; value?: unknown; error?: string }>) => {
+      const entry = waiting.get(event.data.id);
+      waiting.delete(event.data.id);
+      if (event.data.error === undefined) entry?.resolve(event.data.value);
+      else entry?.reject(new Error(event.data.error));
+    };
+    thread.onerror = (event) => fail(new Error(event.message || "the worker ended"));
+    return thread;
+  };
+  let thread = start();
+  const ask = (kind: string, value: unknown): Promise<unknown> =>
     new Promise((resolve, reject) => {
       next += 1;
       waiting.set(next, { resolve, reject });
-      thread.postMessage({ id: next, kind, value }, transfer);
+      thread.postMessage({ id: next, kind, value });
     });
+  const open = async (...[name, file, data, isOlder]: Files): Promise<void> => {
+    await ask("open", { name, file, data, isOlder });
+    opened[isOlder ? 1 : 0] = [name, file, data, isOlder];
+    if (!isOlder) opened[1] = undefined;
+  };
   return session({
     call: async (request) => JSON.parse((await ask("call", JSON.stringify(request))) as string),
     save: async () => (await ask("save", null)) as Uint8Array,
-    open: async (name, bytes) => {
-      await ask("open", { name, bytes }, [bytes.buffer as ArrayBuffer]);
+    open,
+    async cancel() {
+      thread.terminate();
+      thread = start();
+      fail(new Error("cancelled: the model is as it was opened"));
+      for (const files of [...opened]) if (files) await open(...files);
     },
   });
 }

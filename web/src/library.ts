@@ -1,13 +1,21 @@
-// The libraries as WebAssembly: six functions over memory that both sides read and write.
+// The libraries as WebAssembly: functions over memory that both sides read and write.
 
 interface Exports {
   memory: WebAssembly.Memory;
   onnx_new(): number;
   onnx_input(state: number, bytes: number): number;
   onnx_open(state: number, nameBytes: number): number;
+  onnx_compare(state: number, nameBytes: number): number;
   onnx_call(state: number): number;
   onnx_save(state: number): number;
   onnx_answer(state: number, length: number): number;
+}
+
+/** Files next to a model: 0 is the open one, 1 the older one of a comparison. */
+export interface Data {
+  /** The size of a file; negative if there is none. */
+  size(side: number, name: string): number;
+  read(side: number, name: string, offset: number, length: number): Uint8Array;
 }
 
 /** An instance of the module, with a state. */
@@ -17,19 +25,40 @@ export interface Library {
 }
 
 /** A library with an empty state. */
-export async function instantiate(module: WebAssembly.Module): Promise<Library> {
-  const instance = await WebAssembly.instantiate(module, {});
+export async function instantiate(module: WebAssembly.Module, data?: Data): Promise<Library> {
+  let memory: WebAssembly.Memory | undefined;
+  const text = (at: number, length: number): string => decode(new Uint8Array((memory as WebAssembly.Memory).buffer, at, length).slice());
+  // An error of the page must not unwind through the module.
+  const safe = <T>(work: () => T, otherwise: T): T => {
+    try {
+      return work();
+    } catch {
+      return otherwise;
+    }
+  };
+  const host = {
+    size: (side: number, name: number, length: number): number => safe(() => data?.size(side, text(name, length)) ?? -1, -1),
+    read: (side: number, name: number, length: number, offset: number, count: number, to: number): number =>
+      safe(() => {
+        const bytes = data?.read(side, text(name, length), offset, count) ?? new Uint8Array();
+        if (bytes.length > count) return 0;
+        new Uint8Array((memory as WebAssembly.Memory).buffer).set(bytes, to);
+        return bytes.length;
+      }, 0),
+  };
+  const instance = await WebAssembly.instantiate(module, { host });
   const exports = instance.exports as unknown as Exports;
+  memory = exports.memory;
   return { exports, state: exports.onnx_new() };
 }
 
-/** Opens a file; throws the error of the library. */
-export function open(library: Library, name: string, bytes: Uint8Array): void {
+/** Opens a file, as the older one of a comparison if `isOlder`; throws the error of the library. */
+export function open(library: Library, name: string, bytes: Uint8Array, isOlder = false): void {
   const { exports, state } = library;
   const encoded = new TextEncoder().encode(name);
   give(library, encoded, bytes);
-  const text = decode(answer(library, exports.onnx_open(state, encoded.length)));
-  const { error } = JSON.parse(text) as { error?: string };
+  const length = isOlder ? exports.onnx_compare(state, encoded.length) : exports.onnx_open(state, encoded.length);
+  const { error } = JSON.parse(decode(answer(library, length))) as { error?: string };
   if (error !== undefined) throw new Error(error);
 }
 

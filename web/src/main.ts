@@ -1,174 +1,190 @@
-// The page: a picture, a tree beside it, a search, and panels.
+// The page: a picture, or two side by side, a tree, a search, and panels.
 
-import { Canvas, palette } from "./canvas";
-import type { Box } from "./compose";
-import { compose } from "./compose";
-import { button, element } from "./dom";
+import { palette, type View } from "./canvas";
+import { button, download, element } from "./dom";
 import { embedded, remote, worker } from "./engines";
-import type { Coloring, Engine, Hit, Level, Overview, Parent } from "./model";
+import { chosen, models } from "./files";
+import { help } from "./help";
+import type { Change, Coloring, Comparison, Edits, Engine, Hit, Overview, Run, Side } from "./model";
+import { Pane } from "./pane";
 import * as panels from "./panels";
+import { droppable, openAll, openFiles, start } from "./start";
+import { read, write } from "./state";
 import { Tree } from "./tree";
 
-const COLORINGS: Coloring[] = ["type", "cost", "scope", "findings"];
-/** Boxes that `Open all` draws at most. */
-const MOST_OPEN = 60_000;
-
-type PanelName = "details" | "findings" | "cost" | "changes" | "text";
+const COLORINGS: Coloring[] = ["type", "cost", "scope", "findings", "diff"];
+const PANELS = ["details", "findings", "cost", "values", "simplify", "versions", "compare", "text"] as const;
+type PanelName = (typeof PANELS)[number];
+const TITLES: Record<PanelName, string> = {
+  details: "Details",
+  findings: "Findings",
+  cost: "Cost",
+  values: "Values",
+  simplify: "Simplify",
+  versions: "Versions",
+  compare: "Compare",
+  text: "Text",
+};
+/** Nodes at most whose edits are proved unless the user says otherwise. */
+const MOST_PROVED = 1000;
 
 class Page {
   private readonly engine: Engine;
-  private readonly canvas: Canvas;
   private readonly tree: Tree;
-  private readonly panel = element("aside", { id: "panel", "aria-label": "Panel", hidden: "" });
+  private readonly panel = element("aside", { id: "panel", "aria-label": "Panel", hidden: "", tabindex: "-1" });
   private readonly status = element("div", { id: "status", role: "status" });
   private readonly title = element("h1");
-  private readonly search = element("input", {
-    id: "search",
-    type: "search",
-    placeholder: "Search: name or selector",
-    "aria-label": "Search",
-  });
+  private readonly found = element("span", { id: "found" });
+  private readonly search = element("input", { id: "search", type: "search", placeholder: "Search: name or Softmax() -> MatMul()", "aria-label": "Search" });
   private readonly coloring = element("select", { id: "coloring", "aria-label": "Color by" });
   private readonly undo: HTMLButtonElement;
-  private readonly buttons = new Map<PanelName, HTMLButtonElement>();
-  private levels = new Map<number, Level>();
-  private open = new Set<string>();
-  private parents: Parent[] = [];
-  private selected = "";
+  private readonly busy = element("div", { id: "busy", role: "alert", hidden: "" });
+  private readonly picture = element("main", { id: "picture" });
+  private readonly tabs = new Map<PanelName, HTMLButtonElement>();
+  private panes: Pane[];
+  private overview: Overview | undefined;
   private shown: PanelName | undefined;
   private hits: Hit[] = [];
   private hit = -1;
+  private hitSide: Side = 0;
+  private searched = "";
   private sizes = "";
+  private seed = 0;
+  private run: Run | undefined;
+  private edits: { title: string; done: Edits } | undefined;
+  private comparison: Comparison | undefined;
+  private variables: string[] = [];
+  private pathFrom: string | undefined;
   private isBusy = false;
+  private isFollowing = false;
 
   constructor(root: HTMLElement, engine: Engine) {
     this.engine = engine;
-    const canvas = element("canvas", { id: "canvas", tabindex: "0", role: "img", "aria-label": "Picture of the model; the tree beside it has the same boxes" });
-    this.canvas = new Canvas(canvas);
-    this.tree = new Tree({ select: (path) => void this.select(path, true), toggle: (path) => void this.toggle(path) });
-    for (const name of COLORINGS) this.coloring.append(element("option", { value: name }, `color: ${name}`));
+    this.panes = [this.pane(0)];
+    this.tree = new Tree({ select: (path) => void this.select(this.main, path, true), toggle: (path) => void this.toggle(this.main, path) });
+    for (const name of COLORINGS) if (name !== "diff") this.coloring.append(element("option", { value: name }, `color: ${name}`));
     this.undo = button("Undo", () => void this.change("Undone", engine.undo), { id: "undo", disabled: "" });
-    root.replaceChildren(
-      this.header(),
-      this.tree.element,
-      element("main", { id: "picture" }, canvas),
-      this.panel,
-      this.status,
-    );
-    this.listen(canvas);
+    root.replaceChildren(this.header(), this.tree.element, this.picture, this.panel, this.rail(), this.status);
+    this.picture.append(this.main.element, this.busy);
+    this.listen();
+  }
+
+  private get main(): Pane {
+    return this.panes[0] as Pane;
+  }
+
+  private pane(side: Side): Pane {
+    return new Pane(this.engine, side, {
+      select: (pane, path, isPath) => void (isPath ? this.path(pane, path) : this.select(pane, path, false)),
+      toggle: (pane, path) => void this.toggle(pane, path),
+      moved: (pane, before) => this.together(pane, before),
+    });
   }
 
   private header(): HTMLElement {
     const { engine } = this;
-    const header = element("header", {}, this.title, this.search);
+    const tree = button("☰", () => document.body.classList.toggle("tree-shown"), { id: "tree-button", "aria-label": "Boxes as a tree" });
+    const header = element("header", {}, tree, this.title, this.search);
     header.append(
       button("‹", () => void this.step(-1), { id: "previous", "aria-label": "Previous match" }),
       button("›", () => void this.step(1), { id: "next", "aria-label": "Next match" }),
+      this.found,
+      element("span", { class: "space" }),
       this.coloring,
-      button("Fit", () => this.canvas.fit(), { id: "fit" }),
+      button("Fit", () => this.main.canvas.fit(), { id: "fit" }),
       button("Open all", () => void this.openAll(), { id: "open-all" }),
-      button("Close all", () => void this.closeAll(), { id: "close-all" }),
+      button("Close all", () => this.closeAll(), { id: "close-all" }),
     );
-    const panel = (name: PanelName, text: string): void => {
-      const made = button(text, () => void this.show(this.shown === name ? undefined : name), {
-        id: `panel-${name}`,
-        "aria-pressed": "false",
-      });
-      this.buttons.set(name, made);
-      header.append(made);
-    };
-    if (engine.details) panel("details", "Details");
-    if (engine.findings) panel("findings", "Diagnostics");
-    if (engine.cost) panel("cost", "Cost");
-    if (engine.text) panel("text", "Text");
-    if (engine.simplify) {
-      header.append(button("Simplify", () => void this.change("Simplified", engine.simplify), { id: "simplify" }), this.undo);
+    if (engine.undo) header.append(this.undo);
+    if (engine.save) header.append(button("Save", () => void this.save(), { id: "save", class: "primary" }));
+    if (engine.open) {
+      const input = element("input", { type: "file", id: "reopen", "aria-label": "Open another model", multiple: "", class: "hidden" });
+      input.addEventListener("change", () => void this.reopen(() => chosen(input.files ?? [])));
+      header.append(input, button("Open…", () => input.click(), { id: "open" }));
     }
-    if (engine.save) header.append(button("Save", () => void this.save(), { id: "save" }));
-    header.append(button("◐", () => this.theme(), { id: "theme", "aria-label": "Light or dark" }));
     return header;
   }
 
-  private listen(canvas: HTMLCanvasElement): void {
+  /** The tabs of the panel. */
+  private rail(): HTMLElement {
+    const { engine } = this;
+    const available: Record<PanelName, unknown> = {
+      details: engine.details,
+      findings: engine.findings,
+      cost: engine.cost,
+      values: engine.run,
+      simplify: engine.simplify,
+      versions: engine.versions,
+      compare: engine.compare,
+      text: engine.text,
+    };
+    const rail = element("nav", { id: "rail", "aria-label": "Panels" });
+    for (const name of PANELS) {
+      if (!available[name]) continue;
+      const made = button(TITLES[name], () => void this.show(this.shown === name ? undefined : name), { id: `panel-${name}`, "aria-pressed": "false" });
+      this.tabs.set(name, made);
+      rail.append(made);
+    }
+    rail.append(element("span", { class: "space" }));
+    if (engine.picture) rail.append(button("SVG", () => void this.svg(), { id: "save-svg", "aria-label": "Save the picture as SVG" }));
+    rail.append(
+      button("PNG", () => void this.png(), { id: "save-png", "aria-label": "Save the picture as PNG" }),
+      button("◐", () => this.theme(), { id: "theme", "aria-label": "Light or dark" }),
+      button("?", () => help(), { id: "help", "aria-label": "Keys" }),
+    );
+    return rail;
+  }
+
+  private listen(): void {
     this.coloring.addEventListener("change", () => {
-      this.canvas.coloring = this.coloring.value as Coloring;
-      this.canvas.draw();
+      this.color(this.coloring.value as Coloring);
       this.remember(false);
     });
     this.search.addEventListener("change", () => void this.find());
     this.search.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" && this.hits.length > 0) void this.step(event.shiftKey ? -1 : 1);
+      // A text that is new is searched when the field changes.
+      const isSame = this.search.value.trim() === this.searched;
+      if (event.key === "Enter" && isSame && this.hits.length > 0) void this.step(event.shiftKey ? -1 : 1);
     });
-    window.addEventListener("resize", () => this.canvas.resize());
+    window.addEventListener("resize", () => this.resize());
     window.addEventListener("popstate", () => void this.restore());
     document.addEventListener("keydown", (event) => this.key(event));
-    let drag: { x: number; y: number; moved: number } | undefined;
-    const pointers = new Map<number, PointerEvent>();
-    canvas.addEventListener("pointerdown", (event) => {
-      canvas.setPointerCapture(event.pointerId);
-      pointers.set(event.pointerId, event);
-      drag = { x: event.offsetX, y: event.offsetY, moved: 0 };
-    });
-    canvas.addEventListener("pointermove", (event) => {
-      if (!drag || !pointers.has(event.pointerId)) return;
-      if (pointers.size === 2) {
-        const before = distance([...pointers.values()]);
-        pointers.set(event.pointerId, event);
-        const after = distance([...pointers.values()]);
-        if (before > 0) this.canvas.zoom(after / before, event.offsetX, event.offsetY);
-        drag.moved += 10;
-        return;
-      }
-      pointers.set(event.pointerId, event);
-      const [dx, dy] = [event.offsetX - drag.x, event.offsetY - drag.y];
-      drag = { x: event.offsetX, y: event.offsetY, moved: drag.moved + Math.abs(dx) + Math.abs(dy) };
-      this.canvas.view = { ...this.canvas.view, x: this.canvas.view.x + dx, y: this.canvas.view.y + dy };
-      this.canvas.draw();
-    });
-    const end = (event: PointerEvent): void => {
-      pointers.delete(event.pointerId);
-      if (drag && drag.moved < 4 && event.type === "pointerup") void this.click(event);
-      if (pointers.size === 0) drag = undefined;
-    };
-    canvas.addEventListener("pointerup", end);
-    canvas.addEventListener("pointercancel", end);
-    canvas.addEventListener("dblclick", (event) => {
-      const box = this.canvas.at(event.offsetX, event.offsetY);
-      if (box) void this.toggle(box.path);
-    });
-    canvas.addEventListener(
-      "wheel",
-      (event) => {
-        event.preventDefault();
-        if (event.ctrlKey || !event.shiftKey) {
-          this.canvas.zoom(Math.exp(-event.deltaY / 400), event.offsetX, event.offsetY);
-        } else {
-          this.canvas.view.x -= event.deltaY;
-          this.canvas.draw();
-        }
-      },
-      { passive: false },
-    );
+    if (this.engine.open) droppable(this.picture, (sources) => void this.reopen(sources));
   }
 
   /** Shows the model from the beginning. */
   async start(): Promise<void> {
-    this.levels.clear();
-    this.open.clear();
-    this.selected = "";
+    for (const pane of this.panes) {
+      pane.open.clear();
+      pane.selected = "";
+    }
     const overview = await this.refresh();
-    this.canvas.coloring = overview.coloring;
-    this.coloring.value = overview.coloring;
-    this.canvas.resize();
+    this.color(overview.coloring);
+    this.resize();
     await this.restore();
-    this.canvas.fit();
-    if (this.selected) this.canvas.reveal(this.selected);
+    if (overview.other !== undefined) await this.compare(this.engine.compare);
+    for (const pane of this.panes) pane.canvas.fit();
+    if (this.main.selected) this.main.canvas.reveal(this.main.selected);
     document.body.dataset["ready"] = "true";
+    this.count();
+  }
+
+  /** The number of findings on the tab. */
+  private count(): void {
+    const { engine } = this;
+    const tab = this.tabs.get("findings");
+    if (!engine.findings || !tab) return;
+    void engine.findings().then((found) => {
+      const count = found.counts[0] + found.counts[1];
+      tab.textContent = count > 0 ? `${TITLES.findings} ${count}` : TITLES.findings;
+      tab.classList.toggle("error", found.counts[0] > 0);
+    }, () => undefined);
   }
 
   private async refresh(): Promise<Overview> {
     const overview = await this.engine.overview();
-    this.parents = overview.parents;
+    this.overview = overview;
+    this.main.begin(overview);
     this.title.textContent = overview.title;
     this.title.title = overview.title;
     document.title = overview.title;
@@ -177,137 +193,183 @@ class Page {
     return overview;
   }
 
-  private async load(path: string): Promise<void> {
-    await this.level(0);
-    let level = 0;
-    for (const index of path.split("/")) {
-      const inside = this.levels.get(level)?.items[Number(index)]?.in;
-      if (inside === undefined) return;
-      await this.level(inside);
-      level = inside;
-    }
-  }
-
-  private async level(id: number): Promise<void> {
-    if (!this.levels.has(id)) this.levels.set(id, await this.engine.level(id));
-  }
-
   private render(): void {
-    const picture = compose(0, this.levels, this.open);
-    this.canvas.selected = this.selected;
-    this.canvas.show(picture);
-    this.tree.show(picture, this.selected);
+    for (const pane of this.panes) pane.render();
+    this.tree.show(this.main.canvas.picture, this.main.selected);
   }
 
-  private box(path: string): Box | undefined {
-    return this.canvas.picture.boxes.find((box) => box.path === path);
+  private resize(): void {
+    for (const pane of this.panes) pane.canvas.resize();
   }
 
-  /** Opens or closes a box; the box stays where it is on the screen. */
-  private async toggle(path: string): Promise<void> {
-    const before = this.box(path);
-    if (!before || before.item.in === undefined) return;
-    const inside = before.item.in;
-    await this.guard("opening", async () => {
-      if (this.open.has(path)) this.open.delete(path);
-      else {
-        await this.level(inside);
-        this.open.add(path);
-      }
-      this.render();
-    });
-    const after = this.box(path);
-    if (after) {
-      const { view } = this.canvas;
-      const middle = before.x + before.w / 2 - (after.x + after.w / 2);
-      this.canvas.view = { ...view, x: view.x + middle * view.scale, y: view.y + (before.y - after.y) * view.scale };
+  private color(coloring: Coloring): void {
+    this.coloring.value = coloring;
+    for (const pane of this.panes) pane.color(coloring);
+  }
+
+  // Two pictures
+
+  /** The box of the other picture that corresponds to one. */
+  private async counterpart(pane: Pane, path: string): Promise<{ other: Pane; path: string } | undefined> {
+    const other = this.panes.find((other) => other !== pane);
+    const box = pane.box(path);
+    if (!other || !box || !this.engine.counterpart) return undefined;
+    const found = await this.engine.counterpart(box.level, box.index, pane.side);
+    return found?.path ? { other, path: found.path.join("/") } : undefined;
+  }
+
+  /** Moves the other picture with one. */
+  private together(pane: Pane, before: View): void {
+    const { view } = pane.canvas;
+    for (const other of this.panes) {
+      if (other === pane) continue;
+      const ratio = view.scale / before.scale;
+      const old = other.canvas.view;
+      other.canvas.view = { scale: old.scale * ratio, x: view.x + (old.x - before.x) * ratio, y: view.y + (old.y - before.y) * ratio };
+      other.canvas.draw();
     }
+  }
+
+  /** Puts a box of the other picture next to that of one. */
+  private align(pane: Pane, path: string, other: Pane, otherPath: string): void {
+    const [a, b] = [pane.box(path), other.box(otherPath)];
+    if (!a || !b) return;
+    const { view } = pane.canvas;
+    other.canvas.view = {
+      scale: view.scale,
+      x: view.x + (a.x + a.w / 2 - (b.x + b.w / 2)) * view.scale,
+      y: view.y + (a.y - b.y) * view.scale,
+    };
+    other.canvas.draw();
+  }
+
+  private async compare(ask: (() => Promise<Comparison>) | undefined): Promise<void> {
+    if (!ask) return;
+    await this.guard("comparing", async () => {
+      this.comparison = await ask();
+      if (this.panes.length === 1) {
+        const older = this.pane(1);
+        this.panes.push(older);
+        this.picture.prepend(older.element);
+        if (!this.coloring.querySelector("[value=diff]")) this.coloring.append(element("option", { value: "diff" }, "color: diff"));
+      }
+      const older = this.panes[1] as Pane;
+      older.begin(await this.engine.overview(1));
+      for (const [pane, title] of [[older, this.comparison.titles[0]], [this.main, this.comparison.titles[1]]] as const) {
+        pane.title.hidden = false;
+        pane.title.textContent = title;
+        await pane.reload();
+      }
+      this.color("diff");
+      this.render();
+      this.resize();
+      for (const pane of this.panes) pane.canvas.fit();
+      await this.show("compare");
+    });
+  }
+
+  private async single(): Promise<void> {
+    await this.guard("closing", async () => {
+      await this.engine.single?.();
+      this.dropOlder();
+      await this.main.reload();
+      this.render();
+      await this.show("compare");
+    });
+  }
+
+  private dropOlder(): void {
+    this.comparison = undefined;
+    for (const pane of this.panes.splice(1)) pane.element.remove();
+    this.main.title.hidden = true;
+    this.coloring.querySelector("[value=diff]")?.remove();
+    if (this.main.canvas.coloring === "diff") this.color("type");
+    this.resize();
+    this.main.canvas.fit();
+  }
+
+  // Boxes
+
+  private async toggle(pane: Pane, path: string): Promise<void> {
+    await this.guard("opening", async () => {
+      const twin = await this.counterpart(pane, path);
+      if (!(await pane.toggle(path))) return;
+      if (twin && twin.other.box(twin.path) && twin.other.open.has(twin.path) !== pane.open.has(path)) {
+        await twin.other.toggle(twin.path);
+        this.align(pane, path, twin.other, twin.path);
+      }
+      this.tree.show(this.main.canvas.picture, this.main.selected);
+    });
     this.remember(true);
   }
 
   private async openAll(): Promise<void> {
     await this.guard("opening", async () => {
-      await this.level(0);
-      const queue: [number, string][] = [[0, ""]];
-      let count = 0;
-      for (let at = 0; at < queue.length && count < MOST_OPEN; at += 1) {
-        const [id, path] = queue[at] as [number, string];
-        for (const [index, item] of (this.levels.get(id)?.items ?? []).entries()) {
-          count += 1;
-          if (item.in === undefined || path.split("/").length > 40) continue;
-          await this.level(item.in);
-          const own = path ? `${path}/${index}` : String(index);
-          this.open.add(own);
-          queue.push([item.in, own]);
-        }
-      }
-      this.render();
-      this.canvas.fit();
+      for (const pane of this.panes) await pane.openAll();
+      this.tree.show(this.main.canvas.picture, this.main.selected);
       this.remember(true);
     });
   }
 
   private closeAll(): void {
-    this.open.clear();
-    this.selected = this.selected.split("/")[0] ?? "";
-    this.render();
-    this.canvas.fit();
+    for (const pane of this.panes) pane.closeAll();
+    this.tree.show(this.main.canvas.picture, this.main.selected);
     this.remember(true);
   }
 
-  private async click(event: PointerEvent): Promise<void> {
-    const box = this.canvas.at(event.offsetX, event.offsetY);
-    if (!box) {
-      await this.select("", false);
+  private async select(pane: Pane, path: string, reveal: boolean): Promise<void> {
+    if (this.pathFrom !== undefined && path) {
+      const from = this.pathFrom;
+      this.pathFrom = undefined;
+      await this.path(pane, path, from);
       return;
     }
-    // The mark before the title of a box opens it.
-    const x = (event.offsetX - this.canvas.view.x) / this.canvas.view.scale - box.x;
-    const y = (event.offsetY - this.canvas.view.y) / this.canvas.view.scale - box.y;
-    if (box.item.in !== undefined && x < 24 && y < 24) await this.toggle(box.path);
-    else await this.select(box.path, false);
-  }
-
-  private async select(path: string, reveal: boolean): Promise<void> {
-    // Everything around the box must be open.
-    const parts = path.split("/");
-    const around = parts.slice(1).map((_, index) => parts.slice(0, index + 1).join("/"));
-    this.selected = path;
-    if (around.every((outer) => this.open.has(outer))) {
-      this.canvas.selected = path;
-      this.canvas.draw();
-      this.tree.mark(path);
-    } else {
-      await this.load(path);
-      for (const outer of around) this.open.add(outer);
-      this.render();
+    const open = pane.open.size;
+    await pane.select(path, reveal);
+    const twin = path ? await this.counterpart(pane, path) : undefined;
+    if (twin) {
+      await twin.other.select(twin.path, false);
+      this.align(pane, path, twin.other, twin.path);
     }
-    if (reveal) this.canvas.reveal(path);
+    if (pane === this.main || twin) {
+      if (this.main.open.size !== open || pane !== this.main) this.tree.show(this.main.canvas.picture, this.main.selected);
+      else this.tree.mark(this.main.selected);
+    }
     this.remember(true);
-    if (path && (this.shown === undefined || this.shown === "details")) {
-      await this.show(this.engine.details ? "details" : undefined);
-    } else if (this.shown === "text") await this.show("text");
+    if (path && (this.shown === undefined || this.shown === "details")) await this.show(this.engine.details ? "details" : undefined, pane);
+    else if (this.shown === "text" && !this.isFollowing) await this.show("text");
   }
 
   /** Selects the box of a level, wherever it is first shown. */
-  private async go(level: number | undefined, item: number | undefined): Promise<void> {
+  private async go(level: number | undefined, item: number | undefined, pane = this.main): Promise<void> {
     if (level === undefined || item === undefined) return;
-    const path = [item];
-    for (let parent = this.parents[level]; parent; parent = this.parents[parent[0]]) path.unshift(parent[1]);
-    await this.select(path.join("/"), true);
+    await this.select(pane, pane.pathOf(level, item), true);
   }
+
+  // Search and paths
 
   private async find(): Promise<void> {
     const text = this.search.value.trim();
-    this.hits = [];
-    this.hit = -1;
+    this.searched = text;
+    this.take({ hits: [], count: 0 }, 0);
+    this.found.textContent = "";
     if (!text) return;
     await this.guard("searching", async () => {
       const found = await this.engine.search(text);
-      this.hits = found.hits;
+      this.take(found, 0);
       this.say(found.note ?? `${found.count} matches`);
       if (this.hits.length > 0) await this.step(1);
+      this.remember(false);
     });
+  }
+
+  private take(found: { hits: Hit[]; count: number }, side: Side): void {
+    this.hits = found.hits;
+    this.hit = -1;
+    this.hitSide = side;
+    this.found.textContent = String(found.count);
+    const pane = this.panes.find((pane) => pane.side === side) ?? this.main;
+    pane.mark(found.hits.map((hit) => pane.pathOf(hit.level, hit.item)));
   }
 
   private async step(by: number): Promise<void> {
@@ -316,73 +378,212 @@ class Page {
     this.hit = (this.hit + by + count) % count;
     const hit = this.hits[this.hit] as Hit;
     await this.guard("searching", async () => {
-      await this.go(hit.level, hit.item);
+      const { hits } = this;
+      await this.go(hit.level, hit.item, this.panes.find((pane) => pane.side === this.hitSide));
+      // The match was the other end of a path, whose nodes are the matches now.
+      if (hits !== this.hits) return;
+      this.found.textContent = `${this.hit + 1} / ${count}`;
       this.say(`match ${this.hit + 1} of ${count}: ${hit.label}`);
     });
   }
 
-  private async show(name: PanelName | undefined): Promise<void> {
-    this.shown = name;
-    for (const [key, made] of this.buttons) made.setAttribute("aria-pressed", String(key === name));
-    const wasHidden = this.panel.hidden;
-    this.panel.hidden = name === undefined;
-    if (wasHidden !== this.panel.hidden) this.canvas.resize();
-    if (name !== undefined) await this.guard(name, async () => this.panel.replaceChildren(...(await this.content(name))));
+  /** Marks the nodes between the selected box and another one. */
+  private async path(pane: Pane, path: string, from = pane.selected): Promise<void> {
+    const [a, b] = [pane.box(from), pane.box(path)];
+    if (!this.engine.path || !a || !b || a === b) return;
+    await this.guard("searching", async () => {
+      const found = await this.engine.path?.([a.level, a.index], [b.level, b.index], pane.side);
+      if (!found) return;
+      this.take(found, pane.side);
+      await pane.select(path, false);
+      this.tree.mark(this.main.selected);
+      this.say(found.note ?? `${found.count} nodes between ${a.item.t} and ${b.item.t}: ‹ and › step through them`);
+    });
   }
 
-  private async content(name: PanelName): Promise<Node[]> {
+  // Panels
+
+  private async show(name: PanelName | undefined, pane = this.main): Promise<void> {
+    this.shown = name;
+    for (const [key, made] of this.tabs) made.setAttribute("aria-pressed", String(key === name));
+    const wasHidden = this.panel.hidden;
+    this.panel.hidden = name === undefined;
+    if (wasHidden !== this.panel.hidden) this.resize();
+    if (name !== undefined) {
+      await this.guard(name, async () => {
+        const contents = await this.content(name, pane);
+        if (this.shown === name) this.panel.replaceChildren(...contents);
+      });
+    }
+    this.remember(false);
+  }
+
+  private async content(name: PanelName, pane: Pane): Promise<Node[]> {
     const { engine } = this;
     const go: panels.Go = (level, item) => void this.go(level, item);
-    const box = this.box(this.selected);
+    const box = pane.box(pane.selected);
     switch (name) {
       case "details":
-        if (!box || !engine.details) return [element("p", {}, "Select a box.")];
-        return panels.details(await engine.details(box.level, box.index));
+        return this.details(pane);
       case "findings":
-        if (!engine.findings) return [];
-        return panels.findings(await engine.findings(), go, () => void this.change("Repaired", engine.repair));
+        return engine.findings ? panels.findings(await engine.findings(), go, engine.repair ? () => void this.change("Repaired", engine.repair) : undefined) : [];
       case "cost": {
         if (!engine.cost) return [];
-        const count = (sizes: string): void => {
+        this.color("cost");
+        const found = await engine.cost(this.sizes);
+        this.variables = found.variables;
+        await this.main.reload();
+        this.render();
+        return panels.cost(found, this.sizes, go, (sizes) => {
           this.sizes = sizes;
           void this.show("cost");
-        };
-        this.coloring.value = "cost";
-        this.canvas.coloring = "cost";
-        const found = await engine.cost(this.sizes);
-        await this.reload();
-        return panels.cost(found, this.sizes, go, count);
+        });
       }
-      case "text":
+      case "values": {
+        const state = { sizes: this.sizes, seed: this.seed, isShown: this.main.hasValues, variables: this.variables };
+        return panels.values(this.run, state, go, { run: (sizes, seed) => void this.runs(sizes, seed), toggle: (isShown) => void this.values(isShown) });
+      }
+      case "simplify":
+        return this.simplify();
+      case "versions":
+        return engine.versions ? panels.versions(await engine.versions(), go, (version) => void this.change(`Converted to version ${version}`, () => (engine.convert as NonNullable<typeof engine.convert>)(version))) : [];
+      case "compare":
+        return this.comparing();
+      case "text": {
         if (!engine.text) return [];
-        return panels.text((await engine.text(box?.level ?? 0, box?.index ?? -1)).text);
-      case "changes":
-        return [];
+        const isInside = box !== undefined && box.item.in === undefined && box.item.k === "node";
+        // A node is shown among those of its box.
+        const parent = isInside ? this.parentOf(pane) : box;
+        const found = await engine.text(parent?.level ?? 0, parent?.index ?? -1, pane.side);
+        return panels.text(found, (level, item) => box !== undefined && level === box.level && item === box.index, (level, item) => {
+          this.isFollowing = true;
+          void this.go(level, item, pane).finally(() => {
+            this.isFollowing = false;
+            void this.show("text", pane);
+          });
+        });
+      }
     }
   }
 
-  /** Levels again, with the same boxes open, after marks or the model changed. */
-  private async reload(): Promise<void> {
-    this.levels.clear();
-    await this.level(0);
-    for (const path of [...this.open].sort((a, b) => a.length - b.length)) await this.load(path);
-    this.render();
+  private parentOf(pane: Pane): { level: number; index: number } | undefined {
+    const end = pane.selected.lastIndexOf("/");
+    return end < 0 ? undefined : pane.box(pane.selected.slice(0, end));
   }
 
-  private async change(title: string, apply: (() => Promise<{ summary: string; edits: string[] }>) | undefined): Promise<void> {
+  private async details(pane: Pane): Promise<Node[]> {
+    const { engine } = this;
+    const box = pane.box(pane.selected);
+    if (!box || !engine.details) return panels.hint("Details", "Select a box. Its types, attributes, weights and metadata are shown here.");
+    const found = await engine.details(box.level, box.index, pane.side);
+    const { weight, extract } = engine;
+    const canKeep = extract !== undefined && pane.side === 0 && (box.item.k === "node" || box.item.k === "group");
+    return panels.details(found, {
+      ...(weight ? { weight: (input: number) => weight(box.level, box.index, input, pane.side) } : {}),
+      ...(engine.path
+        ? {
+            path: () => {
+              this.pathFrom = box.path;
+              this.say("choose the other end of the path, in the picture or the tree");
+            },
+          }
+        : {}),
+      ...(canKeep ? { extract: () => void this.change("Kept", () => extract(box.level, box.index)) } : {}),
+    });
+  }
+
+  private simplify(): Node[] {
+    const { engine } = this;
+    const again = (isProved: boolean): void => void this.change("Simplified", () => (engine.simplify as NonNullable<typeof engine.simplify>)(isProved));
+    if (this.edits) {
+      const actions = [
+        ...(engine.before ? [button("Before and after", () => void this.compare(engine.before), { id: "before" })] : []),
+        button("Undo", () => void this.change("Undone", engine.undo)),
+        button("Save", () => void this.save(), { class: "primary" }),
+      ];
+      const form = panels.simplify(false, again);
+      return [...panels.changes(this.edits.title, this.edits.done, this.edits.title === "Undone" ? [] : actions), element("hr"), ...form];
+    }
+    const nodes = Number(this.overview?.facts.find(([name]) => name === "nodes")?.[1] ?? 0);
+    return panels.simplify(nodes <= MOST_PROVED, again);
+  }
+
+  private comparing(): Node[] {
+    const { engine } = this;
+    if (this.comparison) {
+      const go = (change: Change): void => {
+        const place = change.after ?? change.before;
+        const pane = change.after ? this.main : this.panes[1];
+        if (place && pane) void this.go(place[0], place[1], pane);
+      };
+      return panels.comparison(this.comparison, go, [button("End the comparison", () => void this.single(), { id: "single" })]);
+    }
+    const parts = panels.hint("Comparison", "Two models side by side: what was added, removed and changed.");
+    if ((this.overview?.undo ?? 0) > 0 && engine.before) parts.push(element("p", {}, button("With the model before the last change", () => void this.compare(engine.before), { id: "before" })));
+    if (engine.open) {
+      const input = element("input", { type: "file", id: "older", "aria-label": "The older model", multiple: "", class: "hidden" });
+      input.addEventListener("change", () => void this.older(input.files ?? undefined));
+      parts.push(element("p", {}, button("With an older file…", () => input.click(), { class: "primary" }), input));
+    } else parts.push(element("p", { class: "hint" }, "`onnx view OLD NEW` compares two files."));
+    return parts;
+  }
+
+  private async older(files: FileList | undefined): Promise<void> {
+    await this.guard("reading", async () => {
+      const [found] = models(await chosen(files ?? []));
+      if (!found) throw new Error("there is no model among the files");
+      await openFiles(this.engine, found, true);
+    });
+    if ((await this.engine.overview()).other !== undefined) await this.compare(this.engine.compare);
+  }
+
+  private async reopen(sources: () => Promise<Awaited<ReturnType<typeof chosen>>>): Promise<void> {
+    await this.guard("reading", async () => {
+      await openAll(this.engine, await sources());
+      if (this.panes.length > 1) this.dropOlder();
+      [this.run, this.edits, this.sizes] = [undefined, undefined, ""];
+      history.replaceState(null, "", "#");
+      await this.start();
+    });
+  }
+
+  // Runs and changes
+
+  private async runs(sizes: string, seed: number): Promise<void> {
+    await this.guard("running", async () => {
+      [this.sizes, this.seed] = [sizes, seed];
+      this.run = await this.engine.run?.(sizes, seed);
+      await this.values(true);
+      await this.show("values");
+      if (this.run?.failure) this.say(`the run failed: ${this.run.failure.message}`);
+    });
+  }
+
+  private async values(isShown: boolean): Promise<void> {
+    await this.guard("reading", async () => {
+      this.main.hasValues = isShown;
+      await this.main.reload();
+      this.render();
+    });
+  }
+
+  private async change(title: string, apply: (() => Promise<Edits>) | undefined): Promise<void> {
     if (!apply) return;
     await this.guard("working", async () => {
       const done = await apply();
-      this.open.clear();
-      this.selected = "";
+      if (this.panes.length > 1) {
+        await this.engine.single?.();
+        this.dropOlder();
+      }
+      this.main.open.clear();
+      this.main.selected = "";
       await this.refresh();
-      await this.reload();
-      this.canvas.fit();
-      this.shown = "changes";
-      this.panel.hidden = false;
-      for (const made of this.buttons.values()) made.setAttribute("aria-pressed", "false");
-      this.panel.replaceChildren(...panels.changes(title, done));
-      this.canvas.resize();
+      [this.run, this.edits] = [undefined, { title, done }];
+      await this.main.reload();
+      this.render();
+      this.main.canvas.fit();
+      this.count();
+      await this.show("simplify");
       this.say(done.summary);
       this.remember(true);
     });
@@ -392,24 +593,43 @@ class Page {
     await this.guard("saving", async () => {
       const bytes = await this.engine.save?.();
       if (!bytes) return;
-      const url = URL.createObjectURL(new Blob([bytes as BlobPart], { type: "application/octet-stream" }));
-      const name = (this.title.textContent ?? "model").replace(/[^\w.-]+/g, "_");
-      element("a", { href: url, download: name.endsWith(".onnx") ? name : `${name}.onnx` }).click();
-      setTimeout(() => URL.revokeObjectURL(url), 60_000);
+      const name = this.fileName();
+      download(name.endsWith(".onnx") ? name : `${name}.onnx`, bytes as BlobPart, "application/octet-stream");
       this.say(`saved ${bytes.length} bytes`);
     });
   }
 
+  private fileName(): string {
+    return (this.title.textContent ?? "model").replace(/\.(onnxtxt|textproto|pbtxt|json)$/i, "").replace(/[^\w.-]+/g, "_");
+  }
+
+  private async svg(): Promise<void> {
+    await this.guard("drawing", async () => {
+      const open = [...this.main.open].map((path) => path.split("/").map(Number));
+      const found = await this.engine.picture?.(open, this.main.canvas.coloring);
+      if (found) download(`${this.fileName().replace(/\.onnx$/, "")}.svg`, found.svg, "image/svg+xml");
+    });
+  }
+
+  private async png(): Promise<void> {
+    const blob = await this.main.canvas.image();
+    if (blob) download(`${this.fileName().replace(/\.onnx$/, "")}.png`, blob, "image/png");
+    else this.say("the picture is too large for an image: close some boxes");
+  }
+
   private theme(): void {
     document.documentElement.classList.toggle("dark");
-    this.canvas.colors = palette(document.documentElement);
-    this.canvas.draw();
+    for (const pane of this.panes) {
+      pane.canvas.colors = palette(document.documentElement);
+      pane.canvas.draw();
+    }
   }
 
   private say(text: string): void {
     this.status.textContent = text;
   }
 
+  /** Does work, one at a time for the user: errors are said, and work that takes long can be ended. */
   private async guard(what: string, work: () => Promise<void>): Promise<void> {
     if (this.isBusy) {
       await work();
@@ -417,129 +637,93 @@ class Page {
     }
     this.isBusy = true;
     document.body.dataset["busy"] = what;
+    const { cancel } = this.engine;
+    const timer = setTimeout(() => {
+      this.busy.replaceChildren(`${what} … `);
+      if (cancel) this.busy.append(button("Cancel", () => void cancel().then(() => this.start()), { id: "cancel" }));
+      this.busy.hidden = false;
+    }, 700);
     try {
       await work();
     } catch (error) {
       this.say(error instanceof Error ? error.message : String(error));
     } finally {
+      clearTimeout(timer);
+      this.busy.hidden = true;
       this.isBusy = false;
       delete document.body.dataset["busy"];
     }
   }
 
+  // The address and keys
+
   /** The state in the address, so that a link shows the same. */
   private remember(isStep: boolean): void {
-    const parts = [`color=${this.canvas.coloring}`];
-    // Thousands of open boxes do not fit into an address.
-    if (this.open.size > 0 && this.open.size < 200) parts.push(`open=${[...this.open].join(",")}`);
-    if (this.selected) parts.push(`at=${this.selected}`);
-    const hash = `#${parts.join("&")}`;
-    if (hash === location.hash) return;
-    if (isStep) history.pushState(null, "", hash);
-    else history.replaceState(null, "", hash);
+    write(
+      { color: this.main.canvas.coloring, open: [...this.main.open], at: this.main.selected, panel: this.shown, find: this.search.value.trim() },
+      isStep,
+    );
   }
 
   private async restore(): Promise<void> {
-    await this.level(0);
-    const state = new URLSearchParams(location.hash.slice(1));
-    const color = state.get("color") as Coloring | null;
-    if (color && COLORINGS.includes(color)) {
-      this.canvas.coloring = color;
-      this.coloring.value = color;
-    }
-    const paths = (state.get("open") ?? "").split(",").filter((path) => /^\d+(\/\d+)*$/.test(path));
-    this.open = new Set(paths);
-    for (const path of paths) await this.load(path);
-    const at = state.get("at") ?? "";
-    this.selected = /^\d+(\/\d+)*$/.test(at) ? at : "";
+    await this.main.level(0);
+    const state = read();
+    if (COLORINGS.includes(state.color as Coloring) && (state.color !== "diff" || this.panes.length > 1)) this.color(state.color as Coloring);
+    this.main.open = new Set(state.open);
+    for (const path of state.open) await this.main.load(path);
+    this.main.selected = state.at;
     this.render();
-    if (this.selected) this.canvas.reveal(this.selected);
+    if (state.at) this.main.canvas.reveal(state.at);
+    if (state.find && state.find !== this.search.value) {
+      this.search.value = state.find;
+      this.searched = state.find;
+      this.take(await this.engine.search(state.find), 0);
+    }
+    const panel = PANELS.find((name) => name === state.panel && this.tabs.has(name));
+    if (panel !== this.shown) await this.show(panel);
   }
 
   private key(event: KeyboardEvent): void {
     const isTyping = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
-    if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
-    const { clientWidth, clientHeight } = this.canvas.element;
-    const zoom = (factor: number): void => this.canvas.zoom(factor, clientWidth / 2, clientHeight / 2);
-    const isPicture = event.target === this.canvas.element || event.target === document.body;
-    switch (event.key) {
-      case "/":
-        this.search.focus();
-        break;
-      case "+":
-      case "=":
-        zoom(1.25);
-        break;
-      case "-":
-        zoom(0.8);
-        break;
-      case "0":
-        this.canvas.fit();
-        break;
-      case "Escape":
-        void this.show(undefined);
-        break;
-      case "Enter":
-        if (!isPicture) return;
-        void this.toggle(this.selected);
-        break;
-      case "ArrowDown":
-      case "ArrowUp":
-        if (!isPicture) return;
-        this.follow(event.key === "ArrowDown");
-        break;
-      default:
-        return;
-    }
+    if (isTyping || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+    const pane = this.panes.find((pane) => pane.canvas.element === event.target) ?? this.main;
+    const { clientWidth, clientHeight } = pane.canvas.element;
+    const zoom = (factor: number): void => {
+      const before = { ...pane.canvas.view };
+      pane.canvas.zoom(factor, clientWidth / 2, clientHeight / 2);
+      this.together(pane, before);
+    };
+    const isPicture = event.target === pane.canvas.element || event.target === document.body;
+    const follow = (direction: "up" | "down" | "left" | "right"): void => {
+      const next = pane.neighbor(direction);
+      if (next !== undefined) void this.select(pane, next, true);
+    };
+    const keys: Record<string, (() => void) | undefined> = {
+      "/": () => this.search.focus(),
+      "+": () => zoom(1.25),
+      "=": () => zoom(1.25),
+      "-": () => zoom(0.8),
+      "0": () => pane.canvas.fit(),
+      "?": () => help(),
+      n: () => void this.step(1),
+      p: () => void this.step(-1),
+      Escape: () => void this.show(undefined),
+      ...(isPicture
+        ? {
+            Enter: () => void this.toggle(pane, pane.selected),
+            ArrowDown: () => follow("down"),
+            ArrowUp: () => follow("up"),
+            ArrowLeft: () => follow("left"),
+            ArrowRight: () => follow("right"),
+          }
+        : {}),
+    };
+    const digit = PANELS[Number(event.key) - 1];
+    const action = keys[event.key] ?? (digit && this.tabs.has(digit) ? () => void this.show(this.shown === digit ? undefined : digit) : undefined);
+    if (!action) return;
+    action();
     event.preventDefault();
   }
-
-  /** Selects a user of the selected box, or a maker of what it uses. */
-  private follow(isDown: boolean): void {
-    const { lines } = this.canvas.picture;
-    if (!this.selected) {
-      const first = this.canvas.picture.boxes[0];
-      if (first) void this.select(first.path, true);
-      return;
-    }
-    const line = lines.find((line) => (isDown ? line.from : line.to) === this.selected);
-    if (line) void this.select(isDown ? line.to : line.from, true);
-  }
-}
-
-function distance(events: PointerEvent[]): number {
-  const [a, b] = events;
-  return a && b ? Math.hypot(a.offsetX - b.offsetX, a.offsetY - b.offsetY) : 0;
-}
-
-/** The first screen of the page without a model. */
-function drop(root: HTMLElement, engine: Engine): void {
-  const input = element("input", { type: "file", id: "file", "aria-label": "A model", accept: ".onnx,.onnxtxt,.textproto,.json" });
-  const message = element("p", { id: "message", role: "status" }, "Files stay in this tab; nothing is sent.");
-  const zone = element("main", { id: "drop" }, element("h1", {}, "Drop an ONNX model here"), input, message);
-  root.replaceChildren(zone);
-  const take = async (file: File | undefined): Promise<void> => {
-    if (!file) return;
-    message.textContent = `reading ${file.name} …`;
-    try {
-      await engine.open?.(file.name, new Uint8Array(await file.arrayBuffer()));
-      await new Page(root, engine).start();
-    } catch (error) {
-      if (!zone.isConnected) root.replaceChildren(zone);
-      message.textContent = error instanceof Error ? error.message : String(error);
-    }
-  };
-  input.addEventListener("change", () => void take(input.files?.[0]));
-  zone.addEventListener("dragover", (event) => {
-    event.preventDefault();
-    zone.classList.add("over");
-  });
-  zone.addEventListener("dragleave", () => zone.classList.remove("over"));
-  zone.addEventListener("drop", (event) => {
-    event.preventDefault();
-    zone.classList.remove("over");
-    void take(event.dataTransfer?.files[0]);
-  });
 }
 
 const root = document.getElementById("app");
@@ -557,8 +741,10 @@ if (root) {
       // The server ends with the page.
       window.addEventListener("pagehide", () => navigator.sendBeacon(`${base}bye`));
       new Page(root, remote(base)).start().catch(fail);
+    } else if (wasm !== undefined) {
+      const engine = worker(wasm);
+      start(root, engine, () => new Page(root, engine).start());
     }
-    else if (wasm !== undefined) drop(root, worker(wasm));
   } catch (error) {
     fail(error);
   }

@@ -2,7 +2,10 @@
 
 export type Kind = "node" | "group" | "graph" | "input" | "output" | "arriving" | "leaving";
 export type Severity = "error" | "warning" | "note";
-export type Coloring = "type" | "cost" | "scope" | "findings";
+export type Coloring = "type" | "cost" | "scope" | "findings" | "diff";
+export type Difference = "added" | "removed" | "changed";
+/** The model: 0; the older one of a comparison: 1. */
+export type Side = 0 | 1;
 
 /** A box of a level, in coordinates of the level. */
 export interface Item {
@@ -22,6 +25,8 @@ export interface Item {
   /** Cost. */
   c?: number;
   s?: Severity;
+  /** How it differs from the other model of a comparison. */
+  d?: Difference;
   /** Values of an input, an output or a port. */
   v?: string[];
 }
@@ -57,6 +62,8 @@ export interface Overview {
   facts: [string, string][];
   /** Number of changes that can be undone. */
   undo: number;
+  /** The title of the older model of a comparison. */
+  other?: string;
 }
 
 export interface Hit {
@@ -76,6 +83,15 @@ export interface Details {
   selector?: string;
   rows: [string, string][];
   lists: { title: string; rows: string[][] }[];
+  weights?: { input: number; name: string; type: string }[];
+  documentation?: { text: string; address: string };
+}
+
+export interface Weight {
+  name: string;
+  rows: [string, string][];
+  histogram: number[] | null;
+  elements: string[];
 }
 
 export interface Finding {
@@ -112,22 +128,97 @@ export interface CostTable {
 
 export interface Edits {
   summary: string;
-  edits: string[];
+  edits: { what: string; nodes: string; proof: string }[];
+  more?: number;
+}
+
+export interface Text {
+  text: string;
+  /** The line at which a node begins, with its box. */
+  places: [number, number, number][];
+}
+
+export interface Reach {
+  version: number;
+  changed: number;
+  prevented: number;
+  refusals: { op: string; version: number; reason: string; help: string; level?: number; item?: number }[];
+}
+
+export interface Versions {
+  current: number;
+  oldest: Reach;
+  newest: Reach;
+}
+
+export interface Run {
+  sizes: [string, number][];
+  variables: string[];
+  rows: { name: string; type: string; range: string; mean: string | null; bad: boolean; elements: string[]; level?: number; item?: number }[];
+  /** Number of values, of which rows are some. */
+  values: number;
+  failure?: { message: string; node?: string; level?: number; item?: number };
+}
+
+export interface Change {
+  kind: Difference;
+  element: string;
+  text: string;
+  where: string | null;
+  note: boolean;
+  aspects: string[];
+  /** The boxes in the newer and in the older model. */
+  after?: [number, number];
+  before?: [number, number];
+}
+
+export interface Comparison {
+  titles: [string, string];
+  counts: [number, number, number];
+  same: number;
+  unread: number;
+  changes: Change[];
+  more: number;
 }
 
 /** What the page asks. An engine that has a scene only does not have the optional calls. */
 export interface Engine {
-  overview(): Promise<Overview>;
-  level(id: number): Promise<Level>;
-  search(text: string): Promise<Hits>;
-  details?(level: number, item: number): Promise<Details>;
-  findings?(): Promise<Findings>;
+  overview(side?: Side): Promise<Overview>;
+  level(id: number, side?: Side): Promise<Level>;
+  search(text: string, side?: Side): Promise<Hits>;
+  /** The nodes between two boxes: the level and the index of each. */
+  path?(from: [number, number], to: [number, number], side?: Side): Promise<Hits>;
+  details?(level: number, item: number, side?: Side): Promise<Details>;
+  /** Statistics of the operand of a node. */
+  weight?(level: number, item: number, input: number, side?: Side): Promise<Weight>;
+  findings?(side?: Side): Promise<Findings>;
   repair?(): Promise<Edits>;
-  cost?(sizes: string): Promise<CostTable>;
-  simplify?(): Promise<Edits>;
+  cost?(sizes: string, side?: Side): Promise<CostTable>;
+  /** Simplifies; with `prove`, the values of each edit are compared. */
+  simplify?(prove?: boolean): Promise<Edits>;
+  versions?(): Promise<Versions>;
+  convert?(version: number): Promise<Edits>;
+  /** Makes the nodes of a box the model. */
+  extract?(level: number, item: number): Promise<Edits>;
   undo?(): Promise<Edits>;
-  text?(level: number, item: number): Promise<{ text: string }>;
+  text?(level: number, item: number, side?: Side): Promise<Text>;
+  /** Runs the model on generated inputs. */
+  run?(sizes: string, seed: number): Promise<Run>;
+  /** The values of the last run at the edges of a level. */
+  labels?(level: number): Promise<(string | null)[]>;
+  /** The differences from the older model. */
+  compare?(): Promise<Comparison>;
+  /** The differences from the model before the last change. */
+  before?(): Promise<Comparison>;
+  /** Ends a comparison. */
+  single?(): Promise<null>;
+  /** The box of the other model that corresponds to a box of the model `from`. */
+  counterpart?(level: number, item: number, from: Side): Promise<{ path?: number[] | null } | null>;
+  /** The picture as SVG. */
+  picture?(open: number[][], color: Coloring, side?: Side): Promise<{ svg: string }>;
   save?(): Promise<Uint8Array>;
-  /** Opens a file that the user gave. */
-  open?(name: string, bytes: Uint8Array): Promise<void>;
+  /** Opens files that the user gave. */
+  open?(name: string, file: Blob, data: Map<string, Blob>, isOlder: boolean): Promise<void>;
+  /** Ends the work of the last call. The model is opened again. */
+  cancel?(): Promise<void>;
 }

@@ -1,7 +1,7 @@
-// The panel beside the picture: details of a box, diagnostics, cost, changes, text.
+// The panel beside the picture: details of a box, findings, cost, values, changes, versions, a comparison, text.
 
 import { button, element, table } from "./dom";
-import type { CostTable, Details, Edits, Findings } from "./model";
+import type { Change, Comparison, CostTable, Details, Edits, Findings, Reach, Run, Text, Versions, Weight } from "./model";
 
 /** What links in a panel do. */
 export type Go = (level: number | undefined, item: number | undefined) => void;
@@ -11,69 +11,252 @@ function link(text: string, level: number | undefined, item: number | undefined,
   return button(text, () => go(level, item), { class: "link" });
 }
 
-export function details(found: Details): Node[] {
+/** A panel without contents says what it is for. */
+export function hint(title: string, text: string): Node[] {
+  return [element("h2", {}, title), element("p", { class: "hint" }, text)];
+}
+
+export interface DetailEvents {
+  weight?: (input: number) => Promise<Weight>;
+  path?: () => void;
+  extract?: () => void;
+}
+
+export function details(found: Details, events: DetailEvents): Node[] {
   const parts: Node[] = [element("h2", {}, found.title)];
+  const actions = element("div", { class: "actions" });
+  if (events.path) actions.append(button("Path to…", events.path, { id: "path", title: "Shows the nodes between this box and another one; or press Shift and click the other one" }));
+  if (events.extract) actions.append(button("Keep only this", events.extract, { id: "extract", title: "Makes the nodes of this box the model; can be undone" }));
+  if (actions.childElementCount > 0) parts.push(actions);
   if (found.rows.length > 0) parts.push(table(found.rows));
   for (const list of found.lists) {
-    parts.push(element("h3", {}, list.title), table(list.rows));
+    const rows = list.rows.map((row) => row.map((cell, index) => (index > 0 && cell.includes("\n") ? element("pre", {}, cell) : cell)));
+    parts.push(element("h3", {}, list.title), table(rows));
+  }
+  for (const weight of found.weights ?? []) {
+    const place = element("div", { class: "weight" });
+    const load = async (): Promise<void> => {
+      try {
+        const read = await events.weight?.(weight.input);
+        if (read) place.replaceChildren(...statistics(read));
+      } catch (error) {
+        place.replaceChildren(element("p", { class: "warning" }, error instanceof Error ? error.message : String(error)));
+      }
+    };
+    const show = button("Statistics", () => void load(), { class: "statistics", "aria-label": `Statistics of ${weight.name}` });
+    place.append(show);
+    parts.push(element("h3", {}, `Weight ${weight.name} ${weight.type}`), place);
+  }
+  if (found.documentation) {
+    const { text, address } = found.documentation;
+    const anchor = element("a", { href: address, target: "_blank", rel: "noopener noreferrer" }, text);
+    parts.push(element("h3", {}, "Definition"), element("p", {}, anchor, " (opens onnx.ai)"));
   }
   return parts;
 }
 
-export function findings(found: Findings, go: Go, repair: () => void): Node[] {
+function statistics(found: Weight): Node[] {
+  const parts: Node[] = [table(found.rows, undefined, [1])];
+  if (found.histogram) {
+    const most = Math.max(...found.histogram, 1);
+    const bars = found.histogram.map((count) => {
+      const bar = element("div", { title: String(count) });
+      bar.style.height = `${count > 0 ? Math.max(2, (100 * count) / most) : 0}%`;
+      return bar;
+    });
+    parts.push(element("div", { class: "histogram", role: "img", "aria-label": `Histogram: ${found.histogram.join(", ")}` }, ...bars));
+  }
+  if (found.elements.length > 0) parts.push(element("p", { class: "elements" }, `${found.elements.join(", ")} …`));
+  return parts;
+}
+
+export function findings(found: Findings, go: Go, repair?: () => void): Node[] {
   const [errors, warnings, notes] = found.counts;
   const parts: Node[] = [
-    element("h2", {}, "Diagnostics"),
+    element("h2", {}, "Findings"),
     element("p", {}, `${errors} errors, ${warnings} warnings, ${notes} notes`),
   ];
-  if (found.repairable > 0) parts.push(button(`Repair ${found.repairable}`, repair, { id: "repair" }));
+  if (found.findings.length === 0) parts.push(element("p", { class: "hint" }, "The checker and shape inference report nothing."));
+  if (found.repairable > 1 && repair) parts.push(button(`Apply all ${found.repairable} repairs`, repair, { id: "repair" }));
   for (const finding of found.findings) {
     const entry = element(
       "div",
       { class: "finding" },
-      element("div", { class: finding.severity }, `${finding.severity} ${finding.rule}${finding.canRepair ? " · can be repaired" : ""}`),
+      element("div", { class: finding.severity }, `${finding.severity} ${finding.rule}`),
       element("div", {}, finding.message),
       element("div", {}, link(finding.where, finding.level, finding.item, go)),
     );
     if (finding.help) entry.append(element("div", {}, `help: ${finding.help}`));
+    if (finding.canRepair && repair) entry.append(button("Apply", repair, { class: "apply", "aria-label": `Apply the repair of ${finding.where}` }));
     parts.push(entry);
   }
   return parts;
 }
 
-export function cost(found: CostTable, sizes: string, go: Go, count: (sizes: string) => void): Node[] {
+function sizesInput(variables: string[], sizes: string, submit: (sizes: string) => void): HTMLInputElement {
   const input = element("input", {
     id: "sizes",
     type: "text",
     "aria-label": "Sizes of dimension variables",
-    placeholder: found.variables.length > 0 ? found.variables.map((name) => `${name}=1`).join(" ") : "no variables",
+    placeholder: variables.length > 0 ? variables.map((name) => `${name}=1`).join(" ") : "no variables",
     value: sizes,
   });
-  const submit = (): void => count(input.value);
-  input.addEventListener("change", submit);
+  input.addEventListener("change", () => submit(input.value));
+  return input;
+}
+
+export function cost(found: CostTable, sizes: string, go: Go, count: (sizes: string) => void): Node[] {
+  const input = sizesInput(found.variables, sizes, count);
   const rows = found.rows.map((row) => [
-    link(row.op, row.level, row.item, go),
-    row.name,
+    element("div", {}, link(row.op, row.level, row.item, go), element("div", { class: "name" }, row.name)),
     row.operations,
-    row.part > 0 ? `${(row.part * 100).toFixed(1)} %` : "",
+    row.part > 0 ? `${(row.part * 100).toFixed(1)}\u00a0%` : "",
   ]);
   return [
     element("h2", {}, "Cost"),
-    element("p", {}, "Sizes: ", input, " ", button("Count", submit)),
+    element("p", { class: "row" }, "Sizes: ", input, " ", button("Count", () => count(input.value))),
     table(found.totals, undefined, [1]),
     element("h3", {}, "Most expensive nodes"),
-    table(rows, ["operator", "node", "operations", "part"], [2, 3]),
+    table(rows, ["node", "operations", "part"], [1, 2]),
   ];
 }
 
-export function changes(title: string, done: Edits): Node[] {
-  const parts: Node[] = [element("h2", {}, title), element("p", {}, done.summary)];
-  if (done.edits.length > 0) {
-    parts.push(element("h3", {}, "Edits"), table(done.edits.map((text) => [text])));
+export interface RunEvents {
+  run(sizes: string, seed: number): void;
+  toggle(isShown: boolean): void;
+}
+
+export function values(found: Run | undefined, state: { sizes: string; seed: number; isShown: boolean; variables: string[] }, go: Go, events: RunEvents): Node[] {
+  const seed = element("input", { id: "seed", type: "number", min: "0", "aria-label": "Seed of the inputs", value: String(state.seed) });
+  const input = sizesInput(found?.variables ?? state.variables, state.sizes, () => undefined);
+  const run = (): void => events.run(input.value, Math.max(0, Math.floor(Number(seed.value) || 0)));
+  input.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") run();
+  });
+  const parts: Node[] = [
+    element("h2", {}, "Values of a run"),
+    element("p", { class: "hint" }, "The model runs on generated inputs, in the ranges that its operators allow."),
+    element("p", { class: "row" }, "Sizes: ", input, " seed: ", seed, " ", button("Run", run, { id: "run", class: "primary" })),
+  ];
+  if (!found) return parts;
+  const check = element("input", { id: "values-shown", type: "checkbox" });
+  check.checked = state.isShown;
+  check.addEventListener("change", () => events.toggle(check.checked));
+  parts.push(element("label", {}, check, " show values at the edges"));
+  if (found.failure) {
+    const { failure } = found;
+    parts.push(
+      element(
+        "div",
+        { class: "finding", id: "failure" },
+        element("div", { class: "error" }, "The run failed"),
+        element("div", {}, failure.message),
+        element("div", {}, link(failure.node ?? "", failure.level, failure.item, go)),
+      ),
+    );
   }
+  const sizes = found.sizes.map(([name, size]) => `${name}=${size}`).join(" ");
+  const bad = found.rows.filter((row) => row.bad).length;
+  const summary = `${found.values} values${sizes ? `, ${sizes}` : ""}${bad > 0 ? `, ${bad} with NaN or infinity` : ""}`;
+  const rows = found.rows.map((row) => {
+    const name = element("div", row.bad ? { class: "error" } : {}, link(row.name, row.level, row.item, go), element("div", { class: "name" }, row.type));
+    return [name, row.range, row.mean ?? ""];
+  });
+  parts.push(element("p", {}, summary), table(rows, ["value", "smallest … greatest", "mean"], [2]));
   return parts;
 }
 
-export function text(found: string): Node[] {
-  return [element("h2", {}, "Text"), element("pre", { tabindex: "0", "aria-label": "ONNX text" }, found)];
+/** The changes that were made, and what can be done with them. */
+export function changes(title: string, done: Edits, actions: HTMLElement[]): Node[] {
+  const parts: Node[] = [element("h2", {}, title), element("p", { id: "summary" }, done.summary)];
+  if (done.edits.length === 0) return [...parts, element("p", { class: "hint" }, "Nothing was changed.")];
+  parts.push(element("div", { class: "actions" }, ...actions));
+  const hasProof = done.edits.some((edit) => edit.proof);
+  const rows = done.edits.map((edit) => [edit.what, edit.nodes, ...(hasProof ? [edit.proof] : [])]);
+  parts.push(element("h3", {}, "Edits"), table(rows, ["edit", "nodes", ...(hasProof ? ["why it is right"] : [])]));
+  if (done.more) parts.push(element("p", {}, `and ${done.more} more`));
+  return parts;
+}
+
+export function simplify(isProved: boolean, start: (isProved: boolean) => void): Node[] {
+  const check = element("input", { id: "prove", type: "checkbox" });
+  check.checked = isProved;
+  return [
+    element("h2", {}, "Simplify"),
+    element("p", { class: "hint" }, "Folds constants, removes what has no effect, and rewrites to fewer and cheaper nodes. The model computes the same. Nothing is written until you save."),
+    element("p", {}, element("label", {}, check, " compare the values before and after each edit")),
+    button("Simplify", () => start(check.checked), { id: "simplify", class: "primary" }),
+  ];
+}
+
+export function versions(found: Versions, go: Go, convert: (version: number) => void): Node[] {
+  const parts: Node[] = [element("h2", {}, "Versions"), element("p", {}, `The model uses operator set ${found.current}.`)];
+  const reach = (name: string, reach: Reach): void => {
+    parts.push(element("h3", {}, `${name}: ${reach.version}`));
+    if (reach.version !== found.current) {
+      const nodes = reach.changed === 1 ? "1 node changes" : `${reach.changed} nodes change`;
+      parts.push(element("p", { class: "row" }, `${nodes}. `, button(`Convert to ${reach.version}`, () => convert(reach.version))));
+    }
+    if (reach.refusals.length === 0) return;
+    const nodes = reach.prevented === 1 ? "1 node prevents" : `${reach.prevented} nodes prevent`;
+    parts.push(element("p", {}, `${nodes} version ${reach.version + (name === "Oldest" ? -1 : 1)}:`));
+    const rows = reach.refusals.map((refusal) => [link(refusal.op, refusal.level, refusal.item, go), `${refusal.reason}. ${refusal.help}`]);
+    parts.push(table(rows, ["operator", "why"]));
+  };
+  reach("Oldest", found.oldest);
+  reach("Newest", found.newest);
+  const input = element("input", { id: "version", type: "number", min: String(found.oldest.version), max: String(found.newest.version), "aria-label": "Version", value: String(found.current) });
+  parts.push(element("h3", {}, "Another version"), element("p", { class: "row" }, input, " ", button("Convert", () => convert(Number(input.value)), { id: "convert" })));
+  return parts;
+}
+
+export function comparison(found: Comparison, go: (change: Change) => void, actions: HTMLElement[]): Node[] {
+  const [added, removed, changed] = found.counts;
+  const parts: Node[] = [
+    element("h2", {}, "Comparison"),
+    element("p", { id: "summary" }, `${added} added, ${removed} removed, ${changed} changed; ${found.same} nodes correspond`),
+    element("div", { class: "actions" }, ...actions),
+  ];
+  if (found.unread > 0) parts.push(element("p", { class: "warning" }, `${found.unread} tensors could not be read, and were not compared`));
+  if (found.changes.length === 0) parts.push(element("p", { class: "hint" }, "The models are the same."));
+  const sign = { added: "+", removed: "−", changed: "~" };
+  for (const change of found.changes) {
+    const text = `${sign[change.kind]} ${change.element} ${change.text || (change.where ?? "")}`;
+    const hasPlace = change.after !== undefined || change.before !== undefined;
+    const title = hasPlace ? button(text, () => go(change), { class: "link" }) : element("span", {}, text);
+    const entry = element("div", { class: `finding ${change.kind}` }, title);
+    for (const aspect of change.aspects) entry.append(element("div", { class: "aspect" }, aspect));
+    parts.push(entry);
+  }
+  if (found.more > 0) parts.push(element("p", {}, `and ${found.more} more`));
+  return parts;
+}
+
+/** The ONNX text; a click on a line selects its node. */
+export function text(found: Text, isSelected: (level: number, item: number) => boolean, go: Go): Node[] {
+  const pre = element("pre", { tabindex: "0", "aria-label": "ONNX text", id: "text" });
+  const lines = found.text.split("\n");
+  let at = 0;
+  let chosen: HTMLElement | undefined;
+  for (const [index, [line, level, item]] of found.places.entries()) {
+    if (line > at) pre.append(lines.slice(at, line).join("\n") + "\n");
+    const next = found.places[index + 1]?.[0];
+    // The last node ends with the text, or before the end of the graph.
+    const isEnd = (text: string): boolean => text.startsWith("}");
+    const end = next ?? (lines.findIndex((text, at) => at > line && isEnd(text)) + 1 || lines.length + 1) - 1;
+    const part = element("span", { class: "node-text" }, lines.slice(line, end).join("\n") + "\n");
+    part.addEventListener("click", () => go(level, item));
+    if (isSelected(level, item)) {
+      part.classList.add("chosen");
+      chosen ??= part;
+    }
+    pre.append(part);
+    at = end;
+  }
+  pre.append(lines.slice(at).join("\n"));
+  if (chosen) {
+    const shown = chosen;
+    requestAnimationFrame(() => shown.scrollIntoView({ block: "center" }));
+  }
+  return [element("h2", {}, "Text"), pre];
 }

@@ -1,28 +1,14 @@
 // Clicks through the page in Chromium, as `onnx view` serves it and as `onnx draw` writes it.
-// `node test/run.mjs ONNX [--bless]`: ONNX is the command; `--bless` writes the reference pictures anew.
+// `node test/run.mjs ONNX [PART] [--bless]`: ONNX is the command; PART of the names of tests; `--bless` writes the reference
+// pictures anew. `site.mjs` tests what the page can do, without the command.
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import { readFileSync, writeFileSync } from "node:fs";
 import http from "node:http";
-import { tmpdir } from "node:os";
-import { fileURLToPath, pathToFileURL } from "node:url";
-import pixelmatch from "pixelmatch";
-import { chromium } from "playwright-core";
-import { PNG } from "pngjs";
+import { pathToFileURL } from "node:url";
+import { accessible, finish, folder, given, here, idle, item, open, screen, status, test, tree } from "./harness.mjs";
 
-const here = (name) => fileURLToPath(new URL(name, import.meta.url));
-const onnx = process.argv[2];
-const isBlessing = process.argv.includes("--bless");
-if (!onnx) {
-  console.error("usage: node test/run.mjs ONNX [--bless]");
-  process.exit(2);
-}
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const folder = mkdtempSync(`${tmpdir()}/onnx-page-`);
-const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
-const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--force-color-profile=srgb"] });
-const failures = [];
+const [onnx] = given("usage: node test/run.mjs ONNX [PART] [--bless]", 1);
 
 /** Starts `onnx view`, and resolves with its address. */
 async function serve(model, ...options) {
@@ -38,71 +24,6 @@ async function serve(model, ...options) {
     child.on("exit", (code) => reject(new Error(`onnx view ended with ${code}`)));
   });
   return { address, ended, stop: () => child.kill() };
-}
-
-/** A page, with the requests that it made and what went wrong in it. */
-async function open(address, options = {}) {
-  const context = await browser.newContext({ viewport: { width: 1100, height: 720 }, acceptDownloads: true, ...options });
-  const page = await context.newPage();
-  const requests = [];
-  const errors = [];
-  page.on("request", (request) => requests.push(request.url()));
-  page.on("pageerror", (error) => errors.push(String(error)));
-  page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
-  page.on("dialog", (dialog) => {
-    errors.push(`dialog: ${dialog.message()}`);
-    void dialog.dismiss();
-  });
-  await page.goto(address);
-  await page.waitForSelector("body[data-ready]");
-  return { page, requests, errors, close: () => context.close() };
-}
-
-const idle = async (page) => {
-  await page.waitForSelector("body:not([data-busy])");
-  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
-};
-const status = (page) => page.textContent("#status");
-const tree = (page) => page.locator("[role=treeitem]").evaluateAll((items) => items.map((item) => item.getAttribute("aria-label")));
-const item = (page, label) => page.locator(`[role=treeitem][aria-label^="${label}"]`).first();
-
-/** Compares the screen with the committed picture. Fonts of other systems differ, so some pixels may. */
-async function screen(page, name) {
-  await idle(page);
-  const path = here(`screens/${name}.png`);
-  const shot = await page.screenshot();
-  if (isBlessing || !existsSync(path)) {
-    if (!isBlessing) failures.push(`screens/${name}.png does not exist`);
-    writeFileSync(path, shot);
-    return;
-  }
-  const [expected, found] = [PNG.sync.read(readFileSync(path)), PNG.sync.read(shot)];
-  assert.deepEqual([found.width, found.height], [expected.width, expected.height], `${name}: size`);
-  const different = pixelmatch(expected.data, found.data, null, found.width, found.height, { threshold: 0.2 });
-  const part = different / (found.width * found.height);
-  if (part > 0.03) {
-    writeFileSync(`${tmpdir()}/onnx-page-${name}.png`, shot);
-    assert.fail(`${name}: ${(100 * part).toFixed(1)} % of the pixels differ; the screen is in ${tmpdir()}/onnx-page-${name}.png`);
-  }
-}
-
-async function accessible(page, what) {
-  await page.evaluate(axe);
-  const found = await page.evaluate(() => globalThis.axe.run(document));
-  const violations = found.violations.map((rule) => `${rule.id}: ${rule.nodes.map((node) => node.target).join(", ")}`);
-  assert.deepEqual(violations, [], what);
-}
-
-async function test(name, run) {
-  if (process.argv[3] && !process.argv[3].startsWith("--") && !name.includes(process.argv[3])) return;
-  const start = Date.now();
-  try {
-    await run();
-    console.log(`ok   ${name} (${Date.now() - start} ms)`);
-  } catch (error) {
-    failures.push(`${name}: ${error.stack ?? error}`);
-    console.log(`FAIL ${name}`);
-  }
 }
 
 const encoder = await serve(here("models/encoder.onnxtxt"), "--stay");
@@ -265,9 +186,11 @@ await test("the text is that of the selection", async () => {
 await test("simplify lists its edits, can be undone, and the result is saved", async () => {
   const { page, errors, close } = await open(encoder.address);
   assert.ok(await page.isDisabled("#undo"));
+  await page.click("#panel-simplify");
+  await idle(page);
   await page.click("#simplify");
   await idle(page);
-  assert.match(await status(page), /edits: 47 -> \d+ nodes/);
+  assert.match(await status(page), /edits: 47 → \d+ nodes/);
   assert.ok((await page.locator("#panel tr").count()) > 0);
   const [download] = await Promise.all([page.waitForEvent("download"), page.click("#save")]);
   const path = `${folder}/saved.onnx`;
@@ -314,15 +237,28 @@ await test("diagnostics have marks, places and repairs", async () => {
   const server = await serve(here("models/broken.onnxtxt"), "--stay", "--keep-going");
   const { page, errors, close } = await open(server.address);
   assert.ok((await tree(page)).some((label) => label.includes(", error")));
+  assert.equal(await page.textContent("#panel-findings"), "Findings 1");
   await page.click("#panel-findings");
   await idle(page);
   await screen(page, "findings");
   await accessible(page, "findings");
-  assert.match(await page.textContent("#panel"), /can be repaired/);
-  await page.click("#repair");
+  await page.click(".finding .apply");
   await idle(page);
-  assert.match(await status(page), /1 repairs/);
+  assert.match(await status(page), /1 repair/);
   assert.ok(!(await tree(page)).some((label) => label.includes(", error")));
+  assert.deepEqual(errors, []);
+  await close();
+  server.stop();
+});
+
+await test("two files are side by side", async () => {
+  const older = `${folder}/older.onnxtxt`;
+  writeFileSync(older, readFileSync(here("models/encoder.onnxtxt"), "utf8").replace("g0 = Relu (m0)", "g0 = Sigmoid (m0)"));
+  const server = await serve(older, here("models/encoder.onnxtxt"), "--stay");
+  const { page, errors, close } = await open(server.address);
+  await idle(page);
+  assert.equal(await page.locator(".pane canvas").count(), 2);
+  assert.match(await page.textContent("#summary"), /0 added, 0 removed, 1 changed/);
   assert.deepEqual(errors, []);
   await close();
   server.stop();
@@ -377,7 +313,4 @@ await test("the server ends with its page", async () => {
   assert.equal(await server.ended, 0);
 });
 
-await browser.close();
-rmSync(folder, { recursive: true });
-for (const failure of failures) console.error(failure);
-process.exit(failures.length > 0 ? 1 : 0);
+await finish();

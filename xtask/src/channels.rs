@@ -21,6 +21,12 @@ pub(crate) fn commands() -> Result<String, String> {
     Ok(channels.join(", "))
 }
 
+/// Installs the npm package that `npm/pack.mjs` has made in a folder, and runs the examples of its page.
+pub(crate) fn npm(package: &Path) -> TaskResult {
+    let python = python::environment(&workspace::target().join("channels/venv"), PACKAGES)?;
+    test(&python, "--npm", package, &["npm"])
+}
+
 /// Tests channels of one artefact.
 pub(crate) fn test(python: &Path, option: &str, artefact: &Path, channels: &[&str]) -> TaskResult {
     println!("$ tests/channels/run.py {option} {} {}", artefact.display(), channels.join(" "));

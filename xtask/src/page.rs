@@ -1,9 +1,10 @@
 //! `cargo xtask page`: the page in a browser. Compiles its TypeScript, compares the committed result, and clicks through it in
-//! Chromium.
+//! Chromium: as the command serves it, and as a static folder with the libraries as WebAssembly. Installs the npm package,
+//! which has the same module.
 
 use std::process::{Command, Stdio};
 
-use crate::{TaskResult, workspace};
+use crate::{TaskResult, channels, wasm, workspace};
 
 /// Debian's packages that the tests need: the browser, the fonts of the reference pictures, and a runtime for scripts.
 const PROGRAMS: [(&str, &str); 3] = [("chromium", "chromium"), ("node", "nodejs"), ("npm", "npm")];
@@ -43,7 +44,23 @@ fn tests(args: &[String]) -> Result<String, String> {
     let mut arguments = vec!["test/run.mjs", onnx];
     arguments.extend(args.iter().map(String::as_str));
     command("node", &arguments)?;
-    Ok("Chromium".to_owned())
+    let module = match wasm::module() {
+        Ok(module) => module,
+        Err(problem) => return Ok(format!("without WebAssembly: {problem}")),
+    };
+    let text = |path: std::path::PathBuf| {
+        path.into_os_string().into_string().map_err(|_| "the path of the workspace is not UTF-8".to_owned())
+    };
+    let (site, package) =
+        (text(workspace::target().join("page/site"))?, text(workspace::target().join("page/npm"))?);
+    let module = text(module)?;
+    command("node", &["build.mjs", "--site", &site, &module])?;
+    let mut arguments = vec!["test/site.mjs", onnx, &site];
+    arguments.extend(args.iter().map(String::as_str));
+    command("node", &arguments)?;
+    command("node", &["npm/pack.mjs", &package, &module])?;
+    channels::npm(std::path::Path::new(&package))?;
+    Ok("Chromium, as served and as a folder; the npm package".to_owned())
 }
 
 /// Installs what is missing. Packages come from where the system's packages come from.

@@ -1,5 +1,6 @@
 //! The libraries compile for `wasm32-unknown-unknown`: they need no files, threads, clock or environment.
 
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use crate::workspace;
@@ -16,6 +17,14 @@ pub(crate) fn check() -> Result<String, String> {
     // The facade depends on all libraries; with its features, on every one.
     checked(&["--package", "onnxkit", "--no-default-features", "--features", "formats,petgraph,smith"])?;
     Ok(TARGET.to_owned())
+}
+
+/// Builds the module of the page and of the npm package.
+pub(crate) fn module() -> Result<PathBuf, String> {
+    install()?;
+    let build = ["build", "--locked", "--package", "onnx-wasm", "--target", TARGET, "--profile", "page"];
+    workspace::run("cargo", &build)?;
+    Ok(workspace::target().join(TARGET).join("page/onnx_wasm.wasm"))
 }
 
 /// Compiles packages for WebAssembly.

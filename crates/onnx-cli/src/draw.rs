@@ -3,8 +3,10 @@
 use std::path::Path;
 
 use onnx_codec::file::{FileKind, write_file};
+use onnx_diff::{DiffOptions, diff};
 use onnx_draw::{Coloring, DrawError, HtmlOptions, Marks, PictureStyle, Scene, SceneOptions, html, svg};
 use onnx_ir::{GraphId, Model, NodeId};
+use onnx_page::Side;
 use onnx_schema::Registry;
 use onnx_select::{ModelFacts, Selection};
 
@@ -37,7 +39,8 @@ pub(crate) fn run(args: &DrawArgs, out: &mut Out) -> Result<Outcome, Failure> {
     progress.aside(|| loaded.report(&args.input.severity, args.keep_going, out))?;
     out.input(&loaded, loaded.findings.clone())?;
     let inputs = loaded.files()?;
-    let text = picture(&loaded, args, format)?;
+    let older = args.against.as_deref().map(|path| load(path, &args.input)).transpose()?;
+    let text = picture(&loaded, older.as_ref(), args, format)?;
     loaded.execution.interrupt.check()?;
     drop(progress);
     if is_stdin(path) {
@@ -73,7 +76,12 @@ fn format_of(path: &Path) -> Result<PictureFormat, Failure> {
     }
 }
 
-fn picture(loaded: &Loaded, args: &DrawArgs, format: PictureFormat) -> Result<String, Failure> {
+fn picture(
+    loaded: &Loaded,
+    older: Option<&Loaded>,
+    args: &DrawArgs,
+    format: PictureFormat,
+) -> Result<String, Failure> {
     let model = &loaded.model;
     let registry = args.documents.registry()?;
     let context = Context::with_registry(loaded, registry.clone())?;
@@ -91,12 +99,16 @@ fn picture(loaded: &Loaded, args: &DrawArgs, format: PictureFormat) -> Result<St
         .with_nodes(nodes.as_deref())
         .with_groups(&groups);
     let scene = Scene::new(model, &options);
-    let marks = marks(loaded, &facts, &registry, args.color_by)?;
-    let coloring = match args.color_by {
-        ColorBy::Type => Coloring::Type,
-        ColorBy::Cost => Coloring::Cost,
-        ColorBy::Scope => Coloring::Scope,
-        ColorBy::Findings => Coloring::Findings,
+    let mut marks = marks(loaded, &facts, &registry, args.color_by)?;
+    let coloring = match (older, args.color_by) {
+        (Some(older), _) => {
+            mark_changes(loaded, older, &mut marks)?;
+            Coloring::Diff
+        }
+        (None, ColorBy::Type) => Coloring::Type,
+        (None, ColorBy::Cost) => Coloring::Cost,
+        (None, ColorBy::Scope) => Coloring::Scope,
+        (None, ColorBy::Findings) => Coloring::Findings,
     };
     loaded.execution.interrupt.check()?;
     if format == PictureFormat::Html {
@@ -156,6 +168,19 @@ fn marks(
         }
     }
     Ok(marks)
+}
+
+/// Marks what differs from an older model.
+fn mark_changes(loaded: &Loaded, older: &Loaded, marks: &mut Marks) -> Result<(), Failure> {
+    let (source_a, source_b) = (older.source()?, loaded.source()?);
+    let options = DiffOptions::default()
+        .with_data_of_a(&source_a)
+        .with_data_of_b(&source_b)
+        .with_same_files(loaded.has_data_of(older))
+        .with_execution(loaded.execution.clone());
+    let found = diff(&older.model, &loaded.model, &options)?;
+    onnx_page::mark_changes(&loaded.model, &found, Side::Newer, marks);
+    Ok(())
 }
 
 impl LibraryError for DrawError {

@@ -99,7 +99,7 @@
   }
   function emitEdge(placed, edge, path, left, top, lines) {
     const at = (x, y) => [left + x, top + y];
-    const start = edge.a + (placed.shiftOf[edge.f] ?? 0);
+    const start2 = edge.a + (placed.shiftOf[edge.f] ?? 0);
     const end = edge.b + (placed.shiftOf[edge.t] ?? 0);
     const startY = (placed.y[edge.f] ?? 0) + (placed.height[edge.f] ?? 0);
     const endY = placed.y[edge.t] ?? 0;
@@ -110,11 +110,11 @@
       lines.push({ points, isDashed, hasArrow: hasArrow2, from, to, ...label === void 0 ? {} : { label } });
     };
     if (edge.cut || edge.back) {
-      line([...at(start, startY), ...at(start, startY + STUB)], true, false, edge.label);
+      line([...at(start2, startY), ...at(start2, startY + STUB)], true, false, edge.label);
       line([...at(end, endY - STUB), ...at(end, endY)], true, hasArrow);
     } else {
       const rank = placed.level.items[edge.f]?.r ?? 0;
-      const points = [...at(start, startY), ...at(start, Math.max(placed.bottoms[rank] ?? 0, startY) + 2)];
+      const points = [...at(start2, startY), ...at(start2, Math.max(placed.bottoms[rank] ?? 0, startY) + 2)];
       for (const [rank2, x] of edge.via ?? []) {
         const moved = placed.moved(rank2, x);
         points.push(...at(moved, placed.tops[rank2] ?? 0), ...at(moved, placed.bottoms[rank2] ?? 0));
@@ -123,7 +123,7 @@
       line(points, false, hasArrow, edge.label);
     }
     for (const [index, isStart, x, y] of [
-      [edge.f, true, start, startY],
+      [edge.f, true, start2, startY],
       [edge.t, false, end, endY]
     ]) {
       const child = placed.children.get(index);
@@ -147,6 +147,9 @@
   // src/canvas.ts
   var ROW = 400;
   var MOST_ROWS = 64;
+  var MOST_PIXELS = 16e3;
+  var MOST_AREA = 1e8;
+  var MARGIN = 16;
   function palette(element2) {
     const style = getComputedStyle(element2);
     const color = (name) => style.getPropertyValue(name).trim();
@@ -160,6 +163,7 @@
       group: color("--group"),
       port: color("--port"),
       accent: color("--accent"),
+      mark: color("--mark"),
       dark: color("--dark") === "1"
     };
   }
@@ -168,18 +172,18 @@
     lines = /* @__PURE__ */ new Map();
     long = [];
     constructor(picture) {
-      const add = (map, from, to, index) => {
+      const add2 = (map, from, to, index) => {
         for (let row = Math.floor(from / ROW); row <= Math.floor(to / ROW); row += 1) {
           const list = map.get(row);
           if (list) list.push(index);
           else map.set(row, [index]);
         }
       };
-      picture.boxes.forEach((box, index) => add(this.boxes, box.y, box.y + box.h, index));
+      picture.boxes.forEach((box, index) => add2(this.boxes, box.y, box.y + box.h, index));
       picture.lines.forEach((line, index) => {
         const [from, to] = [line.points[1] ?? 0, line.points.at(-1) ?? 0];
         if ((to - from) / ROW > MOST_ROWS) this.long.push(index);
-        else add(this.lines, Math.min(from, to), Math.max(from, to) + 14, index);
+        else add2(this.lines, Math.min(from, to), Math.max(from, to) + 14, index);
       });
     }
     static found(map, top, bottom) {
@@ -287,17 +291,34 @@
       }
       return found;
     }
+    /** The whole picture as an image, smaller if it is very large. */
+    image() {
+      const { w, h } = this.picture;
+      const scale = Math.min(2, MOST_PIXELS / Math.max(w + 2 * MARGIN, h + 2 * MARGIN), Math.sqrt(MOST_AREA / ((w + 2 * MARGIN) * (h + 2 * MARGIN))));
+      const copy = document.createElement("canvas");
+      copy.width = Math.ceil((w + 2 * MARGIN) * scale);
+      copy.height = Math.ceil((h + 2 * MARGIN) * scale);
+      const view = this.view;
+      this.view = { x: MARGIN * scale, y: MARGIN * scale, scale };
+      const context = copy.getContext("2d");
+      if (context) this.paintOn(context, copy.width, copy.height, 1);
+      this.view = view;
+      return new Promise((resolve) => copy.toBlob(resolve, "image/png"));
+    }
     paint() {
       const context = this.element.getContext("2d");
       if (!context) return;
-      const ratio = window.devicePixelRatio || 1;
+      this.paintOn(context, this.element.clientWidth, this.element.clientHeight, window.devicePixelRatio || 1);
+      this.frames += 1;
+    }
+    paintOn(context, width, height, ratio) {
       const { scale } = this.view;
       context.setTransform(ratio, 0, 0, ratio, 0, 0);
       context.fillStyle = this.colors.background;
-      context.fillRect(0, 0, this.element.clientWidth, this.element.clientHeight);
+      context.fillRect(0, 0, width, height);
       context.setTransform(ratio * scale, 0, 0, ratio * scale, ratio * this.view.x, ratio * this.view.y);
       const [left, top] = [-this.view.x / scale, -this.view.y / scale];
-      const [right, bottom] = [left + this.element.clientWidth / scale, top + this.element.clientHeight / scale];
+      const [right, bottom] = [left + width / scale, top + height / scale];
       const boxes = [];
       for (const index of this.rows.boxesBetween(top, bottom)) {
         const box = this.picture.boxes[index];
@@ -312,12 +333,12 @@
       if (scale > 0.04) this.strokes(context, lines, left, right);
       for (const box of boxes) if (!box.isOpen) this.closed(context, box, scale);
       if (scale > 0.35) this.labels(context, lines, left, right);
-      this.frames += 1;
     }
     container(context, box) {
       context.fillStyle = box.depth % 2 === 0 ? this.colors.group : this.colors.background;
-      context.strokeStyle = box.path === this.selected ? this.colors.accent : this.colors.border;
-      context.lineWidth = box.path === this.selected ? 2.5 : 1;
+      const isChosen = box.path === this.selected;
+      context.strokeStyle = isChosen ? this.colors.accent : this.colors.border;
+      context.lineWidth = isChosen ? 2.5 : 1;
       rounded(context, box.x, box.y, box.w, box.h, 8);
       context.fill();
       context.stroke();
@@ -373,11 +394,15 @@
       const isPort = item.k === "input" || item.k === "output";
       context.fillStyle = isPort ? this.colors.port : this.fill(item, box.path);
       const isChosen = box.path === this.selected;
-      context.strokeStyle = isChosen || this.marked.has(box.path) ? this.colors.accent : this.colors.border;
-      context.lineWidth = isChosen ? 2.5 : this.marked.has(box.path) ? 2 : 1;
+      const isMarked = this.marked.has(box.path);
+      context.strokeStyle = isChosen ? this.colors.accent : isMarked ? this.colors.mark : this.colors.border;
+      context.lineWidth = isChosen ? 2.5 : isMarked ? 2.5 : 1;
       if (scale < 0.12) {
         context.fillRect(box.x, box.y, box.w, box.h);
-        if (isChosen) context.strokeRect(box.x, box.y, box.w, box.h);
+        if (isChosen || isMarked) {
+          context.lineWidth = 2 / scale;
+          context.strokeRect(box.x, box.y, box.w, box.h);
+        }
         return;
       }
       rounded(context, box.x, box.y, box.w, box.h, isPort ? box.h / 2 : 5);
@@ -431,6 +456,8 @@
         }
         case "findings":
           return item.s === "error" ? pastel(2) : item.s === "warning" ? pastel(40) : this.colors.box;
+        case "diff":
+          return item.d === "added" ? pastel(130) : item.d === "removed" ? pastel(2) : item.d === "changed" ? pastel(40) : this.colors.box;
       }
     }
   };
@@ -469,16 +496,39 @@
   function table(rows, head, numbers = []) {
     const kind = (index) => numbers.includes(index) ? { class: "number" } : {};
     const made = element("table");
-    if (head) {
-      const cells = head.map((text2, index) => element("th", { scope: "col", ...kind(index) }, text2));
-      made.append(element("thead", {}, element("tr", {}, ...cells)));
-    }
     const body = element("tbody");
     for (const row of rows) {
       body.append(element("tr", {}, ...row.map((cell, index) => element("td", kind(index), cell))));
     }
+    if (head) {
+      const cells = head.map((text2, index) => {
+        const cell = element("th", { scope: "col", ...kind(index) });
+        cell.append(button(text2, () => sort(body, cell, index, numbers.includes(index)), { class: "sort" }));
+        return cell;
+      });
+      made.append(element("thead", {}, element("tr", {}, ...cells)));
+    }
     made.append(body);
     return made;
+  }
+  function sort(body, head, column, isNumber) {
+    const first = isNumber ? "descending" : "ascending";
+    const order = head.getAttribute("aria-sort") === first ? isNumber ? "ascending" : "descending" : first;
+    for (const other of head.parentElement?.children ?? []) other.removeAttribute("aria-sort");
+    head.setAttribute("aria-sort", order);
+    const text2 = (row) => row.children[column]?.textContent ?? "";
+    const number = (row) => {
+      const found = /^-?[\d.]+(e[+-]?\d+)?/i.exec(text2(row).replace(/[\s\u202f]/g, ""));
+      return found ? Number(found[0]) : -Infinity;
+    };
+    const compare = isNumber ? (a, b) => number(a) - number(b) : (a, b) => text2(a).localeCompare(text2(b), "en", { numeric: true });
+    const sign = order === "ascending" ? 1 : -1;
+    body.append(...[...body.children].sort((a, b) => sign * compare(a, b)));
+  }
+  function download(name, contents, type) {
+    const url = URL.createObjectURL(new Blob([contents], { type }));
+    element("a", { href: url, download: name }).click();
+    setTimeout(() => URL.revokeObjectURL(url), 6e4);
   }
 
   // src/engines.ts
@@ -518,20 +568,32 @@
       return answer.ok;
     };
     const engine = {
-      overview: () => call({ call: "overview" }),
-      level: (id) => call({ call: "level", id }),
-      search: (text2) => call({ call: "search", text: text2 }),
-      details: (level, item) => call({ call: "details", level, item }),
-      findings: () => call({ call: "findings" }),
+      overview: (side = 0) => call({ call: "overview", side }),
+      level: (id, side = 0) => call({ call: "level", id, side }),
+      search: (text2, side = 0) => call({ call: "search", text: text2, side }),
+      path: (from, to, side = 0) => call({ call: "path", from, to, side }),
+      details: (level, item, side = 0) => call({ call: "details", level, item, side }),
+      weight: (level, item, input, side = 0) => call({ call: "weight", level, item, input, side }),
+      findings: (side = 0) => call({ call: "findings", side }),
       repair: () => call({ call: "repair" }),
-      cost: (sizes) => call({ call: "cost", sizes }),
-      simplify: () => call({ call: "simplify" }),
+      cost: (sizes, side = 0) => call({ call: "cost", sizes, side }),
+      simplify: (prove = false) => call({ call: "simplify", prove }),
+      versions: () => call({ call: "versions" }),
+      convert: (version) => call({ call: "convert", version }),
+      extract: (level, item) => call({ call: "extract", level, item }),
       undo: () => call({ call: "undo" }),
-      text: (level, item) => call({ call: "text", level, item }),
+      text: (level, item, side = 0) => call({ call: "text", level, item, side }),
+      run: (sizes, seed) => call({ call: "run", sizes, seed }),
+      labels: (level) => call({ call: "labels", level }),
+      compare: () => call({ call: "compare" }),
+      before: () => call({ call: "before" }),
+      single: () => call({ call: "single" }),
+      counterpart: (level, item, from) => call({ call: "counterpart", level, item, from }),
+      picture: (open, color, side = 0) => call({ call: "picture", open, color, side }),
       save: () => transport.save()
     };
-    const open = transport.open;
-    if (open) engine.open = (name, bytes) => open(name, bytes);
+    if (transport.open) engine.open = transport.open;
+    if (transport.cancel) engine.cancel = transport.cancel;
     return engine;
   }
   function remote(base) {
@@ -549,31 +611,396 @@
     });
   }
   function worker(url) {
-    const thread = new Worker(url);
     let next = 0;
     const waiting = /* @__PURE__ */ new Map();
-    thread.onmessage = (event) => {
-      const entry = waiting.get(event.data.id);
-      waiting.delete(event.data.id);
-      if (event.data.error === void 0) entry?.resolve(event.data.value);
-      else entry?.reject(new Error(event.data.error));
-    };
-    thread.onerror = (event) => {
-      for (const entry of waiting.values()) entry.reject(new Error(event.message || "the worker ended"));
+    const opened = [void 0, void 0];
+    const fail = (error) => {
+      for (const entry of waiting.values()) entry.reject(error);
       waiting.clear();
     };
-    const ask = (kind, value, transfer = []) => new Promise((resolve, reject) => {
+    const start2 = () => {
+      const thread2 = new Worker(url);
+      thread2.onmessage = (event) => {
+        const entry = waiting.get(event.data.id);
+        waiting.delete(event.data.id);
+        if (event.data.error === void 0) entry?.resolve(event.data.value);
+        else entry?.reject(new Error(event.data.error));
+      };
+      thread2.onerror = (event) => fail(new Error(event.message || "the worker ended"));
+      return thread2;
+    };
+    let thread = start2();
+    const ask = (kind, value) => new Promise((resolve, reject) => {
       next += 1;
       waiting.set(next, { resolve, reject });
-      thread.postMessage({ id: next, kind, value }, transfer);
+      thread.postMessage({ id: next, kind, value });
     });
+    const open = async (...[name, file, data, isOlder]) => {
+      await ask("open", { name, file, data, isOlder });
+      opened[isOlder ? 1 : 0] = [name, file, data, isOlder];
+      if (!isOlder) opened[1] = void 0;
+    };
     return session({
       call: async (request) => JSON.parse(await ask("call", JSON.stringify(request))),
       save: async () => await ask("save", null),
-      open: async (name, bytes) => {
-        await ask("open", { name, bytes }, [bytes.buffer]);
+      open,
+      async cancel() {
+        thread.terminate();
+        thread = start2();
+        fail(new Error("cancelled: the model is as it was opened"));
+        for (const files of [...opened]) if (files) await open(...files);
       }
     });
+  }
+
+  // src/files.ts
+  var MODEL = /\.(onnx|onnxtxt|ort|pb|textproto|pbtxt|prototxt|json)$/i;
+  var MOST_FILES = 2e4;
+  function models(sources) {
+    const found = sources.filter((source) => MODEL.test(source.path));
+    const onnx = found.filter((source) => /\.onnx(txt)?$/i.test(source.path));
+    const chosen2 = onnx.length > 0 ? onnx : found.length > 0 ? found : sources.length === 1 ? sources : [];
+    return chosen2.map((model) => {
+      const folder = model.path.slice(0, model.path.lastIndexOf("/") + 1);
+      const data = /* @__PURE__ */ new Map();
+      for (const source of sources) {
+        if (source !== model && source.path.startsWith(folder)) data.set(source.path.slice(folder.length), source);
+      }
+      return { name: model.path.slice(folder.length), model, data };
+    });
+  }
+  function ofFile(file, path) {
+    return { path, size: file.size, blob: () => Promise.resolve(file) };
+  }
+  async function chosen(files) {
+    const sources = [];
+    for (const file of files) await add(sources, file, file.webkitRelativePath || file.name);
+    return sources;
+  }
+  async function dropped(transfer) {
+    const entries = [...transfer.items].map((item) => item.webkitGetAsEntry?.() ?? void 0);
+    const files = [...transfer.files];
+    const sources = [];
+    if (entries.every((entry) => entry === void 0)) return chosen(files);
+    for (const entry of entries) if (entry) await walk(sources, entry, "");
+    return sources;
+  }
+  async function walk(sources, entry, folder) {
+    if (sources.length > MOST_FILES) throw new Error(`a folder with more than ${MOST_FILES} files is not read`);
+    const path = folder + entry.name;
+    if (entry.isFile) {
+      const file = await new Promise((resolve, reject) => entry.file(resolve, reject));
+      await add(sources, file, path);
+      return;
+    }
+    const reader = entry.createReader();
+    for (; ; ) {
+      const batch = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
+      if (batch.length === 0) break;
+      for (const inner2 of batch) await walk(sources, inner2, `${path}/`);
+    }
+  }
+  async function add(sources, file, path) {
+    if (/\.zip$/i.test(path)) sources.push(...await archived(file, path.replace(/\.zip$/i, "/")));
+    else sources.push(ofFile(file, path));
+  }
+  async function archived(file, folder) {
+    const tail = new DataView(await file.slice(Math.max(0, file.size - 65557)).arrayBuffer());
+    let at = tail.byteLength - 22;
+    while (at >= 0 && tail.getUint32(at, true) !== 101010256) at -= 1;
+    if (at < 0) throw new Error("this is not a zip archive, or it is damaged");
+    const [count, length, start2] = [tail.getUint16(at + 10, true), tail.getUint32(at + 12, true), tail.getUint32(at + 16, true)];
+    if (start2 === 4294967295 || count === 65535) throw new Error("archives beyond 4 GB are not read: unpack it, and drop the folder");
+    const directory = new DataView(await file.slice(start2, start2 + length).arrayBuffer());
+    const sources = [];
+    let entry = 0;
+    for (let index = 0; index < count; index += 1) {
+      if (entry + 46 > directory.byteLength || directory.getUint32(entry, true) !== 33639248) throw new Error("the zip archive is damaged");
+      const [flags, method] = [directory.getUint16(entry + 8, true), directory.getUint16(entry + 10, true)];
+      const [packed, size] = [directory.getUint32(entry + 20, true), directory.getUint32(entry + 24, true)];
+      const [name, extra, comment] = [directory.getUint16(entry + 28, true), directory.getUint16(entry + 30, true), directory.getUint16(entry + 32, true)];
+      const offset = directory.getUint32(entry + 42, true);
+      const path = new TextDecoder().decode(new Uint8Array(directory.buffer, entry + 46, name));
+      entry += 46 + name + extra + comment;
+      if (path.endsWith("/") || path.startsWith("__MACOSX/")) continue;
+      sources.push({ path: folder + path, size, blob: () => unpacked(file, { offset, packed, size, method, isEncrypted: (flags & 1) === 1 }) });
+    }
+    return sources;
+  }
+  async function unpacked(file, { offset, packed, size, method, isEncrypted }) {
+    if (isEncrypted) throw new Error("the zip archive is encrypted");
+    const head = new DataView(await file.slice(offset, offset + 30).arrayBuffer());
+    if (head.byteLength < 30 || head.getUint32(0, true) !== 67324752) throw new Error("the zip archive is damaged");
+    const start2 = offset + 30 + head.getUint16(26, true) + head.getUint16(28, true);
+    const contents = file.slice(start2, start2 + packed);
+    if (method === 0) return contents;
+    if (method !== 8) throw new Error("the zip archive is compressed in a way that browsers cannot read");
+    const stream = contents.stream().pipeThrough(new DecompressionStream("deflate-raw"));
+    const reader = stream.getReader();
+    const parts = [];
+    let length = 0;
+    for (; ; ) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      length += value.length;
+      if (length > size) throw new Error("the zip archive is damaged");
+      parts.push(value);
+    }
+    if (length !== size) throw new Error("the zip archive is damaged");
+    return new Blob(parts);
+  }
+
+  // src/help.ts
+  var KEYS = [
+    ["/", "search: a name, or a selector such as Softmax() -> MatMul()"],
+    ["n, p", "next and previous match"],
+    ["↓, ↑", "to a user, to a maker of the selected box"],
+    ["←, →", "to the neighbors in the same row"],
+    ["Enter, double click", "open or close the selected box"],
+    ["Shift click", "mark the path from the selected box to another one"],
+    ["+, −, 0", "zoom in, zoom out, everything"],
+    ["1 … 8", "panels"],
+    ["Escape", "close the panel"]
+  ];
+  function help() {
+    const dialog = element("dialog", { id: "keys", "aria-labelledby": "keys-title" });
+    dialog.append(
+      element("h2", { id: "keys-title" }, "Keys"),
+      table(KEYS.map((row) => [...row])),
+      button("Close", () => dialog.close(), { class: "primary" })
+    );
+    dialog.addEventListener("close", () => dialog.remove());
+    document.body.append(dialog);
+    dialog.showModal();
+  }
+
+  // src/pane.ts
+  var MOST_OPEN = 6e4;
+  var Pane = class {
+    element;
+    canvas;
+    side;
+    title = element("div", { class: "pane-title", hidden: "" });
+    open = /* @__PURE__ */ new Set();
+    selected = "";
+    /** Whether edges show the values of the last run. */
+    hasValues = false;
+    engine;
+    events;
+    levels = /* @__PURE__ */ new Map();
+    parents = [];
+    constructor(engine, side, events) {
+      this.engine = engine;
+      this.side = side;
+      this.events = events;
+      const label = side === 0 ? "Picture of the model; the tree beside it has the same boxes" : "Picture of the older model";
+      const canvas = element("canvas", { id: side === 0 ? "canvas" : "canvas-older", tabindex: "0", role: "img", "aria-label": label });
+      this.canvas = new Canvas(canvas);
+      this.element = element("div", { class: "pane" }, this.title, canvas);
+      this.listen(canvas);
+    }
+    listen(canvas) {
+      let drag;
+      const pointers = /* @__PURE__ */ new Map();
+      const moved = (before) => this.events.moved(this, before);
+      canvas.addEventListener("pointerdown", (event) => {
+        canvas.setPointerCapture(event.pointerId);
+        pointers.set(event.pointerId, event);
+        drag = { x: event.offsetX, y: event.offsetY, moved: 0 };
+      });
+      canvas.addEventListener("pointermove", (event) => {
+        if (!drag || !pointers.has(event.pointerId)) return;
+        const before = { ...this.canvas.view };
+        if (pointers.size === 2) {
+          const width = distance([...pointers.values()]);
+          pointers.set(event.pointerId, event);
+          const after = distance([...pointers.values()]);
+          if (width > 0) this.canvas.zoom(after / width, event.offsetX, event.offsetY);
+          drag.moved += 10;
+        } else {
+          pointers.set(event.pointerId, event);
+          const [dx, dy] = [event.offsetX - drag.x, event.offsetY - drag.y];
+          drag = { x: event.offsetX, y: event.offsetY, moved: drag.moved + Math.abs(dx) + Math.abs(dy) };
+          this.canvas.view = { ...before, x: before.x + dx, y: before.y + dy };
+          this.canvas.draw();
+        }
+        moved(before);
+      });
+      const end = (event) => {
+        pointers.delete(event.pointerId);
+        if (drag && drag.moved < 4 && event.type === "pointerup") this.click(event);
+        if (pointers.size === 0) drag = void 0;
+      };
+      canvas.addEventListener("pointerup", end);
+      canvas.addEventListener("pointercancel", end);
+      canvas.addEventListener("dblclick", (event) => {
+        const box = this.canvas.at(event.offsetX, event.offsetY);
+        if (box) this.events.toggle(this, box.path);
+      });
+      canvas.addEventListener(
+        "wheel",
+        (event) => {
+          event.preventDefault();
+          const before = { ...this.canvas.view };
+          if (event.ctrlKey || !event.shiftKey) {
+            this.canvas.zoom(Math.exp(-event.deltaY / 400), event.offsetX, event.offsetY);
+          } else {
+            this.canvas.view.x -= event.deltaY;
+            this.canvas.draw();
+          }
+          moved(before);
+        },
+        { passive: false }
+      );
+    }
+    click(event) {
+      const { view } = this.canvas;
+      const box = this.canvas.at(event.offsetX, event.offsetY);
+      if (!box) {
+        this.events.select(this, "", false);
+        return;
+      }
+      const x = (event.offsetX - view.x) / view.scale - box.x;
+      const y = (event.offsetY - view.y) / view.scale - box.y;
+      if (box.item.in !== void 0 && x < 24 && y < 24) this.events.toggle(this, box.path);
+      else this.events.select(this, box.path, event.shiftKey);
+    }
+    /** Takes the places of the levels of a model that is new or was changed. */
+    begin(overview) {
+      this.parents = overview.parents;
+      this.levels.clear();
+      this.hasValues = false;
+      this.canvas.marked.clear();
+    }
+    box(path) {
+      return this.canvas.picture.boxes.find((box) => box.path === path);
+    }
+    /** The path of a box of a level, where it is first shown. */
+    pathOf(level, item) {
+      const path = [item];
+      for (let parent = this.parents[level]; parent; parent = this.parents[parent[0]]) path.unshift(parent[1]);
+      return path.join("/");
+    }
+    /** Loads the levels of a box and those around it. */
+    async load(path) {
+      await this.level(0);
+      let level = 0;
+      for (const index of path.split("/")) {
+        const inside = this.levels.get(level)?.items[Number(index)]?.in;
+        if (inside === void 0) return;
+        await this.level(inside);
+        level = inside;
+      }
+    }
+    async level(id) {
+      if (this.levels.has(id)) return;
+      const level = await this.engine.level(id, this.side);
+      if (this.hasValues && this.engine.labels) {
+        for (const [index, label] of (await this.engine.labels(id)).entries()) {
+          const edge = level.edges[index];
+          if (edge && label !== null) edge.label = label;
+        }
+      }
+      this.levels.set(id, level);
+    }
+    render() {
+      this.canvas.selected = this.selected;
+      this.canvas.show(compose(0, this.levels, this.open));
+    }
+    /** Levels again, with the same boxes open, after marks or the model changed. */
+    async reload() {
+      this.levels.clear();
+      await this.level(0);
+      for (const path of [...this.open].sort((a, b) => a.length - b.length)) await this.load(path);
+      this.render();
+    }
+    /** Opens or closes a box, which stays where it is on the screen. Returns `false` if it cannot be opened. */
+    async toggle(path) {
+      const before = this.box(path);
+      if (!before || before.item.in === void 0) return false;
+      if (this.open.has(path)) this.open.delete(path);
+      else {
+        await this.level(before.item.in);
+        this.open.add(path);
+      }
+      this.render();
+      const after = this.box(path);
+      if (after) {
+        const { view } = this.canvas;
+        const middle = before.x + before.w / 2 - (after.x + after.w / 2);
+        this.canvas.view = { ...view, x: view.x + middle * view.scale, y: view.y + (before.y - after.y) * view.scale };
+      }
+      return true;
+    }
+    async openAll() {
+      await this.level(0);
+      const queue = [[0, ""]];
+      let count = 0;
+      for (let at = 0; at < queue.length && count < MOST_OPEN; at += 1) {
+        const [id, path] = queue[at];
+        for (const [index, item] of (this.levels.get(id)?.items ?? []).entries()) {
+          count += 1;
+          if (item.in === void 0 || path.split("/").length > 40) continue;
+          await this.level(item.in);
+          const own = path ? `${path}/${index}` : String(index);
+          this.open.add(own);
+          queue.push([item.in, own]);
+        }
+      }
+      this.render();
+      this.canvas.fit();
+    }
+    closeAll() {
+      this.open.clear();
+      this.selected = this.selected.split("/")[0] ?? "";
+      this.render();
+      this.canvas.fit();
+    }
+    /** Selects a box; everything around it is opened. */
+    async select(path, reveal) {
+      const parts = path.split("/");
+      const around = parts.slice(1).map((_, index) => parts.slice(0, index + 1).join("/"));
+      this.selected = path;
+      if (around.every((outer) => this.open.has(outer))) {
+        this.canvas.selected = path;
+        this.canvas.draw();
+      } else {
+        await this.load(path);
+        for (const outer of around) this.open.add(outer);
+        this.render();
+      }
+      if (reveal) this.canvas.reveal(path);
+    }
+    /** Marks boxes, and the closed boxes around them. */
+    mark(paths) {
+      this.canvas.marked = new Set(
+        paths.flatMap((path) => path.split("/").map((_, index, parts) => parts.slice(0, index + 1).join("/")))
+      );
+      this.canvas.draw();
+    }
+    color(coloring) {
+      this.canvas.coloring = coloring;
+      this.canvas.draw();
+    }
+    /** The box that a key leads to: a user, a maker, or a neighbor in the same rank. */
+    neighbor(direction) {
+      const { boxes, lines } = this.canvas.picture;
+      if (!this.selected) return boxes[0]?.path;
+      if (direction === "up" || direction === "down") {
+        const isDown = direction === "down";
+        const line = lines.find((line2) => (isDown ? line2.from : line2.to) === this.selected);
+        return line && (isDown ? line.to : line.from);
+      }
+      const box = this.box(this.selected);
+      if (!box) return void 0;
+      const parent = this.selected.slice(0, this.selected.lastIndexOf("/") + 1);
+      const rank = boxes.filter((other) => other.level === box.level && other.item.r === box.item.r && other.path.startsWith(parent)).sort((a, b) => a.x - b.x);
+      return rank[rank.findIndex((other) => other.path === box.path) + (direction === "right" ? 1 : -1)]?.path;
+    }
+  };
+  function distance(events) {
+    const [a, b] = events;
+    return a && b ? Math.hypot(a.offsetX - b.offsetX, a.offsetY - b.offsetY) : 0;
   }
 
   // src/panels.ts
@@ -581,67 +1008,328 @@
     if (level === void 0 || item === void 0) return document.createTextNode(text2);
     return button(text2, () => go(level, item), { class: "link" });
   }
-  function details(found) {
+  function hint(title, text2) {
+    return [element("h2", {}, title), element("p", { class: "hint" }, text2)];
+  }
+  function details(found, events) {
     const parts = [element("h2", {}, found.title)];
+    const actions = element("div", { class: "actions" });
+    if (events.path) actions.append(button("Path to…", events.path, { id: "path", title: "Shows the nodes between this box and another one; or press Shift and click the other one" }));
+    if (events.extract) actions.append(button("Keep only this", events.extract, { id: "extract", title: "Makes the nodes of this box the model; can be undone" }));
+    if (actions.childElementCount > 0) parts.push(actions);
     if (found.rows.length > 0) parts.push(table(found.rows));
     for (const list of found.lists) {
-      parts.push(element("h3", {}, list.title), table(list.rows));
+      const rows = list.rows.map((row) => row.map((cell, index) => index > 0 && cell.includes("\n") ? element("pre", {}, cell) : cell));
+      parts.push(element("h3", {}, list.title), table(rows));
     }
+    for (const weight of found.weights ?? []) {
+      const place2 = element("div", { class: "weight" });
+      const load = async () => {
+        try {
+          const read2 = await events.weight?.(weight.input);
+          if (read2) place2.replaceChildren(...statistics(read2));
+        } catch (error) {
+          place2.replaceChildren(element("p", { class: "warning" }, error instanceof Error ? error.message : String(error)));
+        }
+      };
+      const show = button("Statistics", () => void load(), { class: "statistics", "aria-label": `Statistics of ${weight.name}` });
+      place2.append(show);
+      parts.push(element("h3", {}, `Weight ${weight.name} ${weight.type}`), place2);
+    }
+    if (found.documentation) {
+      const { text: text2, address } = found.documentation;
+      const anchor = element("a", { href: address, target: "_blank", rel: "noopener noreferrer" }, text2);
+      parts.push(element("h3", {}, "Definition"), element("p", {}, anchor, " (opens onnx.ai)"));
+    }
+    return parts;
+  }
+  function statistics(found) {
+    const parts = [table(found.rows, void 0, [1])];
+    if (found.histogram) {
+      const most = Math.max(...found.histogram, 1);
+      const bars = found.histogram.map((count) => {
+        const bar = element("div", { title: String(count) });
+        bar.style.height = `${count > 0 ? Math.max(2, 100 * count / most) : 0}%`;
+        return bar;
+      });
+      parts.push(element("div", { class: "histogram", role: "img", "aria-label": `Histogram: ${found.histogram.join(", ")}` }, ...bars));
+    }
+    if (found.elements.length > 0) parts.push(element("p", { class: "elements" }, `${found.elements.join(", ")} …`));
     return parts;
   }
   function findings(found, go, repair) {
     const [errors, warnings, notes] = found.counts;
     const parts = [
-      element("h2", {}, "Diagnostics"),
+      element("h2", {}, "Findings"),
       element("p", {}, `${errors} errors, ${warnings} warnings, ${notes} notes`)
     ];
-    if (found.repairable > 0) parts.push(button(`Repair ${found.repairable}`, repair, { id: "repair" }));
+    if (found.findings.length === 0) parts.push(element("p", { class: "hint" }, "The checker and shape inference report nothing."));
+    if (found.repairable > 1 && repair) parts.push(button(`Apply all ${found.repairable} repairs`, repair, { id: "repair" }));
     for (const finding of found.findings) {
       const entry = element(
         "div",
         { class: "finding" },
-        element("div", { class: finding.severity }, `${finding.severity} ${finding.rule}${finding.canRepair ? " · can be repaired" : ""}`),
+        element("div", { class: finding.severity }, `${finding.severity} ${finding.rule}`),
         element("div", {}, finding.message),
         element("div", {}, link(finding.where, finding.level, finding.item, go))
       );
       if (finding.help) entry.append(element("div", {}, `help: ${finding.help}`));
+      if (finding.canRepair && repair) entry.append(button("Apply", repair, { class: "apply", "aria-label": `Apply the repair of ${finding.where}` }));
       parts.push(entry);
     }
     return parts;
   }
-  function cost(found, sizes, go, count) {
+  function sizesInput(variables, sizes, submit) {
     const input = element("input", {
       id: "sizes",
       type: "text",
       "aria-label": "Sizes of dimension variables",
-      placeholder: found.variables.length > 0 ? found.variables.map((name) => `${name}=1`).join(" ") : "no variables",
+      placeholder: variables.length > 0 ? variables.map((name) => `${name}=1`).join(" ") : "no variables",
       value: sizes
     });
-    const submit = () => count(input.value);
-    input.addEventListener("change", submit);
+    input.addEventListener("change", () => submit(input.value));
+    return input;
+  }
+  function cost(found, sizes, go, count) {
+    const input = sizesInput(found.variables, sizes, count);
     const rows = found.rows.map((row) => [
-      link(row.op, row.level, row.item, go),
-      row.name,
+      element("div", {}, link(row.op, row.level, row.item, go), element("div", { class: "name" }, row.name)),
       row.operations,
-      row.part > 0 ? `${(row.part * 100).toFixed(1)} %` : ""
+      row.part > 0 ? `${(row.part * 100).toFixed(1)} %` : ""
     ]);
     return [
       element("h2", {}, "Cost"),
-      element("p", {}, "Sizes: ", input, " ", button("Count", submit)),
+      element("p", { class: "row" }, "Sizes: ", input, " ", button("Count", () => count(input.value))),
       table(found.totals, void 0, [1]),
       element("h3", {}, "Most expensive nodes"),
-      table(rows, ["operator", "node", "operations", "part"], [2, 3])
+      table(rows, ["node", "operations", "part"], [1, 2])
     ];
   }
-  function changes(title, done) {
-    const parts = [element("h2", {}, title), element("p", {}, done.summary)];
-    if (done.edits.length > 0) {
-      parts.push(element("h3", {}, "Edits"), table(done.edits.map((text2) => [text2])));
+  function values(found, state, go, events) {
+    const seed = element("input", { id: "seed", type: "number", min: "0", "aria-label": "Seed of the inputs", value: String(state.seed) });
+    const input = sizesInput(found?.variables ?? state.variables, state.sizes, () => void 0);
+    const run = () => events.run(input.value, Math.max(0, Math.floor(Number(seed.value) || 0)));
+    input.addEventListener("keydown", (event) => {
+      if (event.key === "Enter") run();
+    });
+    const parts = [
+      element("h2", {}, "Values of a run"),
+      element("p", { class: "hint" }, "The model runs on generated inputs, in the ranges that its operators allow."),
+      element("p", { class: "row" }, "Sizes: ", input, " seed: ", seed, " ", button("Run", run, { id: "run", class: "primary" }))
+    ];
+    if (!found) return parts;
+    const check = element("input", { id: "values-shown", type: "checkbox" });
+    check.checked = state.isShown;
+    check.addEventListener("change", () => events.toggle(check.checked));
+    parts.push(element("label", {}, check, " show values at the edges"));
+    if (found.failure) {
+      const { failure } = found;
+      parts.push(
+        element(
+          "div",
+          { class: "finding", id: "failure" },
+          element("div", { class: "error" }, "The run failed"),
+          element("div", {}, failure.message),
+          element("div", {}, link(failure.node ?? "", failure.level, failure.item, go))
+        )
+      );
     }
+    const sizes = found.sizes.map(([name, size]) => `${name}=${size}`).join(" ");
+    const bad = found.rows.filter((row) => row.bad).length;
+    const summary = `${found.values} values${sizes ? `, ${sizes}` : ""}${bad > 0 ? `, ${bad} with NaN or infinity` : ""}`;
+    const rows = found.rows.map((row) => {
+      const name = element("div", row.bad ? { class: "error" } : {}, link(row.name, row.level, row.item, go), element("div", { class: "name" }, row.type));
+      return [name, row.range, row.mean ?? ""];
+    });
+    parts.push(element("p", {}, summary), table(rows, ["value", "smallest … greatest", "mean"], [2]));
     return parts;
   }
-  function text(found) {
-    return [element("h2", {}, "Text"), element("pre", { tabindex: "0", "aria-label": "ONNX text" }, found)];
+  function changes(title, done, actions) {
+    const parts = [element("h2", {}, title), element("p", { id: "summary" }, done.summary)];
+    if (done.edits.length === 0) return [...parts, element("p", { class: "hint" }, "Nothing was changed.")];
+    parts.push(element("div", { class: "actions" }, ...actions));
+    const hasProof = done.edits.some((edit) => edit.proof);
+    const rows = done.edits.map((edit) => [edit.what, edit.nodes, ...hasProof ? [edit.proof] : []]);
+    parts.push(element("h3", {}, "Edits"), table(rows, ["edit", "nodes", ...hasProof ? ["why it is right"] : []]));
+    if (done.more) parts.push(element("p", {}, `and ${done.more} more`));
+    return parts;
+  }
+  function simplify(isProved, start2) {
+    const check = element("input", { id: "prove", type: "checkbox" });
+    check.checked = isProved;
+    return [
+      element("h2", {}, "Simplify"),
+      element("p", { class: "hint" }, "Folds constants, removes what has no effect, and rewrites to fewer and cheaper nodes. The model computes the same. Nothing is written until you save."),
+      element("p", {}, element("label", {}, check, " compare the values before and after each edit")),
+      button("Simplify", () => start2(check.checked), { id: "simplify", class: "primary" })
+    ];
+  }
+  function versions(found, go, convert) {
+    const parts = [element("h2", {}, "Versions"), element("p", {}, `The model uses operator set ${found.current}.`)];
+    const reach = (name, reach2) => {
+      parts.push(element("h3", {}, `${name}: ${reach2.version}`));
+      if (reach2.version !== found.current) {
+        const nodes2 = reach2.changed === 1 ? "1 node changes" : `${reach2.changed} nodes change`;
+        parts.push(element("p", { class: "row" }, `${nodes2}. `, button(`Convert to ${reach2.version}`, () => convert(reach2.version))));
+      }
+      if (reach2.refusals.length === 0) return;
+      const nodes = reach2.prevented === 1 ? "1 node prevents" : `${reach2.prevented} nodes prevent`;
+      parts.push(element("p", {}, `${nodes} version ${reach2.version + (name === "Oldest" ? -1 : 1)}:`));
+      const rows = reach2.refusals.map((refusal) => [link(refusal.op, refusal.level, refusal.item, go), `${refusal.reason}. ${refusal.help}`]);
+      parts.push(table(rows, ["operator", "why"]));
+    };
+    reach("Oldest", found.oldest);
+    reach("Newest", found.newest);
+    const input = element("input", { id: "version", type: "number", min: String(found.oldest.version), max: String(found.newest.version), "aria-label": "Version", value: String(found.current) });
+    parts.push(element("h3", {}, "Another version"), element("p", { class: "row" }, input, " ", button("Convert", () => convert(Number(input.value)), { id: "convert" })));
+    return parts;
+  }
+  function comparison(found, go, actions) {
+    const [added, removed, changed] = found.counts;
+    const parts = [
+      element("h2", {}, "Comparison"),
+      element("p", { id: "summary" }, `${added} added, ${removed} removed, ${changed} changed; ${found.same} nodes correspond`),
+      element("div", { class: "actions" }, ...actions)
+    ];
+    if (found.unread > 0) parts.push(element("p", { class: "warning" }, `${found.unread} tensors could not be read, and were not compared`));
+    if (found.changes.length === 0) parts.push(element("p", { class: "hint" }, "The models are the same."));
+    const sign = { added: "+", removed: "−", changed: "~" };
+    for (const change of found.changes) {
+      const text2 = `${sign[change.kind]} ${change.element} ${change.text || (change.where ?? "")}`;
+      const hasPlace = change.after !== void 0 || change.before !== void 0;
+      const title = hasPlace ? button(text2, () => go(change), { class: "link" }) : element("span", {}, text2);
+      const entry = element("div", { class: `finding ${change.kind}` }, title);
+      for (const aspect of change.aspects) entry.append(element("div", { class: "aspect" }, aspect));
+      parts.push(entry);
+    }
+    if (found.more > 0) parts.push(element("p", {}, `and ${found.more} more`));
+    return parts;
+  }
+  function text(found, isSelected, go) {
+    const pre = element("pre", { tabindex: "0", "aria-label": "ONNX text", id: "text" });
+    const lines = found.text.split("\n");
+    let at = 0;
+    let chosen2;
+    for (const [index, [line, level, item]] of found.places.entries()) {
+      if (line > at) pre.append(lines.slice(at, line).join("\n") + "\n");
+      const next = found.places[index + 1]?.[0];
+      const isEnd = (text2) => text2.startsWith("}");
+      const end = next ?? (lines.findIndex((text2, at2) => at2 > line && isEnd(text2)) + 1 || lines.length + 1) - 1;
+      const part = element("span", { class: "node-text" }, lines.slice(line, end).join("\n") + "\n");
+      part.addEventListener("click", () => go(level, item));
+      if (isSelected(level, item)) {
+        part.classList.add("chosen");
+        chosen2 ??= part;
+      }
+      pre.append(part);
+      at = end;
+    }
+    pre.append(lines.slice(at).join("\n"));
+    if (chosen2) {
+      const shown = chosen2;
+      requestAnimationFrame(() => shown.scrollIntoView({ block: "center" }));
+    }
+    return [element("h2", {}, "Text"), pre];
+  }
+
+  // src/start.ts
+  var MOST_BYTES = 19e8;
+  async function openFiles(engine, files, isOlder) {
+    if (files.model.size > MOST_BYTES) {
+      const size = (files.model.size / 1e9).toFixed(1);
+      throw new Error(`${files.name} has ${size} GB, which a tab cannot hold: \`onnx view\` opens it in this page, whatever its size`);
+    }
+    const data = /* @__PURE__ */ new Map();
+    for (const [path, source] of files.data) if (source.size > 0) data.set(path, await source.blob());
+    await engine.open?.(files.name, await files.model.blob(), data, isOlder);
+  }
+  async function openAll(engine, sources) {
+    const found = models(sources);
+    const [first, second] = found;
+    if (!first) throw new Error("there is no model: no file with the extension .onnx, .onnxtxt, .textproto or .json");
+    if (found.length > 2) {
+      const names = found.slice(0, 5).map((files) => files.model.path);
+      throw new Error(`there are ${found.length} models: drop one, or two for a comparison (${names.join(", ")}…)`);
+    }
+    await openFiles(engine, second ?? first, false);
+    if (second) await openFiles(engine, first, true);
+    return found.length;
+  }
+  function droppable(target, take) {
+    target.addEventListener("dragover", (event) => {
+      event.preventDefault();
+      target.classList.add("over");
+    });
+    target.addEventListener("dragleave", () => target.classList.remove("over"));
+    target.addEventListener("drop", (event) => {
+      event.preventDefault();
+      target.classList.remove("over");
+      const transfer = event.dataTransfer;
+      if (transfer) {
+        const sources = dropped(transfer);
+        take(() => sources);
+      }
+    });
+  }
+  function start(root2, engine, begin) {
+    const accept = ".onnx,.onnxtxt,.textproto,.pbtxt,.json,.zip,.data,.bin";
+    const input = element("input", { type: "file", id: "file", "aria-label": "Files of a model", accept, multiple: "", class: "hidden" });
+    const folder = element("input", { type: "file", id: "folder", "aria-label": "A folder with a model", webkitdirectory: "", class: "hidden" });
+    const message = element("p", { id: "message", role: "status" }, "Files stay in this tab; nothing is sent.");
+    const zone = element(
+      "main",
+      { id: "drop" },
+      element("h1", {}, "Drop an ONNX model here"),
+      element("p", {}, "a file, a folder or a .zip with its external data; or two models for a comparison, the older one first"),
+      element("p", { class: "actions" }, button("Choose files…", () => input.click(), { class: "primary" }), button("Choose a folder…", () => folder.click())),
+      input,
+      folder,
+      message
+    );
+    root2.replaceChildren(zone);
+    const take = async (sources) => {
+      message.classList.remove("error");
+      message.textContent = "reading …";
+      document.body.dataset["busy"] = "reading";
+      try {
+        await openAll(engine, await sources());
+        await begin();
+      } catch (error) {
+        if (!zone.isConnected) root2.replaceChildren(zone);
+        message.classList.add("error");
+        message.textContent = error instanceof Error ? error.message : String(error);
+      } finally {
+        delete document.body.dataset["busy"];
+      }
+    };
+    for (const field of [input, folder]) field.addEventListener("change", () => void take(() => chosen(field.files ?? [])));
+    droppable(zone, (sources) => void take(sources));
+  }
+
+  // src/state.ts
+  var MOST_OPEN2 = 200;
+  var isPath = (path) => /^\d+(\/\d+)*$/.test(path);
+  function read() {
+    const state = new URLSearchParams(location.hash.slice(1));
+    const at = state.get("at") ?? "";
+    return {
+      color: state.get("color"),
+      open: (state.get("open") ?? "").split(",").filter(isPath),
+      at: isPath(at) ? at : "",
+      panel: state.get("panel") ?? void 0,
+      find: state.get("find") ?? ""
+    };
+  }
+  function write(state, isStep) {
+    const parts = [`color=${state.color}`];
+    if (state.open.length > 0 && state.open.length < MOST_OPEN2) parts.push(`open=${state.open.join(",")}`);
+    if (state.at) parts.push(`at=${state.at}`);
+    if (state.panel) parts.push(`panel=${state.panel}`);
+    if (state.find) parts.push(`find=${encodeURIComponent(state.find)}`);
+    const hash = `#${parts.join("&")}`;
+    if (hash === location.hash) return;
+    if (isStep) history.pushState(null, "", hash);
+    else history.replaceState(null, "", hash);
   }
 
   // src/tree.ts
@@ -758,157 +1446,166 @@
   }
 
   // src/main.ts
-  var COLORINGS = ["type", "cost", "scope", "findings"];
-  var MOST_OPEN = 6e4;
+  var COLORINGS = ["type", "cost", "scope", "findings", "diff"];
+  var PANELS = ["details", "findings", "cost", "values", "simplify", "versions", "compare", "text"];
+  var TITLES = {
+    details: "Details",
+    findings: "Findings",
+    cost: "Cost",
+    values: "Values",
+    simplify: "Simplify",
+    versions: "Versions",
+    compare: "Compare",
+    text: "Text"
+  };
+  var MOST_PROVED = 1e3;
   var Page = class {
     engine;
-    canvas;
     tree;
-    panel = element("aside", { id: "panel", "aria-label": "Panel", hidden: "" });
+    panel = element("aside", { id: "panel", "aria-label": "Panel", hidden: "", tabindex: "-1" });
     status = element("div", { id: "status", role: "status" });
     title = element("h1");
-    search = element("input", {
-      id: "search",
-      type: "search",
-      placeholder: "Search: name or selector",
-      "aria-label": "Search"
-    });
+    found = element("span", { id: "found" });
+    search = element("input", { id: "search", type: "search", placeholder: "Search: name or Softmax() -> MatMul()", "aria-label": "Search" });
     coloring = element("select", { id: "coloring", "aria-label": "Color by" });
     undo;
-    buttons = /* @__PURE__ */ new Map();
-    levels = /* @__PURE__ */ new Map();
-    open = /* @__PURE__ */ new Set();
-    parents = [];
-    selected = "";
+    busy = element("div", { id: "busy", role: "alert", hidden: "" });
+    picture = element("main", { id: "picture" });
+    tabs = /* @__PURE__ */ new Map();
+    panes;
+    overview;
     shown;
     hits = [];
     hit = -1;
+    hitSide = 0;
+    searched = "";
     sizes = "";
+    seed = 0;
+    run;
+    edits;
+    comparison;
+    variables = [];
+    pathFrom;
     isBusy = false;
+    isFollowing = false;
     constructor(root2, engine) {
       this.engine = engine;
-      const canvas = element("canvas", { id: "canvas", tabindex: "0", role: "img", "aria-label": "Picture of the model; the tree beside it has the same boxes" });
-      this.canvas = new Canvas(canvas);
-      this.tree = new Tree({ select: (path) => void this.select(path, true), toggle: (path) => void this.toggle(path) });
-      for (const name of COLORINGS) this.coloring.append(element("option", { value: name }, `color: ${name}`));
+      this.panes = [this.pane(0)];
+      this.tree = new Tree({ select: (path) => void this.select(this.main, path, true), toggle: (path) => void this.toggle(this.main, path) });
+      for (const name of COLORINGS) if (name !== "diff") this.coloring.append(element("option", { value: name }, `color: ${name}`));
       this.undo = button("Undo", () => void this.change("Undone", engine.undo), { id: "undo", disabled: "" });
-      root2.replaceChildren(
-        this.header(),
-        this.tree.element,
-        element("main", { id: "picture" }, canvas),
-        this.panel,
-        this.status
-      );
-      this.listen(canvas);
+      root2.replaceChildren(this.header(), this.tree.element, this.picture, this.panel, this.rail(), this.status);
+      this.picture.append(this.main.element, this.busy);
+      this.listen();
+    }
+    get main() {
+      return this.panes[0];
+    }
+    pane(side) {
+      return new Pane(this.engine, side, {
+        select: (pane, path, isPath2) => void (isPath2 ? this.path(pane, path) : this.select(pane, path, false)),
+        toggle: (pane, path) => void this.toggle(pane, path),
+        moved: (pane, before) => this.together(pane, before)
+      });
     }
     header() {
       const { engine } = this;
-      const header = element("header", {}, this.title, this.search);
+      const tree = button("☰", () => document.body.classList.toggle("tree-shown"), { id: "tree-button", "aria-label": "Boxes as a tree" });
+      const header = element("header", {}, tree, this.title, this.search);
       header.append(
         button("‹", () => void this.step(-1), { id: "previous", "aria-label": "Previous match" }),
         button("›", () => void this.step(1), { id: "next", "aria-label": "Next match" }),
+        this.found,
+        element("span", { class: "space" }),
         this.coloring,
-        button("Fit", () => this.canvas.fit(), { id: "fit" }),
+        button("Fit", () => this.main.canvas.fit(), { id: "fit" }),
         button("Open all", () => void this.openAll(), { id: "open-all" }),
-        button("Close all", () => void this.closeAll(), { id: "close-all" })
+        button("Close all", () => this.closeAll(), { id: "close-all" })
       );
-      const panel = (name, text2) => {
-        const made = button(text2, () => void this.show(this.shown === name ? void 0 : name), {
-          id: `panel-${name}`,
-          "aria-pressed": "false"
-        });
-        this.buttons.set(name, made);
-        header.append(made);
-      };
-      if (engine.details) panel("details", "Details");
-      if (engine.findings) panel("findings", "Diagnostics");
-      if (engine.cost) panel("cost", "Cost");
-      if (engine.text) panel("text", "Text");
-      if (engine.simplify) {
-        header.append(button("Simplify", () => void this.change("Simplified", engine.simplify), { id: "simplify" }), this.undo);
+      if (engine.undo) header.append(this.undo);
+      if (engine.save) header.append(button("Save", () => void this.save(), { id: "save", class: "primary" }));
+      if (engine.open) {
+        const input = element("input", { type: "file", id: "reopen", "aria-label": "Open another model", multiple: "", class: "hidden" });
+        input.addEventListener("change", () => void this.reopen(() => chosen(input.files ?? [])));
+        header.append(input, button("Open…", () => input.click(), { id: "open" }));
       }
-      if (engine.save) header.append(button("Save", () => void this.save(), { id: "save" }));
-      header.append(button("◐", () => this.theme(), { id: "theme", "aria-label": "Light or dark" }));
       return header;
     }
-    listen(canvas) {
+    /** The tabs of the panel. */
+    rail() {
+      const { engine } = this;
+      const available = {
+        details: engine.details,
+        findings: engine.findings,
+        cost: engine.cost,
+        values: engine.run,
+        simplify: engine.simplify,
+        versions: engine.versions,
+        compare: engine.compare,
+        text: engine.text
+      };
+      const rail = element("nav", { id: "rail", "aria-label": "Panels" });
+      for (const name of PANELS) {
+        if (!available[name]) continue;
+        const made = button(TITLES[name], () => void this.show(this.shown === name ? void 0 : name), { id: `panel-${name}`, "aria-pressed": "false" });
+        this.tabs.set(name, made);
+        rail.append(made);
+      }
+      rail.append(element("span", { class: "space" }));
+      if (engine.picture) rail.append(button("SVG", () => void this.svg(), { id: "save-svg", "aria-label": "Save the picture as SVG" }));
+      rail.append(
+        button("PNG", () => void this.png(), { id: "save-png", "aria-label": "Save the picture as PNG" }),
+        button("◐", () => this.theme(), { id: "theme", "aria-label": "Light or dark" }),
+        button("?", () => help(), { id: "help", "aria-label": "Keys" })
+      );
+      return rail;
+    }
+    listen() {
       this.coloring.addEventListener("change", () => {
-        this.canvas.coloring = this.coloring.value;
-        this.canvas.draw();
+        this.color(this.coloring.value);
         this.remember(false);
       });
       this.search.addEventListener("change", () => void this.find());
       this.search.addEventListener("keydown", (event) => {
-        if (event.key === "Enter" && this.hits.length > 0) void this.step(event.shiftKey ? -1 : 1);
+        const isSame = this.search.value.trim() === this.searched;
+        if (event.key === "Enter" && isSame && this.hits.length > 0) void this.step(event.shiftKey ? -1 : 1);
       });
-      window.addEventListener("resize", () => this.canvas.resize());
+      window.addEventListener("resize", () => this.resize());
       window.addEventListener("popstate", () => void this.restore());
       document.addEventListener("keydown", (event) => this.key(event));
-      let drag;
-      const pointers = /* @__PURE__ */ new Map();
-      canvas.addEventListener("pointerdown", (event) => {
-        canvas.setPointerCapture(event.pointerId);
-        pointers.set(event.pointerId, event);
-        drag = { x: event.offsetX, y: event.offsetY, moved: 0 };
-      });
-      canvas.addEventListener("pointermove", (event) => {
-        if (!drag || !pointers.has(event.pointerId)) return;
-        if (pointers.size === 2) {
-          const before = distance([...pointers.values()]);
-          pointers.set(event.pointerId, event);
-          const after = distance([...pointers.values()]);
-          if (before > 0) this.canvas.zoom(after / before, event.offsetX, event.offsetY);
-          drag.moved += 10;
-          return;
-        }
-        pointers.set(event.pointerId, event);
-        const [dx, dy] = [event.offsetX - drag.x, event.offsetY - drag.y];
-        drag = { x: event.offsetX, y: event.offsetY, moved: drag.moved + Math.abs(dx) + Math.abs(dy) };
-        this.canvas.view = { ...this.canvas.view, x: this.canvas.view.x + dx, y: this.canvas.view.y + dy };
-        this.canvas.draw();
-      });
-      const end = (event) => {
-        pointers.delete(event.pointerId);
-        if (drag && drag.moved < 4 && event.type === "pointerup") void this.click(event);
-        if (pointers.size === 0) drag = void 0;
-      };
-      canvas.addEventListener("pointerup", end);
-      canvas.addEventListener("pointercancel", end);
-      canvas.addEventListener("dblclick", (event) => {
-        const box = this.canvas.at(event.offsetX, event.offsetY);
-        if (box) void this.toggle(box.path);
-      });
-      canvas.addEventListener(
-        "wheel",
-        (event) => {
-          event.preventDefault();
-          if (event.ctrlKey || !event.shiftKey) {
-            this.canvas.zoom(Math.exp(-event.deltaY / 400), event.offsetX, event.offsetY);
-          } else {
-            this.canvas.view.x -= event.deltaY;
-            this.canvas.draw();
-          }
-        },
-        { passive: false }
-      );
+      if (this.engine.open) droppable(this.picture, (sources) => void this.reopen(sources));
     }
     /** Shows the model from the beginning. */
     async start() {
-      this.levels.clear();
-      this.open.clear();
-      this.selected = "";
+      for (const pane of this.panes) {
+        pane.open.clear();
+        pane.selected = "";
+      }
       const overview = await this.refresh();
-      this.canvas.coloring = overview.coloring;
-      this.coloring.value = overview.coloring;
-      this.canvas.resize();
+      this.color(overview.coloring);
+      this.resize();
       await this.restore();
-      this.canvas.fit();
-      if (this.selected) this.canvas.reveal(this.selected);
+      if (overview.other !== void 0) await this.compare(this.engine.compare);
+      for (const pane of this.panes) pane.canvas.fit();
+      if (this.main.selected) this.main.canvas.reveal(this.main.selected);
       document.body.dataset["ready"] = "true";
+      this.count();
+    }
+    /** The number of findings on the tab. */
+    count() {
+      const { engine } = this;
+      const tab = this.tabs.get("findings");
+      if (!engine.findings || !tab) return;
+      void engine.findings().then((found) => {
+        const count = found.counts[0] + found.counts[1];
+        tab.textContent = count > 0 ? `${TITLES.findings} ${count}` : TITLES.findings;
+        tab.classList.toggle("error", found.counts[0] > 0);
+      }, () => void 0);
     }
     async refresh() {
       const overview = await this.engine.overview();
-      this.parents = overview.parents;
+      this.overview = overview;
+      this.main.begin(overview);
       this.title.textContent = overview.title;
       this.title.title = overview.title;
       document.title = overview.title;
@@ -916,125 +1613,165 @@
       this.status.textContent = overview.facts.map(([name, value]) => `${name}: ${value}`).join(" · ");
       return overview;
     }
-    async load(path) {
-      await this.level(0);
-      let level = 0;
-      for (const index of path.split("/")) {
-        const inside = this.levels.get(level)?.items[Number(index)]?.in;
-        if (inside === void 0) return;
-        await this.level(inside);
-        level = inside;
-      }
-    }
-    async level(id) {
-      if (!this.levels.has(id)) this.levels.set(id, await this.engine.level(id));
-    }
     render() {
-      const picture = compose(0, this.levels, this.open);
-      this.canvas.selected = this.selected;
-      this.canvas.show(picture);
-      this.tree.show(picture, this.selected);
+      for (const pane of this.panes) pane.render();
+      this.tree.show(this.main.canvas.picture, this.main.selected);
     }
-    box(path) {
-      return this.canvas.picture.boxes.find((box) => box.path === path);
+    resize() {
+      for (const pane of this.panes) pane.canvas.resize();
     }
-    /** Opens or closes a box; the box stays where it is on the screen. */
-    async toggle(path) {
-      const before = this.box(path);
-      if (!before || before.item.in === void 0) return;
-      const inside = before.item.in;
-      await this.guard("opening", async () => {
-        if (this.open.has(path)) this.open.delete(path);
-        else {
-          await this.level(inside);
-          this.open.add(path);
-        }
-        this.render();
-      });
-      const after = this.box(path);
-      if (after) {
-        const { view } = this.canvas;
-        const middle = before.x + before.w / 2 - (after.x + after.w / 2);
-        this.canvas.view = { ...view, x: view.x + middle * view.scale, y: view.y + (before.y - after.y) * view.scale };
+    color(coloring) {
+      this.coloring.value = coloring;
+      for (const pane of this.panes) pane.color(coloring);
+    }
+    // Two pictures
+    /** The box of the other picture that corresponds to one. */
+    async counterpart(pane, path) {
+      const other = this.panes.find((other2) => other2 !== pane);
+      const box = pane.box(path);
+      if (!other || !box || !this.engine.counterpart) return void 0;
+      const found = await this.engine.counterpart(box.level, box.index, pane.side);
+      return found?.path ? { other, path: found.path.join("/") } : void 0;
+    }
+    /** Moves the other picture with one. */
+    together(pane, before) {
+      const { view } = pane.canvas;
+      for (const other of this.panes) {
+        if (other === pane) continue;
+        const ratio = view.scale / before.scale;
+        const old = other.canvas.view;
+        other.canvas.view = { scale: old.scale * ratio, x: view.x + (old.x - before.x) * ratio, y: view.y + (old.y - before.y) * ratio };
+        other.canvas.draw();
       }
+    }
+    /** Puts a box of the other picture next to that of one. */
+    align(pane, path, other, otherPath) {
+      const [a, b] = [pane.box(path), other.box(otherPath)];
+      if (!a || !b) return;
+      const { view } = pane.canvas;
+      other.canvas.view = {
+        scale: view.scale,
+        x: view.x + (a.x + a.w / 2 - (b.x + b.w / 2)) * view.scale,
+        y: view.y + (a.y - b.y) * view.scale
+      };
+      other.canvas.draw();
+    }
+    async compare(ask) {
+      if (!ask) return;
+      await this.guard("comparing", async () => {
+        this.comparison = await ask();
+        if (this.panes.length === 1) {
+          const older2 = this.pane(1);
+          this.panes.push(older2);
+          this.picture.prepend(older2.element);
+          if (!this.coloring.querySelector("[value=diff]")) this.coloring.append(element("option", { value: "diff" }, "color: diff"));
+        }
+        const older = this.panes[1];
+        older.begin(await this.engine.overview(1));
+        for (const [pane, title] of [[older, this.comparison.titles[0]], [this.main, this.comparison.titles[1]]]) {
+          pane.title.hidden = false;
+          pane.title.textContent = title;
+          await pane.reload();
+        }
+        this.color("diff");
+        this.render();
+        this.resize();
+        for (const pane of this.panes) pane.canvas.fit();
+        await this.show("compare");
+      });
+    }
+    async single() {
+      await this.guard("closing", async () => {
+        await this.engine.single?.();
+        this.dropOlder();
+        await this.main.reload();
+        this.render();
+        await this.show("compare");
+      });
+    }
+    dropOlder() {
+      this.comparison = void 0;
+      for (const pane of this.panes.splice(1)) pane.element.remove();
+      this.main.title.hidden = true;
+      this.coloring.querySelector("[value=diff]")?.remove();
+      if (this.main.canvas.coloring === "diff") this.color("type");
+      this.resize();
+      this.main.canvas.fit();
+    }
+    // Boxes
+    async toggle(pane, path) {
+      await this.guard("opening", async () => {
+        const twin = await this.counterpart(pane, path);
+        if (!await pane.toggle(path)) return;
+        if (twin && twin.other.box(twin.path) && twin.other.open.has(twin.path) !== pane.open.has(path)) {
+          await twin.other.toggle(twin.path);
+          this.align(pane, path, twin.other, twin.path);
+        }
+        this.tree.show(this.main.canvas.picture, this.main.selected);
+      });
       this.remember(true);
     }
     async openAll() {
       await this.guard("opening", async () => {
-        await this.level(0);
-        const queue = [[0, ""]];
-        let count = 0;
-        for (let at = 0; at < queue.length && count < MOST_OPEN; at += 1) {
-          const [id, path] = queue[at];
-          for (const [index, item] of (this.levels.get(id)?.items ?? []).entries()) {
-            count += 1;
-            if (item.in === void 0 || path.split("/").length > 40) continue;
-            await this.level(item.in);
-            const own = path ? `${path}/${index}` : String(index);
-            this.open.add(own);
-            queue.push([item.in, own]);
-          }
-        }
-        this.render();
-        this.canvas.fit();
+        for (const pane of this.panes) await pane.openAll();
+        this.tree.show(this.main.canvas.picture, this.main.selected);
         this.remember(true);
       });
     }
     closeAll() {
-      this.open.clear();
-      this.selected = this.selected.split("/")[0] ?? "";
-      this.render();
-      this.canvas.fit();
+      for (const pane of this.panes) pane.closeAll();
+      this.tree.show(this.main.canvas.picture, this.main.selected);
       this.remember(true);
     }
-    async click(event) {
-      const box = this.canvas.at(event.offsetX, event.offsetY);
-      if (!box) {
-        await this.select("", false);
+    async select(pane, path, reveal) {
+      if (this.pathFrom !== void 0 && path) {
+        const from = this.pathFrom;
+        this.pathFrom = void 0;
+        await this.path(pane, path, from);
         return;
       }
-      const x = (event.offsetX - this.canvas.view.x) / this.canvas.view.scale - box.x;
-      const y = (event.offsetY - this.canvas.view.y) / this.canvas.view.scale - box.y;
-      if (box.item.in !== void 0 && x < 24 && y < 24) await this.toggle(box.path);
-      else await this.select(box.path, false);
-    }
-    async select(path, reveal) {
-      const parts = path.split("/");
-      const around = parts.slice(1).map((_, index) => parts.slice(0, index + 1).join("/"));
-      this.selected = path;
-      if (around.every((outer) => this.open.has(outer))) {
-        this.canvas.selected = path;
-        this.canvas.draw();
-        this.tree.mark(path);
-      } else {
-        await this.load(path);
-        for (const outer of around) this.open.add(outer);
-        this.render();
+      const open = pane.open.size;
+      await pane.select(path, reveal);
+      const twin = path ? await this.counterpart(pane, path) : void 0;
+      if (twin) {
+        await twin.other.select(twin.path, false);
+        this.align(pane, path, twin.other, twin.path);
       }
-      if (reveal) this.canvas.reveal(path);
+      if (pane === this.main || twin) {
+        if (this.main.open.size !== open || pane !== this.main) this.tree.show(this.main.canvas.picture, this.main.selected);
+        else this.tree.mark(this.main.selected);
+      }
       this.remember(true);
-      if (path && (this.shown === void 0 || this.shown === "details")) {
-        await this.show(this.engine.details ? "details" : void 0);
-      } else if (this.shown === "text") await this.show("text");
+      if (path && (this.shown === void 0 || this.shown === "details")) await this.show(this.engine.details ? "details" : void 0, pane);
+      else if (this.shown === "text" && !this.isFollowing) await this.show("text");
     }
     /** Selects the box of a level, wherever it is first shown. */
-    async go(level, item) {
+    async go(level, item, pane = this.main) {
       if (level === void 0 || item === void 0) return;
-      const path = [item];
-      for (let parent = this.parents[level]; parent; parent = this.parents[parent[0]]) path.unshift(parent[1]);
-      await this.select(path.join("/"), true);
+      await this.select(pane, pane.pathOf(level, item), true);
     }
+    // Search and paths
     async find() {
       const text2 = this.search.value.trim();
-      this.hits = [];
-      this.hit = -1;
+      this.searched = text2;
+      this.take({ hits: [], count: 0 }, 0);
+      this.found.textContent = "";
       if (!text2) return;
       await this.guard("searching", async () => {
         const found = await this.engine.search(text2);
-        this.hits = found.hits;
+        this.take(found, 0);
         this.say(found.note ?? `${found.count} matches`);
         if (this.hits.length > 0) await this.step(1);
+        this.remember(false);
       });
+    }
+    take(found, side) {
+      this.hits = found.hits;
+      this.hit = -1;
+      this.hitSide = side;
+      this.found.textContent = String(found.count);
+      const pane = this.panes.find((pane2) => pane2.side === side) ?? this.main;
+      pane.mark(found.hits.map((hit) => pane.pathOf(hit.level, hit.item)));
     }
     async step(by) {
       const count = this.hits.length;
@@ -1042,69 +1779,194 @@
       this.hit = (this.hit + by + count) % count;
       const hit = this.hits[this.hit];
       await this.guard("searching", async () => {
-        await this.go(hit.level, hit.item);
+        const { hits } = this;
+        await this.go(hit.level, hit.item, this.panes.find((pane) => pane.side === this.hitSide));
+        if (hits !== this.hits) return;
+        this.found.textContent = `${this.hit + 1} / ${count}`;
         this.say(`match ${this.hit + 1} of ${count}: ${hit.label}`);
       });
     }
-    async show(name) {
+    /** Marks the nodes between the selected box and another one. */
+    async path(pane, path, from = pane.selected) {
+      const [a, b] = [pane.box(from), pane.box(path)];
+      if (!this.engine.path || !a || !b || a === b) return;
+      await this.guard("searching", async () => {
+        const found = await this.engine.path?.([a.level, a.index], [b.level, b.index], pane.side);
+        if (!found) return;
+        this.take(found, pane.side);
+        await pane.select(path, false);
+        this.tree.mark(this.main.selected);
+        this.say(found.note ?? `${found.count} nodes between ${a.item.t} and ${b.item.t}: ‹ and › step through them`);
+      });
+    }
+    // Panels
+    async show(name, pane = this.main) {
       this.shown = name;
-      for (const [key, made] of this.buttons) made.setAttribute("aria-pressed", String(key === name));
+      for (const [key, made] of this.tabs) made.setAttribute("aria-pressed", String(key === name));
       const wasHidden = this.panel.hidden;
       this.panel.hidden = name === void 0;
-      if (wasHidden !== this.panel.hidden) this.canvas.resize();
-      if (name !== void 0) await this.guard(name, async () => this.panel.replaceChildren(...await this.content(name)));
+      if (wasHidden !== this.panel.hidden) this.resize();
+      if (name !== void 0) {
+        await this.guard(name, async () => {
+          const contents = await this.content(name, pane);
+          if (this.shown === name) this.panel.replaceChildren(...contents);
+        });
+      }
+      this.remember(false);
     }
-    async content(name) {
+    async content(name, pane) {
       const { engine } = this;
       const go = (level, item) => void this.go(level, item);
-      const box = this.box(this.selected);
+      const box = pane.box(pane.selected);
       switch (name) {
         case "details":
-          if (!box || !engine.details) return [element("p", {}, "Select a box.")];
-          return details(await engine.details(box.level, box.index));
+          return this.details(pane);
         case "findings":
-          if (!engine.findings) return [];
-          return findings(await engine.findings(), go, () => void this.change("Repaired", engine.repair));
+          return engine.findings ? findings(await engine.findings(), go, engine.repair ? () => void this.change("Repaired", engine.repair) : void 0) : [];
         case "cost": {
           if (!engine.cost) return [];
-          const count = (sizes) => {
+          this.color("cost");
+          const found = await engine.cost(this.sizes);
+          this.variables = found.variables;
+          await this.main.reload();
+          this.render();
+          return cost(found, this.sizes, go, (sizes) => {
             this.sizes = sizes;
             void this.show("cost");
-          };
-          this.coloring.value = "cost";
-          this.canvas.coloring = "cost";
-          const found = await engine.cost(this.sizes);
-          await this.reload();
-          return cost(found, this.sizes, go, count);
+          });
         }
-        case "text":
+        case "values": {
+          const state = { sizes: this.sizes, seed: this.seed, isShown: this.main.hasValues, variables: this.variables };
+          return values(this.run, state, go, { run: (sizes, seed) => void this.runs(sizes, seed), toggle: (isShown) => void this.values(isShown) });
+        }
+        case "simplify":
+          return this.simplify();
+        case "versions":
+          return engine.versions ? versions(await engine.versions(), go, (version) => void this.change(`Converted to version ${version}`, () => engine.convert(version))) : [];
+        case "compare":
+          return this.comparing();
+        case "text": {
           if (!engine.text) return [];
-          return text((await engine.text(box?.level ?? 0, box?.index ?? -1)).text);
-        case "changes":
-          return [];
+          const isInside = box !== void 0 && box.item.in === void 0 && box.item.k === "node";
+          const parent = isInside ? this.parentOf(pane) : box;
+          const found = await engine.text(parent?.level ?? 0, parent?.index ?? -1, pane.side);
+          return text(found, (level, item) => box !== void 0 && level === box.level && item === box.index, (level, item) => {
+            this.isFollowing = true;
+            void this.go(level, item, pane).finally(() => {
+              this.isFollowing = false;
+              void this.show("text", pane);
+            });
+          });
+        }
       }
     }
-    /** Levels again, with the same boxes open, after marks or the model changed. */
-    async reload() {
-      this.levels.clear();
-      await this.level(0);
-      for (const path of [...this.open].sort((a, b) => a.length - b.length)) await this.load(path);
-      this.render();
+    parentOf(pane) {
+      const end = pane.selected.lastIndexOf("/");
+      return end < 0 ? void 0 : pane.box(pane.selected.slice(0, end));
+    }
+    async details(pane) {
+      const { engine } = this;
+      const box = pane.box(pane.selected);
+      if (!box || !engine.details) return hint("Details", "Select a box. Its types, attributes, weights and metadata are shown here.");
+      const found = await engine.details(box.level, box.index, pane.side);
+      const { weight, extract } = engine;
+      const canKeep = extract !== void 0 && pane.side === 0 && (box.item.k === "node" || box.item.k === "group");
+      return details(found, {
+        ...weight ? { weight: (input) => weight(box.level, box.index, input, pane.side) } : {},
+        ...engine.path ? {
+          path: () => {
+            this.pathFrom = box.path;
+            this.say("choose the other end of the path, in the picture or the tree");
+          }
+        } : {},
+        ...canKeep ? { extract: () => void this.change("Kept", () => extract(box.level, box.index)) } : {}
+      });
+    }
+    simplify() {
+      const { engine } = this;
+      const again = (isProved) => void this.change("Simplified", () => engine.simplify(isProved));
+      if (this.edits) {
+        const actions = [
+          ...engine.before ? [button("Before and after", () => void this.compare(engine.before), { id: "before" })] : [],
+          button("Undo", () => void this.change("Undone", engine.undo)),
+          button("Save", () => void this.save(), { class: "primary" })
+        ];
+        const form = simplify(false, again);
+        return [...changes(this.edits.title, this.edits.done, this.edits.title === "Undone" ? [] : actions), element("hr"), ...form];
+      }
+      const nodes = Number(this.overview?.facts.find(([name]) => name === "nodes")?.[1] ?? 0);
+      return simplify(nodes <= MOST_PROVED, again);
+    }
+    comparing() {
+      const { engine } = this;
+      if (this.comparison) {
+        const go = (change) => {
+          const place2 = change.after ?? change.before;
+          const pane = change.after ? this.main : this.panes[1];
+          if (place2 && pane) void this.go(place2[0], place2[1], pane);
+        };
+        return comparison(this.comparison, go, [button("End the comparison", () => void this.single(), { id: "single" })]);
+      }
+      const parts = hint("Comparison", "Two models side by side: what was added, removed and changed.");
+      if ((this.overview?.undo ?? 0) > 0 && engine.before) parts.push(element("p", {}, button("With the model before the last change", () => void this.compare(engine.before), { id: "before" })));
+      if (engine.open) {
+        const input = element("input", { type: "file", id: "older", "aria-label": "The older model", multiple: "", class: "hidden" });
+        input.addEventListener("change", () => void this.older(input.files ?? void 0));
+        parts.push(element("p", {}, button("With an older file…", () => input.click(), { class: "primary" }), input));
+      } else parts.push(element("p", { class: "hint" }, "`onnx view OLD NEW` compares two files."));
+      return parts;
+    }
+    async older(files) {
+      await this.guard("reading", async () => {
+        const [found] = models(await chosen(files ?? []));
+        if (!found) throw new Error("there is no model among the files");
+        await openFiles(this.engine, found, true);
+      });
+      if ((await this.engine.overview()).other !== void 0) await this.compare(this.engine.compare);
+    }
+    async reopen(sources) {
+      await this.guard("reading", async () => {
+        await openAll(this.engine, await sources());
+        if (this.panes.length > 1) this.dropOlder();
+        [this.run, this.edits, this.sizes] = [void 0, void 0, ""];
+        history.replaceState(null, "", "#");
+        await this.start();
+      });
+    }
+    // Runs and changes
+    async runs(sizes, seed) {
+      await this.guard("running", async () => {
+        [this.sizes, this.seed] = [sizes, seed];
+        this.run = await this.engine.run?.(sizes, seed);
+        await this.values(true);
+        await this.show("values");
+        if (this.run?.failure) this.say(`the run failed: ${this.run.failure.message}`);
+      });
+    }
+    async values(isShown) {
+      await this.guard("reading", async () => {
+        this.main.hasValues = isShown;
+        await this.main.reload();
+        this.render();
+      });
     }
     async change(title, apply) {
       if (!apply) return;
       await this.guard("working", async () => {
         const done = await apply();
-        this.open.clear();
-        this.selected = "";
+        if (this.panes.length > 1) {
+          await this.engine.single?.();
+          this.dropOlder();
+        }
+        this.main.open.clear();
+        this.main.selected = "";
         await this.refresh();
-        await this.reload();
-        this.canvas.fit();
-        this.shown = "changes";
-        this.panel.hidden = false;
-        for (const made of this.buttons.values()) made.setAttribute("aria-pressed", "false");
-        this.panel.replaceChildren(...changes(title, done));
-        this.canvas.resize();
+        [this.run, this.edits] = [void 0, { title, done }];
+        await this.main.reload();
+        this.render();
+        this.main.canvas.fit();
+        this.count();
+        await this.show("simplify");
         this.say(done.summary);
         this.remember(true);
       });
@@ -1113,21 +1975,37 @@
       await this.guard("saving", async () => {
         const bytes = await this.engine.save?.();
         if (!bytes) return;
-        const url = URL.createObjectURL(new Blob([bytes], { type: "application/octet-stream" }));
-        const name = (this.title.textContent ?? "model").replace(/[^\w.-]+/g, "_");
-        element("a", { href: url, download: name.endsWith(".onnx") ? name : `${name}.onnx` }).click();
-        setTimeout(() => URL.revokeObjectURL(url), 6e4);
+        const name = this.fileName();
+        download(name.endsWith(".onnx") ? name : `${name}.onnx`, bytes, "application/octet-stream");
         this.say(`saved ${bytes.length} bytes`);
       });
     }
+    fileName() {
+      return (this.title.textContent ?? "model").replace(/\.(onnxtxt|textproto|pbtxt|json)$/i, "").replace(/[^\w.-]+/g, "_");
+    }
+    async svg() {
+      await this.guard("drawing", async () => {
+        const open = [...this.main.open].map((path) => path.split("/").map(Number));
+        const found = await this.engine.picture?.(open, this.main.canvas.coloring);
+        if (found) download(`${this.fileName().replace(/\.onnx$/, "")}.svg`, found.svg, "image/svg+xml");
+      });
+    }
+    async png() {
+      const blob = await this.main.canvas.image();
+      if (blob) download(`${this.fileName().replace(/\.onnx$/, "")}.png`, blob, "image/png");
+      else this.say("the picture is too large for an image: close some boxes");
+    }
     theme() {
       document.documentElement.classList.toggle("dark");
-      this.canvas.colors = palette(document.documentElement);
-      this.canvas.draw();
+      for (const pane of this.panes) {
+        pane.canvas.colors = palette(document.documentElement);
+        pane.canvas.draw();
+      }
     }
     say(text2) {
       this.status.textContent = text2;
     }
+    /** Does work, one at a time for the user: errors are said, and work that takes long can be ended. */
     async guard(what, work) {
       if (this.isBusy) {
         await work();
@@ -1135,122 +2013,88 @@
       }
       this.isBusy = true;
       document.body.dataset["busy"] = what;
+      const { cancel } = this.engine;
+      const timer = setTimeout(() => {
+        this.busy.replaceChildren(`${what} … `);
+        if (cancel) this.busy.append(button("Cancel", () => void cancel().then(() => this.start()), { id: "cancel" }));
+        this.busy.hidden = false;
+      }, 700);
       try {
         await work();
       } catch (error) {
         this.say(error instanceof Error ? error.message : String(error));
       } finally {
+        clearTimeout(timer);
+        this.busy.hidden = true;
         this.isBusy = false;
         delete document.body.dataset["busy"];
       }
     }
+    // The address and keys
     /** The state in the address, so that a link shows the same. */
     remember(isStep) {
-      const parts = [`color=${this.canvas.coloring}`];
-      if (this.open.size > 0 && this.open.size < 200) parts.push(`open=${[...this.open].join(",")}`);
-      if (this.selected) parts.push(`at=${this.selected}`);
-      const hash = `#${parts.join("&")}`;
-      if (hash === location.hash) return;
-      if (isStep) history.pushState(null, "", hash);
-      else history.replaceState(null, "", hash);
+      write(
+        { color: this.main.canvas.coloring, open: [...this.main.open], at: this.main.selected, panel: this.shown, find: this.search.value.trim() },
+        isStep
+      );
     }
     async restore() {
-      await this.level(0);
-      const state = new URLSearchParams(location.hash.slice(1));
-      const color = state.get("color");
-      if (color && COLORINGS.includes(color)) {
-        this.canvas.coloring = color;
-        this.coloring.value = color;
-      }
-      const paths = (state.get("open") ?? "").split(",").filter((path) => /^\d+(\/\d+)*$/.test(path));
-      this.open = new Set(paths);
-      for (const path of paths) await this.load(path);
-      const at = state.get("at") ?? "";
-      this.selected = /^\d+(\/\d+)*$/.test(at) ? at : "";
+      await this.main.level(0);
+      const state = read();
+      if (COLORINGS.includes(state.color) && (state.color !== "diff" || this.panes.length > 1)) this.color(state.color);
+      this.main.open = new Set(state.open);
+      for (const path of state.open) await this.main.load(path);
+      this.main.selected = state.at;
       this.render();
-      if (this.selected) this.canvas.reveal(this.selected);
+      if (state.at) this.main.canvas.reveal(state.at);
+      if (state.find && state.find !== this.search.value) {
+        this.search.value = state.find;
+        this.searched = state.find;
+        this.take(await this.engine.search(state.find), 0);
+      }
+      const panel = PANELS.find((name) => name === state.panel && this.tabs.has(name));
+      if (panel !== this.shown) await this.show(panel);
     }
     key(event) {
       const isTyping = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
-      if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
-      const { clientWidth, clientHeight } = this.canvas.element;
-      const zoom = (factor) => this.canvas.zoom(factor, clientWidth / 2, clientHeight / 2);
-      const isPicture = event.target === this.canvas.element || event.target === document.body;
-      switch (event.key) {
-        case "/":
-          this.search.focus();
-          break;
-        case "+":
-        case "=":
-          zoom(1.25);
-          break;
-        case "-":
-          zoom(0.8);
-          break;
-        case "0":
-          this.canvas.fit();
-          break;
-        case "Escape":
-          void this.show(void 0);
-          break;
-        case "Enter":
-          if (!isPicture) return;
-          void this.toggle(this.selected);
-          break;
-        case "ArrowDown":
-        case "ArrowUp":
-          if (!isPicture) return;
-          this.follow(event.key === "ArrowDown");
-          break;
-        default:
-          return;
-      }
+      if (isTyping || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+      const pane = this.panes.find((pane2) => pane2.canvas.element === event.target) ?? this.main;
+      const { clientWidth, clientHeight } = pane.canvas.element;
+      const zoom = (factor) => {
+        const before = { ...pane.canvas.view };
+        pane.canvas.zoom(factor, clientWidth / 2, clientHeight / 2);
+        this.together(pane, before);
+      };
+      const isPicture = event.target === pane.canvas.element || event.target === document.body;
+      const follow = (direction) => {
+        const next = pane.neighbor(direction);
+        if (next !== void 0) void this.select(pane, next, true);
+      };
+      const keys = {
+        "/": () => this.search.focus(),
+        "+": () => zoom(1.25),
+        "=": () => zoom(1.25),
+        "-": () => zoom(0.8),
+        "0": () => pane.canvas.fit(),
+        "?": () => help(),
+        n: () => void this.step(1),
+        p: () => void this.step(-1),
+        Escape: () => void this.show(void 0),
+        ...isPicture ? {
+          Enter: () => void this.toggle(pane, pane.selected),
+          ArrowDown: () => follow("down"),
+          ArrowUp: () => follow("up"),
+          ArrowLeft: () => follow("left"),
+          ArrowRight: () => follow("right")
+        } : {}
+      };
+      const digit = PANELS[Number(event.key) - 1];
+      const action = keys[event.key] ?? (digit && this.tabs.has(digit) ? () => void this.show(this.shown === digit ? void 0 : digit) : void 0);
+      if (!action) return;
+      action();
       event.preventDefault();
-    }
-    /** Selects a user of the selected box, or a maker of what it uses. */
-    follow(isDown) {
-      const { lines } = this.canvas.picture;
-      if (!this.selected) {
-        const first = this.canvas.picture.boxes[0];
-        if (first) void this.select(first.path, true);
-        return;
-      }
-      const line = lines.find((line2) => (isDown ? line2.from : line2.to) === this.selected);
-      if (line) void this.select(isDown ? line.to : line.from, true);
     }
   };
-  function distance(events) {
-    const [a, b] = events;
-    return a && b ? Math.hypot(a.offsetX - b.offsetX, a.offsetY - b.offsetY) : 0;
-  }
-  function drop(root2, engine) {
-    const input = element("input", { type: "file", id: "file", "aria-label": "A model", accept: ".onnx,.onnxtxt,.textproto,.json" });
-    const message = element("p", { id: "message", role: "status" }, "Files stay in this tab; nothing is sent.");
-    const zone = element("main", { id: "drop" }, element("h1", {}, "Drop an ONNX model here"), input, message);
-    root2.replaceChildren(zone);
-    const take = async (file) => {
-      if (!file) return;
-      message.textContent = `reading ${file.name} …`;
-      try {
-        await engine.open?.(file.name, new Uint8Array(await file.arrayBuffer()));
-        await new Page(root2, engine).start();
-      } catch (error) {
-        if (!zone.isConnected) root2.replaceChildren(zone);
-        message.textContent = error instanceof Error ? error.message : String(error);
-      }
-    };
-    input.addEventListener("change", () => void take(input.files?.[0]));
-    zone.addEventListener("dragover", (event) => {
-      event.preventDefault();
-      zone.classList.add("over");
-    });
-    zone.addEventListener("dragleave", () => zone.classList.remove("over"));
-    zone.addEventListener("drop", (event) => {
-      event.preventDefault();
-      zone.classList.remove("over");
-      void take(event.dataTransfer?.files[0]);
-    });
-  }
   var root = document.getElementById("app");
   if (root) {
     if (matchMedia("(prefers-color-scheme: dark)").matches) document.documentElement.classList.add("dark");
@@ -1265,7 +2109,10 @@
       else if (base !== void 0) {
         window.addEventListener("pagehide", () => navigator.sendBeacon(`${base}bye`));
         new Page(root, remote(base)).start().catch(fail);
-      } else if (wasm !== void 0) drop(root, worker(wasm));
+      } else if (wasm !== void 0) {
+        const engine = worker(wasm);
+        start(root, engine, () => new Page(root, engine).start());
+      }
     } catch (error) {
       fail(error);
     }

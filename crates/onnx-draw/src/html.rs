@@ -40,6 +40,7 @@ pub fn html(model: &Model, scene: &Scene, summary: &Summary, options: &HtmlOptio
         Coloring::Cost => "cost",
         Coloring::Scope => "scope",
         Coloring::Findings => "findings",
+        Coloring::Diff => "diff",
     };
     let scene = scene_json(model, scene, summary);
     let data = format!("{{\"title\":{},\"coloring\":\"{coloring}\",\"scene\":{scene}}}", quoted(&title));

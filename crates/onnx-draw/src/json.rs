@@ -19,7 +19,8 @@ const MOST_VALUES: usize = 40;
 ///
 /// ```text
 /// {w, h, bands: [[top, bottom]…],
-///  items: [{k: kind, t: title, l: lines, x, y, w, h, r: rank, in: level, n: nodes, c: cost, s: severity, v: values}…],
+///  items: [{k: kind, t: title, l: lines, x, y, w, h, r: rank, in: level, n: nodes, c: cost, s: severity,
+///          d: difference, v: values}…],
 ///  edges: [{f: from, t: to, a: start, b: end, via: [[rank, x]…], cut, back, label, v: values}…]}
 /// ```
 #[must_use]
@@ -96,6 +97,9 @@ fn push_item(out: &mut String, item: &Item, (spot, size): (Spot, Size), summary:
     }
     if let Some(severity) = severity {
         let _ = write!(out, ",\"s\":\"{severity}\"");
+    }
+    if let Some(difference) = summary.difference(item) {
+        let _ = write!(out, ",\"d\":\"{}\"", difference.name());
     }
     out.push_str(&values(&item.values));
 }

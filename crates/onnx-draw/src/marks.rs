@@ -16,15 +16,51 @@ pub enum Coloring {
     Scope,
     /// The worst diagnostic.
     Findings,
+    /// What differs from another model.
+    Diff,
 }
 
-/// Costs and diagnostics of nodes.
+/// How a node differs from its counterpart in another model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Difference {
+    /// Only this model has it, which is the newer one.
+    Added,
+    /// Only this model has it, which is the older one.
+    Removed,
+    /// Both have it, and it is not the same.
+    Changed,
+}
+
+impl Difference {
+    /// The word for it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Added => "added",
+            Self::Removed => "removed",
+            Self::Changed => "changed",
+        }
+    }
+
+    /// The color of a box.
+    pub(crate) const fn color(self) -> &'static str {
+        match self {
+            Self::Added => "#c9ecd0",
+            Self::Removed => "#f6c6c6",
+            Self::Changed => "#fbe2b5",
+        }
+    }
+}
+
+/// Costs, diagnostics and differences of nodes.
 #[derive(Clone, Debug, Default)]
 pub struct Marks {
     /// Operations of a node; nodes that are not listed have none or are not known.
     pub cost: SecondaryMap<NodeId, f64>,
     /// The worst diagnostic of a node, and the number of diagnostics.
     pub findings: SecondaryMap<NodeId, (Severity, u32)>,
+    /// The nodes that differ from another model.
+    pub changes: SecondaryMap<NodeId, Difference>,
 }
 
 impl Marks {

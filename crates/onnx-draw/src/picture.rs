@@ -6,7 +6,7 @@ use onnx_diag::Severity;
 use onnx_ir::ValueId;
 
 use crate::layout::{BoxLayout, Size};
-use crate::marks::Marks;
+use crate::marks::{Difference, Marks};
 use crate::scene::{Item, ItemKind, LevelId, Path, Scene, TITLE};
 
 /// Boxes that a picture has at most.
@@ -56,6 +56,8 @@ pub struct Drawn {
     pub cost: Option<f64>,
     /// The worst diagnostic in it.
     pub severity: Option<Severity>,
+    /// How it differs from another model.
+    pub difference: Option<Difference>,
     /// The outermost box that contains it, among those of the first level.
     pub scope: u32,
 }
@@ -268,7 +270,7 @@ impl Scene {
                 instances[inner].origin = (x + slack, y + TITLE + PADDING);
             }
             let path = child(&instances[index].path, at);
-            let (cost, severity) = totals.of(item);
+            let ((cost, severity), difference) = (totals.of(item), totals.difference(item));
             let scope = path.first().copied().unwrap_or(0);
             picture.boxes.push(Drawn {
                 path,
@@ -282,6 +284,7 @@ impl Scene {
                 is_open: inner.is_some(),
                 cost,
                 severity,
+                difference,
                 scope,
             });
         }
@@ -352,16 +355,22 @@ impl Scene {
     /// The costs and diagnostics of all boxes. Those of the body of a function count where it is first called.
     #[must_use]
     pub fn summary(&self, marks: &Marks) -> Summary {
-        let mut summary = Summary { levels: vec![(0.0, None); self.levels.len()], marks: marks.clone() };
+        let mut summary = Summary { levels: vec![Totals::default(); self.levels.len()], marks: marks.clone() };
         // The level in a box has a larger number than that of the box.
         for level in (0..self.levels.len()).rev() {
-            let mut sum = (0.0, None);
+            let mut sum = Totals::default();
+            let mut boxes = self.levels[level].items.iter().filter(|item| item.kind.is_box());
+            let first = boxes.next().and_then(|item| summary.difference(item));
+            let is_same = boxes.all(|item| summary.difference(item) == first);
             for (index, item) in self.levels[level].items.iter().enumerate() {
                 let (cost, severity) = summary.of(item);
                 let is_first =
                     item.inside.is_none_or(|inside| self.levels[inside].parent == Some((level, index)));
-                sum.0 += cost.filter(|_| is_first).unwrap_or(0.0);
-                sum.1 = worse(sum.1, severity);
+                sum.cost += cost.filter(|_| is_first).unwrap_or(0.0);
+                sum.severity = worse(sum.severity, severity);
+                // A box is added or removed if all of it is.
+                let difference = if is_same { first } else { Some(Difference::Changed) };
+                sum.difference = sum.difference.or_else(|| summary.difference(item).and(difference));
             }
             summary.levels[level] = sum;
         }
@@ -369,10 +378,18 @@ impl Scene {
     }
 }
 
-/// Costs and diagnostics of boxes.
+/// What a level has in all.
+#[derive(Clone, Copy, Debug, Default)]
+struct Totals {
+    cost: f64,
+    severity: Option<Severity>,
+    difference: Option<Difference>,
+}
+
+/// Costs, diagnostics and differences of boxes.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
-    levels: Vec<(f64, Option<Severity>)>,
+    levels: Vec<Totals>,
     marks: Marks,
 }
 
@@ -388,9 +405,19 @@ impl Summary {
             ),
             _ => (None, None),
         };
-        let inner = inside.filter(|&(cost, _)| cost > 0.0).map(|(cost, _)| cost);
+        let inner = inside.map(|inside| inside.cost).filter(|&cost| cost > 0.0);
         // The cost of a node with graphs includes them.
-        (own.0.or(inner), worse(own.1, inside.and_then(|(_, severity)| severity)))
+        (own.0.or(inner), worse(own.1, inside.and_then(|inside| inside.severity)))
+    }
+
+    /// How a box differs from another model.
+    #[must_use]
+    pub fn difference(&self, item: &Item) -> Option<Difference> {
+        let own = match item.kind {
+            ItemKind::Node(node) => self.marks.changes.get(node).copied(),
+            _ => None,
+        };
+        own.or_else(|| self.levels.get(item.inside?)?.difference)
     }
 }
 

@@ -7,6 +7,8 @@ use onnx_ir::{Model, ValueId};
 use onnx_shape_infer::Inference;
 use onnx_types::{Dim, Type, TypeKind};
 
+use crate::scene::SMALL_FONT;
+
 /// Characters of a name that are shown.
 const MOST_CHARS: usize = 44;
 /// Dimensions of a type that are shown.
@@ -114,6 +116,17 @@ const WIDTHS: [u16; 95] = [
     500, 500, 613, 635, 550, 635, 615, 352, 635, 634, 278, 278, 579, 278, 974, 634, 612, 635, 635, 411, 521,
     392, 634, 592, 818, 592, 592, 525, 636, 337, 636, 838,
 ];
+
+/// A label that is not wider: its end is left out.
+pub(crate) fn fitted(mut label: String, width: f64) -> String {
+    if text_width(&label, SMALL_FONT) <= width {
+        return label;
+    }
+    let room = width - text_width("…", SMALL_FONT);
+    while text_width(&label, SMALL_FONT) > room && label.pop().is_some() {}
+    label.push('…');
+    label
+}
 
 /// An estimate of the width of a text, rather too large than too small.
 #[must_use]

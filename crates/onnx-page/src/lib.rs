@@ -1,4 +1,4 @@
-//! What a page that shows ONNX models calls: a session with a model, its picture, its diagnostics and its edits.
+//! What a page that shows ONNX models calls: a session with a model, its picture, its diagnostics, its values and its edits.
 //!
 //! A [`Session`] answers requests in JSON, so that one page can be served by the command, by a worker with WebAssembly, or by a
 //! notebook:
@@ -15,14 +15,22 @@
 //!
 //! The functions of this crate put the libraries together for pictures: [`block_groups`] finds repeated blocks,
 //! [`findings`] collects what the checker and inference report, [`mark_findings`] and [`mark_cost`] mark the nodes of a
-//! scene. They decide nothing themselves.
+//! scene, [`mark_changes`] those that differ from another model. They decide nothing themselves.
 #![forbid(unsafe_code)]
 
+mod compare;
+mod details;
+mod edits;
 mod facts;
+mod open;
 mod queries;
+mod request;
+mod run;
 mod session;
 #[cfg(test)]
 mod tests;
+mod versions;
 
+pub use compare::{Side, mark_changes};
 pub use facts::{block_groups, findings, mark_cost, mark_findings, model_cost};
 pub use session::Session;

@@ -1,22 +1,17 @@
 //! The answers of a session.
 
-use std::fmt::Write as _;
-
-use onnx_check::{CheckOptions, invalid_nodes, is_fixable};
-use onnx_compose::Target;
+use onnx_check::is_fixable;
 use onnx_cost::{Amount, CostOptions, cost as count};
 use onnx_diag::{Clean, Severity};
-use onnx_draw::{ItemKind, Marks, shown, type_text};
-use onnx_ir::{Callee, Model, NodeId, Places, ValueId};
-use onnx_pass::{Idioms, PassOptions};
-use onnx_rewrite::{IdiomSet, RuleSet, simplification};
-use onnx_select::{Element, Selectors};
-use onnx_select::{ModelFacts, Selection};
+use onnx_draw::{Coloring, ItemKind, Marks, PictureStyle, shown, svg};
+use onnx_ir::{Model, NodeId, ValueId};
+use onnx_select::{Element, ModelFacts, Selection, Selectors};
 use onnx_text::{PrintOptions, print_graph, print_nodes};
 use serde_json::{Value, json};
 
 use crate::facts;
-use crate::session::{Change, Session};
+use crate::request::Place;
+use crate::session::Session;
 
 /// Matches of a search that are listed.
 const MOST_HITS: usize = 500;
@@ -24,13 +19,15 @@ const MOST_HITS: usize = 500;
 const MOST_FINDINGS: usize = 300;
 /// Nodes that the table of costs lists.
 const MOST_COSTS: usize = 200;
-/// Edits that are listed.
-const MOST_EDITS: usize = 500;
 /// Characters of a text that is shown.
 const MOST_TEXT: usize = 200_000;
+/// Nodes whose text is shown.
+const MOST_TEXT_NODES: usize = 4_000;
+/// Values at an end of a path.
+const MOST_ENDS: usize = 40;
 
 /// What the page shows first.
-pub(crate) fn overview(session: &Session, undo: usize) -> Value {
+pub(crate) fn overview(session: &Session) -> Value {
     let model = &session.model;
     let info = model.info();
     let imports: Vec<String> = info
@@ -50,11 +47,17 @@ pub(crate) fn overview(session: &Session, undo: usize) -> Value {
     ]);
     let parents: Value =
         serde_json::from_str(&onnx_draw::parents_json(&session.scene)).unwrap_or(Value::Null);
-    json!({ "title": session.title, "coloring": "type", "parents": parents, "facts": facts, "undo": undo })
+    let undo = session.before.len();
+    let mut answer =
+        json!({ "title": session.title, "coloring": "type", "parents": parents, "facts": facts, "undo": undo });
+    if let Some(other) = &session.other {
+        answer["other"] = json!(other.title);
+    }
+    answer
 }
 
 /// The place of an element, if it has a box.
-fn place(session: &Session, element: Element) -> Option<(usize, usize)> {
+pub(crate) fn place(session: &Session, element: Element) -> Option<(usize, usize)> {
     match element {
         Element::Node(node) => session.scene.place(node),
         Element::Graph(graph) => session.scene.place(session.model.owner_node(graph)?),
@@ -75,7 +78,7 @@ fn input(session: &Session, value: ValueId) -> Option<(usize, usize)> {
 }
 
 /// An element in a line.
-fn line(session: &Session, element: Element) -> String {
+pub(crate) fn line(session: &Session, element: Element) -> String {
     let model = &session.model;
     match element {
         Element::Node(node) => {
@@ -139,147 +142,7 @@ pub(crate) fn search(session: &Session, text: &str) -> Value {
     answer
 }
 
-/// Everything about a box.
-pub(crate) fn details(session: &Session, level: usize, item: usize) -> Result<Value, String> {
-    let found =
-        session.scene.level(level).and_then(|level| level.items.get(item)).ok_or("the box does not exist")?;
-    let model = &session.model;
-    match found.kind {
-        ItemKind::Node(node) => Ok(node_details(session, node)),
-        ItemKind::Group | ItemKind::Graph(_) => {
-            let rows: Vec<[String; 2]> =
-                found.lines.iter().map(|line| ["contents".to_owned(), line.clone()]).collect();
-            Ok(json!({ "title": found.title, "rows": rows, "lists": [] }))
-        }
-        _ => {
-            let values = found.values.iter().take(MOST_HITS);
-            let rows: Vec<[String; 2]> = values.map(|&value| value_row(session, model, value)).collect();
-            Ok(json!({ "title": found.title, "rows": rows, "lists": [] }))
-        }
-    }
-}
-
-fn value_row(session: &Session, model: &Model, value: ValueId) -> [String; 2] {
-    [shown(model.str(model.value(value).name())), type_text(model, Some(&session.inference), value)]
-}
-
-fn node_details(session: &Session, node: NodeId) -> Value {
-    let model = &session.model;
-    let record = model.node(node);
-    let schema = match model.callee(node, &session.registry) {
-        Callee::Standard(schema) => Some(schema),
-        _ => None,
-    };
-    let domain = model.str(record.domain());
-    let mut rows = vec![
-        ["name".to_owned(), shown(model.str(record.name()))],
-        ["domain".to_owned(), if domain.is_empty() { "ai.onnx".to_owned() } else { shown(domain) }],
-    ];
-    if let Some(schema) = schema {
-        rows.push(["version".to_owned(), schema.since_version().to_string()]);
-    }
-    let selector = Selectors::new(model).text(Element::Node(node));
-    if let Some(selector) = &selector {
-        rows.push(["selector".to_owned(), Clean(selector).to_string()]);
-    }
-    let cost = session.marks.cost.get(node);
-    if let Some(cost) = cost {
-        rows.push(["operations".to_owned(), format!("{cost}")]);
-    }
-    let formal = |index: usize, is_input: bool| {
-        let formal = schema.and_then(|schema| match is_input {
-            true => schema.input_for(index),
-            false => schema.output_for(index),
-        });
-        formal.map_or_else(|| index.to_string(), |formal| formal.name.to_owned())
-    };
-    let operand = |(index, value): (usize, Option<ValueId>), is_input: bool| match value {
-        Some(value) => {
-            let [name, ty] = value_row(session, model, value);
-            [formal(index, is_input), name, ty]
-        }
-        None => [formal(index, is_input), "absent".to_owned(), String::new()],
-    };
-    let inputs: Vec<_> = record.inputs().enumerate().map(|pair| operand(pair, true)).collect();
-    let outputs: Vec<_> =
-        record.outputs().iter().copied().enumerate().map(|pair| operand(pair, false)).collect();
-    let mut lists = vec![
-        json!({ "title": "Inputs", "rows": inputs }),
-        json!({ "title": "Outputs", "rows": outputs }),
-        json!({ "title": "Attributes", "rows": attributes(model, node, schema) }),
-    ];
-    let unknown = unknown(session, node);
-    if !unknown.is_empty() {
-        lists.push(json!({ "title": "Why a type is not known", "rows": unknown }));
-    }
-    let metadata: Vec<[String; 2]> = record
-        .metadata()
-        .iter()
-        .map(|entry| [shown(model.str(entry.key())), Clean(&limited(entry.value(), 2_000)).to_string()])
-        .collect();
-    if !metadata.is_empty() {
-        lists.push(json!({ "title": "Metadata", "rows": metadata }));
-    }
-    lists.retain(|list| list["rows"].as_array().is_some_and(|rows| !rows.is_empty()));
-    json!({ "title": shown(model.str(record.op())), "selector": selector, "rows": rows, "lists": lists })
-}
-
-/// The attributes of a node, and the defaults of those that are absent.
-fn attributes(model: &Model, node: NodeId, schema: Option<&'static onnx_schema::Schema>) -> Vec<[String; 2]> {
-    let record = model.node(node);
-    let mut rows: Vec<[String; 2]> = record
-        .attributes()
-        .iter()
-        .map(|attribute| {
-            let text = model.show_attribute(attribute).to_string();
-            let value = text.split_once('=').map_or(text.as_str(), |(_, value)| value.trim());
-            [shown(model.str(attribute.name())), Clean(&limited(value, 400)).to_string()]
-        })
-        .collect();
-    for formal in schema.into_iter().flat_map(onnx_schema::Schema::attributes) {
-        if record.attribute(formal.name).is_none()
-            && let Some(default) = formal.default
-        {
-            rows.push([formal.text().to_owned(), format!("{} (default)", default_text(default))]);
-        }
-    }
-    rows
-}
-
-fn default_text(default: onnx_schema::AttrDefault) -> String {
-    use onnx_schema::AttrDefault;
-    match default {
-        AttrDefault::Int(value) => value.to_string(),
-        AttrDefault::Float(value) => value.to_string(),
-        AttrDefault::String(value) => format!("\"{value}\""),
-        AttrDefault::Ints(values) => format!("{values:?}"),
-        AttrDefault::Floats(values) => format!("{values:?}"),
-        AttrDefault::Strings(values) => format!("{values:?}"),
-        _ => "set".to_owned(),
-    }
-}
-
-/// The nodes because of which types of results are not known.
-fn unknown(session: &Session, node: NodeId) -> Vec<[String; 2]> {
-    let model = &session.model;
-    let mut rows = Vec::new();
-    for &value in model.node(node).outputs().iter().flatten() {
-        let Some(gap) = session.inference.gaps(value).into_iter().next() else { continue };
-        let name = shown(model.str(model.value(value).name()));
-        let why = session.inference.why(model, value, gap).and_then(|why| why.node);
-        let text = match why {
-            Some(at) if at == node => {
-                "this node does not say it for what is known of its operands".to_owned()
-            }
-            Some(at) => format!("it is lost at {}", line(session, Element::Node(at))),
-            None => "nothing in the model says it".to_owned(),
-        };
-        rows.push([name, text]);
-    }
-    rows
-}
-
-fn limited(text: &str, most: usize) -> String {
+pub(crate) fn limited(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
         None => text.to_owned(),
@@ -327,77 +190,14 @@ pub(crate) fn findings(session: &Session) -> Value {
     json!({ "findings": list, "counts": counts, "repairable": repairable })
 }
 
-/// Repairs what follows from the model.
-pub(crate) fn repair(_: &Session, model: &mut Model) -> Result<Change, String> {
-    let done = onnx_check::fix(model);
-    let edits: Vec<String> =
-        done.iter().map(|fix| format!("{} {}: {}", fix.rule.id(), fix.rule.slug, Clean(&fix.what))).collect();
-    Ok((format!("{} repairs", edits.len()), edits))
-}
-
-/// Simplifies with the rules and costs for onnxruntime.
-pub(crate) fn simplify(session: &Session, model: &mut Model) -> Result<Change, String> {
-    let options = CheckOptions::default()
-        .with_registry(session.registry.clone())
-        .with_execution(session.execution.clone());
-    let invalid = invalid_nodes(model, &options).map_err(|error| error.to_string())?;
-    if let Some(first) = invalid.first() {
-        let place = Places::new(model).node(first.node);
-        return Err(format!(
-            "a node is not valid, so nothing says what it computes: {place}: {}",
-            first.finding.message
-        ));
-    }
-    let defect = |error: &dyn std::fmt::Display| error.to_string();
-    let mut rules = RuleSet::standard().map_err(|error| defect(&error))?;
-    if let Some(target) = Target::named("onnxruntime") {
-        rules = target.fitted(rules).with_costs(target.all_costs());
-    }
-    let idioms = IdiomSet::onnxruntime().map_err(|error| defect(&error))?;
-    let pipeline = simplification(rules, &session.registry).map_err(|error| defect(&error))?;
-    let options = PassOptions::default()
-        .with_registry(&session.registry)
-        .with_data(&*session.source)
-        .with_idioms(Some(&idioms as &dyn Idioms))
-        .with_execution(session.execution.clone());
-    let before = model.node_count();
-    let done = pipeline.run(model, &options);
-    let mut edits: Vec<String> = Vec::new();
-    for entry in &done.journal {
-        let sources: Vec<String> =
-            entry.sources.iter().take(3).map(|(name, op)| format!("{op} {}", shown(name))).collect();
-        let mut text = format!("{} ({}, {})", entry.pass, entry.edits, entry.verdict);
-        if !sources.is_empty() {
-            let _ = write!(text, ": {}", sources.join(", "));
-        }
-        edits.push(limited(&Clean(&text).to_string(), 300));
-    }
-    let count = done.edits();
-    if edits.len() > MOST_EDITS {
-        let more = edits.len() - MOST_EDITS;
-        edits.truncate(MOST_EDITS);
-        edits.push(format!("… and {more} more"));
-    }
-    if count == 0 {
-        edits.clear();
-    }
-    Ok((format!("{count} edits: {before} -> {} nodes", model.node_count()), edits))
-}
-
 /// The costs of nodes for sizes such as `N=1 sequence=128`, and the marks of the picture.
 pub(crate) fn cost(session: &Session, sizes: &str) -> Result<(Value, Marks), String> {
     let model = &session.model;
     let variables = variables(model);
     let mut bound = Vec::new();
-    for text in sizes.split([' ', ',']).filter(|text| !text.is_empty()) {
-        let (name, size) =
-            text.split_once('=').ok_or_else(|| format!("`{}` is not NAME=SIZE", shown(text)))?;
-        let size: i64 = size.parse().map_err(|_| format!("`{}` is not a size", shown(size)))?;
-        let symbol = variables.iter().find(|(known, _)| known == name);
-        let &(_, symbol) = symbol.ok_or_else(|| format!("the inputs have no variable `{}`", shown(name)))?;
-        if size < 0 {
-            return Err(format!("a size is not negative: `{}`", shown(text)));
-        }
+    for (name, size) in named_sizes(sizes)? {
+        let symbol = variables.iter().find(|(known, _)| *known == name);
+        let &(_, symbol) = symbol.ok_or_else(|| format!("the inputs have no variable `{}`", shown(&name)))?;
         bound.push((symbol, size));
     }
     let options = CostOptions::default()
@@ -406,7 +206,8 @@ pub(crate) fn cost(session: &Session, sizes: &str) -> Result<(Value, Marks), Str
         .with_sizes(&bound)
         .with_execution(session.execution.clone());
     let found = count(model, &options).map_err(|error| error.to_string())?;
-    let mut marks = Marks { findings: session.marks.findings.clone(), ..Marks::default() };
+    let (findings, changes) = (session.marks.findings.clone(), session.marks.changes.clone());
+    let mut marks = Marks { findings, changes, ..Marks::default() };
     facts::mark_cost(&found, &mut marks);
     let total: f64 = found.nodes.iter().filter(|node| !node.has_graphs).map(|node| node.rank as f64).sum();
     let mut order: Vec<usize> = (0..found.nodes.len()).collect();
@@ -438,8 +239,23 @@ pub(crate) fn cost(session: &Session, sizes: &str) -> Result<(Value, Marks), Str
     Ok((json!({ "totals": totals, "rows": rows, "variables": names }), marks))
 }
 
+/// Sizes by name: `N=1 sequence=128`.
+pub(crate) fn named_sizes(sizes: &str) -> Result<Vec<(String, i64)>, String> {
+    let mut found = Vec::new();
+    for text in sizes.split([' ', ',']).filter(|text| !text.is_empty()) {
+        let (name, size) =
+            text.split_once('=').ok_or_else(|| format!("`{}` is not NAME=SIZE", shown(text)))?;
+        let size: i64 = size.parse().map_err(|_| format!("`{}` is not a size", shown(size)))?;
+        if size < 0 {
+            return Err(format!("a size is not negative: `{}`", shown(text)));
+        }
+        found.push((name.to_owned(), size));
+    }
+    Ok(found)
+}
+
 /// The dimension variables of the inputs of the main graph, each once.
-fn variables(model: &Model) -> Vec<(String, onnx_types::Symbol)> {
+pub(crate) fn variables(model: &Model) -> Vec<(String, onnx_types::Symbol)> {
     let mut found: Vec<(String, onnx_types::Symbol)> = Vec::new();
     for &input in model.graph(model.main_graph()).inputs() {
         let shape = model.ty(input).and_then(onnx_types::Type::shape);
@@ -463,7 +279,7 @@ fn amount(amount: &Amount) -> String {
 }
 
 /// A number in groups of three digits.
-fn grouped(number: u64) -> String {
+pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {
@@ -475,16 +291,90 @@ fn grouped(number: u64) -> String {
     text
 }
 
-/// The ONNX text of a box, or of the main graph.
+/// The ONNX text of a box, or of the main graph, with the place of each node. Lines that begin a node have no indentation.
 pub(crate) fn text(session: &Session, level: usize, item: i64) -> Result<Value, String> {
     let model = &session.model;
     let options = PrintOptions::default().with_metadata(false);
     let nodes = usize::try_from(item).map(|item| session.scene.nodes_in(level, item)).unwrap_or_default();
-    let printed = match nodes.as_slice() {
+    let chosen: &[NodeId] = nodes.get(..MOST_TEXT_NODES).unwrap_or(&nodes);
+    let printed = match chosen {
         [] => print_graph(model, model.main_graph(), &options),
         nodes => print_nodes(model, nodes, &options),
     };
     let text = printed.map_err(|error| error.to_string())?.text;
-    let clean: Vec<String> = limited(&text, MOST_TEXT).lines().map(|line| Clean(line).to_string()).collect();
-    Ok(json!({ "text": clean.join("\n") }))
+    let limited = limited(&text, MOST_TEXT);
+    let clean: Vec<String> = limited.lines().map(|line| Clean(line).to_string()).collect();
+    let nodes = if chosen.is_empty() { model.nodes(model.main_graph()).collect() } else { chosen.to_vec() };
+    let indent = if chosen.is_empty() { "   " } else { "" };
+    // The nodes of a graph come after its head.
+    let is_head = |line: &String| line.ends_with('{') && !line.starts_with(' ');
+    let head = if chosen.is_empty() { clean.iter().position(is_head).map_or(0, |at| at + 1) } else { 0 };
+    let lines = node_lines(&clean, (head, indent), nodes.len(), limited.len() < text.len());
+    let places: Vec<Value> = lines
+        .iter()
+        .zip(&nodes)
+        .filter_map(|(line, &node)| session.scene.place(node).map(|(level, item)| json!([line, level, item])))
+        .collect();
+    Ok(json!({ "text": clean.join("\n"), "places": places }))
+}
+
+/// The lines at which nodes begin, which have one indentation; none if they are not as many as the nodes.
+fn node_lines(lines: &[String], (head, indent): (usize, &str), count: usize, is_cut: bool) -> Vec<usize> {
+    let begins = |line: &str| {
+        line.strip_prefix(indent).is_some_and(|rest| !rest.starts_with([' ', '}', ')', '>']) && !rest.is_empty())
+    };
+    let found: Vec<usize> = (head..lines.len()).filter(|&at| begins(&lines[at])).collect();
+    if found.len() == count || (is_cut && found.len() < count) { found } else { Vec::new() }
+}
+
+/// The nodes on the paths from one box to another, in this order or the other one.
+pub(crate) fn path(session: &Session, from: Place, to: Place) -> Result<Value, String> {
+    let model = &session.model;
+    let ends = [from, to].map(|(level, item)| values_of(session, level, item));
+    let [from, to] = &ends;
+    let selector = |values: &[ValueId]| {
+        let selectors = Selectors::new(model);
+        let texts: Vec<String> =
+            values.iter().take(MOST_ENDS).filter_map(|&value| selectors.text(Element::Value(value))).collect();
+        texts.join(", ")
+    };
+    let (from, to) = (selector(from), selector(to));
+    if from.is_empty() || to.is_empty() {
+        return Err("a path is between boxes that make values".to_owned());
+    }
+    for (a, b) in [(&from, &to), (&to, &from)] {
+        // A list is an operand of its own between parentheses.
+        let answer = search(session, &format!("between(({a}), ({b}))"));
+        if answer["count"] != 0 {
+            return Ok(answer);
+        }
+    }
+    Ok(json!({ "count": 0, "hits": [], "note": "no path leads from one to the other" }))
+}
+
+/// The values that a box makes.
+fn values_of(session: &Session, level: usize, item: usize) -> Vec<ValueId> {
+    let Some(found) = session.scene.level(level).and_then(|level| level.items.get(item)) else {
+        return Vec::new();
+    };
+    if !found.values.is_empty() {
+        return found.values.clone();
+    }
+    let nodes = session.scene.nodes_in(level, item);
+    nodes.iter().flat_map(|&node| session.model.node(node).outputs().iter().flatten().copied()).collect()
+}
+
+/// The picture with some boxes open, as SVG.
+pub(crate) fn picture(session: &Session, open: Vec<Vec<u32>>, color: &str) -> Result<Value, String> {
+    let coloring = match color {
+        "cost" => Coloring::Cost,
+        "scope" => Coloring::Scope,
+        "findings" => Coloring::Findings,
+        "diff" => Coloring::Diff,
+        _ => Coloring::Type,
+    };
+    let open = open.into_iter().collect();
+    let picture = session.scene.picture_with(&open, &session.marks).map_err(|error| error.to_string())?;
+    let style = PictureStyle::default().with_coloring(coloring).with_title(session.title.clone());
+    Ok(json!({ "svg": svg(&picture, &style) }))
 }

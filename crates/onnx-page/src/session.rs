@@ -1,55 +1,45 @@
 //! A model with everything that a page asks about it.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use bytes::Bytes;
-use onnx_codec::{DecodeOptions, EncodeOptions, decode, encode};
+use onnx_codec::{EncodeOptions, encode};
 use onnx_draw::{Marks, Scene, SceneOptions, Summary};
 use onnx_ir::Model;
 use onnx_schema::Registry;
 use onnx_shape_infer::{InferOptions, Inference, contrib, infer};
-use onnx_text::{ParseOptions, parse_model};
 use onnx_types::Execution;
 use onnx_types::tensor::{DataSource, NoData};
-use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::{facts, queries};
+use crate::compare::Pairs;
+use crate::edits::Change;
+use crate::request::{Request, Sided};
+use crate::run::Values;
+use crate::{compare, details, edits, facts, open, queries, run, versions};
 
 /// Changes that can be undone.
 const MOST_UNDO: usize = 20;
 
-/// A summary and the edits of a change.
-pub(crate) type Change = (String, Vec<String>);
-
-/// A model with its inferred types and its scene.
+/// A model with its inferred types and its scene, and another model with which it is compared.
 pub struct Session {
     pub(crate) title: String,
     pub(crate) model: Model,
-    pub(crate) source: Box<dyn DataSource>,
+    pub(crate) source: Arc<dyn DataSource>,
     pub(crate) registry: Registry,
     pub(crate) execution: Execution,
     pub(crate) inference: Inference,
     pub(crate) scene: Scene,
     pub(crate) marks: Marks,
     pub(crate) summary: Summary,
-    before: VecDeque<Model>,
-}
-
-/// What a page asks.
-#[derive(Debug, Deserialize)]
-#[serde(tag = "call", rename_all = "lowercase")]
-enum Request {
-    Overview,
-    Level { id: usize },
-    Search { text: String },
-    Details { level: usize, item: usize },
-    Findings,
-    Repair,
-    Cost { sizes: String },
-    Simplify,
-    Undo,
-    Text { level: usize, item: i64 },
+    /// The values of the last run.
+    pub(crate) values: Option<Values>,
+    /// The older model of a comparison.
+    pub(crate) other: Option<Box<Self>>,
+    /// The nodes that correspond.
+    pub(crate) pairs: Pairs,
+    pub(crate) before: VecDeque<Model>,
 }
 
 impl std::fmt::Debug for Session {
@@ -67,6 +57,16 @@ impl Session {
         source: Box<dyn DataSource>,
         execution: Execution,
     ) -> Self {
+        Self::with_shared(title, model, Arc::from(source), execution)
+    }
+
+    /// Like [`new`](Self::new), with external data that another session reads, too.
+    fn with_shared(
+        title: impl Into<String>,
+        model: Model,
+        source: Arc<dyn DataSource>,
+        execution: Execution,
+    ) -> Self {
         let registry = contrib::registry();
         let (inference, scene, marks) = look(&model, &*source, &registry, &execution);
         let summary = scene.summary(&marks);
@@ -81,32 +81,41 @@ impl Session {
             scene,
             marks,
             summary,
+            values: None,
+            other: None,
+            pairs: Pairs::default(),
             before: VecDeque::new(),
         }
     }
 
-    /// A session with a model from the bytes of a file: binary, or ONNX text if the name ends in `.onnxtxt`. External data is
-    /// not available.
+    /// A session with a model from the bytes of a file: ONNX text, protobuf's text format or JSON by the extension of the name,
+    /// otherwise binary. External data is not available.
     ///
     /// # Errors
     ///
     /// Returns the message if the bytes are not a model.
     pub fn open(name: &str, bytes: Bytes, execution: Execution) -> Result<Self, String> {
-        let model = if name.ends_with(".onnxtxt") {
-            let options = ParseOptions::default().with_execution(execution.clone());
-            parse_model(&bytes, &options).map_err(|error| error.to_string())?
-        } else {
-            let options = DecodeOptions::default().with_execution(execution.clone());
-            let decoded = decode(bytes, &options).map_err(|error| error.to_string())?;
-            if let Some(finding) = decoded.findings.diagnostics().iter().find(|finding| {
-                // A file of another format decodes to an empty model.
-                finding.severity == onnx_diag::Severity::Error && decoded.model.node_count() == 0
-            }) {
-                return Err(format!("{}: {}", onnx_draw::shown(name), finding.message));
-            }
-            decoded.model
-        };
-        Ok(Self::new(name, model, Box::new(NoData), execution))
+        Self::open_with(name, bytes, Box::new(NoData), execution)
+    }
+
+    /// Like [`open`](Self::open), with a source of external data.
+    ///
+    /// # Errors
+    ///
+    /// Returns the message if the bytes are not a model.
+    pub fn open_with(
+        name: &str,
+        bytes: Bytes,
+        source: Box<dyn DataSource>,
+        execution: Execution,
+    ) -> Result<Self, String> {
+        let model = open::model(name, bytes, &execution)?;
+        Ok(Self::new(name, model, source, execution))
+    }
+
+    /// Compares the model with an older one, which the page shows next to it.
+    pub fn compare_with(&mut self, older: Self) {
+        self.other = Some(Box::new(older));
     }
 
     /// The model.
@@ -125,41 +134,83 @@ impl Session {
         Ok(segments.to_vec())
     }
 
-    /// Answers a request: JSON in, JSON out, `{"ok": …}` or `{"error": message}`. A request that fails changes nothing.
+    /// Answers a request: JSON in, JSON out, `{"ok": …}` or `{"error": message}`. A request that fails changes nothing. A
+    /// request with `"side": 1` is about the older model of a comparison.
     pub fn call(&mut self, request: &str) -> String {
-        let answer = match serde_json::from_str(request) {
-            // A level is large and is JSON already.
-            Ok(Request::Level { id }) => {
-                return format!("{{\"ok\":{}}}", onnx_draw::level_json(&self.scene, id, &self.summary));
-            }
-            Ok(request) => self.answer(request),
+        let answer = match serde_json::from_str::<Sided>(request) {
+            Ok(Sided { side: 0, request }) => self.answered(request),
+            Ok(Sided { request, .. }) if request.reads() => match &mut self.other {
+                Some(other) => other.answered(request),
+                None => Err("no other model is open".to_owned()),
+            },
+            Ok(_) => Err("only the newer model of a comparison is changed".to_owned()),
             Err(error) => Err(format!("the request is not valid: {error}")),
         };
         match answer {
-            Ok(value) => json!({ "ok": value }).to_string(),
+            Ok(value) => format!("{{\"ok\":{value}}}"),
             Err(message) => json!({ "error": message }).to_string(),
+        }
+    }
+
+    fn answered(&mut self, request: Request) -> Result<String, String> {
+        match request {
+            // A level is large and is JSON already.
+            Request::Level { id } => Ok(onnx_draw::level_json(&self.scene, id, &self.summary)),
+            request => self.answer(request).map(|value| value.to_string()),
         }
     }
 
     fn answer(&mut self, request: Request) -> Result<Value, String> {
         match request {
-            Request::Overview => Ok(queries::overview(self, self.before.len())),
+            Request::Overview => Ok(queries::overview(self)),
             Request::Level { .. } => Ok(Value::Null),
             Request::Search { text } => Ok(queries::search(self, &text)),
-            Request::Details { level, item } => queries::details(self, level, item),
+            Request::Path { from, to } => queries::path(self, from, to),
+            Request::Details { level, item } => details::details(self, level, item),
+            Request::Weight { level, item, input } => details::weight(self, (level, item), input),
             Request::Findings => Ok(queries::findings(self)),
             Request::Cost { sizes } => {
                 let (answer, marks) = queries::cost(self, &sizes)?;
-                self.marks = marks;
-                self.summary = self.scene.summary(&self.marks);
+                self.marked(marks);
                 Ok(answer)
             }
             Request::Text { level, item } => queries::text(self, level, item),
-            Request::Repair => self.change(queries::repair),
-            Request::Simplify => self.change(queries::simplify),
+            Request::Picture { open, color } => queries::picture(self, open, &color),
+            Request::Versions => versions::versions(self),
+            Request::Run { sizes, seed } => {
+                let (answer, values) = run::run(self, &sizes, seed)?;
+                self.values = Some(values);
+                Ok(answer)
+            }
+            Request::Labels { level } => Ok(run::labels(self, level)),
+            Request::Compare => compare::compare(self),
+            Request::Before => {
+                let before = self.before.back().ok_or("nothing was changed")?.clone();
+                let title = format!("{} before", self.title);
+                let (source, execution) = (Arc::clone(&self.source), self.execution.clone());
+                self.other = Some(Box::new(Self::with_shared(title, before, source, execution)));
+                compare::compare(self)
+            }
+            Request::Single => {
+                self.other = None;
+                let mut marks = std::mem::take(&mut self.marks);
+                marks.changes.clear();
+                self.marked(marks);
+                Ok(Value::Null)
+            }
+            Request::Counterpart { level, item, from } => Ok(compare::counterpart(self, (level, item), from)),
+            Request::Repair => self.change(|_, model| Ok(edits::repair(model))),
+            Request::Simplify { prove } => {
+                self.change(|session, model| edits::simplify(session, model, prove))
+            }
+            Request::Convert { version } => {
+                self.change(|session, model| versions::convert(session, model, version))
+            }
+            Request::Extract { level, item } => {
+                self.change(|session, model| edits::extract(session, model, level, item))
+            }
             Request::Undo => {
-                let model = self.before.pop_back().ok_or("nothing was changed")?;
-                self.model = model;
+                self.model = self.before.pop_back().ok_or("nothing was changed")?;
                 self.look_again();
                 Ok(json!({ "summary": format!("{} nodes", self.model.node_count()), "edits": [] }))
             }
@@ -167,10 +218,13 @@ impl Session {
     }
 
     /// Changes a copy of the model, and keeps the old one for undoing.
-    fn change(&mut self, apply: fn(&Self, &mut Model) -> Result<Change, String>) -> Result<Value, String> {
+    fn change(
+        &mut self,
+        apply: impl FnOnce(&Self, &mut Model) -> Result<Change, String>,
+    ) -> Result<Value, String> {
         let mut model = self.model.clone();
-        let (summary, edits) = apply(self, &mut model)?;
-        if !edits.is_empty() {
+        let change = apply(self, &mut model)?;
+        if !change.edits.is_empty() {
             let before = std::mem::replace(&mut self.model, model);
             self.before.push_back(before);
             if self.before.len() > MOST_UNDO {
@@ -178,13 +232,20 @@ impl Session {
             }
             self.look_again();
         }
-        Ok(json!({ "summary": summary, "edits": edits }))
+        Ok(change.json())
+    }
+
+    /// Replaces the marks of the picture.
+    pub(crate) fn marked(&mut self, marks: Marks) {
+        self.summary = self.scene.summary(&marks);
+        self.marks = marks;
     }
 
     fn look_again(&mut self) {
         let (inference, scene, marks) = look(&self.model, &*self.source, &self.registry, &self.execution);
         self.summary = scene.summary(&marks);
         (self.inference, self.scene, self.marks) = (inference, scene, marks);
+        (self.values, self.pairs) = (None, Pairs::default());
     }
 }
 

@@ -66,6 +66,7 @@ fn changes_can_be_undone() {
     let mut session = session();
     let done = ok(&mut session, &json!({ "call": "simplify" }));
     assert!(!done["edits"].as_array().unwrap().is_empty(), "{done}");
+    assert_eq!(done["edits"][0]["nodes"], "Identity /a/id");
     assert_eq!(session.model().node_count(), 2);
     assert_eq!(ok(&mut session, &json!({ "call": "overview" }))["undo"], 1);
     let saved = session.save().unwrap();
@@ -124,5 +125,151 @@ fn requests_and_files_that_are_not_valid_are_refused() {
     }
     for (name, bytes) in [("m.onnxtxt", "nonsense"), ("m.onnx", "<html>"), ("m.onnx", "\u{0}\u{1}\u{2}")] {
         assert!(Session::open(name, bytes.into(), Execution::default()).is_err(), "{bytes:?}");
+    }
+}
+
+#[test]
+fn edits_have_proofs() {
+    let mut session = session();
+    let done = ok(&mut session, &json!({ "call": "simplify", "prove": true }));
+    let proof = done["edits"][0]["proof"].as_str().unwrap();
+    assert!(proof.contains("proved by") || proof.contains("tested in"), "{done}");
+}
+
+#[test]
+fn the_text_has_the_place_of_each_node() {
+    let mut session = session();
+    let whole = ok(&mut session, &json!({ "call": "text", "level": 0, "item": -1 }));
+    let lines: Vec<&str> = whole["text"].as_str().unwrap().lines().collect();
+    let places = whole["places"].as_array().unwrap();
+    assert_eq!(places.len(), 3, "{whole}");
+    for (place, op) in places.iter().zip(["MatMul", "Identity", "Relu"]) {
+        let line = usize::try_from(place[0].as_u64().unwrap()).unwrap();
+        assert!(lines[line].contains(op), "{whole}");
+    }
+}
+
+#[test]
+fn weights_have_statistics() {
+    let mut session = session();
+    let found = ok(&mut session, &json!({ "call": "search", "text": "MatMul()" }));
+    let (level, item) = (&found["hits"][0]["level"], &found["hits"][0]["item"]);
+    let details = ok(&mut session, &json!({ "call": "details", "level": level, "item": item }));
+    assert_eq!(details["weights"], json!([{ "input": 1, "name": "w", "type": "4×4" }]));
+    assert!(details["documentation"]["address"].as_str().unwrap().ends_with("/onnx__MatMul.html"));
+    let weight =
+        ok(&mut session, &json!({ "call": "weight", "level": level, "item": item, "input": 1 }));
+    assert_eq!(weight["rows"][0], json!(["elements", "16"]));
+    assert_eq!(weight["rows"][3], json!(["greatest", "1"]));
+    assert_eq!(weight["histogram"].as_array().unwrap().len(), 16);
+    let request = json!({ "call": "weight", "level": level, "item": item, "input": 0 }).to_string();
+    assert!(error(&mut session, &request).contains("not a weight"));
+}
+
+#[test]
+fn paths_are_between_boxes() {
+    let mut session = session();
+    let place = |session: &mut Session, op: &str| {
+        let found = ok(session, &json!({ "call": "search", "text": op }));
+        json!([found["hits"][0]["level"], found["hits"][0]["item"]])
+    };
+    let (first, last) = (place(&mut session, "MatMul()"), place(&mut session, "Relu()"));
+    for (from, to) in [(&first, &last), (&last, &first)] {
+        let found = ok(&mut session, &json!({ "call": "path", "from": from, "to": to }));
+        assert_eq!(found["count"], 2, "the nodes that lead from one to the other: {found}");
+    }
+}
+
+#[test]
+fn runs_have_values_and_the_node_that_fails() {
+    let mut session = session();
+    let run = ok(&mut session, &json!({ "call": "run", "sizes": "N=3" }));
+    assert_eq!(run["sizes"], json!([["N", 3]]));
+    assert_eq!(run["values"], 4);
+    assert_eq!(run["rows"][0]["name"], "x");
+    assert_eq!(run["rows"][3]["type"], "float[3,4]");
+    let labels = ok(&mut session, &json!({ "call": "labels", "level": 0 }));
+    assert!(labels.as_array().unwrap().iter().any(|label| label.as_str().is_some_and(|label| label.starts_with("3×4 "))));
+    assert!(error(&mut session, r#"{"call": "run", "sizes": "M=3"}"#).contains('M'));
+    let text = r#"<ir_version: 10, opset_import: ["": 21]>
+        g (float[2, 3] x) => (float[a, b] y) <int64[2] s = {4, 2}> { a = Relu (x)  ["bad"] y = Reshape (a, s) }"#;
+    let mut session = Session::open("m.onnxtxt", text.into(), Execution::default()).unwrap();
+    let run = ok(&mut session, &json!({ "call": "run" }));
+    assert_eq!(run["failure"]["node"], "Reshape  bad", "{run}");
+    assert!(run["failure"]["level"].is_number());
+}
+
+#[test]
+fn versions_have_ends_and_conversions() {
+    let mut session = session();
+    let found = ok(&mut session, &json!({ "call": "versions" }));
+    assert_eq!(found["current"], 21);
+    let oldest = found["oldest"]["version"].as_i64().unwrap();
+    assert!(oldest < 13, "{found}");
+    let done = ok(&mut session, &json!({ "call": "convert", "version": 13 }));
+    assert!(done["summary"].as_str().unwrap().starts_with("operator set 21 → 13"), "{done}");
+    assert_eq!(ok(&mut session, &json!({ "call": "versions" }))["current"], 13);
+    ok(&mut session, &json!({ "call": "undo" }));
+    assert_eq!(ok(&mut session, &json!({ "call": "versions" }))["current"], 21);
+    assert!(!error(&mut session, r#"{"call": "convert", "version": 1000}"#).is_empty());
+}
+
+#[test]
+fn two_models_are_compared() {
+    let mut session = session();
+    assert!(error(&mut session, r#"{"call": "compare"}"#).contains("no other model"));
+    assert!(error(&mut session, r#"{"call": "overview", "side": 1}"#).contains("no other model"));
+    let older = Session::open("old.onnxtxt", TEXT.replace("Relu (b)", "Abs (b)").into(), Execution::default());
+    session.compare_with(older.unwrap());
+    assert_eq!(ok(&mut session, &json!({ "call": "overview" }))["other"], "old.onnxtxt");
+    let found = ok(&mut session, &json!({ "call": "compare" }));
+    assert_eq!(found["titles"], json!(["old.onnxtxt", "m.onnxtxt"]));
+    assert!(found["same"].as_u64().unwrap() >= 2, "{found}");
+    let level = ok(&mut session, &json!({ "call": "level", "id": 0 }));
+    assert!(level["items"][1]["d"].is_string() && level["items"][0]["d"].is_null(), "{level}");
+    let level = ok(&mut session, &json!({ "call": "level", "id": 0, "side": 1 }));
+    assert_eq!(level["items"][1]["t"], "Abs");
+    let same = ok(&mut session, &json!({ "call": "counterpart", "level": 0, "item": 0, "from": 0 }));
+    assert_eq!(same["path"], json!([0]));
+    let input = ok(&mut session, &json!({ "call": "counterpart", "level": 0, "item": 2, "from": 1 }));
+    assert_eq!(input["path"], json!([2]));
+    assert!(error(&mut session, r#"{"call": "simplify", "side": 1}"#).contains("only the newer model"));
+    ok(&mut session, &json!({ "call": "single" }));
+    assert!(ok(&mut session, &json!({ "call": "overview" }))["other"].is_null());
+}
+
+#[test]
+fn a_change_is_compared_with_the_model_before_it() {
+    let mut session = session();
+    assert_eq!(error(&mut session, r#"{"call": "before"}"#), "nothing was changed");
+    ok(&mut session, &json!({ "call": "simplify" }));
+    let found = ok(&mut session, &json!({ "call": "before" }));
+    assert_eq!(found["changes"][0]["kind"], "removed", "{found}");
+}
+
+#[test]
+fn a_box_becomes_the_model() {
+    let mut session = session();
+    let done = ok(&mut session, &json!({ "call": "extract", "level": 0, "item": 0 }));
+    assert_eq!(done["summary"], "2 nodes with 1 inputs and 1 outputs are the model");
+    assert!(error(&mut session, r#"{"call": "extract", "level": 9, "item": 0}"#).contains("no nodes"));
+}
+
+#[test]
+fn pictures_are_svg() {
+    let mut session = session();
+    let found = ok(&mut session, &json!({ "call": "picture", "open": [[0]], "color": "cost" }));
+    let svg = found["svg"].as_str().unwrap();
+    assert!(svg.starts_with("<svg ") && svg.contains("MatMul"), "{svg}");
+}
+
+#[test]
+fn other_forms_of_a_model_are_read() {
+    let bytes = session().save().unwrap();
+    let json = onnx_formats::to_json(&bytes).unwrap().text;
+    let text = onnx_formats::to_text(&bytes).unwrap().text;
+    for (name, contents) in [("m.json", &json), ("m.textproto", &text), ("m", &json), ("m.onnx", &text)] {
+        let session = Session::open(name, contents.clone().into(), Execution::default());
+        assert_eq!(session.unwrap().model().node_count(), 3, "{name}");
     }
 }

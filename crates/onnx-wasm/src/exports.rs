@@ -1,7 +1,7 @@
 //! The functions that a page calls. A state is an address that only these functions interpret.
 #![allow(unsafe_code, reason = "addresses come from the page, which got them from here")]
 
-use crate::State;
+use crate::{State, host};
 
 /// Makes a state, which lives as long as the instance of the module.
 #[unsafe(no_mangle)]
@@ -29,7 +29,20 @@ pub unsafe extern "C" fn onnx_input(state: *mut State, bytes: usize) -> *mut u8 
 pub unsafe extern "C" fn onnx_open(state: *mut State, name_bytes: usize) -> usize {
     // SAFETY: as above.
     let state = unsafe { &mut *state };
-    state.open(name_bytes);
+    state.open(name_bytes, host::source(0));
+    state.answer().len()
+}
+
+/// Opens the file that the input contains after a name as the older model of a comparison, and returns the length of the answer.
+///
+/// # Safety
+///
+/// See [`onnx_input`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn onnx_compare(state: *mut State, name_bytes: usize) -> usize {
+    // SAFETY: as above.
+    let state = unsafe { &mut *state };
+    state.compare(name_bytes, host::source(1));
     state.answer().len()
 }
 

@@ -1,18 +1,20 @@
-//! The session of a page as WebAssembly: six functions over memory that the page fills and reads.
+//! The session of a page as WebAssembly: functions over memory that the page fills and reads.
 //!
 //! The page and the library exchange bytes only: a file, requests and answers in JSON (see [`onnx_page::Session::call`]), and
-//! the model that is saved. So no generated glue is needed, and the module imports nothing: it cannot read files, reach a
-//! network or write to a console.
+//! the model that is saved. So no generated glue is needed. The module imports two functions, which read the external
+//! data of a model from the files that the user gave ([`host`]); it cannot reach a network or write to a console.
 //!
 //! A page calls [`exports`] so: `onnx_new` makes a state; `onnx_input` makes room for bytes, which the page writes;
-//! `onnx_open`, `onnx_call` and `onnx_save` read them and keep an answer, whose address and length `onnx_answer` and their
+//! `onnx_open`, `onnx_compare`, `onnx_call` and `onnx_save` read them and keep an answer, whose address and length `onnx_answer` and their
 //! result say. `web/src/library.ts` is the other side.
 #![deny(unsafe_code)]
 
 pub mod exports;
+pub mod host;
 
 use onnx_page::Session;
 use onnx_types::Execution;
+use onnx_types::tensor::DataSource;
 
 /// A session, what the page wrote, and what it will read.
 #[derive(Debug, Default)]
@@ -37,20 +39,37 @@ impl State {
     }
 
     /// Opens a file: the input is its name, which has `name_bytes` bytes, and its contents. The answer is `{"ok":null}` or has an error.
-    pub fn open(&mut self, name_bytes: usize) {
-        let mut input = std::mem::take(&mut self.input);
-        let contents = input.split_off(name_bytes.min(input.len()));
-        let name = String::from_utf8_lossy(&input).into_owned();
+    pub fn open(&mut self, name_bytes: usize, source: Box<dyn DataSource>) {
         // The old model is dropped first, so that the memory of two is never needed.
         self.session = None;
-        let opened = Session::open(&name, contents.into(), Execution::default());
-        self.answer = match opened {
+        self.answer = match self.given(name_bytes, source) {
             Ok(session) => {
                 self.session = Some(session);
                 br#"{"ok":null}"#.to_vec()
             }
             Err(message) => error(&message),
         };
+    }
+
+    /// Opens an older model, with which the open one is compared; as [`open`](Self::open).
+    pub fn compare(&mut self, name_bytes: usize, source: Box<dyn DataSource>) {
+        let older = self.given(name_bytes, source);
+        self.answer = match (older, &mut self.session) {
+            (Ok(older), Some(session)) => {
+                session.compare_with(older);
+                br#"{"ok":null}"#.to_vec()
+            }
+            (Ok(_), None) => error("no model is open"),
+            (Err(message), _) => error(&message),
+        };
+    }
+
+    /// The model that the input is: its name, and its contents.
+    fn given(&mut self, name_bytes: usize, source: Box<dyn DataSource>) -> Result<Session, String> {
+        let mut input = std::mem::take(&mut self.input);
+        let contents = input.split_off(name_bytes.min(input.len()));
+        let name = String::from_utf8_lossy(&input).into_owned();
+        Session::open_with(&name, contents.into(), source, Execution::default())
     }
 
     /// Answers the request that is the input.
@@ -88,6 +107,8 @@ fn error(message: &str) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use onnx_types::tensor::NoData;
+
     use super::*;
 
     fn given(state: &mut State, bytes: &[u8]) {
@@ -103,11 +124,17 @@ mod tests {
         assert!(!state.save());
         let text = r#"m.onnxtxt<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { y = Relu (x) }"#;
         given(&mut state, text.as_bytes());
-        state.open(9);
+        state.open(9, Box::new(NoData));
         assert_eq!(state.answer(), br#"{"ok":null}"#);
         given(&mut state, br#"{"call":"search","text":"Relu()"}"#);
         state.call();
         assert!(state.answer().starts_with(br#"{"ok":{"count":1"#));
+        given(&mut state, text.replace("Relu", "Abs").as_bytes());
+        state.compare(9, Box::new(NoData));
+        assert_eq!(state.answer(), br#"{"ok":null}"#);
+        given(&mut state, br#"{"call":"compare"}"#);
+        state.call();
+        assert!(String::from_utf8_lossy(state.answer()).contains(r#""element":"node""#));
         given(&mut state, b"\xff");
         state.call();
         assert!(state.answer().starts_with(br#"{"error":"#));
@@ -119,7 +146,7 @@ mod tests {
         let mut state = State::default();
         for (input, name) in [("m.onnxtxt\"\n", 9), ("", 0), ("m", 99)] {
             given(&mut state, input.as_bytes());
-            state.open(name);
+            state.open(name, Box::new(NoData));
             let answer = String::from_utf8(state.answer().to_vec()).unwrap();
             assert!(answer.starts_with(r#"{"error":""#) && answer.ends_with(r#""}"#), "{answer}");
         }

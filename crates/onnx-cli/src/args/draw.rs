@@ -18,7 +18,8 @@ Examples:
   onnx draw model.onnx -o model.svg --depth 2
   onnx draw model.onnx -o part.svg --at 'near(logits, 3)'
   onnx draw model.onnx -o model.svg --color-by cost
-  onnx draw model.onnx -o model.svg --color-by findings";
+  onnx draw model.onnx -o model.svg --color-by findings
+  onnx draw new.onnx -o changes.svg --against old.onnx";
 
 /// Arguments of `onnx draw`.
 #[derive(Debug, Args)]
@@ -39,6 +40,9 @@ pub(crate) struct DrawArgs {
     /// Meaning of colors.
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = ColorBy::Type)]
     pub(crate) color_by: ColorBy,
+    /// An older model: nodes that it does not have, or has with other attributes or operands, are colored.
+    #[arg(long, value_name = "OLD", value_hint = ValueHint::FilePath, conflicts_with = "color_by")]
+    pub(crate) against: Option<PathBuf>,
     /// Draw what could be decoded of a file with errors; the exit status remains 1.
     #[arg(long)]
     pub(crate) keep_going: bool,

@@ -13,6 +13,7 @@ downloads a copy. The command ends when the page is closed, or with Ctrl-C.
 
 Examples:
   onnx view model.onnx
+  onnx view old.onnx new.onnx                  side by side, with what differs
   onnx view model.onnx --no-browser            prints the address only
   onnx view model.onnx --port 8080 --no-browser";
 
@@ -23,6 +24,9 @@ pub(crate) struct ViewArgs {
     /// The model; `-` is standard input.
     #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
     pub(crate) input_file: PathBuf,
+    /// A newer model, which is compared with it.
+    #[arg(value_name = "NEW", value_hint = ValueHint::FilePath)]
+    pub(crate) newer_file: Option<PathBuf>,
     /// The port; without this, a free one.
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub(crate) port: u16,

@@ -5,6 +5,7 @@ mod http;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io::Write as _;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
@@ -13,7 +14,7 @@ use onnx_page::Session;
 
 use crate::args::ViewArgs;
 use crate::exit::{Failure, Outcome};
-use crate::input::{display_name, load};
+use crate::input::{display_name, is_stdin, load};
 use crate::output::Out;
 use crate::progress::Progress;
 use http::{Request, Response};
@@ -24,17 +25,19 @@ const GRACE: Duration = Duration::from_secs(4);
 const MOST_WAITING: usize = 32;
 
 pub(crate) fn run(args: &ViewArgs, out: &mut Out) -> Result<Outcome, Failure> {
-    let progress = Progress::start("reading", 1);
-    progress.begin(&display_name(&args.input_file));
-    let mut loaded = load(&args.input_file, &args.input)?;
-    progress.aside(|| loaded.report(&args.input.severity, args.keep_going, out))?;
-    let source = loaded.source()?;
-    let execution = loaded.execution.clone();
-    let file = args.input_file.file_name().map(|name| name.to_string_lossy().into_owned());
-    let title = file.unwrap_or_else(|| loaded.name.clone());
-    let session = Session::new(title, loaded.model, Box::new(source), execution.clone());
-    execution.interrupt.check()?;
-    drop(progress);
+    let first = session(&args.input_file, args, out)?;
+    let session = match &args.newer_file {
+        Some(newer) if is_stdin(newer) && is_stdin(&args.input_file) => {
+            return Err(Failure::new("only one model can come from standard input")
+                .help("write the other one to a file: `onnx view FILE -`"));
+        }
+        Some(newer) => {
+            let mut newer = session(newer, args, out)?;
+            newer.compare_with(first);
+            newer
+        }
+        None => first,
+    };
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, args.port)).map_err(|error| {
         Failure::new(format_args!("port {} cannot be used: {error}", args.port))
             .help("leave `--port` away for a free one")
@@ -47,6 +50,21 @@ pub(crate) fn run(args: &ViewArgs, out: &mut Out) -> Result<Outcome, Failure> {
         open_browser(&address, out);
     }
     server.serve(listener, args.stay)
+}
+
+/// A model with what the page shows of it.
+fn session(path: &Path, args: &ViewArgs, out: &mut Out) -> Result<Session, Failure> {
+    let progress = Progress::start("reading", 1);
+    progress.begin(&display_name(path));
+    let mut loaded = load(path, &args.input)?;
+    progress.aside(|| loaded.report(&args.input.severity, args.keep_going, out))?;
+    let source = loaded.source()?;
+    let execution = loaded.execution.clone();
+    let file = path.file_name().map(|name| name.to_string_lossy().into_owned());
+    let title = file.unwrap_or_else(|| loaded.name.clone());
+    let session = Session::new(title, loaded.model, Box::new(source), execution.clone());
+    execution.interrupt.check()?;
+    Ok(session)
 }
 
 /// A session with its address.

@@ -177,7 +177,15 @@ pub(crate) const SMALL_FONT: f64 = 10.5;
 pub(crate) type PortPlace<'a> = dyn Fn(usize, (&Edge, bool)) -> Option<f64> + 'a;
 
 /// Width up to which a box becomes wider for the labels of its edges.
-const WIDEST_FOR_LABELS: f64 = 420.0;
+const WIDEST_FOR_LABELS: f64 = 560.0;
+/// Space between labels, and at both ends of them.
+const LABEL_GAP: f64 = 10.0;
+const LABEL_ENDS: f64 = 12.0;
+
+/// The width of a label, if so many are side by side.
+pub(crate) fn label_room(count: usize) -> f64 {
+    (WIDEST_FOR_LABELS - LABEL_ENDS) / count.max(1) as f64 - LABEL_GAP
+}
 
 impl Scene {
     /// Builds the scene of a model, in time linear in the model and the depth of its scopes.
@@ -238,8 +246,8 @@ impl Scene {
         let lines = item.lines.iter().map(|line| text_width(line, SMALL_FONT));
         let marker = if item.inside.is_some() { 18.0 } else { 0.0 };
         let text = lines.fold(text_width(&item.title, TITLE_FONT) + marker, f64::max);
-        let gap = labels.iter().copied().fold(0.0, f64::max) + 10.0;
-        let needed = (gap * labels.len() as f64 + 12.0).min(WIDEST_FOR_LABELS);
+        let gap = labels.iter().copied().fold(0.0, f64::max) + LABEL_GAP;
+        let needed = (gap * labels.len() as f64 + LABEL_ENDS).min(WIDEST_FOR_LABELS);
         let width = (text + 22.0).max(52.0).max(if labels.is_empty() { 0.0 } else { needed }).ceil();
         let lines = item.lines.len() as f64;
         (Size { width, height: TITLE + lines * LINE + if lines > 0.0 { 5.0 } else { 2.0 } }, gap)

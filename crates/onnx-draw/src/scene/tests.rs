@@ -5,7 +5,7 @@ use onnx_shape_infer::{InferOptions, infer};
 use onnx_text::{ParseOptions, parse_model};
 
 use super::*;
-use crate::{HtmlOptions, Marks, Open, PictureStyle, html, level_json, svg};
+use crate::{Coloring, Difference, HtmlOptions, Marks, Open, PictureStyle, html, level_json, svg, text_width};
 
 fn model(body: &str) -> Model {
     let text = format!("<ir_version: 10, opset_import: [\"\": 21]>\n{body}");
@@ -262,4 +262,57 @@ fn a_selection_shows_what_enters_and_leaves_it() {
     let scene = Scene::new(&model, &SceneOptions::default().with_nodes(Some(&nodes)));
     let titles: Vec<&str> = scene.level(0).unwrap().items.iter().map(|item| item.title.as_str()).collect();
     assert_eq!(titles, ["Abs", "Exp", "a", "c"]);
+}
+
+#[test]
+fn labels_side_by_side_do_not_overlap() {
+    let long = "a_very_long_name_of_a_dimension";
+    let model = model(&format!(
+        "g (float[\"{long}_0\", \"{long}_1\", 3, 8] x) => (float[n] a, float[n] b, float[n] c) {{
+          p, q, r = Split <axis = 2, num_outputs = 3> (x)
+          a = Relu (p)
+          b = Relu (q)
+          c = Relu (r)
+        }}"
+    ));
+    let inference = infer(&model, &InferOptions::default());
+    let scene = Scene::new(&model, &SceneOptions::default().with_inference(Some(&inference)));
+    let picture = scene.picture(&Open::new()).unwrap();
+    let mut ends: Vec<(f64, f64, f64)> = picture
+        .lines
+        .iter()
+        .filter_map(|line| line.label.as_ref())
+        .map(|(x, y, text)| (*y, x - text_width(text, SMALL_FONT) / 2.0, x + text_width(text, SMALL_FONT) / 2.0))
+        .collect();
+    ends.sort_by(|a, b| a.partial_cmp(b).unwrap());
+    assert!(ends.len() >= 6, "{ends:?}");
+    for pair in ends.windows(2) {
+        assert!(pair[0].0 < pair[1].0 || pair[0].2 <= pair[1].1, "{pair:?}");
+    }
+}
+
+#[test]
+fn differences_are_colors() {
+    let model = model(
+        "g (float[2] x) => (float[2] y) {
+          [\"/new/Relu\"] a = Relu (x)
+          [\"/new/Abs\"] b = Abs (a)
+          [\"/old/Relu\"] c = Relu (b)
+          [\"/old/Abs\"] y = Abs (c)
+        }",
+    );
+    let nodes: Vec<_> = model.nodes(model.main_graph()).collect();
+    let scene = Scene::new(&model, &SceneOptions::default());
+    let mut marks = Marks::default();
+    marks.changes.insert(nodes[0], Difference::Added);
+    marks.changes.insert(nodes[1], Difference::Added);
+    marks.changes.insert(nodes[2], Difference::Added);
+    let summary = scene.summary(&marks);
+    let of = |index: usize| summary.difference(&scene.level(0).unwrap().items[index]);
+    // All of the first box is new, and a part of the second one.
+    assert_eq!((of(0), of(1)), (Some(Difference::Added), Some(Difference::Changed)));
+    assert!(level_json(&scene, 0, &summary).contains("\"d\":\"added\""));
+    let picture = scene.picture_with(&Open::new(), &marks).unwrap();
+    let text = svg(&picture, &PictureStyle::default().with_coloring(Coloring::Diff));
+    assert!(text.contains(Difference::Added.color()) && text.contains(Difference::Changed.color()));
 }

@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 use onnx_ir::{Def, NodeId, User, ValueId};
 
 use super::{Build, Graph, Task};
-use crate::scene::{Edge, Item, ItemKind};
-use crate::text::{shown, type_text};
+use crate::scene::{Edge, Item, ItemKind, label_room};
+use crate::text::{fitted, shown, type_text};
 
 /// Ports, inputs or outputs of a level that have a box each; more have one together.
 const MOST_PORTS: usize = 40;
@@ -97,10 +97,14 @@ impl<'b, 'm, 'o, 'g> Wires<'b, 'm, 'o, 'g> {
             let is_crowded = kind == ItemKind::Arriving && arriving > MOST_LABELED_PORTS;
             let has_room = begins[edge.from].len() <= MOST_LABELS && !is_crowded;
             if is_first && has_room && kind != ItemKind::Input {
-                edge.label = Some(match edge.values.as_slice() {
+                let label = match edge.values.as_slice() {
                     [value] => type_text(self.build.model, self.build.options.inference, *value),
                     values => format!("{} values", values.len()),
-                });
+                };
+                // Labels side by side are not wider than the box that makes room for them.
+                let count = begins[edge.from].len();
+                let is_alone = count == 1 || kind == ItemKind::Arriving;
+                edge.label = Some(if is_alone { label } else { fitted(label, label_room(count)) });
             }
         }
     }

@@ -1,0 +1,272 @@
+//! Everything about a box.
+
+use onnx_diag::Clean;
+use onnx_draw::{ItemKind, shown, type_text};
+use onnx_eval::{Extremum, Statistics};
+use onnx_ir::{Callee, Model, NodeId, ValueId};
+use onnx_schema::{Formal, Schema, versions};
+use onnx_select::{Element, Selectors};
+use onnx_weights::{Anomaly, Weight, anomalies, weights};
+use serde_json::{Value, json};
+
+use crate::queries::{grouped, limited, line};
+use crate::request::Place;
+use crate::session::Session;
+
+/// Values of an input or output that are listed.
+const MOST_VALUES: usize = 500;
+/// Elements of a weight that are listed.
+const MOST_ELEMENTS: usize = 24;
+
+/// Everything about a box.
+pub(crate) fn details(session: &Session, level: usize, item: usize) -> Result<Value, String> {
+    let found =
+        session.scene.level(level).and_then(|level| level.items.get(item)).ok_or("the box does not exist")?;
+    let model = &session.model;
+    match found.kind {
+        ItemKind::Node(node) => Ok(node_details(session, node)),
+        ItemKind::Group | ItemKind::Graph(_) => {
+            let rows: Vec<[String; 2]> =
+                found.lines.iter().map(|line| ["contents".to_owned(), line.clone()]).collect();
+            Ok(json!({ "title": found.title, "rows": rows, "lists": [] }))
+        }
+        _ => {
+            let values = found.values.iter().take(MOST_VALUES);
+            let rows: Vec<[String; 2]> = values.map(|&value| value_row(session, model, value)).collect();
+            Ok(json!({ "title": found.title, "rows": rows, "lists": [] }))
+        }
+    }
+}
+
+fn value_row(session: &Session, model: &Model, value: ValueId) -> [String; 2] {
+    [shown(model.str(model.value(value).name())), type_text(model, Some(&session.inference), value)]
+}
+
+fn node_details(session: &Session, node: NodeId) -> Value {
+    let model = &session.model;
+    let record = model.node(node);
+    let schema = match model.callee(node, &session.registry) {
+        Callee::Standard(schema) => Some(schema),
+        _ => None,
+    };
+    let domain = model.str(record.domain());
+    let mut rows = vec![
+        ["name".to_owned(), shown(model.str(record.name()))],
+        ["domain".to_owned(), if domain.is_empty() { "ai.onnx".to_owned() } else { shown(domain) }],
+    ];
+    if let Some(schema) = schema {
+        let known: Vec<String> = versions(schema.domain(), schema.op())
+            .iter()
+            .map(|other| other.since_version().to_string())
+            .collect();
+        rows.push(["version".to_owned(), format!("{} of {}", schema.since_version(), known.join(", "))]);
+        rows.push(["signature".to_owned(), signature(schema)]);
+    }
+    let selector = Selectors::new(model).text(Element::Node(node));
+    if let Some(selector) = &selector {
+        rows.push(["selector".to_owned(), Clean(selector).to_string()]);
+    }
+    let cost = session.marks.cost.get(node);
+    if let Some(cost) = cost {
+        rows.push(["operations".to_owned(), format!("{cost}")]);
+    }
+    let formal = |index: usize, is_input: bool| {
+        let formal = schema.and_then(|schema| match is_input {
+            true => schema.input_for(index),
+            false => schema.output_for(index),
+        });
+        formal.map_or_else(|| index.to_string(), |formal| formal.name.to_owned())
+    };
+    let operand = |(index, value): (usize, Option<ValueId>), is_input: bool| match value {
+        Some(value) => {
+            let [name, ty] = value_row(session, model, value);
+            let seen = session.values.as_ref().and_then(|values| values.text(value)).unwrap_or_default();
+            let row = [formal(index, is_input), name, ty, seen];
+            row.into_iter().take_while(|cell| !cell.is_empty()).collect::<Vec<_>>()
+        }
+        None => vec![formal(index, is_input), "absent".to_owned()],
+    };
+    let inputs: Vec<_> = record.inputs().enumerate().map(|pair| operand(pair, true)).collect();
+    let outputs: Vec<_> =
+        record.outputs().iter().copied().enumerate().map(|pair| operand(pair, false)).collect();
+    let mut lists = vec![
+        json!({ "title": "Inputs", "rows": inputs }),
+        json!({ "title": "Outputs", "rows": outputs }),
+        json!({ "title": "Attributes", "rows": attributes(model, node, schema) }),
+    ];
+    let unknown = unknown(session, node);
+    if !unknown.is_empty() {
+        lists.push(json!({ "title": "Why a type is not known", "rows": unknown }));
+    }
+    let metadata: Vec<[String; 2]> = record
+        .metadata()
+        .iter()
+        .map(|entry| [shown(model.str(entry.key())), Clean(&limited(entry.value(), 2_000)).to_string()])
+        .collect();
+    if !metadata.is_empty() {
+        lists.push(json!({ "title": "Metadata", "rows": metadata }));
+    }
+    lists.retain(|list| list["rows"].as_array().is_some_and(|rows| !rows.is_empty()));
+    let weights: Vec<Value> = record
+        .inputs()
+        .enumerate()
+        .filter(|&(_, value)| value.is_some_and(|value| is_weight(model, value)))
+        .map(|(index, value)| {
+            let [name, ty] = value.map_or_else(Default::default, |value| value_row(session, model, value));
+            json!({ "input": index, "name": name, "type": ty })
+        })
+        .collect();
+    let mut answer = json!({
+        "title": shown(model.str(record.op())),
+        "selector": selector,
+        "rows": rows,
+        "lists": lists,
+        "weights": weights,
+    });
+    if let Some(schema) = schema {
+        answer["documentation"] = documentation(schema);
+    }
+    answer
+}
+
+/// How the operator is called: `Y = Conv (X, W, [B])`.
+fn signature(schema: &Schema) -> String {
+    let formal = |formal: &Formal| match (formal.is_optional(), formal.is_variadic()) {
+        (_, true) => format!("{}…", formal.name),
+        (true, _) => format!("[{}]", formal.name),
+        _ => formal.name.to_owned(),
+    };
+    let list = |formals: &[Formal]| formals.iter().map(formal).collect::<Vec<_>>().join(", ");
+    format!("{} = {} ({})", list(schema.outputs()), schema.name(), list(schema.inputs()))
+}
+
+/// The page of the operator in the documentation of ONNX. Nothing is loaded from there unless the user opens it.
+fn documentation(schema: &Schema) -> Value {
+    let name = schema.name();
+    let (domain, page) = match schema.domain_name() {
+        "" | "ai.onnx" => ("ai.onnx", format!("onnx__{name}")),
+        domain => (domain, format!("onnx_{}_{name}", domain.replace('.', ""))),
+    };
+    let text = format!("{domain} {name}, version {}", schema.since_version());
+    json!({ "text": text, "address": format!("https://onnx.ai/onnx/operators/{page}.html") })
+}
+
+/// Whether a value has elements in the model.
+fn is_weight(model: &Model, value: ValueId) -> bool {
+    let record = model.value(value);
+    let constant = || record.producer().is_some_and(|node| model.str(model.node(node).op()) == "Constant");
+    record.initializer().is_some() || constant()
+}
+
+/// The statistics of a weight: the operand of a node at a position.
+pub(crate) fn weight(session: &Session, (level, item): Place, input: usize) -> Result<Value, String> {
+    let model = &session.model;
+    let found = session.scene.level(level).and_then(|level| level.items.get(item));
+    let Some(ItemKind::Node(node)) = found.map(|item| item.kind) else {
+        return Err("the box is not a node".to_owned());
+    };
+    let value = model.node(node).input(input).ok_or("the operand is absent")?;
+    let all = weights(model);
+    let weight = all.iter().find(|weight| weight.value == Some(value)).ok_or("the operand is not a weight")?;
+    statistics(session, weight)
+}
+
+fn statistics(session: &Session, weight: &Weight<'_>) -> Result<Value, String> {
+    let read = Statistics::read(weight.tensor, &*session.source, &session.execution.interrupt);
+    let found = read.map_err(|error| Clean(&error.to_string()).to_string())?;
+    let number = |number: Option<f64>| number.map_or_else(|| "–".to_owned(), text_of);
+    let extremum = |end: Option<Extremum>| number(end.map(Extremum::to_f64));
+    let mut rows = vec![
+        ["elements".to_owned(), grouped(found.elements)],
+        ["bytes".to_owned(), grouped(found.bytes)],
+        ["smallest".to_owned(), extremum(found.min)],
+        ["greatest".to_owned(), extremum(found.max)],
+        ["mean".to_owned(), number(found.mean)],
+        ["standard deviation".to_owned(), number(found.deviation)],
+    ];
+    let counts = [("zeros", found.zeros), ("not a number", found.nans), ("infinite", found.infinities)];
+    for (name, count) in counts.into_iter().filter(|&(_, count)| count > 0) {
+        rows.push([name.to_owned(), grouped(count)]);
+    }
+    let anomalies: Vec<&str> = anomalies(&found).into_iter().map(Anomaly::name).collect();
+    if !anomalies.is_empty() {
+        rows.push(["unusual".to_owned(), anomalies.join(", ")]);
+    }
+    let elements: Vec<String> = weight
+        .tensor
+        .iter_f64(&*session.source)
+        .map(|elements| elements.take(MOST_ELEMENTS).map(text_of).collect())
+        .unwrap_or_default();
+    let histogram = found.histogram.map(|histogram| histogram.counts.to_vec());
+    Ok(json!({ "name": shown(&weight.name), "rows": rows, "histogram": histogram, "elements": elements }))
+}
+
+/// A number with the digits that people read.
+pub(crate) fn text_of(number: f64) -> String {
+    let size = number.abs();
+    if number == 0.0 || !number.is_finite() || (number.fract() == 0.0 && size < 1e7) {
+        return format!("{number}");
+    }
+    if !(1e-3..1e6).contains(&size) {
+        return format!("{number:.3e}");
+    }
+    let digits = if size < 1.0 { 5 } else { 4 };
+    let text = format!("{number:.digits$}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// The attributes of a node, and the defaults of those that are absent.
+fn attributes(model: &Model, node: NodeId, schema: Option<&'static onnx_schema::Schema>) -> Vec<[String; 2]> {
+    let record = model.node(node);
+    let mut rows: Vec<[String; 2]> = record
+        .attributes()
+        .iter()
+        .map(|attribute| {
+            let text = model.show_attribute(attribute).to_string();
+            let value = text.split_once('=').map_or(text.as_str(), |(_, value)| value.trim());
+            [shown(model.str(attribute.name())), Clean(&limited(value, 400)).to_string()]
+        })
+        .collect();
+    for formal in schema.into_iter().flat_map(onnx_schema::Schema::attributes) {
+        if record.attribute(formal.name).is_none()
+            && let Some(default) = formal.default
+        {
+            rows.push([formal.text().to_owned(), format!("{} (default)", default_text(default))]);
+        }
+    }
+    rows
+}
+
+fn default_text(default: onnx_schema::AttrDefault) -> String {
+    use onnx_schema::AttrDefault;
+    match default {
+        AttrDefault::Int(value) => value.to_string(),
+        AttrDefault::Float(value) => value.to_string(),
+        AttrDefault::String(value) => format!("\"{value}\""),
+        AttrDefault::Ints(values) => format!("{values:?}"),
+        AttrDefault::Floats(values) => format!("{values:?}"),
+        AttrDefault::Strings(values) => format!("{values:?}"),
+        _ => "set".to_owned(),
+    }
+}
+
+/// The nodes because of which types of results are not known.
+fn unknown(session: &Session, node: NodeId) -> Vec<[String; 2]> {
+    let model = &session.model;
+    let mut rows = Vec::new();
+    for &value in model.node(node).outputs().iter().flatten() {
+        let Some(gap) = session.inference.gaps(value).into_iter().next() else { continue };
+        let name = shown(model.str(model.value(value).name()));
+        let why = session.inference.why(model, value, gap).and_then(|why| why.node);
+        let text = match why {
+            Some(at) if at == node => {
+                "this node does not say it for what is known of its operands".to_owned()
+            }
+            Some(at) => format!("it is lost at {}", line(session, Element::Node(at))),
+            None => "nothing in the model says it".to_owned(),
+        };
+        rows.push([name, text]);
+    }
+    rows
+}
+

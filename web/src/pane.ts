@@ -1,0 +1,265 @@
+// A model as a picture: which boxes are open, which one is selected, and what a pointer does. A comparison has two.
+
+import { Canvas, type View } from "./canvas";
+import { compose, type Box } from "./compose";
+import { element } from "./dom";
+import type { Coloring, Engine, Level, Overview, Parent, Side } from "./model";
+
+/** Boxes that `Open all` draws at most. */
+const MOST_OPEN = 60_000;
+
+export interface PaneEvents {
+  /** A box was clicked, or the space between boxes: then the path is empty. */
+  select(pane: Pane, path: string, isPath: boolean): void;
+  toggle(pane: Pane, path: string): void;
+  /** The picture was moved by the user. */
+  moved(pane: Pane, before: View): void;
+}
+
+export class Pane {
+  readonly element: HTMLElement;
+  readonly canvas: Canvas;
+  readonly side: Side;
+  readonly title = element("div", { class: "pane-title", hidden: "" });
+  open = new Set<string>();
+  selected = "";
+  /** Whether edges show the values of the last run. */
+  hasValues = false;
+  private readonly engine: Engine;
+  private readonly events: PaneEvents;
+  private levels = new Map<number, Level>();
+  private parents: Parent[] = [];
+
+  constructor(engine: Engine, side: Side, events: PaneEvents) {
+    this.engine = engine;
+    this.side = side;
+    this.events = events;
+    const label = side === 0 ? "Picture of the model; the tree beside it has the same boxes" : "Picture of the older model";
+    const canvas = element("canvas", { id: side === 0 ? "canvas" : "canvas-older", tabindex: "0", role: "img", "aria-label": label });
+    this.canvas = new Canvas(canvas);
+    this.element = element("div", { class: "pane" }, this.title, canvas);
+    this.listen(canvas);
+  }
+
+  private listen(canvas: HTMLCanvasElement): void {
+    let drag: { x: number; y: number; moved: number } | undefined;
+    const pointers = new Map<number, PointerEvent>();
+    const moved = (before: View): void => this.events.moved(this, before);
+    canvas.addEventListener("pointerdown", (event) => {
+      canvas.setPointerCapture(event.pointerId);
+      pointers.set(event.pointerId, event);
+      drag = { x: event.offsetX, y: event.offsetY, moved: 0 };
+    });
+    canvas.addEventListener("pointermove", (event) => {
+      if (!drag || !pointers.has(event.pointerId)) return;
+      const before = { ...this.canvas.view };
+      if (pointers.size === 2) {
+        const width = distance([...pointers.values()]);
+        pointers.set(event.pointerId, event);
+        const after = distance([...pointers.values()]);
+        if (width > 0) this.canvas.zoom(after / width, event.offsetX, event.offsetY);
+        drag.moved += 10;
+      } else {
+        pointers.set(event.pointerId, event);
+        const [dx, dy] = [event.offsetX - drag.x, event.offsetY - drag.y];
+        drag = { x: event.offsetX, y: event.offsetY, moved: drag.moved + Math.abs(dx) + Math.abs(dy) };
+        this.canvas.view = { ...before, x: before.x + dx, y: before.y + dy };
+        this.canvas.draw();
+      }
+      moved(before);
+    });
+    const end = (event: PointerEvent): void => {
+      pointers.delete(event.pointerId);
+      if (drag && drag.moved < 4 && event.type === "pointerup") this.click(event);
+      if (pointers.size === 0) drag = undefined;
+    };
+    canvas.addEventListener("pointerup", end);
+    canvas.addEventListener("pointercancel", end);
+    canvas.addEventListener("dblclick", (event) => {
+      const box = this.canvas.at(event.offsetX, event.offsetY);
+      if (box) this.events.toggle(this, box.path);
+    });
+    canvas.addEventListener(
+      "wheel",
+      (event) => {
+        event.preventDefault();
+        const before = { ...this.canvas.view };
+        if (event.ctrlKey || !event.shiftKey) {
+          this.canvas.zoom(Math.exp(-event.deltaY / 400), event.offsetX, event.offsetY);
+        } else {
+          this.canvas.view.x -= event.deltaY;
+          this.canvas.draw();
+        }
+        moved(before);
+      },
+      { passive: false },
+    );
+  }
+
+  private click(event: PointerEvent): void {
+    const { view } = this.canvas;
+    const box = this.canvas.at(event.offsetX, event.offsetY);
+    if (!box) {
+      this.events.select(this, "", false);
+      return;
+    }
+    // The mark before the title of a box opens it.
+    const x = (event.offsetX - view.x) / view.scale - box.x;
+    const y = (event.offsetY - view.y) / view.scale - box.y;
+    if (box.item.in !== undefined && x < 24 && y < 24) this.events.toggle(this, box.path);
+    else this.events.select(this, box.path, event.shiftKey);
+  }
+
+  /** Takes the places of the levels of a model that is new or was changed. */
+  begin(overview: Overview): void {
+    this.parents = overview.parents;
+    this.levels.clear();
+    this.hasValues = false;
+    this.canvas.marked.clear();
+  }
+
+  box(path: string): Box | undefined {
+    return this.canvas.picture.boxes.find((box) => box.path === path);
+  }
+
+  /** The path of a box of a level, where it is first shown. */
+  pathOf(level: number, item: number): string {
+    const path = [item];
+    for (let parent = this.parents[level]; parent; parent = this.parents[parent[0]]) path.unshift(parent[1]);
+    return path.join("/");
+  }
+
+  /** Loads the levels of a box and those around it. */
+  async load(path: string): Promise<void> {
+    await this.level(0);
+    let level = 0;
+    for (const index of path.split("/")) {
+      const inside = this.levels.get(level)?.items[Number(index)]?.in;
+      if (inside === undefined) return;
+      await this.level(inside);
+      level = inside;
+    }
+  }
+
+  async level(id: number): Promise<void> {
+    if (this.levels.has(id)) return;
+    const level = await this.engine.level(id, this.side);
+    if (this.hasValues && this.engine.labels) {
+      for (const [index, label] of (await this.engine.labels(id)).entries()) {
+        const edge = level.edges[index];
+        if (edge && label !== null) edge.label = label;
+      }
+    }
+    this.levels.set(id, level);
+  }
+
+  render(): void {
+    this.canvas.selected = this.selected;
+    this.canvas.show(compose(0, this.levels, this.open));
+  }
+
+  /** Levels again, with the same boxes open, after marks or the model changed. */
+  async reload(): Promise<void> {
+    this.levels.clear();
+    await this.level(0);
+    for (const path of [...this.open].sort((a, b) => a.length - b.length)) await this.load(path);
+    this.render();
+  }
+
+  /** Opens or closes a box, which stays where it is on the screen. Returns `false` if it cannot be opened. */
+  async toggle(path: string): Promise<boolean> {
+    const before = this.box(path);
+    if (!before || before.item.in === undefined) return false;
+    if (this.open.has(path)) this.open.delete(path);
+    else {
+      await this.level(before.item.in);
+      this.open.add(path);
+    }
+    this.render();
+    const after = this.box(path);
+    if (after) {
+      const { view } = this.canvas;
+      const middle = before.x + before.w / 2 - (after.x + after.w / 2);
+      this.canvas.view = { ...view, x: view.x + middle * view.scale, y: view.y + (before.y - after.y) * view.scale };
+    }
+    return true;
+  }
+
+  async openAll(): Promise<void> {
+    await this.level(0);
+    const queue: [number, string][] = [[0, ""]];
+    let count = 0;
+    for (let at = 0; at < queue.length && count < MOST_OPEN; at += 1) {
+      const [id, path] = queue[at] as [number, string];
+      for (const [index, item] of (this.levels.get(id)?.items ?? []).entries()) {
+        count += 1;
+        if (item.in === undefined || path.split("/").length > 40) continue;
+        await this.level(item.in);
+        const own = path ? `${path}/${index}` : String(index);
+        this.open.add(own);
+        queue.push([item.in, own]);
+      }
+    }
+    this.render();
+    this.canvas.fit();
+  }
+
+  closeAll(): void {
+    this.open.clear();
+    this.selected = this.selected.split("/")[0] ?? "";
+    this.render();
+    this.canvas.fit();
+  }
+
+  /** Selects a box; everything around it is opened. */
+  async select(path: string, reveal: boolean): Promise<void> {
+    const parts = path.split("/");
+    const around = parts.slice(1).map((_, index) => parts.slice(0, index + 1).join("/"));
+    this.selected = path;
+    if (around.every((outer) => this.open.has(outer))) {
+      this.canvas.selected = path;
+      this.canvas.draw();
+    } else {
+      await this.load(path);
+      for (const outer of around) this.open.add(outer);
+      this.render();
+    }
+    if (reveal) this.canvas.reveal(path);
+  }
+
+  /** Marks boxes, and the closed boxes around them. */
+  mark(paths: string[]): void {
+    this.canvas.marked = new Set(
+      paths.flatMap((path) => path.split("/").map((_, index, parts) => parts.slice(0, index + 1).join("/"))),
+    );
+    this.canvas.draw();
+  }
+
+  color(coloring: Coloring): void {
+    this.canvas.coloring = coloring;
+    this.canvas.draw();
+  }
+
+  /** The box that a key leads to: a user, a maker, or a neighbor in the same rank. */
+  neighbor(direction: "up" | "down" | "left" | "right"): string | undefined {
+    const { boxes, lines } = this.canvas.picture;
+    if (!this.selected) return boxes[0]?.path;
+    if (direction === "up" || direction === "down") {
+      const isDown = direction === "down";
+      const line = lines.find((line) => (isDown ? line.from : line.to) === this.selected);
+      return line && (isDown ? line.to : line.from);
+    }
+    const box = this.box(this.selected);
+    if (!box) return undefined;
+    const parent = this.selected.slice(0, this.selected.lastIndexOf("/") + 1);
+    const rank = boxes
+      .filter((other) => other.level === box.level && other.item.r === box.item.r && other.path.startsWith(parent))
+      .sort((a, b) => a.x - b.x);
+    return rank[rank.findIndex((other) => other.path === box.path) + (direction === "right" ? 1 : -1)]?.path;
+  }
+}
+
+function distance(events: PointerEvent[]): number {
+  const [a, b] = events;
+  return a && b ? Math.hypot(a.offsetX - b.offsetX, a.offsetY - b.offsetY) : 0;
+}

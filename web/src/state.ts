@@ -1,0 +1,38 @@
+// What the address holds, so that a link shows the same.
+
+export interface State {
+  color: string | null;
+  open: string[];
+  at: string;
+  panel: string | undefined;
+  find: string;
+}
+
+/** Thousands of open boxes do not fit into an address. */
+const MOST_OPEN = 200;
+
+const isPath = (path: string): boolean => /^\d+(\/\d+)*$/.test(path);
+
+export function read(): State {
+  const state = new URLSearchParams(location.hash.slice(1));
+  const at = state.get("at") ?? "";
+  return {
+    color: state.get("color"),
+    open: (state.get("open") ?? "").split(",").filter(isPath),
+    at: isPath(at) ? at : "",
+    panel: state.get("panel") ?? undefined,
+    find: state.get("find") ?? "",
+  };
+}
+
+export function write(state: State, isStep: boolean): void {
+  const parts = [`color=${state.color}`];
+  if (state.open.length > 0 && state.open.length < MOST_OPEN) parts.push(`open=${state.open.join(",")}`);
+  if (state.at) parts.push(`at=${state.at}`);
+  if (state.panel) parts.push(`panel=${state.panel}`);
+  if (state.find) parts.push(`find=${encodeURIComponent(state.find)}`);
+  const hash = `#${parts.join("&")}`;
+  if (hash === location.hash) return;
+  if (isStep) history.pushState(null, "", hash);
+  else history.replaceState(null, "", hash);
+}

@@ -1,0 +1,553 @@
+// Clicks through the page as a static folder: the libraries run as WebAssembly in a worker, and nothing is sent.
+// `node test/site.mjs ONNX SITE [PART] [--bless]`: ONNX is the command, with which results are checked; SITE is the folder
+// that `build.mjs --site` wrote; PART of the names of tests.
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import http from "node:http";
+import { deflateRawSync } from "node:zlib";
+import { accessible, finish, folder, given, here, idle, item, open as openPage, screen, status, test, tree } from "./harness.mjs";
+
+const [onnx, site] = given("usage: node test/site.mjs ONNX SITE [PART] [--bless]", 2);
+const TYPES = { html: "text/html", js: "text/javascript", css: "text/css", wasm: "application/wasm" };
+const served = http.createServer((request, response) => {
+  const name = request.url === "/" ? "index.html" : request.url.slice(1).split("?")[0];
+  try {
+    response.setHeader("content-type", TYPES[name.split(".").pop()] ?? "text/plain");
+    response.end(readFileSync(`${site}/${name}`));
+  } catch {
+    response.statusCode = 404;
+    response.end();
+  }
+});
+await new Promise((resolve) => served.listen(0, "127.0.0.1", resolve));
+const address = `http://127.0.0.1:${served.address().port}/`;
+
+const model = (name) => here(`models/${name}.onnxtxt`);
+const encoder = readFileSync(model("encoder"), "utf8");
+/** Writes a model, and returns its path. */
+function made(name, text) {
+  writeFileSync(`${folder}/${name}`, text);
+  return `${folder}/${name}`;
+}
+
+/** The page with files, after which there is no network. */
+async function begin(files, options = {}) {
+  const opened = await openPage(address, options, "#drop");
+  const { page } = opened;
+  await page.waitForLoadState("networkidle");
+  await page.context().setOffline(true);
+  if (files !== undefined) {
+    await page.setInputFiles("#file", files);
+    await page.waitForSelector("body[data-ready], #message.error", { timeout: 120_000 });
+  }
+  return opened;
+}
+
+/** Clicks a tab, and waits for its contents. */
+async function panel(page, name) {
+  await page.click(`#panel-${name}`);
+  await idle(page);
+}
+
+async function search(page, text) {
+  await page.fill("#search", text);
+  await page.keyboard.press("Enter");
+  await idle(page);
+}
+
+/** Saves the model, and returns its path. */
+async function saved(page, name) {
+  const [download] = await Promise.all([page.waitForEvent("download"), page.click("#save")]);
+  await download.saveAs(`${folder}/${name}`);
+  return `${folder}/${name}`;
+}
+
+await test("a file is dropped, and no request leaves the page", async () => {
+  const { page, requests, errors, close } = await begin();
+  await screen(page, "site-start");
+  await accessible(page, "start");
+  await page.evaluate((text) => {
+    const transfer = new DataTransfer();
+    transfer.items.add(new File([text], "encoder.onnxtxt"));
+    document.querySelector("#drop").dispatchEvent(new DragEvent("drop", { dataTransfer: transfer, bubbles: true, cancelable: true }));
+  }, encoder);
+  await page.waitForSelector("body[data-ready]");
+  assert.match(await status(page), /nodes: 47/);
+  assert.equal((await tree(page)).length, 5);
+  await screen(page, "site-first");
+  await accessible(page, "first screen");
+  assert.deepEqual(requests.filter((url) => !url.startsWith(address) && !url.startsWith("data:")), []);
+  assert.deepEqual(errors, []);
+  await close();
+});
+
+await test("files that are not models are refused with the reason", async () => {
+  const { page, close } = await begin(made("picture.onnx", Buffer.from([0x89, 0x50, 0x4e, 0x47, 13, 10, 26, 10, 0, 0])));
+  assert.match(await page.textContent("#message"), /PNG image/);
+  for (const [name, bytes, reason] of [
+    ["empty.onnx", "", /empty/],
+    ["cut.onnx", Buffer.from([0x08, 0x0a, 0x3a, 0x7f, 0x0a]), /./],
+    ["page.onnx", "<!doctype html><title>x</title>", /web page/],
+    ["text.onnxtxt", "nonsense", /./],
+    ["damaged.zip", "PK", /zip archive/],
+  ]) {
+    await page.setInputFiles("#file", made(name, bytes));
+    await idle(page);
+    assert.match(await page.textContent("#message.error"), reason, name);
+  }
+  await close();
+});
+
+await test("other forms of a model, external data, folders and archives", async () => {
+  const weights = Array.from({ length: 1024 }, (_, index) => index).join(", ");
+  const text = `<ir_version: 10, opset_import: ["": 21]> g (float[N, 32] x) => (float[N, 32] y) <float[32, 32] w = {${weights}}> { y = MatMul (x, w) }`;
+  const source = made("linear.onnxtxt", text);
+  mkdirSync(`${folder}/external/inner`, { recursive: true });
+  const convert = (...args) => assert.equal(spawnSync(onnx, ["convert", source, "-o", ...args]).status, 0, args.join(" "));
+  convert(`${folder}/linear.json`);
+  convert(`${folder}/linear.textproto`);
+  convert(`${folder}/external/linear.onnx`, "--weights", "external=linear.data");
+  const statistics = async (page) => {
+    await search(page, "MatMul()");
+    await page.click("#panel .statistics");
+    await page.waitForSelector("#panel .weight :is(table, .warning)");
+    return page.textContent("#panel .weight");
+  };
+  const zip = (entries) => {
+    const [local, central] = [[], []];
+    let offset = 0;
+    for (const [name, contents] of entries) {
+      const packed = deflateRawSync(contents);
+      const head = Buffer.alloc(30);
+      head.writeUInt32LE(0x04034b50, 0);
+      head.writeUInt16LE(8, 8);
+      head.writeUInt32LE(packed.length, 18);
+      head.writeUInt32LE(contents.length, 22);
+      head.writeUInt16LE(name.length, 26);
+      local.push(head, Buffer.from(name), packed);
+      const entry = Buffer.alloc(46);
+      entry.writeUInt32LE(0x02014b50, 0);
+      entry.writeUInt16LE(8, 10);
+      entry.writeUInt32LE(packed.length, 20);
+      entry.writeUInt32LE(contents.length, 24);
+      entry.writeUInt16LE(name.length, 28);
+      entry.writeUInt32LE(offset, 42);
+      central.push(entry, Buffer.from(name));
+      offset += 30 + name.length + packed.length;
+    }
+    const size = central.reduce((sum, part) => sum + part.length, 0);
+    const end = Buffer.alloc(22);
+    end.writeUInt32LE(0x06054b50, 0);
+    end.writeUInt16LE(entries.length, 10);
+    end.writeUInt32LE(size, 12);
+    end.writeUInt32LE(offset, 16);
+    return Buffer.concat([...local, ...central, end]);
+  };
+  const files = ["linear.onnx", "linear.data"].map((name) => `${folder}/external/${name}`);
+  const archive = made("linear.zip", zip(files.map((path) => [`m/${path.split("/").pop()}`, readFileSync(path)])));
+  for (const given of [source, `${folder}/linear.json`, `${folder}/linear.textproto`, files, archive]) {
+    const { page, errors, close } = await begin(given);
+    assert.match(await statistics(page), /greatest1023/, String(given));
+    assert.deepEqual(errors, [], String(given));
+    await close();
+  }
+  // Without its data the model is shown, and what is missing is said.
+  const alone = await begin(files[0]);
+  assert.match(await statistics(alone.page), /no such file/);
+  await alone.close();
+  const { page, close } = await begin();
+  await page.setInputFiles("#folder", `${folder}/external`);
+  await page.waitForSelector("body[data-ready]");
+  assert.match(await statistics(page), /greatest1023/);
+  await close();
+});
+
+await test("details have operands, defaults, the definition, weights and their histogram", async () => {
+  const { page, errors, close } = await begin(model("encoder"));
+  await search(page, "/encoder/layer.0/attention/query/MatMul");
+  const text = await page.textContent("#panel");
+  assert.match(text, /Y = MatMul \(A, B\)/);
+  assert.match(text, /1, 9, 13/);
+  assert.match(text, /batch×sequence×8/);
+  assert.equal(await page.getAttribute("#panel a", "href"), "https://onnx.ai/onnx/operators/onnx__MatMul.html");
+  await page.click("#panel .statistics");
+  await page.waitForSelector("#panel .histogram");
+  assert.match(await page.textContent("#panel .weight"), /zeros56/);
+  await screen(page, "details");
+  await accessible(page, "details");
+  await search(page, "/encoder/layer.0/attention/scores/Softmax");
+  assert.match(await page.textContent("#panel"), /axis.*-1/);
+  assert.deepEqual(errors, []);
+  await close();
+});
+
+await test("searches take names and selectors, mark and count what they find, and step through it", async () => {
+  const { page, errors, close } = await begin(model("encoder"));
+  await search(page, "Softmax() -> MatMul()");
+  assert.match(await status(page), /match 1 of 4/);
+  assert.equal(await page.textContent("#found"), "1 / 4");
+  await page.click("#next");
+  await idle(page);
+  assert.match(await status(page), /match 2 of 4/);
+  await page.locator("#canvas").focus();
+  await page.keyboard.press("p");
+  await idle(page);
+  await page.keyboard.press("p");
+  await idle(page);
+  assert.match(await status(page), /match 4 of 4/);
+  await search(page, "nothing of this name");
+  assert.match(await status(page), /0 matches/);
+  await search(page, "up(");
+  assert.ok((await status(page)).length > 10);
+  assert.deepEqual(errors, []);
+  await close();
+});
+
+await test("a path between two nodes is marked", async () => {
+  const { page, errors, close } = await begin(model("encoder"));
+  await search(page, "/encoder/layer.0/attention/query/MatMul");
+  await page.click("#path");
+  await search(page, "/encoder/layer.0/Add_1");
+  assert.match(await status(page), /8 nodes between MatMul and Add/);
+  await screen(page, "path");
+  await page.click("#next");
+  await idle(page);
+  assert.match(await status(page), /match 1 of 8/);
+  assert.deepEqual(errors, []);
+  await close();
+});
+
+await test("findings have places, and repairs are applied and undone", async () => {
+  const { page, errors, close } = await begin(model("broken"));
+  assert.ok((await tree(page)).some((label) => label.includes(", error")));
+  await panel(page, "findings");
+  await page.click("#panel .finding .link");
+  await idle(page);
+  assert.equal(await page.locator("[aria-selected=true]").count(), 1);
+  await page.click("#panel .apply");
+  await idle(page);
+  assert.match(await status(page), /1 repair/);
+  assert.ok(!(await tree(page)).some((label) => label.includes(", error")));
+  await page.click("#undo");
+  await idle(page);
+  assert.ok((await tree(page)).some((label) => label.includes(", error")));
+  assert.deepEqual(errors, []);
+  await close();
+});
+
+await test("costs are colors and a table that is sorted", async () => {
+  const { page, errors, close } = await begin(model("encoder"));
+  await panel(page, "cost");
+  assert.equal(await page.inputValue("#coloring"), "cost");
+  await page.fill("#sizes", "batch=2 sequence=16");
+  await page.keyboard.press("Enter");
+  await idle(page);
+  const first = () => page.locator("#panel table").last().locator("tbody tr").first().textContent();
+  assert.match(await first(), /MatMul/);
+  await page.locator("#panel .sort", { hasText: "operations" }).click();
+  assert.match(await first(), /MatMul/);
+  await page.locator("#panel .sort", { hasText: "operations" }).click();
+  assert.ok(!/MatMul/.test(await first()));
+  assert.equal(await page.locator("#panel th[aria-sort=ascending]").count(), 1);
+  await screen(page, "site-cost");
+  await accessible(page, "cost");
+  assert.deepEqual(errors, []);
+  await close();
+});
+
+await test("a run shows values at the edges", async () => {
+  const { page, errors, close } = await begin(model("encoder"));
+  await item(page, "encoder").dblclick();
+  await idle(page);
+  await panel(page, "values");
+  await page.fill("#sizes", "batch=2 sequence=3");
+  await page.click("#run");
+  await idle(page);
+  assert.match(await page.textContent("#panel"), /48 values, batch=2 sequence=3/);
+  assert.match(await page.textContent("#panel"), /float\[2,3,8\]/);
+  await screen(page, "values");
+  await accessible(page, "values");
+  await search(page, "/encoder/layer.0/attention/scores/Softmax");
+  await panel(page, "details");
+  assert.match(await page.textContent("#panel"), /float\[2,3,3\]: [\d.]+ … /);
+  assert.deepEqual(errors, []);
+  await close();
+});
+
+await test("a run that fails leads to the node", async () => {
+  const text = `<ir_version: 10, opset_import: ["": 21]> g (float[2, 3] x) => (float[a, b] y) <int64[2] s = {4, 2}> { ["fine"] a = Relu (x)  ["breaks"] y = Reshape (a, s) }`;
+  const { page, close } = await begin(made("breaks.onnxtxt", text));
+  await panel(page, "values");
+  await page.click("#run");
+  await idle(page);
+  assert.match(await page.textContent("#failure"), /Reshape.*breaks/);
+  await page.click("#failure .link");
+  await idle(page);
+  assert.equal(await page.locator("[aria-selected=true]").textContent(), "Reshape ●");
+  await close();
+});
+
+await test("simplify lists its edits with proofs, shows before and after, is undone and saved", async () => {
+  const { page, errors, close } = await begin(model("encoder"));
+  await panel(page, "simplify");
+  await screen(page, "simplify-before");
+  await page.check("#prove");
+  await page.click("#simplify");
+  await idle(page);
+  assert.match(await status(page), /edits: 47 → \d+ nodes/);
+  assert.match(await page.textContent("#panel"), /proved by|tested in/);
+  await accessible(page, "edits");
+  const path = await saved(page, "simplified.onnx");
+  assert.equal(spawnSync(onnx, ["check", path]).status, 0);
+  const compared = spawnSync(onnx, ["compare", model("encoder"), path]);
+  assert.equal(compared.status, 0, `${compared.stdout}${compared.stderr}`);
+  await page.click("#before");
+  await idle(page);
+  assert.equal(await page.locator(".pane canvas").count(), 2);
+  assert.match(await page.textContent("#summary"), /removed/);
+  await screen(page, "before-after");
+  await accessible(page, "before and after");
+  await page.click("#single");
+  await idle(page);
+  assert.equal(await page.locator(".pane canvas").count(), 1);
+  await page.click("#undo");
+  await idle(page);
+  assert.match(await status(page), /47 nodes/);
+  assert.deepEqual(errors, []);
+  await close();
+});
+
+await test("two files are side by side, with what differs", async () => {
+  const older = made("a-older.onnxtxt", encoder.replace("g0 = Relu (m0)", "g0 = Sigmoid (m0)").replace("<perm = [0, 2, 1]> (k1)", "<perm = [1, 2, 0]> (k1)"));
+  const newer = made("b-newer.onnxtxt", encoder);
+  const { page, errors, close } = await begin([older, newer]);
+  await idle(page);
+  assert.equal(await page.locator(".pane canvas").count(), 2);
+  assert.deepEqual(await page.locator(".pane-title").allTextContents(), ["a-older.onnxtxt", "b-newer.onnxtxt"]);
+  assert.match(await page.textContent("#panel"), /perm: .*\[1, ?2, ?0\].*\[0, ?2, ?1\]/);
+  await page.locator("#panel .finding.added .link, #panel .finding.changed .link").first().click();
+  await idle(page);
+  await screen(page, "compare");
+  await accessible(page, "compare");
+  // A box that opens in one opens in the other, and both move together.
+  await page.click("#close-all");
+  const opened = () => page.evaluate(() => document.querySelectorAll("[aria-expanded=true]").length);
+  assert.equal(await opened(), 0);
+  await item(page, "encoder").dblclick();
+  await idle(page);
+  assert.equal(await opened(), 1);
+  assert.deepEqual(errors, []);
+  await close();
+});
+
+await test("a model is compared with an older file that is opened later", async () => {
+  const older = made("older.onnxtxt", encoder.replace("g0 = Relu (m0)", "g0 = Sigmoid (m0)"));
+  const { page, errors, close } = await begin(model("encoder"));
+  await panel(page, "compare");
+  await page.setInputFiles("#older", older);
+  await page.waitForSelector("#canvas-older");
+  await idle(page);
+  assert.match(await page.textContent("#summary"), /0 added, 0 removed, 1 changed/);
+  await page.click("#single");
+  await idle(page);
+  assert.equal(await page.inputValue("#coloring"), "type");
+  assert.deepEqual(errors, []);
+  await close();
+});
+
+await test("versions tell how far a model goes, and convert it", async () => {
+  const { page, errors, close } = await begin(model("encoder"));
+  await panel(page, "versions");
+  assert.match(await page.textContent("#panel"), /operator set 21/);
+  assert.match(await page.textContent("#panel"), /Oldest: \d+/);
+  await screen(page, "versions");
+  await accessible(page, "versions");
+  await page.fill("#version", "13");
+  await page.click("#convert");
+  await idle(page);
+  assert.match(await status(page), /21 → 13/);
+  const path = await saved(page, "converted.onnx");
+  assert.match(String(spawnSync(onnx, ["info", path]).stdout), /13/);
+  await page.click("#undo");
+  await idle(page);
+  await panel(page, "versions");
+  assert.match(await page.textContent("#panel"), /operator set 21/);
+  assert.deepEqual(errors, []);
+  await close();
+});
+
+await test("a part is kept as a model", async () => {
+  const { page, errors, close } = await begin(model("encoder"));
+  await item(page, "embed").click();
+  await idle(page);
+  await page.click("#extract");
+  await idle(page);
+  assert.match(await status(page), /2 nodes with 1 inputs and 1 outputs/);
+  await page.click("#undo");
+  await idle(page);
+  assert.match(await status(page), /47 nodes/);
+  assert.deepEqual(errors, []);
+  await close();
+});
+
+await test("the text follows the picture, and the picture the text", async () => {
+  const { page, errors, close } = await begin(model("encoder"));
+  await item(page, "embed").click();
+  await idle(page);
+  await panel(page, "text");
+  assert.equal(await page.locator("#text .node-text").count(), 2);
+  await page.locator("#text .node-text").nth(1).click();
+  await idle(page);
+  assert.equal(await page.locator("[aria-selected=true]").textContent(), "Add");
+  assert.match(await page.locator("#text .chosen").textContent(), /h0 = Add/);
+  await screen(page, "text");
+  await accessible(page, "text");
+  assert.deepEqual(errors, []);
+  await close();
+});
+
+await test("keys lead through the picture and the panels", async () => {
+  const { page, errors, close } = await begin(model("encoder"));
+  await item(page, "encoder").click();
+  await idle(page);
+  await page.locator("#canvas").focus();
+  await page.keyboard.press("Enter");
+  await idle(page);
+  assert.ok((await tree(page)).some((label) => label.startsWith("layer.0")));
+  await page.keyboard.press("ArrowDown");
+  await idle(page);
+  assert.equal(await page.locator("[aria-selected=true]").textContent(), "Softmax");
+  await page.keyboard.press("ArrowUp");
+  await idle(page);
+  assert.match(await page.locator("[aria-selected=true]").textContent(), /encoder/);
+  await page.keyboard.press("3");
+  await idle(page);
+  assert.equal(await page.getAttribute("#panel-cost", "aria-pressed"), "true");
+  await page.keyboard.press("Escape");
+  assert.ok(await page.isHidden("#panel"));
+  await page.keyboard.press("?");
+  assert.ok(await page.isVisible("#keys"));
+  await accessible(page, "keys");
+  await page.keyboard.press("Escape");
+  await page.waitForSelector("#keys", { state: "detached" });
+  await page.keyboard.press("/");
+  assert.equal(await page.evaluate(() => document.activeElement.id), "search");
+  assert.deepEqual(errors, []);
+  await close();
+});
+
+await test("a link holds the state", async () => {
+  const { page, close } = await begin(model("encoder"));
+  await item(page, "encoder").dblclick();
+  await idle(page);
+  await search(page, "Softmax()");
+  await page.selectOption("#coloring", "scope");
+  await panel(page, "versions");
+  const { hash } = new URL(page.url());
+  await close();
+  const again = await openPage(`${address}${hash}`, {}, "#drop");
+  await again.page.setInputFiles("#file", model("encoder"));
+  await again.page.waitForSelector("body[data-ready]");
+  await idle(again.page);
+  assert.equal(await again.page.inputValue("#search"), "Softmax()");
+  assert.equal(await again.page.inputValue("#coloring"), "scope");
+  assert.equal(await again.page.getAttribute("#panel-versions", "aria-pressed"), "true");
+  assert.ok((await tree(again.page)).some((label) => label.startsWith("layer.0")));
+  await again.close();
+});
+
+await test("the picture is saved as SVG and as PNG", async () => {
+  const { page, errors, close } = await begin(model("encoder"));
+  await item(page, "encoder").dblclick();
+  await idle(page);
+  for (const [id, name, begins] of [["save-svg", "encoder.svg", "<svg"], ["save-png", "encoder.png", "\x89PNG"]]) {
+    const [download] = await Promise.all([page.waitForEvent("download"), page.click(`#${id}`)]);
+    assert.equal(download.suggestedFilename(), name);
+    await download.saveAs(`${folder}/${name}`);
+    const bytes = readFileSync(`${folder}/${name}`);
+    assert.equal(bytes.subarray(0, begins.length).toString("latin1"), begins);
+    assert.ok(bytes.length > 2_000, name);
+  }
+  assert.ok(readFileSync(`${folder}/encoder.svg`, "utf8").includes("layer.3"));
+  assert.deepEqual(errors, []);
+  await close();
+});
+
+await test("long work is ended", async () => {
+  // A loop that a run would not leave for minutes.
+  const text = `<ir_version: 10, opset_import: ["": 21]> g (float[64, 64] x) => (float[64, 64] y) <int64 n = {2000000}, bool c = {1}> {
+    y = Loop (n, c, x) <body = b (int64 i, bool k, float[64, 64] v) => (bool k2, float[64, 64] w) { k2 = Identity (k)  w = MatMul (v, v) }> }`;
+  const { page, close } = await begin(made("loop.onnxtxt", text));
+  await panel(page, "values");
+  await page.click("#run");
+  await page.waitForSelector("#cancel", { timeout: 20_000 });
+  await page.click("#cancel");
+  await idle(page);
+  await page.waitForSelector("body[data-ready]");
+  assert.ok((await tree(page)).some((label) => label.startsWith("Loop")));
+  await close();
+});
+
+await test("hostile names are text", async () => {
+  const { page, errors, close } = await begin(model("hostile"));
+  await page.click("#open-all");
+  await idle(page);
+  const labels = (await tree(page)).join("\n");
+  assert.ok(labels.includes("<img src=x onerror=alert(1)>") && !labels.includes("\u202e"), labels);
+  for (const name of ["findings", "cost", "values", "versions", "text", "simplify", "compare"]) await panel(page, name);
+  await panel(page, "values");
+  await page.click("#run");
+  await idle(page);
+  await item(page, "Neg").click();
+  await idle(page);
+  assert.equal(await page.locator("img, #app script").count(), 0);
+  assert.deepEqual(errors, []);
+  await close();
+});
+
+await test("100,000 nodes in one rank, and cycles, have pictures", async () => {
+  const count = 100_000;
+  const wide = ['<ir_version: 10, opset_import: ["": 21]> g (float[2] x) => (float[n] y) {'];
+  for (let index = 0; index < count; index += 1) wide.push(`v${index} = Relu (x)`);
+  wide.push(`y = Concat <axis = 0> (${Array.from({ length: count }, (_, index) => `v${index}`).join(", ")}) }`);
+  for (const [name, text, nodes] of [
+    ["wide.onnxtxt", wide.join("\n"), "100001"],
+    ["cycle.onnxtxt", '<ir_version: 10, opset_import: ["": 21]> g (float[2] x) => (float[2] y) { a = Add (x, b) b = Relu (a) y = Abs (b) }', "3"],
+  ]) {
+    const { page, errors, close } = await begin(made(name, text));
+    assert.match(await status(page), new RegExp(`nodes: ${nodes}`));
+    assert.ok((await tree(page)).length > 2 && (await tree(page)).length < 60, name);
+    assert.deepEqual(errors, []);
+    await close();
+  }
+});
+
+await test("a phone has the picture, the tree and the panels", async () => {
+  const { page, errors, close } = await begin(model("encoder"), { viewport: { width: 390, height: 780 }, hasTouch: true, isMobile: true });
+  await screen(page, "phone");
+  await page.click("#tree-button");
+  assert.ok(await page.isVisible("#tree"));
+  await item(page, "encoder").click();
+  await idle(page);
+  await page.click("#tree-button");
+  await screen(page, "phone-details");
+  await accessible(page, "phone");
+  assert.deepEqual(errors, []);
+  await close();
+});
+
+await test("light and dark", async () => {
+  const { page, close } = await begin(model("encoder"), { colorScheme: "dark" });
+  await item(page, "encoder").dblclick();
+  await panel(page, "cost");
+  await screen(page, "site-dark");
+  await accessible(page, "dark");
+  await page.click("#theme");
+  assert.equal(await page.evaluate(() => document.documentElement.classList.contains("dark")), false);
+  await accessible(page, "light");
+  await close();
+});
+
+served.close();
+await finish();
