@@ -44,8 +44,10 @@ fn compared(newer: &mut Session, older: &mut Session) -> Result<Value, String> {
             .with_execution(newer.execution.clone());
         let found = diff(&older.model, &newer.model, &options).map_err(|error| error.to_string())?;
         let values = corresponding_values(&older.model, &newer.model, &options);
+        let values = values.map_err(|error| error.to_string())?;
         let mut pairs = Pairs::default();
-        for (a, b) in values.map_err(|error| error.to_string())? {
+        // What corresponds by structure is surer, and replaces what does by weights.
+        for (a, b) in values.by_weights.into_iter().chain(values.by_structure) {
             let nodes = (older.model.value(a).producer(), newer.model.value(b).producer());
             if let (Some(a), Some(b)) = nodes {
                 pairs.older.insert(b, a);
