@@ -188,7 +188,9 @@ pub(crate) fn counterpart(session: &Session, (level, item): Place, from: u8) -> 
     let mut titles = Vec::new();
     let mut at = that.scene.root();
     for &index in &path {
-        let Some(item) = that.scene.level(at).and_then(|level| level.items.get(index as usize)) else { break };
+        let Some(item) = that.scene.level(at).and_then(|level| level.items.get(index as usize)) else {
+            break;
+        };
         titles.push(item.title.as_str());
         at = item.inside.unwrap_or(at);
     }

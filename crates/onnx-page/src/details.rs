@@ -49,6 +49,48 @@ fn node_details(session: &Session, node: NodeId) -> Value {
         Callee::Standard(schema) => Some(schema),
         _ => None,
     };
+    let selector = Selectors::new(model).text(Element::Node(node));
+    let mut lists = operand_lists(session, node, schema);
+    lists.push(json!({ "title": "Attributes", "rows": attributes(model, node, schema) }));
+    lists.push(json!({ "title": "Why a type is not known", "rows": unknown(session, node) }));
+    let metadata: Vec<[String; 2]> = record
+        .metadata()
+        .iter()
+        .map(|entry| [shown(model.str(entry.key())), Clean(&limited(entry.value(), 2_000)).to_string()])
+        .collect();
+    lists.push(json!({ "title": "Metadata", "rows": metadata }));
+    lists.retain(|list| list["rows"].as_array().is_some_and(|rows| !rows.is_empty()));
+    let weights: Vec<Value> = record
+        .inputs()
+        .enumerate()
+        .filter(|&(_, value)| value.is_some_and(|value| is_weight(model, value)))
+        .map(|(index, value)| {
+            let [name, ty] = value.map_or_else(Default::default, |value| value_row(session, model, value));
+            json!({ "input": index, "name": name, "type": ty })
+        })
+        .collect();
+    let mut answer = json!({
+        "title": shown(model.str(record.op())),
+        "selector": selector,
+        "rows": node_rows(session, node, schema, selector.as_deref()),
+        "lists": lists,
+        "weights": weights,
+    });
+    if let Some(schema) = schema {
+        answer["documentation"] = documentation(schema);
+    }
+    answer
+}
+
+/// What a node is: its name, its operator and the version of that, its selector and its cost.
+fn node_rows(
+    session: &Session,
+    node: NodeId,
+    schema: Option<&'static Schema>,
+    selector: Option<&str>,
+) -> Vec<[String; 2]> {
+    let model = &session.model;
+    let record = model.node(node);
     let domain = model.str(record.domain());
     let mut rows = vec![
         ["name".to_owned(), shown(model.str(record.name()))],
@@ -62,14 +104,19 @@ fn node_details(session: &Session, node: NodeId) -> Value {
         rows.push(["version".to_owned(), format!("{} of {}", schema.since_version(), known.join(", "))]);
         rows.push(["signature".to_owned(), signature(schema)]);
     }
-    let selector = Selectors::new(model).text(Element::Node(node));
-    if let Some(selector) = &selector {
+    if let Some(selector) = selector {
         rows.push(["selector".to_owned(), Clean(selector).to_string()]);
     }
-    let cost = session.marks.cost.get(node);
-    if let Some(cost) = cost {
+    if let Some(cost) = session.marks.cost.get(node) {
         rows.push(["operations".to_owned(), format!("{cost}")]);
     }
+    rows
+}
+
+/// The operands and results by name, with their types and the values of the last run.
+fn operand_lists(session: &Session, node: NodeId, schema: Option<&'static Schema>) -> Vec<Value> {
+    let model = &session.model;
+    let record = model.node(node);
     let formal = |index: usize, is_input: bool| {
         let formal = schema.and_then(|schema| match is_input {
             true => schema.input_for(index),
@@ -89,44 +136,7 @@ fn node_details(session: &Session, node: NodeId) -> Value {
     let inputs: Vec<_> = record.inputs().enumerate().map(|pair| operand(pair, true)).collect();
     let outputs: Vec<_> =
         record.outputs().iter().copied().enumerate().map(|pair| operand(pair, false)).collect();
-    let mut lists = vec![
-        json!({ "title": "Inputs", "rows": inputs }),
-        json!({ "title": "Outputs", "rows": outputs }),
-        json!({ "title": "Attributes", "rows": attributes(model, node, schema) }),
-    ];
-    let unknown = unknown(session, node);
-    if !unknown.is_empty() {
-        lists.push(json!({ "title": "Why a type is not known", "rows": unknown }));
-    }
-    let metadata: Vec<[String; 2]> = record
-        .metadata()
-        .iter()
-        .map(|entry| [shown(model.str(entry.key())), Clean(&limited(entry.value(), 2_000)).to_string()])
-        .collect();
-    if !metadata.is_empty() {
-        lists.push(json!({ "title": "Metadata", "rows": metadata }));
-    }
-    lists.retain(|list| list["rows"].as_array().is_some_and(|rows| !rows.is_empty()));
-    let weights: Vec<Value> = record
-        .inputs()
-        .enumerate()
-        .filter(|&(_, value)| value.is_some_and(|value| is_weight(model, value)))
-        .map(|(index, value)| {
-            let [name, ty] = value.map_or_else(Default::default, |value| value_row(session, model, value));
-            json!({ "input": index, "name": name, "type": ty })
-        })
-        .collect();
-    let mut answer = json!({
-        "title": shown(model.str(record.op())),
-        "selector": selector,
-        "rows": rows,
-        "lists": lists,
-        "weights": weights,
-    });
-    if let Some(schema) = schema {
-        answer["documentation"] = documentation(schema);
-    }
-    answer
+    vec![json!({ "title": "Inputs", "rows": inputs }), json!({ "title": "Outputs", "rows": outputs })]
 }
 
 /// How the operator is called: `Y = Conv (X, W, [B])`.
@@ -167,7 +177,8 @@ pub(crate) fn weight(session: &Session, (level, item): Place, input: usize) -> R
     };
     let value = model.node(node).input(input).ok_or("the operand is absent")?;
     let all = weights(model);
-    let weight = all.iter().find(|weight| weight.value == Some(value)).ok_or("the operand is not a weight")?;
+    let weight =
+        all.iter().find(|weight| weight.value == Some(value)).ok_or("the operand is not a weight")?;
     statistics(session, weight)
 }
 
@@ -269,4 +280,3 @@ fn unknown(session: &Session, node: NodeId) -> Vec<[String; 2]> {
     }
     rows
 }
-

@@ -37,8 +37,9 @@ impl Edit {
 impl Change {
     pub(crate) fn json(&self) -> Value {
         let shown = self.edits.iter().take(MOST_EDITS);
-        let edits: Vec<Value> =
-            shown.map(|edit| json!({ "what": edit.what, "nodes": edit.nodes, "proof": edit.proof })).collect();
+        let edits: Vec<Value> = shown
+            .map(|edit| json!({ "what": edit.what, "nodes": edit.nodes, "proof": edit.proof }))
+            .collect();
         json!({ "summary": self.summary, "edits": edits, "more": self.edits.len().saturating_sub(MOST_EDITS) })
     }
 }
@@ -90,7 +91,8 @@ pub(crate) fn simplify(session: &Session, model: &mut Model, prove: bool) -> Res
             nodes.push("…".to_owned());
         }
         let times = if entry.edits == 1 { String::new() } else { format!(" ({} edits)", entry.edits) };
-        let verdict = if prove { limited(&Clean(&entry.verdict.to_string()).to_string(), 300) } else { String::new() };
+        let verdict =
+            if prove { limited(&Clean(&entry.verdict.to_string()).to_string(), 300) } else { String::new() };
         let class = entry.class.to_string();
         let proof = if verdict.is_empty() { class } else { format!("{class}; {verdict}") };
         Edit { what: format!("{}{times}", entry.pass), nodes: nodes.join(", "), proof }
@@ -110,9 +112,8 @@ pub(crate) fn extract(
     if nodes.is_empty() {
         return Err("the box has no nodes".to_owned());
     }
-    let options = ExtractOptions::default()
-        .with_registry(&session.registry)
-        .with_execution(session.execution.clone());
+    let options =
+        ExtractOptions::default().with_registry(&session.registry).with_execution(session.execution.clone());
     let done = extract_nodes(model, &nodes, &options).map_err(|error| error.to_string())?;
     let graph = model.graph(model.main_graph());
     let summary = format!(

@@ -48,8 +48,7 @@ pub(crate) fn overview(session: &Session) -> Value {
     let parents: Value =
         serde_json::from_str(&onnx_draw::parents_json(&session.scene)).unwrap_or(Value::Null);
     let undo = session.before.len();
-    let mut answer =
-        json!({ "title": session.title, "coloring": "type", "parents": parents, "facts": facts, "undo": undo });
+    let mut answer = json!({ "title": session.title, "coloring": "type", "parents": parents, "facts": facts, "undo": undo });
     if let Some(other) = &session.other {
         answer["other"] = json!(other.title);
     }
@@ -321,7 +320,8 @@ pub(crate) fn text(session: &Session, level: usize, item: i64) -> Result<Value, 
 /// The lines at which nodes begin, which have one indentation; none if they are not as many as the nodes.
 fn node_lines(lines: &[String], (head, indent): (usize, &str), count: usize, is_cut: bool) -> Vec<usize> {
     let begins = |line: &str| {
-        line.strip_prefix(indent).is_some_and(|rest| !rest.starts_with([' ', '}', ')', '>']) && !rest.is_empty())
+        line.strip_prefix(indent)
+            .is_some_and(|rest| !rest.starts_with([' ', '}', ')', '>']) && !rest.is_empty())
     };
     let found: Vec<usize> = (head..lines.len()).filter(|&at| begins(&lines[at])).collect();
     if found.len() == count || (is_cut && found.len() < count) { found } else { Vec::new() }
@@ -334,8 +334,11 @@ pub(crate) fn path(session: &Session, from: Place, to: Place) -> Result<Value, S
     let [from, to] = &ends;
     let selector = |values: &[ValueId]| {
         let selectors = Selectors::new(model);
-        let texts: Vec<String> =
-            values.iter().take(MOST_ENDS).filter_map(|&value| selectors.text(Element::Value(value))).collect();
+        let texts: Vec<String> = values
+            .iter()
+            .take(MOST_ENDS)
+            .filter_map(|&value| selectors.text(Element::Value(value)))
+            .collect();
         texts.join(", ")
     };
     let (from, to) = (selector(from), selector(to));

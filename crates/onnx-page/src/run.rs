@@ -4,7 +4,9 @@ use std::sync::Mutex;
 
 use onnx_diag::Clean;
 use onnx_draw::{Edge, shown};
-use onnx_eval::{EvalOptions, Evaluator, Failure, FailureKind, NodeRun, Observer, Statistics, Value as Number};
+use onnx_eval::{
+    EvalOptions, Evaluator, Failure, FailureKind, NodeRun, Observer, Statistics, Value as Number,
+};
 use onnx_ir::{Model, ValueId};
 use onnx_pass::{FeedGenerator, FeedOptions, Feeds};
 use onnx_select::Element;

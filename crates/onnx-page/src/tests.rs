@@ -157,8 +157,7 @@ fn weights_have_statistics() {
     let details = ok(&mut session, &json!({ "call": "details", "level": level, "item": item }));
     assert_eq!(details["weights"], json!([{ "input": 1, "name": "w", "type": "4×4" }]));
     assert!(details["documentation"]["address"].as_str().unwrap().ends_with("/onnx__MatMul.html"));
-    let weight =
-        ok(&mut session, &json!({ "call": "weight", "level": level, "item": item, "input": 1 }));
+    let weight = ok(&mut session, &json!({ "call": "weight", "level": level, "item": item, "input": 1 }));
     assert_eq!(weight["rows"][0], json!(["elements", "16"]));
     assert_eq!(weight["rows"][3], json!(["greatest", "1"]));
     assert_eq!(weight["histogram"].as_array().unwrap().len(), 16);
@@ -189,7 +188,13 @@ fn runs_have_values_and_the_node_that_fails() {
     assert_eq!(run["rows"][0]["name"], "x");
     assert_eq!(run["rows"][3]["type"], "float[3,4]");
     let labels = ok(&mut session, &json!({ "call": "labels", "level": 0 }));
-    assert!(labels.as_array().unwrap().iter().any(|label| label.as_str().is_some_and(|label| label.starts_with("3×4 "))));
+    assert!(
+        labels
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|label| label.as_str().is_some_and(|label| label.starts_with("3×4 ")))
+    );
     assert!(error(&mut session, r#"{"call": "run", "sizes": "M=3"}"#).contains('M'));
     let text = r#"<ir_version: 10, opset_import: ["": 21]>
         g (float[2, 3] x) => (float[a, b] y) <int64[2] s = {4, 2}> { a = Relu (x)  ["bad"] y = Reshape (a, s) }"#;
@@ -219,7 +224,8 @@ fn two_models_are_compared() {
     let mut session = session();
     assert!(error(&mut session, r#"{"call": "compare"}"#).contains("no other model"));
     assert!(error(&mut session, r#"{"call": "overview", "side": 1}"#).contains("no other model"));
-    let older = Session::open("old.onnxtxt", TEXT.replace("Relu (b)", "Abs (b)").into(), Execution::default());
+    let older =
+        Session::open("old.onnxtxt", TEXT.replace("Relu (b)", "Abs (b)").into(), Execution::default());
     session.compare_with(older.unwrap());
     assert_eq!(ok(&mut session, &json!({ "call": "overview" }))["other"], "old.onnxtxt");
     let found = ok(&mut session, &json!({ "call": "compare" }));

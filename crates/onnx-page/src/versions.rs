@@ -46,7 +46,9 @@ pub(crate) fn versions(session: &Session) -> Result<Value, String> {
             entry
         };
         let refusals: Vec<Value> = reach.refusals.iter().take(MOST_NODES).map(refusal).collect();
-        Ok(json!({ "version": reach.version, "changed": changed, "prevented": reach.refusals.len(), "refusals": refusals }))
+        Ok(
+            json!({ "version": reach.version, "changed": changed, "prevented": reach.refusals.len(), "refusals": refusals }),
+        )
     };
     let (oldest, newest) = (reach(*known.start())?, reach(*known.end())?);
     Ok(json!({ "current": current, "oldest": oldest, "newest": newest }))
