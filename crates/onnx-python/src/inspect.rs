@@ -347,11 +347,16 @@ pub(crate) fn cost<'py>(
                 "why_unknown": node.why_unknown,
             })
         };
+        let mut nodes = Vec::with_capacity(found.nodes.len());
+        for found in &found.nodes {
+            execution.interrupt.check()?;
+            nodes.push(node(found));
+        }
         Ok(json!({
             "macs": amount(&found.macs), "operations": amount(&found.operations), "parameters": found.parameters,
             "weight_bytes": found.weight_bytes, "activation_bytes": amount(&found.activation_bytes),
             "peak_bytes": amount(&found.peak_bytes), "peak_node": found.peak_node,
-            "unknown_nodes": found.unknown_nodes, "nodes": found.nodes.iter().map(node).collect::<Vec<_>>(),
+            "unknown_nodes": found.unknown_nodes, "nodes": nodes,
         }))
     })?;
     to_py(py, &cost)

@@ -5,6 +5,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use serde_json::Value;
 
+/// Signals are looked for after this many items of a list.
+const CHECKED_ITEMS: usize = 512;
+
 /// A Python object for a value: `None`, `bool`, `int`, `float`, `str`, `list` or `dict`.
 pub(crate) fn to_py<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
     match value {
@@ -18,7 +21,11 @@ pub(crate) fn to_py<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, 
         Value::String(text) => text.into_bound_py_any(py),
         Value::Array(items) => {
             let list = PyList::empty(py);
-            for item in items {
+            for (index, item) in items.iter().enumerate() {
+                // A report can have an entry for each node, which is the longest part of some work.
+                if index % CHECKED_ITEMS == CHECKED_ITEMS - 1 {
+                    py.check_signals()?;
+                }
                 list.append(to_py(py, item)?)?;
             }
             Ok(list.into_any())
