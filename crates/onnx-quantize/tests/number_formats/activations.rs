@@ -300,7 +300,7 @@ fn biases_are_corrected_if_the_outputs_are_closer_then() {
         };
         let (before, report, plain) = quantized(&options);
         assert!(report.correction.is_none() && !plain.contains("_corrected"), "{body}");
-        let (after, report, text) = quantized(&options.clone().with_correction(Some(&samples)));
+        let (after, report, text) = quantized(&options.with_correction(Some(&samples)));
         let correction = report.correction.unwrap();
         assert!(correction.is_applied() && after > before + 2.0, "{body}: {before} {after}\n{text}");
         assert_eq!((correction.biases, correction.before, correction.after), (1, before, after), "{body}");
