@@ -335,7 +335,7 @@ g (float[1,2] x) => (float[1,1] y) <float[2,1] w = {1, 0.9}, float[1] b = {0}, f
     let table = Quantization::named("generic").unwrap();
     let options = StaticOptions::new(&table).with_weights(Some(ElemType::Int4)).with_correction(Some(&Two));
     let ranges = calibrate(&source, ElemType::Int16, Method::MinMax, &Two, &options).unwrap();
-    let mut result = source.clone();
+    let mut result = source;
     let report = quantize_static(&mut result, ElemType::Int16, &ranges, None, &options).unwrap();
     let correction = report.correction.unwrap();
     assert!(!correction.is_applied() && correction.after < correction.before - 20.0, "{correction:?}");
