@@ -358,8 +358,9 @@ fn names_that_two_exporters_have_counted_say_nothing() {
     // The names of the second model are one ahead, so that each is that of another operator.
     let folder = folder(&counted(1, &ops), &counted(2, &ops).replace("Erf", "Elu <alpha = 0.5>"));
     let run = onnx(&folder, "compare a.onnxtxt b.onnxtxt --inner --set N=3 --runs 1").exits(1);
-    assert!(run.out.contains("inner values diverge after the node Relu `y` of B"), "{}", run.out);
-    run.says("names of inner values are not compared: of 9 values with names of both models, 0 come from the same operator").says("6 values with different names correspond by structure or weights, as in `onnx diff`");
+    assert!(run.out.contains("inner values diverge after the node"), "{}", run.out);
+    run.says("names of inner values are not compared: of 9 values with names of both models, 0 come from the same operator")
+        .says("values with different names correspond by structure or weights, as in `onnx diff`");
     // Of one origin, an edit of one operator is found by the names.
     folder.put("b.onnxtxt", format!("{HEAD} g {}", counted(1, &ops).replace("Erf", "Elu")));
     let run = onnx(&folder, "compare a.onnxtxt b.onnxtxt --inner --set N=3 --runs 1").exits(1);
