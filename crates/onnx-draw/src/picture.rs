@@ -355,7 +355,8 @@ impl Scene {
     /// The costs and diagnostics of all boxes. Those of the body of a function count where it is first called.
     #[must_use]
     pub fn summary(&self, marks: &Marks) -> Summary {
-        let mut summary = Summary { levels: vec![Totals::default(); self.levels.len()], marks: marks.clone() };
+        let mut summary =
+            Summary { levels: vec![Totals::default(); self.levels.len()], marks: marks.clone() };
         // The level in a box has a larger number than that of the box.
         for level in (0..self.levels.len()).rev() {
             let mut sum = Totals::default();

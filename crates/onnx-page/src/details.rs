@@ -227,7 +227,7 @@ pub(crate) fn text_of(number: f64) -> String {
 }
 
 /// The attributes of a node, and the defaults of those that are absent.
-fn attributes(model: &Model, node: NodeId, schema: Option<&'static onnx_schema::Schema>) -> Vec<[String; 2]> {
+fn attributes(model: &Model, node: NodeId, schema: Option<&'static Schema>) -> Vec<[String; 2]> {
     let record = model.node(node);
     let mut rows: Vec<[String; 2]> = record
         .attributes()
@@ -238,7 +238,7 @@ fn attributes(model: &Model, node: NodeId, schema: Option<&'static onnx_schema::
             [shown(model.str(attribute.name())), Clean(&limited(value, 400)).to_string()]
         })
         .collect();
-    for formal in schema.into_iter().flat_map(onnx_schema::Schema::attributes) {
+    for formal in schema.into_iter().flat_map(Schema::attributes) {
         if record.attribute(formal.name).is_none()
             && let Some(default) = formal.default
         {

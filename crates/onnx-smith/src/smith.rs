@@ -186,7 +186,7 @@ impl<'b> Smith<'b> {
 
     /// Tries to add a node of an operator.
     pub(crate) fn operator(&mut self, schema: &'static Schema) -> Option<NodeId> {
-        let has_graphs = schema.attributes().iter().any(|formal| formal.kind == onnx_schema::AttrKind::Graph);
+        let has_graphs = schema.attributes().iter().any(|formal| formal.kind == AttrKind::Graph);
         if has_graphs && self.depth() >= MOST_DEPTH {
             return None;
         }

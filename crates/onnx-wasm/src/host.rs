@@ -51,14 +51,7 @@ mod imported {
             bytes.resize(count, 0);
             // SAFETY: the name and the room for `count` bytes exist during the call.
             let found = unsafe {
-                read(
-                    self.0,
-                    location.as_ptr(),
-                    location.len(),
-                    offset as f64,
-                    count,
-                    bytes.as_mut_ptr(),
-                )
+                read(self.0, location.as_ptr(), location.len(), offset as f64, count, bytes.as_mut_ptr())
             };
             match found == count {
                 true => Ok(bytes.into()),

@@ -217,7 +217,8 @@ fn from_hexadecimal(_: &str) -> Option<OsString> {
     None
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
 

@@ -5,7 +5,9 @@ use onnx_shape_infer::{InferOptions, infer};
 use onnx_text::{ParseOptions, parse_model};
 
 use super::*;
-use crate::{Coloring, Difference, HtmlOptions, Marks, Open, PictureStyle, html, level_json, svg, text_width};
+use crate::{
+    Coloring, Difference, HtmlOptions, Marks, Open, PictureStyle, html, level_json, svg, text_width,
+};
 
 fn model(body: &str) -> Model {
     let text = format!("<ir_version: 10, opset_import: [\"\": 21]>\n{body}");
@@ -282,7 +284,9 @@ fn labels_side_by_side_do_not_overlap() {
         .lines
         .iter()
         .filter_map(|line| line.label.as_ref())
-        .map(|(x, y, text)| (*y, x - text_width(text, SMALL_FONT) / 2.0, x + text_width(text, SMALL_FONT) / 2.0))
+        .map(|(x, y, text)| {
+            (*y, x - text_width(text, SMALL_FONT) / 2.0, x + text_width(text, SMALL_FONT) / 2.0)
+        })
         .collect();
     ends.sort_by(|a, b| a.partial_cmp(b).unwrap());
     assert!(ends.len() >= 6, "{ends:?}");

@@ -117,7 +117,7 @@ fn element_types_are_not_numbers() {
             count += source.matches(&format!("{name}: ElemType")).count();
         }
     }
-    assert_eq!(count, 19);
+    assert_eq!(count, 23);
     let mut model = model(13);
     let graph = model.main_graph();
     let x = model.add_graph_input(graph, "x", None);

@@ -152,7 +152,7 @@ fn ties_and_thresholds_tell_claims_about_real_numbers_apart() {
     is_accepted(
         "rounding",
         "float[N] x",
-        &(third.clone() + "d = Div (x, three)  m = Mul (d, three)  y = Floor (m)"),
+        &(third + "d = Div (x, three)  m = Mul (d, three)  y = Floor (m)"),
         "y = Floor (x)",
     );
     let quantized = |scale: &str| number("s", scale) + "q = QuantizeLinear (x, s)  y = Cast <to = 1> (q)";

@@ -110,9 +110,12 @@ fn activations_of_models_of_every_version_are_quantized() {
                 assert_no_new_errors(&before, &result, &what);
                 quantized += report.quantized.len();
                 let outputs = measure_on(&model, &result, &samples, &settings);
-                let outputs =
-                    outputs.unwrap_or_else(|reason| panic!("{what}: {reason}\n{}", text_of(&result)));
-                ran += usize::from(!outputs.is_empty());
+                match outputs {
+                    Ok(outputs) => ran += usize::from(!outputs.is_empty()),
+                    // A model without a value to calibrate is not run before, whatever its inputs are.
+                    Err(reason) if reason.starts_with("no value can be generated") => {}
+                    Err(reason) => panic!("{what}: {reason}\n{}", text_of(&result)),
+                }
                 use_operators(&mut result, table, Registry::STANDARD, &NoData).unwrap();
                 assert_no_new_errors(&before, &result, &what);
                 dequantize(&mut result, &DequantizeOptions::default()).unwrap();
