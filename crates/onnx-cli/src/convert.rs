@@ -41,6 +41,11 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure>
     let (registry, execution) = (documents::registry_with_onnxruntime(&[])?, loaded.execution.clone());
     let setting = Setting { registry: &registry, execution: &execution };
     let versions = versions::plans(&mut loaded.model, &args.opset, setting, wanted)?;
+    // A plan has no steps for types that the imported version of an operator does not take.
+    if !args.opset.is_empty() && versions.found.is_empty() && matches!(loaded.piece, Piece::Model) {
+        let severity = &args.input.severity;
+        progress.aside(|| require_valid_nodes(&loaded, &registry, severity, args.keep_going, out))?;
+    }
     let is_plan = !args.opset.is_empty() && args.output.output_file.is_none() && !in_place;
     if !args.number_format.is_requested() {
         progress.aside(|| report_versions(&loaded, &versions, (is_plan, args.keep_going), out))?;

@@ -346,7 +346,7 @@ pub(crate) fn path(session: &Session, from: Place, to: Place) -> Result<Value, S
         return Err("a path is between boxes that make values".to_owned());
     }
     for (a, b) in [(&from, &to), (&to, &from)] {
-        // A list is an operand of its own between parentheses.
+        // A list is a separate operand between parentheses.
         let answer = search(session, &format!("between(({a}), ({b}))"));
         if answer["count"] != 0 {
             return Ok(answer);

@@ -33,7 +33,7 @@ pub(crate) fn near(pattern: &str) -> Vec<String> {
             found.push(text);
         }
     }
-    // Matches come first: those that differ are of interest only beside them.
+    // Matches come first: those that differ are of interest only next to them.
     found.reverse();
     found
 }

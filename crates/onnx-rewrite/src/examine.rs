@@ -25,7 +25,7 @@ pub struct ExamineOptions {
     /// Models that are generated for a rule at most. Default: 600.
     pub attempts: usize,
     /// Models that a rule must edit, after which the next rule is tested: only those whose results have several elements count, and
-    /// a third of the others. Those with sizes beside the numbers of a rule are tried in any case. Default: 24.
+    /// a third of the others. Those with sizes next to the numbers of a rule are tried in any case. Default: 24.
     pub edits: usize,
     /// The limits of the proofs, what ends the work early, and the seed.
     pub execution: Execution,

@@ -15,6 +15,10 @@ pub(super) const UNSAFE_MODULES: &[(&str, &str)] = &[
     ("crates/onnx-python/src/arrow.rs", "tables are handed over through an interface of C"),
     ("crates/onnx-python/src/buffer.rs", "Python and the library share memory through an interface of C"),
     ("crates/onnx-wasm/src/exports.rs", "a page passes addresses that it got from the library"),
+    (
+        "crates/onnx-wasm/src/host.rs",
+        "a page gives ranges of external data through functions that the module imports",
+    ),
     ("crates/onnx-python/src/tensor.rs", "the method of the buffer protocol is unsafe; it calls `buffer.rs`"),
 ];
 

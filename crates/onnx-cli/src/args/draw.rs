@@ -19,7 +19,7 @@ Examples:
   onnx draw model.onnx -o part.svg --at 'near(logits, 3)'
   onnx draw model.onnx -o model.svg --color-by cost
   onnx draw model.onnx -o model.svg --color-by findings
-  onnx draw new.onnx -o changes.svg --against old.onnx";
+  onnx draw b.onnx -o changes.svg --against a.onnx";
 
 /// Arguments of `onnx draw`.
 #[derive(Debug, Args)]

@@ -13,7 +13,7 @@ use crate::output::{Out, shown};
 use crate::run::{Given, missing, name};
 use crate::size;
 
-/// The least number of values with one name that says whether names are of one origin.
+/// The least number of values with one name that decides whether names are of one origin.
 const LEAST: usize = 8;
 
 /// The values of the second model that are compared under the name of a value of the first one.

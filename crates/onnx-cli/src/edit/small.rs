@@ -306,7 +306,7 @@ fn transpose_output(
     let (graph, inner) = (model.main_graph(), layout.value);
     if !model.is_graph_output(inner) {
         let name = shown(model.str(model.value(inner).name()));
-        let reason = format!("`{name}` is no output any more, so that it has no layout");
+        let reason = format!("`{name}` is not an output any more, so that it has no layout");
         return Err(ComposeError::Refused(reason, Some(inner)));
     }
     let outer = new_value_like(model, inner, "_before_transposition");

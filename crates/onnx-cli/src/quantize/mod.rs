@@ -76,7 +76,7 @@ fn check_type(args: &QuantizeArgs, to: ElemType) -> Result<(), Failure> {
         (false, _) => ("activations", types(|elem| elem.bits() >= Some(8)).join(", ")),
     };
     Err(Failure::new(format_args!("{what} are not quantized to {to}"))
-        .help(format!("types: {known}; with `--weights-only` alone also {}", types(is_any).join(", "))))
+        .help(format!("types: {known}; with only `--weights-only` also {}", types(is_any).join(", "))))
 }
 
 /// Refuses options that would have no effect.
@@ -101,7 +101,7 @@ fn refuse_idle(args: &QuantizeArgs) -> Result<(), Failure> {
         (
             is_static && calibration.method.is_some() && !has_runs,
             "--method",
-            "ranges of a file alone",
+            "ranges of a file only",
             "add `--calibrate DIR`, or generated inputs with `--seed 0`",
         ),
         (
@@ -113,7 +113,7 @@ fn refuse_idle(args: &QuantizeArgs) -> Result<(), Failure> {
         (
             calibration.keep_biases && !has_runs,
             "--keep-biases",
-            "ranges of a file alone: biases are corrected with the runs of a calibration",
+            "ranges of a file only: biases are corrected with the runs of a calibration",
             "leave it out",
         ),
     ];

@@ -65,7 +65,7 @@ pub(crate) fn read_outputs(loaded: &Loaded, path: &Path) -> Result<Given, Failur
     Ports { model, values: outputs.collect(), kind: "output" }.read(path, &loaded.execution)
 }
 
-/// Splits `NAME=FILE`, where both may contain `=`. A file alone is for the only input that needs a value.
+/// Splits `NAME=FILE`, where both may contain `=`. Only a file is for the only input that needs a value.
 fn split<'a>(feed: &'a str, model: &Model) -> Result<(ValueId, &'a str), Failure> {
     for (at, _) in feed.match_indices('=') {
         let (wanted, file) = feed.split_at(at);

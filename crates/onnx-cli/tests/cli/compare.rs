@@ -355,7 +355,7 @@ fn counted(first: usize, ops: &[&str]) -> String {
 #[test]
 fn names_that_two_exporters_have_counted_say_nothing() {
     let ops = ["Sin", "Cos", "Exp", "Tanh", "Sigmoid", "Softplus", "Erf", "Neg", "Abs", "Sqrt"];
-    // The names of the second model are one ahead, so that each is that of another operator.
+    // The names of the second model are greater by one, so that each is that of another operator.
     let folder = folder(&counted(1, &ops), &counted(2, &ops).replace("Erf", "Elu <alpha = 0.5>"));
     let run = onnx(&folder, "compare a.onnxtxt b.onnxtxt --inner --set N=3 --runs 1").exits(1);
     assert!(run.out.contains("inner values diverge after the node"), "{}", run.out);

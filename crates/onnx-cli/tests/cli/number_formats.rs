@@ -347,7 +347,7 @@ fn types_are_those_of_the_kind_of_quantization() {
             .exits(2)
             .says("activations are not quantized to")
             .says("types: uint8, int8, uint16, int16, ")
-            .says("`--weights-only` alone");
+            .says("only `--weights-only`");
     }
     onnx(&folder, "quantize in.onnxtxt --to int16 --dynamic").exits(2).says("types: int8, uint8;");
     onnx(&folder, "quantize in.onnxtxt --to int16 --weights-only --form operator --target onnxruntime")

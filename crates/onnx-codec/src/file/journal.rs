@@ -1,8 +1,8 @@
-//! The journal of files that take their names together: whoever comes next finishes what a process that was killed has begun.
+//! The journal of files that take their names together: the next reader or writer finishes what a process that was killed has begun.
 //!
 //! It is in the directory of the files, and exists only while they take their names. All files are complete and on disk when it
 //! appears, so that nothing is needed to finish but renaming. A journal counts only if it and the temporary files belong to the
-//! user who finds it: in a directory that several users can change, nobody replaces a file of another one by it.
+//! user that finds it: in a directory that several users can change, no user replaces a file of another one by it.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
@@ -24,7 +24,7 @@ const HEAD: &str =
 /// The last line.
 const END: &str = "end";
 
-/// Longer files are no journals.
+/// Longer files are not journals.
 const MOST_BYTES: u64 = 64 << 20;
 
 /// A journal that exists until this is dropped.

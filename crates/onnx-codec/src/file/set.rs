@@ -10,7 +10,7 @@
 //!
 //! A process that ends before step 1 leaves the old set. If it ends later, whatever reads or writes one of the files next finishes
 //! the work. Programs that know nothing of the journal, and those that may not write to the directory, are refused by the last
-//! file until then; so are all readers of a set whose files are in several directories, for which there is no journal.
+//! file until then; so are all readers of a set whose files are in several directories, which have no journal.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};

@@ -182,7 +182,7 @@ const WIDEST_FOR_LABELS: f64 = 560.0;
 const LABEL_GAP: f64 = 10.0;
 const LABEL_ENDS: f64 = 12.0;
 
-/// The width of a label, if so many are side by side.
+/// The width of a label, if that many are side by side.
 pub(crate) fn label_room(count: usize) -> f64 {
     (WIDEST_FOR_LABELS - LABEL_ENDS) / count.max(1) as f64 - LABEL_GAP
 }

@@ -63,7 +63,7 @@ pub fn feed_growth(model: &Model, options: &FeedOptions<'_>) -> Result<usize, Fe
             Trial::Complete => return Ok(growth),
             Trial::Empty => _ = runs.get_or_insert(growth),
             Trial::Failed => {}
-            // Sizes are not the reason, or there is no time left.
+            // Sizes are not the reason, or the time is over.
             Trial::Other => break,
         }
         if feeds.generated.is_empty() || !generator.grow() {

@@ -1,6 +1,6 @@
 //! Pairs of `QuantizeLinear` and `DequantizeLinear` in a model that becomes one of floats.
 //!
-//! A pair does two things: it rounds, and it limits numbers to the range of the quantized type. Quantizers leave out a `Relu` or
+//! A pair rounds, and it limits numbers to the range of the quantized type. Quantizers leave out a `Relu` or
 //! `Clip` that the range does, so a pair whose range is not that of its operand becomes `Clip`.
 
 use onnx_eval::{EvalOptions, constant};

@@ -71,7 +71,7 @@ pub(super) struct Generator<'a> {
     has_limits: bool,
     /// The size of all axes of operands that are chosen freely, in a part of the models.
     pub(super) equal: Option<i64>,
-    /// The sizes that the rule names, and those beside them, which no model has had that the rule edits: each with whether it is that
+    /// The sizes that the rule names, and those next to them, which no model has had that the rule edits: each with whether it is that
     /// of the last axis.
     pub(super) due: Vec<(i64, bool)>,
     pub(super) turn_of_due: usize,

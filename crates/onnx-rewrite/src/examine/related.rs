@@ -132,7 +132,7 @@ impl Generator<'_> {
         numbers
     }
 
-    /// In a part of the models, the next size that the rule names or is beside one, and whether it is the last one.
+    /// In a part of the models, the next size that the rule names or is next to one, and whether it is the last one.
     fn due_size(&mut self) -> Option<(i64, bool)> {
         if self.due.is_empty() || self.named.is_some() || !self.rng.chance(15) {
             return None;
@@ -143,7 +143,7 @@ impl Generator<'_> {
         due
     }
 
-    /// The sizes that the rule names, and those beside them, each as the first and as the last one.
+    /// The sizes that the rule names, and those next to them, each as the first and as the last one.
     pub(super) fn all_due(&self) -> Vec<(i64, bool)> {
         const MOST: usize = 32;
         const SMALL: i64 = 4;

@@ -1,3 +1,5 @@
+//! Tests of the rows and of what cannot be built.
+
 use super::row::{computed, elementwise, normalized, reshaped, row, selected};
 use super::*;
 use crate::generated::names::op;

@@ -62,7 +62,7 @@ impl QuantizeSuite {
         Ok(from_seed(seed, &options).model)
     }
 
-    /// Changes a model, and looks at the result.
+    /// Changes a model, and inspects the result.
     fn look(&self, before: &Model, seed: u64, outcome: &mut Outcome) -> Result<(), (String, String)> {
         let mut model = before.clone();
         let what = match change::change(&mut model, seed, &self.tables) {
