@@ -6,7 +6,7 @@ use onnx_codec::file::{FileKind, write_file};
 use onnx_diff::{DiffOptions, diff};
 use onnx_draw::{Coloring, DrawError, HtmlOptions, Marks, PictureStyle, Scene, SceneOptions, html, svg};
 use onnx_ir::{GraphId, Model, NodeId};
-use onnx_page::Side;
+use onnx_page::PageSide;
 use onnx_schema::Registry;
 use onnx_select::{ModelFacts, Selection};
 
@@ -179,7 +179,7 @@ fn mark_changes(loaded: &Loaded, older: &Loaded, marks: &mut Marks) -> Result<()
         .with_same_files(loaded.has_data_of(older))
         .with_execution(loaded.execution.clone());
     let found = diff(&older.model, &loaded.model, &options)?;
-    onnx_page::mark_changes(&loaded.model, &found, Side::Newer, marks);
+    onnx_page::mark_changes(&loaded.model, &found, PageSide::Newer, marks);
     Ok(())
 }
 

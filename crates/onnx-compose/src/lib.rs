@@ -122,7 +122,7 @@ pub use rename::{
 pub use sizes::{EditOptions, FixedSize, NewSize, Resized, SizeChange, SizeTarget, resize};
 pub use split::{Parts, SplitOptions, SplitPart, Splitting, split};
 pub use target::{
-    BiasFormat, Operands, Place, QUANTIZATIONS, Quantization, QuantizedOperator, Requirements, Scales,
-    TARGETS, Target, TargetError, TargetKernel, TargetOperator, Tolerance, unsupported,
+    BiasFormat, Operands, QUANTIZATIONS, Quantization, QuantizedOperator, Requirements, RulePlace, Scales,
+    TARGETS, Target, TargetError, TargetKernel, TargetOperator, ToleratedRule, unsupported,
     unsupported_in_bodies,
 };

@@ -21,7 +21,7 @@ use serde::Deserialize;
 pub use self::bodies::unsupported_in_bodies;
 pub use self::quantization::{BiasFormat, QUANTIZATIONS, Quantization, QuantizedOperator, Scales};
 pub use self::requires::{Operands, Requirements};
-pub use self::tolerance::{Place, Tolerance};
+pub use self::tolerance::{RulePlace, ToleratedRule};
 use crate::rules::TARGET_LACKS_FEATURE;
 
 /// The targets of this crate: name and JSON text.
@@ -60,7 +60,7 @@ pub struct Target {
     /// Rules whose errors do not keep it from loading a model: they are warnings of a check for it. What it does not tolerate of
     /// some of them, such as cycles of ONNX2312, are errors ONNX5101.
     #[serde(default)]
-    pub tolerates: Vec<Tolerance>,
+    pub tolerates: Vec<ToleratedRule>,
     /// Codes of rules, such as `ONNX2205`, of which any violation keeps it from loading a model: they are errors of a check for it.
     #[serde(default)]
     pub refuses: Vec<String>,

@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-use onnx_compose::{Place, QUANTIZATIONS, Quantization, TARGETS, Target, unsupported, unsupported_in_bodies};
+use onnx_compose::{
+    QUANTIZATIONS, Quantization, RulePlace, TARGETS, Target, unsupported, unsupported_in_bodies,
+};
 use onnx_ir::DeclaredTypes;
 use onnx_schema::Registry;
 use onnx_text::{ParseOptions, parse_model};
@@ -134,7 +136,7 @@ fn tolerances_have_places() {
         Target::parse(&text(r#"{"rule": "ONNX2311", "in": ["functions"], "operators": ["Constant"]}"#))
             .unwrap();
     let places = &read.tolerates[0].places;
-    assert_eq!(*places, [Place::Functions, Place::Operator("Constant".to_owned())]);
+    assert_eq!(*places, [RulePlace::Functions, RulePlace::Operator("Constant".to_owned())]);
     let wrong = |tolerance: &str| Target::parse(&text(tolerance)).unwrap_err().to_string();
     assert!(
         wrong(r#"{"rule": "ONNX2311", "in": ["everywhere"]}"#).contains("there is no place `everywhere`")

@@ -54,7 +54,7 @@ mod text;
 pub use html::{HtmlOptions, STYLE_SHEET, VIEWER, html};
 pub use json::{level_json, parents_json, scene_json};
 pub use layout::{Band, Block, BoxLayout, Link, Pin, Route, Size, Spot, layout};
-pub use marks::{Coloring, Difference, Marks};
+pub use marks::{Coloring, DifferenceMark, Marks};
 pub use picture::{DrawError, Drawn, Line, MAX_DRAWN, Open, Picture, Summary};
 pub use scene::{Edge, Group, Item, ItemKind, LevelId, MAX_BOXES, Path, Scene, SceneLevel, SceneOptions};
 pub use svg::{PictureStyle, svg};

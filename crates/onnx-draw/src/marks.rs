@@ -22,7 +22,7 @@ pub enum Coloring {
 
 /// How a node differs from its counterpart in another model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Difference {
+pub enum DifferenceMark {
     /// Only this model has it, which is the newer one.
     Added,
     /// Only this model has it, which is the older one.
@@ -31,7 +31,7 @@ pub enum Difference {
     Changed,
 }
 
-impl Difference {
+impl DifferenceMark {
     /// The word for it.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -60,7 +60,7 @@ pub struct Marks {
     /// The worst diagnostic of a node, and the number of diagnostics.
     pub findings: SecondaryMap<NodeId, (Severity, u32)>,
     /// The nodes that differ from another model.
-    pub changes: SecondaryMap<NodeId, Difference>,
+    pub changes: SecondaryMap<NodeId, DifferenceMark>,
 }
 
 impl Marks {

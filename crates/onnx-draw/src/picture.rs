@@ -6,7 +6,7 @@ use onnx_diag::Severity;
 use onnx_ir::ValueId;
 
 use crate::layout::{BoxLayout, Size};
-use crate::marks::{Difference, Marks};
+use crate::marks::{DifferenceMark, Marks};
 use crate::scene::{Item, ItemKind, LevelId, Path, Scene, TITLE};
 
 /// Boxes that a picture has at most.
@@ -57,7 +57,7 @@ pub struct Drawn {
     /// The worst diagnostic in it.
     pub severity: Option<Severity>,
     /// How it differs from another model.
-    pub difference: Option<Difference>,
+    pub difference: Option<DifferenceMark>,
     /// The outermost box that contains it, among those of the first level.
     pub scope: u32,
 }
@@ -370,7 +370,7 @@ impl Scene {
                 sum.cost += cost.filter(|_| is_first).unwrap_or(0.0);
                 sum.severity = worse(sum.severity, severity);
                 // A box is added or removed if all of it is.
-                let difference = if is_same { first } else { Some(Difference::Changed) };
+                let difference = if is_same { first } else { Some(DifferenceMark::Changed) };
                 sum.difference = sum.difference.or_else(|| summary.difference(item).and(difference));
             }
             summary.levels[level] = sum;
@@ -384,7 +384,7 @@ impl Scene {
 struct Totals {
     cost: f64,
     severity: Option<Severity>,
-    difference: Option<Difference>,
+    difference: Option<DifferenceMark>,
 }
 
 /// Costs, diagnostics and differences of boxes.
@@ -413,7 +413,7 @@ impl Summary {
 
     /// How a box differs from another model.
     #[must_use]
-    pub fn difference(&self, item: &Item) -> Option<Difference> {
+    pub fn difference(&self, item: &Item) -> Option<DifferenceMark> {
         let own = match item.kind {
             ItemKind::Node(node) => self.marks.changes.get(node).copied(),
             _ => None,

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use onnx_diag::Severity;
 
-use crate::marks::{Coloring, Difference};
+use crate::marks::{Coloring, DifferenceMark};
 use crate::picture::{Drawn, Line, Picture};
 use crate::scene::{ItemKind, LINE, SMALL_FONT, TITLE, TITLE_FONT};
 use crate::text::shown;
@@ -152,7 +152,7 @@ fn fill(drawn: &Drawn, coloring: Coloring) -> String {
             Some(Severity::Note) => "#d5e4f6".to_owned(),
             None => "#fff".to_owned(),
         },
-        Coloring::Diff => drawn.difference.map_or("#fff", Difference::color).to_owned(),
+        Coloring::Diff => drawn.difference.map_or("#fff", DifferenceMark::color).to_owned(),
     }
 }
 

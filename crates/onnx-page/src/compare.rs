@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use onnx_diag::Clean;
 use onnx_diff::{ChangeKind, ChangedElement, Diff, DiffOptions, ModelChange, corresponding_values, diff};
-use onnx_draw::{Difference, Marks, shown};
+use onnx_draw::{DifferenceMark, Marks, shown};
 use onnx_ir::{Model, NodeId};
 use onnx_select::{Element, Selectors};
 use serde_json::{Value, json};
@@ -64,8 +64,8 @@ fn compared(newer: &mut Session, older: &mut Session) -> Result<Value, String> {
             _ => 2,
         }] += 1;
     }
-    mark(newer, &found, Side::Newer);
-    mark(older, &found, Side::Older);
+    mark(newer, &found, PageSide::Newer);
+    mark(older, &found, PageSide::Older);
     let list: Vec<Value> = {
         let sides: [&Session; 2] = [&*newer, &*older];
         let selectors = [Selectors::new(&sides[0].model), Selectors::new(&sides[1].model)];
@@ -85,14 +85,14 @@ fn compared(newer: &mut Session, older: &mut Session) -> Result<Value, String> {
 
 /// The model of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+pub enum PageSide {
     /// The first model.
     Older,
     /// The second model.
     Newer,
 }
 
-fn mark(session: &mut Session, found: &Diff, side: Side) {
+fn mark(session: &mut Session, found: &Diff, side: PageSide) {
     let mut marks = session.marks.clone();
     marks.changes.clear();
     mark_changes(&session.model, found, side, &mut marks);
@@ -100,14 +100,14 @@ fn mark(session: &mut Session, found: &Diff, side: Side) {
 }
 
 /// Marks the nodes of one of two models that differ: those that only this one has, and those of which something changed.
-pub fn mark_changes(model: &Model, found: &Diff, side: Side, marks: &mut Marks) {
+pub fn mark_changes(model: &Model, found: &Diff, side: PageSide, marks: &mut Marks) {
     let selectors = Selectors::new(model);
     for change in found.changes.iter().filter(|change| !change.is_note()) {
         let (place, only) = match side {
-            Side::Older => (&change.before, Difference::Removed),
-            Side::Newer => (&change.after, Difference::Added),
+            PageSide::Older => (&change.before, DifferenceMark::Removed),
+            PageSide::Newer => (&change.after, DifferenceMark::Added),
         };
-        let difference = if change.kind == ChangeKind::Changed { Difference::Changed } else { only };
+        let difference = if change.kind == ChangeKind::Changed { DifferenceMark::Changed } else { only };
         let nodes: Vec<NodeId> = match place.as_ref().and_then(|locus| selectors.element(locus)) {
             Some(Element::Node(node)) => vec![node],
             Some(Element::Value(value)) => match model.value(value).producer() {
@@ -119,7 +119,7 @@ pub fn mark_changes(model: &Model, found: &Diff, side: Side, marks: &mut Marks) 
         };
         let is_node = change.element == ChangedElement::Node;
         for node in nodes {
-            let difference = if is_node { difference } else { Difference::Changed };
+            let difference = if is_node { difference } else { DifferenceMark::Changed };
             if is_node || !marks.changes.contains_key(node) {
                 marks.changes.insert(node, difference);
             }

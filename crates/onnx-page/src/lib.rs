@@ -31,6 +31,6 @@ mod session;
 mod tests;
 mod versions;
 
-pub use compare::{Side, mark_changes};
+pub use compare::{PageSide, mark_changes};
 pub use facts::{block_groups, findings, mark_cost, mark_findings, model_cost};
 pub use session::Session;

@@ -4,52 +4,14 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use onnx_eval::{NodeRun, Observer, Value};
-use onnx_ir::Model;
-use onnx_schema::op;
-use onnx_types::Symbol;
+use onnx_types::ElemType;
 
 use crate::compare;
 use crate::perturbed::precision;
 
-/// Operators that round at most once, to the type of their result. Others may round inside, to a type that is narrower.
-const ONCE: &[Symbol] = &[
-    op::ABS,
-    op::ADD,
-    op::AND,
-    op::CAST,
-    op::CEIL,
-    op::CLIP,
-    op::CONCAT,
-    op::CONSTANT,
-    op::DIV,
-    op::EQUAL,
-    op::FLOOR,
-    op::GATHER,
-    op::GREATER,
-    op::GREATER_OR_EQUAL,
-    op::IDENTITY,
-    op::LESS,
-    op::LESS_OR_EQUAL,
-    op::MAX,
-    op::MIN,
-    op::MUL,
-    op::NEG,
-    op::NOT,
-    op::OR,
-    op::RECIPROCAL,
-    op::RELU,
-    op::RESHAPE,
-    op::ROUND,
-    op::SHRINK,
-    op::SIGN,
-    op::SLICE,
-    op::SQRT,
-    op::SUB,
-    op::THRESHOLDED_RELU,
-    op::TRANSPOSE,
-    op::WHERE,
-    op::XOR,
-];
+/// The significant digits that numbers may have where nothing rounds: fewer than those of the narrowest type of floats that models
+/// compute with, so that a constant such as 0.1, which the type has rounded, has more.
+const DIGITS: u32 = 7;
 
 /// Observes the runs of both sides of a claim.
 pub(crate) struct ExactRuns {
@@ -59,16 +21,13 @@ pub(crate) struct ExactRuns {
 }
 
 impl ExactRuns {
-    /// For the runs of a model on these operands, of which the narrowest type is given if it is computed with; `None` if the operands
-    /// have too many digits.
-    pub(crate) fn of(model: &Model, inputs: &[Value], own: Option<onnx_types::ElemType>) -> Option<Self> {
-        let mut nodes = model.all_graphs().flat_map(|graph| model.nodes(graph));
-        let is_call = |node| model.function_called(model.node(node)).is_some();
+    /// For runs on these operands, of which the narrowest type is given if it is computed with; `None` if the operands have too many
+    /// digits.
+    pub(crate) fn of(inputs: &[Value], own: Option<ElemType>) -> Option<Self> {
         let bits = match own.and_then(precision) {
             // Half of the digits, so that products are exact.
             Some(own) => u32::try_from(own).ok()?.checked_sub(4)? / 2,
-            None if nodes.all(|node| is_call(node) || ONCE.contains(&model.node(node).op())) => 24,
-            None => 8,
+            None => DIGITS,
         };
         let exact = Self { bits, is_rounded: AtomicBool::new(false) };
         inputs.iter().all(|value| exact.is_short(value)).then_some(exact)

@@ -253,8 +253,9 @@ impl Series<'_, '_> {
         let mut sweeps = Vec::new();
         for operand in operands {
             for kind in RowKind::ALL {
-                // Results that overflow say nothing about real numbers.
-                if kind == RowKind::Large && self.runner.eq.class() != Exactness::Exact {
+                // Results that overflow or underflow say nothing about real numbers.
+                let leaves_range = matches!(kind, RowKind::Large | RowKind::Tiny | RowKind::Least);
+                if leaves_range && self.runner.eq.class() != Exactness::Exact {
                     continue;
                 }
                 let mut row = |axes, is_mixed| {

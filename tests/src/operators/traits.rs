@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use onnx_schema::traits::{AxisDomain, Broadcast, Combines, Elements, Operations, Rounding, Weight, Window};
+use onnx_schema::traits::{
+    AxisDomain, Broadcast, Combines, CostWeight, Elements, Operations, Rounding, Window,
+};
 use onnx_schema::{Schema, Traits};
 use onnx_types::Symbol;
 
@@ -163,10 +165,10 @@ fn operations(traits: &Traits) -> Option<String> {
 
 const fn weight(traits: &Traits) -> Option<&'static str> {
     Some(match traits.weight() {
-        Weight::Sizes => "work: states sizes",
-        Weight::Moves => "work: moves elements",
-        Weight::Function => "work: a function of each element",
-        Weight::Heavy => "work: many operations for each element",
+        CostWeight::Sizes => "work: states sizes",
+        CostWeight::Moves => "work: moves elements",
+        CostWeight::Function => "work: a function of each element",
+        CostWeight::Heavy => "work: many operations for each element",
         _ => return None,
     })
 }

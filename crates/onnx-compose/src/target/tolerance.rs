@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer};
 /// A part of models in which a rule is tolerated.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Place {
+pub enum RulePlace {
     /// The main graph, without the graphs nested in it.
     MainGraph,
     /// The functions of the model, with the graphs nested in them.
@@ -18,7 +18,7 @@ pub enum Place {
     Operator(String),
 }
 
-impl Place {
+impl RulePlace {
     /// Returns `true` if the place of a finding is in this one.
     #[must_use]
     pub fn contains(&self, locus: &Locus) -> bool {
@@ -47,14 +47,14 @@ impl Place {
 /// A rule whose errors do not keep a runtime from loading a model, everywhere or in places.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub struct Tolerance {
+pub struct ToleratedRule {
     /// The code of the rule, such as `ONNX3025`.
     pub rule: String,
     /// Where it is tolerated; empty for everywhere.
-    pub places: Vec<Place>,
+    pub places: Vec<RulePlace>,
 }
 
-impl Tolerance {
+impl ToleratedRule {
     /// Returns `true` if nothing that a check found keeps the runtime from loading the model by this rule: all errors of the rule
     /// are in the places.
     #[must_use]
@@ -89,7 +89,7 @@ struct Placed {
     operators: Vec<String>,
 }
 
-impl<'de> Deserialize<'de> for Tolerance {
+impl<'de> Deserialize<'de> for ToleratedRule {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let Placed { rule, places, operators } = match Written::deserialize(deserializer)? {
             Written::Everywhere(rule) => return Ok(Self { rule, places: Vec::new() }),
@@ -97,17 +97,17 @@ impl<'de> Deserialize<'de> for Tolerance {
         };
         let place = |text: &String| {
             Ok(match text.as_str() {
-                "main-graph" => Place::MainGraph,
-                "functions" => Place::Functions,
-                "initializers" => Place::Initializers,
+                "main-graph" => RulePlace::MainGraph,
+                "functions" => RulePlace::Functions,
+                "initializers" => RulePlace::Initializers,
                 unknown => {
                     let help = "places are `main-graph`, `functions` and `initializers`";
                     return Err(D::Error::custom(format!("there is no place {}; {help}", Quoted(unknown))));
                 }
             })
         };
-        let mut places: Vec<Place> = places.iter().map(place).collect::<Result<_, _>>()?;
-        places.extend(operators.into_iter().map(Place::Operator));
+        let mut places: Vec<RulePlace> = places.iter().map(place).collect::<Result<_, _>>()?;
+        places.extend(operators.into_iter().map(RulePlace::Operator));
         if places.is_empty() {
             let help = "write the code only if it is tolerated everywhere";
             return Err(D::Error::custom(format!("{} has no places; {help}", Quoted(&rule))));
@@ -129,11 +129,11 @@ mod tests {
         let weight = main.clone().initializer("w");
         let sparse = main.clone().sparse_initializer("s");
         let all = [&Locus::model(), &main, &node, &nested, &function, &weight, &sparse];
-        let found = |place: &Place| all.map(|locus| u8::from(place.contains(locus)));
-        assert_eq!(found(&Place::MainGraph), [0, 1, 1, 0, 0, 1, 1]);
-        assert_eq!(found(&Place::Functions), [0, 0, 0, 0, 1, 0, 0]);
-        assert_eq!(found(&Place::Initializers), [0, 0, 0, 0, 0, 1, 1]);
-        assert_eq!(found(&Place::Operator("Constant".to_owned())), [0, 0, 0, 1, 1, 0, 0]);
-        assert_eq!(found(&Place::Operator("If".to_owned())), [0, 0, 1, 0, 0, 0, 0]);
+        let found = |place: &RulePlace| all.map(|locus| u8::from(place.contains(locus)));
+        assert_eq!(found(&RulePlace::MainGraph), [0, 1, 1, 0, 0, 1, 1]);
+        assert_eq!(found(&RulePlace::Functions), [0, 0, 0, 0, 1, 0, 0]);
+        assert_eq!(found(&RulePlace::Initializers), [0, 0, 0, 0, 0, 1, 1]);
+        assert_eq!(found(&RulePlace::Operator("Constant".to_owned())), [0, 0, 0, 1, 1, 0, 0]);
+        assert_eq!(found(&RulePlace::Operator("If".to_owned())), [0, 0, 1, 0, 0, 0, 0]);
     }
 }

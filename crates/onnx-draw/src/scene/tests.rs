@@ -6,7 +6,7 @@ use onnx_text::{ParseOptions, parse_model};
 
 use super::*;
 use crate::{
-    Coloring, Difference, HtmlOptions, Marks, Open, PictureStyle, html, level_json, svg, text_width,
+    Coloring, DifferenceMark, HtmlOptions, Marks, Open, PictureStyle, html, level_json, svg, text_width,
 };
 
 fn model(body: &str) -> Model {
@@ -308,15 +308,15 @@ fn differences_are_colors() {
     let nodes: Vec<_> = model.nodes(model.main_graph()).collect();
     let scene = Scene::new(&model, &SceneOptions::default());
     let mut marks = Marks::default();
-    marks.changes.insert(nodes[0], Difference::Added);
-    marks.changes.insert(nodes[1], Difference::Added);
-    marks.changes.insert(nodes[2], Difference::Added);
+    marks.changes.insert(nodes[0], DifferenceMark::Added);
+    marks.changes.insert(nodes[1], DifferenceMark::Added);
+    marks.changes.insert(nodes[2], DifferenceMark::Added);
     let summary = scene.summary(&marks);
     let of = |index: usize| summary.difference(&scene.level(0).unwrap().items[index]);
     // All of the first box is new, and a part of the second one.
-    assert_eq!((of(0), of(1)), (Some(Difference::Added), Some(Difference::Changed)));
+    assert_eq!((of(0), of(1)), (Some(DifferenceMark::Added), Some(DifferenceMark::Changed)));
     assert!(level_json(&scene, 0, &summary).contains("\"d\":\"added\""));
     let picture = scene.picture_with(&Open::new(), &marks).unwrap();
     let text = svg(&picture, &PictureStyle::default().with_coloring(Coloring::Diff));
-    assert!(text.contains(Difference::Added.color()) && text.contains(Difference::Changed.color()));
+    assert!(text.contains(DifferenceMark::Added.color()) && text.contains(DifferenceMark::Changed.color()));
 }

@@ -1,7 +1,7 @@
 //! Branches, loops and scans: what they compute is in their graphs.
 
 use super::attribute::{AttributeTraits, attribute};
-use super::kinds::Weight;
+use super::kinds::CostWeight;
 use super::row::{Row, computed, row};
 use crate::generated::names::{attr, op};
 
@@ -13,8 +13,8 @@ const SCAN: &[AttributeTraits] = &[
 ];
 
 pub(super) const ROWS: &[Row] = &[
-    row(op::IF, computed().weighs(Weight::Heavy)),
-    row(op::LOOP, computed().weighs(Weight::Heavy)),
-    row(op::SCAN, computed().weighs(Weight::Heavy).attributes_are(SCAN)),
+    row(op::IF, computed().weighs(CostWeight::Heavy)),
+    row(op::LOOP, computed().weighs(CostWeight::Heavy)),
+    row(op::SCAN, computed().weighs(CostWeight::Heavy).attributes_are(SCAN)),
     row(op::SEQUENCE_MAP, computed()),
 ];

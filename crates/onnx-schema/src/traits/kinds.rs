@@ -147,7 +147,7 @@ pub enum Operations {
 /// The work of a runtime for a node, roughly and without its sizes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Weight {
+pub enum CostWeight {
     /// It states sizes.
     Sizes,
     /// It moves elements.

@@ -1,7 +1,7 @@
 //! Logic, comparison and bits: nothing is rounded.
 
 use super::attribute::attribute;
-use super::kinds::Weight;
+use super::kinds::CostWeight;
 use super::row::{Row, elementwise, row};
 use crate::generated::names::{attr, op};
 
@@ -35,7 +35,7 @@ pub(super) const ROWS: &[Row] = &[
     row(op::OR, elementwise().exact())
         .same_since(7)
         .then(&[(7, elementwise().exact().broadcasts_all().commuting())]),
-    row(op::WHERE, elementwise().exact().broadcasts_all().weighs(Weight::Moves)),
+    row(op::WHERE, elementwise().exact().broadcasts_all().weighs(CostWeight::Moves)),
     row(op::XOR, elementwise().exact())
         .same_since(7)
         .then(&[(7, elementwise().exact().broadcasts_all().commuting())]),

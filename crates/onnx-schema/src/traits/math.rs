@@ -1,7 +1,7 @@
 //! Arithmetic, functions of elements, conversions and normalizations along axes.
 
 use super::attribute::{AttributeTraits, AxisDomain, attribute};
-use super::kinds::{Broadcast, Combines, Operations, Rounding, Weight};
+use super::kinds::{Broadcast, Combines, CostWeight, Operations, Rounding};
 use super::row::{Row, computed, elementwise, elementwise_first, normalized, row};
 use crate::generated::names::{attr, op};
 
@@ -24,15 +24,15 @@ const OWN_AXIS: &[AttributeTraits] = &[attribute(attr::AXIS).from(11).axis(AxisD
 
 pub(super) const ROWS: &[Row] = &[
     row(op::ABS, elementwise().rounds(Rounding::Order)),
-    row(op::ACOS, elementwise().weighs(Weight::Function)),
-    row(op::ACOSH, elementwise().weighs(Weight::Function)),
+    row(op::ACOS, elementwise().weighs(CostWeight::Function)),
+    row(op::ACOSH, elementwise().weighs(CostWeight::Function)),
     row(op::ADD, elementwise().rounds(Rounding::Once))
         .same_since(7)
         .then(&[(7, elementwise().rounds(Rounding::Once).broadcasts_all().commuting())]),
-    row(op::ASIN, elementwise().weighs(Weight::Function)),
-    row(op::ASINH, elementwise().weighs(Weight::Function)),
-    row(op::ATAN, elementwise().weighs(Weight::Function)),
-    row(op::ATANH, elementwise().weighs(Weight::Function)),
+    row(op::ASIN, elementwise().weighs(CostWeight::Function)),
+    row(op::ASINH, elementwise().weighs(CostWeight::Function)),
+    row(op::ATAN, elementwise().weighs(CostWeight::Function)),
+    row(op::ATANH, elementwise().weighs(CostWeight::Function)),
     // Both types have the same width, so that an element stays one.
     row(
         op::BIT_CAST,
@@ -43,7 +43,7 @@ pub(super) const ROWS: &[Row] = &[
         elementwise_first()
             .rounds(Rounding::Converts)
             .needs(Operations::None)
-            .weighs(Weight::Moves)
+            .weighs(CostWeight::Moves)
             .undefined_for_some()
             .attributes_are(CAST),
     )
@@ -53,7 +53,7 @@ pub(super) const ROWS: &[Row] = &[
         elementwise_first()
             .rounds(Rounding::Converts)
             .needs(Operations::None)
-            .weighs(Weight::Moves)
+            .weighs(CostWeight::Moves)
             .undefined_for_some()
             .attributes_are(&[
                 attribute(attr::ROUND_MODE).neutral(),
@@ -63,10 +63,10 @@ pub(super) const ROWS: &[Row] = &[
             ]),
     ),
     row(op::CEIL, elementwise().rounds(Rounding::Never)),
-    row(op::CELU, elementwise().weighs(Weight::Function)),
+    row(op::CELU, elementwise().weighs(CostWeight::Function)),
     row(op::CLIP, elementwise_first().rounds(Rounding::Order).undefined_for_some().numbers(&[1, 2])),
-    row(op::COS, elementwise().weighs(Weight::Function)),
-    row(op::COSH, elementwise().weighs(Weight::Function)),
+    row(op::COS, elementwise().weighs(CostWeight::Function)),
+    row(op::COSH, elementwise().weighs(CostWeight::Function)),
     row(
         op::CUM_PROD,
         normalized().along(Combines::Operand(1)).needs(Operations::Read { read: 1, made: 0 }).numbers(&[1]),
@@ -82,14 +82,14 @@ pub(super) const ROWS: &[Row] = &[
     row(op::DIV, elementwise().rounds(Rounding::Once).undefined_for_some())
         .same_since(7)
         .then(&[(7, elementwise().rounds(Rounding::Once).broadcasts_all().undefined_for_some())]),
-    row(op::ELU, elementwise().weighs(Weight::Function)),
-    row(op::ERF, elementwise().weighs(Weight::Function)),
-    row(op::EXP, elementwise().weighs(Weight::Function)),
+    row(op::ELU, elementwise().weighs(CostWeight::Function)),
+    row(op::ERF, elementwise().weighs(CostWeight::Function)),
+    row(op::EXP, elementwise().weighs(CostWeight::Function)),
     row(op::FLOOR, elementwise().rounds(Rounding::Never)),
     row(
         op::GELU,
         elementwise()
-            .weighs(Weight::Function)
+            .weighs(CostWeight::Function)
             .attributes_are(&[attribute(attr::APPROXIMATE).one_of(&["none", "tanh"])]),
     ),
     row(
@@ -109,13 +109,13 @@ pub(super) const ROWS: &[Row] = &[
     // A few operations of arithmetic, as in `HardSigmoid`.
     row(op::HARD_SWISH, elementwise()),
     row(op::LEAKY_RELU, elementwise()),
-    row(op::LOG, elementwise().weighs(Weight::Function)),
+    row(op::LOG, elementwise().weighs(CostWeight::Function)),
     row(
         op::LOG_SOFTMAX,
         normalized()
             .along(Combines::From(attr::AXIS))
             .needs(Operations::Each(5))
-            .weighs(Weight::Function)
+            .weighs(CostWeight::Function)
             .attributes_are(OWN_AXIS),
     )
     .same_since(13)
@@ -124,7 +124,7 @@ pub(super) const ROWS: &[Row] = &[
         normalized()
             .along_axis()
             .needs(Operations::Each(5))
-            .weighs(Weight::Function)
+            .weighs(CostWeight::Function)
             .attributes_are(OWN_AXIS),
     )]),
     // Neither this one nor `Min` commutes: which zero they return for -0.0 and 0.0 may depend on the order.
@@ -143,15 +143,15 @@ pub(super) const ROWS: &[Row] = &[
             8,
             elementwise().rounds(Rounding::Order).broadcasts_all().needs(Operations::Operands { more: 0 }),
         )]),
-    row(op::MISH, elementwise().weighs(Weight::Function)),
+    row(op::MISH, elementwise().weighs(CostWeight::Function)),
     row(op::MOD, elementwise().rounds(Rounding::Never).broadcasts_all().undefined_for_some()),
     row(op::MUL, elementwise().rounds(Rounding::Once))
         .same_since(7)
         .then(&[(7, elementwise().rounds(Rounding::Once).broadcasts_all().commuting())]),
     row(op::NEG, elementwise().rounds(Rounding::Never)),
-    row(op::POW, elementwise().weighs(Weight::Function).undefined_for_some())
+    row(op::POW, elementwise().weighs(CostWeight::Function).undefined_for_some())
         .same_since(7)
-        .then(&[(7, elementwise().broadcasts_all().weighs(Weight::Function).undefined_for_some())]),
+        .then(&[(7, elementwise().broadcasts_all().weighs(CostWeight::Function).undefined_for_some())]),
     // Before version 7, the slope is one number or has one for each channel.
     row(op::P_RELU, computed().needs(Operations::Each(1)))
         .same_since(7)
@@ -159,18 +159,18 @@ pub(super) const ROWS: &[Row] = &[
     row(op::RECIPROCAL, elementwise().rounds(Rounding::Once)),
     row(op::RELU, elementwise().rounds(Rounding::Order)),
     row(op::ROUND, elementwise().rounds(Rounding::Never)),
-    row(op::SELU, elementwise().weighs(Weight::Function)),
+    row(op::SELU, elementwise().weighs(CostWeight::Function)),
     row(op::SHRINK, elementwise()),
-    row(op::SIGMOID, elementwise().weighs(Weight::Function)),
+    row(op::SIGMOID, elementwise().weighs(CostWeight::Function)),
     row(op::SIGN, elementwise().rounds(Rounding::Order)),
-    row(op::SIN, elementwise().weighs(Weight::Function)),
-    row(op::SINH, elementwise().weighs(Weight::Function)),
+    row(op::SIN, elementwise().weighs(CostWeight::Function)),
+    row(op::SINH, elementwise().weighs(CostWeight::Function)),
     row(
         op::SOFTMAX,
         normalized()
             .along(Combines::From(attr::AXIS))
             .needs(Operations::Each(5))
-            .weighs(Weight::Function)
+            .weighs(CostWeight::Function)
             .attributes_are(OWN_AXIS),
     )
     .same_since(13)
@@ -179,12 +179,12 @@ pub(super) const ROWS: &[Row] = &[
         normalized()
             .along_axis()
             .needs(Operations::Each(5))
-            .weighs(Weight::Function)
+            .weighs(CostWeight::Function)
             .attributes_are(OWN_AXIS),
     )]),
-    row(op::SOFTPLUS, elementwise().weighs(Weight::Function)),
+    row(op::SOFTPLUS, elementwise().weighs(CostWeight::Function)),
     row(op::SOFTSIGN, elementwise()),
-    row(op::SQRT, elementwise().rounds(Rounding::Once).weighs(Weight::Function)),
+    row(op::SQRT, elementwise().rounds(Rounding::Once).weighs(CostWeight::Function)),
     row(op::SUB, elementwise().rounds(Rounding::Once))
         .same_since(7)
         .then(&[(7, elementwise().rounds(Rounding::Once).broadcasts_all())]),
@@ -198,9 +198,9 @@ pub(super) const ROWS: &[Row] = &[
                 .commuting()
                 .needs(Operations::Operands { more: 0 }),
         )]),
-    row(op::SWISH, elementwise().weighs(Weight::Function)),
+    row(op::SWISH, elementwise().weighs(CostWeight::Function)),
     row(op::SWI_GLU, computed()),
-    row(op::TAN, elementwise().weighs(Weight::Function)),
-    row(op::TANH, elementwise().weighs(Weight::Function)),
+    row(op::TAN, elementwise().weighs(CostWeight::Function)),
+    row(op::TANH, elementwise().weighs(CostWeight::Function)),
     row(op::THRESHOLDED_RELU, elementwise()),
 ];

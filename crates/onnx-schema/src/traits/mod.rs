@@ -47,7 +47,7 @@ mod training;
 pub use absence::{Absence, DerivedDefault, absence_of};
 pub use attribute::{AttributeTraits, AxisDomain};
 pub use exclusion::{CONSTANT_VALUES, Exclusion, ExclusivePart};
-pub use kinds::{Broadcast, Combines, Elements, Operations, Rounding, Weight, Window};
+pub use kinds::{Broadcast, Combines, CostWeight, Elements, Operations, Rounding, Window};
 pub use row::Traits;
 
 use std::ops::RangeInclusive;

@@ -2,7 +2,7 @@
 
 use super::attribute::{AttributeTraits, AxisDomain, attribute};
 use super::exclusion::PADDING;
-use super::kinds::{Combines, Operations, Weight, Window};
+use super::kinds::{Combines, CostWeight, Operations, Window};
 use super::row::{Row, computed, normalized, row};
 use crate::generated::names::{attr, op};
 
@@ -65,7 +65,11 @@ const ROI_ALIGN: &[AttributeTraits] = &[
 pub(super) const ROWS: &[Row] = &[
     row(
         op::ATTENTION,
-        computed().contracting().needs(Operations::Formula).weighs(Weight::Heavy).attributes_are(ATTENTION),
+        computed()
+            .contracting()
+            .needs(Operations::Formula)
+            .weighs(CostWeight::Heavy)
+            .attributes_are(ATTENTION),
     ),
     row(
         op::AVERAGE_POOL,
@@ -76,7 +80,7 @@ pub(super) const ROWS: &[Row] = &[
             .attributes_are(POOL)
             .excludes(PADDING),
     ),
-    row(op::BATCH_NORMALIZATION, computed().needs(Operations::Formula).weighs(Weight::Function))
+    row(op::BATCH_NORMALIZATION, computed().needs(Operations::Formula).weighs(CostWeight::Function))
         .same_since(9),
     row(
         op::CAUSAL_CONV_WITH_STATE,
@@ -89,7 +93,7 @@ pub(super) const ROWS: &[Row] = &[
             .moves_window(Window::Weights(1))
             .contracting()
             .needs(Operations::Convolution { bias: Some(2) })
-            .weighs(Weight::Heavy)
+            .weighs(CostWeight::Heavy)
             .attributes_are(CONVOLUTION)
             .excludes(PADDING),
     ),
@@ -100,7 +104,7 @@ pub(super) const ROWS: &[Row] = &[
             .moves_window(Window::Weights(1))
             .contracting()
             .needs(Operations::Convolution { bias: None })
-            .weighs(Weight::Heavy)
+            .weighs(CostWeight::Heavy)
             .numbers(&[2])
             .attributes_are(CONVOLUTION)
             .excludes(PADDING),
@@ -112,7 +116,7 @@ pub(super) const ROWS: &[Row] = &[
             .moves_window(Window::Weights(1))
             .contracting()
             .needs(Operations::Formula)
-            .weighs(Weight::Heavy)
+            .weighs(CostWeight::Heavy)
             .attributes_are(CONVOLUTION)
             .excludes(PADDING),
     ),
@@ -122,7 +126,7 @@ pub(super) const ROWS: &[Row] = &[
         computed()
             .moves_window(Window::Weights(1))
             .contracting()
-            .weighs(Weight::Heavy)
+            .weighs(CostWeight::Heavy)
             .attributes_are(DEFORM_CONV),
     ),
     row(
@@ -145,13 +149,13 @@ pub(super) const ROWS: &[Row] = &[
         computed()
             .along(Combines::AllButFirst)
             .needs(Operations::Each(7))
-            .weighs(Weight::Function)
+            .weighs(CostWeight::Function)
             .attributes_are(&[attribute(attr::NUM_GROUPS).least(1)]),
     )
     .same_since(21),
     row(
         op::INSTANCE_NORMALIZATION,
-        computed().along(Combines::AllButFirst).needs(Operations::Each(7)).weighs(Weight::Function),
+        computed().along(Combines::AllButFirst).needs(Operations::Each(7)).weighs(CostWeight::Function),
     ),
     // The scale and the bias are aligned at the end.
     row(
@@ -159,7 +163,7 @@ pub(super) const ROWS: &[Row] = &[
         normalized()
             .along(Combines::From(attr::AXIS))
             .needs(Operations::Formula)
-            .weighs(Weight::Function)
+            .weighs(CostWeight::Function)
             .attributes_are(OWN_AXIS),
     ),
     row(
@@ -217,7 +221,7 @@ pub(super) const ROWS: &[Row] = &[
         normalized().along(Combines::Axes(attr::AXES)).needs(Operations::Each(5)),
     ),
     row(op::NEGATIVE_LOG_LIKELIHOOD_LOSS, computed().attributes_are(LOSS)),
-    row(op::NON_MAX_SUPPRESSION, computed().weighs(Weight::Heavy).numbers(&[2, 3, 4])),
+    row(op::NON_MAX_SUPPRESSION, computed().weighs(CostWeight::Heavy).numbers(&[2, 3, 4])),
     row(
         op::Q_LINEAR_CONV,
         computed()
@@ -225,7 +229,7 @@ pub(super) const ROWS: &[Row] = &[
             .moves_window(Window::Weights(3))
             .contracting()
             .needs(Operations::Convolution { bias: Some(8) })
-            .weighs(Weight::Heavy)
+            .weighs(CostWeight::Heavy)
             .numbers(&[1, 2, 6, 7])
             .attributes_are(CONVOLUTION)
             .excludes(PADDING),
@@ -235,7 +239,7 @@ pub(super) const ROWS: &[Row] = &[
         normalized()
             .along(Combines::From(attr::AXIS))
             .needs(Operations::Each(4))
-            .weighs(Weight::Function)
+            .weighs(CostWeight::Function)
             .attributes_are(OWN_AXIS),
     ),
     row(op::ROI_ALIGN, computed().attributes_are(ROI_ALIGN)),

@@ -1,7 +1,7 @@
 //! Recurrent layers.
 
 use super::attribute::{AttributeTraits, attribute};
-use super::kinds::{Operations, Weight};
+use super::kinds::{CostWeight, Operations};
 use super::row::{Row, computed, row};
 use crate::generated::names::{attr, op};
 
@@ -42,7 +42,7 @@ pub(super) const ROWS: &[Row] = &[
         computed()
             .contracting()
             .needs(Operations::Recurrent { gates: 3, unit: 8 })
-            .weighs(Weight::Heavy)
+            .weighs(CostWeight::Heavy)
             .attributes_are(GRU),
     ),
     row(
@@ -50,7 +50,7 @@ pub(super) const ROWS: &[Row] = &[
         computed()
             .contracting()
             .needs(Operations::Recurrent { gates: 4, unit: 9 })
-            .weighs(Weight::Heavy)
+            .weighs(CostWeight::Heavy)
             .attributes_are(RECURRENT),
     ),
     row(
@@ -58,7 +58,7 @@ pub(super) const ROWS: &[Row] = &[
         computed()
             .contracting()
             .needs(Operations::Recurrent { gates: 1, unit: 1 })
-            .weighs(Weight::Heavy)
+            .weighs(CostWeight::Heavy)
             .attributes_are(RECURRENT),
     ),
 ];

@@ -5,7 +5,7 @@ use onnx_types::Symbol;
 use super::GROUPS;
 use super::attribute::AttributeTraits;
 use super::exclusion::Exclusion;
-use super::kinds::{Broadcast, Combines, Elements, Operations, Rounding, Weight, Window};
+use super::kinds::{Broadcast, Combines, CostWeight, Elements, Operations, Rounding, Window};
 use crate::facts::{Schema, SchemaId};
 use crate::generated::names::domain;
 use crate::lookup::versions;
@@ -18,7 +18,7 @@ pub struct Traits {
     broadcast: Broadcast,
     combines: Combines,
     operations: Operations,
-    weight: Weight,
+    weight: CostWeight,
     window: Option<Window>,
     flags: u8,
     scalars: &'static [usize],
@@ -41,7 +41,7 @@ pub(super) const fn computed() -> Traits {
         broadcast: Broadcast::No,
         combines: Combines::Unstated,
         operations: Operations::Unknown,
-        weight: Weight::Other,
+        weight: CostWeight::Other,
         window: None,
         flags: 0,
         scalars: &[],
@@ -154,7 +154,7 @@ impl Traits {
         self
     }
 
-    pub(super) const fn weighs(mut self, weight: Weight) -> Self {
+    pub(super) const fn weighs(mut self, weight: CostWeight) -> Self {
         self.weight = weight;
         self
     }
@@ -287,7 +287,7 @@ impl Traits {
 
     /// The work of a node.
     #[must_use]
-    pub const fn weight(&self) -> Weight {
+    pub const fn weight(&self) -> CostWeight {
         self.weight
     }
 

@@ -2,7 +2,7 @@
 
 use super::attribute::{AttributeTraits, AxisDomain, attribute};
 use super::exclusion::{Exclusion, ExclusivePart, allowed};
-use super::kinds::{Combines, Operations, Rounding, Weight};
+use super::kinds::{Combines, CostWeight, Operations, Rounding};
 use super::row::{Row, computed, elementwise_first, joined, reordered, reshaped, row, same, selected};
 use crate::generated::names::{attr, op};
 
@@ -70,7 +70,7 @@ pub(super) const ROWS: &[Row] = &[
             .attributes_are(&[attribute(attr::DILATIONS).least(1), attribute(attr::STRIDES).least(1)]),
     ),
     row(op::COMPRESS, selected().along(Combines::AxisOrAll(attr::AXIS)).attributes_are(OWN_AXIS_SINCE_11)),
-    row(op::CONCAT, joined().weighs(Weight::Moves).attributes_are(OWN_AXIS_SINCE_11)),
+    row(op::CONCAT, joined().weighs(CostWeight::Moves).attributes_are(OWN_AXIS_SINCE_11)),
     row(
         op::DEPTH_TO_SPACE,
         reordered().along(Combines::AllButFirst).attributes_are(&[
@@ -80,27 +80,27 @@ pub(super) const ROWS: &[Row] = &[
     ),
     // In training, the element at an index is removed or scaled at random.
     row(op::DROPOUT, elementwise_first().needs(Operations::None).numbers(&[1, 2])).same_since(7),
-    row(op::EXPAND, selected().weighs(Weight::Moves)),
+    row(op::EXPAND, selected().weighs(CostWeight::Moves)),
     row(
         op::FLATTEN,
-        reshaped().weighs(Weight::Sizes).attributes_are(&[
+        reshaped().weighs(CostWeight::Sizes).attributes_are(&[
             attribute(attr::AXIS).axis(AxisDomain::CutsFromFront),
             attribute(attr::AXIS).from(11).axis(AxisDomain::Cuts),
         ]),
     ),
     // The choice along the axis is that of the second operand.
-    row(op::GATHER, selected().along_axis().weighs(Weight::Moves).attributes_are(OWN_AXIS)),
+    row(op::GATHER, selected().along_axis().weighs(CostWeight::Moves).attributes_are(OWN_AXIS)),
     row(op::GATHER_ELEMENTS, selected().attributes_are(OWN_AXIS)),
     row(op::GATHER_ND, selected()),
     row(
         op::GRID_SAMPLE,
-        computed().weighs(Weight::Heavy).attributes_are(&[
+        computed().weighs(CostWeight::Heavy).attributes_are(&[
             attribute(attr::MODE).one_of(&["bilinear", "nearest", "bicubic"]),
             attribute(attr::MODE).from(20).one_of(&["linear", "nearest", "cubic"]),
             attribute(attr::PADDING_MODE).one_of(&["zeros", "border", "reflection"]),
         ]),
     ),
-    row(op::IDENTITY, same().weighs(Weight::Sizes).infallible()),
+    row(op::IDENTITY, same().weighs(CostWeight::Sizes).infallible()),
     // Where an element is in the result depends on all before it.
     row(op::NON_ZERO, computed().exact().along(Combines::All).positions().needs(Operations::None)),
     row(
@@ -116,7 +116,7 @@ pub(super) const ROWS: &[Row] = &[
         computed()
             .exact()
             .needs(Operations::None)
-            .weighs(Weight::Moves)
+            .weighs(CostWeight::Moves)
             .undefined_for_some()
             .numbers(&[2])
             .attributes_are(&[
@@ -126,13 +126,13 @@ pub(super) const ROWS: &[Row] = &[
     ),
     row(
         op::RESHAPE,
-        reshaped().weighs(Weight::Sizes).attributes_are(&[
+        reshaped().weighs(CostWeight::Sizes).attributes_are(&[
             // A 0 in the sizes stands for the size of the input.
             attribute(attr::ALLOWZERO).neutral(),
         ]),
     )
     .same_since(5),
-    row(op::RESIZE, computed().needs(Operations::Formula).weighs(Weight::Heavy).attributes_are(RESIZE))
+    row(op::RESIZE, computed().needs(Operations::Formula).weighs(CostWeight::Heavy).attributes_are(RESIZE))
         .same_since(13),
     row(
         op::REVERSE_SEQUENCE,
@@ -164,7 +164,7 @@ pub(super) const ROWS: &[Row] = &[
             .exact()
             .positions()
             .needs(Operations::None)
-            .weighs(Weight::Sizes)
+            .weighs(CostWeight::Sizes)
             .infallible()
             .attributes_are(&[
                 // The whole shape.
@@ -172,8 +172,11 @@ pub(super) const ROWS: &[Row] = &[
                 attribute(attr::START).neutral(),
             ]),
     ),
-    row(op::SIZE, computed().exact().positions().needs(Operations::None).weighs(Weight::Sizes).infallible()),
-    row(op::SLICE, selected().weighs(Weight::Moves)),
+    row(
+        op::SIZE,
+        computed().exact().positions().needs(Operations::None).weighs(CostWeight::Sizes).infallible(),
+    ),
+    row(op::SLICE, selected().weighs(CostWeight::Moves)),
     row(
         op::SPACE_TO_DEPTH,
         reordered().along(Combines::AllButFirst).attributes_are(&[
@@ -181,12 +184,12 @@ pub(super) const ROWS: &[Row] = &[
             attribute(attr::MODE).from(28).one_of(&["DCR", "CRD"]),
         ]),
     ),
-    row(op::SPLIT, selected().weighs(Weight::Moves).attributes_are(SPLIT))
-        .then(&[(18, selected().weighs(Weight::Moves).attributes_are(SPLIT).excludes(SIZES_OR_NUMBER))]),
+    row(op::SPLIT, selected().weighs(CostWeight::Moves).attributes_are(SPLIT))
+        .then(&[(18, selected().weighs(CostWeight::Moves).attributes_are(SPLIT).excludes(SIZES_OR_NUMBER))]),
     row(
         op::SQUEEZE,
         reshaped()
-            .weighs(Weight::Sizes)
+            .weighs(CostWeight::Sizes)
             .attributes_are(&[attribute(attr::AXES).from(11).axis(AxisDomain::Own)]),
     ),
     row(
@@ -196,24 +199,24 @@ pub(super) const ROWS: &[Row] = &[
             attribute(attr::MODE).one_of(&["linear", "circular"]),
         ]),
     ),
-    row(op::TILE, selected().weighs(Weight::Moves)),
+    row(op::TILE, selected().weighs(CostWeight::Moves)),
     row(
         op::TOP_K,
         computed()
             .rounds(Rounding::Order)
             .along_axis()
             .positions()
-            .weighs(Weight::Heavy)
+            .weighs(CostWeight::Heavy)
             .undefined_for_some()
             .attributes_are(OWN_AXIS_SINCE_11),
     ),
-    row(op::TRANSPOSE, reordered().weighs(Weight::Moves)),
+    row(op::TRANSPOSE, reordered().weighs(CostWeight::Moves)),
     row(op::TRILU, computed().exact().along(Combines::LastTwo).needs(Operations::None).numbers(&[1])),
     row(op::UNIQUE, computed().along(Combines::All).attributes_are(OWN_AXIS)),
     row(
         op::UNSQUEEZE,
         reshaped()
-            .weighs(Weight::Sizes)
+            .weighs(CostWeight::Sizes)
             .attributes_are(&[attribute(attr::AXES).from(11).axis(AxisDomain::Inserted)]),
     ),
     row(
