@@ -4,14 +4,13 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use onnx_eval::{NodeRun, Observer, Value};
-use onnx_types::ElemType;
+use onnx_ir::{Callee, Model, NodeId};
+use onnx_schema::traits::Rounding;
+use onnx_schema::{Registry, op};
+use onnx_types::{ElemType, Symbol};
 
 use crate::compare;
 use crate::perturbed::precision;
-
-/// The significant digits that numbers may have where nothing rounds: fewer than those of the narrowest type of floats that models
-/// compute with, so that a constant such as 0.1, which the type has rounded, has more.
-const DIGITS: u32 = 7;
 
 /// Observes the runs of both sides of a claim.
 pub(crate) struct ExactRuns {
@@ -21,13 +20,23 @@ pub(crate) struct ExactRuns {
 }
 
 impl ExactRuns {
-    /// For runs on these operands, of which the narrowest type is given if it is computed with; `None` if the operands have too many
-    /// digits.
-    pub(crate) fn of(inputs: &[Value], own: Option<ElemType>) -> Option<Self> {
-        let bits = match own.and_then(precision) {
+    /// For the runs of a model on these operands. `narrowest` is the narrowest float type of the claim, and `is_declared` whether
+    /// the runs compute with the declared types, not in 64 bits; `None` if the operands have too many digits.
+    pub(crate) fn of(
+        model: &Model,
+        inputs: &[Value],
+        narrowest: Option<ElemType>,
+        is_declared: bool,
+    ) -> Option<Self> {
+        let own = narrowest.and_then(precision).and_then(|own| u32::try_from(own).ok());
+        let mut nodes = model.all_graphs().flat_map(|graph| model.nodes(graph));
+        let bits = match own {
             // Half of the digits, so that products are exact.
-            Some(own) => u32::try_from(own).ok()?.checked_sub(4)? / 2,
-            None => DIGITS,
+            Some(own) if is_declared => own.checked_sub(4)? / 2,
+            // Others may round inside, to a type that is narrower.
+            _ if !nodes.all(|node| rounds_once(model, node)) => 8,
+            // A constant such as 0.1 has all digits of its type, which has rounded it; so have products of it.
+            _ => own.unwrap_or(24),
         };
         let exact = Self { bits, is_rounded: AtomicBool::new(false) };
         inputs.iter().all(|value| exact.is_short(value)).then_some(exact)
@@ -48,6 +57,20 @@ impl Observer for ExactRuns {
         if self.holds() && !run.outputs.iter().flatten().all(|value| self.is_short(value)) {
             self.is_rounded.store(true, Ordering::Relaxed);
         }
+    }
+}
+
+/// Whether an operator rounds at most once, to the type of its result. The nodes of functions that are called are seen as well.
+fn rounds_once(model: &Model, node: NodeId) -> bool {
+    // The standard leaves their bits open, but no implementation rounds more often.
+    const OPEN: [Symbol; 3] = [op::CONSTANT, op::SHRINK, op::THRESHOLDED_RELU];
+    match model.callee(node, Registry::STANDARD) {
+        Callee::Function(_) => true,
+        Callee::Standard(schema) => {
+            !matches!(schema.traits().rounding(), Rounding::Open | Rounding::Accumulates)
+                || OPEN.contains(&schema.op())
+        }
+        _ => false,
     }
 }
 

@@ -373,8 +373,8 @@ impl<'a> Runner<'a> {
 
     /// The first difference of results, if no number is rounded in the runs of both sides.
     fn exact_difference(&self, case: &Case) -> Option<Difference> {
-        let own = (self.run.precision == Precision::Declared).then(|| self.narrowest()).flatten();
-        let observer = ExactRuns::of(&case.inputs, own)?;
+        let is_declared = self.run.precision == Precision::Declared;
+        let observer = ExactRuns::of(self.eq.model(), &case.inputs, self.narrowest(), is_declared)?;
         let given: Vec<Option<Value>> = case.inputs.iter().cloned().map(Some).collect();
         let run = self.run.clone().with_observer(&observer);
         let [before, after] = self.sides.each_ref().map(|side| -> Option<Vec<Value>> {
