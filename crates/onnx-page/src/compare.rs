@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use onnx_diag::Clean;
-use onnx_diff::{ChangeKind, ChangedElement, Diff, DiffOptions, ModelChange, corresponding_values, diff};
+use onnx_diff::{ChangeKind, ChangedElement, Diff, DiffOptions, ModelChange, diff_with_values};
 use onnx_draw::{DifferenceMark, Marks, shown};
 use onnx_ir::{Model, NodeId};
 use onnx_select::{Element, Selectors};
@@ -42,11 +42,10 @@ fn compared(newer: &mut Session, older: &mut Session) -> Result<Value, String> {
             .with_data_of_a(&*older.source)
             .with_data_of_b(&*newer.source)
             .with_execution(newer.execution.clone());
-        let found = diff(&older.model, &newer.model, &options).map_err(|error| error.to_string())?;
-        let values = corresponding_values(&older.model, &newer.model, &options);
-        let values = values.map_err(|error| error.to_string())?;
+        let (found, values) =
+            diff_with_values(&older.model, &newer.model, &options).map_err(|error| error.to_string())?;
         let mut pairs = Pairs::default();
-        // What corresponds by structure is surer, and replaces what does by weights.
+        // Where both have a pair, that of the structure counts.
         for (a, b) in values.by_weights.into_iter().chain(values.by_structure) {
             let nodes = (older.model.value(a).producer(), newer.model.value(b).producer());
             if let (Some(a), Some(b)) = nodes {

@@ -15,8 +15,6 @@ use onnx_shape_infer::{InferOptions, Inference, InputSizeError, InputSizeOptions
 use onnx_types::tensor::{DataSource, NoData};
 use onnx_types::{Execution, Limits, Symbol};
 
-pub use self::growth::feed_growth;
-
 /// Settings of [`feeds`].
 #[derive(Clone)]
 #[non_exhaustive]
@@ -25,8 +23,6 @@ pub struct FeedOptions<'a> {
     pub given: &'a [(&'a str, Value)],
     /// Sizes of dimension variables, or of axes such as `x[0]`. Default: none.
     pub sizes: &'a [(String, i64)],
-    /// How often generated sizes grow, as [`feed_growth`] finds it. Default: 0.
-    pub growth: usize,
     /// The operators that are known. By default those of ONNX.
     pub registry: &'a Registry,
     /// Source of external weights. By default there is none.
@@ -40,7 +36,6 @@ impl Default for FeedOptions<'_> {
         Self {
             given: &[],
             sizes: &[],
-            growth: 0,
             registry: Registry::STANDARD,
             data: &NoData,
             execution: Execution::DEFAULT,
@@ -52,7 +47,6 @@ onnx_types::option_setters! {
     FeedOptions<'a> {
         with_given => given: &'a [(&'a str, Value)],
         with_sizes => sizes: &'a [(String, i64)],
-        with_growth => growth: usize,
         with_registry => registry: &'a Registry,
         with_data => data: &'a dyn DataSource,
         with_execution => execution: into Execution,
@@ -148,11 +142,7 @@ pub fn feeds(model: &Model, options: &FeedOptions<'_>) -> Result<Feeds, FeedErro
         .with_data(options.data)
         .with_execution(options.execution.clone());
     let inference = infer(model, &known);
-    let mut generator = FeedGenerator::new(model, &inference, options, &[])?;
-    for _ in 0..options.growth {
-        generator.grow();
-    }
-    generator.feeds()
+    FeedGenerator::new(model, &inference, options, &[])?.feeds()
 }
 
 /// Chooses sizes once and generates inputs for them; the steps of [`feeds`], for callers that have the inference or that

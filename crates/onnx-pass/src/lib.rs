@@ -132,7 +132,7 @@ pub use bisect::{Bisection, FirstBad, Trial, bisect};
 pub use cx::{Entry, PassCx, PassOptions};
 pub use equivalence::{DOMAIN, Equivalence, EquivalenceError, EquivalenceSide};
 pub use fault::{REFUTED_CLAIM, RULES};
-pub use feeds::{FeedError, FeedGenerator, FeedOptions, Feeds, feed_growth, feeds};
+pub use feeds::{FeedError, FeedGenerator, FeedOptions, Feeds, feeds};
 pub use fixed_results::{are_fixed, are_undefined};
 pub use idioms::{Idiom, Idioms};
 pub use model_level::prove_models;

@@ -6,8 +6,9 @@ use std::fmt;
 use onnx_eval::compare::Noise;
 use onnx_eval::{EvalOptions, Evaluator, Value};
 use onnx_ir::{GraphOutput, Model, ValueId};
-use onnx_pass::{FeedOptions, feed_growth, feeds};
+use onnx_pass::{FeedError, FeedGenerator, FeedOptions};
 use onnx_schema::Registry;
+use onnx_shape_infer::{InferOptions, Inference, infer};
 use onnx_types::tensor::{DataSource, NoData, Tensor, bf16, f16};
 use onnx_types::{ElemType, Execution};
 
@@ -159,20 +160,26 @@ pub trait Samples {
 }
 
 /// Generated inputs, each from a separate seed.
-#[derive(Debug)]
 pub struct GeneratedSamples<'a> {
     model: &'a Model,
     count: usize,
     options: &'a MeasureOptions<'a>,
-    /// How often sizes grow until the model runs: found once.
+    /// What is the same for all samples: the inferred types, and how often sizes grow until the model runs.
+    inference: OnceCell<Inference>,
     growth: OnceCell<usize>,
+}
+
+impl fmt::Debug for GeneratedSamples<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GeneratedSamples").field("count", &self.count).finish_non_exhaustive()
+    }
 }
 
 impl<'a> GeneratedSamples<'a> {
     /// A number of inputs for a model, from the seed of the options on.
     #[must_use]
     pub const fn new(model: &'a Model, count: usize, options: &'a MeasureOptions<'a>) -> Self {
-        Self { model, count, options, growth: OnceCell::new() }
+        Self { model, count, options, inference: OnceCell::new(), growth: OnceCell::new() }
     }
 }
 
@@ -188,10 +195,26 @@ impl Samples for GeneratedSamples<'_> {
             .with_registry(self.options.registry)
             .with_data(self.options.data)
             .with_execution(self.options.execution.clone().with_seed(seed));
-        // What cannot be generated is reported below.
-        let growth = self.growth.get_or_init(|| feed_growth(self.model, &settings).unwrap_or(0));
-        let settings = settings.with_growth(*growth);
-        Ok(feeds(self.model, &settings).map_err(|error| error.to_string())?.values)
+        let inference = self.inference.get_or_init(|| {
+            let known = InferOptions::default()
+                .with_registry(self.options.registry)
+                .with_data(self.options.data)
+                .with_execution(self.options.execution.clone());
+            infer(self.model, &known)
+        });
+        let text = |error: FeedError| error.to_string();
+        let mut generator = FeedGenerator::new(self.model, inference, &settings, &[]).map_err(text)?;
+        match self.growth.get() {
+            Some(&growth) => (0..growth).for_each(|_| _ = generator.grow()),
+            None => {
+                let run = EvalOptions::default()
+                    .with_registry(self.options.registry)
+                    .with_data(self.options.data)
+                    .with_execution(settings.execution.clone());
+                _ = self.growth.set(generator.grow_until_it_runs(&run));
+            }
+        }
+        Ok(generator.feeds().map_err(text)?.values)
     }
 }
 

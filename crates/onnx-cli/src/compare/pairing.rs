@@ -25,7 +25,7 @@ pub(super) struct Paired {
     by_structure: usize,
     /// How many of them are compared behind their quantization.
     dequantized: usize,
-    /// The values with one name, and those of them that one operator makes, if names say nothing.
+    /// The values with one name, and those of them that one operator makes, if names are accidental.
     accidental: Option<(usize, usize)>,
 }
 
@@ -75,14 +75,19 @@ pub(super) fn pair(a: &Loaded, b: &mut Loaded, args: &CompareArgs) -> Result<Pai
     let mut paired = Paired::default();
     let mut renamed = HashSet::new();
     if args.inner {
-        paired.accidental = accidental(&a.model, &b.model);
+        let shared: Vec<(ValueId, ValueId)> = named_results(&a.model, &b.model).collect();
+        paired.accidental = accidental(&a.model, &b.model, &shared);
         if paired.accidental.is_some() {
-            renamed.extend(named_results(&a.model, &b.model).map(|(_, two)| two));
+            renamed.extend(shared.iter().map(|&(_, two)| two));
         }
         let found = Search { a, b, given: &pairs, renamed: &renamed }.found()?;
         paired.by_structure = found.len();
         pairs.extend(found);
-        let found = dequantized(&a.model, &b.model, &pairs, &renamed);
+        // Names that are accidental denote no counterpart.
+        let found = match paired.accidental {
+            Some(_) => Vec::new(),
+            None => dequantized(&a.model, &b.model, &shared, &pairs),
+        };
         paired.dequantized = found.len();
         pairs.extend(found);
     }
@@ -104,18 +109,15 @@ fn named_results<'m>(a: &'m Model, b: &'m Model) -> impl Iterator<Item = (ValueI
 
 /// The number of results with one name and of those that one operator makes, if most of them are made by different ones: then two
 /// exporters have counted, and `mul_3` of one has nothing to do with `mul_3` of the other. An edit keeps most names.
-fn accidental(a: &Model, b: &Model) -> Option<(usize, usize)> {
-    let op = |model: &Model, value| {
+fn accidental(a: &Model, b: &Model, shared: &[(ValueId, ValueId)]) -> Option<(usize, usize)> {
+    fn op(model: &Model, value: ValueId) -> Option<(&str, &str)> {
         let record = model.node(model.value(value).producer()?);
-        Some((model.str(record.domain()).to_owned(), model.str(record.op()).to_owned()))
-    };
-    let (mut shared, mut equal) = (0_usize, 0_usize);
-    // A quantizer gives the name of a `Relu` that it removes to the operand.
-    for (one, two) in named_results(a, b).filter(|(_, two)| !is_quantized(b, *two)) {
-        shared = shared.saturating_add(1);
-        equal = equal.saturating_add(usize::from(op(a, one) == op(b, two)));
+        Some((model.str(record.domain()), model.str(record.op())))
     }
-    (shared >= LEAST && equal.saturating_mul(2) < shared).then_some((shared, equal))
+    // A quantizer gives the name of a `Relu` that it removes to the operand.
+    let compared: Vec<_> = shared.iter().filter(|(_, two)| !is_quantized(b, *two)).collect();
+    let equal = compared.iter().filter(|(one, two)| op(a, *one) == op(b, *two)).count();
+    (compared.len() >= LEAST && equal.saturating_mul(2) < compared.len()).then_some((compared.len(), equal))
 }
 
 fn outputs(model: &Model) -> HashSet<ValueId> {
@@ -127,14 +129,14 @@ fn outputs(model: &Model) -> HashSet<ValueId> {
 fn dequantized(
     a: &Model,
     b: &Model,
+    shared: &[(ValueId, ValueId)],
     pairs: &[(ValueId, String)],
-    renamed: &HashSet<ValueId>,
 ) -> Vec<(ValueId, String)> {
     let taken: HashSet<ValueId> = pairs.iter().map(|(value, _)| *value).collect();
     let names: HashSet<&str> = values(a).map(|value| name(a, value)).collect();
     let (outputs, mut found) = (outputs(b), Vec::new());
-    for (one, two) in named_results(a, b) {
-        if taken.contains(&two) || renamed.contains(&two) || is_quantized(a, one) || !is_quantized(b, two) {
+    for &(one, two) in shared {
+        if taken.contains(&two) || is_quantized(a, one) || !is_quantized(b, two) {
             continue;
         }
         let quantized = b.node_uses(two).first().and_then(|(node, _)| b.node(*node).output(0));
@@ -197,7 +199,7 @@ struct Search<'a> {
     a: &'a Loaded,
     b: &'a Loaded,
     given: &'a [(ValueId, String)],
-    /// Values of the second model whose names say nothing.
+    /// Values of the second model whose names are accidental.
     renamed: &'a HashSet<ValueId>,
 }
 
@@ -278,7 +280,7 @@ impl Search<'_> {
     }
 }
 
-/// Names values; another value that has such a name, or a name that says nothing, gets a new one.
+/// Names values; another value that has such a name, or an accidental name, gets a new one.
 fn give_names(model: &mut Model, pairs: &[(ValueId, String)], renamed: &HashSet<ValueId>) {
     let given: HashSet<ValueId> = pairs.iter().map(|(value, _)| *value).collect();
     let wanted: HashSet<&str> = pairs.iter().map(|(_, name)| name.as_str()).collect();

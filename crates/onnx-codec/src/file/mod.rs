@@ -8,7 +8,7 @@
 //!   nothing else. Where the system has files without names (Linux), the temporary file is one, so that nothing remains
 //!   however the process ends; elsewhere [`Temporaries`] lists what to remove.
 //! * Files that belong together are a [`FileSet`]: all of them reach the disk under temporary names before the first one takes
-//!   its name, and a journal tells what is left to do. Whoever reads or writes one of them after the writer was killed finishes it.
+//!   its name, and a journal tells what is left to do. The next reader or writer of one of them finishes it if the writer was killed.
 //! * A temporary file can be read by its owner only. When it is complete it gets the permissions of the file that it
 //!   replaces, or those that the process gives to new files.
 //! * Because the name changes in one step, a model may be written over the file it is mapped from: the map keeps the old

@@ -22,6 +22,7 @@ use onnx_types::{Execution, Stopped};
 
 use crate::hash::{Contents, shared_ranges};
 use interface::Border;
+use pairs::Pairs;
 use side::Side;
 
 /// Options of [`diff`].
@@ -337,10 +338,25 @@ impl fmt::Display for Aspect {
 ///
 /// Returns an error if the work is interrupted.
 pub fn diff(a: &Model, b: &Model, options: &DiffOptions<'_>) -> Result<Diff, Stopped> {
-    let border = Border::of(a, b);
-    let (one, two) = sides(a, b, &border, options)?;
-    let pairs = matching::matched(&one, &two, &border, &options.execution)?;
-    compare::changes(&one, &two, &border, &pairs, options)
+    with_pairs(a, b, options, |matched| {
+        compare::changes(matched.a, matched.b, matched.border, matched.pairs, options)
+    })
+}
+
+/// The difference of two models, and the values that correspond: [`diff`] and [`corresponding_values`] of one matching.
+///
+/// # Errors
+///
+/// Returns an error if the work is interrupted.
+pub fn diff_with_values(
+    a: &Model,
+    b: &Model,
+    options: &DiffOptions<'_>,
+) -> Result<(Diff, CorrespondingValues), Stopped> {
+    with_pairs(a, b, options, |matched| {
+        let found = compare::changes(matched.a, matched.b, matched.border, matched.pairs, options)?;
+        Ok((found, matched.values()))
+    })
 }
 
 /// Values of the main graphs of two models that correspond, in the order of the first one: outputs of nodes.
@@ -363,19 +379,44 @@ pub fn corresponding_values(
     b: &Model,
     options: &DiffOptions<'_>,
 ) -> Result<CorrespondingValues, Stopped> {
+    with_pairs(a, b, options, |matched| Ok(matched.values()))
+}
+
+/// Two models with what corresponds.
+struct Matched<'a> {
+    a: &'a Side<'a>,
+    b: &'a Side<'a>,
+    border: &'a Border,
+    pairs: &'a Pairs,
+}
+
+impl Matched<'_> {
+    fn values(&self) -> CorrespondingValues {
+        let (a, b) = (self.a.model, self.b.model);
+        let outputs = |(node, other): (NodeId, NodeId)| {
+            let outputs = a.node(node).outputs().iter().zip(b.node(other).outputs());
+            outputs.filter_map(|(&one, &two)| Some((one?, two?)))
+        };
+        let nodes = a.nodes(a.main_graph()).filter_map(|node| Some((node, *self.pairs.nodes.get(node)?)));
+        let nodes = nodes.filter(|(_, other)| b.node(*other).graph() == b.main_graph());
+        CorrespondingValues {
+            by_structure: nodes.flat_map(outputs).collect(),
+            by_weights: anchors::anchors(self.a, self.b).into_iter().flat_map(outputs).collect(),
+        }
+    }
+}
+
+/// Matches two models.
+fn with_pairs<T>(
+    a: &Model,
+    b: &Model,
+    options: &DiffOptions<'_>,
+    use_them: impl FnOnce(&Matched<'_>) -> Result<T, Stopped>,
+) -> Result<T, Stopped> {
     let border = Border::of(a, b);
-    let (one, two) = sides(a, b, &border, options)?;
-    let pairs = matching::matched(&one, &two, &border, &options.execution)?;
-    let outputs = |(node, other): (NodeId, NodeId)| {
-        let outputs = a.node(node).outputs().iter().zip(b.node(other).outputs());
-        outputs.filter_map(|(&one, &two)| Some((one?, two?)))
-    };
-    let nodes = a.nodes(a.main_graph()).filter_map(|node| Some((node, *pairs.nodes.get(node)?)));
-    let nodes = nodes.filter(|(_, other)| b.node(*other).graph() == b.main_graph());
-    Ok(CorrespondingValues {
-        by_structure: nodes.flat_map(outputs).collect(),
-        by_weights: anchors::anchors(&one, &two).into_iter().flat_map(outputs).collect(),
-    })
+    let (a, b) = sides(a, b, &border, options)?;
+    let pairs = matching::matched(&a, &b, &border, &options.execution)?;
+    use_them(&Matched { a: &a, b: &b, border: &border, pairs: &pairs })
 }
 
 /// Both models with the digests of what is compared.

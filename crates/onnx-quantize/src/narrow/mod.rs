@@ -18,7 +18,7 @@ use onnx_check::{CheckOptions, check};
 use onnx_diag::{Diagnostic, Quoted, Severity};
 use onnx_eval::{EvalOptions, Value};
 use onnx_ir::{Model, NodeId, Use, ValueId};
-use onnx_pass::{FeedOptions, feed_growth, feeds};
+use onnx_pass::{FeedGenerator, FeedOptions};
 use onnx_schema::Registry;
 use onnx_select::{Element, Selectors};
 use onnx_shape_infer::{InferOptions, infer};
@@ -373,8 +373,12 @@ fn ranges(
         .with_registry(options.registry)
         .with_data(options.data)
         .with_execution(options.execution.clone());
-    let inputs = feed_growth(model, &settings);
-    let inputs = match inputs.and_then(|growth| feeds(model, &settings.clone().with_growth(growth))) {
+    let inference = infer(model, &infer_options(options));
+    let inputs = FeedGenerator::new(model, &inference, &settings, &[]).and_then(|mut generator| {
+        generator.grow_until_it_runs(&run);
+        generator.feeds()
+    });
+    let inputs = match inputs {
         Ok(inputs) => inputs,
         Err(error) => return (found, Some(error.to_string())),
     };
