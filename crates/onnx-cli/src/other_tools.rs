@@ -98,8 +98,8 @@ const OPTIONS: &[(&str, &str, &str)] = &[
     (
         "convert",
         "--float32",
-        "something else: models in `float16` are not widened; `--dequantize` makes quantized weights floats again, and `onnx edit --type x=float` changes \
-         an input",
+        "models in `float16` are not widened; `--dequantize` makes quantized weights floats again, and `onnx edit --type x=float` \
+         changes an input",
     ),
     ("merge", "--io-map", "`--connect OUT=IN`, once for each pair"),
     ("run", "--onnxrt", "`onnx compare IN --with onnxruntime` runs both"),
@@ -107,7 +107,7 @@ const OPTIONS: &[(&str, &str, &str)] = &[
     ("", "--overwrite-input-shape", SHAPES),
     ("", "--override-input-shape", SHAPES),
     ("", "--input-shape", SHAPES),
-    ("infer", "--data-prop", "nothing: elements of constants are always followed"),
+    ("infer", "--data-prop", "leave it out: elements of constants are always followed"),
     ("weights", "--top", "`--sort size`, and `head`"),
     (
         "simplify",
@@ -119,7 +119,11 @@ const OPTIONS: &[(&str, &str, &str)] = &[
         "--skip-optimization",
         "`onnx rewrite --pass NAME` runs chosen passes, and `--except SELECTOR` keeps nodes",
     ),
-    ("simplify", "--no-large-tensor", "nothing: constants that would make the file larger are not computed"),
+    (
+        "simplify",
+        "--no-large-tensor",
+        "leave it out: constants that would make the file larger are not computed",
+    ),
 ];
 
 const SHAPES: &str = "`--set batch=1` for a variable, or `--set 'x[0]=1'` for an axis of an input";
@@ -247,7 +251,9 @@ fn of_argument(word: &str, words: &[String]) -> Option<Failure> {
     };
     if let Some((_, _, help)) = OPTIONS.iter().find(of_other) {
         let failure = Failure::new(format_args!("`{word}` is not an option"));
-        return Some(failure.help(format!("write {help}")));
+        // What begins with a command or an option is to be written.
+        let is_spelling = help.starts_with('`');
+        return Some(failure.help(if is_spelling { format!("write {help}") } else { (*help).to_owned() }));
     }
     if is("edit") && word == "--opset" {
         let help = "`--import N` only changes the import; `onnx convert IN --opset N -o OUT` also converts the nodes";

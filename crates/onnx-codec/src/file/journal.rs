@@ -80,7 +80,14 @@ struct Line {
 ///
 /// Returns an error if the file is in the journal, and the work cannot be finished.
 pub(crate) fn finish_for(path: &Path) -> io::Result<()> {
-    let resolved = if path.is_symlink() { path.canonicalize()? } else { path.to_owned() };
+    let resolved = match path.is_symlink() {
+        // The link of a stream, such as /dev/stdin, leads to no file of a directory; a broken one is an error of the reader.
+        true => match path.canonicalize() {
+            Ok(resolved) => resolved,
+            Err(_) => return Ok(()),
+        },
+        false => path.to_owned(),
+    };
     let folder = resolved.parent().unwrap_or(Path::new(""));
     if folder.join(NAME).symlink_metadata().is_err() {
         return Ok(());

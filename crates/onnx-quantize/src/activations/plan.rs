@@ -297,6 +297,15 @@ fn gives_floats(model: &Model, candidate: &Candidate) -> bool {
     record.is(op::GEMM) || record.is(op::MAT_MUL)
 }
 
+/// Whether a node that moves elements has an operand that is quantized if something takes it. A table of which elements are
+/// gathered is quantized by itself.
+fn moves_quantized(model: &Model, candidate: &Candidate, available: &Values) -> bool {
+    let is_constant = |&value: &ValueId| dense_constant(model, value).is_some();
+    let all = operands(model, candidate);
+    all.iter().any(|value| available.contains(value))
+        || (model.node(candidate.node).is(op::GATHER) && all.iter().any(is_constant))
+}
+
 /// The nodes that are quantized, and the values that they take.
 struct Needed {
     nodes: HashSet<NodeId, RandomState>,
@@ -307,20 +316,13 @@ impl Needed {
     /// Goes backwards from the products. If results have no pairs, all operators with their own scales are like products.
     fn find(model: &Model, open: &[&Candidate], plan: &Plan, options: &StaticOptions<'_>) -> Self {
         let available = Self::available(model, open, plan, options);
-        let has_own = |candidate: &Candidate| {
-            let is_constant = |&value: &ValueId| dense_constant(model, value).is_some();
-            let all = operands(model, candidate);
-            // A table of which elements are gathered is quantized by itself.
-            all.iter().any(|value| available.contains(value))
-                || (model.node(candidate.node).is(op::GATHER) && all.iter().any(is_constant))
-        };
         let mut makers: HashMap<ValueId, &Candidate, RandomState> = HashMap::default();
         let mut open_nodes = Vec::new();
         for &candidate in open {
             let is_own = candidate.scales == Scales::Own;
             if is_own && (!options.table.results || is_product(model, candidate)) {
                 open_nodes.push(candidate);
-            } else if is_own || has_own(candidate) {
+            } else if is_own || moves_quantized(model, candidate, &available) {
                 for &result in &candidate.results {
                     makers.insert(result, candidate);
                     // An activation that stays is between quantized operators, too.
@@ -361,10 +363,7 @@ impl Needed {
             }
         }
         for candidate in moving {
-            let all = operands(model, candidate);
-            let is_constant = |&value: &ValueId| dense_constant(model, value).is_some();
-            let is_table = model.node(candidate.node).is(op::GATHER) && all.iter().any(is_constant);
-            if is_table || all.iter().any(|value| available.contains(value)) {
+            if moves_quantized(model, candidate, &available) {
                 available.extend(candidate.results.iter().copied());
             }
         }
