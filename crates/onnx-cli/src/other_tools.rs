@@ -251,7 +251,7 @@ fn of_argument(word: &str, words: &[String]) -> Option<Failure> {
     };
     if let Some((_, _, help)) = OPTIONS.iter().find(of_other) {
         let failure = Failure::new(format_args!("`{word}` is not an option"));
-        // What begins with a command or an option is to be written.
+        // Help that begins with code is a spelling; other help is a sentence.
         let is_spelling = help.starts_with('`');
         return Some(failure.help(if is_spelling { format!("write {help}") } else { (*help).to_owned() }));
     }
