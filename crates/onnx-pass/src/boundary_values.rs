@@ -2,7 +2,8 @@
 //! types between which it converts numbers.
 
 use onnx_ir::{AttrValue, Model, NodeId};
-use onnx_schema::{attr, op};
+use onnx_schema::traits::newest;
+use onnx_schema::{Traits, attr, op};
 use onnx_types::tensor::{NoData, Tensor};
 use onnx_types::{ElemClass, ElemType, Symbol};
 
@@ -27,26 +28,6 @@ const MAX_TEXTS: usize = 256;
 
 /// Attributes whose value is the type of the results.
 const TYPES: [Symbol; 3] = [attr::TO, attr::DTYPE, attr::OUTPUT_DTYPE];
-
-/// Operators that compute as much for each element as there are elements of another axis, so that large sizes are expensive.
-const EXPENSIVE: &[Symbol] = &[
-    op::ATTENTION,
-    op::CONV,
-    op::CONV_INTEGER,
-    op::CONV_TRANSPOSE,
-    op::DEFORM_CONV,
-    op::DFT,
-    op::EINSUM,
-    op::GEMM,
-    op::GRU,
-    op::LSTM,
-    op::MAT_MUL,
-    op::MAT_MUL_INTEGER,
-    op::Q_LINEAR_CONV,
-    op::Q_LINEAR_MAT_MUL,
-    op::RNN,
-    op::STFT,
-];
 
 /// Sampling points by the class of inputs that they are for.
 #[derive(Default)]
@@ -96,10 +77,10 @@ impl Points {
 
     /// The extents of the windows of convolutions, which weights give where the attribute is omitted.
     fn add_extents_of_weights(&mut self, eq: &Equivalence) {
-        const CONVOLUTIONS: [Symbol; 4] = [op::CONV, op::CONV_INTEGER, op::CONV_TRANSPOSE, op::Q_LINEAR_CONV];
         let model = eq.model();
         let mut nodes = model.all_graphs().flat_map(|graph| model.nodes(graph));
-        if nodes.any(|node| CONVOLUTIONS.contains(&model.node(node).op())) {
+        let has_weights = |traits: &Traits| traits.window_weights().is_some();
+        if nodes.any(|node| newest(model.node(node).op()).is_some_and(has_weights)) {
             for constant in eq.inputs().into_iter().filter_map(|input| eq.constant(input)) {
                 constant.dims().iter().skip(2).for_each(|&size| self.add_size(size));
             }
@@ -148,12 +129,12 @@ impl Points {
     /// The greatest numbers up to which the types of a claim have all, as sizes and indices are converted to them. What is two more
     /// is odd, so that they do not have it.
     fn add_ranges(&mut self, eq: &Equivalence) {
-        const INDICES: [Symbol; 6] = [op::ARG_MAX, op::ARG_MIN, op::NON_ZERO, op::SHAPE, op::SIZE, op::TOP_K];
         let model = eq.model();
         let mut nodes = model.all_graphs().flat_map(|graph| model.nodes(graph));
         let mut all = model.all_graphs().flat_map(|graph| model.nodes(graph));
         self.has_least = all.any(|node| model.node(node).is(op::ARG_MIN));
-        self.has_positions = nodes.any(|node| INDICES.contains(&model.node(node).op()));
+        self.has_positions =
+            nodes.any(|node| newest(model.node(node).op()).is_some_and(Traits::makes_positions));
         if !self.has_positions {
             return;
         }
@@ -240,7 +221,7 @@ impl Points {
     fn add_node(&mut self, model: &Model, node: NodeId) {
         let record = model.node(node);
         let is_constant = record.is(op::CONSTANT);
-        self.is_expensive |= EXPENSIVE.contains(&record.op());
+        self.is_expensive |= newest(record.op()).is_some_and(Traits::contracts);
         for attribute in record.attributes() {
             if TYPES.contains(&attribute.name())
                 && let Some(elem) =

@@ -1,108 +1,16 @@
 //! Operators of which every admissible implementation computes the same bits from the same operands.
 //!
-//! An operator that is not on the list may be approximated, accumulate in any order, or round between its steps.
-//! Whether the result of a listed operator is fixed can depend on its operands: the standard does not define which of
+//! An operator whose rounding is open may be approximated, accumulate in any order, or round between its steps.
+//! Whether the result of another one is fixed can depend on its operands: the standard does not define which of
 //! 0.0 and -0.0 is the greater one, nor the result of an integer overflow.
 
 use onnx_ir::{AttrValue, Model, Node, NodeId};
-use onnx_schema::{Registry, attr, domain, op};
+use onnx_schema::traits::{Rounding, newest};
+use onnx_schema::{Registry, Traits, attr, domain, op};
 use onnx_types::tensor::{NoData, Tensor};
 use onnx_types::{ElemClass, ElemType, Symbol};
 
 use crate::formats::range_of;
-
-/// The computation by which an operator produces the elements of its results.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
-    /// It moves elements, counts them, or compares them.
-    Moves,
-    /// It chooses among elements by their order.
-    Orders,
-    /// It computes each element by one operation of arithmetic, which floats round once.
-    Arithmetic,
-    /// It accumulates: in a fixed order for integers only.
-    Accumulates,
-    /// It converts elements.
-    Converts,
-}
-
-const MOVES: &[Symbol] = &[
-    op::AND,
-    op::BIT_CAST,
-    op::BITWISE_AND,
-    op::BITWISE_NOT,
-    op::BITWISE_OR,
-    op::BITWISE_XOR,
-    op::CENTER_CROP_PAD,
-    op::COMPRESS,
-    op::CONCAT,
-    op::CONSTANT_OF_SHAPE,
-    op::DEPTH_TO_SPACE,
-    op::EQUAL,
-    op::EXPAND,
-    op::EYE_LIKE,
-    op::FLATTEN,
-    op::GATHER,
-    op::GATHER_ELEMENTS,
-    op::GATHER_ND,
-    op::GREATER,
-    op::GREATER_OR_EQUAL,
-    op::IDENTITY,
-    op::IS_INF,
-    op::IS_NAN,
-    op::LESS,
-    op::LESS_OR_EQUAL,
-    op::NON_ZERO,
-    op::NOT,
-    op::ONE_HOT,
-    op::OR,
-    op::PAD,
-    op::RESHAPE,
-    op::REVERSE_SEQUENCE,
-    op::SHAPE,
-    op::SIZE,
-    op::SLICE,
-    op::SPACE_TO_DEPTH,
-    op::SPLIT,
-    op::SQUEEZE,
-    op::TILE,
-    op::TRANSPOSE,
-    op::TRILU,
-    op::UNSQUEEZE,
-    op::WHERE,
-    op::XOR,
-];
-
-const ORDERS: &[Symbol] = &[
-    op::ABS,
-    op::ARG_MAX,
-    op::ARG_MIN,
-    op::CLIP,
-    op::HARDMAX,
-    op::MAX,
-    op::MIN,
-    op::REDUCE_MAX,
-    op::REDUCE_MIN,
-    op::RELU,
-    op::SIGN,
-    op::TOP_K,
-];
-
-const ARITHMETIC: &[Symbol] = &[
-    op::ADD,
-    op::CEIL,
-    op::DIV,
-    op::FLOOR,
-    op::MOD,
-    op::MUL,
-    op::NEG,
-    op::RECIPROCAL,
-    op::ROUND,
-    op::SQRT,
-    op::SUB,
-];
-
-const ACCUMULATES: &[Symbol] = &[op::CUM_SUM, op::RANGE, op::REDUCE_PROD, op::REDUCE_SUM, op::SUM];
 
 /// Returns `true` if all admissible implementations compute these results of a node from these operands, bit for bit; NaNs
 /// count as equal.
@@ -116,13 +24,13 @@ pub fn are_fixed(
 ) -> bool {
     let record = model.node(node);
     let is_standard = record.domain() == domain::ONNX && model.callee(node, registry).standard().is_some();
-    let Some(kind) = kind(record.op()).filter(|_| is_standard) else { return false };
-    if implementations_differ(record, operands) {
+    let Some(traits) = newest(record.op()).filter(|_| is_standard) else { return false };
+    if traits.rounding() == Rounding::Open || implementations_differ(record, operands) {
         return false;
     }
-    match kind {
-        Kind::Moves => true,
-        Kind::Orders => {
+    match traits.rounding() {
+        Rounding::Exact => true,
+        Rounding::Order => {
             let is_least = |tensor: &Tensor| {
                 extremes(tensor)
                     .zip(range_of(tensor.elem()))
@@ -131,23 +39,24 @@ pub fn are_fixed(
             let may_overflow = record.is(op::ABS) && operands.iter().any(is_least);
             !may_overflow && !operands.iter().any(has_no_order)
         }
-        Kind::Accumulates => {
+        Rounding::Accumulates => {
             operands.iter().chain(results).all(|tensor| tensor.elem().is_integer())
                 && is_within_range(record.op(), operands, results)
         }
-        Kind::Arithmetic => {
+        Rounding::Once | Rounding::Never => {
             let is_float = |tensor: &Tensor| tensor.elem().class() == ElemClass::Float;
             match operands.iter().any(is_float) {
                 true => is_rounded_once(record.op(), operands, results),
                 false => is_within_range(record.op(), operands, results),
             }
         }
-        Kind::Converts => {
+        Rounding::Converts => {
             // The mode in which elements of eight bits are rounded may be an attribute.
             let is_plain = record.attribute(attr::ROUND_MODE).is_none();
             let [operand, ..] = operands else { return false };
             is_plain && results.iter().all(|result| converts_exactly(operand, result))
         }
+        _ => false,
     }
 }
 
@@ -160,7 +69,7 @@ pub fn are_fixed(
 #[must_use]
 pub fn are_undefined(model: &Model, node: NodeId, operands: &[Tensor], results: &[Tensor]) -> bool {
     let record = model.node(node);
-    if record.domain() != domain::ONNX || !MAY_BE_UNDEFINED.contains(&record.op()) {
+    if record.domain() != domain::ONNX || !may_be_undefined(record.op()) {
         return false;
     }
     let is_cast = record.is(op::CAST) || record.is(op::CAST_LIKE);
@@ -170,23 +79,10 @@ pub fn are_undefined(model: &Model, node: NodeId, operands: &[Tensor], results: 
     is_cast && is_float && results.iter().any(is_outside) || implementations_differ(record, operands)
 }
 
-/// The operators of which results can be undefined.
-pub(crate) const MAY_BE_UNDEFINED: &[Symbol] = &[
-    op::BIT_SHIFT,
-    op::CAST,
-    op::CAST_LIKE,
-    op::CLIP,
-    op::DIV,
-    op::DYNAMIC_QUANTIZE_LINEAR,
-    op::GLOBAL_MAX_POOL,
-    op::MAX_POOL,
-    op::MOD,
-    op::ONE_HOT,
-    op::PAD,
-    op::POW,
-    op::QUANTIZE_LINEAR,
-    op::TOP_K,
-];
+/// Whether results of an operator can be undefined.
+pub(crate) fn may_be_undefined(op: Symbol) -> bool {
+    newest(op).is_some_and(Traits::may_be_undefined)
+}
 
 /// Whether the text of a standard operator leaves its result open for these operands, or implementations follow it in different
 /// ways.
@@ -270,19 +166,6 @@ fn has_open_limits(node: &Node, operands: &[Tensor]) -> bool {
     is_nan(low) || is_nan(high) || low.zip(high).is_some_and(|(low, high)| low > high)
 }
 
-fn kind(op: Symbol) -> Option<Kind> {
-    let lists = [
-        (MOVES, Kind::Moves),
-        (ORDERS, Kind::Orders),
-        (ARITHMETIC, Kind::Arithmetic),
-        (ACCUMULATES, Kind::Accumulates),
-    ];
-    if op == op::CAST || op == op::CAST_LIKE {
-        return Some(Kind::Converts);
-    }
-    lists.into_iter().find(|(list, _)| list.contains(&op)).map(|(_, kind)| kind)
-}
-
 /// Returns `true` if a tensor has elements that implementations order differently: NaN, and zeros of both signs.
 fn has_no_order(tensor: &Tensor) -> bool {
     let is_float = tensor.elem().class() == ElemClass::Float;
@@ -293,7 +176,8 @@ fn has_no_order(tensor: &Tensor) -> bool {
 /// Returns `true` if an operation on floats rounds as IEEE 754 says, whatever the implementation does with the sign of a zero
 /// that it makes, and with numbers that are smaller than the normal ones.
 fn is_rounded_once(op: Symbol, operands: &[Tensor], results: &[Tensor]) -> bool {
-    let makes_zero = matches!(op, op::CEIL | op::ROUND | op::NEG | op::MOD);
+    // All that have an exact result but `Floor`, which makes no zero of a negative number.
+    let makes_zero = op != op::FLOOR && newest(op).is_some_and(|traits| traits.rounding() == Rounding::Never);
     let is_open = |tensor: &Tensor, zero: bool| {
         let least = least_normal(tensor.elem());
         floats(tensor).is_none_or(|mut all| {

@@ -5,10 +5,10 @@ use onnx_diag::Quoted;
 use onnx_eval::{Value, run_node};
 use onnx_ir::{Def, EditError, Model, NodeId, ValueId};
 use onnx_ops::{MakeError, Mismatch};
-use onnx_schema::{Registry, domain, op};
+use onnx_schema::{Registry, op};
 use onnx_shape_infer::{Answer, Content, Elem, Fact, Guard, Justification, Relation};
 use onnx_types::tensor::{Tensor, TensorError, TensorFault};
-use onnx_types::{Dim, ElemClass, ElemType, Limits, Symbol};
+use onnx_types::{Dim, ElemClass, ElemType, Limits};
 
 use crate::assumption::Condition;
 use crate::determinism::is_deterministic;
@@ -414,22 +414,13 @@ impl Patch<'_, '_> {
     }
 }
 
-/// Operators that broadcast their operands to the sizes of the result.
-const BROADCASTING: [Symbol; 10] =
-    [op::ADD, op::SUB, op::MUL, op::DIV, op::POW, op::MAX, op::MIN, op::AND, op::OR, op::XOR];
-
-/// The first version in which broadcasting is not an attribute.
-const SINCE_BROADCASTING: i64 = 7;
-
 /// Returns `true` if a value has the sizes of another one because it is computed from that and from constants without axes: for
 /// any sizes, also if inference knows them under guards only.
 fn has_sizes_of(model: &Model, result: ValueId, operand: ValueId) -> bool {
     let Some(node) = model.get_value(result).and_then(onnx_ir::Value::producer) else { return false };
     let record = model.node(node);
-    let version = model.versions_in(record.graph()).get(domain::ONNX);
-    BROADCASTING.iter().any(|&op| record.is(op))
-        && model.callee(node, Registry::STANDARD).standard().is_some()
-        && version.is_some_and(|version| version >= SINCE_BROADCASTING)
+    let schema = model.callee(node, Registry::STANDARD).standard();
+    schema.is_some_and(|schema| schema.traits().broadcasts())
         && record.inputs().flatten().any(|input| input == operand)
         && record.inputs().flatten().all(|input| {
             let is_single = |tensor: &Tensor| tensor.dims().is_empty();

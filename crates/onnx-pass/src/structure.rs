@@ -2,7 +2,8 @@
 
 use onnx_diag::Quoted;
 use onnx_ir::{Def, FunctionId, GraphId, Model, NodeId, OpsetScope, Use, User, ValueId};
-use onnx_schema::{Registry, Schema, op};
+use onnx_schema::traits::newest;
+use onnx_schema::{Registry, Schema, Traits};
 use onnx_types::Symbol;
 
 use crate::determinism::{is_deterministic, is_deterministic_in};
@@ -127,9 +128,8 @@ fn operands_are_defined(model: &Model, node: NodeId) -> Result<(), String> {
 /// A new node runs only where a node runs whose result it replaces: outside a branch or a loop, it may fail where the old one
 /// was not reached. Nodes that cannot fail may run more often.
 fn runs_no_more(model: &Model, draft: &Draft, node: NodeId) -> Result<(), String> {
-    const TOTAL: [Symbol; 4] = [op::CONSTANT, op::IDENTITY, op::SHAPE, op::SIZE];
     let record = model.node(node);
-    let is_total = record.domain().is_empty() && TOTAL.contains(&record.op());
+    let is_total = record.domain().is_empty() && newest(record.op()).is_some_and(Traits::cannot_fail);
     let home = record.graph();
     if is_total || draft.pairs.iter().any(|&(old, _)| model.is_inside(home, model.graph_of(old))) {
         return Ok(());

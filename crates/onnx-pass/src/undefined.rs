@@ -9,7 +9,7 @@ use onnx_eval::{NodeRun, Observer, Value};
 use onnx_ir::{GraphId, Model, ValueId};
 use onnx_types::tensor::Tensor;
 
-use crate::fixed_results::{MAY_BE_UNDEFINED, are_undefined};
+use crate::fixed_results::{are_undefined, may_be_undefined};
 
 /// Observes the runs of one function, and notes whether a result of a node is not defined for its operands.
 pub(crate) struct Undefined<'m> {
@@ -21,7 +21,7 @@ pub(crate) struct Undefined<'m> {
 impl<'m> Undefined<'m> {
     /// `None` if no node of the body has results that can be undefined.
     pub(crate) fn of(model: &'m Model, body: GraphId) -> Option<Self> {
-        let may_be = |node: onnx_ir::NodeId| MAY_BE_UNDEFINED.contains(&model.node(node).op());
+        let may_be = |node: onnx_ir::NodeId| may_be_undefined(model.node(node).op());
         let any = model.nodes_in(body).any(may_be);
         any.then(|| Self { model, values: Mutex::default(), is_found: AtomicBool::new(false) })
     }
@@ -44,7 +44,7 @@ impl Observer for Undefined<'_> {
     fn end(&self, run: &NodeRun<'_>) {
         let Ok(mut values) = self.values.lock() else { return };
         let record = self.model.node(run.node);
-        if MAY_BE_UNDEFINED.contains(&record.op()) {
+        if may_be_undefined(record.op()) {
             let operand = |value: ValueId| -> Option<Tensor> {
                 let constant = || self.model.constant_tensor(value).cloned();
                 let computed = values.get(&value).and_then(Value::tensor).map(|tensor| Tensor::clone(tensor));

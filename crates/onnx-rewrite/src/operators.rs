@@ -15,37 +15,6 @@ pub(crate) fn is_operator(model: &Model, record: &onnx_ir::Node, wanted: &FlatNo
     model.str(record.op()) == wanted.op && model.str(record.domain()) == wanted.domain
 }
 
-/// The version from which on an operator has the semantics of its latest version, for operators where older versions differ in
-/// more than types and forms of operands.
-const SEMANTICS: &[(&str, i64)] = &[
-    ("Add", 7),
-    ("Sub", 7),
-    ("Mul", 7),
-    ("Div", 7),
-    ("Pow", 7),
-    ("And", 7),
-    ("Or", 7),
-    ("Xor", 7),
-    ("Equal", 7),
-    ("Greater", 7),
-    ("Less", 7),
-    ("PRelu", 7),
-    ("Gemm", 7),
-    ("Sum", 8),
-    ("Mean", 8),
-    ("Max", 8),
-    ("Min", 8),
-    ("BatchNormalization", 9),
-    ("Softmax", 13),
-    ("LogSoftmax", 13),
-    ("Hardmax", 13),
-    ("Dropout", 7),
-    ("Cast", 6),
-    ("Reshape", 5),
-    ("Resize", 13),
-    ("GroupNormalization", 21),
-];
-
 /// Returns `true` if a version does not have an attribute, and the latest one has this default.
 pub(crate) fn is_later_default(call: Option<&Call<'_>>, name: &str, value: &onnx_ir::AttrValue) -> bool {
     let Some(schema) = call.map(Call::schema) else { return false };
@@ -58,9 +27,7 @@ pub(crate) fn is_later_default(call: Option<&Call<'_>>, name: &str, value: &onnx
 
 /// Returns `true` if the version in scope has the semantics of the latest one.
 pub(crate) fn has_semantics(call: Option<&Call<'_>>) -> bool {
-    let Some(call) = call.filter(|call| call.schema().domain().is_empty()) else { return true };
-    let name = call.schema().name();
-    SEMANTICS.iter().find(|(op, _)| *op == name).is_none_or(|&(_, since)| call.since() >= since)
+    call.is_none_or(|call| call.schema().means_as_newest())
 }
 
 /// Patterns by the operator of their root and by one that makes an operand of it: the number of patterns that are tried

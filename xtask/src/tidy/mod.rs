@@ -12,6 +12,7 @@ mod layout;
 mod licences;
 mod manifests;
 mod metadata;
+mod operator_lists;
 pub(crate) mod sources;
 mod type_names;
 mod words;
@@ -63,6 +64,7 @@ fn workspace_checks() -> Result<Vec<Violation>, String> {
     field_numbers::check(&files, &mut violations);
     errors::check(&files, &mut violations);
     layout::check(&files, &mut violations);
+    operator_lists::check(&files, &mut violations);
     type_names::check(&files, &mut violations);
     words::check(&files, &mut violations);
     Ok(violations)

@@ -1,7 +1,7 @@
 //! The attributes of a node as its operator reads them: with the defaults of the version of the operator that is in scope.
 
 use onnx_ir::{Model, Node, NodeId};
-use onnx_schema::{AttrDefault, Registry, Schema};
+use onnx_schema::{AttrDefault, Registry, Schema, Traits};
 use onnx_types::Symbol;
 
 /// The attributes of a node that calls a standard operator.
@@ -21,6 +21,11 @@ impl<'a> Attributes<'a> {
     /// The version that introduced the signature of the operator.
     pub(super) const fn since(self) -> i64 {
         self.schema.since_version()
+    }
+
+    /// What kind of operator it is.
+    pub(super) const fn traits(self) -> &'static Traits {
+        self.schema.traits()
     }
 
     /// An integer; `None` if the node has none and the operator no default.

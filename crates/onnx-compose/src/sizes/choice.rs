@@ -7,7 +7,6 @@
 use onnx_ir::{Model, NodeId, User, ValueId};
 use onnx_schema::{attr, domain, op};
 use onnx_shape_infer::Inference;
-use onnx_types::Symbol;
 
 use super::attributes::Attributes;
 use super::constants::Constants;
@@ -21,67 +20,6 @@ const MAX_VISITS: u32 = 2000;
 
 /// Maximum number of transpositions behind which results are compared.
 const MAX_TRANSPOSITIONS: u32 = 8;
-
-/// Operators that keep each element at its index, as far as axes with a freed size are concerned. Operands are broadcast.
-pub(super) const ELEMENTWISE: [Symbol; 57] = [
-    op::ABS,
-    op::ADD,
-    op::AND,
-    op::CAST,
-    op::CEIL,
-    op::CELU,
-    op::CLIP,
-    op::COS,
-    op::DIV,
-    op::DROPOUT,
-    op::ELU,
-    op::EQUAL,
-    op::ERF,
-    op::EXP,
-    op::FLOOR,
-    op::GELU,
-    op::GREATER,
-    op::GREATER_OR_EQUAL,
-    op::HARD_SIGMOID,
-    op::HARD_SWISH,
-    op::IDENTITY,
-    op::IS_INF,
-    op::IS_NAN,
-    op::LAYER_NORMALIZATION,
-    op::LEAKY_RELU,
-    op::LESS,
-    op::LESS_OR_EQUAL,
-    op::LOG,
-    op::LOG_SOFTMAX,
-    op::MAX,
-    op::MEAN,
-    op::MIN,
-    op::MISH,
-    op::MOD,
-    op::MUL,
-    op::NEG,
-    op::NOT,
-    op::OR,
-    op::P_RELU,
-    op::POW,
-    op::RECIPROCAL,
-    op::RELU,
-    op::RMS_NORMALIZATION,
-    op::ROUND,
-    op::SELU,
-    op::SIGMOID,
-    op::SIGN,
-    op::SIN,
-    op::SOFTMAX,
-    op::SOFTPLUS,
-    op::SOFTSIGN,
-    op::SQRT,
-    op::SUB,
-    op::SUM,
-    op::TANH,
-    op::WHERE,
-    op::XOR,
-];
 
 /// The axis on which a choice places the size in the outputs of the model, from the best to the worst.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -262,7 +200,7 @@ impl Choice<'_> {
             }
             op::GEMM if index < 2 => Some(Step::To(vec![Spot { axis: index, ..spot }])),
             op::GEMM => self.broadcast(node, spot, (rank, out_rank), 0),
-            other if ELEMENTWISE.contains(&other) => self.broadcast(node, spot, (rank, out_rank), 0),
+            other if mixing::keeps_indices(other) => self.broadcast(node, spot, (rank, out_rank), 0),
             _ => None,
         }
     }

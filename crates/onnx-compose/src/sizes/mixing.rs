@@ -4,13 +4,13 @@
 //! influence each other.
 
 use onnx_ir::{Callee, FunctionId, Model, Node, NodeId, ValueId};
-use onnx_schema::{Registry, attr, domain, op};
+use onnx_schema::traits::{Combines, Elements, newest};
+use onnx_schema::{Registry, Traits, attr, domain, op};
 use onnx_shape_infer::Inference;
 use onnx_types::tensor::NoData;
 use onnx_types::{Dim, Symbol};
 
 use super::attributes::{Attributes, from_front};
-use super::choice::ELEMENTWISE;
 use super::slices;
 
 /// What a node does with the elements at different indices of an axis of an operand.
@@ -23,60 +23,6 @@ pub(super) enum Along {
     /// This is not known for the operator or its attributes.
     Unknown,
 }
-
-/// Reductions.
-const REDUCTIONS: [Symbol; 10] = [
-    op::REDUCE_SUM,
-    op::REDUCE_MEAN,
-    op::REDUCE_MAX,
-    op::REDUCE_MIN,
-    op::REDUCE_PROD,
-    op::REDUCE_L1,
-    op::REDUCE_L2,
-    op::REDUCE_LOG_SUM,
-    op::REDUCE_LOG_SUM_EXP,
-    op::REDUCE_SUM_SQUARE,
-];
-
-/// Operators with the batch on the first axis of their first operand.
-const BATCH_FIRST: [Symbol; 15] = [
-    op::CONV,
-    op::CONV_TRANSPOSE,
-    op::CONV_INTEGER,
-    op::Q_LINEAR_CONV,
-    op::MAX_POOL,
-    op::AVERAGE_POOL,
-    op::LP_POOL,
-    op::GLOBAL_AVERAGE_POOL,
-    op::GLOBAL_LP_POOL,
-    op::GLOBAL_MAX_POOL,
-    op::INSTANCE_NORMALIZATION,
-    op::GROUP_NORMALIZATION,
-    op::LRN,
-    op::DEPTH_TO_SPACE,
-    op::SPACE_TO_DEPTH,
-];
-
-/// Elementwise operators in which no choice of an axis is followed, so that [`ELEMENTWISE`] does not list them.
-const OTHER_ELEMENTWISE: [Symbol; 17] = [
-    op::ACOS,
-    op::ACOSH,
-    op::ASIN,
-    op::ASINH,
-    op::ATAN,
-    op::ATANH,
-    op::BIT_SHIFT,
-    op::BITWISE_AND,
-    op::BITWISE_NOT,
-    op::BITWISE_OR,
-    op::BITWISE_XOR,
-    op::CAST_LIKE,
-    op::COSH,
-    op::SHRINK,
-    op::SINH,
-    op::TAN,
-    op::THRESHOLDED_RELU,
-];
 
 /// Maximum number of elements of a constant that names axes or numbers for axes.
 const MAX_NUMBERS: u64 = 1024;
@@ -118,13 +64,11 @@ pub(super) fn numbers(model: &Model, inference: &Inference, value: ValueId) -> O
 
 /// Whether an operator keeps each element at its index, except that normalizations also work along the axes that they name.
 pub(super) fn keeps_indices(op: Symbol) -> bool {
-    ELEMENTWISE.contains(&op) || OTHER_ELEMENTWISE.contains(&op)
+    newest(op).is_some_and(Traits::keeps_indices)
 }
 
 /// Whether all nodes of a function are elementwise operators of its operands and of single numbers.
 fn is_elementwise(model: &Model, function: FunctionId) -> bool {
-    const ALONG_AXES: [Symbol; 4] =
-        [op::SOFTMAX, op::LOG_SOFTMAX, op::LAYER_NORMALIZATION, op::RMS_NORMALIZATION];
     let is_number = |record: &Node| {
         let tensor = record.attribute(attr::VALUE).and_then(|value| value.as_tensor());
         [attr::VALUE_FLOAT, attr::VALUE_INT].iter().any(|&name| record.attribute(name).is_some())
@@ -133,11 +77,10 @@ fn is_elementwise(model: &Model, function: FunctionId) -> bool {
     let body = model.function(function).body();
     model.initializers(body).next().is_none()
         && model.nodes(body).map(|node| (node, model.node(node))).all(|(node, record)| {
-            let is_standard = model.callee(node, Registry::STANDARD).standard().is_some();
-            let op = record.op();
-            is_standard
-                && ((record.is(op::CONSTANT) && is_number(record))
-                    || (keeps_indices(op) && !ALONG_AXES.contains(&op)))
+            let standard = model.callee(node, Registry::STANDARD).standard();
+            standard.is_some_and(|schema| {
+                (record.is(op::CONSTANT) && is_number(record)) || schema.traits().is_elementwise()
+            })
         })
 }
 
@@ -217,37 +160,16 @@ impl Operand<'_> {
     /// Operators that work along the axes that they name.
     fn along_axis(&self) -> Option<Along> {
         let (index, since) = (self.index, self.attributes.since());
+        if index == 0
+            && let Some(along) = self.along_named_axes()
+        {
+            return Some(along);
+        }
         Some(match self.record.op() {
-            op::SOFTMAX | op::LOG_SOFTMAX | op::HARDMAX if since >= 13 => {
-                combined_if_known(self.is_named_by(attr::AXIS))
-            }
-            op::SOFTMAX | op::LOG_SOFTMAX | op::HARDMAX => combined_if_known(self.is_behind(attr::AXIS)),
-            op::LAYER_NORMALIZATION | op::RMS_NORMALIZATION if index == 0 => {
-                combined_if_known(self.is_behind(attr::AXIS))
-            }
-            op::LAYER_NORMALIZATION | op::RMS_NORMALIZATION => Along::Unknown,
-            op::ARG_MAX | op::ARG_MIN | op::LP_NORMALIZATION => {
-                combined_if_known(self.is_named_by(attr::AXIS))
-            }
-            op::TOP_K if index == 0 => combined_if_known(self.is_named_by(attr::AXIS)),
-            op::CUM_SUM if index == 0 => {
-                let axis = self.numbers(1).filter(|all| all.len() == 1);
-                combined_if_known(axis.map(|axis| self.is_in(&axis)))
-            }
-            op::MEAN_VARIANCE_NORMALIZATION => {
-                combined_if_known(self.attributes.ints(attr::AXES).map(|axes| self.is_in(axes)))
-            }
-            op::TRILU if index == 0 => combined_if(self.axis.saturating_add(2) >= self.rank),
             op::CONCAT => separate_if(self.is_named_by(attr::AXIS) == Some(false)),
             op::SPLIT if index == 0 => separate_if(self.is_named_by(attr::AXIS) == Some(false)),
-            op::NON_ZERO | op::UNIQUE => Along::Combined,
-            op::COMPRESS if index == 0 && self.record.attribute(attr::AXIS).is_some() => {
-                combined_if_known(self.is_named_by(attr::AXIS))
-            }
             op::COMPRESS => Along::Combined,
-            reduction if REDUCTIONS.contains(&reduction) && index == 0 => {
-                combined_if_known(self.is_reduced())
-            }
+            op::GATHER => Along::Separate,
             op::SLICE if index == 0 => separate_if(self.is_sliced() == Some(false)),
             op::TILE if index == 0 && since >= 6 => {
                 let repeats = self.numbers(1);
@@ -258,13 +180,36 @@ impl Operand<'_> {
         })
     }
 
+    /// The axes of the first operand that the traits of the operator name.
+    fn along_named_axes(&self) -> Option<Along> {
+        let is_combined = match self.attributes.traits().combines() {
+            Combines::Axis(name) => self.is_named_by(name),
+            Combines::From(name) => self.is_behind(name),
+            Combines::Axes(name) => self.attributes.ints(name).map(|axes| self.is_in(axes)),
+            Combines::AxisOrAll(name) if self.record.attribute(name).is_some() => self.is_named_by(name),
+            Combines::AxisOrAll(_) | Combines::All => Some(true),
+            Combines::Operand(index) => {
+                self.numbers(index).filter(|all| all.len() == 1).map(|axis| self.is_in(&axis))
+            }
+            Combines::Reduced => self.is_reduced(),
+            Combines::LastTwo => Some(self.axis.saturating_add(2) >= self.rank),
+            // Indices of `MaxPool` count the elements of all images.
+            Combines::AllButFirst => Some(self.axis != 0 || self.makes_indices()),
+            _ => return None,
+        };
+        Some(combined_if_known(is_combined))
+    }
+
+    /// Whether a `MaxPool` returns indices.
+    fn makes_indices(&self) -> bool {
+        self.record.is(op::MAX_POOL) && self.record.output(1).is_some()
+    }
+
     /// Operators that choose elements by indices.
     fn along_elements(&self) -> Option<Along> {
-        let (index, axis) = (self.index, self.axis);
+        let axis = self.axis;
         let of_all = |axis: usize, count: usize| separate_if(self.has_common_axis(&vec![axis; count]));
         Some(match self.record.op() {
-            op::GATHER if index == 0 => combined_if_known(self.is_named_by(attr::AXIS)),
-            op::GATHER => Along::Separate,
             op::GATHER_ELEMENTS | op::SCATTER_ELEMENTS => {
                 let is_other = self.is_named_by(attr::AXIS) == Some(false);
                 if is_other { of_all(axis, 3) } else { Along::Unknown }
@@ -313,9 +258,6 @@ impl Operand<'_> {
                 combined_if(axis == inner)
             }
             op::GEMM => Along::Separate,
-            // Indices of `MaxPool` count the elements of all images.
-            op::MAX_POOL if self.record.output(1).is_some() => Along::Combined,
-            other if BATCH_FIRST.contains(&other) && index == 0 => combined_if(axis != 0),
             op::BATCH_NORMALIZATION if index == 0 && axis == 0 => self.along_statistics(),
             op::SOFTMAX_CROSS_ENTROPY_LOSS | op::NEGATIVE_LOG_LIKELIHOOD_LOSS if index < 2 => {
                 combined_if(self.attributes.text(attr::REDUCTION) != Some("none") || axis != 0)
@@ -331,18 +273,17 @@ impl Operand<'_> {
     /// Operators that keep or move elements.
     fn along_layout(&self) -> Option<Along> {
         Some(match self.record.op() {
+            op::FLATTEN => separate_if(self.axis == 0),
+            op::TRANSPOSE | op::SHAPE | op::SIZE if self.index == 0 => Along::Separate,
             // `constants` locates the size behind a `Reshape`.
-            op::RESHAPE | op::TRANSPOSE | op::SQUEEZE | op::UNSQUEEZE | op::SHAPE | op::SIZE
-                if self.index == 0 =>
-            {
+            _ if self.index == 0 && self.attributes.traits().elements() == Elements::Reshaped => {
                 Along::Separate
             }
-            op::FLATTEN => separate_if(self.axis == 0),
             op::EXPAND if self.index == 0 => separate_if(self.is_kept_by_target()),
             op::ONE_HOT if self.index == 0 => Along::Separate,
             op::QUANTIZE_LINEAR | op::DEQUANTIZE_LINEAR if self.index == 0 => Along::Separate,
             op::SCAN if self.attributes.since() >= 9 => self.along_scan(),
-            other if keeps_indices(other) => Along::Separate,
+            _ if self.attributes.traits().is_elementwise() => Along::Separate,
             _ => return None,
         })
     }

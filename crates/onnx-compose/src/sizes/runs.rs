@@ -2,13 +2,13 @@
 
 use onnx_eval::{EvalOptions, FailureKind, Value, run_node};
 use onnx_ir::{Model, NodeId, ValueId};
-use onnx_schema::op;
+use onnx_schema::traits::Operations;
+use onnx_schema::{Schema, op};
 use onnx_shape_infer::{Elem, Inference};
 use onnx_types::tensor::Tensor;
 use onnx_types::{Dim, ElemClass, ElemType, Limits, Symbol};
 
 use super::EditOptions;
-use super::choice::ELEMENTWISE;
 use super::constants::Constants;
 use crate::reduce::zeros;
 
@@ -18,24 +18,20 @@ const OTHER: i64 = 2;
 /// Maximum number of elements of the operands of one run, and of its steps.
 const MAX_ELEMENTS: u64 = 1 << 22;
 
-/// Operators whose conditions on sizes inference states, and which take long.
-const CONDITIONED: &[Symbol] = &[
-    op::CONV,
-    op::CONV_TRANSPOSE,
-    op::CONV_INTEGER,
-    op::Q_LINEAR_CONV,
-    op::MAT_MUL,
-    op::MAT_MUL_INTEGER,
-    op::Q_LINEAR_MAT_MUL,
-    op::GEMM,
-];
-
 /// A restriction of the freed size that runs of a node show.
 pub(super) enum Restriction {
     /// It runs for the old size only.
     Fixed(String),
     /// It does not run for the size 1.
     NotForOne(String),
+}
+
+/// Whether inference states the conditions on sizes: those of broadcasting, of products and of convolutions, which take long.
+fn are_conditions_inferred(schema: &Schema) -> bool {
+    let operations = schema.traits().operations();
+    schema.traits().is_elementwise()
+        || matches!(operations, Operations::MatrixProduct | Operations::Convolution { .. })
+        || [op::GEMM, op::CONV_TRANSPOSE].contains(&schema.op())
 }
 
 /// Why a node runs for the old size only, or not for the size 1, if this is so.
@@ -50,13 +46,11 @@ pub(super) fn restriction_by_runs(
     options: &EditOptions<'_>,
 ) -> Option<Restriction> {
     let record = model.node(node);
-    let is_standard = model.callee(node, options.registry).standard().is_some();
-    // Inference states the conditions of broadcasting.
-    let is_elementwise = ELEMENTWISE.contains(&record.op()) && !record.is(op::LAYER_NORMALIZATION);
-    if !is_standard
+    let standard = model.callee(node, options.registry).standard();
+    let is_conditioned = standard.is_some_and(|schema| are_conditions_inferred(schema));
+    if standard.is_none()
         || record.nested_graphs().next().is_some()
-        || is_elementwise
-        || CONDITIONED.iter().any(|&op| record.is(op))
+        || is_conditioned
         || !model.is_deterministic(node, options.registry)
     {
         return None;

@@ -4,18 +4,11 @@ use onnx_ops::kind;
 use onnx_schema::attr;
 use onnx_types::Dim;
 
-use super::{Cx, Formula, Why, Work};
-
-pub(super) fn formula(op: &str) -> Option<Formula> {
-    Some(match op {
-        "Attention" => attention,
-        _ => return None,
-    })
-}
+use super::{Cx, Why, Work};
 
 /// For each head: a product of the queries with all keys, a scale, a softmax of five operations, and a product with the values.
 /// Masks that are added are one operation for each score.
-fn attention(cx: &mut Cx<'_, '_>) -> Result<Work, Why> {
+pub(super) fn attention(cx: &mut Cx<'_, '_>) -> Result<Work, Why> {
     let (query, key) = (cx.input(0)?, cx.input(1)?);
     let (heads, queries) = match *query {
         [_, heads, queries, _] => (heads, queries),

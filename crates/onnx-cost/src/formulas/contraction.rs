@@ -4,20 +4,7 @@ use onnx_ops::kind;
 use onnx_schema::attr;
 use onnx_types::Dim;
 
-use super::{Cx, Formula, Why, Work};
-
-pub(super) fn formula(op: &str) -> Option<Formula> {
-    Some(match op {
-        "Conv" => |cx| convolution(cx, 1, Some(2)),
-        "ConvInteger" => |cx| convolution(cx, 1, None),
-        "QLinearConv" => |cx| convolution(cx, 3, Some(8)),
-        "ConvTranspose" => transposed_convolution,
-        "MatMul" | "MatMulInteger" | "QLinearMatMul" => matrix_product,
-        "Gemm" => gemm,
-        "Einsum" => einsum,
-        _ => return None,
-    })
-}
+use super::{Cx, Why, Work};
 
 /// Each element of the output is a sum over the weights of its channel: the channels of a group and the window.
 pub(super) fn convolution(cx: &mut Cx<'_, '_>, weight: usize, bias: Option<usize>) -> Result<Work, Why> {
@@ -30,7 +17,7 @@ pub(super) fn convolution(cx: &mut Cx<'_, '_>, weight: usize, bias: Option<usize
 }
 
 /// Each element of the input is multiplied with the weights of its channel.
-fn transposed_convolution(cx: &mut Cx<'_, '_>) -> Result<Work, Why> {
+pub(super) fn transposed_convolution(cx: &mut Cx<'_, '_>) -> Result<Work, Why> {
     let inputs = cx.input_elements(0)?;
     let window = cx.input(1)?.get(1..).ok_or(Why::Input(1))?;
     let window = cx.product(window);
@@ -49,7 +36,7 @@ pub(super) fn matrix_product(cx: &mut Cx<'_, '_>) -> Result<Work, Why> {
 
 /// The product of the matrices, an addition for each element if there is a third operand, and a multiplication for each factor
 /// that is not 1.
-fn gemm(cx: &mut Cx<'_, '_>) -> Result<Work, Why> {
+pub(super) fn gemm(cx: &mut Cx<'_, '_>) -> Result<Work, Why> {
     let call = cx.call()?;
     let transposed = call.attr::<kind::Int>(attr::TRANS_A).or(0).ok_or(Why::Attribute("transA"))?;
     let [alpha, beta] = [attr::ALPHA, attr::BETA].map(|name| call.attr::<kind::Float>(name).or(1.0));
@@ -67,7 +54,7 @@ fn gemm(cx: &mut Cx<'_, '_>) -> Result<Work, Why> {
 
 /// One multiply-accumulate for each combination of the indices and each operand after the first; for one operand, an
 /// addition.
-fn einsum(cx: &mut Cx<'_, '_>) -> Result<Work, Why> {
+pub(super) fn einsum(cx: &mut Cx<'_, '_>) -> Result<Work, Why> {
     let equation = cx.call()?.attr::<kind::Text>(attr::EQUATION).known().ok_or(Why::Attribute("equation"))?;
     let equation: Vec<u8> = equation.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
     let end = equation.windows(2).position(|pair| pair == b"->").unwrap_or(equation.len());

@@ -10,8 +10,8 @@ use super::{Cx, Formula, Why, Work};
 pub(super) fn of_onnxruntime(op: &str) -> Option<Formula> {
     Some(match op {
         "Gelu" | "FastGelu" | "QuickGelu" | "BiasGelu" => gelu,
-        "DequantizeLinear" => per_element::<2>,
-        "QuantizeLinear" => per_element::<3>,
+        "DequantizeLinear" => |cx| per_element(cx, 2),
+        "QuantizeLinear" => |cx| per_element(cx, 3),
         "FusedConv" => |cx| {
             let conv = convolution(cx, 1, Some(2))?;
             followed_by(cx, conv, 1)
@@ -21,9 +21,9 @@ pub(super) fn of_onnxruntime(op: &str) -> Option<Formula> {
             followed_by(cx, product, 1)
         },
         // Sum of the inputs, then as `LayerNormalization` with a bias, or `RMSNormalization`.
-        "SkipLayerNormalization" => per_element::<8>,
-        "SkipSimplifiedLayerNormalization" => per_element::<5>,
-        "SimplifiedLayerNormalization" => per_element::<4>,
+        "SkipLayerNormalization" => |cx| per_element(cx, 8),
+        "SkipSimplifiedLayerNormalization" => |cx| per_element(cx, 5),
+        "SimplifiedLayerNormalization" => |cx| per_element(cx, 4),
         _ => return None,
     })
 }

@@ -14,7 +14,9 @@ use std::fmt;
 
 use onnx_ir::{NodeId, ValueId};
 use onnx_ops::Call;
-use onnx_types::Dim;
+use onnx_schema::traits::Operations;
+use onnx_schema::{Schema, domain, op};
+use onnx_types::{Dim, Symbol};
 
 use super::measure::{Measure, Work};
 
@@ -61,27 +63,50 @@ type Formula = fn(&mut Cx<'_, '_>) -> Result<Work, Why>;
 pub(crate) fn work(measure: &mut Measure<'_>, node: NodeId) -> Result<Work, Why> {
     let model = measure.model;
     let record = model.node(node);
-    let op = model.str(record.op());
-    let formula = match Call::of(model, node) {
-        Ok(call) => match model.str(call.schema().domain()) {
-            "" => of_onnx(op),
-            _ => None,
-        },
-        Err(_) if model.str(record.domain()) == "com.microsoft" => fused::of_onnxruntime(op),
+    let cx = &mut Cx { measure, node };
+    let work = match Call::of(model, node) {
+        Ok(call) => of_onnx(cx, call.schema())?,
+        Err(_) if record.domain() == domain::MICROSOFT => {
+            let formula = fused::of_onnxruntime(model.str(record.op()));
+            formula.ok_or(Why::NoFormula)?(cx)?
+        }
         Err(_) => return Err(Why::NotAnOperator),
     };
-    let work = formula.ok_or(Why::NoFormula)?(&mut Cx { measure, node })?;
     if work.is_known() { Ok(work) } else { Err(Why::TooLarge) }
 }
 
-/// The formula of an operator of ONNX.
-fn of_onnx(op: &str) -> Option<Formula> {
-    contraction::formula(op)
-        .or_else(|| elementwise::formula(op))
-        .or_else(|| reduction::formula(op))
-        .or_else(|| normalization::formula(op))
-        .or_else(|| recurrent::formula(op))
-        .or_else(|| attention::formula(op))
+/// The operations of an operator of ONNX, as its traits say.
+fn of_onnx(cx: &mut Cx<'_, '_>, schema: &Schema) -> Result<Work, Why> {
+    let traits = schema.traits();
+    match traits.operations() {
+        Operations::None => Ok(Work::NONE),
+        Operations::Each(operations) => elementwise::per_element(cx, operations),
+        Operations::Operands { more } => elementwise::variadic(cx, more),
+        Operations::Read { read, made } => reduction::reduction(cx, (read, made)),
+        Operations::Window { read, made } => reduction::pooling(cx, (read, made)),
+        Operations::Convolution { bias } => {
+            contraction::convolution(cx, traits.window_weights().ok_or(Why::NoFormula)?, bias)
+        }
+        Operations::MatrixProduct => contraction::matrix_product(cx),
+        Operations::Recurrent { gates, unit } => recurrent::recurrent(cx, i64::from(gates), i64::from(unit)),
+        Operations::Formula => formula(schema.op()).ok_or(Why::NoFormula)?(cx),
+        _ => Err(Why::NoFormula),
+    }
+}
+
+/// The formula of an operator that has its own.
+fn formula(op: Symbol) -> Option<Formula> {
+    Some(match op {
+        op::ATTENTION => attention::attention,
+        op::BATCH_NORMALIZATION => normalization::batch_normalization,
+        op::CONV_TRANSPOSE => contraction::transposed_convolution,
+        op::EINSUM => contraction::einsum,
+        op::GEMM => contraction::gemm,
+        op::LAYER_NORMALIZATION => normalization::layer_normalization,
+        op::LRN => normalization::local_response,
+        op::RESIZE | op::UPSAMPLE => elementwise::resize,
+        _ => return None,
+    })
 }
 
 impl<'m> Cx<'_, 'm> {
@@ -150,5 +175,18 @@ impl<'m> Cx<'_, 'm> {
     fn macs(&mut self, macs: Dim, others: Dim) -> Work {
         let twice = self.scaled(macs, 2);
         Work { macs, operations: self.add(twice, others) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operators_with_a_formula_of_their_own_have_one() {
+        for schema in onnx_schema::all() {
+            let has_own = schema.traits().operations() == Operations::Formula;
+            assert_eq!(has_own, schema.domain().is_empty() && formula(schema.op()).is_some(), "{schema}");
+        }
     }
 }

@@ -1,21 +1,10 @@
 //! Recurrent operators: the products of each step, and the operations on the units.
 
-use super::{Cx, Formula, Why, Work};
-
-pub(super) fn formula(op: &str) -> Option<Formula> {
-    Some(match op {
-        // Three sigmoids, two hyperbolic tangents, three products, a sum.
-        "LSTM" => |cx| recurrent(cx, 4, 9),
-        // Two sigmoids, a hyperbolic tangent, a difference, three products, a sum.
-        "GRU" => |cx| recurrent(cx, 3, 8),
-        "RNN" => |cx| recurrent(cx, 1, 1),
-        _ => return None,
-    })
-}
+use super::{Cx, Why, Work};
 
 /// For each step, element of the batch, direction and unit: the products of all gates with the input and the state, the sum
 /// of the two, two biases if there are any, and operations on the unit.
-fn recurrent(cx: &mut Cx<'_, '_>, gates: i64, unit: i64) -> Result<Work, Why> {
+pub(super) fn recurrent(cx: &mut Cx<'_, '_>, gates: i64, unit: i64) -> Result<Work, Why> {
     let &[first, second, input] = cx.input(0)? else { return Err(Why::Input(0)) };
     // Steps and batch, in an order that `layout` chooses.
     let rows = cx.mul(first, second);

@@ -4,6 +4,7 @@ use std::hash::Hasher;
 use std::sync::Arc;
 
 use onnx_ir::AttrValue;
+use onnx_schema::traits::Rounding;
 use onnx_schema::{Schema, SchemaRef, attr, op};
 use onnx_types::tensor::{DataSource, Payload, Splat, Tensor};
 use onnx_types::{ElemType, Symbol};
@@ -103,8 +104,7 @@ pub(super) fn narrowed(
 
 /// Returns `true` for operators of arithmetic whose result is rounded once.
 pub(super) fn is_arithmetic(schema: &Schema) -> bool {
-    const ARITHMETIC: [Symbol; 6] = [op::ADD, op::SUB, op::MUL, op::DIV, op::SQRT, op::RECIPROCAL];
-    schema.domain().is_empty() && ARITHMETIC.contains(&schema.op())
+    schema.traits().rounding() == Rounding::Once
 }
 
 /// Moves each finite float of a result by a number of units in the last place that depends only on the seed, the operator, its

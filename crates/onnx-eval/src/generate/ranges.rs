@@ -1,6 +1,7 @@
 //! The ranges that a model implies for the elements of an input.
 
 use onnx_ir::{Constant, Model, NodeId, User, ValueId};
+use onnx_schema::traits::{Elements, Rounding, newest};
 use onnx_schema::{Registry, attr, domain};
 use onnx_types::ElemType;
 
@@ -111,20 +112,14 @@ impl<'a> Ranges<'a> {
         }
     }
 
-    fn op(&self, node: NodeId) -> &'a str {
+    /// Whether the first output of a node has the elements of an operand, converted or not.
+    fn passes(&self, node: NodeId, index: u32) -> bool {
         let record = self.model.node(node);
         let is_standard = record.domain() == domain::ONNX || self.model.str(record.domain()) == "ai.onnx";
-        if is_standard { self.model.str(record.op()) } else { "" }
-    }
-
-    /// Whether the first output of a node has the elements of an operand.
-    fn passes(&self, node: NodeId, index: u32) -> bool {
-        match self.op(node) {
-            "Cast" | "CastLike" | "Identity" | "Reshape" | "Flatten" | "Squeeze" | "Unsqueeze"
-            | "Transpose" | "Expand" | "Tile" | "Slice" | "Split" => index == 0,
-            "Concat" => true,
-            _ => false,
-        }
+        newest(record.op()).filter(|_| is_standard).is_some_and(|traits| {
+            let is_kept = traits.keeps_elements() || traits.rounding() == Rounding::Converts;
+            traits.elements() == Elements::Joined || (is_kept && index == 0)
+        })
     }
 
     /// The range that an operator takes for an operand, as its kernel declares it; `None` if it takes all values.

@@ -2,7 +2,9 @@
 
 use onnx_ir::{Model, NodeId, Position, ValueId};
 use onnx_ops::{Operator, ops};
-use onnx_schema::{Registry, op};
+use onnx_schema::traits::{Elements, Operations, newest};
+use onnx_schema::{Registry, Traits, op};
+use onnx_types::Symbol;
 use onnx_types::tensor::Tensor;
 
 use super::Report;
@@ -30,29 +32,8 @@ pub fn no_identities(cx: &mut PassCx<'_>) -> Report {
 }
 
 fn is_candidate(model: &Model, node: NodeId) -> bool {
-    const OPERATORS: [onnx_types::Symbol; 19] = [
-        op::IDENTITY,
-        op::CAST,
-        op::CAST_LIKE,
-        op::RESHAPE,
-        op::FLATTEN,
-        op::SQUEEZE,
-        op::UNSQUEEZE,
-        op::EXPAND,
-        op::TILE,
-        op::TRANSPOSE,
-        op::SLICE,
-        op::PAD,
-        op::CONCAT,
-        op::SUM,
-        op::MAX,
-        op::MIN,
-        op::MEAN,
-        op::DROPOUT,
-        op::SEQUENCE_AT,
-    ];
     let record = model.node(node);
-    record.domain().is_empty() && OPERATORS.contains(&record.op())
+    record.domain().is_empty() && (record.is(op::SEQUENCE_AT) || check_of(record.op()).is_some())
 }
 
 fn remove(patch: &mut Patch<'_, '_>, node: NodeId) -> Result<(), Reason> {
@@ -78,7 +59,8 @@ fn remove(patch: &mut Patch<'_, '_>, node: NodeId) -> Result<(), Reason> {
     for operand in others {
         let _ = tap_sizes(patch, operand);
     }
-    returns_operand(patch, node, input, output)?;
+    let check = check_of(patch.model().node(node).op());
+    check.ok_or("the operator is not known to return its operand")?(patch, node, input, output)?;
     // An `Identity` of a small constant would be edited in the next run.
     let is_constant = |model: &Model| model.constant_tensor(input).is_some_and(is_small);
     if !patch.model().can_replace(output, input) && is_constant(patch.model()) {
@@ -112,49 +94,61 @@ fn is_small(tensor: &Tensor) -> bool {
     tensor.byte_len().is_some_and(|bytes| bytes <= 64)
 }
 
-/// Returns an error unless the first output is the first operand in every run.
-fn returns_operand(
-    patch: &mut Patch<'_, '_>,
-    node: NodeId,
-    input: ValueId,
-    output: ValueId,
-) -> Result<(), Reason> {
-    let record = patch.model().node(node);
-    let (op, count) = (record.op(), record.inputs().flatten().count());
-    match op {
-        op::IDENTITY => Ok(()),
-        op::CAST | op::CAST_LIKE => {
+/// Returns an error unless the first output of a node is its first operand in every run; the operand, then the output.
+type Check = fn(&mut Patch<'_, '_>, NodeId, ValueId, ValueId) -> Result<(), Reason>;
+
+/// The check of an operator that returns its first operand for some attributes, constants or sizes; `None` for others.
+fn check_of(op: Symbol) -> Option<Check> {
+    let traits = newest(op)?;
+    Some(match op {
+        op::IDENTITY => |_, _, _, _| Ok(()),
+        op::CAST | op::CAST_LIKE => |patch, _, input, output| {
             let elems = (patch.elem(input), patch.elem(output));
             let is_same = elems.0.is_some() && elems.0 == elems.1;
             is_same.then_some(()).ok_or_else(|| "the element type changes, or is not known".into())
-        }
-        op::RESHAPE | op::FLATTEN | op::SQUEEZE | op::UNSQUEEZE | op::EXPAND => {
-            same_type(patch, input, output)
-        }
-        op::TILE => {
+        },
+        op::EXPAND => |patch, _, input, output| same_type(patch, input, output),
+        op::TILE => |patch, node, input, output| {
             // In version 1, the axis is a number of the type of the data, which does not fix the sizes unless it is read.
             if let Some(axis) = patch.model().node(node).input(2) {
                 patch.try_constant(axis)?;
             }
             same_type(patch, input, output)
+        },
+        op::TRANSPOSE => |patch, node, input, _| keeps_order(patch, node, input),
+        op::SLICE => takes_everything,
+        op::PAD => |patch, node, _, _| pads_nothing(patch, node),
+        op::DROPOUT => |patch, node, _, _| is_inference(patch, node),
+        _ if traits.elements() == Elements::Reshaped => {
+            |patch, _, input, output| same_type(patch, input, output)
         }
-        op::TRANSPOSE => keeps_order(patch, node, input),
-        op::SLICE => {
-            if let Some(value) = steps(patch.model(), node) {
-                let steps = patch.integers(value).ok_or("the steps are not known")?;
-                if steps.iter().any(|&step| step != 1) {
-                    return Err("a step is not 1".into());
-                }
-            }
-            same_type(patch, input, output)
-        }
-        op::PAD => pads_nothing(patch, node),
-        op::CONCAT | op::SUM | op::MAX | op::MIN | op::MEAN => {
+        _ if is_of_any_number(traits) => |patch, node, _, _| {
+            let count = patch.model().node(node).inputs().flatten().count();
             (count == 1).then_some(()).ok_or_else(|| "it has several operands".into())
+        },
+        _ => return None,
+    })
+}
+
+/// Whether an operator joins or combines any number of operands, and returns a single one.
+fn is_of_any_number(traits: &Traits) -> bool {
+    traits.elements() == Elements::Joined || matches!(traits.operations(), Operations::Operands { .. })
+}
+
+/// Returns an error unless a `Slice` takes all elements in their order.
+fn takes_everything(
+    patch: &mut Patch<'_, '_>,
+    node: NodeId,
+    input: ValueId,
+    output: ValueId,
+) -> Result<(), Reason> {
+    if let Some(value) = steps(patch.model(), node) {
+        let steps = patch.integers(value).ok_or("the steps are not known")?;
+        if steps.iter().any(|&step| step != 1) {
+            return Err("a step is not 1".into());
         }
-        op::DROPOUT => is_inference(patch, node),
-        _ => Err("the operator is not known to return its operand".into()),
     }
+    same_type(patch, input, output)
 }
 
 /// The operand of a `SequenceConstruct` that a `SequenceAt` returns; negative positions count from the end.

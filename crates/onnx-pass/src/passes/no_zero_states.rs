@@ -77,18 +77,6 @@ fn remove(patch: &mut Patch<'_, '_>, node: NodeId) -> Result<(), Reason> {
 
 /// Returns `true` if all elements of a value are positive zeros, whatever its sizes.
 fn are_zeros(patch: &mut Patch<'_, '_>, value: ValueId) -> bool {
-    // Operators whose elements are those of the first operand.
-    const PASSING: [onnx_types::Symbol; 9] = [
-        op::IDENTITY,
-        op::EXPAND,
-        op::RESHAPE,
-        op::SQUEEZE,
-        op::UNSQUEEZE,
-        op::TRANSPOSE,
-        op::SLICE,
-        op::SPLIT,
-        op::TILE,
-    ];
     let mut at = value;
     for _ in 0..MAX_NODES {
         if let Ok(tensor) = patch.try_constant(at) {
@@ -97,16 +85,14 @@ fn are_zeros(patch: &mut Patch<'_, '_>, value: ValueId) -> bool {
         let model = patch.model();
         let Some(node) = model.get_value(at).and_then(onnx_ir::Value::producer) else { return false };
         let record = model.node(node);
-        if model.callee(node, Registry::STANDARD).standard().is_none() {
-            return false;
-        }
+        let Some(schema) = model.callee(node, Registry::STANDARD).standard() else { return false };
         if record.is(op::CONSTANT_OF_SHAPE) {
             return match record.attribute(attr::VALUE) {
                 None => true,
                 Some(value) => value.as_tensor().is_some_and(|tensor| is_zero(tensor)),
             };
         }
-        let Some(input) = record.input(0).filter(|_| PASSING.iter().any(|&op| record.is(op))) else {
+        let Some(input) = record.input(0).filter(|_| schema.traits().keeps_elements()) else {
             return false;
         };
         at = input;

@@ -5,7 +5,8 @@
 
 use onnx_eval::{EvalOptions, constant};
 use onnx_ir::{EditError, Model, NodeId, Position, ValueId};
-use onnx_schema::{attr, domain, op};
+use onnx_schema::traits::newest;
+use onnx_schema::{Traits, attr, domain, op};
 use onnx_shape_infer::Inference;
 use onnx_types::ElemType;
 use onnx_types::tensor::{Tensor, bf16, f16};
@@ -124,18 +125,7 @@ fn range(model: &Model, value: ValueId, depth: usize) -> Range {
         op::SIGMOID | op::HARD_SIGMOID | op::SOFTMAX => (0.0, 1.0),
         op::TANH | op::SOFTSIGN | op::ERF => (-1.0, 1.0),
         // Each element of the result is one of the first operand.
-        op::IDENTITY
-        | op::RESHAPE
-        | op::TRANSPOSE
-        | op::FLATTEN
-        | op::SQUEEZE
-        | op::UNSQUEEZE
-        | op::SLICE
-        | op::GATHER
-        | op::EXPAND
-        | op::TILE
-        | op::DEPTH_TO_SPACE
-        | op::SPACE_TO_DEPTH => record.input(0).map_or(ALL, of),
+        other if newest(other).is_some_and(Traits::keeps_elements) => record.input(0).map_or(ALL, of),
         _ => ALL,
     }
 }

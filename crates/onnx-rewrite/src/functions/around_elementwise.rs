@@ -2,56 +2,19 @@
 
 use onnx_ir::{AttrValue, Model, NodeId, Position, User, ValueId};
 use onnx_pass::{Exactness, Patch, Reason};
-use onnx_schema::{attr, op};
+use onnx_schema::traits::{Elements, newest};
+use onnx_schema::{Determinism, Registry, Schema, attr, op};
+use onnx_types::Symbol;
 
 use super::RuleFunction;
 
 /// Maximum number of elementwise operators in between.
 const MAX_NODES: usize = 32;
 
-/// Operators that only change the sizes: two of them are inverse if the sizes are those before.
-const SIZES: &[&str] = &["Reshape", "Flatten", "Squeeze", "Unsqueeze"];
-
-/// Operators with one operand that has the sizes of the result.
-const UNARY: &[&str] = &[
-    "Abs",
-    "Cast",
-    "Ceil",
-    "Celu",
-    "Clip",
-    "Cos",
-    "Elu",
-    "Erf",
-    "Exp",
-    "Floor",
-    "Gelu",
-    "HardSigmoid",
-    "HardSwish",
-    "LeakyRelu",
-    "Log",
-    "Mish",
-    "Neg",
-    "Not",
-    "Reciprocal",
-    "Relu",
-    "Round",
-    "Selu",
-    "Sigmoid",
-    "Sign",
-    "Sin",
-    "Softplus",
-    "Softsign",
-    "Sqrt",
-    "Swish",
-    "Tanh",
-    "ThresholdedRelu",
-];
-
-/// Operators with two operands that are broadcast.
-const BINARY: &[&str] = &["Add", "Sub", "Mul", "Div", "Pow"];
-
 pub(super) fn rule() -> RuleFunction {
-    let roots = ["Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose"];
+    let newest = onnx_schema::operators().filter_map(<[_]>::last).filter(|schema| schema.domain().is_empty());
+    let is_root = |schema: &&Schema| schema.op() == op::TRANSPOSE || changes_sizes(schema.op());
+    let roots: Vec<&str> = newest.filter(is_root).map(Schema::name).collect();
     let page = "Elementwise operators do not depend on the order of the elements and on the sizes, so that two changes of \
                 these around them cancel: two transpositions that are inverse, or a change of the sizes that is undone. The last \
                 bits may differ: an implementation may round elements differently depending on where they are.";
@@ -158,19 +121,21 @@ fn moved_inputs(
     member: NodeId,
     moved: &[(ValueId, ValueId)],
 ) -> Result<Vec<Option<ValueId>>, Reason> {
-    let is_binary = BINARY.contains(&patch.model().str(patch.model().node(member).op()));
-    // Before version 7, broadcasting was an attribute.
-    if is_binary && !patch.model().node(member).attributes().is_empty() {
-        return Err("an operator in between has attributes".into());
+    let model = patch.model();
+    let are_aligned = elements_between(model, member) == Some(Elements::Elementwise);
+    // Before version 7, attributes say how the second operand is aligned.
+    let record = model.node(member);
+    if are_aligned && [attr::AXIS, attr::BROADCAST].iter().any(|&name| record.attribute(name).is_some()) {
+        return Err("attributes of an operator in between align its operands".into());
     }
     let mut inputs: Vec<Option<ValueId>> = patch.model().node(member).inputs().collect();
     for (index, input) in inputs.iter_mut().enumerate() {
         let Some(operand) = *input else { continue };
         if let Some(&(_, new)) = moved.iter().find(|(old, _)| *old == operand)
-            && (is_binary || index == 0)
+            && (are_aligned || index == 0)
         {
             *input = Some(new);
-        } else if is_binary {
+        } else if are_aligned {
             *input = Some(moved_constant(patch, node, operand)?);
         }
         // The limits of a `Clip` do not have the sizes of the result.
@@ -220,9 +185,9 @@ fn family(model: &Model, node: NodeId) -> Option<bool> {
     if record.attributes().iter().any(|attribute| matches!(attribute.value(), AttrValue::Ref(_))) {
         return None;
     }
-    let name = model.str(record.op());
-    (record.domain().is_empty() && (name == "Transpose" || SIZES.contains(&name)))
-        .then_some(name == "Transpose")
+    let is_transposition = record.op() == op::TRANSPOSE;
+    (record.domain().is_empty() && (is_transposition || changes_sizes(record.op())))
+        .then_some(is_transposition)
 }
 
 /// The elementwise operators before a node whose results nothing else uses, and what they begin at.
@@ -273,16 +238,27 @@ fn region_without(model: &Model, node: NodeId, left_out: &[NodeId]) -> Result<Re
 /// `None` for other operators.
 fn followed(model: &Model, node: NodeId) -> Option<Vec<ValueId>> {
     let record = model.node(node);
-    let name = model.str(record.op());
-    let is_default = record.domain().is_empty() && record.outputs().len() == 1;
-    let operands: Vec<ValueId> = match () {
-        () if is_default && UNARY.contains(&name) => record.input(0).into_iter().collect(),
-        () if is_default && BINARY.contains(&name) => {
+    let operands: Vec<ValueId> = match elements_between(model, node)? {
+        Elements::Elementwise if record.input_count() > 1 => {
             record.inputs().flatten().filter(|&value| model.constant_tensor(value).is_none()).collect()
         }
-        () => Vec::new(),
+        _ => record.input(0).into_iter().collect(),
     };
     (!operands.is_empty()).then_some(operands)
+}
+
+/// How the result of an elementwise operator is made; `None` for other operators, and for those that draw random numbers.
+fn elements_between(model: &Model, node: NodeId) -> Option<Elements> {
+    let schema = model.callee(node, Registry::STANDARD).standard()?;
+    let is_random = schema.determinism() == Determinism::NonDeterministic;
+    let has_one = model.node(node).outputs().len() == 1;
+    let traits = schema.traits();
+    (traits.is_elementwise() && has_one && !is_random).then(|| traits.elements())
+}
+
+/// Whether an operator only changes the sizes: two of them are inverse if the sizes are those before.
+fn changes_sizes(op: Symbol) -> bool {
+    newest(op).is_some_and(|traits| traits.elements() == Elements::Reshaped)
 }
 
 /// The order of the axes of a `Transpose`; empty if the axes are reversed.
