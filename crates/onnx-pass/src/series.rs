@@ -1,9 +1,10 @@
 //! The series of runs that a claim has which holds in all others.
 
 use onnx_ir::{AttrValue, ValueId};
-use onnx_schema::op;
+use onnx_schema::traits::Rounding;
+use onnx_schema::{Registry, Schema, op};
 use onnx_types::tensor::{NoData, Tensor};
-use onnx_types::{ElemClass, ElemType, Symbol, Type};
+use onnx_types::{ElemClass, ElemType, Type};
 
 use crate::assumption::Exactness;
 use crate::elements::{NUMERALS, STRINGS};
@@ -25,121 +26,6 @@ const SHORT: usize = 4;
 
 /// Most tables whose indices are tried.
 const TABLES: usize = 4;
-
-/// Results depend on several elements along an axis, and not as a sum of products does.
-const COMBINES: &[Symbol] = &[
-    op::ARG_MAX,
-    op::ARG_MIN,
-    op::AVERAGE_POOL,
-    op::COMPRESS,
-    op::CUM_PROD,
-    op::CUM_SUM,
-    op::DYNAMIC_QUANTIZE_LINEAR,
-    op::GLOBAL_AVERAGE_POOL,
-    op::GLOBAL_LP_POOL,
-    op::GLOBAL_MAX_POOL,
-    op::GROUP_NORMALIZATION,
-    op::HARDMAX,
-    op::INSTANCE_NORMALIZATION,
-    op::LAYER_NORMALIZATION,
-    op::LOG_SOFTMAX,
-    op::LP_NORMALIZATION,
-    op::LP_POOL,
-    op::MAX_POOL,
-    op::MEAN_VARIANCE_NORMALIZATION,
-    op::NEGATIVE_LOG_LIKELIHOOD_LOSS,
-    op::NON_ZERO,
-    op::NORMALIZER,
-    op::REDUCE_L1,
-    op::REDUCE_L2,
-    op::REDUCE_LOG_SUM,
-    op::REDUCE_LOG_SUM_EXP,
-    op::REDUCE_MAX,
-    op::REDUCE_MEAN,
-    op::REDUCE_MIN,
-    op::REDUCE_PROD,
-    op::REDUCE_SUM,
-    op::REDUCE_SUM_SQUARE,
-    op::RMS_NORMALIZATION,
-    op::SOFTMAX,
-    op::SOFTMAX_CROSS_ENTROPY_LOSS,
-    op::TOP_K,
-    op::UNIQUE,
-];
-
-/// Results jump where operands pass a number.
-const JUMPS: &[Symbol] = &[
-    op::ARG_MAX,
-    op::ARG_MIN,
-    op::BINARIZER,
-    op::CAST,
-    op::CAST_LIKE,
-    op::CEIL,
-    op::EQUAL,
-    op::FLOOR,
-    op::GREATER,
-    op::GREATER_OR_EQUAL,
-    op::HARDMAX,
-    op::LABEL_ENCODER,
-    op::LESS,
-    op::LESS_OR_EQUAL,
-    op::MOD,
-    op::NON_ZERO,
-    op::QUANTIZE_LINEAR,
-    op::ROUND,
-    op::SHRINK,
-    op::SIGN,
-    op::THRESHOLDED_RELU,
-    op::TOP_K,
-    op::TREE_ENSEMBLE,
-    op::TREE_ENSEMBLE_CLASSIFIER,
-    op::TREE_ENSEMBLE_REGRESSOR,
-    op::UNIQUE,
-];
-
-/// Results depend on a few elements of an operand, which others choose.
-const CHOOSES: &[Symbol] = &[
-    op::ARRAY_FEATURE_EXTRACTOR,
-    op::CATEGORY_MAPPER,
-    op::GATHER,
-    op::GATHER_ELEMENTS,
-    op::GATHER_ND,
-    op::LABEL_ENCODER,
-    op::ONE_HOT,
-    op::SCATTER_ELEMENTS,
-    op::SCATTER_ND,
-    op::SLICE,
-];
-
-/// Results are sizes.
-const MEASURES: &[Symbol] = &[op::SHAPE, op::SIZE];
-
-/// Results of sizes that are not polynomials of them.
-const DECIDES: &[Symbol] = &[
-    op::ABS,
-    op::AND,
-    op::BITWISE_AND,
-    op::CLIP,
-    op::DIV,
-    op::EQUAL,
-    op::GREATER,
-    op::GREATER_OR_EQUAL,
-    op::IF,
-    op::LESS,
-    op::LESS_OR_EQUAL,
-    op::MAX,
-    op::MIN,
-    op::MOD,
-    op::NON_ZERO,
-    op::NOT,
-    op::OR,
-    op::RANGE,
-    op::RELU,
-    op::SIGN,
-    op::SLICE,
-    op::WHERE,
-    op::XOR,
-];
 
 impl Runner<'_> {
     /// The verdict of a claim that holds in all runs so far, after series of runs.
@@ -176,10 +62,11 @@ struct Series<'a, 'r> {
 }
 
 impl Series<'_, '_> {
-    fn has(&self, ops: &[Symbol]) -> bool {
+    /// Whether a node of the claim calls a standard operator of a kind.
+    fn has(&self, is_of: impl Fn(&Schema) -> bool) -> bool {
         let model = self.runner.eq.model();
         let mut nodes = model.all_graphs().flat_map(|graph| model.nodes(graph));
-        nodes.any(|node| ops.contains(&model.node(node).op()))
+        nodes.any(|node| model.callee(node, Registry::STANDARD).standard().is_some_and(&is_of))
     }
 
     /// The verdict after one run, if it refutes the claim; `Err` if there are no more runs.
@@ -213,14 +100,14 @@ impl Series<'_, '_> {
 
     fn on_thresholds(&mut self) -> Option<Verdict> {
         const RUNS: u64 = 6;
-        if self.runner.eq.class() == Exactness::Exact || !self.has(JUMPS) {
+        if self.runner.eq.class() == Exactness::Exact || !self.has(|schema| schema.traits().jumps()) {
             return None;
         }
         self.run_all((0..RUNS).map(Sweep::Thresholds))
     }
 
     fn on_rows(&mut self) -> Option<Verdict> {
-        if !self.has(COMBINES) {
+        if !self.has(|schema| schema.traits().compares_along_axes()) {
             return None;
         }
         let is_scaled = self.sampler.scale();
@@ -287,7 +174,8 @@ impl Series<'_, '_> {
         if operands.is_empty() {
             return None;
         }
-        let kinds = if self.has(&[op::CAST, op::CAST_LIKE]) { 0..3 } else { 0..1 };
+        let kinds =
+            if self.has(|schema| schema.traits().rounding() == Rounding::Converts) { 0..3 } else { 0..1 };
         let rounds = if operands.len() > 1 { ROUNDS } else { 1 };
         for kind in kinds {
             let length = match kind {
@@ -313,7 +201,7 @@ impl Series<'_, '_> {
     }
 
     fn on_tables(&mut self) -> Option<Verdict> {
-        if !self.has(CHOOSES) {
+        if !self.has(|schema| schema.traits().chooses()) {
             return None;
         }
         for table in tables(self.runner.eq) {
@@ -334,8 +222,9 @@ impl Series<'_, '_> {
         const SINGLE: i64 = 66;
         const SIDE: i64 = 16;
         const VARIABLES: usize = 3;
+        let measures = |schema: &Schema| matches!(schema.op(), op::SHAPE | op::SIZE);
         let variables = self.sampler.variables().min(VARIABLES);
-        if variables == 0 || !self.has(MEASURES) || !self.has(DECIDES) {
+        if variables == 0 || !self.has(measures) || !self.has(|schema| schema.traits().is_piecewise()) {
             return None;
         }
         if variables == 1 {

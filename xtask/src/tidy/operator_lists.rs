@@ -25,10 +25,9 @@ const ROWS: &[(&str, &str)] = &[
     ("xtask/src/codegen/", "the generator of tables, which is built before them"),
 ];
 
-/// Files whose lists remain, with the reason; those of the prover are still to become traits.
+/// Files whose lists remain, with the reason.
 const ALLOWED: &[(&str, &str)] = &[
     ("crates/onnx-cli/src/other_tools.rs", "names that other systems give to operators"),
-    ("crates/onnx-pass/src/series.rs", "operators for whose results a series of runs is made"),
     (
         "crates/onnx-quantize/src/activations/parameters.rs",
         "choices of the quantizer: shared scales, steep functions",

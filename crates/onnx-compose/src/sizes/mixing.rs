@@ -160,9 +160,9 @@ impl Operand<'_> {
     /// Operators that work along the axes that they name.
     fn along_axis(&self) -> Option<Along> {
         let (index, since) = (self.index, self.attributes.since());
-        if index == 0
-            && let Some(along) = self.along_named_axes()
-        {
+        // The labels of a loss have the axes of its scores, but the one of the classes.
+        let is_first = index == 0 || (index == 1 && self.attributes.traits().combines() == Combines::Loss);
+        if is_first && let Some(along) = self.along_named_axes() {
             return Some(along);
         }
         Some(match self.record.op() {
@@ -193,6 +193,7 @@ impl Operand<'_> {
             }
             Combines::Reduced => self.is_reduced(),
             Combines::LastTwo => Some(self.axis.saturating_add(2) >= self.rank),
+            Combines::Loss => Some(self.axis != 0 || self.attributes.text(attr::REDUCTION) != Some("none")),
             // Indices of `MaxPool` count the elements of all images.
             Combines::AllButFirst => Some(self.axis != 0 || self.makes_indices()),
             _ => return None,
@@ -259,9 +260,6 @@ impl Operand<'_> {
             }
             op::GEMM => Along::Separate,
             op::BATCH_NORMALIZATION if index == 0 && axis == 0 => self.along_statistics(),
-            op::SOFTMAX_CROSS_ENTROPY_LOSS | op::NEGATIVE_LOG_LIKELIHOOD_LOSS if index < 2 => {
-                combined_if(self.attributes.text(attr::REDUCTION) != Some("none") || axis != 0)
-            }
             op::ATTENTION => separate_if(axis == 0 && (matches!(index, 0 | 1 | 2 | 4 | 5) || self.rank == 4)),
             op::ROTARY_EMBEDDING => separate_if(axis == 0 && (index == 0 || index == 3)),
             op::RESIZE | op::UPSAMPLE if index == 0 => separate_if(self.keeps_size()),

@@ -13,7 +13,7 @@ const SCAN: &[AttributeTraits] = &[
 ];
 
 pub(super) const ROWS: &[Row] = &[
-    row(op::IF, computed().weighs(CostWeight::Heavy)),
+    row(op::IF, computed().piecewise().weighs(CostWeight::Heavy)),
     row(op::LOOP, computed().weighs(CostWeight::Heavy)),
     row(op::SCAN, computed().weighs(CostWeight::Heavy).attributes_are(SCAN)),
     row(op::SEQUENCE_MAP, computed()),

@@ -67,11 +67,14 @@ pub(super) const ROWS: &[Row] = &[
     row(op::RANDOM_UNIFORM_LIKE, computed().needs(Operations::None).attributes_are(DTYPE)),
     row(
         op::RANGE,
-        computed().rounds(Rounding::Accumulates).needs(Operations::None).numbers(&[0, 1, 2]).attributes_are(
-            &[
+        computed()
+            .piecewise()
+            .rounds(Rounding::Accumulates)
+            .needs(Operations::None)
+            .numbers(&[0, 1, 2])
+            .attributes_are(&[
                 // A computation in `float` of types that the older version does not have.
                 attribute(attr::STASH_TYPE).neutral(),
-            ],
-        ),
+            ]),
     ),
 ];

@@ -85,6 +85,8 @@ pub enum Combines {
     All,
     /// All axes but the first one, which is that of the batch.
     AllButFirst,
+    /// All axes; if the attribute `reduction` is `none`, all but the first one.
+    Loss,
 }
 
 /// The window that an operator moves over its first operand, with the attributes `kernel_shape`, `strides`, `dilations`, `pads`.

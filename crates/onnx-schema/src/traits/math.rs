@@ -23,7 +23,7 @@ const CAST: &[AttributeTraits] = &[
 const OWN_AXIS: &[AttributeTraits] = &[attribute(attr::AXIS).from(11).axis(AxisDomain::Own)];
 
 pub(super) const ROWS: &[Row] = &[
-    row(op::ABS, elementwise().rounds(Rounding::Order)),
+    row(op::ABS, elementwise().piecewise().rounds(Rounding::Order)),
     row(op::ACOS, elementwise().weighs(CostWeight::Function)),
     row(op::ACOSH, elementwise().weighs(CostWeight::Function)),
     row(op::ADD, elementwise().rounds(Rounding::Once))
@@ -41,6 +41,7 @@ pub(super) const ROWS: &[Row] = &[
     row(
         op::CAST,
         elementwise_first()
+            .jumping()
             .rounds(Rounding::Converts)
             .needs(Operations::None)
             .weighs(CostWeight::Moves)
@@ -51,6 +52,7 @@ pub(super) const ROWS: &[Row] = &[
     row(
         op::CAST_LIKE,
         elementwise_first()
+            .jumping()
             .rounds(Rounding::Converts)
             .needs(Operations::None)
             .weighs(CostWeight::Moves)
@@ -62,9 +64,12 @@ pub(super) const ROWS: &[Row] = &[
                 attribute(attr::SATURATE).neutral(),
             ]),
     ),
-    row(op::CEIL, elementwise().rounds(Rounding::Never)),
+    row(op::CEIL, elementwise().jumping().rounds(Rounding::Never)),
     row(op::CELU, elementwise().weighs(CostWeight::Function)),
-    row(op::CLIP, elementwise_first().rounds(Rounding::Order).undefined_for_some().numbers(&[1, 2])),
+    row(
+        op::CLIP,
+        elementwise_first().piecewise().rounds(Rounding::Order).undefined_for_some().numbers(&[1, 2]),
+    ),
     row(op::COS, elementwise().weighs(CostWeight::Function)),
     row(op::COSH, elementwise().weighs(CostWeight::Function)),
     row(
@@ -79,13 +84,13 @@ pub(super) const ROWS: &[Row] = &[
             .needs(Operations::Read { read: 1, made: 0 })
             .numbers(&[1]),
     ),
-    row(op::DIV, elementwise().rounds(Rounding::Once).undefined_for_some())
+    row(op::DIV, elementwise().piecewise().rounds(Rounding::Once).undefined_for_some())
         .same_since(7)
-        .then(&[(7, elementwise().rounds(Rounding::Once).broadcasts_all().undefined_for_some())]),
+        .then(&[(7, elementwise().piecewise().rounds(Rounding::Once).broadcasts_all().undefined_for_some())]),
     row(op::ELU, elementwise().weighs(CostWeight::Function)),
     row(op::ERF, elementwise().weighs(CostWeight::Function)),
     row(op::EXP, elementwise().weighs(CostWeight::Function)),
-    row(op::FLOOR, elementwise().rounds(Rounding::Never)),
+    row(op::FLOOR, elementwise().jumping().rounds(Rounding::Never)),
     row(
         op::GELU,
         elementwise()
@@ -95,6 +100,7 @@ pub(super) const ROWS: &[Row] = &[
     row(
         op::HARDMAX,
         normalized()
+            .jumping()
             .rounds(Rounding::Order)
             .along(Combines::From(attr::AXIS))
             .needs(Operations::Each(2))
@@ -103,7 +109,12 @@ pub(super) const ROWS: &[Row] = &[
     .same_since(13)
     .then(&[(
         13,
-        normalized().rounds(Rounding::Order).along_axis().needs(Operations::Each(2)).attributes_are(OWN_AXIS),
+        normalized()
+            .jumping()
+            .rounds(Rounding::Order)
+            .along_axis()
+            .needs(Operations::Each(2))
+            .attributes_are(OWN_AXIS),
     )]),
     row(op::HARD_SIGMOID, elementwise()),
     // A few operations of arithmetic, as in `HardSigmoid`.
@@ -128,23 +139,34 @@ pub(super) const ROWS: &[Row] = &[
             .attributes_are(OWN_AXIS),
     )]),
     // Neither this one nor `Min` commutes: which zero they return for -0.0 and 0.0 may depend on the order.
-    row(op::MAX, elementwise().rounds(Rounding::Order).needs(Operations::Operands { more: 0 }))
+    row(op::MAX, elementwise().piecewise().rounds(Rounding::Order).needs(Operations::Operands { more: 0 }))
         .same_since(8)
         .then(&[(
             8,
-            elementwise().rounds(Rounding::Order).broadcasts_all().needs(Operations::Operands { more: 0 }),
+            elementwise()
+                .piecewise()
+                .rounds(Rounding::Order)
+                .broadcasts_all()
+                .needs(Operations::Operands { more: 0 }),
         )]),
     row(op::MEAN, elementwise().needs(Operations::Operands { more: 1 }))
         .same_since(8)
         .then(&[(8, elementwise().broadcasts_all().commuting().needs(Operations::Operands { more: 1 }))]),
-    row(op::MIN, elementwise().rounds(Rounding::Order).needs(Operations::Operands { more: 0 }))
+    row(op::MIN, elementwise().piecewise().rounds(Rounding::Order).needs(Operations::Operands { more: 0 }))
         .same_since(8)
         .then(&[(
             8,
-            elementwise().rounds(Rounding::Order).broadcasts_all().needs(Operations::Operands { more: 0 }),
+            elementwise()
+                .piecewise()
+                .rounds(Rounding::Order)
+                .broadcasts_all()
+                .needs(Operations::Operands { more: 0 }),
         )]),
     row(op::MISH, elementwise().weighs(CostWeight::Function)),
-    row(op::MOD, elementwise().rounds(Rounding::Never).broadcasts_all().undefined_for_some()),
+    row(
+        op::MOD,
+        elementwise().jumping().piecewise().rounds(Rounding::Never).broadcasts_all().undefined_for_some(),
+    ),
     row(op::MUL, elementwise().rounds(Rounding::Once))
         .same_since(7)
         .then(&[(7, elementwise().rounds(Rounding::Once).broadcasts_all().commuting())]),
@@ -157,12 +179,12 @@ pub(super) const ROWS: &[Row] = &[
         .same_since(7)
         .then(&[(7, elementwise().broadcast_as(Broadcast::ToFirst))]),
     row(op::RECIPROCAL, elementwise().rounds(Rounding::Once)),
-    row(op::RELU, elementwise().rounds(Rounding::Order)),
-    row(op::ROUND, elementwise().rounds(Rounding::Never)),
+    row(op::RELU, elementwise().piecewise().rounds(Rounding::Order)),
+    row(op::ROUND, elementwise().jumping().rounds(Rounding::Never)),
     row(op::SELU, elementwise().weighs(CostWeight::Function)),
-    row(op::SHRINK, elementwise()),
+    row(op::SHRINK, elementwise().jumping()),
     row(op::SIGMOID, elementwise().weighs(CostWeight::Function)),
-    row(op::SIGN, elementwise().rounds(Rounding::Order)),
+    row(op::SIGN, elementwise().jumping().piecewise().rounds(Rounding::Order)),
     row(op::SIN, elementwise().weighs(CostWeight::Function)),
     row(op::SINH, elementwise().weighs(CostWeight::Function)),
     row(
@@ -202,5 +224,5 @@ pub(super) const ROWS: &[Row] = &[
     row(op::SWI_GLU, computed()),
     row(op::TAN, elementwise().weighs(CostWeight::Function)),
     row(op::TANH, elementwise().weighs(CostWeight::Function)),
-    row(op::THRESHOLDED_RELU, elementwise()),
+    row(op::THRESHOLDED_RELU, elementwise().jumping()),
 ];

@@ -4,6 +4,7 @@ use onnx_types::Symbol;
 
 use super::attribute::{AttributeTraits, attribute};
 use super::exclusion::{Exclusion, ExclusivePart, allowed, needed};
+use super::kinds::Combines;
 use super::row::{Row, computed, row};
 use crate::generated::names::{attr, domain, op};
 
@@ -109,8 +110,8 @@ const VECTOR_MACHINE: &[AttributeTraits] =
     &[attribute(attr::KERNEL_TYPE).one_of(KERNELS), attribute(attr::POST_TRANSFORM).one_of(TRANSFORMS)];
 
 pub(super) const ROWS: &[Row] = &[
-    row(op::ARRAY_FEATURE_EXTRACTOR, computed()).of(domain::ML),
-    row(op::BINARIZER, computed()).of(domain::ML),
+    row(op::ARRAY_FEATURE_EXTRACTOR, computed().choosing()).of(domain::ML),
+    row(op::BINARIZER, computed().jumping()).of(domain::ML),
     row(
         op::CAST_MAP,
         computed().attributes_are(&[
@@ -119,18 +120,23 @@ pub(super) const ROWS: &[Row] = &[
         ]),
     )
     .of(domain::ML),
-    row(op::CATEGORY_MAPPER, computed().excludes(DEFAULTS)).of(domain::ML),
+    row(op::CATEGORY_MAPPER, computed().choosing().excludes(DEFAULTS)).of(domain::ML),
     row(op::DICT_VECTORIZER, computed().excludes(VOCABULARIES)).of(domain::ML),
     row(op::FEATURE_VECTORIZER, computed()).of(domain::ML),
     row(op::IMPUTER, computed().excludes(IMPUTED)).of(domain::ML),
-    row(op::LABEL_ENCODER, computed().excludes(DEFAULTS)).of(domain::ML).then(&[
-        (2, computed().excludes(KEYS_AND_VALUES)),
-        (4, computed().excludes(KEYS_AND_VALUES_OR_TENSORS)),
+    row(op::LABEL_ENCODER, computed().jumping().choosing().excludes(DEFAULTS)).of(domain::ML).then(&[
+        (2, computed().jumping().choosing().excludes(KEYS_AND_VALUES)),
+        (4, computed().jumping().choosing().excludes(KEYS_AND_VALUES_OR_TENSORS)),
     ]),
     row(op::LINEAR_CLASSIFIER, computed().attributes_are(SCORES).excludes(CLASSES)).of(domain::ML),
     row(op::LINEAR_REGRESSOR, computed().attributes_are(SCORES)).of(domain::ML),
-    row(op::NORMALIZER, computed().attributes_are(&[attribute(attr::NORM).one_of(&["MAX", "L1", "L2"])]))
-        .of(domain::ML),
+    row(
+        op::NORMALIZER,
+        computed()
+            .along(Combines::AllButFirst)
+            .attributes_are(&[attribute(attr::NORM).one_of(&["MAX", "L1", "L2"])]),
+    )
+    .of(domain::ML),
     row(op::ONE_HOT_ENCODER, computed().excludes(CATEGORIES)).of(domain::ML),
     row(op::SCALER, computed().with_parallel(&[&[attr::OFFSET, attr::SCALE]])).of(domain::ML),
     row(
@@ -142,10 +148,11 @@ pub(super) const ROWS: &[Row] = &[
     )
     .of(domain::ML),
     row(op::SVM_REGRESSOR, computed().attributes_are(VECTOR_MACHINE)).of(domain::ML),
-    row(op::TREE_ENSEMBLE, computed()).of(domain::ML),
+    row(op::TREE_ENSEMBLE, computed().jumping()).of(domain::ML),
     row(
         op::TREE_ENSEMBLE_CLASSIFIER,
         computed()
+            .jumping()
             .attributes_are(&[
                 attribute(attr::NODES_MODES).one_of(BRANCHES),
                 attribute(attr::POST_TRANSFORM).one_of(TRANSFORMS),
@@ -161,6 +168,7 @@ pub(super) const ROWS: &[Row] = &[
     row(
         op::TREE_ENSEMBLE_REGRESSOR,
         computed()
+            .jumping()
             .attributes_are(&[
                 attribute(attr::AGGREGATE_FUNCTION).one_of(&["AVERAGE", "SUM", "MIN", "MAX"]),
                 attribute(attr::NODES_MODES).one_of(BRANCHES),

@@ -220,7 +220,7 @@ pub(super) const ROWS: &[Row] = &[
         op::MEAN_VARIANCE_NORMALIZATION,
         normalized().along(Combines::Axes(attr::AXES)).needs(Operations::Each(5)),
     ),
-    row(op::NEGATIVE_LOG_LIKELIHOOD_LOSS, computed().attributes_are(LOSS)),
+    row(op::NEGATIVE_LOG_LIKELIHOOD_LOSS, computed().along(Combines::Loss).attributes_are(LOSS)),
     row(op::NON_MAX_SUPPRESSION, computed().weighs(CostWeight::Heavy).numbers(&[2, 3, 4])),
     row(
         op::Q_LINEAR_CONV,
@@ -252,5 +252,5 @@ pub(super) const ROWS: &[Row] = &[
             attribute(attr::ROTARY_EMBEDDING_DIM).least(0),
         ]),
     ),
-    row(op::SOFTMAX_CROSS_ENTROPY_LOSS, computed().attributes_are(LOSS)),
+    row(op::SOFTMAX_CROSS_ENTROPY_LOSS, computed().along(Combines::Loss).attributes_are(LOSS)),
 ];

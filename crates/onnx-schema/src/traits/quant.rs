@@ -1,7 +1,7 @@
 //! Quantization.
 
 use super::attribute::{AttributeTraits, attribute};
-use super::kinds::Operations;
+use super::kinds::{Combines, Operations};
 use super::row::{Row, computed, row};
 use crate::generated::names::{attr, op};
 
@@ -26,9 +26,12 @@ pub(super) const ROWS: &[Row] = &[
             attribute(attr::OUTPUT_DTYPE).element_type(),
         ]),
     ),
-    row(op::DYNAMIC_QUANTIZE_LINEAR, computed().needs(Operations::Each(5)).undefined_for_some()),
+    row(
+        op::DYNAMIC_QUANTIZE_LINEAR,
+        computed().along(Combines::All).needs(Operations::Each(5)).undefined_for_some(),
+    ),
     row(
         op::QUANTIZE_LINEAR,
-        computed().needs(Operations::Each(3)).undefined_for_some().attributes_are(QUANTIZE_LINEAR),
+        computed().jumping().needs(Operations::Each(3)).undefined_for_some().attributes_are(QUANTIZE_LINEAR),
     ),
 ];

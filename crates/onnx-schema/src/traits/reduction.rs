@@ -19,6 +19,7 @@ pub(super) const ROWS: &[Row] = &[
     row(
         op::ARG_MAX,
         computed()
+            .jumping()
             .rounds(Rounding::Order)
             .along_axis()
             .positions()
@@ -28,6 +29,7 @@ pub(super) const ROWS: &[Row] = &[
     row(
         op::ARG_MIN,
         computed()
+            .jumping()
             .rounds(Rounding::Order)
             .along_axis()
             .positions()

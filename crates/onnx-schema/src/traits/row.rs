@@ -20,18 +20,21 @@ pub struct Traits {
     operations: Operations,
     weight: CostWeight,
     window: Option<Window>,
-    flags: u8,
+    flags: u16,
     scalars: &'static [usize],
     attributes: &'static [AttributeTraits],
     pub(super) exclusions: &'static [Exclusion],
     pub(super) parallel: &'static [&'static [Symbol]],
 }
 
-const COMMUTES: u8 = 1;
-const CONTRACTS: u8 = 1 << 1;
-const CANNOT_FAIL: u8 = 1 << 2;
-const MAY_BE_UNDEFINED: u8 = 1 << 3;
-const MAKES_POSITIONS: u8 = 1 << 4;
+const COMMUTES: u16 = 1;
+const CONTRACTS: u16 = 1 << 1;
+const CANNOT_FAIL: u16 = 1 << 2;
+const MAY_BE_UNDEFINED: u16 = 1 << 3;
+const MAKES_POSITIONS: u16 = 1 << 4;
+const JUMPS: u16 = 1 << 5;
+const CHOOSES: u16 = 1 << 6;
+const IS_PIECEWISE: u16 = 1 << 7;
 
 /// An operator of none of the kinds: its results are computed, and no formula for its operations is known.
 pub(super) const fn computed() -> Traits {
@@ -197,6 +200,24 @@ impl Traits {
         self
     }
 
+    /// Results jump where operands pass a number.
+    pub(super) const fn jumping(mut self) -> Self {
+        self.flags |= JUMPS;
+        self
+    }
+
+    /// Operands are indices, bounds or keys, which choose the elements that a result is made of.
+    pub(super) const fn choosing(mut self) -> Self {
+        self.flags |= CHOOSES;
+        self
+    }
+
+    /// A result is not a polynomial of operands that are integers, as sizes are.
+    pub(super) const fn piecewise(mut self) -> Self {
+        self.flags |= IS_PIECEWISE;
+        self
+    }
+
     /// These operands are one number each: a scalar, or a vector of one element.
     pub(super) const fn numbers(mut self, operands: &'static [usize]) -> Self {
         self.scalars = operands;
@@ -328,6 +349,31 @@ impl Traits {
     #[must_use]
     pub const fn makes_positions(&self) -> bool {
         self.flags & MAKES_POSITIONS != 0
+    }
+
+    /// Whether results jump where operands pass a number.
+    #[must_use]
+    pub const fn jumps(&self) -> bool {
+        self.flags & JUMPS != 0
+    }
+
+    /// Whether operands are indices, bounds or keys, which choose the elements that a result is made of.
+    #[must_use]
+    pub const fn chooses(&self) -> bool {
+        self.flags & CHOOSES != 0
+    }
+
+    /// Whether a result is not a polynomial of operands that are integers, as sizes are: one below a number and another one above it,
+    /// or a quotient.
+    #[must_use]
+    pub const fn is_piecewise(&self) -> bool {
+        self.flags & IS_PIECEWISE != 0
+    }
+
+    /// Whether a result depends on several elements of an operand along an axis, and not as a sum of products does.
+    #[must_use]
+    pub const fn compares_along_axes(&self) -> bool {
+        !matches!(self.combines, Combines::Unstated) && !self.contracts() && !self.keeps_elements()
     }
 
     /// The indices of the operands that are one number each.

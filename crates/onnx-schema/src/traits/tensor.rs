@@ -89,9 +89,9 @@ pub(super) const ROWS: &[Row] = &[
         ]),
     ),
     // The choice along the axis is that of the second operand.
-    row(op::GATHER, selected().along_axis().weighs(CostWeight::Moves).attributes_are(OWN_AXIS)),
-    row(op::GATHER_ELEMENTS, selected().attributes_are(OWN_AXIS)),
-    row(op::GATHER_ND, selected()),
+    row(op::GATHER, selected().choosing().along_axis().weighs(CostWeight::Moves).attributes_are(OWN_AXIS)),
+    row(op::GATHER_ELEMENTS, selected().choosing().attributes_are(OWN_AXIS)),
+    row(op::GATHER_ND, selected().choosing()),
     row(
         op::GRID_SAMPLE,
         computed().weighs(CostWeight::Heavy).attributes_are(&[
@@ -102,14 +102,18 @@ pub(super) const ROWS: &[Row] = &[
     ),
     row(op::IDENTITY, same().weighs(CostWeight::Sizes).infallible()),
     // Where an element is in the result depends on all before it.
-    row(op::NON_ZERO, computed().exact().along(Combines::All).positions().needs(Operations::None)),
+    row(
+        op::NON_ZERO,
+        computed().jumping().piecewise().exact().along(Combines::All).positions().needs(Operations::None),
+    ),
     row(
         op::ONE_HOT,
-        computed().exact().needs(Operations::None).undefined_for_some().attributes_are(&[attribute(
-            attr::AXIS,
-        )
-        .from(11)
-        .axis(AxisDomain::OneMore)]),
+        computed()
+            .choosing()
+            .exact()
+            .needs(Operations::None)
+            .undefined_for_some()
+            .attributes_are(&[attribute(attr::AXIS).from(11).axis(AxisDomain::OneMore)]),
     ),
     row(
         op::PAD,
@@ -145,7 +149,7 @@ pub(super) const ROWS: &[Row] = &[
         .replaced_by(op::SCATTER_ELEMENTS),
     row(
         op::SCATTER_ELEMENTS,
-        computed().needs(Operations::None).attributes_are(&[
+        computed().choosing().needs(Operations::None).attributes_are(&[
             attribute(attr::AXIS).axis(AxisDomain::Own),
             attribute(attr::REDUCTION).from(16).one_of(&["none", "add", "mul"]),
             attribute(attr::REDUCTION).from(18).one_of(&["none", "add", "mul", "max", "min"]),
@@ -153,7 +157,7 @@ pub(super) const ROWS: &[Row] = &[
     ),
     row(
         op::SCATTER_ND,
-        computed().needs(Operations::None).attributes_are(&[
+        computed().choosing().needs(Operations::None).attributes_are(&[
             attribute(attr::REDUCTION).from(16).one_of(&["none", "add", "mul"]),
             attribute(attr::REDUCTION).from(18).one_of(&["none", "add", "mul", "max", "min"]),
         ]),
@@ -176,7 +180,7 @@ pub(super) const ROWS: &[Row] = &[
         op::SIZE,
         computed().exact().positions().needs(Operations::None).weighs(CostWeight::Sizes).infallible(),
     ),
-    row(op::SLICE, selected().weighs(CostWeight::Moves)),
+    row(op::SLICE, selected().choosing().piecewise().weighs(CostWeight::Moves)),
     row(
         op::SPACE_TO_DEPTH,
         reordered().along(Combines::AllButFirst).attributes_are(&[
@@ -203,6 +207,7 @@ pub(super) const ROWS: &[Row] = &[
     row(
         op::TOP_K,
         computed()
+            .jumping()
             .rounds(Rounding::Order)
             .along_axis()
             .positions()
@@ -212,7 +217,7 @@ pub(super) const ROWS: &[Row] = &[
     ),
     row(op::TRANSPOSE, reordered().weighs(CostWeight::Moves)),
     row(op::TRILU, computed().exact().along(Combines::LastTwo).needs(Operations::None).numbers(&[1])),
-    row(op::UNIQUE, computed().along(Combines::All).attributes_are(OWN_AXIS)),
+    row(op::UNIQUE, computed().jumping().along(Combines::All).attributes_are(OWN_AXIS)),
     row(
         op::UNSQUEEZE,
         reshaped()
