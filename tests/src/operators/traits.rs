@@ -65,6 +65,9 @@ fn lines(schema: &Schema) -> Vec<String> {
         (traits.cannot_fail(), "cannot fail"),
         (traits.may_be_undefined(), "results are open for some operands"),
         (traits.makes_positions(), "makes sizes or positions"),
+        (traits.jumps(), "jumps where an operand passes a number"),
+        (traits.chooses(), "operands choose elements, as indices, bounds or keys"),
+        (traits.is_piecewise(), "is not a polynomial of sizes"),
     ] {
         lines.extend(is_so.then(|| words.to_owned()));
     }
@@ -134,6 +137,9 @@ fn combines(traits: &Traits) -> Option<String> {
         Combines::All => "combines elements along all axes".to_owned(),
         Combines::AllButFirst => {
             "has the batch on the first axis, and combines elements along all others".to_owned()
+        }
+        Combines::Loss => {
+            "combines elements along all axes; along all but the first one if `reduction` is `none`".to_owned()
         }
         _ => return None,
     })
