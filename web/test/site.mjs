@@ -210,6 +210,7 @@ await test("a path between two nodes is marked", async () => {
   await page.click("#path");
   await search(page, "/encoder/layer.0/Add_1");
   assert.match(await status(page), /8 nodes between MatMul and Add/);
+  assert.match(await page.textContent("#panel"), /layer\.0\/Add_1/);
   await screen(page, "path");
   await page.click("#next");
   await idle(page);

@@ -1794,8 +1794,9 @@
         const found = await this.engine.path?.([a.level, a.index], [b.level, b.index], pane.side);
         if (!found) return;
         this.take(found, pane.side);
-        await pane.select(path, false);
-        this.tree.mark(this.main.selected);
+        await pane.select(path, true);
+        this.tree.show(this.main.canvas.picture, this.main.selected);
+        if (this.shown === "details") await this.show("details", pane);
         this.say(found.note ?? `${found.count} nodes between ${a.item.t} and ${b.item.t}: ‹ and › step through them`);
       });
     }
