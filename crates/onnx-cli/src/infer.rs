@@ -7,9 +7,9 @@ mod unknown;
 use std::collections::HashSet;
 
 use onnx_diag::render::text;
-use onnx_diag::{Caps, Diagnostic, Policy, Severity, Sink};
+use onnx_diag::{Caps, Diagnostic, Policy, Rule, Severity, Sink};
 use onnx_ir::{Model, set_metadata};
-use onnx_shape_infer::{InferOptions, Inference, MergePolicy, name_sizes};
+use onnx_shape_infer::{InferOptions, Inference, MergePolicy, fault, name_sizes};
 use onnx_types::{Dim, Symbol, Type};
 
 use crate::args::{Changed, ExternalArgs, InferArgs, Merge, Runtime, Symbols};
@@ -37,7 +37,8 @@ pub(crate) fn run(args: &InferArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let source = loaded.source()?;
     let mut options = InferOptions::default().with_data(&source).with_sizes(&sizes).with_registry(&registry);
     options.values = !args.no_values;
-    options.check_types = args.check_types;
+    // Inferred types take the place of declared ones, which the nodes behind must accept, too.
+    options.check_types = args.check_types || args.merge == Merge::Override;
     options.defaults_are_constant = args.trust_defaults;
     if args.runtime == Some(Runtime::Onnxruntime) {
         options.runtime = onnx_shape_infer::Runtime::Onnxruntime;
@@ -163,11 +164,13 @@ fn is_variable(model: &mut Model, name: &str) -> bool {
 /// How many contradictions of a rule a person reads: the first ones are the causes of others.
 const TEXT_CAPS: Caps = Caps { per_rule: 10, total: 100 };
 
-/// Whether contradictions are errors. Those between declared types and inferred ones are what `--merge override` repairs, and
-/// `--keep-going` asks for a result in spite of them.
-fn is_strict(args: &InferArgs) -> bool {
+/// Whether a contradiction of a rule is an error. `--keep-going` asks for a result in spite of all, and `--merge override`
+/// repairs those between declared types and inferred ones.
+fn is_error(rule: &Rule, args: &InferArgs) -> bool {
+    let repaired = [fault::DECLARED_DIFFERS.code, fault::DECLARED_SHAPE_DIFFERS.code];
+    let is_repaired = || args.merge == Merge::Override && repaired.contains(&rule.code);
     args.strict
-        || !(args.is_report() || args.keep_going || args.merge == Merge::Override)
+        || !(args.is_report() || args.keep_going || is_repaired())
         // Denied warnings include contradictions.
         || args.input.severity.deny.iter().any(|what| rules::is_class(what))
 }
@@ -176,11 +179,9 @@ fn is_strict(args: &InferArgs) -> bool {
 fn found(loaded: &Loaded, inference: &Inference, invalid: Sink, args: &InferArgs) -> Result<Sink, Failure> {
     let found = inference.findings();
     let severity = &args.input.severity;
-    let errors = onnx_shape_infer::fault::RULES.iter().filter(|rule| rule.severity == Severity::Error);
-    let policy = match is_strict(args) {
-        true => Policy::new(),
-        false => errors.fold(Policy::new(), |policy, rule| policy.set(rule, Severity::Warning)),
-    };
+    let is_lowered = |rule: &&&Rule| rule.severity == Severity::Error && !is_error(rule, args);
+    let lowered = fault::RULES.iter().filter(is_lowered);
+    let policy = lowered.fold(Policy::new(), |policy, rule| policy.set(rule, Severity::Warning));
     let parts = [&invalid, found, &loaded.findings];
     let total = parts.into_iter().map(|sink| sink.diagnostics().len()).sum();
     let all = Caps { per_rule: usize::MAX, total };

@@ -105,7 +105,7 @@ rules! {
     /// What was inferred contradicts what the model declares.
     DECLARED_DIFFERS = 3016, "declared-type-differs", Error, Enforced,
         "An inferred type contradicts the declared one.",
-        "correct the declaration or remove it, unless the node is wrong: `onnx infer --merge override` writes the inferred types";
+        "correct the declaration: `onnx infer --merge override` writes the inferred types; if the node is wrong, correct its attribute, as `onnx edit --attribute 'Cast() & finding(ONNX3016).to=float16'` does";
     /// A function calls itself.
     RECURSION = 3017, "recursive-call", Error, Enforced,
         "A function calls itself, directly or through others.",

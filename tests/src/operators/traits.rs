@@ -139,7 +139,8 @@ fn combines(traits: &Traits) -> Option<String> {
             "has the batch on the first axis, and combines elements along all others".to_owned()
         }
         Combines::Loss => {
-            "combines elements along all axes; along all but the first one if `reduction` is `none`".to_owned()
+            "combines elements along all axes; along all but the first one if `reduction` is `none`"
+                .to_owned()
         }
         _ => return None,
     })

@@ -1,6 +1,6 @@
 //! What reports say is so: counts, selectors, reasons and advice.
 
-use crate::run::{Folder, onnx};
+use crate::run::{Folder, onnx, onnx_words};
 
 /// A cast whose output declares another type.
 const DECLARED: &str = r#"<ir_version: 8, opset_import: ["": 17]>
@@ -196,6 +196,22 @@ fn inference_refuses_contradictions() {
     onnx(&folder, "check out.onnx").exits(0);
     onnx(&folder, "infer m.onnxtxt -o kept.onnx --keep-going").exits(0);
     onnx(&folder, "infer m.onnxtxt --unknown").exits(0);
+}
+
+/// What `--merge override` cannot repair is still an error: where a declared type is right and a node wrong, inferred types only
+/// move the contradiction.
+#[test]
+fn inferred_types_do_not_repair_a_wrong_node() {
+    let cast = "<ir_version: 10, opset_import: [\"\": 20]>\ng (float[2] x, float16[2] h) => (float16[2] y)\n<float16[2] c>\n\
+                { c = Cast <to = 1> (x)  y = Add (c, h) }";
+    let folder = Folder::with("m.onnxtxt", cast);
+    onnx(&folder, "infer m.onnxtxt -o out.onnx --merge override").exits(1).says("error[ONNX3002]");
+    assert_eq!(folder.list(), ["m.onnxtxt"]);
+    onnx(&folder, "check m.onnxtxt").exits(1).says("finding(ONNX3016).to=float16");
+    let repair =
+        ["edit", "m.onnxtxt", "--attribute", "Cast() & finding(ONNX3016).to=float16", "-o", "out.onnx"];
+    onnx_words(&folder, repair.into_iter()).exits(0);
+    onnx(&folder, "check out.onnx").exits(0);
 }
 
 /// The report of a command that writes nothing is its result.
