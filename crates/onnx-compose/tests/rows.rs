@@ -473,3 +473,13 @@ fn sizes_that_are_bounded_are_reported() {
         "",
     )]);
 }
+
+/// The sizes of runs are those that the model takes: a window of 300 elements needs more than a few.
+#[test]
+fn runs_have_sizes_that_operators_take() {
+    let weight = vec!["1"; 300].join(",");
+    let graph = format!(
+        "g (float[1,1,samples] x) => (float[a,1,b] y) <float[1,1,300] w = {{{weight}}}> {{ y = Conv (x, w) }}"
+    );
+    assert_eq!(rows_of(21, &graph, &["x[0]"]), "apart");
+}

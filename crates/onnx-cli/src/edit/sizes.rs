@@ -143,12 +143,11 @@ pub(crate) fn describe(sizes: &Resized, out: &Out) -> Vec<String> {
             0 => String::new(),
             more => format!(" (and {} more: `-v` shows all)", size::plural(more as u64, "node")),
         };
-        let message = format!(
-            "the rows of `{}` were independent in some runs, which does not prove that they are for all inputs: {}{more}",
+        out.summary(&format!(
+            "the rows of `{}` were independent in all runs; that they are for all inputs is not proved: {}{more}",
             shown(variable),
             Clean(first)
-        );
-        out.warning(&message, Some("`onnx compare` runs the models with other inputs"));
+        ));
         reasons.iter().skip(1).for_each(|reason| out.detail(1, &Clean(reason).to_string()));
     }
     for (variable, reason) in &sizes.not_run {

@@ -219,10 +219,11 @@ impl FixedSize {
             let found = Diagnostic::new(&SIZE_IS_FIXED, locus, reason.to_string());
             let is_constant = value.is_some_and(|value| model.constant_tensor(value).is_some());
             sink.report(found.help(if is_constant {
-                "constants are folded for fixed sizes: free the size of the model that `simplify` has not seen yet, or export it with \
-                 this size as a variable"
+                "the exporter or `simplify` has computed the constant for the old size: free the size of the model before `simplify`, \
+                 or export it with this size as a variable"
             } else {
-                "choose a size that the node allows, or edit the node first; to free a fixed size, export the model with it as a variable"
+                "choose a size that the node allows; to free a fixed size, take the model before `simplify`, which computes constants for \
+                 it, or export the model with this size as a variable"
             }));
         }
     }

@@ -25,7 +25,10 @@ const MULTIPLES: [usize; 2] = [2, 3];
 
 /// Sizes of the other variables of the inputs, one list for each attempt: by the number of the variable, the last one for all
 /// that follow.
-const OTHERS: [&[i64]; 4] = [&[2, 3, 4, 5], &[4], &[1], &[16]];
+const OTHERS: [&[i64]; 6] = [&[2, 3, 4, 5], &[4], LEAST, &[16], &[128], &[1024]];
+
+/// The least sizes of the other variables.
+const LEAST: &[i64] = &[1];
 
 /// Elements of the weights up to which a model is run: a run reads all of them.
 const MAX_WEIGHTS: u64 = 1 << 26;
@@ -122,7 +125,11 @@ impl Law<'_> {
     #[allow(clippy::type_complexity, reason = "two lists of runs")]
     fn rows(&self, old: &Evaluator<'_>) -> Result<(Vec<Vec<Option<Value>>>, Vec<Vec<Value>>), Unknown> {
         let mut reason = Unknown("the model does not run".to_owned());
+        let mut is_limited = false;
         for others in OTHERS {
+            if is_limited && others != LEAST {
+                continue;
+            }
             let mut runs = (Vec::new(), Vec::new());
             for run in 0..RUNS {
                 let inputs = self.inputs(run, others)?;
@@ -132,6 +139,8 @@ impl Law<'_> {
                         runs.1.push(outputs);
                     }
                     Err(failure) => {
+                        // After a limit, only less work helps.
+                        is_limited |= failure.kind() != FailureKind::Operator;
                         reason = Unknown(format!("the model does not run: {failure}"));
                         break;
                     }
