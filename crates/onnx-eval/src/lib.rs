@@ -118,6 +118,7 @@ mod number;
 mod observer;
 mod ops;
 mod options;
+mod random;
 mod registry;
 mod statistics;
 mod threads;
@@ -135,6 +136,7 @@ pub use number::{Elems, Float, Number, Unit};
 pub use observer::{NodeRun, Observer};
 pub use onnx_types::Limits;
 pub use options::{EvalOptions, Perturbation, Precision};
+pub use random::SplitMix64;
 pub use registry::{
     CustomKernel, EvalPack, KernelFn, has_custom_kernel, has_kernel, has_open_rounding, uncovered,
 };

@@ -21,7 +21,7 @@ use crate::elements;
 use crate::equivalence::{Equivalence, EquivalenceSide};
 use crate::fixed_results::is_defined_cast;
 use crate::formats::{self, Format, range_of};
-use crate::sample::{Case, Rng, Sampler};
+use crate::sample::{Case, Sampler, SplitMix64};
 
 /// Whether two chains of conversions are equal.
 pub(crate) enum Decision {
@@ -269,7 +269,7 @@ fn found(
 ) -> Option<Found> {
     let sampler = Sampler::new(eq, 1 << 16);
     // All sizes are 1, if the relations between them allow that.
-    let mut case = (1..4).find_map(|attempt| sampler.case(attempt, &mut Rng::new(0)).ok())?;
+    let mut case = (1..4).find_map(|attempt| sampler.case(attempt, &mut SplitMix64::new(0)).ok())?;
     let operand = case.inputs.get_mut(chain.input)?;
     let dims = operand.tensor()?.dims().to_vec();
     let count = usize::try_from(operand.tensor()?.element_count()?).ok()?;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use onnx_types::tensor::{NoData, Tensor};
 
-use crate::sample::Rng;
+use crate::sample::SplitMix64;
 
 /// Number of elements of all constants of a claim up to which they stay whole.
 pub(crate) const WHOLE: u64 = 1 << 12;
@@ -23,7 +23,7 @@ impl Kept {
             let indices = match attempt {
                 0 => (0..wanted).collect(),
                 1 => (count.saturating_sub(wanted)..count).collect(),
-                _ => any(count, wanted, &mut Rng::new((attempt as u64) << 32 ^ size.unsigned_abs())),
+                _ => any(count, wanted, &mut SplitMix64::new((attempt as u64) << 32 ^ size.unsigned_abs())),
             };
             (size, indices)
         });
@@ -68,7 +68,7 @@ pub(crate) fn element_bytes(tensor: &Tensor) -> Option<usize> {
 }
 
 /// Different indices in order.
-fn any(count: usize, wanted: usize, rng: &mut Rng) -> Vec<usize> {
+fn any(count: usize, wanted: usize, rng: &mut SplitMix64) -> Vec<usize> {
     let mut indices = std::collections::BTreeSet::new();
     while indices.len() < wanted.min(count) {
         indices.insert(usize::try_from(rng.below(count as u64)).unwrap_or(0));

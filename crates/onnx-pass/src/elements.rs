@@ -10,7 +10,7 @@ use onnx_types::{ElemClass, ElemType, Symbol};
 use crate::assumption::Exactness;
 use crate::formats::{self, Format};
 use crate::pairs::{self, Pairing};
-use crate::sample::{NoCase, ROUNDS, Rng, Sampler};
+use crate::sample::{NoCase, ROUNDS, Sampler, SplitMix64};
 
 /// Number of elements of a tensor that are made. It is a prime, so that rows do not repeat.
 const DIFFERENT: usize = 2039;
@@ -103,7 +103,7 @@ pub(crate) struct Elements<'a, 'r> {
     pub(crate) elem: ElemType,
     pub(crate) sizes: &'a [(Symbol, i64)],
     pub(crate) attempt: usize,
-    pub(crate) rng: &'r mut Rng,
+    pub(crate) rng: &'r mut SplitMix64,
     /// In an attempt for pairs: the attempt, the number of this operand among those that are paired, and theirs.
     pairing: Option<(Pairing, usize, usize)>,
     /// Special floats of this type, or integers.
@@ -119,7 +119,7 @@ impl<'a, 'r> Elements<'a, 'r> {
         (number, elem): (usize, ElemType),
         sizes: &'a [(Symbol, i64)],
         attempt: usize,
-        rng: &'r mut Rng,
+        rng: &'r mut SplitMix64,
     ) -> Self {
         let types = &sampler.points.types;
         let is_exact = sampler.eq.class() == Exactness::Exact;

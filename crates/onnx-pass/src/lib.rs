@@ -114,7 +114,6 @@ mod perturbed;
 mod pipeline;
 mod prove;
 mod query;
-mod random;
 mod references;
 mod restructure;
 mod sample;

@@ -19,7 +19,7 @@ use crate::extract::in_memory;
 use crate::feeds::{FeedGenerator, FeedOptions};
 use crate::perturbed::{perturbed, precision, rounding_error};
 use crate::prove::{MOST_WORK, message};
-use crate::sample::Rng;
+use crate::sample::SplitMix64;
 use crate::verdict::{Counterexample, Verdict};
 
 /// Initial sizes of the dimension variables, one for each run; they change until they contradict nothing that inference
@@ -272,7 +272,7 @@ fn run(
 fn with_rounded_weights(model: &Model, options: &PassOptions<'_>) -> Model {
     const MARGIN: f64 = 32.0;
     let mut noisy = model.clone();
-    let mut rng = Rng::new(options.execution.seed);
+    let mut rng = SplitMix64::new(options.execution.seed);
     let graphs: Vec<_> = model.all_graphs().collect();
     for graph in graphs {
         for value in model.initializers(graph) {

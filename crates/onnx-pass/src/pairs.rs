@@ -6,7 +6,7 @@ use onnx_types::{ElemClass, ElemType};
 use crate::assumption::Condition;
 use crate::formats::Format;
 use crate::prove::{Attempt, Runner};
-use crate::sample::{Case, Rng, Sampler};
+use crate::sample::{Case, Sampler, SplitMix64};
 use crate::verdict::Verdict;
 
 /// The first of the attempts for pairs.
@@ -79,7 +79,7 @@ impl Runner<'_> {
         if !matches!(verdict, Verdict::Tested { .. }) || paired.is_empty() {
             return verdict;
         }
-        let mut rng = Rng::new(self.execution.seed);
+        let mut rng = SplitMix64::new(self.execution.seed);
         let most = self.steps().saturating_add(self.execution.limits.proof_steps / SHARE);
         let first = if sampler.points.is_expensive { 1 } else { 0 };
         let mut of_plan = |plan: usize| {

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use onnx_eval::SplitMix64;
 use onnx_eval::Value;
 use onnx_types::ElemType;
 use onnx_types::tensor::Tensor;
 
-use crate::random::Rng;
 use crate::{compare, elements};
 
 /// The largest differences that count as equal for changes of the operands.
@@ -32,7 +32,7 @@ pub(crate) const fn precision(elem: ElemType) -> Option<i32> {
 }
 
 /// A value whose floats are changed by a relative error of random sign.
-pub(crate) fn perturbed(value: &Value, error: f64, rng: &mut Rng) -> Value {
+pub(crate) fn perturbed(value: &Value, error: f64, rng: &mut SplitMix64) -> Value {
     match value {
         Value::Tensor(tensor) => {
             perturbed_tensor(tensor, error, rng).map_or_else(|| value.clone(), Value::from)
@@ -46,12 +46,12 @@ pub(crate) fn perturbed(value: &Value, error: f64, rng: &mut Rng) -> Value {
 }
 
 /// `None` for a tensor without floats.
-fn perturbed_tensor(tensor: &Tensor, error: f64, rng: &mut Rng) -> Option<Tensor> {
+fn perturbed_tensor(tensor: &Tensor, error: f64, rng: &mut SplitMix64) -> Option<Tensor> {
     let elements = compare::floats(tensor)?;
     // In a type that rounds by as much as the error, a smaller change would be lost.
     let error = if tensor.elem() == ElemType::Double { error } else { error * 2.0 };
     // Errors of different magnitudes seldom cancel.
-    let change = |number: f64, rng: &mut Rng| {
+    let change = |number: f64, rng: &mut SplitMix64| {
         let error = error * (0.5 + rng.below(1 << 20) as f64 / f64::from(1 << 20));
         if rng.below(2) == 0 { number * (1.0 + error) } else { number * (1.0 - error) }
     };

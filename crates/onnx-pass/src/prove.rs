@@ -17,7 +17,7 @@ use crate::elements;
 use crate::equivalence::{Equivalence, EquivalenceSide};
 use crate::exact_runs::ExactRuns;
 use crate::perturbed::{perturbed, precision, rounding_error, tolerances};
-use crate::sample::{Case, NoCase, Rng, Sampler};
+use crate::sample::{Case, NoCase, Sampler, SplitMix64};
 use crate::undefined::Undefined;
 use crate::verdict::{Counterexample, Verdict};
 
@@ -200,7 +200,7 @@ impl<'a> Runner<'a> {
         let mut own = self.runs_until(sampler, (1, 1));
         let positions: &[usize] = if sampler.points.has_positions { &elements::MONOTONE } else { &[] };
         for &attempt in positions.iter().filter(|_| self.steps() < self.execution.limits.proof_steps) {
-            let mut rng = Rng::new(self.execution.seed);
+            let mut rng = SplitMix64::new(self.execution.seed);
             if let Ok(case) = sampler.case(attempt, &mut rng)
                 && let Attempt::Different(difference) = self.attempt(&case, &mut rng)
             {
@@ -266,7 +266,7 @@ impl<'a> Runner<'a> {
 
     /// The verdict after a number of runs or attempts. A claim that needs much work has fewer runs.
     fn runs_until(&self, sampler: &Sampler<'_>, (most, most_attempts): (usize, usize)) -> Verdict {
-        let mut rng = Rng::new(self.execution.seed);
+        let mut rng = SplitMix64::new(self.execution.seed);
         let begin = self.steps();
         let (mut runs, mut attempts) = (0_usize, 0_usize);
         // Runs in which the standard leaves a result open.
@@ -322,7 +322,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    pub(crate) fn attempt(&self, case: &Case, rng: &mut Rng) -> Attempt {
+    pub(crate) fn attempt(&self, case: &Case, rng: &mut SplitMix64) -> Attempt {
         let before = match self.run(EquivalenceSide::Before, &case.inputs) {
             Ok(outputs) => outputs,
             // A kernel may be missing for some sizes only: an output of a `Scan` without iterations has no type.
@@ -437,7 +437,7 @@ impl<'a> Runner<'a> {
         after: &[Value],
         case: &Case,
         (perturbations, margin): (usize, f64),
-        rng: &mut Rng,
+        rng: &mut SplitMix64,
     ) -> Option<(Difference, Vec<Vec<f64>>)> {
         let error = self.rounding_error();
         let allow_nan = self.allows_nan(case);
@@ -459,7 +459,7 @@ impl<'a> Runner<'a> {
             // In both directions, so that one of them passes a threshold that an operand is at.
             for error in [error, -error] {
                 found.as_ref()?;
-                let mut rng = Rng::new(seed);
+                let mut rng = SplitMix64::new(seed);
                 let inputs: Vec<Value> =
                     case.inputs.iter().map(|value| perturbed(value, error, &mut rng)).collect();
                 let Ok(changed) = self.run(EquivalenceSide::Before, &inputs) else { continue };
@@ -482,7 +482,7 @@ impl<'a> Runner<'a> {
         [before, after]: [&[Value]; 2],
         case: &Case,
         mut tolerances: Vec<Vec<f64>>,
-        rng: &mut Rng,
+        rng: &mut SplitMix64,
     ) -> Option<Difference> {
         const RUNS: usize = 8;
         const MARGIN: f64 = 16.0;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+pub(crate) use onnx_eval::SplitMix64;
 use onnx_eval::Value;
 use onnx_ir::ValueId;
 use onnx_shape_infer::{Content, Elem, Relation};
@@ -15,7 +16,6 @@ use crate::cut::{self, Kept};
 use crate::elements::{Elements, has_many_elements, has_ties};
 use crate::equivalence::Equivalence;
 use crate::pairs::Pairing;
-pub(crate) use crate::random::Rng;
 use crate::sweeps::Sweep;
 
 /// Known sizes above this are replaced by smaller ones where no assumption names them.
@@ -253,7 +253,7 @@ impl<'a> Sampler<'a> {
     }
 
     /// The inputs of a run. The first attempts use equal, different, single and empty sizes, the others random ones.
-    pub(crate) fn case(&self, attempt: usize, rng: &mut Rng) -> Result<Case, NoCase> {
+    pub(crate) fn case(&self, attempt: usize, rng: &mut SplitMix64) -> Result<Case, NoCase> {
         let sizes = self.sizes(attempt, rng).ok_or(NoCase::Sizes)?;
         let kept = self.cuts_constants.then(|| Kept::of(&self.scaled, attempt));
         let mut inputs: Vec<Value> = Vec::new();
@@ -312,7 +312,7 @@ impl<'a> Sampler<'a> {
     }
 
     /// Sizes of all variables that satisfy the relations.
-    fn sizes(&self, attempt: usize, rng: &mut Rng) -> Option<Vec<(Symbol, i64)>> {
+    fn sizes(&self, attempt: usize, rng: &mut SplitMix64) -> Option<Vec<(Symbol, i64)>> {
         const DIFFERENT: [i64; 5] = [2, 3, 5, 4, 7];
         const RANDOM: [i64; 11] = [0, 0, 1, 1, 2, 2, 3, 3, 4, 5, 6];
         const SEVERAL: [i64; 5] = [2, 3, 3, 4, 5];
@@ -425,7 +425,7 @@ impl<'a> Sampler<'a> {
     }
 
     /// The sizes of a tensor of which no shape is known. Numbers of axes that claims name are passed by some.
-    fn any_shape(&self, attempt: usize, rng: &mut Rng) -> Vec<i64> {
+    fn any_shape(&self, attempt: usize, rng: &mut SplitMix64) -> Vec<i64> {
         let rank = rng.pick(&[0, 1, 1, 2, 2, 3, 3, 4, 5, 6]).unwrap_or(2);
         let mut dims: Vec<i64> = (0..rank).map(|_| rng.pick(&[1, 2, 3]).unwrap_or(1)).collect();
         if let Some(size) = self.large_size_of(attempt, 0).flatten() {
@@ -443,7 +443,7 @@ impl<'a> Sampler<'a> {
     }
 
     /// In one of four cases, a size that occurs in the claim and is larger than others: the end of a slice.
-    fn large_size(&self, rng: &mut Rng) -> Option<i64> {
+    fn large_size(&self, rng: &mut SplitMix64) -> Option<i64> {
         let sizes: Vec<i64> = self.large_sizes(128).collect();
         if sizes.is_empty() || rng.below(4) > 0 { None } else { rng.pick(&sizes) }
     }
@@ -480,7 +480,7 @@ impl<'a> Sampler<'a> {
         content: Option<&Content>,
         sizes: &[(Symbol, i64)],
         attempt: usize,
-        rng: &mut Rng,
+        rng: &mut SplitMix64,
     ) -> Result<Value, NoCase> {
         match &ty.kind {
             TypeKind::Tensor(ty) => {
@@ -518,7 +518,7 @@ impl<'a> Sampler<'a> {
         content: Option<&Content>,
         sizes: &[(Symbol, i64)],
         attempt: usize,
-        rng: &mut Rng,
+        rng: &mut SplitMix64,
     ) -> Result<Tensor, NoCase> {
         let dims: Vec<i64> = match &ty.shape {
             None => self.any_shape(attempt, rng),

@@ -1,5 +1,6 @@
 //! The series of runs that a claim has which holds in all others.
 
+use onnx_eval::SplitMix64;
 use onnx_ir::{AttrValue, ValueId};
 use onnx_schema::traits::Rounding;
 use onnx_schema::{Registry, Schema, op};
@@ -10,7 +11,6 @@ use crate::assumption::Exactness;
 use crate::elements::{NUMERALS, STRINGS};
 use crate::equivalence::Equivalence;
 use crate::prove::{Attempt, Runner};
-use crate::random::Rng;
 use crate::sample::Sampler;
 use crate::sweeps::{RowKind, Sweep, Table};
 use crate::verdict::Verdict;
@@ -76,7 +76,7 @@ impl Series<'_, '_> {
             return Err(());
         }
         self.sampler.sweep = Some(sweep);
-        let mut rng = Rng::new(runner.execution.seed);
+        let mut rng = SplitMix64::new(runner.execution.seed);
         let Ok(case) = self.sampler.case(0, &mut rng) else { return Ok(None) };
         Ok(match runner.attempt(&case, &mut rng) {
             Attempt::Different(difference) => {
@@ -194,7 +194,7 @@ impl Series<'_, '_> {
     /// The least number of elements of operands in a run; `None` if there are none.
     fn elements(&mut self, sweep: Sweep, operands: &[usize]) -> Option<usize> {
         self.sampler.sweep = Some(sweep);
-        let case = self.sampler.case(0, &mut Rng::new(self.runner.execution.seed)).ok()?;
+        let case = self.sampler.case(0, &mut SplitMix64::new(self.runner.execution.seed)).ok()?;
         let counts =
             operands.iter().filter_map(|&operand| case.inputs.get(operand)?.tensor()?.element_count());
         usize::try_from(counts.min()?).ok().filter(|&count| count > 0)

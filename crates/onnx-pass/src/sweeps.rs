@@ -1,10 +1,10 @@
 //! Series of runs in which inputs have a property that random elements seldom have: rows of one kind, numbers on thresholds, each string
 //! that occurs in a claim, each index of a table, and all combinations of small sizes.
 
+use onnx_eval::SplitMix64;
 use onnx_types::{ElemClass, ElemType};
 
 use crate::elements::{Elements, INTEGERS, NUMERALS, STRINGS};
-use crate::random::Rng;
 
 /// What the elements of a row have in common.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -203,7 +203,7 @@ impl Sweep {
                 }
             }
             Self::Thresholds(run) => {
-                let mut rng = Rng::new(*run ^ elements.number as u64);
+                let mut rng = SplitMix64::new(*run ^ elements.number as u64);
                 for number in floats.iter_mut() {
                     let threshold = threshold(&sampler.points.floats, &mut rng);
                     if allows(threshold) {
@@ -228,7 +228,7 @@ impl Sweep {
 }
 
 /// A number of the claim, a small multiple of it, or a multiple of 1/8.
-fn threshold(points: &[f64], rng: &mut Rng) -> f64 {
+fn threshold(points: &[f64], rng: &mut SplitMix64) -> f64 {
     const FACTORS: [f64; 8] = [1.0, 1.0, 1.0, -1.0, 2.0, 0.5, 1.5, 3.0];
     match rng.pick(points) {
         Some(point) if rng.below(2) == 0 => point * rng.pick(&FACTORS).unwrap_or(1.0),

@@ -14,6 +14,7 @@ use crate::cx::{Cx, Outcome};
 use crate::family::Axes;
 use crate::number::Unit;
 use crate::options::Perturbation;
+use crate::random::at;
 use crate::value::Value;
 
 /// Whether evaluation in 64 bits replaces a type by `double`.
@@ -131,7 +132,7 @@ pub(crate) fn perturb(cx: &mut Cx<'_, '_>, perturbation: Perturbation) -> Outcom
     let call = hash_of_call(cx, perturbation.seed);
     for output in 0..cx.outputs.len() {
         let Some(Some(Value::Tensor(tensor))) = cx.outputs.get(output) else { continue };
-        let (tensor, seed) = (Arc::clone(tensor), mix(call ^ output as u64));
+        let (tensor, seed) = (Arc::clone(tensor), at(call ^ output as u64, 0));
         let (width, mantissa) = match tensor.elem() {
             ElemType::Double => (64, 52),
             ElemType::Float => (32, 23),
@@ -148,7 +149,7 @@ pub(crate) fn perturb(cx: &mut Cx<'_, '_>, perturbation: Perturbation) -> Outcom
                 let moved = units
                     .iter()
                     .enumerate()
-                    .map(|(index, &unit)| format.moved(u64::from(unit), mix(seed ^ index as u64)) as $unit);
+                    .map(|(index, &unit)| format.moved(u64::from(unit), at(seed ^ index as u64, 0)) as $unit);
                 <$unit>::store(operand.elem, moved.collect())
             }};
         }
@@ -198,7 +199,7 @@ impl Format {
 /// A hash of the operator, its attributes with defaults, and the operands. What is the same computation in another notation has
 /// the same hash: axes that count from the end, axes in another order, and windows whose sizes or padding are derived.
 fn hash_of_call(cx: &Cx<'_, '_>, seed: u64) -> u64 {
-    let mut state = Fold(mix(seed));
+    let mut state = Fold(at(seed, 0));
     state.write(cx.model.str(cx.node.op()).as_bytes());
     let names: Vec<Symbol> = match cx.schema {
         Some(SchemaRef::Standard(schema)) => schema.attributes().iter().map(|formal| formal.name).collect(),
@@ -274,7 +275,7 @@ struct Fold(u64);
 
 impl Hasher for Fold {
     fn finish(&self) -> u64 {
-        mix(self.0)
+        at(self.0, 0)
     }
 
     fn write(&mut self, bytes: &[u8]) {
@@ -282,12 +283,4 @@ impl Hasher for Fold {
             self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3).rotate_left(9);
         }
     }
-}
-
-/// The output function of splitmix64, behind one step.
-const fn mix(state: u64) -> u64 {
-    let mut word = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    word ^ (word >> 31)
 }

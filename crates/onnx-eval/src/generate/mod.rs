@@ -32,6 +32,7 @@ use onnx_types::{ElemClass, ElemType, Limits, TensorType, Type, TypeKind};
 
 use crate::budget;
 use crate::number::{Number, by_number};
+use crate::random::{at, mix};
 use crate::value::{MapKey, Value};
 use ranges::{Range, Ranges};
 
@@ -287,8 +288,7 @@ impl Draws {
 
     /// A number in [0, 1).
     fn unit(self, index: usize) -> f64 {
-        let step = (index as u64).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        (mix(self.0.wrapping_add(step)) >> 11) as f64 / (1_u64 << 53) as f64
+        (at(self.0, index) >> 11) as f64 / (1_u64 << 53) as f64
     }
 
     /// The same, where the numbers at 0 and 1 are not both less than a half, and not both greater.
@@ -298,12 +298,6 @@ impl Draws {
         // 2⁻⁵³ is half of what `EPSILON` is.
         if is_mirrored { 1.0 - f64::EPSILON / 2.0 - unit } else { unit }
     }
-}
-
-const fn mix(mut word: u64) -> u64 {
-    word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    word ^ (word >> 31)
 }
 
 /// A number from 0 to `below` (exclusive) that depends only on a seed and a name, such as that of a dimension variable.

@@ -1,5 +1,6 @@
 //! Operands and attributes that an operator is likely to accept.
 
+use onnx_eval::SplitMix64;
 use onnx_ir::AttrValue;
 use onnx_schema::{AttrDefault, AttrKind, FormalAttribute};
 use onnx_types::tensor::Tensor;
@@ -25,20 +26,15 @@ pub(super) const OTHER_ELEMS: [ElemType; 12] = [
 
 /// A generator of numbers; the same seed gives the same models.
 #[derive(Clone, Debug)]
-pub(super) struct Rng(u64);
+pub(super) struct Rng(SplitMix64);
 
 impl Rng {
     pub(super) const fn new(seed: u64) -> Self {
-        Self(seed)
+        Self(SplitMix64::new(seed))
     }
 
     pub(super) const fn next(&mut self) -> u64 {
-        // SplitMix64.
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        self.0.next()
     }
 
     pub(super) fn below(&mut self, count: usize) -> usize {

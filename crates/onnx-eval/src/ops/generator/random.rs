@@ -16,6 +16,7 @@ use onnx_types::ElemType;
 
 use crate::cx::{Cx, Outcome, Stop, axes};
 use crate::number::{Number, by_float, by_number};
+use crate::random::{at, mix};
 use crate::registry::{OpKernels, Row, Takes, eval, since};
 
 const NORMAL: &[Row] = &[since(1, |cx| shaped(cx, normal))];
@@ -36,12 +37,6 @@ pub(in crate::ops) const KERNELS: &[OpKernels] = &[
 #[derive(Clone, Copy)]
 pub(in crate::ops) struct Draws(u64);
 
-const fn mix(mut word: u64) -> u64 {
-    word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    word ^ (word >> 31)
-}
-
 impl Draws {
     fn new(cx: &Cx<'_, '_>) -> Outcome<Self> {
         Ok(Self::seeded(cx, cx.float(attr::SEED)?.map(|seed| u64::from(seed.to_bits()))))
@@ -58,8 +53,7 @@ impl Draws {
 
     /// A number in [0, 1) of at most 53 bits.
     pub(in crate::ops) fn unit(self, index: usize, bits: u32) -> f64 {
-        let step = (index as u64).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let word = mix(self.0.wrapping_add(step)) >> (64 - bits);
+        let word = at(self.0, index) >> (64 - bits);
         word as f64 / (1_u64 << bits) as f64
     }
 }
