@@ -272,6 +272,30 @@ mod tests {
     }
 
     #[test]
+    fn links_that_lead_to_no_file_of_a_directory_are_read_without_a_journal() {
+        use std::os::fd::AsRawFd as _;
+        let folder = tempfile::tempdir().unwrap();
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink("nowhere", &link).unwrap();
+        finish_for(&link).unwrap();
+        let error = super::super::read(&link, super::super::ReadMode::Memory).unwrap_err();
+        assert!(error.to_string().contains("No such file"), "{error}");
+        // On Linux the text of the link of a descriptor is no path if the file has no name, as a memory file or a pipe, or none any more.
+        if Path::new("/proc/self/fd").is_dir() {
+            let path = folder.path().join("m");
+            std::fs::write(&path, "contents").unwrap();
+            let file = std::fs::File::open(&path).unwrap();
+            std::fs::remove_file(&path).unwrap();
+            let (reader, mut writer) = io::pipe().unwrap();
+            io::Write::write_all(&mut writer, b"contents").unwrap();
+            drop(writer);
+            for descriptor in [file.as_raw_fd(), reader.as_raw_fd()] {
+                assert_eq!(read_all(Path::new(&format!("/proc/self/fd/{descriptor}"))), b"contents");
+            }
+        }
+    }
+
+    #[test]
     fn files_that_others_wrote_since_stay() {
         let folder = killed(TEMPORARY);
         std::fs::write(folder.path().join("m"), "by another program").unwrap();
