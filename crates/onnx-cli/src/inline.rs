@@ -20,7 +20,7 @@ use crate::change::{self, Judged};
 use crate::exit::{Failure, LibraryError, Outcome};
 use crate::input::{Loaded, display_name, load_to_copy};
 use crate::output::{Out, shown};
-use crate::precondition::require_valid_nodes;
+use crate::precondition::{require_fitting_operands, require_valid_nodes};
 use crate::progress::Progress;
 use crate::selection::Context;
 use crate::{size, store, weights};
@@ -36,8 +36,11 @@ pub(crate) fn run(args: &InlineArgs, out: &mut Out) -> Result<Outcome, Failure> 
     // Bodies take the place of what operators compute; a call of a function means the same whatever its nodes are.
     if args.bodies {
         let severity = &args.input.severity;
-        progress
-            .aside(|| require_valid_nodes(&loaded, Registry::STANDARD, severity, args.keep_going, out))?;
+        progress.aside(|| {
+            require_valid_nodes(&loaded, Registry::STANDARD, severity, args.keep_going, out)?;
+            let registry = onnx_shape_infer::contrib::registry();
+            require_fitting_operands(&loaded, &registry, severity, args.keep_going, out)
+        })?;
     }
     let selection = Selection::new(&loaded.model, &Context::new(&loaded)?, args)?;
     let inputs = loaded.files()?;

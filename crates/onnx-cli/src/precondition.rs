@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use onnx_check::{CheckOptions, invalid_nodes};
 use onnx_diag::render::text;
-use onnx_diag::{Caps, Policy, Sink};
+use onnx_diag::{Caps, Policy, Severity, Sink};
 use onnx_ir::{Model, NodeId, ValueId};
 use onnx_schema::{FormalType, Registry, attr};
 use onnx_shape_infer::InferOptions;
-use onnx_shape_infer::fault::TYPE_NOT_ALLOWED;
+use onnx_shape_infer::fault::{self, TYPE_NOT_ALLOWED};
 use onnx_types::{ElemType, Type, TypeKind};
 
 use crate::args::SeverityArgs;
@@ -55,7 +55,49 @@ pub(crate) fn require_valid_nodes(
     if keep_going {
         return Ok(());
     }
-    let mut sink = invalid(loaded, registry)?;
+    let message =
+        "nodes are not valid in the versions that are imported, so that nothing says what they compute";
+    refuse(loaded, invalid(loaded, registry)?, severity, (message, HELP), out)
+}
+
+/// Refuses a model with nodes whose operands contradict their operators, unless the command continues in spite of errors.
+pub(crate) fn require_fitting_operands(
+    loaded: &Loaded,
+    registry: &Registry,
+    severity: &SeverityArgs,
+    keep_going: bool,
+    out: &mut Out,
+) -> Result<(), Failure> {
+    if keep_going {
+        return Ok(());
+    }
+    // What is declared of results says nothing about nodes.
+    let declared = [fault::DECLARED_DIFFERS.code, fault::DECLARED_SHAPE_DIFFERS.code];
+    let inference = loaded.infer(InferOptions::default().with_registry(registry))?;
+    let mut sink = Sink::with(Policy::new(), Caps::NONE);
+    for found in inference.findings().diagnostics() {
+        if found.severity == Severity::Error && !declared.contains(&found.rule.code) {
+            sink.report(found.clone());
+        }
+    }
+    let message = "nodes fail for their operands, so that a body in their place fails, too";
+    refuse(
+        loaded,
+        sink,
+        severity,
+        (message, "correct the nodes or their operands; `--keep-going` goes on"),
+        out,
+    )
+}
+
+/// Fails if there are findings, and shows them.
+fn refuse(
+    loaded: &Loaded,
+    mut sink: Sink,
+    severity: &SeverityArgs,
+    (message, help): (&str, &str),
+    out: &mut Out,
+) -> Result<(), Failure> {
     if sink.is_empty() {
         return Ok(());
     }
@@ -64,9 +106,7 @@ pub(crate) fn require_valid_nodes(
     out.findings(&sink, &options);
     sink.merge(loaded.findings.clone());
     out.input(loaded, sink)?;
-    let message =
-        "nodes are not valid in the versions that are imported, so that nothing says what they compute";
-    Err(Failure::because_of_findings(message).about(&loaded.name).help(HELP))
+    Err(Failure::because_of_findings(message).about(&loaded.name).help(help))
 }
 
 /// Whether the type of an operand, followed through operators that keep it, seems to be one that the imported version of an

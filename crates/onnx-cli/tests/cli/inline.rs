@@ -240,3 +240,20 @@ fn the_derivatives_in_a_function_are_those_in_its_place() {
     let text = onnx(&folder, "print out.onnx --at main()").exits(0).out;
     assert!(!text.contains("l.of_") && text.matches("Gradient").count() == 3, "{text}");
 }
+
+/// A body would move the contradiction of a node into nodes that nobody wrote.
+#[test]
+fn nodes_that_fail_for_their_operands_have_no_body() {
+    let text = "<ir_version: 8, opset_import: [\"\": 18]>\ng (float[2,4,3] x, float[4] s, float[4] b) => (float[2,4,3] y)\n\
+                { y = GroupNormalization <num_groups = 2> (x, s, b) }";
+    let folder = Folder::with("m.onnxtxt", text);
+    onnx(&folder, "inline --bodies m.onnxtxt -o o.onnxtxt")
+        .exits(1)
+        .says("error[ONNX3007]")
+        .says("fail for their operands");
+    assert_eq!(folder.list(), ["m.onnxtxt"]);
+    onnx(&folder, "inline --bodies m.onnxtxt -o o.onnxtxt --keep-going").exits(0);
+    // One for each group is what this version takes.
+    let folder = Folder::with("m.onnxtxt", text.replace("float[4]", "float[2]"));
+    onnx(&folder, "inline --bodies m.onnxtxt -o o.onnxtxt").exits(0);
+}
