@@ -13,6 +13,7 @@ mod licences;
 mod manifests;
 mod metadata;
 mod operator_lists;
+mod screens;
 pub(crate) mod sources;
 mod type_names;
 mod words;
@@ -67,6 +68,7 @@ fn workspace_checks() -> Result<Vec<Violation>, String> {
     operator_lists::check(&files, &mut violations);
     type_names::check(&files, &mut violations);
     words::check(&files, &mut violations);
+    screens::check(&files, &screens::pictures()?, &mut violations);
     Ok(violations)
 }
 

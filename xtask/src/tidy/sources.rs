@@ -63,7 +63,7 @@ const LEAKS: &[&str] = &[
 
 /// Extensions of the files that are read.
 const TEXT: &[&str] =
-    &["rs", "md", "toml", "proto", "py", "json", "onnxtxt", "yml", "yaml", "txt", "sh", "snap", "tsv"];
+    &["rs", "md", "toml", "proto", "py", "json", "onnxtxt", "yml", "yaml", "txt", "sh", "snap", "tsv", "mjs"];
 
 /// The text files of the repository by path relative to the root, with `/` between names.
 #[derive(Debug, Default)]

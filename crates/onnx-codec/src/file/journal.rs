@@ -280,7 +280,7 @@ mod tests {
         finish_for(&link).unwrap();
         let error = super::super::read(&link, super::super::ReadMode::Memory).unwrap_err();
         assert!(error.to_string().contains("No such file"), "{error}");
-        // On Linux the text of the link of a descriptor is no path if the file has no name, as a memory file or a pipe, or none any more.
+        // On Linux the text of the link of a descriptor is not a path if the file has no name: a memory file, a pipe, or one that was removed.
         if Path::new("/proc/self/fd").is_dir() {
             let path = folder.path().join("m");
             std::fs::write(&path, "contents").unwrap();
