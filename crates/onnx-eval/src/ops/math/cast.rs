@@ -12,7 +12,11 @@
 //! * To string: the shortest text that reads back as the same number, `NaN`, `INF` and `-INF`. From string: blanks around the
 //!   number are ignored, `INF`, `+INF`, `-INF` and `NaN` are case-insensitive; a text that is not a number fails the run.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+
 use bytes::Bytes;
+use foldhash::fast::RandomState;
 use onnx_schema::{attr, op};
 use onnx_types::ElemType;
 use onnx_types::tensor::{
@@ -248,6 +252,14 @@ fn parse(text: &[u8]) -> Outcome<&str> {
 
 fn texts(poll: &mut InterruptPoll, source: &Source, from: ElemType) -> Outcome<Vec<Bytes>> {
     match source {
+        // A narrow type has few numbers, and the shortest text of one takes long to find.
+        Source::Floats(values) if from.bits().is_some_and(|bits| bits <= 16) => {
+            let known: RefCell<HashMap<u64, Bytes, RandomState>> = RefCell::default();
+            poll.mapped(values, |&value| {
+                let text = || Bytes::from(number_text(value, from));
+                known.borrow_mut().entry(value.to_bits()).or_insert_with(text).clone()
+            })
+        }
         Source::Floats(values) => poll.mapped(values, |&value| number_text(value, from).into()),
         Source::Ints(values) if from == ElemType::Bool => {
             poll.mapped(values, |&value| Bytes::from_static(if value != 0 { b"True" } else { b"False" }))
