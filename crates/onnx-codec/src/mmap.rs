@@ -17,11 +17,20 @@
 //! the old file. Where others may write to the files, read them with [`ReadMode::Memory`](crate::ReadMode::Memory), which
 //! is the default.
 //!
+//! # Pages
+//!
+//! Pages that were touched count as memory of the process until the system needs it for something else. [`release`] gives them back
+//! earlier, for whoever reads a large map once: what is touched again is read again from the file.
+//!
 //! Without the feature `mmap`, files are copied instead.
 #![allow(unsafe_code)]
 
+#[cfg(feature = "mmap")]
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
+#[cfg(feature = "mmap")]
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
@@ -54,8 +63,82 @@ fn contents(file: &File, size: usize, whole: bool) -> io::Result<Bytes> {
     // other process truncates or changes the file meanwhile; the module documentation describes the consequences
     // otherwise.
     let map = unsafe { options.len(size).map_copy_read_only(file)? };
-    Ok(Bytes::from_owner(map))
+    Ok(Bytes::from_owner(Listed::new(map)))
 }
+
+/// Maps a part of a file that nobody else can open, and nothing will be written to.
+///
+/// # Errors
+///
+/// Returns an error if the operating system refuses.
+#[cfg(feature = "mmap")]
+pub(crate) fn map_part(file: &File, offset: u64, len: usize) -> io::Result<Bytes> {
+    let mut options = memmap2::MmapOptions::new();
+    // SAFETY: as above, and no other process can change the file.
+    let map = unsafe { options.offset(offset).len(len).map_copy_read_only(file)? };
+    Ok(Bytes::from_owner(Listed::new(map)))
+}
+
+/// The maps that exist, by their addresses.
+#[cfg(feature = "mmap")]
+static MAPS: Mutex<BTreeMap<usize, Arc<memmap2::Mmap>>> = Mutex::new(BTreeMap::new());
+
+#[cfg(feature = "mmap")]
+fn maps() -> MutexGuard<'static, BTreeMap<usize, Arc<memmap2::Mmap>>> {
+    MAPS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A map that is in the list until it is dropped.
+#[cfg(feature = "mmap")]
+struct Listed(Arc<memmap2::Mmap>);
+
+#[cfg(feature = "mmap")]
+impl Listed {
+    fn new(map: memmap2::Mmap) -> Self {
+        let map = Arc::new(map);
+        maps().insert(map.as_ptr() as usize, Arc::clone(&map));
+        Self(map)
+    }
+}
+
+#[cfg(feature = "mmap")]
+impl AsRef<[u8]> for Listed {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+#[cfg(feature = "mmap")]
+impl Drop for Listed {
+    fn drop(&mut self) {
+        maps().remove(&(self.0.as_ptr() as usize));
+    }
+}
+
+/// Gives the pages of bytes back to the system if they are those of a map, which has the same bytes afterwards. Other memory, and
+/// what is so small that the call would cost more than the pages, stays as it is.
+#[cfg(all(feature = "mmap", unix))]
+pub(crate) fn release(bytes: &[u8]) {
+    const LEAST: usize = 1 << 16;
+    if bytes.len() < LEAST {
+        return;
+    }
+    let at = bytes.as_ptr() as usize;
+    let maps = maps();
+    let Some((from, map)) = maps.range(..=at).next_back() else { return };
+    let offset = at.saturating_sub(*from);
+    if offset.saturating_add(bytes.len()) <= map.len() {
+        // SAFETY: the range is one of a map that is in the list, so it exists. It is private and read-only: all its pages are those of the
+        // file, and whoever touches one that was given back gets it again.
+        let advised =
+            unsafe { map.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, offset, bytes.len()) };
+        // Where the system refuses, the pages stay.
+        drop(advised);
+    }
+}
+
+#[cfg(not(all(feature = "mmap", unix)))]
+pub(crate) const fn release(_: &[u8]) {}
 
 /// The size comes from the file system, which may report holes of any size: what does not fit into memory is an error.
 #[cfg(not(feature = "mmap"))]
@@ -88,6 +171,40 @@ mod tests {
         drop(bytes);
         drop(file);
         assert_eq!(slice, b"234".as_slice());
+    }
+
+    /// The pages of a map, by the system's list of them.
+    #[cfg(all(feature = "mmap", target_os = "linux"))]
+    fn resident(bytes: &[u8]) -> u64 {
+        let list = std::fs::read_to_string("/proc/self/smaps").unwrap();
+        let start = format!("{:x}-", bytes.as_ptr() as usize);
+        let of_map = list.lines().skip_while(|line| !line.starts_with(&start));
+        let line = of_map.into_iter().find_map(|line| line.strip_prefix("Rss:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse().unwrap()
+    }
+
+    #[test]
+    #[cfg(all(feature = "mmap", target_os = "linux"))]
+    fn pages_go_and_come_back() {
+        let mut file = tempfile::tempfile().unwrap();
+        let contents: Vec<u8> = (0..1_u32 << 16).flat_map(u32::to_le_bytes).collect();
+        file.write_all(&contents).unwrap();
+        for bytes in [map(&file, 1 << 18, false).unwrap(), map_part(&file, 0, 1 << 18).unwrap()] {
+            assert!(bytes == contents);
+            assert_eq!(resident(&bytes), 256);
+            release(&bytes[..1 << 17]);
+            // The system reads some pages around the one that was touched.
+            assert!((1..=128).contains(&resident(&bytes)));
+            release(&bytes);
+            assert_eq!(resident(&bytes), 0);
+            assert!(bytes == contents);
+        }
+        let part = map_part(&file, 12, 1 << 17).unwrap();
+        release(&part);
+        assert!(part == contents[12..][..1 << 17]);
+        // Memory that is not of a map stays.
+        release(&contents);
+        assert!(contents.chunks(4).zip(0..).all(|(bytes, number): (_, u32)| bytes == number.to_le_bytes()));
     }
 
     #[test]

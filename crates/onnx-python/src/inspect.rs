@@ -44,6 +44,14 @@ impl DataSource for SharedData {
     fn read(&self, location: &str, offset: u64, length: Option<u64>) -> Result<bytes::Bytes, DataError> {
         self.0.read(location, offset, length)
     }
+
+    fn hold(&self, bytes: bytes::Bytes) -> bytes::Bytes {
+        self.0.hold(bytes)
+    }
+
+    fn release(&self, bytes: &[u8]) {
+        self.0.release(bytes);
+    }
 }
 
 /// Sizes by the names of dimension variables, which must be in the model.

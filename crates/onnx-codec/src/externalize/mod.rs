@@ -376,6 +376,9 @@ fn forget_old_place(tensor: &mut Tensor) {
 
 fn digest(file: &DataFile) -> String {
     let mut digest = Sha1::new();
-    file.pieces.iter().for_each(|piece| digest.update(piece));
+    for step in file.pieces.iter().flat_map(|piece| piece.chunks(1 << 22)) {
+        digest.update(step);
+        crate::mmap::release(step);
+    }
     hex(&digest.finalize())
 }

@@ -12,6 +12,7 @@ use bytes::Bytes;
 use onnx_types::Interrupt;
 
 use super::dir::Dir;
+use crate::mmap;
 
 /// The most pieces one vectored write takes; the limit of Linux.
 const MAX_PIECES: usize = 1024;
@@ -311,7 +312,7 @@ fn interrupted() -> io::Error {
     io::Error::other("the work was ended before the file was complete")
 }
 
-/// A file that is written in bounded steps, if something can end the work between them.
+/// A file that is written in bounded steps, between which something can end the work.
 struct Polled<'a> {
     file: &'a File,
     interrupt: Option<&'a Interrupt>,
@@ -344,16 +345,28 @@ impl<'a> Polled<'a> {
 
 impl Write for Polled<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let most = if self.interrupt.is_some() { Self::STEP } else { usize::MAX };
-        let bytes = bytes.get(..most.min(bytes.len())).unwrap_or(bytes);
-        self.step(|file| file.write(bytes))
+        let bytes = bytes.get(..Self::STEP).unwrap_or(bytes);
+        let written = self.step(|file| file.write(bytes))?;
+        // A weight is written once: without this, all mapped ones would be in memory in the end.
+        mmap::release(bytes.get(..written).unwrap_or(bytes));
+        Ok(written)
     }
 
     fn write_vectored(&mut self, pieces: &[IoSlice<'_>]) -> io::Result<usize> {
-        let total: usize = pieces.iter().map(|piece| piece.len()).fold(0, usize::saturating_add);
-        match pieces.iter().find(|piece| !piece.is_empty()) {
-            Some(first) if self.interrupt.is_some() && total > Self::STEP => self.write(first),
-            _ => self.step(|file| file.write_vectored(pieces)),
+        let mut total = 0_usize;
+        let is_in_step = |piece: &&IoSlice<'_>| {
+            total = total.saturating_add(piece.len());
+            total <= Self::STEP
+        };
+        let count = pieces.iter().take_while(is_in_step).count();
+        match (pieces.get(..count), pieces.first()) {
+            (Some(step), _) if count > 0 => {
+                let written = self.step(|file| file.write_vectored(step))?;
+                step.iter().for_each(|piece| mmap::release(piece));
+                Ok(written)
+            }
+            (_, Some(first)) => self.write(first),
+            _ => Ok(0),
         }
     }
 

@@ -40,6 +40,7 @@
 mod checksum;
 mod contain;
 mod handle;
+mod held;
 pub(crate) mod location;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -57,6 +58,7 @@ pub use checksum::{Checksum, verify_checksum};
 pub use contain::Containment;
 use contain::Roots;
 use handle::{Handle, Identity};
+use held::Held;
 use location::Location;
 
 /// Maximum number of files that are open at the same time. Systems allow a process as few as 256 or 1024.
@@ -73,6 +75,7 @@ pub struct FileSource {
     max_files: usize,
     max_read: u64,
     files: Mutex<Files>,
+    held: Option<Held>,
 }
 
 /// Which model is under a path at some moment, to notice later that it was replaced. It is taken before the model is read.
@@ -199,6 +202,7 @@ impl FileSource {
             max_files: Limits::DEFAULT.external_files,
             max_read: Limits::DEFAULT.external_bytes,
             files: Mutex::default(),
+            held: None,
         }
     }
 
@@ -228,6 +232,15 @@ impl FileSource {
     #[must_use]
     pub fn with_limits(mut self, limits: &Limits) -> Self {
         (self.max_files, self.max_read) = (limits.external_files, limits.external_bytes);
+        self
+    }
+
+    /// The same, which [holds](DataSource::hold) large elements in a temporary file of a directory: that of the result, where its size has
+    /// room. The file has no name, so nothing remains of it however the process ends. Where the system has no such files, and where it
+    /// cannot be written, elements stay in memory.
+    #[must_use]
+    pub fn with_held_in(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.held = Some(Held::new(directory.into()));
         self
     }
 
@@ -383,6 +396,17 @@ impl DataSource for FileSource {
         let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         let admitted = self.total(&files, length);
         admitted.map(drop).map_err(|reason| DataError::of_file(location, reason))
+    }
+
+    fn hold(&self, bytes: Bytes) -> Bytes {
+        match &self.held {
+            Some(held) => held.hold(bytes),
+            None => bytes,
+        }
+    }
+
+    fn release(&self, bytes: &[u8]) {
+        crate::mmap::release(bytes);
     }
 }
 

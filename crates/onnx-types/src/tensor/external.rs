@@ -249,6 +249,17 @@ pub trait DataSource: Send + Sync {
         let _ = (location, length);
         Ok(())
     }
+
+    /// Takes elements that were made, and gives the same ones. A source of files can move them to a temporary file that it maps, so that
+    /// results which are larger than memory can be collected before they are written. By default they stay where they are.
+    fn hold(&self, bytes: Bytes) -> Bytes {
+        bytes
+    }
+
+    /// Says that bytes were read and are not needed soon: if they are mapped, their pages can go. By default nothing happens.
+    fn release(&self, bytes: &[u8]) {
+        let _ = bytes;
+    }
 }
 
 /// External data that cannot be read: where, and why.

@@ -69,6 +69,16 @@ impl Tensor {
         Ok(Chunks(Pieces::One((!bytes.is_empty()).then_some(bytes))))
     }
 
+    /// The tensor with its raw elements where the source [holds](DataSource::hold) what was made.
+    #[must_use]
+    pub fn held(mut self, source: &dyn DataSource) -> Self {
+        if let Payload::Raw(bytes) = self.payload() {
+            let held = source.hold(bytes.clone());
+            self.set_payload(Payload::Raw(held));
+        }
+        self
+    }
+
     /// The strings of a string tensor as bytes, which ought to be UTF-8.
     ///
     /// # Errors

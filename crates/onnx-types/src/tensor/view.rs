@@ -128,6 +128,11 @@ impl<T: Element> TensorView<T> {
         }
     }
 
+    /// Says that the elements are not needed soon: see [`DataSource::release`].
+    pub fn release(&self, source: &dyn DataSource) {
+        source.release(&self.elements.bytes);
+    }
+
     /// The one element that all are equal to, if the tensor is a splat.
     #[must_use]
     pub fn splat(&self) -> Option<T> {

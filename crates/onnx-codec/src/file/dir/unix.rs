@@ -115,7 +115,8 @@ impl Dir {
 
     #[cfg(any(target_os = "linux", target_os = "android"))]
     fn unnamed(&self, mode: Mode) -> io::Result<Option<File>> {
-        let flags = OFlags::WRONLY | OFlags::TMPFILE | OFlags::CLOEXEC;
+        // What is held until it is written is mapped, for which the system wants to read.
+        let flags = OFlags::RDWR | OFlags::TMPFILE | OFlags::CLOEXEC;
         match rustix::fs::openat(&self.handle, ".", flags, mode) {
             Ok(file) => Ok(Some(file.into())),
             // The kernel or the file system has no such files.
