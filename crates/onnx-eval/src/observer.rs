@@ -1,10 +1,10 @@
 //! Observing the nodes of a run: for measurements, and to inspect inner values.
 
-use onnx_ir::NodeId;
+use onnx_ir::{NodeId, ValueId};
 
 use crate::value::Value;
 
-/// Receives every node that runs ([`EvalOptions::with_observer`](crate::EvalOptions::with_observer)).
+/// Receives every node that runs, and what graphs receive ([`EvalOptions::with_observer`](crate::EvalOptions::with_observer)).
 ///
 /// Calls nest: a node that enters graphs or calls a function ends after the nodes inside it, and a node in a loop begins and
 /// ends in every iteration. If the run fails, the node that fails and the nodes around it have begun and do not end; no other
@@ -54,6 +54,12 @@ use crate::value::Value;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Observer: Sync {
+    /// A graph begins with values for its inputs: the main graph, one nested in a node, in every iteration of a loop, or the body of a
+    /// function. A value is `None` for an argument that a call omits, and for an input of the main graph that keeps its initializer.
+    fn enter(&self, inputs: &[ValueId], values: &[Option<Value>]) {
+        let _ = (inputs, values);
+    }
+
     /// A node begins.
     fn begin(&self, node: NodeId) {
         let _ = node;

@@ -136,6 +136,9 @@ impl<'p, 'm> Machine<'p, 'm> {
             let (given, wanted) = (inputs.len(), entered.inputs.len());
             return Err(Stop::failed(format_args!("a graph with {wanted} inputs is given {given} values")));
         }
+        if let Some(observer) = self.options.observer {
+            observer.enter(entered.formals, &inputs);
+        }
         self.budget.work(entered.steps_to_enter())?;
         for &(slot, weight) in &entered.weights {
             if let Some(weight) = plan.weights.get(weight) {

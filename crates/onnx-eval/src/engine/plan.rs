@@ -43,6 +43,8 @@ impl Plan<'_> {
 pub(super) struct GraphPlan<'m> {
     pub(super) root: usize,
     pub(super) inputs: Vec<u32>,
+    /// The values in the slots of the inputs.
+    pub(super) formals: &'m [ValueId],
     pub(super) outputs: Vec<(u32, ValueId)>,
     /// Slots with the index of the weight that fills them.
     pub(super) weights: Vec<(u32, usize)>,
@@ -222,6 +224,7 @@ impl<'m, 'o> Planner<'m, 'o> {
         self.last_uses(graph, &mut steps);
         if let Some(plan) = self.plan.graphs.get_mut(index) {
             (plan.inputs, plan.outputs, plan.steps) = (inputs, outputs, steps);
+            plan.formals = record.inputs();
         }
         Ok(())
     }
@@ -337,7 +340,14 @@ fn lacking(schema: &Schema) -> String {
 
 impl GraphPlan<'_> {
     const fn empty(root: usize) -> Self {
-        Self { root, inputs: Vec::new(), outputs: Vec::new(), weights: Vec::new(), steps: Vec::new() }
+        Self {
+            root,
+            inputs: Vec::new(),
+            formals: &[],
+            outputs: Vec::new(),
+            weights: Vec::new(),
+            steps: Vec::new(),
+        }
     }
 }
 

@@ -442,3 +442,38 @@ fn inputs_that_are_no_valid_tensors_are_refused() {
     assert!(message.contains("8 bytes"), "{message}");
     assert!(run_with(&model, &[("x", tensor([0, 5, 4], 0))], &options).is_ok());
 }
+
+/// What each graph receives, by the names of its inputs.
+struct Entered<'m>(&'m Model, std::sync::Mutex<Vec<String>>);
+
+impl onnx_eval::Observer for Entered<'_> {
+    fn enter(&self, inputs: &[onnx_ir::ValueId], values: &[Option<Value>]) {
+        let named = inputs.iter().zip(values).map(|(&input, value)| {
+            let value = value
+                .as_ref()
+                .map(|value| value.tensor().unwrap().to_vec::<i64>(&NoData).unwrap_or_default());
+            format!("{} {value:?}", self.0.str(self.0.value(input).name()))
+        });
+        self.1.lock().unwrap().push(named.collect::<Vec<_>>().join(", "));
+    }
+}
+
+#[test]
+fn observers_see_what_graphs_receive() {
+    let model = in_main(
+        r#"g (int64[1] x) => (y) <int64 n = {2}> {
+            y = Loop (n, , x) <body = b (int64 i, bool c, int64[1] s) => (bool d, int64[1] t) {
+                d = Identity (c)
+                t = my.f (s)
+            }>
+        }
+        <domain: "my", opset_import: ["": 21]> f (p, q) => (r) { r = Add (p, p) }"#,
+    );
+    let entered = Entered(&model, std::sync::Mutex::default());
+    let x = [("x", Tensor::vector(&[3_i64]))];
+    run_with(&model, &x, &EvalOptions::default().with_observer(&entered)).unwrap();
+    let calls = ["x Some([3])", "i Some([0]), c Some([]), s Some([3])", "p Some([3]), q None"];
+    let found = entered.1.into_inner().unwrap();
+    assert_eq!(found[..3], calls);
+    assert_eq!(found[3..], ["i Some([1]), c Some([]), s Some([6])", "p Some([6]), q None"]);
+}
