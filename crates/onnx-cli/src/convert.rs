@@ -62,6 +62,7 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure>
         require_model(&loaded, "number formats are those of whole models")?;
         let severity = &args.input.severity;
         progress.aside(|| require_valid_nodes(&loaded, &registry, severity, args.keep_going, out))?;
+        loaded.held_in = Some(placement.held_in());
         let done = number_formats::convert(&mut loaded, &args.number_format, &registry, out)?;
         number_formats::report(&loaded, "number-format/1", &done, out)?;
     }

@@ -39,6 +39,8 @@ pub(crate) struct Loaded {
     /// The input, where it is in the ONNX text syntax and findings have a line and column of it.
     pub(crate) text: Option<Bytes>,
     pub(crate) mode: ReadMode,
+    /// The directory for elements that are made and not written yet; without one they stay in memory.
+    pub(crate) held_in: Option<PathBuf>,
     /// What work on the model may cost, and what ends it.
     pub(crate) execution: Execution,
 }
@@ -78,7 +80,11 @@ impl Loaded {
             (None, Some((path, stamp))) => FileSource::for_model(path)?.with_stamp(stamp.clone()),
             (None, None) => FileSource::nowhere(),
         };
-        Ok(source.with_mode(self.mode).with_limits(&self.execution.limits))
+        let source = source.with_mode(self.mode).with_limits(&self.execution.limits);
+        Ok(match &self.held_in {
+            Some(directory) => source.with_held_in(directory),
+            None => source,
+        })
     }
 
     /// Whether the external data of another model is in the same directory, so that equal locations are the same files.
@@ -299,7 +305,19 @@ fn load_at_once(
         _ => decode_as(&bytes, format, part, options).map_err(|failure| failure.about(&name))?,
     };
     let execution = options.execution.clone();
-    Ok(Loaded { name, place, format, bytes: len, model, piece, findings, text, mode, execution })
+    Ok(Loaded {
+        name,
+        place,
+        format,
+        bytes: len,
+        model,
+        piece,
+        findings,
+        text,
+        mode,
+        held_in: None,
+        execution,
+    })
 }
 
 /// Reads one of the forms of protobuf.

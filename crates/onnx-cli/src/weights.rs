@@ -10,7 +10,7 @@ pub(crate) mod verbs;
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use onnx_codec::{
     DataFile, EncodeOptions, ExternalizeOptions, InlineDataOptions, InputFiles, encode, externalize, inline,
@@ -75,6 +75,17 @@ impl Placement<'_> {
             execution,
             options,
             before: None,
+        }
+    }
+
+    /// A directory for elements that are made and not written yet: that of the output, where they will be, or else that of temporary files.
+    pub(crate) fn held_in(&self) -> PathBuf {
+        match self.effect {
+            Effect::Write if !is_stream(self.path) => match self.path.parent() {
+                Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+                _ => PathBuf::from("."),
+            },
+            _ => std::env::temp_dir(),
         }
     }
 

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use onnx_codec::file::{FileKind, write_file};
 use onnx_compose::{QUANTIZATIONS, Quantization};
+use onnx_eval::FailureKind;
 use onnx_quantize::{
     CalibrateError, Calibrated, CalibratedError, Calibration, Correction, GeneratedSamples, MeasureOptions,
     Method, QuantizedValue, Ranges, RangesError, Samples, StaticOptions, StaticReport, StayReason,
@@ -51,6 +52,17 @@ impl LibraryError for CalibrateError {
             Self::Run { limit: Some(_), .. } => None,
             Self::NotFinite(_) => Some(
                 "are the inputs of the calibration finite? `--except SELECTOR` leaves nodes as they are"
+                    .to_owned(),
+            ),
+            Self::Run { kind: Some(FailureKind::Data), .. } => Some(
+                "are the files of the weights next to the model? `--data-dir DIR` names another folder"
+                    .to_owned(),
+            ),
+            Self::Run { kind: Some(FailureKind::Input), .. } => {
+                Some("`onnx info MODEL` lists the inputs with their types".to_owned())
+            }
+            Self::Run { kind: Some(FailureKind::Missing), .. } => Some(
+                "`--weights-only` and `--dynamic` do not run the model, nor do the ranges of a file: `--ranges FILE`"
                     .to_owned(),
             ),
             Self::Run { .. } => Some("`onnx run MODEL` runs the model on other inputs".to_owned()),

@@ -37,11 +37,15 @@ impl LibraryError for QuantizeError {
                 Some("`--target generic` has all types; docs/targets.md describes the tables".to_owned())
             }
             Self::NoRanges => Some(
-                "a calibration finds them: `--calibrate DIR`, or generated inputs with `--seed 0`".to_owned(),
+                "a calibration with inputs that have elements finds them: `--calibrate DIR`, or generated inputs with `--seed 0`"
+                    .to_owned(),
             ),
             Self::Block | Self::BlockOfProduct(_) => Some("`--block 32` is common".to_owned()),
             Self::NotMeasured(_) => Some("without `--budget`, the model need not run".to_owned()),
-            Self::Weight { .. } => Some("are the files of the weights next to the model?".to_owned()),
+            Self::Weight { .. } => Some(
+                "are the files of the weights next to the model? `--data-dir DIR` names another folder"
+                    .to_owned(),
+            ),
             _ => None,
         }
     }
@@ -159,6 +163,7 @@ pub(crate) fn run(args: &QuantizeArgs, out: &mut Out) -> Result<Outcome, Failure
     progress.aside(|| require_valid_nodes(&loaded, &registry, severity, args.keep_going, out))?;
     let inputs = loaded.files()?;
     let mode = loaded.mode;
+    loaded.held_in = Some(placement.held_in());
     if (args.weights_only || args.dynamic) && !args.measure && args.budget.is_none() {
         // Weights are read one after the other: what is mapped would stay in memory.
         loaded.mode = ReadMode::Memory;
@@ -318,6 +323,12 @@ fn changed(
 fn describe(done: &Done, to: ElemType, out: &Out) {
     let weights = &done.report.weights;
     let kept = weights.iter().filter(|weight| weight.is_kept).count();
+    if weights.is_empty() {
+        out.warning(
+            "no weight is quantized: none of `float` with finite elements is the constant operand of an operator that takes it",
+            Some("`onnx weights list MODEL` lists the weights with their types; `--except` leaves those of nodes"),
+        );
+    }
     out.summary(&format!(
         "{} in {to}, {} -> {} bytes of weights",
         plural((weights.len() - kept) as u64, "weight"),

@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 
 use foldhash::fast::RandomState;
-use onnx_compose::Quantization;
 use onnx_diag::Quoted;
-use onnx_eval::{EvalOptions, Evaluator, NodeRun, Observer, Value};
-use onnx_ir::{Model, NodeId, ValueId};
+use onnx_eval::{EvalOptions, Evaluator, FailureKind, NodeRun, Observer, Value};
+use onnx_ir::{Model, ValueId};
 use onnx_types::tensor::NoData;
 use onnx_types::{ElemType, Stopped};
 
+use super::correct::{MeanOf, Means};
 use super::histogram::Histogram;
 use super::plan::Candidates;
 use super::{Method, Ranges, StaticOptions};
@@ -34,6 +34,8 @@ pub enum CalibrateError {
         sample: usize,
         /// The reason.
         reason: String,
+        /// The kind of the failure; `None` if the inputs could not be read or generated.
+        kind: Option<FailureKind>,
         /// The name of the limit that the run exceeded, if it did.
         limit: Option<&'static str>,
     },
@@ -61,6 +63,17 @@ pub fn calibrate(
     samples: &dyn Samples,
     options: &StaticOptions<'_>,
 ) -> Result<Ranges, CalibrateError> {
+    Ok(calibrate_with(model, to, method, samples, options)?.0)
+}
+
+/// Like [`calibrate`], with what else the runs found.
+pub(crate) fn calibrate_with(
+    model: &Model,
+    to: ElemType,
+    method: Method,
+    samples: &dyn Samples,
+    options: &StaticOptions<'_>,
+) -> Result<(Ranges, Runs), CalibrateError> {
     let format = Format::of(to).ok_or(CalibrateError::Type(to))?;
     if let Method::Percentile(part) = method
         && !(part > 0.0 && part <= 100.0)
@@ -70,50 +83,96 @@ pub fn calibrate(
     if samples.count() == 0 {
         return Err(CalibrateError::NoSamples);
     }
-    let values = watched(model, options.table, options);
+    let candidates = Candidates::find(model, options.table, options);
+    let values = candidates.watched(model);
     if values.is_empty() {
         // Runs can take long.
-        return Ok(Ranges::default());
+        return Ok((Ranges::default(), Runs::default()));
     }
+    let mut found = Found::new(model, &values, &candidates);
     let is_counted = method != Method::MinMax;
-    let mut histograms = vec![Histogram::default(); values.len()];
-    observe(
-        model,
-        &values,
-        samples,
-        options,
-        &|index, _, numbers, histograms: &mut Vec<Histogram>| {
-            if let Some(histogram) = histograms.get_mut(index) {
-                histogram.add(numbers, is_counted);
-            }
-        },
-        &mut histograms,
-    )?;
+    let visit = |index: usize, dims: &[i64], numbers: &[f32], found: &mut Found| {
+        if let Some(histogram) = found.histograms.get_mut(index) {
+            histogram.add(numbers, is_counted);
+        }
+        found.means.iter_mut().filter(|(of, ..)| *of == index).for_each(|(_, key, means)| {
+            means.add(dims, key.axis(dims), numbers);
+        });
+    };
+    let mut outputs = Outputs::default();
+    observe(model, &values, samples, options, &visit, (&mut found, &mut |values| outputs.add(values)))?;
     let symmetric = options.is_symmetric();
     let mut ranges = Ranges::default();
-    for (&value, histogram) in values.iter().zip(&histograms) {
+    for (&value, histogram) in values.iter().zip(&found.histograms) {
         let range = histogram.range(method, &format, symmetric).filter(|_| !histogram.has_other);
         if let Some(range) = range {
             ranges.join(model.str(model.value(value).name()), range);
         }
     }
-    let other = values.iter().zip(&histograms).find(|(_, histogram)| histogram.has_other);
-    match other.filter(|_| ranges.iter().len() == 0) {
-        Some((&value, _)) => Err(CalibrateError::NotFinite(model.str(model.value(value).name()).to_owned())),
-        None => Ok(ranges),
+    let other = values.iter().zip(&found.histograms).find(|(_, histogram)| histogram.has_other);
+    if let Some((&value, _)) = other.filter(|_| ranges.iter().len() == 0) {
+        return Err(CalibrateError::NotFinite(model.str(model.value(value).name()).to_owned()));
+    }
+    let means = found.means.into_iter().map(|(_, key, means)| (key, means)).collect();
+    Ok((ranges, Runs { means: Some(means), outputs: outputs.values }))
+}
+
+/// What runs of a calibration found beyond the ranges, so that nothing has to run again for it.
+#[derive(Default)]
+pub(crate) struct Runs {
+    /// The means of the operands of all operators that could have a corrected bias.
+    pub(crate) means: Option<HashMap<MeanOf, Means, RandomState>>,
+    /// The outputs of the model on each sample, unless they are large.
+    pub(crate) outputs: Option<Vec<Vec<Value>>>,
+}
+
+/// What is collected in runs, by the indices of values.
+struct Found {
+    histograms: Vec<Histogram>,
+    means: Vec<(usize, MeanOf, Means)>,
+}
+
+impl Found {
+    fn new(model: &Model, values: &[ValueId], candidates: &Candidates) -> Self {
+        let mut means: Vec<(usize, MeanOf, Means)> = Vec::new();
+        for of in candidates.all.iter().filter_map(|candidate| MeanOf::find(model, candidate)) {
+            let index = values.iter().position(|&value| value == of.operand);
+            let is_known = means.iter().any(|(_, known, _)| *known == of);
+            means.extend(index.filter(|_| !is_known).map(|index| (index, of, Means::default())));
+        }
+        Self { histograms: vec![Histogram::default(); values.len()], means }
     }
 }
 
-/// The values of which ranges are found, in the order of the model.
-fn watched(model: &Model, table: &Quantization, options: &StaticOptions<'_>) -> Vec<ValueId> {
-    let candidates = Candidates::find(model, table, options);
-    candidates.watched(model)
+/// The outputs of runs.
+struct Outputs {
+    values: Option<Vec<Vec<Value>>>,
+    bytes: u64,
+}
+
+impl Default for Outputs {
+    fn default() -> Self {
+        Self { values: Some(Vec::new()), bytes: 0 }
+    }
+}
+
+impl Outputs {
+    /// Larger outputs are computed again when they are needed.
+    const MOST: u64 = 4 << 20;
+
+    fn add(&mut self, outputs: Vec<Value>) {
+        self.bytes += outputs.iter().map(Value::resident_bytes).sum::<u64>();
+        match &mut self.values {
+            Some(values) if self.bytes <= Self::MOST => values.push(outputs),
+            values => *values = None,
+        }
+    }
 }
 
 /// A function that gets the index of a value, its dimensions and its numbers.
 type Visit<'a, T> = dyn Fn(usize, &[i64], &[f32], &mut T) + Sync + 'a;
 
-/// Calls a function with the dimensions and the numbers of values in runs on all samples.
+/// Calls a function with the dimensions and the numbers of values in runs on all samples, and another one with the outputs of each run.
 ///
 /// # Errors
 ///
@@ -124,15 +183,10 @@ pub(crate) fn observe<T: Send>(
     samples: &dyn Samples,
     options: &StaticOptions<'_>,
     visit: &Visit<'_, T>,
-    into: &mut T,
+    (into, results): (&mut T, &mut dyn FnMut(Vec<Value>)),
 ) -> Result<(), CalibrateError> {
     let index: HashMap<ValueId, usize, RandomState> =
         values.iter().enumerate().map(|(index, &value)| (value, index)).collect();
-    let main = model.graph(model.main_graph()).inputs();
-    let inputs: HashMap<&str, usize, RandomState> = main
-        .iter()
-        .filter_map(|input| Some((model.str(model.value(*input).name()), *index.get(input)?)))
-        .collect();
     let watch = Watch { model, index, visit, into: Mutex::new(into) };
     let run = EvalOptions::default()
         .with_registry(options.registry)
@@ -143,23 +197,22 @@ pub(crate) fn observe<T: Send>(
     let failed = |sample: usize, failure: &onnx_eval::Failure| CalibrateError::Run {
         sample,
         reason: reason(failure),
+        kind: Some(failure.kind()),
         limit: failure.limit(),
     };
     let evaluator = Evaluator::new(model, &run).map_err(|failure| failed(0, &failure))?;
     for sample in 0..samples.count() {
         options.execution.interrupt.check()?;
-        let unreadable = |reason: String| CalibrateError::Run { sample, reason, limit: None };
+        let unreadable = |reason: String| CalibrateError::Run { sample, reason, kind: None, limit: None };
         let given = samples.sample(sample).map_err(unreadable)?;
-        for (name, value) in &given {
-            if let Some(&index) = inputs.get(name.as_str()) {
-                watch.visit(index, value);
-            }
-        }
         let by_name: Vec<(&str, Value)> =
             given.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
-        if let Err(failure) = evaluator.run(&by_name) {
-            options.execution.interrupt.check()?;
-            return Err(failed(sample, &failure));
+        match evaluator.run(&by_name) {
+            Ok(outputs) => results(outputs),
+            Err(failure) => {
+                options.execution.interrupt.check()?;
+                return Err(failed(sample, &failure));
+            }
         }
     }
     Ok(())
@@ -182,18 +235,22 @@ impl<T: Send> Watch<'_, T> {
         }
     }
 
-    fn of_node(&self, node: NodeId, outputs: &[Option<Value>]) {
-        for (output, value) in self.model.node(node).outputs().iter().zip(outputs) {
-            let index = output.and_then(|output| self.index.get(&output));
-            if let (Some(&index), Some(value)) = (index, value) {
-                self.visit(index, value);
+    fn visit_all(&self, values: impl Iterator<Item = Option<ValueId>>, found: &[Option<Value>]) {
+        for (value, found) in values.zip(found) {
+            let index = value.and_then(|value| self.index.get(&value));
+            if let (Some(&index), Some(found)) = (index, found) {
+                self.visit(index, found);
             }
         }
     }
 }
 
 impl<T: Send> Observer for Watch<'_, T> {
+    fn enter(&self, inputs: &[ValueId], values: &[Option<Value>]) {
+        self.visit_all(inputs.iter().copied().map(Some), values);
+    }
+
     fn end(&self, run: &NodeRun<'_>) {
-        self.of_node(run.node, run.outputs);
+        self.visit_all(self.model.node(run.node).outputs().iter().copied(), run.outputs);
     }
 }

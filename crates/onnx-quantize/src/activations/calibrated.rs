@@ -3,12 +3,13 @@
 use onnx_ir::Model;
 use onnx_types::{ElemType, Stopped};
 
+use super::calibrate::{Runs, calibrate_with};
 use super::{
-    Budget, CalibrateError, Method, QuantizedValue, Ranges, StaticOptions, StaticReport, calibrate, losses,
-    quantize_static,
+    Budget, CalibrateError, Method, QuantizedValue, Ranges, StaticOptions, StaticReport, losses,
+    quantize_with_runs,
 };
 use crate::forms::{OperatorForm, use_operators};
-use crate::measure::{MeasureOptions, Samples, measure_on};
+use crate::measure::{MeasureOptions, Samples, measure_each};
 use crate::report::{Effect, weight_bytes};
 use crate::weights::QuantizeError;
 
@@ -90,7 +91,7 @@ impl From<QuantizeError> for CalibratedError {
     }
 }
 
-/// Finds ranges in runs of a model, quantizes it as [`quantize_static`] does, and measures the result. The model is unchanged after an
+/// Finds ranges in runs of a model, quantizes it as [`quantize_static`](super::quantize_static) does, and measures the result. The model is unchanged after an
 /// error.
 ///
 /// # Errors
@@ -103,9 +104,11 @@ pub fn quantize_calibrated(
     options: &StaticOptions<'_>,
 ) -> Result<Calibrated, CalibratedError> {
     let samples = calibration.samples.unwrap_or(&NoSamples);
-    let mut ranges = calibration.ranges.clone();
+    let (mut ranges, mut known) = (calibration.ranges.clone(), Runs::default());
     if calibration.samples.is_some() {
-        ranges.complete(&calibrate(model, to, calibration.method, samples, options)?);
+        let found;
+        (found, known) = calibrate_with(model, to, calibration.method, samples, options)?;
+        ranges.complete(&found);
     }
     let mut result = model.clone();
     let budget = calibration.budget.map(|snr| Budget { snr, samples });
@@ -113,7 +116,7 @@ pub fn quantize_calibrated(
         .clone()
         .with_correction(calibration.samples.filter(|_| !calibration.keep_biases))
         .with_quantized_results(calibration.operators);
-    let report = quantize_static(&mut result, to, &ranges, budget, options)?;
+    let (report, outputs) = quantize_with_runs(&mut result, (to, &ranges), budget, options, &known)?;
     let form = match calibration.operators {
         true => Some(use_operators(&mut result, options.table, options.registry, options.data)?),
         false => None,
@@ -123,11 +126,18 @@ pub fn quantize_calibrated(
         .with_data(options.data)
         .with_execution(options.execution.clone())
         .with_threads(options.threads);
+    // Operators that take quantized numbers round in other places than what was measured for the budget and for the correction.
+    let outputs = outputs.filter(|_| form.is_none());
     let measured = match (budget, &form) {
-        // Operators that take quantized numbers round in other places than what was measured for the budget.
         (Some(_), None) => Some(Ok(report.outputs.clone())),
-        (Some(_), Some(_)) => Some(measure_on(model, &result, samples, &settings)),
-        (None, _) => calibration.measure.then(|| measure_on(model, &result, samples, &settings)),
+        (None, _) if !calibration.measure => None,
+        _ => Some(match outputs {
+            Some(outputs) => Ok(outputs),
+            None => {
+                let found = measure_each(model, &[&result], (samples, known.outputs.as_deref()), &settings);
+                found.map(|mut found| found.pop().unwrap_or_default())
+            }
+        }),
     };
     let losses = match calibration.losses {
         true => losses(model, to, &ranges, samples, options)?,

@@ -9,7 +9,7 @@ use onnx_ir::{Model, NodeId, ValueId};
 use onnx_schema::{attr, op};
 use onnx_types::tensor::Tensor;
 
-use super::calibrate::{CalibrateError, observe};
+use super::calibrate::{CalibrateError, Runs, observe};
 use super::plan::{Candidate, Plan};
 use super::{StaticReport, Stay, Work};
 use crate::edits::add_constant;
@@ -44,6 +44,17 @@ struct Place {
 }
 
 impl Place {
+    /// The place of an operator with its own scales.
+    fn of(model: &Model, candidate: &Candidate) -> Option<Self> {
+        Self::find(model, candidate).filter(|_| candidate.scales == Scales::Own)
+    }
+
+    fn mean(&self, model: &Model) -> MeanOf {
+        let record = model.node(self.node);
+        let is_conv = record.is(op::CONV) || record.is(op::CONV_TRANSPOSE);
+        MeanOf { operand: self.operand, is_conv }
+    }
+
     /// The place of a candidate; `None` without a weight, or if something else than a vector is added to its channels.
     fn find(model: &Model, candidate: &Candidate) -> Option<Self> {
         let (node, record) = (candidate.node, model.node(candidate.node));
@@ -71,9 +82,28 @@ impl Place {
     }
 }
 
+/// An operand of which the mean of each channel is wanted.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct MeanOf {
+    pub(crate) operand: ValueId,
+    /// Whether it is one of a convolution, with the channels at axis 1; of products, they are at the last one.
+    is_conv: bool,
+}
+
+impl MeanOf {
+    /// The operand of a candidate with a bias that can be corrected.
+    pub(crate) fn find(model: &Model, candidate: &Candidate) -> Option<Self> {
+        Some(Place::of(model, candidate)?.mean(model))
+    }
+
+    pub(crate) const fn axis(&self, dims: &[i64]) -> usize {
+        if self.is_conv { 1 } else { dims.len().saturating_sub(1) }
+    }
+}
+
 /// The sums of the numbers of each channel of a value.
 #[derive(Clone, Default)]
-struct Means {
+pub(crate) struct Means {
     sums: Vec<f64>,
     /// Number of elements of each channel.
     count: u64,
@@ -82,7 +112,7 @@ struct Means {
 }
 
 impl Means {
-    fn add(&mut self, dims: &[i64], axis: usize, numbers: &[f32]) {
+    pub(crate) fn add(&mut self, dims: &[i64], axis: usize, numbers: &[f32]) {
         let channels = dims.get(axis).and_then(|&dim| usize::try_from(dim).ok()).unwrap_or(0);
         if channels == 0 || numbers.is_empty() {
             return;
@@ -147,7 +177,8 @@ impl Channels {
 }
 
 impl Work<'_> {
-    /// Replaces a result by one with corrected biases, if its outputs are closer to those before on the samples.
+    /// Replaces a result by one with corrected biases, if its outputs are closer to those before on the samples. Returns how far they
+    /// are apart, if that was measured.
     ///
     /// # Errors
     ///
@@ -156,12 +187,13 @@ impl Work<'_> {
         &self,
         model: &Model,
         samples: &dyn Samples,
+        known: &Runs,
         (result, report, stay): (&mut Model, &mut StaticReport, &Stay),
-    ) -> Result<(), QuantizeError> {
+    ) -> Result<Option<Vec<MeasuredOutput>>, QuantizeError> {
         let (plan, _) = self.plan(model, stay);
-        let (corrected, biases) = self.corrected(model, result, &plan, samples)?;
+        let (corrected, biases) = self.corrected(model, result, &plan, (samples, known))?;
         if biases == 0 {
-            return Ok(());
+            return Ok(None);
         }
         let (fixed, mut new) = self.attempt(&corrected, stay)?;
         let settings = MeasureOptions::default()
@@ -169,19 +201,22 @@ impl Work<'_> {
             .with_data(self.options.data)
             .with_execution(self.options.execution.clone())
             .with_threads(self.options.threads);
-        let measured = measure_each(model, &[&*result, &fixed], samples, &settings);
+        let outputs = known.outputs.as_deref();
+        let measured = measure_each(model, &[&*result, &fixed], (samples, outputs), &settings);
         self.options.execution.interrupt.check()?;
         let Ok([before, after]) = measured.map(|found| <[_; 2]>::try_from(found).unwrap_or_default()) else {
-            return Ok(());
+            return Ok(None);
         };
         let correction = Correction { biases, before: least(&before), after: least(&after) };
+        let mut chosen = before;
         if correction.is_applied() {
             new.runs = report.runs;
-            new.outputs = if report.outputs.is_empty() { Vec::new() } else { after };
+            new.outputs = if report.outputs.is_empty() { Vec::new() } else { after.clone() };
             (*result, *report) = (fixed, new);
+            chosen = after;
         }
         report.correction = Some(correction);
-        Ok(())
+        Ok(Some(chosen))
     }
 
     /// The model before with the biases that take back what rounding of the weights in the result adds, and the number of them.
@@ -190,22 +225,25 @@ impl Work<'_> {
         model: &Model,
         result: &Model,
         plan: &Plan,
-        samples: &dyn Samples,
+        (samples, known): (&dyn Samples, &Runs),
     ) -> Result<(Model, usize), QuantizeError> {
-        let places: Vec<Place> = plan
-            .nodes
-            .iter()
-            .filter(|candidate| candidate.scales == Scales::Own)
-            .filter_map(|candidate| Place::find(model, candidate))
-            .collect();
+        let places: Vec<Place> =
+            plan.nodes.iter().filter_map(|candidate| Place::of(model, candidate)).collect();
         if places.is_empty() {
             return Ok((model.clone(), 0));
         }
-        let means = self.means(model, &places, samples)?;
+        let found;
+        let means = match &known.means {
+            Some(means) => means,
+            None => {
+                found = self.means(model, &places, samples)?;
+                &found
+            }
+        };
         let (mut corrected, mut count) = (model.clone(), 0);
         for place in &places {
             self.options.execution.interrupt.check()?;
-            let Some(means) = means.get(&place.operand) else { continue };
+            let Some(means) = means.get(&place.mean(model)) else { continue };
             let Some(biases) = self.biases(model, result, place, means)? else { continue };
             let (node, index) = place.bias;
             let named = model.node(node).input(index).or_else(|| model.node(place.node).output(0));
@@ -218,35 +256,33 @@ impl Work<'_> {
         Ok((corrected, count))
     }
 
-    /// The means of the channels of the operands: of convolutions, axis 1, and of products, the last one.
+    /// The means of the channels of the operands.
     fn means(
         &self,
         model: &Model,
         places: &[Place],
         samples: &dyn Samples,
-    ) -> Result<HashMap<ValueId, Means, RandomState>, QuantizeError> {
-        let (mut values, mut is_conv) = (Vec::new(), Vec::new());
-        let mut known: HashMap<ValueId, bool, RandomState> = HashMap::default();
-        for place in places {
-            let record = model.node(place.node);
-            let of_conv = record.is(op::CONV) || record.is(op::CONV_TRANSPOSE);
-            if known.insert(place.operand, of_conv).is_none() {
-                values.push(place.operand);
-                is_conv.push(of_conv);
+    ) -> Result<HashMap<MeanOf, Means, RandomState>, QuantizeError> {
+        let mut wanted: Vec<MeanOf> = Vec::new();
+        for of in places.iter().map(|place| place.mean(model)) {
+            if !wanted.contains(&of) {
+                wanted.push(of);
             }
         }
-        let mut means = vec![Means::default(); values.len()];
-        let visit = |index: usize, dims: &[i64], numbers: &[f32], means: &mut Vec<Means>| {
-            let (Some(means), Some(&is_conv)) = (means.get_mut(index), is_conv.get(index)) else { return };
-            let axis = if is_conv { 1 } else { dims.len().saturating_sub(1) };
-            means.add(dims, axis, numbers);
+        let values: Vec<ValueId> = wanted.iter().map(|of| of.operand).collect();
+        let mut means: HashMap<MeanOf, Means, RandomState> = HashMap::default();
+        let visit = |index: usize, dims: &[i64], numbers: &[f32], means: &mut HashMap<_, Means, _>| {
+            let operand = values.get(index);
+            for of in wanted.iter().filter(|of| Some(&of.operand) == operand) {
+                means.entry(*of).or_default().add(dims, of.axis(dims), numbers);
+            }
         };
-        let found = observe(model, &values, samples, self.options, &visit, &mut means);
+        let found = observe(model, &values, samples, self.options, &visit, (&mut means, &mut drop));
         found.map_err(|error| match error {
             CalibrateError::Stopped(stopped) => QuantizeError::Stopped(stopped),
             error => QuantizeError::NotMeasured(error.to_string()),
         })?;
-        Ok(values.into_iter().zip(means).collect())
+        Ok(means)
     }
 
     /// The corrected bias of a place; `None` if its weight is not quantized, or a number is not finite.

@@ -34,7 +34,7 @@ pub fn losses(
     samples: &dyn Samples,
     options: &StaticOptions<'_>,
 ) -> Result<Vec<QuantizedValue>, CalibrateError> {
-    let failed = |reason: String| CalibrateError::Run { sample: 0, reason, limit: None };
+    let failed = |reason: String| CalibrateError::Run { sample: 0, reason, kind: None, limit: None };
     let work = Work::new(model, to, ranges, options).map_err(|error| failed(error.to_string()))?;
     let (plan, parameters) = work.plan(model, &work.stay);
     let found = parameters.losses(model, &plan, &work.to, samples, options)?;

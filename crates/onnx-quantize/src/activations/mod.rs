@@ -22,6 +22,7 @@ use onnx_types::tensor::{DataSource, NoData};
 use onnx_types::{ElemType, Execution};
 
 use self::apply::{Applied, apply};
+use self::calibrate::Runs;
 pub use self::calibrate::{CalibrateError, calibrate};
 pub use self::calibrated::{Calibrated, CalibratedError, Calibration, quantize_calibrated};
 pub use self::correct::Correction;
@@ -208,6 +209,18 @@ pub fn quantize_static(
     budget: Option<Budget<'_>>,
     options: &StaticOptions<'_>,
 ) -> Result<StaticReport, QuantizeError> {
+    Ok(quantize_with_runs(model, (to, ranges), budget, options, &Runs::default())?.0)
+}
+
+/// Like [`quantize_static`], after runs of the model on the samples of the correction. Returns how far the outputs are apart as well, if
+/// that was measured.
+pub(crate) fn quantize_with_runs(
+    model: &mut Model,
+    (to, ranges): (ElemType, &Ranges),
+    budget: Option<Budget<'_>>,
+    options: &StaticOptions<'_>,
+    known: &Runs,
+) -> Result<(StaticReport, Option<Vec<MeasuredOutput>>), QuantizeError> {
     let work = Work::new(model, to, ranges, options)?;
     let (mut result, mut report, stay) = match budget {
         None => {
@@ -216,13 +229,14 @@ pub fn quantize_static(
         }
         Some(budget) => work.within(model, budget)?,
     };
-    if let Some(samples) = options.correction.filter(|samples| samples.count() > 0) {
-        work.correct(model, samples, (&mut result, &mut report, &stay))?;
-    }
+    let measured = match options.correction.filter(|samples| samples.count() > 0) {
+        Some(samples) => work.correct(model, samples, known, (&mut result, &mut report, &stay))?,
+        None => None,
+    };
     write_types(&mut result, options.registry, options.data, &options.execution);
     *model = result;
     report.stay.sort_by(|a, b| (&a.0, a.2).cmp(&(&b.0, b.2)));
-    Ok(report)
+    Ok((report, measured))
 }
 
 /// Nodes that stay wide, with the reason.

@@ -152,7 +152,7 @@ impl Parameters {
                 sum.add(f64::from(number), f64::from(rounded));
             }
         };
-        observe(model, &values, samples, options, &visit, &mut sums)?;
+        observe(model, &values, samples, options, &visit, (&mut sums, &mut drop))?;
         Ok(values.into_iter().zip(sums).collect())
     }
 }

@@ -1,7 +1,7 @@
 //! Ranges of values, as calibration finds them and users edit them.
 
-use std::collections::HashMap;
-use std::fmt::Write as _;
+use std::collections::{HashMap, HashSet};
+use std::fmt::{self, Write as _};
 
 use foldhash::fast::RandomState;
 use onnx_diag::Quoted;
@@ -35,13 +35,41 @@ pub enum RangesError {
     /// A range has no end, is not a number, or ends before it begins.
     #[error("the range of {} is not two finite numbers, the lower one first", Quoted(.0))]
     Range(String),
+    /// A value has two ranges.
+    #[error("{} has more than one range", Quoted(.0))]
+    Duplicate(String),
 }
 
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
     schema: String,
-    ranges: serde_json::Map<String, serde_json::Value>,
+    ranges: Entries,
+}
+
+/// The entries of an object in the order of the text. A map would keep the last one of each name.
+struct Entries(Vec<(String, serde_json::Value)>);
+
+impl<'de> serde::Deserialize<'de> for Entries {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> serde::de::Visitor<'de> for Visitor {
+            type Value = Entries;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object of ranges")
+            }
+
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Entries, A::Error> {
+                let mut entries = Vec::new();
+                while let Some(entry) = map.next_entry()? {
+                    entries.push(entry);
+                }
+                Ok(Entries(entries))
+            }
+        }
+        from.deserialize_map(Visitor)
+    }
 }
 
 impl Ranges {
@@ -49,7 +77,7 @@ impl Ranges {
     ///
     /// # Errors
     ///
-    /// Returns an error if the text is in another format, or a range is not two finite numbers.
+    /// Returns an error if the text is in another format, a range is not two finite numbers, or a value has two ranges.
     pub fn parse(text: &str) -> Result<Self, RangesError> {
         let written: Written = serde_json::from_str(text)?;
         if written.schema != SCHEMA {
@@ -63,7 +91,12 @@ impl Ranges {
                 _ => Err(RangesError::Range(name)),
             }
         };
-        Self::of(written.ranges.into_iter().map(pair).collect::<Result<Vec<_>, _>>()?)
+        let named = written.ranges.0.into_iter().map(pair).collect::<Result<Vec<_>, _>>()?;
+        let mut seen = HashSet::new();
+        if let Some((name, _)) = named.iter().find(|(name, _)| !seen.insert(name.as_str())) {
+            return Err(RangesError::Duplicate(name.clone()));
+        }
+        Self::of(named)
     }
 
     /// The ranges of values by their names.
@@ -156,6 +189,7 @@ mod tests {
         for range in ["[2, 1]", "[1]", "[1, 2, 3]", "[null, 1]", "[1e300, 1e301]", "\"x\"", "[\"NaN\", 1]"] {
             assert_eq!(of(range), wrong, "{range}");
         }
+        assert_eq!(of("[-1, 1], \"y\": [0, 1], \"x\": [-2, 2]"), "`x` has more than one range");
         assert!(of("[NaN, 1]").starts_with("the text is not a file of ranges"));
         for range in [(2.0, 1.0), (f64::NAN, 1.0), (0.0, f64::INFINITY), (-1e300, 0.0)] {
             assert_eq!(Ranges::of([("x".to_owned(), range)]).unwrap_err().to_string(), wrong, "{range:?}");

@@ -1,9 +1,11 @@
 //! `MatMulNBits` of onnxruntime: products with weights in blocks of 4 or 8 bits.
 
+use std::collections::HashMap;
 use std::fmt;
 
+use foldhash::fast::RandomState;
 use onnx_eval::compare::Noise;
-use onnx_ir::{AttrValue, Callee, Model, NodeId, OpsetImport, Position};
+use onnx_ir::{AttrValue, Callee, Model, NodeId, OpsetImport, Position, ValueId};
 use onnx_schema::{Registry, op};
 use onnx_types::tensor::{DataSource, NoData, Tensor};
 use onnx_types::{ElemType, Execution};
@@ -93,6 +95,8 @@ pub fn quantize_blocks(
     let mut result = model.clone();
     let except: std::collections::HashSet<NodeId> = options.except.iter().copied().collect();
     let mut weights = Vec::new();
+    // Products with one weight share its blocks.
+    let mut known: HashMap<ValueId, Option<Placed>, RandomState> = HashMap::default();
     for node in nodes_outside_functions(model).into_iter().filter(|node| !except.contains(node)) {
         options.execution.interrupt.check()?;
         let record = model.node(node);
@@ -102,13 +106,17 @@ pub fn quantize_blocks(
         let Some(tensor) = dense_constant(model, b).filter(|tensor| is_product && tensor.rank() == 2) else {
             continue;
         };
-        let name = model.str(model.value(b).name()).to_owned();
-        let symmetric = is_signed || options.symmetric;
-        let packed = pack(tensor, &format, options.block, symmetric, options.data);
-        let packed = packed.map_err(|reason| QuantizeError::Weight { tensor: name.clone(), reason })?;
-        let Some(packed) = packed else { continue };
-        weights.push(packed.weight(name.clone(), tensor));
-        place(&mut result, node, &name, packed)?;
+        if !known.contains_key(&b) {
+            let name = model.str(model.value(b).name()).to_owned();
+            let symmetric = is_signed || options.symmetric;
+            let packed = pack(tensor, &format, options.block, symmetric, options.data);
+            let packed = packed.map_err(|reason| QuantizeError::Weight { tensor: name.clone(), reason })?;
+            weights.extend(packed.as_ref().map(|packed| packed.weight(name.clone(), tensor)));
+            known.insert(b, packed.map(|packed| Placed::new(&mut result, &name, packed)).transpose()?);
+        }
+        if let Some(Some(placed)) = known.get(&b) {
+            placed.multiply(&mut result, node)?;
+        }
     }
     if !weights.is_empty() {
         import(&mut result);
@@ -189,19 +197,20 @@ fn pack(
             }
         }
     }
+    view.release(data);
     let blob = (block * bits / 8) as i64;
+    let zeros = match symmetric {
+        true => None,
+        false => Some(Tensor::from_raw(ElemType::Uint8, [columns, zero_bytes as i64], zeros)?.held(data)),
+    };
     Ok(Some(Packed {
         rows,
         columns,
         bits: bits as i64,
         block: block as i64,
-        codes: Tensor::from_raw(ElemType::Uint8, [columns, blocks as i64, blob], codes)?,
-        scales: Tensor::from_slice([columns, blocks as i64], &scales)?,
-        zeros: if symmetric {
-            None
-        } else {
-            Some(Tensor::from_raw(ElemType::Uint8, [columns, zero_bytes as i64], zeros)?)
-        },
+        codes: Tensor::from_raw(ElemType::Uint8, [columns, blocks as i64, blob], codes)?.held(data),
+        scales: Tensor::from_slice([columns, blocks as i64], &scales)?.held(data),
+        zeros,
         sums,
     }))
 }
@@ -213,27 +222,41 @@ fn put(bytes: &mut [u8], bit: usize, code: u8) {
     }
 }
 
-/// Puts a `MatMulNBits` in the place of a node.
-fn place(model: &mut Model, node: NodeId, name: &str, packed: Packed) -> Result<(), QuantizeError> {
-    // The result of another product that was replaced is another value by now.
-    let Some(a) = model.node(node).input(0) else { return Ok(()) };
-    let codes = add_constant(model, &format!("{name}_quantized"), packed.codes)?;
-    let mut inputs = vec![a, codes, add_constant(model, &format!("{name}_scale"), packed.scales)?];
-    if let Some(zeros) = packed.zeros {
-        inputs.push(add_constant(model, &format!("{name}_zero_point"), zeros)?);
+/// The operands and attributes of the products with a matrix.
+struct Placed {
+    operands: Vec<ValueId>,
+    attributes: [(&'static str, i64); 4],
+}
+
+impl Placed {
+    /// Adds the blocks of a matrix to a model.
+    fn new(model: &mut Model, name: &str, packed: Packed) -> Result<Self, QuantizeError> {
+        let codes = add_constant(model, &format!("{name}_quantized"), packed.codes)?;
+        let mut operands = vec![codes, add_constant(model, &format!("{name}_scale"), packed.scales)?];
+        if let Some(zeros) = packed.zeros {
+            operands.push(add_constant(model, &format!("{name}_zero_point"), zeros)?);
+        }
+        let attributes =
+            [("K", packed.rows), ("N", packed.columns), ("bits", packed.bits), ("block_size", packed.block)];
+        Ok(Self { operands, attributes })
     }
-    let attributes =
-        [("K", packed.rows), ("N", packed.columns), ("bits", packed.bits), ("block_size", packed.block)];
-    let attributes = attributes.map(|(name, number)| (model.intern(name), number));
-    let old = model.node(node).output(0);
-    let mut build = model.build_at(Position::Before(node));
-    let mut call = build.call(DOMAIN, "MatMulNBits", inputs);
-    for (name, number) in attributes {
-        call = call.attr(name, AttrValue::Int(number));
-    }
-    let new = call.output()?;
-    match old {
-        Some(old) => Ok(substitute(model, node, old, new)?),
-        None => Ok(model.erase_node(node)?),
+
+    /// Puts a `MatMulNBits` in the place of a node.
+    fn multiply(&self, model: &mut Model, node: NodeId) -> Result<(), QuantizeError> {
+        // The result of another product that was replaced is another value by now.
+        let Some(a) = model.node(node).input(0) else { return Ok(()) };
+        let attributes = self.attributes.map(|(name, number)| (model.intern(name), number));
+        let old = model.node(node).output(0);
+        let mut build = model.build_at(Position::Before(node));
+        let mut call =
+            build.call(DOMAIN, "MatMulNBits", std::iter::once(a).chain(self.operands.iter().copied()));
+        for (name, number) in attributes {
+            call = call.attr(name, AttrValue::Int(number));
+        }
+        let new = call.output()?;
+        match old {
+            Some(old) => Ok(substitute(model, node, old, new)?),
+            None => Ok(model.erase_node(node)?),
+        }
     }
 }

@@ -122,6 +122,7 @@ pub(crate) fn losses(
             }
         }
     }
+    view.release(data);
     let is_negative = first.is_some_and(|number: f32| number < 0.0);
     found.is_mask = found.saturated > 0 && (is_limit || (is_uniform && is_negative));
     found.is_kept_positive = found.elements == 1 && found.zeros == 1;
@@ -158,7 +159,8 @@ pub(crate) fn round(tensor: &Tensor, half: Half, data: &dyn DataSource) -> Resul
     if !tensor.name().is_empty() {
         rounded.set_name(tensor.name());
     }
-    Ok(rounded)
+    view.release(data);
+    Ok(rounded.held(data))
 }
 
 #[cfg(test)]

@@ -110,7 +110,7 @@ pub fn dequantize(
         match constant(model, output, &run) {
             Ok(tensor) => {
                 let mut build = model.build_at(Position::Before(node));
-                let new = build.constant(tensor)?;
+                let new = build.constant(tensor.held(options.data))?;
                 let prefix = format!("{}_float", model.str(model.value(output).name()));
                 let name = model.fresh_name(&prefix);
                 model.set_value_name(new, name);

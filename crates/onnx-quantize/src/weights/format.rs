@@ -240,7 +240,9 @@ fn windows(tensor: &Tensor, data: &dyn DataSource, mut visit: impl FnMut(&[f32])
     let (Payload::External(external), Some(length), true) =
         (tensor.payload(), tensor.byte_len(), tensor.faults().is_empty())
     else {
-        visit(&tensor.view::<f32>(data)?.to_slice()?);
+        let view = tensor.view::<f32>(data)?;
+        visit(&view.to_slice()?);
+        view.release(data);
         return Ok(());
     };
     let location = external.location().map_err(TensorFault::External)?;
@@ -252,6 +254,7 @@ fn windows(tensor: &Tensor, data: &dyn DataSource, mut visit: impl FnMut(&[f32])
         numbers.clear();
         numbers.extend(bytes.as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes)));
         visit(&numbers);
+        data.release(&bytes);
         at += WINDOW;
     }
     Ok(())
@@ -390,7 +393,7 @@ fn quantized(
     let zeros: Vec<f32> = parameters.iter().map(|&(_, zero)| zero).collect();
     let has_zeros = zeros.iter().any(|&zero| zero != 0.0);
     Ok(Quantized {
-        tensor: codes.finish(tensor.dims())?,
+        tensor: codes.finish(tensor.dims())?.held(data),
         scales: parameters.iter().map(|&(scale, _)| scale).collect(),
         zeros: if has_zeros { zeros } else { Vec::new() },
         max_error: sums.max_error,

@@ -234,11 +234,10 @@ struct Candidate {
 struct Prepared {
     value: ValueId,
     graph: GraphId,
-    quantized: Quantized,
-    zero_type: Option<Format>,
+    /// The elements, the scales, and the zero points if they are not 0, with what their names end with.
+    tensors: Vec<(&'static str, Tensor)>,
     axis: Option<usize>,
     block: Option<usize>,
-    scale_dims: Vec<i64>,
     weight: QuantizedWeight,
 }
 
@@ -489,9 +488,13 @@ fn prepare(
         snr: quantized.snr,
         is_kept: false,
     };
-    let zero_type = (!quantized.zeros.is_empty() && !format.is_float()).then_some(*format);
+    let scale = Tensor::from_slice(scale_dims.iter().copied(), &quantized.scales)?.held(options.data);
+    let mut tensors = vec![("quantized", quantized.tensor), ("scale", scale)];
+    if !quantized.zeros.is_empty() && !format.is_float() {
+        tensors.push(("zero_point", format.tensor(&scale_dims, &quantized.zeros)?.held(options.data)));
+    }
     let (value, graph) = (candidate.value, candidate.graph);
-    Ok(Some(Prepared { value, graph, quantized, zero_type, axis, block, scale_dims, weight }))
+    Ok(Some(Prepared { value, graph, tensors, axis, block, weight }))
 }
 
 /// Puts quantized weights into the model, all but the first `kept`.
@@ -499,13 +502,9 @@ fn apply(model: &mut Model, prepared: &[Prepared], kept: usize) -> Result<(), Qu
     for weight in prepared.iter().skip(kept) {
         let &Prepared { value, graph, axis, block, .. } = weight;
         let name = weight.weight.name.clone();
-        let mut add =
-            |suffix: &str, tensor| add_constant_in(model, graph, &format!("{name}_{suffix}"), tensor);
-        let scale = Tensor::from_slice(weight.scale_dims.iter().copied(), &weight.quantized.scales)?;
-        let mut inputs = vec![add("quantized", weight.quantized.tensor.clone())?, add("scale", scale)?];
-        if let Some(format) = weight.zero_type {
-            let zeros = format.tensor(&weight.scale_dims, &weight.quantized.zeros)?;
-            inputs.push(add("zero_point", zeros)?);
+        let mut inputs = Vec::new();
+        for (suffix, tensor) in &weight.tensors {
+            inputs.push(add_constant_in(model, graph, &format!("{name}_{suffix}"), tensor.clone())?);
         }
         let output = model.unused_name(&format!("{name}_dequantized"));
         let output = model.str(output).to_owned();

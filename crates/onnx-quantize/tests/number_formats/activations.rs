@@ -1,5 +1,7 @@
 //! Static quantization: pairs of `QuantizeLinear` and `DequantizeLinear` with scales from a calibration.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use onnx_compose::Quantization;
 use onnx_eval::Value;
 use onnx_ir::Model;
@@ -9,7 +11,7 @@ use onnx_quantize::{
     quantize_static,
 };
 use onnx_types::ElemType;
-use onnx_types::tensor::Tensor;
+use onnx_types::tensor::{NoData, Tensor};
 
 use super::{assert_is_valid, model, text_of};
 
@@ -395,6 +397,66 @@ fn calibration_in_one_step_is_that_of_its_parts() {
     let done = quantize_calibrated(&mut again, ElemType::Uint8, &known, &options).unwrap();
     assert_eq!(text_of(&again), text_of(&wanted));
     assert!(done.losses.is_empty() && done.effect.measured.is_none());
+}
+
+/// Inputs that count how often they are asked for.
+struct Counted<'a>(&'a dyn Samples, AtomicUsize);
+
+impl Samples for Counted<'_> {
+    fn count(&self) -> usize {
+        self.0.count()
+    }
+
+    fn sample(&self, index: usize) -> Result<Vec<(String, Value)>, String> {
+        self.1.fetch_add(1, Ordering::Relaxed);
+        self.0.sample(index)
+    }
+}
+
+#[test]
+fn a_model_runs_once_on_each_input_of_a_calibration() {
+    let source = model(NETWORK);
+    let table = Quantization::named("generic").unwrap();
+    let (options, settings) = (StaticOptions::new(&table), MeasureOptions::default());
+    let generated = GeneratedSamples::new(&source, 8, &settings);
+    for measure in [false, true] {
+        let samples = Counted(&generated, AtomicUsize::new(0));
+        let calibration = Calibration::default().with_samples(Some(&samples)).with_measure(measure);
+        let mut result = source.clone();
+        let done = quantize_calibrated(&mut result, ElemType::Uint8, &calibration, &options).unwrap();
+        assert!(done.report.correction.is_some());
+        // For ranges, means and outputs before, and for the outputs with and without corrected biases.
+        assert_eq!(samples.1.into_inner(), 2 * 8);
+        let measured = done.effect.measured.map(Result::unwrap);
+        assert_eq!(measured, measure.then(|| measure_on(&source, &result, &generated, &settings).unwrap()));
+    }
+}
+
+#[test]
+fn what_loops_receive_has_a_range() {
+    let source = model(
+        r#"<ir_version: 10, opset_import: ["": 21]> g (float[2,2] x) => (float[2,2] y) <int64 trips = {3}> {
+            y = Loop (trips, , x) <body = b (int64 i, bool c, float[2,2] s) => (bool d, float[2,2] t)
+                <float[2,2] w = {0.5, -0.7, 0.3, 0.9}> {
+                    d = Identity (c)
+                    m = MatMul (s, w)
+                    t = Tanh (m)
+                }>
+        }"#,
+    );
+    let table = Quantization::named("generic").unwrap();
+    let options = StaticOptions::new(&table);
+    let settings = MeasureOptions::default();
+    let samples = GeneratedSamples::new(&source, 2, &settings);
+    let ranges = calibrate(&source, ElemType::Uint8, Method::MinMax, &samples, &options).unwrap();
+    let (x, s) = (samples.sample(0).unwrap(), ranges.get("s").unwrap());
+    let numbers =
+        x.iter().find(|(name, _)| name == "x").unwrap().1.tensor().unwrap().to_vec::<f32>(&NoData).unwrap();
+    assert!(numbers.iter().all(|number| (s.0..=s.1).contains(number)));
+    let (result, report, least) = quantized(&source, ElemType::Uint8, &options);
+    assert_eq!(report.quantized, [("MatMul".to_owned(), 1)]);
+    assert_eq!(count(&result, "QuantizeLinear"), 1);
+    assert!(least > 25.0, "{least}");
 }
 
 #[test]

@@ -205,3 +205,29 @@ fn products_of_blocks_have_the_numbers_of_the_weights() {
     assert_eq!(error(ElemType::Int4, 24), "blocks of `MatMulNBits` have 16, 32, 64, ... elements, not 24");
     assert_eq!(error(ElemType::Int16, 32), "numbers are not quantized to int16");
 }
+
+#[test]
+fn products_with_one_weight_share_its_blocks() {
+    let numbers: Vec<String> =
+        (0..16 * 16).map(|index| format!("{:.3}", (f64::from(index) * 0.37).sin())).collect();
+    let text = format!(
+        r#"<ir_version: 10, opset_import: ["": 21]> g (float[N,16] x) => (float[N,16] y) <float[16,16] w = {{{}}}> {{
+            a = MatMul (x, w)
+            b = Tanh (a)
+            y = MatMul (b, w)
+        }}"#,
+        numbers.join(", ")
+    );
+    let (source, registry) = (model(&text), registry());
+    let mut result = source.clone();
+    let options = BlockOptions::default().with_block(16).with_registry(&registry);
+    let weights = quantize_blocks(&mut result, ElemType::Uint4, &options).unwrap();
+    assert_eq!(
+        (weights.len(), ops(&result)),
+        (1, ["MatMulNBits", "Tanh", "MatMulNBits"].map(str::to_owned).to_vec())
+    );
+    let constants =
+        result.initializers(result.main_graph()).map(|value| result.str(result.value(value).name()));
+    assert_eq!(constants.collect::<Vec<_>>(), ["w_quantized", "w_scale", "w_zero_point"]);
+    assert!(snr(&source, &result, &registry) > 15.0);
+}

@@ -10,6 +10,7 @@ use onnx_text::{ParseOptions, PrintOptions, parse_model, print_model};
 mod activations;
 mod forms;
 mod generated;
+mod held;
 mod narrow;
 mod public_reports;
 mod weights;
