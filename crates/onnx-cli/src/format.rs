@@ -140,8 +140,8 @@ pub(crate) const FOR_TEXT_ONLY: &str =
 pub(crate) const FOR_ANY: &str =
     "if it is a binary model, add `--from onnx`, or give the file the extension .onnx";
 
-/// The format of an output.
-pub(crate) fn of_output(path: &Path, wanted: Option<Format>) -> Result<Format, Failure> {
+/// The format of an output. `help` says how to name it where the extension stands for none.
+pub(crate) fn of_output(path: &Path, wanted: Option<Format>, help: &str) -> Result<Format, Failure> {
     if let Some(format) = wanted {
         return Ok(format);
     }
@@ -150,7 +150,6 @@ pub(crate) fn of_output(path: &Path, wanted: Option<Format>) -> Result<Format, F
     }
     let of_stream = || onnx_codec::file::is_stream(path).then_some(Format::Onnx);
     Format::of(path).or_else(of_stream).ok_or_else(|| {
-        Failure::new(format_args!("the extension of `{}` stands for no format", path.display()))
-            .help("use .onnx, .onnxtxt, .textproto or .json, or say the format with `--to`")
+        Failure::new(format_args!("the extension of `{}` stands for no format", path.display())).help(help)
     })
 }

@@ -96,7 +96,15 @@ pub(crate) fn convert(
         .with_data(&source)
         .with_execution(execution.clone());
     let before = loaded.model.clone();
-    let done = narrow(&mut loaded.model, half, &options)?;
+    let done = narrow(&mut loaded.model, half, &options).map_err(|error| {
+        let is_selected = !(args.only.is_empty() && args.except.is_empty());
+        let is_left_out = is_selected && matches!(error, NarrowError::NotTaken(_));
+        let failure = Failure::from(error);
+        match is_left_out {
+            true => failure.help("`--only` and `--except` may leave no node to change"),
+            false => failure,
+        }
+    })?;
     let settings =
         MeasureOptions::default().with_registry(registry).with_data(&source).with_execution(execution);
     let measured = match args.without_run {

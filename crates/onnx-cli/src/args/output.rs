@@ -58,17 +58,24 @@ pub(crate) struct FormatOfExtension;
 
 /// The format that a user specifies for the output.
 pub(crate) trait OutputFormat {
+    /// How to name a format where the extension stands for none.
+    const HELP: &str;
+
     /// The format; `None` if the extension decides.
     fn format(&self) -> Option<Format>;
 }
 
 impl OutputFormat for FormatArgs {
+    const HELP: &str = "use .onnx, .onnxtxt, .textproto or .json, or say the format with `--to`";
+
     fn format(&self) -> Option<Format> {
         self.format
     }
 }
 
 impl OutputFormat for FormatOfExtension {
+    const HELP: &str = "use .onnx, .onnxtxt, .textproto or .json";
+
     fn format(&self) -> Option<Format> {
         None
     }
@@ -115,7 +122,11 @@ impl<F: Args + OutputFormat> ModelOutputArgs<F> {
         let placement = match output {
             Some(path) => Placement {
                 path,
-                format: format::of_output(path, self.to.format().or(from.filter(|_| in_place.is_some())))?,
+                format: format::of_output(
+                    path,
+                    self.to.format().or(from.filter(|_| in_place.is_some())),
+                    F::HELP,
+                )?,
                 effect: if self.dry_run { Effect::DryRun } else { Effect::Write },
                 weights: &self.weights.weights,
                 external,

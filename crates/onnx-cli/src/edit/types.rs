@@ -1,7 +1,10 @@
 //! `onnx edit --type`: other element types of inputs and outputs.
 
+use std::collections::HashSet;
+
 use onnx_ir::Model;
 use onnx_quantize::{RetypeError, retype};
+use onnx_schema::{Schema, domain, op};
 use onnx_types::ElemType;
 
 use crate::exit::{Failure, LibraryError};
@@ -18,7 +21,12 @@ impl LibraryError for RetypeError {
             Self::NotTensor(_) => {
                 "`onnx infer MODEL -o NEW` declares types that follow from the operators".to_owned()
             }
-            Self::Cast { .. } => "`onnx convert MODEL --opset 22 -o NEW` first".to_owned(),
+            Self::Cast { from, to, version } => match cast_since(*from, *to) {
+                Some(needed) if needed > *version => {
+                    format!("`onnx convert MODEL --opset {needed} -o NEW` first")
+                }
+                _ => "no version of `Cast` converts these types".to_owned(),
+            },
             Self::Default(_) => {
                 "`onnx rewrite MODEL --pass no-initializer-inputs -o NEW` makes it a constant".to_owned()
             }
@@ -27,9 +35,19 @@ impl LibraryError for RetypeError {
     }
 }
 
+/// The first version of `Cast` that converts a type to another one.
+fn cast_since(from: ElemType, to: ElemType) -> Option<i64> {
+    let takes = |schema: &Schema| {
+        let input = schema.input_for(0).is_some_and(|formal| schema.types_of(formal).contains_tensor(from));
+        input && schema.output_for(0).is_some_and(|formal| schema.types_of(formal).contains_tensor(to))
+    };
+    let all = onnx_schema::versions(domain::ONNX, op::CAST);
+    all.iter().find(|schema| takes(schema)).map(|schema| schema.since_version())
+}
+
 /// Changes the types of inputs and outputs: `NAME=TYPE`. Returns the changes as texts.
 pub(super) fn apply(model: &mut Model, texts: &[String]) -> Result<Vec<String>, Failure> {
-    let mut changed = Vec::new();
+    let (mut changed, mut names) = (Vec::new(), HashSet::new());
     for text in texts {
         let malformed = || {
             Failure::new(format_args!("`{}` is not NAME=TYPE", shown(text)))
@@ -40,6 +58,10 @@ pub(super) fn apply(model: &mut Model, texts: &[String]) -> Result<Vec<String>, 
         let Some(elem) = elem else {
             return Err(super::unknown_type(text, ty).unwrap_or_else(malformed));
         };
+        if !names.insert(name) {
+            return Err(Failure::new(format_args!("`{}` is given two types", shown(name)))
+                .help("give each input and output one `--type`"));
+        }
         let casts = retype(model, name, elem)?;
         let how = if casts > 0 { ", with a cast" } else { "" };
         changed.push(format!("the type of `{}` to {elem}{how}", shown(name)));

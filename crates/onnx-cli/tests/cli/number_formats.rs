@@ -302,6 +302,40 @@ fn calibrations_that_are_impossible_name_the_way_out() {
 }
 
 #[test]
+fn weights_that_are_missing_are_named_by_every_command() {
+    let folder = Folder::with("in.onnxtxt", WEIGHTS);
+    onnx(&folder, "convert in.onnxtxt --weights external --threshold 0 -o m.onnx").exits(0);
+    std::fs::remove_file(folder.path().join("m.onnx.data")).unwrap();
+    for arguments in [
+        "quantize m.onnx --to int8 --weights-only",
+        "quantize m.onnx --to int8 --weights-only --budget snr=20",
+        "quantize m.onnx --to int4 --weights-only --form operator --target onnxruntime",
+        "quantize m.onnx --to int8 --dynamic",
+        "quantize m.onnx --to int8 --seed 0",
+        "convert m.onnx --float16",
+        "convert m.onnx --bfloat16 --without-run",
+    ] {
+        onnx(&folder, &format!("{arguments} -o out.onnx"))
+            .exits(2)
+            .says("m.onnx.data")
+            .says("--data-dir DIR");
+        assert!(!folder.path().join("out.onnx").exists(), "{arguments}");
+    }
+}
+
+#[test]
+fn what_has_no_effect_is_said() {
+    let folder = Folder::with("in.onnxtxt", WEIGHTS);
+    onnx(&folder, "quantize in.onnxtxt --to int8 --weights-only --except MatMul() -o out.onnxtxt")
+        .exits(0)
+        .says("no weight is quantized");
+    folder.put("r.json", "{\"schema\": \"onnx-ranges/1\", \"ranges\": {\"x\": [0, 1], \"x\": [0, 2]}}");
+    onnx(&folder, "quantize in.onnxtxt --to uint8 --ranges r.json")
+        .exits(2)
+        .says("`x` has more than one range");
+}
+
+#[test]
 fn options_without_an_effect_are_refused() {
     let folder = Folder::with("in.onnxtxt", NETWORK);
     for (arguments, option, help) in [

@@ -194,6 +194,11 @@ impl Histogram {
                 *sum += count as f64;
             }
         }
+        // Zero is exact in every range, and most numbers behind a `Relu` are zero: as one level with its neighbors, they would count as an
+        // error of wide ranges.
+        if let [zero, next, ..] = counts.as_mut_slice() {
+            *zero = *next;
+        }
         let levels = f64::from(format.high - format.low) + 1.0;
         let levels = (if least < 0.0 { levels / 2.0 } else { levels }) as usize;
         let (mut best, mut limit) = (f64::INFINITY, magnitude);
@@ -261,6 +266,16 @@ mod tests {
         assert_eq!((other.ends(), other.has_other), (None, true));
         other.add(&[f32::NEG_INFINITY, 2.0, f32::MAX, f32::MIN], true);
         assert_eq!(other.ends(), Some((f32::MIN, f32::MAX)));
+    }
+
+    #[test]
+    fn zeros_do_not_narrow_a_range() {
+        let mut numbers = vec![0.0; 18_000];
+        numbers.extend((0..2000_u16).map(|number| f32::from(number) / 1000.0));
+        let mut histogram = Histogram::default();
+        histogram.add(&numbers, true);
+        let uint8 = Format::of(ElemType::Uint8).unwrap();
+        assert_eq!(histogram.range(Method::Entropy, &uint8, false), Some((0.0, 1.999)));
     }
 
     #[test]
