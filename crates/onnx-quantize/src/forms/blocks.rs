@@ -174,26 +174,31 @@ fn pack(
     let bits = format.elem.bits().unwrap_or(8) as usize;
     let blocks = height.div_ceil(block);
     let mut codes = vec![0_u8; width * blocks * block * bits / 8];
-    let mut scales = Vec::with_capacity(width * blocks);
+    let mut scales = vec![0.0_f32; width * blocks];
     let zero_bytes = (blocks * bits).div_ceil(8);
     let mut zeros = vec![0_u8; width * zero_bytes];
     let mut sums = Noise::default();
-    for column in 0..width {
-        for index in 0..blocks {
-            let from = index * block;
-            let of_block =
-                || (from..height.min(from + block)).filter_map(|row| numbers.get(row * width + column));
-            let ends = of_block().fold((f32::INFINITY, f32::NEG_INFINITY), |ends, &number| {
-                (ends.0.min(number), ends.1.max(number))
-            });
-            let (scale, zero) = format.parameters(ends, symmetric);
-            scales.push(scale);
+    // Rows in their order: a walk down the columns would wait for memory at each element.
+    for (index, rows) in numbers.chunks(width * block).enumerate() {
+        let mut ends = vec![(f32::INFINITY, f32::NEG_INFINITY); width];
+        for row in rows.chunks(width) {
+            for (ends, &number) in ends.iter_mut().zip(row) {
+                *ends = (ends.0.min(number), ends.1.max(number));
+            }
+        }
+        let parameters: Vec<(f32, f32)> =
+            ends.iter().map(|&ends| format.parameters(ends, symmetric)).collect();
+        for (column, &(scale, zero)) in parameters.iter().enumerate() {
+            if let Some(place) = scales.get_mut(column * blocks + index) {
+                *place = scale;
+            }
             put(&mut zeros, column * zero_bytes * 8 + index * bits, zero as u8);
-            let start = (column * blocks + index) * block * bits;
-            for (place, &number) in of_block().enumerate() {
+        }
+        for (place, row) in rows.chunks(width).enumerate() {
+            for (column, (&number, &(scale, zero))) in row.iter().zip(&parameters).enumerate() {
                 let code = format.quantize(number, scale, zero);
                 sums.add(f64::from(number), f64::from((code - zero) * scale));
-                put(&mut codes, start + place * bits, code as u8);
+                put(&mut codes, ((column * blocks + index) * block + place) * bits, code as u8);
             }
         }
     }

@@ -148,11 +148,24 @@ pub(crate) fn round(tensor: &Tensor, half: Half, data: &dyn DataSource) -> Resul
         (Half::Float16, Some(number)) => Tensor::splat(dims, f16::from_f32(bounded(number)))?,
         (Half::Bfloat16, Some(number)) => Tensor::splat(dims, bf16::from_f32(bounded(number)))?,
         (Half::Float16, None) => {
-            let elements: Vec<f16> = view.iter().map(|number| f16::from_f32(bounded(number))).collect();
+            let elements: Vec<f16> = view
+                .iter()
+                .map(|number| match f16::from_f32(number) {
+                    // Nearly all numbers of a weight.
+                    rounded if !is_single && rounded.is_finite() => rounded,
+                    _ => f16::from_f32(bounded(number)),
+                })
+                .collect();
             Tensor::from_slice(dims, &elements)?
         }
         (Half::Bfloat16, None) => {
-            let elements: Vec<bf16> = view.iter().map(|number| bf16::from_f32(bounded(number))).collect();
+            let elements: Vec<bf16> = view
+                .iter()
+                .map(|number| match bf16::from_f32(number) {
+                    rounded if !is_single && rounded.is_finite() => rounded,
+                    _ => bf16::from_f32(bounded(number)),
+                })
+                .collect();
             Tensor::from_slice(dims, &elements)?
         }
     };
