@@ -180,14 +180,8 @@ fn pack(
     let mut sums = Noise::default();
     // Rows in their order: a walk down the columns would wait for memory at each element.
     for (index, rows) in numbers.chunks(width * block).enumerate() {
-        let mut ends = vec![(f32::INFINITY, f32::NEG_INFINITY); width];
-        for row in rows.chunks(width) {
-            for (ends, &number) in ends.iter_mut().zip(row) {
-                *ends = (ends.0.min(number), ends.1.max(number));
-            }
-        }
-        let parameters: Vec<(f32, f32)> =
-            ends.iter().map(|&ends| format.parameters(ends, symmetric)).collect();
+        let ends = ends(rows, width).into_iter();
+        let parameters: Vec<(f32, f32)> = ends.map(|ends| format.parameters(ends, symmetric)).collect();
         for (column, &(scale, zero)) in parameters.iter().enumerate() {
             if let Some(place) = scales.get_mut(column * blocks + index) {
                 *place = scale;
@@ -218,6 +212,17 @@ fn pack(
         zeros,
         sums,
     }))
+}
+
+/// The least and the greatest number of each column.
+fn ends(rows: &[f32], width: usize) -> Vec<(f32, f32)> {
+    let mut ends = vec![(f32::INFINITY, f32::NEG_INFINITY); width];
+    for row in rows.chunks(width) {
+        for (ends, &number) in ends.iter_mut().zip(row) {
+            *ends = (ends.0.min(number), ends.1.max(number));
+        }
+    }
+    ends
 }
 
 /// Sets a code at a bit, which is 0 before.

@@ -68,13 +68,14 @@ g (float[N,32] x) => (float[N,32] y) <float[32,32] w = {{{}}}> {{ y = MatMul (x,
     ))
 }
 
+type Edit<'a> = &'a dyn Fn(&mut Model, &Holder);
+
 #[test]
 fn large_results_of_every_edit_are_held() {
     let source = source();
     let table = Quantization::named("onnxruntime").unwrap();
     let settings = MeasureOptions::default();
     let samples = GeneratedSamples::new(&source, 1, &settings);
-    type Edit<'a> = &'a dyn Fn(&mut Model, &Holder);
     let weights = |granularity, to| {
         move |model: &mut Model, holder: &Holder| {
             let options = WeightOptions::default().with_granularity(granularity).with_data(holder);
