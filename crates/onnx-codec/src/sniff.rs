@@ -74,8 +74,10 @@ impl Content {
     }
 }
 
-/// The bytes that are examined.
+/// The bytes that are examined of a text.
 const WINDOW: usize = 4096;
+/// The most fields of a message that are examined: a file has as many as it has pairs of bytes.
+const MOST_FIELDS: usize = 1 << 20;
 
 /// Signatures at an offset.
 const SIGNATURES: &[(usize, &[u8], Content)] = &[
@@ -108,7 +110,7 @@ const SIGNATURES: &[(usize, &[u8], Content)] = &[
     ),
 ];
 
-/// Recognizes what a file contains, from its first 4 KiB and its length.
+/// Recognizes what a file contains, from its length and its first 4 KiB, or from the numbers of the first million fields of a message.
 ///
 /// ```
 /// use onnx_codec::{Content, sniff};
@@ -198,7 +200,7 @@ fn message(bytes: &[u8]) -> Content {
     const LEN: u8 = 2;
     let mut rest = bytes;
     let mut seen = [None; 32];
-    while let Some((number, wire)) = field(&mut rest) {
+    for (number, wire) in std::iter::from_fn(|| field(&mut rest)).take(MOST_FIELDS) {
         let Some(slot) = seen.get_mut(number as usize) else { return Content::Unknown };
         slot.get_or_insert(wire);
     }
@@ -221,9 +223,9 @@ fn message(bytes: &[u8]) -> Content {
     }
 }
 
-/// Consumes a field of a message and returns its number and wire type; `None` at the end and where the bytes are malformed.
+/// Consumes a field of a message and returns its number and wire type; `None` at the end and where the bytes are malformed, as zeros are.
 fn field(rest: &mut &[u8]) -> Option<(u32, u8)> {
-    let tag = varint(rest)?;
+    let tag = varint(rest).filter(|tag| tag >> 3 > 0)?;
     let wire = u8::try_from(tag & 7).ok()?;
     let skip = match wire {
         0 => {
@@ -293,9 +295,19 @@ mod tests {
         ] {
             assert_eq!(sniff(bytes).description().as_deref(), Some(wanted), "{bytes:?}");
         }
-        for bytes in [&b"\0"[..], &[0xff; 40], b"\x0f", b"\xfa\xff\xff\xff\x0f\0"] {
+        for bytes in [&b"\0"[..], &[0; 9000], &[0xff; 40], b"\x0f", b"\xfa\xff\xff\xff\x0f\0"] {
             assert_eq!(sniff(bytes), Content::Unknown, "{bytes:?}");
         }
+    }
+
+    /// A sparse file of any size is all fields.
+    #[test]
+    fn the_fields_that_are_examined_are_bounded() {
+        let mut fields = b"\x08\x01".repeat(MOST_FIELDS - 1);
+        fields.extend(b"\x10\x01");
+        assert_eq!(sniff(&fields), Content::Part("TensorProto", "tensor"));
+        fields.splice(..0, *b"\x08\x01");
+        assert_eq!(sniff(&fields), Content::Protobuf);
     }
 
     #[test]
