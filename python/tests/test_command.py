@@ -55,3 +55,10 @@ def test_rows_of_the_command_are_those_of_scan(model, tmp_path):
         # The words of an error, and what was read of a broken file, differ.
         for name in {*ox.SCAN_SCHEMA} - {"seconds", "error", "bytes_read"}:
             assert row[name] == expected[name], (name, row, expected)
+
+
+def test_the_command_of_the_package_writes_no_parquet(model, tmp_path):
+    """The feature that writes it is not one of the wheel; `docs/fleets.md` says how rows are converted."""
+    done = run("scan", model, "-o", tmp_path / "rows.parquet")
+    assert done.returncode == 2 and "the cargo feature `parquet`" in done.stderr, done
+    assert not (tmp_path / "rows.parquet").exists()

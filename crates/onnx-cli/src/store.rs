@@ -55,11 +55,16 @@ pub(crate) fn options(args: OutputArgs, inputs: InputFiles) -> WriteOptions {
 
 /// Refuses to write binary to a terminal. `help` says how the command writes something else.
 pub(crate) fn refuse_terminal(path: &Path, format: Format, help: &str) -> Result<(), Failure> {
-    let is_terminal = || match is_stdin(path) {
+    if format == Format::Onnx { refuse_binary_on_terminal(path, help) } else { Ok(()) }
+}
+
+/// Refuses to write binary of another format to a terminal.
+pub(crate) fn refuse_binary_on_terminal(path: &Path, help: &str) -> Result<(), Failure> {
+    let is_terminal = match is_stdin(path) {
         true => io::stdout().is_terminal(),
         false => file::is_terminal(path),
     };
-    if format == Format::Onnx && is_terminal() {
+    if is_terminal {
         return Err(Failure::new("this would write binary to the terminal").help(help));
     }
     Ok(())

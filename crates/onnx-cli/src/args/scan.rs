@@ -1,7 +1,8 @@
 //! Arguments of `onnx scan`.
 
+use std::ffi::OsStr;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum, ValueHint};
@@ -15,7 +16,7 @@ reads it. The exit status is 0 whatever the files are; 2: a directory or the out
 Examples:
   onnx scan models/ -o rows.jsonl
   onnx scan models/ -o rows.jsonl --resume        continue where the last run ended
-  onnx scan models/ --to csv -o rows.csv
+  onnx scan models/ -o rows.csv                   a table; .parquet: columns with types
   onnx scan models/ | jq -r 'select(.ok | not) | [.path, .stage, .error] | @tsv'
   onnx scan models/ --no-checks --file-timeout 10s --limit nodes=1M";
 
@@ -26,9 +27,10 @@ pub(crate) struct ScanArgs {
     /// Files, or directories to search for *.onnx files that are not hidden.
     #[arg(required_unless_present = "worker", value_name = "FILE", value_hint = ValueHint::AnyPath)]
     pub(crate) files: Vec<PathBuf>,
-    /// The format of the rows; their columns are those of `scan` of the Python package.
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = ScanForm::Jsonl)]
-    pub(crate) to: ScanForm,
+    /// The format of the rows, whose columns are those of `scan` of the Python package; without this, that of the extension of
+    /// the output, or jsonl.
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) to: Option<ScanForm>,
     /// Where to write the rows, in the order of the files, each as soon as it is known; without this, standard output.
     #[arg(short, long = "output", value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub(crate) output_file: Option<PathBuf>,
@@ -54,6 +56,19 @@ pub(crate) struct ScanArgs {
     pub(crate) worker: bool,
 }
 
+impl ScanArgs {
+    /// The format of the rows.
+    pub(crate) fn form(&self) -> ScanForm {
+        let extension = self.output_file.as_deref().and_then(Path::extension).and_then(OsStr::to_str);
+        let named = || {
+            ScanForm::value_variants()
+                .iter()
+                .find(|form| extension.is_some_and(|extension| extension.eq_ignore_ascii_case(form.name())))
+        };
+        self.to.or_else(|| named().copied()).unwrap_or(ScanForm::Jsonl)
+    }
+}
+
 /// How rows are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ScanForm {
@@ -61,6 +76,8 @@ pub(crate) enum ScanForm {
     Jsonl,
     /// A table with commas, with a line of headings.
     Csv,
+    /// A file of Apache Parquet, which is complete or not there; only if the command was built with the cargo feature `parquet`.
+    Parquet,
 }
 
 impl ScanForm {
@@ -69,6 +86,7 @@ impl ScanForm {
         match self {
             Self::Jsonl => "jsonl",
             Self::Csv => "csv",
+            Self::Parquet => "parquet",
         }
     }
 }

@@ -1,6 +1,11 @@
 //! `onnx scan`: a row of facts for each of many files, whatever they are.
 
 mod facts;
+#[cfg(feature = "parquet")]
+mod parquet;
+#[cfg(not(feature = "parquet"))]
+#[path = "no_parquet.rs"]
+mod parquet;
 mod row;
 mod table;
 mod worker;
@@ -12,7 +17,7 @@ use serde_json::Value;
 
 use crate::args::ScanArgs;
 use crate::exit::{Failure, Outcome};
-use crate::input::{expand, is_stdin};
+use crate::input::{display_name, expand, is_stdin};
 use crate::jobs;
 use crate::output::Out;
 use crate::progress::Progress;
@@ -31,11 +36,26 @@ pub(crate) fn run(args: &ScanArgs, out: &mut Out) -> Result<Outcome, Failure> {
         return Err(Failure::new("a row is about a file, and standard input is none")
             .help("write the model to a file first"));
     }
-    let mut table = Table::open(args)?;
+    let (outcome, summary) = table::written(args, |table| {
+        let found = rows(args, &work, table, out)?;
+        table.finish(out)?;
+        Ok(found)
+    })?;
+    out.summary(&summary);
+    Ok(outcome)
+}
+
+/// Adds a row for each file. Returns the outcome, and what the rows tell.
+fn rows(
+    args: &ScanArgs,
+    work: &Work,
+    table: &mut Table<'_>,
+    out: &mut Out,
+) -> Result<(Outcome, String), Failure> {
     let (mut files, mut outcome, mut present) = (Vec::new(), Outcome::Fine, 0_u64);
     for file in expand(&args.files, &["onnx"]) {
         match file {
-            Ok(path) if table.has(&name(&path)) => present += 1,
+            Ok(path) if table.take(&name(&path)) => present += 1,
             Ok(path) => files.push(Ok(path)),
             // A directory has no row.
             Err(failure) => {
@@ -46,24 +66,26 @@ pub(crate) fn run(args: &ScanArgs, out: &mut Out) -> Result<Outcome, Failure> {
     }
     let mut counts = Counts::default();
     let progress = Progress::start("scanning", files.len());
-    let workers = Workers::new(&work, arguments(args));
+    let workers = Workers::new(work, arguments(args));
     jobs::in_order(
         files,
         args.jobs,
-        |path: &Path| workers.row(path, &name(path)),
-        |file, row| {
-            progress.begin(&file);
+        |path: &Path| {
+            progress.begin(&display_name(path));
+            let row = workers.row(path, &name(path));
+            progress.end();
+            row
+        },
+        |_, row| {
             let row = row?;
             counts.add(&row);
             progress.aside(|| table.add(&row, out))?;
-            progress.end();
             if out.is_closed() { Err(closed()) } else { Ok(()) }
         },
     )
     .or_else(|failure| if out.is_closed() { Ok(()) } else { Err(failure) })?;
     drop(progress);
-    out.summary(&counts.text(present));
-    Ok(outcome)
+    Ok((outcome, counts.text(present)))
 }
 
 /// Ends the work when nothing reads the rows; it is not reported.

@@ -7,28 +7,37 @@ use crate::exit::Failure;
 use crate::json::JsonText;
 use crate::table::csv_field;
 
-/// The columns in their order.
-pub(super) const COLUMNS: [&str; 20] = [
-    "path",
-    "ok",
-    "stage",
-    "error_code",
-    "error",
-    "bytes",
-    "bytes_read",
-    "ir_version",
-    "opsets",
-    "producer",
-    "nodes",
-    "functions",
-    "parameters",
-    "weight_bytes",
-    "external_files",
-    "errors",
-    "warnings",
-    "unknown_shapes",
-    "seconds",
-    "version",
+/// The type of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Text,
+    Flag,
+    Integer,
+    Number,
+}
+
+/// The columns in their order, with their types.
+pub(super) const COLUMNS: [(&str, Kind); 20] = [
+    ("path", Kind::Text),
+    ("ok", Kind::Flag),
+    ("stage", Kind::Text),
+    ("error_code", Kind::Text),
+    ("error", Kind::Text),
+    ("bytes", Kind::Integer),
+    ("bytes_read", Kind::Integer),
+    ("ir_version", Kind::Integer),
+    ("opsets", Kind::Text),
+    ("producer", Kind::Text),
+    ("nodes", Kind::Integer),
+    ("functions", Kind::Integer),
+    ("parameters", Kind::Integer),
+    ("weight_bytes", Kind::Integer),
+    ("external_files", Kind::Integer),
+    ("errors", Kind::Integer),
+    ("warnings", Kind::Integer),
+    ("unknown_shapes", Kind::Integer),
+    ("seconds", Kind::Number),
+    ("version", Kind::Text),
 ];
 
 /// Facts about a file. What is not known is absent.
@@ -98,13 +107,13 @@ fn cut(text: &str) -> String {
 
 /// The headings of a table.
 pub(super) fn csv_head() -> String {
-    COLUMNS.join(",")
+    COLUMNS.map(|(name, _)| name).join(",")
 }
 
 /// A row of JSON as a line of a table. Control characters are escaped, so that each row is one line.
 pub(super) fn csv(json: &str) -> Result<String, Failure> {
     let row: Value = serde_json::from_str(json).map_err(Failure::defect)?;
-    let cell = |name: &&str| match row.get(name) {
+    let cell = |(name, _): &(&str, Kind)| match row.get(name) {
         None | Some(Value::Null) => String::new(),
         Some(Value::String(text)) => csv_field(text),
         Some(value) => value.to_string(),
@@ -121,11 +130,19 @@ mod tests {
     #[test]
     fn the_columns_are_those_of_python() {
         let schema = PYTHON.split("SCAN_SCHEMA: ").nth(1).unwrap().split("\n}").next().unwrap();
-        let columns: Vec<&str> = schema.lines().filter_map(|line| line.trim().split('"').nth(1)).collect();
-        assert_eq!(columns, COLUMNS);
+        let of_arrow = |kind| match kind {
+            Kind::Text => "string",
+            Kind::Flag => "bool",
+            Kind::Integer => "int64",
+            Kind::Number => "float64",
+        };
+        let line = |line: &str| line.trim().strip_suffix(',').map(str::to_owned);
+        let columns: Vec<String> = schema.lines().filter_map(line).collect();
+        assert_eq!(columns, COLUMNS.map(|(name, kind)| format!("\"{name}\": \"{}\"", of_arrow(kind))));
         let json = Row::new("a".to_owned()).json().unwrap();
-        let keys: Vec<&str> = json.split('"').filter(|word| COLUMNS.contains(word)).collect();
-        assert_eq!(keys, COLUMNS);
+        let names = COLUMNS.map(|(name, _)| name);
+        let keys: Vec<&str> = json.split('"').filter(|word| names.contains(word)).collect();
+        assert_eq!(keys, names);
     }
 
     #[test]

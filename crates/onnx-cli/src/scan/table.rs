@@ -1,54 +1,136 @@
-//! Where rows go: standard output, or a file that a later run continues.
+//! Where rows go: standard output, a file that a later run continues, or a file that is there when it is complete.
 
-use std::collections::HashSet;
-use std::fs::{File, OpenOptions};
-use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
+use std::collections::HashMap;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom, Write};
 use std::path::Path;
 
+use onnx_codec::WriteOptions;
+use onnx_codec::file::{FileKind, write_file};
 use serde_json::Value;
 
+use super::parquet::Columns;
 use super::row;
 use crate::args::{ScanArgs, ScanForm};
 use crate::exit::Failure;
-use crate::input::{is_stdin, is_stream};
+use crate::input::{display_name, is_stdin, is_stream};
 use crate::output::Out;
 use crate::table::csv_text;
+use crate::{interrupt, store};
 
 /// The rows that are written.
-pub(super) struct Table {
+pub(super) struct Table<'a> {
     form: ScanForm,
-    /// The file; `None` for standard output.
-    file: Option<(File, String)>,
-    /// The names of the files that have rows.
-    present: HashSet<String>,
+    to: Destination<'a>,
+    /// The names of the files that have rows, with the number of rows: different files can have the same name in a row.
+    present: HashMap<String, u64>,
     has_head: bool,
+    /// Set if the form is [`ScanForm::Parquet`].
+    columns: Option<Columns>,
 }
 
-impl Table {
-    /// Opens the file, and reads the rows that it has.
-    pub(super) fn open(args: &ScanArgs) -> Result<Self, Failure> {
-        let mut table = Self { form: args.to, file: None, present: HashSet::new(), has_head: false };
+/// Where the bytes go, with the name for messages.
+enum Destination<'a> {
+    Standard,
+    File(File, String),
+    /// A file that gets its name when it is complete.
+    Staged(&'a mut dyn Write, String),
+}
+
+/// Opens the output of a scan, and has `fill` write the rows and finish the table.
+pub(super) fn written<T>(
+    args: &ScanArgs,
+    fill: impl FnOnce(&mut Table<'_>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let mut table = Table::new(args.form());
+    if table.form == ScanForm::Parquet {
+        let columns = Columns::new()?;
+        check_columns(args)?;
+        if let Some(path) = args.output_file.as_deref().filter(|path| !is_stream(path)) {
+            return staged(args, path, columns, fill);
+        }
+        table.columns = Some(columns);
+    }
+    table.open(args)?;
+    fill(&mut table)
+}
+
+/// Refuses what a file of Parquet cannot be.
+fn check_columns(args: &ScanArgs) -> Result<(), Failure> {
+    if args.resume {
+        let failure =
+            Failure::new("a file of Parquet cannot be continued: a run that ended early leaves none");
+        return Err(failure
+            .help("write `--to jsonl`, which `--resume` continues; DuckDB, Polars and pandas convert it"));
+    }
+    let path = args.output_file.as_deref().unwrap_or(Path::new("-"));
+    store::refuse_binary_on_terminal(path, "name a file: `-o FILE`, or write `--to jsonl`")
+}
+
+/// Writes a file that has its name when it is complete.
+fn staged<T>(
+    args: &ScanArgs,
+    path: &Path,
+    columns: Columns,
+    fill: impl FnOnce(&mut Table<'_>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let name = display_name(path);
+    let check = || match !args.force && path.exists() {
+        true => {
+            Err(Failure::not_writable(format_args!("{name}: the file exists")).help("`--force` replaces it"))
+        }
+        false => Ok(()),
+    };
+    check()?;
+    let options = WriteOptions::default().with_temporaries(interrupt::temporaries());
+    let mut result = None;
+    let written = write_file(path, FileKind::Rows, &options, |file| {
+        let to = Destination::Staged(file, name.clone());
+        let mut table = Table { to, columns: Some(columns), ..Table::new(ScanForm::Parquet) };
+        // Another scan may have written the file meanwhile.
+        let filled = fill(&mut table).and_then(|filled| check().map(|()| filled));
+        let is_filled = filled.is_ok();
+        result = Some(filled);
+        if is_filled { Ok(()) } else { Err(ErrorKind::Other.into()) }
+    });
+    let other_help = "name another file: `-o FILE`";
+    match (result, written) {
+        (Some(Err(failure)), _) => Err(failure),
+        (_, Err(error)) if error.refusal().is_some() => Err(Failure::from(error).help(other_help)),
+        (_, Err(error)) => Err(error.into()),
+        (filled, Ok(())) => filled.unwrap_or_else(|| Err(Failure::defect("no row was written"))),
+    }
+}
+
+impl Table<'_> {
+    fn new(form: ScanForm) -> Self {
+        Self { form, to: Destination::Standard, present: HashMap::new(), has_head: false, columns: None }
+    }
+
+    /// Opens a file, and reads the rows that it has.
+    fn open(&mut self, args: &ScanArgs) -> Result<(), Failure> {
         let Some(path) = args.output_file.as_deref().filter(|path| !is_stdin(path)) else {
             if args.resume {
                 return Err(
                     Failure::new("standard output has no rows to continue").help("name a file: `-o FILE`")
                 );
             }
-            return Ok(table);
+            return Ok(());
         };
-        let name = path.display().to_string();
+        let name = display_name(path);
         let failed =
-            |error: std::io::Error| Failure::not_writable(format_args!("{name}: cannot be written: {error}"));
+            |error: io::Error| Failure::not_writable(format_args!("{name}: cannot be written: {error}"));
         let is_stream = is_stream(path);
         if args.force && !is_stream {
-            check_replaced(path)?;
+            check_replaced(path, &name)?;
         }
         let mut options = OpenOptions::new();
         options.write(true);
         match () {
             () if is_stream => &mut options,
             () if args.resume => options.read(true).create(true),
-            () if args.force => options.create(true).truncate(true),
+            // It may be a file that another scan writes, and is not changed yet.
+            () if args.force => options.create(true).truncate(false),
             () => options.create_new(true),
         };
         let mut file = options.open(path).map_err(|error| match error.kind() {
@@ -56,11 +138,16 @@ impl Table {
                 .help("`--resume` continues it, `--force` replaces it"),
             _ => failed(error),
         })?;
-        if args.resume {
-            table.resume(&mut file, path).map_err(|failure| failure.about(&name))?;
+        if !is_stream {
+            lock(&file, &name)?;
         }
-        table.file = Some((file, name));
-        Ok(table)
+        if args.resume {
+            self.resume(&mut file, path).map_err(|failure| failure.about(&name))?;
+        } else if args.force && !is_stream {
+            file.set_len(0).map_err(failed)?;
+        }
+        self.to = Destination::File(file, name);
+        Ok(())
     }
 
     /// Reads the rows of a file, and cuts off a last one that is incomplete.
@@ -68,7 +155,7 @@ impl Table {
         if is_stream(path) {
             return Err(Failure::new("only a regular file can be continued").help("name a file: `-o FILE`"));
         }
-        let broken = |error: std::io::Error| Failure::not_readable(format_args!("cannot be read: {error}"));
+        let broken = |error: io::Error| Failure::not_readable(format_args!("cannot be read: {error}"));
         let mut text = Vec::new();
         file.read_to_end(&mut text).map_err(broken)?;
         let end = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
@@ -84,7 +171,10 @@ impl Table {
         if end == 0 && !begins(self.form, &text) {
             return Err(other(1));
         }
-        let complete = std::str::from_utf8(complete).map_err(|_| other(1))?;
+        let complete = std::str::from_utf8(complete).map_err(|error| {
+            let before = complete.get(..error.valid_up_to()).unwrap_or_default();
+            other(before.iter().filter(|&&byte| byte == b'\n').count() + 1)
+        })?;
         for (index, line) in complete.lines().enumerate() {
             match self.form {
                 ScanForm::Csv if index == 0 => {
@@ -93,64 +183,119 @@ impl Table {
                     }
                     self.has_head = true;
                 }
-                form => _ = self.present.insert(path_of(form, line).ok_or_else(|| other(index + 1))?),
+                form => {
+                    let name = path_of(form, line).ok_or_else(|| other(index + 1))?;
+                    *self.present.entry(name).or_default() += 1;
+                }
             }
         }
         file.set_len(end as u64).and_then(|()| file.seek(SeekFrom::End(0))).map_err(broken)?;
         Ok(())
     }
 
-    /// Whether a file has a row.
-    pub(super) fn has(&self, name: &str) -> bool {
-        self.present.contains(name) || (self.form == ScanForm::Csv && self.present.contains(&csv_text(name)))
+    /// Whether a file has a row, which is not one of another file then.
+    pub(super) fn take(&mut self, name: &str) -> bool {
+        let count = match self.form {
+            ScanForm::Csv => self.present.get_mut(&csv_text(name)),
+            _ => self.present.get_mut(name),
+        };
+        let count = count.filter(|count| **count > 0);
+        count.map(|count| *count -= 1).is_some()
     }
 
     /// Writes a row, which is a line of JSON.
     pub(super) fn add(&mut self, json: &str, out: &mut Out) -> Result<(), Failure> {
         let mut text = String::new();
-        match self.form {
-            ScanForm::Jsonl => text.extend([json, "\n"]),
-            ScanForm::Csv => {
+        match (self.form, &mut self.columns) {
+            (_, Some(columns)) => {
+                let bytes = columns.add(json)?;
+                return self.write(&bytes, out);
+            }
+            (ScanForm::Csv, None) => {
                 if !std::mem::replace(&mut self.has_head, true) {
                     text.extend([row::csv_head().as_str(), "\r\n"]);
                 }
                 text.extend([row::csv(json)?.as_str(), "\r\n"]);
             }
+            (_, None) => text.extend([json, "\n"]),
         }
-        match &mut self.file {
-            None => out.bytes([text.as_bytes()]),
-            Some((file, name)) => file
-                .write_all(text.as_bytes())
-                .map_err(|error| Failure::not_writable(format_args!("{name}: cannot be written: {error}"))),
+        self.write(text.as_bytes(), out)
+    }
+
+    /// Writes what follows the last row.
+    pub(super) fn finish(&mut self, out: &mut Out) -> Result<(), Failure> {
+        match &mut self.columns {
+            None => Ok(()),
+            Some(columns) => {
+                let bytes = columns.finish()?;
+                self.write(&bytes, out)
+            }
         }
+    }
+
+    fn write(&mut self, bytes: &[u8], out: &mut Out) -> Result<(), Failure> {
+        let (written, name) = match &mut self.to {
+            Destination::Standard => return out.bytes([bytes]),
+            Destination::File(file, name) => (file.write_all(bytes), name),
+            Destination::Staged(file, name) => (file.write_all(bytes), name),
+        };
+        written.map_err(|error| Failure::not_writable(format_args!("{name}: cannot be written: {error}")))
     }
 }
 
-/// Whether text is the beginning of rows.
-fn begins(form: ScanForm, text: &[u8]) -> bool {
-    let start = match form {
-        ScanForm::Csv => row::csv_head(),
-        ScanForm::Jsonl => "{\"path\":\"".to_owned(),
-    };
-    text.starts_with(start.as_bytes()) || start.as_bytes().starts_with(text)
+/// Keeps other scans from writing the file, where the system can do that.
+fn lock(file: &File, name: &str) -> Result<(), Failure> {
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => {
+            Err(Failure::not_writable(format_args!("{name}: another process writes the file"))
+                .help("wait for its end, or name another file: `-o FILE`"))
+        }
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(()),
+    }
 }
 
+/// Whether text is the beginning of rows, or all of it.
+fn begins(form: ScanForm, text: &[u8]) -> bool {
+    let is = |start: &[u8], text: &[u8]| text.starts_with(start) || start.starts_with(text);
+    match form {
+        ScanForm::Csv => is(row::csv_head().as_bytes(), text),
+        ScanForm::Jsonl => {
+            let Some(path) = text.strip_prefix(ROW_START) else { return ROW_START.starts_with(text) };
+            let mut is_escaped = false;
+            let end = path.iter().position(|&byte| {
+                let is_end = byte == b'"' && !is_escaped;
+                is_escaped = byte == b'\\' && !is_escaped;
+                is_end
+            });
+            // Other programs have objects with a path, too.
+            end.and_then(|end| path.get(end..)).is_none_or(|rest| is(AFTER_PATH, rest))
+        }
+        // It is never continued, and `write_file` recognizes it.
+        ScanForm::Parquet => false,
+    }
+}
+
+/// How a row in JSON begins.
+const ROW_START: &[u8] = b"{\"path\":\"";
+/// What is between the path of a row and what may differ.
+const AFTER_PATH: &[u8] = b"\",\"ok\":";
+
 /// Refuses to replace a file that has no rows, such as a model.
-fn check_replaced(path: &Path) -> Result<(), Failure> {
+fn check_replaced(path: &Path, name: &str) -> Result<(), Failure> {
     let Ok(file) = File::open(path) else { return Ok(()) };
     let mut start = Vec::new();
     let read = file.take(1 << 10).read_to_end(&mut start);
     if read.is_ok() && [ScanForm::Csv, ScanForm::Jsonl].iter().any(|&form| begins(form, &start)) {
         return Ok(());
     }
-    let message = format_args!("{}: the file has no rows, and is not replaced", path.display());
+    let message = format_args!("{name}: the file has no rows, and is not replaced");
     Err(Failure::not_writable(message).help("name another file: `-o FILE`"))
 }
 
 /// The path in a row.
 fn path_of(form: ScanForm, line: &str) -> Option<String> {
     match form {
-        ScanForm::Jsonl => {
+        ScanForm::Jsonl | ScanForm::Parquet => {
             let row: Value = serde_json::from_str(line).ok()?;
             row.get("stage")?;
             row.get("path")?.as_str().map(str::to_owned)
@@ -190,5 +335,19 @@ mod tests {
         assert_eq!(json("{\"path\":\"a\\n\",\"ok\":true,\"stage\":\"done\"}"), Some("a\n".to_owned()));
         assert_eq!(json("{\"path\":1,\"stage\":\"\"}"), None);
         assert_eq!(json("[]"), None);
+    }
+
+    #[test]
+    fn beginnings_of_rows_are_told_from_other_files() {
+        let row = row::Row::new("a\"\\\n".to_owned()).json().unwrap();
+        for end in 0..=row.len() {
+            assert!(begins(ScanForm::Jsonl, &row.as_bytes()[..end]), "{end}");
+        }
+        for other in ["{\"path\":\"a\",\"size\":1}", "{\"path\":\"a\"}", "{\"path\":1}", "{\"paths", "x"] {
+            assert!(!begins(ScanForm::Jsonl, other.as_bytes()), "{other}");
+        }
+        let head = row::csv_head();
+        assert!(begins(ScanForm::Csv, head.as_bytes()) && begins(ScanForm::Csv, &head.as_bytes()[..9]));
+        assert!(!begins(ScanForm::Csv, b"path,size\n"));
     }
 }

@@ -113,11 +113,17 @@ fn program() -> Option<Vec<OsString>> {
     let own = std::env::current_exe().ok()?;
     let name = own.file_stem()?.to_string_lossy().to_ascii_lowercase();
     if !name.starts_with("python") {
-        return (name == "onnx").then(|| vec![own.into_os_string()]);
+        return is_command(&name).then(|| vec![own.into_os_string()]);
     }
     let python = std::env::var_os(PYTHON).filter(|path| !path.is_empty())?;
     // Nothing of the current directory is imported.
     Some([python, "-P".into(), "-m".into(), "onnxkit".into()].to_vec())
+}
+
+/// Whether a program is the command, by its name: another one can have it as a library. A copy may be called `onnx-1.2`.
+fn is_command(name: &str) -> bool {
+    name.strip_prefix("onnx")
+        .is_some_and(|rest| rest.is_empty() || rest == "kit" || rest.starts_with(['-', '_', '.']))
 }
 
 /// The bytes of a path, which a process gets; `None` if no form of it reaches a process unchanged.
@@ -230,6 +236,21 @@ pub(super) fn serve(work: &Work) -> Result<(), Failure> {
         // The process that asks may be gone.
         if writeln!(rows, "{row}").and_then(|()| rows.flush()).is_err() {
             return Ok(());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_of_the_command_is_the_command() {
+        for name in ["onnx", "onnxkit", "onnx-1.2", "onnx_linux", "onnx.old"] {
+            assert!(is_command(name), "{name}");
+        }
+        for name in ["", "onnxruntime", "onnxsim", "my-onnx", "onn"] {
+            assert!(!is_command(name), "{name}");
         }
     }
 }

@@ -44,6 +44,8 @@ mod run_models;
 mod run_recorded;
 mod run_values;
 mod scan;
+#[cfg(feature = "parquet")]
+mod scan_parquet;
 mod simplify;
 mod simplify_keeps;
 mod smith;

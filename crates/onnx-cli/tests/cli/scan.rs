@@ -132,7 +132,8 @@ fn a_scan_that_was_killed_is_continued() {
         onnx(&folder, &format!("{scan} --resume")).exits(0);
         assert_eq!(paths(&String::from_utf8(folder.get(file)).unwrap()), paths(&whole));
         // A file that is none of ours is kept.
-        for other in ["name,size\na,1\n", "{\"a\": 1}\n", "notes", "\u{fe}\n"] {
+        for other in ["name,size\na,1\n", "{\"a\": 1}\n", "notes", "\u{fe}\n", "{\"path\":\"a\",\"size\":1}"]
+        {
             folder.put(file, other);
             onnx(&folder, &format!("{scan} --resume")).exits(2).says("is not a row of this command");
             assert_eq!(folder.get(file), other.as_bytes());
@@ -143,6 +144,82 @@ fn a_scan_that_was_killed_is_continued() {
         onnx(&folder, &format!("{scan} --force")).exits(0);
         assert_eq!(paths(&String::from_utf8(folder.get(file)).unwrap()), paths(&whole));
     }
+}
+
+/// Different files can have the same name in a row.
+#[test]
+fn a_row_is_that_of_one_file() {
+    let folder = folder();
+    let model = folder.get("models/good.onnx");
+    #[cfg(unix)]
+    for name in [&b"z\xff"[..], b"z\\xff", b"z\n", b"z\\n"] {
+        use std::os::unix::ffi::OsStrExt as _;
+        let name = std::ffi::OsStr::from_bytes(name);
+        std::fs::write(folder.path().join("models").join(name).with_extension("onnx"), &model).unwrap();
+    }
+    for (form, head) in [("jsonl", 0), ("csv", 1)] {
+        let scan = format!("scan models models/good.onnx models/good.onnx --jobs 1 -o rows.{form}");
+        onnx(&folder, &scan).exits(0);
+        let whole = String::from_utf8(folder.get(&format!("rows.{form}"))).unwrap();
+        let ends: Vec<usize> = whole.match_indices('\n').map(|(at, _)| at + 1).collect();
+        let paths = |text: &str| -> Vec<String> {
+            text.lines().map(|line| line.split(",").next().unwrap().to_owned()).collect()
+        };
+        for end in &ends[head..] {
+            folder.put(&format!("rows.{form}"), &whole[..*end]);
+            onnx(&folder, &format!("{scan} --resume")).exits(0);
+            let again = String::from_utf8(folder.get(&format!("rows.{form}"))).unwrap();
+            assert_eq!(paths(&again), paths(&whole));
+        }
+    }
+}
+
+/// The extension of the output is the form, unless another one is given.
+#[test]
+fn the_extension_is_the_form() {
+    let folder = folder();
+    let start = |args: &str, file: &str| {
+        onnx(&folder, &format!("scan models/good.onnx -o {file} {args}")).exits(0);
+        String::from_utf8(folder.get(file)).unwrap().chars().take(8).collect::<String>()
+    };
+    assert_eq!(start("", "rows.CSV"), "path,ok,");
+    assert_eq!(start("--to jsonl", "rows.csv"), "{\"path\":");
+    assert_eq!(start("--to csv", "rows.jsonl"), "path,ok,");
+    assert_eq!(start("", "rows.json"), "{\"path\":");
+}
+
+/// Two scans that write one file would overwrite rows of each other.
+#[test]
+fn a_file_has_one_writer() {
+    let folder = folder();
+    onnx(&folder, "scan models -o rows.jsonl").exits(0);
+    let rows = folder.get("rows.jsonl");
+    let other = std::fs::File::open(folder.path().join("rows.jsonl")).unwrap();
+    other.lock().unwrap();
+    for flag in ["--resume", "--force"] {
+        let scan = format!("scan models -o rows.jsonl {flag}");
+        onnx(&folder, &scan).exits(2).says("rows.jsonl: another process writes the file");
+    }
+    other.unlock().unwrap();
+    assert_eq!(folder.get("rows.jsonl"), rows);
+    onnx(&folder, "scan models -o rows.jsonl --force").exits(0);
+    // A device has any number of writers.
+    #[cfg(unix)]
+    onnx(&folder, "scan models -o /dev/null --force").exits(0);
+}
+
+#[cfg(not(feature = "parquet"))]
+#[test]
+fn a_build_without_parquet_says_so() {
+    let folder = folder();
+    let message = "this program was built without the cargo feature `parquet`";
+    for args in
+        ["--to parquet", "-o rows.parquet", "--to parquet -o rows --resume", "-o rows.parquet --force"]
+    {
+        onnx(&folder, &format!("scan models {args}")).exits(2).says(message).says("`--to jsonl`");
+    }
+    assert_eq!(folder.list(), ["faulty.onnxtxt", "good.onnxtxt", "models"]);
+    onnx(&folder, "scan models --to jsonl -o rows.parquet").exits(0);
 }
 
 #[test]
@@ -188,7 +265,7 @@ fn arguments_that_have_no_meaning_are_refused() {
     onnx(&folder, "scan -").exits(2).says("standard input");
     onnx(&folder, "scan models --resume").exits(2).says("--output");
     onnx(&folder, "scan models -o - --resume").exits(2).says("standard output");
-    onnx(&folder, "scan models --to parquet").exits(2).says("jsonl").says("csv");
+    onnx(&folder, "scan models --to arrow").exits(2).says("jsonl").says("csv").says("parquet");
     onnx(&folder, "scan models -o missing/rows.jsonl").exits(2).says("cannot be written");
     folder.put("none/notes.txt", "");
     let run = onnx(&folder, "scan none models/good.onnx").exits(2).says("there is no *.onnx file");
@@ -231,4 +308,23 @@ fn files_of_other_kinds_are_not_read() {
     assert!(made.success());
     let run = onnx(&folder, "scan pipe.onnx").exits(0);
     assert_eq!(brief(&rows(&run)), ["pipe.onnx false read NotAFileError"]);
+}
+
+/// The bar shows the files that are done and one that is read, on a terminal only.
+#[cfg(target_os = "linux")]
+#[test]
+fn long_scans_show_the_files_that_are_done() {
+    let folder = folder();
+    let mut text = GOOD.split('{').next().unwrap().replace("<float[2] w = ", "{ v0 = Neg (x) ");
+    for index in 0..800_000 {
+        text.push_str(&format!("v{} = Neg (v{index}) ", index + 1));
+    }
+    text.push_str("y = Neg (v800000) }");
+    folder.put("slow.onnxtxt", text);
+    let scan = "scan --jobs 1 --file-timeout 3s good.onnxtxt slow.onnxtxt -o rows.jsonl --force";
+    let shown = crate::run::on_terminal(&folder, scan, 100);
+    assert!(shown.contains("scanning 1/2 ["), "{shown}");
+    assert!(shown.contains("slow.onnxtxt"), "{shown}");
+    let run = onnx(&folder, scan).exits(0);
+    assert!(run.err.starts_with("2 rows: ") && run.err.lines().count() == 1, "{}", run.err);
 }

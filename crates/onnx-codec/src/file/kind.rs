@@ -29,10 +29,14 @@ pub enum FileKind {
     Safetensors,
     /// A picture of a model as SVG or HTML, with the mark of this project in its first bytes.
     Picture,
+    /// Rows about models in the format Parquet, with [the mark](Self::ROWS_MARK) of this project in the last bytes.
+    Rows,
 }
 
 /// The mark of pictures.
 const PICTURE_MARK: &[u8] = b"<!-- onnx draw -->";
+/// The first and the last bytes of a file in the format Parquet.
+const PARQUET_MAGIC: &[u8] = b"PAR1";
 
 /// The extensions of models in every form.
 const MODEL_EXTENSIONS: &[&str] =
@@ -79,6 +83,9 @@ const MODEL_FIELDS: [(u32, u32, &str); 12] = [
 ];
 
 impl FileKind {
+    /// The name of the program in files of the kind [`Rows`](Self::Rows), which is near their end.
+    pub const ROWS_MARK: &str = "onnx scan version ";
+
     /// The description of such a file, with its article.
     pub(crate) const fn name(self) -> &'static str {
         match self {
@@ -89,6 +96,7 @@ impl FileKind {
             Self::Array => "an array of NumPy",
             Self::Safetensors => "a `safetensors` file",
             Self::Picture => "a picture of `onnx draw`",
+            Self::Rows => "a file of `onnx scan` in the format Parquet",
         }
     }
 
@@ -102,6 +110,7 @@ impl FileKind {
             Self::Array => &["npy", "npz"],
             Self::Safetensors => &["safetensors"],
             Self::Picture => &["svg", "html", "htm"],
+            Self::Rows => &["parquet"],
         }
     }
 
@@ -148,6 +157,15 @@ impl FileKind {
             // The header, a JSON object, begins after its length, a number of eight bytes.
             Self::Safetensors => head.get(8) == Some(&b'{'),
             Self::Picture => head.windows(PICTURE_MARK.len()).any(|part| part == PICTURE_MARK),
+            Self::Rows => {
+                file.seek(SeekFrom::Start(entry.len.saturating_sub(HEAD)))?;
+                let mut tail = Vec::new();
+                file.take(HEAD).read_to_end(&mut tail)?;
+                let mark = Self::ROWS_MARK.as_bytes();
+                head.starts_with(PARQUET_MAGIC)
+                    && tail.ends_with(PARQUET_MAGIC)
+                    && tail.windows(mark.len()).any(|part| part == mark)
+            }
         })
     }
 }
