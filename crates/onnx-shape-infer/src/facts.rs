@@ -1,6 +1,7 @@
 //! What was concluded about dimensions on the way, and whether it is proved or assumed.
 
 mod merge;
+mod ranked;
 
 use std::collections::{HashMap, HashSet};
 
@@ -261,7 +262,7 @@ impl Facts {
 
     /// All conclusions, further ones with the same relation included.
     pub(crate) fn every(&self) -> impl Iterator<Item = &Fact> {
-        self.list.iter().chain(&self.repeated)
+        self.list.iter().chain(self.further())
     }
 
     /// The facts that do not follow from the meaning of operators, each relation once. The conditions under which the results
@@ -274,7 +275,7 @@ impl Facts {
     /// relation is two conditions.
     pub(crate) fn conditions(&self) -> impl Iterator<Item = &Fact> {
         let mut scopes: HashMap<(Relation, FactScope), (), RandomState> = HashMap::default();
-        let further = self.repeated.iter().filter(move |fact| {
+        let further = self.further().filter(move |fact| {
             let primary = self.primary(fact.relation);
             fact.is_conditional()
                 && !fact.is_inherited
@@ -464,7 +465,7 @@ impl Facts {
     ) -> Option<Relation> {
         let is_own = |fact: &&Fact| fact.node == Some(node);
         let recent = self.list.iter().rev().take_while(is_own).take(MAX_RECENT);
-        let repeated = self.repeated.iter().rev().take_while(is_own).take(MAX_RECENT);
+        let repeated = self.further().rev().take_while(is_own).take(MAX_RECENT);
         recent.chain(repeated).map(|fact| fact.relation).find(|relation| match *relation {
             Relation::AtMost(low, high) => exprs.sub(high, low) == Dim::Expr(size),
             _ => false,

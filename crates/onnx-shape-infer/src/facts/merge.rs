@@ -1,29 +1,35 @@
 //! Replaces the conclusions of some nodes, at a cost that depends only on these conclusions.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
 use onnx_ir::{NodeId, ValueId};
 use slotmap::SecondaryMap;
 use smallvec::SmallVec;
 
-use super::{Fact, FactScope, Facts, MAX_FACTS, MAX_REPEATED, Relation, Strength};
+use super::ranked::{Conclusions, Ranked, is_own, preference};
+use super::{Fact, Facts, MAX_FACTS, MAX_REPEATED, Relation};
+
+/// The position of a conclusion that is the first of its relation.
+const FIRST: u32 = u32::MAX;
+
+/// So many conclusions may be gone before the positions are assigned anew.
+const MOST_GONE: usize = 1024;
 
 /// Where the conclusions of each visited node are. It is made by the first update after a run and kept from then on.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Index {
     is_made: bool,
-    /// The relations that were concluded during the visit of a node of the main graph; some may be gone.
-    roots: SecondaryMap<NodeId, SmallVec<[Relation; 2]>>,
-    /// The positions of the repeated conclusions by their relation.
-    repeated: HashMap<Relation, SmallVec<[u32; 2]>, RandomState>,
+    /// The relations that were concluded during the visit of a node of the main graph, with the positions among the repeated
+    /// conclusions; some may be gone.
+    roots: SecondaryMap<NodeId, SmallVec<[(Relation, u32); 2]>>,
+    /// The repeated conclusions by their relation.
+    repeated: HashMap<Relation, Ranked, RandomState>,
+    /// The positions of repeated conclusions that are gone.
+    gone: HashSet<u32, RandomState>,
     /// The relations of which only inherited facts were left at some time.
     unfounded: Vec<Relation>,
 }
-
-/// The order in which conclusions of one relation are preferred: what holds in every run, what is proved, what is not
-/// inherited, what was found first.
-type Preference = (bool, Strength, bool, Option<u64>);
 
 impl Facts {
     /// The intervals of a run, for a run that continues it.
@@ -37,17 +43,45 @@ impl Facts {
         if std::mem::replace(&mut self.index.is_made, true) {
             return;
         }
-        for fact in self.list.iter().chain(&self.repeated) {
+        let repeated = (0_u32..).zip(&self.repeated);
+        for (at, fact) in self.list.iter().map(|fact| (FIRST, fact)).chain(repeated) {
             if let Some(root) = fact.root
                 && let Some(entry) = self.index.roots.entry(root)
             {
-                entry.or_default().push(fact.relation);
+                entry.or_default().push((fact.relation, at));
+            }
+            if at != FIRST {
+                self.index.repeated.entry(fact.relation).or_default().add(at);
             }
         }
-        for (at, fact) in self.repeated.iter().enumerate() {
-            let at = u32::try_from(at).unwrap_or(u32::MAX);
-            self.index.repeated.entry(fact.relation).or_default().push(at);
+    }
+
+    /// Assigns positions anew if most of them are those of conclusions that are gone.
+    fn compact(&mut self) {
+        let gone = &self.index.gone;
+        if gone.len() < MOST_GONE || gone.len() < self.repeated.len() / 2 {
+            return;
         }
+        let mut at = 0_u32;
+        self.repeated.retain(|_| {
+            let is_kept = !gone.contains(&at);
+            at = at.saturating_add(1);
+            is_kept
+        });
+        let unfounded = std::mem::take(&mut self.index.unfounded);
+        self.index = Index { unfounded, ..Index::default() };
+        self.make_index();
+    }
+
+    /// The further conclusions, without those that are gone.
+    pub(super) fn further(&self) -> impl DoubleEndedIterator<Item = &Fact> {
+        let at = |index: usize| u32::try_from(index).unwrap_or(FIRST);
+        let all = self.repeated.iter().enumerate();
+        all.filter(move |&(index, _)| !self.index.gone.contains(&at(index))).map(|(_, fact)| fact)
+    }
+
+    const fn conclusions_by_position(&self) -> Conclusions<'_> {
+        Conclusions { all: self.repeated.as_slice(), gone: &self.index.gone }
     }
 
     /// Removes what was concluded during the visit of a node of the main graph, and returns the relations. `order` is the
@@ -58,27 +92,34 @@ impl Facts {
         order: impl Fn(NodeId) -> Option<u64>,
     ) -> SmallVec<[Relation; 2]> {
         self.make_index();
-        let relations = self.index.roots.remove(root).unwrap_or_default();
+        self.compact();
+        let entries = self.index.roots.remove(root).unwrap_or_default();
+        for &(relation, at) in &entries {
+            let fact = self.repeated.get(at as usize);
+            if fact.is_some_and(|fact| (fact.relation, fact.root) == (relation, Some(root))) {
+                self.index.gone.insert(at);
+            }
+        }
+        let relations = entries.into_iter().map(|(relation, _)| relation).collect();
         for &relation in &relations {
-            self.remove_conclusions(relation, Some(root), &order);
+            self.replace_first(relation, Some(root), &order);
         }
         relations
     }
 
     /// The position of the first node that concluded a relation for every run of the model; needs the index.
     pub(crate) fn first_of(&self, relation: Relation, order: impl Fn(NodeId) -> Option<u64>) -> Option<u64> {
-        let repeated = self.index.repeated.get(&relation).into_iter().flatten();
-        let repeated = repeated.filter_map(|&at| self.repeated.get(at as usize));
-        let all = self.primary(relation).into_iter().chain(repeated);
-        all.filter(|fact| fact.scope == FactScope::Model && !fact.is_inherited)
-            .filter_map(|fact| fact.root.and_then(&order))
-            .min()
+        let all = self.conclusions_by_position();
+        let repeated = self.index.repeated.get(&relation).and_then(|ranked| ranked.first(all, &order));
+        let primary = self.primary(relation).filter(|fact| is_own(fact));
+        primary.and_then(|fact| fact.root.and_then(&order)).into_iter().chain(repeated).min()
     }
 
     /// The further conclusions of a relation: found by the index once that is made.
     pub(super) fn others(&self, relation: Relation) -> impl Iterator<Item = &Fact> {
-        let positions = self.index.repeated.get(&relation).into_iter().flatten();
-        let indexed = positions.filter_map(|&at| self.repeated.get(at as usize));
+        let all = self.conclusions_by_position();
+        let positions = self.index.repeated.get(&relation).into_iter().flat_map(Ranked::positions);
+        let indexed = positions.filter_map(move |at| all.get(at));
         let all: &[Fact] = if self.index.is_made { &[] } else { &self.repeated };
         indexed.chain(all.iter().filter(move |fact| fact.relation == relation))
     }
@@ -93,51 +134,45 @@ impl Facts {
     pub(crate) fn remove_default(&mut self, value: ValueId) {
         if self.known.contains_key(&Relation::Default(value)) {
             self.make_index();
-            self.remove_conclusions(Relation::Default(value), None, &|_| None);
+            let relation = Relation::Default(value);
+            let all = Conclusions { all: &self.repeated, gone: &self.index.gone };
+            let positions = self.index.repeated.get(&relation).into_iter().flat_map(Ranked::positions);
+            let gone: Vec<u32> =
+                positions.filter(|&at| all.get(at).is_some_and(|fact| fact.root.is_none())).collect();
+            self.index.gone.extend(gone);
+            self.replace_first(relation, None, &|_| None);
         }
     }
 
-    fn remove_conclusions(
+    /// Another conclusion takes the place of the first one, if that is of a root that is removed.
+    fn replace_first(
         &mut self,
         relation: Relation,
         root: Option<NodeId>,
         order: &impl Fn(NodeId) -> Option<u64>,
     ) {
-        let positions = self.index.repeated.get(&relation).cloned().unwrap_or_default();
-        let mut gone: SmallVec<[u32; 2]> = SmallVec::new();
-        let mut best: Option<(Preference, u32)> = None;
-        for at in positions {
-            let Some(fact) = self.repeated.get(at as usize) else { continue };
-            if fact.root == root {
-                gone.push(at);
-                continue;
-            }
-            let key = preference(fact, order);
-            if best.is_none_or(|(other, _)| key < other) {
-                best = Some((key, at));
-            }
+        let Some(at) = self.known.get(&relation).copied() else { return };
+        if self.list.get(at as usize).is_none_or(|fact| fact.root != root) {
+            return;
         }
-        let primary = self.known.get(&relation).copied();
-        if let Some(at) = primary
-            && self.list.get(at as usize).is_some_and(|fact| fact.root == root)
-        {
-            self.note_premise(relation);
-            match best.and_then(|(_, from)| self.repeated.get(from as usize).map(|fact| (from, *fact))) {
-                Some((from, fact)) => {
-                    if let Some(slot) = self.list.get_mut(at as usize) {
-                        *slot = fact;
-                    }
-                    if fact.is_inherited {
-                        self.index.unfounded.push(relation);
-                    }
-                    gone.push(from);
+        self.note_premise(relation);
+        let all = Conclusions { all: &self.repeated, gone: &self.index.gone };
+        let best = self.index.repeated.get_mut(&relation).and_then(|ranked| ranked.best(all, order));
+        match best.and_then(|from| all.get(from).map(|fact| (from, *fact))) {
+            Some((from, fact)) => {
+                if let Some(slot) = self.list.get_mut(at as usize) {
+                    *slot = fact;
                 }
-                None => self.remove_primary(relation, at),
+                if fact.is_inherited {
+                    self.index.unfounded.push(relation);
+                }
+                self.index.gone.insert(from);
+            }
+            None => {
+                self.index.repeated.remove(&relation);
+                self.remove_primary(relation, at);
             }
         }
-        // From the end, so that what takes a place is not itself about to go.
-        gone.sort_unstable_by(|a, b| b.cmp(a));
-        gone.into_iter().for_each(|at| self.remove_repeated(at));
     }
 
     fn remove_primary(&mut self, relation: Relation, at: u32) {
@@ -145,28 +180,6 @@ impl Facts {
         self.list.swap_remove(at as usize);
         if let Some(moved) = self.list.get(at as usize) {
             self.known.insert(moved.relation, at);
-        }
-    }
-
-    fn remove_repeated(&mut self, at: u32) {
-        if at as usize >= self.repeated.len() {
-            return;
-        }
-        let gone = self.repeated.swap_remove(at as usize);
-        let last = u32::try_from(self.repeated.len()).unwrap_or(u32::MAX);
-        self.forget_position(gone.relation, at, None);
-        if let Some(moved) = self.repeated.get(at as usize) {
-            self.forget_position(moved.relation, last, Some(at));
-        }
-    }
-
-    /// Replaces a position of a repeated conclusion by another one, or removes it.
-    fn forget_position(&mut self, relation: Relation, old: u32, new: Option<u32>) {
-        let Some(positions) = self.index.repeated.get_mut(&relation) else { return };
-        positions.retain(|at| *at != old);
-        positions.extend(new);
-        if positions.is_empty() {
-            self.index.repeated.remove(&relation);
         }
     }
 
@@ -190,11 +203,7 @@ impl Facts {
             self.is_incomplete = true;
             return;
         }
-        if let Some(root) = fact.root
-            && let Some(entry) = self.index.roots.entry(root)
-        {
-            entry.or_default().push(fact.relation);
-        }
+        self.note_root(&fact, FIRST);
         self.note(&fact);
         let position = u32::try_from(self.list.len()).unwrap_or(u32::MAX);
         let at = *self.known.entry(fact.relation).or_insert(position);
@@ -216,12 +225,19 @@ impl Facts {
         if known.covers(&other) {
             return;
         }
-        let at = u32::try_from(self.repeated.len()).unwrap_or(u32::MAX);
-        self.index.repeated.entry(other.relation).or_default().push(at);
+        let at = u32::try_from(self.repeated.len()).unwrap_or(FIRST);
+        self.note_root(&other, at);
         self.repeated.push(other);
+        let ranked = self.index.repeated.entry(other.relation).or_default();
+        ranked.add(at);
+        ranked.sort(Conclusions { all: &self.repeated, gone: &self.index.gone }, order);
     }
-}
 
-fn preference(fact: &Fact, order: &impl Fn(NodeId) -> Option<u64>) -> Preference {
-    (fact.scope != FactScope::Model, fact.strength, fact.is_inherited, fact.root.and_then(order))
+    fn note_root(&mut self, fact: &Fact, at: u32) {
+        if let Some(root) = fact.root
+            && let Some(entry) = self.index.roots.entry(root)
+        {
+            entry.or_default().push((fact.relation, at));
+        }
+    }
 }
