@@ -47,7 +47,7 @@ pub(super) fn restriction_by_runs(
 ) -> Option<Restriction> {
     let record = model.node(node);
     let standard = model.callee(node, options.registry).standard();
-    let is_conditioned = standard.is_some_and(|schema| are_conditions_inferred(schema));
+    let is_conditioned = standard.is_some_and(are_conditions_inferred);
     if standard.is_none()
         || record.nested_graphs().next().is_some()
         || is_conditioned
