@@ -85,7 +85,7 @@ pub(crate) fn require_fitting_operands(
         loaded,
         sink,
         severity,
-        (message, "correct the nodes or their operands; `--keep-going` goes on"),
+        (message, "correct the nodes or their operands; `--keep-going` inlines them in spite of that"),
         out,
     )
 }

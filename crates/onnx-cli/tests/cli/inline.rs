@@ -241,7 +241,7 @@ fn the_derivatives_in_a_function_are_those_in_its_place() {
     assert!(!text.contains("l.of_") && text.matches("Gradient").count() == 3, "{text}");
 }
 
-/// A body would move the contradiction of a node into nodes that nobody wrote.
+/// A body would move the contradiction of a node into nodes that are not in the file.
 #[test]
 fn nodes_that_fail_for_their_operands_have_no_body() {
     let text = "<ir_version: 8, opset_import: [\"\": 18]>\ng (float[2,4,3] x, float[4] s, float[4] b) => (float[2,4,3] y)\n\

@@ -13,7 +13,7 @@ use super::{Fact, Facts, MAX_FACTS, MAX_REPEATED, Relation};
 /// The position of a conclusion that is the first of its relation.
 const FIRST: u32 = u32::MAX;
 
-/// So many conclusions may be gone before the positions are assigned anew.
+/// Number of conclusions that may be gone before positions are assigned anew.
 const MOST_GONE: usize = 1024;
 
 /// Where the conclusions of each visited node are. It is made by the first update after a run and kept from then on.

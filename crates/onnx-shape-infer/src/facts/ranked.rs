@@ -1,7 +1,7 @@
 //! The further conclusions of one relation, in an order that survives edits.
 //!
 //! An edit removes conclusions of a few nodes, adds others, and asks for the best one that is left. A model can have one relation
-//! at all of its nodes, so that no step may look at all conclusions. They are in sorted lists, each at least twice as long as
+//! at all of its nodes, so that no step may read all conclusions. They are in sorted lists, each at least twice as long as
 //! the next one; what is gone is skipped when it is met. Positions of nodes can be numbered anew, but do not overtake each other.
 
 use std::collections::HashSet;
