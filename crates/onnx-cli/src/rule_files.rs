@@ -5,7 +5,7 @@ use std::path::Path;
 use onnx_codec::ReadMode;
 use onnx_codec::file::read;
 use onnx_diag::{Diagnostic, Locus, Sink};
-use onnx_rewrite::{ExamineOptions, REFUTED_RULE, RuleSet, examine};
+use onnx_rewrite::{COSTLY_RULE, ExamineOptions, REFUTED_RULE, RuleFileError, RuleSet, examine};
 use onnx_schema::Registry;
 use onnx_types::Execution;
 
@@ -30,20 +30,40 @@ pub(crate) fn text(path: &Path) -> Result<String, Failure> {
     Ok(text.to_owned())
 }
 
-/// The rules of a file.
+/// The rules of a file, each of which must lower the cost.
 pub(crate) fn load(path: &Path, registry: &Registry) -> Result<RuleSet, Failure> {
+    load_by(RuleSet::parse_with, path, registry)
+}
+
+/// The rules of a file, which are applied whatever they cost.
+pub(crate) fn load_whatever_cost(path: &Path, registry: &Registry) -> Result<RuleSet, Failure> {
+    load_by(RuleSet::parse_whatever_cost, path, registry)
+}
+
+fn load_by(
+    parse: fn(&str, &Registry) -> Result<RuleSet, RuleFileError>,
+    path: &Path,
+    registry: &Registry,
+) -> Result<RuleSet, Failure> {
     let text = text(path)?;
-    RuleSet::parse_with(&text, registry).map_err(|error| {
+    parse(&text, registry).map_err(|error| {
         Failure::of_text(&display_name(path), error.into_findings(), text.clone().into_bytes().into())
     })
 }
 
 /// Adds to `sink` what is wrong with the rules of a text; with `prove`, also what their tests find.
 pub(crate) fn check(text: &str, prove: Option<&Execution>, registry: &Registry, sink: &mut Sink) {
-    let rules = match RuleSet::parse_with(text, registry) {
+    let rules = match RuleSet::parse_whatever_cost(text, registry) {
         Ok(rules) => rules,
         Err(error) => return sink.merge(error.into_findings()),
     };
+    for (rule, before, after) in rules.costly() {
+        let locus = onnx_rewrite::position(text, &rules, rule.name()).unwrap_or(Locus::model());
+        let message =
+            format!("rule `{}` does not lower the cost: {before} before, {after} after", rule.name());
+        let help = "`onnx rewrite --rules FILE` applies it to each match, and not to what it made; `onnx simplify` does not accept it";
+        sink.report(Diagnostic::new(&COSTLY_RULE, locus, message).help(help));
+    }
     let Some(execution) = prove else { return };
     // Three times as many as the tests of the built-in rules, which run often.
     let options = ExamineOptions::default().with_execution(execution.clone()).with_registry(registry);

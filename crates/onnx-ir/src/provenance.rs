@@ -181,6 +181,22 @@ impl Model {
         (!text.is_empty()).then_some(text)
     }
 
+    /// Returns `true` if a pass of this name made a node, or a node that it goes back to through any number of passes.
+    #[must_use]
+    pub fn is_derived_by(&self, node: NodeId, pass: &str) -> bool {
+        let mut open = vec![self.node_origin(node)];
+        let mut seen = HashSet::new();
+        while let Some(origin) = open.pop() {
+            let Origin::Derived(id) = origin else { continue };
+            let Some(derivation) = self.derivation(id).filter(|_| seen.insert(id)) else { continue };
+            if self.str(derivation.pass) == pass {
+                return true;
+            }
+            open.extend(derivation.sources.iter().map(|source| source.origin));
+        }
+        false
+    }
+
     /// The place in the file or text that a node goes back to, through any number of passes: that of the first source of
     /// each.
     #[must_use]

@@ -80,7 +80,7 @@ impl Patch<'_, '_> {
             return Err(refuse(&self.draft, level, reason, None));
         }
         let references = self.cx.references();
-        let plan = structure::check(self.cx.model(), &self.draft, self.cx.options.registry, &references)
+        let plan = structure::check(self.cx.model(), &self.draft, &self.cx.options, &references)
             .map_err(|reason| refuse(&self.draft, Level::Structure, reason, None))?;
         if let Some(reason) = self.trained(&references) {
             return Err(refuse(&self.draft, Level::Structure, reason, None));

@@ -37,11 +37,31 @@ pub(crate) fn is_deterministic_in(
                 let mut body = model.nodes_in(model.function(function).body());
                 body.all(|node| is_deterministic(model, node, registry))
             }
-            // Operators of other domains keep their versions.
+            Callee::Custom(schema) => schema.determinism == Determinism::Deterministic,
+            // Operators that nothing declares.
             _ => is_deterministic(model, inner, registry),
         };
         is_one && count < MAX_NODES
     })
+}
+
+/// Returns `true` if nothing says of the operator of a node whether it is deterministic: its set is not known, or its declaration
+/// leaves it open.
+pub(crate) fn is_undeclared(
+    model: &Model,
+    node: NodeId,
+    registry: &Registry,
+    versions: &[(Symbol, i64)],
+) -> bool {
+    let record = model.node(node);
+    let changed = OpsetVersions::default().or(versions.iter().copied());
+    let others = model.versions_in(record.graph()).iter();
+    let others = others.filter(|&(domain, _)| changed.get(domain).is_none());
+    match model.callee_in(record, &changed.or(others), registry) {
+        Callee::Custom(schema) => schema.determinism == Determinism::Unknown,
+        Callee::Undefined | Callee::NotImported => onnx_schema::opset_versions(record.domain()).is_none(),
+        _ => false,
+    }
 }
 
 /// Returns `true` if a node, or a node nested in it, refers to an attribute of the function around it.

@@ -236,7 +236,7 @@ impl Collector<'_> {
         if is_root {
             return match () {
                 () if !region.is_deterministic(node) => {
-                    Err("the replaced value is the result of an operator that is not deterministic"
+                    Err("a value is the result of an operator that is not known to be deterministic"
                         .to_owned())
                 }
                 () if has_references(model, node) => {

@@ -368,7 +368,7 @@ impl<'p, 'm> Patch<'p, 'm> {
     /// Returns the reason if the structure of the model excludes the patch.
     pub fn erased(&mut self) -> Result<Vec<NodeId>, Reason> {
         let references = self.cx.references();
-        let plan = check(self.model(), &self.draft, self.cx.options.registry, &references);
+        let plan = check(self.model(), &self.draft, &self.cx.options, &references);
         let plan = plan.map_err(Reason::new)?;
         Ok(plan.dying)
     }

@@ -6,7 +6,8 @@ use onnx_schema::traits::newest;
 use onnx_schema::{Registry, Schema, Traits};
 use onnx_types::Symbol;
 
-use crate::determinism::{is_deterministic, is_deterministic_in};
+use crate::cx::PassOptions;
+use crate::determinism::{is_deterministic, is_deterministic_in, is_undeclared};
 use crate::extract::Recorded;
 use crate::keys::KeySet;
 use crate::patch::Draft;
@@ -26,15 +27,25 @@ pub(crate) struct Plan {
 pub(crate) fn check(
     model: &Model,
     draft: &Draft,
-    registry: &Registry,
+    options: &PassOptions<'_>,
     references: &References,
 ) -> Result<Plan, String> {
+    let registry = options.registry;
     if draft.pairs.is_empty() {
         return Err("it replaces nothing".to_owned());
     }
     for &node in &draft.nodes {
         if !is_deterministic_in(model, node, registry, &draft.versions) {
-            return Err("it makes a node that is not known to be deterministic".to_owned());
+            match is_undeclared(model, node, registry, &draft.versions) {
+                true if options.allow_untested => {}
+                true => {
+                    let op = op_name(model, model.node(node).op());
+                    return Err(format!(
+                        "it makes a node of {op}, of which nothing says that it is deterministic"
+                    ));
+                }
+                false => return Err("it makes a node that is not known to be deterministic".to_owned()),
+            }
         }
         operands_are_defined(model, node)?;
         runs_no_more(model, draft, node)?;

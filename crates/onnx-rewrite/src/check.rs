@@ -49,7 +49,6 @@ pub(crate) fn mistakes(rule: &Rule, registry: &Registry) -> Vec<Mistake> {
     sides(rule, &mut mistakes);
     copies(rule, &mut mistakes);
     types(rule, &mut mistakes);
-    cost(rule, &mut mistakes);
     mistakes
 }
 
@@ -271,8 +270,9 @@ fn retain(possible: &mut Vec<ElemType>, schema: &Schema, formal: &onnx_schema::F
     }
 }
 
-/// The right side costs less than the left side, with the cheapest alternatives.
-fn cost(rule: &Rule, mistakes: &mut Vec<Mistake>) {
+/// The costs of the sides of a rule whose right side does not cost less than the left one with the cheapest alternatives; `None`
+/// for other rules.
+pub(crate) fn raised_cost(rule: &Rule) -> Option<(u64, u64)> {
     let (nodes, costs) = (&rule.from.nodes, Costs::standard());
     let inner = |owner: usize| -> u64 {
         nodes.iter().filter(|node| node.within == Some(owner)).map(|node| costs.of(&node.op)).sum()
@@ -289,8 +289,5 @@ fn cost(rule: &Rule, mistakes: &mut Vec<Mistake>) {
         }
     }
     let new: u64 = rule.to.nodes.iter().map(|node| costs.of(&node.op)).sum();
-    if new >= old {
-        let message = format!("the cost does not decrease: {old} before, {new} after");
-        mistakes.push(Mistake::meaning(rule.at, message));
-    }
+    (new >= old).then_some((old, new))
 }

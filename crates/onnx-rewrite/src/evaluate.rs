@@ -37,6 +37,8 @@ pub(crate) struct Scratch {
     is_exact: bool,
     /// The costs of nodes.
     pub(crate) costs: Costs,
+    /// Whether edits need not lower the cost.
+    pub(crate) has_any_cost: bool,
 }
 
 impl Scratch {
@@ -50,7 +52,13 @@ impl Scratch {
             execution: execution.clone(),
             is_exact: false,
             costs: costs.clone(),
+            has_any_cost: false,
         }
+    }
+
+    pub(crate) fn with_any_cost(mut self, has_any_cost: bool) -> Self {
+        self.has_any_cost = has_any_cost;
+        self
     }
 
     /// The results of an operator of the default domain on constants.

@@ -27,8 +27,17 @@ pub static REFUTED_RULE: Rule = Rule::new(
 )
 .with_explain(include_str!("rules/refuted-rule.md"));
 
+/// The right side of a rule does not cost less than the left side.
+pub static COSTLY_RULE: Rule = Rule::new(
+    6004,
+    "costly-rule",
+    Severity::Note,
+    "The right side of a rewrite rule does not cost less than the left side.",
+)
+.with_explain(include_str!("rules/costly-rule.md"));
+
 /// The rules about rule files, by ascending code.
-pub static RULES: &[&Rule] = &[&MALFORMED_RULE, &IMPOSSIBLE_RULE, &REFUTED_RULE];
+pub static RULES: &[&Rule] = &[&MALFORMED_RULE, &IMPOSSIBLE_RULE, &REFUTED_RULE, &COSTLY_RULE];
 
 /// A mistake at a byte of the text.
 #[derive(Clone, Debug)]
@@ -36,15 +45,27 @@ pub(crate) struct Mistake {
     pub(crate) at: usize,
     pub(crate) message: String,
     pub(crate) rule: &'static Rule,
+    pub(crate) help: &'static str,
 }
 
 impl Mistake {
     pub(crate) fn syntax(at: usize, message: impl Into<String>) -> Self {
-        Self { at, message: message.into(), rule: &MALFORMED_RULE }
+        let help = "a rule is `rule NAME: exact` or `rule NAME: rounding`, then `from`, `let`, `where` and `to`: `onnx explain ONNX6001` \
+                    shows one";
+        Self { at, message: message.into(), rule: &MALFORMED_RULE, help }
     }
 
     pub(crate) fn meaning(at: usize, message: impl Into<String>) -> Self {
-        Self { at, message: message.into(), rule: &IMPOSSIBLE_RULE }
+        let help =
+            "correct the rule: `onnx ops OPERATOR` shows the attributes, operands and types of an operator";
+        Self { at, message: message.into(), rule: &IMPOSSIBLE_RULE, help }
+    }
+
+    /// That a rule does not lower the cost, where each edit must.
+    pub(crate) fn cost(at: usize, (before, after): (u64, u64)) -> Self {
+        let help = "`onnx rewrite --rules FILE` applies a rule whatever it costs, `onnx simplify` only those that lower the cost";
+        let message = format!("the cost does not decrease: {before} before, {after} after");
+        Self { at, message, rule: &IMPOSSIBLE_RULE, help }
     }
 }
 
@@ -59,7 +80,9 @@ impl RuleFileError {
         mistakes.sort_by_key(|mistake| mistake.at);
         let mut findings = Sink::new();
         for mistake in mistakes {
-            findings.report(Diagnostic::new(mistake.rule, locus(text, mistake.at), mistake.message));
+            findings.report(
+                Diagnostic::new(mistake.rule, locus(text, mistake.at), mistake.message).help(mistake.help),
+            );
         }
         Self { findings: Box::new(findings) }
     }

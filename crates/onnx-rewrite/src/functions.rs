@@ -13,8 +13,8 @@ use std::sync::Arc;
 use onnx_ir::{Model, NodeId, User, ValueId};
 use onnx_pass::{Exactness, PassCx, Patch, Reason};
 
+use crate::apply::{Attempt, users};
 use crate::cost::Costs;
-use crate::rule_set::{Attempt, users};
 
 /// What a rule does at a node: it fills the patch, or returns why it does not apply.
 type Edit = dyn Fn(&mut Patch<'_, '_>, NodeId) -> Result<(), Reason> + Send + Sync;

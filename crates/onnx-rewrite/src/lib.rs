@@ -2,7 +2,8 @@
 //!
 //! # Rules
 //!
-//! A rule replaces a computation by a cheaper one. Its left side (`from`) and its right side (`to`) are functions in the syntax of
+//! A rule replaces a computation by a cheaper one, or by any other one if it is [applied whatever it
+//! costs](RuleSet::parse_whatever_cost). Its left side (`from`) and its right side (`to`) are functions in the syntax of
 //! ONNX text with one signature; calls may be nested. `@p` stands for the value of an attribute. `let` computes constants at
 //! rewrite time, with the operators of ONNX, from matched constants and attributes; `where` has the conditions. The comment
 //! before a rule is its page.
@@ -52,7 +53,8 @@
 //! # Rewriting
 //!
 //! [`RuleSet::apply`] applies rules until none of them applies. Each edit is a patch of `onnx-pass`: it is proved at the level of
-//! the options, and refused otherwise. Each edit lowers the cost of the model, so the application ends. [`RuleSet::pass`] makes a
+//! the options, and refused otherwise. Each edit lowers the cost of the model, so the application ends; rules that are read
+//! by [`RuleSet::parse_whatever_cost`] replace no node that they made. [`RuleSet::pass`] makes a
 //! [`Pass`](onnx_pass::Pass) of the rules, and [`RuleSet::standard`] has the rules of this crate.
 //!
 //! # What this crate is not for
@@ -65,6 +67,7 @@
 #[doc = include_str!("../../../docs/write-a-rewrite-rule.md")]
 struct WriteARewriteRule;
 
+mod apply;
 mod ast;
 mod check;
 mod condition;
@@ -89,7 +92,7 @@ mod simplify;
 pub use ast::Rule;
 pub use cost::Costs;
 pub use examine::{ExamineOptions, Examined, examine};
-pub use fault::{IMPOSSIBLE_RULE, MALFORMED_RULE, REFUTED_RULE, RULES, RuleFileError, position};
+pub use fault::{COSTLY_RULE, IMPOSSIBLE_RULE, MALFORMED_RULE, REFUTED_RULE, RULES, RuleFileError, position};
 pub use format::format_rules;
 pub use functions::RuleFunction;
 pub use idioms::IdiomSet;

@@ -18,18 +18,26 @@ use crate::matching::{Bound, RuleMatch};
 pub(crate) fn replace(
     rule: &Rule,
     found: &RuleMatch,
+    root: NodeId,
     patch: &mut Patch<'_, '_>,
     scratch: &mut Scratch,
 ) -> Result<Vec<NodeId>, Reason> {
     has_few_operands(rule, found)?;
     inner_values_have_no_other_uses(rule, found, patch.model())?;
-    lowers_cost(rule, found, patch.model(), &scratch.costs)?;
+    let lowered = lowers_cost(rule, found, patch.model(), &scratch.costs);
+    if scratch.has_any_cost {
+        lowered.or_else(|_| replaces_others(rule, found, root, patch.model()))?;
+    } else {
+        lowered?;
+    }
+    import(rule, root, patch)?;
     let at = position(rule, found, patch.model())?;
     let mut build = Build {
         rule,
         found,
         patch,
         scratch,
+        root,
         at,
         made: vec![None; rule.names.len()],
         elems: SparseSecondaryMap::default(),
@@ -141,6 +149,48 @@ fn lowers_cost(rule: &Rule, found: &RuleMatch, model: &Model, costs: &Costs) -> 
     }
 }
 
+/// An edit that need not lower the cost replaces results that something uses, of a node that the rule did not make: each edit
+/// then leaves one node less that the rule may replace, and the application ends.
+fn replaces_others(rule: &Rule, found: &RuleMatch, root: NodeId, model: &Model) -> Result<(), Reason> {
+    if model.is_derived_by(root, &rule.name) {
+        return Err("the rule made the last node of the left side, and does not lower the cost".into());
+    }
+    let mut replaced = rule.from.outputs.iter().filter_map(|&var| found.value(var));
+    match replaced.all(|value| model.value(value).uses().is_empty()) {
+        false => Ok(()),
+        true => Err("nothing uses the results of the left side".into()),
+    }
+}
+
+/// Imports the operator sets of other domains that the right side uses and the model does not import, in the latest version that is
+/// declared.
+fn import(rule: &Rule, root: NodeId, patch: &mut Patch<'_, '_>) -> Result<(), Reason> {
+    for node in &rule.to.nodes {
+        if node.domain.is_empty() {
+            continue;
+        }
+        let domain = symbol(patch, root, &node.domain)?;
+        let graph = patch.model().node(root).graph();
+        let is_standard = onnx_schema::opset_versions(domain).is_some();
+        if is_standard || patch.model().versions_in(graph).get(domain).is_some() {
+            continue;
+        }
+        let declared = patch.options().registry.declared_versions(&node.domain);
+        patch.set_version(domain, declared.map_or(1, |versions| *versions.end()));
+    }
+    Ok(())
+}
+
+/// The symbol of a name in the model.
+fn symbol(patch: &mut Patch<'_, '_>, root: NodeId, name: &str) -> Result<Symbol, Reason> {
+    if let Some(symbol) = patch.model().names().get(name) {
+        return Ok(symbol);
+    }
+    let at = Position::Before(root);
+    let interned = patch.build(at, |build| Ok::<_, EditError>(build.model().intern(name)));
+    Ok(interned?)
+}
+
 /// Before the first of the nodes whose results are replaced, if everything that the right side uses is defined there;
 /// otherwise before the last one.
 fn position(rule: &Rule, found: &RuleMatch, model: &Model) -> Result<Position, Reason> {
@@ -177,6 +227,8 @@ struct Build<'a, 'p, 'm> {
     found: &'a RuleMatch,
     patch: &'a mut Patch<'p, 'm>,
     scratch: &'a mut Scratch,
+    /// The last node of the left side.
+    root: NodeId,
     at: Position,
     /// The values of the variables that the right side defines.
     made: Vec<Option<ValueId>>,
@@ -325,13 +377,8 @@ impl Build<'_, '_, '_> {
         Ok(())
     }
 
-    /// The symbol of a name in the model.
     fn symbol(&mut self, name: &str) -> Result<Symbol, Reason> {
-        if let Some(symbol) = self.patch.model().names().get(name) {
-            return Ok(symbol);
-        }
-        let interned = self.patch.build(self.at, |build| Ok::<_, EditError>(build.model().intern(name)));
-        Ok(interned?)
+        symbol(self.patch, self.root, name)
     }
 
     /// The attributes that `...` copies.

@@ -1,37 +1,26 @@
 //! Sets of rules, and their application to a model.
 
-use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, LazyLock};
 
-use foldhash::fast::RandomState;
-use onnx_ir::{Cursor, Model, NodeId};
+use onnx_ir::{Model, NodeId};
 use onnx_pass::passes::Report;
-use onnx_pass::{Exactness, Pass, PassCx, Patch, Proof, Reason, Refusal};
+use onnx_pass::{Exactness, Pass, PassCx};
 use onnx_schema::Registry;
 use onnx_shape_infer::Inference;
+use onnx_types::Interrupt;
 use onnx_types::tensor::NoData;
-use onnx_types::{Interrupt, Symbol};
-use slotmap::SecondaryMap;
 
+use crate::apply::{Attempt, Work, attempt, excluded};
 use crate::ast::Rule;
 use crate::cost::Costs;
-use crate::evaluate::{Scratch, evaluate};
-use crate::fault::RuleFileError;
+use crate::evaluate::Scratch;
+use crate::fault::{Mistake, RuleFileError};
 use crate::functions::RuleFunction;
 use crate::matching::{RuleMatch, RuleMismatch};
 use crate::operators::Index;
 use crate::parse::parse;
 use crate::pattern::Pattern;
-use crate::{check, condition, effective, replace};
-
-/// Edits for each node of the model at the beginning, after which the application ends.
-const MAX_EDITS_PER_NODE: usize = 16;
-
-/// Number of uses from which on a value is not one inside of a pattern, unless a rule states that it is shared.
-const MANY_USES: usize = 64;
-
-/// Times that the users of nodes with more uses are visited again.
-const MAX_SWEEPS: usize = 16;
+use crate::{check, effective};
 
 /// Rewrite rules that are applied together.
 ///
@@ -54,10 +43,12 @@ const MAX_SWEEPS: usize = 16;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct RuleSet {
-    patterns: Vec<Arc<Pattern>>,
-    index: Index,
-    functions: Vec<RuleFunction>,
-    costs: Costs,
+    pub(crate) patterns: Vec<Arc<Pattern>>,
+    pub(crate) index: Index,
+    pub(crate) functions: Vec<RuleFunction>,
+    pub(crate) costs: Costs,
+    /// Whether edits need not lower the cost.
+    has_any_cost: bool,
 }
 
 impl RuleSet {
@@ -77,12 +68,52 @@ impl RuleSet {
     ///
     /// See [`RuleSet::parse`].
     pub fn parse_with(text: &str, registry: &Registry) -> Result<Self, RuleFileError> {
+        Self::parse_for(text, registry, false)
+    }
+
+    /// Like [`RuleSet::parse_with`], for rules that are applied whatever they cost: because a runtime lacks an operator, for
+    /// example. An edit that does not lower the cost is made only where the rule did not make the last node of its left side, from
+    /// whatever nodes, so that the application ends.
+    ///
+    /// ```
+    /// use onnx_pass::{PassCx, PassOptions};
+    /// use onnx_rewrite::RuleSet;
+    /// use onnx_schema::Registry;
+    /// use onnx_text::{ParseOptions, parse_model};
+    ///
+    /// let text = "rule no-neg: rounding from (x) => (y) { y = Neg (x) } to (x) => (y) { y = Neg (Mul (x, 1)) }";
+    /// assert!(RuleSet::parse(text).is_err());
+    /// let rules = RuleSet::parse_whatever_cost(text, Registry::STANDARD)?;
+    /// let model = r#"<ir_version: 10, opset_import: ["": 20]> g (float[N] x) => (float[N] y) { y = Neg (x) }"#;
+    /// let mut model = parse_model(model, &ParseOptions::default())?;
+    /// assert_eq!(rules.apply(&mut PassCx::new(&mut model, PassOptions::default())).edits, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// See [`RuleSet::parse`]; costs are no mistakes.
+    pub fn parse_whatever_cost(text: &str, registry: &Registry) -> Result<Self, RuleFileError> {
+        Self::parse_for(text, registry, true)
+    }
+
+    fn parse_for(text: &str, registry: &Registry, has_any_cost: bool) -> Result<Self, RuleFileError> {
         let (rules, _) = parse(text)?;
-        let mistakes: Vec<_> = rules.iter().flat_map(|rule| check::mistakes(rule, registry)).collect();
+        let mut mistakes: Vec<_> = rules.iter().flat_map(|rule| check::mistakes(rule, registry)).collect();
+        if !has_any_cost {
+            let costs =
+                rules.iter().filter_map(|rule| Some(Mistake::cost(rule.at, check::raised_cost(rule)?)));
+            mistakes.extend(costs);
+        }
         if !mistakes.is_empty() {
             return Err(RuleFileError::new(text, mistakes));
         }
-        Ok(Self::of(rules))
+        Ok(Self { has_any_cost, ..Self::of(rules) })
+    }
+
+    /// The rules whose right side does not cost less than the left one, each with both costs.
+    pub fn costly(&self) -> impl Iterator<Item = (&Rule, u64, u64)> {
+        self.rules().filter_map(|rule| check::raised_cost(rule).map(|(before, after)| (rule, before, after)))
     }
 
     pub(crate) fn of(rules: Vec<Rule>) -> Self {
@@ -91,7 +122,7 @@ impl RuleSet {
 
     fn of_patterns(patterns: Vec<Arc<Pattern>>) -> Self {
         let index = Index::new(&patterns);
-        Self { patterns, index, functions: Vec::new(), costs: Costs::standard() }
+        Self { patterns, index, functions: Vec::new(), costs: Costs::standard(), has_any_cost: false }
     }
 
     /// Adds a rule that is a function; it replaces one of the same name.
@@ -140,6 +171,7 @@ impl RuleSet {
         let is_kept = |pattern: &&Arc<Pattern>| others.rules().all(|other| other.name != pattern.rule.name);
         let patterns = self.patterns.iter().filter(is_kept).chain(&others.patterns).cloned().collect();
         let mut all = Self::of_patterns(patterns).with_costs(self.costs.clone());
+        all.has_any_cost = self.has_any_cost || others.has_any_cost;
         for function in self.functions.iter().chain(&others.functions) {
             all = all.with_function(function.clone());
         }
@@ -164,7 +196,11 @@ impl RuleSet {
             nodes.all(|node| has(&node.op) || is_in_pattern(&node.op))
         };
         let patterns = self.patterns.into_iter().filter(|pattern| is_within(&pattern.rule)).collect();
-        Self { functions: self.functions, ..Self::of_patterns(patterns).with_costs(self.costs) }
+        Self {
+            functions: self.functions,
+            has_any_cost: self.has_any_cost,
+            ..Self::of_patterns(patterns).with_costs(self.costs)
+        }
     }
 
     /// Sets the costs of nodes, which each edit must lower.
@@ -202,7 +238,8 @@ impl RuleSet {
 
     /// A set with one rule of this one.
     pub(crate) fn only(&self, rule: usize) -> Self {
-        Self::of_patterns(self.patterns.get(rule).cloned().into_iter().collect())
+        let pattern = self.patterns.get(rule).cloned();
+        Self { has_any_cost: self.has_any_cost, ..Self::of_patterns(pattern.into_iter().collect()) }
     }
 
     /// The matches of the left side of a rule in a model, in the order of the nodes. Conditions are not checked, except
@@ -256,7 +293,7 @@ impl RuleSet {
     pub fn why(&self, cx: &mut PassCx<'_>, node: NodeId) -> Vec<(String, RuleMismatch)> {
         let numbers = self.index.all_at(cx.model(), node);
         let mut reasons = Vec::new();
-        let mut scratch = Scratch::new(&cx.options().execution, &self.costs);
+        let mut scratch = self.scratch(cx);
         for pattern in numbers.into_iter().filter_map(|number| self.patterns.get(number)) {
             let found = self.difference(cx.model(), Some(cx.inference()), &pattern.rule.name, node);
             let difference = found.unwrap_or_else(|| {
@@ -290,6 +327,10 @@ impl RuleSet {
         reasons
     }
 
+    pub(crate) fn scratch(&self, cx: &PassCx<'_>) -> Scratch {
+        Scratch::new(&cx.options().execution, &self.costs).with_any_cost(self.has_any_cost)
+    }
+
     /// The least exact class of the rules.
     #[must_use]
     pub fn class(&self) -> Exactness {
@@ -309,8 +350,8 @@ impl RuleSet {
         Pass::new(name, summary, self.class(), move |cx| self.apply(cx)).with_page(page).after("sorted")
     }
 
-    /// Applies the rules to all graphs of a model until none applies. Each edit lowers the cost of the model. The patches have
-    /// the names of the rules.
+    /// Applies the rules to all graphs of a model until none applies. Each edit lowers the cost of the model, or is of a rule that is
+    /// [applied whatever it costs](RuleSet::parse_whatever_cost). The patches have the names of the rules.
     pub fn apply(&self, cx: &mut PassCx<'_>) -> Report {
         let mut work = Work::new(self, cx);
         while let Some(node) = work.next(cx.model()) {
@@ -320,226 +361,6 @@ impl RuleSet {
             work.visit(cx, node);
         }
         work.report
-    }
-}
-
-/// The result of one attempt to apply a rule at a node.
-pub(crate) enum Attempt {
-    Edited(Vec<NodeId>),
-    Missed(Reason),
-    Refused(Refusal),
-}
-
-/// Tries the matches of a rule at a node in order; `finish` commits the patch, or only verifies it.
-fn attempt(
-    cx: &mut PassCx<'_>,
-    pattern: &Pattern,
-    node: NodeId,
-    scratch: &mut Scratch,
-    finish: fn(Patch<'_, '_>) -> Result<Proof, Box<Refusal>>,
-) -> Attempt {
-    const MAX_MATCHES: usize = 8;
-    let source =
-        effective::Source { model: cx.model(), inference: Some(cx.inference()), data: cx.options().data };
-    let found: Vec<RuleMatch> = pattern.at(source, node).take(MAX_MATCHES).collect();
-    let mut missed = Reason::from("the left side does not match");
-    for mut found in found {
-        let rule = &pattern.rule;
-        let mut patch = cx.patch(&rule.name, rule.class);
-        patch.source(node);
-        found.nodes().for_each(|node| patch.source(node));
-        for &(var, _) in &rule.from.inputs {
-            found.value(var).into_iter().for_each(|value| patch.tap(value));
-            if let Some(crate::matching::Bound::Rest(values)) = found.bound.get(var) {
-                values.iter().flatten().for_each(|&value| patch.tap(value));
-            }
-        }
-        let prepared = found
-            .read
-            .clone()
-            .into_iter()
-            .try_for_each(|value| patch.try_constant(value).map(|_| ()))
-            .and_then(|()| evaluate(rule, &mut found, &mut patch, scratch))
-            .and_then(|()| condition::check(rule, &found, &mut patch))
-            .and_then(|()| replace::replace(rule, &found, &mut patch, scratch));
-        match prepared {
-            Err(reason) => missed = reason,
-            Ok(mut nodes) => {
-                let affected = neighbors(patch.model(), &found, node);
-                return match finish(patch) {
-                    Ok(_) => {
-                        nodes.extend(affected);
-                        Attempt::Edited(nodes)
-                    }
-                    Err(refusal) => Attempt::Refused(*refusal),
-                };
-            }
-        }
-    }
-    Attempt::Missed(missed)
-}
-
-/// Why the options or the version in scope exclude a rule at a node, if they do.
-fn excluded(cx: &PassCx<'_>, rule: &Rule, node: NodeId) -> Option<String> {
-    let record = cx.model().get_node(node)?;
-    let version = cx.model().versions_in(record.graph()).get(Symbol::EMPTY).unwrap_or(0);
-    if version < rule.since {
-        return Some(format!("it needs version {} of the operator set, the model has {version}", rule.since));
-    }
-    if rule.class > cx.options().class {
-        return Some(format!("its edits are of class {}, which is not allowed", rule.class));
-    }
-    (!cx.options().selects(node)).then(|| "the node is not selected".to_owned())
-}
-
-/// The nodes that an edit at a node may affect: producers of the operands, which lose uses, and users of the results. Of an
-/// inner node with many users, the node itself stands for them.
-fn neighbors(model: &Model, found: &RuleMatch, root: NodeId) -> Vec<NodeId> {
-    let mut affected = Vec::new();
-    for node in found.nodes() {
-        affected
-            .extend(model.node(node).inputs().flatten().filter_map(|value| model.value(value).producer()));
-        if node == root || !has_many_users(model, node) {
-            affected.extend(users(model, node));
-        } else {
-            affected.push(node);
-        }
-    }
-    affected
-}
-
-/// Returns `true` if the results of a node have more than [`MANY_USES`] uses.
-fn has_many_users(model: &Model, node: NodeId) -> bool {
-    let outputs = model.node(node).outputs().iter().flatten();
-    outputs.map(|&value| model.value(value).uses().len()).fold(0, usize::saturating_add) > MANY_USES
-}
-
-/// The nodes that read the outputs of a node.
-pub(crate) fn users(model: &Model, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
-    model.node(node).outputs().iter().flatten().flat_map(|&value| model.consumers(value))
-}
-
-/// The state of an application.
-struct Work<'a> {
-    rules: &'a RuleSet,
-    queue: VecDeque<NodeId>,
-    queued: SecondaryMap<NodeId, ()>,
-    /// Nodes with many users, which are visited again when the queue is empty: if each edit near such a node queued them,
-    /// the edits of its users would take quadratic time.
-    wide: Vec<NodeId>,
-    /// Times that the users of such nodes may still be queued.
-    sweeps: usize,
-    /// Rules that were refused at a node are not tried there again.
-    refused: HashSet<(usize, NodeId), RandomState>,
-    scratch: Scratch,
-    report: Report,
-    max_edits: usize,
-}
-
-impl<'a> Work<'a> {
-    fn new(rules: &'a RuleSet, cx: &PassCx<'_>) -> Self {
-        let model = cx.model();
-        let mut work = Self {
-            rules,
-            queue: VecDeque::new(),
-            queued: SecondaryMap::new(),
-            wide: Vec::new(),
-            sweeps: MAX_SWEEPS,
-            refused: HashSet::default(),
-            scratch: Scratch::new(&cx.options().execution, &rules.costs),
-            report: Report::default(),
-            max_edits: model.node_count().saturating_add(1).saturating_mul(MAX_EDITS_PER_NODE),
-        };
-        let mut cursor = Cursor::all(model);
-        while let Some(node) = cursor.next(model) {
-            work.push(model, node);
-        }
-        work
-    }
-
-    /// The next node to visit.
-    fn next(&mut self, model: &Model) -> Option<NodeId> {
-        if self.queue.is_empty() && self.sweeps > 0 {
-            self.sweeps = self.sweeps.saturating_sub(1);
-            let mut seen: HashSet<NodeId, RandomState> = HashSet::default();
-            let is_new = |node: &NodeId| model.get_node(*node).is_some() && seen.insert(*node);
-            let wide: Vec<NodeId> = std::mem::take(&mut self.wide).into_iter().filter(is_new).collect();
-            wide.into_iter().for_each(|node| users(model, node).for_each(|user| self.push(model, user)));
-        }
-        let node = self.queue.pop_front()?;
-        self.queued.remove(node);
-        Some(node)
-    }
-
-    fn push_users(&mut self, model: &Model, node: NodeId) {
-        if has_many_users(model, node) {
-            self.wide.push(node);
-        } else {
-            users(model, node).for_each(|user| self.push(model, user));
-        }
-    }
-
-    fn push(&mut self, model: &Model, node: NodeId) {
-        let Some(record) = model.get_node(node) else { return };
-        let has_rules = self.rules.index.has_root(model.str(record.op()))
-            || self.rules.functions.iter().any(|function| function.is_tried_at(model, node));
-        if has_rules && self.queued.insert(node, ()).is_none() {
-            self.queue.push_back(node);
-        }
-    }
-
-    fn visit(&mut self, cx: &mut PassCx<'_>, node: NodeId) {
-        let Some(record) = cx.model().get_node(node) else { return };
-        if !cx.options().selects(node) {
-            return;
-        }
-        let version = cx.model().versions_in(record.graph()).get(Symbol::EMPTY).unwrap_or(0);
-        for number in self.rules.index.at(cx.model(), node) {
-            let Some(pattern) = self.rules.patterns.get(number) else { continue };
-            let is_allowed = version >= pattern.rule.since && pattern.rule.class <= cx.options().class;
-            if !is_allowed || self.refused.contains(&(number, node)) {
-                continue;
-            }
-            let attempt = attempt(cx, pattern, node, &mut self.scratch, |patch| patch.commit());
-            if self.is_done(cx, node, number, attempt) {
-                return;
-            }
-        }
-        for (index, function) in self.rules.functions.iter().enumerate() {
-            let number = self.rules.patterns.len().saturating_add(index);
-            let is_allowed = function.class() <= cx.options().class && function.is_tried_at(cx.model(), node);
-            if !is_allowed || self.refused.contains(&(number, node)) {
-                continue;
-            }
-            let attempt = function.attempt(cx, node, &self.rules.costs);
-            if self.is_done(cx, node, number, attempt) {
-                return;
-            }
-        }
-    }
-
-    /// Records an attempt; returns `true` if the model was edited, so that the node may be erased.
-    fn is_done(&mut self, cx: &PassCx<'_>, node: NodeId, number: usize, attempt: Attempt) -> bool {
-        match attempt {
-            Attempt::Missed(_) => false,
-            Attempt::Refused(refusal) => {
-                self.refused.insert((number, node));
-                if !refusal.is_outside_selection() {
-                    self.report.refusals.push(refusal);
-                }
-                false
-            }
-            Attempt::Edited(affected) => {
-                self.report.edits = self.report.edits.saturating_add(1);
-                let model = cx.model();
-                for node in affected.into_iter().filter(|&node| model.get_node(node).is_some()) {
-                    self.push(model, node);
-                    self.push_users(model, node);
-                }
-                self.push(model, node);
-                true
-            }
-        }
     }
 }
 

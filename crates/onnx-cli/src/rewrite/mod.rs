@@ -72,7 +72,8 @@ pub(crate) struct RewriteArgs {
 /// What edits are allowed, how they are proved, and where the result is written.
 #[derive(Debug, Args)]
 pub(crate) struct EditArgs {
-    /// A file with rewrite rules, which are applied after the passes.
+    /// A file with rewrite rules, which are applied after the passes. In `onnx simplify`, each must lower the cost of the model; `onnx
+    /// rewrite` applies a rule whatever it costs, but not to what it made.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) rules: Vec<PathBuf>,
     /// Only edits after which every implementation computes the same bits.
@@ -84,8 +85,9 @@ pub(crate) struct EditArgs {
     /// Also compare what is computed before and after each edit.
     #[arg(long)]
     pub(crate) prove: bool,
-    /// Also make edits whose results cannot be compared, and name them.
-    #[arg(long, requires = "prove", hide_short_help = true)]
+    /// Also make edits whose results cannot be compared, and with `--prove` name them: because a result is of an operator that no
+    /// document (`--ops`) declares as deterministic, for example.
+    #[arg(long, hide_short_help = true)]
     pub(crate) accept_untested: bool,
     /// Write each edit that is refuted into this folder, as a claim with the inputs for which its sides differ; `onnx check FILE
     /// --prove` runs it.
@@ -147,7 +149,7 @@ pub(crate) fn run(args: &RewriteArgs, out: &mut Out) -> Result<Outcome, Failure>
     let named = Pipeline::named(&names, &registry).map_err(|error| unknown(&error))?;
     let mut passes: Vec<Pass> = named.passes().cloned().collect();
     for path in &args.edits.rules {
-        passes.push(rule_files::load(path, &registry)?.pass(display_name(path)));
+        passes.push(rule_files::load_whatever_cost(path, &registry)?.pass(display_name(path)));
     }
     let pipeline = Pipeline::new().then(passes);
     let pipeline = if args.repeat { pipeline.repeated().map_err(|error| opposed(&error))? } else { pipeline };

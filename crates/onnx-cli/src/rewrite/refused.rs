@@ -18,6 +18,9 @@ pub(super) enum Chosen {
     ByCommand,
 }
 
+/// How the reason ends for an edit that makes a node of an operator that is not known.
+const UNDECLARED: &str = "of which nothing says that it is deterministic";
+
 /// Warns of refused edits, those of one pass and one reason once. That the options exclude an edit is only a detail, and
 /// so is that a selection excludes a pass of the command that edits the model as a whole.
 pub(super) fn describe(refusals: &[Refusal], chosen: Chosen, out: &Out) {
@@ -40,6 +43,11 @@ pub(super) fn describe(refusals: &[Refusal], chosen: Chosen, out: &Out) {
             Level::Class => out.detail(1, &text),
             _ if refusal.reason.contains("could not be compared") => {
                 let help = "the edit is not made, and the others are; `--accept-untested` makes such edits, and names them";
+                out.warning(&text, Some(help));
+            }
+            _ if refusal.reason.contains(UNDECLARED) => {
+                let help = "the edit is not made, and the others are; `--accept-untested` makes such edits, and so does a document \
+                            whose signatures say `\"deterministic\": true` of the operator (`--ops FILE`)";
                 out.warning(&text, Some(help));
             }
             _ => out.warning(&text, Some("the edit is not made; the others are")),

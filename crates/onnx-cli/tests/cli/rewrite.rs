@@ -148,7 +148,120 @@ fn proofs_are_counted_and_can_be_required() {
     onnx(&folder, "rewrite in.onnxtxt --pass no-identities").exits(0).says("2 not compared by value");
     onnx(&folder, "rewrite in.onnxtxt --pass no-identities --prove").exits(0).says("2 edits (2 proved)");
     onnx(&folder, "rewrite in.onnxtxt --pass folded-constants --prove").exits(0).says("1 edit (1 tested)");
-    onnx(&folder, "rewrite in.onnxtxt --pass no-identities --accept-untested").exits(2).says("--prove");
+}
+
+/// A graph with an operator that a runtime lacks.
+const HARD_SWISH: &str = r#"<ir_version: 10, opset_import: ["": 20]>
+g (float[N] x) => (float[N] z) { y = HardSwish (x)  z = HardSwish (y) }
+"#;
+
+/// Replaces the operator by others, which costs more.
+const WITHOUT_HARD_SWISH: &str = "rule hardswish-away: rounding
+from (x) => (y) { y = HardSwish (x) }
+to (x) => (y) {
+    h = HardSigmoid <alpha = 0.16666667, beta = 0.5> (x)
+    y = Mul (x, h)
+}
+";
+
+#[test]
+fn rules_that_a_user_names_are_applied_whatever_they_cost() {
+    let folder = Folder::with("in.onnxtxt", HARD_SWISH);
+    folder.put("r.onnxrules", WITHOUT_HARD_SWISH);
+    onnx(&folder, "rewrite in.onnxtxt --rules r.onnxrules --prove -o out.onnxtxt")
+        .exits(0)
+        .says("2 edits (2 tested)");
+    let text = text_of(&folder, "out.onnxtxt");
+    assert!(!text.contains("HardSwish") && text.matches("HardSigmoid").count() == 2, "{text}");
+    let check = onnx(&folder, "check r.onnxrules --notes").exits(0);
+    assert!(
+        check.out.contains("note[ONNX6004]") && check.out.contains("onnx rewrite --rules"),
+        "{}",
+        check.out
+    );
+    onnx(&folder, "simplify in.onnxtxt --rules r.onnxrules")
+        .exits(1)
+        .says("`onnx rewrite --rules FILE` applies");
+}
+
+/// A rule whose right side has its left side in it, and two rules that are each other's inverse, are applied once to each node
+/// of the model, in whatever number of rounds.
+#[test]
+fn rules_that_make_their_own_left_side_end() {
+    let folder = Folder::with(
+        "in.onnxtxt",
+        "<ir_version: 10, opset_import: [\"\": 20]> g (float[N] x) => (float[N] z) { y = Neg (x)  z = Neg (y) }",
+    );
+    folder.put(
+        "r.onnxrules",
+        "rule grow: exact from (x) => (y) { y = Neg (x) } to (x) => (y) { y = Neg (Neg (Neg (x))) }",
+    );
+    for repeat in ["", "--pass no-identities --repeat"] {
+        let args = format!("rewrite in.onnxtxt {repeat} --rules r.onnxrules -o out.onnxtxt --force");
+        onnx(&folder, &args).exits(0).says("2 edits");
+        assert_eq!(text_of(&folder, "out.onnxtxt").matches("Neg (").count(), 6);
+    }
+    folder.put(
+        "two.onnxrules",
+        "rule there: rounding from (x) => (y) { y = Neg (x) } to (x) => (y) { y = Sub (0, x) }
+         rule back: rounding from (x) => (y) { y = Sub (0, x) } to (x) => (y) { y = Neg (x) }",
+    );
+    onnx(&folder, "rewrite in.onnxtxt --rules two.onnxrules -o out.onnxtxt --force").exits(0).says("4 edits");
+    let text = text_of(&folder, "out.onnxtxt");
+    assert_eq!((text.matches("Neg (").count(), text.matches("Sub (").count()), (2, 0), "{text}");
+}
+
+#[test]
+fn nodes_of_a_plugin_need_a_declaration_or_the_word_of_the_user() {
+    let folder = Folder::with(
+        "in.onnxtxt",
+        "<ir_version: 10, opset_import: [\"\": 20]>
+         g (float[N,3,4,4] x, float[3] s, float[3] b) => (float[N,3,4,4] z) { y = InstanceNormalization (x, s, b)  z = Relu (y) }",
+    );
+    folder.put(
+        "r.onnxrules",
+        "rule plugin: rounding from (x, s, b) => (y) { y = InstanceNormalization (x, s, b) }
+         to (x, s, b) => (y) { y = com.acme.Norm (x, s, b) }",
+    );
+    let args = "rewrite in.onnxtxt --rules r.onnxrules -o out.onnxtxt --force";
+    let refused = onnx(&folder, args).exits(0);
+    assert!(
+        refused.told().contains("0 edits") && refused.told().contains("of which nothing says"),
+        "{}",
+        refused.told()
+    );
+    assert!(
+        refused.told().contains("`--accept-untested`") && refused.told().contains("--ops FILE"),
+        "{}",
+        refused.told()
+    );
+    onnx(&folder, &format!("{args} --accept-untested")).exits(0).says("1 edit (1 not compared by value)");
+    let text = text_of(&folder, "out.onnxtxt");
+    assert!(text.contains("\"com.acme\": 1") && text.contains("com.acme.Norm (x, s, b)"), "{text}");
+    folder.put(
+        "acme.textproto",
+        "magic: \"ONNXOPSET\"\nir_version: 10\ndomain: \"com.acme\"\nopset_version: 3\n\
+         operator { op_type: \"Norm\" since_version: 1 status: STABLE }\n",
+    );
+    let formal = |name: &str| format!(r#"{{"name":"{name}","type":"T"}}"#);
+    let signatures = |deterministic: bool| {
+        let inputs = [formal("x"), formal("s"), formal("b")].join(",");
+        format!(
+            r#"{{"format":"onnx-signatures-1","domain":"com.acme","opset_version":3,"operators":[{{"name":"Norm","since_version":1,"inputs":[{inputs}],"outputs":[{}],"types":[{{"variable":"T","allowed":["tensor(float)"]}}],"attributes":[],"deterministic":{deterministic}}}]}}"#,
+            formal("y")
+        )
+    };
+    folder.put("acme.signatures.json", signatures(true));
+    onnx(&folder, &format!("{args} --ops acme.textproto")).exits(0).says("1 edit");
+    let text = text_of(&folder, "out.onnxtxt");
+    assert!(text.contains("\"com.acme\": 3") && text.contains("com.acme.Norm (x, s, b)"), "{text}");
+    // With a proof, its values cannot be compared: no kernel computes it.
+    onnx(&folder, &format!("{args} --ops acme.textproto --prove"))
+        .exits(0)
+        .says("`--accept-untested` makes such edits");
+    // What a document declares as random is never made.
+    folder.put("acme.signatures.json", signatures(false));
+    onnx(&folder, &format!("{args} --ops acme.textproto --accept-untested")).exits(0).says("0 edits");
 }
 
 #[test]

@@ -163,8 +163,8 @@ impl Parser<'_> {
     /// The size on the right of a relation.
     fn second_size(&mut self) -> Result<Size> {
         self.size().ok_or_else(|| {
-            let Mistake { at, message, rule } = self.expected("a size");
-            Mistake { at, message: format!("{message}: {SIZES}"), rule }
+            let Mistake { at, message, rule, help } = self.expected("a size");
+            Mistake { at, message: format!("{message}: {SIZES}"), rule, help }
         })?
     }
 
