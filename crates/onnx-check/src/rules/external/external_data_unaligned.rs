@@ -33,7 +33,11 @@ pub(crate) fn check(cx: &mut ExternalCx<'_, '_>) {
 /// The bytes of a page.
 const PAGE: u64 = 4096;
 
+/// The bytes from which on a tensor is large: those that are mapped for themselves, as `ExternalizeOptions::large_from` of the codec
+/// and onnxruntime's writer have it. Below, a copy costs less than the rest of a page.
+const LARGE: u64 = 1 << 20;
+
 /// Whether a piece begins inside of a page and is so large that it matters.
 const fn is_unaligned(piece: &Piece<'_>) -> bool {
-    matches!(piece.length, Some(length) if length >= PAGE) && !piece.offset.is_multiple_of(PAGE)
+    matches!(piece.length, Some(length) if length >= LARGE) && !piece.offset.is_multiple_of(PAGE)
 }
