@@ -76,9 +76,9 @@ pub(crate) struct SmallEditArgs {
     /// Declare the type of a value (repeatable): `h=float[N, 3]`.
     #[arg(long, value_name = "SEL=TYPE")]
     pub(crate) declare: Vec<String>,
-    /// Let callers see the axes of an input or output in another order (repeatable), with a transposition inside: `x=NHWC`, for
+    /// Let callers see the axes of inputs or outputs in another order (repeatable), with a transposition inside: `x=NHWC`, for
     /// a model that computes with NCHW.
-    #[arg(long, value_name = "NAME=LAYOUT")]
+    #[arg(long, value_name = "SEL=LAYOUT")]
     pub(crate) layout: Vec<String>,
 }
 
@@ -112,10 +112,10 @@ pub(crate) struct InterfaceArgs {
     /// Remove outputs.
     #[arg(long, value_name = "SEL", hide_short_help = true)]
     pub(crate) remove_output: Vec<String>,
-    /// Change the type of an input or output: `x=int32`.
+    /// Change the type of inputs or outputs: `x=int32`, `past_key_values.**=float16`.
     ///
-    /// There is a `Cast` behind the input, or in front of the output.
-    #[arg(long = "type", value_name = "NAME=TYPE")]
+    /// There is a `Cast` behind each input, or in front of each output.
+    #[arg(long = "type", value_name = "SEL=TYPE")]
     pub(crate) types: Vec<String>,
     /// Make initializers inputs, without defaults.
     #[arg(long, value_name = "SEL", hide_short_help = true)]

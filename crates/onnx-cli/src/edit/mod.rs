@@ -189,6 +189,24 @@ fn interface(model: &Model) -> (Vec<ValueId>, Vec<ValueId>) {
     (graph.inputs().to_vec(), graph.outputs().iter().map(GraphOutput::value).collect())
 }
 
+/// The inputs and outputs that a name or a selector denotes; an error if it denotes none.
+fn ports_of(model: &Model, text: &str) -> Result<Vec<ValueId>, Failure> {
+    let (inputs, outputs) = interface(model);
+    let ports: Vec<ValueId> = inputs.into_iter().chain(outputs).collect();
+    let named = ports.iter().find(|&&value| model.str(model.value(value).name()) == text);
+    if let Some(&value) = named {
+        return Ok(vec![value]);
+    }
+    let ports: HashSet<ValueId> = ports.into_iter().collect();
+    let mut values = selection::values(model, &[text.to_owned()])?;
+    values.retain(|value| ports.contains(value));
+    if values.is_empty() {
+        let message = format_args!("`{}` is not an input or output of the model", shown(text));
+        return Err(Failure::new(message).help("`onnx info MODEL --all` lists inputs and outputs"));
+    }
+    Ok(values)
+}
+
 /// The names of inputs and outputs: those that are removed have none afterwards.
 fn names_of(model: &Model, ports: &(Vec<ValueId>, Vec<ValueId>)) -> HashMap<ValueId, String> {
     let values = ports.0.iter().chain(&ports.1);

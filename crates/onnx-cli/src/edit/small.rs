@@ -59,12 +59,16 @@ impl SmallEdits {
             }
         }
         for text in &args.layout {
-            let layout = layout(model, text)?;
-            if edits.layouts.iter().any(|other| other.value == layout.value) {
-                return Err(Failure::new(format_args!("`--layout {}` gives a second layout", shown(text)))
+            for layout in layouts(model, text)? {
+                if edits.layouts.iter().any(|other| other.value == layout.value) {
+                    return Err(Failure::new(format_args!(
+                        "`--layout {}` gives a second layout",
+                        shown(text)
+                    ))
                     .help("give each input and output one layout"));
+                }
+                edits.layouts.push(layout);
             }
-            edits.layouts.push(layout);
         }
         Ok(edits)
     }
@@ -216,10 +220,10 @@ fn parsed(text: &str) -> Option<AttrValue> {
 /// The orders of axes: channels behind the batch, and channels last.
 const LAYOUTS: [(&str, &str); 3] = [("NCL", "NLC"), ("NCHW", "NHWC"), ("NCDHW", "NDHWC")];
 
-/// Reads `x=NHWC`: the order in which callers see the axes.
-fn layout(model: &Model, text: &str) -> Result<Layout, Failure> {
+/// Reads `x=NHWC`: the order in which callers see the axes of an input or output, or of those that a selector denotes.
+fn layouts(model: &Model, text: &str) -> Result<Vec<Layout>, Failure> {
     let malformed = || {
-        Failure::new(format_args!("`{}` is not NAME=LAYOUT", shown(text)))
+        Failure::new(format_args!("`{}` is not SEL=LAYOUT", shown(text)))
             .help("write an input or output and the order of its axes for callers: `x=NHWC`, `x=NCHW`")
     };
     let (name, wanted) = text.rsplit_once('=').ok_or_else(malformed)?;
@@ -229,14 +233,14 @@ fn layout(model: &Model, text: &str) -> Result<Layout, Failure> {
         () => None,
     });
     let (outer, inner) = pair.ok_or_else(malformed)?;
+    super::ports_of(model, name)?.into_iter().map(|value| layout(model, value, outer, inner)).collect()
+}
+
+/// A layout of an input or output.
+fn layout(model: &Model, value: ValueId, outer: &str, inner: &str) -> Result<Layout, Failure> {
     let graph = model.graph(model.main_graph());
-    let outputs = graph.outputs().iter().map(GraphOutput::value);
-    let is_output = |value: ValueId| outputs.clone().any(|output| output == value);
-    let mut ports = graph.inputs().iter().copied().chain(outputs.clone());
-    let value = ports.find(|&value| model.str(model.value(value).name()) == name).ok_or_else(|| {
-        Failure::new(format_args!("`{}` is neither an input nor an output of the model", shown(name)))
-            .help("`onnx info --all MODEL` lists both")
-    })?;
+    let name = model.str(model.value(value).name());
+    let is_output = |value: ValueId| graph.outputs().iter().any(|output| output.value() == value);
     if graph.inputs().contains(&value) && is_output(value) {
         return Err(Failure::new(format_args!("`{}` is an input and an output", shown(name)))
             .help("put an `Identity` between them, as `onnx check --fix` does"));

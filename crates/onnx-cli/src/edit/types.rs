@@ -1,7 +1,5 @@
 //! `onnx edit --type`: other element types of inputs and outputs.
 
-use std::collections::HashSet;
-
 use onnx_ir::Model;
 use onnx_quantize::{RetypeError, retype};
 use onnx_schema::{Schema, domain, op};
@@ -45,26 +43,47 @@ fn cast_since(from: ElemType, to: ElemType) -> Option<i64> {
     all.iter().find(|schema| takes(schema)).map(|schema| schema.since_version())
 }
 
-/// Changes the types of inputs and outputs: `NAME=TYPE`. Returns the changes as texts.
+/// Changes the types of inputs and outputs: `SEL=TYPE`. Returns the changes as texts.
 pub(super) fn apply(model: &mut Model, texts: &[String]) -> Result<Vec<String>, Failure> {
-    let (mut changed, mut names) = (Vec::new(), HashSet::new());
+    let mut wanted: Vec<(String, ElemType)> = Vec::new();
     for text in texts {
         let malformed = || {
-            Failure::new(format_args!("`{}` is not NAME=TYPE", shown(text)))
-                .help("write the name of an input or output and an element type: `x=int32`")
+            Failure::new(format_args!("`{}` is not SEL=TYPE", shown(text)))
+                .help("write an input or output, or a selector of several, and an element type: `x=int32`")
         };
         let (name, ty) = text.rsplit_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(malformed)?;
         let elem = ElemType::all().find(|elem| elem.to_string() == ty);
         let Some(elem) = elem else {
             return Err(super::unknown_type(text, ty).unwrap_or_else(malformed));
         };
-        if !names.insert(name) {
-            return Err(Failure::new(format_args!("`{}` is given two types", shown(name)))
-                .help("give each input and output one `--type`"));
+        for value in super::ports_of(model, name)? {
+            let name = model.str(model.value(value).name());
+            if wanted.iter().any(|(other, _)| other == name) {
+                return Err(Failure::new(format_args!("`{}` is given two types", shown(name)))
+                    .help("give each input and output one `--type`"));
+            }
+            wanted.push((name.to_owned(), elem));
         }
-        let casts = retype(model, name, elem)?;
-        let how = if casts > 0 { ", with a cast" } else { "" };
-        changed.push(format!("the type of `{}` to {elem}{how}", shown(name)));
+    }
+    let mut changed = Vec::new();
+    for (name, elem) in wanted {
+        let before = port_type(model, &name);
+        let casts = retype(model, &name, elem)?;
+        let is_cut = before.is_some_and(ElemType::is_float) && !elem.is_float() && elem != ElemType::Bool;
+        let how = match (casts, is_cut) {
+            (0, _) => "",
+            (_, true) => ", with a cast that cuts off fractions",
+            (_, false) => ", with a cast",
+        };
+        changed.push(format!("the type of `{}` to {elem}{how}", shown(&name)));
     }
     Ok(changed)
+}
+
+/// The element type of the input or output of a name.
+fn port_type(model: &Model, name: &str) -> Option<ElemType> {
+    let (inputs, outputs) = super::interface(model);
+    let mut named = inputs.into_iter().chain(outputs);
+    let value = named.find(|&value| model.str(model.value(value).name()) == name)?;
+    Some(model.ty(value)?.elem())
 }

@@ -226,3 +226,41 @@ fn a_layout_and_a_type_of_one_output_are_both_changed() {
         assert_ne!(run.code, 0, "{arguments}: {}", run.out);
     }
 }
+
+#[test]
+fn types_and_layouts_are_changed_by_selectors() {
+    let folder = Folder::with(
+        "in.onnxtxt",
+        "<ir_version: 10, opset_import: [\"\": 20]>
+         g (float[N,3,4,4] \"past.0.key\", float[N,3,4,4] \"past.1.key\", float[N,3,4,4] x)
+         => (float[N,3,4,4] \"present.0\", float[N,3,4,4] y) {
+            \"past.inner\" = Add (\"past.0.key\", x)
+            \"present.0\" = Relu (\"past.inner\")
+            y = Add (\"past.1.key\", x)
+         }",
+    );
+    let types = "edit in.onnxtxt --type past.**=float16 --type present.*=double -o out.onnxtxt";
+    onnx(&folder, types).exits(0).says("`past.0.key` to float16").says("`past.1.key` to float16");
+    let text = String::from_utf8(folder.get("out.onnxtxt")).unwrap();
+    let has = |part: &str| text.contains(part);
+    assert!(has("float16[N,3,4,4] \"past.0.key\"") && has("float16[N,3,4,4] \"past.1.key\""), "{text}");
+    assert!(
+        has("float[N,3,4,4] x") && has("double[N,3,4,4] \"present.0\"") && has("float[N,3,4,4] y"),
+        "{text}"
+    );
+    onnx(&folder, "edit in.onnxtxt --layout past.*.key=NHWC -o out.onnxtxt --force")
+        .exits(0)
+        .says("2 layouts");
+    let text = String::from_utf8(folder.get("out.onnxtxt")).unwrap();
+    assert_eq!(text.matches("float[N,4,4,3] \"past.").count(), 2, "{text}");
+    for option in [
+        "--type past.inner=float16",
+        "--layout past.inner=NHWC",
+        "--type Add()=float16 --remove-output y",
+    ] {
+        onnx(&folder, &format!("edit in.onnxtxt {option}"))
+            .exits(2)
+            .says("is not an input or output of the model");
+    }
+    onnx(&folder, "edit in.onnxtxt --type y=int64").exits(0).says("a cast that cuts off fractions");
+}

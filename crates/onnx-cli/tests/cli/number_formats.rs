@@ -101,7 +101,7 @@ g (int64[N] ids, float[8,2] t) => (float[N,2] scores, int64[2] s) {
         .exits(2)
         .says("is not an input or output");
     onnx(&folder, "edit in.onnxtxt --type ids=fp16 -o out.onnxtxt").exits(2).says("float16");
-    onnx(&folder, "edit in.onnxtxt --type ids -o out.onnxtxt").exits(2).says("is not NAME=TYPE");
+    onnx(&folder, "edit in.onnxtxt --type ids -o out.onnxtxt").exits(2).says("is not SEL=TYPE");
     onnx(&folder, "edit in.onnxtxt --type ids=complex64 -o out.onnxtxt").exits(2).says("does not convert");
 }
 

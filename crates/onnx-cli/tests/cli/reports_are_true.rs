@@ -275,7 +275,7 @@ fn small_edits_are_judged_before_they_are_written() {
     assert_eq!(text.matches("Transpose <perm = ").count(), 2, "{text}");
     onnx(&folder, "edit e.onnx --layout x=NCHW --layout y=NCHW -o f.onnx").exits(0);
     onnx(&folder, "compare out.onnx f.onnx --rtol 0 --atol 0").exits(0);
-    onnx(&folder, "edit out.onnx --layout h=NHWC").exits(2).says("is neither an input nor an output");
+    onnx(&folder, "edit out.onnx --layout h=NHWC").exits(2).says("is not an input or output");
     onnx(&folder, "edit out.onnx --layout x=NCL").exits(2).says("has 4 axes");
 }
 
