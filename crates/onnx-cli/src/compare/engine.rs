@@ -145,7 +145,15 @@ impl Engine {
         let names: Vec<&str> = inputs.iter().map(|(name, _)| name.as_str()).collect();
         let place = Place::new(&self.inputs, None, &names)?;
         let options = WriteOptions::default().with_force(true).with_temporaries(interrupt::temporaries());
-        write_values(&place, inputs, &options, &loaded.execution)?;
+        if let Some((name, _)) = inputs.iter().find(|(_, value)| value.tensor().is_none()) {
+            let message = format_args!(
+                "the input `{}` is not a tensor, and onnxruntime gets only tensors here",
+                shown(name)
+            );
+            return Err(Failure::new(message)
+                .help("compare runs: `onnx run MODEL --save-inputs DIR -o DIR` records one, and `--expect` compares another"));
+        }
+        write_values(&place, inputs, inputs.len(), &options, &loaded.execution)?;
         let outputs: Vec<&str> = outputs(loaded).map(|output| name(&loaded.model, output)).collect();
         let job = json!({
             "model": self.model, "inputs": self.inputs, "names": names,

@@ -35,10 +35,11 @@ pub(crate) struct RunArgs {
     /// Size of a dimension variable, or of an axis of an input (`x[0]`), for generated inputs; may be given several times.
     #[arg(long = "set", value_name = "DIM=N")]
     pub(crate) sizes: Vec<String>,
-    /// Write the outputs into this directory, an archive `.npz`, or the only one into a file `.npy` or `.pb`.
+    /// Write the outputs, and the values of `--at`, into this directory, an archive `.npz`, or the only one into a file `.npy` or
+    /// `.pb`.
     #[arg(short, long, value_name = "DIR|FILE", value_hint = ValueHint::AnyPath)]
     pub(crate) output: Option<PathBuf>,
-    /// The files in the directory: `output_K.pb` (the default), or `NAME.npy`.
+    /// The files in the directory: `output_K.pb` (the default; `NAME.pb` for a value of `--at`), or `NAME.npy`.
     #[arg(long, value_enum, value_name = "FORMAT", requires = "output")]
     pub(crate) to: Option<ValueFormat>,
     /// Write the inputs into this directory, to repeat the run with `--feeds DIR`.
@@ -51,7 +52,7 @@ pub(crate) struct RunArgs {
     pub(crate) expect: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) tolerances: ToleranceArgs,
-    /// Also print inner values: the name of a value or node, or a selector.
+    /// Also print inner values, and write them with `-o`: the name of a value or node, or a selector.
     #[arg(long, value_name = "SEL")]
     pub(crate) at: Vec<String>,
     /// List the nodes that take the most time and memory.

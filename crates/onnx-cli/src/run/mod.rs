@@ -61,7 +61,7 @@ pub(crate) fn run(args: &RunArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let given = given::read(&args.feeds, &loaded)?;
     refuse_partial(&loaded.model, &given, args.feeds.seed)?;
     let wanted = Context::new(&loaded)?.values(&loaded.model, &args.at)?;
-    let files = Files::new(args, &loaded)?;
+    let files = Files::new(args, &loaded, &wanted)?;
     let source = loaded.source()?;
     let inference = loaded.infer(InferOptions::default().with_data(&source).with_registry(&registry))?;
     let limits = &loaded.execution.limits;
@@ -99,7 +99,7 @@ pub(crate) fn run(args: &RunArgs, out: &mut Out) -> Result<Outcome, Failure> {
         });
         files.save_inputs(&inputs, &progress, out)?;
     }
-    files.write_outputs(&ran.outputs, &progress, out)?;
+    files.write_values(&ran, &progress, out)?;
     let compared = files.compare(&ran.outputs, &progress, out)?;
     let found = judged(args, &loaded.model, &ran.findings, compared.as_deref())?;
     progress.aside(|| findings(&loaded, &found, out));
@@ -128,8 +128,10 @@ struct Files<'a> {
 }
 
 impl<'a> Files<'a> {
-    fn new(args: &'a RunArgs, loaded: &'a Loaded) -> Result<Self, Failure> {
-        let names = output_names(&loaded.model);
+    fn new(args: &'a RunArgs, loaded: &'a Loaded, wanted: &[ValueId]) -> Result<Self, Failure> {
+        let model = &loaded.model;
+        let inner = inner_values(model, wanted).map(|value| name(model, value));
+        let names: Vec<&str> = output_names(model).into_iter().chain(inner).collect();
         let place = args.output.as_deref().map(|path| Place::new(path, args.to, &names)).transpose()?;
         if let Some(path) = &args.save_inputs {
             recorded::check_directory(path, &loaded.model)?;
@@ -165,15 +167,19 @@ impl<'a> Files<'a> {
         Ok(())
     }
 
-    fn write_outputs(
-        &self,
-        outputs: &[(String, Value)],
-        progress: &Progress,
-        out: &mut Out,
-    ) -> Result<(), Failure> {
+    /// Writes the outputs, and the inner values that are selected.
+    fn write_values(&self, ran: &Ran, progress: &Progress, out: &mut Out) -> Result<(), Failure> {
         let (Some(path), Some(place)) = (&self.args.output, &self.place) else { return Ok(()) };
         let options = self.options()?;
-        let written = files::write(place, outputs, &options, &self.loaded.execution)?;
+        let model = &self.loaded.model;
+        let mut values = ran.outputs.clone();
+        let wanted: Vec<ValueId> = ran.inner.iter().map(|&(value, _)| value).collect();
+        let inner: HashSet<ValueId> = inner_values(model, &wanted).collect();
+        let inner = ran.inner.iter().filter(|(value, _)| inner.contains(value));
+        values.extend(
+            inner.filter_map(|(value, found)| Some((name(model, *value).to_owned(), found.clone()?))),
+        );
+        let written = files::write(place, &values, ran.outputs.len(), &options, &self.loaded.execution)?;
         written_files(&written, path, progress, out);
         Ok(())
     }
@@ -229,6 +235,13 @@ fn merged(first: &Sink, second: Sink) -> Sink {
     merged.merge(first.clone());
     merged.merge(second);
     merged
+}
+
+/// The selected values that are not outputs.
+fn inner_values<'a>(model: &'a Model, wanted: &'a [ValueId]) -> impl Iterator<Item = ValueId> + 'a {
+    let outputs = model.graph(model.main_graph()).outputs();
+    let outputs: HashSet<ValueId> = outputs.iter().map(GraphOutput::value).collect();
+    wanted.iter().copied().filter(move |value| !outputs.contains(value))
 }
 
 fn output_names(model: &Model) -> Vec<&str> {

@@ -198,5 +198,5 @@ fn values(
         _ => failure,
     };
     let place = Place::new(path, None, &names).map_err(advised)?;
-    write_values(&place, &values, options, &loaded.execution).map_err(advised)
+    write_values(&place, &values, values.len(), options, &loaded.execution).map_err(advised)
 }

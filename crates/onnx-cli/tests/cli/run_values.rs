@@ -206,9 +206,9 @@ fn the_place_of_outputs_is_decided_before_the_run() {
     onnx(&folder, "run m.onnxtxt -o -").exits(2).says("not written to a stream");
     onnx(&folder, "run m.onnxtxt -o x.npz --to pb").exits(2).says("`--to` is for directories");
     onnx(&folder, "run m.onnxtxt -o x.npy --to pb").exits(2).says("different formats");
-    onnx(&folder, "run two.onnxtxt -o x.npy").exits(2).says("one file cannot hold 2 outputs");
-    onnx(&folder, "run two.onnxtxt -o out --to npy").exits(2).says("two outputs have the name `y`");
-    onnx(&folder, "run two.onnxtxt -o out.npz").exits(2).says("two outputs have the name `y`");
+    onnx(&folder, "run two.onnxtxt -o x.npy").exits(2).says("one file cannot hold 2 values");
+    onnx(&folder, "run two.onnxtxt -o out --to npy").exits(2).says("two values have the name `y`");
+    onnx(&folder, "run two.onnxtxt -o out.npz").exits(2).says("two values have the name `y`");
     onnx(&folder, "run long.onnxtxt -o out --to npy").exits(2).says("too long for the name of a file");
     assert_eq!(folder.list(), before);
     onnx(&folder, "run m.onnxtxt -o y.npy").exits(0).says("wrote 1 file");
@@ -234,4 +234,47 @@ fn sizes_and_feeds_are_read_as_they_are_written() {
         .exits(2)
         .says("two values are given for the input `x`");
     onnx(&folder, "run m.onnxtxt --feed x=").exits(2).says("`--feed x=` names no file");
+}
+
+/// The option that selects inner values decides what is written, too, in each form; names in archives are those of NumPy.
+#[test]
+fn selected_values_are_written_under_their_names() {
+    let folder = Folder::with(
+        "m.onnxtxt",
+        "<ir_version: 10, opset_import: [\"\": 20]> g (float[2] x) => (float[2] y) {
+            \"/layer1/layer1.0/Conv_output_0\" = Neg (x)
+            \"100%\" = Relu (\"/layer1/layer1.0/Conv_output_0\")
+            y = Exp (\"100%\")
+         }",
+    );
+    let args = "run m.onnxtxt --at /layer1/** --at 100% --at y";
+    onnx(&folder, &format!("{args} -o all.npz")).exits(0).says("wrote 1 file");
+    let mut archive = zip::ZipArchive::new(std::io::Cursor::new(folder.get("all.npz"))).unwrap();
+    let names: Vec<String> = (0..archive.len())
+        .map(|index| archive.by_index(index).unwrap().name().unwrap().into_owned())
+        .collect();
+    assert_eq!(names, ["y.npy", "/layer1/layer1.0/Conv_output_0.npy", "100%.npy"]);
+    onnx(&folder, &format!("{args} -o npy --to npy")).exits(0).says("wrote 3 files");
+    onnx(&folder, &format!("{args} -o pb")).exits(0).says("wrote 3 files");
+    let path = |name: &str| folder.path().join(name);
+    assert!(path("npy/%2Flayer1%2Flayer1.0%2FConv_output_0.npy").is_file());
+    assert!(path("pb/output_0.pb").is_file() && path("pb/100%25.pb").is_file());
+    onnx(&folder, &format!("{args} -o one.npy")).exits(2).says("one file cannot hold 3 values");
+    onnx(&folder, "run m.onnxtxt --expect all.npz").exits(0);
+}
+
+/// Archives with names as earlier versions escaped them, and as NumPy writes them, are read.
+#[test]
+fn names_of_archives_are_read_in_both_forms() {
+    let folder = Folder::with(
+        "m.onnxtxt",
+        "<ir_version: 10, opset_import: [\"\": 20]> g (float[1] \"/x\", float[1] \"a%\") => (float[1] y) { y = Add (\"/x\", \"a%\") }",
+    );
+    let array = npy("(1,)", &1.5_f32.to_le_bytes());
+    let expected = "  3\n";
+    for (x, a) in [("/x.npy", "a%.npy"), ("%2Fx.npy", "a%25.npy")] {
+        folder.put("in.npz", packed(&[(x, &array), (a, &array)]));
+        let run = onnx(&folder, "run m.onnxtxt --feeds in.npz").exits(0);
+        assert!(run.out.contains(expected), "{}", run.out);
+    }
 }

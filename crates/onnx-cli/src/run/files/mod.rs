@@ -153,18 +153,24 @@ pub(crate) fn file_name(name: &str, extension: &str) -> String {
     format!("{}.{extension}", escaped(name))
 }
 
-/// The name of a value in an archive. A program that unpacks an archive without care writes outside of its directory if a name
-/// is absolute or has `..`, so such names are escaped like those of files. So are names with `%`, to be read as they are.
+/// The name of a value in an archive: the name itself, as NumPy writes it, so that `numpy.load` finds the array by it. A program that
+/// unpacks an archive without care writes outside of its directory if a name has `..`, or a drive or a host at its beginning, so such
+/// names are escaped like those of files; a single `/` at the beginning is what programs leave away. So are names that would be read
+/// as escaped ones.
 fn entry_name(name: &str) -> String {
-    let is_drive = name.as_bytes().get(1) == Some(&b':');
-    let leads_outside = name.starts_with(['/', '\\'])
-        || is_drive
-        || name.split(['/', '\\']).any(|component| component == "..")
-        || name.contains(char::is_control);
-    if leads_outside || name.contains('%') { escaped(name) } else { name.to_owned() }
+    let leads_outside = name.starts_with("//") || may_lead_outside(name.strip_prefix('/').unwrap_or(name));
+    if leads_outside || name_of_entry(name) != name { escaped(name) } else { name.to_owned() }
 }
 
-/// The name of a value for an entry of an archive: that for which [`entry_name`] gives the entry, if there is one.
+fn may_lead_outside(name: &str) -> bool {
+    let is_drive = name.as_bytes().get(1) == Some(&b':');
+    name.starts_with(['/', '\\'])
+        || is_drive
+        || name.split(['/', '\\']).any(|component| component == "..")
+        || name.contains(char::is_control)
+}
+
+/// The name of a value for an entry of an archive. Earlier versions escaped each name with `%` or with `/` at its beginning.
 fn name_of_entry(entry: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = entry.as_bytes();
@@ -175,8 +181,8 @@ fn name_of_entry(entry: &str) -> String {
         bytes.push(byte.unwrap_or(*first));
         rest = if byte.is_some() { tail.get(2..).unwrap_or_default() } else { tail };
     }
-    let name = String::from_utf8(bytes).ok();
-    name.filter(|name| entry_name(name) == entry).unwrap_or_else(|| entry.to_owned())
+    let is_escaped = |name: &String| escaped(name) == entry && (may_lead_outside(name) || name.contains('%'));
+    String::from_utf8(bytes).ok().filter(is_escaped).unwrap_or_else(|| entry.to_owned())
 }
 
 fn escaped(name: &str) -> String {
@@ -296,7 +302,7 @@ impl<'a> Place<'a> {
                     .help("leave `--to` away"))
             }
             Some(format) if names.len() == 1 => Ok(Self::File(path, format)),
-            Some(_) => Err(Failure::new(format_args!("one file cannot hold {} outputs", names.len()))
+            Some(_) => Err(Failure::new(format_args!("one file cannot hold {} values", names.len()))
                 .help("name a directory, or an archive: `-o outputs.npz`")),
             None if is_archive => Ok(Self::Archive(path)),
             None => Ok(Self::Directory(path, to.unwrap_or_default())),
@@ -310,7 +316,7 @@ fn by_name<'n>(name: &'n str, before: &mut HashSet<&'n str>) -> Result<(), Failu
     const MOST_BYTES: usize = 255;
     let help = "write protobuf, by index: `-o DIR --to pb`";
     if !before.insert(name) {
-        return Err(Failure::new(format_args!("two outputs have the name `{}`", shown(name))).help(help));
+        return Err(Failure::new(format_args!("two values have the name `{}`", shown(name))).help(help));
     }
     if file_name(name, "npy").len() > MOST_BYTES {
         let message = format_args!("`{}` is too long for the name of a file", shown(name));
@@ -322,10 +328,11 @@ fn by_name<'n>(name: &'n str, before: &mut HashSet<&'n str>) -> Result<(), Failu
 /// A file that was written, with its format and size.
 pub(crate) type WrittenFile = (PathBuf, &'static str, u64);
 
-/// Writes values, in the order of the outputs.
+/// Writes values: the first ones, which are the outputs, in this order, and others by name.
 pub(crate) fn write(
     place: &Place<'_>,
     values: &[(String, Value)],
+    outputs: usize,
     options: &WriteOptions,
     execution: &Execution,
 ) -> Result<Vec<WrittenFile>, Failure> {
@@ -339,9 +346,10 @@ pub(crate) fn write(
         let (path, format) = match place {
             Place::Archive(_) => break,
             Place::File(path, format) => ((*path).to_owned(), *format),
-            Place::Directory(path, ValueFormat::Pb) => {
+            Place::Directory(path, ValueFormat::Pb) if index < outputs => {
                 (path.join(format!("output_{index}.pb")), ValueFormat::Pb)
             }
+            Place::Directory(path, ValueFormat::Pb) => (path.join(file_name(name, "pb")), ValueFormat::Pb),
             Place::Directory(path, ValueFormat::Npy) => (path.join(file_name(name, "npy")), ValueFormat::Npy),
         };
         files.push(File::new(path, format, name, value, execution)?);
