@@ -1,9 +1,12 @@
 //! `onnx extract`: a part of a model becomes a model.
 
+use std::collections::HashSet;
+
 use onnx_check::{CheckOptions, check};
 use onnx_compose::{ComposeError, ExtractOptions, Extracted, extract, extract_nodes};
 use onnx_diag::Sink;
 use onnx_ir::{Model, ValueId};
+use onnx_schema::op;
 use serde::Serialize;
 
 use crate::args::{Changed, ExternalArgs, ExtractArgs};
@@ -31,6 +34,7 @@ pub(crate) fn run(args: &ExtractArgs, out: &mut Out) -> Result<Outcome, Failure>
     let registry = onnx_shape_infer::contrib::registry();
     let context = Context::new(&loaded)?;
     let options = ExtractOptions::default().with_registry(&registry).with_execution(loaded.execution.clone());
+    let weights_by_another_name = if args.only.is_empty() { HashSet::new() } else { copies(&loaded.model) };
     let done = extracted(&mut loaded.model, args, &context, &options)?;
     loaded.execution.interrupt.check()?;
     let (done, found) = match done {
@@ -42,6 +46,7 @@ pub(crate) fn run(args: &ExtractArgs, out: &mut Out) -> Result<Outcome, Failure>
     progress.aside(|| {
         if let Some(done) = &done {
             describe(&loaded.model, done, before, out);
+            help_with_copies(&loaded.model, &weights_by_another_name, out);
         }
         change::report(&loaded, &judged, ("extract/1", &item), out)
     })?;
@@ -74,6 +79,32 @@ fn extracted(
         texts => context.values(model, texts)?,
     };
     Ok(extract(model, inputs.as_deref(), &outputs, options))
+}
+
+/// The names of values that are initializers, behind nodes `Identity`.
+fn copies(model: &Model) -> HashSet<String> {
+    let mut found: HashSet<ValueId> = HashSet::new();
+    for node in model.nodes(model.main_graph()) {
+        let record = model.node(node);
+        let is_weight = |value: ValueId| model.constant_tensor(value).is_some() || found.contains(&value);
+        if record.is(op::IDENTITY) && record.input(0).is_some_and(is_weight) {
+            found.extend(record.output(0));
+        }
+    }
+    found.into_iter().map(|value| model.str(model.value(value).name()).to_owned()).collect()
+}
+
+/// Tells how to keep weights in the part that it has as inputs, because nodes `Identity` that are not selected give them other names.
+fn help_with_copies(model: &Model, copies: &HashSet<String>, out: &Out) {
+    let inputs = model.graph(model.main_graph()).inputs().iter();
+    let count = inputs.filter(|&&input| copies.contains(model.str(model.value(input).name()))).count();
+    if count > 0 {
+        let what = size::plural(count as u64, "input");
+        out.help(&format!(
+            "{what} of the part: weights of the model, behind `Identity`; `onnx rewrite MODEL --pass no-identities -o NEW` first keeps \
+             them in the part"
+        ));
+    }
 }
 
 /// The errors of the checker. A part can only have those that the model had.

@@ -77,7 +77,7 @@ fn other(error: ReduceError<Failure>) -> Failure {
         ReduceError::Trial(failure) => failure,
         ReduceError::Stopped(stopped) => stopped.into(),
         ReduceError::NotBad => Failure::new("the command does not fail on the model as it is")
-            .help("with `--match`, its output must contain the expression"),
+            .help("the command is to fail as the model is: status 0 means that the model is good, each other one but 125, 126 and 127 that it fails; with `--match`, the output must contain the expression, too"),
         ReduceError::Undecided => {
             Failure::new("the command cannot try the model as it is: its status is 125")
         }

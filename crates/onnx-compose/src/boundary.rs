@@ -24,7 +24,8 @@ pub fn set_outputs(
     options: &EditOptions<'_>,
 ) -> Result<(), ComposeError> {
     if outputs.is_empty() {
-        return Err(ComposeError::refused("a model without outputs computes nothing"));
+        let help = "name the outputs that it has instead: `onnx edit --outputs SEL`, or `--add-output SEL`";
+        return Err(ComposeError::Advised("a model without outputs computes nothing".to_owned(), None, help));
     }
     check_distinct(model, outputs)?;
     for &value in outputs {
@@ -52,7 +53,8 @@ pub fn set_inputs(model: &mut Model, inputs: &[ValueId]) -> Result<(), ComposeEr
     for &value in inputs {
         if !matches!(model.value(value).def(), Def::Input { .. } | Def::Initializer(_)) {
             let message = format!("`{}` is neither an input nor an initializer", name(model, value));
-            return Err(ComposeError::Refused(message, Some(value)));
+            let help = "`onnx extract --inputs SEL` makes inner values the inputs";
+            return Err(ComposeError::Advised(message, Some(value), help));
         }
     }
     for &value in model.graph(graph).inputs() {
@@ -83,7 +85,9 @@ pub fn add_input(model: &mut Model, input: &str, ty: Type) -> Result<ValueId, Co
     for &graph in &graphs {
         if let Some(value) = model.definitions(graph).find(|&value| model.value(value).name() == symbol) {
             let message = format!("another value is called `{}`", name(model, value));
-            return Err(ComposeError::Refused(message, Some(value)));
+            let help = "choose another name, or rename the value: `onnx edit --rename OLD=NEW`; `--to-input SEL` makes an \
+                        initializer an input";
+            return Err(ComposeError::Advised(message, Some(value), help));
         }
         let used = model.nodes(graph).flat_map(|node| model.node(node).used_values());
         let used = used.chain(model.graph(graph).outputs().iter().map(onnx_ir::GraphOutput::value));
@@ -154,7 +158,8 @@ pub fn initializer_to_input(
             }
             None => "the value is gone".to_owned(),
         };
-        return Err(ComposeError::Refused(message, def.map(|_| value)));
+        let help = "`onnx weights list MODEL` lists initializers, `onnx info MODEL --all` inputs";
+        return Err(ComposeError::Advised(message, def.map(|_| value), help));
     }
     declare_initializer(model, value)?;
     let mut inputs = model.graph(main).inputs().to_vec();
@@ -167,13 +172,15 @@ pub fn initializer_to_input(
 }
 
 fn not_an_input(model: &Model, value: ValueId) -> ComposeError {
-    ComposeError::Refused(format!("`{}` is not an input of the model", name(model, value)), Some(value))
+    let message = format!("`{}` is not an input of the model", name(model, value));
+    ComposeError::Advised(message, Some(value), "`onnx info MODEL --all` lists inputs")
 }
 
 fn in_use(model: &Model, value: ValueId) -> ComposeError {
     let message =
         format!("the input `{}` is used and has no default: give a constant for it", name(model, value));
-    ComposeError::Refused(message, Some(value))
+    let help = "a tensor takes its place: `onnx edit --remove-input NAME=FILE.npy`";
+    ComposeError::Advised(message, Some(value), help)
 }
 
 fn check_distinct(model: &Model, values: &[ValueId]) -> Result<(), ComposeError> {
@@ -189,7 +196,9 @@ fn check_distinct(model: &Model, values: &[ValueId]) -> Result<(), ComposeError>
         } else {
             continue;
         };
-        return Err(ComposeError::Refused(format!("`{}` {problem}", name(model, value)), Some(value)));
+        let message = format!("`{}` {problem}", name(model, value));
+        let help = "list each input or output once, by values of the main graph: `onnx find MODEL SEL` shows what a selector denotes";
+        return Err(ComposeError::Advised(message, Some(value), help));
     }
     Ok(())
 }
@@ -241,7 +250,9 @@ fn check_type(model: &Model, input: ValueId, constant: &Constant) -> Result<(), 
     let message = format!(
         "the constant for `{name}` is {elem}[{dims}], which is of another type than the input declares, {declared}"
     );
-    Err(ComposeError::Refused(message, Some(input)))
+    let help = "save the tensor in the type and with the sizes that `onnx info MODEL --all` shows for the input, or change those: \
+                `onnx edit --type SEL=TYPE`, `--set DIM=SIZE`";
+    Err(ComposeError::Advised(message, Some(input), help))
 }
 
 /// Returns `true` if a value is an output of the model.

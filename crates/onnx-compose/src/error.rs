@@ -63,6 +63,9 @@ pub enum ComposeError {
     /// The request contradicts the model: the reason, and a value that it is about.
     #[error("{0}")]
     Refused(String, Option<ValueId>),
+    /// Like [`Refused`](Self::Refused), with what to do about it.
+    #[error("{0}")]
+    Advised(String, Option<ValueId>, &'static str),
     /// The nodes of the graph depend on each other in a cycle.
     #[error("the nodes cannot be sorted: {0}")]
     Cycle(#[from] Cycle),
@@ -117,6 +120,10 @@ impl ComposeError {
             Self::FixedSizes(fixed) => FixedSize::report(fixed, model, &mut sink),
             Self::Refused(reason, value) => {
                 sink.report(Diagnostic::new(&COMPOSITION_REFUSED, locus(*value), reason.clone()));
+            }
+            Self::Advised(reason, value, help) => {
+                let found = Diagnostic::new(&COMPOSITION_REFUSED, locus(*value), reason.clone());
+                sink.report(found.help(*help));
             }
             Self::Edit(error) => {
                 sink.report(Diagnostic::new(

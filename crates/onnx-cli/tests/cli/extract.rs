@@ -174,3 +174,21 @@ fn a_part_has_no_training_information_and_one_warning_says_so() {
         onnx(&folder, &format!("check {part}")).exits(0);
     }
 }
+
+/// Exporters give a shared weight other names by `Identity`: what is selected behind it would lose the weight without a word.
+#[test]
+fn weights_behind_identities_that_are_not_selected_are_explained() {
+    let folder = Folder::with(
+        "in.onnxtxt",
+        "<ir_version: 10, opset_import: [\"\": 20]>
+         g (float[N,2] x) => (float[N,2] y) <float[2] b = {1, 2}, float[2] c = {3, 4}>
+         { bias = Identity (b) again = Identity (bias) h = Add (x, again) y = Mul (h, c) }",
+    );
+    onnx(&folder, "extract in.onnxtxt --only Add(),Mul() -o out.onnxtxt")
+        .exits(0)
+        .says("1 input of the part: weights");
+    onnx(&folder, "rewrite in.onnxtxt --pass no-identities -o same.onnxtxt").exits(0);
+    onnx(&folder, "extract same.onnxtxt --only Add(),Mul() -o out.onnxtxt --force")
+        .exits(0)
+        .lacks("of the part: weights");
+}

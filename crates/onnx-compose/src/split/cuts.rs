@@ -45,7 +45,8 @@ fn by_count(
 ) -> Result<Vec<usize>, ComposeError> {
     let nodes = flow.nodes.len();
     if count == 0 {
-        return Err(ComposeError::refused("the number of parts is 0"));
+        let help = "`--parts N` takes a number from 1 on";
+        return Err(ComposeError::Advised("the number of parts is 0".to_owned(), None, help));
     }
     let points: Vec<usize> = (1..nodes).filter(|&point| is_possible(crossed, point)).collect();
     let most = points.len().saturating_add(1);
@@ -61,7 +62,13 @@ fn by_count(
             1 => format!("the model cannot be cut{why}"),
             _ => format!("the model can be cut into at most {most} parts{why}, not into {count}"),
         };
-        return Err(ComposeError::Refused(reason, value));
+        let help = match value {
+            Some(_) => {
+                "`onnx infer MODEL -o NEW` declares types that follow from the operators, behind which the model can be cut"
+            }
+            None => "ask for fewer parts, or cut at values: `onnx extract --inputs SEL --outputs SEL`",
+        };
+        return Err(ComposeError::Advised(reason, value, help));
     }
     let mut sums = Vec::with_capacity(nodes.saturating_add(1));
     let mut sum = 0_u64;
