@@ -29,7 +29,7 @@ pub static REFUTED_RULE: Rule = Rule::new(
 
 /// The right side of a rule does not cost less than the left side.
 pub static COSTLY_RULE: Rule = Rule::new(
-    6004,
+    6005,
     "costly-rule",
     Severity::Note,
     "The right side of a rewrite rule does not cost less than the left side.",

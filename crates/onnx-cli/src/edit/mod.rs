@@ -198,7 +198,11 @@ fn ports_of(model: &Model, text: &str) -> Result<Vec<ValueId>, Failure> {
         return Ok(vec![value]);
     }
     let ports: HashSet<ValueId> = ports.into_iter().collect();
-    let mut values = selection::values(model, &[text.to_owned()])?;
+    let mut values = match selection::values(model, &[text.to_owned()]) {
+        // A name, not a selector.
+        Err(_) if !text.contains(['*', '?', '(']) => Vec::new(),
+        values => values?,
+    };
     values.retain(|value| ports.contains(value));
     if values.is_empty() {
         let message = format_args!("`{}` is not an input or output of the model", shown(text));

@@ -253,11 +253,9 @@ fn types_and_layouts_are_changed_by_selectors() {
         .says("2 layouts");
     let text = String::from_utf8(folder.get("out.onnxtxt")).unwrap();
     assert_eq!(text.matches("float[N,4,4,3] \"past.").count(), 2, "{text}");
-    for option in [
-        "--type past.inner=float16",
-        "--layout past.inner=NHWC",
-        "--type Add()=float16 --remove-output y",
-    ] {
+    for option in
+        ["--type past.inner=float16", "--layout past.inner=NHWC", "--type Add()=float16 --remove-output y"]
+    {
         onnx(&folder, &format!("edit in.onnxtxt {option}"))
             .exits(2)
             .says("is not an input or output of the model");

@@ -175,7 +175,7 @@ fn rules_that_a_user_names_are_applied_whatever_they_cost() {
     assert!(!text.contains("HardSwish") && text.matches("HardSigmoid").count() == 2, "{text}");
     let check = onnx(&folder, "check r.onnxrules --notes").exits(0);
     assert!(
-        check.out.contains("note[ONNX6004]") && check.out.contains("onnx rewrite --rules"),
+        check.out.contains("note[ONNX6005]") && check.out.contains("onnx rewrite --rules"),
         "{}",
         check.out
     );
@@ -431,7 +431,7 @@ fn a_refuted_edit_has_a_reproducer() {
     assert!(text_of(&folder, "out.onnxtxt").contains("Add ("));
     let run = onnx(&folder, "check refuted/add-zero-1.onnxtxt --prove").exits(1);
     assert!(
-        run.out.contains("ONNX6004") && run.out.contains("is -0.0 before and 0.0 after")
+        run.out.contains("ONNX6005") && run.out.contains("is -0.0 before and 0.0 after")
             || run.out.contains("is 0.0 before and -0.0 after"),
         "{}",
         run.out
