@@ -56,8 +56,7 @@ impl Mistake {
     }
 
     pub(crate) fn meaning(at: usize, message: impl Into<String>) -> Self {
-        let help =
-            "correct the rule: `onnx ops OPERATOR` shows the attributes, operands and types of an operator";
+        let help = "correct the rule: `onnx ops show OPERATOR` shows the attributes, operands and types of an operator";
         Self { at, message: message.into(), rule: &IMPOSSIBLE_RULE, help }
     }
 
