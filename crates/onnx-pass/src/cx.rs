@@ -51,7 +51,7 @@ pub struct PassOptions<'a> {
     pub level: Level,
     /// Whether edits are made whose values could not be compared although [`Level::Values`] was asked for: inputs of their types are
     /// not generated, or no run completes. Below that level no values are compared. Edits that make nodes of operators
-    /// of which nothing says whether they are deterministic need it at every level: no run compares their results. Default: `false`.
+    /// that nothing declares as deterministic or not need it at every level: no run compares their results. Default: `false`.
     pub allow_untested: bool,
     /// The operations of the runs of all proofs of one pass, as [`proof_steps`](onnx_types::Limits::proof_steps) counts those of one
     /// run. The claims of further edits are untested. A pipeline counts each run of a pass anew. They are at most 2²⁶ for each node of

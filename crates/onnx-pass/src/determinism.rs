@@ -45,7 +45,7 @@ pub(crate) fn is_deterministic_in(
     })
 }
 
-/// Returns `true` if nothing says of the operator of a node whether it is deterministic: its set is not known, or its declaration
+/// Returns `true` if nothing declares whether the operator of a node is deterministic: its set is not known, or its declaration
 /// leaves it open.
 pub(crate) fn is_undeclared(
     model: &Model,

@@ -92,7 +92,7 @@ impl RuleSet {
     ///
     /// # Errors
     ///
-    /// See [`RuleSet::parse`]; costs are no mistakes.
+    /// See [`RuleSet::parse`]; no cost is a mistake.
     pub fn parse_whatever_cost(text: &str, registry: &Registry) -> Result<Self, RuleFileError> {
         Self::parse_for(text, registry, true)
     }
