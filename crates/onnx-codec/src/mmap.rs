@@ -20,7 +20,7 @@
 //! # Pages
 //!
 //! Pages that were touched count as memory of the process until the system needs it for something else. [`release`] gives them back
-//! earlier, for whoever reads a large map once: what is touched again is read again from the file.
+//! earlier, for callers that read a large map once: what is touched again is read again from the file.
 //!
 //! Without the feature `mmap`, files are copied instead.
 #![allow(unsafe_code)]
@@ -66,7 +66,7 @@ fn contents(file: &File, size: usize, whole: bool) -> io::Result<Bytes> {
     Ok(Bytes::from_owner(Listed::new(map)))
 }
 
-/// Maps a part of a file that nobody else can open, and nothing will be written to.
+/// Maps a part of a file that no other process can open, and nothing will be written to.
 ///
 /// # Errors
 ///
@@ -79,7 +79,8 @@ pub(crate) fn map_part(file: &File, offset: u64, len: usize) -> io::Result<Bytes
     Ok(Bytes::from_owner(Listed::new(map)))
 }
 
-/// The maps that exist, by their addresses.
+/// The maps that exist, by their addresses: like the maps themselves, they belong to the process. A slice of `Bytes` does not tell
+/// whether it is one of a map, and only pages of a map may be given back.
 #[cfg(feature = "mmap")]
 static MAPS: Mutex<BTreeMap<usize, Arc<memmap2::Mmap>>> = Mutex::new(BTreeMap::new());
 
@@ -129,7 +130,7 @@ pub(crate) fn release(bytes: &[u8]) {
     let offset = at.saturating_sub(*from);
     if offset.saturating_add(bytes.len()) <= map.len() {
         // SAFETY: the range is one of a map that is in the list, so it exists. It is private and read-only: all its pages are those of the
-        // file, and whoever touches one that was given back gets it again.
+        // file, and one that was given back is read again when it is touched.
         let advised =
             unsafe { map.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, offset, bytes.len()) };
         // Where the system refuses, the pages stay.

@@ -1,6 +1,7 @@
 //! `MatMulNBits` of onnxruntime: products with weights in blocks of 4 or 8 bits.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fmt;
 
 use foldhash::fast::RandomState;
@@ -106,13 +107,13 @@ pub fn quantize_blocks(
         let Some(tensor) = dense_constant(model, b).filter(|tensor| is_product && tensor.rank() == 2) else {
             continue;
         };
-        if !known.contains_key(&b) {
+        if let Entry::Vacant(entry) = known.entry(b) {
             let name = model.str(model.value(b).name()).to_owned();
             let symmetric = is_signed || options.symmetric;
             let packed = pack(tensor, &format, options.block, symmetric, options.data);
             let packed = packed.map_err(|reason| QuantizeError::Weight { tensor: name.clone(), reason })?;
             weights.extend(packed.as_ref().map(|packed| packed.weight(name.clone(), tensor)));
-            known.insert(b, packed.map(|packed| Placed::new(&mut result, &name, packed)).transpose()?);
+            entry.insert(packed.map(|packed| Placed::new(&mut result, &name, packed)).transpose()?);
         }
         if let Some(Some(placed)) = known.get(&b) {
             placed.multiply(&mut result, node)?;
