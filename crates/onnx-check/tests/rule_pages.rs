@@ -18,11 +18,11 @@ const RECOMMENDATIONS: &[&str] = &[
     "opset-domain-not-reverse-dns",
 ];
 
-/// Everything that the parser and the checker report for a text. Its directory contains a file `weights.bin` of 64 KiB,
+/// Everything that the parser and the checker report for a text. Its directory contains a file `weights.bin` of 2 MiB,
 /// for rules about external data.
 fn report(rule: &Rule, text: &str) -> Sink {
     let mut files = MemoryData::new();
-    files.insert("weights.bin", vec![0; 64 << 10]);
+    files.insert("weights.bin", vec![0; 2 << 20]);
     let options = CheckOptions::default()
         .with_elements(true)
         .with_external(ExternalFiles::new(files).with_digests())

@@ -112,7 +112,7 @@ fn a_model_is_not_cut_where_types_are_unknown() {
     let expected =
         "the model can be cut into at most 2 parts, because types are not known elsewhere, not into 3";
     assert_eq!(error.to_string(), expected);
-    assert!(matches!(error, ComposeError::Refused(_, Some(_))));
+    assert!(matches!(error, ComposeError::Advised(_, Some(_), _)));
     assert!(split(&whole, Parts::Count(0), &SplitOptions::default()).is_err());
 }
 
