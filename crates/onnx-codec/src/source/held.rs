@@ -1,7 +1,9 @@
 //! New elements in a temporary file, until they are written.
 
 use std::fs::File;
-use std::io::{self, Seek as _, SeekFrom, Write as _};
+use std::io;
+#[cfg(feature = "mmap")]
+use std::io::{Seek as _, SeekFrom, Write as _};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 

@@ -28,7 +28,8 @@ impl FeedGenerator<'_> {
     /// ```
     /// use onnx_eval::{EvalOptions, Evaluator};
     /// use onnx_pass::{FeedGenerator, FeedOptions};
-    ///     ///
+    /// use onnx_shape_infer::{InferOptions, infer};
+    ///
     /// let text = r#"<ir_version: 10, opset_import: ["": 20]>
     /// g (float[n, 1, h, w] x) => (float[n, 1, h2, w2] y) {
     ///    y = MaxPool <kernel_shape = [5, 5]> (x)
@@ -37,7 +38,8 @@ impl FeedGenerator<'_> {
     /// let inference = infer(&model, &InferOptions::default());
     /// let mut generator = FeedGenerator::new(&model, &inference, &FeedOptions::default(), &[])?;
     /// let run = EvalOptions::default();
-    /// assert_eq!(generator.grow_until_it_runs(&run), 1);
+    /// // `n`, `h` and `w` one after the other, and then all of them.
+    /// assert_eq!(generator.grow_until_it_runs(&run), 4);
     /// Evaluator::new(&model, &run)?.run(&generator.feeds()?.by_name())?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
