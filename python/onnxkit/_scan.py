@@ -156,7 +156,7 @@ def _shown(path: AnySource) -> str:
             # Not the name of any file.
             return os.fsdecode(name).encode(errors="backslashreplace").decode()
     found = getattr(path, "path", None) or getattr(path, "name", None)
-    return found if isinstance(found, str) else type(path).__name__
+    return _text(found) if isinstance(found, str) else type(path).__name__
 
 
 def _size(source: Any) -> int:
@@ -170,9 +170,17 @@ def _size(source: Any) -> int:
 
 def _described(error: BaseException) -> tuple[str, str]:
     """The code and the message of an error. Equal errors of different files have equal messages where they can."""
-    if isinstance(error, OSError) and error.strerror:
-        return type(error).__name__, error.strerror
-    return type(error).__name__, str(error)
+    try:
+        is_of_system = isinstance(error, OSError) and error.strerror
+        return type(error).__name__, str(error.strerror if is_of_system else error)  # type: ignore[attr-defined]
+    except Exception:
+        # The exception of a source need not have a message.
+        return type(error).__name__, ""
+
+
+def _text(value: str) -> str:
+    """A string that every engine can write, of no other class."""
+    return str.encode(value, errors="backslashreplace").decode()
 
 
 def _plain(limits: Mapping[str, int] | None) -> dict[str, int] | None:
@@ -182,7 +190,7 @@ def _plain(limits: Mapping[str, int] | None) -> dict[str, int] | None:
 def _bounded(value: Any) -> Any:
     """A value that every engine can write."""
     if isinstance(value, str):
-        value = value.encode(errors="backslashreplace").decode()
+        value = _text(value)
         return value if len(value) <= _MAX_TEXT else value[: _MAX_TEXT - 1] + "…"
     if isinstance(value, int) and not isinstance(value, bool):
         return min(value, _MAX_INTEGER)

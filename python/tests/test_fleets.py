@@ -72,6 +72,20 @@ def test_the_recipe_of_the_standard_library(modules, tmp_path):
     assert recipe.rows([]) == []
 
 
+def row_of_a_first_victim(mark, path):
+    """A row; the process is killed at the first path that it gets."""
+    if not os.path.exists(mark):
+        pathlib.Path(mark).touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return {"path": path}
+
+
+def test_a_process_may_die_while_files_are_submitted(modules, tmp_path):
+    paths = [f"m{index}.onnx" for index in range(20_000)]
+    found = modules("with_futures").rows(paths, functools.partial(row_of_a_first_victim, str(tmp_path / "mark")))
+    assert [row["path"] for row in found] == paths
+
+
 def test_recipes_are_short():
     for path in FOLDER.glob("with_*.py"):
         assert len(path.read_text().splitlines()) <= 30, path

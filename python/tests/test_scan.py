@@ -494,3 +494,38 @@ def test_pools_of_processes(model, tmp_path, method):
         for function in (ox.scan, isolated):
             rows = list(pool.map(function, paths))
             assert [facts(row) for row in rows] == [facts(ox.scan(path)) for path in paths]
+
+
+class Unprintable(Exception):
+    def __str__(self):
+        raise ValueError
+
+
+class Name(str):
+    """A string of another class, which need not be one that another process has."""
+
+
+@pytest.mark.parametrize("error", [Unprintable(), OSError(1, object()), OSError(1, 123), OSError(5, "gone")], ids=lambda error: type(error).__name__)
+def test_whatever_a_source_raises_is_a_row(error):
+    class Source:
+        size = 100
+        path = "a"
+
+        def read(self, start, end):
+            raise error
+
+    columns = ox.scan_many([Source(), Source()], threads=1).to_dict()
+    assert columns["error_code"] == [type(error).__name__] * 2
+    assert all(type(message) is str for message in columns["error"])
+
+
+def test_the_name_of_a_source_can_be_written():
+    class Source:
+        size = 3
+        path = Name("a\udcff")
+
+        def read(self, start, end):
+            return b"abc"[start:end]
+
+    assert ox.scan_many([Source()]).to_dict()["path"] == ["a\\udcff"]
+    assert type(pickle.loads(pickle.dumps(ox.scan(Source())))["path"]) is str

@@ -1,8 +1,9 @@
 """A row for every file, with processes of `concurrent.futures`."""
 
+import contextlib
 import functools
 from collections.abc import Callable, Iterable
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
@@ -17,10 +18,11 @@ def rows(paths: Iterable[str], function: Callable[[str], Row] = functools.partia
     wanted = list(paths)
     while left := [path for path in wanted if path not in found]:
         with ProcessPoolExecutor(workers) as pool:
-            futures = {path: pool.submit(function, path) for path in left}
+            futures: dict[str, Future[Row]] = {}
+            # A process can also die before all files are submitted.
+            with contextlib.suppress(BrokenProcessPool):
+                futures.update((path, pool.submit(function, path)) for path in left)
             for path, future in futures.items():
-                try:
+                with contextlib.suppress(BrokenProcessPool):
                     found[path] = future.result()
-                except BrokenProcessPool:
-                    continue
     return [found[path] for path in wanted]
