@@ -62,6 +62,8 @@ class _Process:
         finally:
             if timer is not None:
                 timer.cancel()
+                # It may be about to kill the process: whether it has is known when its thread has ended.
+                timer.join()
 
     def _stop_late(self) -> None:
         self.is_late = True
@@ -152,6 +154,8 @@ def isolated(path: AnySource, options: dict[str, Any], memory: int | None) -> di
             folder = os.getcwd()
         except OSError:
             # It was removed, which does not matter to an absolute path.
+            if not os.path.isabs(path):  # type: ignore[arg-type]
+                raise
             folder = os.sep
         return _row({"path": os.fsdecode(path), "folder": folder, **options}, options["timeout"], memory or 0)  # type: ignore[arg-type]
     # The source may be an open connection, which another process has not. It is read here, without being decoded.
@@ -185,7 +189,11 @@ def _row(request: dict[str, Any], timeout: float | None, memory: int) -> dict[st
             process.kill()
             raise
         if row is not None:
-            _idle.put(process)
+            # A process that was killed just after its row serves no other file.
+            if process.is_late:
+                process.kill()
+            else:
+                _idle.put(process)
             if had_served and "memory" in (row["error"] or ""):
                 # Files before it may have left too little.
                 is_new = True

@@ -529,3 +529,30 @@ def test_the_name_of_a_source_can_be_written():
 
     assert ox.scan_many([Source()]).to_dict()["path"] == ["a\\udcff"]
     assert type(pickle.loads(pickle.dumps(ox.scan(Source())))["path"]) is str
+
+
+@linux
+def test_a_relative_path_without_a_directory_is_missing(tmp_path, monkeypatch):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    row = ox.scan("etc/hostname", isolate=True)
+    assert (row["stage"], row["error_code"]) == ("read", "FileNotFoundError")
+    monkeypatch.chdir(tmp_path)
+
+
+@linux
+def test_a_process_that_was_late_serves_no_other_file(model, monkeypatch):
+    request = _isolation._Process.row
+
+    def late(self, *arguments):
+        row = request(self, *arguments)
+        # The timer fires between the row and its cancellation.
+        self._stop_late()
+        return row
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_isolation._Process, "row", late)
+        assert ox.scan(model, isolate=True, timeout=100)["stage"] == "done"
+    assert ox.scan(model, isolate=True, timeout=1000)["stage"] == "done"
