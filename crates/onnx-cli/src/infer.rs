@@ -167,8 +167,7 @@ const TEXT_CAPS: Caps = Caps { per_rule: 10, total: 100 };
 /// Whether a contradiction of a rule is an error. `--keep-going` asks for a result in spite of all, and `--merge override`
 /// repairs those between declared types and inferred ones.
 fn is_error(rule: &Rule, args: &InferArgs) -> bool {
-    let repaired = [fault::DECLARED_DIFFERS.code, fault::DECLARED_SHAPE_DIFFERS.code];
-    let is_repaired = || args.merge == Merge::Override && repaired.contains(&rule.code);
+    let is_repaired = || args.merge == Merge::Override && precondition::is_about_declarations(rule);
     args.strict
         || !(args.is_report() || args.keep_going || is_repaired())
         // Denied warnings include contradictions.

@@ -34,12 +34,12 @@ pub(crate) fn run(args: &InlineArgs, out: &mut Out) -> Result<Outcome, Failure> 
     let mut loaded = load_to_copy(&args.input_file, &args.input)?;
     progress.aside(|| loaded.report(&args.input.severity, args.keep_going, out))?;
     // Bodies take the place of what operators compute; a call of a function means the same whatever its nodes are.
-    if args.bodies {
+    if args.bodies && !args.keep_going {
         let severity = &args.input.severity;
         progress.aside(|| {
-            require_valid_nodes(&loaded, Registry::STANDARD, severity, args.keep_going, out)?;
+            require_valid_nodes(&loaded, Registry::STANDARD, severity, false, out)?;
             let registry = onnx_shape_infer::contrib::registry();
-            require_fitting_operands(&loaded, &registry, severity, args.keep_going, out)
+            require_fitting_operands(&loaded, &registry, severity, out)
         })?;
     }
     let selection = Selection::new(&loaded.model, &Context::new(&loaded)?, args)?;

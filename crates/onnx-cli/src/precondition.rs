@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use onnx_check::{CheckOptions, invalid_nodes};
 use onnx_diag::render::text;
-use onnx_diag::{Caps, Policy, Severity, Sink};
+use onnx_diag::{Caps, Policy, Rule, Severity, Sink};
 use onnx_ir::{Model, NodeId, ValueId};
 use onnx_schema::{FormalType, Registry, attr};
 use onnx_shape_infer::InferOptions;
@@ -60,23 +60,22 @@ pub(crate) fn require_valid_nodes(
     refuse(loaded, invalid(loaded, registry)?, severity, (message, HELP), out)
 }
 
-/// Refuses a model with nodes whose operands contradict their operators, unless the command continues in spite of errors.
+/// Whether a rule is about declared types and shapes of results, which state nothing about the nodes.
+pub(crate) fn is_about_declarations(rule: &Rule) -> bool {
+    [&fault::DECLARED_DIFFERS, &fault::DECLARED_SHAPE_DIFFERS].contains(&rule)
+}
+
+/// Refuses a model with nodes whose operands contradict their operators.
 pub(crate) fn require_fitting_operands(
     loaded: &Loaded,
     registry: &Registry,
     severity: &SeverityArgs,
-    keep_going: bool,
     out: &mut Out,
 ) -> Result<(), Failure> {
-    if keep_going {
-        return Ok(());
-    }
-    // What is declared of results says nothing about nodes.
-    let declared = [fault::DECLARED_DIFFERS.code, fault::DECLARED_SHAPE_DIFFERS.code];
     let inference = loaded.infer(InferOptions::default().with_registry(registry))?;
     let mut sink = Sink::with(Policy::new(), Caps::NONE);
     for found in inference.findings().diagnostics() {
-        if found.severity == Severity::Error && !declared.contains(&found.rule.code) {
+        if found.severity == Severity::Error && !is_about_declarations(found.rule) {
             sink.report(found.clone());
         }
     }

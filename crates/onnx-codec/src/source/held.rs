@@ -11,7 +11,7 @@ use bytes::Bytes;
 
 use crate::file::dir::Dir;
 
-/// Smaller elements stay in memory: each part of the file has a map to itself, of which a process has some ten thousand.
+/// Smaller elements stay in memory: each part of the file is mapped separately, and the system limits the maps of a process.
 const LEAST: usize = 1 << 20;
 
 /// A file without a name in a directory, which is made when it is needed.

@@ -81,7 +81,7 @@ impl Facts {
     }
 
     const fn conclusions_by_position(&self) -> Conclusions<'_> {
-        Conclusions { all: self.repeated.as_slice(), gone: &self.index.gone }
+        Conclusions { facts: self.repeated.as_slice(), gone: &self.index.gone }
     }
 
     /// Removes what was concluded during the visit of a node of the main graph, and returns the relations. `order` is the
@@ -135,7 +135,7 @@ impl Facts {
         if self.known.contains_key(&Relation::Default(value)) {
             self.make_index();
             let relation = Relation::Default(value);
-            let all = Conclusions { all: &self.repeated, gone: &self.index.gone };
+            let all = Conclusions { facts: &self.repeated, gone: &self.index.gone };
             let positions = self.index.repeated.get(&relation).into_iter().flat_map(Ranked::positions);
             let gone: Vec<u32> =
                 positions.filter(|&at| all.get(at).is_some_and(|fact| fact.root.is_none())).collect();
@@ -156,7 +156,7 @@ impl Facts {
             return;
         }
         self.note_premise(relation);
-        let all = Conclusions { all: &self.repeated, gone: &self.index.gone };
+        let all = Conclusions { facts: &self.repeated, gone: &self.index.gone };
         let best = self.index.repeated.get_mut(&relation).and_then(|ranked| ranked.best(all, order));
         match best.and_then(|from| all.get(from).map(|fact| (from, *fact))) {
             Some((from, fact)) => {
@@ -230,7 +230,7 @@ impl Facts {
         self.repeated.push(other);
         let ranked = self.index.repeated.entry(other.relation).or_default();
         ranked.add(at);
-        ranked.sort(Conclusions { all: &self.repeated, gone: &self.index.gone }, order);
+        ranked.sort(Conclusions { facts: &self.repeated, gone: &self.index.gone }, order);
     }
 
     fn note_root(&mut self, fact: &Fact, at: u32) {

@@ -28,13 +28,13 @@ const fn class(fact: &Fact) -> (bool, Strength, bool) {
 /// The conclusions that are ranked by their positions: those that are gone keep theirs.
 #[derive(Clone, Copy)]
 pub(super) struct Conclusions<'a> {
-    pub(super) all: &'a [Fact],
+    pub(super) facts: &'a [Fact],
     pub(super) gone: &'a HashSet<u32, RandomState>,
 }
 
 impl<'a> Conclusions<'a> {
     pub(super) fn get(self, at: u32) -> Option<&'a Fact> {
-        self.all.get(at as usize).filter(|_| !self.gone.contains(&at))
+        self.facts.get(at as usize).filter(|_| !self.gone.contains(&at))
     }
 }
 
@@ -57,14 +57,16 @@ impl Ranked {
     }
 
     /// Sorts what was added.
-    pub(super) fn sort(&mut self, all: Conclusions<'_>, order: &impl Fn(NodeId) -> Option<u64>) {
+    pub(super) fn sort(&mut self, conclusions: Conclusions<'_>, order: &impl Fn(NodeId) -> Option<u64>) {
         if self.new.is_empty() {
             return;
         }
         let mut last: Vec<u32> = self.new.drain(..).collect();
         loop {
-            last.retain(|&at| all.get(at).is_some());
-            last.sort_by_cached_key(|&at| std::cmp::Reverse(all.get(at).map(|fact| preference(fact, order))));
+            last.retain(|&at| conclusions.get(at).is_some());
+            last.sort_by_cached_key(|&at| {
+                std::cmp::Reverse(conclusions.get(at).map(|fact| preference(fact, order)))
+            });
             match self.lists.pop_if(|list| list.len() <= last.len().saturating_mul(2)) {
                 Some(list) => last.extend(list),
                 None => break,
@@ -78,24 +80,28 @@ impl Ranked {
     /// The position of the best conclusion.
     pub(super) fn best(
         &mut self,
-        all: Conclusions<'_>,
+        conclusions: Conclusions<'_>,
         order: &impl Fn(NodeId) -> Option<u64>,
     ) -> Option<u32> {
-        self.sort(all, order);
+        self.sort(conclusions, order);
         for list in &mut self.lists {
-            while list.pop_if(|at| all.get(*at).is_none()).is_some() {}
+            while list.pop_if(|at| conclusions.get(*at).is_none()).is_some() {}
         }
         self.lists.retain(|list| !list.is_empty());
         let ends = self.lists.iter().filter_map(|list| list.last().copied());
-        ends.min_by_key(|&at| all.get(at).map(|fact| preference(fact, order)))
+        ends.min_by_key(|&at| conclusions.get(at).map(|fact| preference(fact, order)))
     }
 
     /// The position of the first node that concluded the relation for every run of the model.
-    pub(super) fn first(&self, all: Conclusions<'_>, order: &impl Fn(NodeId) -> Option<u64>) -> Option<u64> {
-        let of = |at: u32| all.get(at).filter(|fact| is_own(fact)).and_then(|fact| order(fact.root?));
+    pub(super) fn first(
+        &self,
+        conclusions: Conclusions<'_>,
+        order: &impl Fn(NodeId) -> Option<u64>,
+    ) -> Option<u64> {
+        let of = |at: u32| conclusions.get(at).filter(|fact| is_own(fact)).and_then(|fact| order(fact.root?));
         let new = self.new.iter().filter_map(|&at| of(at));
         let in_list = |list: &Vec<u32>| {
-            let class_at = |at: u32| all.all.get(at as usize).map(class);
+            let class_at = |at: u32| conclusions.facts.get(at as usize).map(class);
             let first = |strength: Strength| {
                 let wanted = Some((false, strength, false));
                 let end = list.partition_point(|&at| class_at(at) >= wanted);
