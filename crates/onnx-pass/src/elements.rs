@@ -108,6 +108,10 @@ pub(crate) struct Elements<'a, 'r> {
     pairing: Option<(Pairing, usize, usize)>,
     /// Special floats of this type, or integers.
     special: (Vec<f64>, Vec<i64>),
+    /// Floats at the ends of this type: products with the last two overflow or lose digits.
+    extreme: [f64; 7],
+    /// The step from one element to the next in an attempt in which they ascend or descend.
+    step: Option<i64>,
     /// Floats of this type next to the points at which the conversions of the claim change their results; integers, if it has them.
     beside: (Vec<f64>, Vec<i64>),
 }
@@ -137,7 +141,8 @@ impl<'a, 'r> Elements<'a, 'r> {
             Some(_) => (pairs::floats(elem, &sampler.conditions), pairs::integers(elem)),
             None => Default::default(),
         };
-        Self { sampler, number, elem, sizes, attempt, rng, pairing, special, beside }
+        let (extreme, step) = (extremes(elem), step(sampler, attempt));
+        Self { sampler, number, elem, sizes, attempt, rng, pairing, special, extreme, step, beside }
     }
 
     /// The special number that is the element with an index in an attempt for pairs.
@@ -181,8 +186,7 @@ impl<'a, 'r> Elements<'a, 'r> {
         let mut floats: Vec<f64> = Vec::new();
         let mut integers: Vec<i64> = Vec::new();
         // The rest of a large tensor repeats its beginning, since making numbers takes longer than computing with them.
-        let is_monotone = self.monotone(0).is_some();
-        for index in 0..if is_monotone { count } else { count.min(DIFFERENT) } {
+        for index in 0..if self.step.is_some() { count } else { count.min(DIFFERENT) } {
             if is_float {
                 let special = self.paired(&self.special.0, index, count);
                 floats.push(special.unwrap_or_else(|| self.float(index)));
@@ -274,12 +278,7 @@ impl<'a, 'r> Elements<'a, 'r> {
 
     /// The element with an index of an ascending or descending sequence.
     fn monotone(&self, index: usize) -> Option<i64> {
-        let [first @ .., last] = MONOTONE;
-        let points = &self.sampler.points;
-        let index = i64::try_from(index).ok().filter(|_| points.has_positions)?;
-        let is_last = self.attempt == last;
-        let is_monotone = is_last || first.contains(&self.attempt);
-        is_monotone.then(|| if is_last == points.has_least { index } else { index.wrapping_neg() })
+        Some(i64::try_from(index).ok()?.wrapping_mul(self.step?))
     }
 
     fn float(&mut self, index: usize) -> f64 {
@@ -348,7 +347,7 @@ impl<'a, 'r> Elements<'a, 'r> {
             return Some(point);
         }
         // All distances are equally likely, so that thresholds that differ a little are distinguished.
-        let distance = f64::from(2.0_f32).powi(-(self.rng.below(23) as i32) - 1);
+        let distance = 0.5 / (1_u64 << self.rng.below(23)) as f64;
         let distance = distance * if point == 0.0 { 1.0 } else { point };
         Some(if self.rng.below(2) == 0 { point + distance } else { point - distance })
     }
@@ -362,13 +361,6 @@ impl<'a, 'r> Elements<'a, 'r> {
     /// A number for an exact claim. The first element of some tensors is each special number in turn.
     fn any_float(&mut self, index: usize) -> f64 {
         const SPECIAL: [f64; 8] = [-0.0, f64::NAN, f64::INFINITY, 0.0, f64::NEG_INFINITY, 1.0, -1.0, 1e-5];
-        // Those of the parts of complex numbers.
-        let part = if self.elem == ElemType::Complex128 { ElemType::Double } else { ElemType::Float };
-        let format = Format::of(self.elem).or(Format::of(part));
-        let (tiny, large, step) =
-            format.map_or((0.0, 1.0, 0.0), |format| (format.tiny(), format.max, format.step()));
-        // Products with the last two overflow or lose digits.
-        let own = [tiny, large, 1.0 + step, -tiny, -large, large / 3.0, tiny * 3.0];
         // Two neighboring inputs have the same numbers there, so that one is compared with itself, and others do not.
         let in_turn = |list: &[f64]| {
             // The first attempt of those that are multiples of 3 has no elements.
@@ -379,7 +371,7 @@ impl<'a, 'r> Elements<'a, 'r> {
         let special = match (self.attempt % 3, index) {
             (1, 0) => in_turn(&SPECIAL),
             (0, 0) => in_turn(&self.sampler.points.floats),
-            (0, 1) => in_turn(&own),
+            (0, 1) => in_turn(&self.extreme),
             _ => None,
         };
         if let Some(special) = special {
@@ -398,7 +390,7 @@ impl<'a, 'r> Elements<'a, 'r> {
         let share = if self.attempt % 4 == 3 { 2 } else { 6 };
         match self.rng.below(share) {
             0 => return self.rng.pick(&SPECIAL).unwrap_or(0.0),
-            1 if share > 2 && self.rng.below(4) == 0 => return self.rng.pick(&own).unwrap_or(0.0),
+            1 if share > 2 && self.rng.below(4) == 0 => return self.rng.pick(&self.extreme).unwrap_or(0.0),
             _ => {}
         }
         if self.attempt % 2 == 1
@@ -461,6 +453,23 @@ impl<'a, 'r> Elements<'a, 'r> {
             _ => self.rng.pick(&SMALL_NUMBERS).unwrap_or(0),
         }
     }
+}
+
+/// The step from one element to the next, if they ascend or descend in an attempt because results of the claim are positions.
+fn step(sampler: &Sampler<'_>, attempt: usize) -> Option<i64> {
+    let [first @ .., last] = MONOTONE;
+    let is_last = attempt == last;
+    let is_monotone = sampler.points.has_positions && (is_last || first.contains(&attempt));
+    is_monotone.then_some(if is_last == sampler.points.has_least { 1 } else { -1 })
+}
+
+/// Numbers at the ends of a type of floats, or of the parts of complex numbers.
+fn extremes(elem: ElemType) -> [f64; 7] {
+    let part = if elem == ElemType::Complex128 { ElemType::Double } else { ElemType::Float };
+    let format = Format::of(elem).or(Format::of(part));
+    let (tiny, large, step) =
+        format.map_or((0.0, 1.0, 0.0), |format| (format.tiny(), format.max, format.step()));
+    [tiny, large, 1.0 + step, -tiny, -large, large / 3.0, tiny * 3.0]
 }
 
 /// Makes the numbers of groups negative, zero, and what they are, in turn beginning with the `first` of these, as far as the claim

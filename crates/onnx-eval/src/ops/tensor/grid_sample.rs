@@ -8,6 +8,7 @@
 
 use onnx_schema::{attr, op};
 use onnx_types::ElemClass;
+use smallvec::{SmallVec, smallvec};
 
 use super::resize::cubic;
 use crate::cx::axes::{product, strides};
@@ -17,6 +18,9 @@ use crate::ops::math::cast::put_real;
 use crate::registry::{OpKernels, eval, since};
 
 pub(super) const KERNELS: OpKernels = eval(op::GRID_SAMPLE, &[since(16, sample)]).open();
+
+/// Neighbors of a place and their weights: as many as linear interpolation of four axes and cubic interpolation of two have.
+type Taps = SmallVec<[(usize, f64); 16]>;
 
 /// The values outside the image.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -121,7 +125,7 @@ fn each<R: Clone>(
     function: impl Fn(&[(usize, f64)], usize) -> R,
 ) -> Outcome<Vec<R>> {
     let (batch, channels, spatial) = (x.dims[0], x.dims[1], &x.dims[2..]);
-    let plane = product(spatial);
+    let (plane, steps) = (product(spatial), strides(spatial));
     let each = grid.len() / batch.max(1);
     for n in 0..batch {
         let places = &grid[n * each..(n + 1) * each];
@@ -129,7 +133,7 @@ fn each<R: Clone>(
         for c in 0..channels {
             let start = (n * channels + c) * plane;
             for at in places.chunks_exact(spatial.len()) {
-                let taps = taps(at, spatial, settings);
+                let taps = taps(at, spatial, &steps, settings);
                 cx.poll().step(taps.len() + 1)?;
                 out.push(function(&taps, start));
             }
@@ -139,10 +143,9 @@ fn each<R: Clone>(
 }
 
 /// The neighbors of a place as offsets in the spatial axes, with their weights; what is zero is left out.
-fn taps(place: &[f64], spatial: &[usize], settings: &Settings) -> Vec<(usize, f64)> {
-    let steps = strides(spatial);
-    let mut taps = vec![(0, 1.0)];
-    for ((&coordinate, &size), &step) in place.iter().rev().zip(spatial).zip(&steps) {
+fn taps(place: &[f64], spatial: &[usize], steps: &[usize], settings: &Settings) -> Taps {
+    let mut taps: Taps = smallvec![(0, 1.0)];
+    for ((&coordinate, &size), &step) in place.iter().rev().zip(spatial).zip(steps) {
         let axis = along(coordinate, size, settings);
         let pairs = taps.iter().flat_map(|&(offset, weight)| {
             axis.iter().map(move |&(index, factor)| (offset + index * step, weight * factor))
@@ -153,7 +156,7 @@ fn taps(place: &[f64], spatial: &[usize], settings: &Settings) -> Vec<(usize, f6
 }
 
 /// The neighbors of a coordinate on an axis.
-fn along(coordinate: f64, size: usize, settings: &Settings) -> Vec<(usize, f64)> {
+fn along(coordinate: f64, size: usize, settings: &Settings) -> SmallVec<[(usize, f64); 4]> {
     /// Beyond all sizes, and small enough that the neighbors are exact.
     const FAR: f64 = (1_u64 << 48) as f64;
     let length = size as f64;
@@ -165,12 +168,12 @@ fn along(coordinate: f64, size: usize, settings: &Settings) -> Vec<(usize, f64)>
     let place = if place.is_nan() { -FAR } else { place.clamp(-FAR, FAR) };
     let base = place.floor();
     let ratio = place - base;
-    let near = match settings.mode {
-        Mode::Nearest => vec![(libm::rint(place), 1.0)],
-        Mode::Linear => vec![(base, 1.0 - ratio), (base + 1.0, ratio)],
+    let near: SmallVec<[(f64, f64); 4]> = match settings.mode {
+        Mode::Nearest => smallvec![(libm::rint(place), 1.0)],
+        Mode::Linear => smallvec![(base, 1.0 - ratio), (base + 1.0, ratio)],
         Mode::Cubic => {
             let weight = |offset: f64| cubic((offset - ratio).abs(), -0.75);
-            [-1.0, 0.0, 1.0, 2.0].map(|offset| (base + offset, weight(offset))).to_vec()
+            [-1.0, 0.0, 1.0, 2.0].map(|offset| (base + offset, weight(offset))).into()
         }
     };
     let inside = near.into_iter().filter(|&(_, weight)| weight != 0.0);
