@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Installs each artefact as a user does, in an empty environment, and runs the first three examples of the documents with it.
 
-    run.py [--binary FILE] [--wheel FILE] [--npm FOLDER] [--limits] [CHANNEL...]
+    run.py [--binary FILE] [--installed FILE] [--wheel FILE] [--npm FOLDER] [--limits] [CHANNEL...]
 
-Channels: `binary` (in a root without other files), `image` (the files of the last stage of the Dockerfile), `wheel`, `npm`,
+Channels: `binary` (in a root without other files), `image` (the files of the last stage of the Dockerfile), `crates` (the
+command that `cargo install` has installed from the packages, as `cargo xtask package` does), `wheel`, `npm`,
 `git` (the diff driver), `hooks` (of pre-commit) and `action` (of GitHub); without names, all whose artefact is given. The table
 at the end has the size and the start-up time of each artefact; with `--limits`, values that are over their limit fail.
 
@@ -66,6 +67,7 @@ class Artefacts:
     """What is tested, and where."""
 
     binary: Path | None
+    installed: Path | None
     wheel: Path | None
     npm: Path | None
     folder: Path
@@ -114,6 +116,13 @@ def image(artefacts: Artefacts) -> str:
 def runner(command: Path, folder: Path) -> examples.Runner:
     """Runs a command in a folder."""
     return lambda words, statuses: run([command, *words], folder, statuses=statuses)
+
+
+def crates(artefacts: Artefacts) -> str:
+    """The command that was installed from the packages."""
+    folder = artefacts.folder / "crates"
+    examples.run_commands(folder, runner(needed(artefacts.installed, "--installed"), folder))
+    return "the command of `cargo install`"
 
 
 def wheel(artefacts: Artefacts) -> str:
@@ -191,6 +200,7 @@ def github(artefacts: Artefacts) -> str:
 CHANNELS = {
     "binary": binary,
     "image": image,
+    "crates": crates,
     "wheel": wheel,
     "npm": npm,
     "git": git_driver,
@@ -219,14 +229,14 @@ def new(folder: Path) -> Path:
 def main() -> int:
     """Tests the channels, and prints the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("binary", "wheel", "npm"):
+    for name in ("binary", "installed", "wheel", "npm"):
         parser.add_argument(f"--{name}", type=lambda path: Path(path).resolve(strict=True))
     parser.add_argument("--limits", action="store_true")
     parser.add_argument("channels", nargs="*", choices=[*CHANNELS, []], metavar="CHANNEL")
     arguments = parser.parse_args()
     failed = []
     with tempfile.TemporaryDirectory() as temporary:
-        artefacts = Artefacts(arguments.binary, arguments.wheel, arguments.npm, Path(temporary).resolve())
+        artefacts = Artefacts(arguments.binary, arguments.installed, arguments.wheel, arguments.npm, Path(temporary).resolve())
         for name in arguments.channels or CHANNELS:
             try:
                 print(f"{name}: ok: {CHANNELS[name](artefacts)}", flush=True)

@@ -27,6 +27,12 @@ pub(crate) fn npm(package: &Path) -> TaskResult {
     test(&python, "--npm", package, &["npm"])
 }
 
+/// Runs the examples with the command that was installed from the packages.
+pub(crate) fn crates(command: &Path) -> TaskResult {
+    let python = python::environment(&workspace::target().join("channels/venv"), PACKAGES)?;
+    test(&python, "--installed", command, &["crates"])
+}
+
 /// Tests channels of one artefact.
 pub(crate) fn test(python: &Path, option: &str, artefact: &Path, channels: &[&str]) -> TaskResult {
     println!("$ tests/channels/run.py {option} {} {}", artefact.display(), channels.join(" "));

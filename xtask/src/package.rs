@@ -2,7 +2,8 @@
 //!
 //! A copy of the tracked files is made under `target/package`, in which the packages have the names under which they would
 //! be published; each contains the licenses, and no tests, which need the workspace. `cargo package` makes the archives
-//! there. They are unpacked and compiled; each sees the other packages, but nothing else of the workspace.
+//! there. A folder with them and with what they depend on stands for the registry: the command is installed from it, and a
+//! project that depends on all libraries is built and run.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,7 +13,15 @@ use crate::{TaskResult, workspace};
 
 const LICENSES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];
 
-/// Packs and compiles all crates.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The file that names the folder of packages as the registry.
+const CONFIGURATION: &str = "registry.toml";
+
+/// The number of examples that are built.
+const EXAMPLES: usize = 3;
+
+/// Packs all crates, installs the command and uses the libraries.
 pub(crate) fn run(args: &[String]) -> TaskResult {
     if !args.is_empty() {
         return Err("package takes no arguments".to_owned());
@@ -27,8 +36,10 @@ pub(crate) fn check() -> Result<String, String> {
     copy(&tree)?;
     rename(&tree, &crates)?;
     pack(&tree, &crates)?;
-    let unpacked = unpack(&tree, &crates)?;
-    compile(&unpacked)?;
+    let registry = registry(&tree, &crates)?;
+    let project = project(&registry, &crates)?;
+    install(&project)?;
+    use_libraries(&project)?;
     Ok(format!("{} packages", crates.len()))
 }
 
@@ -43,7 +54,7 @@ fn copy(tree: &Path) -> TaskResult {
     let list = workspace::output(
         Command::new("git")
             .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
-            .args(["--", "crates", "Cargo.toml", "README.md"])
+            .args(["--", "crates", "Cargo.toml", "Cargo.lock", "README.md"])
             .args(LICENSES)
             .current_dir(&root),
     )?;
@@ -122,35 +133,124 @@ fn pack(tree: &Path, crates: &[String]) -> TaskResult {
     Ok(())
 }
 
-/// Unpacks the archives side by side, checks what each contains, and makes them find each other.
-fn unpack(tree: &Path, crates: &[String]) -> Result<PathBuf, String> {
-    let unpacked = workspace::target().join("package/unpacked");
-    reset(&unpacked)?;
-    let version = env!("CARGO_PKG_VERSION");
-    let mut root = String::from("[workspace]\nresolver = \"3\"\nmembers = [\"*\"]\n\n[patch.crates-io]\n");
+/// Makes a folder with the source code of the archives and of what they depend on, and checks what each archive contains.
+fn registry(tree: &Path, crates: &[String]) -> Result<PathBuf, String> {
+    let registry = workspace::target().join("package/registry");
+    reset(&registry)?;
+    let vendor = ["vendor", "--quiet", "--locked", "--versioned-dirs"];
+    workspace::output(Command::new("cargo").args(vendor).arg(&registry).current_dir(workspace::root()))?;
     for name in crates {
-        let folder = format!("{}-{version}", published(name));
+        let folder = format!("{}-{VERSION}", published(name));
         let archive = tree.join(format!("target/package/{folder}.crate"));
-        let mut tar = Command::new("tar");
-        workspace::output(tar.arg("-xzf").arg(&archive).arg("-C").arg(&unpacked))?;
+        workspace::output(Command::new("tar").arg("-xzf").arg(&archive).arg("-C").arg(&registry))?;
         for file in LICENSES.iter().chain(&["README.md", "Cargo.toml"]) {
-            if !unpacked.join(&folder).join(file).exists() {
+            if !registry.join(&folder).join(file).exists() {
                 return Err(format!("the package of {name} has no {file}"));
             }
         }
-        root.push_str(&format!("{} = {{ path = \"{folder}\" }}\n", published(name)));
+        let digest = workspace::output(Command::new("sha256sum").arg(&archive))?;
+        let digest = digest.split(' ').next().unwrap_or_default();
+        let checksum = serde_json::json!({ "files": {}, "package": digest });
+        write(&registry.join(&folder).join(".cargo-checksum.json"), &checksum.to_string())?;
     }
-    write(&unpacked.join("Cargo.toml"), &root)?;
-    copy_file(&workspace::root().join("Cargo.lock"), &unpacked.join("Cargo.lock"))?;
-    Ok(unpacked)
+    Ok(registry)
 }
 
-fn compile(unpacked: &Path) -> TaskResult {
-    let status = Command::new("cargo")
-        .args(["check", "--quiet", "--workspace", "--lib", "--bins", "--target-dir"])
-        .arg(workspace::target())
-        .current_dir(unpacked)
-        .status()
-        .map_err(|error| format!("`cargo` could not be started: {error}"))?;
-    if status.success() { Ok(()) } else { Err("the packages do not compile".to_owned()) }
+/// Makes a project outside of the workspace that depends on all libraries, with the first three examples of the facade as
+/// its programs.
+fn project(registry: &Path, crates: &[String]) -> Result<PathBuf, String> {
+    let project = workspace::target().join("package/project");
+    reset(&project)?;
+    let source = format!(
+        "[source.crates-io]\nreplace-with = \"packages\"\n\n[source.packages]\ndirectory = \"{}\"\n",
+        registry.display()
+    );
+    write(&project.join(CONFIGURATION), &source)?;
+    let mut manifest =
+        String::from("[package]\nname = \"project\"\nedition = \"2024\"\n\n[workspace]\n\n[dependencies]\n");
+    manifest.push_str("tempfile = \"3\"\n");
+    for name in
+        crates.iter().filter(|name| workspace::root().join("crates").join(name).join("src/lib.rs").exists())
+    {
+        manifest.push_str(&format!("{} = \"={VERSION}\"\n", published(name)));
+    }
+    write(&project.join("Cargo.toml"), &manifest)?;
+    let facade = read(&workspace::root().join("crates").join(workspace::DISTRIBUTION).join("src/lib.rs"))?;
+    let examples = examples(&facade);
+    if examples.len() != EXAMPLES {
+        return Err(format!("the documentation of the facade has {} examples", examples.len()));
+    }
+    for (number, example) in examples.iter().enumerate() {
+        // The last line of an example states the type of its error.
+        let program = format!(
+            "fn example() -> Result<(), impl std::fmt::Debug> {{\n{example}}}\n\nfn main() {{\n    example().unwrap();\n}}\n"
+        );
+        write(&project.join(format!("src/bin/example{number}.rs")), &program)?;
+    }
+    Ok(project)
+}
+
+/// The first examples of the documentation at the top of a file, as the compiler reads them.
+fn examples(source: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    let mut is_code = false;
+    for line in source.lines().map_while(|line| line.strip_prefix("//!")) {
+        let line = line.strip_prefix(' ').unwrap_or(line);
+        if line == "```" {
+            is_code = !is_code;
+            if is_code {
+                found.push(String::new());
+            }
+        } else if let Some(example) = found.last_mut().filter(|_| is_code) {
+            example.push_str(line.strip_prefix("# ").unwrap_or(line));
+            example.push('\n');
+        }
+    }
+    found.truncate(EXAMPLES);
+    found
+}
+
+/// Installs the command from the folder of packages, and runs the first examples of the documents with it.
+fn install(project: &Path) -> TaskResult {
+    let root = workspace::target().join("package/installed");
+    let package = format!("{}@{VERSION}", published("onnx-cli"));
+    let arguments = ["install", "--quiet", "--locked", "--offline", "--debug", "--force", "--root"];
+    cargo(project, Command::new("cargo").args(arguments).arg(&root).arg(package))?;
+    crate::channels::crates(&root.join("bin/onnx"))
+}
+
+/// Builds the project, and runs its programs.
+fn use_libraries(project: &Path) -> TaskResult {
+    cargo(project, Command::new("cargo").args(["build", "--quiet", "--offline", "--bins"]))?;
+    for number in 0..EXAMPLES {
+        let program = folder_of_builds().join(format!("debug/example{number}"));
+        workspace::output(Command::new(program).current_dir(project))?;
+    }
+    Ok(())
+}
+
+/// Where the packages are compiled: the builds of the workspace have other settings.
+fn folder_of_builds() -> PathBuf {
+    workspace::target().join("package/build")
+}
+
+/// Runs `cargo` with the folder of packages. `cargo install` reads no file of the folder that it runs in.
+fn cargo(project: &Path, command: &mut Command) -> TaskResult {
+    let command = command
+        .args(["--config", CONFIGURATION])
+        .arg("--target-dir")
+        .arg(folder_of_builds())
+        .current_dir(project);
+    workspace::output(command).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn examples_have_their_hidden_lines() {
+        let source = "//! Text\n//!\n//! ```\n//! # use a;\n//! b();\n//! ```\n//!\n//! ```\n//! c();\n//! ```\n\nmod x;\n";
+        assert_eq!(examples(source), ["use a;\nb();\n", "c();\n"]);
+    }
 }
