@@ -26,15 +26,7 @@ pub(crate) struct Histogram {
 impl Histogram {
     /// Adds numbers; `is_counted` is `false` if only the ends are needed.
     pub(crate) fn add(&mut self, numbers: &[f32], is_counted: bool) {
-        let (mut least, mut greatest, mut is_finite) = (f32::INFINITY, f32::NEG_INFINITY, true);
-        for &number in numbers {
-            if number.is_finite() {
-                least = least.min(number);
-                greatest = greatest.max(number);
-            } else {
-                is_finite = false;
-            }
-        }
+        let (least, greatest, is_finite) = ends(numbers);
         self.has_other |= !is_finite;
         if least > greatest {
             return;
@@ -238,6 +230,28 @@ fn divergence(counts: &[f64], end: usize, levels: usize) -> f64 {
     sum
 }
 
+/// The least and the greatest of the finite numbers, and whether all are finite. Numbers are compared in lanes, as processors do it.
+fn ends(numbers: &[f32]) -> (f32, f32, bool) {
+    const LANES: usize = 8;
+    let mut lanes = ([f32::INFINITY; LANES], [f32::NEG_INFINITY; LANES], [true; LANES]);
+    let mut join = |numbers: &[f32]| {
+        let (least, greatest, is_finite) = &mut lanes;
+        for (lane, &number) in numbers.iter().enumerate().take(LANES) {
+            let finite = number.is_finite();
+            is_finite[lane] &= finite;
+            least[lane] = if finite & (number < least[lane]) { number } else { least[lane] };
+            greatest[lane] = if finite & (number > greatest[lane]) { number } else { greatest[lane] };
+        }
+    };
+    let (whole, rest) = numbers.as_chunks::<LANES>();
+    whole.iter().for_each(|numbers| join(numbers));
+    join(rest);
+    let (least, greatest, is_finite) = lanes;
+    let least = least.into_iter().fold(f32::INFINITY, f32::min);
+    let greatest = greatest.into_iter().fold(f32::NEG_INFINITY, f32::max);
+    (least, greatest, is_finite.into_iter().all(|finite| finite))
+}
+
 #[cfg(test)]
 mod tests {
     use onnx_types::ElemType;
@@ -248,6 +262,27 @@ mod tests {
         let mut histogram = Histogram::default();
         numbers.iter().for_each(|&number| histogram.add(&[number], true));
         histogram
+    }
+
+    #[test]
+    fn ends_are_those_of_finite_numbers() {
+        let all: Vec<f32> = (0..40_u16).map(|index| f32::from(index * 37 % 41) - 20.0).collect();
+        for length in 0..all.len() {
+            for other in [None, Some(f32::NAN), Some(f32::INFINITY), Some(f32::NEG_INFINITY)] {
+                let mut numbers = all[..length].to_vec();
+                let place = length / 2;
+                if let Some(slot) = numbers.get_mut(place)
+                    && let Some(other) = other
+                {
+                    *slot = other;
+                }
+                let finite = || numbers.iter().copied().filter(|number| number.is_finite());
+                let least = finite().fold(f32::INFINITY, f32::min);
+                let greatest = finite().fold(f32::NEG_INFINITY, f32::max);
+                let is_finite = finite().count() == length;
+                assert_eq!(ends(&numbers), (least, greatest, is_finite), "{length} numbers with {other:?}");
+            }
+        }
     }
 
     #[test]
