@@ -412,6 +412,7 @@ def infer(
     inplace: bool,
     check_types: bool = False,
     trust_defaults: bool = False,
+    trust_names: bool = False,
     **options: Any,
 ) -> Inference: ...
 def info(model: Model) -> dict[str, Any]: ...

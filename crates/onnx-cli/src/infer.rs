@@ -40,6 +40,7 @@ pub(crate) fn run(args: &InferArgs, out: &mut Out) -> Result<Outcome, Failure> {
     // Inferred types take the place of declared ones, which the nodes behind must accept, too.
     options.check_types = args.check_types || args.merge == Merge::Override;
     options.defaults_are_constant = args.trust_defaults;
+    options.names_are_trusted = args.trust_names;
     if args.runtime == Some(Runtime::Onnxruntime) {
         options.runtime = onnx_shape_infer::Runtime::Onnxruntime;
     }

@@ -132,7 +132,7 @@ pub(crate) struct Inference {
 
 /// Infers types and shapes, and writes them into the model.
 #[pyfunction]
-#[pyo3(signature = (model, sizes, inplace, check_types=false, trust_defaults=false, **options))]
+#[pyo3(signature = (model, sizes, inplace, check_types=false, trust_defaults=false, trust_names=false, **options))]
 pub(crate) fn infer(
     py: Python<'_>,
     model: Bound<'_, Model>,
@@ -140,6 +140,7 @@ pub(crate) fn infer(
     inplace: bool,
     check_types: bool,
     trust_defaults: bool,
+    trust_names: bool,
     options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Inference> {
     let mut snapshot = model.get().snapshot(py)?;
@@ -151,6 +152,7 @@ pub(crate) fn infer(
                 .with_sizes(&sizes)
                 .with_check_types(check_types)
                 .with_defaults_are_constant(trust_defaults)
+                .with_names_are_trusted(trust_names)
                 .with_execution(execution.clone());
             infer_types(&snapshot.model, &options)
         };

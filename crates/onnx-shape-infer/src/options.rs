@@ -37,6 +37,10 @@ pub struct InferOptions<'a> {
     /// default; before version 4 of the format all initializers had to be inputs, and all count as constants. A guard records
     /// each one whose elements were read, or whose shape differs from the declared one.
     pub defaults_are_constant: bool,
+    /// Whether a name of a size in a declared type of a value of the main graph is the size that an input has under this name.
+    /// Exporters give one name to different sizes, so it is off by default, and such a size is unknown. A guard records each
+    /// declaration that served.
+    pub names_are_trusted: bool,
     /// The operators that are known. By default those of ONNX.
     pub registry: &'a Registry,
     /// Where external tensors are read from when a small value is needed. By default they are not.
@@ -60,6 +64,7 @@ impl Default for InferOptions<'_> {
             declared: true,
             assumed: true,
             defaults_are_constant: false,
+            names_are_trusted: false,
             registry: Registry::STANDARD,
             data: &NoData,
             sizes: &[],
@@ -76,6 +81,7 @@ onnx_types::option_setters! {
         with_declared => declared: bool,
         with_assumed => assumed: bool,
         with_defaults_are_constant => defaults_are_constant: bool,
+        with_names_are_trusted => names_are_trusted: bool,
         with_registry => registry: &'a Registry,
         with_data => data: &'a dyn DataSource,
         with_sizes => sizes: &'a [(Symbol, i64)],

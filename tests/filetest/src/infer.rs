@@ -7,8 +7,8 @@
 //!
 //! Words: `opset=13..18` (or `13..`, up to the newest) runs the test at each of these versions of the default domain, and
 //! `ml=1..5` of `ai.onnx.ml`; `no-values` follows no elements; `check-types` compares types with the schemas;
-//! `trust-defaults` takes initializers that are inputs, too, for constants; `runtime=onnxruntime` infers what holds in that
-//! runtime, too; `shapes=x=2x3,y=4` tests these shapes of inputs against declarations and guards.
+//! `trust-defaults` takes initializers that are inputs, too, for constants; `trust-names` trusts the names of declared
+//! sizes; `runtime=onnxruntime` infers what holds in that runtime, too; `shapes=x=2x3,y=4` tests these shapes of inputs against declarations and guards.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -49,6 +49,7 @@ impl Words {
                 None if *word == "no-values" => options.values = false,
                 None if *word == "check-types" => options.check_types = true,
                 None if *word == "trust-defaults" => options.defaults_are_constant = true,
+                None if *word == "trust-names" => options.names_are_trusted = true,
                 _ => return Err(format!("`infer` does not know `{word}`")),
             }
         }

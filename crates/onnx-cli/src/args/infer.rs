@@ -44,6 +44,10 @@ pub(crate) struct InferArgs {
     /// Take initializers that are inputs, too, as constants: the result holds for callers who give no other values.
     #[arg(long, hide_short_help = true)]
     pub(crate) trust_defaults: bool,
+    /// Take a size of a declared type as the size that an input has under the same name, where nothing else is known: what a
+    /// custom operator gives, say. The result holds if the declarations do.
+    #[arg(long, hide_short_help = true)]
+    pub(crate) trust_names: bool,
     /// What happens to types that the model declares already.
     #[arg(long, value_enum, value_name = "POLICY", default_value_t = Merge::Refine, hide_short_help = true)]
     pub(crate) merge: Merge,

@@ -147,8 +147,8 @@ fn explain_part(
         stream.line(format_args!("    {}{}", made_by(model, step), paint(DIM, lost)))?;
     }
     let wanted = annotation(model, inference, unknown.origin, &unknown.missing_at_origin);
-    // Exporters give one name to different sizes, so that inference does not take one that the inputs also use.
-    let sizes = "a size is a number, or a name that no input has";
+    // Exporters give one name to different sizes, so that inference does not take one that the inputs also use by itself.
+    let sizes = "a size is a number, or a name; one that an input has counts with `--trust-names`";
     stream.line(format_args!("    to recover it, declare {wanted}; {sizes}"))
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Declared types of the main graph's inputs are used unchanged. A declared type of an intermediate value is used if
 //! inference derives nothing, and results that depend on it are recorded as assumed. Names of sizes in such types are
-//! less reliable: exporters give one name to different sizes, so a name that the inputs also use is not trusted. In
+//! less reliable: exporters give one name to different sizes, so a name that the inputs also use is trusted on request only. In
 //! nested graphs and functions no name of a size is trusted, as each visit may have another size. What a function declares
 //! about its values is only compared with what was inferred: kinds and element types, which must agree in every call.
 
@@ -184,6 +184,7 @@ impl<'m> Engine<'m> {
     fn trusted(&self, dim: Dim) -> Dim {
         match dim {
             Dim::Known(_) => dim,
+            _ if self.state.options.names_are_trusted => dim,
             _ if self
                 .state
                 .exprs
