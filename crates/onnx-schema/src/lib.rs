@@ -115,7 +115,7 @@ pub use opset::{
 pub use pack::{ByVersion, Extension, Pack, PerOperator};
 pub use registry::{Arity, Registry, SchemaRef};
 pub use signature::{Differentiation, Formal, FormalOption, FormalType, TypeConstraint};
-pub use suggest::{nearest, suggest_attribute, suggest_op};
+pub use suggest::{nearest, suggest_attribute, suggest_op, suggest_type};
 pub use traits::{CONSTANT_VALUES, Exclusion, ExclusivePart, Traits};
 pub use typeset::{TypeForm, TypeId, TypeSet};
 

@@ -1,5 +1,7 @@
 //! The known name that is nearest to a misspelled one, for help texts.
 
+use onnx_types::ElemType;
+
 use crate::facts::Schema;
 use crate::generated::names::NAMES;
 use crate::lookup::operators;
@@ -26,6 +28,39 @@ pub fn suggest_op(name: &str) -> Option<&'static str> {
 pub fn suggest_attribute(schema: &Schema, name: &str) -> Option<&'static str> {
     let names = schema.attributes().iter().filter_map(|attribute| NAMES.get(attribute.name.index() as usize));
     nearest(name, names.copied())
+}
+
+/// The name of a type, as in ONNX text, that `name` is in other systems, or most probably a misspelling of; `None` when nothing is near,
+/// or `name` is itself one.
+///
+/// ```
+/// assert_eq!(onnx_schema::suggest_type("float32"), Some("float"));
+/// assert_eq!(onnx_schema::suggest_type("flaot16"), Some("float16"));
+/// assert_eq!(onnx_schema::suggest_type("int64"), None);
+/// ```
+#[must_use]
+pub fn suggest_type(name: &str) -> Option<&'static str> {
+    /// Names in other systems, the nearest of which would often be another type.
+    const OTHERS: [(&str, &str); 12] = [
+        ("float32", "float"),
+        ("fp32", "float"),
+        ("f32", "float"),
+        ("float64", "double"),
+        ("fp64", "double"),
+        ("f64", "double"),
+        ("fp16", "float16"),
+        ("half", "float16"),
+        ("bf16", "bfloat16"),
+        ("int", "int64"),
+        ("long", "int64"),
+        ("boolean", "bool"),
+    ];
+    /// The types that hold others.
+    const CONTAINERS: [&str; 4] = ["seq", "map", "optional", "sparse_tensor"];
+    let other = OTHERS.iter().find(|(other, _)| name.eq_ignore_ascii_case(other));
+    other
+        .map(|&(_, name)| name)
+        .or_else(|| nearest(name, ElemType::all().map(ElemType::name).chain(CONTAINERS)))
 }
 
 /// The candidate that `name` is most probably a misspelling of: the one with the fewest edits, of several the first;

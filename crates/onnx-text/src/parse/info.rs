@@ -53,8 +53,10 @@ impl<'a> Parser<'a> {
     #[cold]
     fn no_such_type(&mut self, mark: Mark, name: Symbol) -> Reported {
         self.lex.rewind(mark);
-        let name = onnx_diag::Quoted(self.model.str(name)).to_string();
-        self.error(&rules::UNEXPECTED_TOKEN, || format!("unknown element type {name}"))
+        let text = self.model.str(name);
+        let near = onnx_schema::suggest_type(text).map(|near| format!(": did you mean `{near}`?"));
+        let message = format!("unknown element type {}{}", onnx_diag::Quoted(text), near.unwrap_or_default());
+        self.error(&rules::UNEXPECTED_TOKEN, || message)
     }
 
     #[inline]

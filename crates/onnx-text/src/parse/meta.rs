@@ -10,6 +10,21 @@ use super::{Parser, Result};
 use crate::lexer::hex_digit;
 use crate::rules;
 
+/// The keys of models and functions, and those that most annotations know.
+const KEYS: [&str; 11] = [
+    "ir_version",
+    "opset_import",
+    "producer_name",
+    "producer_version",
+    "domain",
+    "model_version",
+    "doc_string",
+    "metadata_props",
+    "overload",
+    "denotation",
+    "configuration",
+];
+
 /// The entries that most annotations can have.
 #[derive(Default)]
 pub(super) struct Form {
@@ -68,8 +83,10 @@ impl<'a> Parser<'a> {
 
     #[cold]
     pub(super) fn unknown_key(&mut self, mark: crate::lexer::Mark, key: &[u8]) -> onnx_diag::Reported {
-        let key_text = onnx_diag::Quoted(&String::from_utf8_lossy(key)).to_string();
-        let message = format!("unknown key {key_text}");
+        let text = String::from_utf8_lossy(key);
+        let near = onnx_schema::nearest(&text, KEYS.iter().copied());
+        let near = near.map(|near| format!(": did you mean `{near}`?")).unwrap_or_default();
+        let message = format!("unknown key {}{near}", onnx_diag::Quoted(&text));
         self.error_at(&rules::UNKNOWN_KEY, mark, key.len(), message)
     }
 
