@@ -9,6 +9,7 @@ use onnx_types::{Dim, Symbol};
 use crate::bind::Violation;
 use crate::facts::{Fact, FactScope, Relation, Strength};
 use crate::fault::{CONDITIONAL_GUARD, GIVEN_SHAPE, GUARD_VIOLATED};
+use crate::given_shape;
 use crate::result::Inference;
 
 /// Prefix of the metadata keys that [`Inference::apply_guards`] writes; a number follows.
@@ -195,16 +196,22 @@ impl Inference {
         let sizes: HashMap<Symbol, i64> = sizes.into_iter().collect();
         let size = |symbol| sizes.get(&symbol).copied();
         let name = |value: ValueId| Quoted(model.str(model.value(value).name())).to_string();
+        let advised = |found: Diagnostic, input: ValueId| {
+            let given = inputs.iter().find(|(other, _)| *other == input).map(|&(_, given)| given);
+            match given.and_then(|given| given_shape::advice(model, self, input, given)) {
+                Some(advice) => found.help(advice),
+                None => found,
+            }
+        };
         for violation in violations {
             let found = match violation {
-                Violation::Rank { input, declared, found } => Diagnostic::new(
-                    &GIVEN_SHAPE,
-                    places.definition(input),
-                    format!(
+                Violation::Rank { input, declared, found } => {
+                    let message = format!(
                         "input {} has rank {declared}, and a shape of rank {found} is given",
                         name(input)
-                    ),
-                ),
+                    );
+                    advised(Diagnostic::new(&GIVEN_SHAPE, places.definition(input), message), input)
+                }
                 Violation::Size { input, axis, dim, declared, found } => {
                     let wanted = match (dim, declared) {
                         (Dim::Known(_), _) | (_, None) => condition_of(model, self, dim),
@@ -216,7 +223,7 @@ impl Inference {
                         "dimension {axis} of input {} is {wanted}, and {found} is given",
                         name(input)
                     );
-                    Diagnostic::new(&GIVEN_SHAPE, places.definition(input), message)
+                    advised(Diagnostic::new(&GIVEN_SHAPE, places.definition(input), message), input)
                 }
                 Violation::Fact(fact) | Violation::Scoped(fact) => {
                     let guard = Guard::new(model, self, fact);

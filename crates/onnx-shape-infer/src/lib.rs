@@ -92,6 +92,7 @@ mod facts;
 mod family;
 pub mod fault;
 mod findings;
+mod given_shape;
 mod guards;
 mod identifiers;
 mod input_sizes;

@@ -17,7 +17,8 @@ fn npy(descr: &str, shape: &str, data: &[u8]) -> Vec<u8> {
     [b"\x93NUMPY\x01\0", &(header.len() as u16).to_le_bytes()[..], header.as_bytes(), data].concat()
 }
 
-fn floats(shape: &str, elements: &[f32]) -> Vec<u8> {
+/// A file of numbers.
+pub(crate) fn floats(shape: &str, elements: &[f32]) -> Vec<u8> {
     npy("<f4", shape, &elements.iter().flat_map(|element| element.to_le_bytes()).collect::<Vec<u8>>())
 }
 
@@ -93,7 +94,8 @@ fn a_wrong_shape_is_refused_with_both_sizes() {
     assert!(run.out.is_empty() && !folder.path().join("out").exists());
     onnx(&folder, "run m.onnxtxt --feed x=b.npy --feed b=b.npy")
         .exits(1)
-        .says("input `x` has rank 2, and a shape of rank 1 is given");
+        .says("input `x` has rank 2, and a shape of rank 1 is given")
+        .says("an axis is missing at the front, mostly that of the batch: NumPy's `x[None]` adds it");
     folder.put("doubles.npy", npy("<f8", "2,", &[0; 16]));
     onnx(&folder, "run m.onnxtxt --feed x=x.npy --feed b=doubles.npy")
         .exits(1)
