@@ -1,9 +1,10 @@
 //! The constants that fix a size. A model that was simplified for a fixed size has it in such constants, and every node behind
 //! them is a consequence.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 
-use onnx_ir::{Model, ValueId};
+use foldhash::fast::RandomState;
+use onnx_ir::{Model, NodeId, ValueId};
 use onnx_types::ElemType;
 use onnx_types::tensor::Tensor;
 use slotmap::SecondaryMap;
@@ -16,6 +17,38 @@ const MAX_EXAMINED: usize = 256;
 
 /// Elements of a constant that can be sizes.
 const MAX_SIZES: usize = 64;
+
+/// The first reason of each node, and of nodes of one operator with the same reason the first one, with the number of the others: the
+/// layers of a model have the same reasons.
+fn once_for_each_kind(model: &Model, fixed: Vec<FixedSize>) -> Vec<FixedSize> {
+    let mut seen: HashSet<NodeId, RandomState> = HashSet::default();
+    let mut kinds: Vec<(FixedSize, usize)> = Vec::new();
+    for reason in fixed {
+        let Some(node) = reason.node else {
+            kinds.push((reason, 0));
+            continue;
+        };
+        if !seen.insert(node) {
+            continue;
+        }
+        let op = |node: NodeId| (model.node(node).domain(), model.node(node).op());
+        let is_same = |(other, _): &&mut (FixedSize, usize)| {
+            other.reason == reason.reason && other.node.is_some_and(|other| op(other) == op(node))
+        };
+        match kinds.iter_mut().find(is_same) {
+            Some((_, others)) => *others += 1,
+            None => kinds.push((reason, 0)),
+        }
+    }
+    let told = |(mut reason, others): (FixedSize, usize)| {
+        if others > 0 {
+            let noun = if others == 1 { "node" } else { "nodes" };
+            reason.reason.push_str(&format!(" (and {others} other {noun} of the operator)"));
+        }
+        reason
+    };
+    kinds.into_iter().map(told).collect()
+}
 
 impl Freed<'_> {
     /// Puts the constants that fix the size in front of the nodes that they fix, once each, and leaves out what follows from them.
@@ -54,7 +87,7 @@ impl Freed<'_> {
             }
             cause
         });
-        named.chain(rest).collect()
+        named.chain(once_for_each_kind(model, rest)).collect()
     }
 
     /// The nearest constant that has the old size, behind the operands that do not have the new one.
