@@ -24,7 +24,7 @@ use crate::json::JsonText;
 use crate::output::{BAD, GOOD, HEADING, KEY, Out, paint, shown};
 use crate::progress::Progress;
 use crate::run::{
-    Given, Place, Preparation, Set, Sized, as_failure, eval_options, name, read_given, read_outputs,
+    Given, Inputs, Place, Preparation, Set, Sized, as_failure, eval_options, name, read_given, read_outputs,
     refuse_partial, runs_of, write_values,
 };
 use crate::weights::generate_stripped;
@@ -62,6 +62,9 @@ struct Run {
     /// Each output with how it differs, or why there is nothing to compare.
     result: Result<Vec<(ValueId, String, Difference)>, String>,
 }
+
+/// Larger sizes that are tried if a run fails; each starts a process.
+const MOST_LARGER: usize = 8;
 
 pub(super) fn run(args: &CompareArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let sets = combinations(&args.sizes)?.unwrap_or_else(|| vec![Vec::new()]);
@@ -212,24 +215,54 @@ fn all(
             let seed = seed.wrapping_add(repetition.into());
             let sized = Sized { set, declared: &[] };
             let limits = &a.execution.limits;
-            let prepared = Preparation::new(&a.model, &inference, given, &sized, seed, limits)?;
-            let inputs = prepared.inputs()?;
-            let known = |&input: &ValueId| {
-                let found = inputs.values.iter().find(|(known, _)| known == name(&a.model, input));
-                found.map(|(_, value)| value.clone())
-            };
-            let values = evaluator.inputs().iter().map(known).collect();
-            let result = match evaluator.run_in_order(values) {
-                Ok(ours) => compared(args, a, engine, &inputs.values, &ours)?,
-                Err(failure) if super::is_failure_of_command(failure.kind()) => {
-                    return Err(as_failure(failure));
+            let mut prepared = Preparation::new(&a.model, &inference, given, &sized, seed, limits)?;
+            let is_open = set.is_empty() && given.is_empty();
+            let mut run = one(args, a, (&evaluator, engine), prepared.inputs()?, seed)?;
+            // As `onnx run` does: an operator, here or there, may need more than the smallest sizes.
+            let mut left = if is_open { MOST_LARGER } else { 0 };
+            while is_about_sizes(&run.result) && left > 0 && prepared.grow() {
+                // Values of these sizes may exceed a limit.
+                let Ok(larger) = prepared.inputs() else { continue };
+                left -= 1;
+                let other = one(args, a, (&evaluator, engine), larger, seed)?;
+                if other.result.is_ok() {
+                    run = other;
                 }
-                Err(failure) => Err(failure.to_string()),
-            };
-            runs.push(Run { sizes: inputs.sizes, seed, result });
+            }
+            runs.push(run);
         }
     }
     Ok(runs)
+}
+
+/// Whether a run may have failed because of its sizes: a model that the other engine does not load fails with all.
+fn is_about_sizes(result: &Result<Differences, String>) -> bool {
+    let is_of_load = |reason: &str| reason.starts_with(NOT_RUN) && !reason.contains("while running");
+    result.as_ref().is_err_and(|reason| !is_of_load(reason))
+}
+
+/// How a failure of the other engine begins.
+const NOT_RUN: &str = "onnxruntime does not run the model: ";
+
+/// Runs the model in both engines.
+fn one(
+    args: &CompareArgs,
+    a: &Loaded,
+    (evaluator, engine): (&Evaluator<'_>, &Engine),
+    inputs: Inputs,
+    seed: u64,
+) -> Result<Run, Failure> {
+    let known = |&input: &ValueId| {
+        let found = inputs.values.iter().find(|(known, _)| known == name(&a.model, input));
+        found.map(|(_, value)| value.clone())
+    };
+    let values = evaluator.inputs().iter().map(known).collect();
+    let result = match evaluator.run_in_order(values) {
+        Ok(ours) => compared(args, a, engine, &inputs.values, &ours)?,
+        Err(failure) if super::is_failure_of_command(failure.kind()) => return Err(as_failure(failure)),
+        Err(failure) => Err(failure.to_string()),
+    };
+    Ok(Run { sizes: inputs.sizes, seed, result })
 }
 
 type Differences = Vec<(ValueId, String, Difference)>;
@@ -243,7 +276,7 @@ fn compared(
 ) -> Result<Result<Differences, String>, Failure> {
     let theirs = match engine.outputs(a, inputs)? {
         Ok(theirs) => theirs,
-        Err(reason) => return Ok(Err(format!("onnxruntime does not run the model: {reason}"))),
+        Err(reason) => return Ok(Err(format!("{NOT_RUN}{reason}"))),
     };
     let tolerances = args.tolerances.tolerances();
     let mut found = Vec::new();

@@ -64,6 +64,13 @@ struct Run {
     result: Result<Comparison, NotRun>,
 }
 
+impl Run {
+    /// Whether the first model fails on inputs that it declares.
+    fn fails(&self) -> bool {
+        matches!(&self.result, Err(not_run) if not_run.side == Side::A && !not_run.is_of_input)
+    }
+}
+
 /// Why there is nothing to compare.
 struct NotRun {
     side: Side,
@@ -291,9 +298,27 @@ impl Models<'_> {
     fn one(&self, set: &[Set], seed: u64) -> Result<Run, Failure> {
         let limits = &self.a.execution.limits;
         let sized = Sized { set, declared: &self.declared };
-        let prepared = Preparation::new(&self.a.model, self.inference, self.given, &sized, seed, limits)
+        let mut prepared = Preparation::new(&self.a.model, self.inference, self.given, &sized, seed, limits)
             .map_err(|failure| failure.about(&self.a.name))?;
-        let Inputs { values, sizes, open, generated, findings, is_refused } = prepared.inputs()?;
+        let first = self.prepared(prepared.inputs()?, seed)?;
+        if !set.is_empty() || !first.fails() || !first.is_generated {
+            return Ok(first);
+        }
+        // As `onnx run` does: an operator may need more than the smallest sizes.
+        while prepared.grow() {
+            // Values of these sizes may exceed a limit.
+            let Ok(larger) = prepared.inputs() else { continue };
+            let run = self.prepared(larger, seed)?;
+            if !matches!(&run.result, Err(not_run) if not_run.side == Side::A) {
+                return Ok(run);
+            }
+        }
+        Ok(first)
+    }
+
+    /// Runs both models on these inputs.
+    fn prepared(&self, inputs: Inputs, seed: u64) -> Result<Run, Failure> {
+        let Inputs { values, sizes, open, generated, findings, is_refused } = inputs;
         let result = if is_refused {
             let message = findings.diagnostics().first().map(placed).unwrap_or_default();
             Err(NotRun { side: Side::A, message, findings, is_of_input: true })

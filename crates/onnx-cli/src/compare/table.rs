@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use onnx_eval::compare::{Compared, Similarity};
+use onnx_eval::compare::{Compared, Difference, Similarity};
 use serde_json::{Value as Json, json};
 
 use super::Run;
@@ -50,30 +50,50 @@ pub(super) fn text(runs: &[Run]) -> Result<String, Failure> {
             writeln!(text, "{:>52}  {name}  {}", paint(BAD, "differs"), shown(mismatch))?;
             continue;
         }
-        let similarity = similarity.as_ref();
-        let cosine =
-            similarity.and_then(|one| one.cosine).map_or("-".to_owned(), |cosine| format!("{cosine:.5}"));
-        let ratio = similarity.and_then(|one| one.signal_to_noise).map_or("-".to_owned(), decibels);
         let style = if difference.agrees() { DIM } else { BAD };
-        let numbers = format!(
-            "{:>10} {:>10} {:>12} {cosine:>8} {ratio:>8}",
-            number(difference.max_abs),
-            number(difference.max_rel),
-            grouped(difference.max_ulps),
-        );
-        writeln!(text, "{}  {name}  {}", paint(style, numbers), shown(&ty))?;
+        let (numbers, count) = match similarity {
+            Some(similarity) => (numbers(difference, similarity), String::new()),
+            None => texts(difference),
+        };
+        writeln!(text, "{}  {name}  {}{count}", paint(style, numbers), shown(&ty))?;
     }
     Ok(text)
+}
+
+/// The columns of numbers.
+fn numbers(difference: &Difference, similarity: &Similarity) -> String {
+    let cosine = similarity.cosine.map_or("-".to_owned(), |cosine| format!("{cosine:.5}"));
+    let ratio = similarity.signal_to_noise.map_or("-".to_owned(), decibels);
+    format!(
+        "{:>10} {:>10} {:>12} {cosine:>8} {ratio:>8}",
+        number(difference.max_abs),
+        number(difference.max_rel),
+        grouped(difference.max_ulps),
+    )
+}
+
+/// The columns of values that are not numbers, such as masks, and how many elements differ.
+fn texts(difference: &Difference) -> (String, String) {
+    let (equal, count) = match difference.differing {
+        0 => ("equal", String::new()),
+        count => ("-", format!("  {} of {} elements differ", grouped(count), grouped(difference.elements))),
+    };
+    (format!("{:>10} {:>10} {:>12} {:>8} {equal:>8}", "-", "-", "-", "-"), count)
 }
 
 fn decibels(ratio: f64) -> String {
     if ratio.is_infinite() { "equal".to_owned() } else { format!("{ratio:.1}") }
 }
 
-/// Greater for values that are less similar: minus the ratio of signal to noise.
+/// Greater for values that are less similar: minus the ratio of signal to noise; of values that are not numbers, the share of the
+/// elements that differ, in decibels.
 fn badness(compared: &Compared) -> f64 {
-    if compared.difference.mismatch.is_some() {
+    let difference = &compared.difference;
+    if difference.mismatch.is_some() {
         return f64::INFINITY;
+    }
+    if compared.similarity.is_none() && difference.differing > 0 {
+        return 10.0 * (difference.differing as f64 / difference.elements.max(1) as f64).log10();
     }
     match compared.similarity.and_then(|similarity| similarity.signal_to_noise) {
         Some(ratio) => -ratio,

@@ -399,3 +399,33 @@ fn values_are_compared_behind_their_quantization() {
     let run = onnx(&folder, "compare a.onnxtxt b.onnxtxt --inner --set N=8 --atol 0.01").exits(0);
     run.says("1 value of the second model is compared behind DequantizeLinear");
 }
+
+/// A truth value is not a number: it differs, and not by an amount.
+#[test]
+fn masks_have_no_distances() {
+    let text = |limit: &str| {
+        format!(
+            "(float[8,4] x) => (float[8,4] y) <float k = {{{limit}}}, float z = {{0}}> {{ m = Greater (x, k) y = Where (m, x, z) }}"
+        )
+    };
+    let folder = folder(&text("0"), &text("0.5"));
+    let run = onnx(&folder, "compare a.onnxtxt b.onnxtxt --inner --all").exits(1);
+    let row =
+        run.out.lines().find(|line| line.contains("  m  bool") && line.contains("  -")).expect(&run.out);
+    assert!(row.ends_with("of 32 elements differ") && !row.contains("inf"), "{row}");
+    let line = run.out.lines().find(|line| line.starts_with("  m  bool")).expect(&run.out);
+    assert!(!line.contains("ulps") && line.contains("first at"), "{line}");
+    let run = onnx(&folder, "compare a.onnxtxt a.onnxtxt --inner --all").exits(0);
+    assert!(run.out.lines().any(|line| line.contains("equal  m  bool[8,4]")), "{}", run.out);
+}
+
+/// As `onnx run` does, a model that fails on the smallest sizes runs on larger ones.
+#[test]
+fn models_that_need_larger_sizes_get_them() {
+    let text = "(float[batch, samples] x) => (float[A] y) <int64 five = {5}> { s = Identity (x) y = Gather <axis = 1> (s, five) }";
+    let folder = folder(text, text);
+    let run = onnx(&folder, "compare a.onnxtxt b.onnxtxt").exits(0);
+    assert!(run.out.contains("samples=12") && run.out.contains("the models agree"), "{}", run.out);
+    // Sizes that the user sets stay.
+    onnx(&folder, "compare a.onnxtxt b.onnxtxt --set samples=3").exits(2).says("nothing was compared");
+}

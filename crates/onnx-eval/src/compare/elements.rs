@@ -217,7 +217,9 @@ fn integers(tensors: Tensors<'_>, into: &mut Difference) -> Outcome {
         });
         if a != b {
             let distance = u64::try_from(a.abs_diff(b)).unwrap_or(u64::MAX);
-            into.add(index, false, Some((a as f64, b as f64, distance)), || {
+            // Truth values are not numbers: they differ, and not by an amount.
+            let numbers = (!is_bool).then_some((a as f64, b as f64, distance));
+            into.add(index, false, numbers, || {
                 if is_bool {
                     ((a != 0).to_string(), (b != 0).to_string())
                 } else {

@@ -1,7 +1,7 @@
 //! How similar two tensors are as vectors.
 
-use onnx_types::Interrupt;
 use onnx_types::tensor::NoData;
+use onnx_types::{ElemType, Interrupt};
 
 use crate::value::Value;
 
@@ -23,7 +23,7 @@ impl Similarity {
     /// The similarity of two tensors of numbers of one shape; `None` of other values.
     pub(super) fn of(a: &Value, b: &Value, interrupt: &Interrupt) -> Option<Self> {
         let (Value::Tensor(a), Value::Tensor(b)) = (a, b) else { return None };
-        if a.dims() != b.dims() {
+        if a.dims() != b.dims() || [a, b].iter().any(|tensor| tensor.elem() == ElemType::Bool) {
             return None;
         }
         let (one, two) = (a.iter_f64(&NoData).ok()?, b.iter_f64(&NoData).ok()?);
