@@ -8,6 +8,9 @@ use crate::versions::SetFacts;
 /// Everything that `onnx info` says about a model.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Facts {
+    /// The name of the file, under the key that all reports of models have.
+    pub(super) name: String,
+    /// The same under the key that this report had first.
     pub(super) file: String,
     pub(super) format: &'static str,
     /// The size of the file.

@@ -22,6 +22,7 @@ pub(super) fn gather(loaded: &Loaded) -> Facts {
     let usage = Usage::of(model);
     let counts = loaded.findings.counts();
     Facts {
+        name: loaded.name.clone(),
         file: loaded.name.clone(),
         format: loaded.format.name(),
         bytes: loaded.bytes,

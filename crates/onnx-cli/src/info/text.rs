@@ -13,7 +13,7 @@ use crate::size::{bytes, count, grouped, plural};
 /// How many lines of a list are shown.
 const MOST_LINES: usize = 12;
 /// The widest column of names; longer ones push what follows to the right.
-const WIDEST: usize = 36;
+const WIDEST: usize = 96;
 
 /// Composes the page.
 pub(super) fn page(facts: &Facts, all: bool) -> Result<String, Failure> {

@@ -131,7 +131,9 @@ fn diagnostic(out: &mut dyn Write, report: &CommandReport, input: usize, found: 
     json_string(out, found.rule.slug)?;
     write!(out, ",\"severity\":\"{}\",\"message\":", found.severity)?;
     json_string(out, &found.message)?;
-    write!(out, ",\"input\":{input},\"place\":")?;
+    write!(out, ",\"input\":{input},\"file\":")?;
+    json_string(out, report.inputs.get(input).map_or("", |input| input.name.as_str()))?;
+    out.write_str(",\"place\":")?;
     place(out, &found.locus)?;
     out.write_str(",\"at\":")?;
     at(out, &found.locus)?;
