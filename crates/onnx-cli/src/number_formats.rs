@@ -1,13 +1,14 @@
-//! Number formats: `onnx convert --float16`, `--bfloat16` and `--dequantize`.
+//! Number formats: `onnx convert --float16`, `--bfloat16`, `--float32` and `--dequantize`.
 
 use std::collections::{BTreeMap, HashSet};
 
 use onnx_ir::NodeId;
 use onnx_quantize::{
     DequantizeError, DequantizeOptions, Dequantized, Effect, Half, MeasureOptions, MeasuredOutput,
-    NarrowError, NarrowOptions, Narrowed, dequantize, measure, narrow, weight_bytes,
+    NarrowError, NarrowOptions, Narrowed, RoundedTensor, dequantize, measure, narrow, weight_bytes, widen,
 };
 use onnx_schema::Registry;
+use onnx_types::ElemType;
 use serde_json::{Value, json};
 
 use crate::args::NumberFormatArgs;
@@ -27,6 +28,10 @@ impl LibraryError for NarrowError {
             ),
             Self::NotTaken(Half::Bfloat16) => Some(
                 "operators take bfloat16 from version 13 on: `onnx convert MODEL --opset 22 -o NEW` first"
+                    .to_owned(),
+            ),
+            Self::NothingNarrow => Some(
+                "`onnx find MODEL 'type(float16, bfloat16)'` lists such values; `--dequantize` is for quantized weights"
                     .to_owned(),
             ),
             Self::NotTaken(_) => Some("`onnx info MODEL` lists the operators and their versions".to_owned()),
@@ -55,7 +60,7 @@ fn refuse_idle(args: &NumberFormatArgs) -> Result<(), Failure> {
         && let Some((_, option)) = of_half.into_iter().find(|(is_given, _)| *is_given)
     {
         return Err(Failure::new(format_args!("`{option}` is not for `--dequantize`"))
-            .help("leave it out: it is for `--float16` and `--bfloat16`"));
+            .help("leave it out: it is for `--float16`, `--bfloat16` and `--float32`"));
     }
     if args.without_run && args.seed.is_some() {
         return Err(Failure::new("`--seed` is not for `--without-run`: no inputs are generated")
@@ -84,7 +89,11 @@ pub(crate) fn convert(
             json!({ "weights": done.weights, "pairs": done.pairs, "limits": done.limits, "left": done.left.len() }),
         );
     }
-    let half = if args.bfloat16 { Half::Bfloat16 } else { Half::Float16 };
+    let half = match (args.float32, args.bfloat16) {
+        (true, _) => None,
+        (_, true) => Some(Half::Bfloat16),
+        _ => Some(Half::Float16),
+    };
     let except = context.nodes(&loaded.model, &args.except)?;
     let only: HashSet<NodeId> = context.nodes(&loaded.model, &args.only)?.into_iter().collect();
     let options = NarrowOptions::default()
@@ -96,9 +105,14 @@ pub(crate) fn convert(
         .with_data(&source)
         .with_execution(execution.clone());
     let before = loaded.model.clone();
-    let done = narrow(&mut loaded.model, half, &options).map_err(|error| {
+    let done = match half {
+        Some(half) => narrow(&mut loaded.model, half, &options),
+        None => widen(&mut loaded.model, &options),
+    };
+    let done = done.map_err(|error| {
         let is_selected = !(args.only.is_empty() && args.except.is_empty());
-        let is_left_out = is_selected && matches!(error, NarrowError::NotTaken(_));
+        let is_left_out =
+            is_selected && matches!(error, NarrowError::NotTaken(_) | NarrowError::NothingNarrow);
         let failure = Failure::from(error);
         match is_left_out {
             true => failure.help("`--only` and `--except` may leave no node to change"),
@@ -114,7 +128,7 @@ pub(crate) fn convert(
     loaded.execution.interrupt.check()?;
     let effect = Effect::new((weight_bytes(&before), weight_bytes(&loaded.model)), Some(measured));
     describe(&done, half, &effect, out);
-    Ok(done.to_json(half, &effect))
+    Ok(done.to_json(half.map_or(ElemType::Float, Half::elem), &effect))
 }
 
 /// The smallest ratio of signal to noise and the largest error.
@@ -150,12 +164,13 @@ pub(crate) fn error_line(measured: &Result<Vec<MeasuredOutput>, String>, inputs:
     line
 }
 
-fn describe(done: &Narrowed, half: Half, effect: &Effect, out: &Out) {
+/// Tells what was done; without a format, numbers became `float`.
+fn describe(done: &Narrowed, half: Option<Half>, effect: &Effect, out: &Out) {
     let (before, after) = effect.bytes;
     out.summary(&format!(
         "{} in {}, {} added, {} -> {} bytes of weights",
         plural(done.nodes as u64, "node"),
-        half.elem(),
+        half.map_or(ElemType::Float, Half::elem),
         plural(done.casts as u64, "cast"),
         grouped(before),
         grouped(after)
@@ -166,26 +181,8 @@ fn describe(done: &Narrowed, half: Half, effect: &Effect, out: &Out) {
     for (name, number) in &done.out_of_range {
         out.detail(1, &format!("out of range: {} has {number:e}", shown(name)));
     }
-    for tensor in &done.tensors {
-        let losses = &tensor.losses;
-        let name = shown(&tensor.name);
-        if losses.is_mask {
-            let limit = half.max().copysign(losses.worst.unwrap_or(1.0));
-            out.details_of_summary(&format!("     mask  {name}: {} become {limit:e}\n", losses.saturated));
-        }
-        if losses.is_kept_positive {
-            out.details_of_summary(&format!(
-                "    small  {name}: becomes the least positive number {:e}\n",
-                half.tiny()
-            ));
-        }
-        if losses.zeros + losses.subnormal > 0 {
-            let text = format!(
-                "{name}: of {} elements, {} become zero and {} subnormal",
-                losses.elements, losses.zeros, losses.subnormal
-            );
-            out.detail(1, &text);
-        }
+    if let Some(half) = half {
+        done.tensors.iter().for_each(|tensor| describe_losses(tensor, half, out));
     }
     let count =
         done.tensors.iter().filter(|tensor| tensor.losses.zeros + tensor.losses.subnormal > 0).count();
@@ -199,6 +196,29 @@ fn describe(done: &Narrowed, half: Half, effect: &Effect, out: &Out) {
     }
     if let Some(measured) = &effect.measured {
         out.details_of_summary(&format!("{}\n", error_line(measured, GENERATED_INPUTS)));
+    }
+}
+
+/// Tells what is lost in a constant.
+fn describe_losses(tensor: &RoundedTensor, half: Half, out: &Out) {
+    let losses = &tensor.losses;
+    let name = shown(&tensor.name);
+    if losses.is_mask {
+        let limit = half.max().copysign(losses.worst.unwrap_or(1.0));
+        out.details_of_summary(&format!("     mask  {name}: {} become {limit:e}\n", losses.saturated));
+    }
+    if losses.is_kept_positive {
+        out.details_of_summary(&format!(
+            "    small  {name}: becomes the least positive number {:e}\n",
+            half.tiny()
+        ));
+    }
+    if losses.zeros + losses.subnormal > 0 {
+        let text = format!(
+            "{name}: of {} elements, {} become zero and {} subnormal",
+            losses.elements, losses.zeros, losses.subnormal
+        );
+        out.detail(1, &text);
     }
 }
 

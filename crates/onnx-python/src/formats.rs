@@ -181,7 +181,7 @@ pub(crate) fn half<'py>(
         };
         execution.interrupt.check()?;
         let bytes = (weight_bytes(&before), weight_bytes(&snapshot.model));
-        let mut fields = done.to_json(half, &Effect::new(bytes, Some(measured)));
+        let mut fields = done.to_json(half.elem(), &Effect::new(bytes, Some(measured)));
         if let Some(fields) = fields.as_object_mut() {
             fields.insert("not_run".to_owned(), json!(done.not_run));
         }

@@ -28,6 +28,8 @@
 //! calls of a function. What computes and may be narrow is narrow; what may not is wide. Slots that only move elements are free, and a
 //! minimum cut chooses the types with which there are the fewest casts. One cast of a value serves all its users.
 //!
+//! [`widen`] is the way back, by the same rules.
+//!
 //! # Quantized weights
 //!
 //! [`quantize_weights`] stores weights as integers or small floats, with a scale for a tensor, a channel or a block, and puts a
@@ -70,6 +72,7 @@ pub use forms::{
 pub use measure::{GeneratedSamples, MeasureOptions, MeasuredOutput, Samples, measure, measure_on};
 pub use narrow::{
     Half, NarrowError, NarrowOptions, Narrowed, RoundedTensor, RoundingLosses, WideNode, WideReason, narrow,
+    widen,
 };
 pub use registry::with_onnxruntime;
 pub use report::{Effect, weight_bytes};

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::activations::{QuantizedValue, StaticReport};
 use crate::measure::MeasuredOutput;
-use crate::narrow::{Half, Narrowed};
+use crate::narrow::Narrowed;
 use crate::weights::{QuantizedWeight, WeightReport};
 
 /// How much smaller a model is, and how far its outputs are apart.
@@ -93,9 +93,9 @@ impl Narrowed {
         rows
     }
 
-    /// What was done, as the report `number-format/1` has it.
+    /// What was done, as the report `number-format/1` has it; `to` is the new type.
     #[must_use]
-    pub fn to_json(&self, half: Half, effect: &Effect) -> Value {
+    pub fn to_json(&self, to: ElemType, effect: &Effect) -> Value {
         let wide = self.wide_by_operator().into_iter();
         let wide = wide.map(|(op, reason, count)| json!({ "op": op, "reason": reason, "nodes": count }));
         let tensors = self.tensors.iter().map(|tensor| {
@@ -112,7 +112,7 @@ impl Narrowed {
         let ranges: BTreeMap<&str, f64> =
             self.out_of_range.iter().map(|(name, number)| (name.as_str(), *number)).collect();
         json!({
-            "format": half.elem().to_string(),
+            "format": to.to_string(),
             "nodes": self.nodes,
             "casts": self.casts,
             "constants": self.constants,

@@ -4,7 +4,7 @@ use clap::{ArgGroup, Args};
 
 /// Another number format for the whole model.
 #[derive(Debug, Args)]
-#[command(group(ArgGroup::new("number-format").args(["float16", "bfloat16", "dequantize"])))]
+#[command(group(ArgGroup::new("number-format").args(["float16", "bfloat16", "float32", "dequantize"])))]
 pub(crate) struct NumberFormatArgs {
     /// Compute in `float16` wherever the operators take it.
     #[arg(long, conflicts_with = "opset")]
@@ -12,6 +12,9 @@ pub(crate) struct NumberFormatArgs {
     /// Compute in `bfloat16` wherever the operators take it.
     #[arg(long, conflicts_with = "opset")]
     pub(crate) bfloat16: bool,
+    /// Compute in `float` instead of `float16` and `bfloat16`: the way back from these.
+    #[arg(long, conflicts_with = "opset")]
+    pub(crate) float32: bool,
     /// Make quantized weights floats again.
     ///
     /// Pairs of `QuantizeLinear` and `DequantizeLinear` with the same parameters are removed.
@@ -37,6 +40,6 @@ pub(crate) struct NumberFormatArgs {
 impl NumberFormatArgs {
     /// Whether a format is requested.
     pub(crate) const fn is_requested(&self) -> bool {
-        self.float16 || self.bfloat16 || self.dequantize
+        self.float16 || self.bfloat16 || self.float32 || self.dequantize
     }
 }

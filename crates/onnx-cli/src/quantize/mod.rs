@@ -193,7 +193,7 @@ fn elem(text: &str) -> Result<ElemType, Failure> {
     let known = ElemType::all().find(|elem| elem.to_string() == text);
     known.filter(|&elem| onnx_quantize::is_quantized_type(elem)).ok_or_else(|| {
         let help = format!("types: {}", types(is_any).join(", "));
-        let help = other_tools::half(text)
+        let help = other_tools::number_format(text)
             .map_or(help, |option| format!("`onnx convert MODEL {option} -o NEW` changes the whole model"));
         Failure::new(format_args!("numbers are not quantized to `{}`", shown(text))).help(help)
     })

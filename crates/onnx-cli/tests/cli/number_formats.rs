@@ -474,3 +474,27 @@ g (float[N,1,H,W] x) => (float[N,1,P,Q] y) <float[1,1,3,3] k = {0.5, -0.25, 1.5,
         .says("2 of 2 nodes that could compute with uint8");
     onnx(&folder, "convert in.onnxtxt --float16 -o half.onnxtxt").exits(0);
 }
+
+#[test]
+fn narrow_models_become_float_again() {
+    let folder = Folder::with("in.onnxtxt", MIXED);
+    for format in ["float16", "bfloat16"] {
+        for keep in ["", "--keep-io"] {
+            onnx(&folder, &format!("convert in.onnxtxt --{format} {keep} -o half.onnxtxt")).exits(0);
+            let run = onnx(&folder, "convert half.onnxtxt --float32 -o wide.onnxtxt")
+                .exits(0)
+                .says("nodes in float, 0 casts added");
+            assert!(!run.err.contains("stay"), "{}", run.err);
+            onnx(&folder, "check wide.onnxtxt").exits(0);
+            let text = text_of(&folder, "wide.onnxtxt");
+            assert!(!text.contains("float16") && !text.contains("Cast"), "{text}");
+            assert!(text.contains("(float[1,1,4,4] x"), "{text}");
+        }
+    }
+    onnx(&folder, "convert in.onnxtxt --float32")
+        .exits(2)
+        .says("`onnx find MODEL 'type(float16, bfloat16)'`");
+    onnx(&folder, "convert half.onnxtxt --float32 --float16").exits(2).says("exclude each other");
+    let report = onnx(&folder, "convert half.onnxtxt --float32 --format json").exits(0).json();
+    assert_eq!(report["result"]["models"][0]["format"], "float");
+}

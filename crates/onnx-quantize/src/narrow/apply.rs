@@ -11,8 +11,8 @@ use onnx_schema::{AttrKind, attr, domain, op};
 use onnx_types::ElemType;
 use onnx_types::tensor::{DataSource, Tensor, TensorError};
 
+use super::change::Change;
 use super::functions::Types;
-use super::rounding::{Half, round};
 use super::want::TypeAttribute;
 use crate::types::{inner_elem, is_dense, with_elem};
 
@@ -45,41 +45,41 @@ pub(crate) fn apply(
     model: &mut Model,
     choice: &Choice,
     types: &Types,
-    half: Half,
+    change: Change,
     data: &dyn DataSource,
 ) -> Result<usize, ApplyError> {
     for &(node, attribute) in &choice.attributes {
-        set_type_attribute(model, node, attribute, half, data)?;
+        set_type_attribute(model, node, attribute, change, data)?;
     }
     for (value, uses, is_all) in &choice.constants {
-        round_constant(model, (*value, uses, *is_all), half, data)?;
+        round_constant(model, (*value, uses, *is_all), change, data)?;
     }
     let mut casts = 0;
     for (value, is_narrow, others) in &choice.values {
         if !others.is_empty() {
             let (from, to) = match is_narrow {
-                true => (half.elem(), ElemType::Float),
-                false => (ElemType::Float, half.elem()),
+                true => (change.to(), change.from()),
+                false => (change.from(), change.to()),
             };
             casts += usize::from(cast(model, *value, others, types, (from, to))?);
         }
         if *is_narrow {
-            retype(model, *value, half.elem());
+            retype(model, *value, change);
             if let Some(default) = model.value(*value).initializer().cloned() {
                 let graph = model.graph_of(*value);
-                let rounded = rounded(model, *value, &default, half, data)?;
+                let rounded = rounded(model, *value, &default, change, data)?;
                 model.set_initializer(graph, *value, Some(Arc::new(Constant::Dense(rounded))));
             }
         }
     }
-    remove_idle_casts(model, choice, half)?;
+    remove_idle_casts(model, choice, types, change)?;
     Ok(casts)
 }
 
 /// Declares other elements for a value, wherever its type is declared.
-fn retype(model: &mut Model, value: ValueId, elem: ElemType) {
-    if let Some(ty) = model.ty(value).filter(|ty| inner_elem(ty) == Some(ElemType::Float)) {
-        let ty = with_elem(ty, elem);
+fn retype(model: &mut Model, value: ValueId, change: Change) {
+    if let Some(ty) = model.ty(value).filter(|ty| inner_elem(ty) == Some(change.from())) {
+        let ty = with_elem(ty, change.to());
         model.set_type(value, Some(ty));
     }
     let graph = model.graph_of(value);
@@ -154,10 +154,10 @@ fn set_type_attribute(
     model: &mut Model,
     node: NodeId,
     attribute: TypeAttribute,
-    half: Half,
+    change: Change,
     data: &dyn DataSource,
 ) -> Result<(), ApplyError> {
-    let elem = half.elem();
+    let elem = change.to();
     let new = match attribute {
         TypeAttribute::Code(name) => Attribute::new(name, AttrValue::Int(i64::from(elem.code()))),
         TypeAttribute::Name(name) => Attribute::new(name, AttrValue::from(elem.proto_name())),
@@ -166,7 +166,7 @@ fn set_type_attribute(
             let zero = || Tensor::vector(&[0.0_f32]);
             let tensor = given.map_or_else(zero, |tensor| tensor.as_ref().clone());
             let failed = |error| ApplyError::Tensor(String::new(), error);
-            Attribute::new(name, AttrValue::from(round(&tensor, half, data).map_err(failed)?))
+            Attribute::new(name, AttrValue::from(change.converted(&tensor, data).map_err(failed)?))
         }
         TypeAttribute::Type(name) => {
             let given = model.node(node).attribute(name).map(Attribute::value).cloned();
@@ -183,13 +183,13 @@ fn rounded(
     model: &Model,
     value: ValueId,
     constant: &Constant,
-    half: Half,
+    change: Change,
     data: &dyn DataSource,
 ) -> Result<Tensor, ApplyError> {
     let name = model.str(model.value(value).name()).to_owned();
     let failed = |error| ApplyError::Tensor(name, error);
     match constant.dense() {
-        Some(tensor) => round(tensor, half, data).map_err(failed),
+        Some(tensor) => change.converted(tensor, data).map_err(failed),
         None => Err(failed(TensorError::Elided)),
     }
 }
@@ -198,7 +198,7 @@ fn rounded(
 fn round_constant(
     model: &mut Model,
     (value, uses, is_all): (ValueId, &[Use], bool),
-    half: Half,
+    change: Change,
     data: &dyn DataSource,
 ) -> Result<(), ApplyError> {
     let name = model.str(model.value(value).name()).to_owned();
@@ -206,23 +206,23 @@ fn round_constant(
     let Some(tensor) = initializer.or_else(|| of_node(model, value)) else {
         return Ok(());
     };
-    let new = round(&tensor, half, data).map_err(|error| ApplyError::Tensor(name.clone(), error))?;
+    let new = change.converted(&tensor, data).map_err(|error| ApplyError::Tensor(name.clone(), error))?;
     let producer = model.value(value).producer();
     let graph = model.graph_of(value);
     match (is_all, producer) {
         (true, None) => {
             model.set_initializer(graph, value, Some(Arc::new(Constant::Dense(new))));
-            retype(model, value, half.elem());
+            retype(model, value, change);
         }
         (true, Some(node)) => {
             let others: Vec<_> = model.node(node).attributes().iter().map(Attribute::name).collect();
             others.into_iter().for_each(|name| _ = model.remove_attribute(node, name));
             model.set_attribute(node, Attribute::new(attr::VALUE, AttrValue::from(new)))?;
-            retype(model, value, half.elem());
+            retype(model, value, change);
         }
         (false, _) => {
-            let name = format!("{name}_{}", half.elem().name());
-            let ty = model.ty(value).map(|ty| with_elem(ty, half.elem()));
+            let name = format!("{name}_{}", change.to().name());
+            let ty = model.ty(value).map(|ty| with_elem(ty, change.to()));
             let other = match producer {
                 Some(node) => {
                     let name = model.unused_name(&name);
@@ -260,22 +260,36 @@ fn of_node(model: &Model, value: ValueId) -> Option<Tensor> {
 }
 
 /// Removes casts of the model that now have the type that they make, where nothing else would have to change.
-fn remove_idle_casts(model: &mut Model, choice: &Choice, half: Half) -> Result<(), EditError> {
-    let narrow: HashSet<ValueId, RandomState> =
-        choice.values.iter().filter(|(_, is_narrow, _)| *is_narrow).map(|&(value, ..)| value).collect();
-    let code = i64::from(half.elem().code());
-    for (value, is_narrow, _) in &choice.values {
-        let Some(node) = model.value(*value).producer() else { continue };
+fn remove_idle_casts(
+    model: &mut Model,
+    choice: &Choice,
+    types: &Types,
+    change: Change,
+) -> Result<(), EditError> {
+    let changed: HashSet<ValueId, RandomState> =
+        choice.values.iter().filter(|(_, is_changed, _)| *is_changed).map(|&(value, ..)| value).collect();
+    let has_type = |value: ValueId| {
+        changed.contains(&value) || types.get(&value).and_then(inner_elem) == Some(change.to())
+    };
+    let casts: Vec<NodeId> = model.all_graphs().flat_map(|graph| model.nodes(graph)).collect();
+    for node in casts {
         let record = model.node(node);
-        let is_cast = *is_narrow && record.is(op::CAST) && record.int(attr::TO) == Some(code);
-        let Some(operand) = record.input(0).filter(|operand| is_cast && narrow.contains(operand)) else {
-            continue;
-        };
-        if model.is_graph_output(*value) || model.graph_of(operand) != model.graph_of(*value) {
+        let (Some(operand), Some(value)) = (record.input(0), record.output(0)) else { continue };
+        if !record.is(op::CAST) || !(changed.contains(&operand) || changed.contains(&value)) {
             continue;
         }
-        model.replace_all_uses(*value, operand);
-        model.erase_node(node)?;
+        let code = cast_code(model, model.graph_of(value), change.to());
+        let makes_type = record.attribute(attr::TO).is_some_and(|to| *to.value() == code);
+        let is_idle = makes_type && has_type(operand) && model.graph_of(operand) == model.graph_of(value);
+        if is_idle && model.can_replace(value, operand) {
+            model.replace_value(value, operand);
+            model.erase_node(node)?;
+            if model.is_graph_output(operand) {
+                // An output declares its type itself.
+                let graph = model.graph_of(operand);
+                model.retain_value_info(graph, |entry| entry.value() != operand);
+            }
+        }
     }
     Ok(())
 }

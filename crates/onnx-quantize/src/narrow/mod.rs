@@ -1,6 +1,7 @@
 //! Models in half precision.
 
 mod apply;
+mod change;
 mod control_flow;
 mod cut;
 mod functions;
@@ -27,6 +28,7 @@ use onnx_types::{Execution, Stopped};
 
 pub(crate) use self::apply::cast_code;
 use self::apply::{ApplyError, Choice, apply};
+use self::change::Change;
 use self::cut::{Network, UNLIMITED};
 use self::functions::{Typed, specialize};
 pub(crate) use self::functions::{Types, collect as collect_types};
@@ -108,6 +110,9 @@ pub enum NarrowError {
     /// Nothing in the model is `float` and takes the type.
     #[error("no operator of the model computes with `float` and takes {} in the version that it imports", .0.elem())]
     NotTaken(Half),
+    /// Nothing in the model has a narrow type and takes `float` in its place.
+    #[error("nothing in the model is `float16` or `bfloat16` and takes `float` in its place")]
+    NothingNarrow,
     /// A weight cannot be read.
     #[error("the elements of {} cannot be read: {reason}", Quoted(tensor))]
     Weight {
@@ -124,7 +129,7 @@ pub enum NarrowError {
     Stopped(#[from] Stopped),
 }
 
-/// A node that stays `float`, at least in part.
+/// A node that keeps the type that is replaced, at least in part.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct WideNode {
@@ -150,13 +155,13 @@ pub struct RoundedTensor {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Narrowed {
-    /// Number of nodes that compute or move elements of the narrow type.
+    /// Number of nodes that compute or move elements of the new type.
     pub nodes: usize,
-    /// The nodes that stay `float`, in order.
+    /// The nodes that keep the old one, in order.
     pub wide: Vec<WideNode>,
     /// Number of casts that were added.
     pub casts: usize,
-    /// Number of constants that were rounded.
+    /// Number of constants in the new type.
     pub constants: usize,
     /// Those with notable losses.
     pub tensors: Vec<RoundedTensor>,
@@ -178,6 +183,46 @@ const MOST_ATTEMPTS: usize = 8;
 ///
 /// Returns an error if the model cannot be converted.
 pub fn narrow(model: &mut Model, half: Half, options: &NarrowOptions<'_>) -> Result<Narrowed, NarrowError> {
+    change(model, Change::Narrow(half), options)
+}
+
+/// Changes `float16` and `bfloat16` back to `float`, by the same rules: the numbers of constants stay, and nodes compute with more bits.
+/// Casts that have no effect afterwards are removed, so that a model that [`narrow`] made has the types that it had.
+///
+/// The model does not run for it: `float` has every number of the narrow types. A node that computes with both types counts twice.
+///
+/// # Errors
+///
+/// Returns an error if the model cannot be converted, or has none of these types. It is unchanged then.
+pub fn widen(model: &mut Model, options: &NarrowOptions<'_>) -> Result<Narrowed, NarrowError> {
+    let mut result = model.clone();
+    let mut all: Option<Narrowed> = None;
+    for half in [Half::Float16, Half::Bfloat16] {
+        // The first type may have needed casts that are gone.
+        let except: Vec<NodeId> =
+            options.except.iter().copied().filter(|&node| result.get_node(node).is_some()).collect();
+        let options = NarrowOptions { except: &except, ..options.clone() };
+        let done = match change(&mut result, Change::Widen(half), &options) {
+            Err(NarrowError::NothingNarrow) => continue,
+            done => done?,
+        };
+        all = Some(match all {
+            None => done,
+            Some(mut all) => {
+                all.nodes += done.nodes;
+                all.casts += done.casts;
+                all.constants += done.constants;
+                all.wide.extend(done.wide);
+                all
+            }
+        });
+    }
+    let done = all.ok_or(NarrowError::NothingNarrow)?;
+    *model = result;
+    Ok(done)
+}
+
+fn change(model: &mut Model, change: Change, options: &NarrowOptions<'_>) -> Result<Narrowed, NarrowError> {
     let refers = model.all_graphs().flat_map(|graph| model.nodes(graph));
     let names_values = |node: NodeId| model.node(node).named_values().next().is_some();
     if !model.info().training.is_empty() || refers.into_iter().any(names_values) {
@@ -185,10 +230,10 @@ pub fn narrow(model: &mut Model, half: Half, options: &NarrowOptions<'_>) -> Res
     }
     let errors = errors_of(model, options);
     let mut forced = Kept::default();
-    for attempt in 0..MOST_ATTEMPTS {
+    for count in 1..=MOST_ATTEMPTS {
         options.execution.interrupt.check()?;
         let mut result = model.clone();
-        let done = attempt_narrow(&mut result, half, options, &forced)?;
+        let done = attempt(&mut result, change, options, &forced)?;
         // A copy of a function has the errors of the function, at another place.
         let is_new = |error: &Diagnostic| {
             !errors.iter().any(|old| old.rule == error.rule && old.message == error.message)
@@ -196,7 +241,10 @@ pub fn narrow(model: &mut Model, half: Half, options: &NarrowOptions<'_>) -> Res
         let new: Vec<Diagnostic> = errors_of(&result, options).into_iter().filter(is_new).collect();
         let Some(first) = new.first() else {
             if done.nodes == 0 && done.constants == 0 {
-                return Err(NarrowError::NotTaken(half));
+                return Err(match change {
+                    Change::Narrow(half) => NarrowError::NotTaken(half),
+                    Change::Widen(_) => NarrowError::NothingNarrow,
+                });
             }
             *model = result;
             return Ok(done);
@@ -213,7 +261,7 @@ pub fn narrow(model: &mut Model, half: Half, options: &NarrowOptions<'_>) -> Res
                 force(model, &result, node, &mut forced);
             }
         }
-        if forced.len() == before || attempt + 1 == MOST_ATTEMPTS {
+        if forced.len() == before || count == MOST_ATTEMPTS {
             // A check that is stopped has findings, too.
             options.execution.interrupt.check()?;
             return Err(NarrowError::Invalid(first.message.clone()));
@@ -251,9 +299,9 @@ fn infer_options<'a>(options: &NarrowOptions<'a>) -> InferOptions<'a> {
         .with_execution(options.execution.clone())
 }
 
-fn attempt_narrow(
+fn attempt(
     model: &mut Model,
-    half: Half,
+    change: Change,
     options: &NarrowOptions<'_>,
     forced: &Kept,
 ) -> Result<Narrowed, NarrowError> {
@@ -262,14 +310,21 @@ fn attempt_narrow(
     let invalid = |error: onnx_ir::EditError| NarrowError::Invalid(error.to_string());
     let Typed { types, functions } =
         specialize(model, &infer_options(options), &mut kept).map_err(invalid)?;
-    index::keep(model, &types, &functions, &mut kept);
-    let losses = constants(model, &types, half, options)?;
-    let (out_of_range, not_run) = ranges(model, half, options, &losses, &mut kept);
+    // `float` has every number of the narrow types.
+    let (losses, (out_of_range, not_run)) = match change {
+        Change::Narrow(half) => {
+            index::keep(model, &types, &functions, &mut kept);
+            let losses = constants(model, &types, half, options)?;
+            let ranges = ranges(model, half, options, &losses, &mut kept);
+            (losses, ranges)
+        }
+        Change::Widen(_) => Default::default(),
+    };
     options.execution.interrupt.check()?;
-    let (choice, mut done) = choose(model, half, options, &types, &functions, &kept, &losses);
+    let (choice, mut done) = choose(model, change, options, &types, &functions, &kept, &losses);
     done.not_run = not_run;
     done.out_of_range = out_of_range;
-    done.casts = apply(model, &choice, &types, half, options.data).map_err(|error| match error {
+    done.casts = apply(model, &choice, &types, change, options.data).map_err(|error| match error {
         ApplyError::Edit(error) => invalid(error),
         ApplyError::Tensor(tensor, reason) => NarrowError::Weight { tensor, reason },
     })?;
@@ -406,14 +461,14 @@ fn keep_users(model: &Model, nodes: &[(NodeId, f64)], kept: &mut Kept) {
 /// Chooses the types of all slots.
 fn choose(
     model: &Model,
-    half: Half,
+    change: Change,
     options: &NarrowOptions<'_>,
     types: &Types,
     called: &[onnx_ir::FunctionId],
     kept: &Kept,
     losses: &ConstantLosses,
 ) -> (Choice, Narrowed) {
-    let mut slots = Slots::new(model, options.registry, half, kept, types);
+    let mut slots = Slots::new(model, options.registry, change, kept, types);
     slots.fill(options.keep_io, called);
     // Values that no operator casts connect their slots.
     for (value, slot) in slots.made.clone() {

@@ -11,7 +11,7 @@ use onnx_ir::{AttrValue, Callee, Def, FunctionId, GraphId, Model, NodeId, Use, U
 use onnx_schema::{AttrKind, DeclaredSchema, DeclaredType, FormalType, Registry, Schema, TypeSet, attr, op};
 use onnx_types::{ElemType, Type};
 
-use super::rounding::Half;
+use super::change::Change;
 use super::want::{TypeAttribute, Want, WideReason};
 use crate::types::{inner_elem, is_dense, mentions, with_elem};
 
@@ -25,12 +25,12 @@ type Key = (bool, String);
 pub(crate) struct Slots<'a> {
     pub(crate) model: &'a Model,
     registry: &'a Registry,
-    half: Half,
+    change: Change,
     kept: &'a Kept,
     types: &'a HashMap<ValueId, Type, RandomState>,
     wants: Vec<(Want, Option<WideReason>)>,
     parents: Vec<usize>,
-    /// The values of `float` that nodes, inputs or control flow make, with their slots, in order.
+    /// The values of the type that is replaced that nodes, inputs or control flow make, with their slots, in order.
     pub(crate) made: Vec<(ValueId, usize)>,
     made_in: HashMap<ValueId, usize, RandomState>,
     pub(crate) used_in: HashMap<Use, usize, RandomState>,
@@ -48,14 +48,14 @@ impl<'a> Slots<'a> {
     pub(crate) fn new(
         model: &'a Model,
         registry: &'a Registry,
-        half: Half,
+        change: Change,
         kept: &'a Kept,
         types: &'a HashMap<ValueId, Type, RandomState>,
     ) -> Self {
         Self {
             model,
             registry,
-            half,
+            change,
             kept,
             types,
             wants: Vec::new(),
@@ -129,7 +129,7 @@ impl<'a> Slots<'a> {
             let Some(value) = record.output(0).filter(|_| record.is(op::CONSTANT)) else { continue };
             let schema = self.model.callee(node, self.registry).standard();
             let takes = schema.and_then(|schema| Some(schema.types_of(schema.output_for(0)?)));
-            let takes = takes.is_some_and(|types| types.contains_tensor(self.half.elem()));
+            let takes = takes.is_some_and(|types| types.contains_tensor(self.change.to()));
             if takes && self.is_float(value) && record.constant_tensor().is_some() {
                 self.constants.push(value);
                 self.is_constant.insert(value);
@@ -172,7 +172,7 @@ impl<'a> Slots<'a> {
         }
     }
 
-    /// Keeps a slot `float`.
+    /// Keeps the type of a slot.
     pub(crate) fn widen(&mut self, slot: usize, reason: WideReason) {
         self.demand(slot, (Want::Wide, Some(reason)));
     }
@@ -184,15 +184,15 @@ impl<'a> Slots<'a> {
         }
     }
 
-    /// Returns `true` if the elements of the value are `float` and could be others.
+    /// Returns `true` if the elements of the value have the type that is replaced and could have another.
     fn is_float(&self, value: ValueId) -> bool {
-        self.types.get(&value).and_then(inner_elem) == Some(ElemType::Float)
+        self.types.get(&value).and_then(inner_elem) == Some(self.change.from())
     }
 
-    /// Returns `true` if the value may hold `float` in a form that cannot be changed.
+    /// Returns `true` if the value may hold the type that is replaced in a form that cannot be changed.
     fn is_fixed_float(&self, value: ValueId) -> bool {
         let ty = self.types.get(&value);
-        ty.is_none_or(|ty| inner_elem(ty) != Some(ElemType::Float) && mentions(ty, ElemType::Float))
+        ty.is_none_or(|ty| inner_elem(ty) != Some(self.change.from()) && mentions(ty, self.change.from()))
     }
 
     /// The slot that makes a value.
@@ -232,7 +232,7 @@ impl<'a> Slots<'a> {
     fn allowed(&self, types: Option<TypeSet>, ty: &Type) -> (Want, Option<WideReason>) {
         // No declaration restricts the type.
         let Some(types) = types else { return (Want::Wide, Some(WideReason::Unknown)) };
-        if !types.contains_type(&with_elem(ty, self.half.elem())) {
+        if !types.contains_type(&with_elem(ty, self.change.to())) {
             return (Want::Wide, Some(WideReason::Signature));
         }
         // What takes strings as well computes nothing.

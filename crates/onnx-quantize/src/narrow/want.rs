@@ -1,23 +1,23 @@
-//! What is known about the type of a slot, and why it stays `float`.
+//! What is known about the type of a slot, and why it keeps it.
 
 use onnx_types::Symbol;
 
 /// What is known about the type of a slot.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Want {
-    /// Nothing is computed in it: elements move. It becomes narrow if that does not cost casts.
+    /// Nothing is computed in it: elements move. It changes if that does not cost casts.
     Free,
-    /// It computes, and may do so in the narrow type.
+    /// It computes, and may do so in the new type.
     Narrow,
-    /// It stays `float`.
+    /// It keeps its type.
     Wide,
 }
 
-/// Why a slot stays `float`.
+/// Why a slot keeps its type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum WideReason {
-    /// The operator does not take the narrow type there in the version that is imported.
+    /// The operator does not take the new type there in the version that is imported.
     Signature,
     /// The operator is not known.
     Unknown,

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use onnx_ir::{Model, NodeId};
 use onnx_quantize::{
-    Half, MeasureOptions, NarrowError, NarrowOptions, Narrowed, WideReason, measure, narrow,
+    Half, MeasureOptions, NarrowError, NarrowOptions, Narrowed, WideReason, measure, narrow, widen,
 };
 use onnx_schema::op;
 use onnx_types::ElemType;
@@ -393,4 +393,72 @@ fn unknown_operators_stay() {
     let casts = source.nodes_in(source.main_graph()).filter(|&node| source.node(node).is(op::CAST)).count();
     // The type of `b` is not known, so nothing is cast behind it.
     assert_eq!((done.casts, casts), (1, 1), "{}", text_of(&source));
+}
+
+#[test]
+fn a_narrow_model_becomes_float_again() {
+    let text = r#"<ir_version: 10, opset_import: ["": 21]>
+    g (float[N,2] x, bool[N] mask) => (float[N,2] y) <float[2,2] w = {0.5, -0.75, 0.25, 2}, float low = {-60000}> {
+        p = MatMul (x, w)
+        axes = Constant <value_ints = [1]> ()
+        column = Unsqueeze (mask, axes)
+        m = Where (column, p, low)
+        zero = ConstantOfShape <value = float[1] {0.5}> (axes)
+        s = Add (m, zero)
+        y = Relu (s)
+    }"#;
+    for half in [Half::Float16, Half::Bfloat16] {
+        for keep_io in [false, true] {
+            let options = NarrowOptions::default().with_keep_io(keep_io);
+            let (mut narrow, _) = convert(&text.replace("60000", "1024"), half, &options);
+            let done = widen(&mut narrow, &NarrowOptions::default()).unwrap();
+            assert_is_valid(&narrow);
+            assert_eq!((done.casts, done.wide.len()), (0, 0));
+            // Interface, constants and nodes are as before, and so is what they compute.
+            assert_eq!(narrow.nodes(narrow.main_graph()).count(), 7, "{}", text_of(&narrow));
+            assert!(!text_of(&narrow).contains("float16"), "{}", text_of(&narrow));
+            assert_eq!(narrow.value_info(narrow.main_graph()).count(), 0, "{}", text_of(&narrow));
+            assert!(snr(&text.replace("60000", "1024"), &narrow).is_infinite());
+        }
+    }
+}
+
+#[test]
+fn what_takes_narrow_numbers_only_keeps_them() {
+    let text = r#"<ir_version: 10, opset_import: ["": 20, "com.acme": 1]>
+    g (float16[N] x) => (float16[N] y, float[N] z) {
+        a = Sqrt (x)
+        b = com.acme.Own (a)
+        y = Exp (b)
+        z = Cast <to = 1> (a)
+    }"#;
+    let mut model = model(text);
+    let done = widen(&mut model, &NarrowOptions::default().with_keep_io(true)).unwrap();
+    assert_eq!(done.wide.iter().map(|node| node.op.as_str()).collect::<Vec<_>>(), ["Own", "Exp"]);
+    assert_text(
+        &model,
+        "x_float = Cast <to = 1> (x)
+        b = com.acme.Own (a_float16)",
+    );
+    let mut wide = self::model(
+        r#"<ir_version: 10, opset_import: ["": 20]> g (float[N] x) => (float[N] y) { y = Sqrt (x) }"#,
+    );
+    assert!(matches!(widen(&mut wide, &NarrowOptions::default()), Err(NarrowError::NothingNarrow)));
+}
+
+#[test]
+fn both_narrow_types_become_float() {
+    let text = r#"<ir_version: 10, opset_import: ["": 22]>
+    g (float16[N] x) => (bfloat16[N] y) {
+        a = Sqrt (x)
+        b = Cast <to = 16> (a)
+        y = Exp (b)
+    }"#;
+    let mut model = model(text);
+    let cast = node_of(&model, "b");
+    let options = NarrowOptions::default();
+    widen(&mut model, &options).unwrap();
+    assert_is_valid(&model);
+    assert_text(&model, "g (float[N] x) => (float[N] y) {\na = Sqrt (x)\ny = Exp (a)");
+    assert!(model.get_node(cast).is_none());
 }

@@ -1,0 +1,70 @@
+//! The two directions: `float` becomes narrow, and a narrow format becomes `float`.
+
+use onnx_types::ElemType;
+use onnx_types::tensor::{DataSource, Tensor, TensorError, bf16, f16};
+
+use super::rounding::{Half, round};
+
+/// The element type that is replaced, and the one that replaces it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Change {
+    /// `float` becomes this format.
+    Narrow(Half),
+    /// This format becomes `float`.
+    Widen(Half),
+}
+
+impl Change {
+    /// The type that is replaced.
+    pub(crate) const fn from(self) -> ElemType {
+        match self {
+            Self::Narrow(_) => ElemType::Float,
+            Self::Widen(half) => half.elem(),
+        }
+    }
+
+    /// The type that replaces it.
+    pub(crate) const fn to(self) -> ElemType {
+        match self {
+            Self::Narrow(half) => half.elem(),
+            Self::Widen(_) => ElemType::Float,
+        }
+    }
+
+    /// A constant in the other type.
+    pub(crate) fn converted(self, tensor: &Tensor, data: &dyn DataSource) -> Result<Tensor, TensorError> {
+        match self {
+            Self::Narrow(half) => round(tensor, half, data),
+            Self::Widen(half) => widened(tensor, half, data),
+        }
+    }
+}
+
+/// A narrow tensor as `float`, which has each of its numbers.
+fn widened(tensor: &Tensor, half: Half, data: &dyn DataSource) -> Result<Tensor, TensorError> {
+    let dims = tensor.dims().to_vec();
+    let mut wide = match half {
+        Half::Float16 => {
+            let view = tensor.view::<f16>(data)?;
+            let wide = match view.splat() {
+                Some(number) => Tensor::splat(dims, number.to_f32())?,
+                None => Tensor::from_slice(dims, &view.iter().map(f16::to_f32).collect::<Vec<_>>())?,
+            };
+            view.release(data);
+            wide
+        }
+        Half::Bfloat16 => {
+            let view = tensor.view::<bf16>(data)?;
+            let wide = match view.splat() {
+                Some(number) => Tensor::splat(dims, number.to_f32())?,
+                None => Tensor::from_slice(dims, &view.iter().map(bf16::to_f32).collect::<Vec<_>>())?,
+            };
+            view.release(data);
+            wide
+        }
+    };
+    if !tensor.name().is_empty() {
+        wide.set_name(tensor.name());
+    }
+    Ok(wide.held(data))
+}
