@@ -1,11 +1,11 @@
 //! `onnx extract`: a part of a model becomes a model.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use onnx_check::{CheckOptions, check};
 use onnx_compose::{ComposeError, ExtractOptions, Extracted, extract, extract_nodes};
 use onnx_diag::Sink;
-use onnx_ir::{Model, ValueId};
+use onnx_ir::{Model, NodeId, Use, User, ValueId};
 use onnx_schema::op;
 use serde::Serialize;
 
@@ -34,7 +34,6 @@ pub(crate) fn run(args: &ExtractArgs, out: &mut Out) -> Result<Outcome, Failure>
     let registry = onnx_shape_infer::contrib::registry();
     let context = Context::new(&loaded)?;
     let options = ExtractOptions::default().with_registry(&registry).with_execution(loaded.execution.clone());
-    let weights_by_another_name = if args.only.is_empty() { HashSet::new() } else { copies(&loaded.model) };
     let done = extracted(&mut loaded.model, args, &context, &options)?;
     loaded.execution.interrupt.check()?;
     let (done, found) = match done {
@@ -46,7 +45,6 @@ pub(crate) fn run(args: &ExtractArgs, out: &mut Out) -> Result<Outcome, Failure>
     progress.aside(|| {
         if let Some(done) = &done {
             describe(&loaded.model, done, before, out);
-            help_with_copies(&loaded.model, &weights_by_another_name, out);
         }
         change::report(&loaded, &judged, ("extract/1", &item), out)
     })?;
@@ -68,6 +66,7 @@ fn extracted(
 ) -> Result<Result<Extracted, ComposeError>, Failure> {
     if !args.only.is_empty() {
         let nodes = context.nodes(model, &args.only)?;
+        use_weights(model, &nodes);
         return Ok(extract_nodes(model, &nodes, options));
     }
     let inputs = match args.inputs.as_slice() {
@@ -81,29 +80,31 @@ fn extracted(
     Ok(extract(model, inputs.as_deref(), &outputs, options))
 }
 
-/// The names of values that are initializers, behind nodes `Identity`.
-fn copies(model: &Model) -> HashSet<String> {
-    let mut found: HashSet<ValueId> = HashSet::new();
+/// Lets nodes use initializers themselves instead of nodes `Identity` that give them other names, which would be inputs of the part.
+fn use_weights(model: &mut Model, nodes: &[NodeId]) {
+    let selected: HashSet<NodeId> = nodes.iter().copied().collect();
+    let mut copies: Vec<(ValueId, ValueId)> = Vec::new();
+    let mut weight_of: HashMap<ValueId, ValueId> = HashMap::new();
     for node in model.nodes(model.main_graph()) {
         let record = model.node(node);
-        let is_weight = |value: ValueId| model.constant_tensor(value).is_some() || found.contains(&value);
-        if record.is(op::IDENTITY) && record.input(0).is_some_and(is_weight) {
-            found.extend(record.output(0));
+        let (Some(operand), Some(copy)) = (record.input(0), record.output(0)) else { continue };
+        if !record.is(op::IDENTITY) || selected.contains(&node) {
+            continue;
+        }
+        let is_weight = model.value(operand).initializer().is_some();
+        let weight = weight_of.get(&operand).copied().or_else(|| is_weight.then_some(operand));
+        if let Some(weight) = weight {
+            weight_of.insert(copy, weight);
+            copies.push((copy, weight));
         }
     }
-    found.into_iter().map(|value| model.str(model.value(value).name()).to_owned()).collect()
-}
-
-/// Tells how to keep weights in the part that it has as inputs, because nodes `Identity` that are not selected give them other names.
-fn help_with_copies(model: &Model, copies: &HashSet<String>, out: &Out) {
-    let inputs = model.graph(model.main_graph()).inputs().iter();
-    let count = inputs.filter(|&&input| copies.contains(model.str(model.value(input).name()))).count();
-    if count > 0 {
-        let what = size::plural(count as u64, "input");
-        out.help(&format!(
-            "{what} of the part: weights of the model, behind `Identity`; `onnx rewrite MODEL --pass no-identities -o NEW` first keeps \
-             them in the part"
-        ));
+    let nested = nodes.iter().flat_map(|&node| model.node(node).nested_graphs());
+    let nested: Vec<NodeId> = nested.flat_map(|graph| model.nodes_in(graph)).collect();
+    let users: HashSet<NodeId> = selected.into_iter().chain(nested).collect();
+    let is_user = |at: &Use| matches!(at.user, User::Node(node) if users.contains(&node));
+    copies.retain(|&(copy, _)| model.value(copy).uses().iter().any(is_user));
+    for (copy, weight) in copies {
+        model.replace_uses_where(copy, weight, |_, at| is_user(&at));
     }
 }
 
