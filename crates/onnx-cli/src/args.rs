@@ -46,7 +46,9 @@ pub(crate) use infer::{GuardFormat, InferArgs, Merge, Runtime, Symbols};
 pub(crate) use input::{COMMON, DocumentArgs, InputArgs, SeverityArgs};
 pub(crate) use lookup::{CompletionsArgs, ExplainArgs, ListKind, ManArgs, SelfTestArgs};
 pub(crate) use number_formats::NumberFormatArgs;
-pub(crate) use output::{Changed, ExternalArgs, InPlaceArgs, ModelOutputArgs, OutputArgs, Weights};
+pub(crate) use output::{
+    Changed, ExternalArgs, FormatOfExtension, InPlaceArgs, ModelOutputArgs, OutputArgs, OutputFormat, Weights,
+};
 pub(crate) use quantize::{CalibrationMethod, QuantizeArgs, QuantizedForm};
 pub(crate) use scan::{ScanArgs, ScanForm};
 pub(crate) use view::ViewArgs;
@@ -188,6 +190,7 @@ Examples:
   onnx check model.onnx --shapes x=2x128        do the inferred shapes hold for this input?
   onnx check model.onnx --target onnxruntime    what does this runtime lack?
   onnx check model.onnx --fix --dry-run         what could be repaired?
+  onnx check model.onnx --fix -o repaired.onnx  without -o, the file itself is repaired
   onnx check shared/ --no-map                   while other programs may write to the files
   onnx check node.pb --as node --opset =21 --opset my.domain=1";
 
@@ -253,6 +256,9 @@ pub(crate) struct CheckArgs {
     /// Repair in place what can be repaired without changing the meaning of the model, and show the changes.
     #[arg(long)]
     pub(crate) fix: bool,
+    /// Where `--fix` writes the repaired model; without this, it replaces the input.
+    #[arg(short, long = "output", value_name = "OUT", value_hint = ValueHint::FilePath, requires = "fix")]
+    pub(crate) output_file: Option<PathBuf>,
     /// Only show what `--fix` would change.
     #[arg(long, requires = "fix")]
     pub(crate) dry_run: bool,

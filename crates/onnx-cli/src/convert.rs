@@ -4,10 +4,12 @@ use std::path::Path;
 
 use clap::ValueEnum as _;
 use onnx_codec::EncodeOptions;
+use onnx_diag::Caps;
 use onnx_diag::render::text;
 use onnx_text::PrintOptions;
 
 use crate::args::{Changed, ConvertArgs, ConvertAssume};
+use crate::change;
 use crate::elided;
 use crate::exit::{Failure, Outcome};
 use crate::format::Format;
@@ -48,7 +50,8 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure>
     }
     let is_plan = !args.opset.is_empty() && args.output.output_file.is_none() && !in_place;
     if !args.number_format.is_requested() {
-        progress.aside(|| report_versions(&loaded, &versions, (is_plan, args.keep_going), out))?;
+        let shown = args.input.severity.caps().unwrap_or(change::TEXT_CAPS);
+        progress.aside(|| report_versions(&loaded, &versions, (is_plan, args.keep_going), shown, out))?;
     }
     if is_plan || (!versions.found.is_empty() && !args.keep_going) {
         return Ok(if versions.found.is_empty() { Outcome::Fine } else { Outcome::Findings });
@@ -66,15 +69,8 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure>
         let done = number_formats::convert(&mut loaded, &args.number_format, &registry, out)?;
         number_formats::report(&loaded, "number-format/1", &done, out)?;
     }
-    if let Some(version) = args.ir_version
-        && let Err(found) = onnx_version::set_ir_version(&mut loaded.model, version)
-    {
-        let options = text::Options::new(&loaded.name).with_style(&Colours).with_concise(true);
-        progress.aside(|| out.findings(&found, &options));
-        let message = format_args!("the model cannot have IR version {version}");
-        return Err(Failure::because_of_findings(message)
-            .about(&loaded.name)
-            .help("without `--ir-version`, the model keeps its version"));
+    if let Some(version) = args.ir_version {
+        versions::set_ir_version(&mut loaded, version, &progress, out)?;
     }
     let to = placement.destination(loaded.execution.clone(), args.output.write, loaded.files()?);
     if !matches!(loaded.piece, Piece::Model) {
@@ -91,6 +87,7 @@ fn report_versions(
     loaded: &Loaded,
     versions: &Versions,
     (is_plan, is_partial): (bool, bool),
+    shown: Caps,
     out: &mut Out,
 ) -> Result<(), Failure> {
     for (item, plan) in &versions.sets {
@@ -103,7 +100,9 @@ fn report_versions(
     }
     if !versions.found.is_empty() {
         let options = text::Options::new(&loaded.name).with_style(&Colours).with_concise(true);
-        out.findings(&versions.found, &options);
+        let mut few = versions.found.clone();
+        few.limit(shown);
+        out.findings(&few, &options);
         versions.help().into_iter().for_each(|help| out.help(help));
     }
     let mut found = versions.found.clone();

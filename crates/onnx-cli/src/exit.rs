@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::path::Path;
 
 use bytes::Bytes;
 use onnx_codec::file::ReplaceRefusal;
@@ -305,9 +306,31 @@ impl LibraryError for FileError {
     }
 
     fn help(&self) -> Option<String> {
+        if self.operation == "read" && self.source.kind() == io::ErrorKind::NotFound {
+            return similar_file(&self.path).map(|name| format!("did you mean `{name}`?"));
+        }
         let yields = self.refusal().is_some_and(ReplaceRefusal::yields_to_force);
         yields.then(|| "`--force` replaces it anyway".to_owned())
     }
+}
+
+/// The file next to one that does not exist whose name is most probably meant.
+fn similar_file(path: &Path) -> Option<String> {
+    /// More files are not looked at.
+    const MOST_FILES: usize = 10_000;
+    let name = path.file_name()?.to_str()?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let files = std::fs::read_dir(folder.unwrap_or(Path::new("."))).ok()?.take(MOST_FILES);
+    let names = files.filter_map(|file| file.ok()?.file_name().into_string().ok());
+    // What a name says must not depend on the order of the directory.
+    let mut names: Vec<String> = names.collect();
+    names.sort_unstable();
+    let with_extension = names.iter().find(|other| other.strip_suffix(".onnx") == Some(name));
+    let found = match with_extension {
+        Some(found) => found.as_str(),
+        None => onnx_schema::nearest(name, names.iter().map(String::as_str))?,
+    };
+    Some(crate::output::shown(&path.with_file_name(found).to_string_lossy()))
 }
 
 impl LibraryError for SaveError {

@@ -83,6 +83,7 @@ mod table;
 mod targets;
 mod tensors;
 mod trial;
+mod usage;
 mod verify;
 mod versions;
 mod view;
@@ -91,6 +92,7 @@ mod wrap;
 
 use std::ffi::OsString;
 
+use clap::error::ErrorKind;
 use clap::{CommandFactory as _, ValueEnum as _};
 
 use args::{Cli, Color, Command, DebugArgs, DebugCommand};
@@ -115,7 +117,7 @@ fn run_with(arguments: &[OsString]) -> Outcome {
     }
     let cli = match args::parse(arguments) {
         Ok(cli) => cli,
-        Err(error) => return usage(&error, arguments),
+        Err(error) => return misused(&error, arguments),
     };
     let (name, format) = (cli.command.name(), cli.command.format());
     let format =
@@ -146,7 +148,7 @@ fn several(batch: Result<batch::Batch, exit::Failure>, arguments: &[OsString]) -
     };
     let parsed = match batch.parsed() {
         Ok(parsed) => parsed,
-        Err(error) => return usage(&error, arguments),
+        Err(error) => return misused(&error, arguments),
     };
     let Some((_, first)) = parsed.first() else { return Outcome::Fine };
     let mut out = batch.out(first);
@@ -206,21 +208,6 @@ fn dispatch(cli: Cli, out: &mut Out) -> Result<Outcome, exit::Failure> {
     }
 }
 
-/// A message about arguments without the tip to pass an unknown option as a value: no value begins so, and what follows `--` is a
-/// command.
-fn without_tip(text: &str) -> String {
-    let lines = text.split_inclusive('\n').filter(|line| !line.contains("as a value, use"));
-    lines.collect::<String>().replace("\n\n\n", "\n\n")
-}
-
-/// The arguments that are not UTF-8, which the error does not name. Paths need not be.
-fn not_utf8(arguments: &[OsString]) -> String {
-    let odd = arguments.iter().skip(1).filter(|argument| argument.to_str().is_none());
-    let odd: Vec<String> =
-        odd.map(|argument| format!("`{}`", argument.as_encoded_bytes().escape_ascii())).collect();
-    format!("not UTF-8: {}; only the names of files may be so\n", odd.join(", "))
-}
-
 /// The subcommand and the format of the report, as far as arguments that are not valid tell them.
 fn requested(arguments: &[OsString]) -> (String, report::ReportFormat) {
     let mut format = report::ReportFormat::Text;
@@ -242,7 +229,7 @@ fn requested(arguments: &[OsString]) -> (String, report::ReportFormat) {
 
 /// Prints help, the version, or what is wrong with the arguments. Arguments are repeated with escapes, because they can
 /// contain characters that act on a terminal.
-fn usage(error: &clap::Error, arguments: &[OsString]) -> Outcome {
+fn misused(error: &clap::Error, arguments: &[OsString]) -> Outcome {
     let has = |value: &str| {
         let joined = format!("--color={value}");
         arguments.iter().any(|argument| *argument == *joined)
@@ -269,21 +256,13 @@ fn usage(error: &clap::Error, arguments: &[OsString]) -> Outcome {
     }
     let (command, format) = requested(arguments);
     let mut out = Out::new(choice, &command, format);
-    let corrected = spelling::corrected(error, arguments);
-    if format == report::ReportFormat::Text && corrected.is_none() {
-        let mut text = without_tip(&output::clean_styled(&error.render().ansi().to_string()));
-        if error.kind() == clap::error::ErrorKind::InvalidUtf8 {
-            text.push_str(&not_utf8(arguments));
-        }
-        out.aside(&text);
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+        && format == report::ReportFormat::Text
+    {
+        out.aside(&output::clean_styled(&error.render().ansi().to_string()));
         return Outcome::CouldNotRun;
     }
-    let failure = corrected.unwrap_or_else(|| {
-        // The lines after the first are the usage, and tips for people.
-        let plain = output::clean_lines(&error.render().to_string());
-        let first = plain.lines().next().unwrap_or_default();
-        exit::Failure::new(first.trim_start_matches("error: "))
-    });
+    let failure = spelling::corrected(error, arguments).unwrap_or_else(|| usage::failure(error, arguments));
     let outcome = out.refused(None, &failure).map_or(Outcome::CouldNotRun, |()| failure.outcome());
     out.finish(outcome)
 }

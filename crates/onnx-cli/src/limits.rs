@@ -107,7 +107,9 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
 fn bound(text: &str) -> Result<(String, u64), String> {
     let (name, value) = text.split_once('=').ok_or("write NAME=N")?;
     if !LIMITS.iter().any(|limit| limit.name == name) {
-        return Err("there is no such limit; `onnx explain --list limits` lists them".to_owned());
+        let near = onnx_schema::nearest(name, LIMITS.iter().map(|limit| limit.name));
+        let near = near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+        return Err(format!("{near}`onnx explain --list limits` lists the limits"));
     }
     let value = size::number(value).ok_or_else(|| {
         format!(

@@ -56,8 +56,10 @@ fn found<'c>(program: &'c Command, path: &[String]) -> Result<&'c Command, Failu
     for name in path {
         let subcommand = command.find_subcommand(name).filter(|_| name != "help");
         command = subcommand.ok_or_else(|| {
+            let near = onnx_schema::nearest(name, subcommands(command).map(Command::get_name));
+            let near = near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
             Failure::new(format_args!("there is no command `{}`", shown(&path.join(" "))))
-                .help("`onnx --help` lists the commands")
+                .help(format!("{near}`onnx --help` lists the commands"))
         })?;
     }
     Ok(command)

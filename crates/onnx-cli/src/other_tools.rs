@@ -41,9 +41,14 @@ pub(crate) const OTHER_TOOLS: &[Spelling] = &[
     Spelling::new("extract", "--output-names", "--outputs {}"),
     Spelling::new("convert", "--opset-version", "--opset {}"),
     Spelling::new("convert", "--target-opset", "--opset {}"),
+    Spelling::new("convert", "--to-opset", "--opset {}"),
+    Spelling::new("edit", "--op", "--operator {}"),
+    Spelling::new("edit", "--op-type", "--operator {}"),
     Spelling::new("convert", "--save-as-external-data", "--weights external"),
     Spelling::new("convert", "--fp16", "--float16"),
     Spelling::new("convert", "--half", "--float16"),
+    Spelling::new("convert", "--fp32", "--float32"),
+    Spelling::new("convert", "--bf16", "--bfloat16"),
     Spelling::new("", "shape-infer", "infer"),
     Spelling::new("", "version", "--version"),
     Spelling::new("simplify", "--model-check", "--prove"),
@@ -95,12 +100,6 @@ const ELSEWHERE: &[(&str, &str)] = &[
 const OPTIONS: &[(&str, &str, &str)] = &[
     ("convert", "--int8", "`onnx quantize IN --to int8 -o OUT` quantizes"),
     ("convert", "--uint8", "`onnx quantize IN --to uint8 -o OUT` quantizes"),
-    (
-        "convert",
-        "--float32",
-        "models in `float16` are not widened; `--dequantize` makes quantized weights floats again, and `onnx edit --type x=float` \
-         changes an input",
-    ),
     ("merge", "--io-map", "`--connect OUT=IN`, once for each pair"),
     ("run", "--onnxrt", "`onnx compare IN --with onnxruntime` runs both"),
     ("run", "--shapes", SHAPES),
@@ -266,12 +265,6 @@ fn of_argument(word: &str, words: &[String]) -> Option<Failure> {
     if is("weights") && ["list", "show", "stats"].iter().any(|verb| is(verb)) {
         return of_weight(word, words);
     }
-    if is("check") && ["-o", "--output"].contains(&word) {
-        let help = "copy the model first, and repair the copy; `--dry-run` shows what would be repaired";
-        return Some(
-            Failure::new("`check` writes no other file: `--fix` repairs the model in place").help(help),
-        );
-    }
     None
 }
 
@@ -291,16 +284,17 @@ fn of_value(argument: &str, value: &str, words: &[String]) -> Option<Failure> {
     if !argument.starts_with("--to ") || !words.iter().any(|word| word == "convert") {
         return None;
     }
-    let option = half(value)?;
+    let option = number_format(value)?;
     let message = format!("`--to` is the format of the file, and `{value}` a type of numbers");
     Some(Failure::new(message).help(format!("write `{option}` instead of `--to {value}`")))
 }
 
-/// The option of `onnx convert` for a type of 16 bits.
-pub(crate) fn half(name: &str) -> Option<&'static str> {
+/// The option of `onnx convert` for a type of numbers.
+pub(crate) fn number_format(name: &str) -> Option<&'static str> {
     match name.to_ascii_lowercase().as_str() {
         "fp16" | "float16" | "half" | "f16" => Some("--float16"),
         "bf16" | "bfloat16" => Some("--bfloat16"),
+        "fp32" | "float32" | "float" | "f32" => Some("--float32"),
         _ => None,
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use onnx_diag::render::text;
 use onnx_diag::{Caps, Clean, Quoted, Sink};
 use onnx_ir::{Model, NodeId};
 use onnx_pass::{Equivalence, Exactness, PassOptions, Verdict, prove_models};
@@ -14,7 +15,9 @@ use onnx_version::{
 use serde::Serialize;
 
 use crate::exit::{Failure, LibraryError};
-use crate::output::{BAD, DIM, HEADING, KEY, paint, shown};
+use crate::input::Loaded;
+use crate::output::{BAD, Colours, DIM, HEADING, KEY, Out, paint, shown};
+use crate::progress::Progress;
 use crate::size::plural;
 
 impl LibraryError for VersionError {
@@ -535,6 +538,22 @@ fn line(facts: &VersionFacts, imported: i64) -> String {
         (false, true) => "no node changes".to_owned(),
         (false, false) => parts,
     }
+}
+
+/// Sets the version of the format, or reports what of the model it does not have.
+pub(crate) fn set_ir_version(
+    loaded: &mut Loaded,
+    version: i64,
+    progress: &Progress,
+    out: &Out,
+) -> Result<(), Failure> {
+    let Err(found) = onnx_version::set_ir_version(&mut loaded.model, version) else { return Ok(()) };
+    let options = text::Options::new(&loaded.name).with_style(&Colours).with_concise(true);
+    progress.aside(|| out.findings(&found, &options));
+    let message = format_args!("the model cannot have IR version {version}");
+    Err(Failure::because_of_findings(message)
+        .about(&loaded.name)
+        .help("without `--ir-version`, the model keeps its version"))
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ use crate::args::{ExternalArgs, OutputArgs, Weights};
 use crate::exit::Failure;
 use crate::format::Format;
 use crate::input::{Loaded, is_stream};
-use crate::output::Out;
+use crate::output::{Out, shown};
 use crate::store::{Destination, Effect, MAX_MODEL_BYTES};
 use crate::{size, store, tensors};
 
@@ -192,6 +192,38 @@ fn options(to: &Placement<'_>, limits: &Limits) -> Result<ExternalizeOptions, Fa
         (options.alignment, options.large_alignment) = (align, align);
     }
     Ok(options)
+}
+
+/// Warns of weights without elements: their file is missing or too short. An edit that needs these elements is not made.
+pub(crate) fn warn_of_missing(loaded: &Loaded, out: &Out) -> Result<(), Failure> {
+    let source = loaded.source()?;
+    let mut last: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+    tensors::for_each(&loaded.model, |_, tensor| {
+        let Payload::External(data) = tensor.payload() else { return };
+        let Some(location) = external_location(tensor) else { return };
+        let (Ok(offset), Ok(length)) = (data.offset(), data.length()) else { return };
+        let end = offset.saturating_add(length.or_else(|| tensor.byte_len()).unwrap_or_default());
+        let (known, count) = last.entry(location.to_owned()).or_default();
+        (*known, *count) = ((*known).max(end), *count + 1);
+    });
+    for (location, (end, count)) in last {
+        let Some(at) = end.checked_sub(1) else { continue };
+        // The last byte is there if all are.
+        if let Err(error) = source.read(&location, at, Some(1)) {
+            let missing = error.reason == DataErrorReason::NotFound;
+            let what = if missing { "is missing" } else { "cannot be read to the end" };
+            let message = format!(
+                "`{}` {what}, which has the elements of {}: edits that need them are not made",
+                shown(&location),
+                size::plural(count, "weight")
+            );
+            out.warning(
+                &message,
+                Some("get the file that belongs to the model; `onnx check` names each weight"),
+            );
+        }
+    }
+    Ok(())
 }
 
 /// The number of tensors whose elements are in other files.

@@ -20,6 +20,7 @@ Examples:
   onnx edit model.onnx --add-output /layer.0/Softmax -o more.onnx
   onnx edit model.onnx --import 13 -o right.onnx              the nodes are those of version 13
   onnx edit model.onnx --attribute /layer.0/Softmax.axis=-1 -o new.onnx
+  onnx edit model.onnx --operator 'Relu()=Gelu' -o new.onnx
   onnx edit model.onnx --prefix left/ --metadata author=me -o new.onnx
   onnx edit model.onnx --rename '/layer.0/**=/\\1'            what would change?";
 
@@ -42,6 +43,9 @@ pub(crate) struct EditArgs {
     /// This is for nodes that were written for this version; `onnx convert --opset N` converts the nodes.
     #[arg(long, value_name = "[DOMAIN=]N", value_parser = super::convert::opset)]
     pub(crate) import: Vec<(String, i64)>,
+    /// Set the version of the format, if it has everything that the model has.
+    #[arg(long, value_name = "N", hide_short_help = true)]
+    pub(crate) ir_version: Option<i64>,
     /// Rename values, nodes and functions (repeatable); OLD is a name or a pattern.
     #[arg(long, value_name = "OLD=NEW")]
     pub(crate) rename: Vec<String>,
@@ -70,6 +74,9 @@ pub(crate) struct EditArgs {
 /// Changes of single nodes, types and the order of axes. The model is not written if it has errors afterwards that it did not have.
 #[derive(Debug, Args)]
 pub(crate) struct SmallEditArgs {
+    /// Change the operator of nodes (repeatable): `/act/Relu=Gelu`, `Swish()=com.acme.Swish`; operands and attributes stay.
+    #[arg(long, value_name = "SEL=OP")]
+    pub(crate) operator: Vec<String>,
     /// Set an attribute of nodes (repeatable): `Cast().to=float16`, `node(3).axes=[0, 1]`; without a value, leave it out.
     #[arg(long, value_name = "SEL.NAME=VALUE")]
     pub(crate) attribute: Vec<String>,
@@ -85,7 +92,10 @@ pub(crate) struct SmallEditArgs {
 impl SmallEditArgs {
     /// Whether none is given.
     pub(crate) const fn is_empty(&self) -> bool {
-        self.attribute.is_empty() && self.declare.is_empty() && self.layout.is_empty()
+        self.operator.is_empty()
+            && self.attribute.is_empty()
+            && self.declare.is_empty()
+            && self.layout.is_empty()
     }
 }
 

@@ -208,7 +208,17 @@ fn weights(text: &str) -> Result<Weights, String> {
         None if text == "embed" => Weights::Embed,
         None if text == "external" => Weights::External(None),
         Some(("external", name)) if !name.is_empty() => Weights::External(Some(name.to_owned())),
-        _ => return Err("write `auto`, `keep`, `embed`, `external` or `external=NAME`".to_owned()),
+        _ if ["link", "hardlink", "symlink"].contains(&text) => {
+            return Err("links are not made: `keep` leaves the data where it is, and `ln DATA DIR/` links it next to the output"
+                .to_owned());
+        }
+        _ => {
+            let near = onnx_schema::nearest(text, ["auto", "keep", "embed", "external"].into_iter());
+            let near = near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+            return Err(format!(
+                "{near}The values are `auto`, `keep`, `embed`, `external` and `external=NAME`"
+            ));
+        }
     })
 }
 

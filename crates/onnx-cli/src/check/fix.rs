@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use onnx_check::{CheckOptions, Fix, fix, invalid_nodes};
@@ -16,13 +16,15 @@ use similar::algorithms::{Capture, Compact, Replace, myers};
 use similar::{ChangeTag, DiffOp, group_diff_ops};
 
 use super::mechanical;
-use crate::args::{CheckArgs, OutputArgs};
+use crate::args::{CheckArgs, ExternalArgs, FormatOfExtension, OutputArgs, OutputFormat as _, Weights};
 use crate::exit::Failure;
-use crate::format::Format;
+use crate::format::{self, Format};
 use crate::input::{Loaded, is_stream, load_as};
-use crate::output::{BAD, DIM, GOOD, HEADING, clean_lines, paint};
+use crate::output::{BAD, DIM, GOOD, HEADING, Out, clean_lines, paint};
 use crate::part::Part;
-use crate::store::{self, Counted, write_form};
+use crate::progress::Progress;
+use crate::store::{self, Counted, Effect, write_form};
+use crate::weights::{self, Placement};
 
 /// How many lines are shown around a change.
 const CONTEXT: usize = 2;
@@ -61,23 +63,62 @@ pub(super) fn repair(path: &Path, args: &CheckArgs) -> Result<Repaired, Failure>
         ))
         .help("`onnx convert IN.onnxtxt -o OUT.onnx` makes a model that `--fix` repairs; or edit the text"));
     }
-    let before = printed(&loaded.model)?;
-    let done = repairs(&mut loaded)?;
-    if done.is_empty() {
+    let text = changes(&mut loaded, args.dry_run)?;
+    if text.is_empty() {
         return Ok(Repaired::default());
     }
-    let after = printed(&loaded.model)?;
+    let bytes = write(path, &loaded, args.dry_run)?;
+    let after = if args.dry_run { Some(read_again(loaded)?) } else { None };
+    Ok(Repaired { text, bytes, after })
+}
+
+/// Writes the repaired model into another file, if that is wanted. Returns this file, which is the one to check.
+pub(super) fn repair_into(args: &CheckArgs, out: &mut Out) -> Result<Option<PathBuf>, Failure> {
+    let Some(output) = args.output_file.as_ref().filter(|_| !args.dry_run) else { return Ok(None) };
+    let [input] = args.files.as_slice() else {
+        return Err(Failure::new("several models cannot be written to one file")
+            .help("repair one after the other, or leave `-o` away: `--fix` replaces each"));
+    };
+    if args.part != Part::Model || is_stream(output) {
+        return Err(Failure::new("whole models are repaired, and written to files")
+            .help("leave `--as` away, and name a file"));
+    }
+    let mut loaded = load_as(input, &args.input, Part::Model)?;
+    let effect = Effect::Write;
+    let (weights, external) = (&Weights::Auto, &ExternalArgs::DEFAULT);
+    let format = format::of_output(output, None, FormatOfExtension::HELP)?;
+    let placement = Placement { path: output, format, effect, weights, external };
+    placement.check()?;
+    let inputs = loaded.files()?;
+    let text = changes(&mut loaded, false)?;
+    match out.is_for_people() {
+        true if !out.is_quiet() => out.text(&text)?,
+        true => {}
+        false => out.aside(&text),
+    }
+    let to = placement.destination(loaded.execution.clone(), OutputArgs::default(), inputs);
+    let files = weights::place(&mut loaded, &placement, out)?;
+    store::write(&loaded.model, &to, &files, Progress::start("repairing", 1), out)?;
+    Ok(Some(output.clone()))
+}
+
+/// Repairs a model. Returns the changes, for people; empty if there are none.
+fn changes(loaded: &mut Loaded, is_dry_run: bool) -> Result<String, Failure> {
+    let before = printed(&loaded.model)?;
+    let done = repairs(loaded)?;
     let mut text = String::new();
-    let verb = if args.dry_run { "would be repaired" } else { "repaired" };
+    if done.is_empty() {
+        return Ok(text);
+    }
+    let after = printed(&loaded.model)?;
+    let verb = if is_dry_run { "would be repaired" } else { "repaired" };
     writeln!(text, "{}: {}", Clean(&loaded.name), paint(HEADING, verb))?;
     for fix in &done {
         let code = paint(GOOD, fix.rule.id());
         writeln!(text, "  {code} {}: {}", fix.rule.slug, Clean(&fix.what))?;
     }
     difference(&mut text, &before, &after)?;
-    let bytes = write(path, &loaded, args.dry_run)?;
-    let after = if args.dry_run { Some(read_again(loaded)?) } else { None };
-    Ok(Repaired { text, bytes, after })
+    Ok(text)
 }
 
 /// Repairs a model, and tells how.

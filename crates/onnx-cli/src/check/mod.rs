@@ -52,7 +52,10 @@ pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let registry = args.documents.registry()?;
     let extensions: &[&str] =
         if args.part == Part::Model { &["onnx", "onnxops", "onnxrules"] } else { &["pb"] };
-    let files = expand(&args.files, extensions);
+    let files = match fix::repair_into(args, out)? {
+        Some(repaired) => vec![Ok(repaired)],
+        None => expand(&args.files, extensions),
+    };
     let progress = Progress::start("checking", files.len());
     let mut totals = Totals::of(files.len());
     let process = |path: &Path| {
@@ -144,7 +147,8 @@ fn checked(
         let sink = Sink::with(profile(args).severities(policy.clone()), caps(args));
         return operator_set::check(path, sink, registry);
     }
-    let mut repaired = if args.fix { fix::repair(path, args)? } else { Repaired::default() };
+    let is_repaired = args.output_file.is_some() && !args.dry_run;
+    let mut repaired = if args.fix && !is_repaired { fix::repair(path, args)? } else { Repaired::default() };
     let loaded = match repaired.after.take() {
         Some(loaded) => Ok(loaded),
         None => load_as(path, &args.input, args.part),

@@ -18,7 +18,8 @@ use onnx_compose::{
 use onnx_diag::Sink;
 use onnx_ir::{Constant, GraphOutput, Importer, Model, ValueId};
 use onnx_text::{ParseOptions, parse_model};
-use onnx_types::{ElemType, Execution, Type};
+use onnx_types::tensor::Tensor;
+use onnx_types::{Dim, ElemType, Execution, Shape, Symbol, Type};
 use onnx_version::set_import;
 
 use self::item::Item;
@@ -32,7 +33,7 @@ use crate::output::{Out, shown};
 use crate::precondition::{self, require_valid_nodes};
 use crate::progress::Progress;
 use crate::run::files;
-use crate::{selection, size, store, weights};
+use crate::{selection, size, store, versions, weights};
 
 pub(crate) fn run(args: &EditArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let in_place = args.in_place.in_place;
@@ -69,16 +70,20 @@ pub(crate) fn run(args: &EditArgs, out: &mut Out) -> Result<Outcome, Failure> {
         Err(ComposeError::Stopped(stopped)) => return Err(stopped.into()),
         Err(error) => (None, error.findings(&loaded.model)),
     };
+    if let Some(version) = args.ir_version.filter(|_| done.is_some()) {
+        versions::set_ir_version(&mut loaded, version, &progress, out)?;
+    }
     let found = match (before, &done) {
         (Some(before), Some(_)) => small::new_errors(&before, small::defects(&loaded, &registry)?),
         _ => found,
     };
-    let done = done.map(|done| Done { imports, ..done });
+    let done = done.map(|done| Done { imports, ir_version: args.ir_version, ..done });
     let judged = Judged::new(found, &loaded, &args.input.severity)?;
     let item = Item::new(&loaded, done.as_ref());
     progress.aside(|| {
         if let Some(done) = &done {
             describe(done, out);
+            warn_of_pinned(&loaded.model, &done.pinned, out);
         }
         change::report(&loaded, &judged, ("edit/1", &item), out)
             .map(|()| help_with_axes(&loaded.model, &args.set, is_fixed, out))
@@ -121,12 +126,16 @@ fn imports(model: &mut Model, wanted: &[(String, i64)]) -> Result<Vec<String>, F
 struct Done {
     /// The operator sets that are imported in another version.
     imports: Vec<String>,
+    /// The version of the format, if it was asked for.
+    ir_version: Option<i64>,
     sizes: Resized,
     names: NameChanges,
     small: SmallCounts,
     /// Whether inputs or outputs are others.
     interface: Vec<String>,
     metadata: usize,
+    /// The variables that a tensor in the place of an input leaves one size.
+    pinned: Vec<Pinned>,
 }
 
 /// Edits the model: inputs and outputs, then sizes, then names. The outer error is about the arguments.
@@ -143,6 +152,7 @@ fn edit(
     let metadata = metadata(&args.metadata)?;
     let before = interface(model);
     let names = names_of(model, &before);
+    let pinned = pinned(model, &ports.removed);
     let mut done = Done::default();
     match small.apply(model) {
         Ok(counts) => done.small = counts,
@@ -181,7 +191,53 @@ fn edit(
         }));
     }
     done.metadata = edit_metadata(model, &metadata);
+    done.pinned = still_open(model, pinned);
     Ok(Ok(done))
+}
+
+/// A size that a dimension variable has wherever a tensor took the place of an input.
+struct Pinned {
+    input: String,
+    variable: Symbol,
+    size: i64,
+}
+
+/// The sizes of the tensors that take the places of inputs, where these have variables.
+fn pinned(model: &Model, removed: &[(ValueId, Option<Arc<Constant>>)]) -> Vec<Pinned> {
+    let mut found = Vec::new();
+    for (value, constant) in removed {
+        let sizes = constant.as_deref().and_then(Constant::dense).map(Tensor::dims);
+        let shape = model.ty(*value).and_then(Type::shape);
+        let (Some(shape), Some(sizes)) = (shape, sizes) else { continue };
+        for (dim, &size) in shape.dims().iter().zip(sizes) {
+            if let Dim::Var(variable) = *dim {
+                let input = model.str(model.value(*value).name()).to_owned();
+                found.push(Pinned { input, variable, size });
+            }
+        }
+    }
+    found
+}
+
+/// Those of variables that inputs still have.
+fn still_open(model: &Model, pinned: Vec<Pinned>) -> Vec<Pinned> {
+    let inputs = model.graph(model.main_graph()).inputs().iter();
+    let dims = inputs.filter_map(|&input| model.ty(input).and_then(Type::shape)).flat_map(Shape::dims);
+    let open: HashSet<Dim> = dims.copied().collect();
+    pinned.into_iter().filter(|one| open.contains(&Dim::Var(one.variable))).collect()
+}
+
+/// Warns of inputs that take one size only, because a constant has it.
+fn warn_of_pinned(model: &Model, pinned: &[Pinned], out: &Out) {
+    let Some(first) = pinned.first() else { return };
+    let sizes: Vec<String> =
+        pinned.iter().map(|one| format!("{}={}", shown(model.str(one.variable)), one.size)).collect();
+    let sizes = sizes.join(",");
+    let message = format!("the tensor in the place of `{}` fits {sizes} only", shown(&first.input));
+    let help = format!(
+        "`--set {sizes}` in addition makes the inputs say so; a tensor with sizes of 1 that broadcasts fits all"
+    );
+    out.warning(&message, Some(&help));
 }
 
 fn interface(model: &Model) -> (Vec<ValueId>, Vec<ValueId>) {
@@ -363,21 +419,6 @@ fn added_input(model: &mut Model, text: &str) -> Result<(String, Type), Failure>
 
 /// The failure of a type with a word that names no type, if there is one.
 fn unknown_type(text: &str, ty: &str) -> Option<Failure> {
-    /// Names in other systems, the nearest of which would often be another type.
-    const OTHERS: [(&str, &str); 12] = [
-        ("float32", "float"),
-        ("fp32", "float"),
-        ("f32", "float"),
-        ("float64", "double"),
-        ("fp64", "double"),
-        ("f64", "double"),
-        ("fp16", "float16"),
-        ("half", "float16"),
-        ("bf16", "bfloat16"),
-        ("int", "int64"),
-        ("long", "int64"),
-        ("boolean", "bool"),
-    ];
     const KINDS: [&str; 4] = ["seq", "map", "optional", "sparse_tensor"];
     // Words between brackets are dimensions.
     let before = |part: &str| part.split('[').next().unwrap_or_default().to_owned();
@@ -387,9 +428,7 @@ fn unknown_type(text: &str, ty: &str) -> Option<Failure> {
     // The text format has one name for each type.
     let names: Vec<String> = ElemType::all().map(|elem| elem.to_string()).collect();
     let word = words.find(|word| !names.iter().any(|name| name == word) && !KINDS.contains(word))?;
-    let other = OTHERS.iter().find(|(other, _)| word.eq_ignore_ascii_case(other)).map(|&(_, name)| name);
-    let known = names.iter().map(String::as_str).chain(KINDS);
-    let help = match other.or_else(|| onnx_schema::nearest(word, known)) {
+    let help = match onnx_schema::suggest_type(word) {
         Some(name) => format!("did you mean `{name}`?"),
         None => "write a type as in the text format: `x=float[N, 4]`".to_owned(),
     };
@@ -474,7 +513,7 @@ fn metadata(args: &MetadataArgs) -> Result<Vec<MetadataEdit>, Failure> {
 
 /// Tells what was changed.
 fn describe(done: &Done, out: &Out) {
-    let Done { imports, sizes, names, small, interface, metadata } = done;
+    let Done { imports, ir_version, sizes, names, small, interface, metadata, .. } = done;
     let mut parts = sizes::describe(sizes, out);
     let pairs = names.values.iter().chain(&names.nodes);
     pairs.for_each(|(old, new)| out.detail(2, &format!("{} -> {}", shown(old), shown(new))));
@@ -483,6 +522,7 @@ fn describe(done: &Done, out: &Out) {
     let constants = (sizes.constants.len(), "constant");
     let renamed = names.values.len() + names.nodes.len() + names.functions.len();
     let counts = [
+        (small.operators, "operator"),
         (small.attributes, "attribute"),
         (types + small.types, "declared type"),
         constants,
@@ -497,6 +537,7 @@ fn describe(done: &Done, out: &Out) {
     }
     parts.extend(interface.iter().cloned());
     parts.extend(imports.iter().map(|domain| format!("the import of {domain}")));
+    parts.extend(ir_version.map(|version| format!("the IR version to {version}")));
     let text =
         if parts.is_empty() { "nothing changes".to_owned() } else { format!("changed {}", parts.join(", ")) };
     out.summary(&text);

@@ -1,4 +1,4 @@
-//! Small edits: attributes of nodes, declared types, and the order of the axes of inputs and outputs.
+//! Small edits: operators and attributes of nodes, declared types, and the order of the axes of inputs and outputs.
 
 use std::collections::HashSet;
 
@@ -20,9 +20,18 @@ use crate::selection;
 /// The small edits that the arguments ask for, about elements of the model as it was read.
 #[derive(Default)]
 pub(super) struct SmallEdits {
+    operators: Vec<(NodeId, Operator)>,
     attributes: Vec<(NodeId, Change)>,
     types: Vec<(ValueId, Type)>,
     layouts: Vec<Layout>,
+}
+
+/// The operator that a node calls afterwards.
+#[derive(Clone)]
+struct Operator {
+    domain: String,
+    name: String,
+    overload: String,
 }
 
 /// A new value of an attribute, or that it is left out.
@@ -41,6 +50,7 @@ struct Layout {
 /// What was changed, for the summary.
 #[derive(Clone, Copy, Default)]
 pub(super) struct SmallCounts {
+    pub(super) operators: usize,
     pub(super) attributes: usize,
     pub(super) types: usize,
     pub(super) layouts: usize,
@@ -49,8 +59,12 @@ pub(super) struct SmallCounts {
 impl SmallEdits {
     pub(super) fn new(model: &mut Model, args: &SmallEditArgs, registry: &Registry) -> Result<Self, Failure> {
         let mut edits = Self::default();
+        for text in &args.operator {
+            edits.operators.extend(operators(model, text)?);
+        }
         for text in &args.attribute {
-            edits.attributes.extend(attribute(model, text, registry)?);
+            let changes = attribute(model, text, &edits.operators, registry)?;
+            edits.attributes.extend(changes);
         }
         for text in &args.declare {
             let (name, ty) = super::added_input(model, text)?;
@@ -73,8 +87,14 @@ impl SmallEdits {
         Ok(edits)
     }
 
-    /// Sets attributes and declared types.
+    /// Sets operators, attributes and declared types.
     pub(super) fn apply(&self, model: &mut Model) -> Result<SmallCounts, ComposeError> {
+        for (node, operator) in &self.operators {
+            let domain = model.intern(&operator.domain);
+            let name = model.intern(&operator.name);
+            let overload = model.intern(&operator.overload);
+            model.set_op(*node, domain, name, overload);
+        }
         for (node, change) in &self.attributes {
             let name = model.intern(&change.name);
             match &change.value {
@@ -86,7 +106,8 @@ impl SmallEdits {
             model.set_type(*value, Some(ty.clone()));
         }
         let (attributes, types) = (self.attributes.len(), self.types.len());
-        Ok(SmallCounts { attributes, types, layouts: self.layouts.len() })
+        let operators = self.operators.len();
+        Ok(SmallCounts { operators, attributes, types, layouts: self.layouts.len() })
     }
 
     /// Puts transpositions behind inputs and before outputs.
@@ -107,8 +128,32 @@ impl SmallEdits {
     }
 }
 
+/// Reads `SEL=OP`, where a selector can contain `=`.
+fn operators(model: &Model, text: &str) -> Result<Vec<(NodeId, Operator)>, Failure> {
+    let malformed = || {
+        Failure::new(format_args!("`{}` is not SEL=OP", shown(text)))
+            .help("write nodes and the operator that they call: `/act/Relu=Gelu`, `Swish()=com.acme.Swish`")
+    };
+    let (nodes, operator) = text.rsplit_once('=').ok_or_else(malformed)?;
+    let (operator, overload) = operator.split_once(':').unwrap_or((operator, ""));
+    let (domain, name) = operator.rsplit_once('.').unwrap_or(("", operator));
+    let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    if nodes.is_empty() || !is_name {
+        return Err(malformed());
+    }
+    let operator =
+        Operator { domain: domain.to_owned(), name: name.to_owned(), overload: overload.to_owned() };
+    let found = selection::nodes(model, &[nodes.to_owned()])?;
+    Ok(found.into_iter().map(|node| (node, operator.clone())).collect())
+}
+
 /// Reads `SEL.name=value`, where a selector can contain `.` and `=`.
-fn attribute(model: &Model, text: &str, registry: &Registry) -> Result<Vec<(NodeId, Change)>, Failure> {
+fn attribute(
+    model: &Model,
+    text: &str,
+    operators: &[(NodeId, Operator)],
+    registry: &Registry,
+) -> Result<Vec<(NodeId, Change)>, Failure> {
     let malformed = || {
         Failure::new(format_args!("`{}` is not SEL.name=value", shown(text)))
             .help("write nodes, an attribute and its value: `Cast().to=float16`, `node(3).axis=-1`")
@@ -127,7 +172,12 @@ fn attribute(model: &Model, text: &str, registry: &Registry) -> Result<Vec<(Node
     }
     let mut changes = Vec::new();
     for node in nodes {
-        let kind = kind(model, node, name, registry)?;
+        let new = operators.iter().rev().find(|(other, _)| *other == node).map(|(_, operator)| operator);
+        // What is left out may be an attribute of the former operator only.
+        let kind = match value {
+            "" => None,
+            _ => kind(model, node, (name, new), registry)?,
+        };
         let value = match value {
             "" => None,
             value => Some(read(value, kind).ok_or_else(|| {
@@ -141,11 +191,20 @@ fn attribute(model: &Model, text: &str, registry: &Registry) -> Result<Vec<(Node
     Ok(changes)
 }
 
-/// The kind that the operator declares for an attribute; `None` if the operator is not known.
-fn kind(model: &Model, node: NodeId, name: &str, registry: &Registry) -> Result<Option<AttrKind>, Failure> {
+/// The kind that the operator of a node, or the one that it gets, declares for an attribute; `None` if the operator is not known.
+fn kind(
+    model: &Model,
+    node: NodeId,
+    (name, new): (&str, Option<&Operator>),
+    registry: &Registry,
+) -> Result<Option<AttrKind>, Failure> {
     let record = model.node(node);
-    let version = onnx_version::imported_version(model, record.domain());
-    let (domain, operator) = (model.str(record.domain()), model.str(record.op()));
+    let (domain, operator) = match new {
+        Some(new) => (new.domain.as_str(), new.name.as_str()),
+        None => (model.str(record.domain()), model.str(record.op())),
+    };
+    let symbol = model.names().get(domain);
+    let version = symbol.and_then(|symbol| onnx_version::imported_version(model, symbol));
     let Some(schema) = version.and_then(|version| registry.lookup(domain, operator, version)) else {
         return Ok(None);
     };

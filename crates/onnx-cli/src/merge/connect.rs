@@ -204,6 +204,9 @@ fn is_input(model: &Model, value: ValueId) -> bool {
 }
 
 fn unmatched(models: &[&Model], text: &str) -> Failure {
+    if let Some(failure) = misspelt(models, text) {
+        return failure;
+    }
     let message =
         format!("`{}` connects nothing: no value and input of two models have these names", shown(text));
     let names = |model: &Model, values: Vec<ValueId>| {
@@ -219,4 +222,60 @@ fn unmatched(models: &[&Model], text: &str) -> Failure {
     });
     let help = "write `OUTPUT=INPUT` for a model and the next one, or `in(1, OUTPUT)=in(3, INPUT)`";
     Failure::new(message).help(format!("{help}; {}", lists.collect::<Vec<_>>().join("; ")))
+}
+
+/// The failure for a connection of which one name, or the sign between them, is another one.
+fn misspelt(models: &[&Model], text: &str) -> Option<Failure> {
+    let named = |failure: String, help: String| Some(Failure::new(failure).help(help));
+    if let Some((from, to)) = text.split_once(':').filter(|_| !text.contains('=')) {
+        let written = format!("{from}={to}");
+        if !one(models, &written).is_empty() {
+            let message = format!("`{}` is not OUTPUT=INPUT", shown(text));
+            return named(message, format!("write `--connect {}`", shown(&written)));
+        }
+    }
+    let (from, to) = text.split_once('=')?;
+    let (from, to) = (Side::new(from), Side::new(to));
+    let name = |model: &Model, value: ValueId| model.str(model.value(value).name()).to_owned();
+    let makers: Vec<usize> = of(models, from, |model| source(model, from.name).is_some());
+    let takers: Vec<usize> = of(models, to, |model| input(model, to.name).is_some());
+    let list = |values: &dyn Fn(&Model) -> Vec<ValueId>| -> Vec<String> {
+        models.iter().flat_map(|model| values(model).into_iter().map(|value| name(model, value))).collect()
+    };
+    let outputs =
+        list(&|model| model.graph(model.main_graph()).outputs().iter().map(GraphOutput::value).collect());
+    let inputs = list(&|model| model.graph(model.main_graph()).inputs().to_vec());
+    match (makers.first(), takers.first()) {
+        (None, Some(_)) => {
+            let near = onnx_schema::nearest(from.name, outputs.iter().map(String::as_str))?;
+            let message = format!("no model has a value `{}`", shown(from.name));
+            named(message, format!("did you mean the output `{}`?", shown(near)))
+        }
+        (Some(_), None) => {
+            let near = onnx_schema::nearest(to.name, inputs.iter().map(String::as_str))?;
+            let message = format!("no model has an input `{}`", shown(to.name));
+            named(message, format!("did you mean `{}`?", shown(near)))
+        }
+        (Some(&maker), Some(&taker)) if maker != taker => {
+            let [maker, taker] = [maker, taker].map(|index| index.saturating_add(1));
+            let (from, to) = (shown(from.name), shown(to.name));
+            let message = format!(
+                "`{from}` is a value of model {maker}, and `{to}` an input of model {taker}, which is not the next one"
+            );
+            named(
+                message,
+                format!(
+                    "write `--connect 'in({maker}, {from})=in({taker}, {to})'`, or name the models in another order"
+                ),
+            )
+        }
+        _ => None,
+    }
+}
+
+/// The models that a side can be about and that have what it names.
+fn of(models: &[&Model], side: Side<'_>, has: impl Fn(&Model) -> bool) -> Vec<usize> {
+    let all = models.iter().enumerate();
+    let meant = all.filter(|(index, model)| side.model.is_none_or(|model| model == *index) && has(model));
+    meant.map(|(index, _)| index).collect()
 }

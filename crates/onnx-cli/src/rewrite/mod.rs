@@ -216,6 +216,7 @@ pub(crate) fn edit(
     progress.aside(|| loaded.report(&args.input.severity, args.keep_going, out))?;
     let severity = &args.input.severity;
     progress.aside(|| require_valid_nodes(&loaded, &registry, severity, args.keep_going, out))?;
+    progress.aside(|| weights::warn_of_missing(&loaded, out))?;
     let resized = match resize::resize(&mut loaded, kind.sizes, &registry)? {
         Ok(resized) => resized,
         Err(found) => return resize::refuse(&loaded, found, args, kind.report, out),

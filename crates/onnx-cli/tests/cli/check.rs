@@ -317,6 +317,20 @@ fn calls_of_operators_of_onnxruntime_are_checked() {
         .says("model.onnxtxt: 2 errors");
 }
 
+/// What is given is mostly right but for the order of its axes.
+#[test]
+fn the_order_of_axes_is_recognized() {
+    let model = r#"<ir_version: 10, opset_import: ["": 18]> g (float[N, 3, 8, 16] image) => (float[N, 3, 8, 16] y) { y = Relu (image) }"#;
+    let folder = Folder::with("in.onnxtxt", model);
+    let text = onnx(&folder, "check in.onnxtxt --shapes image=2x8x16x3").exits(1).out;
+    assert!(text.contains("the axes seem to be NHWC: NumPy's `x.transpose(0, 3, 1, 2)`"), "{text}");
+    assert!(text.contains("`onnx edit MODEL --layout 'image=NHWC' -o NEW`"), "{text}");
+    let text = onnx(&folder, "check in.onnxtxt --shapes image=3x8x16").exits(1).out;
+    assert!(text.contains("NumPy's `x[None]` adds it"), "{text}");
+    let text = onnx(&folder, "check in.onnxtxt --shapes image=2x3x8x15").exits(1).out;
+    assert!(text.contains("give a shape of [N, 3, 8, 16]"), "{text}");
+}
+
 #[test]
 fn given_shapes_are_tested() {
     let model = r#"<ir_version: 10, opset_import: ["": 18]>
@@ -334,6 +348,7 @@ fn given_shapes_are_tested() {
     let text = onnx(&folder, "check in.onnxtxt --shapes x=2,s=4").exits(1).out;
     assert!(text.contains("input `x` has rank 2, and a shape of rank 1 is given"), "{text}");
     assert!(text.contains("input `s` has rank 0, and a shape of rank 1 is given"), "{text}");
+    assert!(text.contains("give a shape of []"), "{text}");
     let text = onnx(&folder, "check in.onnxtxt --shapes q=2").exits(2).err;
     assert!(text.contains("no input `q`"), "{text}");
     onnx(&folder, "check in.onnxtxt --shapes x=2x-1").exits(2);
@@ -460,4 +475,26 @@ g (bfloat16[2] x, float16[2] h) => (bfloat16[2] y, float16[2] z) {
         .says("`Exp` has no type variable `U`, but `T`, from version 6 on at line 3 column");
     onnx(&folder, "check in.onnxtxt --target absent").exits(2).says("no target is named `absent`");
     onnx(&folder, "explain --list targets").exits(0).says("onnxruntime");
+}
+
+#[test]
+fn repaired_models_are_written_to_another_file() {
+    let text = r#"<ir_version: 10, opset_import: ["": 18]> g (float[N] x) => (float[N] y) { y = Relu (h) h = Exp (x) }"#;
+    let folder = Folder::with("in.onnxtxt", text);
+    onnx(&folder, "convert in.onnxtxt --keep-going -o in.onnx");
+    let before = folder.get("in.onnx");
+    let run = onnx(&folder, "check --fix in.onnx -o out.onnx").exits(0).says("wrote out.onnx");
+    assert!(
+        run.out.contains("ONNX2312 node-not-sorted") && run.out.contains("out.onnx: no findings"),
+        "{}",
+        run.out
+    );
+    assert_eq!(folder.get("in.onnx"), before);
+    onnx(&folder, "check out.onnx").exits(0);
+    // A text keeps its comments, as it is not replaced.
+    onnx(&folder, "check --fix in.onnxtxt -o text.onnx").exits(0);
+    onnx(&folder, "check --fix in.onnx -o none.onnx --dry-run").exits(0).says("would be repaired");
+    onnx(&folder, "check in.onnx -o none.onnx").exits(2).says("--fix");
+    onnx(&folder, "check --fix in.onnx out.onnx -o none.onnx").exits(2).says("several models");
+    assert!(!folder.path().join("none.onnx").exists());
 }

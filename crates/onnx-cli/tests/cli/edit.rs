@@ -262,3 +262,82 @@ fn types_and_layouts_are_changed_by_selectors() {
     }
     onnx(&folder, "edit in.onnxtxt --type y=int64").exits(0).says("a cast that cuts off fractions");
 }
+
+const ACTIVATED: &str = r#"<ir_version: 9, opset_import: ["": 19, "com.acme": 1]>
+g (float[N, 4] x) => (float[N, 4] y) {
+   ["/act"] a = LeakyRelu <alpha = 0.5> (x)
+   y = Relu (a)
+}"#;
+
+#[test]
+fn operators_of_nodes_change_and_the_checker_decides() {
+    let folder = Folder::with("in.onnxtxt", ACTIVATED);
+    onnx(&folder, "edit in.onnxtxt --operator /act=Elu --operator Relu()=Tanh -o out.onnxtxt")
+        .exits(0)
+        .says("changed 2 operators");
+    let text = onnx(&folder, "print out.onnxtxt").exits(0).out;
+    assert!(text.contains("a = Elu <alpha = 0.5> (x)") && text.contains("y = Tanh (a)"), "{text}");
+    // An attribute of the former operator has to go, and one of the new operator is known.
+    onnx(&folder, "edit in.onnxtxt --operator /act=HardSigmoid --attribute /act.beta=0.25 -o out.onnxtxt")
+        .exits(0);
+    onnx(&folder, "edit in.onnxtxt --operator /act=Tanh -o none.onnxtxt").exits(1).says("ONNX2401");
+    onnx(&folder, "edit in.onnxtxt --operator /act=Tanh --attribute /act.alpha= -o out.onnxtxt").exits(0);
+    onnx(&folder, "edit in.onnxtxt --operator Relu()=Gelu -o none.onnxtxt")
+        .exits(1)
+        .says("version 19 of the ONNX operators has no `Gelu`")
+        .says("it exists since version 20");
+    onnx(&folder, "edit in.onnxtxt --operator Relu()=Gelu --import 20 -o out.onnxtxt").exits(0);
+    onnx(&folder, "edit in.onnxtxt --operator Relu()=com.acme.Own:fast -o own.onnxtxt").exits(0);
+    assert!(onnx(&folder, "print own.onnxtxt").exits(0).out.contains("y = com.acme.Own:fast (a)"));
+    onnx(&folder, "edit in.onnxtxt --operator Relu() -o none.onnxtxt").exits(2).says("is not SEL=OP");
+    onnx(&folder, "edit in.onnxtxt --operator Conv()=Gelu -o none.onnxtxt").exits(2).says("`Conv()`");
+    assert!(!folder.path().join("none.onnxtxt").exists());
+    let report = onnx(&folder, "edit in.onnxtxt --operator Relu()=Tanh --format json").exits(0).json();
+    assert_eq!(report["result"]["models"][0]["operators"], 1);
+}
+
+#[test]
+fn the_version_of_the_format_is_edited_too() {
+    let folder = Folder::with("in.onnxtxt", ACTIVATED);
+    onnx(&folder, "edit in.onnxtxt --ir-version 10 -o out.onnxtxt").exits(0).says("the IR version to 10");
+    assert!(onnx(&folder, "print out.onnxtxt").exits(0).out.contains("ir_version: 10"));
+    onnx(&folder, "edit in.onnxtxt --ir-version 99 -o none.onnxtxt")
+        .exits(1)
+        .says("cannot have IR version 99");
+    assert!(!folder.path().join("none.onnxtxt").exists());
+    onnx(&folder, "simplify in.onnxtxt --ir-version 8")
+        .exits(2)
+        .says("`onnx convert --ir-version`")
+        .says("`onnx edit --ir-version`");
+}
+
+/// The layers of a model have the same reasons: one line says so.
+#[test]
+fn reasons_of_equal_nodes_are_one_line() {
+    let layers: String =
+        (0..12).map(|at| format!("u{at} = Unsqueeze (h{at}, k) s{at} = Squeeze (u{at}, k) q{at} = Squeeze (s{at}, k) h{} = Unsqueeze (q{at}, k)\n", at + 1)).collect();
+    let text = format!(
+        "<ir_version: 10, opset_import: [\"\": 21]> g (float[1, 4] x) => (float[1, 4] y) <int64[1] k = {{0}}> {{ h0 = Relu (x) {layers} y = Relu (h12) }}"
+    );
+    let folder = Folder::with("in.onnxtxt", text);
+    let run = onnx(&folder, "edit in.onnxtxt --set x[0]=batch -o none.onnxtxt").exits(1);
+    assert!(run.err.matches("error[ONNX4031]").count() <= 2, "{}", run.err);
+}
+
+/// A tensor in the place of an input with variable sizes leaves the other inputs one size.
+#[test]
+fn tensors_in_the_place_of_inputs_fix_sizes() {
+    let folder = Folder::with(
+        "in.onnxtxt",
+        r#"<ir_version: 10, opset_import: ["": 21]>
+        g (float[N, 2] x, float[N, 2] z) => (float[N, 2] y) { y = Add (x, z) }"#,
+    );
+    folder.put("z.npy", crate::run_models::floats("3, 2", &[0.5; 6]));
+    onnx(&folder, "edit in.onnxtxt --remove-input z=z.npy -o out.onnxtxt")
+        .exits(0)
+        .says("the tensor in the place of `z` fits N=3 only")
+        .says("`--set N=3` in addition");
+    let run = onnx(&folder, "edit in.onnxtxt --remove-input z=z.npy --set N=3 -o fixed.onnxtxt").exits(0);
+    assert!(!run.err.contains("in the place of"), "{}", run.err);
+    assert!(onnx(&folder, "print fixed.onnxtxt").exits(0).out.contains("(float[3,2] x)"));
+}

@@ -295,6 +295,26 @@ fn shells_get_completions() {
             .for_each(|subcommand| assert!(run.out.contains(subcommand), "{shell} {subcommand}"));
     }
     onnx(&folder, "completions tcsh").exits(2).says("bash");
+    // Also the names that arguments take without being restricted to them.
+    for shell in ["bash", "zsh", "fish"] {
+        let script = onnx(&folder, &format!("completions {shell}")).exits(0).out;
+        for name in [
+            "no-identities",
+            "openvino",
+            "run_steps=",
+            "value-defined-twice",
+            "LayerNormalization",
+            "float8e4m3fn",
+        ] {
+            assert!(script.contains(name), "{shell} {name}");
+        }
+    }
+    // The values of a script do not limit the arguments.
+    folder.put(
+        "m.onnxtxt",
+        "<ir_version: 10, opset_import: [\"\": 20]> g (float[N] x) => (float[N] y) { y = Relu (x) }",
+    );
+    onnx(&folder, "rewrite m.onnxtxt --pass no-identities,no-dead-nodes").exits(0);
 }
 
 #[test]

@@ -13,7 +13,7 @@ g (float[batch, 4] input_ids, float[4] w0) => (float[batch, 4] logits) {
 /// What is typed, the exit status, and a part of the answer.
 const TYPED: &[(&str, i32, &str)] = &[
     // Commands of other tools.
-    ("simplfy m.onnx", 2, "'simplify'"),
+    ("simplfy m.onnx", 2, "did you mean `simplify`?"),
     ("optimize m.onnx", 2, "write `onnx simplify m.onnx`"),
     ("shrink m.onnx -o s.onnx", 2, "write `onnx simplify m.onnx -o s.onnx`"),
     ("show m.onnx", 2, "write `onnx print m.onnx`"),
@@ -65,10 +65,11 @@ const TYPED: &[(&str, i32, &str)] = &[
     ("hash m.onnx --algo md5", 2, "all hashes are SHA-256"),
     ("weights show m.onnx w0", 2, "write `onnx weights show m.onnx --at w0`"),
     ("weights stats m.onnx w0", 2, "write `onnx weights stats m.onnx --at w0`"),
-    ("info --versoins m.onnx", 2, "'--versions'"),
+    ("info --versoins m.onnx", 2, "did you mean `--versions`?"),
     ("convert m.onnx --half -o h.onnx", 2, "write `onnx convert m.onnx --float16 -o h.onnx`"),
     ("convert m.onnx --int8", 2, "`onnx quantize IN --to int8 -o OUT`"),
-    ("convert m.onnx --float32", 2, "models in `float16` are not widened"),
+    ("convert m.onnx --fp32", 2, "write `onnx convert m.onnx --float32`"),
+    ("convert m.onnx --to float32", 2, "write `--float32` instead of `--to float32`"),
     ("merge m.onnx m.onnx --io-map x,y", 2, "`--connect OUT=IN`"),
     ("run m.onnx --onnxrt", 2, "`onnx compare IN --with onnxruntime`"),
     ("run m.onnx --shapes x:[1,8]", 2, "`--set batch=1`"),
@@ -80,6 +81,52 @@ const TYPED: &[(&str, i32, &str)] = &[
     ("version", 2, "write `onnx --version`"),
     ("shape-infer m.onnx", 2, "write `onnx infer m.onnx`"),
     ("dynamic m.onnx", 2, "`onnx edit IN --set 'x[0]=batch' -o OUT`"),
+    // Arguments that are not valid.
+    ("chek m.onnx", 2, "`onnx` has no command `chek`"),
+    ("chek m.onnx", 2, "did you mean `check`?"),
+    ("weights lst m.onnx", 2, "`onnx weights` has no command `lst`"),
+    ("weights lst m.onnx", 2, "did you mean `list`?"),
+    ("infer m.onnx --shapes", 2, "`onnx infer` has no option `--shapes`"),
+    ("infer m.onnx --shapes", 2, "it is one of another command, `onnx check --shapes`"),
+    ("check m.onnx --versoins", 2, "`onnx check` has no option `--versoins`"),
+    ("convert m.onnx --to-opset 13", 2, "write `onnx convert m.onnx --opset 13`"),
+    ("edit m.onnx --op-type h=Sub", 2, "write `onnx edit m.onnx --operator h=Sub`"),
+    ("run m.onnx --threads -1", 2, "`-1` is negative"),
+    ("print m.onnx m.onnx", 2, "`m.onnx` is one file too many for `onnx print`"),
+    ("check -x.onnx", 2, "a file whose name begins with `-` is written `./-x"),
+    (
+        "convert m.onnx --to jsn",
+        2,
+        "did you mean `json`? The values are `onnx`, `textproto`, `json`, `onnxtxt`",
+    ),
+    ("check m.onnx --format xyz", 2, "the values are `text`, `table`, `csv`, `json`"),
+    ("convert m.onnx --to", 2, "the values are `onnx`, `textproto`"),
+    ("convert m.onnx --opset", 2, "`--opset` needs a value, `[DOMAIN=]N`"),
+    ("convert m.onnx --opset", 2, "for example `onnx convert"),
+    ("compare m.onnx m.onnx --seed x", 2, "`x` is not a value of `--seed`: it is a whole number"),
+    ("compare m.onnx m.onnx --seed 99999999999999999999", 2, "the number is too large"),
+    ("convert m.onnx --weights externl", 2, "did you mean `external`?"),
+    ("check m.onnx --limit nodez=1", 2, "did you mean `nodes`?"),
+    ("check m.onnx --timeout 2x", 2, "write a number with its unit"),
+    ("quantize m.onnx -o q.onnx", 2, "`onnx quantize` needs `--to <TYPE>`"),
+    ("quantize m.onnx -o q.onnx", 2, "for example `onnx quantize "),
+    ("run", 2, "`onnx run` needs `<MODEL>`"),
+    ("run", 2, "for example `onnx run "),
+    ("compare m.onnx", 2, "for example `onnx compare"),
+    ("extract m.onnx", 2, "`--outputs <SEL>` or `--only <SEL>` or `--parts <N|BYTES>`"),
+    ("extract m.onnx", 2, "for example `onnx extract"),
+    ("reduce m.onnx", 2, "for example `onnx reduce"),
+    ("convert m.onnx --float16 --bfloat16", 2, "`--float16` and `--bfloat16` exclude each other"),
+    ("convert m.onnx -o a.onnx -o b.onnx", 2, "`--output` is given twice"),
+    ("man chek", 2, "did you mean `check`?"),
+    ("help chek", 2, "did you mean `check`?"),
+    // Files and connections.
+    ("info m.onx", 2, "did you mean `m.onnx`?"),
+    ("info m", 2, "did you mean `m.onnx`?"),
+    ("merge m.onnx m.onnx --connect logit=input_ids", 2, "did you mean the output `logits`?"),
+    ("merge m.onnx m.onnx --connect logits=input_id", 2, "did you mean `input_ids`?"),
+    ("merge m.onnx m.onnx --connect logits:input_ids", 2, "write `--connect logits=input_ids`"),
+    ("convert m.onnx --weights link", 2, "`ln DATA DIR/` links it"),
     // Names of passes, operators, types, rules and limits.
     ("rewrite m.onnx --pass constant-folding", 2, "did you mean `folded-constants`?"),
     ("rewrite m.onnx --pass eliminate_identity", 2, "did you mean `no-identities`?"),
@@ -158,6 +205,6 @@ fn no_tip_passes_an_option_as_a_value() {
     let folder = Folder::with("m.onnxtxt", MODEL);
     for command in ["simplify", "check", "run", "edit", "convert", "reduce"] {
         let run = onnx(&folder, &format!("{command} m.onnxtxt --zzz")).exits(2);
-        assert!(run.err.contains("'--zzz'") && !run.err.contains("as a value"), "{}", run.err);
+        assert!(run.err.contains("no option `--zzz`") && !run.err.contains("as a value"), "{}", run.err);
     }
 }

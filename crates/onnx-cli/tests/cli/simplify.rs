@@ -207,3 +207,28 @@ g (float[N] x) => (float[N] y) { s = Sigmoid (x) y = Mul (x, s) }"#;
     let run = onnx(&folder, "simplify in.onnxtxt --fuse").exits(0);
     assert!(!run.err.contains("Swish"), "{}", run.err);
 }
+
+#[test]
+fn weights_without_elements_are_named() {
+    let text = r#"<ir_version: 10, opset_import: ["": 21]>
+g (float[N, 4] x) => (float[N, 4] y) <float[4, 4] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}> {
+   h = Identity (x)
+   y = MatMul (h, w)
+}"#;
+    let folder = Folder::with("in.onnxtxt", text);
+    onnx(&folder, "convert in.onnxtxt --weights external=w.data --threshold 0 -o m.onnx").exits(0);
+    for command in ["simplify", "rewrite --pass no-identities"] {
+        let run = onnx(&folder, &format!("{command} m.onnx -o out.onnx --force")).exits(0);
+        assert!(!run.err.contains("w.data"), "{}", run.err);
+    }
+    std::fs::write(folder.path().join("w.data"), [0; 8]).unwrap();
+    onnx(&folder, "simplify m.onnx -o out.onnx")
+        .exits(0)
+        .says("`w.data` cannot be read to the end, which has the elements of 1 weight");
+    std::fs::remove_file(folder.path().join("w.data")).unwrap();
+    for command in ["simplify", "rewrite --pass no-identities"] {
+        onnx(&folder, &format!("{command} m.onnx -o out.onnx")).exits(0).says(
+            "`w.data` is missing, which has the elements of 1 weight: edits that need them are not made",
+        );
+    }
+}

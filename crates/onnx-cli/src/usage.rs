@@ -1,0 +1,267 @@
+//! Arguments that are not valid: what is wrong, and what can be written instead.
+
+use std::ffi::OsString;
+use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
+use std::path::Path;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, Command, CommandFactory as _};
+
+use crate::args::Cli;
+use crate::exit::Failure;
+use crate::output::shown;
+
+/// The failure for arguments that are not valid.
+pub(crate) fn failure(error: &clap::Error, arguments: &[OsString]) -> Failure {
+    let words: Vec<String> =
+        arguments.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let program = Cli::command();
+    let (path, command) = command_of(&program, &words);
+    let known = match error.kind() {
+        ErrorKind::InvalidSubcommand => unknown_command(error, &path, command),
+        ErrorKind::UnknownArgument => unknown_argument(error, &program, &path, command),
+        ErrorKind::InvalidValue => invalid_value(error, &path, command),
+        ErrorKind::ValueValidation => refused_value(error, &path, command),
+        ErrorKind::MissingRequiredArgument => missing(error, &path, command),
+        ErrorKind::ArgumentConflict => conflict(error),
+        ErrorKind::InvalidUtf8 => Some(Failure::new(not_utf8(arguments)).help("rename it, or write a path")),
+        _ => None,
+    };
+    known.unwrap_or_else(|| {
+        // The lines after the first are the usage, and tips for people.
+        let plain = crate::output::clean_lines(&error.render().to_string());
+        let first = plain.lines().next().unwrap_or_default();
+        Failure::new(first.trim_start_matches("error: ")).help(see(&path))
+    })
+}
+
+/// The innermost command that the words name, with the words that lead to it.
+fn command_of<'c>(program: &'c Command, words: &[String]) -> (Vec<String>, &'c Command) {
+    let (mut path, mut command) = (vec!["onnx".to_owned()], program);
+    for word in words {
+        match command.find_subcommand(word) {
+            Some(found) => {
+                path.push(found.get_name().to_owned());
+                command = found;
+            }
+            // A file of the name of a command is an argument.
+            None if path.len() > 1 && !word.starts_with('-') => break,
+            None => {}
+        }
+    }
+    (path, command)
+}
+
+fn see(path: &[String]) -> String {
+    format!("`{} --help` describes the arguments", path.join(" "))
+}
+
+fn text(error: &clap::Error, kind: ContextKind) -> Option<&str> {
+    match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text),
+        Some(ContextValue::Strings(texts)) => texts.first().map(String::as_str),
+        _ => None,
+    }
+}
+
+/// The option of an argument as errors name it: `--set` of `--set <DIM=SIZE>`.
+fn option(argument: &str) -> &str {
+    argument.split([' ', '=']).next().unwrap_or(argument)
+}
+
+/// An argument of a command, by the text with which errors name it.
+fn argument_of<'c>(command: &'c Command, argument: &str) -> Option<&'c Arg> {
+    let long = option(argument).strip_prefix("--");
+    command.get_arguments().find(|known| match long {
+        Some(long) => known.get_long() == Some(long),
+        None => argument.trim_matches(['<', '>', '.', '[', ']']) == placeholder(known),
+    })
+}
+
+fn placeholder(argument: &Arg) -> String {
+    let names = argument.get_value_names().unwrap_or_default();
+    names.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(" ")
+}
+
+/// The names that an option can be misspelt from, `--output` for `--ouput`.
+fn long_names(command: &Command) -> Vec<&str> {
+    let shown = command.get_arguments().filter(|argument| !argument.is_hide_set());
+    let names = shown.map(|argument| {
+        argument.get_long().into_iter().chain(argument.get_visible_aliases().unwrap_or_default())
+    });
+    names.flatten().collect()
+}
+
+/// An example of the command that has all of these words, or else the first one; without its comment.
+fn example(command: &Command, words: &[&str]) -> Option<String> {
+    let help = command.get_after_help()?.to_string();
+    let lines = help.lines().filter_map(|line| line.trim_start().strip_prefix("onnx "));
+    let commands: Vec<&str> = lines.map(|line| line.split("   ").next().unwrap_or(line).trim_end()).collect();
+    let has_all = |line: &&&str| words.iter().all(|word| line.split([' ', '=']).any(|part| part == *word));
+    let found = commands.iter().find(has_all).or(commands.first().filter(|_| words.is_empty()));
+    found.map(|line| format!("onnx {line}"))
+}
+
+fn unknown_command(error: &clap::Error, path: &[String], command: &Command) -> Option<Failure> {
+    let word = text(error, ContextKind::InvalidSubcommand)?;
+    let names = command.get_subcommands().filter(|known| !known.is_hide_set()).map(Command::get_name);
+    let help = match onnx_schema::nearest(word, names) {
+        Some(near) => format!("did you mean `{near}`? `{} --help` lists the commands", path.join(" ")),
+        None => format!("`{} --help` lists the commands", path.join(" ")),
+    };
+    Some(Failure::new(format_args!("`{}` has no command `{}`", path.join(" "), shown(word))).help(help))
+}
+
+fn unknown_argument(
+    error: &clap::Error,
+    program: &Command,
+    path: &[String],
+    command: &Command,
+) -> Option<Failure> {
+    let word = text(error, ContextKind::InvalidArg)?;
+    let name = path.join(" ");
+    let Some(long) = word.strip_prefix("--") else { return Some(surplus(word, path)) };
+    let message = format!("`{name}` has no option `{}`", shown(word));
+    let nearest = onnx_schema::nearest(long, long_names(command).into_iter().chain(long_names(program)));
+    // An option of another command with this very name is what was meant.
+    let others: Vec<String> = program
+        .get_subcommands()
+        .filter(|other| !other.is_hide_set() && long_names(other).contains(&long))
+        .map(|other| format!("`onnx {} --{long}`", other.get_name()))
+        .collect();
+    let help = match (nearest, others.as_slice()) {
+        (_, [one]) => format!("it is one of another command, {one}; `{name} --help` lists those of this one"),
+        (_, [.., _]) if others.len() <= 4 => {
+            format!(
+                "it is one of other commands: {}; `{name} --help` lists those of this one",
+                others.join(", ")
+            )
+        }
+        (Some(near), _) => format!("did you mean `--{near}`? `{name} --help` lists all"),
+        (None, _) => format!("`{name} --help` lists the options"),
+    };
+    Some(Failure::new(message).help(help))
+}
+
+/// An argument that is neither an option nor expected.
+fn surplus(word: &str, path: &[String]) -> Failure {
+    let name = path.join(" ");
+    if word.parse::<f64>().is_ok() && word.starts_with('-') {
+        let message = format!("`{}` is negative, which is not taken there", shown(word));
+        return Failure::new(message).help(see(path));
+    }
+    if word.starts_with('-') {
+        // `-x.onnx` is reported as `-x`.
+        let help =
+            format!("a file whose name begins with `-` is written `./{0}…`; {1}", shown(word), see(path));
+        return Failure::new(format_args!("`{name}` has no option `{}`", shown(word))).help(help);
+    }
+    let what = if Path::new(word).exists() { "file" } else { "argument" };
+    Failure::new(format_args!("`{}` is one {what} too many for `{name}`", shown(word))).help(see(path))
+}
+
+fn invalid_value(error: &clap::Error, path: &[String], command: &Command) -> Option<Failure> {
+    let argument = text(error, ContextKind::InvalidArg)?;
+    let value = text(error, ContextKind::InvalidValue).unwrap_or_default();
+    let name = option(argument);
+    let values: Vec<&str> = match error.get(ContextKind::ValidValue) {
+        Some(ContextValue::Strings(values)) => values.iter().map(String::as_str).collect(),
+        _ => Vec::new(),
+    };
+    if value.is_empty() {
+        let wanted = argument_of(command, argument).map(placeholder).filter(|wanted| !wanted.is_empty());
+        let message = match wanted {
+            Some(wanted) => format!("`{name}` needs a value, `{wanted}`"),
+            None => format!("`{name}` needs a value"),
+        };
+        let help = match (values.as_slice(), example(command, &[name])) {
+            ([_, ..], _) => format!("the values are {}", listed(&values)),
+            ([], Some(example)) => format!("for example `{example}`"),
+            ([], None) => see(path),
+        };
+        return Some(Failure::new(message).help(help));
+    }
+    let known = listed(&values);
+    let help = match onnx_schema::nearest(value, values.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`? The values are {known}"),
+        None => format!("the values are {known}"),
+    };
+    Some(Failure::new(format_args!("`{}` is not a value of `{name}`", shown(value))).help(help))
+}
+
+fn listed(values: &[&str]) -> String {
+    values.iter().map(|value| format!("`{value}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// A value that its parser refuses, which says why.
+fn refused_value(error: &clap::Error, path: &[String], command: &Command) -> Option<Failure> {
+    let argument = text(error, ContextKind::InvalidArg)?;
+    let value = shown(text(error, ContextKind::InvalidValue)?);
+    let name = option(argument);
+    let source = std::error::Error::source(error)?;
+    let example = example(command, &[name]);
+    let help = example.map_or_else(|| see(path), |example| format!("for example `{example}`"));
+    let number = |reason: &str| {
+        Failure::new(format_args!("`{value}` is not a value of `{name}`: {reason}")).help(help.clone())
+    };
+    if let Some(error) = source.downcast_ref::<ParseIntError>() {
+        return Some(number(match error.kind() {
+            IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => "the number is too large",
+            IntErrorKind::Zero => "it is at least 1",
+            _ if value.starts_with('-') => "it is a whole number that is not negative",
+            _ => "it is a whole number",
+        }));
+    }
+    if source.is::<ParseFloatError>() {
+        return Some(number("it is a number"));
+    }
+    // Parsers of arguments say what to write.
+    Some(Failure::new(format_args!("`{value}` is not a value of `{name}`")).help(source.to_string()))
+}
+
+fn missing(error: &clap::Error, path: &[String], command: &Command) -> Option<Failure> {
+    let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg) else { return None };
+    // A choice of several is reported as `<--a <A>|--b <B>>`.
+    let texts: Vec<String> = missing
+        .iter()
+        .map(|argument| match argument.strip_prefix('<').filter(|rest| rest.starts_with("--")) {
+            Some(choice) => {
+                let choices = choice.strip_suffix('>').unwrap_or(choice).split("|--");
+                let choices = choices.map(|one| format!("`--{}`", one.trim_start_matches('-')));
+                choices.collect::<Vec<_>>().join(" or ")
+            }
+            None => format!("`{argument}`"),
+        })
+        .collect();
+    let options: Vec<&str> =
+        missing.iter().filter(|one| one.starts_with("--")).map(|one| option(one)).collect();
+    let example = example(command, &options).or_else(|| example(command, &[]));
+    let help = match example {
+        Some(example) => format!("for example `{example}`; {}", see(path)),
+        None => see(path),
+    };
+    Some(Failure::new(format_args!("`{}` needs {}", path.join(" "), texts.join(" and "))).help(help))
+}
+
+fn conflict(error: &clap::Error) -> Option<Failure> {
+    let argument = option(text(error, ContextKind::InvalidArg)?);
+    let others: Vec<String> = match error.get(ContextKind::PriorArg)? {
+        ContextValue::String(other) => vec![format!("`{}`", option(other))],
+        ContextValue::Strings(others) => others.iter().map(|other| format!("`{}`", option(other))).collect(),
+        _ => return None,
+    };
+    if others.iter().all(|other| other.trim_matches('`') == argument) {
+        let message = format!("`{argument}` is given twice");
+        return Some(Failure::new(message).help("it takes one value: leave one of them out"));
+    }
+    let message = format!("`{argument}` and {} exclude each other", others.join(", "));
+    Some(Failure::new(message).help("leave one of them out, or run two commands one after the other"))
+}
+
+/// The arguments that are not UTF-8, which the error does not name. Paths need not be.
+fn not_utf8(arguments: &[OsString]) -> String {
+    let odd = arguments.iter().skip(1).filter(|argument| argument.to_str().is_none());
+    let odd: Vec<String> =
+        odd.map(|argument| format!("`{}`", argument.as_encoded_bytes().escape_ascii())).collect();
+    format!("not UTF-8: {}; only the names of files may be so", odd.join(", "))
+}
