@@ -1,10 +1,10 @@
-//! `onnx draw`: a picture of a model as SVG, or as a page in which boxes open and close.
+//! `onnx draw`: a picture of a model as SVG or PNG, or as a page in which boxes open and close.
 
 use std::path::Path;
 
 use onnx_codec::file::{FileKind, write_file};
 use onnx_diff::{DiffOptions, diff};
-use onnx_draw::{Coloring, DrawError, HtmlOptions, Marks, PictureStyle, Scene, SceneOptions, html, svg};
+use onnx_draw::{Coloring, DrawError, HtmlOptions, Marks, PictureStyle, Scene, SceneOptions, html, png, svg};
 use onnx_ir::{GraphId, Model, NodeId};
 use onnx_page::PageSide;
 use onnx_schema::Registry;
@@ -26,7 +26,18 @@ const MOST_BOXES: usize = 120;
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum PictureFormat {
     Svg,
+    Png,
     Html,
+}
+
+impl PictureFormat {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Svg => "svg",
+            Self::Png => "png",
+            Self::Html => "html",
+        }
+    }
 }
 
 pub(crate) fn run(args: &DrawArgs, out: &mut Out) -> Result<Outcome, Failure> {
@@ -40,22 +51,22 @@ pub(crate) fn run(args: &DrawArgs, out: &mut Out) -> Result<Outcome, Failure> {
     out.input(&loaded, loaded.findings.clone())?;
     let inputs = loaded.files()?;
     let older = args.against.as_deref().map(|path| load(path, &args.input)).transpose()?;
-    let text = picture(&loaded, older.as_ref(), args, format)?;
+    let bytes = picture(&loaded, older.as_ref(), args, format)?;
     loaded.execution.interrupt.check()?;
     drop(progress);
     if is_stdin(path) {
         store::check_standard_output(&inputs)?;
-        out.bytes([text.as_bytes()])?;
+        out.bytes([bytes.as_slice()])?;
         return Ok(Outcome::Fine);
     }
     let options = store::options(args.output, inputs).with_folders(true);
     let execution = loaded.execution.clone();
-    write_file(path, FileKind::Picture, &options, |file| file.write_all(text.as_bytes()))?;
+    write_file(path, FileKind::Picture, &options, |file| file.write_all(&bytes))?;
     // The format of a destination is one of models, which the report of a picture does not name.
     let (effect, model_format) = (Effect::Write, Format::Onnxtxt);
     let to = Destination { path, format: model_format, effect, execution, options, before: None };
-    let format = Some(if format == PictureFormat::Svg { "svg" } else { "html" });
-    let bytes = text.len() as u64;
+    let format = Some(format.name());
+    let bytes = bytes.len() as u64;
     store::report_written(&to, &Written { format, what: "picture", bytes, files: &[] }, out);
     Ok(Outcome::Fine)
 }
@@ -69,10 +80,9 @@ fn format_of(path: &Path) -> Result<PictureFormat, Failure> {
     match extension.to_ascii_lowercase().as_str() {
         "svg" => Ok(PictureFormat::Svg),
         "html" | "htm" => Ok(PictureFormat::Html),
-        "png" => Err(Failure::new("pictures of pixels are not written")
-            .help("write an .svg file, which browsers and documents show and which converters such as `rsvg-convert` turn into .png")),
+        "png" => Ok(PictureFormat::Png),
         _ => Err(Failure::new("the extension of the output is not that of a picture")
-            .help("write to a file with the extension .svg or .html, or without `-o` for SVG on standard output")),
+            .help("write to a file with the extension .svg, .png or .html, or without `-o` for SVG on standard output")),
     }
 }
 
@@ -81,7 +91,7 @@ fn picture(
     older: Option<&Loaded>,
     args: &DrawArgs,
     format: PictureFormat,
-) -> Result<String, Failure> {
+) -> Result<Vec<u8>, Failure> {
     let model = &loaded.model;
     let registry = args.documents.registry()?;
     let context = Context::with_registry(loaded, registry.clone())?;
@@ -114,17 +124,18 @@ fn picture(
     if format == PictureFormat::Html {
         if args.depth.is_some() {
             return Err(Failure::new("the boxes of a page open when they are clicked")
-                .help("leave `--depth` away, or write an .svg file"));
+                .help("leave `--depth` away, or write an .svg or .png file"));
         }
         let options = HtmlOptions::default().with_title(loaded.name.clone()).with_coloring(coloring);
-        return Ok(html(model, &scene, &scene.summary(&marks), &options));
+        return Ok(html(model, &scene, &scene.summary(&marks), &options).into_bytes());
     }
     let open = match args.depth {
         Some(depth) => scene.opened_to(depth)?,
         None => scene.opened(MOST_BOXES),
     };
     let picture = scene.picture_with(&open, &marks)?;
-    Ok(svg(&picture, &PictureStyle::default().with_coloring(coloring).with_title(loaded.name.clone())))
+    let style = PictureStyle::default().with_coloring(coloring).with_title(loaded.name.clone());
+    Ok(if format == PictureFormat::Png { png(&picture, &style) } else { svg(&picture, &style).into_bytes() })
 }
 
 /// The graph and the nodes that a selector denotes; none for the whole model.

@@ -5,6 +5,7 @@
   var TITLE = 24;
   var PADDING = 12;
   var STUB = 14;
+  var LABEL = 14;
   function compose(root2, levels, open) {
     const level = levels.get(root2);
     const picture = { w: 0, h: 0, boxes: [], lines: [] };
@@ -95,13 +96,16 @@
       picture.boxes.push({ item, level: placed.id, index, path: own, depth, x, y, w, h, isOpen: child !== void 0 });
       if (child) emit(child, own, x + (w - child.w) / 2, y + TITLE + PADDING, depth + 1, picture);
     });
-    for (const edge of placed.level.edges) emitEdge(placed, edge, path, left, top, picture.lines);
+    const begin = (edge) => `${edge.f} ${edge.a}`;
+    const labeled = new Set(placed.level.edges.filter((edge) => edge.label !== void 0).map(begin));
+    for (const edge of placed.level.edges) emitEdge(placed, edge, labeled.has(begin(edge)), path, left, top, picture.lines);
   }
-  function emitEdge(placed, edge, path, left, top, lines) {
+  function emitEdge(placed, edge, isLabeled, path, left, top, lines) {
     const at = (x, y) => [left + x, top + y];
     const start2 = edge.a + (placed.shiftOf[edge.f] ?? 0);
     const end = edge.b + (placed.shiftOf[edge.t] ?? 0);
     const startY = (placed.y[edge.f] ?? 0) + (placed.height[edge.f] ?? 0);
+    const below = startY + (isLabeled ? LABEL : 0);
     const endY = placed.y[edge.t] ?? 0;
     const target = placed.level.items[edge.t];
     const hasArrow = target?.k !== "arriving" && target?.k !== "leaving";
@@ -110,11 +114,11 @@
       lines.push({ points, isDashed, hasArrow: hasArrow2, from, to, ...label === void 0 ? {} : { label } });
     };
     if (edge.cut || edge.back) {
-      line([...at(start2, startY), ...at(start2, startY + STUB)], true, false, edge.label);
+      line([...at(start2, below), ...at(start2, below + STUB)], true, false, edge.label);
       line([...at(end, endY - STUB), ...at(end, endY)], true, hasArrow);
     } else {
       const rank = placed.level.items[edge.f]?.r ?? 0;
-      const points = [...at(start2, startY), ...at(start2, Math.max(placed.bottoms[rank] ?? 0, startY) + 2)];
+      const points = [...at(start2, below), ...at(start2, Math.max((placed.bottoms[rank] ?? 0) + 2, below))];
       for (const [rank2, x] of edge.via ?? []) {
         const moved = placed.moved(rank2, x);
         points.push(...at(moved, placed.tops[rank2] ?? 0), ...at(moved, placed.bottoms[rank2] ?? 0));
@@ -150,6 +154,8 @@
   var MOST_PIXELS = 16e3;
   var MOST_AREA = 1e8;
   var MARGIN = 16;
+  var OVERHANG = 16;
+  var LABEL_OVERHANG = 200;
   function palette(element2) {
     const style = getComputedStyle(element2);
     const color = (name) => style.getPropertyValue(name).trim();
@@ -168,6 +174,8 @@
     };
   }
   var Rows = class _Rows {
+    /** The leftmost and the rightmost place of each line. */
+    extents;
     boxes = /* @__PURE__ */ new Map();
     lines = /* @__PURE__ */ new Map();
     long = [];
@@ -179,11 +187,19 @@
           else map.set(row, [index]);
         }
       };
+      this.extents = new Float64Array(2 * picture.lines.length);
       picture.boxes.forEach((box, index) => add2(this.boxes, box.y, box.y + box.h, index));
       picture.lines.forEach((line, index) => {
+        let [left, right] = [Infinity, -Infinity];
+        for (let at = 0; at < line.points.length; at += 2) {
+          left = Math.min(left, line.points[at] ?? 0);
+          right = Math.max(right, line.points[at] ?? 0);
+        }
+        this.extents[2 * index] = left;
+        this.extents[2 * index + 1] = right;
         const [from, to] = [line.points[1] ?? 0, line.points.at(-1) ?? 0];
         if ((to - from) / ROW > MOST_ROWS) this.long.push(index);
-        else add2(this.lines, Math.min(from, to), Math.max(from, to) + 14, index);
+        else add2(this.lines, Math.min(from, to) - OVERHANG, Math.max(from, to), index);
       });
     }
     static found(map, top, bottom) {
@@ -213,6 +229,8 @@
     colors;
     rows = new Rows(this.picture);
     isScheduled = false;
+    /** Where the picture is on the element, in device pixels, unless all of it must be painted. */
+    painted;
     largestCost = 0;
     width = 0;
     /** Number of frames that were drawn, for tests and measurements. */
@@ -228,8 +246,18 @@
       for (const box of picture.boxes) if (!box.isOpen) this.largestCost = Math.max(this.largestCost, box.item.c ?? 0);
       this.draw();
     }
-    /** Draws soon, once however often it is called. */
+    /** Draws everything soon, once however often it is called. */
     draw() {
+      this.painted = void 0;
+      this.schedule();
+    }
+    /** Moves the picture. At the same scale only what comes into view is drawn. */
+    look(view) {
+      if (view.scale !== this.view.scale) this.painted = void 0;
+      this.view = view;
+      this.schedule();
+    }
+    schedule() {
       if (this.isScheduled) return;
       this.isScheduled = true;
       requestAnimationFrame(() => {
@@ -301,38 +329,68 @@
       const view = this.view;
       this.view = { x: MARGIN * scale, y: MARGIN * scale, scale };
       const context = copy.getContext("2d");
-      if (context) this.paintOn(context, copy.width, copy.height, 1);
+      if (context) this.paintOn(context, { x: 0, y: 0, w: copy.width, h: copy.height }, 1);
       this.view = view;
       return new Promise((resolve) => copy.toBlob(resolve, "image/png"));
     }
     paint() {
-      const context = this.element.getContext("2d");
+      const context = this.element.getContext("2d", { alpha: false });
       if (!context) return;
-      this.paintOn(context, this.element.clientWidth, this.element.clientHeight, window.devicePixelRatio || 1);
+      const { width, height } = this.element;
+      const ratio = window.devicePixelRatio || 1;
+      const at = { x: Math.round(this.view.x * ratio), y: Math.round(this.view.y * ratio) };
+      const [dx, dy] = this.painted ? [at.x - this.painted.x, at.y - this.painted.y] : [width, height];
+      if (Math.abs(dx) >= width || Math.abs(dy) >= height) this.paintOn(context, { x: 0, y: 0, w: width, h: height }, ratio);
+      else {
+        context.setTransform(1, 0, 0, 1, 0, 0);
+        context.drawImage(this.element, dx, dy);
+        if (dx !== 0) this.paintOn(context, { x: dx > 0 ? 0 : width + dx, y: 0, w: Math.abs(dx), h: height }, ratio);
+        if (dy !== 0) this.paintOn(context, { x: 0, y: dy > 0 ? 0 : height + dy, w: width, h: Math.abs(dy) }, ratio);
+      }
+      this.painted = at;
       this.frames += 1;
     }
-    paintOn(context, width, height, ratio) {
-      const { scale } = this.view;
-      context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    /** Paints a part of the element, which is in device pixels. */
+    paintOn(context, part, ratio) {
+      const scale = this.view.scale * ratio;
+      const [x, y] = [Math.round(this.view.x * ratio), Math.round(this.view.y * ratio)];
+      const region = { left: (part.x - x) / scale, top: (part.y - y) / scale, right: (part.x + part.w - x) / scale, bottom: (part.y + part.h - y) / scale };
+      context.save();
+      context.setTransform(1, 0, 0, 1, 0, 0);
+      context.beginPath();
+      context.rect(part.x, part.y, part.w, part.h);
+      context.clip();
       context.fillStyle = this.colors.background;
-      context.fillRect(0, 0, width, height);
-      context.setTransform(ratio * scale, 0, 0, ratio * scale, ratio * this.view.x, ratio * this.view.y);
-      const [left, top] = [-this.view.x / scale, -this.view.y / scale];
-      const [right, bottom] = [left + width / scale, top + height / scale];
+      context.fillRect(part.x, part.y, part.w, part.h);
+      context.setTransform(scale, 0, 0, scale, x, y);
+      this.contents(context, region);
+      context.restore();
+    }
+    /** Draws what is in a region or reaches into it. */
+    contents(context, { left, top, right, bottom }) {
+      const { scale } = this.view;
       const boxes = [];
-      for (const index of this.rows.boxesBetween(top, bottom)) {
+      for (const index of this.rows.boxesBetween(top - OVERHANG, bottom + OVERHANG)) {
         const box = this.picture.boxes[index];
-        if (box && box.x <= right && box.x + box.w >= left) boxes.push(box);
+        if (box && box.x <= right + OVERHANG && box.x + box.w >= left - OVERHANG) boxes.push(box);
       }
       for (const box of boxes) if (box.isOpen) this.container(context, box);
       const lines = [];
-      for (const index of this.rows.linesBetween(top, bottom)) {
+      const labels = [];
+      for (const index of this.rows.linesBetween(top - OVERHANG, bottom + OVERHANG)) {
         const line = this.picture.lines[index];
-        if (line) lines.push(line);
+        if (!line) continue;
+        const [from, to] = [this.rows.extents[2 * index] ?? 0, this.rows.extents[2 * index + 1] ?? 0];
+        if (to >= left - OVERHANG && from <= right + OVERHANG) lines.push(line);
+        const at = line.points[0] ?? 0;
+        if (line.label !== void 0 && at >= left - LABEL_OVERHANG && at <= right + LABEL_OVERHANG) labels.push(line);
       }
-      if (scale > 0.04) this.strokes(context, lines, left, right);
+      if (scale > 0.04) this.strokes(context, lines, top - OVERHANG, bottom + OVERHANG);
+      if (scale > 0.2) {
+        for (const box of boxes) if (box.isOpen) this.heading(context, box);
+      }
       for (const box of boxes) if (!box.isOpen) this.closed(context, box, scale);
-      if (scale > 0.35) this.labels(context, lines, left, right);
+      if (scale > 0.35) this.labels(context, labels);
     }
     container(context, box) {
       context.fillStyle = box.depth % 2 === 0 ? this.colors.group : this.colors.background;
@@ -342,44 +400,47 @@
       rounded(context, box.x, box.y, box.w, box.h, 8);
       context.fill();
       context.stroke();
-      if (this.view.scale > 0.2) {
-        context.fillStyle = this.colors.ink;
-        context.font = "600 12.5px system-ui, sans-serif";
-        context.fillText(`▾ ${box.item.t}`, box.x + 10, box.y + 16);
-      }
     }
-    strokes(context, lines, left, right) {
-      context.lineWidth = 1.2;
-      const draw = (isChosen) => {
-        context.strokeStyle = isChosen ? this.colors.accent : this.colors.line;
-        context.fillStyle = context.strokeStyle;
-        context.lineWidth = isChosen ? 2 : 1.2;
-        for (const line of lines) {
-          if ((line.from === this.selected || line.to === this.selected) !== isChosen) continue;
-          const { points } = line;
-          let [low, high] = [Infinity, -Infinity];
-          for (let index = 0; index < points.length; index += 2) {
-            low = Math.min(low, points[index] ?? 0);
-            high = Math.max(high, points[index] ?? 0);
-          }
-          if (high < left || low > right) continue;
-          context.setLineDash(line.isDashed ? [4, 3] : []);
-          context.beginPath();
-          trace(context, points);
-          context.stroke();
-          if (line.hasArrow && this.view.scale > 0.25) {
-            const [x, y] = [points.at(-2) ?? 0, points.at(-1) ?? 0];
+    /** The title of an open box, on the lines that enter it. */
+    heading(context, box) {
+      context.font = "600 12.5px system-ui, sans-serif";
+      context.lineJoin = "round";
+      context.lineWidth = 4;
+      context.strokeStyle = box.depth % 2 === 0 ? this.colors.group : this.colors.background;
+      context.strokeText(`▾ ${box.item.t}`, box.x + 10, box.y + 16);
+      context.fillStyle = this.colors.ink;
+      context.fillText(`▾ ${box.item.t}`, box.x + 10, box.y + 16);
+    }
+    strokes(context, lines, top, bottom) {
+      const draw = (lines2, color, width) => {
+        context.strokeStyle = color;
+        context.fillStyle = color;
+        context.lineWidth = width;
+        for (const isDashed of [false, true]) {
+          context.setLineDash(isDashed ? [4, 3] : []);
+          for (const line of lines2) {
+            if (line.isDashed !== isDashed) continue;
             context.beginPath();
-            context.moveTo(x - 3, y - 6);
-            context.lineTo(x + 3, y - 6);
-            context.lineTo(x, y);
-            context.fill();
+            if (isDashed) trace(context, line.points, -Infinity, Infinity);
+            else trace(context, line.points, top, bottom);
+            context.stroke();
           }
         }
         context.setLineDash([]);
+        if (this.view.scale <= 0.25) return;
+        context.beginPath();
+        for (const { points, hasArrow } of lines2) {
+          const [x, y] = [points.at(-2) ?? 0, points.at(-1) ?? 0];
+          if (!hasArrow || y < top || y - 6 > bottom) continue;
+          context.moveTo(x - 3, y - 6);
+          context.lineTo(x + 3, y - 6);
+          context.lineTo(x, y);
+        }
+        context.fill();
       };
-      draw(false);
-      if (this.selected) draw(true);
+      const isChosen = (line) => line.from === this.selected || line.to === this.selected;
+      draw(this.selected ? lines.filter((line) => !isChosen(line)) : lines, this.colors.line, 1.2);
+      if (this.selected) draw(lines.filter(isChosen), this.colors.accent, 2);
     }
     closed(context, box, scale) {
       const { item } = box;
@@ -426,14 +487,14 @@
         context.fill();
       }
     }
-    labels(context, lines, left, right) {
+    labels(context, lines) {
       context.font = "10.5px system-ui, sans-serif";
       context.textAlign = "center";
       context.lineWidth = 3;
       context.lineJoin = "round";
       for (const line of lines) {
-        const [x, y] = [line.points[0] ?? 0, (line.points[1] ?? 0) + 11];
-        if (line.label === void 0 || x < left || x > right) continue;
+        const [x, y] = [line.points[0] ?? 0, (line.points[1] ?? 0) - 3];
+        if (line.label === void 0) continue;
         context.strokeStyle = this.colors.background;
         context.strokeText(line.label, x, y);
         context.fillStyle = this.colors.faint;
@@ -470,13 +531,18 @@
     context.beginPath();
     context.roundRect(x, y, w, h, r);
   }
-  function trace(context, points) {
+  function trace(context, points, top, bottom) {
     let [x, y] = [points[0] ?? 0, points[1] ?? 0];
-    context.moveTo(x, y);
+    let isAt = false;
     for (let index = 2; index < points.length; index += 2) {
       const [nextX, nextY] = [points[index] ?? 0, points[index + 1] ?? 0];
-      if (Math.abs(nextX - x) < 0.5) context.lineTo(nextX, nextY);
-      else context.bezierCurveTo(x, (y + nextY) / 2, nextX, (y + nextY) / 2, nextX, nextY);
+      const isVisible = Math.max(y, nextY) >= top && Math.min(y, nextY) <= bottom;
+      if (isVisible) {
+        if (!isAt) context.moveTo(x, y);
+        if (Math.abs(nextX - x) < 0.5) context.lineTo(nextX, nextY);
+        else context.bezierCurveTo(x, (y + nextY) / 2, nextX, (y + nextY) / 2, nextX, nextY);
+      }
+      isAt = isVisible;
       [x, y] = [nextX, nextY];
     }
   }
@@ -493,12 +559,19 @@
     made.addEventListener("click", onClick);
     return made;
   }
+  var LONG = 16;
+  function breakable(text2) {
+    if (text2.length < LONG) return document.createTextNode(text2);
+    const made = document.createDocumentFragment();
+    for (const part of text2.split(/(?<=[/._*+,)×])/)) made.append(part, element("wbr"));
+    return made;
+  }
   function table(rows, head, numbers = []) {
     const kind = (index) => numbers.includes(index) ? { class: "number" } : {};
     const made = element("table");
     const body = element("tbody");
     for (const row of rows) {
-      body.append(element("tr", {}, ...row.map((cell, index) => element("td", kind(index), cell))));
+      body.append(element("tr", {}, ...row.map((cell, index) => element("td", kind(index), typeof cell === "string" ? breakable(cell) : cell))));
     }
     if (head) {
       const cells = head.map((text2, index) => {
@@ -776,6 +849,7 @@
 
   // src/pane.ts
   var MOST_OPEN = 6e4;
+  var TOGETHER = 64;
   var Pane = class {
     element;
     canvas;
@@ -821,8 +895,7 @@
           pointers.set(event.pointerId, event);
           const [dx, dy] = [event.offsetX - drag.x, event.offsetY - drag.y];
           drag = { x: event.offsetX, y: event.offsetY, moved: drag.moved + Math.abs(dx) + Math.abs(dy) };
-          this.canvas.view = { ...before, x: before.x + dx, y: before.y + dy };
-          this.canvas.draw();
+          this.canvas.look({ ...before, x: before.x + dx, y: before.y + dy });
         }
         moved(before);
       });
@@ -845,8 +918,7 @@
           if (event.ctrlKey || !event.shiftKey) {
             this.canvas.zoom(Math.exp(-event.deltaY / 400), event.offsetX, event.offsetY);
           } else {
-            this.canvas.view.x -= event.deltaY;
-            this.canvas.draw();
+            this.canvas.look({ ...before, x: before.x - event.deltaY });
           }
           moved(before);
         },
@@ -934,18 +1006,20 @@
     }
     async openAll() {
       await this.level(0);
-      const queue = [[0, ""]];
-      let count = 0;
-      for (let at = 0; at < queue.length && count < MOST_OPEN; at += 1) {
-        const [id, path] = queue[at];
-        for (const [index, item] of (this.levels.get(id)?.items ?? []).entries()) {
-          count += 1;
-          if (item.in === void 0 || path.split("/").length > 40) continue;
-          await this.level(item.in);
-          const own = path ? `${path}/${index}` : String(index);
-          this.open.add(own);
-          queue.push([item.in, own]);
+      let outer = [[0, ""]];
+      for (let count = 0; outer.length > 0 && count < MOST_OPEN; ) {
+        const inner2 = [];
+        for (const [id, path] of outer) {
+          const items = this.levels.get(id)?.items ?? [];
+          count += items.length;
+          if (count >= MOST_OPEN || path.split("/").length > 40) break;
+          items.forEach((item, index) => {
+            if (item.in !== void 0) inner2.push([item.in, path ? `${path}/${index}` : String(index)]);
+          });
         }
+        for (let at = 0; at < inner2.length; at += TOGETHER) await Promise.all(inner2.slice(at, at + TOGETHER).map(([id]) => this.level(id)));
+        for (const [, path] of inner2) this.open.add(path);
+        outer = inner2;
       }
       this.render();
       this.canvas.fit();
@@ -1019,7 +1093,13 @@
     if (actions.childElementCount > 0) parts.push(actions);
     if (found.rows.length > 0) parts.push(table(found.rows));
     for (const list of found.lists) {
-      const rows = list.rows.map((row) => row.map((cell, index) => index > 0 && cell.includes("\n") ? element("pre", {}, cell) : cell));
+      const rows = list.rows.map((row, at) => {
+        const place2 = list.places?.[at];
+        return row.map((cell, index) => {
+          if (place2 && index === list.link) return link(cell, place2[0], place2[1], events.go);
+          return index > 0 && cell.includes("\n") ? element("pre", {}, cell) : cell;
+        });
+      });
       parts.push(element("h3", {}, list.title), table(rows));
     }
     for (const weight of found.weights ?? []) {
@@ -1057,11 +1137,12 @@
     if (found.elements.length > 0) parts.push(element("p", { class: "elements" }, `${found.elements.join(", ")} …`));
     return parts;
   }
+  var counted = (count, what) => `${count} ${what}${count === 1 ? "" : "s"}`;
   function findings(found, go, repair) {
     const [errors, warnings, notes] = found.counts;
     const parts = [
       element("h2", {}, "Findings"),
-      element("p", {}, `${errors} errors, ${warnings} warnings, ${notes} notes`)
+      element("p", {}, [counted(errors, "error"), counted(warnings, "warning"), counted(notes, "note")].join(", "))
     ];
     if (found.findings.length === 0) parts.push(element("p", { class: "hint" }, "The checker and shape inference report nothing."));
     if (found.repairable > 1 && repair) parts.push(button(`Apply all ${found.repairable} repairs`, repair, { id: "repair" }));
@@ -1093,7 +1174,7 @@
   function cost(found, sizes, go, count) {
     const input = sizesInput(found.variables, sizes, count);
     const rows = found.rows.map((row) => [
-      element("div", {}, link(row.op, row.level, row.item, go), element("div", { class: "name" }, row.name)),
+      element("div", {}, link(row.op, row.level, row.item, go), element("div", { class: "name" }, breakable(row.name))),
       row.operations,
       row.part > 0 ? `${(row.part * 100).toFixed(1)} %` : ""
     ]);
@@ -1640,8 +1721,7 @@
         if (other === pane) continue;
         const ratio = view.scale / before.scale;
         const old = other.canvas.view;
-        other.canvas.view = { scale: old.scale * ratio, x: view.x + (old.x - before.x) * ratio, y: view.y + (old.y - before.y) * ratio };
-        other.canvas.draw();
+        other.canvas.look({ scale: old.scale * ratio, x: view.x + (old.x - before.x) * ratio, y: view.y + (old.y - before.y) * ratio });
       }
     }
     /** Puts a box of the other picture next to that of one. */
@@ -1873,6 +1953,7 @@
       const { weight, extract } = engine;
       const canKeep = extract !== void 0 && pane.side === 0 && (box.item.k === "node" || box.item.k === "group");
       return details(found, {
+        go: (level, item) => void this.go(level, item, pane),
         ...weight ? { weight: (input) => weight(box.level, box.index, input, pane.side) } : {},
         ...engine.path ? {
           path: () => {

@@ -46,7 +46,10 @@ mod html;
 mod json;
 mod layout;
 mod marks;
+mod paint;
 mod picture;
+#[cfg(feature = "png")]
+mod png;
 mod scene;
 mod svg;
 mod text;
@@ -55,7 +58,10 @@ pub use html::{HtmlOptions, STYLE_SHEET, VIEWER, html};
 pub use json::{level_json, parents_json, scene_json};
 pub use layout::{Band, Block, BoxLayout, Link, Pin, Route, Size, Spot, layout};
 pub use marks::{Coloring, DifferenceMark, Marks};
+pub use paint::PictureStyle;
 pub use picture::{DrawError, Drawn, Line, MAX_DRAWN, Open, Picture, Summary};
+#[cfg(feature = "png")]
+pub use png::png;
 pub use scene::{Edge, Group, Item, ItemKind, LevelId, MAX_BOXES, Path, Scene, SceneLevel, SceneOptions};
-pub use svg::{PictureStyle, svg};
-pub use text::{shown, text_width, type_text};
+pub use svg::svg;
+pub use text::{number_text, shown, text_width, type_text};

@@ -1,13 +1,13 @@
 //! Everything that is open, laid out from the inside out.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
 use onnx_diag::Severity;
 use onnx_ir::ValueId;
 
 use crate::layout::{BoxLayout, Size};
 use crate::marks::{DifferenceMark, Marks};
-use crate::scene::{Item, ItemKind, LevelId, Path, Scene, TITLE};
+use crate::scene::{Item, ItemKind, LevelId, Path, Scene, SceneLevel, TITLE};
 
 /// Boxes that a picture has at most.
 pub const MAX_DRAWN: usize = 200_000;
@@ -17,6 +17,9 @@ const MOST_DEPTH: usize = 64;
 const PADDING: f64 = 12.0;
 /// Length of the ends of an edge that is cut.
 const STUB: f64 = 14.0;
+/// Height of a label, below which its edge begins, and of its base line.
+const LABEL: f64 = 14.0;
+const BASE_LINE: f64 = 11.0;
 
 /// The paths of the boxes that are open.
 pub type Open = BTreeSet<Path>;
@@ -141,9 +144,11 @@ fn child(path: &[u32], item: usize) -> Path {
 
 impl Scene {
     /// The boxes that can be open so that at most `count` boxes are drawn: outer ones first, then in the order of the graph.
+    /// Inputs, outputs and places at borders do not count.
     #[must_use]
     pub fn opened(&self, count: usize) -> Open {
-        self.open_while(|total, more, _| total + more <= count)
+        let boxes = |level: &SceneLevel| level.items.iter().filter(|item| item.kind.is_box()).count();
+        self.open_while(boxes, |total, more, _| total + more <= count)
     }
 
     /// All boxes up to a depth; 0 leaves all closed.
@@ -153,21 +158,28 @@ impl Scene {
     /// Returns an error if more than [`MAX_DRAWN`] boxes would be drawn.
     pub fn opened_to(&self, depth: usize) -> Result<Open, DrawError> {
         let mut is_exceeded = false;
-        let open = self.open_while(|total, more, box_depth| {
-            is_exceeded |= box_depth <= depth && total + more > MAX_DRAWN;
-            box_depth <= depth && !is_exceeded
-        });
+        let open = self.open_while(
+            |level| level.items.len(),
+            |total, more, box_depth| {
+                is_exceeded |= box_depth <= depth && total + more > MAX_DRAWN;
+                box_depth <= depth && !is_exceeded
+            },
+        );
         if is_exceeded { Err(DrawError::TooMany) } else { Ok(open) }
     }
 
-    fn open_while(&self, mut is_open: impl FnMut(usize, usize, usize) -> bool) -> Open {
+    fn open_while(
+        &self,
+        count: impl Fn(&SceneLevel) -> usize,
+        mut is_open: impl FnMut(usize, usize, usize) -> bool,
+    ) -> Open {
         let mut open = Open::new();
-        let mut total = self.levels[0].items.len();
+        let mut total = count(&self.levels[0]);
         let mut queue: VecDeque<(LevelId, Path)> = VecDeque::from([(0, Vec::new())]);
         while let Some((level, path)) = queue.pop_front() {
             for (index, item) in self.levels[level].items.iter().enumerate() {
                 let Some(inside) = item.inside.filter(|_| path.len() < MOST_DEPTH) else { continue };
-                let more = self.levels[inside].items.len();
+                let more = count(&self.levels[inside]);
                 if is_open(total, more, path.len() + 1) {
                     total += more;
                     let path = child(&path, index);
@@ -250,7 +262,7 @@ impl Scene {
             let inner = &instances[*open.get(&item)?];
             let places = edge.values.iter().filter_map(|value| port_place(inner, *value, is_start));
             let (sum, count) = places.fold((0.0, 0_usize), |(sum, count), (x, _)| (sum + x, count + 1));
-            (count > 0).then(|| PADDING + sum / count as f64)
+            (count > 0).then(|| sum / count as f64 - inner.layout.size.width / 2.0)
         };
         let (layout, sizes) = self.layout_with(instance.level, &size, &port);
         let instance = &mut instances[index];
@@ -289,8 +301,10 @@ impl Scene {
             });
         }
         let instance = &instances[index];
-        for (number, edge) in self.levels[level].edges.iter().enumerate() {
-            self.edge(instances, instance, (number, edge), &mut picture.lines);
+        let edges = &self.levels[level].edges;
+        let labeled = edges.iter().filter(|edge| edge.label.is_some()).map(|edge| edge.trunk).collect();
+        for (number, edge) in edges.iter().enumerate() {
+            self.edge(instances, instance, (number, edge, &labeled), &mut picture.lines);
         }
     }
 
@@ -298,7 +312,7 @@ impl Scene {
         &self,
         instances: &[Instance],
         instance: &Instance,
-        (number, edge): (usize, &crate::scene::Edge),
+        (number, edge, labeled): (usize, &crate::scene::Edge, &HashSet<u32>),
         lines: &mut Vec<Line>,
     ) {
         let layout = &instance.layout;
@@ -308,20 +322,20 @@ impl Scene {
         let ((from, from_size), (to, _)) = (spot(edge.from), spot(edge.to));
         let (start_y, end_y) = (from.y + from_size.height, to.y);
         let label = edge.label.clone().map(|text| {
-            let (x, y) = at(route.start, start_y + 11.0);
+            let (x, y) = at(route.start, start_y + BASE_LINE);
             (x, y, text)
         });
         let has_arrow = !self.levels[instance.level].items[edge.to].kind.is_port();
         let line = |points, label, is_cut| Line { points, label, is_back: route.is_back, has_arrow, is_cut };
+        let below = start_y + if labeled.contains(&edge.trunk) { LABEL } else { 0.0 };
         if route.is_cut || route.is_back {
             // Only the ends are drawn.
-            let start = vec![at(route.start, start_y), at(route.start, start_y + STUB)];
+            let start = vec![at(route.start, below), at(route.start, below + STUB)];
             lines.push(Line { has_arrow: false, ..line(start, label, true) });
             lines.push(line(vec![at(route.end, end_y - STUB), at(route.end, end_y)], None, true));
         } else {
-            let mut points = vec![at(route.start, start_y)];
-            let bottom = layout.bands[from.rank].bottom.max(start_y);
-            points.push(at(route.start, bottom + 2.0));
+            let mut points = vec![at(route.start, below)];
+            points.push(at(route.start, below.max(layout.bands[from.rank].bottom + 2.0)));
             for &(rank, x) in &route.via {
                 points.push(at(x, layout.bands[rank].top));
                 points.push(at(x, layout.bands[rank].bottom));

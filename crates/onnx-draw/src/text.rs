@@ -5,12 +5,16 @@ use std::fmt::Write as _;
 use onnx_diag::Clean;
 use onnx_ir::{Model, ValueId};
 use onnx_shape_infer::Inference;
+use onnx_types::tensor::{NoData, Tensor};
 use onnx_types::{Dim, Type, TypeKind};
 
 use crate::scene::SMALL_FONT;
 
 /// Characters of a name that are shown.
 const MOST_CHARS: usize = 44;
+/// Elements of a weight that are shown, and characters of them.
+const MOST_ELEMENTS: u64 = 6;
+const MOST_ELEMENTS_TEXT: usize = 26;
 /// Dimensions of a type that are shown.
 const MOST_DIMS: usize = 8;
 
@@ -107,6 +111,42 @@ fn dims(text: &mut String, model: &Model, inference: Option<&Inference>, dims: &
     }
 }
 
+/// A number with the digits that people read.
+///
+/// ```
+/// assert_eq!(onnx_draw::number_text(0.1 + 0.2), "0.3");
+/// assert_eq!(onnx_draw::number_text(1.0e-5), "1.000e-5");
+/// ```
+#[must_use]
+pub fn number_text(number: f64) -> String {
+    let size = number.abs();
+    if number == 0.0 || !number.is_finite() || (number.fract() == 0.0 && size < 1e7) {
+        return format!("{number}");
+    }
+    if !(1e-3..1e6).contains(&size) {
+        return format!("{number:.3e}");
+    }
+    let digits = if size < 1.0 { 5 } else { 4 };
+    let text = format!("{number:.digits$}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// The elements of a tensor of up to [`MOST_ELEMENTS`] numbers that is in memory: `[0, -1, 64]`, or `0` for a scalar.
+pub(crate) fn elements_text(tensor: &Tensor) -> Option<String> {
+    let is_short =
+        tensor.element_count().is_some_and(|count| count <= MOST_ELEMENTS) && tensor.dims().len() < 2;
+    if !is_short {
+        return None;
+    }
+    let numbers: Vec<String> = match tensor.iter_i64(&NoData) {
+        Ok(elements) => elements.map(|element| element.to_string()).collect(),
+        Err(_) => tensor.iter_f64(&NoData).ok()?.map(number_text).collect(),
+    };
+    let text = numbers.join(", ");
+    let text = if tensor.dims().is_empty() { text } else { format!("[{text}]") };
+    (text.len() <= MOST_ELEMENTS_TEXT).then_some(text)
+}
+
 /// Widths of the characters from the space to `~` in thousandths of the font size, as wide as common sans-serif fonts have
 /// them.
 const WIDTHS: [u16; 95] = [
@@ -131,16 +171,18 @@ pub(crate) fn fitted(mut label: String, width: f64) -> String {
 /// An estimate of the width of a text, rather too large than too small.
 #[must_use]
 pub fn text_width(text: &str, font_size: f64) -> f64 {
-    let units: f64 = text
-        .chars()
-        .map(|c| match u32::from(c).checked_sub(0x20).and_then(|index| WIDTHS.get(index as usize)) {
-            Some(&width) => f64::from(width),
-            // The multiplication sign, and other characters of European scripts.
-            None if (c as u32) < 0x250 => 760.0,
-            None => 1000.0,
-        })
-        .sum();
-    units * font_size / 1000.0
+    text.chars().map(char_width).sum::<f64>() * font_size
+}
+
+/// The width of a character as a part of the font size.
+pub(crate) fn char_width(c: char) -> f64 {
+    let units = match u32::from(c).checked_sub(0x20).and_then(|index| WIDTHS.get(index as usize)) {
+        Some(&width) => f64::from(width),
+        // The multiplication sign, and other characters of European scripts.
+        None if (c as u32) < 0x250 => 760.0,
+        None => 1000.0,
+    };
+    units / 1000.0
 }
 
 #[cfg(test)]

@@ -9,8 +9,8 @@ use crate::report::ModelReportArgs;
 
 const DRAW_EXAMPLES: &str = "\
 Nodes are in boxes: scopes of their names or of the exporter, functions, nested graphs, and
-repeated blocks. The extension of the output decides the format: .svg, or .html, a file in which
-boxes open and close.
+repeated blocks. The extension of the output decides the format: .svg, .png, or .html, a file in
+which boxes open and close.
 
 Examples:
   onnx draw model.onnx -o model.svg
@@ -28,7 +28,7 @@ pub(crate) struct DrawArgs {
     /// The model; `-` is standard input.
     #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
     pub(crate) input_file: PathBuf,
-    /// Where to write, by extension: `.svg` or `.html`; without this, SVG to standard output.
+    /// Where to write, by extension: `.svg`, `.png` or `.html`; without this, SVG to standard output.
     #[arg(short, long = "output", value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub(crate) output_file: Option<PathBuf>,
     /// Draw only a part: nodes, such as `near(logits, 3)`, or a graph: `main()`, `function(DOMAIN.NAME)`.

@@ -34,8 +34,19 @@ fn a_picture_has_boxes_with_types() {
     let folder = folder();
     let svg = onnx(&folder, "draw m.onnxtxt").exits(0).out;
     let found = texts(&svg);
-    for text in ["block.0", "block.1", "Relu", "Add", "B 4", "If", "then_branch", "d.Twice", "N×4", "x", "y"]
-    {
+    for text in [
+        "block.0",
+        "block.1",
+        "Relu",
+        "Add",
+        "B [1, 2, 3, 4]",
+        "If",
+        "then_branch",
+        "d.Twice",
+        "N×4",
+        "x",
+        "y",
+    ] {
         assert!(found.contains(&text), "{text}: {found:?}");
     }
     let closed = onnx(&folder, "draw m.onnxtxt --depth 0").exits(0).out;
@@ -79,10 +90,22 @@ fn a_page_is_one_file() {
 }
 
 #[test]
+fn a_picture_of_pixels_is_equal_on_every_machine() {
+    let folder = folder();
+    onnx(&folder, "draw m.onnxtxt -o m.png").exits(0).says("picture");
+    let first = std::fs::read(folder.path().join("m.png")).unwrap();
+    assert!(first.starts_with(b"\x89PNG") && first.len() > 1000, "{}", first.len());
+    // Its own pictures are replaced, those of others are not.
+    onnx(&folder, "draw m.onnxtxt -o m.png").exits(0);
+    assert_eq!(std::fs::read(folder.path().join("m.png")).unwrap(), first);
+    std::fs::write(folder.path().join("m.png"), b"\x89PNG\r\n\x1a\n").unwrap();
+    onnx(&folder, "draw m.onnxtxt -o m.png").exits(2).says("--force");
+}
+
+#[test]
 fn other_outputs_are_refused() {
     let folder = folder();
-    onnx(&folder, "draw m.onnxtxt -o m.png").exits(2).says(".svg");
-    onnx(&folder, "draw m.onnxtxt -o m.pdf").exits(2).says(".svg or .html");
+    onnx(&folder, "draw m.onnxtxt -o m.pdf").exits(2).says(".svg, .png or .html");
     onnx(&folder, "draw m.onnxtxt -o m").exits(2);
     onnx(&folder, "draw absent.onnx").exits(2);
     onnx(&folder, "draw m.onnxtxt -o m.onnxtxt").exits(2);

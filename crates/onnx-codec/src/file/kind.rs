@@ -27,7 +27,7 @@ pub enum FileKind {
     Array,
     /// Tensors in the format `safetensors`.
     Safetensors,
-    /// A picture of a model as SVG or HTML, with the mark of this project in its first bytes.
+    /// A picture of a model as SVG, PNG or HTML, with the mark of this project in its first bytes.
     Picture,
     /// Rows about models in the format Parquet, with [the mark](Self::ROWS_MARK) of this project in the last bytes.
     Rows,
@@ -109,7 +109,7 @@ impl FileKind {
             Self::Abridged => &["onnxtxt", "onnxtext", "txt"],
             Self::Array => &["npy", "npz"],
             Self::Safetensors => &["safetensors"],
-            Self::Picture => &["svg", "html", "htm"],
+            Self::Picture => &["svg", "png", "html", "htm"],
             Self::Rows => &["parquet"],
         }
     }

@@ -7,7 +7,7 @@ use super::rank::Ranking;
 use super::{Band, Block, BoxLayout, GAP, Link, Route, Size, Spot};
 
 /// Space between two ranks.
-const RANK_GAP: f64 = 40.0;
+const RANK_GAP: f64 = 46.0;
 /// Space that is added between ranks whose edges are long.
 const MOST_EXTRA: f64 = 90.0;
 /// Distance of the ends of edges on one side of a box at most.
@@ -125,5 +125,40 @@ fn ends(blocks: &[Block], links: &[Link], spots: &[Spot], routes: &mut [Route], 
             let x = given.map_or(center(block) + offset, |given| spots[block].x + given);
             if is_start { routes[index].start = x } else { routes[index].end = x }
         }
+        if is_start && group.iter().any(|&index| links[index].from_x.is_some()) {
+            separate((spots[block].x, width), gap, group, links, routes);
+        }
+    }
+}
+
+/// Gives the trunks of an open box places that are apart: their labels begin there. Each keeps its order, and stays near the
+/// middle of the places that its edges were given.
+fn separate((left, width): (f64, f64), gap: f64, group: &[usize], links: &[Link], routes: &mut [Route]) {
+    let mut sums: HashMap<u32, (f64, usize)> = HashMap::new();
+    for &index in group {
+        let sum = sums.entry(links[index].trunk).or_default();
+        *sum = (sum.0 + routes[index].start, sum.1 + 1);
+    }
+    let mut trunks: Vec<(u32, f64)> = Vec::with_capacity(sums.len());
+    for &index in group {
+        if let Some((sum, count)) = sums.remove(&links[index].trunk) {
+            trunks.push((links[index].trunk, sum / count as f64));
+        }
+    }
+    trunks.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
+    let gap = gap.min(width / trunks.len().max(1) as f64);
+    let mut last = left + gap / 2.0 - gap;
+    for (_, x) in &mut trunks {
+        *x = x.max(last + gap);
+        last = *x;
+    }
+    let mut next = left + width - gap / 2.0 + gap;
+    for (_, x) in trunks.iter_mut().rev() {
+        *x = x.min(next - gap);
+        next = *x;
+    }
+    let places: HashMap<u32, f64> = trunks.into_iter().collect();
+    for &index in group {
+        routes[index].start = places.get(&links[index].trunk).copied().unwrap_or(routes[index].start);
     }
 }

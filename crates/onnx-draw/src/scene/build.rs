@@ -6,12 +6,13 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use onnx_ir::{FunctionId, GraphId, Model, NodeId, User, ValueId};
 use onnx_schema::op;
+use onnx_types::tensor::Tensor;
 use slotmap::{SecondaryMap, SparseSecondaryMap};
 
 use super::divide::{Division, Draft, Nodes, divide};
-use super::paths::Paths;
+use super::paths::{Paths, adopt};
 use super::{Item, ItemKind, LevelId, SceneLevel, SceneOptions};
-use crate::text::{shortened, shown, type_text};
+use crate::text::{elements_text, shortened, shown, type_text};
 use wires::Wires;
 
 /// Weights that a node lists.
@@ -107,7 +108,7 @@ impl<'m> Build<'m, '_> {
             let makers = operands.iter().filter_map(|&(value, _)| model.value(value).producer());
             makers.filter_map(|maker| number.get(maker).copied()).collect()
         });
-        let sources = sources.collect();
+        let sources: Vec<Vec<u32>> = sources.collect();
         let mut paths = Paths::default();
         let mut scopes: Vec<Vec<u32>> = drawn.iter().map(|&node| paths.of(model, node)).collect();
         let mut titles = HashMap::new();
@@ -124,6 +125,7 @@ impl<'m> Build<'m, '_> {
             titles.insert(component, group.title.as_str());
             members.iter().for_each(|&member| scopes[member as usize].push(component));
         }
+        adopt(&mut scopes, &sources);
         let owner = vec![(usize::MAX, 0); drawn.len()];
         Graph {
             graph,
@@ -259,7 +261,9 @@ impl<'m> Build<'m, '_> {
         let weights: Vec<(&str, ValueId)> = weights.collect();
         let line = |&(name, value): &(&str, ValueId)| {
             let name = shortened(name, 14);
-            format!("{name} {}", type_text(self.model, self.options.inference, value))
+            let text = elements(self.model, value)
+                .unwrap_or_else(|| type_text(self.model, self.options.inference, value));
+            format!("{name} {text}")
         };
         let mut lines: Vec<String> = weights.iter().take(MOST_WEIGHTS).map(line).collect();
         if weights.len() > MOST_WEIGHTS {
@@ -350,6 +354,20 @@ fn operands(model: &Model, graph: GraphId, node: NodeId) -> Vec<(ValueId, u32)> 
     let mut seen = HashSet::new();
     found.retain(|&(value, _)| seen.insert(value) && !is_weight(model, value));
     found
+}
+
+/// The elements of a short weight: a tensor, or numbers that a `Constant` has in another attribute.
+fn elements(model: &Model, value: ValueId) -> Option<String> {
+    if let Some(tensor) = model.constant_tensor(value) {
+        return elements_text(tensor);
+    }
+    let record = model.node(model.value(value).producer()?);
+    let attribute = record.attributes().first().filter(|_| record.is(op::CONSTANT))?;
+    let tensor = attribute.as_int().map(Tensor::scalar).or_else(|| attribute.as_float().map(Tensor::scalar));
+    let tensor = tensor
+        .or_else(|| attribute.as_ints().map(Tensor::vector))
+        .or_else(|| attribute.as_floats().map(Tensor::vector));
+    elements_text(&tensor?)
 }
 
 /// Returns `true` for an initializer, the result of a `Constant`, and these in another number format.

@@ -173,7 +173,7 @@ pub(crate) const LINE: f64 = 14.0;
 pub(crate) const TITLE_FONT: f64 = 12.5;
 /// Size of the other texts.
 pub(crate) const SMALL_FONT: f64 = 10.5;
-/// The place on the side of an open box where an edge ends, or begins if the flag is set.
+/// The place on the side of an open box where an edge ends, or begins if the flag is set, from the middle of the box.
 pub(crate) type PortPlace<'a> = dyn Fn(usize, (&Edge, bool)) -> Option<f64> + 'a;
 
 /// Width up to which a box becomes wider for the labels of its edges.
@@ -307,6 +307,7 @@ impl Scene {
                 Block { size, pin, is_ordered, start_gap }
             })
             .collect();
+        let from_left = |item: usize, place: Option<f64>| Some(place? + blocks.get(item)?.size.width / 2.0);
         let links: Vec<Link> = level
             .edges
             .iter()
@@ -315,8 +316,8 @@ impl Scene {
                 to: edge.to,
                 slot: edge.slot,
                 trunk: edge.trunk,
-                from_x: port(edge.from, (edge, true)),
-                to_x: port(edge.to, (edge, false)),
+                from_x: from_left(edge.from, port(edge.from, (edge, true))),
+                to_x: from_left(edge.to, port(edge.to, (edge, false))),
             })
             .collect();
         let sizes = blocks.iter().map(|block| block.size).collect();

@@ -44,6 +44,50 @@ impl<'a> Paths<'a> {
     }
 }
 
+/// Puts nodes without a scope, such as those that an optimizer made, into the scope that what is before them and what is after
+/// them share. Otherwise they would divide it. `sources` are the nodes that make operands, in topological order.
+pub(super) fn adopt(scopes: &mut [Vec<u32>], sources: &[Vec<u32>]) {
+    let is_lost: Vec<bool> = scopes.iter().map(Vec::is_empty).collect();
+    if !is_lost.contains(&true) || !is_lost.contains(&false) {
+        return;
+    }
+    let join = |shared: &mut Option<Vec<u32>>, other: &[u32]| match shared {
+        Some(shared) => {
+            let same = shared.iter().zip(other).take_while(|(a, b)| a == b).count();
+            shared.truncate(same);
+        }
+        None => *shared = Some(other.to_vec()),
+    };
+    let mut after: Vec<Option<Vec<u32>>> = vec![None; scopes.len()];
+    for node in (0..scopes.len()).rev() {
+        let known = if is_lost[node] { after[node].clone() } else { Some(scopes[node].clone()) };
+        let Some(known) = known else { continue };
+        for &source in sources[node].iter().filter(|&&source| is_lost[source as usize]) {
+            join(&mut after[source as usize], &known);
+        }
+    }
+    let mut before: Vec<Option<Vec<u32>>> = vec![None; scopes.len()];
+    for node in (0..scopes.len()).filter(|&node| is_lost[node]) {
+        let mut shared = None;
+        for &source in &sources[node] {
+            match (is_lost[source as usize], &before[source as usize]) {
+                (false, _) => join(&mut shared, &scopes[source as usize]),
+                (true, Some(known)) => join(&mut shared, known),
+                (true, None) => {}
+            }
+        }
+        before[node] = shared;
+    }
+    for (node, (before, after)) in
+        before.into_iter().zip(after).enumerate().filter(|&(node, _)| is_lost[node])
+    {
+        if let (mut shared @ Some(_), Some(after)) = (before, after) {
+            join(&mut shared, &after);
+            scopes[node] = shared.unwrap_or_default();
+        }
+    }
+}
+
 /// `/encoder/layer.3/MatMul`: all but the last component.
 fn of_name(name: &str) -> Vec<&str> {
     let mut parts: Vec<&str> = name.split('/').filter(|part| !part.is_empty()).take(MOST_DEPTH + 1).collect();
@@ -89,6 +133,19 @@ fn relative<'a>(parts: &[&'a str]) -> Vec<&'a str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nodes_without_a_scope_join_the_one_around_them() {
+        let mut scopes =
+            vec![vec![], vec![1, 2], vec![], vec![], vec![1, 2], vec![], vec![1, 3], vec![], vec![9], vec![]];
+        let sources =
+            (0..scopes.len() as u32).map(|node| node.checked_sub(1).into_iter().collect::<Vec<_>>());
+        adopt(&mut scopes, &sources.collect::<Vec<_>>());
+        // Two in a row; between two layers of one scope; between two scopes; at the ends.
+        assert_eq!((scopes[2].as_slice(), scopes[3].as_slice()), ([1, 2].as_slice(), [1, 2].as_slice()));
+        assert_eq!(scopes[5], [1]);
+        assert!(scopes[0].is_empty() && scopes[7].is_empty() && scopes[9].is_empty());
+    }
 
     #[test]
     fn exporters_write_scopes_in_three_ways() {

@@ -70,13 +70,38 @@ fn constants_are_lines_of_their_users() {
     assert_eq!(outline(&scene, 0), "Mul Add");
     let lines: Vec<&[String]> =
         scene.level(0).unwrap().items.iter().map(|item| item.lines.as_slice()).collect();
-    assert_eq!(lines[..2], [["B float".to_owned()], ["B 3".to_owned()]]);
+    assert_eq!(lines[..2], [["B 2".to_owned()], ["B [1, 2, 3]".to_owned()]]);
     let constant = model.nodes(model.main_graph()).next().unwrap();
     assert_eq!(scene.place(constant), Some((0, 0)));
     let labels: Vec<Option<&str>> =
         scene.level(0).unwrap().edges.iter().map(|edge| edge.label.as_deref()).collect();
     // The box of the input has its type.
     assert_eq!(labels, [Some("N×3"), None, Some("N×3")]);
+}
+
+#[test]
+fn values_of_a_series_have_one_box() {
+    let caches: Vec<String> = (0..6).map(|layer| format!("float[N, 4] past_{layer}_key")).collect();
+    let nodes: Vec<String> =
+        (0..6).map(|layer| format!("present_{layer}_key = Relu (past_{layer}_key)")).collect();
+    let outputs: Vec<String> = (0..6).map(|layer| format!("float[N, 4] present_{layer}_key")).collect();
+    let text = format!(
+        "g (float[2] a, float[2] b, float[3] c, {}) => (float[2] s, float[3] y, float[2] z, {}) {{ s = Add (a, b) y = Abs (c) z = Neg (s) {} }}",
+        caches.join(", "),
+        outputs.join(", "),
+        nodes.join(" ")
+    );
+    let model = model(&text);
+    let scene = Scene::new(&model, &SceneOptions::default());
+    let items = &scene.level(0).unwrap().items;
+    let ports = |kind| items.iter().filter(move |item| item.kind == kind).map(|item| item.title.as_str());
+    assert_eq!(ports(ItemKind::Input).collect::<Vec<_>>(), ["a", "b", "c", "past_*_key"]);
+    assert_eq!(ports(ItemKind::Output).collect::<Vec<_>>(), ["s", "y", "z", "present_*_key"]);
+    let caches = items.iter().find(|item| item.title == "past_*_key").unwrap();
+    assert_eq!(
+        (caches.values.len(), caches.lines.as_slice()),
+        (6, ["N×4".to_owned(), "6 inputs".to_owned()].as_slice())
+    );
 }
 
 #[test]

@@ -10,6 +10,10 @@ use crate::text::{fitted, shown, type_text};
 
 /// Ports, inputs or outputs of a level that have a box each; more have one together.
 const MOST_PORTS: usize = 40;
+/// Inputs or outputs of a graph from which on those with names that differ in numbers only have one box together, and their
+/// number.
+const MOST_SINGLE: usize = 8;
+const LEAST_SERIES: usize = 4;
 /// Values that arrive at a level and have labels at most.
 const MOST_LABELED_PORTS: usize = 6;
 /// Labels of the edges that begin at a box at most.
@@ -161,16 +165,18 @@ impl<'b, 'm, 'o, 'g> Wires<'b, 'm, 'o, 'g> {
             false => (ItemKind::Output, ItemKind::Leaving),
         };
         for (kind, values) in [(kinds.0, outer), (kinds.1, inner)] {
-            let pieces: Vec<&[ValueId]> = match values.len() {
-                0 => continue,
-                count if count > MOST_PORTS => vec![&values],
-                _ => values.chunks(1).collect(),
-            };
+            if values.is_empty() {
+                continue;
+            }
+            let mut pieces = self.pieces(kind, &values);
+            if pieces.len() > MOST_PORTS {
+                pieces = vec![values];
+            }
             for piece in pieces {
                 let index = self.build.levels[self.task.level].items.len();
-                let item = self.port(kind, piece);
+                let item = self.port(kind, &piece);
                 self.build.levels[self.task.level].items.push(item);
-                for value in piece {
+                for value in &piece {
                     for &(item, slot) in border.values.get(value).into_iter().flatten() {
                         match is_arriving {
                             true => self.add(index, item, *value, slot),
@@ -200,6 +206,42 @@ impl<'b, 'm, 'o, 'g> Wires<'b, 'm, 'o, 'g> {
         }
     }
 
+    /// The values that have a box together: the caches of all layers, for example.
+    fn pieces(&self, kind: ItemKind, values: &[ValueId]) -> Vec<Vec<ValueId>> {
+        let is_interface = matches!(kind, ItemKind::Input | ItemKind::Output);
+        if !is_interface || values.len() <= MOST_SINGLE {
+            return values.iter().map(|&value| vec![value]).collect();
+        }
+        let mut pieces: Vec<Vec<ValueId>> = Vec::new();
+        let mut known: HashMap<String, usize> = HashMap::new();
+        for &value in values {
+            let next = pieces.len();
+            let index = *known.entry(self.series(value)).or_insert(next);
+            match pieces.get_mut(index) {
+                Some(piece) => piece.push(value),
+                None => pieces.push(vec![value]),
+            }
+        }
+        let few = |piece: Vec<ValueId>| match piece.len() < LEAST_SERIES {
+            true => piece.into_iter().map(|value| vec![value]).collect(),
+            false => vec![piece],
+        };
+        pieces.into_iter().flat_map(few).collect()
+    }
+
+    /// The name of a value without its numbers: `past_key_values.*.key`.
+    fn series(&self, value: ValueId) -> String {
+        let mut found = String::new();
+        for c in self.build.model.str(self.build.model.value(value).name()).chars() {
+            match c.is_ascii_digit() {
+                true if found.ends_with('*') => {}
+                true => found.push('*'),
+                false => found.push(c),
+            }
+        }
+        found
+    }
+
     fn port(&self, kind: ItemKind, values: &[ValueId]) -> Item {
         let (model, inference) = (self.build.model, self.build.options.inference);
         let what = if matches!(kind, ItemKind::Input | ItemKind::Arriving) { "inputs" } else { "outputs" };
@@ -208,10 +250,24 @@ impl<'b, 'm, 'o, 'g> Wires<'b, 'm, 'o, 'g> {
                 let name = shown(model.str(model.value(value).name()));
                 (name, vec![type_text(model, inference, value)])
             }
-            values => (format!("{} {what}", values.len()), Vec::new()),
+            values => {
+                let count = format!("{} {what}", values.len());
+                let name = shared(values.iter().map(|&value| self.series(value)));
+                let ty = shared(values.iter().map(|&value| type_text(model, inference, value)));
+                match name {
+                    Some(name) => (shown(&name), ty.into_iter().chain([count]).collect()),
+                    None => (count, Vec::new()),
+                }
+            }
         };
         Item { kind, title, lines, inside: None, nodes: 0, values: values.to_vec() }
     }
+}
+
+/// The text that all are; none if they differ.
+fn shared(mut texts: impl Iterator<Item = String>) -> Option<String> {
+    let first = texts.next()?;
+    texts.all(|text| text == first).then_some(first)
 }
 
 /// Values that cross the border of a level, in the order in which they were found, with the boxes inside.
