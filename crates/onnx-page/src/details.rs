@@ -1,7 +1,9 @@
 //! Everything about a box.
 
+use std::collections::HashSet;
+
 use onnx_diag::Clean;
-use onnx_draw::{ItemKind, shown, type_text};
+use onnx_draw::{ItemKind, number_text, shown, type_text};
 use onnx_eval::{Extremum, Statistics};
 use onnx_ir::{Callee, Model, NodeId, ValueId};
 use onnx_schema::{Formal, Schema, versions};
@@ -9,12 +11,15 @@ use onnx_select::{Element, Selectors};
 use onnx_weights::{Anomaly, Weight, anomalies, weights};
 use serde_json::{Value, json};
 
-use crate::queries::{grouped, limited, line};
+use crate::group;
+use crate::queries::{full, grouped, limited, line, place};
 use crate::request::Place;
 use crate::session::Session;
 
 /// Values of an input or output that are listed.
 const MOST_VALUES: usize = 500;
+/// Users of a value that are listed.
+const MOST_USERS: usize = 40;
 /// Elements of a weight that are listed.
 const MOST_ELEMENTS: usize = 24;
 
@@ -25,7 +30,8 @@ pub(crate) fn details(session: &Session, level: usize, item: usize) -> Result<Va
     let model = &session.model;
     match found.kind {
         ItemKind::Node(node) => Ok(node_details(session, node)),
-        ItemKind::Group | ItemKind::Graph(_) => {
+        ItemKind::Group => Ok(group::details(session, &found.title, &session.scene.nodes_in(level, item))),
+        ItemKind::Graph(_) => {
             let rows: Vec<[String; 2]> =
                 found.lines.iter().map(|line| ["contents".to_owned(), line.clone()]).collect();
             Ok(json!({ "title": found.title, "rows": rows, "lists": [] }))
@@ -33,13 +39,17 @@ pub(crate) fn details(session: &Session, level: usize, item: usize) -> Result<Va
         _ => {
             let values = found.values.iter().take(MOST_VALUES);
             let rows: Vec<[String; 2]> = values.map(|&value| value_row(session, model, value)).collect();
-            Ok(json!({ "title": found.title, "rows": rows, "lists": [] }))
+            let mut lists = vec![users(session, &found.values)];
+            if found.kind == ItemKind::Output {
+                lists.insert(0, makers(session, &found.values));
+            }
+            Ok(json!({ "title": found.title, "rows": rows, "lists": filled(lists) }))
         }
     }
 }
 
-fn value_row(session: &Session, model: &Model, value: ValueId) -> [String; 2] {
-    [shown(model.str(model.value(value).name())), type_text(model, Some(&session.inference), value)]
+pub(crate) fn value_row(session: &Session, model: &Model, value: ValueId) -> [String; 2] {
+    [full(model.str(model.value(value).name())), type_text(model, Some(&session.inference), value)]
 }
 
 fn node_details(session: &Session, node: NodeId) -> Value {
@@ -59,7 +69,6 @@ fn node_details(session: &Session, node: NodeId) -> Value {
         .map(|entry| [shown(model.str(entry.key())), Clean(&limited(entry.value(), 2_000)).to_string()])
         .collect();
     lists.push(json!({ "title": "Metadata", "rows": metadata }));
-    lists.retain(|list| list["rows"].as_array().is_some_and(|rows| !rows.is_empty()));
     let weights: Vec<Value> = record
         .inputs()
         .enumerate()
@@ -73,7 +82,7 @@ fn node_details(session: &Session, node: NodeId) -> Value {
         "title": shown(model.str(record.op())),
         "selector": selector,
         "rows": node_rows(session, node, schema, selector.as_deref()),
-        "lists": lists,
+        "lists": filled(lists),
         "weights": weights,
     });
     if let Some(schema) = schema {
@@ -93,7 +102,7 @@ fn node_rows(
     let record = model.node(node);
     let domain = model.str(record.domain());
     let mut rows = vec![
-        ["name".to_owned(), shown(model.str(record.name()))],
+        ["name".to_owned(), full(model.str(record.name()))],
         ["domain".to_owned(), if domain.is_empty() { "ai.onnx".to_owned() } else { shown(domain) }],
     ];
     if let Some(schema) = schema {
@@ -134,9 +143,54 @@ fn operand_lists(session: &Session, node: NodeId, schema: Option<&'static Schema
         None => vec![formal(index, is_input), "absent".to_owned()],
     };
     let inputs: Vec<_> = record.inputs().enumerate().map(|pair| operand(pair, true)).collect();
+    let own = session.scene.place(node);
+    // A weight is a line of the boxes that use it.
+    let is_elsewhere = |&value: &ValueId| !is_weight(model, value);
+    let made_at = |value| place(session, Element::Value(value)).filter(|&at| Some(at) != own);
+    let places: Vec<_> = record.inputs().map(|value| value.filter(is_elsewhere).and_then(made_at)).collect();
     let outputs: Vec<_> =
         record.outputs().iter().copied().enumerate().map(|pair| operand(pair, false)).collect();
-    vec![json!({ "title": "Inputs", "rows": inputs }), json!({ "title": "Outputs", "rows": outputs })]
+    let made: Vec<ValueId> = record.outputs().iter().flatten().copied().collect();
+    vec![
+        json!({ "title": "Inputs", "rows": inputs, "places": places, "link": 1 }),
+        json!({ "title": "Outputs", "rows": outputs }),
+        users(session, &made),
+    ]
+}
+
+/// The lists that have rows.
+pub(crate) fn filled(mut lists: Vec<Value>) -> Vec<Value> {
+    lists.retain(|list| list["rows"].as_array().is_some_and(|rows| !rows.is_empty()));
+    lists
+}
+
+/// The nodes that use values, with the places of their boxes.
+fn users(session: &Session, values: &[ValueId]) -> Value {
+    let model = &session.model;
+    let uses = values.iter().flat_map(|&value| model.value(value).uses().iter());
+    nodes("Used by", session, uses.filter_map(|usage| usage.user.node()))
+}
+
+/// The nodes that make values, with the places of their boxes.
+fn makers(session: &Session, values: &[ValueId]) -> Value {
+    nodes("Made by", session, values.iter().filter_map(|&value| session.model.value(value).producer()))
+}
+
+/// Nodes as a list, each once.
+fn nodes(title: &str, session: &Session, found: impl Iterator<Item = NodeId>) -> Value {
+    let mut seen = HashSet::new();
+    let mut found = found.filter(|&node| seen.insert(node));
+    let (mut rows, mut places) = (Vec::new(), Vec::new());
+    for node in found.by_ref().take(MOST_USERS) {
+        rows.push([line(session, Element::Node(node))]);
+        places.push(session.scene.place(node));
+    }
+    let more = found.count();
+    if more > 0 {
+        rows.push([format!("and {more} more")]);
+        places.push(None);
+    }
+    json!({ "title": title, "rows": rows, "places": places, "link": 0 })
 }
 
 /// How the operator is called: `Y = Conv (X, W, [B])`.
@@ -185,7 +239,7 @@ pub(crate) fn weight(session: &Session, (level, item): Place, input: usize) -> R
 fn statistics(session: &Session, weight: &Weight<'_>) -> Result<Value, String> {
     let read = Statistics::read(weight.tensor, &*session.source, &session.execution.interrupt);
     let found = read.map_err(|error| Clean(&error.to_string()).to_string())?;
-    let number = |number: Option<f64>| number.map_or_else(|| "–".to_owned(), text_of);
+    let number = |number: Option<f64>| number.map_or_else(|| "–".to_owned(), number_text);
     let extremum = |end: Option<Extremum>| number(end.map(Extremum::to_f64));
     let mut rows = vec![
         ["elements".to_owned(), grouped(found.elements)],
@@ -206,24 +260,10 @@ fn statistics(session: &Session, weight: &Weight<'_>) -> Result<Value, String> {
     let elements: Vec<String> = weight
         .tensor
         .iter_f64(&*session.source)
-        .map(|elements| elements.take(MOST_ELEMENTS).map(text_of).collect())
+        .map(|elements| elements.take(MOST_ELEMENTS).map(number_text).collect())
         .unwrap_or_default();
     let histogram = found.histogram.map(|histogram| histogram.counts.to_vec());
     Ok(json!({ "name": shown(&weight.name), "rows": rows, "histogram": histogram, "elements": elements }))
-}
-
-/// A number with the digits that people read.
-pub(crate) fn text_of(number: f64) -> String {
-    let size = number.abs();
-    if number == 0.0 || !number.is_finite() || (number.fract() == 0.0 && size < 1e7) {
-        return format!("{number}");
-    }
-    if !(1e-3..1e6).contains(&size) {
-        return format!("{number:.3e}");
-    }
-    let digits = if size < 1.0 { 5 } else { 4 };
-    let text = format!("{number:.digits$}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// The attributes of a node, and the defaults of those that are absent.

@@ -22,6 +22,7 @@ mod compare;
 mod details;
 mod edits;
 mod facts;
+mod group;
 mod open;
 mod queries;
 mod request;

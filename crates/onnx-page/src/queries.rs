@@ -21,8 +21,12 @@ const MOST_FINDINGS: usize = 300;
 const MOST_COSTS: usize = 200;
 /// Characters of a text that is shown.
 const MOST_TEXT: usize = 200_000;
+/// Characters of a line of it: browsers take minutes for a line of many characters that combine.
+const MOST_LINE: usize = 2_000;
 /// Nodes whose text is shown.
 const MOST_TEXT_NODES: usize = 4_000;
+/// Characters of a name in a panel.
+const MOST_NAME: usize = 400;
 /// Values at an end of a path.
 const MOST_ENDS: usize = 40;
 
@@ -141,6 +145,11 @@ pub(crate) fn search(session: &Session, text: &str) -> Value {
     answer
 }
 
+/// A text for a panel, where there is room for nearly every name.
+pub(crate) fn full(text: &str) -> String {
+    Clean(&limited(text, MOST_NAME)).to_string()
+}
+
 pub(crate) fn limited(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
@@ -151,9 +160,8 @@ pub(crate) fn limited(text: &str, most: usize) -> String {
 /// What the checker and inference report.
 pub(crate) fn findings(session: &Session) -> Value {
     let model = &session.model;
-    let found = facts::findings(model, &session.inference, &session.registry, &session.execution);
     let selectors = Selectors::new(model);
-    let mut sorted: Vec<_> = found.diagnostics().iter().collect();
+    let mut sorted: Vec<_> = session.findings.diagnostics().iter().collect();
     sorted.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     let mut counts = [0_usize; 3];
     let mut repairable = 0_usize;
@@ -219,7 +227,7 @@ pub(crate) fn cost(session: &Session, sizes: &str) -> Result<(Value, Marks), Str
             let part = if total > 0.0 { node.rank as f64 / total } else { 0.0 };
             let operations = amount(&node.operations);
             let mut row =
-                json!({ "name": shown(&node.name), "op": shown(&node.op), "operations": operations, "part": part });
+                json!({ "name": full(&node.name), "op": shown(&node.op), "operations": operations, "part": part });
             if let Some((level, item)) = node.node.and_then(|node| session.scene.place(node)) {
                 (row["level"], row["item"]) = (json!(level), json!(item));
             }
@@ -272,7 +280,7 @@ pub(crate) fn variables(model: &Model) -> Vec<(String, onnx_types::Symbol)> {
 fn amount(amount: &Amount) -> String {
     match amount {
         Amount::Known(known) => grouped(*known),
-        Amount::Expression(text) => shown(text),
+        Amount::Expression(text) => full(text),
         _ => "?".to_owned(),
     }
 }
@@ -301,14 +309,14 @@ pub(crate) fn text(session: &Session, level: usize, item: i64) -> Result<Value, 
         nodes => print_nodes(model, nodes, &options),
     };
     let text = printed.map_err(|error| error.to_string())?.text;
-    let limited = limited(&text, MOST_TEXT);
-    let clean: Vec<String> = limited.lines().map(|line| Clean(line).to_string()).collect();
+    let shown = limited(&text, MOST_TEXT);
+    let clean: Vec<String> = shown.lines().map(|line| Clean(&limited(line, MOST_LINE)).to_string()).collect();
     let nodes = if chosen.is_empty() { model.nodes(model.main_graph()).collect() } else { chosen.to_vec() };
     let indent = if chosen.is_empty() { "   " } else { "" };
     // The nodes of a graph come after its head.
     let is_head = |line: &String| line.ends_with('{') && !line.starts_with(' ');
     let head = if chosen.is_empty() { clean.iter().position(is_head).map_or(0, |at| at + 1) } else { 0 };
-    let lines = node_lines(&clean, (head, indent), nodes.len(), limited.len() < text.len());
+    let lines = node_lines(&clean, (head, indent), nodes.len(), shown.len() < text.len());
     let places: Vec<Value> = lines
         .iter()
         .zip(&nodes)

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use onnx_diag::Clean;
-use onnx_draw::{Edge, shown};
+use onnx_draw::{Edge, number_text, shown};
 use onnx_eval::{
     EvalOptions, Evaluator, Failure, FailureKind, NodeRun, Observer, Statistics, Value as Number,
 };
@@ -14,7 +14,6 @@ use onnx_types::Interrupt;
 use serde_json::{Value, json};
 use slotmap::SecondaryMap;
 
-use crate::details::text_of;
 use crate::queries::{line, named_sizes, place, variables};
 use crate::session::Session;
 
@@ -36,7 +35,7 @@ impl Seen {
         let elements = value
             .tensor()
             .and_then(|tensor| tensor.iter_f64(&onnx_types::tensor::NoData).ok())
-            .map(|elements| elements.take(MOST_ELEMENTS).map(text_of).collect());
+            .map(|elements| elements.take(MOST_ELEMENTS).map(number_text).collect());
         Self { ty: value.describe(), statistics, elements: elements.unwrap_or_default() }
     }
 
@@ -44,8 +43,10 @@ impl Seen {
     fn range(&self) -> String {
         let Some(found) = &self.statistics else { return String::new() };
         let mut text = match (found.min, found.max) {
-            (Some(min), Some(max)) if min == max => text_of(min.to_f64()),
-            (Some(min), Some(max)) => format!("{} … {}", text_of(min.to_f64()), text_of(max.to_f64())),
+            (Some(min), Some(max)) if min == max => number_text(min.to_f64()),
+            (Some(min), Some(max)) => {
+                format!("{} … {}", number_text(min.to_f64()), number_text(max.to_f64()))
+            }
             _ => String::new(),
         };
         for (count, word) in [(found.nans, "NaN"), (found.infinities, "∞")] {
@@ -166,7 +167,7 @@ fn answer(session: &Session, values: &Values, feeds: &Feeds, failure: Option<&Fa
             "name": shown(model.str(model.value(value).name())),
             "type": seen.ty,
             "range": seen.range(),
-            "mean": found.and_then(|found| found.mean).map(text_of),
+            "mean": found.and_then(|found| found.mean).map(number_text),
             "bad": found.is_some_and(|found| found.nans + found.infinities > 0),
             "elements": seen.elements,
         });

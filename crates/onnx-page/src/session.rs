@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use onnx_codec::{EncodeOptions, encode};
+use onnx_diag::Sink;
 use onnx_draw::{Marks, Scene, SceneOptions, Summary};
 use onnx_ir::Model;
 use onnx_schema::Registry;
@@ -30,6 +31,8 @@ pub struct Session {
     pub(crate) registry: Registry,
     pub(crate) execution: Execution,
     pub(crate) inference: Inference,
+    /// What the checker and inference report.
+    pub(crate) findings: Sink,
     pub(crate) scene: Scene,
     pub(crate) marks: Marks,
     pub(crate) summary: Summary,
@@ -68,7 +71,7 @@ impl Session {
         execution: Execution,
     ) -> Self {
         let registry = contrib::registry();
-        let (inference, scene, marks) = look(&model, &*source, &registry, &execution);
+        let Look { inference, findings, scene, marks } = look(&model, &*source, &registry, &execution);
         let summary = scene.summary(&marks);
         let title = onnx_draw::shown(&title.into());
         Self {
@@ -78,6 +81,7 @@ impl Session {
             registry,
             execution,
             inference,
+            findings,
             scene,
             marks,
             summary,
@@ -242,20 +246,24 @@ impl Session {
     }
 
     fn look_again(&mut self) {
-        let (inference, scene, marks) = look(&self.model, &*self.source, &self.registry, &self.execution);
-        self.summary = scene.summary(&marks);
-        (self.inference, self.scene, self.marks) = (inference, scene, marks);
+        let look = look(&self.model, &*self.source, &self.registry, &self.execution);
+        self.summary = look.scene.summary(&look.marks);
+        (self.inference, self.findings) = (look.inference, look.findings);
+        (self.scene, self.marks) = (look.scene, look.marks);
         (self.values, self.pairs) = (None, Pairs::default());
     }
 }
 
-/// Types, the scene, and the marks of diagnostics.
-fn look(
-    model: &Model,
-    source: &dyn DataSource,
-    registry: &Registry,
-    execution: &Execution,
-) -> (Inference, Scene, Marks) {
+/// What is found out about a model when it is opened or changed.
+struct Look {
+    inference: Inference,
+    findings: Sink,
+    scene: Scene,
+    marks: Marks,
+}
+
+/// Types, diagnostics, the scene, and the marks of diagnostics.
+fn look(model: &Model, source: &dyn DataSource, registry: &Registry, execution: &Execution) -> Look {
     let options =
         InferOptions::default().with_registry(registry).with_data(source).with_execution(execution.clone());
     let inference = infer(model, &options);
@@ -264,6 +272,7 @@ fn look(
         SceneOptions::default().with_inference(Some(&inference)).with_registry(registry).with_groups(&groups);
     let scene = Scene::new(model, &options);
     let mut marks = Marks::default();
-    facts::mark_findings(model, &facts::findings(model, &inference, registry, execution), &mut marks);
-    (inference, scene, marks)
+    let findings = facts::findings(model, &inference, registry, execution);
+    facts::mark_findings(model, &findings, &mut marks);
+    Look { inference, findings, scene, marks }
 }

@@ -62,6 +62,33 @@ fn details_have_defaults_and_types() {
 }
 
 #[test]
+fn details_lead_to_makers_and_users() {
+    let mut session = session();
+    let place = |session: &mut Session, text: &str| {
+        let found = ok(session, &json!({ "call": "search", "text": text }));
+        json!([found["hits"][0]["level"], found["hits"][0]["item"]])
+    };
+    let [matmul, identity, relu] = ["MatMul()", "Identity()", "Relu()"].map(|text| place(&mut session, text));
+    let lists = |session: &mut Session, at: &Value| {
+        let request = json!({ "call": "details", "level": at[0], "item": at[1] });
+        let lists = ok(session, &request)["lists"].as_array().unwrap().clone();
+        lists.into_iter().map(|list| (list["title"].as_str().unwrap().to_owned(), list)).collect::<Vec<_>>()
+    };
+    let list = |lists: &[(String, Value)], title: &str| {
+        lists.iter().find(|(known, _)| known == title).map(|(_, list)| list.clone()).unwrap()
+    };
+    let of_identity = lists(&mut session, &identity);
+    assert_eq!(list(&of_identity, "Inputs")["places"], json!([matmul]));
+    let users = list(&of_identity, "Used by");
+    assert_eq!((&users["rows"], &users["places"]), (&json!([["Relu  /b/relu"]]), &json!([relu])));
+    // An input is a box of its own, a weight is a line of the node.
+    let of_matmul = lists(&mut session, &matmul);
+    assert_eq!(list(&of_matmul, "Inputs")["places"], json!([[0, 2], null]));
+    assert_eq!(list(&lists(&mut session, &json!([0, 2])), "Used by")["places"], json!([matmul]));
+    assert_eq!(list(&lists(&mut session, &json!([0, 3])), "Made by")["places"], json!([relu]));
+}
+
+#[test]
 fn changes_can_be_undone() {
     let mut session = session();
     let done = ok(&mut session, &json!({ "call": "simplify" }));
@@ -103,6 +130,17 @@ fn findings_have_places_and_repairs() {
     assert!(found["repairable"].as_u64().unwrap() > 0);
     ok(&mut session, &json!({ "call": "repair" }));
     assert_eq!(ok(&mut session, &json!({ "call": "findings" }))["counts"][0], 0);
+}
+
+#[test]
+fn a_long_line_of_text_is_cut() {
+    let name = format!("a{}", "\u{301}".repeat(50_000));
+    let text = TEXT.replace("/b/relu", &name);
+    let mut session = Session::open("m.onnxtxt", text.into(), Execution::default()).unwrap();
+    let shown = ok(&mut session, &json!({ "call": "text", "level": 0, "item": -1 }));
+    let longest = shown["text"].as_str().unwrap().lines().map(|line| line.chars().count()).max();
+    assert!((1_000..2_100).contains(&longest.unwrap()), "{longest:?}");
+    assert_eq!(shown["places"].as_array().unwrap().len(), 3);
 }
 
 #[test]
