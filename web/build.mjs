@@ -1,13 +1,16 @@
 // Compiles the page into the assets of the crate `onnx-draw`, which every .html file and `onnx view` contain.
 // `node build.mjs --check` only finds out whether they are current. `node build.mjs --site DIR WASM` writes the page that
 // needs no command: a folder that any web server can serve.
-import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { buildSync } from "esbuild";
+import { shrunk } from "./shrink.mjs";
 
 const path = (name) => fileURLToPath(new URL(name, import.meta.url));
-const bundle = (entry) =>
+const bundle = (entry, minify = false) =>
   buildSync({
+    minify,
     entryPoints: [path(entry)],
     bundle: true,
     format: "iife",
@@ -15,7 +18,7 @@ const bundle = (entry) =>
     charset: "utf8",
     legalComments: "none",
     write: false,
-    banner: { js: "// Generated from web/src by `npm run build` in web." },
+    ...(minify ? {} : { banner: { js: "// Generated from web/src by `npm run build` in web." } }),
   }).outputFiles[0].text;
 const site = process.argv.indexOf("--site");
 if (site > 0) {
@@ -25,11 +28,24 @@ if (site > 0) {
     process.exit(2);
   }
   mkdirSync(directory, { recursive: true });
-  writeFileSync(`${directory}/viewer.js`, bundle("src/main.ts"));
-  writeFileSync(`${directory}/worker.js`, bundle("src/worker.ts"));
-  copyFileSync(path("index.html"), `${directory}/index.html`);
-  copyFileSync(path("src/page.css"), `${directory}/page.css`);
-  copyFileSync(wasm, `${directory}/onnx.wasm`);
+  const files = {
+    "index.html": readFileSync(path("index.html")),
+    "page.css": readFileSync(path("src/page.css")),
+    "viewer.js": Buffer.from(bundle("src/main.ts", true)),
+    "worker.js": Buffer.from(bundle("src/worker.ts", true)),
+    "onnx.wasm": shrunk(wasm),
+  };
+  const sums = [0, 0, 0];
+  const report = (name, sizes) => console.log(`${name.padEnd(12)}${sizes.map((size) => size.toLocaleString("en").padStart(12)).join("")}`);
+  console.log("bytes of             as it is        gzip      brotli");
+  for (const [name, contents] of Object.entries(files)) {
+    writeFileSync(`${directory}/${name}`, contents);
+    const params = { [constants.BROTLI_PARAM_SIZE_HINT]: contents.length, [constants.BROTLI_PARAM_LGWIN]: 24 };
+    const sizes = [contents.length, gzipSync(contents, { level: 9 }).length, brotliCompressSync(contents, { params }).length];
+    sizes.forEach((size, at) => (sums[at] += size));
+    report(name, sizes);
+  }
+  report("in all", sums);
   process.exit(0);
 }
 const outputs = [

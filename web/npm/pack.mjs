@@ -1,8 +1,9 @@
 // Makes the npm package: `node npm/pack.mjs DIR target/wasm32-unknown-unknown/page/onnx_wasm.wasm`. Nothing is published.
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { execFileSync } from "node:child_process";
 import { buildSync } from "esbuild";
+import { shrunk } from "../shrink.mjs";
 
 const web = fileURLToPath(new URL("..", import.meta.url));
 const [directory, wasm] = process.argv.slice(2);
@@ -38,4 +39,4 @@ for (const name of readdirSync(`${directory}/types`).filter((name) => !types.inc
 }
 for (const name of ["package.json", "README.md"]) copyFileSync(`${web}npm/${name}`, `${directory}/${name}`);
 for (const name of ["LICENSE-MIT", "LICENSE-APACHE"]) copyFileSync(`${web}../${name}`, `${directory}/${name}`);
-copyFileSync(wasm, `${directory}/onnx.wasm`);
+writeFileSync(`${directory}/onnx.wasm`, shrunk(wasm));

@@ -27,7 +27,7 @@ export interface Library {
 /** A library with an empty state. */
 export async function instantiate(module: WebAssembly.Module, data?: Data): Promise<Library> {
   let memory: WebAssembly.Memory | undefined;
-  const text = (at: number, length: number): string => decode(new Uint8Array((memory as WebAssembly.Memory).buffer, at, length).slice());
+  const text = (at: number, length: number): string => decode(new Uint8Array((memory as WebAssembly.Memory).buffer, place(at), length).slice());
   // An error of the page must not unwind through the module.
   const safe = <T>(work: () => T, otherwise: T): T => {
     try {
@@ -40,9 +40,9 @@ export async function instantiate(module: WebAssembly.Module, data?: Data): Prom
     size: (side: number, name: number, length: number): number => safe(() => data?.size(side, text(name, length)) ?? -1, -1),
     read: (side: number, name: number, length: number, offset: number, count: number, to: number): number =>
       safe(() => {
-        const bytes = data?.read(side, text(name, length), offset, count) ?? new Uint8Array();
-        if (bytes.length > count) return 0;
-        new Uint8Array((memory as WebAssembly.Memory).buffer).set(bytes, to);
+        const bytes = data?.read(side, text(name, length), offset, place(count)) ?? new Uint8Array();
+        if (bytes.length > place(count)) return 0;
+        new Uint8Array((memory as WebAssembly.Memory).buffer).set(bytes, place(to));
         return bytes.length;
       }, 0),
   };
@@ -52,11 +52,27 @@ export async function instantiate(module: WebAssembly.Module, data?: Data): Prom
   return { exports, state: exports.onnx_new() };
 }
 
+/** The contents of a file, of which parts are read at once. */
+export interface Readable {
+  size: number;
+  read(offset: number, length: number): Uint8Array;
+}
+
+/** Bytes of a file that are read at once. */
+const PART = 64_000_000;
+
 /** Opens a file, as the older one of a comparison if `isOlder`; throws the error of the library. */
-export function open(library: Library, name: string, bytes: Uint8Array, isOlder = false): void {
+export function open(library: Library, name: string, contents: Uint8Array | Readable, isOlder = false): void {
   const { exports, state } = library;
   const encoded = new TextEncoder().encode(name);
-  give(library, encoded, bytes);
+  if (contents instanceof Uint8Array) give(library, contents, encoded);
+  else {
+    // A file of gigabytes is in memory once.
+    const at = place(exports.onnx_input(state, contents.size + encoded.length));
+    const write = (part: Uint8Array, offset: number): void => new Uint8Array(exports.memory.buffer).set(part, at + offset);
+    for (let offset = 0; offset < contents.size; offset += PART) write(contents.read(offset, Math.min(PART, contents.size - offset)), offset);
+    write(encoded, contents.size);
+  }
   const length = isOlder ? exports.onnx_compare(state, encoded.length) : exports.onnx_open(state, encoded.length);
   const { error } = JSON.parse(decode(answer(library, length))) as { error?: string };
   if (error !== undefined) throw new Error(error);
@@ -80,7 +96,7 @@ export function save(library: Library): Uint8Array {
 /** Writes the input of the next call. */
 function give({ exports, state }: Library, ...parts: Uint8Array[]): void {
   const length = parts.reduce((sum, part) => sum + part.length, 0);
-  let at = exports.onnx_input(state, length);
+  let at = place(exports.onnx_input(state, length));
   for (const part of parts) {
     new Uint8Array(exports.memory.buffer).set(part, at);
     at += part.length;
@@ -89,15 +105,17 @@ function give({ exports, state }: Library, ...parts: Uint8Array[]): void {
 
 /** The answer of the last call, which has `length` bytes. */
 function answer({ exports, state }: Library, length: number): Uint8Array {
-  const at = exports.onnx_answer(state, 0);
-  return new Uint8Array(exports.memory.buffer, at, length).slice();
+  const at = place(exports.onnx_answer(state, 0));
+  return new Uint8Array(exports.memory.buffer, at, place(length)).slice();
 }
 
 function saved({ exports, state }: Library): Uint8Array {
-  const length = exports.onnx_input(state, 4);
-  const at = exports.onnx_answer(state, length);
+  const length = place(exports.onnx_input(state, 4));
+  const at = place(exports.onnx_answer(state, length));
   const count = new DataView(exports.memory.buffer).getUint32(length, true);
   return new Uint8Array(exports.memory.buffer, at, count).slice();
 }
 
+/** A number of the module, whose numbers have no sign: an address in the upper half of its memory looks negative here. */
+const place = (number: number): number => number >>> 0;
 const decode = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);

@@ -45,7 +45,10 @@ function normal(path: string): string {
 async function library(): Promise<Library> {
   const response = await fetch(new URL("onnx.wasm", self.location.href));
   if (!response.ok) throw new Error(`onnx.wasm: status ${response.status}`);
-  return instantiate(await WebAssembly.compile(await response.arrayBuffer()), data);
+  // What is compiled while it arrives is kept by the browser, but only a server that knows the type of the file allows that.
+  const isTyped = response.headers.get("content-type")?.startsWith("application/wasm");
+  const module = isTyped ? WebAssembly.compileStreaming(response) : WebAssembly.compile(await response.arrayBuffer());
+  return instantiate(await module, data);
 }
 
 function answered(library: Library, message: Message): unknown {
@@ -53,7 +56,8 @@ function answered(library: Library, message: Message): unknown {
     case "open": {
       const { name, file, data, isOlder } = message.value as Opened;
       sides[isOlder ? 1 : 0] = data;
-      open(library, name, new Uint8Array(reader.readAsArrayBuffer(file)), isOlder);
+      const read = (offset: number, length: number): Uint8Array => new Uint8Array(reader.readAsArrayBuffer(file.slice(offset, offset + length)));
+      open(library, name, { size: file.size, read }, isOlder);
       return null;
     }
     case "call":

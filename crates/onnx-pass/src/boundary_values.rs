@@ -8,6 +8,7 @@ use onnx_types::tensor::{NoData, Tensor};
 use onnx_types::{ElemClass, ElemType, Symbol};
 
 use crate::equivalence::Equivalence;
+#[cfg(not(target_family = "wasm"))]
 use crate::patterns;
 use crate::sample::SMALL;
 
@@ -176,6 +177,8 @@ impl Points {
     fn add_texts(&mut self, model: &Model, node: NodeId) {
         let record = model.node(node);
         let text = |name: Symbol| record.attribute(name).and_then(|value| value.as_str().map(str::to_owned));
+        // Where patterns are not evaluated, none is needed.
+        #[cfg(not(target_family = "wasm"))]
         for matched in text(attr::PATTERN).iter().flat_map(|pattern| patterns::near(pattern)) {
             self.add_text(&matched);
         }

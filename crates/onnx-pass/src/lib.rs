@@ -109,6 +109,7 @@ mod pass;
 pub mod passes;
 mod patch;
 mod pattern;
+#[cfg(not(target_family = "wasm"))]
 mod patterns;
 mod perturbed;
 mod pipeline;

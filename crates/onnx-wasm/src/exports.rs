@@ -20,7 +20,7 @@ pub unsafe extern "C" fn onnx_input(state: *mut State, bytes: usize) -> *mut u8 
     unsafe { &mut *state }.room(bytes).as_mut_ptr()
 }
 
-/// Opens the file that the input contains after a name, and returns the length of the answer.
+/// Opens the file that the input contains before its name, and returns the length of the answer.
 ///
 /// # Safety
 ///
@@ -33,7 +33,7 @@ pub unsafe extern "C" fn onnx_open(state: *mut State, name_bytes: usize) -> usiz
     state.answer().len()
 }
 
-/// Opens the file that the input contains after a name as the older model of a comparison, and returns the length of the answer.
+/// Opens the file that the input contains before its name as the older model of a comparison, and returns the length of the answer.
 ///
 /// # Safety
 ///

@@ -38,7 +38,7 @@ impl State {
         &self.answer
     }
 
-    /// Opens a file: the input is its name, which has `name_bytes` bytes, and its contents. The answer is `{"ok":null}` or has an error.
+    /// Opens a file: the input is its contents and its name, which has `name_bytes` bytes. The answer is `{"ok":null}` or has an error.
     pub fn open(&mut self, name_bytes: usize, source: Box<dyn DataSource>) {
         // The old model is dropped first, so that the memory of two is never needed.
         self.session = None;
@@ -64,11 +64,11 @@ impl State {
         };
     }
 
-    /// The model that the input is: its name, and its contents.
+    /// The model that the input is: its contents, which stay where they are, and its name.
     fn given(&mut self, name_bytes: usize, source: Box<dyn DataSource>) -> Result<Session, String> {
-        let mut input = std::mem::take(&mut self.input);
-        let contents = input.split_off(name_bytes.min(input.len()));
-        let name = String::from_utf8_lossy(&input).into_owned();
+        let mut contents = std::mem::take(&mut self.input);
+        let name = contents.split_off(contents.len().saturating_sub(name_bytes));
+        let name = String::from_utf8_lossy(&name).into_owned();
         Session::open_with(&name, contents.into(), source, Execution::default())
     }
 
@@ -122,7 +122,7 @@ mod tests {
         state.call();
         assert_eq!(state.answer(), br#"{"error":"no model is open"}"#);
         assert!(!state.save());
-        let text = r#"m.onnxtxt<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { y = Relu (x) }"#;
+        let text = r#"<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { y = Relu (x) }m.onnxtxt"#;
         given(&mut state, text.as_bytes());
         state.open(9, Box::new(NoData));
         assert_eq!(state.answer(), br#"{"ok":null}"#);
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn files_that_are_not_models_are_refused() {
         let mut state = State::default();
-        for (input, name) in [("m.onnxtxt\"\n", 9), ("", 0), ("m", 99)] {
+        for (input, name) in [("\"\nm.onnxtxt", 9), ("", 0), ("m", 99)] {
             given(&mut state, input.as_bytes());
             state.open(name, Box::new(NoData));
             let answer = String::from_utf8(state.answer().to_vec()).unwrap();

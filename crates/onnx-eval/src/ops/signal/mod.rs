@@ -4,7 +4,9 @@ mod dft;
 #[cfg(feature = "image")]
 mod image_decoder;
 mod mel_weight_matrix;
+#[cfg(not(target_family = "wasm"))]
 mod re2;
+#[cfg(not(target_family = "wasm"))]
 mod regex_full_match;
 mod stft;
 mod string_concat;
@@ -19,6 +21,8 @@ pub(in crate::ops) const KERNELS: &[OpKernels] = &[
     #[cfg(feature = "image")]
     image_decoder::KERNELS,
     mel_weight_matrix::KERNELS,
+    // A browser would load regular expressions and the tables of Unicode for one operator.
+    #[cfg(not(target_family = "wasm"))]
     regex_full_match::KERNELS,
     stft::KERNELS,
     string_concat::KERNELS,
