@@ -13,6 +13,9 @@ const MOST_PIXELS = 16_000;
 const MOST_AREA = 100_000_000;
 /** Space around the picture of an image. */
 const MARGIN = 16;
+/** How far a label reaches from its center, and a mark or a border from its box. */
+const OVERHANG = 16;
+const LABEL_OVERHANG = 200;
 
 export interface View {
   x: number;
@@ -53,8 +56,18 @@ export function palette(element: HTMLElement): Palette {
   };
 }
 
+/** A part of the picture. */
+interface Region {
+  left: number;
+  top: number;
+  right: number;
+  bottom: number;
+}
+
 /** Boxes and lines by rows. */
 class Rows {
+  /** The leftmost and the rightmost place of each line. */
+  readonly extents: Float64Array;
   private readonly boxes = new Map<number, number[]>();
   private readonly lines = new Map<number, number[]>();
   private readonly long: number[] = [];
@@ -67,11 +80,19 @@ class Rows {
         else map.set(row, [index]);
       }
     };
+    this.extents = new Float64Array(2 * picture.lines.length);
     picture.boxes.forEach((box, index) => add(this.boxes, box.y, box.y + box.h, index));
     picture.lines.forEach((line, index) => {
+      let [left, right] = [Infinity, -Infinity];
+      for (let at = 0; at < line.points.length; at += 2) {
+        left = Math.min(left, line.points[at] ?? 0);
+        right = Math.max(right, line.points[at] ?? 0);
+      }
+      this.extents[2 * index] = left;
+      this.extents[2 * index + 1] = right;
       const [from, to] = [line.points[1] ?? 0, line.points.at(-1) ?? 0];
       if ((to - from) / ROW > MOST_ROWS) this.long.push(index);
-      else add(this.lines, Math.min(from, to), Math.max(from, to) + 14, index);
+      else add(this.lines, Math.min(from, to) - OVERHANG, Math.max(from, to), index);
     });
   }
 
@@ -105,6 +126,8 @@ export class Canvas {
   colors: Palette;
   private rows = new Rows(this.picture);
   private isScheduled = false;
+  /** Where the picture is on the element, in device pixels, unless all of it must be painted. */
+  private painted: { x: number; y: number } | undefined;
   private largestCost = 0;
   private width = 0;
   /** Number of frames that were drawn, for tests and measurements. */
@@ -123,8 +146,20 @@ export class Canvas {
     this.draw();
   }
 
-  /** Draws soon, once however often it is called. */
+  /** Draws everything soon, once however often it is called. */
   draw(): void {
+    this.painted = undefined;
+    this.schedule();
+  }
+
+  /** Moves the picture. At the same scale only what comes into view is drawn. */
+  look(view: View): void {
+    if (view.scale !== this.view.scale) this.painted = undefined;
+    this.view = view;
+    this.schedule();
+  }
+
+  private schedule(): void {
     if (this.isScheduled) return;
     this.isScheduled = true;
     requestAnimationFrame(() => {
@@ -204,40 +239,71 @@ export class Canvas {
     const view = this.view;
     this.view = { x: MARGIN * scale, y: MARGIN * scale, scale };
     const context = copy.getContext("2d");
-    if (context) this.paintOn(context, copy.width, copy.height, 1);
+    if (context) this.paintOn(context, { x: 0, y: 0, w: copy.width, h: copy.height }, 1);
     this.view = view;
     return new Promise((resolve) => copy.toBlob(resolve, "image/png"));
   }
 
   private paint(): void {
-    const context = this.element.getContext("2d");
+    const context = this.element.getContext("2d", { alpha: false });
     if (!context) return;
-    this.paintOn(context, this.element.clientWidth, this.element.clientHeight, window.devicePixelRatio || 1);
+    const { width, height } = this.element;
+    const ratio = window.devicePixelRatio || 1;
+    const at = { x: Math.round(this.view.x * ratio), y: Math.round(this.view.y * ratio) };
+    const [dx, dy] = this.painted ? [at.x - this.painted.x, at.y - this.painted.y] : [width, height];
+    if (Math.abs(dx) >= width || Math.abs(dy) >= height) this.paintOn(context, { x: 0, y: 0, w: width, h: height }, ratio);
+    else {
+      context.setTransform(1, 0, 0, 1, 0, 0);
+      context.drawImage(this.element, dx, dy);
+      // What came into view: a strip at a side, and one at the top or the bottom.
+      if (dx !== 0) this.paintOn(context, { x: dx > 0 ? 0 : width + dx, y: 0, w: Math.abs(dx), h: height }, ratio);
+      if (dy !== 0) this.paintOn(context, { x: 0, y: dy > 0 ? 0 : height + dy, w: width, h: Math.abs(dy) }, ratio);
+    }
+    this.painted = at;
     this.frames += 1;
   }
 
-  private paintOn(context: CanvasRenderingContext2D, width: number, height: number, ratio: number): void {
-    const { scale } = this.view;
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  /** Paints a part of the element, which is in device pixels. */
+  private paintOn(context: CanvasRenderingContext2D, part: { x: number; y: number; w: number; h: number }, ratio: number): void {
+    const scale = this.view.scale * ratio;
+    // Whole pixels, so that a part fits to what was painted before.
+    const [x, y] = [Math.round(this.view.x * ratio), Math.round(this.view.y * ratio)];
+    const region = { left: (part.x - x) / scale, top: (part.y - y) / scale, right: (part.x + part.w - x) / scale, bottom: (part.y + part.h - y) / scale };
+    context.save();
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.beginPath();
+    context.rect(part.x, part.y, part.w, part.h);
+    context.clip();
     context.fillStyle = this.colors.background;
-    context.fillRect(0, 0, width, height);
-    context.setTransform(ratio * scale, 0, 0, ratio * scale, ratio * this.view.x, ratio * this.view.y);
-    const [left, top] = [-this.view.x / scale, -this.view.y / scale];
-    const [right, bottom] = [left + width / scale, top + height / scale];
+    context.fillRect(part.x, part.y, part.w, part.h);
+    context.setTransform(scale, 0, 0, scale, x, y);
+    this.contents(context, region);
+    context.restore();
+  }
+
+  /** Draws what is in a region or reaches into it. */
+  private contents(context: CanvasRenderingContext2D, { left, top, right, bottom }: Region): void {
+    const { scale } = this.view;
     const boxes: Box[] = [];
-    for (const index of this.rows.boxesBetween(top, bottom)) {
+    for (const index of this.rows.boxesBetween(top - OVERHANG, bottom + OVERHANG)) {
       const box = this.picture.boxes[index];
-      if (box && box.x <= right && box.x + box.w >= left) boxes.push(box);
+      if (box && box.x <= right + OVERHANG && box.x + box.w >= left - OVERHANG) boxes.push(box);
     }
     for (const box of boxes) if (box.isOpen) this.container(context, box);
     const lines: Line[] = [];
-    for (const index of this.rows.linesBetween(top, bottom)) {
+    const labels: Line[] = [];
+    for (const index of this.rows.linesBetween(top - OVERHANG, bottom + OVERHANG)) {
       const line = this.picture.lines[index];
-      if (line) lines.push(line);
+      if (!line) continue;
+      const [from, to] = [this.rows.extents[2 * index] ?? 0, this.rows.extents[2 * index + 1] ?? 0];
+      if (to >= left - OVERHANG && from <= right + OVERHANG) lines.push(line);
+      const at = line.points[0] ?? 0;
+      if (line.label !== undefined && at >= left - LABEL_OVERHANG && at <= right + LABEL_OVERHANG) labels.push(line);
     }
-    if (scale > 0.04) this.strokes(context, lines, left, right);
+    if (scale > 0.04) this.strokes(context, lines, top - OVERHANG, bottom + OVERHANG);
+    if (scale > 0.2) for (const box of boxes) if (box.isOpen) this.heading(context, box);
     for (const box of boxes) if (!box.isOpen) this.closed(context, box, scale);
-    if (scale > 0.35) this.labels(context, lines, left, right);
+    if (scale > 0.35) this.labels(context, labels);
   }
 
   private container(context: CanvasRenderingContext2D, box: Box): void {
@@ -248,45 +314,50 @@ export class Canvas {
     rounded(context, box.x, box.y, box.w, box.h, 8);
     context.fill();
     context.stroke();
-    if (this.view.scale > 0.2) {
-      context.fillStyle = this.colors.ink;
-      context.font = "600 12.5px system-ui, sans-serif";
-      context.fillText(`▾ ${box.item.t}`, box.x + 10, box.y + 16);
-    }
   }
 
-  private strokes(context: CanvasRenderingContext2D, lines: Line[], left: number, right: number): void {
-    context.lineWidth = 1.2;
-    const draw = (isChosen: boolean): void => {
-      context.strokeStyle = isChosen ? this.colors.accent : this.colors.line;
-      context.fillStyle = context.strokeStyle;
-      context.lineWidth = isChosen ? 2 : 1.2;
-      for (const line of lines) {
-        if ((line.from === this.selected || line.to === this.selected) !== isChosen) continue;
-        const { points } = line;
-        let [low, high] = [Infinity, -Infinity];
-        for (let index = 0; index < points.length; index += 2) {
-          low = Math.min(low, points[index] ?? 0);
-          high = Math.max(high, points[index] ?? 0);
-        }
-        if (high < left || low > right) continue;
-        context.setLineDash(line.isDashed ? [4, 3] : []);
-        context.beginPath();
-        trace(context, points);
-        context.stroke();
-        if (line.hasArrow && this.view.scale > 0.25) {
-          const [x, y] = [points.at(-2) ?? 0, points.at(-1) ?? 0];
+  /** The title of an open box, on the lines that enter it. */
+  private heading(context: CanvasRenderingContext2D, box: Box): void {
+    context.font = "600 12.5px system-ui, sans-serif";
+    context.lineJoin = "round";
+    context.lineWidth = 4;
+    context.strokeStyle = box.depth % 2 === 0 ? this.colors.group : this.colors.background;
+    context.strokeText(`▾ ${box.item.t}`, box.x + 10, box.y + 16);
+    context.fillStyle = this.colors.ink;
+    context.fillText(`▾ ${box.item.t}`, box.x + 10, box.y + 16);
+  }
+
+  private strokes(context: CanvasRenderingContext2D, lines: Line[], top: number, bottom: number): void {
+    const draw = (lines: Line[], color: string, width: number): void => {
+      context.strokeStyle = color;
+      context.fillStyle = color;
+      context.lineWidth = width;
+      for (const isDashed of [false, true]) {
+        context.setLineDash(isDashed ? [4, 3] : []);
+        for (const line of lines) {
+          if (line.isDashed !== isDashed) continue;
           context.beginPath();
-          context.moveTo(x - 3, y - 6);
-          context.lineTo(x + 3, y - 6);
-          context.lineTo(x, y);
-          context.fill();
+          // The dashes of a line begin at its end.
+          if (isDashed) trace(context, line.points, -Infinity, Infinity);
+          else trace(context, line.points, top, bottom);
+          context.stroke();
         }
       }
       context.setLineDash([]);
+      if (this.view.scale <= 0.25) return;
+      context.beginPath();
+      for (const { points, hasArrow } of lines) {
+        const [x, y] = [points.at(-2) ?? 0, points.at(-1) ?? 0];
+        if (!hasArrow || y < top || y - 6 > bottom) continue;
+        context.moveTo(x - 3, y - 6);
+        context.lineTo(x + 3, y - 6);
+        context.lineTo(x, y);
+      }
+      context.fill();
     };
-    draw(false);
-    if (this.selected) draw(true);
+    const isChosen = (line: Line): boolean => line.from === this.selected || line.to === this.selected;
+    draw(this.selected ? lines.filter((line) => !isChosen(line)) : lines, this.colors.line, 1.2);
+    if (this.selected) draw(lines.filter(isChosen), this.colors.accent, 2);
   }
 
   private closed(context: CanvasRenderingContext2D, box: Box, scale: number): void {
@@ -335,14 +406,14 @@ export class Canvas {
     }
   }
 
-  private labels(context: CanvasRenderingContext2D, lines: Line[], left: number, right: number): void {
+  private labels(context: CanvasRenderingContext2D, lines: Line[]): void {
     context.font = "10.5px system-ui, sans-serif";
     context.textAlign = "center";
     context.lineWidth = 3;
     context.lineJoin = "round";
     for (const line of lines) {
-      const [x, y] = [line.points[0] ?? 0, (line.points[1] ?? 0) + 11];
-      if (line.label === undefined || x < left || x > right) continue;
+      const [x, y] = [line.points[0] ?? 0, (line.points[1] ?? 0) - 3];
+      if (line.label === undefined) continue;
       context.strokeStyle = this.colors.background;
       context.strokeText(line.label, x, y);
       context.fillStyle = this.colors.faint;
@@ -384,13 +455,19 @@ function rounded(context: CanvasRenderingContext2D, x: number, y: number, w: num
   context.roundRect(x, y, w, h, r);
 }
 
-function trace(context: CanvasRenderingContext2D, points: number[]): void {
+/** The parts of a line between two heights. Each part lies between the heights of its ends. */
+function trace(context: CanvasRenderingContext2D, points: number[], top: number, bottom: number): void {
   let [x, y] = [points[0] ?? 0, points[1] ?? 0];
-  context.moveTo(x, y);
+  let isAt = false;
   for (let index = 2; index < points.length; index += 2) {
     const [nextX, nextY] = [points[index] ?? 0, points[index + 1] ?? 0];
-    if (Math.abs(nextX - x) < 0.5) context.lineTo(nextX, nextY);
-    else context.bezierCurveTo(x, (y + nextY) / 2, nextX, (y + nextY) / 2, nextX, nextY);
+    const isVisible = Math.max(y, nextY) >= top && Math.min(y, nextY) <= bottom;
+    if (isVisible) {
+      if (!isAt) context.moveTo(x, y);
+      if (Math.abs(nextX - x) < 0.5) context.lineTo(nextX, nextY);
+      else context.bezierCurveTo(x, (y + nextY) / 2, nextX, (y + nextY) / 2, nextX, nextY);
+    }
+    isAt = isVisible;
     [x, y] = [nextX, nextY];
   }
 }

@@ -20,6 +20,7 @@ export interface Box {
 export interface Line {
   /** Coordinates: x, y, x, y… Between points at the same x it is straight, otherwise a curve. */
   points: number[];
+  /** A text above the first point. */
   label?: string;
   isDashed: boolean;
   hasArrow: boolean;
@@ -39,6 +40,8 @@ export interface Picture {
 export const TITLE = 24;
 const PADDING = 12;
 const STUB = 14;
+/** Height of a label, below which its edge begins. */
+const LABEL = 14;
 
 interface Placed {
   w: number;
@@ -158,14 +161,18 @@ function emit(placed: Placed, path: string, left: number, top: number, depth: nu
     picture.boxes.push({ item, level: placed.id, index, path: own, depth, x, y, w, h, isOpen: child !== undefined });
     if (child) emit(child, own, x + (w - child.w) / 2, y + TITLE + PADDING, depth + 1, picture);
   });
-  for (const edge of placed.level.edges) emitEdge(placed, edge, path, left, top, picture.lines);
+  // Edges that begin at one place have one label.
+  const begin = (edge: Edge): string => `${edge.f} ${edge.a}`;
+  const labeled = new Set(placed.level.edges.filter((edge) => edge.label !== undefined).map(begin));
+  for (const edge of placed.level.edges) emitEdge(placed, edge, labeled.has(begin(edge)), path, left, top, picture.lines);
 }
 
-function emitEdge(placed: Placed, edge: Edge, path: string, left: number, top: number, lines: Line[]): void {
+function emitEdge(placed: Placed, edge: Edge, isLabeled: boolean, path: string, left: number, top: number, lines: Line[]): void {
   const at = (x: number, y: number): [number, number] => [left + x, top + y];
   const start = edge.a + (placed.shiftOf[edge.f] ?? 0);
   const end = edge.b + (placed.shiftOf[edge.t] ?? 0);
   const startY = (placed.y[edge.f] ?? 0) + (placed.height[edge.f] ?? 0);
+  const below = startY + (isLabeled ? LABEL : 0);
   const endY = placed.y[edge.t] ?? 0;
   const target = placed.level.items[edge.t];
   const hasArrow = target?.k !== "arriving" && target?.k !== "leaving";
@@ -174,11 +181,11 @@ function emitEdge(placed: Placed, edge: Edge, path: string, left: number, top: n
     lines.push({ points, isDashed, hasArrow, from, to, ...(label === undefined ? {} : { label }) });
   };
   if (edge.cut || edge.back) {
-    line([...at(start, startY), ...at(start, startY + STUB)], true, false, edge.label);
+    line([...at(start, below), ...at(start, below + STUB)], true, false, edge.label);
     line([...at(end, endY - STUB), ...at(end, endY)], true, hasArrow);
   } else {
     const rank = placed.level.items[edge.f]?.r ?? 0;
-    const points = [...at(start, startY), ...at(start, Math.max(placed.bottoms[rank] ?? 0, startY) + 2)];
+    const points = [...at(start, below), ...at(start, Math.max((placed.bottoms[rank] ?? 0) + 2, below))];
     for (const [rank, x] of edge.via ?? []) {
       const moved = placed.moved(rank, x);
       points.push(...at(moved, placed.tops[rank] ?? 0), ...at(moved, placed.bottoms[rank] ?? 0));

@@ -19,13 +19,24 @@ export function button(text: string, onClick: () => void, attributes: Record<str
   return made;
 }
 
+/** Texts from this length on are broken where a reader expects it. */
+const LONG = 16;
+
+/** A text that breaks after slashes, dots and operators of formulas; what is copied has no marks. */
+export function breakable(text: string): Node {
+  if (text.length < LONG) return document.createTextNode(text);
+  const made = document.createDocumentFragment();
+  for (const part of text.split(/(?<=[/._*+,)×])/)) made.append(part, element("wbr"));
+  return made;
+}
+
 /** A table. With a head, a click on a column sorts by it. */
 export function table(rows: (string | Node)[][], head?: string[], numbers: number[] = []): HTMLTableElement {
   const kind = (index: number): Record<string, string> => (numbers.includes(index) ? { class: "number" } : {});
   const made = element("table");
   const body = element("tbody");
   for (const row of rows) {
-    body.append(element("tr", {}, ...row.map((cell, index) => element("td", kind(index), cell))));
+    body.append(element("tr", {}, ...row.map((cell, index) => element("td", kind(index), typeof cell === "string" ? breakable(cell) : cell))));
   }
   if (head) {
     const cells = head.map((text, index) => {

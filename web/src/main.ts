@@ -225,8 +225,7 @@ class Page {
       if (other === pane) continue;
       const ratio = view.scale / before.scale;
       const old = other.canvas.view;
-      other.canvas.view = { scale: old.scale * ratio, x: view.x + (old.x - before.x) * ratio, y: view.y + (old.y - before.y) * ratio };
-      other.canvas.draw();
+      other.canvas.look({ scale: old.scale * ratio, x: view.x + (old.x - before.x) * ratio, y: view.y + (old.y - before.y) * ratio });
     }
   }
 
@@ -480,6 +479,7 @@ class Page {
     const { weight, extract } = engine;
     const canKeep = extract !== undefined && pane.side === 0 && (box.item.k === "node" || box.item.k === "group");
     return panels.details(found, {
+      go: (level, item) => void this.go(level, item, pane),
       ...(weight ? { weight: (input: number) => weight(box.level, box.index, input, pane.side) } : {}),
       ...(engine.path
         ? {

@@ -82,7 +82,8 @@ export interface Details {
   title: string;
   selector?: string;
   rows: [string, string][];
-  lists: { title: string; rows: string[][] }[];
+  /** `places` are the boxes that rows are about, to which the cell `link` leads. */
+  lists: { title: string; rows: string[][]; places?: ([number, number] | null)[]; link?: number }[];
   weights?: { input: number; name: string; type: string }[];
   documentation?: { text: string; address: string };
 }

@@ -8,6 +8,9 @@ import type { Coloring, Engine, Level, Overview, Parent, Side } from "./model";
 /** Boxes that `Open all` draws at most. */
 const MOST_OPEN = 60_000;
 
+/** Levels that are asked for at once. */
+const TOGETHER = 64;
+
 export interface PaneEvents {
   /** A box was clicked, or the space between boxes: then the path is empty. */
   select(pane: Pane, path: string, isPath: boolean): void;
@@ -63,8 +66,7 @@ export class Pane {
         pointers.set(event.pointerId, event);
         const [dx, dy] = [event.offsetX - drag.x, event.offsetY - drag.y];
         drag = { x: event.offsetX, y: event.offsetY, moved: drag.moved + Math.abs(dx) + Math.abs(dy) };
-        this.canvas.view = { ...before, x: before.x + dx, y: before.y + dy };
-        this.canvas.draw();
+        this.canvas.look({ ...before, x: before.x + dx, y: before.y + dy });
       }
       moved(before);
     });
@@ -87,8 +89,7 @@ export class Pane {
         if (event.ctrlKey || !event.shiftKey) {
           this.canvas.zoom(Math.exp(-event.deltaY / 400), event.offsetX, event.offsetY);
         } else {
-          this.canvas.view.x -= event.deltaY;
-          this.canvas.draw();
+          this.canvas.look({ ...before, x: before.x - event.deltaY });
         }
         moved(before);
       },
@@ -187,18 +188,21 @@ export class Pane {
 
   async openAll(): Promise<void> {
     await this.level(0);
-    const queue: [number, string][] = [[0, ""]];
-    let count = 0;
-    for (let at = 0; at < queue.length && count < MOST_OPEN; at += 1) {
-      const [id, path] = queue[at] as [number, string];
-      for (const [index, item] of (this.levels.get(id)?.items ?? []).entries()) {
-        count += 1;
-        if (item.in === undefined || path.split("/").length > 40) continue;
-        await this.level(item.in);
-        const own = path ? `${path}/${index}` : String(index);
-        this.open.add(own);
-        queue.push([item.in, own]);
+    let outer: [number, string][] = [[0, ""]];
+    for (let count = 0; outer.length > 0 && count < MOST_OPEN; ) {
+      const inner: [number, string][] = [];
+      for (const [id, path] of outer) {
+        const items = this.levels.get(id)?.items ?? [];
+        count += items.length;
+        if (count >= MOST_OPEN || path.split("/").length > 40) break;
+        items.forEach((item, index) => {
+          if (item.in !== undefined) inner.push([item.in, path ? `${path}/${index}` : String(index)]);
+        });
       }
+      // The levels of a depth are asked for together: a server answers several at once.
+      for (let at = 0; at < inner.length; at += TOGETHER) await Promise.all(inner.slice(at, at + TOGETHER).map(([id]) => this.level(id)));
+      for (const [, path] of inner) this.open.add(path);
+      outer = inner;
     }
     this.render();
     this.canvas.fit();

@@ -1,6 +1,6 @@
 // The panel beside the picture: details of a box, findings, cost, values, changes, versions, a comparison, text.
 
-import { button, element, table } from "./dom";
+import { breakable, button, element, table } from "./dom";
 import type { Change, Comparison, CostTable, Details, Edits, Findings, Reach, Run, Text, Versions, Weight } from "./model";
 
 /** What links in a panel do. */
@@ -17,6 +17,7 @@ export function hint(title: string, text: string): Node[] {
 }
 
 export interface DetailEvents {
+  go: Go;
   weight?: (input: number) => Promise<Weight>;
   path?: () => void;
   extract?: () => void;
@@ -30,7 +31,13 @@ export function details(found: Details, events: DetailEvents): Node[] {
   if (actions.childElementCount > 0) parts.push(actions);
   if (found.rows.length > 0) parts.push(table(found.rows));
   for (const list of found.lists) {
-    const rows = list.rows.map((row) => row.map((cell, index) => (index > 0 && cell.includes("\n") ? element("pre", {}, cell) : cell)));
+    const rows = list.rows.map((row, at) => {
+      const place = list.places?.[at];
+      return row.map((cell, index) => {
+        if (place && index === list.link) return link(cell, place[0], place[1], events.go);
+        return index > 0 && cell.includes("\n") ? element("pre", {}, cell) : cell;
+      });
+    });
     parts.push(element("h3", {}, list.title), table(rows));
   }
   for (const weight of found.weights ?? []) {
@@ -70,11 +77,13 @@ function statistics(found: Weight): Node[] {
   return parts;
 }
 
+const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`;
+
 export function findings(found: Findings, go: Go, repair?: () => void): Node[] {
   const [errors, warnings, notes] = found.counts;
   const parts: Node[] = [
     element("h2", {}, "Findings"),
-    element("p", {}, `${errors} errors, ${warnings} warnings, ${notes} notes`),
+    element("p", {}, [counted(errors, "error"), counted(warnings, "warning"), counted(notes, "note")].join(", ")),
   ];
   if (found.findings.length === 0) parts.push(element("p", { class: "hint" }, "The checker and shape inference report nothing."));
   if (found.repairable > 1 && repair) parts.push(button(`Apply all ${found.repairable} repairs`, repair, { id: "repair" }));
@@ -108,7 +117,7 @@ function sizesInput(variables: string[], sizes: string, submit: (sizes: string) 
 export function cost(found: CostTable, sizes: string, go: Go, count: (sizes: string) => void): Node[] {
   const input = sizesInput(found.variables, sizes, count);
   const rows = found.rows.map((row) => [
-    element("div", {}, link(row.op, row.level, row.item, go), element("div", { class: "name" }, row.name)),
+    element("div", {}, link(row.op, row.level, row.item, go), element("div", { class: "name" }, breakable(row.name))),
     row.operations,
     row.part > 0 ? `${(row.part * 100).toFixed(1)}\u00a0%` : "",
   ]);

@@ -6,6 +6,8 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import http from "node:http";
 import { deflateRawSync } from "node:zlib";
+import pixelmatch from "pixelmatch";
+import { PNG } from "pngjs";
 import { accessible, finish, folder, given, here, idle, item, open as openPage, screen, status, test, tree } from "./harness.mjs";
 
 const [onnx, site] = given("usage: node test/site.mjs ONNX SITE [PART] [--bless]", 2);
@@ -534,6 +536,55 @@ await test("a phone has the picture, the tree and the panels", async () => {
   await page.click("#tree-button");
   await screen(page, "phone-details");
   await accessible(page, "phone");
+  assert.deepEqual(errors, []);
+  await close();
+});
+
+await test("operands lead to what makes and uses them, and a box says what is in it", async () => {
+  const { page, errors, close } = await begin(model("encoder"));
+  await search(page, "/encoder/layer.0/attention/scores/Softmax");
+  const link = (text) => page.locator("#panel .link", { hasText: text });
+  await link("s0").click();
+  await idle(page);
+  assert.equal(await page.locator("[aria-selected=true]").textContent(), "MatMul");
+  await link("Softmax").click();
+  await idle(page);
+  assert.equal(await page.locator("[aria-selected=true]").textContent(), "Softmax");
+  await item(page, "encoder").click();
+  await idle(page);
+  const panel = await page.locator("#panel").innerText();
+  assert.match(panel, /nodes\s+44/);
+  assert.match(panel, /elements of weights\s+64/);
+  assert.match(panel, /MatMul\s+20/);
+  assert.deepEqual(errors, []);
+  await close();
+});
+
+await test("what was moved looks like what was drawn anew", async () => {
+  const { page, errors, close } = await begin(model("encoder"));
+  await page.click("#open-all");
+  await idle(page);
+  const picture = async () => {
+    const address = await page.evaluate(() => document.getElementById("canvas").toDataURL());
+    return PNG.sync.read(Buffer.from(address.split(",")[1], "base64"));
+  };
+  const frames = async () => {
+    await page.mouse.move(600, 400);
+    await page.mouse.down();
+    // Each move is a frame of its own.
+    for (const [x, y] of [[600, 371], [611, 371], [588, 333], [588, 420], [520, 262]]) {
+      await page.mouse.move(x, y);
+      await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+    }
+    await page.mouse.up();
+  };
+  await frames();
+  const moved = await picture();
+  await page.evaluate(() => window.dispatchEvent(new Event("resize")));
+  await idle(page);
+  const drawn = await picture();
+  // Edges of shapes may differ by a shade.
+  assert.equal(pixelmatch(moved.data, drawn.data, null, drawn.width, drawn.height, { threshold: 0.03, includeAA: true }), 0);
   assert.deepEqual(errors, []);
   await close();
 });
