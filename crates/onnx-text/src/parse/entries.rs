@@ -38,7 +38,10 @@ impl Parser<'_> {
             }
             Storage::Int32 => {
                 let mut list = Vec::with_capacity(room);
-                self.int32s(elem, range, |value| list.push(value))?;
+                self.lex.peek();
+                let mark = self.lex.mark();
+                let values = self.int32s(elem, range, |value| list.push(value))?;
+                self.refuse_mixed(mark, elem, values, list.len())?;
                 Ok(some(list, |list| Payload::Int32s(Varints::from_i32s(list))))
             }
             Storage::Int64 => {
@@ -111,12 +114,45 @@ impl Parser<'_> {
         Ok((bytes, found))
     }
 
-    fn int32s(&mut self, elem: ElemType, range: &RangeInclusive<i64>, push: impl FnMut(i32)) -> Result {
+    /// Parses entries of `int32_data`, and returns how many of them are given by the value of a float.
+    fn int32s(
+        &mut self,
+        elem: ElemType,
+        range: &RangeInclusive<i64>,
+        mut push: impl FnMut(i32),
+    ) -> Result<usize> {
         let plain = |text: &[u8]| {
             let (value, length) = fast_number::int(text).filter(|(value, _)| range.contains(value))?;
-            Some((i32::try_from(value).ok()?, length))
+            Some(((i32::try_from(value).ok()?, false), length))
         };
-        self.numbers(plain, |parser| parser.int32(elem, range), push)
+        let mut values = 0_usize;
+        self.numbers(
+            plain,
+            |parser| parser.int32(elem, range),
+            |(entry, is_value)| {
+                values = values.saturating_add(usize::from(is_value));
+                push(entry);
+            },
+        )?;
+        Ok(values)
+    }
+
+    /// Refuses a list of a narrow float type with integers, which are bit patterns, and values: `{1, 0.5}` hardly means the
+    /// smallest number and a half. The reference takes bit patterns only.
+    pub(super) fn refuse_mixed(&mut self, mark: Mark, elem: ElemType, values: usize, count: usize) -> Result {
+        if values == 0 || values == count {
+            return Ok(());
+        }
+        Err(self.error_at(
+            &rules::WRONG_LITERAL,
+            mark,
+            1,
+            format!(
+                "an integer is a bit pattern of {}, and a number with a point or exponent is a value; write all elements \
+                 in one of both forms, such as `1.0` for the value 1",
+                elem.name()
+            ),
+        ))
     }
 
     fn uint64s(&mut self, is_narrow: bool, push: impl FnMut(u64)) -> Result {
@@ -206,19 +242,19 @@ impl Parser<'_> {
         }
     }
 
-    /// Parses an entry of `int32_data`: an integer, or the value of a float type of 8 or 16 bits.
-    fn int32(&mut self, elem: ElemType, range: &RangeInclusive<i64>) -> Result<i32> {
+    /// Parses an entry of `int32_data`: an integer, or the value of a float type of 6 to 16 bits. Returns whether it is a value.
+    fn int32(&mut self, elem: ElemType, range: &RangeInclusive<i64>) -> Result<(i32, bool)> {
         self.lex.peek();
         let mark = self.lex.mark();
         let literal = self.literal("an integer")?;
         match literal {
             Literal::Int(digits) => match digits.parse::<i64>() {
-                Ok(value) if range.contains(&value) => Ok(value as i32),
+                Ok(value) if range.contains(&value) => Ok((value as i32, false)),
                 _ => Err(self.out_of_range(mark, digits, elem.name())),
             },
             Literal::String(_) => Err(self.wrong_literal(mark, "an integer")),
             _ if elem.is_float() && elem.bits().is_some_and(|bits| (6..=16).contains(&bits)) => {
-                self.narrow(mark, elem, &literal).map(i32::from)
+                self.narrow(mark, elem, &literal).map(|code| (i32::from(code), true))
             }
             _ => Err(self.wrong_literal(mark, "an integer")),
         }

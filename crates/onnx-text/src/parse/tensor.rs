@@ -263,8 +263,17 @@ impl<'a> Parser<'a> {
         let (bytes, found) = if elem.storage() == Storage::Int32 && bits < 32 {
             let mut codes: Vec<u16> = Vec::with_capacity(self.room(head));
             let fast = |text: &[u8]| fast_element(elem, text);
-            self.numbers(fast, |parser| parser.element(elem), |code| codes.push(code))?;
+            let mut values = 0_usize;
+            self.numbers(
+                fast,
+                |parser| parser.element(elem),
+                |(code, is_value)| {
+                    values = values.saturating_add(usize::from(is_value));
+                    codes.push(code);
+                },
+            )?;
             let found = codes.len();
+            self.refuse_mixed(mark, elem, values, found)?;
             let bytes = match bits {
                 16 => codes.iter().flat_map(|code| code.to_le_bytes()).collect(),
                 8 => codes.iter().map(|&code| code as u8).collect(),
@@ -293,8 +302,9 @@ impl<'a> Parser<'a> {
         usize::try_from(count).unwrap_or(usize::MAX).min(self.lex.rest().len() / 2)
     }
 
-    /// Parses one element of a type of at most 16 bits, by its value or, for a float, by its bit pattern.
-    fn element(&mut self, elem: ElemType) -> Result<u16> {
+    /// Parses one element of a type of at most 16 bits, by its value or, for a float, by its bit pattern. Returns whether it is
+    /// the value of a float.
+    fn element(&mut self, elem: ElemType) -> Result<(u16, bool)> {
         self.lex.peek();
         let mark = self.lex.mark();
         match self.literal("an element")? {
@@ -302,11 +312,13 @@ impl<'a> Parser<'a> {
                 let (low, high) = element_bits(elem);
                 match digits.parse::<i64>() {
                     // The low bits of a negative number are its code.
-                    Ok(value) if (low..=high).contains(&value) => Ok((value & 0xffff) as u16 & mask(elem)),
+                    Ok(value) if (low..=high).contains(&value) => {
+                        Ok(((value & 0xffff) as u16 & mask(elem), false))
+                    }
                     _ => Err(self.out_of_range(mark, digits, elem.name())),
                 }
             }
-            literal => self.narrow(mark, elem, &literal),
+            literal => self.narrow(mark, elem, &literal).map(|code| (code, true)),
         }
     }
 
@@ -480,15 +492,16 @@ impl<'a> Parser<'a> {
 }
 
 /// An element of a type of at most 16 bits that is a simple literal, with its length.
-fn fast_element(elem: ElemType, text: &[u8]) -> Option<(u16, usize)> {
+fn fast_element(elem: ElemType, text: &[u8]) -> Option<((u16, bool), usize)> {
     let (low, high) = element_bits(elem);
     if let Some((value, length)) = fast_number::int(text)
         && !matches!(text.get(length), Some(b'.' | b'e' | b'E'))
     {
-        return (low..=high).contains(&value).then_some(((value & 0xffff) as u16 & mask(elem), length));
+        let code = (value & 0xffff) as u16 & mask(elem);
+        return (low..=high).contains(&value).then_some(((code, false), length));
     }
     let (value, length) = fast_number::f32(text)?;
-    Some((code_of_decimal(elem, value, text.get(..length)?).ok()?, length))
+    Some(((code_of_decimal(elem, value, text.get(..length)?).ok()?, true), length))
 }
 
 /// The bits that a code of a type can have.

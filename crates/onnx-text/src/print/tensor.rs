@@ -203,9 +203,13 @@ impl Printer<'_> {
 
     fn int32_entries(&mut self, elem: ElemType, list: &Varints) {
         let range = int32_range(elem);
-        let by_value = elem.class() == ElemClass::Float && !is_packed_entry(elem) && !self.compat();
+        // A list has values only or bit patterns only, and an entry out of range has no value.
+        let by_value = elem.class() == ElemClass::Float
+            && !is_packed_entry(elem)
+            && !self.compat()
+            && list.iter_i32().all(|entry| range.contains(&i64::from(entry)));
         self.items(list.iter_i32(), |printer, entry| {
-            let code = u16::try_from(entry).ok().filter(|_| by_value && range.contains(&i64::from(entry)));
+            let code = u16::try_from(entry).ok().filter(|_| by_value);
             if !code.is_some_and(|code| printer.narrow(elem, code)) {
                 printer.int(i64::from(entry));
             }
