@@ -6,7 +6,8 @@ use foldhash::fast::RandomState;
 use onnx_ir::{Model, NodeId, Places, ValueId};
 
 use super::machine::Machine;
-use super::plan::{Plan, Planner};
+use super::notes;
+use super::plan::{Action, Plan, Planner};
 use crate::declared::difference;
 use crate::fault::{self, Failure, FailureKind};
 use crate::observer::Observer;
@@ -51,6 +52,15 @@ impl<'m> Evaluator<'m> {
     #[must_use]
     pub fn inputs(&self) -> &'m [ValueId] {
         self.model.graph(self.model.main_graph()).inputs()
+    }
+
+    /// The nodes that no kernel computes, each with a message that says which operator that is, and why if there is a reason. They
+    /// are nodes of the main graph, of nested graphs and of called functions; a run fails if it reaches one of them.
+    pub fn without_kernel(&self) -> impl Iterator<Item = (NodeId, String)> + '_ {
+        self.plan.graphs.iter().flat_map(|graph| &graph.steps).filter_map(|step| match &step.action {
+            Action::Missing(reason) => Some((step.id, notes::unsupported(self.model, step.id, reason))),
+            _ => None,
+        })
     }
 
     /// Runs the model on values by the names of its inputs, and returns its outputs in order. An input with an initializer

@@ -341,14 +341,45 @@ fn missing_kernels_are_no_failures_of_operators() {
     let model = in_main("g (float[2] x) => (float[2] y) { y = my.Twice (x) }");
     let inputs = [("x", Tensor::vector(&[1.0_f32, 2.0]))];
     fails(&model, &inputs, &EvalOptions::default(), FailureKind::Missing);
+    let missing: Vec<String> = without_kernel(&model, &EvalOptions::default());
+    assert_eq!(missing, ["no kernel computes `my.Twice` (version 1 of the operator set)"]);
     let pack = Pack::new().with_kernel("my", "Twice", |cx| {
         let x = cx.tensor(0)?;
         let doubled: Vec<f32> = cx.read::<f32>(&x)?.iter().map(|x| x + x).collect();
         cx.put(0, x.elem, &x.dims, doubled)
     });
     let registry = Registry::standard().with(pack).unwrap();
-    let outputs = run_with(&model, &inputs, &EvalOptions::default().with_registry(&registry)).unwrap();
+    let options = EvalOptions::default().with_registry(&registry);
+    let outputs = run_with(&model, &inputs, &options).unwrap();
     assert_eq!(outputs[0].tensor().unwrap().to_vec::<f32>(&NoData).unwrap(), [2.0, 4.0]);
+    assert!(without_kernel(&model, &options).is_empty());
+}
+
+#[test]
+fn missing_kernels_are_found_in_nested_graphs_and_called_functions() {
+    let text = "<ir_version: 10, opset_import: [\"\": 21, \"f\": 1, \"my\": 1]>
+        g (bool c, float[2] x) => (float[2] y) {
+            y = If (c) <
+                then_branch = t () => (float[2] a) { a = my.One (x) },
+                else_branch = e () => (float[2] b) { b = f.Called (x) }
+            >
+        }
+        <domain: \"f\", opset_import: [\"my\": 1]> Called (x) => (y) { y = my.Two (x) }
+        <domain: \"f\", opset_import: [\"my\": 1]> Unused (x) => (y) { y = my.Three (x) }";
+    let model = parse(text);
+    let mut missing = without_kernel(&model, &EvalOptions::default());
+    missing.sort();
+    assert_eq!(
+        missing,
+        [
+            "no kernel computes `my.One` (version 1 of the operator set)",
+            "no kernel computes `my.Two` (version 1 of the operator set)"
+        ]
+    );
+}
+
+fn without_kernel(model: &Model, options: &EvalOptions<'_>) -> Vec<String> {
+    Evaluator::new(model, options).unwrap().without_kernel().map(|(_, message)| message).collect()
 }
 
 #[test]
