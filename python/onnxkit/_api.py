@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 
 from . import _core, _interop, _results
 from ._core import Evaluator as _Evaluator
@@ -287,9 +288,18 @@ def inline(
 ) -> int:
     """Replaces calls by the bodies of their functions, in place; with `bodies=True`, operators by theirs as well.
 
-    `names` are those of functions with their domains, such as `local.Block`; all functions are inlined by default.
+    `names` are those of functions with their domains, such as `local.Block`; all functions are inlined by default. Returns how many
+    calls were replaced. A call stays if that would change what the model computes; a warning has the reason.
     """
-    return with_bar(_core.inline, _edited(model, "inline"), _listed(names), bodies, **options)
+    count, kept = with_bar(_core.inline, _edited(model, "inline"), _listed(names), bodies, **options)
+    if kept:
+        warnings.warn(f"{_kept(kept)}; `onnx inline` lists them all", stacklevel=2)
+    return count
+
+
+def _kept(kept: Sequence[tuple[str, str]]) -> str:
+    call, reason = kept[0]
+    return f"{len(kept)} calls stay: {call}: {reason}" if len(kept) > 1 else f"the call {call} stays: {reason}"
 
 
 def outline(model: Model, *, domain: str = "outlined", min_nodes: int = 2, **options: Any) -> int:

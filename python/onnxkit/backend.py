@@ -32,11 +32,16 @@ def _to_numpy(value: Any) -> Any:
     return value if value is None else value.numpy()
 
 
+def _listed(inputs: Any) -> list[Any]:
+    """The inputs of a list or tuple; anything else is a single input."""
+    return list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
+
+
 def _feeds(model: _core.Model, inputs: Any) -> dict[str, Any]:
     """The inputs by name. A list has all of them, or those that have no default."""
     if isinstance(inputs, dict):
         return dict(inputs)
-    given = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
+    given = _listed(inputs)
     ports = list(model.graph.inputs)
     if len(given) != len(ports):
         ports = [port for port in ports if not port.is_initializer()]
@@ -53,6 +58,10 @@ class OnnxkitBackendRep(_BackendRep):
         self._evaluator = _core.Evaluator(model)
         self._outputs = [port.name for port in model.graph.outputs]
 
+    def without_kernel(self) -> list[str]:
+        """The nodes that nothing can compute, as messages. A run that reaches one of them fails."""
+        return self._evaluator.without_kernel()
+
     def run(self, inputs: Any, **kwargs: Any) -> tuple[Any, ...]:
         """The outputs, in the order of the model. `inputs` are arrays: a list, a dictionary by name, or a single one."""
         results = self._evaluator.run(_feeds(self._model, inputs))
@@ -65,12 +74,11 @@ class OnnxkitBackend(_Backend):
 
     @classmethod
     def is_compatible(cls, model: Any, device: str = "CPU", **kwargs: Any) -> bool:
-        """Whether the model can run: its operators are known, and the device is the CPU."""
+        """Whether the model can run: there is a kernel for each of its nodes, and the device is the CPU."""
         try:
-            cls.prepare(model, device, **kwargs)
+            return not cls.prepare(model, device, **kwargs).without_kernel()
         except Exception:
             return False
-        return True
 
     @classmethod
     def prepare(cls, model: Any, device: str = "CPU", **kwargs: Any) -> OnnxkitBackendRep:
@@ -92,12 +100,12 @@ class OnnxkitBackend(_Backend):
         outputs_info: Sequence[tuple[Any, tuple[int, ...]]] | None = None,
         **kwargs: Any,
     ) -> tuple[Any, ...]:
-        """The outputs of a single node for its inputs that are not omitted.
+        """The outputs of a single node for its inputs that are not omitted: a list, a dictionary by name, or a single one.
 
         `opset_version` is the version of the operator set of the domain of the node; the newest one by default.
         """
         names = list(dict.fromkeys(name for name in node.input if name))
-        given = inputs if isinstance(inputs, dict) else dict(zip(names, inputs, strict=True))
+        given = inputs if isinstance(inputs, dict) else _by_name(names, _listed(inputs))
         version = kwargs.get("opset_version") or _newest(node.domain)
         model = onnx.ModelProto(ir_version=onnx.IR_VERSION)
         model.opset_import.add(domain=node.domain, version=version)
@@ -111,6 +119,12 @@ class OnnxkitBackend(_Backend):
     def supports_device(cls, device: str) -> bool:
         """Whether the device is the CPU."""
         return bool(Device(device).type == DeviceType.CPU)
+
+
+def _by_name(names: list[str], inputs: list[Any]) -> dict[str, Any]:
+    if len(inputs) != len(names):
+        raise ArgumentError(f"the node has {len(names)} inputs, but {len(inputs)} are given")
+    return dict(zip(names, inputs, strict=True))
 
 
 def _refuse_device(device: str) -> None:

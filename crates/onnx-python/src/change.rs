@@ -253,7 +253,7 @@ fn connection(models: &[&ir::Model], (output, input): &(String, String)) -> Outc
     Ok(found)
 }
 
-/// Replaces calls by the bodies of their functions.
+/// Replaces calls by the bodies of their functions. Returns how many, and the calls that stay with the reasons.
 #[pyfunction]
 #[pyo3(signature = (model, names, bodies, **options))]
 pub(crate) fn inline(
@@ -262,9 +262,9 @@ pub(crate) fn inline(
     names: Option<Vec<String>>,
     bodies: bool,
     options: Option<&Bound<'_, PyDict>>,
-) -> PyResult<usize> {
+) -> PyResult<(usize, Vec<(String, String)>)> {
     let mut snapshot = model.get().snapshot(py)?;
-    let count = Work::of(options)?.run(py, |execution| {
+    let done = Work::of(options)?.run(py, |execution| {
         let convert = ConvertFunctions::new(ConvertOptions::default().with_execution(execution.clone()));
         let options = InlineOptions::default()
             .with_execution(execution.clone())
@@ -288,7 +288,9 @@ pub(crate) fn inline(
             None => inline_all(model, &options),
             Some(_) => inline_calls(model, &options, |model, _, function| is_chosen(model, function)),
         };
-        let mut count = done.map_err(fault)?.inlined();
+        let done = done.map_err(fault)?;
+        let mut count = done.inlined();
+        let kept = done.kept().map(|(call, reason)| (done.path(call, model), reason.to_string())).collect();
         if bodies {
             let types = |model: &ir::Model| -> Box<dyn ValueTypes> {
                 let options = InferOptions::default().with_execution(execution.clone());
@@ -296,10 +298,10 @@ pub(crate) fn inline(
             };
             count += expand(model, &options, types, |_, _, _| true).map_err(fault)?.inlined();
         }
-        Ok(count)
+        Ok((count, kept))
     })?;
     model.get().adopt(py, snapshot)?;
-    Ok(count)
+    Ok(done)
 }
 
 /// Makes functions of repeated groups of nodes.

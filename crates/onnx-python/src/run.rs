@@ -151,6 +151,15 @@ impl Evaluator {
         Ok(Self { snapshot, threads })
     }
 
+    /// The nodes that no kernel computes, as messages: a run that reaches one of them fails.
+    fn without_kernel(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        Work::default().run(py, |_| {
+            let options = EvalOptions::default().with_data(&*self.snapshot.data);
+            let run = Run::new(&self.snapshot.model, &options).map_err(|error| failed(&error))?;
+            Ok(run.without_kernel().map(|(_, message)| message).collect())
+        })
+    }
+
     /// The outputs by name. `inputs` are tensors, arrays or numbers by name. `outputs` names the values that are wanted, also
     /// those that nodes of the main graph compute; with `inner`, all of these are given.
     #[pyo3(signature = (inputs, outputs=None, inner=false, **options))]
