@@ -4,20 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import textwrap
 
 import programs
 import pytest
-
-HEADER = '<ir_version: 10, opset_import: ["": 21]>'
-
-
-def run(program: str, *, install: str = "onnxkit.compat.install()") -> str:
-    """What a program prints that runs with `onnx` on this package."""
-    text = f"import onnxkit.compat\n{install}\nimport onnx, onnx.inliner\n{textwrap.dedent(program)}"
-    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+from replaced import HEADER, run
 
 
 def test_the_native_module_is_replaced_before_onnx_is_imported() -> None:
@@ -168,7 +158,7 @@ def test_bytes_that_cannot_be_read_are_a_value_error_everywhere() -> None:
     context, scope = native.checker.CheckerContext(), native.checker.LexicalScopeContext()
     context.ir_version, context.opset_imports = 10, {"": 21}
     calls = [
-        native.shape_inference.infer_shapes, native.inliner.inline_local_functions, native.printer.model_to_text,
+        native.shape_inference.infer_shapes, lambda data: native.inliner.inline_local_functions(data, False), native.printer.model_to_text,
         native.printer.graph_to_text, native.printer.function_to_text, native.printer.node_to_text,
         lambda data: native.checker.check_model(data, False, False, False),
         lambda data: native.version_converter.convert_version(data, 20),

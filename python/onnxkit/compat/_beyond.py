@@ -31,6 +31,7 @@ BEYOND = [
     ("ScatterND", r"the updates have rank", "ScatterND: updates has rank q + r - indices_shape[-1] - 1"),
     ("SoftmaxCrossEntropyLoss", r"the scores have rank \d+ and the classes have rank",
      "SoftmaxCrossEntropyLoss: the labels have the shape of the scores without the classes"),
+    ("Clip", r"input \d does not have one element", "Clip-6 and later, min and max: they must be scalars, tensors of empty shape"),
     ("STFT", r"dimension \d+ is \d+ and declared as", "STFT: dft_unique_bins is frame_length // 2 + 1 if onesided is 1"),
     ("CenterCropPad", r"it has rank \d+ and is declared with rank", "CenterCropPad: the output has the rank of input_data"),
     ("OneHot", r"there are 0 depths where 1 is needed", "OneHot: depth is a scalar, or a vector with exactly one element"),

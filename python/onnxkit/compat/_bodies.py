@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-
 from onnxkit import _core
 from onnxkit._errors import OnnxError
 
@@ -73,11 +71,13 @@ def _call(schema: OpSchema, *, references: bool) -> Any:
     return call
 
 
-@functools.cache
 def _general(schema: OpSchema, version: int) -> bytes | None:
-    call = _call(schema, references=True)
-    expanded = _expanded(schema, _function_of(schema, call), version, ())
-    return None if expanded is None else bytes(expanded.SerializeToString())
+    known = schema._bodies
+    if version not in known:
+        call = _call(schema, references=True)
+        expanded = _expanded(schema, _function_of(schema, call), version, ())
+        known[version] = None if expanded is None else bytes(expanded.SerializeToString())
+    return known[version]
 
 
 def depends_on_context(schema: OpSchema) -> bool:

@@ -15,7 +15,7 @@ def as_nodes(graph: Any, known: set[str]) -> None:
     """Replaces the initializers of a `GraphProto` and its nested graphs that are not `known` by nodes before their first use."""
     added = {tensor.name: tensor for tensor in graph.initializer if tensor.name not in known}
     for node in graph.node:
-        for nested in _graphs(node):
+        for nested in graphs(node):
             as_nodes(nested, known)
     if not added:
         return
@@ -23,7 +23,7 @@ def as_nodes(graph: Any, known: set[str]) -> None:
     for node in graph.node:
         for index, name in enumerate((*node.input, *_captured(node))):
             if name in added and (node.op_type, index) not in _INITIALIZERS:
-                nodes.append(_constant(added.pop(name)))
+                nodes.append(constant_node(added.pop(name)))
         nodes.append(node)
     kept = [tensor for tensor in graph.initializer if tensor.name in known or tensor.name in added]
     nodes, kept = [_copy(node) for node in nodes], [_copy(tensor) for tensor in kept]
@@ -36,7 +36,7 @@ def names(graph: Any) -> set[str]:
     """The names of all initializers of a `GraphProto` and its nested graphs."""
     found = {tensor.name for tensor in graph.initializer}
     for node in graph.node:
-        for nested in _graphs(node):
+        for nested in graphs(node):
             found |= names(nested)
     return found
 
@@ -47,7 +47,8 @@ def _copy(message: Any) -> Any:
     return copy
 
 
-def _graphs(node: Any) -> list[Any]:
+def graphs(node: Any) -> list[Any]:
+    """The nested graphs of a `NodeProto`."""
     single = [attribute.g for attribute in node.attribute if attribute.HasField("g")]
     return single + [nested for attribute in node.attribute for nested in attribute.graphs]
 
@@ -55,14 +56,15 @@ def _graphs(node: Any) -> list[Any]:
 def _captured(node: Any) -> list[str]:
     """The names that the nodes of nested graphs use."""
     found: list[str] = []
-    for nested in _graphs(node):
+    for nested in graphs(node):
         for inner in nested.node:
             found += [*inner.input, *_captured(inner)]
         found += [port.name for port in nested.output]
     return found
 
 
-def _constant(tensor: Any) -> Any:
+def constant_node(tensor: Any) -> Any:
+    """A `Constant` node with the elements of a `TensorProto`, whose output has its name."""
     import onnx
 
     node = onnx.NodeProto(op_type="Constant", output=[tensor.name])

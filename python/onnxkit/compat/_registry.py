@@ -19,7 +19,7 @@ from ._schema import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
 # The operator sets: the oldest, the newest and the last released version.
@@ -35,6 +35,7 @@ _RANDOM = frozenset(
 _MAP = re.compile(r"map\((\w+), ?tensor\((\w+)\)\)")
 # Operators that ONNX tried out in version 1: the reference has no schemas for them.
 _EXPERIMENTAL = frozenset({"LayerNormalization", "MeanVarianceNormalization", "ThresholdedRelu"})
+_UNKNOWN = "unknown-operator"
 _KINDS = {"FLOAT": "f", "INT": "i", "STRING": "s", "FLOATS": "floats", "INTS": "ints", "STRINGS": "strings"}
 
 
@@ -98,8 +99,8 @@ def _of_native(facts: Mapping[str, Any]) -> OpSchema:
         attributes=[_attribute(attribute) for attribute in facts["attributes"]],
         node_determinism=NodeDeterminism.NonDeterministic if is_random else NodeDeterminism.Deterministic,
     )
-    schema.deprecated = facts["deprecated"]
-    schema._is_native, schema._has_body = True, facts["is_function"]
+    schema.__dict__["deprecated"] = facts["deprecated"]
+    schema._is_native, schema._has_body, schema._has_inference = True, facts["is_function"], facts["has_inference"]
     _KNOWN[key] = schema
     return schema
 
@@ -154,11 +155,11 @@ def register(schema: OpSchema) -> None:
     oldest, latest, _ = VERSIONS[domain]
     if not oldest <= since <= latest:
         raise SchemaError(f"{schema.name} exists since version {since} of `{domain}`, which has {oldest} to {latest}")
-    versions = _CUSTOM.setdefault((domain, schema.name), {})
+    versions = _CUSTOM.get((domain, schema.name), {})
     facts = _core.schema(schema.name, since, domain) if domain in _STANDARD else None
     if since in versions or (facts is not None and facts["since_version"] == since):
         raise SchemaError(f"{domain or 'ai.onnx'} has {schema.name} of version {since} already")
-    versions[since] = schema
+    _CUSTOM[domain, schema.name] = {**versions, since: schema._copied()}
 
 
 def deregister(name: str, version: int, domain: str) -> None:
@@ -175,17 +176,28 @@ def has_custom() -> bool:
     return bool(_CUSTOM)
 
 
-def is_known(finding: Mapping[str, Any]) -> bool:
-    """Whether a finding is that an operator is unknown which is registered."""
-    if finding["slug"] != "unknown-operator" or not _CUSTOM:
-        return False
-    return any(f"`{name}`" in finding["message"] for _, name in _CUSTOM)
+def without_known(findings: Sequence[Mapping[str, Any]], model: _core.Model) -> list[Mapping[str, Any]]:
+    """The findings without those that an operator is unknown which is registered."""
+    if not _CUSTOM or all(finding["slug"] != _UNKNOWN for finding in findings):
+        return list(findings)
+    versions = model.opsets
+    known: set[str] = set()
+    unknown: set[str] = set()
+    for node in model.nodes():
+        schema = schema_of(node, versions)
+        (unknown if schema is None else known).add(f"`{node.op_type}`")
+    return [
+        finding for finding in findings
+        if finding["slug"] != _UNKNOWN or not any(name in finding["message"] for name in known - unknown)
+    ]
 
 
 def schema_of(node: _core.Node, versions: Mapping[str, int]) -> OpSchema | None:
     """The schema of a node for imported versions of operator sets."""
-    version = versions.get(node.domain)
-    return None if version is None else lookup(node.op_type, version, node.domain)
+    version, name, domain = versions.get(node.domain), node.op_type, node.domain
+    # Names that are not UTF-8 are bytes; no operator has one.
+    is_text = isinstance(name, str) and isinstance(domain, str)
+    return lookup(name, version, domain) if version is not None and is_text else None
 
 
 def verify(model: _core.Model) -> None:
@@ -203,8 +215,8 @@ def verify(model: _core.Model) -> None:
                 raise ValidationError(f"node {node.name or node.op_type}: {found}")
 
 
-def problem(node: _core.Node, schema: OpSchema) -> str | None:
-    """Why a node does not fit a schema, if it does not."""
+def wrong_count(node: _core.Node, schema: OpSchema) -> str | None:
+    """That a node has more or fewer operands than its schema allows, if it has."""
     if not schema.min_input <= len(node.inputs) <= schema.max_input:
         return f"`{schema.name}` takes {schema.min_input} to {schema.max_input} inputs, but the node has {len(node.inputs)}"
     if not schema.min_output <= len(node.outputs) <= schema.max_output:
@@ -212,6 +224,14 @@ def problem(node: _core.Node, schema: OpSchema) -> str | None:
             f"`{schema.name}` gives {schema.min_output} to {schema.max_output} outputs, "
             f"but the node has {len(node.outputs)}"
         )
+    return None
+
+
+def problem(node: _core.Node, schema: OpSchema) -> str | None:
+    """Why a node does not fit a schema, if it does not."""
+    wrong = wrong_count(node, schema)
+    if wrong is not None:
+        return wrong
     for name in node.attrs:
         if name not in schema.attributes:
             return f"`{schema.name}` has no attribute `{name}`"

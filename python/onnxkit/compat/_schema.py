@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import builtins
+import copy
 import enum
 import re
+
+from ._arguments import checked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,18 +83,29 @@ class SupportType(_Named, enum.Enum):
     EXPERIMENTAL = 1
 
 
-class TypeConstraintParam:
+class _ReadOnly:
+    """Objects whose attributes are set once."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not name.startswith("_") and name in self.__dict__:
+            raise AttributeError(f"property of {type(self).__qualname__!r} object has no setter")
+        object.__setattr__(self, name, value)
+
+
+class TypeConstraintParam(_ReadOnly):
     """A type variable and the types that it stands for."""
 
+    @checked
     def __init__(self, type_param_str: str, allowed_type_strs: Sequence[str], description: str = "") -> None:
         self.type_param_str = type_param_str
         self.allowed_type_strs = list(allowed_type_strs)
         self.description = description
 
 
-class FormalParameter:
+class FormalParameter(_ReadOnly):
     """An input or an output."""
 
+    @checked
     def __init__(
         self,
         name: str,
@@ -112,19 +127,33 @@ class FormalParameter:
         self.differentiation_category = differentiation_category
 
 
-class Attribute:
+class Attribute(_ReadOnly):
     """An attribute, required or with its default."""
 
-    def __init__(
-        self, name: str, type: Any = None, description: str = "", *, required: bool = True, default_value: Any = None
-    ) -> None:
-        if not isinstance(type, int) and type is not None:
-            default_value, type = type, None
-        self.name = name
-        self.description = description
-        self._default_value: bytes = b"" if default_value is None else default_value.SerializeToString()
-        self.type = AttrType(default_value.type if type is None else type)
-        self.required = required and default_value is None
+    def __init__(self, name: str, *args: Any, **kwargs: Any) -> None:
+        kind = args[0] if args else kwargs.get("type", kwargs.get("default_value"))
+        if isinstance(kind, AttrType):
+            self._of_kind(name, *args, **kwargs)
+        elif kind is None:
+            raise TypeError("the type of an attribute is needed, or its default as an AttributeProto")
+        else:
+            self._with_default(name, *args, **kwargs)
+
+    @checked
+    def _of_kind(self, name: str, type: AttrType, description: str = "", *, required: bool = True) -> None:
+        self.name, self.description = name, description
+        self._default_value = b""
+        self.type, self.required = type, required
+
+    @checked
+    def _with_default(self, name: str, default_value: Any, description: str = "") -> None:
+        import onnx
+
+        from . import _wire
+
+        self.name, self.description = name, description
+        self._default_value = bytes(default_value.SerializeToString())
+        self.type, self.required = AttrType(_wire.decoded(onnx.AttributeProto, self._default_value).type), False
 
 
 _Option = FormalParameterOption
@@ -133,8 +162,11 @@ _Formal = FormalParameter
 _Attribute = Attribute
 
 
-class OpSchema:
+class OpSchema(_ReadOnly):
     """The schema of an operator."""
+
+    # What a caller can change.
+    _WRITABLE = frozenset({"name", "domain", "doc"})
 
     FormalParameterOption = FormalParameterOption
     DifferentiationCategory = DifferentiationCategory
@@ -145,6 +177,7 @@ class OpSchema:
     FormalParameter = FormalParameter
     Attribute = Attribute
 
+    @checked
     def __init__(
         self,
         name: str,
@@ -158,10 +191,9 @@ class OpSchema:
         attributes: Iterable[_Attribute] = (),
         node_determinism: _Determinism = _Determinism.Unknown,
     ) -> None:
-        if not (isinstance(name, str) and isinstance(domain, str) and isinstance(since_version, int)):
-            raise TypeError("OpSchema takes a name, a domain and the version that it exists since")
         self.name, self.domain, self.since_version, self.doc = name, domain, since_version, doc
-        self.inputs, self.outputs = list(inputs), list(outputs)
+        # The types of formal parameters are those of the schema, so that it needs its own.
+        self.inputs, self.outputs = list(map(copy.copy, inputs)), list(map(copy.copy, outputs))
         self.type_constraints = [TypeConstraintParam(*constraint) for constraint in type_constraints]
         self.attributes = {attribute.name: attribute for attribute in attributes}
         unknown = node_determinism is _Determinism.Unknown
@@ -171,10 +203,31 @@ class OpSchema:
         self.file, self.line = "", 0
         self.has_data_propagation_function = False
         self._infer: Callable[[Any], None] | None = None
-        # Whether the native module has the schema, and whether it has a body for it.
+        # Whether the native module has the schema, a body for it, and an inference rule in the reference.
         self._is_native = False
         self._has_body = False
+        self._has_inference = False
+        # Bodies by the version of the operator set, as far as they are known. Copies share them.
+        self._bodies: dict[int, builtins.bytes | None] = {}
         self._resolve()
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in self._WRITABLE:
+            if not isinstance(value, str):
+                raise TypeError(f"`{name}` is a string, not {type(value).__name__}")
+            object.__setattr__(self, name, value)
+        else:
+            super().__setattr__(name, value)
+
+    def _copied(self) -> OpSchema:
+        """A schema that a caller can change without an effect on this one."""
+        found = copy.copy(self)
+        lists = {
+            "inputs": list(self.inputs), "outputs": list(self.outputs), "attributes": dict(self.attributes),
+            "type_constraints": list(self.type_constraints),
+        }
+        found.__dict__.update(lists)
+        return found
 
     def _resolve(self) -> None:
         """Gives formal parameters the types of their type variables."""
@@ -182,7 +235,7 @@ class OpSchema:
         for formal in (*self.inputs, *self.outputs):
             constraint = variables.get(formal.type_str)
             allowed = [formal.type_str] if constraint is None else constraint.allowed_type_strs
-            formal.types = {_MAP.sub(r"map(\1,tensor(\2))", kind) for kind in allowed}
+            formal.__dict__["types"] = {_MAP.sub(r"map(\1,tensor(\2))", kind) for kind in allowed}
 
     def _bounds(self, formals: Sequence[_Formal]) -> tuple[int, int]:
         least = most = 0
@@ -215,16 +268,18 @@ class OpSchema:
         return self._bounds(self.outputs)[1]
 
     @staticmethod
-    def is_infinite(v: int) -> bool:
+    @checked
+    def is_infinite(v: int, /) -> bool:
         """Whether a number means an unlimited number of operands."""
         return v == UNBOUNDED
 
     @property
     def has_type_and_shape_inference_function(self) -> bool:
         """Whether types of outputs are inferred."""
-        return self._infer is not None or self._is_native
+        return self._infer is not None or self._has_inference
 
-    def set_type_and_shape_inference_function(self, func: Callable[[Any], None]) -> OpSchema:
+    @checked
+    def set_type_and_shape_inference_function(self, func: Callable[[Any], None], /) -> OpSchema:
         """Sets the function that infers the types of the outputs of a node."""
         self._infer = func
         return self
@@ -233,20 +288,21 @@ class OpSchema:
         """The function that infers the types of the outputs of a node, if it is one of Python."""
         return self._infer
 
+    @checked
     def _infer_node_outputs(
         self,
-        node_proto: bytes,
-        value_types: Mapping[str, bytes],
-        input_data: Mapping[str, bytes] | None = None,
-        input_sparse_data: Mapping[str, bytes] | None = None,
-        opset_imports: Mapping[str, int] | None = None,
-        ir_version: int = 10,
+        nodeBytes: bytes,
+        valueTypesByNameBytes: Mapping[str, bytes],
+        inputDataByNameBytes: Mapping[str, bytes] = {},
+        inputSparseDataByNameBytes: Mapping[str, bytes] = {},
+        opsetImports: Mapping[str, int] = {},
+        irVersion: int = 10,
     ) -> dict[str, bytes]:
-        """The encoded types of the outputs of a node, by their names."""
+        """The encoded types of the outputs of a node, by their names. The arguments have the names of the reference."""
         from . import shape_inference
 
         return shape_inference.infer_node(
-            self, node_proto, value_types, input_data or {}, opset_imports or {}, ir_version
+            self, nodeBytes, valueTypesByNameBytes, inputDataByNameBytes, opsetImports, irVersion
         )
 
     @property
@@ -282,18 +338,21 @@ class OpSchema:
         """The versions of the operator set that there is a body for."""
         return [self.since_version] if self._has_body else []
 
-    def get_function_with_opset_version(self, opset_version: int) -> bytes:
+    @checked
+    def get_function_with_opset_version(self, opset_version: int, /) -> bytes:
         """The encoded body; empty if there is none."""
         return self._function_body if opset_version >= self.since_version else b""
 
-    def get_context_dependent_function(self, bytes: bytes, input_types_bytes: Sequence[bytes]) -> bytes:
+    @checked
+    def get_context_dependent_function(self, bytes: bytes, input_types_bytes: Sequence[bytes], /) -> bytes:
         """The encoded body for an encoded node and types of its inputs; empty if there is none."""
         from . import _bodies
 
         return _bodies.body_of(self, bytes, input_types_bytes) if self._has_body else b""
 
+    @checked
     def get_context_dependent_function_with_opset_version(
-        self, opset_version: int, bytes: bytes, input_types_bytes: Sequence[bytes]
+        self, opset_version: int, bytes: bytes, input_types_bytes: Sequence[bytes], /
     ) -> bytes:
         """The same for a version of the operator set."""
         return self.get_context_dependent_function(bytes, input_types_bytes)

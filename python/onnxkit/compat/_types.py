@@ -12,7 +12,7 @@ from ._schema import FormalParameter, FormalParameterOption
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
     from ._schema import OpSchema
@@ -60,32 +60,44 @@ def formal_at(formals: Sequence[FormalParameter], index: int) -> FormalParameter
     return None
 
 
-def mismatches(model: _core.Model, inference: _core.Inference) -> list[dict[str, Any]]:
-    """A finding for each operand whose type its operator does not take, and for different types of one type variable.
+def mismatches(chosen: Iterable[_core.Node], model: _core.Model, inference: _core.Inference) -> list[dict[str, Any]]:
+    """A finding for each node with more or fewer operands than its operator takes, for each operand whose type its operator does not
+    take, and for different types of one type variable.
 
-    An input of the graph without an element type is one as well, if a node uses it. Functions are checked for the types of
-    their calls.
+    An input of the graph without an element type is one as well, if a node uses it.
     """
-    if model.functions:
-        model = model.clone()
-        try:
-            _core.inline(model, None, False)
-        except OnnxError:
-            return []
-        inference = _core.infer(model, {}, False)
     versions = model.opsets
     untyped = _untyped(model)
     found = []
-    for node in model.nodes():
+    for node in chosen:
         schema = None if node.callee is not None else _registry.schema_of(node, versions)
         if schema is None:
             continue
-        problem = _problem(node, schema, inference)
+        problem = _registry.wrong_count(node, schema) or _problem(node, schema, inference)
         if problem is None and any(value is not None and value.name in untyped for value in node.inputs):
             problem = f"an input of {schema.name} is an input of the graph without an element type"
         if problem is not None:
-            found.append(_finding(node, problem))
+            found.append(finding(node, problem))
     return found
+
+
+def inlined(model: _core.Model, inference: _core.Inference) -> tuple[_core.Model, _core.Inference]:
+    """The model with the bodies of functions in the place of their calls, so that they have the types of these."""
+    if not model.functions:
+        return model, inference
+    copy = model.clone()
+    try:
+        _core.inline(copy, None, False)
+    except OnnxError:
+        return model, inference
+    return copy, _core.infer(copy, {}, False)
+
+
+def nodes(graph: _core.Graph) -> Iterator[_core.Node]:
+    """The nodes of a graph and of its nested graphs."""
+    yield from graph.nodes
+    for nested in graph.subgraphs():
+        yield from nodes(nested)
 
 
 def unreadable_constants(model: _core.Model, inference: _core.Inference) -> list[dict[str, Any]]:
@@ -100,7 +112,7 @@ def unreadable_constants(model: _core.Model, inference: _core.Inference) -> list
                 continue
             kind = type_string(inference.type(value))
             if kind is not None and formal.types and kind not in formal.types and len(formal.types) == 1:
-                found.append(_finding(node, f"input {index} `{formal.name}` is {kind}"))
+                found.append(finding(node, f"input {index} `{formal.name}` is {kind}"))
     return found
 
 
@@ -110,7 +122,7 @@ def short_calls(model: _core.Model) -> list[dict[str, Any]]:
     for node in model.nodes():
         callee = node.callee
         if callee is not None and len(node.outputs) < len(callee.outputs):
-            found.append(_finding(node, f"`{node.op_type}` has {len(callee.outputs)} outputs, and the call {len(node.outputs)}"))
+            found.append(finding(node, f"`{node.op_type}` has {len(callee.outputs)} outputs, and the call {len(node.outputs)}"))
     return found
 
 
@@ -121,11 +133,12 @@ def unreadable_shapes(model: _core.Model) -> list[dict[str, Any]]:
         for value in node.inputs if node.op_type in _READS_SIZES and not node.domain else ():
             tensor = None if value is None or not value.is_initializer() else value.const_value
             if tensor is not None and tensor.is_external and tensor.dtype == _core.DType.INT64 and len(tensor.shape) < 2:
-                found.append(_finding(node, f"the elements of `{value.name}` are in another file, which is not read"))
+                found.append(finding(node, f"the elements of `{value.name}` are in another file, which is not read"))
     return found
 
 
-def _finding(node: _core.Node, problem: str) -> dict[str, Any]:
+def finding(node: _core.Node, problem: str) -> dict[str, Any]:
+    """A finding about a node."""
     return {"slug": "type-not-allowed", "rule": "", "place": f"node {node.name or node.op_type}", "message": problem}
 
 
@@ -135,18 +148,6 @@ def _untyped(model: _core.Model) -> frozenset[str]:
         port.name for port in model.graph.inputs
         if port.type is not None and port.type.startswith("?") and not port.is_initializer()
     )
-
-
-def custom_mismatches(model: _core.Model) -> list[dict[str, Any]]:
-    """A finding for each node that has more or fewer operands than its registered schema allows."""
-    versions = model.opsets
-    found = []
-    for node in model.nodes():
-        schema = _registry.schema_of(node, versions)
-        problem = None if schema is None or schema._is_native else _registry.problem(node, schema)
-        if problem is not None:
-            found.append(_finding(node, problem))
-    return found
 
 
 def _problem(node: _core.Node, schema: OpSchema, inference: _core.Inference) -> str | None:

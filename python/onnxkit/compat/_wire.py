@@ -121,6 +121,12 @@ def text_of(data: bytes | memoryview, field: int) -> str:
     return bytes(one_of(data, field)).decode(errors="surrogateescape")
 
 
+def number_of(data: bytes | memoryview, field: int) -> int:
+    """The integer of a field with its sign; 0 if it is absent."""
+    value = next((value for found, value in fields(data) if found == field and isinstance(value, int)), 0)
+    return value - (1 << 64) if value >> 63 else value
+
+
 def opset_imports(versions: Mapping[str, int]) -> bytes:
     """The imports of operator sets of a model."""
     return b"".join(

@@ -7,12 +7,14 @@ import os
 from onnxkit import _core
 from onnxkit._errors import LimitError, LoadError, OnnxError
 
-from . import _fields, _registry, _wire
+from . import _arguments, _fields, _registry, _wire
+from ._arguments import checked
 from ._mode import MODE, worded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping, Sequence
+    from typing import Any
 
 # The domain of nodes that are made to hold a standalone attribute or tensor.
 _HOLDER = "onnxkit.part"
@@ -29,23 +31,54 @@ class ValidationError(Exception):
 class CheckerContext:
     """The versions that a part is checked for."""
 
+    __slots__ = ("_ir_version", "_opset_imports")
+
     def __init__(self) -> None:
-        self.ir_version = -1
-        self.opset_imports: dict[str, int] = {}
+        self._ir_version = -1
+        self._opset_imports: dict[str, int] = {}
+
+    @property
+    def ir_version(self) -> int:
+        """The version of the file format."""
+        return self._ir_version
+
+    @ir_version.setter
+    def ir_version(self, value: int) -> None:
+        self._ir_version = _arguments.integer(value)
+
+    @property
+    def opset_imports(self) -> dict[str, int]:
+        """A copy of the versions of operator sets by domain."""
+        return dict(self._opset_imports)
+
+    @opset_imports.setter
+    def opset_imports(self, value: dict[str, int]) -> None:
+        self._opset_imports = _arguments.versions(value)
 
 
 class LexicalScopeContext:
     """The names that are visible from outside of a part: none."""
 
+    __slots__ = ()
+
 
 def _refuse(model: _core.Model, full: bool, ignored: Collection[str] = ()) -> None:
     found = _core.check(model, full, MODE.profile)["findings"]
-    errors = [
-        finding for finding in found
-        if finding["severity"] == "error" and finding["slug"] not in ignored and not _registry.is_known(finding)
-    ]
+    errors = [finding for finding in found if finding["severity"] == "error" and finding["slug"] not in ignored]
+    errors = _registry.without_known(errors, model)
     if errors:
         raise ValidationError(worded(errors))
+
+
+# Calls of functions that have no end, or of which it is not known what they call.
+_CYCLES = frozenset({"function-calls-itself", "function-calls-too-deep", "function-defined-twice", "too-many-functions"})
+
+
+def refuse_cycles(findings: Sequence[Mapping[str, Any]]) -> None:
+    """Raises an error if findings of the checker say that a function calls itself, or that several have one name."""
+    found = [finding for finding in findings if finding["slug"] in _CYCLES]
+    if found:
+        raise ValidationError(worded(found))
 
 
 # What the decoder repairs, and the reference refuses.
@@ -95,17 +128,20 @@ def _named(graph: bytes) -> bytes:
     return _wire.text(_wire.GRAPH_NAME, "part") + graph
 
 
-def check_value_info(bytes: bytes, checker_context: CheckerContext) -> None:
+@checked
+def check_value_info(bytes: bytes, checker_context: CheckerContext, /) -> None:
     """Checks an encoded `ValueInfoProto`."""
     _part(_named(_wire.message(_wire.GRAPH_INPUT, bytes)), checker_context)
 
 
-def check_tensor(bytes: bytes, checker_context: CheckerContext) -> None:
+@checked
+def check_tensor(bytes: bytes, checker_context: CheckerContext, /) -> None:
     """Checks an encoded `TensorProto`."""
     _held(_attribute(_wire.ATTRIBUTE_TENSOR, bytes, _TENSOR), checker_context)
 
 
-def check_sparse_tensor(bytes: bytes, checker_context: CheckerContext) -> None:
+@checked
+def check_sparse_tensor(bytes: bytes, checker_context: CheckerContext, /) -> None:
     """Checks an encoded `SparseTensorProto`."""
     _held(_attribute(_wire.ATTRIBUTE_SPARSE_TENSOR, bytes, _SPARSE_TENSOR), checker_context)
 
@@ -115,21 +151,26 @@ def _attribute(field: int, value: bytes, kind: int) -> bytes:
     return name + _wire.message(field, value) + _wire.number(_wire.ATTRIBUTE_TYPE, kind)
 
 
+@checked
 def check_attribute(
-    bytes: bytes, checker_context: CheckerContext, lexical_scope_context: LexicalScopeContext
+    bytes: bytes, checker_context: CheckerContext, lexical_scope_context: LexicalScopeContext, /
 ) -> None:
     """Checks an encoded `AttributeProto`."""
     _held(bytes, checker_context)
 
 
-def check_node(bytes: bytes, checker_context: CheckerContext, lexical_scope_context: LexicalScopeContext) -> None:
+@checked
+def check_node(
+    bytes: bytes, checker_context: CheckerContext, lexical_scope_context: LexicalScopeContext, /
+) -> None:
     """Checks an encoded `NodeProto`."""
     model = _part(_named(_wire.message(_wire.GRAPH_NODE, bytes)), checker_context, _ENVIRONMENT)
     _registry.verify(model)
 
 
+@checked
 def check_function(
-    bytes: bytes, checker_context: CheckerContext, lexical_scope_context: LexicalScopeContext
+    bytes: bytes, checker_context: CheckerContext, lexical_scope_context: LexicalScopeContext, /
 ) -> None:
     """Checks an encoded `FunctionProto`."""
     functions = _wire.message(_wire.MODEL_FUNCTIONS, bytes)
@@ -137,11 +178,15 @@ def check_function(
     _registry.verify(model)
 
 
-def check_graph(bytes: bytes, checker_context: CheckerContext, lexical_scope_context: LexicalScopeContext) -> None:
+@checked
+def check_graph(
+    bytes: bytes, checker_context: CheckerContext, lexical_scope_context: LexicalScopeContext, /
+) -> None:
     """Checks an encoded `GraphProto`."""
     _registry.verify(_part(bytes, checker_context))
 
 
+@checked
 def check_model(
     bytes: bytes,
     full_check: bool = False,
@@ -154,6 +199,7 @@ def check_model(
     _check(_loaded(bytes, os.curdir), full_check, ignored, check_custom_domain)
 
 
+@checked
 def check_model_path(
     path: str,
     full_check: bool = False,
@@ -182,7 +228,8 @@ def _check(model: _core.Model, full_check: bool, ignored: Collection[str], check
         shape_inference.infer(model, check_type=True, strict_mode=True, data_prop=False)
 
 
-def _open_external_data(base_dir: str, location: str, tensor_name: str, read_only: bool) -> int:
+@checked
+def _open_external_data(base_dir: str, location: str, tensor_name: str, read_only: bool, /) -> int:
     """Opens a file with weights, and returns its descriptor. It must be in the folder, and not through links."""
     from ._external import open_contained
 

@@ -6,6 +6,7 @@ from onnxkit import _core
 from onnxkit._errors import OnnxError
 
 from . import _wire
+from ._arguments import checked
 from ._mode import MODE, worded
 
 TYPE_CHECKING = False
@@ -18,37 +19,38 @@ if TYPE_CHECKING:
 _HEADER = '<ir_version: 14, opset_import: ["": 28]>'
 
 
-def _parsed(text: str, take: Callable[[bytes], bytes | memoryview]) -> Parsed:
+def _parsed(text: str, take: Callable[[bytes], list[memoryview]], what: str) -> Parsed:
     try:
         # The reference keeps tensors of other sizes than their dimensions specify, and its checker refuses them.
         model = _core.parse(text, MODE.profile == "spec")
     except OnnxError as error:
         message = worded(finding.to_dict() for finding in error.findings) if error.findings else str(error)
         return False, message.encode(), b""
-    return True, b"", bytes(take(bytes(model)))
+    found = take(bytes(model))
+    return (True, b"", bytes(found[0])) if found else (False, f"the text has no {what}".encode(), b"")
 
 
-def _text(text: str | bytes) -> str:
-    return text.decode() if isinstance(text, bytes) else text
-
-
-def parse_model(model: str | bytes) -> Parsed:
+@checked
+def parse_model(model: str, /) -> Parsed:
     """Whether the text is a model, why not, and the encoded `ModelProto`."""
-    return _parsed(_text(model), lambda encoded: encoded)
+    return _parsed(model, lambda encoded: [memoryview(encoded)], "model")
 
 
-def parse_graph(graph: str | bytes) -> Parsed:
+@checked
+def parse_graph(graph: str, /) -> Parsed:
     """Whether the text is a graph, why not, and the encoded `GraphProto`."""
-    return _parsed(f"{_HEADER} {_text(graph)}", lambda encoded: _wire.one_of(encoded, _wire.MODEL_GRAPH))
+    return _parsed(f"{_HEADER} {graph}", lambda encoded: _wire.all_of(encoded, _wire.MODEL_GRAPH), "graph")
 
 
-def parse_function(function: str | bytes) -> Parsed:
+@checked
+def parse_function(function: str, /) -> Parsed:
     """Whether the text is a function, why not, and the encoded `FunctionProto`."""
-    text = f"{_HEADER} part () => () {{}} {_text(function)}"
-    return _parsed(text, lambda encoded: _wire.one_of(encoded, _wire.MODEL_FUNCTIONS))
+    text = f"{_HEADER} part () => () {{}} {function}"
+    return _parsed(text, lambda encoded: _wire.all_of(encoded, _wire.MODEL_FUNCTIONS), "function")
 
 
-def parse_node(node: str | bytes) -> Parsed:
+@checked
+def parse_node(node: str, /) -> Parsed:
     """Whether the text is a node, why not, and the encoded `NodeProto`."""
-    text = f"{_HEADER} part () => () {{ {_text(node)} }}"
-    return _parsed(text, lambda encoded: _wire.one_of(_wire.one_of(encoded, _wire.MODEL_GRAPH), _wire.GRAPH_NODE))
+    text = f"{_HEADER} part () => () {{ {node} }}"
+    return _parsed(text, lambda encoded: _wire.all_of(_wire.one_of(encoded, _wire.MODEL_GRAPH), _wire.GRAPH_NODE), "node")

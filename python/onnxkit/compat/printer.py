@@ -7,6 +7,7 @@ import textwrap
 from onnxkit._errors import OnnxError
 
 from . import _wire
+from ._arguments import checked
 from ._mode import MODE
 
 # Parts are printed within a model of these versions, which does not change how they are printed.
@@ -31,19 +32,22 @@ def _as_reference(kind: str, encoded: bytes) -> str:
     return str(getattr(_print_form, f"{kind}_text")(message))
 
 
-def model_to_text(model: bytes) -> str:
+@checked
+def model_to_text(model: bytes, /) -> str:
     """The text of an encoded `ModelProto`."""
     return _as_reference("model", model) if MODE.reference_texts else _printed(model)
 
 
-def graph_to_text(graph: bytes) -> str:
+@checked
+def graph_to_text(graph: bytes, /) -> str:
     """The text of an encoded `GraphProto`."""
     if MODE.reference_texts:
         return _as_reference("graph", graph)
     return _printed(_wire.model(_IR_VERSION, _VERSIONS, graph)).split(">\n", 1)[1]
 
 
-def function_to_text(function: bytes) -> str:
+@checked
+def function_to_text(function: bytes, /) -> str:
     """The text of an encoded `FunctionProto`."""
     if MODE.reference_texts:
         return _as_reference("function", function)
@@ -53,7 +57,8 @@ def function_to_text(function: bytes) -> str:
     return _printed(model).split("}\n", 1)[1].lstrip("\n")
 
 
-def node_to_text(node: bytes) -> str:
+@checked
+def node_to_text(node: bytes, /) -> str:
     """The text of an encoded `NodeProto`."""
     if MODE.reference_texts:
         return _as_reference("node", node)

@@ -6,6 +6,7 @@ from onnxkit import _core
 from onnxkit._errors import OnnxError
 
 from . import _registry, _wire
+from ._arguments import checked
 from ._mode import MODE, worded
 
 TYPE_CHECKING = False
@@ -146,35 +147,57 @@ def _model_proto(versions: Mapping[str, int], ir_version: int = 10) -> Any:
 # A warning, which the reference makes if it propagates elements: then it is an error.
 _OVERFLOW = "elements-overflow"
 # Findings of the checker that strict inference refuses, too: constants whose elements cannot be read, or that contradict their types.
-_CONSTANTS = frozenset({"tensor-data-size", "tensor-data-in-wrong-field", "initializer-contradicts-type"})
+_CONSTANTS = frozenset({"tensor-data-size", "tensor-data-in-wrong-field"})
 
 
-def infer(model: _core.Model, *, check_type: bool, strict_mode: bool, data_prop: bool) -> None:
-    """Infers types in a model, in place.
+def infer(
+    model: _core.Model,
+    *,
+    check_type: bool,
+    strict_mode: bool,
+    data_prop: bool,
+    declared: _core.Model | None = None,
+) -> None:
+    """Infers types in a model, in place. `declared` is the model as the caller gave it, with all its declarations.
 
     Elements of small tensors are propagated, whether `data_prop` asks for it or not.
     """
-    from . import _types
+    from . import _malformed, _types, _untyped
+    from .checker import refuse_cycles
 
-    _refuse_recursion(model)
-    defects = _core.check(model, False, "spec")["findings"] if strict_mode else []
+    declared = model if declared is None else declared
+    defects = _core.check(declared, False, "spec")["findings"]
+    refuse_cycles(defects)
+    sized = _malformed.with_sizes(declared, defects)
+    _refuse([*_malformed.always(model, sized, defects, strict_mode), *_untyped.without_operands(model, defects)])
     try:
         inference = _core.infer(model, {}, True)
     except OnnxError as error:
         raise InferenceError(str(error)) from None
-    errors = []
     if strict_mode:
-        errors += [finding for finding in inference.findings if finding["severity"] == "error" and _counts(finding)]
-        errors += [finding for finding in inference.findings if data_prop and finding["slug"] == _OVERFLOW]
+        errors = _contradictions(inference, data_prop)
         errors += _types.unreadable_shapes(model)
         errors += _types.short_calls(model) if MODE.profile == "reference" else []
         errors += [finding for finding in defects if finding["slug"] in _CONSTANTS]
-        check = _types.mismatches if check_type else _types.unreadable_constants
-        errors += check(model, inference)
-    elif check_type and _registry.has_custom():
-        errors += _types.custom_mismatches(model)
-    if errors:
-        raise InferenceError(worded(errors))
+        errors += [] if check_type else _types.unreadable_constants(model, inference)
+        model, inference = _types.inlined(model, inference)
+        errors += _untyped.in_all_graphs(model, inference)
+        errors += _types.mismatches(_types.nodes(model.graph), model, inference) if check_type else []
+        if sized is not None and not errors:
+            errors += _malformed.renamed(_contradictions(_core.infer(sized, {}, False), data_prop))
+        _refuse(errors)
+    elif check_type:
+        _refuse(_types.mismatches(model.graph.nodes, model, inference))
+
+
+def _refuse(findings: Sequence[Mapping[str, Any]]) -> None:
+    if findings:
+        raise InferenceError(worded(findings))
+
+
+def _contradictions(inference: _core.Inference, data_prop: bool) -> list[Mapping[str, Any]]:
+    found = [finding for finding in inference.findings if finding["severity"] == "error" and _counts(finding)]
+    return found + [finding for finding in inference.findings if data_prop and finding["slug"] == _OVERFLOW]
 
 
 def _counts(finding: Mapping[str, Any]) -> bool:
@@ -183,17 +206,7 @@ def _counts(finding: Mapping[str, Any]) -> bool:
     return MODE.profile == "spec" or not is_beyond(finding)
 
 
-def _refuse_recursion(model: _core.Model) -> None:
-    """Raises an error if a function calls itself, in any mode: its types are undefined."""
-    if not model.functions:
-        return
-    found = [one for one in _core.check(model, False, "reference")["findings"] if one["slug"] == "function-calls-itself"]
-    if found:
-        from .checker import ValidationError
-
-        raise ValidationError(worded(found))
-
-
+@checked
 def infer_shapes(
     bytes: bytes, check_type: bool = False, strict_mode: bool = False, data_prop: bool = False
 ) -> bytes:
@@ -202,33 +215,37 @@ def infer_shapes(
 
     if _registry.has_custom():
         bytes = _python_rules.declared(bytes, data_prop)
-    if strict_mode:
-        contradicted = [
-            one for one in _core.check(_wire.loaded(bytes), False, "spec")["findings"]
-            if one["slug"] == "initializer-contradicts-type"
-        ]
-        if contradicted:
-            raise InferenceError(worded(contradicted))
+    declared = _wire.loaded(bytes)
     constant, defaults = _defaults.as_constants(bytes)
-    model = _wire.loaded(constant)
-    infer(model, check_type=check_type, strict_mode=strict_mode, data_prop=data_prop)
+    model = _wire.loaded(constant) if defaults else declared
+    infer(model, check_type=check_type, strict_mode=strict_mode, data_prop=data_prop, declared=declared)
     return _defaults.with_inputs(model.to_bytes(), defaults)
 
 
+@checked
 def infer_shapes_path(
-    model_path: str, output_path: str, check_type: bool = False, strict_mode: bool = False, data_prop: bool = False
+    model_path: str, output_path: str, check_type: bool, strict_mode: bool, data_prop: bool, /
 ) -> None:
     """Infers types in a model file, and writes it to another, or to the same."""
+    from .checker import ValidationError
+
     try:
         model = _core.load(model_path)
     except OnnxError as error:
-        raise RuntimeError(str(error)) from None
+        raise ValidationError(str(error)) from None
     infer(model, check_type=check_type, strict_mode=strict_mode, data_prop=data_prop)
-    model.save(output_path or model_path, form="onnx")
+    # The reference replaces whatever has the name, and leaves weights where they are.
+    encoded = model.to_bytes()
+    try:
+        with open(output_path, "wb") as output:
+            output.write(encoded)
+    except OSError as error:
+        raise ValidationError(f"the inferred model cannot be saved as {output_path}: {error.strerror}") from None
 
 
+@checked
 def infer_function_output_types(
-    b: bytes, input_types: Sequence[bytes], attributes: Sequence[bytes]
+    b: bytes, input_types: Sequence[bytes], attributes: Sequence[bytes], /
 ) -> list[bytes]:
     """The encoded types of the outputs of an encoded function, for types of inputs and attributes."""
     import onnx
@@ -237,13 +254,11 @@ def infer_function_output_types(
     versions = {entry.domain: entry.version for entry in function.opset_import}
     domain = function.domain or "onnxkit.part"
     function.domain = domain
-    if len(input_types) > len(function.input):
-        raise InferenceError(f"the function takes {len(function.input)} inputs, but there are {len(input_types)} types")
     model = _model_proto({**versions, domain: versions.get(domain, 1)})
     model.functions.append(function)
     call = model.graph.node.add(op_type=function.name, domain=domain, overload=function.overload)
     call.output.extend(f"out_{index}" for index in range(len(function.output)))
-    for index, encoded in enumerate(input_types):
+    for index, encoded in enumerate(input_types[: len(function.input)]):
         kind = _wire.decoded(onnx.TypeProto, encoded)
         if kind.WhichOneof("value") is None:
             call.input.append("")
@@ -272,7 +287,8 @@ def infer_node(
     node = _wire.decoded(onnx.NodeProto, node_proto)
     versions = {**opset_imports, schema.domain: schema.since_version}
     context = checker.CheckerContext()
-    context.ir_version, context.opset_imports = ir_version, versions
+    # The version of the format says nothing about a node; the first ones have no imports.
+    context.ir_version, context.opset_imports = max(ir_version, 3), versions
     checker.check_node(node_proto, context, checker.LexicalScopeContext())
     if schema.get_type_and_shape_inference_function() is not None:
         from ._python_rules import outputs_of
@@ -280,7 +296,7 @@ def infer_node(
         types = {name: _wire.decoded(onnx.TypeProto, kind) for name, kind in value_types.items()}
         data = {name: _wire.decoded(onnx.TensorProto, tensor) for name, tensor in input_data.items()}
         return {name: kind.SerializeToString() for name, kind in outputs_of(schema, node, types, data, versions)}
-    model = _model_proto(versions, ir_version)
+    model = _model_proto(versions, max(ir_version, 3))
     model.graph.node.append(node)
     for name, kind in value_types.items():
         model.graph.input.add(name=name, type=_wire.decoded(onnx.TypeProto, kind))
@@ -289,7 +305,8 @@ def infer_node(
         model.graph.initializer[-1].name = name
     named = [name for name in node.output if name]
     model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in named)
-    refused = _types.mismatches(loaded := _wire.loaded(model.SerializeToString()), _core.infer(loaded, {}, False))
+    loaded = _wire.loaded(model.SerializeToString())
+    refused = _types.mismatches(loaded.graph.nodes, loaded, _core.infer(loaded, {}, False))
     if refused:
         raise checker.ValidationError(worded(refused))
     inferred = onnx.ModelProto.FromString(infer_shapes(model.SerializeToString(), True, True, False))

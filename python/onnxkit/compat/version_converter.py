@@ -5,14 +5,18 @@ from __future__ import annotations
 from onnxkit import _core, _errors
 
 from . import _constants, _defaults, _wire
+from ._arguments import checked
 from ._mode import MODE, worded
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
 # What a model must not have when it is converted: names without a value.
 _UNDEFINED = frozenset({"value-never-defined", "graph-output-not-produced"})
 _NOTHING_DEFINES = "nothing defines"
+_NO_IR_VERSION = "ir-version-missing"
 _RECURRENT = frozenset({"RNN", "GRU", "LSTM"})
 
 
@@ -24,7 +28,8 @@ class RefusedConversion(ConvertError, RuntimeError):
     """The reference raises either of both, depending on where it notices that a form does not exist."""
 
 
-def convert_version(model: bytes, target: int) -> bytes:
+@checked
+def convert_version(model: bytes, target: int, /) -> bytes:
     """The encoded model in another version of the default operator set, with inferred types."""
     try:
         return _converted(model, target)
@@ -42,12 +47,9 @@ def _converted(model: bytes, target: int) -> bytes:
 
     converted = _wire.loaded(model)
     try:
-        undefined = [
-            found for found in _core.check(converted, False, "reference")["findings"]
-            if found["slug"] in _UNDEFINED and found["message"].startswith(_NOTHING_DEFINES)
-        ]
-        if undefined:
-            raise RefusedConversion(worded(undefined))
+        refused = [found for found in _core.check(converted, False, "reference")["findings"] if _is_refused(found)]
+        if refused:
+            raise RefusedConversion(worded(refused))
         if MODE.reference_limits:
             from ._refusals import refusals
 
@@ -57,7 +59,8 @@ def _converted(model: bytes, target: int) -> bytes:
         converted = _with_leniency(converted, target)
         _core.infer(converted, {}, True)
     except _errors.ConvertError as error:
-        raise RefusedConversion(worded(finding.to_dict() for finding in error.findings) or str(error)) from None
+        message = worded(finding.to_dict() for finding in error.findings) if error.findings else str(error)
+        raise RefusedConversion(message) from None
     except _errors.OnnxError as error:
         raise RefusedConversion(str(error)) from None
     proto = onnx.ModelProto.FromString(converted.to_bytes())
@@ -65,6 +68,11 @@ def _converted(model: bytes, target: int) -> bytes:
     _constants.as_nodes(proto.graph, known)
     _state_layouts(proto, model, target)
     return bytes(proto.SerializeToString())
+
+
+def _is_refused(finding: Mapping[str, Any]) -> bool:
+    is_undefined = finding["slug"] in _UNDEFINED and str(finding["message"]).startswith(_NOTHING_DEFINES)
+    return is_undefined or str(finding["slug"]) == _NO_IR_VERSION
 
 
 def _with_leniency(model: _core.Model, target: int) -> _core.Model:
