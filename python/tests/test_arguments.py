@@ -131,6 +131,13 @@ def test_one_thing_is_a_list_of_one():
     assert ox.inline(called, "f.twice") == 1
 
 
+def test_calls_that_stay_are_a_warning():
+    header = '<ir_version: 10, opset_import: ["": 21, "f": 1]> g (float[2] x) => (float[2] y) { y = f.Read (x) }'
+    model = ox.parse(f'{header} <domain: "f", opset_import: ["": 21]> Read (a) => (b) {{ b = Add (a, outer) }}')
+    with pytest.warns(UserWarning, match="the call `f.Read` stays: the function uses `outer`"):
+        assert ox.inline(model) == 0
+
+
 def test_text_in_rules_is_quoted():
     text = ox.rule(lambda op, x: (op.Foo(op.Neg(op.Neg(x)), mode="a (b)\nc", _domain="my"), op.Foo(x, mode="a (b)\nc", _domain="my")), name="r").text
     assert 'mode = "a (b)\nc"' in text

@@ -119,6 +119,22 @@ fn files_of_two_gibibytes_are_too_large() {
 }
 
 #[test]
+fn too_much_data_is_an_error_of_the_reference_for_the_indices_of_sparse_tensors() {
+    let parsed = |rest: &str| {
+        let text = format!("<ir_version: 10, opset_import: [\"\": 18]>\n{rest}");
+        parse_model(&text, &ParseOptions::default().with_element_counts(false)).unwrap()
+    };
+    let reference = CheckOptions::default().with_profile(Profile::Reference);
+    let dense = parsed("g () => () <float[2] w = {1, 2, 3}> { }");
+    expect(&dense, &reference, &[]);
+    let sparse = "sparse_tensor[3] w = {values: float[2] {1, 2}, indices: int64[2] {0, 1, 2}}";
+    let sparse = parsed(&format!("g () => () <{sparse}> {{ }}"));
+    let place = found(&check(&sparse, &CheckOptions::default()));
+    assert_eq!(found(&check(&sparse, &reference)), place);
+    assert_eq!(place.iter().map(|(code, _)| code.as_str()).collect::<Vec<_>>(), ["ONNX2503"]);
+}
+
+#[test]
 fn chains_of_functions_end_soon() {
     let chain = |length: usize| {
         let function = |number: usize| {

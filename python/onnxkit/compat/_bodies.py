@@ -51,7 +51,7 @@ def _expanded(schema: OpSchema, function: Any, version: int, types: Sequence[byt
     model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in call.output)
     loaded = _core.loads(model.SerializeToString())
     try:
-        if not _core.inline(loaded, [], True):
+        if not _core.inline(loaded, [], True)[0]:
             return None
     except OnnxError:
         return None

@@ -115,6 +115,7 @@ def _giver(schema: OpSchema) -> int | None:
     if not schema.outputs or schema.outputs[0].types == {"tensor(bool)"}:
         return None
     for index, formal in enumerate(schema.inputs):
-        if formal.type_str == schema.outputs[0].type_str and formal.option is not FormalParameterOption.Optional:
+        is_one = formal.option is not FormalParameterOption.Optional and formal.is_homogeneous
+        if is_one and formal.type_str == schema.outputs[0].type_str:
             return index
     return None

@@ -7,7 +7,7 @@ import os
 from onnxkit import _core
 from onnxkit._errors import LimitError, LoadError, OnnxError
 
-from . import _arguments, _fields, _registry, _wire
+from . import _arguments, _registry, _wire
 from ._arguments import checked
 from ._mode import MODE, worded
 
@@ -18,8 +18,14 @@ if TYPE_CHECKING:
 
 # The domain of nodes that are made to hold a standalone attribute or tensor.
 _HOLDER = "onnxkit.part"
-# A part uses values that are defined outside of it.
-_ENVIRONMENT = frozenset({"value-never-defined", "graph-output-not-produced", "initializer-not-input"})
+# A node uses values that are defined outside of it.
+_ENVIRONMENT = frozenset({"value-never-defined"})
+# The first version of the format in which a model imports operator sets, as the model around a part does.
+_FIRST_IR_VERSION = 3
+# The first one with functions, in which a function must have a domain.
+_FUNCTION_IR_VERSION, _NO_DOMAIN = 8, "function-domain-missing"
+# What the model around a part says of a version of the format that does not exist.
+_FORMAT = frozenset({"ir-version-unknown"})
 # The type in an attribute of a tensor and of a sparse tensor.
 _TENSOR, _SPARSE_TENSOR = 4, 11
 
@@ -62,9 +68,11 @@ class LexicalScopeContext:
     __slots__ = ()
 
 
-def _refuse(model: _core.Model, full: bool, ignored: Collection[str] = ()) -> None:
+def _refuse(model: _core.Model, full: bool, ignored: Collection[str] = (), of_node: Collection[str] = ()) -> None:
+    """Raises an error for what the checker finds. Some findings are ignored, and others about nodes that are in no nested graph."""
     found = _core.check(model, full, MODE.profile)["findings"]
     errors = [finding for finding in found if finding["severity"] == "error" and finding["slug"] not in ignored]
+    errors = [finding for finding in errors if finding["slug"] not in of_node or " / graph" in finding["place"]]
     errors = _registry.without_known(errors, model)
     if errors:
         raise ValidationError(worded(errors))
@@ -106,22 +114,24 @@ def _loaded(encoded: bytes, data_dir: str | None = None) -> _core.Model:
         raise ValidationError(str(error)) from None
 
 
-def _part(graph: bytes, ctx: CheckerContext, ignored: Collection[str] = (), functions: bytes = b"") -> _core.Model:
+def _part(graph: bytes, ctx: CheckerContext, of_node: Collection[str] = (), functions: bytes = b"") -> _core.Model:
     """Checks a part in the graph of a model."""
     versions = {**ctx.opset_imports, _HOLDER: 1}
-    model = _loaded(_wire.model(ctx.ir_version, versions, graph, functions))
-    _refuse(model, False, ignored)
+    least = _FUNCTION_IR_VERSION if functions else _FIRST_IR_VERSION
+    encoded = _wire.model(max(ctx.ir_version, least), versions, graph, functions)
+    _refuse_repaired(encoded)
+    model = _loaded(encoded)
+    _refuse(model, False, _FORMAT | ({_NO_DOMAIN} if ctx.ir_version < _FUNCTION_IR_VERSION else set()), of_node)
     return model
 
 
 def _held(attribute: bytes, ctx: CheckerContext) -> None:
     """Checks an attribute of a node of which nothing is known."""
-    _fields.refuse_several_values(attribute)
     node = (
         _wire.text(_wire.NODE_OUTPUT, "held") + _wire.text(_wire.NODE_OP_TYPE, "Held")
         + _wire.message(_wire.NODE_ATTRIBUTE, attribute) + _wire.text(_wire.NODE_DOMAIN, _HOLDER)
     )
-    _part(_named(_wire.message(_wire.GRAPH_NODE, node)), ctx, _ENVIRONMENT)
+    _part(_named(_wire.message(_wire.GRAPH_NODE, node)), ctx)
 
 
 def _named(graph: bytes) -> bytes:
