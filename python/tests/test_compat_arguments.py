@@ -194,6 +194,15 @@ def test_parts_of_text_that_are_missing_are_refused() -> None:
     assert "True" not in same(program)
 
 
+def test_text_that_would_be_lost_is_refused() -> None:
+    program = """
+    C = onnx.parser.C
+    for parse, text in ((C.parse_node, "y = Relu (x)"), (C.parse_graph, "g () => () { }"), (C.parse_function, '<domain: "d"> f () => () { }')):
+        print([parse(text + rest)[0] for rest in ("", " # comment", " " + text, " garbage", "}")])
+    """
+    assert run(program).splitlines() == ["[True, True, False, False, False]"] * 3
+
+
 def test_refusals_of_conversions_have_a_message() -> None:
     program = """
     model = onnx.parser.parse_model('<ir_version: 10, opset_import: ["": 21]> g (float[2] x) => (float[2] y) { y = Relu (x) }')

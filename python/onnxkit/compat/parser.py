@@ -27,7 +27,9 @@ def _parsed(text: str, take: Callable[[bytes], list[memoryview]], what: str) -> 
         message = worded(finding.to_dict() for finding in error.findings) if error.findings else str(error)
         return False, message.encode(), b""
     found = take(bytes(model))
-    return (True, b"", bytes(found[0])) if found else (False, f"the text has no {what}".encode(), b"")
+    if len(found) != 1:
+        return False, f"the text has {len(found)} {what}s where one is wanted".encode(), b""
+    return True, b"", bytes(found[0])
 
 
 @checked
@@ -52,5 +54,5 @@ def parse_function(function: str, /) -> Parsed:
 @checked
 def parse_node(node: str, /) -> Parsed:
     """Whether the text is a node, why not, and the encoded `NodeProto`."""
-    text = f"{_HEADER} part () => () {{ {node} }}"
+    text = f"{_HEADER} part () => () {{\n{node}\n}}"
     return _parsed(text, lambda encoded: _wire.all_of(_wire.one_of(encoded, _wire.MODEL_GRAPH), _wire.GRAPH_NODE), "node")
