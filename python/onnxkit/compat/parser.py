@@ -26,9 +26,12 @@ def _parsed(text: str, take: Callable[[bytes], list[memoryview]], what: str) -> 
     except OnnxError as error:
         message = worded(finding.to_dict() for finding in error.findings) if error.findings else str(error)
         return False, message.encode(), b""
-    found = take(bytes(model))
+    encoded = bytes(model)
+    found = take(encoded)
     if len(found) != 1:
         return False, f"the text has {len(found)} {what}s where one is wanted".encode(), b""
+    if what in ("graph", "node") and _wire.all_of(encoded, _wire.MODEL_FUNCTIONS):
+        return False, f"the text goes on after the {what}".encode(), b""
     return True, b"", bytes(found[0])
 
 
