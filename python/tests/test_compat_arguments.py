@@ -57,7 +57,7 @@ def answer(name, call, *args, **kwargs):
     try:
         result = type(call(*args, **kwargs)).__name__
     except Exception as error:
-        # A class of its own for bytes that cannot be read, or for refusals, is one of the reference.
+        # Subclasses for bytes that cannot be read and for refusals are compared as what they derive from.
         classes = [one.__name__ for one in type(error).__mro__]
         result = next(one for one in classes if one in KNOWN)
     print(name, result)

@@ -1,4 +1,4 @@
-"""Models that inference refuses for what is declared in them, before or beside what the operators say."""
+"""Models that inference refuses for their declarations: imports, types of initializers, and sizes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Calls of functions whose nodes cannot be converted for all calls, but for the types and attributes of a single one.
+"""Calls of functions whose nodes can be converted only for the types and attributes of a single call.
 
 A bound of `Clip` is an attribute of version 6 and an operand of version 11, which has the type of the others: the body of a function
-does not say which. Such a call gets a function of its own, with the converted nodes.
+does not say which. Such a call gets a separate function with the converted nodes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class _Scope:
 
 
 def selector(function: Any) -> str:
-    """How the native module is told which function is meant."""
+    """The name by which the native module selects a function."""
     return f"{function.domain}.{function.name}" if function.domain else str(function.name)
 
 
@@ -75,7 +75,7 @@ def _proto(model: _core.Model) -> Any:
 
 
 def _with_own_functions(model: _core.Model, names: Iterable[str], problem: str) -> tuple[_core.Model, list[str]]:
-    """The model in which each call of these functions has a converted function of its own, and the selectors of these."""
+    """The model in which each call of these functions has a separate converted function, and the selectors of these."""
     typed = model.clone()
     _core.infer(typed, {}, True)
     proto = _proto(model)

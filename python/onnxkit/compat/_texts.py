@@ -36,7 +36,7 @@ _TEXTS = [
      "Number of spatial dimensions in the weight tensor ({weights} - 2) does not match the input tensor ({input} - 2)."),
     (r"Scan.*: (?P<states>\d+) states do not fit", "Number of loop state variables ({states}) exceeds the outputs of Scan."),
     (r"SplitToSequence.*: parts of size 0", "Scalar input 'split' must be greater than zero."),
-    (r"Split.*: (?:there is no output|Split has 0 outputs)", "Split must have at least one output"),
+    (r"Split.*: (?:there is (?:no) output|Split has 0 outputs)", "Split must have at least one output"),
     (r"(?:sizes?|padding|kernel|length|elements|product|sum).* (?:does|do) not fit (?:in|into) 64 bits",
      "Integer overflow: a size does not fit in 64 bits."),
     (r"the ellipsis of input (?P<input>\d+) has (?P<axes>\d+) axes and those before it (?P<others>\d+)",

@@ -24,7 +24,7 @@ _ENVIRONMENT = frozenset({"value-never-defined"})
 _FIRST_IR_VERSION = 3
 # The first one with functions, in which a function must have a domain.
 _FUNCTION_IR_VERSION, _NO_DOMAIN = 8, "function-domain-missing"
-# What the model around a part says of a version of the format that does not exist.
+# A finding about the model around a part, whose version of the format may not exist.
 _FORMAT = frozenset({"ir-version-unknown"})
 # The type in an attribute of a tensor and of a sparse tensor.
 _TENSOR, _SPARSE_TENSOR = 4, 11

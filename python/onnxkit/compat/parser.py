@@ -31,7 +31,7 @@ def _parsed(text: str, take: Callable[[bytes], list[memoryview]], what: str) -> 
     if len(found) != 1:
         return False, f"the text has {len(found)} {what}s where one is wanted".encode(), b""
     if what in ("graph", "node") and _wire.all_of(encoded, _wire.MODEL_FUNCTIONS):
-        return False, f"the text goes on after the {what}".encode(), b""
+        return False, f"the text continues after the {what}".encode(), b""
     return True, b"", bytes(found[0])
 
 

@@ -137,8 +137,8 @@ impl Parser<'_> {
         Ok(values)
     }
 
-    /// Refuses a list of a narrow float type with integers, which are bit patterns, and values: `{1, 0.5}` hardly means the
-    /// smallest number and a half. The reference takes bit patterns only.
+    /// Refuses a list of a narrow float type with integers, which are bit patterns, and values: the 1 of `{1, 0.5}` would be the
+    /// smallest number. The reference takes bit patterns only.
     pub(super) fn refuse_mixed(&mut self, mark: Mark, elem: ElemType, values: usize, count: usize) -> Result {
         if values == 0 || values == count {
             return Ok(());
