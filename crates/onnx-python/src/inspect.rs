@@ -134,7 +134,6 @@ pub(crate) struct Inference {
 #[pyfunction]
 #[pyo3(signature = (model, sizes, inplace, check_types=false, trust_defaults=false, trust_names=false, **options))]
 pub(crate) fn infer(
-    py: Python<'_>,
     model: Bound<'_, Model>,
     sizes: BTreeMap<String, i64>,
     inplace: bool,
@@ -143,6 +142,7 @@ pub(crate) fn infer(
     trust_names: bool,
     options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Inference> {
+    let py = model.py();
     let mut snapshot = model.get().snapshot(py)?;
     let types = Work::of(options)?.run(py, |execution| {
         let sizes = sizes_of(&snapshot.model, &sizes)?;

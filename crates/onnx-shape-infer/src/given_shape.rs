@@ -19,12 +19,12 @@ pub(crate) fn advice(model: &Model, inference: &Inference, input: ValueId, given
     if let Some(advice) = layout(model, input, given, |sizes| fits(dims, sizes)) {
         return Some(advice);
     }
-    if dims.len() == given.len() + 1 && fits(dims.get(1..)?, given) {
+    if dims.split_first().is_some_and(|(_, rest)| fits(rest, given)) {
         return Some(
             "an axis is missing at the front, mostly that of the batch: NumPy's `x[None]` adds it".to_owned(),
         );
     }
-    if dims.len() + 1 == given.len() && given.first() == Some(&1) && fits(dims, given.get(1..)?) {
+    if given.split_first().is_some_and(|(first, rest)| *first == 1 && fits(dims, rest)) {
         return Some("there is one axis more at the front: NumPy's `x[0]` removes it".to_owned());
     }
     let text = |&dim: &Dim| inference.text(model, dim).unwrap_or_else(|| "?".to_owned());
