@@ -32,6 +32,7 @@ mod journal;
 mod kind;
 mod private;
 mod set;
+mod sparse;
 mod stream;
 
 use std::collections::BTreeMap;
@@ -52,6 +53,7 @@ use protect::{Outputs, decide};
 pub use set::FileSet;
 #[cfg(test)]
 pub(crate) use set::INCOMPLETE;
+pub use sparse::SparseFile;
 use stage::Staged;
 pub use stage::{Temporaries, WritersStopped};
 pub use stream::{descriptor, is_stream, is_terminal, open_stream};
