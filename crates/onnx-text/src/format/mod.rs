@@ -63,7 +63,9 @@ pub fn format_model(text: &str, options: &ParseOptions<'_>) -> Result<Formatted,
     }
     // A layout may be longer than the text.
     let mut again = options;
-    again.execution.limits.text_bytes = again.execution.limits.text_bytes.max(Limits::DEFAULT.text_bytes);
+    let limits = &mut again.execution.limits;
+    limits.text_bytes = limits.text_bytes.max(Limits::DEFAULT.text_bytes);
+    limits.input_bytes = Limits::DEFAULT.input_bytes;
     let after = parse_model(&text, &again).map_err(|error| match error.stopped() {
         Some(_) => FormatError::Parse(error),
         None => FormatError::Changed,

@@ -164,10 +164,12 @@ fn parse<'a, T>(
         depth: 0,
     };
     let length = text.len() as u64;
-    let result = if length > options.execution.limits.text_bytes {
-        let limit = options.execution.limits.text_bytes;
+    let limits = &options.execution.limits;
+    // A text is an input as well.
+    let (limit, name) = (limits.text_bytes, "text_bytes").min((limits.input_bytes, "input_bytes"));
+    let result = if length > limit {
         Err(parser.error(&rules::TEXT_LIMIT, || {
-            format!("the text has {length} bytes, more than {limit}: raise the limit `text_bytes`")
+            format!("the text has {length} bytes, more than {limit}: raise the limit `{name}`")
         }))
     } else {
         parser

@@ -2,6 +2,7 @@
 
 use onnx_diag::render::text;
 use onnx_text::{ParseError, ParseOptions, parse_function, parse_graph, parse_model, parse_node};
+use onnx_types::Limits;
 
 /// The diagnostics as `slug line:column`.
 fn found<T>(result: Result<T, ParseError>) -> Vec<String> {
@@ -208,5 +209,21 @@ fn missing_and_wrong_quotes_are_explained() {
     }
     for graph in ["g (float[1] x] => () {}", "g - () => () {}"] {
         assert_eq!(model(&format!("{header} {graph}")), None, "{graph}");
+    }
+}
+
+#[test]
+fn a_text_is_an_input() {
+    let text = "<ir_version: 10, opset_import: [\"\": 21]> g (float[2] x) => (float[2] y) { y = Relu (x) }";
+    for (limits, name) in [
+        (Limits::default().with_input_bytes(50), "input_bytes"),
+        (Limits::default().with_text_bytes(50), "text_bytes"),
+        (Limits::default().with_text_bytes(50).with_input_bytes(40), "input_bytes"),
+    ] {
+        let options = ParseOptions::default().with_execution(limits);
+        let error = parse_model(text, &options).expect_err("it is too long");
+        let [found] = error.findings().diagnostics() else { panic!("{error}") };
+        assert_eq!(*found.rule, onnx_text::rules::TEXT_LIMIT);
+        assert!(found.message.ends_with(&format!("raise the limit `{name}`")), "{}", found.message);
     }
 }

@@ -106,6 +106,7 @@ fn a_layout_may_be_longer_than_the_limit_of_texts() {
     let text = "<ir_version:10,opset_import:[\"\":21]>g(float[2]x)=>(float[2]y){y=Relu(x)}";
     let mut options = ParseOptions::default();
     options.execution.limits.text_bytes = text.len() as u64;
+    options.execution.limits.input_bytes = text.len() as u64;
     let formatted = format_model(text, &options).expect("this is a model").text;
     assert!(formatted.len() > text.len());
     match format_model(&formatted, &options) {
