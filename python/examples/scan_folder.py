@@ -6,8 +6,6 @@ A further run goes on where the last one ended, also if that was killed. Each fi
 from __future__ import annotations
 
 import collections
-import concurrent.futures
-import functools
 import json
 import os
 import pathlib
@@ -35,9 +33,8 @@ def scan_folder(folder: str, rows: str) -> list[dict[str, Any]]:
     paths = [os.fspath(path) for path in sorted(pathlib.Path(folder).rglob("*")) if not path.is_dir()]
     # In a row, the bytes of a name that are not UTF-8 are escapes.
     left = [path for path in paths if os.fsencode(path).decode(errors="backslashreplace") not in known]
-    scan = functools.partial(ox.scan, isolate=True)
-    with concurrent.futures.ThreadPoolExecutor() as pool, out.open("a") as file:
-        for row in pool.map(scan, left):
+    with out.open("a") as file:
+        for _, row in ox.scan_iter(left, isolate=True):
             file.write(json.dumps(row) + "\n")
             file.flush()
             found.append(row)
@@ -45,6 +42,6 @@ def scan_folder(folder: str, rows: str) -> list[dict[str, Any]]:
 
 
 if __name__ == "__main__":
-    reasons = collections.Counter((row["stage"], row["error"] or f"{row['errors']} errors") for row in scan_folder(*sys.argv[1:]) if not row["ok"])
+    reasons = collections.Counter((row["stage"], row["error"] or row["finding"]) for row in scan_folder(*sys.argv[1:]) if not row["ok"])
     for (stage, reason), count in reasons.most_common():
         print(count, stage, reason)

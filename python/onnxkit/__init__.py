@@ -84,7 +84,7 @@ from ._results import (
     Schema,
     Why,
 )
-from ._scan import SCAN_SCHEMA, scan, scan_many
+from ._scan import SCAN_SCHEMA, scan, scan_iter, scan_many
 
 _register_for_pickle()
 
@@ -96,5 +96,5 @@ __all__ = [
     "SelectorError", "StaleHandleError", "Stopped", "Table", "Tensor", "Value", "Why", "__version__", "check", "compare",
     "convert", "cost", "dequantize", "diff", "explain", "extract", "find", "fix", "half", "hash", "import_weights", "infer", "info",
     "inline", "inputs", "load", "loads", "merge", "ops", "outline", "parse", "pass_", "passes", "quantize", "reach", "reduce",
-    "rename", "resize", "retype", "rule", "run_passes", "save", "scan", "scan_many", "schema", "schemas", "simplify", "split", "strip_weights", "why",
+    "rename", "resize", "retype", "rule", "run_passes", "save", "scan", "scan_iter", "scan_many", "schema", "schemas", "simplify", "split", "strip_weights", "why",
 ]

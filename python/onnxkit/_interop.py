@@ -60,9 +60,11 @@ def _of_source(source: Source, data_dir: Any, *, timeout: float | None = None, *
     """The model of an object that gives ranges of bytes, all of which are read. `timeout` is for both parts of the work."""
     from ._ranges import FileChangedError, contents
 
+    # Wrong options are refused before anything is read.
+    _core.require_options(timeout=timeout, **options)
     deadline = None if timeout is None else time.monotonic() + timeout
     try:
-        read = contents(source, deadline)
+        read = contents(source, options.get("limits"), deadline)
     except FileChangedError as error:
         raise LoadError(f"{type(source).__name__}: {error}") from error
     return loads(read, data_dir, timeout=None if deadline is None else max(deadline - time.monotonic(), 0.0), **options)

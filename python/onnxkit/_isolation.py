@@ -1,5 +1,8 @@
 """Rows of separate processes, which a file may end.
 
+The process gets a line of JSON for each file, and answers with the row. If the bytes are those of an object, which may be an
+open connection that another process has not, it asks for ranges before, so that all of the work is done there.
+
 A process serves many files, because starting one takes much longer than most files. A file that ends a process that served
 others before is given to a new one: only what happens there is its row.
 """
@@ -13,12 +16,12 @@ import subprocess
 import sys
 import threading
 
-from ._scan import is_path
+from ._scan import described, is_path, row_of
 
 # `typing` is not imported at run time: it takes longer than this package. Type checkers know this name.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import IO, Any
 
     from ._scan import AnySource
 
@@ -35,6 +38,8 @@ class _Process:
         import tempfile
 
         self.memory, self.served, self.is_late = memory, 0, False
+        # Whether a source is asked for bytes, and whether it was when the time was over.
+        self._is_reading = self.was_reading = False
         self._errors = tempfile.TemporaryFile()
         try:
             arguments = [sys.executable, "-P", "-c", _PROGRAM, json.dumps([entry for entry in sys.path if isinstance(entry, str)]), str(memory)]
@@ -45,19 +50,21 @@ class _Process:
             self._errors.close()
             raise
 
-    def row(self, request: dict[str, Any], timeout: float | None) -> dict[str, Any] | None:
+    def row(self, request: dict[str, Any], source: Any, timeout: float | None) -> dict[str, Any] | None:
         """The row for a request; `None` if the process died, or was killed because it takes too long."""
-        assert self._process.stdin is not None and self._process.stdout is not None
         timer = None if timeout is None else threading.Timer(timeout + _GRACE, self._stop_late)
         if timer is not None:
             timer.start()
         try:
-            self._process.stdin.write(json.dumps(request).encode() + b"\n")
-            self._process.stdin.flush()
-            line = self._process.stdout.readline()
-            self.served += 1
-            return json.loads(line) if line.endswith(b"\n") else None
-        except (BrokenPipeError, ValueError):
+            answer = self._answer(json.dumps(request).encode() + b"\n")
+            while answer is not None and "read" in answer:
+                self._is_reading = True
+                block = _block(source, *answer["read"], request["size"])
+                self._is_reading = False
+                answer = self._answer(block)
+            return answer
+        except (OSError, ValueError):
+            # The pipe of a process that died.
             return None
         finally:
             if timer is not None:
@@ -65,8 +72,17 @@ class _Process:
                 # It may be about to kill the process: whether it has is known when its thread has ended.
                 timer.join()
 
+    def _answer(self, message: bytes) -> dict[str, Any] | None:
+        """The answer to a message; `None` if the process died."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.write(message)
+        self._process.stdin.flush()
+        line = self._process.stdout.readline()
+        self.served += 1
+        return json.loads(line) if line.endswith(b"\n") else None
+
     def _stop_late(self) -> None:
-        self.is_late = True
+        self.is_late, self.was_reading = True, self._is_reading
         self._process.kill()
 
     def end(self) -> str:
@@ -147,9 +163,11 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_idle.forget)
 
 
-def isolated(path: AnySource, options: dict[str, Any], memory: int | None) -> dict[str, Any]:
-    """The columns of a row, as a separate process makes it."""
-    if is_path(path):
+def isolated(path: AnySource, name: str, size: int | None, options: dict[str, Any]) -> dict[str, Any]:
+    """The columns of a row, as a separate process makes it. `size` is that of a source."""
+    work = {"checks": options["checks"], "limits": options["limits"], "timeout": options["timeout"]}
+    request: dict[str, Any] = {"name": name, "size": size, **work}
+    if size is None:
         try:
             folder = os.getcwd()
         except OSError:
@@ -157,22 +175,14 @@ def isolated(path: AnySource, options: dict[str, Any], memory: int | None) -> di
             if not os.path.isabs(path):  # type: ignore[arg-type]
                 raise
             folder = os.sep
-        return _row({"path": os.fsdecode(path), "folder": folder, **options}, options["timeout"], memory or 0)  # type: ignore[arg-type]
-    # The source may be an open connection, which another process has not. It is read here, without being decoded.
-    import tempfile
-
-    from ._ranges import copy_to
-
-    with tempfile.TemporaryDirectory(prefix="onnxkit-") as folder:
-        copy = os.path.join(folder, "model.onnx")
-        size, read = copy_to(path, copy, options["limits"], options["timeout"])  # type: ignore[arg-type]
-        row = _row({"path": copy, "folder": folder, **options}, options["timeout"], memory or 0)
-        if row["error"] is not None:
-            row["error"] = row["error"].replace(copy, "the source")
-        return {**row, "bytes": size, "bytes_read": read}
+        request = {"path": os.fsdecode(path), "folder": folder, **request}  # type: ignore[arg-type]
+    row = _row(request, path, options["timeout"], options["memory"] or 0)
+    # It is shown as the caller wrote it.
+    row.pop("path", None)
+    return row
 
 
-def _row(request: dict[str, Any], timeout: float | None, memory: int) -> dict[str, Any]:
+def _row(request: dict[str, Any], source: Any, timeout: float | None, memory: int) -> dict[str, Any]:
     """The row of the first process that decides: one that gives a row, or a new one that dies."""
     is_new = False
     while True:
@@ -183,7 +193,7 @@ def _row(request: dict[str, Any], timeout: float | None, memory: int) -> dict[st
             return {"stage": "process", "error_code": "ProcessError", "error": f"no process could be started: {error}"}
         had_served = process.served > 0
         try:
-            row = process.row(request, timeout)
+            row = process.row(request, source, timeout)
         except BaseException:
             # The row of this request must not become that of the next one.
             process.kill()
@@ -198,32 +208,67 @@ def _row(request: dict[str, Any], timeout: float | None, memory: int) -> dict[st
                 # Files before it may have left too little.
                 is_new = True
                 continue
-            # It is shown as the caller wrote it.
-            del row["path"]
             return row
         ended = process.end()
+        if process.is_late and process.was_reading:
+            return {"stage": "read", "error_code": "Stopped", "error": "the time for the file was exceeded"}
         if process.is_late:
             return {"stage": "process", "error_code": "Stopped", "error": f"the process did not end in {timeout} s"}
         if not had_served:
             return {"stage": "process", "error_code": "ProcessError", "error": ended}
+        is_new = True
+
+
+def _block(source: Any, start: int, end: int, size: int) -> bytes:
+    """The bytes of a range as the process gets them, or why there are none."""
+    from ._ranges import block_of
+
+    try:
+        data = block_of(source, start, end, size)
+    except Exception as error:
+        return json.dumps({"error": described(error)}).encode() + b"\n"
+    return json.dumps({"length": len(data)}).encode() + b"\n" + data
+
+
+class _Remote:
+    """A source of the process that asks for rows."""
+
+    def __init__(self, size: int, name: str, rows: IO[str]) -> None:
+        self.size, self.path, self._rows = size, name, rows
+
+    def read(self, start: int, end: int) -> bytes:
+        """The bytes of a range."""
+        print(json.dumps({"read": (start, end)}), file=self._rows, flush=True)
+        answer = json.loads(sys.stdin.buffer.readline() or "null")
+        data = sys.stdin.buffer.read(answer["length"]) if answer and "length" in answer else b""
+        if answer is None or len(data) < answer.get("length", 0):
+            # The process that asks is gone.
+            raise SystemExit
+        if "error" in answer:
+            code, message = answer["error"]
+            raise type(code, (Exception,), {})(message)
+        return data
 
 
 def serve(memory: int) -> None:
     """Makes a row for each line of standard input: the program of the process."""
     import signal
 
-    from ._scan import scan
-
     # The process that asks decides what Ctrl-C means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if memory:
         import resource
 
-        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+        # The limit that can be raised stays, for the maps of large files.
+        most = resource.getrlimit(resource.RLIMIT_AS)[1]
+        resource.setrlimit(resource.RLIMIT_AS, (memory if most == resource.RLIM_INFINITY else min(memory, most), most))
     rows, sys.stdout = sys.stdout, sys.stderr
-    for line in sys.stdin.buffer:
+    while line := sys.stdin.buffer.readline():
         request = json.loads(line)
-        path, folder = request.pop("path"), request.pop("folder")
-        os.chdir(folder)
-        rows.write(json.dumps(scan(path, **request)) + "\n")
-        rows.flush()
+        options = {"isolate": False, **request}
+        if request["size"] is None:
+            os.chdir(request["folder"])
+            row = row_of(request["path"], options, is_alone=True)
+        else:
+            row = row_of(_Remote(request["size"], request["name"], rows), options, is_alone=True)
+        print(json.dumps(row), file=rows, flush=True)

@@ -1,18 +1,21 @@
-"""Facts about many files, a row for each. A row never raises, and the functions are picklable by name."""
+"""Facts about many files, a row for each, and functions that are picklable by name.
+
+The rows are those of `onnx scan`, made by the same code.
+"""
 
 from __future__ import annotations
 
 import os
 import time
 
-from . import _core, _results
+from . import _core
 from ._core import Table
-from ._errors import ArgumentError, Stopped
+from ._errors import ArgumentError
 
 # `typing` is not imported at run time: it takes longer than this package. Type checkers know this name.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import Any, Final
 
     from ._ranges import Source
@@ -37,15 +40,16 @@ SCAN_SCHEMA: Final[Mapping[str, str]] = {
     "external_files": "int64",
     "errors": "int64",
     "warnings": "int64",
+    "finding_code": "string",
+    "finding": "string",
     "unknown_shapes": "int64",
     "seconds": "float64",
     "version": "string",
 }
 """The columns of a row, in their order, with their types as Arrow names them. All but the first three may be `None`."""
 
-# Texts that come from the file end after this many characters, and numbers at the greatest one of their type.
+# Texts that come from a file end after this many characters.
 _MAX_TEXT = 1000
-_MAX_INTEGER = 2**63 - 1
 # More than systems let a thread wait.
 _MAX_TIMEOUT = 4_000_000
 
@@ -59,18 +63,23 @@ def scan(
     isolate: bool = False,
     memory: int | None = None,
 ) -> dict[str, Any]:
-    """Facts about a file as one row with the columns of `SCAN_SCHEMA`. There is a row for any bytes; nothing is raised.
+    """Facts about a file as one row with the columns of `SCAN_SCHEMA`. Every path and any bytes have a row.
 
     `path` is a path, or an object with `size` and `read(start, end)`, such as an object of a store. Elements of large tensors
     are not read. The file is not mapped, so that one that becomes shorter meanwhile does no harm.
 
     `stage` is `done`, or where it ended, with `error_code` and `error`: `read` if there are no bytes, `load` if they are no
-    model, `inspect`, `check` or `infer`, and `process`. `ok` means that it is done, and that no error was found.
-    Without `checks`, the columns `errors`, `warnings` and `unknown_shapes` are `None`.
+    model, `inspect`, `check` or `infer`, and `process`. `ok` means that it is done, and that no error was found: what
+    `onnx check` finds. The first error, or else the first warning, is in `finding_code` and `finding`. Without `checks`, the
+    columns from `errors` to `unknown_shapes` are `None`.
+
+    `timeout` is the time for reading and checks together, in seconds. `limits` are those of `onnx explain --list limits`.
 
     With `isolate=True`, a separate process does it, which further calls use again. If it dies, or does not end within
     `timeout` seconds, the row says so, with the stage `process`. `memory` is the most bytes of address space that the process
-    may use, where the system has such a limit.
+    may use, where the system has such a limit; the map of a large file, which takes no memory, does not count.
+
+    Options that have no meaning, such as a negative timeout or a limit of an unknown name, raise an exception.
 
     >>> import onnxkit as ox
     >>> ox.parse("g (float[2] x) => (float[2] y) { y = Relu (x) }").save("relu.onnx")
@@ -81,33 +90,7 @@ def scan(
     >>> ox.scan("none.onnx")["stage"]
     'read'
     """
-    start = time.perf_counter()
-    row: dict[str, Any] = dict.fromkeys(SCAN_SCHEMA)
-    row["ok"], row["stage"], row["version"] = False, "read", _core.__version__
-    # An object can refuse to say what it is called.
-    row["path"] = type(path).__name__
-    try:
-        row["path"] = _shown(path)
-        if timeout is not None and not timeout < _MAX_TIMEOUT:
-            raise ArgumentError(f"`timeout={timeout}`: write a number of seconds below {_MAX_TIMEOUT:,}")
-        if memory is not None and memory < 1:
-            raise ArgumentError(f"`memory={memory}`: write a number of bytes")
-        if not is_path(path):
-            row["bytes"] = _size(path)
-        if isolate:
-            from ._isolation import isolated
-
-            row.update(isolated(path, {"checks": checks, "limits": _plain(limits), "timeout": timeout}, memory))
-        else:
-            if memory is not None:
-                raise ArgumentError("`memory` is a limit of a separate process: set `isolate=True`")
-            _fill(row, path, checks, _plain(limits), timeout)
-    except (KeyboardInterrupt, SystemExit):
-        raise
-    except BaseException as error:
-        row["error_code"], row["error"] = _described(error)
-    row["seconds"] = time.perf_counter() - start
-    return {name: value if name == "path" else _bounded(value) for name, value in row.items()}
+    return row_of(path, options_of(checks, limits, timeout, isolate, memory))
 
 
 def scan_many(
@@ -122,23 +105,138 @@ def scan_many(
 ) -> Table:
     """A row of `scan` for each file, in the order of the paths, as a table. `threads` is 1 for each processor by default.
 
-    With `isolate=True`, each thread has a separate process, and replaces it if a file ends it.
+    With `isolate=True`, each thread has a separate process, and replaces it if a file ends it. `scan_iter` gives the rows one
+    by one, as they are made.
+
+    >>> import onnxkit as ox
+    >>> ox.parse("g (float[2] x) => (float[2] y) { y = Relu (x) }").save("relu.onnx")
+    0
+    >>> ox.scan_many(["relu.onnx", "none.onnx"]).to_dict()["stage"]
+    ['done', 'read']
     """
-    from concurrent.futures import ThreadPoolExecutor
+    options = options_of(checks, limits, timeout, isolate, memory)
+    rows = [row for _, row in _rows(paths, options, _workers(threads, paths, "scan_many"), True)]
+    return Table({name: [row[name] for row in rows] for name in SCAN_SCHEMA})
+
+
+def scan_iter(
+    paths: Iterable[AnySource],
+    *,
+    checks: bool = True,
+    limits: Mapping[str, int] | None = None,
+    timeout: float | None = None,
+    threads: int | None = None,
+    isolate: bool = False,
+    memory: int | None = None,
+    ordered: bool = False,
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The row of `scan` for each file with its index in the paths, as soon as it is made: one that takes long holds back no
+    other one. With `ordered=True`, they are in the order of the paths.
+
+    Paths are taken as they are needed, so that there can be any number of them.
+
+    >>> import onnxkit as ox
+    >>> ox.parse("g (float[2] x) => (float[2] y) { y = Relu (x) }").save("relu.onnx")
+    0
+    >>> for index, row in ox.scan_iter(["relu.onnx", "none.onnx"], ordered=True):
+    ...     print(index, row["path"], row["ok"])
+    0 relu.onnx True
+    1 none.onnx False
+    """
+    # A generator would refuse wrong options when the first row is taken.
+    options = options_of(checks, limits, timeout, isolate, memory)
+    return _rows(paths, options, _workers(threads, paths, "scan_iter"), ordered)
+
+
+def _rows(paths: Iterable[AnySource], options: dict[str, Any], workers: int, ordered: bool) -> Iterator[tuple[int, dict[str, Any]]]:
+    from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+
+    pool = ThreadPoolExecutor(workers)
+    try:
+        running: dict[Future[dict[str, Any]], int] = {}
+        made: dict[int, dict[str, Any]] = {}
+        left, turn = enumerate(paths), 0
+        while True:
+            # What waits for its turn counts, so that a slow file does not let rows accumulate without end.
+            while len(running) < 4 * workers and len(made) < 1024 * workers and (entry := next(left, None)) is not None:
+                running[pool.submit(row_of, entry[1], options)] = entry[0]
+            if not running:
+                return
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                made[running.pop(future)] = future.result()
+            while made and (not ordered or turn in made):
+                index = turn if ordered else next(iter(made))
+                turn += 1
+                yield index, made.pop(index)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _workers(threads: int | None, paths: Any, function: str) -> int:
     from operator import index
 
-    if is_path(paths):  # type: ignore[arg-type]
-        raise TypeError("`scan_many` takes a list of paths; `scan` takes one")
+    if is_path(paths):
+        raise TypeError(f"`{function}` takes a list of paths; `scan` takes one")
     workers = (os.cpu_count() or 1) if threads is None else index(threads)
     if workers < 1:
         raise ArgumentError(f"`threads={threads}`: at least one thread is needed")
+    return workers
 
-    def row(path: AnySource) -> dict[str, Any]:
-        return scan(path, checks=checks, limits=limits, timeout=timeout, isolate=isolate, memory=memory)
 
-    with ThreadPoolExecutor(workers) as pool:
-        rows = list(pool.map(row, paths))
-    return Table({name: [found[name] for found in rows] for name in SCAN_SCHEMA})
+def options_of(
+    checks: bool, limits: Mapping[str, int] | None, timeout: float | None, isolate: bool, memory: int | None
+) -> dict[str, Any]:
+    """The options of a row. Raises an exception if one has no meaning."""
+    from operator import index
+
+    for name, flag in (("checks", checks), ("isolate", isolate)):
+        if flag is not True and flag is not False:
+            raise ArgumentError(f"`{name}={flag!r}`: write `True` or `False`")
+    if timeout is not None and not 0 <= timeout < _MAX_TIMEOUT:
+        raise ArgumentError(f"`timeout={timeout}`: write a number of seconds from 0 to {_MAX_TIMEOUT:,}")
+    if memory is not None:
+        if index(memory) < 1:
+            raise ArgumentError(f"`memory={memory}`: write a number of bytes")
+        if not isolate:
+            raise ArgumentError("`memory` is a limit of a separate process: set `isolate=True`")
+        try:
+            import resource  # noqa: F401
+        except ImportError:
+            raise ArgumentError("`memory`: this system has no limit of the memory of a process") from None
+    plain = None if limits is None else {name: index(limit) for name, limit in limits.items()}
+    _core.require_options(limits=plain, timeout=timeout)
+    timeout = None if timeout is None else float(timeout)
+    return {"checks": checks, "limits": plain, "timeout": timeout, "isolate": isolate, "memory": memory}
+
+
+def row_of(path: AnySource, options: dict[str, Any], is_alone: bool = False) -> dict[str, Any]:
+    """The row of a file. `is_alone` tells that this process does nothing else."""
+    start = time.perf_counter()
+    row: dict[str, Any] = dict.fromkeys(SCAN_SCHEMA)
+    row["ok"], row["stage"], row["version"] = False, "read", _core.__version__
+    # An object can refuse to say what it is called.
+    row["path"] = type(path).__name__
+    try:
+        row["path"] = _shown(path)
+        size = None if is_path(path) else _size(path)
+        row["bytes"] = size
+        if options["isolate"]:
+            from ._isolation import isolated
+
+            row.update(isolated(path, row["path"], size, options))
+        else:
+            work = {"limits": options["limits"], "timeout": options["timeout"]}
+            if size is None:
+                name = os.fsdecode(path)  # type: ignore[arg-type]
+                row = _core.scan_file(name, row["path"], options["checks"], is_alone, **work)
+            else:
+                row = _core.scan_source(path, size, row["path"], options["checks"], is_alone, **work)
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:
+        row["error_code"], row["error"] = described(error)
+    row["seconds"] = time.perf_counter() - start
+    return row
 
 
 def is_path(path: AnySource) -> bool:
@@ -168,96 +266,17 @@ def _size(source: Any) -> int:
     return size_of(source)
 
 
-def _described(error: BaseException) -> tuple[str, str]:
+def described(error: BaseException) -> tuple[str, str]:
     """The code and the message of an error. Equal errors of different files have equal messages where they can."""
     try:
         is_of_system = isinstance(error, OSError) and error.strerror
-        return type(error).__name__, str(error.strerror if is_of_system else error)  # type: ignore[attr-defined]
+        message = _text(str(error.strerror if is_of_system else error))  # type: ignore[attr-defined]
     except Exception:
         # The exception of a source need not have a message.
-        return type(error).__name__, ""
+        message = ""
+    return _text(type(error).__name__), message if len(message) <= _MAX_TEXT else message[: _MAX_TEXT - 1] + "…"
 
 
 def _text(value: str) -> str:
     """A string that every engine can write, of no other class."""
     return str.encode(value, errors="backslashreplace").decode()
-
-
-def _plain(limits: Mapping[str, int] | None) -> dict[str, int] | None:
-    return None if limits is None else {str(name): int(limit) for name, limit in limits.items()}
-
-
-def _bounded(value: Any) -> Any:
-    """A value that every engine can write."""
-    if isinstance(value, str):
-        value = _text(value)
-        return value if len(value) <= _MAX_TEXT else value[: _MAX_TEXT - 1] + "…"
-    if isinstance(value, int) and not isinstance(value, bool):
-        return min(value, _MAX_INTEGER)
-    return value
-
-
-def _fill(row: dict[str, Any], path: AnySource, checks: bool, limits: dict[str, int] | None, timeout: float | None) -> None:
-    """Fills the row in, stage by stage."""
-    from ._ranges import FileSource, sparse_copy
-
-    deadline = None if timeout is None else time.monotonic() + timeout
-    if not is_path(path):
-        import tempfile
-
-        # Files of external data are not part of a source: they are looked for in an empty folder.
-        with tempfile.TemporaryDirectory(prefix="onnxkit-") as folder, sparse_copy(path, limits, deadline) as (copy, read):  # type: ignore[arg-type]
-            row["bytes_read"] = read
-            _examine(row, copy, folder, checks, limits, deadline)
-        return
-    source = FileSource(os.fspath(path))  # type: ignore[arg-type]
-    try:
-        row["bytes"] = source.size
-        with sparse_copy(source, limits, deadline) as (copy, read):
-            row["bytes_read"] = read
-            folder = os.path.dirname(os.fsdecode(path)) or os.curdir  # type: ignore[arg-type]
-            _examine(row, copy, folder, checks, limits, deadline)
-    finally:
-        source.close()
-
-
-def _counts(report: dict[str, Any]) -> tuple[int, int]:
-    """The numbers of errors and warnings."""
-    found = _results.Report(report)
-    return len(found.errors), len(found.warnings)
-
-
-def _examine(
-    row: dict[str, Any], copy: str, folder: str, checks: bool, limits: dict[str, int] | None, deadline: float | None
-) -> None:
-    """Fills in what the copy of a model tells. Its files of external data are in the folder."""
-
-    def options() -> dict[str, Any]:
-        rest = None if deadline is None else deadline - time.monotonic()
-        if rest is not None and rest <= 0:
-            raise Stopped("the work was stopped, as `timeout` says")
-        return {"limits": limits, "timeout": rest}
-
-    row["stage"] = "load"
-    try:
-        model = _core.load(copy, folder, **options())
-    except Exception as error:
-        code, message = _described(error)
-        row["error_code"], row["error"] = code, message.replace(copy, row["path"])
-        return
-    row["stage"] = "inspect"
-    facts = _core.info(model)
-    for name in ("ir_version", "producer", "nodes", "functions", "parameters", "weight_bytes"):
-        row[name] = facts[name]
-    row["external_files"] = len(facts["external_files"])
-    row["opsets"] = ",".join(f"{domain or 'ai.onnx'}={version}" for domain, version in sorted(facts["opsets"].items()))
-    if checks:
-        row["stage"] = "check"
-        report = _core.check(model, False, None, **options())
-        row["errors"], row["warnings"] = _counts(report)
-        row["stage"] = "infer"
-        inference = _core.infer(model, {}, False, True, **options())
-        row["unknown_shapes"] = len(inference.unknown())
-        _results.add_contradictions(report, inference)
-        row["errors"], row["warnings"] = _counts(report)
-    row["ok"], row["stage"] = not row["errors"], "done"

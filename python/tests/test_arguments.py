@@ -41,6 +41,8 @@ PROTO = MODEL.to_proto()
         (lambda: ox.merge([MODEL, MODEL], [("y", "x")], "ab"), TypeError, "`prefixes`"),
         (lambda: ox.schema("Nothing", 3), KeyError, "no operator Nothing in version 3"),
         (lambda: ox.scan_many("model.onnx"), TypeError, "a list of paths"),
+        (lambda: ox.scan_iter("model.onnx"), TypeError, "a list of paths"),
+        (lambda: ox.scan_iter([], threads=0), ox.ArgumentError, "`threads=0`"),
         (lambda: ox.scan_many(["model.onnx"], threads=0), ox.ArgumentError, "`threads=0`"),
         (lambda: ox.scan_many(["model.onnx"], threads=numpy.nan), TypeError, None),
         (lambda: ox.pass_(lambda cx: None), TypeError, "@ox.pass_"),
@@ -176,10 +178,27 @@ def test_results_are_not_edited_by_their_copies():
     assert info.nodes == 3
 
 
-@pytest.mark.parametrize("options", [{"timeout": float("nan")}, {"timeout": 1e300}, {"memory": -1, "isolate": True}])
-def test_options_without_a_meaning_are_errors_of_rows(options):
-    row = ox.scan("model.onnx", **options)
-    assert (row["stage"], row["error_code"]) == ("read", "ArgumentError") and next(iter(options)) in row["error"]
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"checks": "types"}, ox.ArgumentError, "`checks='types'`"),
+        ({"isolate": 1}, ox.ArgumentError, "`isolate=1`"),
+        ({"timeout": -1}, ox.ArgumentError, "`timeout=-1`"),
+        ({"timeout": float("nan")}, ox.ArgumentError, "`timeout=nan`"),
+        ({"timeout": 1e300}, ox.ArgumentError, "`timeout=1e"),
+        ({"timeout": "1s"}, TypeError, None),
+        ({"limits": {"unheard": 1}}, ox.ArgumentError, "`unheard`"),
+        ({"limits": {"nodes": -1}}, OverflowError, None),
+        ({"limits": {"nodes": 1.5}}, TypeError, None),
+        ({"memory": -1, "isolate": True}, ox.ArgumentError, "`memory=-1`"),
+        ({"memory": 1 << 30}, ox.ArgumentError, "`isolate=True`"),
+        ({"check": True}, TypeError, "check"),
+    ],
+)
+def test_options_of_scans_without_a_meaning_are_refused_at_once(options, error, message):
+    for call in (lambda: ox.scan("none.onnx", **options), lambda: ox.scan_many([], **options), lambda: ox.scan_iter([], **options)):
+        with pytest.raises(error, match=message):
+            call()
 
 
 def test_tensors_of_types_that_buffers_have_not_are_arrays_of_their_numbers():

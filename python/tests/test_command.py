@@ -48,13 +48,11 @@ def test_rows_of_the_command_are_those_of_scan(model, tmp_path):
     text = '<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { y = Rellu (x) }'
     (tmp_path / "bad.onnxtxt").write_text(text)
     files = [model, tmp_path / "empty.onnx", tmp_path / "text.onnx", tmp_path / "bad.onnxtxt", tmp_path / "none.onnx"]
-    done = run("scan", *files)
+    done = run("scan", "--in-order", *files)
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert (done.returncode, [list(row) for row in rows]) == (0, [list(ox.SCAN_SCHEMA)] * len(files)), done
     for row, expected in zip(rows, map(ox.scan, files), strict=True):
-        # The words of an error, and what was read of a broken file, differ.
-        for name in {*ox.SCAN_SCHEMA} - {"seconds", "error", "bytes_read"}:
-            assert row[name] == expected[name], (name, row, expected)
+        assert {**row, "seconds": 0} == {**expected, "seconds": 0}
 
 
 def test_the_command_of_the_package_writes_no_parquet(model, tmp_path):

@@ -6,6 +6,7 @@ import os
 import pathlib
 import signal
 import sys
+from concurrent.futures.process import BrokenProcessPool
 
 import pytest
 from programs import PYTHON, program
@@ -86,6 +87,15 @@ def test_a_process_may_die_while_files_are_submitted(modules, tmp_path):
     assert [row["path"] for row in found] == paths
 
 
+def death(path):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_pool_without_a_row_is_an_error(modules):
+    with pytest.raises(BrokenProcessPool, match="4 pools made no row"):
+        modules("with_futures").rows(["a", "b"], death)
+
+
 def test_recipes_are_short():
     for path in FOLDER.glob("with_*.py"):
         assert len(path.read_text().splitlines()) <= 30, path
@@ -101,12 +111,15 @@ def test_the_rows_of_a_folder(tmp_path):
     (files / "bad.onnx").write_bytes(b"\xff" * 10)
     (files / "none.onnx").symlink_to("nowhere")
     rows = tmp_path / "rows.jsonl"
+    def path_of(row):
+        return row["path"]
+
     found = scan_folder(files, rows)
     names = ["bad.onnx", *(f"inner/{index}.onnx" for index in range(5)), "none.onnx"]
-    assert [(row["path"], row["ok"]) for row in found] == [(str(files / name), "inner" in name) for name in names]
+    assert [(row["path"], row["ok"]) for row in sorted(found, key=path_of)] == [(str(files / name), "inner" in name) for name in names]
     # The next run continues behind the last complete line.
     lines = rows.read_bytes().splitlines(keepends=True)
     rows.write_bytes(b"".join(lines[:3]) + lines[3][:10])
     again = scan_folder(files, rows)
-    assert again[:3] == found[:3] and without_time(again) == without_time(found)
+    assert again[:3] == found[:3] and sorted(without_time(again), key=path_of) == sorted(without_time(found), key=path_of)
     assert rows.read_bytes().count(b"\n") == 7

@@ -108,6 +108,11 @@ impl Failure {
         Self { rule: &failures::NOT_A_MODEL, ..Self::new(message) }
     }
 
+    /// Something that exceeds a limit.
+    pub(crate) fn exceeding(limit: &'static str, message: impl fmt::Display) -> Self {
+        Self::new(message).with(&failures::LIMIT_EXCEEDED, Some(limit))
+    }
+
     /// What follows from diagnostics of severity error: the command ends with the exit status of these.
     pub(crate) fn because_of_findings(message: impl fmt::Display) -> Self {
         Self { is_consequence: true, ..Self::new(message) }

@@ -13,7 +13,7 @@ use onnx_formats::MessageType;
 use onnx_ir::Model;
 use onnx_shape_infer::{InferOptions, Inference, infer};
 use onnx_text::ParseOptions;
-use onnx_types::Execution;
+use onnx_types::{Execution, Limits};
 
 use crate::args::{InputArgs, SeverityArgs};
 use crate::exit::Failure;
@@ -55,7 +55,7 @@ pub(crate) struct DataPlace {
 }
 
 impl DataPlace {
-    fn new(path: &Path) -> Self {
+    pub(crate) fn new(path: &Path) -> Self {
         let model = (!is_stream(path)).then(|| (path.to_owned(), ModelStamp::of(path)));
         Self { model, directory: None }
     }
@@ -228,18 +228,25 @@ pub(crate) fn load(path: &Path, args: &InputArgs) -> Result<Loaded, Failure> {
 
 /// Reads a model that will be written elsewhere as a whole.
 pub(crate) fn load_to_copy(path: &Path, args: &InputArgs) -> Result<Loaded, Failure> {
-    load_part(path, format_of(path, args), args.mode_of_copy(), Part::Model, &reading(args))?
-        .with_data_in(args)
+    load_part(
+        path,
+        format_of(path, args),
+        args.mode_of_copy(),
+        Part::Model,
+        &reading(args.bounds.execution()),
+    )?
+    .with_data_in(args)
 }
 
 /// Reads a model, or a standalone part of one, in the format that the user or the extension specifies.
 pub(crate) fn load_as(path: &Path, args: &InputArgs, part: Part) -> Result<Loaded, Failure> {
-    load_part(path, format_of(path, args), args.mode(), part, &reading(args))?.with_data_in(args)
+    load_part(path, format_of(path, args), args.mode(), part, &reading(args.bounds.execution()))?
+        .with_data_in(args)
 }
 
 /// How to read, whatever the format.
-fn reading(args: &InputArgs) -> ParseOptions<'static> {
-    ParseOptions::default().with_execution(args.bounds.execution()).with_keep_elided(true)
+pub(crate) fn reading(execution: Execution) -> ParseOptions<'static> {
+    ParseOptions::default().with_execution(execution).with_keep_elided(true)
 }
 
 /// The format that the user or the extension specifies; otherwise the contents decide.
@@ -288,6 +295,52 @@ fn load_at_once(
     // Before the model is read, so that it is noticed if another one takes its place.
     let place = DataPlace::new(path);
     let bytes = if is_stdin(path) { read_stdin()? } else { read(path, mode)? };
+    decode_contents(Contents { name, bytes, place, format, mode }, otherwise, part, options)
+}
+
+/// The contents of a file or of another source.
+pub(crate) struct Contents {
+    /// What the user calls it.
+    pub(crate) name: String,
+    pub(crate) bytes: Bytes,
+    /// Where its external data is.
+    pub(crate) place: DataPlace,
+    /// The format that the user or the extension specifies; otherwise the contents decide.
+    pub(crate) format: Option<Format>,
+    /// How external data is read.
+    pub(crate) mode: ReadMode,
+}
+
+/// Reads a model, or a standalone part of one, from its contents.
+pub(crate) fn load_contents(
+    contents: Contents,
+    part: Part,
+    options: &ParseOptions<'_>,
+) -> Result<Loaded, Failure> {
+    let name = contents.name.clone();
+    let loaded = decode_contents(contents, format::FOR_ANY, part, options);
+    loaded.map_err(|failure| failure.or_timeout(&options.execution).of_input(name))
+}
+
+/// Refuses contents of more bytes than the limit, in the words of the decoder.
+pub(crate) fn require_length(length: u64, limits: &Limits) -> Result<(), Failure> {
+    let limit = limits.input_bytes;
+    if length <= limit {
+        return Ok(());
+    }
+    let name = "input_bytes";
+    let reason = format_args!("{length} exceeds the limit of {limit}: raise the limit `{name}` to accept it");
+    Err(Failure::exceeding(name, format_args!("cannot be read: at byte 0: {reason}")))
+}
+
+fn decode_contents(
+    contents: Contents,
+    otherwise: &str,
+    part: Part,
+    options: &ParseOptions<'_>,
+) -> Result<Loaded, Failure> {
+    let Contents { name, bytes, place, format, mode } = contents;
+    require_length(bytes.len() as u64, &options.execution.limits).map_err(|failure| failure.about(&name))?;
     let format = format.unwrap_or_else(|| format::of_contents(&bytes, part));
     if format == Format::Onnxtxt && !part.has_text() {
         return Err(Failure::new(format_args!("{name}: ONNX text cannot contain this part on its own"))

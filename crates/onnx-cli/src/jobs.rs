@@ -65,11 +65,29 @@ fn not_reached(files: usize) -> Failure {
     failure
 }
 
+/// In which order results are reported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    OfFiles,
+    /// A file that takes long does not hold back the results of those behind it.
+    AsFinished,
+}
+
 /// Calls `process` with every file, on `jobs` threads or as many as there are processors, and `tell` with the names and
 /// results in the order of the files, as soon as they are known. Ends early when `tell` fails.
 pub(crate) fn in_order<T: Send>(
     files: Vec<Result<PathBuf, Failure>>,
     jobs: Option<NonZeroUsize>,
+    process: impl Fn(&Path) -> Result<T, Failure> + Sync,
+    tell: impl FnMut(String, Result<T, Failure>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    each(files, (jobs, Order::OfFiles), process, tell)
+}
+
+/// The same in either order.
+pub(crate) fn each<T: Send>(
+    files: Vec<Result<PathBuf, Failure>>,
+    (jobs, order): (Option<NonZeroUsize>, Order),
     process: impl Fn(&Path) -> Result<T, Failure> + Sync,
     mut tell: impl FnMut(String, Result<T, Failure>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
@@ -100,7 +118,8 @@ pub(crate) fn in_order<T: Send>(
         let mut next = 0_usize;
         let (mut is_stopped, mut left) = (false, 0_usize);
         while let Ok((index, name, result)) = receive.recv() {
-            early.insert(index, (name, result));
+            let turn = if order == Order::AsFinished { next } else { index };
+            early.insert(turn, (name, result));
             while let Some((name, result)) = early.remove(&next) {
                 next += 1;
                 let is_late = result.as_ref().err().is_some_and(|failure| *failure.rule == STOPPED);

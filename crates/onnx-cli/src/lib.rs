@@ -5,8 +5,8 @@
 //! `syntax` (the tokens of ONNX text), `output` (terminal and colours), `store` (from a model to a file),
 //! `weights` (where the weights of an output are, and the command of this name), `change` (reports of edits), `jobs` (several files at a time), `spelling` and `other_tools` (what users of other tools type),
 //! `interrupt` (signals), `progress`, `wrap` (narrow terminals) and `exit` (exit codes and failures).
-//! Functions that are useful to users of the library are in the library crates; this one has [`main`], which packages of
-//! other languages call.
+//! Functions that are useful to users of the library are in the library crates; this one has [`main`] and the [`rows`] of
+//! `onnx scan`, which packages of other languages call.
 //!
 //! ```
 //! use std::ffi::OsString;
@@ -64,6 +64,7 @@ mod quantize;
 mod reduce;
 mod report;
 mod rewrite;
+pub mod rows;
 mod rule_files;
 mod rules;
 mod run;

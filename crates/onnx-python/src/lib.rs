@@ -2,7 +2,7 @@
 //!
 //! Everything public is in the Python package `onnxkit`, whose modules call this one. One file for each kind of object or
 //! question: `model`, `graph`, `node`, `value` and `attr` are handles, `tensor`, `dtype` and `types` are data, `inspect`,
-//! `change`, `formats`, `quantize`, `run` and `passes` are work on whole models. `load` and `save` are files, `command` is the command, `work` is how long work is done, `fault` how errors are raised, `json`
+//! `change`, `formats`, `quantize`, `run` and `passes` are work on whole models, `rows` is work on files of unknown origin. `load` and `save` are files, `command` is the command, `work` is how long work is done, `fault` how errors are raised, `json`
 //! how reports become objects, `buffer` is shared memory, and `table` and `arrow` are columns.
 #![deny(unsafe_code)]
 #![allow(
@@ -28,6 +28,7 @@ mod model;
 mod node;
 mod passes;
 mod quantize;
+mod rows;
 mod run;
 mod save;
 mod table;
@@ -68,6 +69,8 @@ mod _core {
     use crate::passes::{Rules, passes, run_passes, simplify};
     #[pymodule_export]
     use crate::quantize::quantize;
+    #[pymodule_export]
+    use crate::rows::{require_options, scan_file, scan_source};
     #[pymodule_export]
     use crate::run::{Evaluator, compare, inputs};
     #[pymodule_export]

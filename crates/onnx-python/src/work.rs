@@ -124,6 +124,22 @@ impl Work {
         }
     }
 
+    /// Does work whose result tells itself whether a deadline ended it: only exceptions of signals are raised.
+    pub(crate) fn run_to_end<T: Send>(
+        self,
+        py: Python<'_>,
+        work: impl FnOnce(&Execution) -> T + Send,
+    ) -> PyResult<T> {
+        let (execution, ending) = self.execution();
+        let result = py.detach(|| catch_unwind(AssertUnwindSafe(|| work(&execution))));
+        let exception = ending.exception.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match (exception, result) {
+            (Some(exception), _) => Err(exception),
+            (None, Ok(result)) => Ok(result),
+            (None, Err(panic)) => Err(bug(&*panic)),
+        }
+    }
+
     /// Does work that uses several threads, those of a separate pool: a child process would not have those of another
     /// pool. The caller looks for signals meanwhile.
     pub(crate) fn run_on<T: Send>(

@@ -67,6 +67,26 @@ def bomb(nodes: int) -> bytes:
     return field(1, 10) + field(8, field(2, 21)) + field(7, field(1, b"") * nodes)
 
 
+def large(path: str | os.PathLike[str], size: int, tensors: int = 4) -> None:
+    """A model of `size` bytes of weights that are a hole of the file."""
+    rows, each = size // tensors // 4096, size // tensors
+    ends = [field(1, field(1, 1) + field(2, field(1, field(1, n)) + field(1, field(1, m)))) for n, m in ((1, rows), (1, 1024))]
+    graph = b"".join(field(1, field(1, b"x") + field(1, b"w%d" % i) + field(2, b"y%d" % i) + field(4, b"MatMul")) for i in range(tensors))
+    graph += field(2, b"g") + field(11, field(1, b"x") + field(2, ends[0]))
+    graph += b"".join(field(12, field(1, b"y%d" % i) + field(2, ends[1])) for i in range(tensors))
+    heads = []
+    for i in range(tensors):
+        tensor = field(1, rows) + field(1, 1024) + field(2, 1) + field(8, b"w%d" % i) + number(9 << 3 | 2) + number(each)
+        heads.append(number(5 << 3 | 2) + number(len(tensor) + each) + tensor)
+    length = len(graph) + sum(map(len, heads)) + each * tensors
+    with open(path, "wb") as file:
+        file.write(field(1, 10) + field(8, field(2, 21)) + number(7 << 3 | 2) + number(length) + graph)
+        for head in heads:
+            file.write(head)
+            file.seek(each, os.SEEK_CUR)
+        file.truncate(file.tell())
+
+
 def nested_text(depth: int) -> bytes:
     """Graphs in graphs in the text format."""
     return b'<ir_version: 10, opset_import: ["" : 21]> g (bool c) => (y) {' + b"y = If (c) <then_branch = t () => (y) {" * depth

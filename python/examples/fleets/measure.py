@@ -201,14 +201,52 @@ def deaths(names: list[str], paths: list[str], timeout: float) -> None:
             print(f"| {name} | {len(run['rows'])} of {len(chosen)} | {ending} | {run['deaths']} | {run['seconds']:.1f} | {run['error']} |", flush=True)
 
 
+LARGE_PROGRAM = """
+import json, sys, time, onnxkit as ox
+from pathlib import Path
+def kilobytes(name):
+    return next(int(line.split()[1]) for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(name))
+path, small, isolate = sys.argv[1], sys.argv[2], sys.argv[3] == "isolate"
+options = {"isolate": True, "memory": 400 << 20} if isolate else {}
+ox.scan(small, **options)
+before, times = kilobytes("VmHWM"), []
+for _ in range(9):
+    start = time.perf_counter()
+    row = ox.scan(path, **options)
+    times.append(time.perf_counter() - start)
+print(json.dumps([row, times, kilobytes("VmHWM"), kilobytes("VmHWM") - before]))
+"""
+
+
+def large(folder: str) -> None:
+    """The table of files of 20 GB, which are holes: a model, one that is cut off, and others that are no models."""
+    names = ("model", "cut", "zeros", "noise")
+    paths = {name: os.path.join(folder, f"{name}.onnx") for name in names}
+    for name in ("model", "cut"):
+        corpus.large(paths[name], 20 << 30)
+    os.truncate(paths["cut"], 19 << 30)
+    for name, start in (("zeros", b""), ("noise", os.urandom(1 << 16))):
+        pathlib.Path(paths[name]).write_bytes(start)
+        os.truncate(paths[name], 20 << 30)
+    small = os.path.join(folder, "small.onnx")
+    pathlib.Path(small).write_bytes(corpus.small_model(1))
+    for name in names:
+        for how in ("", "isolate"):
+            command = [sys.executable, "-c", LARGE_PROGRAM, paths[name], small, how]
+            row, times, peak, growth = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+            ending = "ok" if row["ok"] else f"{row['stage']} {row['error_code']}"
+            first, middle = times[0] * 1000, sorted(times)[len(times) // 2] * 1000
+            print(f"| {name} {how} | {ending} | {row['bytes_read']} | {first:.1f} | {middle:.1f} | {peak} | {growth} |", flush=True)
+
+
 def main() -> None:
-    """Reads the arguments, and prints both tables."""
+    """Reads the arguments, and prints the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--models", help="a folder of models that are part of the files")
     parser.add_argument("--engines", default=",".join(ENGINES))
     parser.add_argument("--repeats", type=int, default=1, help="runs of each kind, of which the one that takes least counts")
     parser.add_argument("--timeout", type=float, default=120.0, help="seconds for an engine with a file that ends its worker")
-    parser.add_argument("--only", choices=("rows", "deaths"))
+    parser.add_argument("--only", choices=("rows", "deaths", "large"))
     parser.add_argument("--drive", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.drive:
@@ -223,14 +261,19 @@ def main() -> None:
     folder = tempfile.mkdtemp(prefix="fleet-")
     is_over = threading.Event()
     try:
+        if options.only in (None, "large"):
+            print("| file of 20 GB | end | bytes read | first ms | median ms | peak kB | growth kB |")
+            large(folder)
+        if options.only == "large":
+            return
         paths = corpus.make(os.path.join(folder, "files"), options.models)
         growing = [path for path in paths if "growing" in path]
         threading.Thread(target=grow, args=(growing, is_over), daemon=True).start()
         names = options.engines.split(",")
-        if options.only != "deaths":
+        if options.only in (None, "rows"):
             print("| engine | run | rows | set | s | s without start | processor s | files per processor s | added | workers | killed |")
             engines(names, paths, options.repeats)
-        if options.only != "rows":
+        if options.only in (None, "deaths"):
             print("| engine | rows | end | deaths | s | error |")
             deaths(names, paths, options.timeout)
     finally:

@@ -18,13 +18,13 @@ def rows(paths: Iterable[str], function: Callable[[str], Row] = functools.partia
     row = daft.udf(return_dtype=kind, concurrency=workers, use_process=True, batch_size=16)(
         lambda part: [function(os.fsdecode(path)) for path in part.to_pylist()]
     )
-    # Paths are bytes, because a name need not be UTF-8.
-    wanted = [os.fsencode(path) for path in paths]
-    found: list[Row] = []
+    wanted = [os.fsencode(path) for path in paths]  # A name need not be UTF-8.
+    found, failures = list[Row](), 0
     while part := wanted[len(found) : len(found) + 500]:
         try:
-            query = daft.from_pydict({"path": part})
-            found += query.select(row(query["path"]).alias("row")).to_pydict()["row"]
+            rows_of_part = daft.from_pydict({"path": part}).select(row(daft.col("path")).alias("row")).to_pydict()["row"]
+            found, failures = found + rows_of_part, 0
         except RuntimeError:
-            continue
+            if (failures := failures + 1) == 4:
+                raise
     return found

@@ -31,7 +31,7 @@ pub(crate) struct ScanArgs {
     /// the output, or jsonl.
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) to: Option<ScanForm>,
-    /// Where to write the rows, in the order of the files, each as soon as it is known; without this, standard output.
+    /// Where to write the rows, each as soon as it is known; without this, standard output.
     #[arg(short, long = "output", value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub(crate) output_file: Option<PathBuf>,
     /// Continue an output: files whose path has a row there are left out, and rows are appended.
@@ -40,6 +40,9 @@ pub(crate) struct ScanArgs {
     /// Replace an output that has rows; other files are never replaced.
     #[arg(long, conflicts_with = "resume")]
     pub(crate) force: bool,
+    /// Write the rows in the order of the files: the row of a file that takes long holds back those behind it.
+    #[arg(long)]
+    pub(crate) in_order: bool,
     /// Scan N files at a time, each in a separate process; without this, one for each processor.
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,

@@ -3,6 +3,7 @@
 mod claim;
 mod fix;
 mod mechanical;
+mod model;
 mod operator_set;
 mod report;
 mod shapes;
@@ -11,12 +12,12 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use bytes::Bytes;
-use onnx_check::{CheckOptions, CustomOperators, ExternalFiles, Profile, check_part};
+use onnx_check::{CustomOperators, Profile};
 use onnx_compose::{Target, unsupported, unsupported_in_bodies};
-use onnx_diag::{Caps, Diagnostic, LocusStep, Policy, Rule, STOPPED, Severity, Sink};
+use onnx_diag::{Caps, Policy, Rule, STOPPED, Severity, Sink};
 use onnx_ir::{Model, OpsetImport};
 use onnx_schema::{LATEST_IR_VERSION, Registry, domain, latest_opset};
-use onnx_shape_infer::{InferOptions, Inference};
+use onnx_shape_infer::InferOptions;
 
 use crate::args::{CheckArgs, RuleProfile};
 use crate::change::TEXT_CAPS;
@@ -28,9 +29,10 @@ use crate::output::Out;
 use crate::part::Part;
 use crate::progress::Progress;
 use crate::report::ReportFormat;
-use crate::{jobs, rule_files, rules, targets, tensors};
+use crate::{jobs, rule_files, rules, targets};
 
 pub(crate) use mechanical::is_fixable;
+pub(crate) use model::ModelChecks;
 
 use fix::Repaired;
 use report::Totals;
@@ -173,29 +175,20 @@ fn findings(
     (registry, target): (&Registry, Option<&Target>),
 ) -> Result<Checked, Failure> {
     let is_for_people = args.report.format == ReportFormat::Text;
-    let caps = caps(args);
-    let mut sink = Sink::with(profile(args).severities(policy.clone()), caps);
+    let checks = checks(args, policy, registry);
+    let mut sink = checks.sink();
     let mut loaded = match loaded {
         Ok(loaded) => loaded,
         Err(failure) if failure.outcome() == Outcome::Limit => return Err(failure),
         Err(Failure { faults: Some(faults), .. }) => return Ok(unparsed(*faults, sink)),
         Err(failure) => return Err(failure),
     };
-    let read = std::mem::take(&mut loaded.findings);
-    if args.profile == RuleProfile::Reference {
-        for finding in read.into_diagnostics().into_iter().filter(|finding| !finding.beyond_reference) {
-            sink.report(finding);
-        }
-    } else {
-        sink.merge(read);
-    }
+    checks.add_read(&mut loaded, &mut sink);
     if rules::verify(&loaded.model, &mut sink) {
         if args.part != Part::Model {
             surround(&mut loaded.model, args);
         }
-        let options = options(&loaded, args, policy, caps)?.with_registry(registry.clone());
-        sink.merge(check_part(&loaded.model, loaded.piece.checked(), &options));
-        loaded.execution.interrupt.check()?;
+        checks.check(&loaded, &mut sink)?;
         // Before inference, because what it finds at a node with an error is left out.
         if let Some(target) = target {
             sink = tolerate(sink, target, args)?;
@@ -205,7 +198,7 @@ fn findings(
             loaded.execution.interrupt.check()?;
         }
         if args.infers() && args.part == Part::Model {
-            inferred(&mut loaded, args, registry, &mut sink)?;
+            checks.infer(&loaded, &mut sink)?;
         }
         if !args.shapes.is_empty() {
             shapes::test(&mut loaded, args, registry, &mut sink)?;
@@ -281,76 +274,20 @@ fn profile(args: &CheckArgs) -> Profile {
     }
 }
 
-/// What the library is asked.
-fn options(loaded: &Loaded, args: &CheckArgs, policy: &Policy, caps: Caps) -> Result<CheckOptions, Failure> {
+/// How a model is checked.
+fn checks<'a>(args: &CheckArgs, policy: &Policy, registry: &'a Registry) -> ModelChecks<'a> {
     let custom_operators =
         if args.check_custom_domains { CustomOperators::Refuse } else { CustomOperators::default() };
-    let mut execution = loaded.execution.clone();
-    (execution.limits.findings_per_rule, execution.limits.findings) = (caps.per_rule, caps.total);
-    Ok(CheckOptions::default()
-        .with_policy(policy.clone())
-        .with_execution(execution)
-        .with_elements(args.data)
-        .with_file_bytes((loaded.format == Format::Onnx).then_some(loaded.bytes))
-        .with_custom_operators(custom_operators)
-        .with_opset_compatibility(!args.skip_opset_compatibility)
-        .with_profile(profile(args))
-        .with_recommendations(args.recommendations)
-        .with_external(external(loaded, args)?))
-}
-
-/// Adds what inference finds. The reference follows no elements there.
-fn inferred(
-    loaded: &mut Loaded,
-    args: &CheckArgs,
-    registry: &Registry,
-    sink: &mut Sink,
-) -> Result<(), Failure> {
-    let source = loaded.source()?;
-    let mut options = InferOptions::default().with_data(&source).with_registry(registry);
-    options.check_types = true;
-    options.values = args.profile == RuleProfile::Spec;
-    options.execution = loaded.execution.clone();
-    // The caps of the report count what they leave out.
-    let limits = &mut options.execution.limits;
-    (limits.findings_per_rule, limits.findings) = (usize::MAX, usize::MAX);
-    let inference = onnx_shape_infer::infer(&loaded.model, &options);
-    loaded.execution.interrupt.check()?;
-    add_contradictions(&inference, sink);
-    Ok(())
-}
-
-/// Adds the diagnostics of inference to those of the checker. What follows from an error of the checker at the same node is left
-/// out.
-pub(crate) fn add_contradictions(inference: &Inference, sink: &mut Sink) {
-    let node = |found: &Diagnostic| {
-        let steps = found.locus.steps();
-        let at = steps.iter().rposition(|step| matches!(step, LocusStep::Node { .. }))?;
-        steps.get(..=at).map(<[LocusStep]>::to_vec)
-    };
-    let errors = sink.diagnostics().iter().filter(|found| found.severity == Severity::Error);
-    let invalid: HashSet<Vec<LocusStep>> = errors.filter_map(node).collect();
-    for found in inference.findings().diagnostics() {
-        if !node(found).is_some_and(|node| invalid.contains(&node)) {
-            sink.report(found.clone());
-        }
+    ModelChecks {
+        policy: policy.clone(),
+        caps: caps(args),
+        profile: profile(args),
+        custom_operators,
+        opset_compatibility: !args.skip_opset_compatibility,
+        recommendations: args.recommendations,
+        data: args.data,
+        ..ModelChecks::new(registry, &args.input.bounds.limits())
     }
-}
-
-/// The external data files of the model. Comparing their digests reads them, so this is done only if all elements are
-/// checked.
-fn external(loaded: &Loaded, args: &CheckArgs) -> Result<Option<ExternalFiles>, Failure> {
-    let mut is_needed = false;
-    tensors::for_each(&loaded.model, |_, tensor| is_needed |= tensor.is_external());
-    if !is_needed {
-        return Ok(None);
-    }
-    if loaded.place.directory().is_none() && !args.data {
-        // A model from a stream is checked without its data.
-        return Ok(None);
-    }
-    let files = ExternalFiles::new(loaded.source()?);
-    Ok(Some(if args.data { files.with_digests() } else { files }))
 }
 
 /// Gives a part the IR version and the operator sets that the user says are around it.

@@ -1,31 +1,30 @@
 //! `onnx scan`: a row of facts for each of many files, whatever they are.
 
-mod facts;
 #[cfg(feature = "parquet")]
 mod parquet;
 #[cfg(not(feature = "parquet"))]
 #[path = "no_parquet.rs"]
 mod parquet;
-mod row;
 mod table;
 mod worker;
 
+use std::collections::HashMap;
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use crate::args::ScanArgs;
 use crate::exit::{Failure, Outcome};
 use crate::input::{display_name, expand, is_stdin};
-use crate::jobs;
+use crate::jobs::{self, Order};
 use crate::output::Out;
 use crate::progress::Progress;
 use crate::size::plural;
 
-use facts::Work;
+use crate::rows::name;
 use table::Table;
-use worker::Workers;
+use worker::{Work, Workers};
 
 pub(crate) fn run(args: &ScanArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let work = Work { limits: args.limits.limits(), time: args.file_timeout, checks: !args.no_checks };
@@ -67,9 +66,10 @@ fn rows(
     let mut counts = Counts::default();
     let progress = Progress::start("scanning", files.len());
     let workers = Workers::new(work, arguments(args));
-    jobs::in_order(
+    let order = if args.in_order || has_shared_names(&files) { Order::OfFiles } else { Order::AsFinished };
+    jobs::each(
         files,
-        args.jobs,
+        (args.jobs, order),
         |path: &Path| {
             progress.begin(&display_name(path));
             let row = workers.row(path, &name(path));
@@ -88,6 +88,13 @@ fn rows(
     Ok((outcome, counts.text(present)))
 }
 
+/// Whether different files have the same name in their rows, because one has bytes that are not UTF-8 and another one their
+/// escapes: only the order tells whose row it is when a scan is continued.
+fn has_shared_names(files: &[Result<PathBuf, Failure>]) -> bool {
+    let mut paths = HashMap::new();
+    files.iter().flatten().any(|path| *paths.entry(name(path)).or_insert(path) != path)
+}
+
 /// Ends the work when nothing reads the rows; it is not reported.
 fn closed() -> Failure {
     Failure::new("nothing reads the rows")
@@ -99,20 +106,6 @@ fn arguments(args: &ScanArgs) -> Vec<OsString> {
     words.extend(args.limits.changed().map(|(name, value)| format!("--limit={name}={value}").into()));
     words.extend(args.no_checks.then(|| "--no-checks".into()));
     words
-}
-
-/// The name of a file in its row. Bytes that are not UTF-8 are escapes, as Python writes them.
-fn name(path: &Path) -> String {
-    use std::fmt::Write as _;
-    let mut name = String::new();
-    for chunk in path.as_os_str().as_encoded_bytes().utf8_chunks() {
-        name.push_str(chunk.valid());
-        for byte in chunk.invalid() {
-            // Writing to a string cannot fail.
-            let _ = write!(name, "\\x{byte:02x}");
-        }
-    }
-    name
 }
 
 /// What the rows tell.

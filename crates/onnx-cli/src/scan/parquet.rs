@@ -11,8 +11,8 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 use serde_json::Value;
 
-use super::row::{COLUMNS, Kind};
 use crate::exit::Failure;
+use crate::rows::{COLUMNS, Kind};
 
 /// The most rows of a row group.
 const MOST_ROWS: usize = 8192;
@@ -159,8 +159,8 @@ mod tests {
     use parquet::record::{Field, Row};
     use serde_json::json;
 
-    use super::super::row::Row as OfFile;
     use super::*;
+    use crate::rows::Row as OfFile;
 
     /// The rows of a file as objects of JSON.
     fn read(file: Vec<u8>) -> (usize, Vec<Value>) {

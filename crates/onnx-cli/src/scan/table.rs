@@ -10,13 +10,12 @@ use onnx_codec::file::{FileKind, write_file};
 use serde_json::Value;
 
 use super::parquet::Columns;
-use super::row;
 use crate::args::{ScanArgs, ScanForm};
 use crate::exit::Failure;
 use crate::input::{display_name, is_stdin, is_stream};
 use crate::output::Out;
 use crate::table::csv_text;
-use crate::{interrupt, store};
+use crate::{interrupt, rows, store};
 
 /// The rows that are written.
 pub(super) struct Table<'a> {
@@ -178,7 +177,7 @@ impl Table<'_> {
         for (index, line) in complete.lines().enumerate() {
             match self.form {
                 ScanForm::Csv if index == 0 => {
-                    if line != row::csv_head() {
+                    if line != rows::csv_head() {
                         return Err(other(1));
                     }
                     self.has_head = true;
@@ -213,9 +212,9 @@ impl Table<'_> {
             }
             (ScanForm::Csv, None) => {
                 if !std::mem::replace(&mut self.has_head, true) {
-                    text.extend([row::csv_head().as_str(), "\r\n"]);
+                    text.extend([rows::csv_head().as_str(), "\r\n"]);
                 }
-                text.extend([row::csv(json)?.as_str(), "\r\n"]);
+                text.extend([rows::csv(json)?.as_str(), "\r\n"]);
             }
             (_, None) => text.extend([json, "\n"]),
         }
@@ -258,7 +257,7 @@ fn lock(file: &File, name: &str) -> Result<(), Failure> {
 fn begins(form: ScanForm, text: &[u8]) -> bool {
     let is = |start: &[u8], text: &[u8]| text.starts_with(start) || start.starts_with(text);
     match form {
-        ScanForm::Csv => is(row::csv_head().as_bytes(), text),
+        ScanForm::Csv => is(rows::csv_head().as_bytes(), text),
         ScanForm::Jsonl => {
             let Some(path) = text.strip_prefix(ROW_START) else { return ROW_START.starts_with(text) };
             let mut is_escaped = false;
@@ -339,14 +338,14 @@ mod tests {
 
     #[test]
     fn beginnings_of_rows_are_told_from_other_files() {
-        let row = row::Row::new("a\"\\\n".to_owned()).json().unwrap();
+        let row = rows::Row::new("a\"\\\n".to_owned()).json().unwrap();
         for end in 0..=row.len() {
             assert!(begins(ScanForm::Jsonl, &row.as_bytes()[..end]), "{end}");
         }
         for other in ["{\"path\":\"a\",\"size\":1}", "{\"path\":\"a\"}", "{\"path\":1}", "{\"paths", "x"] {
             assert!(!begins(ScanForm::Jsonl, other.as_bytes()), "{other}");
         }
-        let head = row::csv_head();
+        let head = rows::csv_head();
         assert!(begins(ScanForm::Csv, head.as_bytes()) && begins(ScanForm::Csv, &head.as_bytes()[..9]));
         assert!(!begins(ScanForm::Csv, b"path,size\n"));
     }

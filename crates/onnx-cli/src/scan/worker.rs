@@ -12,15 +12,36 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::facts::{self, Work};
-use super::row::Row;
+use onnx_types::{Execution, Interrupt, Limits};
+
 use crate::exit::Failure;
+use crate::rows::{self, Row, RowOptions};
 
 /// What a process may take in addition to the time of a file, to start and to see that it should stop.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// The variable in which the Python package names its interpreter.
 const PYTHON: &str = "ONNXKIT_PYTHON";
+
+/// What is done with each file.
+pub(super) struct Work {
+    pub(super) limits: Limits,
+    /// The time for one file.
+    pub(super) time: Duration,
+    /// Whether the checker and inference run.
+    pub(super) checks: bool,
+}
+
+impl Work {
+    /// The row of a file, made in this process.
+    fn row(&self, path: &Path, name: String, is_alone: bool) -> Row {
+        let (start, time) = (Instant::now(), self.time);
+        let interrupt = Interrupt::when(move || start.elapsed() >= time);
+        let execution = Execution::from(self.limits).with_interrupt(interrupt);
+        let options = RowOptions::default().with_execution(execution).with_checks(self.checks);
+        rows::of_file(path, name, &options.with_alone(is_alone))
+    }
+}
 
 /// Processes that make rows.
 pub(super) struct Workers<'a> {
@@ -42,7 +63,7 @@ impl<'a> Workers<'a> {
     /// that dies.
     pub(super) fn row(&self, path: &Path, name: &str) -> Result<String, Failure> {
         let Some(bytes) = self.program.as_ref().and_then(|_| encoded(path)) else {
-            return facts::row(path, name.to_owned(), self.work).json();
+            return self.work.row(path, name.to_owned(), false).json();
         };
         let start = Instant::now();
         let process = |code, message: String| {
@@ -232,7 +253,7 @@ pub(super) fn serve(work: &Work) -> Result<(), Failure> {
             return Ok(());
         }
         let Some(path) = decoded(bytes) else { continue };
-        let row = facts::row(&path, super::name(&path), work).json()?;
+        let row = work.row(&path, rows::name(&path), true).json()?;
         // The process that asks may be gone.
         if writeln!(rows, "{row}").and_then(|()| rows.flush()).is_err() {
             return Ok(());

@@ -42,7 +42,7 @@ fn brief(rows: &[Value]) -> Vec<String> {
 #[test]
 fn every_file_has_a_row() {
     let folder = folder();
-    let run = onnx(&folder, "scan models missing.onnx models/good.onnx good.onnxtxt").exits(0);
+    let run = onnx(&folder, "scan models missing.onnx models/good.onnx good.onnxtxt --in-order").exits(0);
     let found = rows(&run);
     assert_eq!(
         brief(&found),
@@ -64,11 +64,12 @@ fn every_file_has_a_row() {
     let expected = format!(
         r#"{{"path":"models/good.onnx","ok":true,"stage":"done","error_code":null,"error":null,"bytes":{bytes},"bytes_read":{bytes},
         "ir_version":10,"opsets":"ai.onnx=21,com.acme=3","producer":"p","nodes":1,"functions":0,"parameters":2,"weight_bytes":8,
-        "external_files":0,"errors":0,"warnings":0,"unknown_shapes":0,"seconds":null,"version":"{}"}}"#,
+        "external_files":0,"errors":0,"warnings":0,"finding_code":null,"finding":null,"unknown_shapes":0,"seconds":null,"version":"{}"}}"#,
         env!("CARGO_PKG_VERSION")
     );
     assert_eq!(good, serde_json::from_str::<Value>(&expected).unwrap());
-    assert_eq!(found[1]["errors"], 1);
+    assert_eq!((&found[1]["errors"], &found[1]["finding_code"]), (&1.into(), &"ONNX2308".into()));
+    assert!(found[1]["finding"].as_str().unwrap().contains("Mul"), "{}", found[1]);
     assert_eq!(found[0]["error"], "the file is empty");
     assert_eq!(found[4]["error"], "No such file or directory");
 }
@@ -80,7 +81,7 @@ fn rows_do_not_depend_on_the_number_of_processes() {
         folder.put(&format!("models/{index}.onnx"), folder.get("models/good.onnx"));
     }
     let without_times = |jobs: &str| {
-        let mut rows = rows(&onnx(&folder, &format!("scan models --jobs {jobs}")).exits(0));
+        let mut rows = rows(&onnx(&folder, &format!("scan models --jobs {jobs} --in-order")).exits(0));
         rows.iter_mut().for_each(|row| row["seconds"] = Value::Null);
         rows
     };
@@ -92,21 +93,21 @@ fn rows_do_not_depend_on_the_number_of_processes() {
 #[test]
 fn tables_have_the_same_rows() {
     let folder = folder();
-    let run = onnx(&folder, "scan models --to csv").exits(0);
+    let run = onnx(&folder, "scan models --to csv --in-order").exits(0);
     let lines: Vec<&str> = run.out.split_terminator("\r\n").collect();
     let head = "path,ok,stage,error_code,error,bytes,bytes_read,ir_version,opsets,producer,nodes,functions,parameters,\
-                weight_bytes,external_files,errors,warnings,unknown_shapes,seconds,version";
+                weight_bytes,external_files,errors,warnings,finding_code,finding,unknown_shapes,seconds,version";
     assert_eq!(lines[0], head);
     assert_eq!(lines.len(), 5);
     assert!(lines[3].starts_with("models/good.onnx,true,done,,,"), "{}", lines[3]);
-    assert!(lines[3].contains(",10,\"ai.onnx=21,com.acme=3\",p,1,0,2,8,0,0,0,0,"), "{}", lines[3]);
+    assert!(lines[3].contains(",10,\"ai.onnx=21,com.acme=3\",p,1,0,2,8,0,0,0,,,0,"), "{}", lines[3]);
 }
 
 #[test]
 fn a_scan_that_was_killed_is_continued() {
     let folder = folder();
     for (form, file) in [("jsonl", "rows.jsonl"), ("csv", "rows.csv")] {
-        let scan = format!("scan models --to {form} -o {file}");
+        let scan = format!("scan models --to {form} -o {file} --in-order");
         onnx(&folder, &scan).exits(0);
         let whole = String::from_utf8(folder.get(file)).unwrap();
         let lines = if form == "csv" { 5 } else { 4 };
@@ -170,6 +171,62 @@ fn a_row_is_that_of_one_file() {
             onnx(&folder, &format!("{scan} --resume")).exits(0);
             let again = String::from_utf8(folder.get(&format!("rows.{form}"))).unwrap();
             assert_eq!(paths(&again), paths(&whole));
+        }
+    }
+}
+
+/// A file that takes long holds back no other row, unless the order is wanted.
+#[test]
+fn rows_are_written_when_they_are_made() {
+    let folder = folder();
+    let mut text = GOOD.split('{').next().unwrap().replace("<float[2] w = ", "{ v0 = Neg (x) ");
+    for index in 0..100_000 {
+        text.push_str(&format!("v{} = Neg (v{index}) ", index + 1));
+    }
+    text.push_str("y = Neg (v100000) }");
+    folder.put("slow.onnxtxt", text);
+    let paths = |args: &str| -> Vec<String> {
+        let run = onnx(&folder, &format!("scan slow.onnxtxt models {args}")).exits(0);
+        rows(&run).iter().map(|row| row["path"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(paths("--jobs 2").last().unwrap(), "slow.onnxtxt");
+    assert_eq!(paths("--jobs 2 --in-order")[0], "slow.onnxtxt");
+}
+
+/// A row has what `onnx check` finds, for every model of the tests.
+#[test]
+fn rows_agree_with_check() {
+    let folder = folder();
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/models");
+    let elided = GOOD.replace("{1, 2}", "{...}");
+    folder.put("models/elided.onnxtxt", elided);
+    // What a model lacks beside it is found, too.
+    let external = "<ir_version: 10, opset_import: [\"\": 21]> g (float[2] x) => (float[2] y)
+        <float[2] w = [\"location\": \"none.bin\"]> { y = Mul (x, w) }";
+    folder.put("models/external.onnxtxt", external);
+    folder.put(
+        "models/contradiction.onnxtxt",
+        GOOD.replace("float[2] w", "float[3] w = {1, 2, 3}, float[2] v"),
+    );
+    let mut files: Vec<_> = std::fs::read_dir(&root).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "onnx"));
+    files.extend(
+        ["elided", "external", "contradiction"]
+            .map(|name| folder.path().join(format!("models/{name}.onnxtxt"))),
+    );
+    assert!(files.len() > 50);
+    let names: Vec<String> = files.iter().map(|path| path.display().to_string()).collect();
+    let found = rows(&onnx(&folder, &format!("scan --in-order {}", names.join(" "))).exits(0));
+    for (name, row) in names.iter().zip(&found) {
+        let run = onnx(&folder, &format!("check --format json {name}"));
+        assert_eq!(row["ok"] == true, run.code == 0, "{row}\n{}", run.err);
+        if row["stage"] != "done" {
+            continue;
+        }
+        let report = run.json();
+        let counts = &report["counts"];
+        for (column, key) in [("errors", "errors"), ("warnings", "warnings")] {
+            assert_eq!(row[column], counts[key], "{row}\n{counts}");
         }
     }
 }
@@ -246,11 +303,15 @@ fn other_files_are_never_replaced() {
 #[test]
 fn limits_and_times_are_of_a_file() {
     let folder = folder();
-    let run = onnx(&folder, "scan models --limit nodes=0").exits(0);
+    let run = onnx(&folder, "scan models --in-order --limit nodes=0").exits(0);
     assert_eq!(rows(&run)[2]["error_code"], "LimitError");
-    let run = onnx(&folder, "scan models --file-timeout 0s").exits(0);
-    assert_eq!(brief(&rows(&run))[2], "models/good.onnx false load Stopped");
-    let run = onnx(&folder, "scan models --no-checks").exits(0);
+    let run = onnx(&folder, "scan models --in-order --file-timeout 0s").exits(0);
+    assert_eq!(brief(&rows(&run))[2], "models/good.onnx false read Stopped");
+    let run = onnx(&folder, "scan models good.onnxtxt --in-order --limit input_bytes=1").exits(0);
+    for row in [&rows(&run)[2], &rows(&run)[4]] {
+        assert_eq!((&row["error_code"], &row["bytes_read"]), (&"LimitError".into(), &Value::Null), "{row}");
+    }
+    let run = onnx(&folder, "scan models --in-order --no-checks").exits(0);
     let row = &rows(&run)[1];
     assert_eq!(
         (&row["ok"], &row["errors"], &row["unknown_shapes"]),

@@ -17,7 +17,7 @@ fn folder() -> Folder {
     folder
 }
 
-const FILES: &str = "good.onnxtxt faulty.onnxtxt empty.onnx none.onnx";
+const FILES: &str = "--in-order good.onnxtxt faulty.onnxtxt empty.onnx none.onnx";
 
 /// The rows of a file as objects of JSON, without their times.
 #[track_caller]

@@ -9,7 +9,7 @@ use crate::table::csv_field;
 
 /// The type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Text,
     Flag,
     Integer,
@@ -17,7 +17,7 @@ pub(super) enum Kind {
 }
 
 /// The columns in their order, with their types.
-pub(super) const COLUMNS: [(&str, Kind); 20] = [
+pub(crate) const COLUMNS: [(&str, Kind); 22] = [
     ("path", Kind::Text),
     ("ok", Kind::Flag),
     ("stage", Kind::Text),
@@ -35,6 +35,8 @@ pub(super) const COLUMNS: [(&str, Kind); 20] = [
     ("external_files", Kind::Integer),
     ("errors", Kind::Integer),
     ("warnings", Kind::Integer),
+    ("finding_code", Kind::Text),
+    ("finding", Kind::Text),
     ("unknown_shapes", Kind::Integer),
     ("seconds", Kind::Number),
     ("version", Kind::Text),
@@ -42,57 +44,75 @@ pub(super) const COLUMNS: [(&str, Kind); 20] = [
 
 /// Facts about a file. What is not known is absent.
 #[derive(Clone, Debug, Default, Serialize)]
-pub(super) struct Row {
-    pub(super) path: String,
+pub struct Row {
+    pub(crate) path: String,
     /// Everything was done, and no error was found.
-    pub(super) ok: bool,
+    pub(crate) ok: bool,
     /// `done`, or where it ended.
-    pub(super) stage: &'static str,
-    pub(super) error_code: Option<&'static str>,
-    pub(super) error: Option<String>,
-    pub(super) bytes: Option<u64>,
-    /// How much of the file was read; unknown where it is mapped.
-    pub(super) bytes_read: Option<u64>,
-    pub(super) ir_version: Option<i64>,
-    pub(super) opsets: Option<String>,
-    pub(super) producer: Option<String>,
-    pub(super) nodes: Option<u64>,
-    pub(super) functions: Option<u64>,
-    pub(super) parameters: Option<u64>,
-    pub(super) weight_bytes: Option<u64>,
-    pub(super) external_files: Option<u64>,
-    pub(super) errors: Option<u64>,
-    pub(super) warnings: Option<u64>,
-    pub(super) unknown_shapes: Option<u64>,
-    pub(super) seconds: f64,
-    pub(super) version: &'static str,
+    pub(crate) stage: &'static str,
+    pub(crate) error_code: Option<String>,
+    pub(crate) error: Option<String>,
+    pub(crate) bytes: Option<u64>,
+    /// How much of the file was read.
+    pub(crate) bytes_read: Option<u64>,
+    pub(crate) ir_version: Option<i64>,
+    pub(crate) opsets: Option<String>,
+    pub(crate) producer: Option<String>,
+    pub(crate) nodes: Option<u64>,
+    pub(crate) functions: Option<u64>,
+    pub(crate) parameters: Option<u64>,
+    pub(crate) weight_bytes: Option<u64>,
+    pub(crate) external_files: Option<u64>,
+    pub(crate) errors: Option<u64>,
+    pub(crate) warnings: Option<u64>,
+    /// The first error, or the first warning of a model without errors: its rule, and where and what it is.
+    pub(crate) finding_code: Option<String>,
+    pub(crate) finding: Option<String>,
+    pub(crate) unknown_shapes: Option<u64>,
+    pub(crate) seconds: f64,
+    pub(crate) version: &'static str,
 }
 
 impl Row {
     /// A row about a file that nothing is known about.
-    pub(super) fn new(path: String) -> Self {
+    pub(crate) fn new(path: String) -> Self {
         Self { path, stage: "read", version: env!("CARGO_PKG_VERSION"), ..Self::default() }
     }
 
     /// The same where something ended the work.
-    pub(super) fn failed(mut self, code: &'static str, error: String) -> Self {
-        (self.error_code, self.error) = (Some(code), Some(error));
+    pub(crate) fn failed(mut self, code: &str, error: String) -> Self {
+        (self.error_code, self.error) = (Some(code.to_owned()), Some(error));
         self
     }
 
+    /// The columns in their order, with their names.
+    #[must_use]
+    pub fn columns(&self) -> Vec<(&'static str, Value)> {
+        let mut row = serde_json::to_value(self.bounded()).unwrap_or_default();
+        COLUMNS
+            .iter()
+            .map(|(name, _)| (*name, row.get_mut(name).map(Value::take).unwrap_or_default()))
+            .collect()
+    }
+
     /// The row as a line of JSON, without its end.
-    pub(super) fn json(&self) -> Result<String, Failure> {
+    pub(crate) fn json(&self) -> Result<String, Failure> {
+        Ok(JsonText::of(&self.bounded())?.as_str().to_owned())
+    }
+
+    /// The row with values that every engine can write.
+    fn bounded(&self) -> Self {
         let most = |number: Option<u64>| number.map(|number| number.min(i64::MAX as u64));
-        let bounded = Self {
+        Self {
             error: self.error.as_deref().map(cut),
+            finding: self.finding.as_deref().map(cut),
             opsets: self.opsets.as_deref().map(cut),
             producer: self.producer.as_deref().map(cut),
             bytes: most(self.bytes),
             parameters: most(self.parameters),
             weight_bytes: most(self.weight_bytes),
             ..self.clone()
-        };
-        Ok(JsonText::of(&bounded)?.as_str().to_owned())
+        }
     }
 }
 
@@ -106,12 +126,12 @@ fn cut(text: &str) -> String {
 }
 
 /// The headings of a table.
-pub(super) fn csv_head() -> String {
+pub(crate) fn csv_head() -> String {
     COLUMNS.map(|(name, _)| name).join(",")
 }
 
 /// A row of JSON as a line of a table. Control characters are escaped, so that each row is one line.
-pub(super) fn csv(json: &str) -> Result<String, Failure> {
+pub(crate) fn csv(json: &str) -> Result<String, Failure> {
     let row: Value = serde_json::from_str(json).map_err(Failure::defect)?;
     let cell = |(name, _): &(&str, Kind)| match row.get(name) {
         None | Some(Value::Null) => String::new(),
@@ -158,6 +178,6 @@ mod tests {
         let line = csv(&json).unwrap();
         let start = r#""a,""b""\n\u{1b}[31m",false,read,LoadError,xxx"#;
         assert!(line.starts_with(start), "{line}");
-        assert!(line.contains(r",p\r\nq,,,9223372036854775807,,,,,,0.0,"), "{line}");
+        assert!(line.contains(r",p\r\nq,,,9223372036854775807,,,,,,,,0.0,"), "{line}");
     }
 }
