@@ -225,7 +225,8 @@ await test("the server answers its own page only", async () => {
     });
   assert.equal(await answer(pathname), 200);
   assert.equal(await answer("/"), 404);
-  assert.equal(await answer(`${pathname.slice(0, -2)}0/`), 404);
+  const other = pathname.endsWith("0/") ? "1" : "0";
+  assert.equal(await answer(`${pathname.slice(0, -2)}${other}/`), 404);
   assert.equal(await answer(`${pathname}../../etc/passwd`), 404);
   assert.equal(await answer(pathname, { host: "evil.example" }), 403);
   assert.equal(await answer(pathname, { origin: "http://evil.example" }), 403);
