@@ -158,7 +158,8 @@ mod tests {
     fn a_file_that_changes_is_noticed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("m.onnx");
-        let changes: [(&str, fn(&File)); 3] = [
+        type Change = (&'static str, fn(&File));
+        let changes: [Change; 3] = [
             ("it had 10 bytes, and has 3", |file| file.set_len(3).unwrap()),
             ("it had 10 bytes, and has 20", |file| file.set_len(20).unwrap()),
             ("it had 10 bytes, and has 10", |file| file.set_modified(SystemTime::UNIX_EPOCH).unwrap()),
