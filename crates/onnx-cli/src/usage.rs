@@ -235,6 +235,17 @@ fn missing(error: &clap::Error, path: &[String], command: &Command) -> Option<Fa
         .collect();
     let options: Vec<&str> =
         missing.iter().filter(|one| one.starts_with("--")).map(|one| option(one)).collect();
+    let is_optional =
+        |one: &&str| argument_of(command, one).is_some_and(|argument| !argument.is_required_set());
+    if options.iter().any(is_optional)
+        && let Some(ContextValue::StyledStr(usage)) = error.get(ContextKind::Usage)
+    {
+        let usage = usage.to_string();
+        let line = usage.lines().next().unwrap_or_default();
+        let line = line.trim_start_matches("Usage:").trim();
+        let message = format!("`{}` needs {} here", path.join(" "), texts.join(" and "));
+        return Some(Failure::new(message).help(format!("an option that is given needs it: `{line}`")));
+    }
     let example = example(command, &options).or_else(|| example(command, &[]));
     let help = match example {
         Some(example) => format!("for example `{example}`; {}", see(path)),

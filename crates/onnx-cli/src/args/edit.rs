@@ -20,7 +20,7 @@ Examples:
   onnx edit model.onnx --add-output /layer.0/Softmax -o more.onnx
   onnx edit model.onnx --import 13 -o right.onnx              the nodes are those of version 13
   onnx edit model.onnx --attribute /layer.0/Softmax.axis=-1 -o new.onnx
-  onnx edit model.onnx --operator 'Relu()=Gelu' -o new.onnx
+  onnx edit model.onnx --operator 'Softmax()=LogSoftmax' -o new.onnx
   onnx edit model.onnx --prefix left/ --metadata author=me -o new.onnx
   onnx edit model.onnx --rename '/layer.0/**=/\\1'            what would change?";
 

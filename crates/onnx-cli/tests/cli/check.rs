@@ -17,7 +17,7 @@ fn exit_codes_tell_fine_from_wrong_from_unreadable() {
     onnx(&folder, "check good.onnx odd.onnx missing.onnx")
         .exits(2)
         .says("3 models: 1 without errors, 1 with errors");
-    onnx(&folder, "check").exits(2).says("Usage");
+    onnx(&folder, "check").exits(2).says("`onnx check` needs `<FILE>...`");
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn parts_are_checked_alone() {
     onnx(&folder, "check part.txt --from onnxtxt --as tensor").exits(2).says("binary form");
     onnx(&folder, "print tensor.pb --as tensor")
         .exits(2)
-        .says("possible values: model, graph, function, node");
+        .says("the values are `model`, `graph`, `function`, `node`");
 }
 
 #[test]

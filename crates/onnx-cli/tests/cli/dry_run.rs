@@ -130,7 +130,9 @@ fn in_place_replaces_the_input() {
     assert_ne!(folder.get("in.onnx"), before);
     onnx(&folder, "convert sub/split.onnx --in-place --weights embed").exits(0);
     assert!(folder.get("sub/split.onnx").len() > 1000);
-    onnx(&folder, "convert in.onnx --in-place -o out.onnx").exits(2).says("cannot be used with");
+    onnx(&folder, "convert in.onnx --in-place -o out.onnx")
+        .exits(2)
+        .says("`--in-place` and `--output` exclude each other");
     onnx_with(&folder, "convert - --in-place", &before).exits(2).says("needs a regular file");
     onnx(&folder, "convert in.onnx -o in.onnxtxt").exits(0);
     onnx(&folder, "infer in.onnxtxt --in-place").exits(2).says("comments would be lost");

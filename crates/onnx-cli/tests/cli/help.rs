@@ -350,7 +350,9 @@ fn limits_are_listed_and_can_be_changed() {
     // What an error names can be set, and nothing else.
     onnx(&folder, "info odd.onnx --limit input_bytes=3").exits(3).says("raise the limit `input_bytes`");
     onnx(&folder, "info odd.onnx --limit input_bytes=3 --limit input_bytes=300000").exits(1);
-    onnx(&folder, "check odd.onnx --limit nods=3").exits(2).says("`onnx explain --list limits` lists them");
+    onnx(&folder, "check odd.onnx --limit nods=3")
+        .exits(2)
+        .says("`onnx explain --list limits` lists the limits");
     onnx(&folder, "check odd.onnx --limit nodes=-3").exits(2).says("nodes takes a whole number");
     onnx(&folder, "convert odd.onnx -o odd.onnxtxt --keep-going").exits(1);
     onnx(&folder, "print odd.onnxtxt --limit text_bytes=3").exits(3).says("raise the limit `text_bytes`");

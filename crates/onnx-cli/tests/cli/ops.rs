@@ -207,7 +207,7 @@ fn operators_of_onnxruntime_are_known() {
     onnx(&folder, "ops Attention").exits(0).says("Attention  ai.onnx, ");
     onnx(&folder, "ops com.microsoft.Attention").exits(0).says("Attention  com.microsoft, ");
     onnx(&folder, "ops list --domain com.microsoft").exits(0).says("  QuickGelu ");
-    onnx(&folder, "ops lst").exits(2).says("unrecognized subcommand");
+    onnx(&folder, "ops lst").exits(2).says("`onnx ops` has no command `lst`");
     let json = onnx(&folder, "ops com.microsoft.FusedMatMul --format json").exits(0).json();
     let json = &json["result"]["operators"][0];
     assert_eq!((&json["source"], &json["kernel"]), (&"onnxruntime".into(), &true.into()));

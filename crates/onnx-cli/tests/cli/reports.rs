@@ -200,7 +200,7 @@ fn wrong_arguments_are_reported_in_the_format_that_was_asked_for() {
         assert_eq!(report["exit"], 2, "{arguments}: {}", run.out);
     }
     let run = onnx(&folder, "check good.onnx --limit nope=1");
-    assert!(run.out.is_empty() && run.err.contains("no such limit"), "{}", run.err);
+    assert!(run.out.is_empty() && run.err.contains("is not a value of `--limit`"), "{}", run.err);
 }
 
 /// A folder with models of all kinds.

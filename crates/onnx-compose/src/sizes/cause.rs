@@ -1,9 +1,8 @@
 //! The constants that fix a size. A model that was simplified for a fixed size has it in such constants, and every node behind
 //! them is a consequence.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 
-use foldhash::fast::RandomState;
 use onnx_ir::{Model, NodeId, ValueId};
 use onnx_types::ElemType;
 use onnx_types::tensor::Tensor;
@@ -18,19 +17,15 @@ const MAX_EXAMINED: usize = 256;
 /// Elements of a constant that can be sizes.
 const MAX_SIZES: usize = 64;
 
-/// The first reason of each node, and of nodes of one operator with the same reason the first one, with the number of the others: the
-/// layers of a model have the same reasons.
+/// Of nodes of one operator with the same reason the first one, with the number of the others: the layers of a model have the same
+/// reasons.
 fn once_for_each_kind(model: &Model, fixed: Vec<FixedSize>) -> Vec<FixedSize> {
-    let mut seen: HashSet<NodeId, RandomState> = HashSet::default();
     let mut kinds: Vec<(FixedSize, usize)> = Vec::new();
     for reason in fixed {
         let Some(node) = reason.node else {
             kinds.push((reason, 0));
             continue;
         };
-        if !seen.insert(node) {
-            continue;
-        }
         let op = |node: NodeId| (model.node(node).domain(), model.node(node).op());
         let is_same = |(other, _): &&mut (FixedSize, usize)| {
             other.reason == reason.reason && other.node.is_some_and(|other| op(other) == op(node))
