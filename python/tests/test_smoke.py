@@ -69,6 +69,12 @@ def test_types_are_checked():
         ox.check(model, timeout=0.0)
 
 
+def test_names_of_declared_sizes_are_trusted_on_request():
+    text = '<ir_version: 10, opset_import: ["": 20, "my": 1]> g (float[n, 3] x) => (y) <float[n, 8] b> { b = my.Thing (x) y = Relu (b) }'
+    shapes = [ox.infer(m, trust_names=trust).shape(m.graph["y"]) for trust in (False, True) for m in [ox.parse(text)]]
+    assert shapes[0] != ("n", 8) and shapes[1] == ("n", 8)
+
+
 def test_infer_and_why():
     model = ox.parse("g (float[N,4] x) => (y) { y = Concat <axis = 0> (x, x) }")
     inference = ox.infer(model)

@@ -104,6 +104,20 @@ fn what_is_unknown_is_explained() {
 }
 
 #[test]
+fn names_of_declared_sizes_are_trusted_on_request() {
+    let model = "<ir_version: 10, opset_import: [\"\": 20, \"my\": 1]>\n\
+                 g (float[n, 3, h] x) => (y) <float[n, 8, h] b> { b = my.Thing (x) y = Relu (b) }\n";
+    let folder = Folder::with("in.onnxtxt", model);
+    onnx(&folder, "infer in.onnxtxt --why y")
+        .exits(0)
+        .says("one that an input has counts with `--trust-names`");
+    onnx(&folder, "infer in.onnxtxt --trust-names -o out.onnxtxt").exits(0);
+    let text = text_of(&folder, "out.onnxtxt");
+    assert!(text.contains("float[n,8,h] y"), "{text}");
+    onnx(&folder, "infer in.onnxtxt --trust-names --guards").exits(0).says("declared(`b`)");
+}
+
+#[test]
 fn reports_for_programs_hold_what_is_unknown() {
     let folder = Folder::with("in.onnxtxt", OPEN);
     let run = onnx(&folder, "infer in.onnxtxt --unknown --why z --format json").exits(0);
