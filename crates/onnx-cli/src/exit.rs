@@ -321,7 +321,7 @@ impl LibraryError for FileError {
 
 /// The file next to one that does not exist whose name is most probably meant.
 fn similar_file(path: &Path) -> Option<String> {
-    /// More files are not looked at.
+    /// More files are not compared.
     const MOST_FILES: usize = 10_000;
     let name = path.file_name()?.to_str()?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());

@@ -81,7 +81,7 @@ fn details_lead_to_makers_and_users() {
     assert_eq!(list(&of_identity, "Inputs")["places"], json!([matmul]));
     let users = list(&of_identity, "Used by");
     assert_eq!((&users["rows"], &users["places"]), (&json!([["Relu  /b/relu"]]), &json!([relu])));
-    // An input is a box of its own, a weight is a line of the node.
+    // An input is a separate box, a weight is a line of the node.
     let of_matmul = lists(&mut session, &matmul);
     assert_eq!(list(&of_matmul, "Inputs")["places"], json!([[0, 2], null]));
     assert_eq!(list(&lists(&mut session, &json!([0, 2])), "Used by")["places"], json!([matmul]));

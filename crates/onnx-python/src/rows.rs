@@ -74,7 +74,7 @@ fn dict<'py>(py: Python<'py>, row: &Row) -> PyResult<Bound<'py, PyDict>> {
 struct Source<'a> {
     object: &'a Py<PyAny>,
     size: u64,
-    /// What `read` raised that is no error, such as `KeyboardInterrupt`.
+    /// What `read` raised that is not an error, such as `KeyboardInterrupt`.
     raised: &'a Mutex<Option<PyErr>>,
 }
 

@@ -28,7 +28,7 @@
 //! calls of a function. What computes and may be narrow is narrow; what may not is wide. Slots that only move elements are free, and a
 //! minimum cut chooses the types with which there are the fewest casts. One cast of a value serves all its users.
 //!
-//! [`widen`] is the way back, by the same rules.
+//! [`widen`] is the conversion back, by the same rules.
 //!
 //! # Quantized weights
 //!

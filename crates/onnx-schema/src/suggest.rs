@@ -98,23 +98,24 @@ pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Opt
     best.map(|(_, candidate)| candidate)
 }
 
-/// The number of letters to insert, delete or replace that make `from` into `to`.
+/// The number of letters to insert, delete, replace or exchange with their neighbors that make `from` into `to`.
 fn edit_distance(from: &[char], to: &[char]) -> usize {
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (done, letter) in from.iter().enumerate() {
-        let (mut left, mut diagonal) = (done + 1, done);
-        for (cell, other) in row.iter_mut().skip(1).zip(to) {
-            let above = *cell;
-            let replaced = diagonal + usize::from(letter != other);
-            left = replaced.min(above + 1).min(left + 1);
-            *cell = left;
-            diagonal = above;
+    // The distances of the beginnings of `from` that are two letters and one letter shorter to those of `to`.
+    let mut before: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=to.len()).collect();
+    for (row, letter) in from.iter().enumerate() {
+        let mut current = vec![row + 1];
+        for (column, other) in to.iter().enumerate() {
+            let mut least = last[column] + usize::from(letter != other);
+            least = least.min(last[column + 1] + 1).min(current[column] + 1);
+            if row > 0 && column > 0 && letter == &to[column - 1] && &from[row - 1] == other {
+                least = least.min(before[column - 1] + 1);
+            }
+            current.push(least);
         }
-        if let Some(first) = row.first_mut() {
-            *first = done + 1;
-        }
+        before = std::mem::replace(&mut last, current);
     }
-    row.last().copied().unwrap_or(from.len())
+    last.last().copied().unwrap_or(from.len())
 }
 
 #[cfg(test)]
@@ -131,7 +132,9 @@ mod tests {
             ("", "abc", 3),
             ("kitten", "sitting", 3),
             ("flaw", "lawn", 2),
-            ("ab", "ba", 2),
+            ("ab", "ba", 1),
+            ("flaot", "float", 1),
+            ("abcd", "bacx", 2),
         ] {
             assert_eq!(distance(a, b), expected, "{a} {b}");
             assert_eq!(distance(b, a), expected, "{b} {a}");

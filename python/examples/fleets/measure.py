@@ -219,7 +219,7 @@ print(json.dumps([row, times, kilobytes("VmHWM"), kilobytes("VmHWM") - before]))
 
 
 def large(folder: str) -> None:
-    """The table of files of 20 GB, which are holes: a model, one that is cut off, and others that are no models."""
+    """The table of files of 20 GB, which are holes: a model, one that is cut off, and others that are not models."""
     names = ("model", "cut", "zeros", "noise")
     paths = {name: os.path.join(folder, f"{name}.onnx") for name in names}
     for name in ("model", "cut"):

@@ -12,7 +12,7 @@ pub(crate) struct NumberFormatArgs {
     /// Compute in `bfloat16` wherever the operators take it.
     #[arg(long, conflicts_with = "opset")]
     pub(crate) bfloat16: bool,
-    /// Compute in `float` instead of `float16` and `bfloat16`: the way back from these.
+    /// Compute in `float` instead of `float16` and `bfloat16`: the conversion back.
     #[arg(long, conflicts_with = "opset")]
     pub(crate) float32: bool,
     /// Make quantized weights floats again.

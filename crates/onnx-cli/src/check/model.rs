@@ -1,4 +1,4 @@
-//! What is wrong with a model, whoever asks: `onnx check`, and the rows of `onnx scan`.
+//! What is wrong with a model, for whatever asks: `onnx check`, and the rows of `onnx scan`.
 
 use std::collections::HashSet;
 

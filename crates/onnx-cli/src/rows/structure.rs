@@ -91,7 +91,7 @@ pub(super) fn read(
 }
 
 fn sparse(size: u64) -> Result<SparseFile, ReadError> {
-    SparseFile::new(size).map_err(ReadError::from)
+    SparseFile::new(size, &std::env::temp_dir()).map_err(ReadError::from)
 }
 
 /// Where bytes go.
@@ -180,8 +180,8 @@ impl Copy<'_> {
         usize::try_from(at.saturating_sub(self.start)).unwrap_or(usize::MAX).min(self.window.len())
     }
 
-    /// Reads a binary model without the elements of its tensors of more than `small` bytes. Returns `false` if it has so many
-    /// fields that the rest is read as it is.
+    /// Reads a binary model without the elements of its tensors of more than `small` bytes. Returns `false` if it has more
+    /// fields than are read one by one, and the rest is read as it is.
     fn walk(&mut self, small: u64) -> Result<bool, Missing> {
         let mut place =
             Place { at: 0, end: self.size, message: Message::Model, groups: 0, outer: Vec::new() };

@@ -317,7 +317,7 @@ fn calls_of_operators_of_onnxruntime_are_checked() {
         .says("model.onnxtxt: 2 errors");
 }
 
-/// What is given is mostly right but for the order of its axes.
+/// Shapes that do not fit are mostly right except for the order of their axes.
 #[test]
 fn the_order_of_axes_is_recognized() {
     let model = r#"<ir_version: 10, opset_import: ["": 18]> g (float[N, 3, 8, 16] image) => (float[N, 3, 8, 16] y) { y = Relu (image) }"#;

@@ -200,7 +200,7 @@ fn rows_agree_with_check() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/models");
     let elided = GOOD.replace("{1, 2}", "{...}");
     folder.put("models/elided.onnxtxt", elided);
-    // What a model lacks beside it is found, too.
+    // A missing file of weights is found, too.
     let external = "<ir_version: 10, opset_import: [\"\": 21]> g (float[2] x) => (float[2] y)
         <float[2] w = [\"location\": \"none.bin\"]> { y = Mul (x, w) }";
     folder.put("models/external.onnxtxt", external);

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Seek as _, SeekFrom, Write as _};
+use std::path::Path;
 
 use bytes::Bytes;
 
@@ -16,7 +17,7 @@ use crate::mmap;
 /// ```
 /// use onnx_codec::file::SparseFile;
 ///
-/// let mut file = SparseFile::new(1 << 30)?;
+/// let mut file = SparseFile::new(1 << 30, &std::env::temp_dir())?;
 /// file.write(1 << 29, b"weights")?;
 /// let bytes = file.into_bytes(false)?;
 /// assert_eq!(bytes.len(), 1 << 30);
@@ -32,15 +33,16 @@ pub struct SparseFile {
 }
 
 impl SparseFile {
-    /// Contents of `length` bytes, all of which are a hole.
+    /// Contents of `length` bytes, all of which are a hole. Where the system has no files without names, the file is in `folder`,
+    /// such as [`std::env::temp_dir`].
     ///
     /// # Errors
     ///
     /// Returns an error if the system fails.
-    pub fn new(length: u64) -> io::Result<Self> {
+    pub fn new(length: u64, folder: &Path) -> io::Result<Self> {
         let (file, named) = match unnamed() {
             Some(file) => (file, None),
-            None => named()?,
+            None => named(folder)?,
         };
         file.set_len(length)?;
         Ok(Self { file, length, named })
@@ -144,9 +146,8 @@ const fn unnamed() -> Option<File> {
 }
 
 /// A file in a folder that only the user can list; both are removed when they are dropped.
-fn named() -> io::Result<(File, Option<(PrivateFile, PrivateFolder)>)> {
-    let folder =
-        PrivateFolder::new(&std::env::temp_dir(), &Temporaries::default()).map_err(|error| error.source)?;
+fn named(folder: &Path) -> io::Result<(File, Option<(PrivateFile, PrivateFolder)>)> {
+    let folder = PrivateFolder::new(folder, &Temporaries::default()).map_err(|error| error.source)?;
     let file = folder.file(".onnx");
     // The handle of a new file is for writing only.
     drop(file.create().map_err(|error| error.source)?);
@@ -160,10 +161,13 @@ mod tests {
 
     #[test]
     fn parts_are_where_they_were_written() {
-        let (file, named) = named().unwrap();
+        let parent = std::env::temp_dir();
+        let (file, named) = named(&parent).unwrap();
         file.set_len(1 << 20).unwrap();
         let folder = named.as_ref().unwrap().1.path().to_owned();
-        for mut file in [SparseFile { file, length: 1 << 20, named }, SparseFile::new(1 << 20).unwrap()] {
+        for mut file in
+            [SparseFile { file, length: 1 << 20, named }, SparseFile::new(1 << 20, &parent).unwrap()]
+        {
             for at in [0, 1 << 19, (1 << 20) - 3] {
                 file.write(at, b"abc").unwrap();
             }
@@ -175,6 +179,6 @@ mod tests {
             assert_eq!(bytes.iter().filter(|&&byte| byte != 0).count(), 9);
         }
         assert!(!folder.exists());
-        assert!(SparseFile::new(0).unwrap().into_bytes(false).unwrap().is_empty());
+        assert!(SparseFile::new(0, &parent).unwrap().into_bytes(false).unwrap().is_empty());
     }
 }

@@ -95,7 +95,7 @@ mod tests {
             raster.pixels[at]
         };
         assert_eq!((raster.width, raster.height), (184, 124));
-        // On the line, beside it, in the arrow; the label has ink.
+        // On the line, next to it, in the arrow; the label has ink.
         assert!(at(10.0, 10.0) < 160 && at(20.0, 10.0) == 255 && at(11.5, 25.5) < 160);
         assert!(raster.pixels.chunks(3).filter(|pixel| pixel[0] < 120).count() > 20);
         let file = encoded(&raster);
