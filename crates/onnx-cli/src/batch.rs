@@ -54,10 +54,23 @@ pub(crate) fn of(arguments: &[OsString]) -> Option<Result<Batch, Failure>> {
     let (command, files) = positions(&words)?;
     let paths: Vec<PathBuf> = files.iter().filter_map(|&at| words.get(at)).map(PathBuf::from).collect();
     let has_directory = paths.iter().any(|path| path.is_dir());
-    if (paths.len() < 2 && !has_directory) || !paths.iter().all(|path| path.exists()) {
+    let output = OutputWord::of(&words);
+    let into_directory = output.as_ref().is_some_and(|output| is_directory(&output.value));
+    let missing = paths.iter().find(|path| !path.exists());
+    // The parts of one model are files of a directory themselves.
+    let is_divided = words.iter().any(|word| word == "--parts" || word.starts_with("--parts="));
+    let is_stdin = |path: &&PathBuf| path.as_os_str() == "-";
+    if let Some(missing) = missing.filter(|path| into_directory && paths.len() > 1 && !is_stdin(path)) {
+        return Some(Err(Failure::new(format_args!(
+            "`{}` cannot be read: there is no such file",
+            shown(&missing.to_string_lossy())
+        ))));
+    }
+    // A pattern may stand for one file, which is written to the directory as several are.
+    let is_single = paths.len() < 2 && !has_directory && (!into_directory || is_divided);
+    if is_single || paths.is_empty() || missing.is_some() {
         return None;
     }
-    let output = OutputWord::of(&words);
     let format = format(&words);
     let is_in_place = words.iter().any(|word| word == "--in-place");
     let only_reports = words.iter().any(|word| word == "--dry-run") || format.is_some();
@@ -65,7 +78,7 @@ pub(crate) fn of(arguments: &[OsString]) -> Option<Result<Batch, Failure>> {
         // The second file is meant as the output: the error says how to write it.
         return None;
     }
-    if output.as_ref().is_some_and(|output| !is_directory(&output.value)) && !has_directory {
+    if output.is_some() && !into_directory && !has_directory {
         // Two files and one output: the error is about the second file.
         return Some(Err(Failure::new("several models cannot be written to one file")
             .help("write them to a directory: `-o DIR/`; `onnx merge` joins models")));

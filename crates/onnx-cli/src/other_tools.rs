@@ -98,8 +98,8 @@ const ELSEWHERE: &[(&str, &str)] = &[
 /// Options of other tools that need more than another name, each with the command that it is typed at, empty for all, and what is
 /// written here.
 const OPTIONS: &[(&str, &str, &str)] = &[
-    ("convert", "--int8", "`onnx quantize IN --to int8 -o OUT` quantizes"),
-    ("convert", "--uint8", "`onnx quantize IN --to uint8 -o OUT` quantizes"),
+    ("convert", "--int8", "`onnx quantize IN --to int8 --dynamic -o OUT`"),
+    ("convert", "--uint8", "`onnx quantize IN --to uint8 --dynamic -o OUT`"),
     ("merge", "--io-map", "`--connect OUT=IN`, once for each pair"),
     ("run", "--onnxrt", "`onnx compare IN --with onnxruntime` runs both"),
     ("run", "--shapes", SHAPES),

@@ -398,16 +398,16 @@ fn removed_input(
     Ok((input, Some(Arc::new(Constant::Dense(tensor.as_ref().clone())))))
 }
 
+/// The help for a type that is not one.
+const TYPE: &str = "write a type as in the text format: `x=float[N, 4]`";
+
 /// Reads `NAME=TYPE`, a type in the text format.
 fn added_input(model: &mut Model, text: &str) -> Result<(String, Type), Failure> {
-    let malformed = || {
-        Failure::new(format_args!("`{}` is not NAME=TYPE", shown(text)))
-            .help("write a type as in the text format: `x=float[N, 4]`")
-    };
+    let malformed = || Failure::new(format_args!("`{}` is not NAME=TYPE", shown(text))).help(TYPE);
     let (name, ty) = text.rsplit_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(malformed)?;
     let source = format!("<ir_version: 10, opset_import: [\"\": 21]> g ({ty} x) => () {{}}");
     let other = parse_model(source, &ParseOptions::default())
-        .map_err(|_| unknown_type(text, ty).unwrap_or_else(malformed))?;
+        .map_err(|_| unknown_type(text, ty, TYPE).unwrap_or_else(malformed))?;
     let input = other.graph(other.main_graph()).inputs();
     let parsed = match input {
         [input] => other.ty(*input),
@@ -417,8 +417,8 @@ fn added_input(model: &mut Model, text: &str) -> Result<(String, Type), Failure>
     Ok((name.to_owned(), Importer::new(&other).ty(model, parsed)))
 }
 
-/// The failure of a type with a word that names no type, if there is one.
-fn unknown_type(text: &str, ty: &str) -> Option<Failure> {
+/// The failure of a type with a word that names no type, if there is one, with a help if no type has a similar name.
+fn unknown_type(text: &str, ty: &str, otherwise: &str) -> Option<Failure> {
     const KINDS: [&str; 4] = ["seq", "map", "optional", "sparse_tensor"];
     // Words between brackets are dimensions.
     let before = |part: &str| part.split('[').next().unwrap_or_default().to_owned();
@@ -430,7 +430,7 @@ fn unknown_type(text: &str, ty: &str) -> Option<Failure> {
     let word = words.find(|word| !names.iter().any(|name| name == word) && !KINDS.contains(word))?;
     let help = match onnx_schema::suggest_type(word) {
         Some(name) => format!("did you mean `{name}`?"),
-        None => "write a type as in the text format: `x=float[N, 4]`".to_owned(),
+        None => otherwise.to_owned(),
     };
     let message = format!("`{}`: the type is not known: `{}`", shown(text), shown(word));
     Some(Failure::new(message).help(help))

@@ -7,6 +7,7 @@ use onnx_compose::{ComposeError, EditOptions, set_outputs};
 use onnx_diag::{Caps, Policy, Severity, Sink};
 use onnx_ir::{AttrValue, Attribute, GraphOutput, Model, NewNode, NodeId, Position, ValueId};
 use onnx_schema::{AttrKind, Registry, SchemaRef, op};
+use onnx_shape_infer::fault::CONDITIONAL;
 use onnx_shape_infer::{InferOptions, infer};
 use onnx_text::{ParseOptions, parse_model};
 use onnx_types::{Dim, ElemType, Shape, Type, TypeKind};
@@ -408,7 +409,11 @@ pub(super) fn defects(loaded: &Loaded, registry: &Registry) -> Result<Sink, Fail
 pub(super) fn new_errors(before: &Sink, after: Sink) -> Sink {
     let known: HashSet<String> = before.diagnostics().iter().map(identity).collect();
     let mut sink = Sink::with(Policy::new(), Caps::NONE);
-    for found in after.into_diagnostics() {
+    for mut found in after.into_diagnostics() {
+        // A branch that need not run is meant to be valid, too, when it is edited.
+        if found.rule.id() == CONDITIONAL.id() {
+            found.severity = Severity::Error;
+        }
         if found.severity == Severity::Error && !known.contains(&identity(&found)) {
             sink.report(found);
         }

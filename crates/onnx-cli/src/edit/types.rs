@@ -3,7 +3,7 @@
 use onnx_ir::Model;
 use onnx_quantize::{RetypeError, retype};
 use onnx_schema::{Schema, domain, op};
-use onnx_types::ElemType;
+use onnx_types::{ElemClass, ElemType};
 
 use crate::exit::{Failure, LibraryError};
 use crate::output::shown;
@@ -43,18 +43,18 @@ fn cast_since(from: ElemType, to: ElemType) -> Option<i64> {
     all.iter().find(|schema| takes(schema)).map(|schema| schema.since_version())
 }
 
+/// The help for what is not a selector and an element type.
+const TYPE: &str = "write an input or output, or a selector of several, and an element type: `x=int32`";
+
 /// Changes the types of inputs and outputs: `SEL=TYPE`. Returns the changes as texts.
 pub(super) fn apply(model: &mut Model, texts: &[String]) -> Result<Vec<String>, Failure> {
     let mut wanted: Vec<(String, ElemType)> = Vec::new();
     for text in texts {
-        let malformed = || {
-            Failure::new(format_args!("`{}` is not SEL=TYPE", shown(text)))
-                .help("write an input or output, or a selector of several, and an element type: `x=int32`")
-        };
+        let malformed = || Failure::new(format_args!("`{}` is not SEL=TYPE", shown(text))).help(TYPE);
         let (name, ty) = text.rsplit_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(malformed)?;
         let elem = ElemType::all().find(|elem| elem.to_string() == ty);
         let Some(elem) = elem else {
-            return Err(super::unknown_type(text, ty).unwrap_or_else(malformed));
+            return Err(super::unknown_type(text, ty, TYPE).unwrap_or_else(malformed));
         };
         for value in super::ports_of(model, name)? {
             let name = model.str(model.value(value).name());
@@ -69,7 +69,8 @@ pub(super) fn apply(model: &mut Model, texts: &[String]) -> Result<Vec<String>, 
     for (name, elem) in wanted {
         let before = port_type(model, &name);
         let casts = retype(model, &name, elem)?;
-        let is_cut = before.is_some_and(ElemType::is_float) && !elem.is_float() && elem != ElemType::Bool;
+        let is_cut = before.is_some_and(ElemType::is_float)
+            && matches!(elem.class(), ElemClass::Int | ElemClass::Uint);
         let how = match (casts, is_cut) {
             (0, _) => "",
             (_, true) => ", with a cast that cuts off fractions",

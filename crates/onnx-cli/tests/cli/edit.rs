@@ -343,3 +343,19 @@ fn tensors_in_the_place_of_inputs_fix_sizes() {
     assert!(!run.err.contains("in the place of"), "{}", run.err);
     assert!(onnx(&folder, "print fixed.onnxtxt").exits(0).out.contains("(float[3,2] x)"));
 }
+
+/// A branch may never run, and is still meant to be valid.
+#[test]
+fn branches_are_not_made_invalid() {
+    let model = r#"<ir_version: 10, opset_import: ["": 20]>
+g (bool c, float[N, 8] x) => (y) <float[8, 4] w = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31}> {
+   y = If (c) <then_branch = t () => (a) { a = MatMul (x, w) }, else_branch = e () => (b) { b = MatMul (x, w) }>
+}
+"#;
+    let folder = Folder::with("in.onnxtxt", model);
+    onnx(&folder, "edit in.onnxtxt --operator MatMul()=Add -o out.onnxtxt").exits(1).says("ONNX3021");
+    assert_eq!(folder.list(), ["in.onnxtxt"]);
+    onnx(&folder, "edit in.onnxtxt --type x=bogus -o out.onnxtxt")
+        .exits(2)
+        .says("an element type: `x=int32`");
+}

@@ -320,6 +320,13 @@ fn folders_are_tables() {
     assert!(folder.path().join("flat/b.onnx").exists());
     onnx(&folder, "simplify models/a.onnx out/a.onnx -o twice/").exits(2).says("two models would be written");
     onnx(&folder, "simplify models/ -o file.onnx").exits(2).says("-o DIR/");
+    // What a pattern stands for can be one file, or one that is gone.
+    onnx(&folder, "convert models/a.onnx -o one/").exits(0);
+    assert!(folder.path().join("one/a.onnx").exists());
+    onnx(&folder, "convert models/a.onnx models/gone.onnx -o two/")
+        .exits(2)
+        .says("`models/gone.onnx` cannot be read");
+    assert!(!folder.path().join("two").exists());
     // One that fails does not end the others.
     folder.put("models/broken.onnx", "");
     let run = onnx(&folder, "simplify models/ --dry-run").exits(2);
