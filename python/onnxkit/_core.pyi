@@ -57,6 +57,9 @@ __all__ = [
     "Tensor",
     "Value",
     "__version__",
+    "require_options",
+    "scan_file",
+    "scan_source",
 ]
 
 __version__: str

@@ -35,6 +35,7 @@ def half(
     With `keep_io=True`, inputs and outputs keep their types. `only` and `except_` are selectors or nodes, one or a list: nothing
     else is changed, and these stay. The model runs on `inputs`, those that are not given being made of `seed`: nodes with
     numbers that are out of range stay `float`, and the error of the outputs is measured. With `run=False`, it does not run.
+    `to="float"` is the conversion back.
 
     >>> import onnxkit as ox
     >>> m = ox.parse("g (float[N,2] x) => (float[N,2] y) <float[2,2] w = {1, 2, 3, 4}> { y = MatMul (x, w) }")
@@ -42,6 +43,9 @@ def half(
     2
     >>> m.graph["w"].dtype
     DType.FLOAT16
+    >>> _ = ox.half(m, "float")
+    >>> m.graph["w"].dtype
+    DType.FLOAT
     """
     known = from_any(model)
     given = None if inputs is None else named(inputs, "inputs")

@@ -151,6 +151,7 @@ def _port(name: str, value: Any) -> onnx.ValueInfoProto:
     return onnx.helper.make_tensor_value_info(name, int(tensor.dtype), list(tensor.shape))
 
 
+is_compatible = OnnxkitBackend.is_compatible
 prepare = OnnxkitBackend.prepare
 run_model = OnnxkitBackend.run_model
 run_node = OnnxkitBackend.run_node

@@ -9,7 +9,7 @@ use onnxkit::diag::Sink;
 use onnxkit::ir::{self, NodeId};
 use onnxkit::quantize::{
     DequantizeError, DequantizeOptions, Effect, Half, MeasureOptions, NarrowError, NarrowOptions,
-    RetypeError, dequantize as dequantize_model, measure, narrow, retype as retype_port, weight_bytes,
+    RetypeError, dequantize as dequantize_model, measure, narrow, retype as retype_port, weight_bytes, widen,
     with_onnxruntime,
 };
 use onnxkit::schema::Registry;
@@ -122,17 +122,19 @@ fn narrow_fault(error: &NarrowError) -> Fault {
     }
 }
 
-fn half_type(elem: ElemType) -> Outcome<Half> {
+fn half_type(elem: ElemType) -> Outcome<Option<Half>> {
     match elem {
-        ElemType::Float16 => Ok(Half::Float16),
-        ElemType::Bfloat16 => Ok(Half::Bfloat16),
+        ElemType::Float16 => Ok(Some(Half::Float16)),
+        ElemType::Bfloat16 => Ok(Some(Half::Bfloat16)),
+        // Back from both.
+        ElemType::Float => Ok(None),
         other => Err(Fault::argument(format!(
-            "`{other}` is not `float16` or `bfloat16`; `quantize` has other types"
+            "`{other}` is not `float16`, `bfloat16` or `float`; `quantize` has other types"
         ))),
     }
 }
 
-/// Changes `float` to a narrow type.
+/// Changes `float` to a narrow type, or narrow types to `float`.
 #[pyfunction]
 #[pyo3(signature = (model, to, keep_io, only, except_, run, inputs, inplace, **options))]
 #[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
@@ -169,7 +171,11 @@ pub(crate) fn half<'py>(
             .with_registry(&registry)
             .with_data(&*data)
             .with_execution(execution.clone());
-        let done = narrow(snapshot.editable(), half, &options).map_err(|error| narrow_fault(&error))?;
+        let done = match half {
+            Some(half) => narrow(snapshot.editable(), half, &options),
+            None => widen(snapshot.editable(), &options),
+        };
+        let done = done.map_err(|error| narrow_fault(&error))?;
         let settings = MeasureOptions::default()
             .with_given(&given)
             .with_registry(&registry)
@@ -181,7 +187,8 @@ pub(crate) fn half<'py>(
         };
         execution.interrupt.check()?;
         let bytes = (weight_bytes(&before), weight_bytes(&snapshot.model));
-        let mut fields = done.to_json(half.elem(), &Effect::new(bytes, Some(measured)));
+        let mut fields =
+            done.to_json(half.map_or(ElemType::Float, Half::elem), &Effect::new(bytes, Some(measured)));
         if let Some(fields) = fields.as_object_mut() {
             fields.insert("not_run".to_owned(), json!(done.not_run));
         }

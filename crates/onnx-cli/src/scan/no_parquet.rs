@@ -8,7 +8,7 @@ pub(super) enum Columns {}
 impl Columns {
     pub(super) fn new() -> Result<Self, Failure> {
         Err(Failure::new("this program was built without the cargo feature `parquet`, and does not write that format").help(
-            "write `--to jsonl`, which DuckDB, Polars and pandas read and convert, or build it: `cargo install onnxkit-cli --features parquet`",
+            "write `--to jsonl`, which DuckDB, Polars and pandas read and convert, or build it: `cargo install --locked --path crates/onnx-cli --features parquet`",
         ))
     }
 
