@@ -179,7 +179,8 @@ def report(paths: list[Path], ours: dict[str, list[tuple[str, str, str]]], keep:
             key, detail = ("accepted, not loaded", pattern(message)), message
         else:
             codes, at_run = "+".join(sorted({error[0] for error in errors})), loader.ask(path, run=True)
-            key = ("refused, loaded, " + ("fails at the first run" if at_run else "runs"), codes)
+            outcome = {"": "runs", "not fed": "has inputs of types that numpy lacks"}.get(at_run, "fails at the first run")
+            key = (f"refused, loaded, {outcome}", codes)
             detail = f"{errors[0][1]} | {errors[0][2]} | {at_run}"
         groups[key].append((path, detail))
         if keep:

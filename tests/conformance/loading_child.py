@@ -33,7 +33,11 @@ def answer(path, run):
     if not run:
         return ""
     try:
-        session.run(None, {entry.name: value(entry) for entry in session.get_inputs()})
+        feeds = {entry.name: value(entry) for entry in session.get_inputs()}
+    except KeyError:
+        return "not fed"
+    try:
+        session.run(None, feeds)
     except Exception as error:
         return f"{type(error).__name__}: {error}"
     return ""

@@ -225,7 +225,12 @@ pub fn unsupported(model: &Model, target: &Target, types: &dyn ValueTypes, regis
     structure::of_empty(model, target, &places, &mut sink);
     structure::of_initializers(model, target, &places, &mut sink);
     structure::of_early_versions(model, target, &places, &mut sink);
-    for graph in model.all_graphs() {
+    let graphs = if target.expands_functions {
+        bodies::reached_graphs(model, registry)
+    } else {
+        model.all_graphs().collect()
+    };
+    for graph in graphs {
         for node in model.nodes(graph) {
             let cx = Cx { model, target, types, node };
             let lacking = cx.lacking(&by_name, registry);

@@ -110,6 +110,16 @@ fn tolerances_have_limits() {
         (main(onnx, "g (float x) => (float y) { y = Neg (x) }"), None),
         (main(onnx, "g (x) => (float[2] y) { y = Neg (x) }"), Some("loads no input without a type")),
         (main(onnx, "g (float[2] x) => (y) { y = Neg (x) }"), None),
+        (main(onnx, "g (float[2] x) => () <float[2] w = {1, 2}> { y = Neg (x) }"), None),
+        (main(onnx, "g () => (float[2] w) <float[2] w = {1, 2}> { }"), None),
+        (
+            main(onnx, "g (float[2] x) => () <float[2] w = {1, 2}> { }"),
+            Some("loads no graph without outputs and nodes"),
+        ),
+        (
+            main(onnx, "g () => () { y = Constant <value_float = 1.0> () }"),
+            Some("loads no graph without outputs and nodes"),
+        ),
         (early("Neg"), None),
         (
             early("ai.onnx.ml.Scaler <offset = [1.0], scale = [1.0]>"),
@@ -135,8 +145,12 @@ fn tolerances_have_places() {
     let read =
         Target::parse(&text(r#"{"rule": "ONNX2311", "in": ["functions"], "operators": ["Constant"]}"#))
             .unwrap();
-    let places = &read.tolerates[0].places;
-    assert_eq!(*places, [RulePlace::Functions, RulePlace::Operator("Constant".to_owned())]);
+    let tolerated = &read.tolerates[0];
+    assert_eq!(
+        (&*tolerated.places, &*tolerated.operators),
+        (&[RulePlace::Functions][..], &["Constant".to_owned()][..])
+    );
+    assert!(!tolerated.is_everywhere());
     let wrong = |tolerance: &str| Target::parse(&text(tolerance)).unwrap_err().to_string();
     assert!(
         wrong(r#"{"rule": "ONNX2311", "in": ["everywhere"]}"#).contains("there is no place `everywhere`")
@@ -185,6 +199,23 @@ fn bodies_are_of_the_version_that_is_imported() {
     };
     assert_eq!(in_bodies(&call("double")).len(), 1);
     assert_eq!(in_bodies(&call("float")), Vec::<String>::new());
+}
+
+/// What nothing calls is never run; a function that such a one calls neither.
+#[test]
+fn functions_without_a_call_need_no_kernels() {
+    let text = |called: &str| {
+        format!(
+            r#"<ir_version: 10, opset_import: ["": 21, "my": 1]> g (float[2] x) => (float[2] y) {{ y = {called} (x) }}
+            <domain: "my", opset_import: ["": 21, "my": 1]> Outer (a) => (b) {{ b = my.Inner (a) }}
+            <domain: "my", opset_import: ["": 21]> Inner (a) => (b) {{ b = RegexFullMatch (a) }}
+            <domain: "my", opset_import: ["": 21]> Other (a) => (b) {{ b = Neg (a) }}"#
+        )
+    };
+    assert_eq!(lacks(&text("my.Other")), Vec::<String>::new());
+    for called in ["my.Outer", "my.Inner"] {
+        assert_eq!(lacks(&text(called)), ["has no `RegexFullMatch` without attribute `pattern`"], "{called}");
+    }
 }
 
 #[test]

@@ -199,6 +199,9 @@ fn findings(
         }
         if args.infers() && args.part == Part::Model {
             checks.infer(&loaded, &mut sink)?;
+            if let Some(target) = target {
+                sink = tolerate(sink, target, args)?;
+            }
         }
         if !args.shapes.is_empty() {
             shapes::test(&mut loaded, args, registry, &mut sink)?;
@@ -238,7 +241,7 @@ fn severities(args: &CheckArgs, target: Option<&Target>) -> Result<Policy, Failu
     let Some(target) = target else { return Ok(Policy::new()) };
     let denies_warnings = args.input.severity.deny.iter().any(|what| rules::is_class(what));
     let tolerated = target.tolerates.iter().filter(|_| !denies_warnings);
-    let everywhere = tolerated.filter(|tolerance| tolerance.places.is_empty());
+    let everywhere = tolerated.filter(|tolerance| tolerance.is_everywhere());
     let tolerated = everywhere.map(|tolerance| (&tolerance.rule, Severity::Warning));
     let refused = target.refuses.iter().map(|code| (code, Severity::Error));
     let mut all = tolerated.chain(refused);
@@ -253,8 +256,12 @@ fn tolerate(sink: Sink, target: &Target, args: &CheckArgs) -> Result<Sink, Failu
         return Ok(sink);
     }
     let mut policy = sink.policy().clone();
-    for tolerance in target.tolerates.iter().filter(|tolerance| !tolerance.places.is_empty()) {
+    for tolerance in target.tolerates.iter().filter(|tolerance| !tolerance.is_everywhere()) {
         let rule = rules::find(&tolerance.rule)?;
+        // What comes later may be elsewhere.
+        if !sink.rule_counts().any(|count| count.rule == rule) {
+            continue;
+        }
         let chosen = severity.deny.iter().chain(&severity.allow);
         let is_chosen =
             chosen.map(|name| rules::find(name)).any(|found| found.is_ok_and(|found| found == rule));

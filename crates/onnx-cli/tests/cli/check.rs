@@ -384,7 +384,11 @@ fn what_a_target_tolerates_is_a_warning() {
     };
     let folder = Folder::with("in.onnxtxt", model("float[2,4]", "y = Neg (x)"));
     folder.put("unsorted.onnxtxt", model("float[2,3]", "y = Neg (t) t = Abs (x)"));
-    for (file, rule) in [("in.onnxtxt", "ONNX3025"), ("unsorted.onnxtxt", "ONNX2312")] {
+    let device = r#"<ir_version: 11, opset_import: ["": 21], configuration: [{name: "d"}]>"#;
+    folder.put("device.onnxtxt", format!("{device} g (float[2] x) => (float[2] y) {{ y = Neg (x) }}"));
+    for (file, rule) in
+        [("in.onnxtxt", "ONNX3025"), ("unsorted.onnxtxt", "ONNX2312"), ("device.onnxtxt", "ONNX2803")]
+    {
         onnx(&folder, &format!("check {file}")).exits(1).says(&format!("error[{rule}]"));
         let for_target = format!("check {file} --target onnxruntime");
         onnx(&folder, &for_target).exits(0).says(&format!("warning[{rule}]"));
@@ -422,6 +426,39 @@ fn what_a_target_tolerates_in_places() {
     onnx(&folder, &format!("check main.onnxtxt {target} --allow ONNX2302")).exits(0).says("no findings");
     onnx(&folder, &format!("check nested.onnxtxt {target}")).exits(1).says("error[ONNX2302]");
     onnx(&folder, &format!("check both.onnxtxt {target}")).exits(1).says("2 errors");
+}
+
+/// Constants of the main graph are initializers before anything is checked; what inference finds is tolerated in places, too.
+#[test]
+fn what_a_target_tolerates_at_operators() {
+    let (main, nested) = ("h = Constant <value_float = 1.0, other = 1> ()", "p = Abs (x)");
+    let text = |main: &str, nested: &str, declared: &str| {
+        format!(
+            r#"<ir_version: 10, opset_import: ["": 16]> g (bool c, float[2] x) => (float[2] y) <{declared}> {{
+                {main}
+                y = If (c) <then_branch = t () => (float[2] p) {{ {nested} }},
+                            else_branch = e () => (float[2] q) {{ q = Abs (x) }}> }}"#
+        )
+    };
+    let constant = "h = Constant <value_float = 1.0> ()";
+    let cases = [
+        (text(main, nested, ""), Some("ONNX2401")),
+        (text("h = Constant <value_float = 1.0, value_float = 1.0> ()", nested, ""), Some("ONNX2311")),
+        (text(constant, nested, "int64 h"), Some("ONNX3016")),
+        (text("h = LayerNormalization (x, x)", nested, ""), Some("ONNX2303")),
+        (text(constant, "p = Constant <value_floats = [1.0, 2.0], other = 1> ()", ""), None),
+        (text(&format!("{constant} i = Neg (h)"), nested, "int64 h, int64 i"), None),
+        (text("h = Gelu (x)", nested, ""), None),
+    ];
+    for (text, tolerated) in cases {
+        let folder = Folder::with("in.onnxtxt", text);
+        onnx(&folder, "check in.onnxtxt").exits(1).says("error[");
+        let run = onnx(&folder, "check in.onnxtxt --target onnxruntime");
+        match tolerated {
+            Some(rule) => run.exits(0).says(&format!("warning[{rule}]")),
+            None => run.exits(1).says("error["),
+        };
+    }
 }
 
 #[test]

@@ -1,16 +1,39 @@
 //! What a runtime lacks in the bodies that it puts into the place of calls of functions, and of operators without a kernel.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use onnx_diag::{Caps, Diagnostic, Locus, Policy, Sink};
 use onnx_functions::{InlineError, InlineOptions, expand, inline};
-use onnx_ir::{Callee, Model, NodeId, OpsetScope, ValueTypes};
+use onnx_ir::{Callee, FunctionId, GraphId, Model, NodeId, OpsetScope, ValueTypes};
 use onnx_schema::Registry;
 use onnx_shape_infer::{InferOptions, infer};
 use onnx_types::{Execution, Stopped};
 
 use super::{Cx, Target, by_name};
 use crate::rules::TARGET_LACKS_FEATURE;
+
+/// The graphs of the model, and those of functions that something calls: a runtime that puts bodies into the place of their calls
+/// never looks for the kernels of others.
+pub(super) fn reached_graphs(model: &Model, registry: &Registry) -> Vec<GraphId> {
+    let mut of_functions: HashMap<FunctionId, Vec<GraphId>> = HashMap::new();
+    let mut reached = Vec::new();
+    for graph in model.all_graphs() {
+        match model.scope(graph) {
+            OpsetScope::Model => reached.push(graph),
+            OpsetScope::Function(function) => of_functions.entry(function).or_default().push(graph),
+        }
+    }
+    let mut next = 0;
+    while let Some(&graph) = reached.get(next) {
+        for node in model.nodes(graph) {
+            if let Callee::Function(function) = model.callee(node, registry) {
+                reached.extend(of_functions.remove(&function).into_iter().flatten());
+            }
+        }
+        next += 1;
+    }
+    reached
+}
 
 /// What the bodies that a model calls need and a target lacks, with the types that they have in these calls. Bodies are those of
 /// functions of the model, and those of standard operators that the target has no kernel for. [`unsupported`](super::unsupported)

@@ -2,7 +2,7 @@
 
 use onnx_diag::{Diagnostic, Locus, Sink};
 use onnx_ir::{Attribute, GraphId, GraphOutput, Model, Owner, Places, ValueId};
-use onnx_schema::Schema;
+use onnx_schema::{Schema, op};
 use onnx_types::{Dim, ElemType, Type, TypeKind};
 
 use super::{Cx, Target};
@@ -17,7 +17,7 @@ const FREE_INITIALIZERS: i64 = 4;
 
 /// The rule of types of inputs and outputs. A runtime that tolerates it needs the kind and element type of what it is given.
 const TYPE_INCOMPLETE: &str = "ONNX2901";
-/// The rule of names of graphs. A runtime that tolerates it needs a value in the graph.
+/// The rule of names of graphs. A runtime that tolerates it needs an output or a node.
 const GRAPH_NAME_MISSING: &str = "ONNX2201";
 /// The rule of initializers that are not inputs in old models. A runtime that tolerates it needs a use of them.
 const NOT_AN_INPUT: &str = "ONNX2103";
@@ -27,7 +27,7 @@ const VERSION_OUT_OF_RANGE: &str = "ONNX2010";
 impl Target {
     /// Returns `true` if it tolerates violations of the rule everywhere.
     pub(super) fn does_tolerate(&self, code: &str) -> bool {
-        self.tolerates.iter().any(|tolerated| tolerated.rule == code && tolerated.places.is_empty())
+        self.tolerates.iter().any(|tolerated| tolerated.rule == code && tolerated.is_everywhere())
     }
 
     fn lacks(&self, place: Locus, what: &str, sink: &mut Sink) {
@@ -60,14 +60,13 @@ pub(super) fn of_interface(model: &Model, target: &Target, places: &Places<'_>, 
     }
 }
 
-/// A main graph without inputs, initializers and nodes.
+/// A main graph without outputs and nodes. Constants are not nodes any more when it is loaded.
 pub(super) fn of_empty(model: &Model, target: &Target, places: &Places<'_>, sink: &mut Sink) {
     let main = model.main_graph();
-    let is_empty = model.graph(main).inputs().is_empty()
-        && model.nodes(main).next().is_none()
-        && model.initializers(main).next().is_none();
+    let is_constant = |node| model.node(node).is(op::CONSTANT);
+    let is_empty = model.graph(main).outputs().is_empty() && model.nodes(main).all(is_constant);
     if is_empty && target.tolerates.iter().any(|tolerated| tolerated.rule == GRAPH_NAME_MISSING) {
-        target.lacks(places.graph(main), "loads no empty graph", sink);
+        target.lacks(places.graph(main), "loads no graph without outputs and nodes", sink);
     }
 }
 

@@ -14,8 +14,6 @@ pub enum RulePlace {
     Functions,
     /// Initializers, dense and sparse.
     Initializers,
-    /// Nodes of the operator with this name, its domain in front where that is not the one of ONNX.
-    Operator(String),
 }
 
 impl RulePlace {
@@ -33,15 +31,17 @@ impl RulePlace {
             Self::Initializers => steps.iter().any(|step| {
                 matches!(step, LocusStep::Initializer { .. } | LocusStep::SparseInitializer { .. })
             }),
-            Self::Operator(name) => {
-                let node = steps.iter().rev().find_map(|step| match step {
-                    LocusStep::Node { op, .. } => Some(op),
-                    _ => None,
-                });
-                node.is_some_and(|op| op.as_str() == name && !op.is_cut())
-            }
         }
     }
+}
+
+/// The innermost node of the place of a finding is of one of the operators.
+fn is_of_operator(locus: &Locus, operators: &[String]) -> bool {
+    let node = locus.steps().iter().rev().find_map(|step| match step {
+        LocusStep::Node { op, .. } => Some(op),
+        _ => None,
+    });
+    node.is_some_and(|op| !op.is_cut() && operators.iter().any(|name| op.as_str() == name))
 }
 
 /// A rule whose errors do not keep a runtime from loading a model, everywhere or in places.
@@ -52,9 +52,23 @@ pub struct ToleratedRule {
     pub rule: String,
     /// Where it is tolerated; empty for everywhere.
     pub places: Vec<RulePlace>,
+    /// The operators at whose nodes it is tolerated, their domains in front where those are not the one of ONNX; empty for all.
+    pub operators: Vec<String>,
 }
 
 impl ToleratedRule {
+    /// Returns `true` if it is tolerated without conditions.
+    #[must_use]
+    pub const fn is_everywhere(&self) -> bool {
+        self.places.is_empty() && self.operators.is_empty()
+    }
+
+    /// Returns `true` if the place of a finding is one in which the rule is tolerated.
+    fn contains(&self, locus: &Locus) -> bool {
+        (self.places.is_empty() || self.places.iter().any(|place| place.contains(locus)))
+            && (self.operators.is_empty() || is_of_operator(locus, &self.operators))
+    }
+
     /// Returns `true` if nothing that a check found keeps the runtime from loading the model by this rule: all errors of the rule
     /// are in the places.
     #[must_use]
@@ -66,8 +80,7 @@ impl ToleratedRule {
             finding.severity == Severity::Error && is_rule(finding.rule.id().to_string())
         };
         let mut errors = found.iter().filter(of_rule);
-        let is_placed = |locus: &Locus| self.places.iter().any(|place| place.contains(locus));
-        self.places.is_empty() || (is_complete && errors.all(|finding| is_placed(&finding.locus)))
+        self.is_everywhere() || (is_complete && errors.all(|finding| self.contains(&finding.locus)))
     }
 }
 
@@ -92,7 +105,9 @@ struct Placed {
 impl<'de> Deserialize<'de> for ToleratedRule {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let Placed { rule, places, operators } = match Written::deserialize(deserializer)? {
-            Written::Everywhere(rule) => return Ok(Self { rule, places: Vec::new() }),
+            Written::Everywhere(rule) => {
+                return Ok(Self { rule, places: Vec::new(), operators: Vec::new() });
+            }
             Written::Placed(placed) => placed,
         };
         let place = |text: &String| {
@@ -106,13 +121,13 @@ impl<'de> Deserialize<'de> for ToleratedRule {
                 }
             })
         };
-        let mut places: Vec<RulePlace> = places.iter().map(place).collect::<Result<_, _>>()?;
-        places.extend(operators.into_iter().map(RulePlace::Operator));
-        if places.is_empty() {
+        let places: Vec<RulePlace> = places.iter().map(place).collect::<Result<_, _>>()?;
+        let tolerated = Self { rule, places, operators };
+        if tolerated.is_everywhere() {
             let help = "write the code only if it is tolerated everywhere";
-            return Err(D::Error::custom(format!("{} has no places; {help}", Quoted(&rule))));
+            return Err(D::Error::custom(format!("{} has no places; {help}", Quoted(&tolerated.rule))));
         }
-        Ok(Self { rule, places })
+        Ok(tolerated)
     }
 }
 
@@ -133,7 +148,15 @@ mod tests {
         assert_eq!(found(&RulePlace::MainGraph), [0, 1, 1, 0, 0, 1, 1]);
         assert_eq!(found(&RulePlace::Functions), [0, 0, 0, 0, 1, 0, 0]);
         assert_eq!(found(&RulePlace::Initializers), [0, 0, 0, 0, 0, 1, 1]);
-        assert_eq!(found(&RulePlace::Operator("Constant".to_owned())), [0, 0, 0, 1, 1, 0, 0]);
-        assert_eq!(found(&RulePlace::Operator("If".to_owned())), [0, 0, 1, 0, 0, 0, 0]);
+        let found = |places: &[RulePlace], operator: &str| {
+            let (places, operators) = (places.to_vec(), vec![operator.to_owned()]);
+            let tolerated = ToleratedRule { rule: String::new(), places, operators };
+            all.map(|locus| u8::from(tolerated.contains(locus)))
+        };
+        assert_eq!(found(&[], "Constant"), [0, 0, 0, 1, 1, 0, 0]);
+        assert_eq!(found(&[], "If"), [0, 0, 1, 0, 0, 0, 0]);
+        assert_eq!(found(&[RulePlace::MainGraph], "If"), [0, 0, 1, 0, 0, 0, 0]);
+        assert_eq!(found(&[RulePlace::MainGraph], "Constant"), [0; 7]);
+        assert_eq!(found(&[RulePlace::Functions], "Constant"), [0, 0, 0, 0, 1, 0, 0]);
     }
 }
