@@ -75,7 +75,7 @@ REQUIRES = {
 
 
 # Operators that it has in versions in which ONNX has none. A function with a layer normalization ends the process.
-EXPERIMENTAL = ["LayerNormalization", "SimplifiedLayerNormalization", "ThresholdedRelu"]
+EXPERIMENTAL = ["LayerNormalization", "ThresholdedRelu"]
 
 # What it loads although the specification forbids it. Of a loss, the reduction is compared with two texts only. A constant of the
 # main graph becomes an initializer before anything is checked: its first known attribute counts, its declaration does not.
