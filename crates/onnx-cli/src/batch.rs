@@ -67,7 +67,8 @@ pub(crate) fn of(arguments: &[OsString]) -> Option<Result<Batch, Failure>> {
         ))));
     }
     // A pattern may stand for one file, which is written to the directory as several are.
-    let is_single = paths.len() < 2 && !has_directory && (!into_directory || is_divided);
+    let has_slash = output.as_ref().is_some_and(|output| output.value.ends_with('/'));
+    let is_single = paths.len() < 2 && !has_directory && (!has_slash || is_divided);
     if is_single || paths.is_empty() || missing.is_some() {
         return None;
     }

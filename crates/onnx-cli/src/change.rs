@@ -29,8 +29,18 @@ pub(crate) struct Judged {
 
 impl Judged {
     pub(crate) fn new(found: Sink, loaded: &Loaded, severity: &SeverityArgs) -> Result<Self, Failure> {
+        Self::by(Policy::new(), found, loaded, severity)
+    }
+
+    /// By a policy, as far as the arguments do not say otherwise.
+    pub(crate) fn by(
+        policy: Policy,
+        found: Sink,
+        loaded: &Loaded,
+        severity: &SeverityArgs,
+    ) -> Result<Self, Failure> {
         let caps = severity.caps().unwrap_or(Caps::DEFAULT);
-        let mut judged = Sink::with(severity.policy(Policy::new())?, caps);
+        let mut judged = Sink::with(severity.policy(policy)?, caps);
         judged.merge(found);
         report::select(&loaded.model, &mut judged);
         Ok(Self { found: judged, shown: severity.caps().unwrap_or(TEXT_CAPS) })

@@ -78,7 +78,7 @@ pub(crate) fn run(args: &EditArgs, out: &mut Out) -> Result<Outcome, Failure> {
         _ => found,
     };
     let done = done.map(|done| Done { imports, ir_version: args.ir_version, ..done });
-    let judged = Judged::new(found, &loaded, &args.input.severity)?;
+    let judged = Judged::by(small::policy(), found, &loaded, &args.input.severity)?;
     let item = Item::new(&loaded, done.as_ref());
     progress.aside(|| {
         if let Some(done) = &done {

@@ -405,16 +405,18 @@ pub(super) fn defects(loaded: &Loaded, registry: &Registry) -> Result<Sink, Fail
     Ok(sink)
 }
 
+/// The severities of what an edit causes: a branch that need not run is meant to be valid, too.
+pub(super) fn policy() -> Policy {
+    Policy::new().deny(&CONDITIONAL)
+}
+
 /// The errors that a model has after an edit and did not have before.
 pub(super) fn new_errors(before: &Sink, after: Sink) -> Sink {
     let known: HashSet<String> = before.diagnostics().iter().map(identity).collect();
-    let mut sink = Sink::with(Policy::new(), Caps::NONE);
-    for mut found in after.into_diagnostics() {
-        // A branch that need not run is meant to be valid, too, when it is edited.
-        if found.rule.id() == CONDITIONAL.id() {
-            found.severity = Severity::Error;
-        }
-        if found.severity == Severity::Error && !known.contains(&identity(&found)) {
+    let mut sink = Sink::with(policy(), Caps::NONE);
+    for found in after.into_diagnostics() {
+        let is_error = found.severity == Severity::Error || found.rule.id() == CONDITIONAL.id();
+        if is_error && !known.contains(&identity(&found)) {
             sink.report(found);
         }
     }
