@@ -23,6 +23,7 @@ use crate::progress::Progress;
 use crate::size::plural;
 
 use crate::rows::name;
+use crate::table::csv_text;
 use table::Table;
 use worker::{Work, Workers};
 
@@ -88,11 +89,11 @@ fn rows(
     Ok((outcome, counts.text(present)))
 }
 
-/// Whether different files have the same name in their rows, because one has bytes that are not UTF-8 and another one their
-/// escapes: only the order tells whose row it is when a scan is continued.
+/// Whether different files have the same name in their rows, because one has bytes that are not UTF-8, or characters that tables
+/// escape, and another one their escapes: only the order tells whose row it is when a scan is continued.
 fn has_shared_names(files: &[Result<PathBuf, Failure>]) -> bool {
     let mut paths = HashMap::new();
-    files.iter().flatten().any(|path| *paths.entry(name(path)).or_insert(path) != path)
+    files.iter().flatten().any(|path| *paths.entry(csv_text(&name(path))).or_insert(path) != path)
 }
 
 /// Ends the work when nothing reads the rows; it is not reported.
@@ -142,5 +143,19 @@ impl Counts {
             text.push_str(&format!("; {} present before", plural(present, "row")));
         }
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_shared_if_a_table_writes_them_alike() {
+        let files = |names: &[&str]| -> Vec<Result<PathBuf, Failure>> {
+            names.iter().map(|name| Ok(PathBuf::from(name))).collect()
+        };
+        assert!(has_shared_names(&files(&["a\u{1}.onnx", "a\\u{1}.onnx"])));
+        assert!(!has_shared_names(&files(&["a.onnx", "b.onnx", "a.onnx"])));
     }
 }
