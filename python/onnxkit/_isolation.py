@@ -59,7 +59,8 @@ class _Process:
             answer = self._answer(json.dumps(request).encode() + b"\n")
             while answer is not None and "read" in answer:
                 self._is_reading = True
-                block = _block(source, *answer["read"], request["size"])
+                start, end = answer["read"]
+                block = _block(source, start, end, request["size"])
                 self._is_reading = False
                 answer = self._answer(block)
             return answer

@@ -67,7 +67,7 @@ const TYPED: &[(&str, i32, &str)] = &[
     ("weights stats m.onnx w0", 2, "write `onnx weights stats m.onnx --at w0`"),
     ("info --versoins m.onnx", 2, "did you mean `--versions`?"),
     ("convert m.onnx --half -o h.onnx", 2, "write `onnx convert m.onnx --float16 -o h.onnx`"),
-    ("convert m.onnx --int8", 2, "`onnx quantize IN --to int8 -o OUT`"),
+    ("convert m.onnx --int8", 2, "`onnx quantize IN --to int8 --dynamic -o OUT`"),
     ("convert m.onnx --fp32", 2, "write `onnx convert m.onnx --float32`"),
     ("convert m.onnx --to float32", 2, "write `--float32` instead of `--to float32`"),
     ("merge m.onnx m.onnx --io-map x,y", 2, "`--connect OUT=IN`"),
