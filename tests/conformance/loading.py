@@ -42,7 +42,7 @@ PATIENCE = 20
 
 
 def part(state: random.Random, model: ModelProto) -> ModelProto:
-    """A few neighbouring nodes as a model of their own, with the types that inference finds; large initializers are inputs."""
+    """A few neighbouring nodes as a separate model, with the types that inference finds; large initializers are inputs."""
     graph = model.graph
     start = state.randrange(len(graph.node))
     chosen = graph.node[start : start + state.randint(2, 8)]

@@ -1,4 +1,4 @@
-"""The mutations of `loading.py`: each changes one thing of a model, so that it is often invalid, or needs what a runtime lacks."""
+"""The mutations of `loading.py`: each changes one element of a model, so that it is often invalid, or needs what a runtime lacks."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
-use onnx_cli::rows::{Ranges, ReadError, Row, RowOptions, of_file, of_source};
+use onnx_cli::rows::{ReadError, ReadRanges, Row, RowOptions, of_file, of_source};
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -78,7 +78,7 @@ struct Source<'a> {
     raised: &'a Mutex<Option<PyErr>>,
 }
 
-impl Ranges for Source<'_> {
+impl ReadRanges for Source<'_> {
     fn size(&self) -> u64 {
         self.size
     }

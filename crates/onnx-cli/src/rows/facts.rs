@@ -12,7 +12,7 @@ use onnx_ir::Model;
 use onnx_types::tensor::Payload;
 use onnx_types::{Execution, Stopped};
 
-use super::ranges::{FileRanges, Ranges, ReadError};
+use super::ranges::{FileRanges, ReadError, ReadRanges};
 use super::row::Row;
 use super::structure::{self, Blocks, Missing, SMALL_ELEMENTS};
 use crate::check::ModelChecks;
@@ -107,7 +107,7 @@ pub fn of_file(path: &Path, name: String, options: &RowOptions) -> Row {
 }
 
 /// The row of an object, under this name, whose extension is that of its format. It has no external data.
-pub fn of_source(source: &mut dyn Ranges, name: String, options: &RowOptions) -> Row {
+pub fn of_source(source: &mut dyn ReadRanges, name: String, options: &RowOptions) -> Row {
     let format = Format::of(Path::new(&name));
     made(name, |row| fill(row, source, (Blocks::OBJECT, DataPlace::default(), format), options))
 }
@@ -131,7 +131,7 @@ fn made(name: String, fill: impl FnOnce(&mut Row) -> Result<(), Ended>) -> Row {
 /// Fills the row in, stage by stage.
 fn fill(
     row: &mut Row,
-    source: &mut dyn Ranges,
+    source: &mut dyn ReadRanges,
     (blocks, place, format): (Blocks, DataPlace, Option<Format>),
     options: &RowOptions,
 ) -> Result<(), Ended> {
@@ -159,7 +159,7 @@ fn fill(
 /// The contents of a source, without the elements of large tensors.
 fn structure_of(
     row: &mut Row,
-    source: &mut dyn Ranges,
+    source: &mut dyn ReadRanges,
     blocks: Blocks,
     options: &RowOptions,
 ) -> Result<Bytes, Ended> {

@@ -16,7 +16,7 @@ mod row;
 mod structure;
 
 pub use facts::{RowOptions, of_file, of_source};
-pub use ranges::{Ranges, ReadError};
+pub use ranges::{ReadError, ReadRanges};
 pub use row::Row;
 #[cfg(feature = "parquet")]
 pub(crate) use row::{COLUMNS, Kind};

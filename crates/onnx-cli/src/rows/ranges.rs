@@ -7,7 +7,7 @@ use std::path::Path;
 use bytes::Bytes;
 
 /// An object that gives ranges of bytes, such as an object of a store.
-pub trait Ranges {
+pub trait ReadRanges {
     /// The number of bytes. It must not change.
     fn size(&self) -> u64;
 
@@ -96,7 +96,7 @@ impl FileRanges {
     }
 }
 
-impl Ranges for FileRanges {
+impl ReadRanges for FileRanges {
     fn size(&self) -> u64 {
         self.found.len()
     }

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use onnx_codec::file::SparseFile;
 use onnx_types::{Interrupt, Stopped};
 
-use super::ranges::{Ranges, ReadError};
+use super::ranges::{ReadError, ReadRanges};
 
 /// The most bytes that are read of a source. Other tools read at most twice as many, weights included.
 const MAX_STRUCTURE: u64 = 1 << 30;
@@ -62,7 +62,7 @@ impl From<Stopped> for Missing {
 /// Reads everything but the elements of tensors of more than `small` bytes. Returns how many bytes were read as well. See
 /// [`SparseFile::into_bytes`] for `beyond_limit`.
 pub(super) fn read(
-    source: &mut dyn Ranges,
+    source: &mut dyn ReadRanges,
     (blocks, small): (Blocks, u64),
     (interrupt, beyond_limit): (&Interrupt, bool),
 ) -> Result<(Bytes, u64), Missing> {
@@ -103,7 +103,7 @@ enum Out {
 
 /// Reads blocks of a source in ascending order, and keeps the last one.
 struct Copy<'a> {
-    source: &'a mut dyn Ranges,
+    source: &'a mut dyn ReadRanges,
     interrupt: &'a Interrupt,
     size: u64,
     out: Out,

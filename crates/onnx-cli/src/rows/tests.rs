@@ -17,7 +17,7 @@ struct Listed {
     ranges: Vec<(u64, u64)>,
 }
 
-impl Ranges for Listed {
+impl ReadRanges for Listed {
     fn size(&self) -> u64 {
         self.bytes.len() as u64
     }
@@ -47,7 +47,7 @@ fn model() -> Vec<u8> {
     encode(&model, &EncodeOptions::default()).unwrap().to_vec()
 }
 
-fn row_of(source: &mut dyn Ranges, blocks: Blocks, options: &RowOptions) -> Vec<(&'static str, Value)> {
+fn row_of(source: &mut dyn ReadRanges, blocks: Blocks, options: &RowOptions) -> Vec<(&'static str, Value)> {
     let how = (blocks, DataPlace::default(), Some(Format::Onnx));
     made("m.onnx".to_owned(), |row| fill(row, source, how, options)).columns()
 }
@@ -142,7 +142,7 @@ fn the_interrupt_ends_every_stage() {
 #[test]
 fn errors_of_a_source_are_those_of_the_row() {
     struct Failing(&'static str);
-    impl Ranges for Failing {
+    impl ReadRanges for Failing {
         fn size(&self) -> u64 {
             100
         }
