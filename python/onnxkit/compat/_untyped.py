@@ -93,17 +93,19 @@ def _problem(
     node: _core.Node, schema: OpSchema, is_typed: Callable[[_core.Value], bool], is_inferred: Callable[[_core.Value], bool]
 ) -> str | None:
     giver = _giver(schema)
+    # Each access makes a list.
+    inputs = node.inputs
     result = node.outputs[0] if node.outputs else None
     is_unknown = result is not None and not is_inferred(result)
     # Sequences and optionals are made of the types of all operands.
     is_unknown |= all(kind.startswith(("seq(", "optional(")) for kind in schema.outputs[0].types) if schema.outputs else False
-    for index in range(max(len(node.inputs), len(schema.inputs))):
+    for index in range(max(len(inputs), len(schema.inputs))):
         formal = _types.formal_at(schema.inputs, index)
         if formal is None:
             continue
-        value = node.inputs[index] if index < len(node.inputs) else None
+        value = inputs[index] if index < len(inputs) else None
         is_optional = formal.option is FormalParameterOption.Optional
-        is_needed = value is not None or (not is_optional and index < max(len(node.inputs), schema.min_input))
+        is_needed = value is not None or (not is_optional and index < max(len(inputs), schema.min_input))
         if (index == giver or (is_unknown and is_needed)) and (value is None or not is_typed(value)):
             return f"input {index} `{formal.name}` of {schema.name} has no type"
     return None
