@@ -145,3 +145,17 @@ fn no_size_is_negative_without_a_guard() {
     let expected = ["2*((N + 2)//3) <= N", "5 <= S"];
     assert_eq!(found, expected.map(|text| (text.to_owned(), true)));
 }
+
+/// The parts of a `Concat` are one sum, so that thousands need no more expressions than a few.
+#[test]
+fn many_parts_are_one_sum() {
+    let parts = vec!["x"; 20_000].join(", ");
+    let model = parsed(&format!(
+        r#"<ir_version: 10, opset_import: ["": 18]> g (float[N] x) => (y) {{ y = Concat <axis = 0> ({parts}) }}"#
+    ));
+    let inference = infer(&model, &InferOptions::default());
+    let node = model.nodes(model.main_graph()).next().unwrap();
+    let shape = output(&model, &inference, node).unwrap();
+    assert_eq!(inference.display(&model, shape[0]).to_string(), "20000*N");
+    assert!(inference.findings().is_empty());
+}

@@ -3,6 +3,7 @@
 //! Until version 3 the axis may be left out and is 1 then.
 
 use onnx_schema::{attr, op};
+use onnx_types::Dim;
 
 use crate::content::Elem;
 use crate::cx::{Cx, Outcome};
@@ -20,6 +21,8 @@ fn concat(cx: &mut Cx<'_, '_>, default: Option<i64>) -> Outcome {
     };
     let mut dims = cx.shape(0)?;
     let axis = cx.axis(axis, dims.len())?;
+    // One sum of all parts: a sum for each of thousands would be as many expressions.
+    let mut parts: Vec<Dim> = dims.get(axis).copied().into_iter().collect();
     for index in 1..cx.input_count() {
         let other = cx.shape(index)?;
         if other.len() != dims.len() {
@@ -30,12 +33,16 @@ fn concat(cx: &mut Cx<'_, '_>, default: Option<i64>) -> Outcome {
             ));
         }
         for (at, (dim, size)) in dims.iter_mut().zip(other).enumerate() {
-            *dim = if at == axis {
-                cx.sum_of_sizes(&[*dim, size])?
+            if at == axis {
+                parts.push(size);
             } else {
-                cx.same(*dim, size, "the sizes of the other axes")?
-            };
+                *dim = cx.same(*dim, size, "the sizes of the other axes")?;
+            }
         }
+    }
+    let sum = cx.sum_of_sizes(&parts)?;
+    if let Some(dim) = dims.get_mut(axis) {
+        *dim = sum;
     }
     cx.set_dims(0, dims);
     Ok(())
