@@ -62,24 +62,32 @@ def replace(attribute: AttributeProto, value: Any) -> None:
     attribute.CopyFrom(helper.make_attribute(attribute.name, value))
 
 
+def node_with_input(state: random.Random, model: ModelProto) -> NodeProto:
+    return one_of(state, (node for node in nodes(model) if node.input))
+
+
+def node_with_output(state: random.Random, model: ModelProto) -> NodeProto:
+    return one_of(state, (node for node in nodes(model) if node.output))
+
+
 # --- operands ---------------------------------------------------------------------------------------------------------
 
 
 @mutation
 def input_dropped(state: random.Random, model: ModelProto) -> None:
-    node = one_of(state, (node for node in nodes(model) if node.input))
+    node = node_with_input(state, model)
     del node.input[-1]
 
 
 @mutation
 def input_left_out(state: random.Random, model: ModelProto) -> None:
-    node = one_of(state, (node for node in nodes(model) if node.input))
+    node = node_with_input(state, model)
     node.input[state.randrange(len(node.input))] = ""
 
 
 @mutation
 def input_added(state: random.Random, model: ModelProto) -> None:
-    node = one_of(state, (node for node in nodes(model) if node.input))
+    node = node_with_input(state, model)
     node.input.append(state.choice(node.input))
 
 
@@ -92,7 +100,7 @@ def inputs_swapped(state: random.Random, model: ModelProto) -> None:
 
 @mutation
 def input_undefined(state: random.Random, model: ModelProto) -> None:
-    node = one_of(state, (node for node in nodes(model) if node.input))
+    node = node_with_input(state, model)
     node.input[state.randrange(len(node.input))] = "nowhere"
 
 
@@ -106,13 +114,13 @@ def input_of_other_value(state: random.Random, model: ModelProto) -> None:
 
 @mutation
 def output_dropped(state: random.Random, model: ModelProto) -> None:
-    node = one_of(state, (node for node in nodes(model) if node.output))
+    node = node_with_output(state, model)
     del node.output[-1]
 
 
 @mutation
 def output_left_out(state: random.Random, model: ModelProto) -> None:
-    node = one_of(state, (node for node in nodes(model) if node.output))
+    node = node_with_output(state, model)
     node.output[state.randrange(len(node.output))] = ""
 
 

@@ -1,9 +1,9 @@
 //! The constants that fix a size. A model that was simplified for a fixed size has it in such constants, and every node behind
 //! them is a consequence.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
-use onnx_ir::{Model, NodeId, ValueId};
+use onnx_ir::{Model, ValueId};
 use onnx_types::ElemType;
 use onnx_types::tensor::Tensor;
 use slotmap::SecondaryMap;
@@ -21,19 +21,18 @@ const MAX_SIZES: usize = 64;
 /// reasons.
 fn once_for_each_kind(model: &Model, fixed: Vec<FixedSize>) -> Vec<FixedSize> {
     let mut kinds: Vec<(FixedSize, usize)> = Vec::new();
+    let mut first: HashMap<_, usize> = HashMap::new();
     for reason in fixed {
-        let Some(node) = reason.node else {
-            kinds.push((reason, 0));
-            continue;
-        };
-        let op = |node: NodeId| (model.node(node).domain(), model.node(node).op());
-        let is_same = |(other, _): &&mut (FixedSize, usize)| {
-            other.reason == reason.reason && other.node.is_some_and(|other| op(other) == op(node))
-        };
-        match kinds.iter_mut().find(is_same) {
-            Some((_, others)) => *others += 1,
-            None => kinds.push((reason, 0)),
+        if let Some(node) = reason.node {
+            let record = model.node(node);
+            let at =
+                *first.entry((record.domain(), record.op(), reason.reason.clone())).or_insert(kinds.len());
+            if let Some((_, others)) = kinds.get_mut(at) {
+                *others += 1;
+                continue;
+            }
         }
+        kinds.push((reason, 0));
     }
     let told = |(mut reason, others): (FixedSize, usize)| {
         if others > 0 {

@@ -1,7 +1,7 @@
 //! The two directions: `float` becomes narrow, and a narrow format becomes `float`.
 
 use onnx_types::ElemType;
-use onnx_types::tensor::{DataSource, Tensor, TensorError, bf16, f16};
+use onnx_types::tensor::{DataSource, Element, Tensor, TensorError, bf16, f16};
 
 use super::rounding::{Half, round};
 
@@ -35,34 +35,25 @@ impl Change {
     pub(crate) fn converted(self, tensor: &Tensor, data: &dyn DataSource) -> Result<Tensor, TensorError> {
         match self {
             Self::Narrow(half) => round(tensor, half, data),
-            Self::Widen(half) => widened(tensor, half, data),
+            Self::Widen(Half::Float16) => widened(tensor, f16::to_f32, data),
+            Self::Widen(Half::Bfloat16) => widened(tensor, bf16::to_f32, data),
         }
     }
 }
 
 /// A narrow tensor as `float`, which has each of its numbers.
-fn widened(tensor: &Tensor, half: Half, data: &dyn DataSource) -> Result<Tensor, TensorError> {
+fn widened<T: Element + Copy>(
+    tensor: &Tensor,
+    to_float: fn(T) -> f32,
+    data: &dyn DataSource,
+) -> Result<Tensor, TensorError> {
     let dims = tensor.dims().to_vec();
-    let mut wide = match half {
-        Half::Float16 => {
-            let view = tensor.view::<f16>(data)?;
-            let wide = match view.splat() {
-                Some(number) => Tensor::splat(dims, number.to_f32())?,
-                None => Tensor::from_slice(dims, &view.iter().map(f16::to_f32).collect::<Vec<_>>())?,
-            };
-            view.release(data);
-            wide
-        }
-        Half::Bfloat16 => {
-            let view = tensor.view::<bf16>(data)?;
-            let wide = match view.splat() {
-                Some(number) => Tensor::splat(dims, number.to_f32())?,
-                None => Tensor::from_slice(dims, &view.iter().map(bf16::to_f32).collect::<Vec<_>>())?,
-            };
-            view.release(data);
-            wide
-        }
+    let view = tensor.view::<T>(data)?;
+    let mut wide = match view.splat() {
+        Some(number) => Tensor::splat(dims, to_float(number))?,
+        None => Tensor::from_slice(dims, &view.iter().map(to_float).collect::<Vec<_>>())?,
     };
+    view.release(data);
     if !tensor.name().is_empty() {
         wide.set_name(tensor.name());
     }
