@@ -72,3 +72,24 @@ def constant_node(tensor: Any) -> Any:
     value.t.CopyFrom(tensor)
     value.t.name = ""
     return node
+
+
+# The element types of what an attribute of `Constant` gives.
+_LISTS = {"value_int": "INT64", "value_ints": "INT64", "value_float": "FLOAT", "value_floats": "FLOAT"}
+
+
+def tensor_of(node: Any) -> Any | None:
+    """The elements of a `Constant` node with numbers as a `TensorProto`; `None` for any other node."""
+    import onnx
+
+    if node.op_type != "Constant" or node.domain:
+        return None
+    for attribute in node.attribute:
+        if attribute.name == "value" and attribute.HasField("t"):
+            return attribute.t
+        if attribute.name in _LISTS:
+            value = onnx.helper.get_attribute_value(attribute)
+            dims = [len(value)] if attribute.name.endswith("s") else []
+            kind = onnx.TensorProto.DataType.Value(_LISTS[attribute.name])
+            return onnx.helper.make_tensor("", kind, dims, value if dims else [value])
+    return None

@@ -21,10 +21,10 @@ _DOMAIN = "onnxkit.specialized"
 _ROUNDS = 16
 
 
-class _Scope:
+class Scope:
     """The types and the constants of the values that a graph sees, by name."""
 
-    def __init__(self, graph: Any, outer: _Scope | None) -> None:
+    def __init__(self, graph: Any, outer: Scope | None) -> None:
         self.types: dict[str, Any] = {} if outer is None else dict(outer.types)
         self.constants: dict[str, Any] = {} if outer is None else dict(outer.constants)
         for port in (*graph.input, *graph.value_info, *graph.output):
@@ -32,8 +32,8 @@ class _Scope:
                 self.types[port.name] = port.type
         self.constants.update((tensor.name, tensor) for tensor in graph.initializer)
         for node in graph.node:
-            value = next((one.t for one in node.attribute if one.name == "value" and one.HasField("t")), None)
-            if node.op_type == "Constant" and not node.domain and value is not None:
+            value = _constants.tensor_of(node)
+            if value is not None:
                 self.constants[node.output[0]] = value
 
 
@@ -45,7 +45,7 @@ def selector(function: Any) -> str:
 def inline(model: _core.Model, names: Sequence[str], bodies: bool) -> _core.Model:
     """The model without the calls of these functions, which may be changed. A call that would stay is a `RuntimeError`."""
     for _ in range(_ROUNDS):
-        present = {selector(function) for function in _proto(model).functions}
+        present = {selector(function) for function in proto_of(model).functions}
         kept = _core.inline(model, [name for name in names if name in present], bodies)[1]
         if not kept:
             return _without_import(model)
@@ -60,7 +60,7 @@ def _without_import(model: _core.Model) -> _core.Model:
     """The model without the operator set of functions that were made here, all of which are inlined."""
     if _DOMAIN not in model.opsets:
         return model
-    proto = _proto(model)
+    proto = proto_of(model)
     kept = [(one.domain, one.version) for one in proto.opset_import if one.domain != _DOMAIN]
     del proto.opset_import[:]
     for domain, version in kept:
@@ -68,7 +68,7 @@ def _without_import(model: _core.Model) -> _core.Model:
     return _core.loads(proto.SerializeToString())
 
 
-def _proto(model: _core.Model) -> Any:
+def proto_of(model: _core.Model) -> Any:
     import onnx
 
     return onnx.ModelProto.FromString(bytes(model))
@@ -78,14 +78,14 @@ def _with_own_functions(model: _core.Model, names: Iterable[str], problem: str) 
     """The model in which each call of these functions has a separate converted function, and the selectors of these."""
     typed = model.clone()
     _core.infer(typed, {}, True)
-    proto = _proto(model)
+    proto = proto_of(model)
     target = _version(proto.opset_import)
     wanted = {
         (one.domain, one.name, one.overload): one for one in proto.functions
         if selector(one) in set(names) and target is not None and _version(one.opset_import) not in (None, target)
     }
     made: list[Any] = []
-    for node, scope in _nodes(proto.graph, _proto(typed).graph, None):
+    for node, scope in _nodes(proto.graph, proto_of(typed).graph, None):
         function = wanted.get((node.domain, node.op_type, node.overload))
         if function is None or function.domain == _DOMAIN:
             continue
@@ -103,16 +103,16 @@ def _with_own_functions(model: _core.Model, names: Iterable[str], problem: str) 
     return _core.loads(proto.SerializeToString()), [selector(function) for function in made]
 
 
-def _nodes(graph: Any, typed: Any, outer: _Scope | None) -> Iterator[tuple[Any, _Scope]]:
+def _nodes(graph: Any, typed: Any, outer: Scope | None) -> Iterator[tuple[Any, Scope]]:
     """The nodes of a graph and of its nested graphs with what they see. `typed` is the graph with inferred types."""
-    scope = _Scope(typed, outer)
+    scope = Scope(typed, outer)
     for node, known in zip(graph.node, typed.node, strict=True):
         for nested, inferred in zip(_constants.graphs(node), _constants.graphs(known), strict=True):
             yield from _nodes(nested, inferred, scope)
         yield node, scope
 
 
-def _converted(proto: Any, version: int, function: Any, call: Any, scope: _Scope) -> Any:
+def _converted(proto: Any, version: int, function: Any, call: Any, scope: Scope) -> Any:
     """The function in the version of the model, for the attributes and the operands of a call."""
     import onnx
 
@@ -154,7 +154,7 @@ def _in_version(part: Any, version: int) -> Any:
     for one in model.nodes():
         if not one.domain and _registry.lookup(one.op_type, version, "") is None:
             raise RuntimeError(f"ONNX has no operator `{one.op_type}` in version {version}")
-    return _proto(model)
+    return proto_of(model)
 
 
 def _as_function(part: Any, function: Any) -> Any:

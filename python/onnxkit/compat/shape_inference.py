@@ -175,7 +175,7 @@ def infer(
     except OnnxError as error:
         raise InferenceError(str(error)) from None
     if strict_mode:
-        errors = _contradictions(inference, data_prop)
+        errors = _contradictions(model, inference, data_prop)
         errors += _types.unreadable_shapes(model)
         errors += _types.short_calls(model) if MODE.profile == "reference" else []
         errors += [finding for finding in defects if finding["slug"] in _CONSTANTS]
@@ -184,7 +184,7 @@ def infer(
         errors += _untyped.in_all_graphs(model, inference)
         errors += _types.mismatches(_types.nodes(model.graph), model, inference) if check_type else []
         if sized is not None and not errors:
-            errors += _malformed.renamed(_contradictions(_core.infer(sized, {}, False), data_prop))
+            errors += _malformed.renamed(_contradictions(sized, _core.infer(sized, {}, False), data_prop))
         _refuse(errors)
     elif check_type:
         _refuse(_types.mismatches(model.graph.nodes, model, inference))
@@ -195,15 +195,19 @@ def _refuse(findings: Sequence[Mapping[str, Any]]) -> None:
         raise InferenceError(worded(findings))
 
 
-def _contradictions(inference: _core.Inference, data_prop: bool) -> list[Mapping[str, Any]]:
-    found = [finding for finding in inference.findings if finding["severity"] == "error" and _counts(finding)]
-    return found + [finding for finding in inference.findings if data_prop and finding["slug"] == _OVERFLOW]
+def _contradictions(model: _core.Model, inference: _core.Inference, data_prop: bool) -> list[Mapping[str, Any]]:
+    """The contradictions in a model. With the profile `reference`, those of the model as the reference takes it.
 
+    Each round changes a node or inlines all functions.
+    """
+    from . import _beyond
 
-def _counts(finding: Mapping[str, Any]) -> bool:
-    from ._beyond import is_beyond
-
-    return MODE.profile == "spec" or not is_beyond(finding)
+    while True:
+        errors = [finding for finding in inference.findings if finding["severity"] == "error"]
+        taken = None if MODE.profile == "spec" else _beyond.as_taken(model, inference.findings)
+        if taken is None:
+            return errors + [finding for finding in inference.findings if data_prop and finding["slug"] == _OVERFLOW]
+        model, inference = taken, _core.infer(taken, {}, False)
 
 
 @checked
