@@ -28,7 +28,7 @@ fn mistakes_have_positions() {
     );
     check(
         "rule a: exact\nfrom (x) => (y) { y = Transpose <prem = @p> (x) }\nto (x) => (x) {}",
-        &["2:34: `Transpose` has no attribute `prem`"],
+        &["2:34: `Transpose` has no attribute `prem`; did you mean `perm`?"],
     );
     check(
         "rule a: exact\nfrom (x) => (y) { y = Transpose <perm = > (x) }\nto (x) => (x) {}",
