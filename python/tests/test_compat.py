@@ -7,7 +7,7 @@ import sys
 
 import programs
 import pytest
-from replaced import HEADER, run
+from replaced import HEADER, run, same
 
 
 def test_the_native_module_is_replaced_before_onnx_is_imported() -> None:
@@ -419,3 +419,12 @@ def test_schemas_have_the_facts_of_the_reference() -> None:
     """
     ours, theirs = run(facts).splitlines(), run(facts, install="").splitlines()
     assert len(ours) > 600 and ours == theirs
+
+
+def test_schemas_state_how_gradients_pass() -> None:
+    program = """
+    for schema in sorted(onnx.defs.get_all_schemas_with_history(), key=lambda one: (one.domain, one.name, one.since_version)):
+        letters = [formal.differentiation_category.name for formal in (*schema.inputs, *schema.outputs)]
+        print(schema.domain, schema.name, schema.since_version, *letters)
+    """
+    assert "Conv 22 Differentiable" in same(program)

@@ -7,9 +7,11 @@ import re
 
 from onnxkit import _core
 
+from . import _differentiation
 from ._schema import (
     AttrType,
     Attribute,
+    DifferentiationCategory,
     FormalParameter,
     FormalParameterOption,
     NodeDeterminism,
@@ -36,6 +38,9 @@ _MAP = re.compile(r"map\((\w+), ?tensor\((\w+)\)\)")
 # Operators that ONNX tried out in version 1: the reference has no schemas for them.
 _EXPERIMENTAL = frozenset({"LayerNormalization", "MeanVarianceNormalization", "ThresholdedRelu"})
 _UNKNOWN = "unknown-operator"
+_CATEGORIES = {
+    "D": DifferentiationCategory.Differentiable, "N": DifferentiationCategory.NonDifferentiable, "U": DifferentiationCategory.Unknown,
+}
 _KINDS = {"FLOAT": "f", "INT": "i", "STRING": "s", "FLOATS": "floats", "INTS": "ints", "STRINGS": "strings"}
 
 
@@ -68,7 +73,12 @@ def _attribute(facts: Mapping[str, Any]) -> Attribute:
     return Attribute(facts["name"], AttrType[facts["kind"]], required=facts["required"])
 
 
-def _formal(facts: Mapping[str, Any]) -> FormalParameter:
+def _formals(facts: Sequence[Mapping[str, Any]], letters: str) -> list[FormalParameter]:
+    categories = [_CATEGORIES[letter] for letter in letters] or [DifferentiationCategory.Unknown] * len(facts)
+    return [_formal(formal, category) for formal, category in zip(facts, categories, strict=True)]
+
+
+def _formal(facts: Mapping[str, Any], category: DifferentiationCategory) -> FormalParameter:
     occurrence = facts["occurrence"]
     option = FormalParameterOption.Single
     if occurrence:
@@ -78,6 +88,7 @@ def _formal(facts: Mapping[str, Any]) -> FormalParameter:
         facts["name"], facts["type"], param_option=option,
         is_homogeneous="different types" not in occurrence,
         min_arity=0 if occurrence.startswith("any number") else 1,
+        differentiation_category=category,
     )
 
 
@@ -91,10 +102,10 @@ def _of_native(facts: Mapping[str, Any]) -> OpSchema:
         if formal["types"] != [formal["type"]]:
             variables.setdefault(formal["type"], [_MAP.sub(r"map(\1, \2)", allowed) for allowed in formal["types"]])
     is_random = facts["name"] in _RANDOM and facts["domain"] == ""
+    of_inputs, of_outputs = _differentiation.categories(*key)
     schema = OpSchema(
         facts["name"], facts["domain"], facts["since_version"],
-        inputs=[_formal(formal) for formal in facts["inputs"]],
-        outputs=[_formal(formal) for formal in facts["outputs"]],
+        inputs=_formals(facts["inputs"], of_inputs), outputs=_formals(facts["outputs"], of_outputs),
         type_constraints=[(name, types, "") for name, types in variables.items()],
         attributes=[_attribute(attribute) for attribute in facts["attributes"]],
         node_determinism=NodeDeterminism.NonDeterministic if is_random else NodeDeterminism.Deterministic,
