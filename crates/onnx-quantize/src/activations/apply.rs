@@ -370,7 +370,8 @@ impl Cx<'_> {
     }
 }
 
-fn failed(tensor: &str, reason: TensorError) -> QuantizeError {
+/// The failure to read a tensor.
+pub(crate) fn failed(tensor: &str, reason: TensorError) -> QuantizeError {
     QuantizeError::Weight { tensor: tensor.to_owned(), reason }
 }
 

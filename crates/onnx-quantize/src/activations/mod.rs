@@ -16,12 +16,12 @@ use std::fmt;
 
 use foldhash::fast::RandomState;
 use onnx_compose::{Quantization, Scales};
-use onnx_ir::{Model, NodeId};
+use onnx_ir::{Model, NodeId, ValueId};
 use onnx_schema::Registry;
 use onnx_types::tensor::{DataSource, NoData};
 use onnx_types::{ElemType, Execution};
 
-use self::apply::{Applied, apply};
+use self::apply::{Applied, apply, failed};
 use self::calibrate::Runs;
 pub use self::calibrate::{CalibrateError, calibrate};
 pub use self::calibrated::{Calibrated, CalibratedError, Calibration, quantize_calibrated};
@@ -34,7 +34,9 @@ use self::plan::{Candidates, Plan};
 pub use self::ranges::{Ranges, RangesError};
 use crate::edits::{count, write_types};
 use crate::measure::{MeasureOptions, MeasuredOutput, Samples, measure_on};
-use crate::weights::{Format, Granularity, QuantizeError, QuantizedWeight, require_version};
+use crate::weights::{
+    Format, Granularity, QuantizeError, QuantizedWeight, dense_constant, is_finite, require_version,
+};
 
 /// How the range of a value follows from the numbers that it had.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -292,8 +294,38 @@ impl<'a> Work<'a> {
         if work.ranges.iter().len() == 0 && !work.candidates.all.is_empty() {
             return Err(QuantizeError::NoRanges);
         }
+        work.keep_not_finite(model)?;
         work.keep_without_range(model);
         Ok(work)
+    }
+
+    /// Keeps nodes with a constant operand that has no scale: the other operand of a product would be quantized for nothing.
+    fn keep_not_finite(&mut self, model: &Model) -> Result<(), QuantizeError> {
+        let mut known: HashMap<ValueId, bool, RandomState> = HashMap::default();
+        for candidate in &self.candidates.all {
+            if self.stay.contains_key(&candidate.node) {
+                continue;
+            }
+            for value in
+                candidate.operands.iter().filter_map(|&index| model.node(candidate.node).input(index))
+            {
+                let Some(tensor) = dense_constant(model, value) else { continue };
+                let is_finite = match known.get(&value) {
+                    Some(&known) => known,
+                    None => {
+                        let name = model.str(model.value(value).name());
+                        let found = is_finite(tensor, self.options.data);
+                        let found = found.map_err(|reason| failed(name, reason))?;
+                        known.insert(value, found);
+                        found
+                    }
+                };
+                if !is_finite {
+                    self.stay.insert(candidate.node, StayReason::NotFinite);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Keeps nodes with a value that has no range, or with an operand that would vanish, until none is left.

@@ -145,6 +145,8 @@ pub enum StayReason {
     Selection,
     /// A value has no range: it was not computed in the calibration, or had numbers that are not finite.
     NoRange,
+    /// A constant has numbers that are not finite, for which there is no scale.
+    NotFinite,
     /// A value has numbers that say "minus infinity": a scale for them would make zeros of all others.
     Mask,
     /// One of its operands is smaller than a step of its result.
@@ -166,6 +168,7 @@ impl StayReason {
         match self {
             Self::Selection => "it is excepted",
             Self::NoRange => "a value has no range",
+            Self::NotFinite => "a constant has numbers that are not finite",
             Self::Mask => "a value has numbers of a mask",
             Self::Vanishes => "an operand is smaller than a step of the result",
             Self::Coarse => "a step of its operand is larger than the numbers that it tells apart",

@@ -311,6 +311,17 @@ pub(crate) fn quantize_with(
     Ok(Some(quantized(tensor, format, layout, &parameters, data)?))
 }
 
+/// Returns `true` if all elements of a tensor of `float` are finite.
+///
+/// # Errors
+///
+/// Returns an error if the elements cannot be read.
+pub(crate) fn is_finite(tensor: &Tensor, data: &dyn DataSource) -> Result<bool, TensorError> {
+    let mut all = true;
+    windows(tensor, data, |numbers| all &= numbers.iter().all(|number| number.is_finite()))?;
+    Ok(all)
+}
+
 /// Joins the elements of a run to the ranges of their scales.
 fn join(ranges: &mut [(f32, f32)], run: Run, numbers: &[f32]) {
     let ranges = ranges.get_mut(run.scale..).unwrap_or_default();

@@ -14,7 +14,7 @@ use onnx_types::tensor::{DataSource, NoData, Tensor, TensorError, TensorFault};
 use onnx_types::{ElemType, Execution, Stopped};
 
 pub use self::dequantize::{DequantizeError, DequantizeOptions, Dequantized, dequantize};
-pub(crate) use self::format::{Format, Layout, Quantized, quantize, quantize_to, quantize_with};
+pub(crate) use self::format::{Format, Layout, Quantized, is_finite, quantize, quantize_to, quantize_with};
 use crate::edits::{add_constant_in, graphs_outside_functions, write_types};
 use crate::measure::{GeneratedSamples, MeasureOptions, MeasuredOutput, Samples, measure_on};
 use crate::narrow::is_weight;

@@ -199,6 +199,36 @@ g (float[2,4] x) => (float[2,1] y, float[2,1] z) <float eps = {0.0001}, float on
     assert_eq!((stay, report.quantized), (vec![("s", StayReason::Vanishes)], quantized));
 }
 
+/// No scale holds numbers that are not finite, so that a product with them is as it was, without pairs for its other operand.
+#[test]
+fn weights_that_are_not_finite_stay_with_their_products() {
+    for number in ["nan", "inf", "-inf"] {
+        let text = format!(
+            r#"<ir_version: 10, opset_import: ["": 21]>
+g (float[2,4] x) => (float[2,2] y, float[2,2] z) <float[4,2] v = {{1, 2, 3, {number}, 5, 6, 7, 8}}, float[4,2] w = {{1, 2, 3, 4, 5, 6, 7, 8}}> {{
+    y = MatMul (x, v)
+    p = Neg (x)
+    z = MatMul (p, w)
+}}"#
+        );
+        let table = Quantization::named("generic").unwrap();
+        for per_channel in [false, true] {
+            let mut options = StaticOptions::new(&table);
+            options.per_channel = per_channel;
+            let source = model(&text);
+            let settings = MeasureOptions::default();
+            let samples = GeneratedSamples::new(&source, 8, &settings);
+            let ranges = calibrate(&source, ElemType::Uint8, Method::MinMax, &samples, &options).unwrap();
+            let mut result = source.clone();
+            let report = quantize_static(&mut result, ElemType::Uint8, &ranges, None, &options).unwrap();
+            let stay: Vec<(&str, StayReason)> =
+                report.stay.iter().map(|row| (row.1.as_str(), row.2)).collect();
+            assert_eq!((stay, report.weights.len()), (vec![("y", StayReason::NotFinite)], 1), "{number}");
+            assert!(text_of(&result).contains("y = MatMul (x, v)"), "{}", text_of(&result));
+        }
+    }
+}
+
 /// A mask that is not as large as the largest number makes the range of what `Softmax` takes as wide.
 #[test]
 fn a_softmax_behind_a_mask_sees_the_other_numbers() {

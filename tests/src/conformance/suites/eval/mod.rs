@@ -17,12 +17,13 @@ use bytes::Bytes;
 use onnx_codec::{EncodeOptions, encode};
 use onnx_eval::Value;
 use onnx_eval::compare::{Difference, Tolerances, compare_values};
-use onnx_ir::{Model, NodeId};
+use onnx_ir::{Callee, Model, NodeId};
+use onnx_schema::Registry;
 use onnx_shape_infer::{InferOptions, infer};
 use onnx_smith::from_seed;
 use onnx_text::{PrintOptions, print_node};
-use onnx_types::ElemClass;
 use onnx_types::tensor::NoData;
+use onnx_types::{ElemClass, ElemType};
 use serde_json::json;
 
 use super::execution::broken;
@@ -298,7 +299,7 @@ fn differs(
         let (Some(id), Some(theirs)) = (id, theirs) else { continue };
         let Some(ours) = run.values.get(id) else { continue };
         let (ours, theirs) = (plain(ours), plain(theirs));
-        let difference = compare_values(theirs, ours, &Tolerances::default());
+        let difference = compare_values(theirs, ours, &tolerances(model, node, theirs));
         if difference.agrees() {
             continue;
         }
@@ -313,6 +314,28 @@ fn differs(
         });
     }
     None
+}
+
+/// The tolerances for a result of a node. Sums of products cancel: another order of the additions changes an element by parts of the
+/// products, which are as large as the largest elements are, however small the element is.
+fn tolerances(model: &Model, node: NodeId, result: &Value) -> Tolerances {
+    /// Eight units in the last place of the largest element.
+    const ORDER: f64 = 8.0 * f32::EPSILON as f64;
+    let mut tolerances = Tolerances::default();
+    let Callee::Standard(schema) = model.callee(node, Registry::STANDARD) else { return tolerances };
+    let Value::Tensor(tensor) = result else { return tolerances };
+    if schema.traits().contracts() && tensor.elem() == ElemType::Float {
+        let largest = tensor
+            .iter_f64(&NoData)
+            .into_iter()
+            .flatten()
+            .map(f64::abs)
+            .filter(|number| number.is_finite())
+            .fold(0.0, f64::max);
+        let default = tolerances.of(ElemType::Float).atol;
+        tolerances.atol = Some(default.max(largest * ORDER));
+    }
+    tolerances
 }
 
 fn first(difference: &Difference) -> String {
