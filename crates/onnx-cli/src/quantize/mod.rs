@@ -174,7 +174,7 @@ pub(crate) fn run(args: &QuantizeArgs, out: &mut Out) -> Result<Outcome, Failure
             QuantizedForm::Qdq if args.dynamic => dynamic(&mut loaded, args, &registry, to)?,
             QuantizedForm::Qdq => quantize(&mut loaded, args, &registry, (to, budget))?,
         };
-        progress.aside(|| describe(&done, to, out));
+        progress.aside(|| describe(&done, to, args, out));
         done.report.to_json(to, &done.effect)
     } else {
         activations::quantize(&mut loaded, args, &registry, (to, budget), &progress, out)?
@@ -320,7 +320,7 @@ fn changed(
     Ok(Done { report, effect: Effect::new((old, weight_bytes(&loaded.model)), measured) })
 }
 
-fn describe(done: &Done, to: ElemType, out: &Out) {
+fn describe(done: &Done, to: ElemType, args: &QuantizeArgs, out: &Out) {
     let weights = &done.report.weights;
     let kept = weights.iter().filter(|weight| weight.is_kept).count();
     if weights.is_empty() {
@@ -335,6 +335,13 @@ fn describe(done: &Done, to: ElemType, out: &Out) {
         grouped(done.effect.bytes.0),
         grouped(done.effect.bytes.1)
     ));
+    let (old, new) = done.effect.bytes;
+    if let Some(size) = args.block.filter(|_| new >= old && kept < weights.len()) {
+        out.warning(
+            &format!("the weights have not become smaller: their scales are for blocks of {size}"),
+            Some("use a larger `--block`, such as 32, or leave it out"),
+        );
+    }
     let worst = weights.iter().filter(|weight| !weight.is_kept).min_by(|a, b| a.snr.total_cmp(&b.snr));
     if let Some(worst) = worst {
         out.details_of_summary(&format!(

@@ -329,6 +329,9 @@ fn what_has_no_effect_is_said() {
     onnx(&folder, "quantize in.onnxtxt --to int8 --weights-only --except MatMul() -o out.onnxtxt")
         .exits(0)
         .says("no weight is quantized");
+    onnx(&folder, "quantize in.onnxtxt --to int8 --weights-only --block 1 -o out.onnxtxt")
+        .exits(0)
+        .says("the weights have not become smaller: their scales are for blocks of 1");
     folder.put("r.json", "{\"schema\": \"onnx-ranges/1\", \"ranges\": {\"x\": [0, 1], \"x\": [0, 2]}}");
     onnx(&folder, "quantize in.onnxtxt --to uint8 --ranges r.json")
         .exits(2)
