@@ -224,3 +224,33 @@ def test_lists_of_narrow_floats_are_bit_patterns_or_values() -> None:
     print(elements("{1, 2}"), elements("{1, 0.5}"), elements("{0.5, 1}"), elements("{inf, 1}"))
     """
     assert same(program) == "[1, 2] refused refused refused"
+
+
+def test_constants_are_nodes_only_of_types_that_the_version_allows() -> None:
+    program = """
+    import onnx.version_converter
+    text = '<ir_version: 10, opset_import: ["": 9]> g (float[3] x) => (int64[2] y) { y = Constant <value = int64[2] {1, 2}> () }'
+    for version in (7, 8, 11):
+        converted = onnx.version_converter.convert_version(onnx.parser.parse_model(text), version)
+        onnx.checker.check_model(converted, full_check=True)
+        print(version, [node.op_type for node in converted.graph.node])
+    """
+    assert run(program).splitlines() == [
+        "7 ['Identity']", "8 ['Identity']", "11 ['Constant']",
+    ]
+
+
+def test_no_conversion_ends_with_an_operator_that_the_version_does_not_have() -> None:
+    program = """
+    import onnx.version_converter
+    text = (
+        '<ir_version: 10, opset_import: ["": 1]> g (float[1,2,3,4] x) => (float[M,N,O,P] y) '
+        '{ y = Upsample <mode = "cubic", height_scale = 1.0, width_scale = 0.0> (x) }'
+    )
+    for version in (11, 13):
+        try:
+            print(onnx.version_converter.convert_version(onnx.parser.parse_model(text), version))
+        except RuntimeError:
+            print("refused")
+    """
+    assert run(program).splitlines() == ["refused"] * 2

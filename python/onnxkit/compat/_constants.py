@@ -9,14 +9,22 @@ if TYPE_CHECKING:
 
 # Operands that the reference leaves initializers, by operator and index.
 _INITIALIZERS = frozenset({("Pad", 2)})
+# The first version in which a `Constant` can be of any type, and the types before.
+_ANY_TYPE, _FLOATS = 9, frozenset({1, 10, 11})
 
 
-def as_nodes(graph: Any, known: set[str]) -> None:
-    """Replaces the initializers of a `GraphProto` and its nested graphs that are not `known` by nodes before their first use."""
-    added = {tensor.name: tensor for tensor in graph.initializer if tensor.name not in known}
+def as_nodes(graph: Any, known: set[str], version: int) -> None:
+    """Replaces the initializers of a `GraphProto` and its nested graphs that are not `known` by nodes before their first use.
+
+    Those stay that a node cannot be in a version of the operator set.
+    """
+    added = {
+        tensor.name: tensor for tensor in graph.initializer
+        if tensor.name not in known and (version >= _ANY_TYPE or tensor.data_type in _FLOATS)
+    }
     for node in graph.node:
         for nested in graphs(node):
-            as_nodes(nested, known)
+            as_nodes(nested, known, version)
     if not added:
         return
     nodes = []
@@ -25,7 +33,8 @@ def as_nodes(graph: Any, known: set[str]) -> None:
             if name in added and (node.op_type, index) not in _INITIALIZERS:
                 nodes.append(constant_node(added.pop(name)))
         nodes.append(node)
-    kept = [tensor for tensor in graph.initializer if tensor.name in known or tensor.name in added]
+    taken = {name for node in nodes for name in node.output}
+    kept = [tensor for tensor in graph.initializer if tensor.name not in taken]
     nodes, kept = [_copy(node) for node in nodes], [_copy(tensor) for tensor in kept]
     del graph.node[:], graph.initializer[:]
     graph.node.extend(nodes)

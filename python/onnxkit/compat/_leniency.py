@@ -62,7 +62,7 @@ def convert(model: _core.Model, target: int, findings: Iterable[Mapping[str, Any
                 continue
             if version != target:
                 _core.convert(attempt, target, "")
-            elif any(one["severity"] == "error" for one in _core.check(attempt, False, "reference")["findings"]):
+            if any(one["severity"] == "error" for one in _core.check(attempt, False, "reference")["findings"]):
                 continue
         except _errors.OnnxError:
             continue

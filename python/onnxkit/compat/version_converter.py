@@ -65,7 +65,7 @@ def _converted(model: bytes, target: int) -> bytes:
         raise RefusedConversion(str(error)) from None
     proto = onnx.ModelProto.FromString(converted.to_bytes())
     known = _constants.names(_wire.decoded(onnx.ModelProto, model).graph)
-    _constants.as_nodes(proto.graph, known)
+    _constants.as_nodes(proto.graph, known, target)
     _state_layouts(proto, model, target)
     return bytes(proto.SerializeToString())
 
