@@ -64,7 +64,7 @@ pub(crate) fn check() -> Result<String, String> {
     if bytes > MAX_BYTES {
         return Err(format!("the wheel has {bytes} bytes; at most {MAX_BYTES} are accepted"));
     }
-    crate::channels::test(&python, "--wheel", &only_file(&folder().join("wheels"))?, &["wheel"])?;
+    crate::channels::test(&python, "--wheel", &workspace::only_entry(&folder().join("wheels"))?, &["wheel"])?;
     python_run(&python, &["-m", "pytest", "-q", "-p", "no:cacheprovider", "python/tests"])?;
     python_run(&python, &["-m", "mypy.stubtest", "--ignore-disjoint-bases", "onnxkit._core"])?;
     python_run(&python, &["-m", "mypy", "--strict", "python/onnxkit", "python/examples"])?;
@@ -94,19 +94,23 @@ pub(crate) fn install(python: &Path) -> Result<u64, String> {
     let _ = std::fs::remove_dir_all(&wheels);
     println!("building the wheel");
     build(python, "wheel", &wheels)?;
-    let wheel = only_file(&wheels)?;
+    let wheel = workspace::only_entry(&wheels)?;
     let bytes = std::fs::metadata(&wheel).map_err(|error| format!("{}: {error}", wheel.display()))?.len();
     let arguments = ["-m", "pip", "install", "--quiet", "--force-reinstall", "--no-deps", "--no-index"];
     workspace::output(Command::new(python).args(arguments).arg(&wheel))?;
     Ok(bytes)
 }
 
-/// Builds the wheel and the source distribution of a release into a folder. Archives of equal contents are equal.
+/// Builds the wheel of a release into a folder. Archives of equal contents are equal.
 pub(crate) fn release(folder: &Path) -> TaskResult {
     named()?;
-    let python = environment()?;
-    build(&python, "dist", folder)?;
-    maturin(&python, &["sdist"], folder)
+    build(&environment()?, "dist", folder)
+}
+
+/// Builds the source distribution into a folder, without the crates of others.
+pub(crate) fn sdist(folder: &Path) -> TaskResult {
+    named()?;
+    maturin(&environment()?, &["sdist"], folder)
 }
 
 /// Builds the wheel in a profile of the workspace.
@@ -133,15 +137,6 @@ fn named() -> TaskResult {
         Ok(())
     } else {
         Err(format!("{} does not have the line `{line}`", path.display()))
-    }
-}
-
-fn only_file(folder: &Path) -> Result<PathBuf, String> {
-    let entries = std::fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    match (files.pop(), files.is_empty()) {
-        (Some(file), true) => Ok(file),
-        _ => Err(format!("{} does not contain one file", folder.display())),
     }
 }
 

@@ -61,9 +61,7 @@ pub(crate) fn output(command: &mut Command) -> Result<String, String> {
 
 /// Makes a folder that is empty.
 pub(crate) fn reset(folder: &Path) -> TaskResult {
-    if folder.exists() {
-        fs::remove_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    }
+    remove(folder)?;
     fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))
 }
 
@@ -71,6 +69,14 @@ pub(crate) fn reset(folder: &Path) -> TaskResult {
 pub(crate) fn copy_file(from: &Path, to: &Path) -> TaskResult {
     make_parent(to)?;
     fs::copy(from, to).map(drop).map_err(|error| format!("{} to {}: {error}", from.display(), to.display()))
+}
+
+/// Removes a folder that may not exist.
+pub(crate) fn remove(folder: &Path) -> TaskResult {
+    match fs::remove_dir_all(folder) {
+        Err(error) if folder.exists() => Err(format!("{}: {error}", folder.display())),
+        _ => Ok(()),
+    }
 }
 
 /// The text of a file.
@@ -87,6 +93,33 @@ pub(crate) fn write(path: &Path, text: &str) -> TaskResult {
 fn make_parent(path: &Path) -> TaskResult {
     let Some(parent) = path.parent() else { return Ok(()) };
     fs::create_dir_all(parent).map_err(|error| format!("{}: {error}", parent.display()))
+}
+
+/// The only entry of a folder.
+pub(crate) fn only_entry(folder: &Path) -> Result<PathBuf, String> {
+    let entries = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    match (paths.pop(), paths.is_empty()) {
+        (Some(path), true) => Ok(path),
+        _ => Err(format!("{} does not contain one entry", folder.display())),
+    }
+}
+
+/// Packs a folder of a tree into an archive, with the same bytes for the same files: the mask of the user, the order of the file system
+/// and times are not part of it.
+pub(crate) fn pack(tree: &Path, name: &str, archive: &Path) -> TaskResult {
+    let neutral =
+        ["--sort=name", "--mtime=@0", "--owner=0", "--group=0", "--numeric-owner", "--mode=u+w,a+rX,go-w"];
+    output(
+        Command::new("tar")
+            .args(neutral)
+            .args(["--format=gnu", "--use-compress-program=gzip -n", "-cf"])
+            .arg(archive)
+            .arg("-C")
+            .arg(tree)
+            .arg(name),
+    )
+    .map(drop)
 }
 
 /// The variable with flags that replace the paths of this machine in what is compiled, so that another machine builds the same

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::workspace::{self, DISTRIBUTION, copy_file, output, read, reset, write};
+use crate::workspace::{self, DISTRIBUTION, copy_file, output, pack, read, reset, write};
 use crate::{TaskResult, package, wheel};
 
 /// The largest binary that is accepted.
@@ -30,6 +30,8 @@ pub(super) fn build(version: &str) -> TaskResult {
     archive(&command(&host)?, &name, &artefacts.join("tree"), &folder.join(format!("{name}.tar.gz")))?;
     println!("the Python package");
     wheel::release(&folder)?;
+    println!("its source distribution");
+    super::sdist::build(&artefacts, &folder)?;
     println!("the npm package");
     npm(&folder)?;
     println!("the crates");
@@ -82,19 +84,7 @@ fn archive(binary: &Path, name: &str, tree: &Path, archive: &Path) -> TaskResult
         write(&content.join("completions").join(file), &script)?;
     }
     output(Command::new(binary).args(["man", "-o"]).arg(content.join("man/man1")))?;
-    // The mask of the user and the order of the file system are not part of it.
-    let neutral =
-        ["--sort=name", "--mtime=@0", "--owner=0", "--group=0", "--numeric-owner", "--mode=u+w,a+rX,go-w"];
-    output(
-        Command::new("tar")
-            .args(neutral)
-            .args(["--format=ustar", "--use-compress-program=gzip -n", "-cf"])
-            .arg(archive)
-            .arg("-C")
-            .arg(tree)
-            .arg(name),
-    )
-    .map(drop)
+    pack(tree, name, archive)
 }
 
 /// Builds the module, and packs it with the code around it.

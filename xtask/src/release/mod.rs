@@ -4,6 +4,7 @@
 
 mod artefacts;
 mod sbom;
+mod sdist;
 mod versions;
 
 use std::fs;

@@ -145,7 +145,7 @@ pub enum StayReason {
     Selection,
     /// A value has no range: it was not computed in the calibration, or had numbers that are not finite.
     NoRange,
-    /// A constant has numbers that are not finite, for which there is no scale.
+    /// A constant has numbers that are not finite: no scale holds them.
     NotFinite,
     /// A value has numbers that say "minus infinity": a scale for them would make zeros of all others.
     Mask,
