@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _DOMAIN = "onnxkit.beyond"
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
-# A node of the main graph or of a nested graph: numbers of nodes and names of attributes by turns.
+# A node of the main graph or of a nested graph: numbers of nodes and names of attributes in turn.
 _PLACE = re.compile(rf'graph (?:{_QUOTED} )?((?:/ node #\d+ [^/]* / attribute {_QUOTED} / graph (?:{_QUOTED} )?)*)/ node #(\d+) [^/]*')
 _STEP = re.compile(rf'/ node #(\d+) [^/]* / attribute "((?:[^"\\]|\\.)*)" / graph (?:{_QUOTED} )?')
 
