@@ -30,11 +30,13 @@ def scan_folder(folder: str, rows: str) -> list[dict[str, Any]]:
     out = pathlib.Path(rows)
     found = known_rows(out)
     known = {row["path"] for row in found}
-    paths = [os.fspath(path) for path in sorted(pathlib.Path(folder).rglob("*")) if not path.is_dir()]
+    # However the folder is written, its files have one path.
+    root = pathlib.Path(folder).resolve()
+    paths = [os.fspath(path) for path in sorted(root.rglob("*")) if not path.is_dir()]
     # In a row, the bytes of a name that are not UTF-8 are escapes.
     left = [path for path in paths if os.fsencode(path).decode(errors="backslashreplace") not in known]
     with out.open("a") as file:
-        for _, row in ox.scan_iter(left, isolate=True):
+        for _, row in ox.scan_iter(left, isolate=True, timeout=300):
             file.write(json.dumps(row) + "\n")
             file.flush()
             found.append(row)

@@ -79,7 +79,7 @@ def check(model: AnyModel, *, full: bool = True, profile: str | None = None, **o
         report["findings"] = known.decoder_findings() + report["findings"]
     if full and profile != "reference":
         if options.get("timeout") is not None:
-            options["timeout"] = max(options["timeout"] - (time.monotonic() - start), 0.0)
+            options["timeout"] = max(float(options["timeout"]) - (time.monotonic() - start), 0.0)
         _results.add_contradictions(report, with_bar(_core.infer, known, {}, False, True, **options))
     return _results.Report(report)
 

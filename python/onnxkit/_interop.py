@@ -62,7 +62,7 @@ def _of_source(source: Source, data_dir: Any, *, timeout: float | None = None, *
 
     # Wrong options are refused before anything is read.
     _core.require_options(timeout=timeout, **options)
-    deadline = None if timeout is None else time.monotonic() + timeout
+    deadline = None if timeout is None else time.monotonic() + float(timeout)
     try:
         read = contents(source, options.get("limits"), deadline)
     except FileChangedError as error:

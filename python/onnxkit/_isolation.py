@@ -43,9 +43,14 @@ class _Process:
         self._errors = tempfile.TemporaryFile()
         try:
             arguments = [sys.executable, "-P", "-c", _PROGRAM, json.dumps([entry for entry in sys.path if isinstance(entry, str)]), str(memory)]
-            environment = {**os.environ, "RUST_BACKTRACE": "0"}
+            # A second arena of the allocator would take 64 MiB of the address space.
+            environment = {**os.environ, "RUST_BACKTRACE": "0", "MALLOC_ARENA_MAX": "1"}
             pipe = subprocess.PIPE
-            self._process = subprocess.Popen(arguments, stdin=pipe, stdout=pipe, stderr=self._errors, env=environment)
+            # Signals of a terminal are for the process that asks: one that ends this process, too, would be the row of its file.
+            group = 0 if os.name == "posix" else None
+            self._process = subprocess.Popen(
+                arguments, stdin=pipe, stdout=pipe, stderr=self._errors, env=environment, process_group=group
+            )
         except BaseException:
             self._errors.close()
             raise
@@ -226,7 +231,9 @@ def _block(source: Any, start: int, end: int, size: int) -> bytes:
 
     try:
         data = block_of(source, start, end, size)
-    except Exception as error:
+    except (KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException as error:
         return json.dumps({"error": described(error)}).encode() + b"\n"
     return json.dumps({"length": len(data)}).encode() + b"\n" + data
 
@@ -244,11 +251,23 @@ class _Remote:
         data = sys.stdin.buffer.read(answer["length"]) if answer and "length" in answer else b""
         if answer is None or len(data) < answer.get("length", 0):
             # The process that asks is gone.
-            raise SystemExit
+            os._exit(0)
         if "error" in answer:
             code, message = answer["error"]
             raise type(code, (Exception,), {})(message)
         return data
+
+
+def _end_with_caller() -> None:
+    """Ends the process when the one that asks is gone, however that ended: it does not wait for the file that is being read."""
+    import select
+
+    if hasattr(select, "poll"):
+        requests = select.poll()
+        requests.register(sys.stdin, 0)
+        # Nothing but the end of the pipe is waited for.
+        requests.poll()
+        os._exit(0)
 
 
 def serve(memory: int) -> None:
@@ -263,6 +282,7 @@ def serve(memory: int) -> None:
         # The limit that can be raised stays, for the maps of large files.
         most = resource.getrlimit(resource.RLIMIT_AS)[1]
         resource.setrlimit(resource.RLIMIT_AS, (memory if most == resource.RLIM_INFINITY else min(memory, most), most))
+    threading.Thread(target=_end_with_caller, daemon=True).start()
     rows, sys.stdout = sys.stdout, sys.stderr
     while line := sys.stdin.buffer.readline():
         request = json.loads(line)

@@ -70,10 +70,11 @@ def block_of(source: Source, start: int, end: int, size: int) -> bytes:
 def contents(source: Source, limits: Mapping[str, int] | None = None, deadline: float | None = None) -> bytes:
     """All bytes of a source, which is asked for ranges in ascending order. Nothing is read of one that is too large."""
     from io import BytesIO
+    from operator import index
 
     # Its contents are not copied when they are taken out, so that they are in memory once.
     out, size = BytesIO(), size_of(source)
-    most = (limits or {}).get("input_bytes", size)
+    most = index((limits or {}).get("input_bytes", size))
     if size > most:
         raise LimitError(f"{size} exceeds the limit of {most}: raise the limit `input_bytes` to accept it")
     while out.tell() < size:

@@ -173,14 +173,24 @@ def _rows(paths: Iterable[AnySource], options: dict[str, Any], workers: int, ord
 
 
 def _workers(threads: int | None, paths: Any, function: str) -> int:
-    from operator import index
-
     if is_path(paths):
         raise TypeError(f"`{function}` takes a list of paths; `scan` takes one")
-    workers = (os.cpu_count() or 1) if threads is None else index(threads)
-    if workers < 1:
-        raise ArgumentError(f"`threads={threads}`: at least one thread is needed")
-    return workers
+    return (os.cpu_count() or 1) if threads is None else _positive("threads", threads, "a number of threads, at least 1, such as 4")
+
+
+def _positive(name: str, value: Any, expected: str) -> int:
+    """The whole number of an argument, which is at least 1. A truth value is none."""
+    from operator import index
+
+    try:
+        number = index(value)
+    except TypeError:
+        number = None
+    if number is None or isinstance(value, bool):
+        raise TypeError(f"`{name}={value!r}`: write {expected}")
+    if number < 1:
+        raise ArgumentError(f"`{name}={value!r}`: write {expected}")
+    return number
 
 
 def options_of(
@@ -192,19 +202,19 @@ def options_of(
     for name, flag in (("checks", checks), ("isolate", isolate)):
         if flag is not True and flag is not False:
             raise ArgumentError(f"`{name}={flag!r}`: write `True` or `False`")
-    if timeout is not None and not 0 <= timeout < _MAX_TIMEOUT:
-        raise ArgumentError(f"`timeout={timeout}`: write a number of seconds from 0 to {_MAX_TIMEOUT:,}")
+    _core.require_options(limits=limits, timeout=timeout)
+    if timeout is not None and not timeout < _MAX_TIMEOUT:
+        raise ArgumentError(f"`timeout={timeout!r}`: write a number of seconds below {_MAX_TIMEOUT:,}")
     if memory is not None:
-        if index(memory) < 1:
-            raise ArgumentError(f"`memory={memory}`: write a number of bytes")
+        memory = _positive("memory", memory, "a number of bytes, at least 1, such as `2 << 30`")
         if not isolate:
             raise ArgumentError("`memory` is a limit of a separate process: set `isolate=True`")
         try:
             import resource  # noqa: F401
         except ImportError:
             raise ArgumentError("`memory`: this system has no limit of the memory of a process") from None
-    plain = None if limits is None else {name: index(limit) for name, limit in limits.items()}
-    _core.require_options(limits=plain, timeout=timeout)
+    # Mappings and numbers of other libraries need not be those of a process.
+    plain = None if limits is None else {str(name): index(limit) for name, limit in limits.items()}
     timeout = None if timeout is None else float(timeout)
     return {"checks": checks, "limits": plain, "timeout": timeout, "isolate": isolate, "memory": memory}
 
@@ -217,26 +227,34 @@ def row_of(path: AnySource, options: dict[str, Any], is_alone: bool = False) -> 
     # An object can refuse to say what it is called.
     row["path"] = type(path).__name__
     try:
-        row["path"] = _shown(path)
-        size = None if is_path(path) else _size(path)
-        row["bytes"] = size
-        if options["isolate"]:
-            from ._isolation import isolated
-
-            row.update(isolated(path, row["path"], size, options))
-        else:
-            work = {"limits": options["limits"], "timeout": options["timeout"]}
-            if size is None:
-                name = os.fsdecode(path)  # type: ignore[arg-type]
-                row = _core.scan_file(name, row["path"], options["checks"], is_alone, **work)
-            else:
-                row = _core.scan_source(path, size, row["path"], options["checks"], is_alone, **work)
-    except (KeyboardInterrupt, SystemExit):
+        # Asked once: an object can answer differently, or not, the next time.
+        known: Any = os.fspath(path) if is_path(path) else path
+        row["path"] = _shown(known)
+        size = row["bytes"] = None if is_path(known) else _size(known)
+    except (KeyboardInterrupt, GeneratorExit):
         raise
     except BaseException as error:
         row["error_code"], row["error"] = described(error)
+    else:
+        try:
+            row = _filled(row, known, size, options, is_alone)
+        # What a source raises is in the row. Another exception is that of a signal, such as `SystemExit`.
+        except Exception as error:
+            row["error_code"], row["error"] = described(error)
     row["seconds"] = time.perf_counter() - start
     return row
+
+
+def _filled(row: dict[str, Any], path: Any, size: int | None, options: dict[str, Any], is_alone: bool) -> dict[str, Any]:
+    """The row with what is known of the contents. `size` is that of a source."""
+    if options["isolate"]:
+        from ._isolation import isolated
+
+        return {**row, **isolated(path, row["path"], size, options)}
+    work = {"limits": options["limits"], "timeout": options["timeout"]}
+    if size is None:
+        return _core.scan_file(os.fsdecode(path), row["path"], options["checks"], is_alone, **work)
+    return _core.scan_source(path, size, row["path"], options["checks"], is_alone, **work)
 
 
 def is_path(path: AnySource) -> bool:
@@ -271,7 +289,9 @@ def described(error: BaseException) -> tuple[str, str]:
     try:
         is_of_system = isinstance(error, OSError) and error.strerror
         message = _text(str(error.strerror if is_of_system else error))  # type: ignore[attr-defined]
-    except Exception:
+    except (KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException:
         # The exception of a source need not have a message.
         message = ""
     return _text(type(error).__name__), message if len(message) <= _MAX_TEXT else message[: _MAX_TEXT - 1] + "…"

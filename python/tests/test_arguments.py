@@ -1,5 +1,8 @@
 """Arguments that have no meaning: each is refused with a class of the guide, and the message names the argument."""
 
+import fractions
+import types
+
 import ml_dtypes
 import numpy
 import onnx
@@ -186,11 +189,11 @@ def test_results_are_not_edited_by_their_copies():
         ({"timeout": -1}, ox.ArgumentError, "`timeout=-1`"),
         ({"timeout": float("nan")}, ox.ArgumentError, "`timeout=nan`"),
         ({"timeout": 1e300}, ox.ArgumentError, "`timeout=1e"),
-        ({"timeout": "1s"}, TypeError, None),
-        ({"limits": {"unheard": 1}}, ox.ArgumentError, "`unheard`"),
-        ({"limits": {"nodes": -1}}, OverflowError, None),
-        ({"limits": {"nodes": 1.5}}, TypeError, None),
+        ({"timeout": 5_000_000}, ox.ArgumentError, "`timeout=5000000`.*below 4,000,000"),
         ({"memory": -1, "isolate": True}, ox.ArgumentError, "`memory=-1`"),
+        ({"memory": True, "isolate": True}, TypeError, "`memory=True`: write a number of bytes"),
+        ({"memory": "1G", "isolate": True}, TypeError, "`memory='1G'`: write a number of bytes"),
+        ({"memory": 1.5, "isolate": True}, TypeError, "`memory=1.5`: write a number of bytes"),
         ({"memory": 1 << 30}, ox.ArgumentError, "`isolate=True`"),
         ({"check": True}, TypeError, "check"),
     ],
@@ -199,6 +202,84 @@ def test_options_of_scans_without_a_meaning_are_refused_at_once(options, error, 
     for call in (lambda: ox.scan("none.onnx", **options), lambda: ox.scan_many([], **options), lambda: ox.scan_iter([], **options)):
         with pytest.raises(error, match=message):
             call()
+
+
+@pytest.mark.parametrize("threads", [0, -1, True, "2", 1.5])
+def test_numbers_of_threads_without_a_meaning_are_refused(threads):
+    for function in (ox.scan_many, ox.scan_iter):
+        with pytest.raises((TypeError, ox.ArgumentError), match=f"`threads={threads!r}`: write a number of threads"):
+            function([], threads=threads)
+
+
+WRONG_WORK = [
+    ({"limits": {"unheard": 1}}, ox.ArgumentError, "`limits={'unheard': 1}`: there is no such limit"),
+    ({"limits": {"node": 1}}, ox.ArgumentError, "did you mean `nodes`?"),
+    ({"limits": {3: 1}}, TypeError, "`limits={3: 1}`: write the name of a limit"),
+    ({"limits": "1M"}, TypeError, "`limits='1M'`: write whole numbers by the names of limits"),
+    ({"limits": [("nodes", 1)]}, TypeError, "`limits=[('nodes', 1)]`: write whole numbers by the names"),
+    *(
+        ({"limits": {"nodes": value}}, error, f"`limits={{'nodes': {value!r}}}`: write a whole number from 0 to 2**64 - 1")
+        for value, error in ((-1, ox.ArgumentError), (1 << 64, ox.ArgumentError), ("1M", TypeError), (1.5, TypeError), (True, TypeError), (None, TypeError))
+    ),
+    *(
+        ({"timeout": value}, error, f"`timeout={value!r}`: write a number of seconds")
+        for value, error in (
+            (-1, ox.ArgumentError), (float("nan"), ox.ArgumentError), (float("inf"), ox.ArgumentError),
+            ("5", TypeError), ("1s", TypeError), (True, TypeError), ([5], TypeError),
+        )
+    ),
+    ({"timeout": 10**400}, ox.ArgumentError, "`timeout=1000000"),
+]
+SEEDS = [({"seed": value}, error, f"`seed={value!r}`: write a whole number") for value, error in ((-1, ox.ArgumentError), ("1", TypeError), (True, TypeError))]
+
+
+class Bytes:
+    """A source of ranges that nothing may be asked of."""
+
+    size = 10
+
+    def read(self, start, end):
+        raise AssertionError("read before the arguments were judged")
+
+
+@pytest.mark.parametrize(("options", "error", "message"), WRONG_WORK, ids=[message[:40] for _, _, message in WRONG_WORK])
+def test_bounds_without_a_meaning_are_refused_with_their_names(options, error, message, tmp_path):
+    calls = {
+        "load": lambda: ox.load(tmp_path / "none.onnx", **options),
+        "load of a source": lambda: ox.load(Bytes(), **options),
+        "loads": lambda: ox.loads(bytes(MODEL), **options),
+        "parse": lambda: ox.parse("g (float[2] x) => (float[2] y) { y = Relu (x) }", **options),
+        "check": lambda: ox.check(MODEL, **options),
+        "infer": lambda: ox.infer(MODEL, inplace=False, **options),
+        "simplify": lambda: ox.simplify(MODEL.clone(), **options),
+        "convert": lambda: ox.convert(MODEL, 21, inplace=False, **options),
+        "compare": lambda: ox.compare(MODEL, MODEL, **options),
+        "scan": lambda: ox.scan(Bytes(), **options),
+        "scan, isolated": lambda: ox.scan(Bytes(), isolate=True, **options),
+        "scan_many": lambda: ox.scan_many([], **options),
+        "scan_iter": lambda: ox.scan_iter([], **options),
+    }
+    for name, call in calls.items():
+        with pytest.raises(error) as raised:
+            call()
+        assert message in str(raised.value), name
+
+
+@pytest.mark.parametrize(("options", "error", "message"), SEEDS)
+def test_seeds_without_a_meaning_are_refused_with_their_names(options, error, message):
+    with pytest.raises(error, match=message):
+        ox.compare(MODEL, MODEL, **options)
+
+
+def test_bounds_are_numbers_and_mappings_of_any_library():
+    class Number:
+        def __index__(self):
+            return 10**6
+
+    bounds = types.MappingProxyType({"nodes": Number(), "values": numpy.int32(1000)})
+    for timeout in (60, numpy.float32(60), fractions.Fraction(120, 2)):
+        assert ox.check(MODEL, limits=bounds, timeout=timeout).ok
+        assert len(ox.scan_many([], limits=bounds, timeout=timeout)) == 0
 
 
 def test_tensors_of_types_that_buffers_have_not_are_arrays_of_their_numbers():
@@ -231,7 +312,7 @@ def test_refusals_have_reasons():
         ox.convert(MODEL, 1, domain="none", inplace=False)
     with pytest.raises(ox.ArgumentError, match="no function of the model matches `twice`"):
         ox.inline(MODEL.clone(), ["twice"])
-    with pytest.raises(TypeError, match="`progress`"):
+    with pytest.raises(TypeError, match="`progress=3`: write a function"):
         ox.check(MODEL, progress=3)
     with pytest.raises(UnicodeEncodeError):
         ox.run_passes(MODEL.clone(), "\ud800")

@@ -3,7 +3,9 @@
 import functools
 import importlib
 import os
+import operator
 import pathlib
+import shutil
 import signal
 import sys
 from concurrent.futures.process import BrokenProcessPool
@@ -96,6 +98,29 @@ def test_a_pool_without_a_row_is_an_error(modules):
         modules("with_futures").rows(["a", "b"], death)
 
 
+@pytest.mark.parametrize(("engine", "module"), [("dask", "distributed"), ("ray", "ray"), ("daft", "daft"), ("spark", "pyspark")])
+def test_the_recipes_of_engines(modules, monkeypatch, tmp_path, engine, module):
+    """Where the engine is installed: none is needed by the package."""
+    pytest.importorskip(module)
+    if engine == "spark" and not shutil.which("java"):
+        pytest.skip("Spark needs Java")
+    corpus, recipe = modules("corpus"), modules(f"with_{engine}")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([os.fspath(FOLDER), *sys.path]))
+    paths = [path for path in corpus.poisoned(tmp_path) if "bomb" not in path and "growing" not in path]
+    for seed in range(20):
+        path = tmp_path / f"small-{seed}.onnx"
+        path.write_bytes(corpus.small_model(seed))
+        paths.insert(3 * seed, str(path))
+    by_path = operator.itemgetter("path")
+    wanted = sorted(without_time([ox.scan(path) for path in paths]), key=by_path)
+    assert sorted(without_time(recipe.rows(paths)), key=by_path) == wanted
+
+
+def test_recipes_give_each_file_a_time():
+    for path in FOLDER.glob("with_*.py"):
+        assert "functools.partial(scan, isolate=True, timeout=300)" in path.read_text(), path
+
+
 def test_recipes_are_short():
     for path in FOLDER.glob("with_*.py"):
         assert len(path.read_text().splitlines()) <= 30, path
@@ -121,5 +146,6 @@ def test_the_rows_of_a_folder(tmp_path):
     lines = rows.read_bytes().splitlines(keepends=True)
     rows.write_bytes(b"".join(lines[:3]) + lines[3][:10])
     again = scan_folder(files, rows)
+    assert len(scan_folder(tmp_path / "files" / "inner" / "..", rows)) == 7
     assert again[:3] == found[:3] and sorted(without_time(again), key=path_of) == sorted(without_time(found), key=path_of)
     assert rows.read_bytes().count(b"\n") == 7

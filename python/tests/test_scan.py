@@ -1,5 +1,6 @@
 """Rows about files: any bytes, files that change, sources of ranges, and separate processes."""
 
+import asyncio
 import concurrent.futures
 import itertools
 import json
@@ -362,14 +363,90 @@ def test_a_source_that_hangs_has_a_row(model, monkeypatch):
 
 
 @pytest.mark.parametrize("isolate", [False, True])
-def test_what_is_no_error_of_a_source_is_raised(model, isolate):
+@pytest.mark.parametrize("error", [KeyboardInterrupt, GeneratorExit])
+def test_what_is_no_error_of_a_source_is_raised(model, isolate, error):
     class Interrupted(Object):
         def read(self, start, end):
-            raise KeyboardInterrupt
+            raise error
 
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(error):
         ox.scan(Interrupted(model), isolate=isolate)
     assert ox.scan(model, isolate=isolate)["ok"]
+
+
+class Ending(BaseException):
+    """An exception that ends programs that do not know it."""
+
+
+@pytest.mark.parametrize("isolate", [False, True])
+@pytest.mark.parametrize("error", [SystemExit(3), Ending("over"), asyncio.CancelledError()], ids=lambda error: type(error).__name__)
+def test_whatever_else_a_source_raises_is_its_row(model, isolate, error):
+    def fail(*_):
+        raise error
+
+    class Source(Object):
+        read = fail
+
+    class Nameless(Object):
+        path = property(fail, lambda self, path: None)
+
+    class Sizeless(Object):
+        size = property(fail, lambda self, size: None)
+
+    class Path:
+        __fspath__ = fail
+
+    class Unprintable(Exception):
+        __str__ = fail
+
+    class Doubly(Object):
+        def read(self, start, end):
+            raise Unprintable
+
+    sources = [Source(model), Nameless(model), Sizeless(model), Path(), Doubly(model), model]
+    columns = ox.scan_many(sources, threads=2, isolate=isolate).to_dict()
+    assert columns["ok"] == [False] * 5 + [True]
+    assert columns["stage"] == ["read"] * 5 + ["done"]
+    assert columns["error_code"] == [type(error).__name__] * 4 + ["Unprintable", None]
+    assert columns["error"] == [str(error)] * 4 + ["", None]
+    assert sorted(index for index, _ in ox.scan_iter(sources, threads=2, isolate=isolate)) == list(range(6))
+
+
+@linux
+def test_an_exception_of_a_signal_is_raised(model):
+    """A program that is asked to end by a signal ends, although `sys.exit` in a source does not end it."""
+    import subprocess
+
+    path = model.parent / "slow.onnxtxt"
+    nodes = "\n".join(f"v{index + 1} = Neg (v{index})" for index in range(300_000))
+    path.write_text(f"<ir_version: 10, opset_import: ['': 21]> g (float[2] v0) => (float[2] v300000) {{ {nodes} }}".replace("'", '"'))
+    code = "import signal, sys; signal.signal(signal.SIGALRM, lambda *_: sys.exit(7)); signal.setitimer(signal.ITIMER_REAL, 0.4)\n"
+    code += f"import onnxkit as ox\nox.scan({str(path)!r})\nprint('it was not raised')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+    assert (done.returncode, done.stdout) == (7, ""), done
+
+
+def test_a_path_is_asked_once(model):
+    class Path:
+        paths = [str(model)]
+
+        def __fspath__(self):
+            return self.paths.pop()
+
+    assert ox.scan(Path())["ok"]
+
+
+@pytest.mark.parametrize("isolate", [False, True])
+def test_a_limit_of_inference_ends_the_row_there(tmp_path, isolate):
+    path = tmp_path / "m.onnx"
+    ox.parse(
+        "g (float[a, b, c, d] x) => (int64[N] z) { s = Shape (x) t = ReduceSum (s) r = Add (s, t) z = Mul (r, r) }"
+    ).save(path)
+    assert ox.scan(path, isolate=isolate)["ok"]
+    for source in (path, Object(path)):
+        row = ox.scan(source, limits={"expression_steps": 1}, isolate=isolate)
+        assert (row["ok"], row["stage"], row["error_code"], row["errors"]) == (False, "infer", "LimitError", 0), row
+        assert "expression_steps" in row["error"] and row["finding"] is None and row["unknown_shapes"] is None
 
 
 def test_rows_come_as_they_are_made(model):
@@ -463,6 +540,27 @@ def test_a_process_that_does_not_end_has_a_row(model, no_processes, monkeypatch)
     monkeypatch.setattr(sys, "executable", "/nonexistent")
     row = ox.scan(model, isolate=True)
     assert (row["ok"], row["stage"], row["error_code"]) == (False, "process", "ProcessError")
+
+
+@linux
+def test_a_process_ends_with_its_caller(tmp_path, model):
+    """Also while it reads a file, and however the caller ends."""
+    import subprocess
+
+    path = tmp_path / "slow.onnxtxt"
+    nodes = "\n".join(f"v{index + 1} = Neg (v{index})" for index in range(400_000))
+    path.write_text(f'<ir_version: 10, opset_import: ["": 21]> g (float[2] v0) => (float[2] v400000) {{ {nodes} }}')
+    code = f"import onnxkit as ox\nfrom onnxkit import _isolation\nassert ox.scan({str(model)!r}, isolate=True)['ok']\n"
+    code += f"print(_isolation._idle.processes[0]._process.pid, flush=True)\nox.scan({str(path)!r}, isolate=True)"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, env=environment) as caller:
+        worker = int(caller.stdout.readline())
+        time.sleep(0.3)
+        caller.kill()
+    start = time.monotonic()
+    while pathlib.Path(f"/proc/{worker}/stat").exists() and pathlib.Path(f"/proc/{worker}/stat").read_text().split()[2] != "Z":
+        assert time.monotonic() - start < 0.9, "it reads on"
+        time.sleep(0.01)
 
 
 @linux

@@ -5,19 +5,14 @@ use clap::{Arg, Command, CommandFactory as _};
 use onnx_pass::Pass;
 use onnx_types::{ElemType, LIMITS};
 
-use crate::args::{Cli, CompletionsArgs};
+use crate::args::{Cli, CompletionsArgs, program};
 use crate::exit::{Failure, Outcome};
 use crate::output::Out;
 use crate::{rules, targets};
 
 pub(crate) fn run(args: &CompletionsArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(
-        args.shell,
-        &mut with_values(Cli::command(), &Values::new()),
-        "onnx",
-        &mut script,
-    );
+    clap_complete::generate(args.shell, &mut with_values(program(), &Values::new()), "onnx", &mut script);
     out.bytes([script.as_slice()])?;
     Ok(Outcome::Fine)
 }

@@ -1,7 +1,37 @@
-//! Handles the signals that end the process: removes temporary files, then ends the process as the default action of
-//! the signal does.
+//! Handles the signals that end the process: removes temporary files, reports what was done, then ends the process as the
+//! default action of the signal does.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use onnx_codec::file::Temporaries;
+
+/// What is reported before a signal ends the process, which gets the name of the signal.
+type Report = Box<dyn FnOnce(&'static str) + Send>;
+
+static REPORT: Mutex<Option<Report>> = Mutex::new(None);
+
+fn report() -> MutexGuard<'static, Option<Report>> {
+    REPORT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Work with a report that is made if a signal ends it. It ends when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Reported(());
+
+impl Drop for Reported {
+    fn drop(&mut self) {
+        *report() = None;
+    }
+}
+
+/// Reports what was done if a signal ends the process before the result is dropped. Without Unix signals, there is no report.
+#[must_use]
+pub(crate) fn reported(made: impl FnOnce(&'static str) + Send + 'static) -> Reported {
+    // The thread that waits for signals.
+    drop(temporaries());
+    *report() = Some(Box::new(made));
+    Reported(())
+}
 
 /// The list of temporary files that a signal removes. There is one for the process, since a thread waits for the signals.
 #[cfg(unix)]
@@ -29,6 +59,7 @@ fn removed_by_signals() -> Temporaries {
     let thread = std::thread::Builder::new().spawn(move || {
         if let Some(signal) = waiting.forever().next() {
             let _stopped = list.stop();
+            make_report(signal_hook::low_level::signal_name(signal).unwrap_or("a signal"));
             let _ = signal_hook::low_level::emulate_default_handler(signal);
         }
     });
@@ -36,6 +67,21 @@ fn removed_by_signals() -> Temporaries {
         handle.close();
     }
     temporaries
+}
+
+/// Makes the report, unless it waits for what never comes, such as a reader of standard error.
+#[cfg(unix)]
+fn make_report(signal: &'static str) {
+    const PATIENCE: std::time::Duration = std::time::Duration::from_secs(1);
+    let Some(made) = report().take() else { return };
+    let (end, wait) = std::sync::mpsc::channel::<()>();
+    let thread = std::thread::Builder::new().spawn(move || {
+        made(signal);
+        drop(end);
+    });
+    if thread.is_ok() {
+        let _ = wait.recv_timeout(PATIENCE);
+    }
 }
 
 /// Makes the limits of the process failures of the command. If the system has no memory, the process ends with the status of an exceeded

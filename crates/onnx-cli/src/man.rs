@@ -5,9 +5,9 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use clap::{Arg, Command, CommandFactory as _};
+use clap::{Arg, Command};
 
-use crate::args::{Cli, ManArgs};
+use crate::args::{ManArgs, program};
 use crate::exit::{Failure, Outcome};
 use crate::output::{Out, shown};
 use crate::size::plural;
@@ -20,7 +20,7 @@ const SEE_ALSO: &str =
 const MARK: &str = ".TH ONNX";
 
 pub(crate) fn run(args: &ManArgs, out: &mut Out) -> Result<Outcome, Failure> {
-    let mut program = Cli::command();
+    let mut program = program();
     program.build();
     let Some(directory) = &args.output_dir else {
         let command = found(&program, &args.command)?;
@@ -247,15 +247,15 @@ fn roff(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn program() -> Command {
-        let mut program = Cli::command();
+    fn built() -> Command {
+        let mut program = program();
         program.build();
         program
     }
 
     #[test]
     fn every_visible_command_has_a_page_with_its_options() {
-        let program = program();
+        let program = built();
         let pages = pages(&program);
         let names: Vec<String> = pages.iter().map(|(path, _)| file_name(path)).collect();
         assert!(names.len() > 35 && names.contains(&"onnx-weights-list.1".to_owned()), "{names:?}");

@@ -243,8 +243,7 @@ impl Out {
 
     /// Writes text for people to standard error; there is nowhere to report a failure to.
     pub(crate) fn aside(&self, text: &str) {
-        let mut stream = AutoStream::new(io::stderr().lock(), self.choice);
-        let _ = stream.write_all(text.as_bytes());
+        write_aside(self.choice, text);
     }
 
     /// Whether text on standard output keeps its colours.
@@ -266,7 +265,8 @@ impl Out {
             return;
         }
         let advice = failure.advice(self.collected.command());
-        self.remark(BAD, &format!("error[{}]", failure.rule.id()), &failure.message, Some(&advice));
+        let word = format!("error[{}]", failure.rule.id());
+        self.aside(&remark(BAD, &word, &failure.message, Some(&advice)));
     }
 
     /// Writes findings to standard error.
@@ -286,7 +286,17 @@ impl Out {
     /// Says on standard error what the user will want to know although nothing failed.
     pub(crate) fn warning(&self, message: &str, help: Option<&str>) {
         if !self.quiet && !self.is_table() {
-            self.remark(WARN, "warning", message, help);
+            self.aside(&remark(WARN, "warning", message, help));
+        }
+    }
+
+    /// What says the same as [`warning`](Self::warning) from another thread.
+    pub(crate) fn warner(&self) -> impl Fn(&str, &str) + Send + 'static {
+        let (choice, is_silent) = (self.choice, self.quiet || self.is_table());
+        move |message, help| {
+            if !is_silent {
+                write_aside(choice, &remark(WARN, "warning", message, Some(help)));
+            }
         }
     }
 
@@ -323,15 +333,22 @@ impl Out {
             self.aside(&format!("   {} {word}: {}\n", paint(DIM, "="), Clean(text)));
         }
     }
+}
 
-    fn remark(&self, style: Style, word: &str, message: &str, help: Option<&str>) {
-        let mut text = format!("{}: {}\n", paint(style, word), Clean(message));
-        if let Some(help) = help {
-            let word = paint(Colours::of(Role::Help), "help");
-            let _ = writeln!(text, "   {} {word}: {}", paint(DIM, "="), Clean(help));
-        }
-        self.aside(&text);
+/// A message with its help, in lines.
+fn remark(style: Style, word: &str, message: &str, help: Option<&str>) -> String {
+    let mut text = format!("{}: {}\n", paint(style, word), Clean(message));
+    if let Some(help) = help {
+        let word = paint(Colours::of(Role::Help), "help");
+        let _ = writeln!(text, "   {} {word}: {}", paint(DIM, "="), Clean(help));
     }
+    text
+}
+
+/// Writes to standard error; there is nowhere to report a failure to.
+fn write_aside(choice: ColorChoice, text: &str) {
+    let mut stream = AutoStream::new(io::stderr().lock(), choice);
+    let _ = stream.write_all(text.as_bytes());
 }
 
 /// A name from a model as tables show it: escaped, and cut when it is long, on a terminal at 72 characters. Nothing shows as

@@ -71,6 +71,12 @@ impl Progress {
         self.bar.inc(1);
     }
 
+    /// What takes the bar away from another thread, when the process ends.
+    pub(crate) fn ending(&self) -> impl Fn() + Send + 'static {
+        let bar = self.bar.clone();
+        move || bar.finish_and_clear()
+    }
+
     /// Takes the bar away while something is written to the terminal.
     pub(crate) fn aside<T>(&self, write: impl FnOnce() -> T) -> T {
         self.bar.suspend(write)

@@ -115,6 +115,11 @@ fn columns(command: &str) -> Option<&'static [Column]> {
     })
 }
 
+/// Whether a command has a table.
+pub(crate) fn has_table(command: &str) -> bool {
+    columns(command).is_some()
+}
+
 /// The commands that have tables.
 const COMMANDS: &str = "info, cost, check, infer, convert, simplify, rewrite and hash";
 

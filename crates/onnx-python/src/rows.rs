@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
 use onnx_cli::rows::{ReadError, ReadRanges, Row, RowOptions, of_file, of_source};
-use pyo3::exceptions::PyException;
+use pyo3::exceptions::{PyGeneratorExit, PyKeyboardInterrupt};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -100,7 +100,8 @@ impl Source<'_> {
         let describe = || -> PyResult<(String, String)> {
             py.import("onnxkit._scan")?.getattr("described")?.call1((error.value(py),))?.extract()
         };
-        if error.is_instance_of::<PyException>(py) {
+        // What ends the work of the caller is not an error of the source. `sys.exit` in a source is one.
+        if !error.is_instance_of::<PyKeyboardInterrupt>(py) && !error.is_instance_of::<PyGeneratorExit>(py) {
             let (code, message) = describe().unwrap_or_else(|_| ("Exception".to_owned(), String::new()));
             return ReadError { code, message };
         }

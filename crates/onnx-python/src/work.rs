@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use onnxkit::types::{Execution, Interrupt, Limits, Step};
-use pyo3::exceptions::PyTypeError;
+use onnxkit::types::{Execution, Interrupt, LIMITS, Limits, Step};
+use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBool, PyDict, PyMapping};
 
 use crate::fault::{Fault, Outcome, bug};
 
@@ -24,6 +24,43 @@ pub(crate) struct Work {
     timeout: Option<Duration>,
     progress: Option<Py<PyAny>>,
     seed: u64,
+}
+
+/// An argument as an error repeats it.
+fn shown(value: &Bound<'_, PyAny>) -> String {
+    const MOST: usize = 80;
+    let text = value.repr().map(|text| text.to_string_lossy().into_owned());
+    // The representation of an object of another library can fail.
+    let text = text.unwrap_or_else(|_| "…".to_owned());
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text,
+    }
+}
+
+/// The whole number of an argument, which `given` repeats. A truth value is none.
+fn whole(value: &Bound<'_, PyAny>, given: &str, example: &str) -> PyResult<u64> {
+    let expected = format!("`{given}`: write a whole number from 0 to 2**64 - 1, such as {example}");
+    if value.is_instance_of::<PyBool>() {
+        return Err(PyTypeError::new_err(expected));
+    }
+    value.extract().map_err(|error: PyErr| match error.is_instance_of::<PyTypeError>(value.py()) {
+        true => PyTypeError::new_err(expected),
+        false => Fault::argument(expected).into(),
+    })
+}
+
+/// A number of seconds.
+fn timeout(value: &Bound<'_, PyAny>) -> PyResult<Duration> {
+    let expected =
+        format!("`timeout={}`: write a number of seconds that is not negative, such as 2.5", shown(value));
+    let seconds = match value.extract::<f64>() {
+        Ok(seconds) if !value.is_instance_of::<PyBool>() => Duration::try_from_secs_f64(seconds).ok(),
+        // An integer that no float is near.
+        Err(error) if error.is_instance_of::<PyOverflowError>(value.py()) => None,
+        _ => return Err(PyTypeError::new_err(expected)),
+    };
+    seconds.ok_or_else(|| Fault::argument(expected).into())
 }
 
 /// Why work ends early.
@@ -70,26 +107,14 @@ impl Work {
                 continue;
             }
             match key.extract::<String>()?.as_str() {
-                "limits" => {
-                    for (name, limit) in value.cast::<PyDict>()? {
-                        let name = name.extract::<String>()?;
-                        let set = work.limits.set(&name, limit.extract()?);
-                        set.map_err(|error| Fault::argument(format!("limits: `{name}`: {error}")))?;
-                    }
-                }
-                "timeout" => {
-                    let seconds: f64 = value.extract()?;
-                    let timeout = Duration::try_from_secs_f64(seconds);
-                    work.timeout =
-                        Some(timeout.map_err(|error| Fault::argument(format!("timeout: {error}")))?);
-                }
+                "limits" => work.set_limits(&value)?,
+                "timeout" => work.timeout = Some(timeout(&value)?),
                 "progress" if !value.is_callable() => {
-                    return Err(PyTypeError::new_err(
-                        "`progress` is a function of a task, what is done and the total",
-                    ));
+                    let expected = "write a function of a task, what is done and the total";
+                    return Err(PyTypeError::new_err(format!("`progress={}`: {expected}", shown(&value))));
                 }
                 "progress" => work.progress = Some(value.unbind()),
-                "seed" => work.seed = value.extract()?,
+                "seed" => work.seed = whole(&value, &format!("seed={}", shown(&value)), "42")?,
                 other => {
                     let known = "limits, timeout, progress and seed";
                     return Err(
@@ -99,6 +124,32 @@ impl Work {
             }
         }
         Ok(work)
+    }
+
+    /// Changes limits by their names.
+    fn set_limits(&mut self, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let Ok(limits) = value.cast::<PyMapping>() else {
+            let expected = "write whole numbers by the names of limits, as in `limits={'nodes': 1_000_000}`";
+            return Err(PyTypeError::new_err(format!("`limits={}`: {expected}", shown(value))));
+        };
+        for entry in limits.items()? {
+            let (name, limit): (Bound<'_, PyAny>, Bound<'_, PyAny>) = entry.extract()?;
+            let given = format!("limits={{{}: {}}}", shown(&name), shown(&limit));
+            let Ok(name) = name.extract::<String>() else {
+                return Err(PyTypeError::new_err(format!("`{given}`: write the name of a limit as a `str`")));
+            };
+            let Some(known) = LIMITS.iter().find(|known| known.name == name) else {
+                let near = onnxkit::schema::nearest(&name, LIMITS.iter().map(|known| known.name));
+                let near = near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+                let message = format!(
+                    "`{given}`: there is no such limit; {near}`onnx explain --list limits` lists them"
+                );
+                return Err(Fault::argument(message).into());
+            };
+            let limit = whole(&limit, &given, "1_000_000")?;
+            self.limits.set(known.name, limit).map_err(Fault::argument)?;
+        }
+        Ok(())
     }
 
     /// Does work without the interpreter lock.

@@ -12,7 +12,7 @@ from onnxkit import SCAN_SCHEMA, scan
 Row = dict[str, Any]
 
 
-def rows(paths: Iterable[str], function: Callable[[str], Row] = functools.partial(scan, isolate=True), workers: int = 2) -> list[Row]:
+def rows(paths: Iterable[str], function: Callable[[str], Row] = functools.partial(scan, isolate=True, timeout=300), workers: int = 2) -> list[Row]:
     """The rows. A process that dies ends the query, so that a part of the files whose query failed is repeated."""
     kind = daft.DataType.struct({name: getattr(daft.DataType, kind)() for name, kind in SCAN_SCHEMA.items()})
     row = daft.udf(return_dtype=kind, concurrency=workers, use_process=True, batch_size=16)(

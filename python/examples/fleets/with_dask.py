@@ -11,7 +11,7 @@ from onnxkit import scan
 Row = dict[str, Any]
 
 
-def rows(paths: Iterable[str], function: Callable[[str], Row] = functools.partial(scan, isolate=True), workers: int = 2) -> list[Row]:
+def rows(paths: Iterable[str], function: Callable[[str], Row] = functools.partial(scan, isolate=True, timeout=300), workers: int = 2) -> list[Row]:
     """The rows in the order of the paths. The scheduler gives the files of a worker that died to others."""
     wanted = list(paths)
     parts = [wanted[start : start + 16] for start in range(0, len(wanted), 16)]

@@ -12,7 +12,7 @@ from onnxkit import scan
 Row = dict[str, Any]
 
 
-def rows(paths: Iterable[str], function: Callable[[str], Row] = functools.partial(scan, isolate=True), workers: int = 2) -> list[Row]:
+def rows(paths: Iterable[str], function: Callable[[str], Row] = functools.partial(scan, isolate=True, timeout=300), workers: int = 2) -> list[Row]:
     """The rows in the order of the paths. A pool that lost a process is replaced, and does what is left."""
     found: dict[str, Row] = {}
     wanted, fruitless = list(paths), 0

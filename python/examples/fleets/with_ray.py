@@ -11,7 +11,7 @@ from onnxkit import scan
 Row = dict[str, Any]
 
 
-def rows(paths: Iterable[str], function: Callable[[str], Row] = functools.partial(scan, isolate=True), workers: int = 2) -> list[Row]:
+def rows(paths: Iterable[str], function: Callable[[str], Row] = functools.partial(scan, isolate=True, timeout=300), workers: int = 2) -> list[Row]:
     """The rows in the order of the paths. Ray repeats a task whose worker died, at most 3 times."""
     ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=False)
     try:

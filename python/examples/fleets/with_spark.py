@@ -15,7 +15,7 @@ from onnxkit import SCAN_SCHEMA, scan
 Row = dict[str, Any]
 
 
-def rows(paths: Iterable[str], function: Callable[[str], Row] = functools.partial(scan, isolate=True), workers: int = 2) -> list[Row]:
+def rows(paths: Iterable[str], function: Callable[[str], Row] = functools.partial(scan, isolate=True, timeout=300), workers: int = 2) -> list[Row]:
     """The rows. Spark repeats a task whose worker died; in one process it does so because of the 4 in its address."""
     schema = pa.schema([(name, pa.type_for_alias(kind)) for name, kind in SCAN_SCHEMA.items()])
 

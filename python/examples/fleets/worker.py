@@ -20,7 +20,7 @@ def row(path: str) -> Row:
     """A row of a separate process of bounded memory."""
     # How many workers an engine really has.
     (pathlib.Path(os.environ["FLEET_NOTES"]) / f"worker-{os.getpid()}").touch()
-    return scan(path, isolate=True, memory=MEMORY)
+    return scan(path, isolate=True, memory=MEMORY, timeout=300)
 
 
 def row_of_a_killed_worker(path: str) -> Row:

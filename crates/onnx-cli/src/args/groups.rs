@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use clap::{Arg, Command, CommandFactory as _, FromArgMatches as _};
 
 use super::{COMMON, Cli, STYLES};
+use crate::table::has_table;
 
 /// The groups in the order of the help, with the names of their commands.
 const GROUPS: [(&str, &[&str]); 3] = [
@@ -53,11 +54,23 @@ fn with_show(mut words: Vec<OsString>) -> Vec<OsString> {
 
 /// The command as users see it.
 pub(crate) fn command() -> Command {
-    brief(grouped(Cli::command()))
+    brief(grouped(program()))
+}
+
+/// The command with its options. Subcommands without a table do not show the option for one: they refuse it.
+pub(crate) fn program() -> Command {
+    let command = Cli::command();
+    let sort_by = command.get_arguments().find(|arg| arg.get_id() == "sort_by").cloned();
+    let Some(hidden) = sort_by.map(|arg| arg.hide(true)) else { return command };
+    command.mut_subcommands(
+        |command| {
+            if has_table(command.get_name()) { command } else { command.arg(hidden.clone()) }
+        },
+    )
 }
 
 /// Options that every command has, as its short help names them.
-const EVERYWHERE: [&str; 5] = ["--color WHEN", "--sort-by COLUMN", "--brief", "-q", "-v"];
+const EVERYWHERE: [&str; 4] = ["--color WHEN", "--brief", "-q", "-v"];
 /// Options that have one line in the short help of a command, although another command shows more of them.
 const ONE_LINE: [(&str, &str); 3] = [("run", "rtol"), ("run", "atol"), ("run", "ulps")];
 /// Examples that the short help of a command has at most.
@@ -91,6 +104,9 @@ fn brief(command: Command) -> Command {
     let _ = writeln!(text, "{header}{COMMON}{header:#} (--help explains them)");
     common.iter().for_each(|line| text.extend([line.as_str(), "\n"]));
     let _ = write!(text, "  {}", EVERYWHERE.join(", "));
+    if has_table(command.get_name()) || command.get_name() == "onnx" {
+        text.push_str(", --sort-by COLUMN");
+    }
     let long = command.get_after_help().cloned().unwrap_or_default();
     let examples = long.to_string();
     let examples = examples.lines().filter(|line| line.starts_with("  "));

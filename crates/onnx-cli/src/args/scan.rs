@@ -7,11 +7,15 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum, ValueHint};
 
+use crate::exit::Failure;
+use crate::input::display_name;
 use crate::limits::{LimitChanges, duration};
+use crate::output::shown;
 
 const EXAMPLES: &str = "\
 Each file has a row, also one that is no model, takes too long, or ends the separate process that
-reads it. The exit status is 0 whatever the files are; 2: a directory or the output failed.
+reads it. The exit status is 0 whatever the files are; 2: the output, a directory, or a file that
+is named here and does not exist.
 
 Examples:
   onnx scan models/ -o rows.jsonl
@@ -28,13 +32,13 @@ pub(crate) struct ScanArgs {
     #[arg(required_unless_present = "worker", value_name = "FILE", value_hint = ValueHint::AnyPath)]
     pub(crate) files: Vec<PathBuf>,
     /// The format of the rows, whose columns are those of `scan` of the Python package; without this, that of the extension of
-    /// the output, or jsonl.
+    /// the output, or jsonl if it has none.
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) to: Option<ScanForm>,
     /// Where to write the rows, each as soon as it is known; without this, standard output.
     #[arg(short, long = "output", value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub(crate) output_file: Option<PathBuf>,
-    /// Continue an output: files whose path has a row there are left out, and rows are appended.
+    /// Continue an output: files that have a row there, however their path is written, are left out, and rows are appended.
     #[arg(long, requires = "output_file")]
     pub(crate) resume: bool,
     /// Replace an output that has rows; other files are never replaced.
@@ -60,15 +64,22 @@ pub(crate) struct ScanArgs {
 }
 
 impl ScanArgs {
-    /// The format of the rows.
-    pub(crate) fn form(&self) -> ScanForm {
-        let extension = self.output_file.as_deref().and_then(Path::extension).and_then(OsStr::to_str);
-        let named = || {
-            ScanForm::value_variants()
-                .iter()
-                .find(|form| extension.is_some_and(|extension| extension.eq_ignore_ascii_case(form.name())))
+    /// The format of the rows. An extension that is not that of a format is refused: the user expects that format.
+    pub(crate) fn form(&self) -> Result<ScanForm, Failure> {
+        let output = self.output_file.as_deref();
+        let extension = output.and_then(Path::extension).map(OsStr::to_string_lossy);
+        let (None, Some(output), Some(extension)) = (self.to, output, extension) else {
+            return Ok(self.to.unwrap_or(ScanForm::Jsonl));
         };
-        self.to.or_else(|| named().copied()).unwrap_or(ScanForm::Jsonl)
+        let forms = ScanForm::value_variants();
+        let form = forms.iter().find(|form| extension.eq_ignore_ascii_case(form.name()));
+        form.copied().ok_or_else(|| {
+            let [jsonl, csv, parquet] = [ScanForm::Jsonl, ScanForm::Csv, ScanForm::Parquet].map(ScanForm::name);
+            Failure::new(format_args!("{}: rows have no format `{}`", display_name(output), shown(&extension)))
+                .help(format!(
+                    "name the file *.{jsonl}, *.{csv} or *.{parquet}, or give the format: `--to {jsonl}`, `--to {csv}` or `--to {parquet}`"
+                ))
+        })
     }
 }
 

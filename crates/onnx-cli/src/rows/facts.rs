@@ -9,6 +9,7 @@ use bytes::Bytes;
 use onnx_codec::ReadMode;
 use onnx_diag::{Diagnostic, STOPPED, Severity, Sink};
 use onnx_ir::Model;
+use onnx_shape_infer::fault::LIMIT;
 use onnx_types::tensor::Payload;
 use onnx_types::{Execution, Stopped};
 
@@ -180,7 +181,9 @@ fn not_loaded(row: &mut Row, failure: &Failure) -> Ended {
     };
     row.stage = "load";
     if let Some(found) = failure.faults.as_ref().and_then(|faults| faults.findings.diagnostics().first()) {
-        name_finding(row, found);
+        if code != "LimitError" {
+            name_finding(row, found);
+        }
         return Ended(code.to_owned(), format!("{}: {}", found.locus, found.message));
     }
     let message = failure.message.strip_prefix(&row.path).and_then(|rest| rest.strip_prefix(": "));
@@ -234,21 +237,28 @@ fn check(row: &mut Row, loaded: &mut Loaded) -> Result<(), Ended> {
         _ => Ended::new("OSError", failure.message),
     };
     checks.check(loaded, &mut found).map_err(failed)?;
+    checks.require_data_within_limits().map_err(failed)?;
     count(row, &found);
     row.stage = "infer";
     let inference = checks.infer(loaded, &mut found).map_err(failed)?;
+    count(row, &found);
+    checks.require_data_within_limits().map_err(failed)?;
+    if let Some(limit) = inference.findings().iter().find(|found| *found.rule == LIMIT) {
+        return Err(Ended::new("LimitError", format!("{}: {}", limit.locus, limit.message)));
+    }
     let model = &loaded.model;
     let values = model.graphs_in(model.main_graph()).flat_map(|graph| model.definitions(graph));
     row.unknown_shapes = Some(values.filter(|&value| !inference.gaps(value).is_empty()).count() as u64);
-    count(row, &found);
     Ok(())
 }
 
-/// Counts all findings, also those that are not kept, and names the first one.
+/// Counts all findings, also those that are not kept, and names the first one. An exceeded limit is not a defect of the model.
 fn count(row: &mut Row, found: &Sink) {
     let counts = found.counts();
-    (row.errors, row.warnings) = (Some(counts.errors), Some(counts.warnings));
-    let first = |severity: Severity| found.iter().find(|found| found.severity == severity);
+    let limits = found.rule_counts().find(|count| *count.rule == LIMIT).map_or(0, |count| count.found);
+    (row.errors, row.warnings) = (Some(counts.errors.saturating_sub(limits)), Some(counts.warnings));
+    let first =
+        |severity: Severity| found.iter().find(|found| found.severity == severity && *found.rule != LIMIT);
     if let Some(found) = first(Severity::Error).or_else(|| first(Severity::Warning)) {
         name_finding(row, found);
     }

@@ -5,18 +5,24 @@ mod parquet;
 #[cfg(not(feature = "parquet"))]
 #[path = "no_parquet.rs"]
 mod parquet;
+mod resume;
 mod table;
 mod worker;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use onnx_codec::FileError;
 
 use serde_json::Value;
 
 use crate::args::ScanArgs;
 use crate::exit::{Failure, Outcome};
 use crate::input::{display_name, expand, is_stdin};
+use crate::interrupt::{self, Reported};
 use crate::jobs::{self, Order};
 use crate::output::Out;
 use crate::progress::Progress;
@@ -52,21 +58,13 @@ fn rows(
     table: &mut Table<'_>,
     out: &mut Out,
 ) -> Result<(Outcome, String), Failure> {
-    let (mut files, mut outcome, mut present) = (Vec::new(), Outcome::Fine, 0_u64);
-    for file in expand(&args.files, &["onnx"]) {
-        match file {
-            Ok(path) if table.take(&name(&path)) => present += 1,
-            Ok(path) => files.push(Ok(path)),
-            // A directory has no row.
-            Err(failure) => {
-                outcome = outcome.max(failure.outcome());
-                out.refused(None, &failure)?;
-            }
-        }
-    }
+    let (files, outcome, present) = files_without_rows(args, table, out)?;
     let mut counts = Counts::default();
     let progress = Progress::start("scanning", files.len());
     let workers = Workers::new(work, arguments(args));
+    let written = Arc::new(Mutex::new(0_u64));
+    let _reported =
+        report_of_signals(args, &written, (files.len() as u64, present), (&*table, &*out, &progress));
     let order = if args.in_order || has_shared_names(&files) { Order::OfFiles } else { Order::AsFinished };
     jobs::each(
         files,
@@ -80,13 +78,86 @@ fn rows(
         |_, row| {
             let row = row?;
             counts.add(&row);
+            // A row that is being written when a signal comes is completed.
+            let mut written = written.lock().unwrap_or_else(PoisonError::into_inner);
             progress.aside(|| table.add(&row, out))?;
+            *written += 1;
+            drop(written);
             if out.is_closed() { Err(closed()) } else { Ok(()) }
         },
     )
     .or_else(|failure| if out.is_closed() { Ok(()) } else { Err(failure) })?;
     drop(progress);
     Ok((outcome, counts.text(present)))
+}
+
+/// The files that have no row yet, with the outcome for those that cannot have one, and the number of those that have one.
+fn files_without_rows(args: &ScanArgs, table: &mut Table<'_>, out: &mut Out) -> Result<Files, Failure> {
+    // A file that is gone later has a row, as every file that was found.
+    let mut missing: HashMap<&Path, FileError> = args.files.iter().filter_map(|path| missing(path)).collect();
+    let found = expand(&args.files, &["onnx"]);
+    let paths: Vec<&Path> = found.iter().flatten().map(PathBuf::as_path).collect();
+    let mut has_row = table.present(&paths).into_iter();
+    let (mut files, mut outcome, mut present) = (Vec::new(), Outcome::Fine, 0_u64);
+    let mut refused = HashSet::new();
+    for file in found {
+        let file = match file {
+            Ok(_) if has_row.next() == Some(true) => {
+                present += 1;
+                continue;
+            }
+            Ok(path) if refused.contains(&path) => continue,
+            Ok(path) => match missing.remove(path.as_path()) {
+                Some(error) => {
+                    refused.insert(path);
+                    Err(error.into())
+                }
+                None => Ok(path),
+            },
+            // A directory has no row.
+            Err(failure) => Err(failure),
+        };
+        match file {
+            Ok(path) => files.push(Ok(path)),
+            Err(failure) => {
+                outcome = outcome.max(failure.outcome());
+                out.refused(None, &failure)?;
+            }
+        }
+    }
+    Ok((files, outcome, present))
+}
+
+type Files = (Vec<Result<PathBuf, Failure>>, Outcome, u64);
+
+/// Why a file that the user names does not exist. A link that leads nowhere does.
+fn missing(path: &Path) -> Option<(&Path, FileError)> {
+    let source = path.symlink_metadata().err()?;
+    let is_missing = matches!(source.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory);
+    is_missing.then(|| (path, FileError { operation: "read", path: path.to_owned(), source }))
+}
+
+/// Has a signal that ends the scan report what was done, and how to continue.
+fn report_of_signals(
+    args: &ScanArgs,
+    written: &Arc<Mutex<u64>>,
+    (files, present): (u64, u64),
+    (table, out, progress): (&Table<'_>, &Out, &Progress),
+) -> Reported {
+    let (rows, help) = table.left(args);
+    let (warn, clear, written) = (out.warner(), progress.ending(), Arc::clone(written));
+    interrupt::reported(move |signal| {
+        let written = written.lock().unwrap_or_else(PoisonError::into_inner);
+        clear();
+        let mut message =
+            format!("{signal} ended the scan: {written} of {} done, {rows}", plural(files, "file"));
+        if present > 0 {
+            message.push_str(&format!("; {} present before", plural(present, "row")));
+        }
+        warn(&message, help);
+        // No row is written after the report.
+        std::mem::forget(written);
+    })
 }
 
 /// Whether different files have the same name in their rows, because one has bytes that are not UTF-8, or characters that tables

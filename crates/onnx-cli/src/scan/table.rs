@@ -1,6 +1,5 @@
 //! Where rows go: standard output, a file that a later run continues, or a file that is there when it is complete.
 
-use std::collections::HashMap;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom, Write};
 use std::path::Path;
@@ -10,19 +9,19 @@ use onnx_codec::file::{FileKind, write_file};
 use serde_json::Value;
 
 use super::parquet::Columns;
+use super::resume::Present;
 use crate::args::{ScanArgs, ScanForm};
 use crate::exit::Failure;
 use crate::input::{display_name, is_stdin, is_stream};
 use crate::output::Out;
-use crate::table::csv_text;
 use crate::{interrupt, rows, store};
 
 /// The rows that are written.
 pub(super) struct Table<'a> {
     form: ScanForm,
     to: Destination<'a>,
-    /// The names of the files that have rows, with the number of rows: different files can have the same name in a row.
-    present: HashMap<String, u64>,
+    /// The rows of a file that is continued.
+    present: Present,
     has_head: bool,
     /// Set if the form is [`ScanForm::Parquet`].
     columns: Option<Columns>,
@@ -41,7 +40,7 @@ pub(super) fn written<T>(
     args: &ScanArgs,
     fill: impl FnOnce(&mut Table<'_>) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let mut table = Table::new(args.form());
+    let mut table = Table::new(args.form()?);
     if table.form == ScanForm::Parquet {
         let columns = Columns::new()?;
         check_columns(args)?;
@@ -103,7 +102,7 @@ fn staged<T>(
 
 impl Table<'_> {
     fn new(form: ScanForm) -> Self {
-        Self { form, to: Destination::Standard, present: HashMap::new(), has_head: false, columns: None }
+        Self { form, to: Destination::Standard, present: Present::new(form), has_head: false, columns: None }
     }
 
     /// Opens a file, and reads the rows that it has.
@@ -184,7 +183,7 @@ impl Table<'_> {
                 }
                 form => {
                     let name = path_of(form, line).ok_or_else(|| other(index + 1))?;
-                    *self.present.entry(name).or_default() += 1;
+                    self.present.add(name);
                 }
             }
         }
@@ -192,14 +191,34 @@ impl Table<'_> {
         Ok(())
     }
 
-    /// Whether a file has a row, which is not one of another file then.
-    pub(super) fn take(&mut self, name: &str) -> bool {
-        let count = match self.form {
-            ScanForm::Csv => self.present.get_mut(&csv_text(name)),
-            _ => self.present.get_mut(name),
-        };
-        let count = count.filter(|count| **count > 0);
-        count.map(|count| *count -= 1).is_some()
+    /// Which of the files have rows.
+    pub(super) fn present(&mut self, files: &[&Path]) -> Vec<bool> {
+        self.present.take(files)
+    }
+
+    /// What there is of the rows if the scan ends early, and how it is continued.
+    pub(super) fn left(&self, args: &ScanArgs) -> (String, &'static str) {
+        match &self.to {
+            _ if self.columns.is_some() => (
+                "and nothing can be read of the output, because a file of Parquet is complete or not there"
+                    .to_owned(),
+                "write `--to jsonl`, which `--resume` continues",
+            ),
+            Destination::File(_, name)
+                if args.output_file.as_deref().is_some_and(|path| !is_stream(path)) =>
+            {
+                let help = match (args.resume, args.force) {
+                    (true, _) => "run the same command again: `--resume` continues it",
+                    (_, true) => "`--resume` in the place of `--force` continues it",
+                    _ => "the same command with `--resume` continues it",
+                };
+                (format!("and their rows are in {name}"), help)
+            }
+            _ => (
+                "and their rows were written".to_owned(),
+                "write the rows to a file, `-o rows.jsonl`, which `--resume` continues",
+            ),
+        }
     }
 
     /// Writes a row, which is a line of JSON.

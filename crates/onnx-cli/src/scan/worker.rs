@@ -113,14 +113,19 @@ impl<'a> Workers<'a> {
         command.args(words).args(["scan", "--worker"]).args(&self.arguments);
         command.env("RUST_BACKTRACE", "0");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // Signals of a terminal are for the process that asks: one that ends this process, too, would be the row of its file.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let mut child = command.spawn()?;
         let lost = || io::Error::other("its standard streams are lost");
         let (input, output) = child.stdin.take().zip(child.stdout.take()).ok_or_else(lost)?;
         let (send, rows) = channel();
         thread::Builder::new().spawn(move || {
+            let mut output = BufReader::new(output);
+            let mut line = String::new();
             // The last line is incomplete if the process dies while it writes.
-            for line in BufReader::new(output).lines().map_while(Result::ok) {
-                if send.send(line).is_err() {
+            while output.read_line(&mut line).is_ok() && line.pop() == Some('\n') {
+                if send.send(std::mem::take(&mut line)).is_err() {
                     break;
                 }
             }
@@ -187,12 +192,12 @@ impl Worker {
             return Answer::Died;
         }
         match self.rows.recv_timeout(time) {
-            Ok(row) if row.ends_with('}') => Answer::Row(row),
+            Ok(row) => Answer::Row(row),
             Err(RecvTimeoutError::Timeout) => {
                 let _ = self.child.kill();
                 Answer::Late
             }
-            _ => Answer::Died,
+            Err(RecvTimeoutError::Disconnected) => Answer::Died,
         }
     }
 
@@ -244,21 +249,38 @@ fn ended(status: ExitStatus) -> String {
 pub(super) fn serve(work: &Work) -> Result<(), Failure> {
     // A panic is in the row.
     std::panic::set_hook(Box::new(|_| {}));
-    let (mut paths, mut rows) = (io::stdin().lock(), io::stdout().lock());
-    loop {
+    let (send, paths) = channel();
+    let reader = thread::Builder::new().spawn(move || {
+        let mut input = io::stdin().lock();
         let mut bytes = Vec::new();
-        let read = paths.read_until(0, &mut bytes);
-        read.map_err(|error| Failure::not_readable(format_args!("<stdin>: cannot be read: {error}")))?;
-        if bytes.pop() != Some(0) {
-            return Ok(());
+        while input.read_until(0, &mut bytes).is_ok() && bytes.pop() == Some(0) {
+            if send.send(std::mem::take(&mut bytes)).is_err() {
+                return;
+            }
         }
-        let Some(path) = decoded(bytes) else { continue };
+        // The process that asks is gone, however it ended: it does not wait for the file that is being read.
+        end_at_once();
+    });
+    reader.map_err(|error| Failure::new(format_args!("no thread could be started: {error}")))?;
+    let mut rows = io::stdout().lock();
+    for path in paths.iter().filter_map(decoded) {
         let row = work.row(&path, rows::name(&path), true).json()?;
-        // The process that asks may be gone.
         if writeln!(rows, "{row}").and_then(|()| rows.flush()).is_err() {
-            return Ok(());
+            break;
         }
     }
+    Ok(())
+}
+
+/// Ends the process while another thread works.
+#[cfg(unix)]
+fn end_at_once() {
+    signal_hook::low_level::exit(0);
+}
+
+#[cfg(not(unix))]
+fn end_at_once() {
+    std::process::exit(0);
 }
 
 #[cfg(test)]

@@ -44,6 +44,7 @@ mod run_models;
 mod run_recorded;
 mod run_values;
 mod scan;
+mod scan_ends;
 #[cfg(feature = "parquet")]
 mod scan_parquet;
 mod simplify;

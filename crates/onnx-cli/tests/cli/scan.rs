@@ -42,6 +42,8 @@ fn brief(rows: &[Value]) -> Vec<String> {
 #[test]
 fn every_file_has_a_row() {
     let folder = folder();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink("nowhere", folder.path().join("missing.onnx")).unwrap();
     let run = onnx(&folder, "scan models missing.onnx models/good.onnx good.onnxtxt --in-order").exits(0);
     let found = rows(&run);
     assert_eq!(
@@ -242,7 +244,16 @@ fn the_extension_is_the_form() {
     assert_eq!(start("", "rows.CSV"), "path,ok,");
     assert_eq!(start("--to jsonl", "rows.csv"), "{\"path\":");
     assert_eq!(start("--to csv", "rows.jsonl"), "path,ok,");
-    assert_eq!(start("", "rows.json"), "{\"path\":");
+    assert_eq!(start("", "rows"), "{\"path\":");
+    assert_eq!(start("--to jsonl", "rows.json"), "{\"path\":");
+    assert_eq!(start("--to csv", "rows.xyz"), "path,ok,");
+    for file in ["rows.xlsx", "rows.json", "rows.", "rows.jsonl.gz"] {
+        let run = onnx(&folder, &format!("scan models/good.onnx -o {file}")).exits(2);
+        for form in ["`--to jsonl`", "`--to csv`", "`--to parquet`", "*.jsonl", file] {
+            assert!(run.err.contains(form), "{form}: {}", run.err);
+        }
+    }
+    assert!(!folder.path().join("rows.xlsx").exists());
 }
 
 /// Two scans that write one file would overwrite rows of each other.
@@ -298,6 +309,45 @@ fn other_files_are_never_replaced() {
     onnx(&folder, "scan models -o /dev/null").exits(0);
     #[cfg(unix)]
     onnx(&folder, "scan models -o /dev/null --resume").exits(2).says("only a regular file");
+}
+
+/// A limit that inference or external data exceed is not a defect of the model, and nothing that was found.
+#[test]
+fn limits_end_the_stage_in_which_they_are_exceeded() {
+    let folder = folder();
+    let steps = "<ir_version: 10, opset_import: [\"\": 18]> g (float[a, b, c, d] x) => (int64[N] z)
+        { s = Shape (x) t = ReduceSum (s) r = Add (s, t) z = Mul (r, r) }";
+    folder.put("steps.onnxtxt", steps);
+    let faulty = steps.replace("z = Mul (r, r)", "z = Mul (r, r) q = Mul (r)");
+    folder.put("faulty-steps.onnxtxt", faulty);
+    let external = |name: &str| format!("float[2] {name} = [\"location\": \"{name}.bin\"]");
+    let head = "<ir_version: 10, opset_import: [\"\": 21]> g (float[2] x) => (float[2] y)";
+    folder.put(
+        "external.onnxtxt",
+        format!("{head} <{}, {}> {{ y = Add (a, b) }}", external("a"), external("b")),
+    );
+    let shape = "int64[1] s = [\"location\": \"s.bin\"]";
+    folder.put("shape.onnxtxt", format!("{head} <{shape}> {{ y = Reshape (x, s) }}"));
+    ["a", "b", "s"].iter().for_each(|name| drop(folder.put(&format!("{name}.bin"), 2_u64.to_le_bytes())));
+    for (file, limit, stage, errors, name) in [
+        ("steps", "expression_steps=1", "infer", Some(0), "expression_steps"),
+        ("faulty-steps", "expression_steps=1", "infer", Some(1), "expression_steps"),
+        ("external", "external_files=1", "check", None, "external_files"),
+        ("shape", "external_bytes=1", "infer", Some(0), "external_bytes"),
+        ("steps", "nodes=1", "load", None, "nodes"),
+    ] {
+        let found = rows(&onnx(&folder, &format!("scan {file}.onnxtxt --limit {limit}")).exits(0));
+        let row = &found[0];
+        assert_eq!(brief(&found), [format!("{file}.onnxtxt false {stage} LimitError")], "{row}");
+        assert!(row["error"].as_str().unwrap().contains(&format!("raise the limit `{name}`")), "{row}");
+        assert_eq!(row["errors"].as_u64(), errors, "{row}");
+        assert_eq!(row["finding_code"] == Value::Null, errors != Some(1), "{row}");
+        assert_eq!(row["unknown_shapes"], Value::Null, "{row}");
+        if errors != Some(1) {
+            let found = rows(&onnx(&folder, &format!("scan {file}.onnxtxt")).exits(0));
+            assert_eq!(brief(&found), [format!("{file}.onnxtxt true done -")], "{}", found[0]);
+        }
+    }
 }
 
 #[test]
